@@ -1,0 +1,21 @@
+# frozen_string_literal: true
+
+require "mkmf"
+
+# Sources lie in a folder a part; the objects all land beside the Makefile, so base names are unique.
+folders = Dir[File.join(__dir__, "**/")].map { |folder| folder.delete_prefix(__dir__).delete_prefix("/").chomp("/") }
+$srcs = Dir[File.join(__dir__, "**/*.c")].sort
+folders.each do |folder|
+  $VPATH << "$(srcdir)/#{folder}"
+end
+$INCFLAGS << " -I$(srcdir) -I$(srcdir)/include"
+$CFLAGS << " -std=gnu11 -Wall -Wextra -Wno-unused-parameter -fvisibility=hidden"
+$CFLAGS << " -O3" unless ENV["GUILDHALL_SANITIZE"]
+if (sanitize = ENV["GUILDHALL_SANITIZE"])
+  $CFLAGS << " -O1 -g -fno-omit-frame-pointer -fsanitize=#{sanitize} -fno-sanitize-recover=undefined"
+  $LDFLAGS << " -fsanitize=#{sanitize}"
+end
+have_const("RUBY_TYPED_FROZEN_SHAREABLE", "ruby.h")
+have_func("rb_hash_new_capa", "ruby.h")
+have_func("rb_hash_bulk_insert", "ruby.h")
+create_makefile("guildhall/native")

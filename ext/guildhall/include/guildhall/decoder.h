@@ -1,0 +1,45 @@
+/* How a codec offers its decoder to C code that knows no codec by name: a Kafka reader that decodes whole batches
+ * without the GVL, the pool's batch path, or an extension of a third party.
+ *
+ * A codec's Ruby method `native_decoder` returns the address of a guildhall_decoder as an Integer. The codec object
+ * owns the struct: keep the codec alive while the address is in use.
+ */
+#ifndef GUILDHALL_DECODER_H
+#define GUILDHALL_DECODER_H
+
+#include <ruby.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define GUILDHALL_DECODER_ABI 1
+
+typedef enum {
+    GUILDHALL_DECODED = 0, /* result->data is set; wrap or free it */
+    GUILDHALL_INVALID = 1, /* result->error_* are set; there is nothing to free */
+    GUILDHALL_DEFER = 2    /* only Ruby can decode this one (an unknown schema, say); there is nothing to free */
+} guildhall_decoded;
+
+typedef struct {
+    void *data;            /* the decoder's own; opaque to the caller */
+    size_t size;           /* bytes of memory that `data` holds */
+    size_t error_offset;   /* byte offset of the first fault */
+    int error_code;        /* the decoder's own numbering; `error` makes an exception of it */
+} guildhall_result;
+
+typedef struct guildhall_decoder {
+    uint32_t abi;          /* GUILDHALL_DECODER_ABI */
+    uint32_t size;         /* sizeof(guildhall_decoder) of the codec's build */
+    const void *context;   /* passed to every function below; owned by the codec */
+
+    /* Without the GVL, from several native threads at once. Never raises, never allocates from Ruby. */
+    guildhall_decoded (*decode)(const void *context, const uint8_t *bytes, size_t length, guildhall_result *result);
+    /* With the GVL. Makes a frozen, shareable object that takes over result->data; `bytes` lie in memory that
+     * `owner` keeps alive, unmoved and unchanged for as long as `owner` lives. May raise NoMemoryError. */
+    VALUE (*wrap)(const void *context, guildhall_result *result, VALUE owner, const uint8_t *bytes, size_t length);
+    /* With the GVL. The exception (not raised) for a result that is GUILDHALL_INVALID. */
+    VALUE (*error)(const void *context, const guildhall_result *result, const uint8_t *bytes, size_t length);
+    /* Drops a decoded result that will not be wrapped. With or without the GVL. */
+    void (*free)(const void *context, guildhall_result *result);
+} guildhall_decoder;
+
+#endif

@@ -1,0 +1,12 @@
+/* Initialises every native part of the gem guildhall; what they do stands in their own files. */
+#include <ruby.h>
+#include <ruby/ractor.h>
+#include "init.h"
+
+RUBY_FUNC_EXPORTED void Init_native(void)
+{
+    /* Before any method is defined: Ruby notes it with each of them. */
+    rb_ext_ractor_safe(true);
+    VALUE guildhall = rb_define_module("Guildhall");
+    (void)guildhall;
+}

@@ -1,0 +1,7 @@
+/* One initialiser a native part, each given the module Guildhall. */
+#ifndef GUILDHALL_INIT_H
+#define GUILDHALL_INIT_H
+#include <ruby.h>
+
+
+#endif

@@ -1,0 +1,13 @@
+# frozen_string_literal: true
+
+require "mkmf"
+
+$INCFLAGS << " -I$(srcdir)"
+$CFLAGS << " -std=gnu11 -O3 -Wall -Wextra -Wno-unused-parameter -fvisibility=hidden"
+# guildhall/decoder.h: from the checkout that both gems are built from, else from the installed gem.
+decoder = [File.join(__dir__, "../guildhall/include"),
+           *Gem::Specification.find_all_by_name("guildhall").map { |gem| File.join(gem.full_gem_path, "ext/guildhall/include") }]
+  .find { |folder| File.exist?(File.join(folder, "guildhall/decoder.h")) }
+abort("guildhall-kafka: guildhall/decoder.h not found; install the gem guildhall first") unless decoder
+$INCFLAGS << " -I#{File.expand_path(decoder)}"
+create_makefile("guildhall/kafka/native")

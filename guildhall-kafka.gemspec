@@ -1,0 +1,19 @@
+# frozen_string_literal: true
+
+require_relative "lib/guildhall/version"
+
+Gem::Specification.new do |spec|
+  spec.name = "guildhall-kafka"
+  spec.version = Guildhall::VERSION
+  spec.summary = "A Kafka consumer framework that decodes and validates on every core"
+  spec.description = "Routing, consumers, offsets and retries for Kafka on librdkafka; payloads are decoded, validated " \
+                     "and filtered on Guildhall's worker Ractors while the application stays as it is."
+  spec.authors = ["The Guildhall developers"]
+  spec.license = "MIT"
+  spec.required_ruby_version = ">= 3.4"
+  spec.files = Dir.chdir(__dir__) { Dir["{lib,sig}/guildhall/{kafka,adapters,web}{.rb,.rbs,/**/*.rb,/**/*.rbs}", "ext/guildhall_kafka/**/*.{c,h,rb}", "LICENSE.txt"] }
+  spec.extensions = ["ext/guildhall_kafka/extconf.rb"]
+  spec.add_dependency "guildhall", Guildhall::VERSION
+  spec.add_dependency "karafka-rdkafka", "~> 0.31.0"
+  spec.metadata = {"rubygems_mfa_required" => "true"}
+end

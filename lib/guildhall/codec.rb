@@ -1,0 +1,23 @@
+# frozen_string_literal: true
+
+module Guildhall
+  # What every codec has in common: it is frozen and shareable, turns bytes into frozen objects, and can be used
+  # as a task or a pipeline's stage because it can be called.
+  #
+  # A codec implements `decode(bytes)`, and `encode(object)` where it can; it may offer `document(bytes)` (a lazy
+  # view) and {#native_decoder}.
+  module Codec
+    # @param bytes [String]
+    # @return [Object] frozen and shareable
+    # @raise [DecodeError]
+    def call(bytes)
+      decode(bytes)
+    end
+
+    # The codec's decoder in C, for those who decode many payloads off the GVL (`guildhall/decoder.h`).
+    # @return [Integer, nil] the address of a `guildhall_decoder`; nil when the codec has none
+    def native_decoder
+      nil
+    end
+  end
+end

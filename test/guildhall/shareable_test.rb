@@ -1,0 +1,57 @@
+# frozen_string_literal: true
+
+require "test_helper"
+
+class ShareableTest < GuildhallTest
+  Rule = Struct.new(:name, :options)
+
+  def test_returns_what_is_shareable
+    assert_equal 42, Guildhall::Shareable.check!(42)
+    text = "frozen"
+    assert_same text, Guildhall::Shareable.check!(text)
+  end
+
+  def test_names_the_path_to_what_is_not
+    object = [1, {"rules" => Rule.new("a", [+"mutable"].freeze).freeze}.freeze].freeze
+    error = assert_raises(Guildhall::NotShareableError) { Guildhall::Shareable.check!(object, "task") }
+    assert_equal 'task[1]["rules"].options[0]', error.path
+    assert_includes error.message, "String"
+    assert_includes error.message, "freeze"
+  end
+
+  def test_follows_instance_variables
+    holder = Object.new
+    holder.instance_variable_set(:@list, [+""].freeze)
+    holder.freeze
+    error = assert_raises(Guildhall::NotShareableError) { Guildhall::Shareable.check!(holder, "validator") }
+    assert_equal "validator.@list[0]", error.path
+  end
+
+  def test_survives_a_cycle
+    cycle = []
+    cycle << cycle
+    assert_raises(Guildhall::NotShareableError) { Guildhall::Shareable.check!(cycle) }
+  end
+
+  def test_changes_nothing
+    object = [+"mutable"]
+    assert_raises(Guildhall::NotShareableError) { Guildhall::Shareable.check!(object) }
+    refute_predicate object, :frozen?
+    refute_predicate object.first, :frozen?
+  end
+
+  def test_makes_a_lambda_shareable
+    factor = 3
+    callable = Guildhall::Shareable.callable!(nil.instance_eval { ->(number) { number * factor } })
+    assert Ractor.shareable?(callable)
+    assert_equal 6, callable.call(2)
+  end
+
+  def test_names_the_variable_a_lambda_captures
+    list = [+"mutable"]
+    error = assert_raises(Guildhall::NotShareableError) do
+      Guildhall::Shareable.callable!(nil.instance_eval { -> { list.size } }, "map")
+    end
+    assert_includes error.message, "list"
+  end
+end

@@ -1,0 +1,39 @@
+# frozen_string_literal: true
+
+require "optparse"
+root = File.expand_path("..", __dir__)
+chosen = {stress: false, integration: false, name: nil, seed: nil, verbose: false}
+parser = OptionParser.new do |options|
+  options.banner = "usage: bin/test [PATH…] [-n NAME] [--integration | --stress]"
+  options.separator("Without PATH: all tests but stress. A PATH is a test file or a folder of them.")
+  options.on("-n", "--name NAME", "only tests whose name is NAME or matches /NAME/") { |name| chosen[:name] = name }
+  options.on("--integration", "only the integration scenarios (a process each, on a broker)") { chosen[:integration] = true }
+  options.on("--stress", "only the stress tests: minutes of it") { chosen[:stress] = true }
+  options.on("--seed N", Integer, "the order of an earlier run") { |seed| chosen[:seed] = seed }
+  options.on("-v", "--verbose", "name each test as it runs") { chosen[:verbose] = true }
+end
+begin
+  paths = parser.parse(ARGV)
+rescue OptionParser::ParseError => error
+  abort("bin/test: #{error.message}\n#{parser}")
+end
+missing = paths.reject { |path| File.exist?(path) }
+abort("bin/test: no such file or folder: #{missing.join(", ")}") if missing.any?
+
+files = paths.flat_map { |path| File.directory?(path) ? Dir[File.join(path, "**/*_test.rb")] : [path] }.map { |path| File.expand_path(path) }
+if files.empty?
+  kinds = Dir[File.join(root, "test/**/*_test.rb")].group_by { |path| path[%r{test/(stress|integration)/}, 1] }
+  files = if chosen[:stress] then kinds["stress"]
+          elsif chosen[:integration] then kinds["integration"]
+          else kinds.values_at(nil, "integration").compact.flatten
+          end
+end
+$LOAD_PATH.unshift(__dir__)
+require "test_helper"
+files.to_a.sort.each { |file| require file }
+arguments = []
+arguments.push("-n", chosen[:name]) if chosen[:name]
+arguments.push("--seed", chosen[:seed].to_s) if chosen[:seed]
+arguments << "--verbose" if chosen[:verbose]
+puts "Ruby #{RUBY_VERSION} (#{RUBY_PLATFORM})#{", Kafka at #{ENV["KAFKA_BOOTSTRAP_SERVERS"]}" if ENV["KAFKA_BOOTSTRAP_SERVERS"]}"
+exit(Minitest.run(arguments))

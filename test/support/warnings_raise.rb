@@ -1,0 +1,16 @@
+# frozen_string_literal: true
+
+# A Ruby warning whose text names a file of this project raises, so that a test fails.
+module WarningsRaise
+  ROOT = File.expand_path("../..", __dir__).freeze
+
+  def warn(message, category: nil, **)
+    ours = message.start_with?(ROOT) && !message.start_with?("#{ROOT}/vendor/")
+    raise "Ruby warned: #{message}" if ours && !message.include?("Ractor API is experimental") && !message.include?("Ractor is experimental")
+
+    category ? super(message, category:) : super(message)
+  end
+end
+Warning.extend(WarningsRaise)
+$VERBOSE = true
+Warning[:deprecated] = true

@@ -1,0 +1,29 @@
+# frozen_string_literal: true
+
+require "minitest"
+require "guildhall"
+require_relative "support/warnings_raise"
+require_relative "support/leak_check"
+require_relative "support/subprocess"
+
+# Every test case of the project: fails on warnings from our code and on what is left behind.
+class GuildhallTest < Minitest::Test
+  include LeakCheck
+  include Subprocess
+
+  # Waits until the block is true: deadlines, not sleeps.
+  # @param seconds [Numeric]
+  def eventually(seconds = 10, message = "not so within #{seconds} s")
+    limit = Process.clock_gettime(Process::CLOCK_MONOTONIC) + seconds
+    until (value = yield)
+      flunk(message) if Process.clock_gettime(Process::CLOCK_MONOTONIC) > limit
+      sleep(0.002)
+    end
+    value
+  end
+
+  # What a Ractor's block returned, on every Ruby.
+  def ractor_value(ractor)
+    ractor.respond_to?(:value) ? ractor.value : ractor.take
+  end
+end

@@ -1,0 +1,32 @@
+# Sourced by the scripts under bin/. Leaves in $RUBY the Ruby to work with: the one the user named with
+# RUBY=, else the newest one ≥ 3.4 on this machine, else (Debian) one that it builds, once.
+
+fail() { echo "guildhall: $*" >&2; exit 1; }
+
+# Prints "VERSION PATH" when PATH is a CRuby ≥ 3.4, nothing otherwise.
+usable_ruby() {
+  [ -x "$1" ] || return 0
+  "$1" --disable=gems -e '
+    fit = RUBY_ENGINE == "ruby" && (RUBY_VERSION.split(".").map(&:to_i) <=> [3, 4, 0]) >= 0
+    print RUBY_VERSION, " ", ARGV[0], "\n" if fit' "$1" 2>/dev/null || true
+}
+
+newest_ruby() {
+  for candidate in "$(command -v ruby || true)" "$HOME"/.rubies/*/bin/ruby /opt/rubies/*/bin/ruby \
+    "${MISE_DATA_DIR:-$HOME/.local/share/mise}"/installs/ruby/*/bin/ruby \
+    "${RBENV_ROOT:-$HOME/.rbenv}"/versions/*/bin/ruby "${ASDF_DATA_DIR:-$HOME/.asdf}"/installs/ruby/*/bin/ruby; do
+    usable_ruby "$candidate"
+  done | sort -t. -k1,1nr -k2,2nr -k3,3nr | head -n 1 | cut -d' ' -f2-
+}
+
+if [ -n "${RUBY:-}" ]; then
+  RUBY=$(command -v "$RUBY") || fail "there is no RUBY=$RUBY to run"
+  [ -n "$(usable_ruby "$RUBY")" ] || fail "RUBY=$RUBY is not CRuby 3.4 or newer: name one that is, or leave RUBY unset"
+else
+  RUBY=$(newest_ruby)
+  if [ -z "$RUBY" ]; then
+    "$root/tool/build_ruby.sh" || exit 1
+    RUBY=$(newest_ruby)
+  fi
+fi
+export RUBY

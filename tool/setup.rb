@@ -1,0 +1,121 @@
+# frozen_string_literal: true
+
+# Gems, extensions and webhooks for the Ruby that runs this file; with `--then SCRIPT ARG…` it goes on as that
+# script. Runs without RubyGems loaded, because most of the time there is nothing to do.
+require "rbconfig"
+require "fileutils"
+require_relative "environment"
+
+# Does what is missing, step by step; each step is marked when it is complete and only then.
+class Setup
+  def run
+    check_compiler_headers
+    install_gems
+    build_extensions
+    fetch_webhooks
+  end
+
+  private
+
+  def install_gems
+    wanted = gem_definition
+    stamp = File.join(Environment::BUILD, "gems.done")
+    return if File.exist?(stamp) && File.read(stamp) == wanted
+
+    step("gems", [ruby_tool("bundle"), "install", "--quiet"], Environment.variables.merge("RUBYOPT" => nil),
+      "is a gem registry reachable? `gem sources` shows which one is used")
+    File.write(stamp, wanted)
+  end
+
+  # The lock file belongs to the machine: pinned versions stand in the Gemfile, and each Ruby resolves its own.
+  def gem_definition
+    Dir[File.join(Environment::ROOT, "{Gemfile,*.gemspec,lib/guildhall/version.rb}")].sort.map { |path| File.read(path) }.join + Environment.variables["BUNDLE_PATH"]
+  end
+
+  def build_extensions
+    Environment::EXTENSIONS.each_key do |extension|
+      next if current?(extension)
+
+      step("extension #{extension}",
+        [RbConfig.ruby, "-rbundler/setup", "-S", "rake", "--silent", "compile:#{extension}"],
+        Environment.variables.merge("RUBYOPT" => nil), "is a C compiler there? On Debian: apt-get install gcc make libc6-dev")
+    end
+  end
+
+  def current?(extension)
+    built = Environment.shared_object(extension)
+    File.exist?(built) && Environment.sources(extension).all? { |source| File.mtime(source) <= File.mtime(built) }
+  end
+
+  def fetch_webhooks
+    {"@octokit/webhooks-examples" => "7.6.1", "@octokit/webhooks-schemas" => "7.6.1"}.each do |package, version|
+      target = File.join(Environment::WEBHOOKS, File.basename(package))
+      next if File.directory?(target)
+
+      download_package("#{package}@#{version}", target)
+    end
+  end
+
+  # Unpacked beside its place and moved there in one step: what is there is whole.
+  def download_package(package, target)
+    staging = "#{target}.part"
+    FileUtils.rm_rf(staging)
+    FileUtils.mkdir_p(staging)
+    step("#{package} from the npm registry", ["sh", "-c", "npm pack --silent '#{package}' && tar -xzf *.tgz --strip-components=1 && rm *.tgz"],
+      {}, "is npm installed (apt-get install npm) and its registry reachable?", chdir: staging)
+    File.rename(staging, target)
+  end
+
+  def step(name, command, variables, advice, chdir: Environment::ROOT)
+    FileUtils.mkdir_p(Environment::BUILD)
+    log = File.join(Environment::BUILD, "setup.log")
+    began = now
+    pid = spawn(variables, *command, chdir:, in: File::NULL, out: log, err: [:child, :out])
+    await(pid, name, began)
+    return if $?.success?
+
+    abort("#{File.read(log).lines.last(12).join}guildhall: #{name} failed; #{advice} (whole log: #{log})")
+  rescue Errno::ENOENT => error
+    abort("guildhall: #{name} failed (#{error.message}); #{advice}")
+  rescue Interrupt
+    Process.kill(:TERM, pid) if pid
+    exit(130)
+  end
+
+  def await(pid, name, began)
+    until Process.wait(pid, Process::WNOHANG)
+      show(name, began) if $stderr.tty?
+      sleep(0.1)
+    end
+    show(name, began)
+    $stderr.puts
+  end
+
+  def show(name, began)
+    $stderr.print("#{"\r" if $stderr.tty?}  set-up: #{name} … #{(now - began).round} s ")
+  end
+
+  def now
+    Process.clock_gettime(Process::CLOCK_MONOTONIC)
+  end
+
+  def ruby_tool(name)
+    File.join(RbConfig::CONFIG["bindir"], name)
+  end
+
+  def check_compiler_headers
+    return if File.exist?(File.join(RbConfig::CONFIG["rubyhdrdir"], "ruby.h"))
+
+    abort("guildhall: #{RbConfig.ruby} has no headers to build extensions with; on Debian: apt-get install ruby-dev")
+  end
+end
+
+if ["--help", "-h"].include?(ARGV.first)
+  puts "usage: bin/setup\nBuilds or fetches what is missing; RUBY=/path/to/ruby picks the Ruby."
+  exit
+end
+Setup.new.run
+if ARGV.first == "--then"
+  script, *rest = ARGV.drop(1)
+  exec(Environment.variables, RbConfig.ruby, File.join(Environment::ROOT, script), *rest)
+end
