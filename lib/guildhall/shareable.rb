@@ -50,7 +50,7 @@ module Guildhall
       private
 
       def shareable_proc(callable)
-        Ractor.shareable_proc(self: nil, lambda: callable.lambda?, &callable)
+        callable.lambda? ? Ractor.shareable_lambda(self: nil, &callable) : Ractor.shareable_proc(self: nil, &callable)
       end
 
       def parts(object)
