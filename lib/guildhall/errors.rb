@@ -30,7 +30,17 @@ module Guildhall
   class DecodeError < Error; end
 
   # A payload was decoded but is not valid.
-  class ValidationError < Error; end
+  class ValidationError < Error
+    # @return [Array] what is wrong with it, as the validator says it; empty when it only says no
+    attr_reader :faults
+
+    # @param faults [Array]
+    # @param stage [Symbol, nil] the name of the stage that validates
+    def initialize(message = nil, faults: [], stage: nil)
+      @faults = faults
+      super(message || [stage || "validation", "failed"].join(" ") + (faults.empty? ? "" : ": #{faults.join("; ")}"))
+    end
+  end
 
   # The pool has been shut down, or belongs to another process (the one before a fork).
   class PoolClosedError < Error; end

@@ -14,3 +14,4 @@ end
 Warning.extend(WarningsRaise)
 $VERBOSE = true
 Warning[:deprecated] = true
+Warning[:experimental] = false
