@@ -38,7 +38,7 @@ module Guildhall
     # @param stage [Symbol, nil] the name of the stage that validates
     def initialize(message = nil, faults: [], stage: nil)
       @faults = faults
-      super(message || [stage || "validation", "failed"].join(" ") + (faults.empty? ? "" : ": #{faults.join("; ")}"))
+      super(message || "#{stage || "validation"} failed#{": #{faults.join("; ")}" if faults.any?}")
     end
   end
 

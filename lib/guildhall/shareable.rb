@@ -74,7 +74,9 @@ module Guildhall
       def describe(object)
         return "a Proc (#{object.source_location&.join(":")}); make it with Ractor.shareable_proc" if object.is_a?(Proc)
 
-        object.frozen? ? "a #{object.class} cannot be shared between Ractors" : "a #{object.class} that is not frozen; freeze it, or make it with Ractor.make_shareable"
+        return "a #{object.class} cannot be shared between Ractors" if object.frozen?
+
+        "a #{object.class} that is not frozen; freeze it, or make it with Ractor.make_shareable"
       end
 
       def proc_error(callable, name, error)

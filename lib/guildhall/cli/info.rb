@@ -20,7 +20,8 @@ module Guildhall
 
       def ruby_rows
         yjit = defined?(RubyVM::YJIT) ? (RubyVM::YJIT.enabled? ? "on" : "built, off (--yjit turns it on)") : "not built"
-        [["Guildhall", Guildhall::VERSION], ["Ruby", "#{RUBY_DESCRIPTION}#{" (works; 4.0 is faster)" if RUBY_VERSION < "4"}"], ["YJIT", yjit]]
+        [["Guildhall", Guildhall::VERSION], ["Ruby", RUBY_DESCRIPTION + (RUBY_VERSION < "4" ? " (works; 4.0 is faster)" : "")],
+         ["YJIT", yjit]]
       end
 
       def machine_rows

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../cli/command"
+require "guildhall/cli/command" # of another gem: not by relative path
 require_relative "cli/server"
 require_relative "cli/routes"
 

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-module Guildhall
+module Guildhall # rubocop:disable Style/Documentation
   class Pipeline
     # The stages by name, as module functions of Guildhall. Each takes an object with `call`, or a block; on Ruby 3.4
     # the block's self has to be shareable (write it in a class or module body), on 4.0 its self is nil.
