@@ -119,5 +119,5 @@ end
 Setup.new.run
 if ARGV.first == "--then"
   script, *rest = ARGV.drop(1)
-  exec(Environment.variables, RbConfig.ruby, File.join(Environment::ROOT, script), *rest)
+  exec(Environment.variables, RbConfig.ruby, File.expand_path(script, Environment::ROOT), *rest)
 end
