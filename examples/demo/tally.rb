@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-module Demo
+module Demo # rubocop:disable Style/Documentation
   # What one consumer did with the messages. Threads that process partitions side by side add to it.
   class Tally
     Example = Data.define(:topic, :partition, :offset, :position, :message)
