@@ -3,5 +3,7 @@
 #define GUILDHALL_INIT_H
 #include <ruby.h>
 
+void guildhall_init_waiter(VALUE guildhall);
+void guildhall_init_queue(VALUE guildhall);
 
 #endif
