@@ -11,4 +11,5 @@ RUBY_FUNC_EXPORTED void Init_native(void)
     (void)guildhall;
     guildhall_init_values();
     guildhall_init_keys();
+    guildhall_init_json(guildhall);
 }

@@ -5,6 +5,7 @@
 
 void guildhall_init_values(void);
 void guildhall_init_keys(void);
+void guildhall_init_json(VALUE guildhall);
 
 
 #endif
