@@ -11,7 +11,9 @@ Gem::Specification.new do |spec|
   spec.authors = ["The Guildhall developers"]
   spec.license = "MIT"
   spec.required_ruby_version = ">= 3.4"
-  spec.files = Dir.chdir(__dir__) { Dir["{lib,sig}/guildhall/{kafka,adapters,web}{.rb,.rbs,/**/*.rb,/**/*.rbs}", "ext/guildhall_kafka/**/*.{c,h,rb}", "LICENSE.txt"] }
+  spec.files = Dir.chdir(__dir__) do
+    Dir["{lib,sig}/guildhall/{kafka,adapters,web}{.rb,.rbs,/**/*.{rb,rbs}}", "ext/guildhall_kafka/**/*.{c,h,rb}", "LICENSE.txt"]
+  end
   spec.extensions = ["ext/guildhall_kafka/extconf.rb"]
   spec.add_dependency "guildhall", Guildhall::VERSION
   spec.add_dependency "karafka-rdkafka", "~> 0.31.0"

@@ -11,8 +11,10 @@ Gem::Specification.new do |spec|
   spec.authors = ["The Guildhall developers"]
   spec.license = "MIT"
   spec.required_ruby_version = ">= 3.4"
-  kafka = Dir.chdir(__dir__) { Dir["{lib,sig}/guildhall/{kafka,adapters,web}{.rb,.rbs,/**/*}"] }
-  spec.files = Dir.chdir(__dir__) { Dir["{lib,sig}/**/*.{rb,rbs}", "ext/guildhall/**/*.{c,h,rb}", "exe/guildhall", "{README,CHANGELOG}.md", "LICENSE.txt"] } - kafka
+  spec.files = Dir.chdir(__dir__) do
+    Dir["{lib,sig}/**/*.{rb,rbs}", "ext/guildhall/**/*.{c,h,rb}", "exe/guildhall", "{README,CHANGELOG}.md", "LICENSE.txt"] -
+      Dir["{lib,sig}/guildhall/{kafka,adapters,web}{.rb,.rbs,/**/*}"] # these are in the gem guildhall-kafka
+  end
   spec.bindir = "exe"
   spec.executables = ["guildhall"]
   spec.extensions = ["ext/guildhall/extconf.rb"]

@@ -20,7 +20,8 @@ end
 missing = paths.reject { |path| File.exist?(path) }
 abort("bin/test: no such file or folder: #{missing.join(", ")}") if missing.any?
 
-files = paths.flat_map { |path| File.directory?(path) ? Dir[File.join(path, "**/*_test.rb")] : [path] }.map { |path| File.expand_path(path) }
+files = paths.flat_map { |path| File.directory?(path) ? Dir[File.join(path, "**/*_test.rb")] : [path] }
+files.map! { |path| File.expand_path(path) }
 if files.empty?
   kinds = Dir[File.join(root, "test/**/*_test.rb")].group_by { |path| path[%r{test/(stress|integration)/}, 1] }
   files = if chosen[:stress] then kinds["stress"]

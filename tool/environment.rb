@@ -16,6 +16,7 @@ module Environment
   # @return [Hash{String=>String}] what a child process needs to load Guildhall from this checkout
   def self.variables
     {
+      "PATH" => [RbConfig::CONFIG["bindir"], *ENV["PATH"]&.split(":")].uniq.join(":"),
       "BUNDLE_GEMFILE" => File.join(ROOT, "Gemfile"),
       "BUNDLE_PATH" => ENV.fetch("BUNDLE_PATH", File.join(ROOT, "vendor", "bundle")),
       "BUNDLE_LOCKFILE" => nil,

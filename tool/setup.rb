@@ -29,7 +29,8 @@ class Setup
 
   # The lock file belongs to the machine: pinned versions stand in the Gemfile, and each Ruby resolves its own.
   def gem_definition
-    Dir[File.join(Environment::ROOT, "{Gemfile,*.gemspec,lib/guildhall/version.rb}")].sort.map { |path| File.read(path) }.join + Environment.variables["BUNDLE_PATH"]
+    files = Dir[File.join(Environment::ROOT, "{Gemfile,*.gemspec,lib/guildhall/version.rb}")]
+    [*files.map { |path| File.read(path) }, Environment.variables["BUNDLE_PATH"]].join
   end
 
   def build_extensions
@@ -61,8 +62,9 @@ class Setup
     staging = "#{target}.part"
     FileUtils.rm_rf(staging)
     FileUtils.mkdir_p(staging)
-    step("#{package} from the npm registry", ["sh", "-c", "npm pack --silent '#{package}' && tar -xzf *.tgz --strip-components=1 && rm *.tgz"],
-      {}, "is npm installed (apt-get install npm) and its registry reachable?", chdir: staging)
+    unpack = "npm pack --silent '#{package}' && tar -xzf *.tgz --strip-components=1 && rm *.tgz"
+    step("#{package} from the npm registry", ["sh", "-c", unpack], {},
+      "is npm installed (apt-get install npm) and its registry reachable?", chdir: staging)
     File.rename(staging, target)
   end
 
@@ -70,7 +72,7 @@ class Setup
     FileUtils.mkdir_p(Environment::BUILD)
     log = File.join(Environment::BUILD, "setup.log")
     began = now
-    pid = spawn(variables, *command, chdir:, in: File::NULL, out: log, err: [:child, :out])
+    pid = spawn(variables, *command, chdir:, in: File::NULL, out: log, err: %i[child out])
     await(pid, name, began)
     return if $?.success?
 
@@ -117,5 +119,5 @@ end
 Setup.new.run
 if ARGV.first == "--then"
   script, *rest = ARGV.drop(1)
-  exec(Environment.variables, RbConfig.ruby, File.join(Environment::ROOT, script), *rest)
+  exec(Environment.variables, RbConfig.ruby, File.expand_path(script, Environment::ROOT), *rest)
 end

@@ -4,14 +4,14 @@ require "mkmf"
 
 # Sources lie in a folder a part; the objects all land beside the Makefile, so base names are unique.
 folders = Dir[File.join(__dir__, "**/")].map { |folder| folder.delete_prefix(__dir__).delete_prefix("/").chomp("/") }
-$srcs = Dir[File.join(__dir__, "**/*.c")].sort
+$srcs = Dir[File.join(__dir__, "**/*.c")]
 folders.each do |folder|
   $VPATH << "$(srcdir)/#{folder}"
 end
 $INCFLAGS << " -I$(srcdir) -I$(srcdir)/include"
-$CFLAGS << " -std=gnu11 -Wall -Wextra -Wno-unused-parameter -fvisibility=hidden"
+$CFLAGS << " -std=gnu11 -Wall -Wextra -Wno-unused-parameter -Werror=implicit-function-declaration -fvisibility=hidden"
 $CFLAGS << " -O3" unless ENV["GUILDHALL_SANITIZE"]
-if (sanitize = ENV["GUILDHALL_SANITIZE"])
+if (sanitize = ENV.fetch("GUILDHALL_SANITIZE", nil))
   $CFLAGS << " -O1 -g -fno-omit-frame-pointer -fsanitize=#{sanitize} -fno-sanitize-recover=undefined"
   $LDFLAGS << " -fsanitize=#{sanitize}"
 end

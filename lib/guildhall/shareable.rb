@@ -74,14 +74,26 @@ module Guildhall
       def describe(object)
         return "a Proc (#{object.source_location&.join(":")}); make it with Ractor.shareable_proc" if object.is_a?(Proc)
 
-        object.frozen? ? "a #{object.class} cannot be shared between Ractors" : "a #{object.class} that is not frozen; freeze it, or make it with Ractor.make_shareable"
+        return "a #{object.class} cannot be shared between Ractors" if object.frozen?
+
+        "a #{object.class} that is not frozen; freeze it, or make it with Ractor.make_shareable"
       end
 
       def proc_error(callable, name, error)
+        return self_error(callable, name) if error.message.include?("self is not shareable")
+
         outer = callable.binding.local_variables.find { |local| error.message.include?(local.to_s) }
         path = outer ? "#{name}'s variable #{outer}" : name
         NotShareableError.new("#{path} cannot be shared: #{error.message} (#{callable.source_location&.join(":")}); " \
                               "use a frozen object with `call`, or let the block capture only shareable values", path: path)
+      end
+
+      # Ruby 3.4 keeps the self of a block; 4.0 lets us leave it out.
+      def self_error(callable, name)
+        where = callable.source_location&.join(":")
+        NotShareableError.new("#{name}'s self (a #{callable.binding.receiver.class}) is not shareable (#{where}); on Ruby " \
+                              "#{RUBY_VERSION} write the block in a class or module body, or use a frozen object with `call`",
+          path: "#{name}.self")
       end
     end
   end

@@ -5,8 +5,7 @@ module WarningsRaise
   ROOT = File.expand_path("../..", __dir__).freeze
 
   def warn(message, category: nil, **)
-    ours = message.start_with?(ROOT) && !message.start_with?("#{ROOT}/vendor/")
-    raise "Ruby warned: #{message}" if ours && !message.include?("Ractor API is experimental") && !message.include?("Ractor is experimental")
+    raise "Ruby warned: #{message}" if message.start_with?(ROOT) && !message.start_with?("#{ROOT}/vendor/")
 
     category ? super(message, category:) : super(message)
   end
@@ -14,3 +13,4 @@ end
 Warning.extend(WarningsRaise)
 $VERBOSE = true
 Warning[:deprecated] = true
+Warning[:experimental] = false

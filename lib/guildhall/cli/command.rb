@@ -1,0 +1,58 @@
+# frozen_string_literal: true
+
+require "optparse"
+
+module Guildhall
+  class CLI
+    # A command: its name is its class name in lower case. Subclasses say what they are for in `self.summary`, declare
+    # options in {#define_options} and do their work in {#call}.
+    class Command
+      # @return [String]
+      def self.command_name
+        name.split("::").last.downcase
+      end
+
+      # @return [String] one line for the list of commands
+      def self.summary
+        raise NotImplementedError, "#{name}.summary"
+      end
+
+      # @param out [IO]
+      # @param err [IO]
+      # @param cli [CLI]
+      def initialize(out:, err:, cli:)
+        @out = out
+        @err = err
+        @cli = cli
+        @options = {}
+      end
+
+      # @param arguments [Array<String>] without the command's name
+      # @return [Integer, nil] exit status; nil is 0
+      # @raise [OptionParser::ParseError]
+      def run(arguments)
+        rest = parser.parse(arguments, into: @options)
+        return @out.puts(parser) if @options[:help]
+
+        call(rest)
+      end
+
+      private
+
+      # @param options [OptionParser]
+      def define_options(_options); end
+
+      def call(_arguments)
+        raise NotImplementedError, "#{self.class}#call"
+      end
+
+      def parser
+        @parser ||= OptionParser.new do |options|
+          options.banner = "usage: guildhall #{self.class.command_name} [options]\n#{self.class.summary}\n\n"
+          define_options(options)
+          options.on("-h", "--help", "show this")
+        end
+      end
+    end
+  end
+end

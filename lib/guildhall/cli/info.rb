@@ -1,0 +1,62 @@
+# frozen_string_literal: true
+
+require "etc"
+require "rbconfig"
+
+module Guildhall
+  class CLI
+    # `guildhall info`: what there is on this machine and what will be used of it.
+    class Info < Command
+      # (see Command.summary)
+      def self.summary = "Show Ruby, extensions, librdkafka, cores, and what will be used of them"
+
+      private
+
+      def call(_arguments)
+        rows = [*ruby_rows, *machine_rows, *extension_rows]
+        width = rows.map { |name, _| name.size }.max
+        rows.each { |name, value| @out.puts("#{name.ljust(width)}  #{value}") }
+      end
+
+      def ruby_rows
+        yjit = defined?(RubyVM::YJIT) ? (RubyVM::YJIT.enabled? ? "on" : "built, off (--yjit turns it on)") : "not built"
+        [["Guildhall", Guildhall::VERSION], ["Ruby", RUBY_DESCRIPTION + (RUBY_VERSION < "4" ? " (works; 4.0 is faster)" : "")],
+         ["YJIT", yjit]]
+      end
+
+      def machine_rows
+        [["cores", Etc.nprocessors.to_s],
+         ["RUBY_MAX_CPU", ENV.fetch("RUBY_MAX_CPU", "8 (not set)")],
+         ["RUBY_THREAD_TIMESLICE", ENV.fetch("RUBY_THREAD_TIMESLICE", "100 ms (not set; 10 shortens waits beside busy threads)")],
+         ["worker Ractors", workers]]
+      end
+
+      def workers
+        require "guildhall/pool"
+        "#{Guildhall::Pool.default_workers} by default"
+      rescue LoadError => error
+        "none: #{error.message}"
+      end
+
+      def extension_rows
+        [["extension guildhall", extension("guildhall/native")],
+         ["extension guildhall-kafka", extension("guildhall/kafka/native")],
+         ["librdkafka", librdkafka]]
+      end
+
+      def extension(feature)
+        require feature
+        $LOADED_FEATURES.find { |path| path.include?("#{feature}.") }
+      rescue LoadError => error
+        "missing (#{error.message.lines.first.chomp})"
+      end
+
+      def librdkafka
+        require "rdkafka"
+        "#{Rdkafka::LIBRDKAFKA_VERSION} (karafka-rdkafka #{Rdkafka::VERSION})"
+      rescue LoadError
+        "missing; add the gem guildhall-kafka to consume Kafka"
+      end
+    end
+  end
+end

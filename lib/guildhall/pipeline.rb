@@ -1,0 +1,106 @@
+# frozen_string_literal: true
+
+require_relative "errors"
+require_relative "shareable"
+require_relative "callable"
+require_relative "dropped"
+require_relative "codec"
+require_relative "pipeline/composable"
+require_relative "pipeline/stage"
+require_relative "pipeline/decode"
+require_relative "pipeline/validate"
+require_relative "pipeline/select"
+require_relative "pipeline/reject"
+require_relative "pipeline/map"
+require_relative "pipeline/constructors"
+
+module Guildhall
+  # decode → validate → select → map as one frozen, shareable callable, composed with `>>`:
+  #
+  #     Guildhall::JSON.lazy >> Guildhall.select { |event| event["paid"] } >> Summary.new
+  #
+  # It is a task like any other: call it in the Ractor you are in, or hand it to a pool. Any Ractor may call it.
+  class Pipeline
+    include Composable
+
+    # Where an exception keeps the name of the stage that raised it.
+    STAGE = :@guildhall_stage
+    private_constant :STAGE
+
+    # @param error [Exception]
+    # @return [Symbol, nil] the name of the stage that raised it; nil when no pipeline was involved
+    def self.stage_of(error)
+      error.instance_variable_get(STAGE)
+    end
+
+    # @return [Array<Stage>] in the order in which they run
+    attr_reader :stages
+
+    # @return [Array<Symbol>] the stages' names; of several with the same name the later ones are numbered
+    #   (`:map`, `:map_2`)
+    attr_reader :names
+
+    # Usually made with `>>`.
+    # @param stages [Array<#call>] what is not a {Stage} yet becomes one: codecs decode, other callables map
+    # @raise [NotShareableError] naming the path to what cannot be shared
+    # @raise [Guildhall::ArgumentError] for what cannot be called
+    def initialize(stages)
+      @stages = stages.flat_map { |stage| Stage.all(stage) }.freeze
+      @names = number(@stages.map(&:name))
+      Ractor.make_shareable(self)
+    end
+
+    # Runs the stages in this Ractor. Does not block, beyond what the stages themselves do.
+    # @param payload [Object] what the first stage takes: bytes where it decodes
+    # @param metadata [Object, nil] handed to every stage that takes two arguments
+    # @return [Object] what the last stage returned, or {DROPPED} when a stage left it out
+    # @raise whatever a stage raises; {.stage_of} tells which one it was
+    def call(payload, metadata = nil)
+      value = payload
+      index = 0
+      while index < @stages.size
+        value = @stages[index].call(value, metadata)
+        return DROPPED if DROPPED.equal?(value)
+
+        index += 1
+      end
+      value
+    rescue Exception => error # rubocop:disable Lint/RescueException -- only marked, then raised on
+      mark(error, @names[index])
+      raise
+    end
+
+    # @return [Codec, nil] the codec of the first stage; nil when the first stage does not decode
+    def decoder
+      @stages.first.codec if @stages.first.is_a?(Decode)
+    end
+
+    # @return [Pipeline, nil] what is left to do once {#decoder} has done its part; nil when nothing is left. The
+    #   whole pipeline when it has no decoder.
+    def rest
+      return self unless decoder
+
+      @stages.size > 1 ? Pipeline.new(@stages.drop(1)) : nil
+    end
+
+    # @return [String]
+    def inspect
+      "#<Guildhall::Pipeline #{@names.join(" >> ")}>"
+    end
+
+    private
+
+    def number(names)
+      names.each_with_index.map do |name, index|
+        earlier = names.first(index).count(name)
+        earlier.zero? ? name : :"#{name}_#{earlier + 1}"
+      end.freeze
+    end
+
+    def mark(error, name)
+      return if error.frozen? || error.instance_variable_defined?(STAGE)
+
+      error.instance_variable_set(STAGE, name)
+    end
+  end
+end

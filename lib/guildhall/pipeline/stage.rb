@@ -1,0 +1,55 @@
+# frozen_string_literal: true
+
+module Guildhall
+  class Pipeline
+    # One step of a pipeline: a frozen, shareable wrapper around a callable, with a name for reports and Failures.
+    # Subclasses decide what the callable's answer means.
+    class Stage
+      include Composable
+
+      # @return [Symbol]
+      attr_reader :name
+
+      # @return [#call] what the stage was made of
+      attr_reader :callable
+
+      # @param part [Stage, Pipeline, Codec, #call]
+      # @return [Array<Stage>]
+      # @raise [Guildhall::ArgumentError]
+      def self.all(part)
+        case part
+        when Stage then [part]
+        when Pipeline then part.stages
+        when Codec then [Decode.new(part)]
+        else [Map.new(part)]
+        end
+      end
+
+      # @param callable [#call] takes `(value)` or `(value, metadata)`
+      # @param name [Symbol] what Failures and reports call the stage
+      # @raise [NotShareableError] naming the path to what cannot be shared
+      # @raise [Guildhall::ArgumentError] for what cannot be called
+      def initialize(callable, name:)
+        raise Guildhall::ArgumentError, "#{name} needs an object with `call`, not #{callable.inspect}" unless callable.respond_to?(:call)
+
+        @callable = Shareable.callable!(callable, name.to_s)
+        @name = name.to_sym
+        @with_metadata = Callable.takes_metadata?(@callable)
+        freeze
+      end
+
+      # @param value [Object]
+      # @param metadata [Object, nil]
+      # @return [Object] the value for the next stage, or {DROPPED}
+      def call(value, metadata = nil)
+        answer(value, metadata)
+      end
+
+      private
+
+      def answer(value, metadata)
+        @with_metadata ? @callable.call(value, metadata) : @callable.call(value)
+      end
+    end
+  end
+end

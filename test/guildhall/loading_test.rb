@@ -1,0 +1,42 @@
+# frozen_string_literal: true
+
+require "test_helper"
+
+# Each part in a fresh Ruby brings what it is allowed to bring, and nothing else of ours.
+class LoadingTest < GuildhallTest
+  BASE = %w[errors shareable callable dropped instrumentation version native].freeze
+  CODECS = [*BASE, "codec", "codecs", "json"].freeze
+  PIPELINE = [*CODECS, "pipeline"].freeze
+  POOL = [*PIPELINE, "queue", "pool", "task", "failure"].freeze
+  # A part and the first folder or file below guildhall/ of all that may come with it.
+  PERMITTED = {
+    "errors" => BASE, "shareable" => BASE, "instrumentation" => BASE,
+    "queue" => [*BASE, "queue", "striped_queue"],
+    "codecs" => CODECS,
+    "json" => [*BASE, "codec", "json"],
+    "pipeline" => PIPELINE,
+    "pool" => POOL,
+    "cli" => [*POOL, "cli"],
+    "kafka" => [*POOL, "kafka"]
+  }.freeze
+  SCRIPT = <<~'RUBY'
+    before = $LOADED_FEATURES.dup
+    require "guildhall/#{ARGV[0]}"
+    puts ($LOADED_FEATURES - before).filter_map { |path| path[%r{/guildhall/(.+)\.\w+\z}, 1] }
+  RUBY
+
+  PERMITTED.each_key do |part|
+    class_eval(<<~RUBY, __FILE__, __LINE__ + 1)
+      def test_#{part}_loads_alone = assert_alone("#{part}") # def test_queue_loads_alone = assert_alone("queue")
+    RUBY
+  end
+
+  private
+
+  def assert_alone(part)
+    loaded = assert_ruby(SCRIPT, part).split.map { |path| path.sub(%r{\A.*/guildhall/}, "") }
+    assert_includes loaded, part
+    extra = loaded.map { |path| path[%r{\A[^/]+}] }.uniq - PERMITTED.fetch(part)
+    assert_empty extra, "guildhall/#{part} also brought #{extra.join(", ")}"
+  end
+end
