@@ -38,7 +38,7 @@ class Setup
       next if current?(extension)
 
       step("extension #{extension}",
-        [RbConfig.ruby, "-rbundler/setup", "-S", "rake", "--silent", "compile:#{extension}"],
+        [RbConfig.ruby, "-rbundler/setup", File.join(__dir__, "rake.rb"), "--silent", "compile:#{extension}"],
         Environment.variables.merge("RUBYOPT" => nil), "is a C compiler there? On Debian: apt-get install gcc make libc6-dev")
     end
   end
