@@ -24,6 +24,7 @@ module Guildhall
         attach_function :rd_kafka_mock_cluster_destroy, %i[pointer], :void, blocking: true
         attach_function :rd_kafka_mock_topic_create, %i[pointer string int int], :int, blocking: true
         attach_function :rd_kafka_mock_broker_set_down, %i[pointer int32], :int, blocking: true
+        attach_function :rd_kafka_mock_group_initial_rebalance_delay_ms, %i[pointer int32], :void, blocking: true
         attach_function :rd_kafka_brokers_add, %i[pointer string], :int
         attach_function :rd_kafka_mock_broker_set_up, %i[pointer int32], :int, blocking: true
       end
@@ -54,6 +55,7 @@ module Guildhall
         raise Guildhall::Error, "librdkafka could not start its mock cluster" if @cluster.null?
 
         @bootstrap_servers = Functions.rd_kafka_mock_cluster_bootstraps(@cluster).dup.freeze
+        Functions.rd_kafka_mock_group_initial_rebalance_delay_ms(@cluster, 0) # nobody else is about to join
         Functions.rd_kafka_brokers_add(@handle, @bootstrap_servers) # for its own questions about watermarks
       end
 

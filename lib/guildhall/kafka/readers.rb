@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "librdkafka"
+require_relative "read_error"
 
 module Guildhall
   module Kafka
