@@ -38,7 +38,7 @@ class Setup
       next if current?(extension)
 
       step("extension #{extension}",
-        [RbConfig.ruby, "-rbundler/setup", "-S", "rake", "--silent", "compile:#{extension}"],
+        [RbConfig.ruby, "-rbundler/setup", File.join(__dir__, "rake.rb"), "--silent", "compile:#{extension}"],
         Environment.variables.merge("RUBYOPT" => nil), "is a C compiler there? On Debian: apt-get install gcc make libc6-dev")
     end
   end
@@ -119,5 +119,5 @@ end
 Setup.new.run
 if ARGV.first == "--then"
   script, *rest = ARGV.drop(1)
-  exec(Environment.variables, RbConfig.ruby, File.join(Environment::ROOT, script), *rest)
+  exec(Environment.variables, RbConfig.ruby, File.expand_path(script, Environment::ROOT), *rest)
 end
