@@ -24,7 +24,7 @@ module Guildhall
         @group = topics.first.group
         @application = application
         @partitions = {}
-        @requests = Queue.new
+        @requests = Thread::Queue.new
         @lock = Mutex.new
         @reader = nil
         @stopping = false

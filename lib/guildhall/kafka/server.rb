@@ -9,7 +9,7 @@ module Guildhall
       # @param application [Application]
       def initialize(application)
         @application = application
-        @signals = Queue.new
+        @signals = Thread::Queue.new
       end
 
       # Blocks until the application has stopped.
