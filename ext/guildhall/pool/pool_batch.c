@@ -1,6 +1,5 @@
 /* The slots of a batch: claiming, publishing, waiting. */
 #include "pool_batch.h"
-#include "pool_clock.h"
 #include "pool_fair_queue.h"
 
 #define NOBODY (SIZE_MAX - 1)
@@ -33,7 +32,7 @@ VALUE guildhall_batch_claim(guildhall_batch *batch, size_t index)
 
 static void complete(guildhall_batch *batch)
 {
-    atomic_store(&batch->completed_at, guildhall_pool_now());
+    atomic_store(&batch->completed_at, guildhall_now());
     if (!batch->queue) return;
     if (atomic_load(&batch->parallel)) atomic_fetch_sub(&batch->queue->inflight, 1);
     if (atomic_load(&batch->watched)) guildhall_fair_queue_call(batch->queue, GUILDHALL_CALL_COMPLETED);
@@ -67,47 +66,57 @@ void guildhall_batch_notify(guildhall_batch *batch, size_t from, size_t to)
 
 typedef struct {
     guildhall_batch *batch;
-    size_t index;
+    size_t index;   /* of an item; GUILDHALL_ALL: the whole batch */
+    size_t beyond;  /* or, where this is not GUILDHALL_ALL: more outcomes than these */
+    int64_t deadline;
 } reading;
 
 static int readable(void *context)
 {
-    reading *reader = context;
+    const reading *reader = context;
+    if (reader->beyond != GUILDHALL_ALL) return atomic_load(&reader->batch->done) > reader->beyond;
     if (reader->index == GUILDHALL_ALL) return guildhall_batch_complete(reader->batch);
     return guildhall_outcome_p(guildhall_batch_slot(reader->batch, reader->index));
 }
 
-static VALUE wait_until_readable(VALUE arguments)
+static VALUE wait_until_readable(VALUE argument)
 {
-    int64_t deadline = ((int64_t *)arguments)[1];
-    reading *reader = (reading *)((VALUE *)arguments)[0];
-    return guildhall_wait(&reader->batch->readers, readable, reader, deadline);
+    reading *reader = (reading *)argument;
+    return guildhall_wait(&reader->batch->readers, readable, reader, reader->deadline);
 }
 
+/* Futures are read in one Ractor: no two of its threads are in these functions at once. */
 static void want(guildhall_batch *batch, size_t index)
 {
     bool first = atomic_fetch_add(&batch->item_readers, 1) == 0;
     atomic_store(&batch->wanted, first ? index : ANY);
-    atomic_thread_fence(memory_order_seq_cst);
+    atomic_thread_fence(memory_order_seq_cst); /* then guildhall_wait looks at the slot */
 }
 
 static VALUE want_no_more(VALUE object)
 {
     guildhall_batch *batch = (guildhall_batch *)object;
     if (atomic_fetch_sub(&batch->item_readers, 1) == 1) atomic_store(&batch->wanted, NOBODY);
-    /* Between these two lines another reader may have come and be forgotten: it asks for everything anew. */
-    if (atomic_load(&batch->item_readers) > 0) atomic_store(&batch->wanted, ANY);
     return Qnil;
+}
+
+static int read_item(reading *reader, size_t wanted)
+{
+    if (readable(reader)) return 1;
+    want(reader->batch, wanted);
+    return (int)rb_ensure(wait_until_readable, (VALUE)reader, want_no_more, (VALUE)reader->batch);
 }
 
 int guildhall_batch_wait(guildhall_batch *batch, size_t index, int64_t deadline)
 {
-    reading reader = {batch, index};
-    if (readable(&reader)) return 1;
-    if (index == GUILDHALL_ALL) return guildhall_wait(&batch->readers, readable, &reader, deadline);
-    int64_t arguments[2] = {(int64_t)(intptr_t)&reader, deadline};
-    want(batch, index);
-    return (int)rb_ensure(wait_until_readable, (VALUE)arguments, want_no_more, (VALUE)batch);
+    reading reader = {batch, index, GUILDHALL_ALL, deadline};
+    return index == GUILDHALL_ALL ? (int)wait_until_readable((VALUE)&reader) : read_item(&reader, index);
+}
+
+int guildhall_batch_wait_beyond(guildhall_batch *batch, size_t count, int64_t deadline)
+{
+    reading reader = {batch, 0, count, deadline};
+    return read_item(&reader, ANY);
 }
 
 size_t guildhall_batch_slice(const guildhall_batch *batch, size_t workers, int64_t handover_ns)

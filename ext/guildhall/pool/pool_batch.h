@@ -45,7 +45,7 @@ typedef struct guildhall_batch {
     _Atomic size_t cursor;      /* the next payload to claim; the slots have the last word */
     _Atomic size_t done, failed;
     guildhall_waitlist readers;
-    _Atomic size_t wanted;      /* the index a reader waits for; of several: see batch_wanted_any */
+    _Atomic size_t wanted;      /* the index that a reader waits for, or several, or nobody */
     _Atomic uint32_t item_readers;
     _Atomic bool cancelled, watched;   /* watched: somebody wants to be told of its completion */
 
@@ -103,6 +103,8 @@ void guildhall_batch_release(guildhall_batch *, size_t index, VALUE mark, VALUE 
 void guildhall_batch_notify(guildhall_batch *, size_t from, size_t to);
 /* Blocks until the payload (GUILDHALL_ALL: all of them) has an outcome. 0 at the deadline. */
 int guildhall_batch_wait(guildhall_batch *, size_t index, int64_t deadline);
+/* Blocks until more than `count` payloads have an outcome. 0 at the deadline. */
+int guildhall_batch_wait_beyond(guildhall_batch *, size_t count, int64_t deadline);
 /* How many payloads to claim at once, so that a slice is worth a hand-over and leaves some for others. */
 size_t guildhall_batch_slice(const guildhall_batch *, size_t workers, int64_t handover_ns);
 /* Records once how long a complete batch took. */

@@ -1,6 +1,5 @@
 /* Guildhall::Pool::Batch in Ruby. */
 #include "pool_batch.h"
-#include "pool_clock.h"
 #include "pool_fair_queue.h"
 #include "pool_run.h"
 #include <ruby/ractor.h>
@@ -123,7 +122,7 @@ static VALUE batch_build(VALUE class, VALUE profile, VALUE payloads, VALUE metad
     batch->retry = RTEST(retry);
     batch->deadline_ns = NIL_P(deadline) ? 0 : (int64_t)(NUM2DBL(deadline) * 1e9);
     batch->slice = NIL_P(slice) ? 0 : NUM2SIZET(slice);
-    batch->dispatched_at = guildhall_pool_now();
+    batch->dispatched_at = guildhall_now();
     allocate_slots(batch, size, !NIL_P(metadata));
     fill(self, batch->payloads, payloads, "payloads", true);
     if (!NIL_P(metadata)) fill(self, batch->metadata, metadata, "metadata", false);
@@ -160,9 +159,10 @@ static VALUE batch_parallel_p(VALUE self)
 static VALUE batch_at(VALUE self, VALUE index, VALUE none)
 {
     guildhall_batch *batch = guildhall_batch_of(self);
-    size_t at = NUM2SIZET(index);
-    if (at >= batch->size) return none;
-    VALUE slot = guildhall_batch_slot(batch, at);
+    long at = NUM2LONG(index);
+    if (at < 0) at += (long)batch->size;
+    if (at < 0 || (size_t)at >= batch->size) return none;
+    VALUE slot = guildhall_batch_slot(batch, (size_t)at);
     return guildhall_outcome_p(slot) ? slot : none;
 }
 
@@ -181,11 +181,24 @@ static VALUE batch_wait(VALUE self, VALUE index, VALUE timeout)
     return guildhall_batch_wait(guildhall_batch_of(self), at, guildhall_deadline(timeout)) ? Qtrue : Qfalse;
 }
 
-/* Whether this caller should run some of it: nobody else will, or nobody else is free to. */
-static VALUE batch_help_p(VALUE self)
+/* wait_beyond(number of outcomes, seconds or nil) → false at the deadline */
+static VALUE batch_wait_beyond(VALUE self, VALUE count, VALUE timeout)
+{
+    return guildhall_batch_wait_beyond(guildhall_batch_of(self), NUM2SIZET(count), guildhall_deadline(timeout)) ? Qtrue : Qfalse;
+}
+
+static bool available(const guildhall_batch *batch, VALUE index)
+{
+    VALUE slot = guildhall_batch_slot(batch, NUM2SIZET(index));
+    return slot == GUILDHALL_SLOT_UNSET || slot == GUILDHALL_SLOT_AGAIN;
+}
+
+/* help?(index or nil): whether this caller should run some of it: nobody else will, or nobody else is free to. */
+static VALUE batch_help_p(VALUE self, VALUE index)
 {
     guildhall_batch *batch = guildhall_batch_of(self);
-    if (!guildhall_batch_unclaimed(batch)) return Qfalse;
+    if (!NIL_P(index) && !available(batch, index)) return Qfalse;
+    if (NIL_P(index) && !guildhall_batch_unclaimed(batch)) return Qfalse;
     if (!atomic_load(&batch->parallel)) return Qtrue;
     return atomic_load(&batch->queue->idle) == 0 ? Qtrue : Qfalse;
 }
@@ -194,7 +207,7 @@ static VALUE batch_help_p(VALUE self)
 static VALUE batch_help(VALUE self, VALUE seconds)
 {
     guildhall_batch *batch = guildhall_batch_of(self);
-    int64_t until = guildhall_pool_now() + (int64_t)(NUM2DBL(seconds) * 1e9);
+    int64_t until = guildhall_now() + (int64_t)(NUM2DBL(seconds) * 1e9);
     size_t from, count, next = 0;
     bool parallel = atomic_load(&batch->parallel);
     do {
@@ -202,7 +215,7 @@ static VALUE batch_help(VALUE self, VALUE seconds)
         count = guildhall_batch_take(batch, count, &from);
         if (count) next = guildhall_run(batch, from, from + count, until, NULL);
         if (count && next < from + count) guildhall_batch_rewind(batch, next);
-    } while (count && guildhall_pool_now() < until);
+    } while (count && guildhall_now() < until);
     RB_GC_GUARD(self);
     return guildhall_batch_complete(batch) ? Qtrue : Qfalse;
 }
@@ -220,8 +233,7 @@ static VALUE batch_run_at(VALUE self, VALUE index)
 /* Whether the payload waits for somebody to run it. */
 static VALUE batch_available_p(VALUE self, VALUE index)
 {
-    VALUE slot = guildhall_batch_slot(guildhall_batch_of(self), NUM2SIZET(index));
-    return slot == GUILDHALL_SLOT_UNSET || slot == GUILDHALL_SLOT_AGAIN ? Qtrue : Qfalse;
+    return available(guildhall_batch_of(self), index) ? Qtrue : Qfalse;
 }
 
 /* Whether running it needs no Ruby at all. */
@@ -231,17 +243,21 @@ static VALUE batch_native_p(VALUE self)
     return profile->decoder && NIL_P(profile->rest) ? Qtrue : Qfalse;
 }
 
-/* fail_unclaimed(failure) gives that outcome to everything nobody has claimed. Returns how many. */
-static VALUE batch_fail_unclaimed(VALUE self, VALUE failure)
+/* fail_at(index, failure) gives that outcome to the payload unless somebody has claimed it. Whether it did. */
+static VALUE batch_fail_at(VALUE self, VALUE index, VALUE failure)
 {
     guildhall_batch *batch = guildhall_batch_of(self);
-    size_t failed = 0;
-    for (size_t i = 0; i < batch->size; i++) {
-        VALUE mark = guildhall_batch_claim(batch, i);
-        if (mark && guildhall_batch_publish(batch, i, mark, failure, true)) failed++;
-    }
+    size_t at = NUM2SIZET(index);
+    VALUE mark = at < batch->size ? guildhall_batch_claim(batch, at) : 0;
+    return mark && guildhall_batch_publish(batch, at, mark, failure, true) ? Qtrue : Qfalse;
+}
+
+/* Wakes all that wait for something that fail_at has given. */
+static VALUE batch_notify(VALUE self)
+{
+    guildhall_batch *batch = guildhall_batch_of(self);
     guildhall_batch_notify(batch, 0, batch->size);
-    return SIZET2NUM(failed);
+    return self;
 }
 
 static VALUE batch_watch(VALUE self)
@@ -252,7 +268,7 @@ static VALUE batch_watch(VALUE self)
 
 static VALUE batch_learn(VALUE self)
 {
-    guildhall_batch_learn(guildhall_batch_of(self), guildhall_pool_now());
+    guildhall_batch_learn(guildhall_batch_of(self), guildhall_now());
     return Qnil;
 }
 
@@ -271,12 +287,14 @@ void guildhall_init_pool_batch(VALUE guildhall, VALUE pool)
     rb_define_method(batch, "at", batch_at, 2);
     rb_define_method(batch, "outcomes", batch_outcomes, 0);
     rb_define_method(batch, "wait", batch_wait, 2);
-    rb_define_method(batch, "help?", batch_help_p, 0);
+    rb_define_method(batch, "help?", batch_help_p, 1);
     rb_define_method(batch, "help", batch_help, 1);
     rb_define_method(batch, "run_at", batch_run_at, 1);
     rb_define_method(batch, "available?", batch_available_p, 1);
     rb_define_method(batch, "native?", batch_native_p, 0);
-    rb_define_method(batch, "fail_unclaimed", batch_fail_unclaimed, 1);
+    rb_define_method(batch, "fail_at", batch_fail_at, 2);
+    rb_define_method(batch, "notify", batch_notify, 0);
+    rb_define_method(batch, "wait_beyond", batch_wait_beyond, 2);
     rb_define_method(batch, "watch", batch_watch, 0);
     rb_define_method(batch, "learn", batch_learn, 0);
 }

@@ -1,6 +1,5 @@
 /* Lines of batches, a line a source, and the turns they take. */
 #include "pool_fair_queue.h"
-#include "pool_clock.h"
 #include <stdlib.h>
 
 static guildhall_source *find(guildhall_fair_queue *queue, uint64_t key)

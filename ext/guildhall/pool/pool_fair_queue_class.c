@@ -1,6 +1,5 @@
 /* Guildhall::Pool::FairQueue in Ruby. */
 #include "pool_fair_queue.h"
-#include "pool_clock.h"
 #include <ruby/ractor.h>
 #include "init.h"
 
@@ -73,12 +72,12 @@ static VALUE queue_build(VALUE class, VALUE capacity)
     return rb_ractor_make_shareable(rb_obj_freeze(self));
 }
 
-/* Whether the batch would be faster on workers. */
-static VALUE queue_pays(VALUE self, VALUE object)
+/* pays?(batch, workers): whether the batch would be faster on them. */
+static VALUE queue_pays(VALUE self, VALUE object, VALUE workers)
 {
     guildhall_fair_queue *queue = guildhall_fair_queue_of(self);
     guildhall_batch *batch = guildhall_batch_of(object);
-    guildhall_crew crew = {atomic_load(&queue->seated), atomic_load(&queue->handover_ns)};
+    guildhall_crew crew = {NUM2SIZET(workers), atomic_load(&queue->handover_ns)};
     return guildhall_profile_parallel(batch->profile, batch->size, batch->bytes, &crew) ? Qtrue : Qfalse;
 }
 
@@ -208,7 +207,7 @@ void guildhall_init_pool_fair_queue(VALUE pool)
     VALUE queue = rb_define_class_under(pool, "FairQueue", rb_cObject);
     rb_undef_alloc_func(queue);
     rb_define_singleton_method(queue, "build", queue_build, 1);
-    rb_define_method(queue, "pays?", queue_pays, 1);
+    rb_define_method(queue, "pays?", queue_pays, 2);
     rb_define_method(queue, "push", queue_push, 3);
     rb_define_method(queue, "return", queue_return, 1);
     rb_define_method(queue, "close", queue_close, 0);

@@ -1,7 +1,6 @@
 /* The loop that all payloads go through. The task is called from C, so that there is no Ruby block to escape and no
  * Ruby frame a payload; one rb_protect serves all payloads up to the next one that raises. */
 #include "pool_run.h"
-#include "pool_clock.h"
 #include <ruby/ractor.h>
 
 enum { MOST_BETWEEN_LOOKS = 64 };         /* payloads */
@@ -33,7 +32,7 @@ static void look_up(run *r)
     r->notified = r->next;
     r->looked = r->next;
     if (r->seat) r->stopped = atomic_load_explicit(&r->seat->abandoned, memory_order_relaxed);
-    else r->stopped = r->until && guildhall_pool_now() >= r->until;
+    else r->stopped = r->until && guildhall_now() >= r->until;
     if (atomic_load_explicit(&r->batch->cancelled, memory_order_relaxed)) r->stopped = true;
 }
 
@@ -107,7 +106,7 @@ static void run_one(run *r)
     }
     if (r->seat) {
         atomic_store_explicit(&r->seat->mark, r->mark, memory_order_relaxed);
-        if (r->batch->deadline_ns) atomic_store(&r->seat->payload_since, guildhall_pool_now());
+        if (r->batch->deadline_ns) atomic_store(&r->seat->payload_since, guildhall_now());
         atomic_store_explicit(&r->seat->position, r->next, memory_order_release);
     }
     VALUE outcome = outcome_of(r);
@@ -181,7 +180,7 @@ static void land(run *r, int state)
 
 static void account(const run *r, size_t from, int64_t began)
 {
-    int64_t spent = guildhall_pool_now() - began;
+    int64_t spent = guildhall_now() - began;
     guildhall_batch *batch = r->batch;
     if (r->outcomes && r->failures < r->outcomes) {
         guildhall_estimate *cost = &batch->profile->cost[guildhall_byte_class(batch->bytes)];
@@ -206,7 +205,7 @@ size_t guildhall_run(guildhall_batch *batch, size_t from, size_t to, int64_t unt
 {
     run r = {.batch = batch, .seat = seat, .next = from, .to = to, .notified = from, .looked = from, .until = until,
              .stage = Qnil, .stride = payloads_between_looks(batch)};
-    int64_t began = guildhall_pool_now();
+    int64_t began = guildhall_now();
     int64_t nobody = 0;
     atomic_compare_exchange_strong(&batch->started_at, &nobody, began);
     while (r.next < r.to && !r.stopped) {

@@ -1,6 +1,5 @@
 /* Guildhall::Pool::Seat in Ruby: the worker's side (take, work, leave) and the coordinator's (watching, recovering). */
 #include "pool_seat.h"
-#include "pool_clock.h"
 #include "pool_fair_queue.h"
 #include "pool_run.h"
 #include <ruby/ractor.h>
@@ -85,7 +84,7 @@ static VALUE seat_take(VALUE self)
     if (take(seat)) no_longer_idle((VALUE)seat);
     else rb_ensure(wait_for_slice, (VALUE)seat, no_longer_idle, (VALUE)seat);
     if (NIL_P(atomic_load(&seat->batch))) return Qfalse;
-    atomic_store(&seat->slice_since, guildhall_pool_now());
+    atomic_store(&seat->slice_since, guildhall_now());
     learn_handover(seat);
     guildhall_waitlist_wake_one(&seat->queue->space);
     return Qtrue;
@@ -134,8 +133,8 @@ static VALUE seat_overdue(VALUE self)
     if (NIL_P(object)) return Qnil;
     int64_t deadline = guildhall_batch_of(object)->deadline_ns;
     if (deadline == 0) return Qnil;
-    int64_t since = position == GUILDHALL_NO_POSITION ? guildhall_pool_now() : atomic_load(&seat->payload_since);
-    return rb_assoc_new(SIZET2NUM(position), DBL2NUM((double)(guildhall_pool_now() - since - deadline) / 1e9));
+    int64_t since = position == GUILDHALL_NO_POSITION ? guildhall_now() : atomic_load(&seat->payload_since);
+    return rb_assoc_new(SIZET2NUM(position), DBL2NUM((double)(guildhall_now() - since - deadline) / 1e9));
 }
 
 /* Coordinator, after the worker is gone: the payload it died with gets this outcome (nil: runs once more), and what
