@@ -5,6 +5,8 @@
 #include "json_build.h"
 #include "json_document.h"
 
+int rb_block_arity(void); /* exported, but in no header */
+
 static int utf8_index;
 
 static inline guildhall_json_node node_of(guildhall_json_cursor cursor) { return cursor.view.nodes[cursor.index]; }
