@@ -52,7 +52,7 @@ module Guildhall
     def describe(reason)
       position = [("byte #{offset}" if offset), ("line #{line}, column #{column}" if line), path].compact
       [codec, [reason || "invalid payload", *("at #{position.join(", ")}" if position.any?)].join(" "),
-       (excerpt.inspect if excerpt && !excerpt.empty?)].compact.join(": ")
+       (excerpt if excerpt && !excerpt.empty?)].compact.join(": ")
     end
   end
 
