@@ -37,7 +37,8 @@ class JSONRows
   def initialize(bench, goals: true)
     @bench = bench
     @goals = goals
-    @corpus = Corpus.new(bytes: bench.quick? ? 700_000 : 2_000_000)
+    @corpus = Corpus.new
+    @bytes = bench.quick? ? 6_000_000 : 20_000_000 # a measurement; shorter ones see little but the collector's state
     @gem = "JSON.parse, json #{JSON::VERSION}"
   end
 
@@ -56,36 +57,41 @@ class JSONRows
 
   def kind(name, texts, fields)
     check(name, texts)
-    compare("json.document.#{name}", DOCUMENT_GOALS[name], -> { texts.each { |text| fields.call(CODEC.document(text)) } },
-      -> { texts.each { |text| fields.call(JSON.parse(text)) } })
-    compare("json.eager.#{name}", EAGER_GOALS[name], -> { texts.each { |text| CODEC.decode(text) } },
-      -> { texts.each { |text| JSON.parse(text) } })
+    compare("json.document.#{name}", DOCUMENT_GOALS[name], -> { over(texts) { |text| fields.call(CODEC.document(text)) } },
+      -> { over(texts) { |text| fields.call(JSON.parse(text)) } })
+    compare("json.eager.#{name}", EAGER_GOALS[name], -> { over(texts) { |text| CODEC.decode(text) } },
+      -> { over(texts) { |text| JSON.parse(text) } })
     return unless @goals
 
-    compare("json.eager.#{name}", FREEZE_GOAL, -> { texts.each { |text| CODEC.decode(text) } },
-      -> { texts.each { |text| Ractor.shareable?(JSON.parse(text, freeze: true)) } }, against: "freeze: true + shareable?")
+    compare("json.eager.#{name}", FREEZE_GOAL, -> { over(texts) { |text| CODEC.decode(text) } },
+      -> { over(texts) { |text| Ractor.shareable?(JSON.parse(text, freeze: true)) } }, against: "freeze: true + shareable?")
   end
 
   def nasty(name, texts)
     check(name, texts)
-    compare("json.document.#{name}", NASTY_GOALS[:document], -> { texts.each { |text| CODEC.document(text).first } },
-      -> { texts.each { |text| JSON.parse(text).first } })
-    compare("json.eager.#{name}", NASTY_GOALS[:eager], -> { texts.each { |text| CODEC.decode(text) } },
-      -> { texts.each { |text| JSON.parse(text) } })
+    compare("json.document.#{name}", NASTY_GOALS[:document], -> { over(texts) { |text| CODEC.document(text).first } },
+      -> { over(texts) { |text| JSON.parse(text).first } })
+    compare("json.eager.#{name}", NASTY_GOALS[:eager], -> { over(texts) { |text| CODEC.decode(text) } },
+      -> { over(texts) { |text| JSON.parse(text) } })
   end
 
   def symbols(name, texts)
-    compare("json.eager.symbols.#{name}", SYMBOL_GOAL, -> { texts.each { |text| SYMBOLS.decode(text) } },
-      -> { texts.each { |text| CODEC.decode(text) } }, against: "string keys")
-    compare("json.document.symbols.#{name}", SYMBOL_GOAL, -> { texts.each { |text| SYMBOL_ORDER.call(SYMBOLS.document(text)) } },
-      -> { texts.each { |text| ORDER.call(CODEC.document(text)) } }, against: "string keys")
+    compare("json.eager.symbols.#{name}", SYMBOL_GOAL, -> { over(texts) { |text| SYMBOLS.decode(text) } },
+      -> { over(texts) { |text| CODEC.decode(text) } }, against: "string keys")
+    compare("json.document.symbols.#{name}", SYMBOL_GOAL, -> { over(texts) { |text| SYMBOL_ORDER.call(SYMBOLS.document(text)) } },
+      -> { over(texts) { |text| ORDER.call(CODEC.document(text)) } }, against: "string keys")
   end
 
   def encode(name, texts)
     values = texts.map { |text| CODEC.decode(text) }
     values.each { |value| abort("json.encode: wrong result") unless CODEC.encode(value) == JSON.generate(value) }
-    compare("json.encode.#{name}", 1.0, -> { values.each { |value| CODEC.encode(value) } },
-      -> { values.each { |value| JSON.generate(value) } }, against: "JSON.generate")
+    compare("json.encode.#{name}", 1.0, -> { over(values) { |value| CODEC.encode(value) } },
+      -> { over(values) { |value| JSON.generate(value) } }, against: "JSON.generate")
+  end
+
+  def over(texts, &)
+    size = texts.first.is_a?(String) ? texts.sum(&:bytesize) : 1_000_000
+    (@bytes / size).clamp(1, nil).times { texts.each(&) }
   end
 
   def compare(row, goal, ours, theirs, against: @gem)
