@@ -35,8 +35,9 @@ module Guildhall
       attr_accessor :kafka
       # @return [String] what brokers call this application; "guildhall" unless set
       attr_accessor :client_id
-      # @return [String] the consumer group of topics routed outside a `consumer_group`; "guildhall" unless set
-      attr_accessor :group_id
+      # @return [String] the consumer group of topics routed outside a `consumer_group`; unless set, what {#kafka} has as
+      #   "group.id", or else "guildhall"
+      attr_writer :group_id
       # @return [Integer] how many runner threads call consumers; 5 unless set
       attr_accessor :concurrency
       # @return [Integer] a batch has at most that many messages of one partition; 500 unless set
@@ -77,6 +78,11 @@ module Guildhall
         @unknown = {}
       end
 
+      # (see #group_id=)
+      def group_id
+        @group_id || (@kafka.is_a?(Hash) && (@kafka[:"group.id"] || @kafka["group.id"])) || "guildhall"
+      end
+
       # Finds every fault.
       # @param faults [Faults]
       # @return [void]
@@ -102,7 +108,7 @@ module Guildhall
       def set_defaults
         @kafka = {}
         @client_id = "guildhall"
-        @group_id = "guildhall"
+        @group_id = nil
         @concurrency = 5
         @max_messages = 500
         @pause_with_exponential_backoff = true
