@@ -36,7 +36,10 @@ typedef struct {
     int64_t deadline;
 } parked;
 
-#define SPINS 10
+#define SPINS_LEAST 10
+#define SPINS_MOST 500       /* about as long as sleeping and being woken costs: at worst we pay that twice */
+#define SPINS_EXPLORING 2000 /* long enough to meet one that has to be woken first */
+#define EXPLORE_EVERY 32
 #define SLICE_NS 10000000L
 
 static _Atomic int pinned_waiters;
@@ -363,13 +366,32 @@ static inline void relax(void)
 #endif
 }
 
+/* Attempts for a moment before sleeping. While both ends are running, what is waited for comes within a microsecond, a tenth
+ * of what sleeping and waking costs; while they are not, spinning takes the processor from whoever would bring it. So each
+ * list learns how long it pays: as long as it took lately, less with each time that it was in vain, and now and then for
+ * longer, to find out. All of it is a hint: races change nothing but a moment's length. */
+static int spin(guildhall_waitlist *list, guildhall_attempt attempt, void *context)
+{
+    int patience = atomic_load_explicit(&list->patience, memory_order_relaxed);
+    unsigned waits = atomic_load_explicit(&list->waits, memory_order_relaxed) + 1;
+    atomic_store_explicit(&list->waits, waits, memory_order_relaxed);
+    int limit = waits % EXPLORE_EVERY == 0 ? SPINS_EXPLORING : patience < SPINS_LEAST ? SPINS_LEAST : patience;
+    for (int turn = 0; turn < limit; turn++) {
+        if (attempt(context)) {
+            int worth = 4 * turn < SPINS_MOST ? 4 * turn : SPINS_MOST;
+            if (worth > patience) atomic_store_explicit(&list->patience, worth, memory_order_relaxed);
+            return 1;
+        }
+        relax();
+    }
+    if (patience > 0) atomic_store_explicit(&list->patience, patience - patience / 8 - 1, memory_order_relaxed);
+    return 0;
+}
+
 int guildhall_wait(guildhall_waitlist *list, guildhall_attempt attempt, void *context, int64_t deadline)
 {
     for (;;) {
-        for (int spin = 0; spin < SPINS; spin++) {
-            if (attempt(context)) return 1;
-            relax();
-        }
+        if (spin(list, attempt, context)) return 1;
         if (deadline && guildhall_now() >= deadline) return attempt(context);
         parked self;
         prepare(&self, deadline);

@@ -45,6 +45,8 @@ typedef struct guildhall_waiter {
 typedef struct guildhall_waitlist {
     _Atomic size_t count; /* how many are in the list; wakers read it without the mutex */
     _Atomic unsigned era; /* of the process that the waiters belong to; see guildhall_waitlist_setup */
+    _Atomic int patience; /* how long it has paid to spin before sleeping here; a hint, see waiter.c */
+    _Atomic unsigned waits;
     pthread_mutex_t mutex;
     guildhall_waiter *first, *last;
 } guildhall_waitlist;
