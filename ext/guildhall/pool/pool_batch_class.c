@@ -1,6 +1,7 @@
 /* Guildhall::Pool::Batch in Ruby. */
 #include "pool_batch.h"
 #include "pool_fair_queue.h"
+#include "pool_generation.h"
 #include "pool_run.h"
 #include <ruby/ractor.h>
 #include "init.h"
@@ -28,7 +29,7 @@ static void batch_mark(void *data)
 static void batch_free(void *data)
 {
     guildhall_batch *batch = data;
-    guildhall_waitlist_destroy(&batch->readers);
+    if (batch->generation == guildhall_generation()) guildhall_waitlist_destroy(&batch->readers);
     ruby_xfree(batch->payloads);
     ruby_xfree(batch);
 }
@@ -103,10 +104,11 @@ static void fill(VALUE self, VALUE *to, VALUE from, const char *name, bool porta
     }
 }
 
-/* Batch.build(profile, payloads, metadata or nil, envelopes, retry, deadline in seconds or nil, slice or nil) */
-static VALUE batch_build(VALUE class, VALUE profile, VALUE payloads, VALUE metadata, VALUE envelopes, VALUE retry,
-                         VALUE deadline, VALUE slice)
+/* Batch.build(queue, profile, payloads, metadata or nil, envelopes, retry, deadline in seconds or nil, slice or nil) */
+static VALUE batch_build(VALUE class, VALUE queue, VALUE profile, VALUE payloads, VALUE metadata, VALUE envelopes,
+                         VALUE retry, VALUE deadline, VALUE slice)
 {
+    guildhall_fair_queue *in = guildhall_fair_queue_of(queue);
     guildhall_profile *of = guildhall_profile_of(profile);
     size_t size = (size_t)RARRAY_LEN(payloads);
     size_t bytes = mean_bytes(payloads, RTEST(envelopes));
@@ -116,7 +118,10 @@ static VALUE batch_build(VALUE class, VALUE profile, VALUE payloads, VALUE metad
     batch->queue_object = batch->source_name = batch->profile_object = Qnil;
     guildhall_waitlist_init(&batch->readers);
     RB_OBJ_WRITE(self, &batch->profile_object, profile);
+    RB_OBJ_WRITE(self, &batch->queue_object, queue);
     batch->profile = of;
+    batch->queue = in;
+    batch->generation = guildhall_generation();
     batch->bytes = bytes;
     batch->envelopes = RTEST(envelopes);
     batch->retry = RTEST(retry);
@@ -261,6 +266,13 @@ static VALUE batch_notify(VALUE self)
     return self;
 }
 
+/* To be called by readers: see guildhall_batch_adopt. */
+static VALUE batch_adopt(VALUE self)
+{
+    guildhall_batch_adopt(guildhall_batch_of(self));
+    return self;
+}
+
 static VALUE batch_watch(VALUE self)
 {
     atomic_store(&guildhall_batch_of(self)->watched, true);
@@ -279,7 +291,7 @@ void guildhall_init_pool_batch(VALUE guildhall, VALUE pool)
     id_raw_payload = rb_intern("raw_payload");
     VALUE batch = rb_define_class_under(pool, "Batch", rb_cObject);
     rb_undef_alloc_func(batch);
-    rb_define_singleton_method(batch, "build", batch_build, 7);
+    rb_define_singleton_method(batch, "build", batch_build, 8);
     rb_define_method(batch, "size", batch_size, 0);
     rb_define_method(batch, "done", batch_done, 0);
     rb_define_method(batch, "failed", batch_failed, 0);
@@ -296,6 +308,7 @@ void guildhall_init_pool_batch(VALUE guildhall, VALUE pool)
     rb_define_method(batch, "fail_at", batch_fail_at, 2);
     rb_define_method(batch, "notify", batch_notify, 0);
     rb_define_method(batch, "wait_beyond", batch_wait_beyond, 2);
+    rb_define_method(batch, "adopt", batch_adopt, 0);
     rb_define_method(batch, "watch", batch_watch, 0);
     rb_define_method(batch, "learn", batch_learn, 0);
 }

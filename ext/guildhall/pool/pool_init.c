@@ -1,4 +1,5 @@
 /* Initialises the native part of the pool. */
+#include "pool_generation.h"
 #include "pool_run.h"
 #include "init.h"
 
@@ -10,6 +11,7 @@ void guildhall_init_pool_batch(VALUE guildhall, VALUE pool);
 void guildhall_init_pool(VALUE guildhall)
 {
     VALUE pool = rb_define_class_under(guildhall, "Pool", rb_cObject);
+    guildhall_init_pool_generation();
     guildhall_init_pool_run(guildhall);
     guildhall_init_pool_profile(pool);
     guildhall_init_pool_fair_queue(pool);

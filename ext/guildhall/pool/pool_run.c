@@ -47,6 +47,7 @@ static void publish(run *r, VALUE outcome, bool failure)
         r->outcomes++;
         r->failures += failure;
     }
+    else atomic_fetch_add_explicit(&r->batch->queue->late_results, 1, memory_order_relaxed);
     r->next++;
 }
 
@@ -101,8 +102,8 @@ static VALUE outcome_of(run *r)
 /* What a worker has died of must not be tried in a caller's thread. */
 static bool left_to_workers(run *r)
 {
-    if (r->seat || guildhall_batch_slot(r->batch, r->next) != GUILDHALL_SLOT_AGAIN || !r->batch->queue ||
-        atomic_load(&r->batch->queue->seated) == 0) return false;
+    if (r->seat || guildhall_batch_slot(r->batch, r->next) != GUILDHALL_SLOT_AGAIN ||
+        !atomic_load(&r->batch->parallel) || atomic_load(&r->batch->queue->seated) == 0) return false;
     if (r->skipped == GUILDHALL_ALL) r->skipped = r->next;
     return true;
 }
@@ -202,11 +203,14 @@ static void account(const run *r, int64_t began)
     }
     if (!r->seat) {
         atomic_fetch_add_explicit(&batch->inlined_ns, spent, memory_order_relaxed);
+        atomic_fetch_add_explicit(&batch->queue->inlined_payloads, r->outcomes, memory_order_relaxed);
         return;
     }
     atomic_fetch_add_explicit(&r->seat->payloads, r->outcomes, memory_order_relaxed);
     atomic_fetch_add_explicit(&r->seat->failures, r->failures, memory_order_relaxed);
     atomic_fetch_add_explicit(&r->seat->busy_ns, (uint64_t)spent, memory_order_relaxed);
+    atomic_fetch_add_explicit(&batch->queue->worker_payloads, r->outcomes, memory_order_relaxed);
+    guildhall_histogram_add(&batch->queue->runs, spent);
 }
 
 static size_t payloads_between_looks(const guildhall_batch *batch)

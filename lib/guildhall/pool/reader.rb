@@ -62,6 +62,7 @@ module Guildhall
       def help(index)
         return false unless @batch.help?(index)
 
+        Thread.current.thread_variable_set(:guildhall_logger, @pool.settings.logger) if @pool.settings.logger
         interruptibly { index && !@batch.parallel? ? @batch.run_at(index) : @batch.help(SPAN) }
         Thread.pass
         true
