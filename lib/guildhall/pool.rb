@@ -76,6 +76,7 @@ module Guildhall
       @profiles = Profiles.new
       @lock = Mutex.new
       @closed = false
+      @fixed = !@settings.parallel.nil? || !@settings.logger.nil?
       @inline = !["", "0"].include?(ENV.fetch("GUILDHALL_INLINE", ""))
       @began = [Process.clock_gettime(Process::CLOCK_MONOTONIC), GC.total_time].freeze
       begin_anew
@@ -113,13 +114,15 @@ module Guildhall
     # @return [Array] values in order, frozen
     # @raise the first payload's failure, once all are done
     def map(payloads, task, **options)
-      dispatch(payloads, task, **options).value
+      outcomes = (options.empty? && at_once(payloads, task)) || (return dispatch(payloads, task, **options).value)
+      outcomes.find { |outcome| outcome.is_a?(Failure) }&.raise!
+      outcomes
     end
 
     # As {#map}, with Failures in their places.
     # @return [Array] frozen
     def results(payloads, task, **options)
-      dispatch(payloads, task, **options).results
+      (options.empty? && at_once(payloads, task)) || dispatch(payloads, task, **options).results
     end
 
     # Starts the workers, and loads what the task needs here in the main Ractor: a worker that had to would wait for it,
@@ -223,6 +226,16 @@ module Guildhall
     end
 
     private
+
+    # The short way for what is small: no Future, no Batch that anybody sees.
+    # @return [Array, nil] nil: it has to go the long way
+    def at_once(payloads, task)
+      return if @closed || @fixed || @instrumentation.listening?
+
+      profile = @profiles[task]
+      queue = @coordinator.crew.queue
+      Reader.briefly(profile.native?) { queue.at_once(profile, payloads, @coordinator.workers) }
+    end
 
     def begin_anew
       @notifier = Notifier.new

@@ -68,7 +68,19 @@ typedef struct guildhall_batch {
     unsigned weight;
 } guildhall_batch;
 
+/* How long a caller runs payloads before other threads get their turn. */
+#define GUILDHALL_SPAN_NS 5000000
+
+extern VALUE guildhall_batch_class;
+
 guildhall_batch *guildhall_batch_of(VALUE object);
+/* Not yet frozen; `bytes` as guildhall_mean_bytes estimates it. */
+VALUE guildhall_batch_new(VALUE class, VALUE queue, VALUE profile, VALUE payloads, size_t bytes, bool metadata);
+size_t guildhall_mean_bytes(VALUE payloads, bool envelopes);
+/* Runs what is unclaimed in this thread, for one span. May raise what interrupts the thread. */
+void guildhall_batch_help(guildhall_batch *);
+/* A frozen Array; nil while an outcome is missing. */
+VALUE guildhall_batch_outcomes(const guildhall_batch *);
 
 static inline bool guildhall_outcome_p(VALUE slot)
 {

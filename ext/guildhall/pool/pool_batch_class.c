@@ -10,6 +10,7 @@ enum { PAYLOADS_SAMPLED = 8 };
 
 static ID id_raw_payload;
 static VALUE guildhall_module;
+VALUE guildhall_batch_class;
 
 /* Claims and publications go on while this runs from a walk over all objects: one load a slot. */
 static void batch_mark(void *data)
@@ -71,7 +72,7 @@ static size_t bytes_in(VALUE payload, bool envelope)
     return RB_TYPE_P(bytes, T_STRING) ? (size_t)RSTRING_LEN(bytes) : 0;
 }
 
-static size_t mean_bytes(VALUE payloads, bool envelopes)
+size_t guildhall_mean_bytes(VALUE payloads, bool envelopes)
 {
     long count = RARRAY_LEN(payloads), step = count / PAYLOADS_SAMPLED + 1, sampled = 0;
     size_t sum = 0;
@@ -104,34 +105,42 @@ static void fill(VALUE self, VALUE *to, VALUE from, const char *name, bool porta
     }
 }
 
-/* Batch.build(queue, profile, payloads, metadata or nil, envelopes, retry, deadline in seconds or nil, slice or nil) */
-static VALUE batch_build(VALUE class, VALUE queue, VALUE profile, VALUE payloads, VALUE metadata, VALUE envelopes,
-                         VALUE retry, VALUE deadline, VALUE slice)
+VALUE guildhall_batch_new(VALUE class, VALUE queue, VALUE profile, VALUE payloads, size_t bytes, bool metadata)
 {
     guildhall_fair_queue *in = guildhall_fair_queue_of(queue);
     guildhall_profile *of = guildhall_profile_of(profile);
     size_t size = (size_t)RARRAY_LEN(payloads);
-    size_t bytes = mean_bytes(payloads, RTEST(envelopes));
     guildhall_batch *batch;
     VALUE self = TypedData_Make_Struct(class, guildhall_batch, &batch_type, batch);
     batch->self = self;
+    batch->generation = guildhall_generation();
     batch->queue_object = batch->source_name = batch->profile_object = Qnil;
     guildhall_waitlist_init(&batch->readers);
     RB_OBJ_WRITE(self, &batch->profile_object, profile);
     RB_OBJ_WRITE(self, &batch->queue_object, queue);
     batch->profile = of;
     batch->queue = in;
-    batch->generation = guildhall_generation();
     batch->bytes = bytes;
+    batch->retry = true;
+    batch->dispatched_at = guildhall_now();
+    if (size == 0) atomic_store(&batch->completed_at, batch->dispatched_at);
+    allocate_slots(batch, size, metadata);
+    fill(self, batch->payloads, payloads, "payloads", true);
+    return self;
+}
+
+/* Batch.build(queue, profile, payloads, metadata or nil, envelopes, retry, deadline in seconds or nil, slice or nil) */
+static VALUE batch_build(VALUE class, VALUE queue, VALUE profile, VALUE payloads, VALUE metadata, VALUE envelopes,
+                         VALUE retry, VALUE deadline, VALUE slice)
+{
+    size_t bytes = guildhall_mean_bytes(payloads, RTEST(envelopes));
+    VALUE self = guildhall_batch_new(class, queue, profile, payloads, bytes, !NIL_P(metadata));
+    guildhall_batch *batch = guildhall_batch_of(self);
     batch->envelopes = RTEST(envelopes);
     batch->retry = RTEST(retry);
     batch->deadline_ns = NIL_P(deadline) ? 0 : (int64_t)(NUM2DBL(deadline) * 1e9);
     batch->slice = NIL_P(slice) ? 0 : NUM2SIZET(slice);
-    batch->dispatched_at = guildhall_now();
-    allocate_slots(batch, size, !NIL_P(metadata));
-    fill(self, batch->payloads, payloads, "payloads", true);
     if (!NIL_P(metadata)) fill(self, batch->metadata, metadata, "metadata", false);
-    if (size == 0) atomic_store(&batch->completed_at, batch->dispatched_at);
     return rb_ractor_make_shareable(rb_obj_freeze(self));
 }
 
@@ -172,11 +181,15 @@ static VALUE batch_at(VALUE self, VALUE index, VALUE none)
 }
 
 /* All outcomes; nil while one is missing. */
-static VALUE batch_outcomes(VALUE self)
+VALUE guildhall_batch_outcomes(const guildhall_batch *batch)
 {
-    guildhall_batch *batch = guildhall_batch_of(self);
     if (!guildhall_batch_complete(batch)) return Qnil;
     return rb_obj_freeze(rb_ary_new_from_values((long)batch->size, (const VALUE *)batch->slots));
+}
+
+static VALUE batch_outcomes(VALUE self)
+{
+    return guildhall_batch_outcomes(guildhall_batch_of(self));
 }
 
 /* wait(index or nil for all, seconds or nil) → false at the deadline */
@@ -209,11 +222,18 @@ static VALUE batch_help_p(VALUE self, VALUE index)
     return seated == 0 || (idle == 0 && !atomic_load(&batch->suspicious)) ? Qtrue : Qfalse;
 }
 
-/* help(seconds) runs unclaimed payloads in this thread, for about that long. */
-static VALUE batch_help(VALUE self, VALUE seconds)
+/* Other threads of the main Ractor get their turn now, not when Ruby's time slice of 100 ms is over. */
+static void give_way(guildhall_fair_queue *queue)
 {
-    guildhall_batch *batch = guildhall_batch_of(self);
-    int64_t until = guildhall_now() + (int64_t)(NUM2DBL(seconds) * 1e9);
+    int64_t now = guildhall_now();
+    if (now - atomic_load_explicit(&queue->yielded_at, memory_order_relaxed) < GUILDHALL_SPAN_NS) return;
+    rb_thread_schedule();
+    atomic_store_explicit(&queue->yielded_at, guildhall_now(), memory_order_relaxed);
+}
+
+void guildhall_batch_help(guildhall_batch *batch)
+{
+    int64_t until = guildhall_now() + GUILDHALL_SPAN_NS;
     size_t from, count, next = 0;
     bool parallel = atomic_load(&batch->parallel);
     do {
@@ -221,9 +241,26 @@ static VALUE batch_help(VALUE self, VALUE seconds)
         count = guildhall_batch_take(batch, count, &from);
         if (count) next = guildhall_run(batch, from, from + count, until, NULL);
         if (count && next < from + count) guildhall_batch_rewind(batch, next);
-    } while (count && guildhall_now() < until);
+    } while (count && parallel && guildhall_now() < until);
+    if (!parallel && guildhall_batch_complete(batch)) guildhall_batch_learn(batch, 0);
+    give_way(batch->queue);
+}
+
+/* Runs unclaimed payloads in this thread, for about five milliseconds. Whether all are done now. */
+static VALUE batch_help(VALUE self)
+{
+    guildhall_batch *batch = guildhall_batch_of(self);
+    guildhall_batch_help(batch);
     RB_GC_GUARD(self);
     return guildhall_batch_complete(batch) ? Qtrue : Qfalse;
+}
+
+/* Whether all of it is known to take less than one such span, in this thread. */
+static VALUE batch_brief_p(VALUE self)
+{
+    const guildhall_batch *batch = guildhall_batch_of(self);
+    if (atomic_load(&batch->parallel) || batch->generation != guildhall_generation()) return Qfalse;
+    return guildhall_profile_brief(batch->profile, batch->size, batch->bytes) ? Qtrue : Qfalse;
 }
 
 /* Runs the one payload in this thread, if nobody else has claimed it. */
@@ -290,6 +327,7 @@ void guildhall_init_pool_batch(VALUE guildhall, VALUE pool)
     guildhall_module = guildhall;
     id_raw_payload = rb_intern("raw_payload");
     VALUE batch = rb_define_class_under(pool, "Batch", rb_cObject);
+    guildhall_batch_class = batch;
     rb_undef_alloc_func(batch);
     rb_define_singleton_method(batch, "build", batch_build, 8);
     rb_define_method(batch, "size", batch_size, 0);
@@ -301,7 +339,8 @@ void guildhall_init_pool_batch(VALUE guildhall, VALUE pool)
     rb_define_method(batch, "outcomes", batch_outcomes, 0);
     rb_define_method(batch, "wait", batch_wait, 2);
     rb_define_method(batch, "help?", batch_help_p, 1);
-    rb_define_method(batch, "help", batch_help, 1);
+    rb_define_method(batch, "help", batch_help, 0);
+    rb_define_method(batch, "brief?", batch_brief_p, 0);
     rb_define_method(batch, "run_at", batch_run_at, 1);
     rb_define_method(batch, "available?", batch_available_p, 1);
     rb_define_method(batch, "native?", batch_native_p, 0);
