@@ -114,15 +114,13 @@ module Guildhall
     # @return [Array] values in order, frozen
     # @raise the first payload's failure, once all are done
     def map(payloads, task, **options)
-      outcomes = (options.empty? && at_once(payloads, task)) || (return dispatch(payloads, task, **options).value)
-      outcomes.find { |outcome| outcome.is_a?(Failure) }&.raise!
-      outcomes
+      (options.empty? && at_once(payloads, task, true)) || dispatch(payloads, task, **options).value
     end
 
     # As {#map}, with Failures in their places.
     # @return [Array] frozen
     def results(payloads, task, **options)
-      (options.empty? && at_once(payloads, task)) || dispatch(payloads, task, **options).results
+      (options.empty? && at_once(payloads, task, false)) || dispatch(payloads, task, **options).results
     end
 
     # Starts the workers, and loads what the task needs here in the main Ractor: a worker that had to would wait for it,
@@ -229,12 +227,14 @@ module Guildhall
 
     # The short way for what is small: no Future, no Batch that anybody sees.
     # @return [Array, nil] nil: it has to go the long way
-    def at_once(payloads, task)
+    def at_once(payloads, task, raising)
       return if @closed || @fixed || @instrumentation.listening?
 
       profile = @profiles[task]
       queue = @coordinator.crew.queue
-      Reader.briefly(profile.native?) { queue.at_once(profile, payloads, @coordinator.workers) }
+      return queue.at_once(profile, payloads, @coordinator.workers, raising) if profile.native?
+
+      Thread.handle_interrupt(Reader::BRIEFLY) { queue.at_once(profile, payloads, @coordinator.workers, raising) }
     end
 
     def begin_anew

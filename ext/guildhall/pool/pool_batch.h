@@ -29,7 +29,7 @@ struct guildhall_source;
 struct guildhall_fair_queue;
 
 typedef struct guildhall_batch {
-    VALUE self;
+    VALUE self;                 /* nil: it lives on the C stack, and nobody else knows of it */
     unsigned generation;        /* of the process that dispatched it */
     VALUE profile_object;
     guildhall_profile *profile;
@@ -71,16 +71,13 @@ typedef struct guildhall_batch {
 /* How long a caller runs payloads before other threads get their turn. */
 #define GUILDHALL_SPAN_NS 5000000
 
-extern VALUE guildhall_batch_class;
-
 guildhall_batch *guildhall_batch_of(VALUE object);
-/* Not yet frozen; `bytes` as guildhall_mean_bytes estimates it. */
-VALUE guildhall_batch_new(VALUE class, VALUE queue, VALUE profile, VALUE payloads, size_t bytes, bool metadata);
+/* Raises NotShareableError naming the path to what is not. */
+void guildhall_check_shareable(VALUE object, const char *name, long index);
+/* Of a few of them. */
 size_t guildhall_mean_bytes(VALUE payloads, bool envelopes);
 /* Runs what is unclaimed in this thread, for one span. May raise what interrupts the thread. */
 void guildhall_batch_help(guildhall_batch *);
-/* A frozen Array; nil while an outcome is missing. */
-VALUE guildhall_batch_outcomes(const guildhall_batch *);
 
 static inline bool guildhall_outcome_p(VALUE slot)
 {

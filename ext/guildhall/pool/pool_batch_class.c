@@ -10,7 +10,6 @@ enum { PAYLOADS_SAMPLED = 8 };
 
 static ID id_raw_payload;
 static VALUE guildhall_module;
-VALUE guildhall_batch_class;
 
 /* Claims and publications go on while this runs from a walk over all objects: one load a slot. */
 static void batch_mark(void *data)
@@ -59,7 +58,7 @@ static VALUE portable(VALUE object)
     return object;
 }
 
-static void check_shareable(VALUE object, const char *name, long index)
+void guildhall_check_shareable(VALUE object, const char *name, long index)
 {
     if (rb_ractor_shareable_p(object)) return;
     VALUE shareable = rb_const_get(guildhall_module, rb_intern("Shareable"));
@@ -100,12 +99,12 @@ static void fill(VALUE self, VALUE *to, VALUE from, const char *name, bool porta
     long count = RARRAY_LEN(from);
     for (long i = 0; i < count; i++) {
         VALUE object = portable_strings ? portable(RARRAY_AREF(from, i)) : RARRAY_AREF(from, i);
-        if (!RB_TYPE_P(object, T_STRING) || !portable_strings) check_shareable(object, name, i);
+        if (!RB_TYPE_P(object, T_STRING) || !portable_strings) guildhall_check_shareable(object, name, i);
         RB_OBJ_WRITE(self, &to[i], object);
     }
 }
 
-VALUE guildhall_batch_new(VALUE class, VALUE queue, VALUE profile, VALUE payloads, size_t bytes, bool metadata)
+static VALUE allocate(VALUE class, VALUE queue, VALUE profile, VALUE payloads, size_t bytes, bool metadata)
 {
     guildhall_fair_queue *in = guildhall_fair_queue_of(queue);
     guildhall_profile *of = guildhall_profile_of(profile);
@@ -134,7 +133,7 @@ static VALUE batch_build(VALUE class, VALUE queue, VALUE profile, VALUE payloads
                          VALUE retry, VALUE deadline, VALUE slice)
 {
     size_t bytes = guildhall_mean_bytes(payloads, RTEST(envelopes));
-    VALUE self = guildhall_batch_new(class, queue, profile, payloads, bytes, !NIL_P(metadata));
+    VALUE self = allocate(class, queue, profile, payloads, bytes, !NIL_P(metadata));
     guildhall_batch *batch = guildhall_batch_of(self);
     batch->envelopes = RTEST(envelopes);
     batch->retry = RTEST(retry);
@@ -181,15 +180,11 @@ static VALUE batch_at(VALUE self, VALUE index, VALUE none)
 }
 
 /* All outcomes; nil while one is missing. */
-VALUE guildhall_batch_outcomes(const guildhall_batch *batch)
-{
-    if (!guildhall_batch_complete(batch)) return Qnil;
-    return rb_obj_freeze(rb_ary_new_from_values((long)batch->size, (const VALUE *)batch->slots));
-}
-
 static VALUE batch_outcomes(VALUE self)
 {
-    return guildhall_batch_outcomes(guildhall_batch_of(self));
+    const guildhall_batch *batch = guildhall_batch_of(self);
+    if (!guildhall_batch_complete(batch)) return Qnil;
+    return rb_obj_freeze(rb_ary_new_from_values((long)batch->size, (const VALUE *)batch->slots));
 }
 
 /* wait(index or nil for all, seconds or nil) → false at the deadline */
@@ -327,7 +322,6 @@ void guildhall_init_pool_batch(VALUE guildhall, VALUE pool)
     guildhall_module = guildhall;
     id_raw_payload = rb_intern("raw_payload");
     VALUE batch = rb_define_class_under(pool, "Batch", rb_cObject);
-    guildhall_batch_class = batch;
     rb_undef_alloc_func(batch);
     rb_define_singleton_method(batch, "build", batch_build, 8);
     rb_define_method(batch, "size", batch_size, 0);

@@ -86,25 +86,6 @@ static VALUE queue_pays(VALUE self, VALUE object, VALUE workers)
     return guildhall_profile_parallel(batch->profile, batch->size, batch->bytes, &crew) ? Qtrue : Qfalse;
 }
 
-/* at_once(profile, payloads, workers): all outcomes, made in this thread, where that is the fastest way and takes no
- * more than a few milliseconds; else nil, and nothing was done. */
-static VALUE queue_at_once(VALUE self, VALUE profile, VALUE payloads, VALUE workers)
-{
-    guildhall_fair_queue *queue = guildhall_fair_queue_of(self);
-    guildhall_profile *of = guildhall_profile_of(profile);
-    if (!RB_TYPE_P(payloads, T_ARRAY) || queue->generation != guildhall_generation()) return Qnil;
-    size_t size = (size_t)RARRAY_LEN(payloads), bytes = guildhall_mean_bytes(payloads, false);
-    if (!guildhall_profile_brief(of, size, bytes)) return Qnil;
-    guildhall_crew crew = {NUM2SIZET(workers), atomic_load(&queue->handover_ns)};
-    if (guildhall_profile_parallel(of, size, bytes, &crew)) return Qnil;
-    VALUE object = guildhall_batch_new(guildhall_batch_class, self, profile, payloads, bytes, false);
-    guildhall_batch *batch = guildhall_batch_of(object);
-    while (!guildhall_batch_complete(batch)) guildhall_batch_help(batch);
-    VALUE outcomes = guildhall_batch_outcomes(batch);
-    RB_GC_GUARD(object);
-    return outcomes;
-}
-
 /* push(batch, source or nil, slices a turn) → false when there is no room */
 static VALUE queue_push(VALUE self, VALUE object, VALUE source, VALUE weight)
 {
@@ -270,7 +251,6 @@ void guildhall_init_pool_fair_queue(VALUE pool)
     rb_undef_alloc_func(queue);
     rb_define_singleton_method(queue, "build", queue_build, 1);
     rb_define_method(queue, "pays?", queue_pays, 2);
-    rb_define_method(queue, "at_once", queue_at_once, 3);
     rb_define_method(queue, "push", queue_push, 3);
     rb_define_method(queue, "return", queue_return, 1);
     rb_define_method(queue, "close", queue_close, 0);

@@ -7,6 +7,7 @@ void guildhall_init_pool_profile(VALUE pool);
 void guildhall_init_pool_fair_queue(VALUE pool);
 void guildhall_init_pool_seat(VALUE pool);
 void guildhall_init_pool_batch(VALUE guildhall, VALUE pool);
+void guildhall_init_pool_at_once(VALUE guildhall, VALUE pool);
 
 void guildhall_init_pool(VALUE guildhall)
 {
@@ -17,4 +18,5 @@ void guildhall_init_pool(VALUE guildhall)
     guildhall_init_pool_fair_queue(pool);
     guildhall_init_pool_seat(pool);
     guildhall_init_pool_batch(guildhall, pool);
+    guildhall_init_pool_at_once(guildhall, pool);
 }

@@ -7,6 +7,8 @@
 enum { MOST_BETWEEN_LOOKS = 64 };         /* payloads */
 static const double look_after_ns = 2.5e5; /* how often to look at the clock and to wake readers */
 
+static const size_t malloc_noticed = 16 * 1024; /* bytes decoded */
+
 static ID id_call, id_raw_payload, id_of, id_unshareable, id_thrown;
 static VALUE guildhall_module;
 
@@ -235,7 +237,7 @@ size_t guildhall_run(guildhall_batch *batch, size_t from, size_t to, int64_t unt
     if (r.skipped != GUILDHALL_ALL) guildhall_batch_rewind(batch, r.skipped);
     account(&r, began);
     /* Native decoders allocate with malloc; this is where the GC looks at how much that was. */
-    if (batch->profile->decoder) ruby_xfree(ruby_xmalloc(1));
+    if (batch->profile->decoder && r.outcomes * batch->bytes >= malloc_noticed) ruby_xfree(ruby_xmalloc(1));
     return r.next;
 }
 

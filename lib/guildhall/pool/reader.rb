@@ -19,7 +19,6 @@ module Guildhall
       end
 
       BRIEFLY = {Object => :never}.freeze
-      private_constant :BRIEFLY
 
       def initialize(pool, batch)
         @pool = pool
