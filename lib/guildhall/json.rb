@@ -24,6 +24,7 @@ end
 require "guildhall/native"
 require_relative "json/options"
 require_relative "json/parse_error"
+require_relative "json/encode_error"
 require_relative "json/document"
 require_relative "json/object_document"
 require_relative "json/array_document"

@@ -132,7 +132,9 @@ static VALUE document(const guildhall_json_codec *codec, VALUE source)
     size_t length = (size_t)RSTRING_LEN(source);
     guildhall_json_outcome outcome = guildhall_json_parse(bytes, length, &codec->rules, scratch);
     if (RB_UNLIKELY(outcome.status != GUILDHALL_JSON_VALID)) return raise_fault(codec, outcome, source);
-    VALUE made = guildhall_json_document_new(codec, source, bytes, length, scratch->nodes, (uint32_t)outcome.count);
+    guildhall_json_text text = {.owner = source, .bytes = bytes, .length = length, .count = (uint32_t)outcome.count,
+                                .deduplicated = (unsigned)outcome.deduplicated};
+    VALUE made = guildhall_json_document_new(codec, text, scratch->nodes);
     guildhall_json_scratch_trim(scratch);
     RB_GC_GUARD(source);
     return made;
@@ -193,4 +195,5 @@ void guildhall_init_json(VALUE guildhall)
     guildhall_init_json_build();
     guildhall_init_json_document(json);
     guildhall_init_json_error(json);
+    guildhall_init_json_encode(json, lazy);
 }

@@ -33,6 +33,7 @@ void guildhall_json_decoder_setup(guildhall_json_codec *codec);
 void guildhall_init_json_build(void);
 void guildhall_init_json_document(VALUE json);
 void guildhall_init_json_error(VALUE json);
+void guildhall_init_json_encode(VALUE json, VALUE lazy);
 void guildhall_init_json_read(VALUE document, VALUE object, VALUE array);
 
 #endif

@@ -88,6 +88,12 @@ guildhall_json_cursor guildhall_json_document_read(VALUE self)
     return (guildhall_json_cursor){{root->text.bytes, nodes}, document->index, root->text.codec};
 }
 
+const guildhall_json_text *guildhall_json_document_text(VALUE self)
+{
+    const guildhall_json_document *document;
+    return &root_of(self, &document)->text;
+}
+
 static VALUE sub_document(VALUE self, uint32_t index, guildhall_json_node node)
 {
     const guildhall_json_document *around = rb_check_typeddata(self, &type);
@@ -109,30 +115,31 @@ VALUE guildhall_json_document_value(VALUE self, uint32_t index)
     return value;
 }
 
-static VALUE root_new(const guildhall_json_codec *codec, VALUE owner, guildhall_json_node root, size_t embedded,
-                      guildhall_json_text text)
+/* The nodes are for the caller to fill in. */
+static root_document *root_new(const guildhall_json_codec *codec, guildhall_json_node root, size_t embedded,
+                               guildhall_json_text text, VALUE *made)
 {
-    VALUE made = rb_data_typed_object_zalloc(class_of(root), sizeof(root_document) + embedded, &type);
-    root_document *document = RTYPEDDATA_GET_DATA(made);
+    *made = rb_data_typed_object_zalloc(class_of(root), sizeof(root_document) + embedded, &type);
+    root_document *document = RTYPEDDATA_GET_DATA(*made);
     document->text = text;
     document->text.codec = codec;
     document->text.nodes = NULL;
-    RB_OBJ_WRITE(made, &document->text.owner, owner);
-    RB_OBJ_WRITTEN(made, Qundef, codec->self);
-    return guildhall_share(made);
+    RB_OBJ_WRITTEN(*made, Qundef, text.owner);
+    RB_OBJ_WRITTEN(*made, Qundef, codec->self);
+    guildhall_share(*made);
+    return document;
 }
 
-VALUE guildhall_json_document_new(const guildhall_json_codec *codec, VALUE owner, const uint8_t *bytes, size_t length,
-                                  const guildhall_json_node *nodes, uint32_t count)
+VALUE guildhall_json_document_new(const guildhall_json_codec *codec, guildhall_json_text text,
+                                  const guildhall_json_node *nodes)
 {
     if (!guildhall_json_is_container(nodes[0])) {
-        return guildhall_json_scalar(codec, (guildhall_json_view){bytes, nodes}, nodes[0]);
+        return guildhall_json_scalar(codec, (guildhall_json_view){text.bytes, nodes}, nodes[0]);
     }
-    size_t size = count * sizeof *nodes;
+    VALUE made;
+    size_t size = nodes_size(&text);
     int embed = size + sizeof(root_document) + SLOT_HEADER <= SLOT_BYTES;
-    guildhall_json_text text = {.bytes = bytes, .length = length, .count = count};
-    VALUE made = root_new(codec, owner, nodes[0], embed ? size : 0, text);
-    root_document *document = RTYPEDDATA_GET_DATA(made);
+    root_document *document = root_new(codec, nodes[0], embed ? size : 0, text, &made);
     if (embed) {
         memcpy(document->embedded, nodes, size);
     } else {
@@ -157,19 +164,19 @@ static void report(size_t size)
     ruby_xfree(ruby_xmalloc(1));
 }
 
-VALUE guildhall_json_document_adopt(const guildhall_json_codec *codec, VALUE owner, const uint8_t *bytes,
-                                    size_t length, guildhall_json_node *nodes, uint32_t count)
+VALUE guildhall_json_document_adopt(const guildhall_json_codec *codec, guildhall_json_text text)
 {
+    guildhall_json_node *nodes = text.nodes;
     if (!guildhall_json_is_container(nodes[0])) {
-        VALUE value = guildhall_json_scalar(codec, (guildhall_json_view){bytes, nodes}, nodes[0]);
+        VALUE value = guildhall_json_scalar(codec, (guildhall_json_view){text.bytes, nodes}, nodes[0]);
         free(nodes);
         return value;
     }
-    guildhall_json_text text = {.bytes = bytes, .length = length, .count = count, .off_heap = 1};
-    VALUE made = root_new(codec, owner, nodes[0], 0, text);
-    root_document *document = RTYPEDDATA_GET_DATA(made);
+    VALUE made;
+    text.off_heap = 1;
+    root_document *document = root_new(codec, nodes[0], 0, text, &made);
     document->text.nodes = nodes;
-    report(count * sizeof *nodes);
+    report(nodes_size(&text));
     RB_GC_GUARD(made);
     return made;
 }

@@ -24,6 +24,7 @@ typedef struct {
     guildhall_json_scratch *scratch;
     uint64_t print;        /* the fingerprint of its keys so far */
     uint32_t open, depth;  /* its index; how many are open */
+    int deduplicated;
 } text;
 
 static const uint8_t *fail(text *source, const uint8_t *at, guildhall_json_status status)
@@ -324,6 +325,7 @@ static size_t unique_keys(text *source, guildhall_json_scratch *scratch, uint32_
         return 0;
     }
     size_t kept = twice == UINT32_MAX ? 0 : guildhall_json_keep_last(view, scratch->nodes, object, count, scratch);
+    source->deduplicated = 1;
     if (!kept) fail(source, source->bytes, GUILDHALL_JSON_NO_MEMORY);
     return kept;
 }
@@ -492,12 +494,12 @@ guildhall_json_outcome guildhall_json_parse(const uint8_t *bytes, size_t length,
     text source = {.bytes = bytes, .end = bytes + length, .rules = rules, .checked = bytes, .scratch = scratch,
                    .open = NO_CONTAINER};
     size_t limit = rules->max_bytes < GUILDHALL_JSON_BYTES_LIMIT ? rules->max_bytes : GUILDHALL_JSON_BYTES_LIMIT;
-    if (length > limit) return (guildhall_json_outcome){GUILDHALL_JSON_TOO_LONG, limit, 0};
+    if (length > limit) return (guildhall_json_outcome){GUILDHALL_JSON_TOO_LONG, limit, 0, 0};
     if (!scratch || !prepare(scratch, length, rules->max_nesting)) {
-        return (guildhall_json_outcome){GUILDHALL_JSON_NO_MEMORY, 0, 0};
+        return (guildhall_json_outcome){GUILDHALL_JSON_NO_MEMORY, 0, 0, 0};
     }
     if (UNLIKELY(!scratch->seed)) scratch->seed = draw_seed(scratch);
     size_t count = parse(&source);
-    if (count) return (guildhall_json_outcome){GUILDHALL_JSON_VALID, 0, count};
-    return (guildhall_json_outcome){source.status, (size_t)(source.fault - bytes), 0};
+    if (count) return (guildhall_json_outcome){GUILDHALL_JSON_VALID, 0, count, source.deduplicated};
+    return (guildhall_json_outcome){source.status, (size_t)(source.fault - bytes), 0, 0};
 }

@@ -4,6 +4,7 @@
 #include "../values.h"
 #include "json_build.h"
 #include "json_document.h"
+#include "json_source.h"
 
 int rb_block_arity(void); /* exported, but in no header */
 
@@ -194,6 +195,18 @@ static VALUE object_deconstruct_keys(VALUE self, VALUE names)
     return found;
 }
 
+/* The JSON that this Document was made of, as it was written; nil where duplicate keys were taken out of it. */
+static VALUE source(VALUE self)
+{
+    guildhall_json_cursor cursor = guildhall_json_document_read(self);
+    const guildhall_json_text *text = guildhall_json_document_text(self);
+    if (text->deduplicated) return Qnil;
+    guildhall_json_range range = guildhall_json_range_of(cursor.view, cursor.index, text->length);
+    VALUE made = guildhall_string_new(cursor.view.bytes + range.begin, range.end - range.begin, GUILDHALL_TEXT_UNCHECKED);
+    RB_GC_GUARD(self);
+    return made;
+}
+
 static void define_object(VALUE object)
 {
     rb_define_method(object, "[]", object_aref, 1);
@@ -218,6 +231,7 @@ void guildhall_init_json_read(VALUE document, VALUE object, VALUE array)
     rb_define_method(document, "dig", dig, -1);
     rb_define_method(document, "size", size, 0);
     rb_define_method(document, "decode", build, 0);
+    rb_define_method(document, "source", source, 0);
     define_object(object);
     define_array(array);
 }

@@ -17,6 +17,8 @@ module Guildhall
       #   @return [Object, nil]
       # @!method decode
       #   @return [Hash, Array] all of it, frozen
+      # @!method source
+      #   @return [String, nil] the bytes it was read from; nil where duplicate keys were left out
 
       alias length size
 
@@ -35,6 +37,11 @@ module Guildhall
 
       # @return [Integer]
       def hash = decode.hash
+
+      # @return [String] JSON: the bytes it was read from
+      def to_json(*)
+        source || JSON.encode(decode)
+      end
 
       # @return [Hash, Array] for Rails: plain objects
       def as_json(*) = decode
