@@ -34,6 +34,11 @@ guildhall_json_cursor guildhall_json_document_read(VALUE document);
 /* Is it a Document? */
 int guildhall_json_document_p(VALUE object);
 
+/* The value's index of a member or element of the container at `container`; 0 when there is none. Of large containers
+ * an index is made when it pays. position: not negative. */
+uint32_t guildhall_json_document_member(VALUE document, uint32_t container, const uint8_t *key, size_t length);
+uint32_t guildhall_json_document_element(VALUE document, uint32_t container, uint32_t position);
+
 /* The value at a position of the tape that `document` shows: a plain value, or a Document that shares its text. */
 VALUE guildhall_json_document_value(VALUE document, uint32_t index);
 

@@ -260,7 +260,7 @@ static void write_value(output *out, VALUE value)
     }
 }
 
-static VALUE encode(const guildhall_json_codec *codec, VALUE value)
+VALUE guildhall_json_encode(const guildhall_json_codec *codec, VALUE value)
 {
     char on_stack[BYTES_ON_STACK];
     output out = {.codec = codec, .bytes = on_stack, .capacity = sizeof on_stack};
@@ -271,8 +271,8 @@ static VALUE encode(const guildhall_json_codec *codec, VALUE value)
     return text;
 }
 
-static VALUE codec_encode(VALUE self, VALUE value) { return encode(guildhall_json_codec_of(self), value); }
-static VALUE default_encode(VALUE self, VALUE value) { return encode(guildhall_json_codec_default(), value); }
+static VALUE codec_encode(VALUE self, VALUE value) { return guildhall_json_encode(guildhall_json_codec_of(self), value); }
+static VALUE default_encode(VALUE self, VALUE value) { return guildhall_json_encode(guildhall_json_codec_default(), value); }
 
 void guildhall_init_json_encode(VALUE json, VALUE lazy)
 {

@@ -20,7 +20,17 @@ module Guildhall
       # @!method source
       #   @return [String, nil] the bytes it was read from; nil where duplicate keys were left out
 
+      # @!method detach
+      #   @return [Document] the same contents with bytes of its own: for a small part that is kept long, which would
+      #     keep the whole text alive
+
       alias length size
+
+      # @param path [String, Path] a JSONPath such as `$.items[*].sku`; made once with {Path} where it is used often
+      # @return [Array] frozen: every value it leads to
+      def path(path)
+        (path.is_a?(Path) ? path : Path.new(path)).of(self)
+      end
 
       # @return [Boolean]
       def empty? = size.zero?
