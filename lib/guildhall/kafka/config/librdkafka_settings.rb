@@ -8,10 +8,11 @@ module Guildhall
     class Config
       # Names and values of librdkafka's settings, checked by librdkafka itself.
       module LibrdkafkaSettings
-        # What the framework decides, and why the user must not.
+        # What the framework decides, and why the user must not: name => [our value, reason].
         OURS = {
-          "enable.auto.offset.store" => "offsets are stored after the work is done",
-          "enable.auto.commit" => "the commit_interval says how often offsets are committed"
+          "enable.auto.offset.store" => ["false", "offsets are stored after the work is done"],
+          "enable.auto.commit" => ["true", "commit_interval says how often the stored offsets are committed"],
+          "auto.commit.interval.ms" => [nil, "that is the setting commit_interval, in seconds"]
         }.freeze
         # Better than librdkafka's own for a consumer that wants throughput; a user's setting wins.
         DEFAULTS = {
@@ -27,8 +28,8 @@ module Guildhall
         def self.validate(settings, faults, owner = "kafka")
           known = Rdkafka::Config.new.describe_properties.keys.map(&:to_s)
           settings.each do |name, value|
-            reason = OURS[name.to_s]
-            next faults.add("#{owner} must not set #{name}: #{reason}") if reason
+            ours, reason = OURS[name.to_s]
+            next faults.add("#{owner} must not set #{name}: #{reason}") if reason && ours != value.to_s
 
             problem = problem_with(name.to_s, value.to_s)
             faults.add("#{owner}: #{problem}#{Faults.suggestion(name, known) unless known.include?(name.to_s)}") if problem

@@ -10,8 +10,9 @@ module Guildhall
 
         # Results that the records hold themselves.
         class Results
-          def initialize(records, following = nil)
+          def initialize(records, stage, following = nil)
             @records = records
+            @stage = stage
             @following = following
           end
 
@@ -19,7 +20,7 @@ module Guildhall
           def [](index)
             record = @records[index]
             error = record.decode_error
-            return Decoding.failure(error, index) if error
+            return Decoding.failure(error, index, @stage) if error
 
             @following ? @following[index] : record.document
           end
@@ -31,10 +32,12 @@ module Guildhall
         end
 
         # @param codec [Codec] with a native decoder
+        # @param stage [Symbol, nil] what a pipeline calls the decoding
         # @param following [#begin_decoded, nil] how the rest of a pipeline is run; nil when there is none
         # @param otherwise [#begin] how everything is done where the reader could not decode
-        def initialize(codec, following, otherwise)
+        def initialize(codec, stage, following, otherwise)
           @codec = codec
+          @stage = stage
           @following = following
           @otherwise = otherwise
         end
@@ -43,7 +46,7 @@ module Guildhall
         def begin(records, source)
           return @otherwise.begin(records, source) unless records.all? { |record| record.decoded? || record.tombstone? }
 
-          Results.new(records, @following&.begin_decoded(records, source))
+          Results.new(records, @stage, @following&.begin_decoded(records, source))
         end
       end
     end
