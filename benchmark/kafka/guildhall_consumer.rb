@@ -29,7 +29,7 @@ class RawConsumer < Guildhall::Kafka::Consumer
 end
 
 Guildhall::Kafka.configure do |config|
-  config.kafka = SETTINGS.merge("bootstrap.servers": servers)
+  config.kafka = SETTINGS.merge("bootstrap.servers": servers, "queued.max.messages.kbytes": 10_000)
   config.group_id = "bench-guildhall-#{Process.pid}"
 end
 Guildhall::Kafka.routes do

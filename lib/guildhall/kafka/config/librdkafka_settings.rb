@@ -18,6 +18,9 @@ module Guildhall
         DEFAULTS = {
           # A full local queue stops fetching for this long: a whole second by default.
           "fetch.queue.backoff.ms": 5,
+          # Each partition has a queue of its own here, so that this counts for each of them. More makes nothing
+          # faster: memory that is used again and again stays in the caches.
+          "queued.max.messages.kbytes": 8_192,
           "socket.keepalive.enable": true
         }.freeze
 
