@@ -36,7 +36,9 @@ Guildhall::Kafka.routes do
   topic(name) do
     consumer mode == "raw" ? RawConsumer : FieldsConsumer
     deserializer Guildhall::JSON.lazy if mode == "document"
-    deserializer Guildhall::JSON if mode == "hash"
+    deserializer Guildhall::JSON if mode.start_with?("hash")
+    deserializing parallel: false if mode == "hash-inline"
+    deserializing parallel: true if mode == "hash-pool"
   end
 end
 Guildhall::Kafka.start
