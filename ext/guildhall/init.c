@@ -9,4 +9,6 @@ RUBY_FUNC_EXPORTED void Init_native(void)
     rb_ext_ractor_safe(true);
     VALUE guildhall = rb_define_module("Guildhall");
     (void)guildhall;
+    guildhall_init_values();
+    guildhall_init_keys();
 }

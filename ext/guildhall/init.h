@@ -3,5 +3,8 @@
 #define GUILDHALL_INIT_H
 #include <ruby.h>
 
+void guildhall_init_values(void);
+void guildhall_init_keys(void);
+
 
 #endif
