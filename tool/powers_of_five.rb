@@ -5,14 +5,14 @@
 FIRST = -342
 LAST = 324
 
+# Reciprocals of powers below 2**64 are rounded up, the others are cut off: what the proof of correctness asks for.
 def leading_bits(exponent)
   return normalize(5**exponent) if exponent >= 0
 
-  # A reciprocal, rounded up: what the algorithm's proof of correctness asks for.
   divisor = 5**-exponent
-  shift = divisor.bit_length + 127
-  value = (1 << shift) / divisor + 1
-  value >> (value.bit_length - 128)
+  return (1 << (divisor.bit_length + 127)) / divisor + 1 if exponent >= -27
+
+  normalize((1 << (divisor.bit_length * 2 + 128)) / divisor + 1)
 end
 
 def normalize(value)
@@ -33,7 +33,7 @@ File.write(File.expand_path("../ext/guildhall/json/powers_of_five.h", __dir__), 
   #define POWER_OF_FIVE_FIRST (#{FIRST})
   #define POWER_OF_FIVE_LAST #{LAST}
 
-  /* The first 128 bits of 5**exponent, high half first: cut off, or (negative exponents) rounded up. */
+  /* The first 128 bits of 5**exponent, high half first, cut off (-27 to -1: rounded up). */
   static const uint64_t powers_of_five[#{rows.size}][2] = {
   #{rows.join("\n")}
   };

@@ -28,14 +28,14 @@ module LeakCheck
   def self.alive
     {
       Ractor: Ractor.count,
-      Thread: Thread.list.count { |thread| !timeout_thread?(thread) },
+      Thread: Thread.list.count { |thread| !kept?(thread) },
       "file descriptor": File.directory?("/proc/self/fd") ? Dir.children("/proc/self/fd").size : 0
     }
   end
 
-  # Ruby's own, started by the first Timeout.timeout and kept.
-  def self.timeout_thread?(thread)
-    thread.name == "Timeout" || thread.inspect.include?("/timeout.rb:")
+  # Started once by a library and kept: by the first Timeout.timeout, by the first callback from C.
+  def self.kept?(thread)
+    thread.name == "FFI Callback Dispatcher" || thread.inspect.include?("/timeout.rb:")
   end
 
   private

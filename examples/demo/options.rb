@@ -1,0 +1,49 @@
+# frozen_string_literal: true
+
+require "optparse"
+
+module Demo
+  # What the user asked for.
+  Options = Data.define(:messages, :workers, :seconds, :topic, :group, :record) do
+    def self.parse(arguments)
+      chosen = {messages: 20_000, workers: nil, seconds: nil, topic: nil, group: nil, record: nil}
+      parser = build_parser(chosen)
+      rest = parser.parse(arguments)
+      raise OptionParser::InvalidArgument, rest.join(" ") unless rest.empty?
+
+      chosen[:topic] ||= "guildhall-demo-#{Time.now.strftime("%Y%m%d-%H%M%S")}-#{Process.pid}"
+      chosen[:group] ||= chosen[:topic]
+      new(**chosen)
+    rescue OptionParser::ParseError => error
+      abort("bin/demo: #{error.message}\n\n#{parser}")
+    end
+
+    def self.build_parser(chosen)
+      OptionParser.new do |options|
+        options.banner = <<~TEXT
+          usage: bin/demo [options]
+
+          Sends real GitHub webhooks through Kafka and consumes them twice: with Guildhall, which decodes, checks and
+          filters them on worker Ractors, and as one writes it by hand. Prints what each of them did and how fast.
+
+          Uses the broker that KAFKA_BOOTSTRAP_SERVERS names, or else one inside this process.
+          Ctrl-C stops at any moment, commits what was done and prints the table so far.
+
+        TEXT
+        options.on("--messages N", OptionParser::DecimalInteger, "how many to send (20000)") { |n| chosen[:messages] = positive(n) }
+        options.on("--workers N", OptionParser::DecimalInteger, "worker Ractors (as many as pay off here)") { |n| chosen[:workers] = positive(n) }
+        options.on("--seconds N", Float, "stop consuming after N seconds") { |n| chosen[:seconds] = positive(n) }
+        options.on("--topic NAME", "an existing one is continued, not filled twice (a new one)") { |name| chosen[:topic] = name }
+        options.on("--group NAME", "consumer group; one that was stopped goes on where it stood") { |name| chosen[:group] = name }
+        options.on("--record FILE", "append partition and offset of each message handled") { |path| chosen[:record] = path }
+        options.on("-h", "--help", "show this") { puts(options) || exit }
+      end
+    end
+
+    def self.positive(number)
+      raise OptionParser::InvalidArgument, "#{number} (must be above 0)" unless number.positive?
+
+      number
+    end
+  end
+end

@@ -1,0 +1,63 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "guildhall/cli"
+require "stringio"
+
+class CLITest < GuildhallTest
+  def test_lists_the_commands
+    [[], ["help"], ["--help"]].each do |arguments|
+      status, out, = run_cli(*arguments)
+      assert_equal 0, status
+      assert_match(/^  info +Show Ruby/, out)
+      assert_match(/^  version +Print/, out)
+    end
+  end
+
+  def test_version
+    assert_equal [0, "guildhall #{Guildhall::VERSION}\n", ""], run_cli("version")
+    assert_equal [0, "guildhall #{Guildhall::VERSION}\n", ""], run_cli("--version")
+  end
+
+  def test_info_names_what_is_there
+    status, out, = run_cli("info")
+    assert_equal 0, status
+    assert_match(/^Ruby +#{Regexp.escape(RUBY_DESCRIPTION)}/, out)
+    assert_match(%r{^extension guildhall +/.*native}, out)
+    assert_match(/^librdkafka +\d+\.\d+/, out)
+    assert_match(/^worker Ractors +\d+ by default/, out)
+  end
+
+  def test_help_of_a_command
+    status, out, = run_cli("info", "--help")
+    assert_equal 0, status
+    assert_includes out, "usage: guildhall info"
+  end
+
+  def test_a_wrong_name_suggests_the_right_one
+    status, _, err = run_cli("verson")
+    assert_equal 2, status
+    assert_includes err, "no command verson; did you mean version?"
+  end
+
+  def test_a_wrong_option
+    status, _, err = run_cli("info", "--bogus")
+    assert_equal 2, status
+    assert_includes err, "--bogus"
+  end
+
+  def test_server_needs_an_application
+    status, _, err = run_cli("server", "-r", "./no-such-file.rb")
+    assert_equal 2, status
+    assert_includes err, "no file ./no-such-file.rb"
+  end
+
+  private
+
+  def run_cli(*arguments)
+    out = StringIO.new
+    err = StringIO.new
+    status = Guildhall::CLI.new(out:, err:).run(arguments)
+    [status, out.string, err.string]
+  end
+end
