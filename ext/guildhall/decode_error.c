@@ -4,7 +4,8 @@
 
 static VALUE text(const char *bytes, size_t length)
 {
-    return rb_obj_freeze(rb_str_scrub(rb_utf8_str_new(bytes, (long)length), Qnil) ?: rb_utf8_str_new(bytes, (long)length));
+    VALUE string = rb_utf8_str_new(bytes, (long)length), scrubbed = rb_str_scrub(string, Qnil);
+    return rb_obj_freeze(NIL_P(scrubbed) ? string : scrubbed);
 }
 
 static void set(VALUE hash, const char *name, VALUE value) { rb_hash_aset(hash, ID2SYM(rb_intern(name)), value); }
@@ -22,5 +23,5 @@ VALUE guildhall_decode_error(const char *codec, const char *reason, size_t fault
     VALUE arguments[] = {text(reason, strlen(reason)), details};
     VALUE guildhall = rb_const_get_at(rb_cObject, rb_intern("Guildhall"));
     VALUE error = rb_const_get_at(guildhall, rb_intern("DecodeError"));
-    return rb_funcallv_kw(error, rb_intern("at"), 2, arguments, RB_PASS_KEYWORDS);
+    return rb_class_new_instance_kw(2, arguments, error, RB_PASS_KEYWORDS);
 }

@@ -4,6 +4,7 @@
  * lies on its own C stack, and the source is frozen.
  */
 #include <ruby.h>
+#include <ruby/encoding.h>
 #include <time.h>
 #include "../utf8.h"
 #include "../value_stack.h"
@@ -68,7 +69,7 @@ VALUE guildhall_msgpack_extension(const guildhall_msgpack_codec *codec, int8_t t
                                   uint32_t length)
 {
     guildhall_msgpack_timestamp timestamp;
-    if (type == GUILDHALL_MSGPACK_TIMESTAMP_TYPE && !codec->types &&
+    if (type == GUILDHALL_MSGPACK_TIMESTAMP_TYPE && !codec->rules.own_timestamps &&
         guildhall_msgpack_read_timestamp(bytes, length, &timestamp)) {
         struct timespec spec = {(time_t)timestamp.seconds, (long)timestamp.nanoseconds};
         return rb_ractor_make_shareable(rb_obj_freeze(rb_time_timespec_new(&spec, INT_MAX - 1)));
@@ -81,7 +82,7 @@ static VALUE extension(builder *b, const guildhall_msgpack_token *token)
 {
     guildhall_msgpack_timestamp timestamp;
     if (!guildhall_msgpack_knows(&b->codec->rules, token->extension)) fail(b);
-    if (token->extension == GUILDHALL_MSGPACK_TIMESTAMP_TYPE &&
+    if (token->extension == GUILDHALL_MSGPACK_TIMESTAMP_TYPE && !b->codec->rules.own_timestamps &&
         !guildhall_msgpack_read_timestamp(token->bytes, token->length, &timestamp)) fail(b);
     return guildhall_msgpack_extension(b->codec, token->extension, token->bytes, token->length);
 }
@@ -176,7 +177,8 @@ VALUE guildhall_msgpack_decode(const guildhall_msgpack_codec *codec, VALUE sourc
     b.input = (guildhall_msgpack_input){b.bytes, b.bytes + RSTRING_LEN(source)};
     b.codec = codec;
     b.keys = guildhall_keys_current();
-    b.hint = b.depth = 0;
+    b.hint = 0;
+    b.depth = 0;
     guildhall_value_stack_init(&b.stack);
     if (RB_UNLIKELY((size_t)RSTRING_LEN(source) > codec->rules.max_bytes)) fail(&b);
     VALUE made = value(&b);

@@ -44,6 +44,7 @@ static VALUE configure(VALUE self, VALUE options, VALUE extension_types)
     for (long i = 0; i < RARRAY_LEN(extension_types); i++) {
         uint8_t number = (uint8_t)NUM2INT(rb_ary_entry(extension_types, i));
         codec->rules.extensions[number >> 5] |= 1u << (number & 31);
+        if ((int8_t)number == GUILDHALL_MSGPACK_TIMESTAMP_TYPE) codec->rules.own_timestamps = 1;
     }
     return self;
 }
@@ -72,4 +73,5 @@ void guildhall_init_msgpack(VALUE guildhall)
     default_codec = guildhall_share(allocate(msgpack));
     rb_gc_register_mark_object(default_codec);
     guildhall_init_msgpack_build();
+    guildhall_init_msgpack_encode(msgpack);
 }

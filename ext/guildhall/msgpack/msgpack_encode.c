@@ -13,13 +13,17 @@ typedef struct {
 } encoder;
 
 static int utf8_index, ascii_index, binary_index;
-static VALUE extension_class, encode_error, time_class;
+static VALUE extension_class;
 static ID id_convert, id_type, id_payload;
 
-static void write(encoder *e, VALUE object);
+static void write_value(encoder *e, VALUE object);
 
 NORETURN(static void fail(const char *message));
-static void fail(const char *message) { rb_raise(encode_error, "%s", message); }
+static void fail(const char *message)
+{
+    VALUE guildhall = rb_const_get_at(rb_cObject, rb_intern("Guildhall"));
+    rb_raise(rb_const_get_at(guildhall, rb_intern("EncodeError")), "MessagePack: %s", message);
+}
 
 /* A head byte and a number after it, big end first. */
 static inline void head_with(encoder *e, uint8_t head, uint64_t number, int size)
@@ -93,31 +97,31 @@ static inline void string(encoder *e, VALUE string)
     }
 }
 
-static void open(encoder *e)
+static void open_container(encoder *e)
 {
     if (++e->depth > e->codec->rules.max_nesting) fail("nested deeper than max_nesting, or within itself");
 }
 
 static void array(encoder *e, VALUE array)
 {
-    open(e);
+    open_container(e);
     long count = RARRAY_LEN(array);
     sized(e, (size_t)count, 0x90, 16, 0, 0xdc);
-    for (long i = 0; i < count; i++) write(e, rb_ary_entry(array, i)); /* what changes it meanwhile gives nils */
+    for (long i = 0; i < count; i++) write_value(e, rb_ary_entry(array, i)); /* what changes it meanwhile gives nils */
     e->depth--;
 }
 
 static int pair(VALUE key, VALUE value, VALUE pointer)
 {
     encoder *e = (encoder *)pointer;
-    write(e, key);
-    write(e, value);
+    write_value(e, key);
+    write_value(e, value);
     return ST_CONTINUE;
 }
 
 static void map(encoder *e, VALUE hash)
 {
-    open(e);
+    open_container(e);
     sized(e, RHASH_SIZE(hash), 0x80, 16, 0, 0xde);
     rb_hash_foreach(hash, pair, (VALUE)e);
     e->depth--;
@@ -170,16 +174,16 @@ static void timestamp(encoder *e, VALUE time)
 /* What MessagePack has no form for: Ruby makes an Extension of it, or something that has one, or raises. */
 static void converted(encoder *e, VALUE object)
 {
-    if (!e->codec->types && rb_obj_is_kind_of(object, time_class)) {
-        timestamp(e, object);
-        return;
-    }
-    VALUE made = rb_obj_class(object) == extension_class ? object : rb_funcall(e->codec->self, id_convert, 1, object);
+    int plain = rb_obj_class(object) == extension_class ||
+                (!e->codec->types && rb_obj_is_kind_of(object, rb_cTime));
+    VALUE made = plain ? object : rb_funcall(e->codec->self, id_convert, 1, object);
     if (rb_obj_class(made) == extension_class) {
         extension(e, made);
+    } else if (rb_obj_is_kind_of(made, rb_cTime)) {
+        timestamp(e, made);
     } else {
-        open(e);
-        write(e, made);
+        open_container(e);
+        write_value(e, made);
         e->depth--;
     }
     RB_GC_GUARD(made);
@@ -219,7 +223,7 @@ static int registered(encoder *e, VALUE object, VALUE klass)
     return 1;
 }
 
-static void write(encoder *e, VALUE object)
+static void write_value(encoder *e, VALUE object)
 {
     if (RB_FIXNUM_P(object)) integer(e, FIX2LONG(object));
     else if (NIL_P(object)) byte(e, 0xc0);
@@ -242,7 +246,7 @@ VALUE guildhall_msgpack_encode(const guildhall_msgpack_codec *codec, VALUE objec
     guildhall_byte_buffer_init(&e.bytes);
     e.codec = codec;
     e.depth = 0;
-    write(&e, object);
+    write_value(&e, object);
     RB_GC_GUARD(object);
     return guildhall_byte_buffer_finish(&e.bytes);
 }
@@ -255,9 +259,7 @@ void guildhall_init_msgpack_encode(VALUE msgpack)
     id_convert = rb_intern("convert");
     id_type = rb_intern("type");
     id_payload = rb_intern("payload");
-    time_class = rb_cTime;
-    extension_class = rb_const_get_at(msgpack, rb_intern("Extension"));
-    encode_error = rb_const_get_at(rb_const_get_at(rb_cObject, rb_intern("Guildhall")), rb_intern("EncodeError"));
+    extension_class = rb_data_define(0, "type", "payload", NULL);
     rb_gc_register_mark_object(extension_class);
-    rb_gc_register_mark_object(encode_error);
+    rb_const_set(msgpack, rb_intern("Extension"), extension_class);
 }

@@ -46,7 +46,7 @@ static status extension(reader *r, const guildhall_msgpack_token *token)
 {
     guildhall_msgpack_timestamp timestamp;
     if (!guildhall_msgpack_knows(r->rules, token->extension)) return GUILDHALL_MSGPACK_UNKNOWN_EXTENSION;
-    if (token->extension == GUILDHALL_MSGPACK_TIMESTAMP_TYPE &&
+    if (token->extension == GUILDHALL_MSGPACK_TIMESTAMP_TYPE && !r->rules->own_timestamps &&
         !guildhall_msgpack_read_timestamp(token->bytes, token->length, &timestamp)) {
         return GUILDHALL_MSGPACK_BAD_TIMESTAMP;
     }

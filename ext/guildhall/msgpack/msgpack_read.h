@@ -30,6 +30,7 @@ typedef struct {
     unsigned allow_invalid_utf8 : 1;
     unsigned allow_unknown_extensions : 1;
     unsigned symbol_keys : 1; /* map keys have to be valid UTF-8, because Symbols have to */
+    unsigned own_timestamps : 1; /* somebody registered type -1: its payload is not checked */
     uint32_t extensions[8];   /* bit n of 256: extension type (uint8_t)n is known */
 } guildhall_msgpack_rules;
 
