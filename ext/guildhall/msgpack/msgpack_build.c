@@ -4,8 +4,8 @@
  * lies on its own C stack, and the source is frozen.
  */
 #include <ruby.h>
-#include <ruby/encoding.h>
 #include <time.h>
+#include "../ascii.h"
 #include "../utf8.h"
 #include "../value_stack.h"
 #include "../values.h"
@@ -41,28 +41,17 @@ VALUE guildhall_msgpack_text(const uint8_t *bytes, size_t length)
     return guildhall_string_new(bytes, length, texts[guildhall_utf8_classify(bytes, length)]);
 }
 
-static inline int short_ascii(const uint8_t *bytes, size_t length)
-{
-    if (length >= 8 && length <= 16) {
-        uint64_t head, tail;
-        memcpy(&head, bytes, 8);
-        memcpy(&tail, bytes + length - 8, 8);
-        return !((head | tail) & 0x8080808080808080ull);
-    }
-    if (length > 16) return 0;
-    uint8_t all = 0;
-    for (size_t i = 0; i < length; i++) all |= bytes[i];
-    return all < 0x80;
-}
-
+/* A text that is not ASCII may wait until somebody asks whether it is valid, unless the rules ask. */
 static inline VALUE text(builder *b, const guildhall_msgpack_token *token)
 {
-    if (short_ascii(token->bytes, token->length)) {
+    if (RB_LIKELY(guildhall_ascii(token->bytes, token->length))) {
         return guildhall_string_new(token->bytes, token->length, GUILDHALL_TEXT_ASCII);
     }
-    VALUE string = guildhall_msgpack_text(token->bytes, token->length);
-    if (!b->codec->rules.allow_invalid_utf8 && ENC_CODERANGE(string) == ENC_CODERANGE_UNKNOWN) fail(b);
-    return string;
+    if (b->codec->rules.allow_invalid_utf8) {
+        return guildhall_string_new(token->bytes, token->length, GUILDHALL_TEXT_UNCHECKED);
+    }
+    if (guildhall_utf8_classify(token->bytes, token->length) == GUILDHALL_UTF8_INVALID) fail(b);
+    return guildhall_string_new(token->bytes, token->length, GUILDHALL_TEXT_UTF8);
 }
 
 VALUE guildhall_msgpack_extension(const guildhall_msgpack_codec *codec, int8_t type, const uint8_t *bytes,
@@ -101,7 +90,7 @@ static VALUE array(builder *b, uint32_t count)
 static inline VALUE text_key(builder *b, const guildhall_msgpack_token *token)
 {
     const guildhall_msgpack_rules *rules = &b->codec->rules;
-    if (RB_UNLIKELY(!rules->allow_invalid_utf8 || rules->symbol_keys) && !short_ascii(token->bytes, token->length) &&
+    if (RB_UNLIKELY(!rules->allow_invalid_utf8 || rules->symbol_keys) && !guildhall_ascii(token->bytes, token->length) &&
         guildhall_utf8_classify(token->bytes, token->length) == GUILDHALL_UTF8_INVALID) fail(b);
     if (rules->symbol_keys) {
         return guildhall_key_symbol(b->keys, &b->hint, token->bytes, token->length, GUILDHALL_TEXT_UNCHECKED);

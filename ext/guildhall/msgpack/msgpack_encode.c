@@ -25,12 +25,23 @@ static void fail(const char *message)
     rb_raise(rb_const_get_at(guildhall, rb_intern("EncodeError")), "MessagePack: %s", message);
 }
 
-/* A head byte and a number after it, big end first. */
+/* The number at the top of eight bytes, big end first. */
+static inline uint64_t big_end(uint64_t number, int size)
+{
+    number <<= 64 - size * 8;
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    number = __builtin_bswap64(number);
+#endif
+    return number;
+}
+
+/* A head byte and a number of `size` bytes after it. */
 static inline void head_with(encoder *e, uint8_t head, uint64_t number, int size)
 {
     uint8_t *out = guildhall_byte_buffer_room(&e->bytes, 9);
+    uint64_t bytes = big_end(number, size);
     out[0] = head;
-    for (int i = size; i > 0; i--, number >>= 8) out[i] = (uint8_t)number;
+    memcpy(out + 1, &bytes, sizeof bytes);
     e->bytes.at += size + 1;
 }
 
@@ -79,6 +90,13 @@ static inline void sized(encoder *e, size_t length, uint8_t fix, size_t fix_limi
 static inline void text_bytes(encoder *e, VALUE string)
 {
     size_t length = (size_t)RSTRING_LEN(string);
+    if (RB_LIKELY(length < 32)) { /* most texts are short: one look at the room */
+        uint8_t *out = guildhall_byte_buffer_room(&e->bytes, length + 1);
+        *out = (uint8_t)(0xa0 | length);
+        memcpy(out + 1, RSTRING_PTR(string), length);
+        e->bytes.at += length + 1;
+        return;
+    }
     sized(e, length, 0xa0, 32, 0xd9, 0xda);
     guildhall_byte_buffer_append(&e->bytes, RSTRING_PTR(string), length);
 }
@@ -107,7 +125,9 @@ static void array(encoder *e, VALUE array)
     open_container(e);
     long count = RARRAY_LEN(array);
     sized(e, (size_t)count, 0x90, 16, 0, 0xdc);
-    for (long i = 0; i < count; i++) write_value(e, rb_ary_entry(array, i)); /* what changes it meanwhile gives nils */
+    for (long i = 0; i < count; i++) { /* what changes it meanwhile gives nils */
+        write_value(e, RB_LIKELY(i < RARRAY_LEN(array)) ? RARRAY_AREF(array, i) : Qnil);
+    }
     e->depth--;
 }
 
@@ -150,23 +170,19 @@ static void extension(encoder *e, VALUE extension)
     RB_GC_GUARD(payload);
 }
 
-static inline void big_endian(uint8_t *out, uint64_t number, int size)
-{
-    for (int i = size - 1; i >= 0; i--, number >>= 8) out[i] = (uint8_t)number;
-}
-
 static void timestamp(encoder *e, VALUE time)
 {
     struct timespec spec = rb_time_timespec(time);
     uint64_t seconds = (uint64_t)spec.tv_sec, nanoseconds = (uint64_t)spec.tv_nsec;
-    uint8_t bytes[12];
+    uint64_t bytes[2];
     int size = 12;
     if (seconds >> 34) {
-        big_endian(bytes, nanoseconds, 4);
-        big_endian(bytes + 4, seconds, 8);
+        bytes[0] = big_end(nanoseconds, 4);
+        seconds = big_end(seconds, 8);
+        memcpy((uint8_t *)bytes + 4, &seconds, sizeof seconds);
     } else {
         size = nanoseconds || seconds > UINT32_MAX ? 8 : 4;
-        big_endian(bytes, size == 8 ? nanoseconds << 34 | seconds : seconds, size);
+        bytes[0] = big_end(nanoseconds << 34 | seconds, size);
     }
     extension_bytes(e, GUILDHALL_MSGPACK_TIMESTAMP_TYPE, bytes, (size_t)size);
 }
@@ -223,21 +239,28 @@ static int registered(encoder *e, VALUE object, VALUE klass)
     return 1;
 }
 
-static void write_value(encoder *e, VALUE object)
+static void write_heap(encoder *e, VALUE object)
 {
-    if (RB_FIXNUM_P(object)) integer(e, FIX2LONG(object));
-    else if (NIL_P(object)) byte(e, 0xc0);
-    else if (object == Qtrue) byte(e, 0xc3);
-    else if (object == Qfalse) byte(e, 0xc2);
-    else switch (rb_type(object)) {
+    switch (RB_BUILTIN_TYPE(object)) {
     case T_STRING: if (!registered(e, object, rb_cString)) string(e, object); break;
-    case T_SYMBOL: symbol(e, object); break;
     case T_ARRAY: if (!registered(e, object, rb_cArray)) array(e, object); break;
     case T_HASH: if (!registered(e, object, rb_cHash)) map(e, object); break;
     case T_FLOAT: real(e, RFLOAT_VALUE(object)); break;
     case T_BIGNUM: big_integer(e, object); break;
+    case T_SYMBOL: symbol(e, object); break;
     default: converted(e, object);
     }
+}
+
+static void write_value(encoder *e, VALUE object)
+{
+    if (RB_FIXNUM_P(object)) integer(e, FIX2LONG(object));
+    else if (!RB_SPECIAL_CONST_P(object)) write_heap(e, object);
+    else if (RB_FLONUM_P(object)) real(e, rb_float_value(object));
+    else if (NIL_P(object)) byte(e, 0xc0);
+    else if (object == Qtrue) byte(e, 0xc3);
+    else if (object == Qfalse) byte(e, 0xc2);
+    else symbol(e, object);
 }
 
 VALUE guildhall_msgpack_encode(const guildhall_msgpack_codec *codec, VALUE object)
