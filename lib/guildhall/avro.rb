@@ -84,3 +84,7 @@ module Guildhall
     end
   end
 end
+
+require_relative "avro/single_object"
+require_relative "avro/confluent"
+require_relative "avro/container"

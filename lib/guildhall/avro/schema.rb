@@ -41,7 +41,7 @@ module Guildhall
 
       def initialize(data, references)
         @json = ::JSON.generate(data)
-        @root = Parser.new(references.map(&:root)).parse(data)
+        @root = Parser.new(references.map(&:root)).parse(::JSON.parse(@json))
         Defaults.check(@root)
         Ractor.make_shareable(self)
       end
