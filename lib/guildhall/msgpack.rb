@@ -25,12 +25,19 @@ require "guildhall/native"
 require_relative "msgpack/options"
 require_relative "msgpack/extension"
 require_relative "msgpack/extension_type"
+require_relative "msgpack/lazy"
+require_relative "msgpack/map_document"
+require_relative "msgpack/array_document"
 
 module Guildhall
   class MessagePack
     # @!method decode(bytes)
     #   @param bytes [String] one value, nothing after it
     #   @return [Object] frozen and shareable, all the way down. Timestamps are Times in UTC
+    #   @raise [DecodeError]
+    # @!method document(bytes)
+    #   @param bytes [String] pinned by the Document; copied first unless it is frozen
+    #   @return [MapDocument, ArrayDocument, Object] a lazy view; the plain value where the root is a scalar
     #   @raise [DecodeError]
     # @!method encode(object)
     #   Integers beyond 64 bits and objects of other classes need an {ExtensionType}; Times are timestamps, Symbols
@@ -50,12 +57,22 @@ module Guildhall
       share
     end
 
+    # The codec that gives Documents instead of Hashes, with the same options.
+    # @return [Lazy]
+    def lazy = Lazy.new(self)
+
+    # @return [Lazy] the codec that gives Documents, with the default options
+    def self.lazy = LAZY
+
     # @return [MessagePack] itself: it cannot change
     def dup = self
     # @return [MessagePack] itself
     def clone(freeze: true) = self
 
     private
+
+    attr_reader :types_by_number, :types_by_class
+    protected :types_by_number, :types_by_class
 
     # What an extension that is not a plain timestamp stands for.
     def unpack_extension(number, payload)
@@ -81,10 +98,9 @@ module Guildhall
       @types_by_class[object.class] || @types_by_class[object.class.ancestors.find { |ancestor| @types_by_class[ancestor] }]
     end
 
-    # Documents of any codec, and the extension values of the gem msgpack.
+    # Documents, and the extension values of the gem msgpack.
     def foreign(object)
-      return object.decode if object.respond_to?(:deconstruct_keys) && object.respond_to?(:decode)
-      return object.decode if object.respond_to?(:elements) && object.respond_to?(:decode)
+      return object.decode if object.respond_to?(:decode) && object.respond_to?(:dig) # a Document of any codec
       return Extension.new(object.type, object.payload) if object.instance_of?(gem_extension_class)
 
       raise EncodeError, "MessagePack has no form for #{describe(object)}; register an ExtensionType for its class"
@@ -97,5 +113,7 @@ module Guildhall
     def describe(object)
       object.is_a?(Integer) ? "an Integer beyond 64 bits" : "a #{object.class}"
     end
+
+    LAZY = new.lazy
   end
 end

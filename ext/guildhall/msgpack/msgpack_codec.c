@@ -2,7 +2,7 @@
 #include <ruby.h>
 #include "../init.h"
 #include "../values.h"
-#include "msgpack_codec.h"
+#include "msgpack_document.h"
 
 static VALUE default_codec;
 
@@ -25,6 +25,7 @@ static VALUE allocate(VALUE class)
     VALUE self = TypedData_Make_Struct(class, guildhall_msgpack_codec, &type, codec);
     codec->self = self;
     codec->rules = guildhall_msgpack_default_rules;
+    guildhall_msgpack_decoder_setup(codec);
     return self;
 }
 
@@ -54,8 +55,31 @@ static VALUE share(VALUE self) { return guildhall_share(self); }
 
 static VALUE codec_decode(VALUE self, VALUE source) { return guildhall_msgpack_decode(codec_of(self), source); }
 static VALUE codec_encode(VALUE self, VALUE object) { return guildhall_msgpack_encode(codec_of(self), object); }
+static VALUE codec_document(VALUE self, VALUE source) { return guildhall_msgpack_document(codec_of(self), source); }
+static VALUE default_document(VALUE self, VALUE source) { return guildhall_msgpack_document(codec_default(), source); }
 static VALUE default_decode(VALUE self, VALUE source) { return guildhall_msgpack_decode(codec_default(), source); }
 static VALUE default_encode(VALUE self, VALUE object) { return guildhall_msgpack_encode(codec_default(), object); }
+
+static VALUE native_decoder(VALUE self) { return ULL2NUM((uint64_t)(uintptr_t)&codec_of(self)->decoder); }
+
+/* The options of another codec. */
+static VALUE copy_options(VALUE self, VALUE other)
+{
+    rb_check_frozen(self);
+    guildhall_msgpack_codec *codec = rb_check_typeddata(self, &type);
+    codec->rules = codec_of(other)->rules;
+    codec->types = codec_of(other)->types;
+    return self;
+}
+
+static void define_lazy(VALUE msgpack)
+{
+    VALUE lazy = rb_define_class_under(msgpack, "Lazy", msgpack);
+    rb_define_method(lazy, "decode", codec_document, 1);
+    rb_define_method(lazy, "call", codec_document, 1);
+    rb_define_method(lazy, "native_decoder", native_decoder, 0);
+    rb_define_private_method(lazy, "copy_options", copy_options, 1);
+}
 
 void guildhall_init_msgpack(VALUE guildhall)
 {
@@ -69,9 +93,13 @@ void guildhall_init_msgpack(VALUE guildhall)
     rb_define_method(msgpack, "encode", codec_encode, 1);
     rb_define_singleton_method(msgpack, "decode", default_decode, 1);
     rb_define_singleton_method(msgpack, "call", default_decode, 1);
+    rb_define_method(msgpack, "document", codec_document, 1);
     rb_define_singleton_method(msgpack, "encode", default_encode, 1);
+    rb_define_singleton_method(msgpack, "document", default_document, 1);
     default_codec = guildhall_share(allocate(msgpack));
     rb_gc_register_mark_object(default_codec);
     guildhall_init_msgpack_build();
     guildhall_init_msgpack_encode(msgpack);
+    define_lazy(msgpack);
+    guildhall_init_msgpack_document(msgpack);
 }

@@ -10,7 +10,6 @@ typedef struct {
     guildhall_decoder decoder;   /* context: this struct */
     guildhall_msgpack_rules rules;
     VALUE self;                  /* the codec object that this struct belongs to */
-    unsigned symbolize_keys : 1;
     unsigned types : 1;          /* extension types are registered: Ruby knows them */
 } guildhall_msgpack_codec;
 
