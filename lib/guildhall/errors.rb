@@ -56,6 +56,9 @@ module Guildhall
     end
   end
 
+  # An object has no form in the format it was to be encoded in.
+  class EncodeError < Error; end
+
   # A payload was decoded but is not valid.
   class ValidationError < Error
     # @return [Array] what is wrong with it, as the validator says it; empty when it only says no
