@@ -8,5 +8,5 @@ RUBY_FUNC_EXPORTED void Init_native(void)
     /* Before any method is defined: Ruby notes it with each of them. */
     rb_ext_ractor_safe(true);
     VALUE guildhall = rb_define_module("Guildhall");
-    (void)guildhall;
+    guildhall_init_schema(guildhall);
 }

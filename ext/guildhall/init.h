@@ -3,5 +3,6 @@
 #define GUILDHALL_INIT_H
 #include <ruby.h>
 
+void guildhall_init_schema(VALUE guildhall);
 
 #endif
