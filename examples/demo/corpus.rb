@@ -13,7 +13,7 @@ module Demo
     # What can be wrong with a payload, by the name the demo gives it.
     BREAKS = {
       "cut in half" => ->(payload) { payload.byteslice(0, payload.bytesize / 2) },
-      "invalid UTF-8" => ->(payload) { payload.sub('"login":"', "\"login\":\"\xFF\xFE") },
+      "invalid UTF-8" => ->(payload) { payload.sub('":"', "\":\"\xFF\xFE") },
       "empty" => ->(_) { "" },
       "not JSON" => ->(_) { "event=push&ref=refs%2Fheads%2Fmain" },
       "not as agreed" => ->(_) { '{"repository":"a name where an object belongs"}' },

@@ -123,7 +123,9 @@ module Demo
 
     def table(rows)
       widths = rows.transpose.map { |column| column.map(&:size).max }
-      rows.map { |row| row.each_with_index.map { |cell, index| index.zero? ? cell.ljust(widths[0]) : cell.rjust(widths[index]) }.join("  ") }.join("\n")
+      rows.map do |row|
+        row.each_with_index.map { |cell, index| index.zero? ? cell.ljust(widths[0]) : cell.rjust(widths[index]) }.join("  ")
+      end.join("\n")
     end
   end
 end

@@ -13,7 +13,9 @@ module Demo
     # Compressed, because the embedded broker keeps 5 MB a partition.
     PRODUCER = {"compression.type": "lz4", "linger.ms": 20, "batch.size": 1_000_000, "message.timeout.ms": 60_000,
                 "enable.idempotence": true}.freeze
-    Lost = Class.new(StandardError)
+
+    # The broker no longer has all that was sent.
+    class Lost < StandardError; end
 
     attr_reader :name
 
@@ -22,7 +24,7 @@ module Demo
     # @param broker [Guildhall::Kafka::EmbeddedBroker, nil] nil: a real one
     def initialize(name, servers:, broker: nil)
       @name = name
-      @settings = {"bootstrap.servers": servers, "log_level": 3}
+      @settings = {"bootstrap.servers": servers, log_level: 3}
       @broker = broker
     end
 
@@ -62,7 +64,7 @@ module Demo
     private
 
     def create
-      return @broker.create_topic(@name, PARTITIONS) if @broker
+      return @broker.create_topic(@name, partitions: PARTITIONS) if @broker
 
       with_client(:admin) { |admin| admin.create_topic(@name, PARTITIONS, 1).wait(max_wait_timeout_ms: 15_000) }
     rescue Rdkafka::RdkafkaError => error

@@ -9,7 +9,7 @@ folders.each do |folder|
   $VPATH << "$(srcdir)/#{folder}"
 end
 $INCFLAGS << " -I$(srcdir) -I$(srcdir)/include"
-$CFLAGS << " -std=gnu11 -Wall -Wextra -Wno-unused-parameter -fvisibility=hidden"
+$CFLAGS << " -std=gnu11 -Wall -Wextra -Wno-unused-parameter -Werror=implicit-function-declaration -fvisibility=hidden"
 $CFLAGS << " -O3" unless ENV["GUILDHALL_SANITIZE"]
 if (sanitize = ENV.fetch("GUILDHALL_SANITIZE", nil))
   $CFLAGS << " -O1 -g -fno-omit-frame-pointer -fsanitize=#{sanitize} -fno-sanitize-recover=undefined"

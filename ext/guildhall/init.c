@@ -9,4 +9,9 @@ RUBY_FUNC_EXPORTED void Init_native(void)
     rb_ext_ractor_safe(true);
     VALUE guildhall = rb_define_module("Guildhall");
     guildhall_init_schema(guildhall);
+    guildhall_init_values();
+    guildhall_init_keys();
+    guildhall_init_json(guildhall);
+    guildhall_init_waiter(guildhall);
+    guildhall_init_queue(guildhall);
 }

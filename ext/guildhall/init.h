@@ -4,5 +4,11 @@
 #include <ruby.h>
 
 void guildhall_init_schema(VALUE guildhall);
+void guildhall_init_values(void);
+void guildhall_init_keys(void);
+void guildhall_init_json(VALUE guildhall);
+
+void guildhall_init_waiter(VALUE guildhall);
+void guildhall_init_queue(VALUE guildhall);
 
 #endif

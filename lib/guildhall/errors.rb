@@ -26,8 +26,35 @@ module Guildhall
   # A wait reached its deadline.
   class TimeoutError < Error; end
 
-  # A payload could not be decoded.
-  class DecodeError < Error; end
+  # A payload could not be decoded. Says where, as far as the codec knows; what it quotes is safe to log.
+  class DecodeError < Error
+    # @return [String, nil] the codec's name
+    # @return [Integer, nil] the byte of the first fault, from 0
+    # @return [Integer, nil] its line, from 1; nil for binary formats
+    # @return [Integer, nil] its column in characters, from 1; nil for binary formats
+    # @return [String, nil] where in the document: `$.user.roles[1]`
+    # @return [String, nil] what stands there, in printable ASCII, 40 bytes at most
+    attr_reader :codec, :offset, :line, :column, :path, :excerpt
+
+    # @param reason [String] what is wrong, without saying where
+    def initialize(reason = nil, codec: nil, offset: nil, line: nil, column: nil, path: nil, excerpt: nil)
+      @codec = codec
+      @offset = offset
+      @line = line
+      @column = column
+      @path = path
+      @excerpt = excerpt
+      super(describe(reason))
+    end
+
+    private
+
+    def describe(reason)
+      position = [("byte #{offset}" if offset), ("line #{line}, column #{column}" if line), path].compact
+      [codec, [reason || "invalid payload", *("at #{position.join(", ")}" if position.any?)].join(" "),
+       (excerpt.inspect if excerpt && !excerpt.empty?)].compact.join(": ")
+    end
+  end
 
   # A payload was decoded but is not valid.
   class ValidationError < Error

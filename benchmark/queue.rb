@@ -1,0 +1,107 @@
+# frozen_string_literal: true
+
+# The queue beside what people would use instead: between Ractors, between threads, and alone.
+
+require "guildhall/queue"
+require "ractor_queue"
+require_relative "support/bench"
+
+Warning[:experimental] = false
+
+# One way of handing numbers over, for all contenders in the same shape.
+module Handover
+  CAPACITY = 1024
+
+  def self.value(ractor) = ractor.respond_to?(:value) ? ractor.value : ractor.take
+
+  # Of all items until nil.
+  def self.sum
+    total = 0
+    while (item = yield)
+      total += item
+    end
+    total
+  end
+
+  def self.between_ractors(queue, ractors, items)
+    consumers = Array.new(ractors) { Ractor.new(queue) { |source| Handover.sum { source.pop } } }
+    producers = Array.new(ractors) do |number|
+      Ractor.new(queue, number, ractors, items) { |target, first, step, limit| first.step(limit - 1, step) { |item| target.push(item) } }
+    end
+    producers.each { |ractor| value(ractor) }
+    ractors.times { queue.push(nil) }
+    consumers.sum { |ractor| value(ractor) }
+  end
+
+  # A Port belongs to its consumer, which hands it out.
+  def self.through_port(items)
+    consumer = Ractor.new { Handover.sum { Ractor.receive } }
+    producer = Ractor.new(consumer, items) { |target, limit| limit.times { |item| target.send(item) } }
+    value(producer)
+    consumer.send(nil)
+    value(consumer)
+  end
+
+  def self.between_threads(queue, items)
+    consumer = Thread.new { sum { queue.pop } }
+    items.times { |item| queue.push(item) }
+    queue.push(nil)
+    consumer.value
+  end
+
+  def self.alone(queue, items)
+    total = 0
+    items.times do |item|
+      queue.push(item)
+      total += queue.pop
+    end
+    total
+  end
+
+  def self.round_trips(there, back, trips)
+    echo = Ractor.new(there, back) { |source, target| while (item = source.pop) do target.push(item) end }
+    total = 0
+    trips.times do |item|
+      there.push(item)
+      total += back.pop
+    end
+    there.push(nil)
+    value(echo)
+    total
+  end
+
+  def self.port_round_trips(trips)
+    echo = Ractor.new(Ractor.current) { |main| while (item = Ractor.receive) do main.send(item) end }
+    total = 0
+    trips.times do |item|
+      echo.send(item)
+      total += Ractor.receive
+    end
+    echo.send(nil)
+    value(echo)
+    total
+  end
+end
+
+Bench.script("queue") do |bench|
+  items = bench.quick? ? 100_000 : 300_000
+  ours = -> { Guildhall::Queue.new(Handover::CAPACITY) }
+  theirs = -> { RactorQueue.new(capacity: Handover::CAPACITY) }
+  bench.compare("queue.1p1c", -> { Handover.between_ractors(ours.call, 1, items) },
+    {"Ractor::Port" => -> { Handover.through_port(items) }, "ractor_queue" => -> { Handover.between_ractors(theirs.call, 1, items) }},
+    goals: {"Ractor::Port" => 2.5, "ractor_queue" => 25})
+  [2, 4, 8].each do |ractors|
+    bench.compare("queue.#{ractors}p#{ractors}c", -> { Handover.between_ractors(ours.call, ractors, items) },
+      {"ractor_queue" => -> { Handover.between_ractors(theirs.call, ractors, items) }}, goals: {"ractor_queue" => 6})
+  end
+  trips = items / 10
+  bench.compare("queue.round_trip", -> { Handover.round_trips(ours.call, ours.call, trips) },
+    {"Ractor::Port" => -> { Handover.port_round_trips(trips) },
+     "ractor_queue" => -> { Handover.round_trips(theirs.call, theirs.call, trips) }},
+    goals: {"Ractor::Port" => 8, "ractor_queue" => 3})
+  sized = -> { Thread::SizedQueue.new(Handover::CAPACITY) }
+  bench.compare("queue.threads", -> { Handover.between_threads(ours.call, items) },
+    {"Thread::SizedQueue" => -> { Handover.between_threads(sized.call, items) }}, goals: {"Thread::SizedQueue" => 1.0})
+  bench.compare("queue.alone", -> { Handover.alone(ours.call, items) },
+    {"Thread::SizedQueue" => -> { Handover.alone(sized.call, items) }}, goals: {"Thread::SizedQueue" => 1.0})
+end

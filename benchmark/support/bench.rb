@@ -1,0 +1,72 @@
+# frozen_string_literal: true
+
+require "json"
+require_relative "machine"
+require_relative "comparison"
+
+# What the scripts under benchmark/ have in common: checked results, interleaved rounds, ratios, one table.
+#
+#     Bench.script("queue") do |bench|
+#       bench.compare("queue.1p1c", -> { ours }, {"Ractor::Port" => -> { theirs }}, goals: {"Ractor::Port" => 2.5})
+#       bench.row("queue.idle", against: "budget", ratio: 5.0, goal: 1.0)
+#     end
+class Bench
+  # @param title [String]
+  # @yieldparam bench [Bench]
+  def self.script(title, arguments = ARGV)
+    bench = new(quick: arguments.delete("--quick"), json: arguments.delete("--json"))
+    abort("bin/bench #{title}: unknown #{arguments.join(" ")}; there are --quick and --json") unless arguments.empty?
+    bench.begin_table(title)
+    yield bench
+  end
+
+  def initialize(quick: nil, json: nil, out: $stdout)
+    @quick = !quick.nil?
+    @json = json
+    @out = out
+    @out.sync = true
+  end
+
+  # @return [Boolean] fewer rounds, the same rows
+  def quick? = @quick
+
+  # @return [Integer] how many rounds to take a median of
+  def rounds = quick? ? 3 : 9
+
+  def begin_table(title)
+    return if @json
+
+    @out.puts("#{title}: #{Machine.description}", "")
+    @out.puts("#{" " * 45}#{"against".ljust(26)} #{"ratio".rjust(8)} #{"goal".rjust(6)}")
+  end
+
+  # Times `ours` and every peer in turn, `rounds` times, and prints a row a peer: how many times faster ours is (the
+  # median of the rounds' own ratios). The first calls are not counted; what they return has to be equal, or to satisfy
+  # the block.
+  # @param name [String] such as "queue.1p1c"
+  # @param ours [#call]
+  # @param peers [Hash{String=>#call}]
+  # @param goals [Hash{String=>Numeric}] by peer; none: no goal
+  # @yieldparam results [Array] of ours and the peers; returns whether they are right
+  # @return [Hash{String=>Float}] the ratios
+  def compare(name, ours, peers, goals: {}, rounds: self.rounds, &check)
+    comparison = Comparison.new([ours, *peers.values])
+    comparison.check(name, &check)
+    ratios = peers.keys.zip(comparison.ratios(rounds)).to_h
+    ratios.each { |peer, ratio| row(name, against: peer, ratio:, goal: goals[peer]) }
+  end
+
+  # Prints a row. The ratio is always such that higher is better.
+  def row(name, against:, ratio:, goal: nil, note: nil)
+    ratio = ratio.to_f.round(3)
+    return @out.puts(JSON.generate({row: name, against:, ratio:, goal:, met: goal && ratio >= goal, note:}.compact)) if @json
+
+    verdict = goal ? (ratio >= goal ? "✓" : "✗") : " "
+    @out.puts(format("%-44s %-26s %8.2f %6s %s %s", name, against, ratio, goal, verdict, note).rstrip)
+  end
+
+  # A line for people; nothing with --json.
+  def note(text)
+    @out.puts(text) unless @json
+  end
+end

@@ -1,0 +1,11 @@
+# frozen_string_literal: true
+
+# The main job: real webhooks through Kafka, decoded, checked and filtered on worker Ractors, then once more by hand.
+# Run it with bin/demo; `bin/demo --help` says more.
+
+require "guildhall"
+require "guildhall/kafka"
+require_relative "demo/options"
+require_relative "demo/run"
+
+exit(Demo::Run.new(Demo::Options.parse(ARGV)).call)
