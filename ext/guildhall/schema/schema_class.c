@@ -4,6 +4,7 @@
 #include "../init.h"
 #include "schema_format.h"
 #include "schema_walk.h"
+#include "../json/json_document.h"
 
 static void mark(void *program) { guildhall_program_mark(program); }
 
@@ -59,7 +60,10 @@ typedef struct {
 static VALUE run_walk(VALUE data)
 {
     run *of = (run *)data;
-    return guildhall_walk_value(&of->walk, of->value) ? Qtrue : Qfalse;
+    if (!guildhall_json_document_p(of->value)) return guildhall_walk_value(&of->walk, of->value) ? Qtrue : Qfalse;
+    guildhall_json_cursor cursor = guildhall_json_document_read(of->value);
+    of->walk.source = &cursor;
+    return guildhall_walk_tape(&of->walk, cursor.index) ? Qtrue : Qfalse;
 }
 
 static VALUE run_end(VALUE data)
@@ -109,6 +113,49 @@ static VALUE program_s_format(VALUE class, VALUE name)
     return number < 0 ? Qnil : INT2FIX(number);
 }
 
+static const char *const operations[GUILDHALL_OPS] = {
+    [GUILDHALL_OP_NEVER] = "never",
+    [GUILDHALL_OP_ENUM] = "enum",
+    [GUILDHALL_OP_MINIMUM] = "minimum",
+    [GUILDHALL_OP_MAXIMUM] = "maximum",
+    [GUILDHALL_OP_EXCLUSIVE_MINIMUM] = "exclusive_minimum",
+    [GUILDHALL_OP_EXCLUSIVE_MAXIMUM] = "exclusive_maximum",
+    [GUILDHALL_OP_MULTIPLE_OF] = "multiple_of",
+    [GUILDHALL_OP_MIN_LENGTH] = "min_length",
+    [GUILDHALL_OP_MAX_LENGTH] = "max_length",
+    [GUILDHALL_OP_PATTERN] = "pattern",
+    [GUILDHALL_OP_FORMAT] = "format",
+    [GUILDHALL_OP_FORMAT_CALL] = "format_call",
+    [GUILDHALL_OP_MIN_ITEMS] = "min_items",
+    [GUILDHALL_OP_MAX_ITEMS] = "max_items",
+    [GUILDHALL_OP_UNIQUE_ITEMS] = "unique_items",
+    [GUILDHALL_OP_ITEMS] = "items",
+    [GUILDHALL_OP_CONTAINS] = "contains",
+    [GUILDHALL_OP_MIN_PROPERTIES] = "min_properties",
+    [GUILDHALL_OP_MAX_PROPERTIES] = "max_properties",
+    [GUILDHALL_OP_PROPERTIES] = "properties",
+    [GUILDHALL_OP_DEPENDENT_REQUIRED] = "dependent_required",
+    [GUILDHALL_OP_DEPENDENT_SCHEMAS] = "dependent_schemas",
+    [GUILDHALL_OP_ALL_OF] = "all_of",
+    [GUILDHALL_OP_ANY_OF] = "any_of",
+    [GUILDHALL_OP_ONE_OF] = "one_of",
+    [GUILDHALL_OP_NOT] = "not",
+    [GUILDHALL_OP_IF] = "if",
+    [GUILDHALL_OP_REF] = "ref",
+    [GUILDHALL_OP_DYNAMIC_REF] = "dynamic_ref",
+    [GUILDHALL_OP_CUSTOM] = "custom",
+    [GUILDHALL_OP_UNEVALUATED_ITEMS] = "unevaluated_items",
+    [GUILDHALL_OP_UNEVALUATED_PROPERTIES] = "unevaluated_properties",
+};
+
+/* Program::OPERATIONS: their names as Symbols, each at the index of its number. */
+static VALUE operation_names(void)
+{
+    VALUE names = rb_ary_new();
+    for (int op = 0; op < GUILDHALL_OPS; op++) rb_ary_push(names, ID2SYM(rb_intern(operations[op])));
+    return rb_ractor_make_shareable(names);
+}
+
 void guildhall_init_schema(VALUE guildhall)
 {
     VALUE schema = rb_define_class_under(guildhall, "Schema", rb_cObject);
@@ -121,4 +168,5 @@ void guildhall_init_schema(VALUE guildhall)
     rb_define_method(program, "valid?", program_valid_p, 1);
     rb_define_method(program, "faults", program_faults, 2);
     rb_define_singleton_method(program, "format", program_s_format, 1);
+    rb_define_const(program, "OPERATIONS", operation_names());
 }

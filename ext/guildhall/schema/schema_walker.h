@@ -567,7 +567,7 @@ static bool check_size(const step *s, bool at_least)
 static bool check_instruction(const step *s)
 {
     switch (s->it->op) {
-    case GUILDHALL_OP_NEVER: return fail(s, Qnil);
+    case GUILDHALL_OP_NEVER: return fail(s, Qfalse);
     case GUILDHALL_OP_ENUM: return check(s, one_of_values(s->walk, s->n, s->it->values));
     case GUILDHALL_OP_MINIMUM:
     case GUILDHALL_OP_MAXIMUM:
