@@ -45,8 +45,7 @@ module Guildhall
     # @raise [NotShareableError] for a format or keyword that cannot be shared between Ractors
     def initialize(source, **options)
       @options = Options.new(**options)
-      @source = Source.read(source)
-      library # finds faults now rather than at first use
+      @library = Library.new(Source.read(source), @options)
       Ractor.make_shareable(self)
     end
 
@@ -56,7 +55,7 @@ module Guildhall
     # @return [Validator]
     # @raise [SchemaError] when a part it needs is not a valid schema or not to be found
     def validator(at: "#", all: false)
-      library = self.library
+      library = @library.dup
       place = library.resolve(at, library.root)
       Validator.new(Compiler.new(library, @options).program(place), all:)
     end
@@ -64,12 +63,6 @@ module Guildhall
     # @return [String]
     def inspect
       "#<#{self.class} #{@options.uri}>"
-    end
-
-    private
-
-    def library
-      Library.new(@source, @options)
     end
   end
 end

@@ -2,26 +2,20 @@
 #include "schema_format.h"
 
 /* What a byte may be part of. */
-enum { UNRESERVED = 1, SUB_DELIM = 2, COLON = 4, AT = 8, SLASH = 16, QUESTION = 32 };
+enum { UNRESERVED = 1, SUB_DELIM = 2, COLON = 4, AT = 8, SLASH = 16, QUESTION = 32, HASH = 64, SCHEME = 128 };
 #define USER_INFO (UNRESERVED | SUB_DELIM | COLON)
 #define REGISTERED_NAME (UNRESERVED | SUB_DELIM)
 #define PATH (UNRESERVED | SUB_DELIM | COLON | AT | SLASH)
 #define QUERY (PATH | QUESTION)
 
-static unsigned class_of(uint8_t byte)
-{
-    if (guildhall_is_alphanumeric(byte)) return UNRESERVED;
-    switch (byte) {
-    case '-': case '.': case '_': case '~': return UNRESERVED;
-    case '!': case '$': case '&': case '\'': case '(': case ')': case '*': case '+': case ',': case ';': case '=':
-        return SUB_DELIM;
-    case ':': return COLON;
-    case '@': return AT;
-    case '/': return SLASH;
-    case '?': return QUESTION;
-    default: return 0;
-    }
-}
+static const uint8_t classes[256] = {
+    ['0' ... '9'] = UNRESERVED | SCHEME, ['A' ... 'Z'] = UNRESERVED | SCHEME, ['a' ... 'z'] = UNRESERVED | SCHEME,
+    ['-'] = UNRESERVED | SCHEME, ['.'] = UNRESERVED | SCHEME, ['+'] = SUB_DELIM | SCHEME,
+    ['_'] = UNRESERVED, ['~'] = UNRESERVED,
+    ['!'] = SUB_DELIM, ['$'] = SUB_DELIM, ['&'] = SUB_DELIM, ['\''] = SUB_DELIM, ['('] = SUB_DELIM, [')'] = SUB_DELIM,
+    ['*'] = SUB_DELIM, [','] = SUB_DELIM, [';'] = SUB_DELIM, ['='] = SUB_DELIM,
+    [':'] = COLON, ['@'] = AT, ['/'] = SLASH, ['?'] = QUESTION, ['#'] = HASH,
+};
 
 /* U+E000–U+F8FF and the planes 15 and 16 are for private use. */
 static bool private_use(const uint8_t *b, const uint8_t *end)
@@ -31,34 +25,43 @@ static bool private_use(const uint8_t *b, const uint8_t *end)
     return b[0] == 0xf4 || (b[0] == 0xf3 && b + 1 < end && b[1] >= 0xb0);
 }
 
-/* All bytes of these classes, percent-encoded, or (wide) beyond ASCII. */
-static bool all(const uint8_t *b, const uint8_t *end, unsigned classes, bool wide)
+/* The first byte of none of these classes. */
+static inline const uint8_t *run(const uint8_t *b, const uint8_t *end, unsigned allowed)
 {
-    while (b < end) {
+    while (end - b >= 4 && classes[b[0]] & allowed && classes[b[1]] & allowed && classes[b[2]] & allowed &&
+           classes[b[3]] & allowed)
+        b += 4;
+    while (b < end && classes[*b] & allowed) b++;
+    return b;
+}
+
+/* All bytes of these classes, percent-encoded, or (wide) beyond ASCII. */
+static bool all(const uint8_t *b, const uint8_t *end, unsigned allowed, bool wide)
+{
+    for (;;) {
+        b = run(b, end, allowed);
+        if (b == end) return true;
         if (*b == '%') {
             if (end - b < 3 || !guildhall_is_hexadecimal(b[1]) || !guildhall_is_hexadecimal(b[2])) return false;
             b += 3;
-        } else if (*b >= 0x80) {
-            if (!wide || ((classes & QUESTION) == 0 && private_use(b, end))) return false;
-            b++;
         } else {
-            if (!(class_of(*b++) & classes)) return false;
+            if (*b < 0x80 || !wide || ((allowed & QUESTION) == 0 && private_use(b, end))) return false;
+            b++;
         }
     }
-    return true;
 }
 
-static const uint8_t *find(const uint8_t *b, const uint8_t *end, const char *any)
+static const uint8_t *find(const uint8_t *b, const uint8_t *end, char byte)
 {
-    while (b < end && (*b == 0 || !strchr(any, *b))) b++;
-    return b;
+    const uint8_t *found = b < end ? memchr(b, byte, (size_t)(end - b)) : NULL;
+    return found ? found : end;
 }
 
 /* "[…]": an IPv6 address, or a later kind: v1.name. */
 static bool ip_literal(const uint8_t *b, const uint8_t *end)
 {
     if (b < end && (*b | 32) == 'v') {
-        const uint8_t *dot = find(b, end, ".");
+        const uint8_t *dot = find(b, end, '.');
         if (dot == end || dot == b + 1 || dot + 1 == end) return false;
         for (const uint8_t *digit = b + 1; digit < dot; digit++) {
             if (!guildhall_is_hexadecimal(*digit)) return false;
@@ -70,7 +73,7 @@ static bool ip_literal(const uint8_t *b, const uint8_t *end)
 
 static bool authority(const uint8_t *b, const uint8_t *end, bool wide)
 {
-    const uint8_t *at = find(b, end, "@");
+    const uint8_t *at = find(b, end, '@');
     if (at < end) {
         if (!all(b, at, USER_INFO, wide)) return false;
         b = at + 1;
@@ -86,15 +89,14 @@ static bool authority(const uint8_t *b, const uint8_t *end, bool wide)
 static size_t scheme(const uint8_t *b, const uint8_t *end)
 {
     if (b == end || !guildhall_is_letter(*b)) return 0;
-    const uint8_t *colon = b;
-    while (colon < end && (guildhall_is_alphanumeric(*colon) || *colon == '+' || *colon == '-' || *colon == '.')) colon++;
+    const uint8_t *colon = run(b, end, SCHEME);
     return colon < end && *colon == ':' ? (size_t)(colon - b + 1) : 0;
 }
 
 static bool path(const uint8_t *b, const uint8_t *end, bool wide, bool relative)
 {
     /* The first segment of a relative reference would be a scheme with its colon. */
-    if (relative && find(b, end, ":") < find(b, end, "/")) return false;
+    if (relative && find(b, end, ':') < find(b, end, '/')) return false;
     return all(b, end, PATH, wide);
 }
 
@@ -103,13 +105,13 @@ static bool reference(guildhall_text text, bool wide, bool absolute)
     const uint8_t *b = text.bytes, *end = b + text.length;
     size_t scheme_length = scheme(b, end);
     if (absolute && scheme_length == 0) return false;
-    const uint8_t *fragment = find(b, end, "#");
+    const uint8_t *fragment = find(b, end, '#');
     if (fragment < end && !all(fragment + 1, end, QUERY, wide)) return false;
-    const uint8_t *query = find(b, fragment, "?");
+    const uint8_t *query = find(b, fragment, '?');
     if (query < fragment && !all(query + 1, fragment, QUERY, wide)) return false;
     b += scheme_length;
     if (query - b >= 2 && b[0] == '/' && b[1] == '/') {
-        const uint8_t *slash = find(b + 2, query, "/");
+        const uint8_t *slash = find(b + 2, query, '/');
         return authority(b + 2, slash, wide) && all(slash, query, PATH, wide);
     }
     return path(b, query, wide, scheme_length == 0);
@@ -161,13 +163,13 @@ bool guildhall_format_uri_template(guildhall_text text)
     const uint8_t *b = text.bytes, *end = b + text.length;
     while (b < end) {
         if (*b == '{') {
-            const uint8_t *close = find(b, end, "}");
+            const uint8_t *close = find(b, end, '}');
             if (close == end || !expression(b + 1, close)) return false;
             b = close + 1;
         } else if (*b == '%') {
             if (end - b < 3 || !guildhall_is_hexadecimal(b[1]) || !guildhall_is_hexadecimal(b[2])) return false;
             b += 3;
-        } else if (*b <= ' ' || *b == 127 || strchr("\"'<>\\^`|}", *b)) {
+        } else if (*b <= ' ' || *b == 127 || strchr("\"<>\\^`|}", *b)) {
             return false;
         } else {
             b++;

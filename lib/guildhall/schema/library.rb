@@ -2,8 +2,8 @@
 
 module Guildhall
   class Schema
-    # Every schema that can be referred to, by URI and anchor; documents of the registry are read when they are first
-    # referred to. Used while compiling only.
+    # Every schema that can be referred to, by URI and anchor. A frozen one knows the schema itself; a copy of it is
+    # what a compiler works with, and reads documents of the registry when they are first referred to.
     class Library
       # @return [Place] of the schema itself
       attr_reader :root
@@ -14,10 +14,16 @@ module Guildhall
         @options = options
         @resources = {} # URI => Place
         @anchors = {}   # "URI#name" => Place
-        @dynamic = Hash.new { |hash, name| hash[name] = {} } # name => {base URI => Place}
+        @dynamic = {}   # name => {base URI => Place}
         @places = {}.compare_by_identity # schema Hash => Place
         @numbers = {}   # base URI => Integer
         @root = add(options.uri, source)
+      end
+
+      def initialize_copy(_)
+        @resources, @anchors, @places, @numbers = [@resources, @anchors, @places, @numbers].map(&:dup)
+        @dynamic = @dynamic.transform_values(&:dup)
+        super
       end
 
       # @param reference [String]
@@ -46,7 +52,7 @@ module Guildhall
       # @param name [String]
       # @return [Hash{String=>Place}] where `$dynamicAnchor: name` stands, by base URI
       def dynamic_anchors(name)
-        @dynamic.key?(name) ? @dynamic[name] : {}
+        @dynamic.fetch(name, {})
       end
 
       # @return [Boolean] whether a resource has a `$dynamicAnchor`
@@ -120,7 +126,7 @@ module Guildhall
           @anchors["#{place.base}##{name}"] = place if name.is_a?(String)
         end
         name = place.schema["$dynamicAnchor"]
-        @dynamic[name][place.base] = place if name.is_a?(String)
+        (@dynamic[name] ||= {})[place.base] = place if name.is_a?(String)
       end
 
       def each_child(place)

@@ -9,7 +9,7 @@ module Guildhall
         private_constant :OPERATIONS
 
         def list(unit, keyword, value)
-          unit.refuse(keyword, "is an array of schemas") unless value.is_a?(Array) && value.any?
+          unit.refuse(keyword, "is an array of schemas") unless value.is_a?(Array) && !value.empty?
           unit.emit(OPERATIONS.fetch(keyword), keyword, nil, value.each_index.map { |index| unit.child(keyword, index) })
         end
 
