@@ -2,19 +2,27 @@
 #include "schema_format.h"
 
 /* What a byte may be part of. */
-enum { UNRESERVED = 1, SUB_DELIM = 2, COLON = 4, AT = 8, SLASH = 16, QUESTION = 32, HASH = 64, SCHEME = 128 };
+enum { UNRESERVED = 1, SUB_DELIM = 2, COLON = 4, AT = 8, SLASH = 16, QUESTION = 32, HASH = 64, SCHEME = 128, OUTSIDE = 256 };
 #define USER_INFO (UNRESERVED | SUB_DELIM | COLON)
 #define REGISTERED_NAME (UNRESERVED | SUB_DELIM)
 #define PATH (UNRESERVED | SUB_DELIM | COLON | AT | SLASH)
 #define QUERY (PATH | QUESTION)
 
-static const uint8_t classes[256] = {
-    ['0' ... '9'] = UNRESERVED | SCHEME, ['A' ... 'Z'] = UNRESERVED | SCHEME, ['a' ... 'z'] = UNRESERVED | SCHEME,
-    ['-'] = UNRESERVED | SCHEME, ['.'] = UNRESERVED | SCHEME, ['+'] = SUB_DELIM | SCHEME,
-    ['_'] = UNRESERVED, ['~'] = UNRESERVED,
-    ['!'] = SUB_DELIM, ['$'] = SUB_DELIM, ['&'] = SUB_DELIM, ['\''] = SUB_DELIM, ['('] = SUB_DELIM, [')'] = SUB_DELIM,
-    ['*'] = SUB_DELIM, [','] = SUB_DELIM, [';'] = SUB_DELIM, ['='] = SUB_DELIM,
-    [':'] = COLON, ['@'] = AT, ['/'] = SLASH, ['?'] = QUESTION, ['#'] = HASH,
+/* OUTSIDE: of the expressions of a template. */
+static const uint16_t classes[256] = {
+    ['0' ... '9'] = UNRESERVED | SCHEME | OUTSIDE,
+    ['A' ... 'Z'] = UNRESERVED | SCHEME | OUTSIDE,
+    ['a' ... 'z'] = UNRESERVED | SCHEME | OUTSIDE,
+    ['-'] = UNRESERVED | SCHEME | OUTSIDE, ['.'] = UNRESERVED | SCHEME | OUTSIDE,
+    ['_'] = UNRESERVED | OUTSIDE, ['~'] = UNRESERVED | OUTSIDE,
+    ['+'] = SUB_DELIM | SCHEME | OUTSIDE,
+    ['!'] = SUB_DELIM | OUTSIDE, ['$'] = SUB_DELIM | OUTSIDE, ['&'] = SUB_DELIM | OUTSIDE,
+    ['\''] = SUB_DELIM | OUTSIDE, ['('] = SUB_DELIM | OUTSIDE, [')'] = SUB_DELIM | OUTSIDE,
+    ['*'] = SUB_DELIM | OUTSIDE, [','] = SUB_DELIM | OUTSIDE, [';'] = SUB_DELIM | OUTSIDE,
+    ['='] = SUB_DELIM | OUTSIDE,
+    [':'] = COLON | OUTSIDE, ['@'] = AT | OUTSIDE, ['/'] = SLASH | OUTSIDE, ['?'] = QUESTION | OUTSIDE,
+    ['#'] = HASH | OUTSIDE, ['['] = OUTSIDE, [']'] = OUTSIDE,
+    [0x80 ... 0xff] = OUTSIDE,
 };
 
 /* U+E000–U+F8FF and the planes 15 and 16 are for private use. */
@@ -142,7 +150,7 @@ static const uint8_t *variable_name(const uint8_t *b, const uint8_t *end)
 /* Names with * or :length, and commas between them. */
 static bool expression(const uint8_t *b, const uint8_t *end)
 {
-    if (b < end && strchr("+#./;?&", *b) && *b != 0) b++;
+    if (b < end && *b != 0 && strchr("+#./;?&", *b)) b++;
     for (;;) {
         b = variable_name(b, end);
         if (b == NULL) return false;
@@ -161,19 +169,16 @@ static bool expression(const uint8_t *b, const uint8_t *end)
 bool guildhall_format_uri_template(guildhall_text text)
 {
     const uint8_t *b = text.bytes, *end = b + text.length;
-    while (b < end) {
+    for (;;) {
+        b = run(b, end, OUTSIDE);
+        if (b == end) return true;
         if (*b == '{') {
             const uint8_t *close = find(b, end, '}');
             if (close == end || !expression(b + 1, close)) return false;
             b = close + 1;
-        } else if (*b == '%') {
-            if (end - b < 3 || !guildhall_is_hexadecimal(b[1]) || !guildhall_is_hexadecimal(b[2])) return false;
-            b += 3;
-        } else if (*b <= ' ' || *b == 127 || strchr("\"<>\\^`|}", *b)) {
-            return false;
         } else {
-            b++;
+            if (*b != '%' || end - b < 3 || !guildhall_is_hexadecimal(b[1]) || !guildhall_is_hexadecimal(b[2])) return false;
+            b += 3;
         }
     }
-    return true;
 }
