@@ -14,4 +14,5 @@ RUBY_FUNC_EXPORTED void Init_native(void)
     guildhall_init_json(guildhall);
     guildhall_init_waiter(guildhall);
     guildhall_init_queue(guildhall);
+    guildhall_init_pool(guildhall);
 }

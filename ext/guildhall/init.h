@@ -11,4 +11,6 @@ void guildhall_init_json(VALUE guildhall);
 void guildhall_init_waiter(VALUE guildhall);
 void guildhall_init_queue(VALUE guildhall);
 
+void guildhall_init_pool(VALUE guildhall);
+
 #endif

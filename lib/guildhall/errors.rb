@@ -52,7 +52,7 @@ module Guildhall
     def describe(reason)
       position = [("byte #{offset}" if offset), ("line #{line}, column #{column}" if line), path].compact
       [codec, [reason || "invalid payload", *("at #{position.join(", ")}" if position.any?)].join(" "),
-       (excerpt.inspect if excerpt && !excerpt.empty?)].compact.join(": ")
+       (excerpt if excerpt && !excerpt.empty?)].compact.join(": ")
     end
   end
 
@@ -71,6 +71,21 @@ module Guildhall
 
   # The pool has been shut down, or belongs to another process (the one before a fork).
   class PoolClosedError < Error; end
+
+  # The pool has no room for another batch, and is set to say so.
+  class PoolSaturatedError < Error; end
+
+  # A batch was cancelled before this payload was begun.
+  class CancelledError < Error; end
+
+  # A worker died while it ran this payload, twice, or once where that is enough.
+  class WorkerDiedError < Error; end
+
+  # A payload ran past its deadline; its worker was given up.
+  class StuckError < Error; end
+
+  # Stands for an exception of a task whose class is not known here.
+  class TaskError < Error; end
 
   # Configuration or routes have faults; the message lists all of them.
   class ConfigurationError < Error; end

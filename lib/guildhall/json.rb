@@ -2,6 +2,7 @@
 
 require_relative "codec"
 require_relative "errors"
+require_relative "shareable"
 
 module Guildhall
   # JSON: bytes to frozen, shareable objects.

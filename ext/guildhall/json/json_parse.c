@@ -301,7 +301,7 @@ container: {
     int object = *at == '{';
     const uint8_t *bracket = at;
     at = skip_space(at + 1, end);
-    if (UNLIKELY(at >= end)) goto unexpected_end;
+    if (UNLIKELY(at >= end)) return fail(source, end, GUILDHALL_JSON_UNEXPECTED_END), 0;
     if (*at == (object ? '}' : ']')) { /* empty: no deeper than what it stands in */
         at++;
         *out = guildhall_json_make(object ? GUILDHALL_JSON_OBJECT : GUILDHALL_JSON_ARRAY, 0, (size_t)(out + 1 - nodes));

@@ -113,11 +113,9 @@ static VALUE object_each(VALUE self)
     RETURN_SIZED_ENUMERATOR(self, 0, 0, size_for_enumerator);
     guildhall_json_cursor cursor = guildhall_json_document_read(self);
     uint32_t end = end_of(cursor);
-    int separately = rb_block_arity() > 1; /* |key, value| needs no Array for the pair */
     for (uint32_t index = cursor.index + 1; index < end; index = after(self, index + 1)) {
         VALUE key = key_at(self, index), value = guildhall_json_document_value(self, index + 1);
-        if (separately) rb_yield_values(2, key, value);
-        else rb_yield(rb_assoc_new(key, value));
+        rb_yield(rb_assoc_new(key, value));
     }
     return self;
 }

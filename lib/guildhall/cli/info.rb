@@ -33,7 +33,7 @@ module Guildhall
 
       def workers
         require "guildhall/pool"
-        "#{Guildhall::Pool.default_workers} by default"
+        "#{Guildhall::Pool::Settings.default_workers} by default"
       rescue LoadError => error
         "none: #{error.message}"
       end

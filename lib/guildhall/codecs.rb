@@ -1,0 +1,5 @@
+# frozen_string_literal: true
+
+# All codecs.
+require_relative "codec"
+require_relative "json"
