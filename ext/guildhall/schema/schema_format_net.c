@@ -56,21 +56,37 @@ static bool label(const uint8_t *b, size_t length)
     return length < 4 || b[2] != '-' || b[3] != '-' || ((b[0] | 32) == 'x' && (b[1] | 32) == 'n' && length > 4);
 }
 
-static bool host(guildhall_text text, bool (*valid)(const uint8_t *, size_t), size_t limit)
+typedef size_t separator(const uint8_t *b, size_t left);
+
+/* Labels with separators between them; `separates` answers how many bytes one has, 0 for none. */
+static bool host(guildhall_text text, separator *separates, bool (*valid)(const uint8_t *, size_t), size_t limit)
 {
     size_t start = 0;
     if (text.length == 0 || text.length > limit) return false;
-    for (size_t i = 0; i <= text.length; i++) {
-        if (i < text.length && text.bytes[i] != '.') continue;
-        if (!valid(text.bytes + start, i - start)) return false;
-        start = i + 1;
+    for (size_t i = 0; i < text.length;) {
+        size_t width = separates(text.bytes + i, text.length - i);
+        if (width > 0) {
+            if (!valid(text.bytes + start, i - start)) return false;
+            start = i + width;
+        }
+        i += width > 0 ? width : 1;
     }
-    return true;
+    return valid(text.bytes + start, text.length - start);
+}
+
+static size_t dot(const uint8_t *b, size_t left) { return *b == '.'; }
+
+/* Full stops as they are written in Chinese and Japanese count as dots: U+3002, U+FF0E, U+FF61. */
+static size_t wide_dot(const uint8_t *b, size_t left)
+{
+    if (*b < 0x80 || left < 3) return *b == '.';
+    return memcmp(b, "\xe3\x80\x82", 3) == 0 || memcmp(b, "\xef\xbc\x8e", 3) == 0 || memcmp(b, "\xef\xbd\xa1", 3) == 0
+               ? 3 : 0;
 }
 
 bool guildhall_format_hostname(guildhall_text text)
 {
-    return host(text, label, 253);
+    return host(text, dot, label, 253);
 }
 
 /* Any letter beyond ASCII is taken for one that IDNA allows: its tables of Unicode are not kept here. */
@@ -88,7 +104,7 @@ static bool wide_label(const uint8_t *b, size_t length)
 
 bool guildhall_format_idn_hostname(guildhall_text text)
 {
-    return host(text, wide_label, 1012);
+    return host(text, wide_dot, wide_label, 1012);
 }
 
 static bool atom_byte(uint8_t byte, bool wide)

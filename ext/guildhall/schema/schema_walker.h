@@ -93,6 +93,13 @@ static bool holds(const step *s, uint32_t index)
     return valid;
 }
 
+/* One level deeper: everything that recurses passes here, and takes the level back when it is done. */
+static inline void enter(guildhall_walk *walk)
+{
+    guildhall_walk_count(walk, 1);
+    if (++walk->depth > GUILDHALL_WALK_DEPTH || (walk->depth % 16 == 0 && ruby_stack_check())) guildhall_walk_too_deep();
+}
+
 /* Values */
 
 static bool same_number(guildhall_walk *walk, node n, VALUE other)
@@ -137,10 +144,8 @@ static bool same_members(guildhall_walk *walk, node n, VALUE hash)
     return same;
 }
 
-/* Equal to a value of the schema, as JSON understands it: 1 is 1.0, and nothing else is what it is not. */
-static bool same_as(guildhall_walk *walk, node n, VALUE other)
+static bool same_kind(guildhall_walk *walk, node n, VALUE other)
 {
-    guildhall_walk_count(walk, 1);
     switch (kind_of(walk, n)) {
     case GUILDHALL_KIND_NULL: return NIL_P(other);
     case GUILDHALL_KIND_BOOLEAN: return other == (is_true(walk, n) ? Qtrue : Qfalse);
@@ -151,6 +156,15 @@ static bool same_as(guildhall_walk *walk, node n, VALUE other)
     case GUILDHALL_KIND_OBJECT: return RB_TYPE_P(other, T_HASH) && same_members(walk, n, other);
     default: return false;
     }
+}
+
+/* Equal to a value of the schema, as JSON understands it: 1 is 1.0, and nothing else is what it is not. */
+static bool same_as(guildhall_walk *walk, node n, VALUE other)
+{
+    enter(walk);
+    bool same = same_kind(walk, n, other);
+    walk->depth--;
+    return same;
 }
 
 static bool one_of_others(guildhall_walk *walk, node n, VALUE others)
@@ -233,9 +247,8 @@ static bool equal_members(guildhall_walk *walk, node a, node b)
     return equal;
 }
 
-static bool equal_nodes(guildhall_walk *walk, node a, node b)
+static bool equal_kinds(guildhall_walk *walk, node a, node b)
 {
-    guildhall_walk_count(walk, 1);
     unsigned kind = kind_of(walk, a), other = kind_of(walk, b);
     if ((kind & GUILDHALL_KIND_NUMBER) && (other & GUILDHALL_KIND_NUMBER))
         return guildhall_number_compare(number_of(walk, a), number_of(walk, b)) == 0;
@@ -255,6 +268,14 @@ static bool equal_nodes(guildhall_walk *walk, node a, node b)
     }
 }
 
+static bool equal_nodes(guildhall_walk *walk, node a, node b)
+{
+    enter(walk);
+    bool equal = equal_kinds(walk, a, b);
+    walk->depth--;
+    return equal;
+}
+
 static uint64_t hash_text(guildhall_walk *walk, node n)
 {
     guildhall_stack_mark mark = guildhall_stack_marked(&walk->stack);
@@ -264,10 +285,11 @@ static uint64_t hash_text(guildhall_walk *walk, node n)
     return hash;
 }
 
+static uint64_t hash_of(guildhall_walk *walk, node n);
+
 /* Equal values have equal hashes; members count in any order. */
-static uint64_t hash_of(guildhall_walk *walk, node n)
+static uint64_t hash_kind(guildhall_walk *walk, node n)
 {
-    guildhall_walk_count(walk, 1);
     switch (kind_of(walk, n)) {
     case GUILDHALL_KIND_BOOLEAN: return is_true(walk, n) ? 3 : 5;
     case GUILDHALL_KIND_INTEGER:
@@ -289,6 +311,14 @@ static uint64_t hash_of(guildhall_walk *walk, node n)
     }
     default: return 1;
     }
+}
+
+static uint64_t hash_of(guildhall_walk *walk, node n)
+{
+    enter(walk);
+    uint64_t hash = hash_kind(walk, n);
+    walk->depth--;
+    return hash;
 }
 
 typedef struct {
@@ -644,8 +674,7 @@ static bool walk_schema(guildhall_walk *walk, uint32_t index, node n, const fram
     bool entered = walk->program->dynamic && (within == NULL || within->resource != schema->resource);
     step s = {walk, schema, NULL, n, at, evaluated, entered ? &here : within};
     unsigned kind = kind_of(walk, n);
-    guildhall_walk_count(walk, 1);
-    if (++walk->depth > GUILDHALL_WALK_DEPTH || (walk->depth % 16 == 0 && ruby_stack_check())) guildhall_walk_too_deep();
+    enter(walk);
     bool valid = has_type(walk, schema->types, kind, n) || fail_type(&s);
     if (valid || !settled(&s))
         valid &= schema->tracks && (kind & (GUILDHALL_KIND_ARRAY | GUILDHALL_KIND_OBJECT))

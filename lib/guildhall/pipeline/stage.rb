@@ -13,7 +13,7 @@ module Guildhall
       # @return [#call] what the stage was made of
       attr_reader :callable
 
-      # @param part [Stage, Pipeline, Codec, #call]
+      # @param part [Stage, Pipeline, Codec, #call] codecs decode, what also answers `valid?` validates, others map
       # @return [Array<Stage>]
       # @raise [Guildhall::ArgumentError]
       def self.all(part)
@@ -21,7 +21,7 @@ module Guildhall
         when Stage then [part]
         when Pipeline then part.stages
         when Codec then [Decode.new(part)]
-        else [Map.new(part)]
+        else [part.respond_to?(:valid?) ? Validate.new(part) : Map.new(part)]
         end
       end
 

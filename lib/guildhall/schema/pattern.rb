@@ -37,7 +37,7 @@ module Guildhall
       # @return [Regexp] frozen, and shareable
       # @raise [Error]
       def self.compile(source, timeout: nil)
-        Regexp.new(new(source).translate, timeout:)
+        Ractor.make_shareable(Regexp.new(new(source).translate, timeout:))
       rescue RegexpError => error
         raise Error, error.message
       end
@@ -138,12 +138,14 @@ module Guildhall
       def class_member
         fail!("a class without an end") if @scanner.eos?
         if @scanner.scan("\\") then class_escape
-        else @out << @scanner.getch.then { |character| character.match?(/[\[&]/) ? "\\#{character}" : character }
+        elsif @scanner.scan(/&+(?!-)/) then @out << '\&' # once: Ruby warns of repetitions
+        elsif @scanner.scan(/[\[&]/) then @out << "\\#{@scanner.matched}"
+        else @out << @scanner.getch
         end
       end
 
       def class_escape
-        if @scanner.scan(/[dws]/) then @out << CLASSES.fetch(@scanner.matched)
+        if @scanner.scan(/[dws]/) then @out << "[#{CLASSES.fetch(@scanner.matched)}]"
         elsif @scanner.scan(/[DWS]/) then @out << "[^#{CLASSES.fetch(@scanner.matched.downcase)}]"
         elsif @scanner.scan("b") then @out << '\x08'
         elsif @scanner.scan("-") then @out << '\-'

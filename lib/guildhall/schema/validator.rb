@@ -8,6 +8,7 @@ module Guildhall
     # All methods but {#valid?} describe what is wrong as {Fault}s. All raise {LimitError} where there is no verdict.
     # None blocks.
     class Validator
+      # Usually made by {Schema#validator}.
       # @param program [Program]
       # @param all [Boolean] see {#call}
       def initialize(program, all: false)
