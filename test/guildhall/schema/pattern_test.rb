@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "test_helper"
+require "json"
 require "guildhall/schema"
 
 # ECMA-262's regular expressions in Ruby.
