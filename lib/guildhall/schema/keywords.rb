@@ -21,14 +21,16 @@ module Guildhall
         "exclusiveMinimum" => :number, "exclusiveMaximum" => :number, "multipleOf" => :multiple_of,
         "minLength" => :limit, "maxLength" => :limit, "minItems" => :limit, "maxItems" => :limit,
         "minProperties" => :limit, "maxProperties" => :limit, "uniqueItems" => :unique_items, "pattern" => :pattern,
-        "format" => :format, "dependentRequired" => :dependent_required
+        "dependentRequired" => :dependent_required
       }.freeze
-      APPLICATORS = {
+      # Those of other vocabularies: they count whatever a meta-schema leaves out.
+      OTHERS = {
+        "format" => :format,
         "allOf" => :list, "anyOf" => :list, "oneOf" => :list, "not" => :not_schema, "if" => :branch, "$ref" => :reference,
         "$dynamicRef" => :dynamic_reference, "dependentSchemas" => :dependent_schemas, "dependencies" => :dependencies
       }.freeze
       ONLY_2020 = %w[$dynamicRef dependentRequired dependentSchemas].freeze
-      private_constant :ASSERTIONS, :APPLICATORS, :ONLY_2020
+      private_constant :ASSERTIONS, :OTHERS, :ONLY_2020
 
       # @param unit [Unit]
       # @param keyword [String]
@@ -38,7 +40,7 @@ module Guildhall
         return custom(unit, keyword, value) if unit.options.keywords.key?(keyword)
         return if unit.dialect.draft7? && ONLY_2020.include?(keyword)
 
-        name = APPLICATORS[keyword] || (ASSERTIONS[keyword] if unit.dialect.assertions)
+        name = OTHERS[keyword] || (ASSERTIONS[keyword] if unit.dialect.assertions)
         public_send(name, unit, keyword, value) if name
       end
 
