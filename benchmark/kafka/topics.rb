@@ -7,6 +7,7 @@ require_relative "orders"
 class Topics
   PARTITIONS = 5
   DISTINCT = 200
+  WINDOW_BYTES = 50_000_000 # on their way at once
 
   def initialize(servers)
     @servers = servers
@@ -18,10 +19,8 @@ class Topics
   def filled(bytes, count)
     name = "guildhall-bench-#{bytes}-#{count}"
     create(name)
-    missing = count - size(name)
-    abort("#{name} holds #{-missing} messages too many: restart the broker") if missing.negative?
-    fill(name, bytes, count) if missing == count
-    abort("#{name} was not filled to its end: restart the broker") unless size(name) == count
+    fill(name, bytes, held(name).map { |held| (count / PARTITIONS) - held })
+    abort("#{name} holds #{held(name).sum} messages, not #{count}: restart the broker") unless held(name).sum == count
     name
   end
 
@@ -34,24 +33,30 @@ class Topics
   end
 
   # Right after the topic was made, nobody leads its partitions yet.
-  def size(name, tries = 20)
+  def held(name, tries = 20)
     client(:consumer, "group.id": "bench-size") do |consumer|
-      (0...PARTITIONS).sum { |partition| consumer.query_watermark_offsets(name, partition, 10_000).last }
+      Array.new(PARTITIONS) { |partition| consumer.query_watermark_offsets(name, partition, 10_000).last }
     end
   rescue Rdkafka::RdkafkaError
     raise if tries.zero?
 
     sleep(0.2)
-    size(name, tries - 1)
+    held(name, tries - 1)
   end
 
-  def fill(name, bytes, count)
-    documents = Array.new([DISTINCT, count].min) { |index| Orders.document(bytes, index) }
+  def fill(name, bytes, missing)
+    documents = Array.new(DISTINCT) { |index| Orders.document(bytes, index) }
+    window = WINDOW_BYTES / bytes
     client(:producer, "linger.ms": 20, "batch.size": 1_000_000, "queue.buffering.max.kbytes": 200_000) do |producer|
       pending = []
-      count.times do |index|
-        pending << producer.produce(topic: name, payload: documents[index % documents.size], key: index.to_s, partition: index % PARTITIONS)
-        pending.shift(5_000).each(&:wait) if pending.size > 10_000
+      missing.max.times do |index|
+        missing.each_with_index do |count, partition|
+          next if index >= count
+
+          payload = documents[((index * PARTITIONS) + partition) % DISTINCT]
+          pending << producer.produce(topic: name, payload:, key: index.to_s, partition:)
+        end
+        pending.shift(window / 2).each(&:wait) if pending.size > window
       end
       pending.each(&:wait)
     end

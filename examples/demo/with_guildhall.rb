@@ -70,7 +70,7 @@ module Demo
       wait(stop, progress, total)
     ensure
       Guildhall::Kafka.stop(timeout: 4) if Guildhall::Kafka.application.running?
-      @worker_counts = @pool.stats.fetch(:workers) if @pool.respond_to?(:stats)
+      @worker_counts = @pool.stats[:per_worker].to_h if @pool
       @pool&.shutdown(timeout: 1)
     end
 

@@ -22,6 +22,14 @@ module Guildhall
   class Pool
     EVENTS = %w[pool.worker_died].freeze
 
+    @default_lock = Mutex.new
+
+    # The process's own pool, with default settings; made when it is first asked for.
+    # @return [Pool]
+    def self.default
+      @default || @default_lock.synchronize { @default ||= new }
+    end
+
     # @return [Settings]
     attr_reader :settings
 
@@ -59,7 +67,7 @@ module Guildhall
 
       check(payloads, metadata)
       batch = Batch.build(@profiles[task], payloads, metadata, envelopes, options.fetch(:retry, true),
-        deadline || @settings.deadline, @settings.slice)
+        deadline || @settings.deadline, options.fetch(:slice, @settings.slice))
       line_up(batch, source) if parallel?(batch, parallel)
       Future.new(self, batch)
     end
@@ -77,6 +85,12 @@ module Guildhall
     # @return [Array] frozen
     def results(payloads, task, **options)
       dispatch(payloads, task, **options).results
+    end
+
+    # @return [Hash{Symbol=>Integer}]
+    def stats
+      seats = @crew.members.map(&:seat)
+      {workers: @crew.queue.seated, busy: seats.count(&:busy?), queued: @crew.queue.payloads}
     end
 
     # Ends the workers. What was not done stays readable: whoever reads it runs it.

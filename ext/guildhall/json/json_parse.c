@@ -121,9 +121,58 @@ static const uint8_t *constant(text *source, const uint8_t *begin, const uint8_t
     return at;
 }
 
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define BY_WORDS 1
+
+/* How many of eight characters, each with '0' taken off, are digits before the first that is not. */
+static inline unsigned leading_digits(uint64_t word)
+{
+    uint64_t others = (word | (word + 0x7676767676767676ull)) & 0x8080808080808080ull;
+    return others ? (unsigned)__builtin_ctzll(others) >> 3 : 8;
+}
+
+/* The value of eight digits, the first in the lowest byte. */
+static inline uint64_t eight_digits(uint64_t word)
+{
+    word = (word * 10 + (word >> 8)) & 0x00ff00ff00ff00ffull;
+    word = (word * 100 + (word >> 16)) & 0x0000ffff0000ffffull;
+    return (word * 10000 + (word >> 32)) & 0xffffffffull;
+}
+#endif
+
 static inline const uint8_t *digits(const uint8_t *at, const uint8_t *end)
 {
+#ifdef BY_WORDS
+    while (end - at >= 8) {
+        uint64_t word;
+        memcpy(&word, at, 8);
+        unsigned count = leading_digits(word ^ 0x3030303030303030ull);
+        at += count;
+        if (count < 8) return at;
+    }
+#endif
     while (at < end && is_digit(*at)) at++;
+    return at;
+}
+
+/* Reads the digits at `at` into *value (which overflows quietly when there are too many). A jump for each digit would
+ * be one that the processor cannot foresee. */
+static inline const uint8_t *integer_part(const uint8_t *at, const uint8_t *end, uint64_t *value)
+{
+#ifdef BY_WORDS
+    static const uint64_t powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+    while (end - at >= 8) {
+        uint64_t word;
+        memcpy(&word, at, 8);
+        word ^= 0x3030303030303030ull;
+        unsigned count = leading_digits(word);
+        if (!count) return at;
+        *value = *value * powers[count] + eight_digits(word << (64 - count * 8));
+        at += count;
+        if (count < 8) return at;
+    }
+#endif
+    while (at < end && is_digit(*at)) *value = *value * 10 + (uint64_t)(*at++ - '0');
     return at;
 }
 
@@ -156,7 +205,7 @@ static inline const uint8_t *number(text *source, const uint8_t *begin, guildhal
     at += negative;
     const uint8_t *first = at;
     uint64_t value = 0;
-    while (at < end && is_digit(*at)) value = value * 10 + (uint64_t)(*at++ - '0');
+    at = integer_part(at, end, &value);
     size_t count = (size_t)(at - first);
     if (UNLIKELY(count == 0 || (*first == '0' && count > 1))) {
         if (negative && at < end && *at == 'I') return constant(source, begin, at, "Infinity", node);
@@ -204,19 +253,26 @@ static inline const uint8_t *skip_space(const uint8_t *at, const uint8_t *end)
     return at;
 }
 
+/* A block of at least `needed` items; what was in it is lost. */
+static int reserve(void *block, size_t *capacity, size_t needed, size_t item)
+{
+    if (LIKELY(needed <= *capacity)) return 1;
+    void *made = malloc(needed * item), *old;
+    if (!made) return 0;
+    memcpy(&old, block, sizeof old);
+    free(old);
+    memcpy(block, &made, sizeof made);
+    *capacity = needed;
+    return 1;
+}
+
 /* A text of n bytes has at most (n + 1) / 2 values, and each container that is still open when a fault ends the parse
  * may have cost one byte only. */
-static int reserve(guildhall_json_scratch *scratch, size_t length, uint32_t max_nesting)
+static int prepare(guildhall_json_scratch *scratch, size_t length, uint32_t max_nesting)
 {
-    size_t open = max_nesting < length ? max_nesting : length, needed = length / 2 + open + 4;
-    if (needed <= scratch->capacity) return 1;
-    if (needed < 4096) needed = 4096;
-    guildhall_json_node *nodes = malloc(needed * sizeof *nodes);
-    if (!nodes) return 0;
-    free(scratch->nodes);
-    scratch->nodes = nodes;
-    scratch->capacity = needed;
-    return 1;
+    size_t open = max_nesting < length ? max_nesting : length, nodes = length / 2 + open + 4;
+    return reserve(&scratch->nodes, &scratch->capacity, nodes < 4096 ? 4096 : nodes, sizeof *scratch->nodes) &&
+           reserve(&scratch->prints, &scratch->prints_capacity, open < 128 ? 128 : open + 2, sizeof *scratch->prints);
 }
 
 static uint64_t draw_seed(const void *salt)
@@ -227,11 +283,14 @@ static uint64_t draw_seed(const void *salt)
 }
 
 /* Sees to unique keys in the object that has just been closed; returns the new length of the tape, 0 at a fault. */
-static size_t unique_keys(text *source, guildhall_json_scratch *scratch, uint32_t object, size_t count)
+static size_t unique_keys(text *source, guildhall_json_scratch *scratch, uint32_t object, size_t count, uint64_t print)
 {
     guildhall_json_view view = {source->bytes, scratch->nodes};
-    uint32_t twice = guildhall_json_duplicate(view, object, scratch);
-    if (LIKELY(!twice)) return count;
+    uint32_t twice = guildhall_json_duplicate(view, object, source->end, scratch);
+    if (LIKELY(!twice)) {
+        scratch->unique[print % GUILDHALL_JSON_REMEMBERED] = print;
+        return count;
+    }
     if (twice != UINT32_MAX && !source->rules->allow_duplicate_key) {
         fail(source, guildhall_json_source(view, scratch->nodes[twice]) - 1, GUILDHALL_JSON_DUPLICATE_KEY);
         return 0;
@@ -247,6 +306,7 @@ static size_t parse(text *source, guildhall_json_scratch *scratch)
     const uint8_t *at = source->bytes, *end = source->end;
     guildhall_json_node *nodes = scratch->nodes, *out = nodes;
     uint32_t open = NO_CONTAINER, count = 0, depth = 0, max_nesting = source->rules->max_nesting;
+    uint64_t print = 0, seed = scratch->seed;
     int in_object = 0;
     guildhall_json_status missing;
 
@@ -286,8 +346,10 @@ key:
         missing = GUILDHALL_JSON_EXPECTED_KEY;
         goto unexpected;
     }
-    at = string(source, at + 1, out++);
+    at = string(source, at + 1, out);
     if (UNLIKELY(!at)) return 0;
+    print = guildhall_json_fingerprint(print, source->bytes + guildhall_json_offset(*out), guildhall_json_length(*out), end, seed);
+    out++;
     if (UNLIKELY(at < end && *at != ':')) at = skip_space(at, end);
     if (UNLIKELY(at >= end)) goto unexpected_end;
     if (UNLIKELY(*at != ':')) {
@@ -309,10 +371,14 @@ container: {
         goto after_value;
     }
     if (UNLIKELY(++depth > max_nesting)) return fail(source, bracket, GUILDHALL_JSON_TOO_DEEP), 0;
-    if (LIKELY(open != NO_CONTAINER)) nodes[open] |= (uint64_t)count << 4;
+    if (LIKELY(open != NO_CONTAINER)) {
+        nodes[open] |= (uint64_t)count << 4;
+        scratch->prints[depth] = print;
+    }
     *out = guildhall_json_make(object ? GUILDHALL_JSON_OBJECT : GUILDHALL_JSON_ARRAY, 0, open);
     open = (uint32_t)(out++ - nodes);
     count = 0;
+    print = seed;
     in_object = object;
     if (object) goto key;
     goto value;
@@ -321,15 +387,15 @@ container: {
 close: {
     uint32_t closed = open;
     at++;
-    depth--;
     open = guildhall_json_offset(nodes[closed]);
     nodes[closed] = guildhall_json_make(in_object ? GUILDHALL_JSON_OBJECT : GUILDHALL_JSON_ARRAY, count, (size_t)(out - nodes));
-    if (in_object && count > 1) {
-        size_t length = unique_keys(source, scratch, closed, (size_t)(out - nodes));
+    if (in_object && count > 1 && UNLIKELY(scratch->unique[print % GUILDHALL_JSON_REMEMBERED] != print)) {
+        size_t length = unique_keys(source, scratch, closed, (size_t)(out - nodes), print);
         if (UNLIKELY(!length)) return 0;
         out = nodes + length;
     }
     if (open == NO_CONTAINER) goto root_done;
+    print = scratch->prints[depth--];
     guildhall_json_node around = nodes[open];
     count = guildhall_json_length(around) + 1;
     in_object = guildhall_json_type_of(around) == GUILDHALL_JSON_OBJECT;
@@ -353,7 +419,7 @@ guildhall_json_outcome guildhall_json_parse(const uint8_t *bytes, size_t length,
     text source = {.bytes = bytes, .end = bytes + length, .rules = rules, .checked = bytes};
     size_t limit = rules->max_bytes < GUILDHALL_JSON_BYTES_LIMIT ? rules->max_bytes : GUILDHALL_JSON_BYTES_LIMIT;
     if (length > limit) return (guildhall_json_outcome){GUILDHALL_JSON_TOO_LONG, limit, 0};
-    if (!scratch || !reserve(scratch, length, rules->max_nesting)) {
+    if (!scratch || !prepare(scratch, length, rules->max_nesting)) {
         return (guildhall_json_outcome){GUILDHALL_JSON_NO_MEMORY, 0, 0};
     }
     if (UNLIKELY(!scratch->seed)) scratch->seed = draw_seed(scratch);

@@ -20,6 +20,8 @@ void guildhall_batch_rewind(guildhall_batch *batch, size_t index)
 {
     size_t cursor = atomic_load(&batch->cursor);
     while (index < cursor && !atomic_compare_exchange_weak(&batch->cursor, &cursor, index)) continue;
+    /* It may have left the line, with everything claimed. */
+    if (atomic_load(&batch->parallel)) guildhall_fair_queue_return(batch->queue, batch);
 }
 
 VALUE guildhall_batch_claim(guildhall_batch *batch, size_t index)
@@ -51,7 +53,8 @@ bool guildhall_batch_publish(guildhall_batch *batch, size_t index, VALUE mark, V
 void guildhall_batch_release(guildhall_batch *batch, size_t index, VALUE mark, VALUE to)
 {
     VALUE expected = mark;
-    if (atomic_compare_exchange_strong(&batch->slots[index], &expected, to)) guildhall_batch_rewind(batch, index);
+    if (to == GUILDHALL_SLOT_AGAIN) atomic_store(&batch->suspicious, true);
+    atomic_compare_exchange_strong(&batch->slots[index], &expected, to);
 }
 
 void guildhall_batch_notify(guildhall_batch *batch, size_t from, size_t to)

@@ -48,6 +48,7 @@ typedef struct guildhall_batch {
     _Atomic size_t wanted;      /* the index that a reader waits for, or several, or nobody */
     _Atomic uint32_t item_readers;
     _Atomic bool cancelled, watched;   /* watched: somebody wants to be told of its completion */
+    _Atomic bool suspicious;    /* a worker died of one of these: callers leave them to workers */
 
     _Atomic bool parallel;      /* given to workers; else whoever reads a payload runs it */
     bool alone;                 /* the workers were free at dispatch: its duration says what workers are good for */
@@ -91,13 +92,13 @@ static inline bool guildhall_batch_unclaimed(const guildhall_batch *batch)
 
 /* Takes up to `count` payloads off the cursor. Returns how many, 0 when none are left; *from is the first. */
 size_t guildhall_batch_take(guildhall_batch *, size_t count, size_t *from);
-/* Puts the cursor back, so that what is unset from `index` on is found again. */
+/* Puts the cursor back, and the batch in line, so that what is unset from `index` on is found again. */
 void guildhall_batch_rewind(guildhall_batch *, size_t index);
 /* Claims one payload. Returns the mark the slot now has, to be given back on publish or release; 0: not available. */
 VALUE guildhall_batch_claim(guildhall_batch *, size_t index);
 /* With the GVL. Whether the outcome became the payload's outcome. Nobody is woken: see notify. */
 bool guildhall_batch_publish(guildhall_batch *, size_t index, VALUE mark, VALUE outcome, bool failure);
-/* Gives back a claimed payload that was not run to its end. */
+/* Gives back a claimed payload that was not run to its end; rewind comes after it. */
 void guildhall_batch_release(guildhall_batch *, size_t index, VALUE mark, VALUE to);
 /* With the GVL. Wakes whoever waits for an outcome between from and to, or for completion. */
 void guildhall_batch_notify(guildhall_batch *, size_t from, size_t to);

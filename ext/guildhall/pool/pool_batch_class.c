@@ -200,7 +200,8 @@ static VALUE batch_help_p(VALUE self, VALUE index)
     if (!NIL_P(index) && !available(batch, index)) return Qfalse;
     if (NIL_P(index) && !guildhall_batch_unclaimed(batch)) return Qfalse;
     if (!atomic_load(&batch->parallel)) return Qtrue;
-    return atomic_load(&batch->queue->idle) == 0 ? Qtrue : Qfalse;
+    size_t idle = atomic_load(&batch->queue->idle), seated = atomic_load(&batch->queue->seated);
+    return seated == 0 || (idle == 0 && !atomic_load(&batch->suspicious)) ? Qtrue : Qfalse;
 }
 
 /* help(seconds) runs unclaimed payloads in this thread, for about that long. */

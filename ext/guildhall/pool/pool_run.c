@@ -1,6 +1,7 @@
 /* The loop that all payloads go through. The task is called from C, so that there is no Ruby block to escape and no
  * Ruby frame a payload; one rb_protect serves all payloads up to the next one that raises. */
 #include "pool_run.h"
+#include "pool_fair_queue.h"
 #include <ruby/ractor.h>
 
 enum { MOST_BETWEEN_LOOKS = 64 };         /* payloads */
@@ -12,7 +13,7 @@ static VALUE guildhall_module;
 typedef struct {
     guildhall_batch *batch;
     guildhall_seat *seat;
-    size_t next, to, notified, looked;
+    size_t next, to, notified, looked, skipped;
     int64_t until;
     VALUE mark;         /* of the payload being run; 0: none */
     VALUE stage;        /* nil, or that of the native decoder while it runs */
@@ -97,8 +98,21 @@ static VALUE outcome_of(run *r)
     return NIL_P(profile->rest) ? value : call(r, profile->rest, value, payload);
 }
 
+/* What a worker has died of must not be tried in a caller's thread. */
+static bool left_to_workers(run *r)
+{
+    if (r->seat || guildhall_batch_slot(r->batch, r->next) != GUILDHALL_SLOT_AGAIN || !r->batch->queue ||
+        atomic_load(&r->batch->queue->seated) == 0) return false;
+    if (r->skipped == GUILDHALL_ALL) r->skipped = r->next;
+    return true;
+}
+
 static void run_one(run *r)
 {
+    if (left_to_workers(r)) {
+        r->next++;
+        return;
+    }
     r->mark = guildhall_batch_claim(r->batch, r->next);
     if (!r->mark) {
         r->next++;
@@ -178,7 +192,7 @@ static void land(run *r, int state)
     publish(r, failure, true);
 }
 
-static void account(const run *r, size_t from, int64_t began)
+static void account(const run *r, int64_t began)
 {
     int64_t spent = guildhall_now() - began;
     guildhall_batch *batch = r->batch;
@@ -203,7 +217,7 @@ static size_t payloads_between_looks(const guildhall_batch *batch)
 
 size_t guildhall_run(guildhall_batch *batch, size_t from, size_t to, int64_t until, guildhall_seat *seat)
 {
-    run r = {.batch = batch, .seat = seat, .next = from, .to = to, .notified = from, .looked = from, .until = until,
+    run r = {.batch = batch, .seat = seat, .next = from, .to = to, .notified = from, .looked = from, .skipped = GUILDHALL_ALL, .until = until,
              .stage = Qnil, .stride = payloads_between_looks(batch)};
     int64_t began = guildhall_now();
     int64_t nobody = 0;
@@ -214,7 +228,8 @@ size_t guildhall_run(guildhall_batch *batch, size_t from, size_t to, int64_t unt
         if (state) land(&r, state);
     }
     guildhall_batch_notify(batch, r.notified, r.next);
-    account(&r, from, began);
+    if (r.skipped != GUILDHALL_ALL) guildhall_batch_rewind(batch, r.skipped);
+    account(&r, began);
     /* Native decoders allocate with malloc; this is where the GC looks at how much that was. */
     if (batch->profile->decoder) ruby_xfree(ruby_xmalloc(1));
     return r.next;

@@ -152,7 +152,6 @@ static VALUE seat_recover(VALUE self, VALUE failure)
         else if (guildhall_batch_publish(batch, position, mark, failure, true)) guildhall_batch_notify(batch, position, position + 1);
     }
     guildhall_batch_rewind(batch, from);
-    guildhall_fair_queue_return(seat->queue, batch);
     atomic_store(&seat->batch, Qnil);
     RB_GC_GUARD(object);
     return Qtrue;
@@ -172,7 +171,6 @@ static VALUE seat_abandon(VALUE self, VALUE index, VALUE failure)
     if (!atomic_load(&seat->left)) atomic_fetch_sub(&seat->queue->seated, 1);
     guildhall_batch_notify(batch, position, position + 1);
     guildhall_batch_rewind(batch, position);
-    guildhall_fair_queue_return(seat->queue, batch);
     RB_GC_GUARD(object);
     return Qtrue;
 }

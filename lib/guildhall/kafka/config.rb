@@ -64,7 +64,7 @@ module Guildhall
       attr_accessor :stall_timeout
       # @return [Symbol, nil] :native (C, off the GVL), :ffi (Ruby), or nil: native where the extension is there
       attr_accessor :reader
-      # @return [Guildhall::Pool, nil] the pool that payloads are dispatched to; nil: `Guildhall::Pool.default`
+      # @return [Guildhall::Pool, nil] the pool that payloads are dispatched to; nil: one of the application's own
       attr_accessor :pool
       # @return [Logger, nil] what happened, for people; nil: silence
       attr_accessor :logger
