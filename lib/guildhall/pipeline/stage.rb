@@ -35,6 +35,7 @@ module Guildhall
         @callable = Shareable.callable!(callable, name.to_s)
         @name = name.to_sym
         @with_metadata = Callable.takes_metadata?(@callable)
+        @batches = @callable.respond_to?(:call_batch)
         freeze
       end
 
@@ -42,10 +43,30 @@ module Guildhall
       # @param metadata [Object, nil]
       # @return [Object] the value for the next stage, or {DROPPED}
       def call(value, metadata = nil)
-        answer(value, metadata)
+        judge(value, answer(value, metadata))
+      end
+
+      # Many values at once. A callable with `call_batch(values)`, or `call_batch(values, metadata)` where its `call`
+      # takes metadata, gets them in one call.
+      # @param values [Array]
+      # @param metadata [Array, nil] as long as values
+      # @return [Array, nil] one answer a value; nil where the stage has no way of its own, and is to be called for each
+      # @raise what the callable raises; nothing is known about single values then
+      def call_batch(values, metadata = nil)
+        return unless @batches
+
+        answers = @with_metadata ? @callable.call_batch(values, metadata || []) : @callable.call_batch(values)
+        return answers.each_with_index.map { |answer, index| judge(values[index], answer) } if answers.size == values.size
+
+        raise Guildhall::Error, "#{@name}: call_batch answered #{answers.size} for #{values.size} values"
       end
 
       private
+
+      # The value for the next stage, given the callable's answer.
+      def judge(_value, answer)
+        answer
+      end
 
       def answer(value, metadata)
         @with_metadata ? @callable.call(value, metadata) : @callable.call(value)
