@@ -88,8 +88,8 @@ require_relative "csv/converters"
 require_relative "csv/reader"
 
 module Guildhall
-  class CSV
+  class CSV # rubocop:disable Style/Documentation
     DEFAULT = new
-    private_constant :DEFAULT
+    private_constant :Converters, :DEFAULT, :Reader
   end
 end

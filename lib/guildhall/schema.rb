@@ -35,6 +35,9 @@ module Guildhall
   # A validator walks a JSON Document without making Ruby objects of what is valid, and Hashes and Arrays as well.
   # Compiling takes milliseconds and belongs to the start of the program; any Ractor may compile and validate.
   class Schema
+    private_constant :Compiler, :Cycles, :Dialect, :Keywords, :Kinds, :Library, :Messages, :Metaschemas, :Numbers, :Pattern,
+      :Place, :Pointer, :Program, :Source, :Unit, :UriReference
+
     # @return [Options]
     attr_reader :options
 
@@ -47,6 +50,12 @@ module Guildhall
       @options = Options.new(**options)
       @library = Library.new(Source.read(source), @options)
       Ractor.make_shareable(self)
+    end
+
+    # A schema written in Ruby.
+    # @see Contract
+    def self.contract(...)
+      Contract.schema(...)
     end
 
     # Compiles a validator: of the whole schema, or of a part.

@@ -20,7 +20,10 @@ module Guildhall
     # @raise [Guildhall::ArgumentError]
     def initialize(encoding: Encoding::UTF_8, invalid: :raise, bom: true)
       @encoding = encoding == :bytes ? Encoding::BINARY : Encoding.find(encoding)
-      raise Guildhall::ArgumentError, "invalid: is :raise or a String, not #{invalid.inspect}" unless invalid == :raise || invalid.is_a?(String)
+      unless invalid == :raise || invalid.is_a?(String)
+        raise Guildhall::ArgumentError,
+          "invalid: is :raise or a String, not #{invalid.inspect}"
+      end
 
       @replacement = invalid == :raise ? nil : invalid.encode(Encoding::UTF_8).freeze
       @bom = bom
@@ -81,7 +84,8 @@ module Guildhall
         return text.encode(Encoding::UTF_8, invalid: :replace, undef: :replace, replace: @replacement)
       end
       offset = text.each_char.take_while(&:valid_encoding?).sum(&:bytesize)
-      raise DecodeError.new("not valid #{@encoding}", codec: "Text", offset:, excerpt: text.byteslice(offset, 16).b.dump[1..-2].byteslice(0, 40))
+      raise DecodeError.new("not valid #{@encoding}", codec: "Text", offset:,
+        excerpt: text.byteslice(offset, 16).b.dump[1..-2].byteslice(0, 40))
     end
 
     class << self

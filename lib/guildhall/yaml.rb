@@ -26,10 +26,11 @@ module Guildhall
     # @param aliases [Boolean] whether a node may be referred to again: a short text can stand for a huge structure then
     # @raise [Guildhall::ArgumentError]
     def initialize(symbolize_names: false, permitted_classes: [], permitted_symbols: [], aliases: false)
-      wrong = permitted_classes.reject { |permitted| permitted.is_a?(Class) }
+      wrong = permitted_classes.grep_v(Class)
       raise Guildhall::ArgumentError, "permitted_classes are classes, not #{wrong.map(&:inspect).join(", ")}" if wrong.any?
 
-      @options = {symbolize_names:, permitted_classes: permitted_classes.dup, permitted_symbols: permitted_symbols.dup, aliases:, freeze: true}
+      @options = {symbolize_names:, permitted_classes: permitted_classes.dup, permitted_symbols: permitted_symbols.dup, aliases:,
+                  freeze: true}
       Ractor.make_shareable(self)
     end
 

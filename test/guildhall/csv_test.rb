@@ -24,8 +24,9 @@ class CSVTest < GuildhallTest
 
   def test_typed_columns
     codec = Guildhall::CSV.new(symbolize_names: true, converters: {"id" => :integer, "price" => :decimal})
-    assert_equal [[1, BigDecimal("2.5")], [2, BigDecimal("3")]], codec.decode(TEXT).map { |row| row.values_at(:id, :price) }
-    all = Guildhall::CSV.new(converters: {"a" => :float, "b" => :boolean, "c" => :date, "d" => :time, "e" => Cents}).decode("a,b,c,d,e\n1.5,yes,2024-02-29,2024-02-29T10:00:00Z,1.25\n").first
+    assert_equal([[1, BigDecimal("2.5")], [2, BigDecimal("3")]], codec.decode(TEXT).map { |row| row.values_at(:id, :price) })
+    all = Guildhall::CSV.new(converters: {"a" => :float, "b" => :boolean, "c" => :date, "d" => :time,
+                                          "e" => Cents}).decode("a,b,c,d,e\n1.5,yes,2024-02-29,2024-02-29T10:00:00Z,1.25\n").first
     assert_equal [1.5, true, Date.new(2024, 2, 29), Time.utc(2024, 2, 29, 10), 125], all.values
     assert Ractor.shareable?(all)
     assert_equal [[1, "2"]], Guildhall::CSV.new(headers: false, converters: {0 => :integer}).decode("1,2\n")
@@ -74,7 +75,7 @@ class CSVTest < GuildhallTest
   end
 
   def test_a_missing_gem_is_named
-    script = <<~'RUBY'
+    script = <<~RUBY
       module Kernel
         alias_method :found, :require
         def require(name) = name == "csv" ? raise(LoadError.new("cannot load such file -- csv").tap { |error| error.define_singleton_method(:path) { "csv" } }) : found(name)

@@ -126,7 +126,7 @@ class PipelineTest < GuildhallTest
     Array.new(3) { Ractor.new(pipeline) { |task| 100.times { task.call("a b") } } }.each { |ractor| ractor_value(ractor) }
     assert_equal 300, pipeline.stats[:map][:passed]
     pipeline.rest.call(%w[a])
-    assert_equal [300, 301], pipeline.stats.values.map { |stage| stage[:passed] }
+    assert_equal([300, 301], pipeline.stats.values.map { |stage| stage[:passed] })
     assert_equal 301, pipeline.rest.stats[:map][:passed]
   end
 

@@ -53,10 +53,10 @@ class SchemaTest < GuildhallTest
     value = {"id" => 0, "user" => {"e-mail/x" => "nobody", "roles" => %w[admin root]}}
     [value, Guildhall::JSON.document(JSON.generate(value))].each do |form|
       faults = @validator.faults(form)
-      assert_equal [["/id", "#/properties/id/minimum", "minimum", "is less than 1"],
+      assert_equal([["/id", "#/properties/id/minimum", "minimum", "is less than 1"],
                     ["/user/e-mail~1x", "#/properties/user/properties/e-mail~1x/format", "format", "is not a valid email"],
                     ["/user/roles/1", "#/properties/user/properties/roles/items/enum", "enum", 'is not one of "admin", "guest"']],
-        faults.map { |fault| [fault.instance_location, fault.schema_location, fault.keyword, fault.message] }
+        faults.map { |fault| [fault.instance_location, fault.schema_location, fault.keyword, fault.message] })
       assert Ractor.shareable?(faults.first)
       assert_equal faults.first, @validator.fault(form)
     end
@@ -134,19 +134,31 @@ class SchemaTest < GuildhallTest
   end
 
   def test_what_a_keyword_raises_goes_through
-    schema = Guildhall::Schema.new({"x" => 1}, keywords: {"x" => Ractor.make_shareable(Class.new { def call(*) = raise(IOError, "x") }.new)})
+    schema = Guildhall::Schema.new({"x" => 1}, keywords: {"x" => Ractor.make_shareable(Class.new do
+      def call(*)
+        raise(IOError, "x")
+      end
+    end.new)})
     assert_raises(IOError) { schema.validator.valid?(1) }
   end
 
   def test_options_are_checked_together
     error = assert_raises(Guildhall::ArgumentError) { Guildhall::Schema.new({}, draft: "3", work_limit: 0, regexp_timeout: -1) }
     %w[draft work_limit regexp_timeout].each { |option| assert_includes error.message, option }
-    assert_raises(Guildhall::NotShareableError) { Guildhall::Schema.new({}, formats: {"x" => Struct.new(:a) { def call(_) = true }.new(+"")}) }
+    assert_raises(Guildhall::NotShareableError) do
+      Guildhall::Schema.new({}, formats: {"x" => Struct.new(:a) do
+        def call(_)
+          true
+        end
+      end.new(+"")})
+    end
   end
 
   def test_work_is_limited
     explosion = {"$defs" => {"a0" => {"type" => "string"}}}
-    (1..20).each { |level| explosion["$defs"]["a#{level}"] = {"oneOf" => [{"$ref" => "#/$defs/a#{level - 1}"}, {"$ref" => "#/$defs/a#{level - 1}"}]} }
+    (1..20).each do |level|
+      explosion["$defs"]["a#{level}"] = {"oneOf" => [{"$ref" => "#/$defs/a#{level - 1}"}, {"$ref" => "#/$defs/a#{level - 1}"}]}
+    end
     validator = Guildhall::Schema.new({**explosion, "$ref" => "#/$defs/a20"}, work_limit: 10_000).validator
     error = assert_raises(Guildhall::Schema::LimitError) { validator.valid?(1) }
     assert_includes error.message, "10000 steps"
@@ -187,17 +199,22 @@ class SchemaTest < GuildhallTest
 
   def test_crosses_ractors
     source = JSON.generate(EVENT).freeze
-    verdicts = Array.new(3) do |index|
+    ractors = Array.new(3) do |index|
       Ractor.new(@validator, source, index) do |validator, schema, id|
         document = Guildhall::JSON.document(%({"id": #{id}, "user": {"roles": ["admin"]}}))
         [validator.valid?(document), Guildhall::Schema.new(schema).validator.valid?(document), validator.faults(document).map(&:to_s)]
       end
-    end.map { |ractor| ractor_value(ractor) }
+    end
+    verdicts = ractors.map { |ractor| ractor_value(ractor) }
     assert_equal [[false, false, ["/id is less than 1"]], [true, true, []], [true, true, []]], verdicts
   end
 
   def test_in_a_pipeline
-    pipeline = Guildhall::JSON.lazy >> @validator >> Guildhall::Pipeline::Map.new(Ractor.make_shareable(Class.new { def call(document) = document["id"] }.new))
+    pipeline = Guildhall::JSON.lazy >> @validator >> Guildhall::Pipeline::Map.new(Ractor.make_shareable(Class.new {
+      def call(document)
+        document["id"]
+      end
+    }.new))
     assert_equal %i[decode validate map], pipeline.names
     assert_equal 7, pipeline.call('{"id": 7, "user": 1}')
     error = assert_raises(Guildhall::ValidationError) { pipeline.call('{"id": 0, "user": 1}') }
@@ -206,7 +223,8 @@ class SchemaTest < GuildhallTest
   end
 
   def test_makes_no_objects_of_what_is_valid
-    document = Guildhall::JSON.document(JSON.generate({"id" => 1, "user" => {"e-mail/x" => "a@b.c", "roles" => %w[admin guest] * 50, "more" => {"a" => [1.5, "x\n"]}}}))
+    document = Guildhall::JSON.document(JSON.generate({"id" => 1,
+"user" => {"e-mail/x" => "a@b.c", "roles" => %w[admin guest] * 50, "more" => {"a" => [1.5, "x\n"]}}}))
     assert @validator.valid?(document)
     before = GC.stat(:total_allocated_objects)
     100.times { @validator.valid?(document) }

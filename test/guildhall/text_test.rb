@@ -57,6 +57,6 @@ class TextTest < GuildhallTest
 
   def test_in_a_ractor
     codec = Guildhall::Text.new(encoding: "ISO-8859-1")
-    assert_equal ["ü", "a"], ractor_value(Ractor.new(codec) { |latin| [latin.decode("\xfc".b), Guildhall::Text.decode("a")] })
+    assert_equal %w[ü a], ractor_value(Ractor.new(codec) { |latin| [latin.decode("\xfc".b), Guildhall::Text.decode("a")] })
   end
 end

@@ -36,7 +36,9 @@ module SchemaCases
       yield plain, value, "#{value.inspect} (value)"
       text = JSON.generate([value])
       yield wrapped, Guildhall::JSON.document(text), "#{text} (document)"
-      yield plain, Guildhall::JSON.document(JSON.generate(value)), "#{value.inspect} (whole document)" if value.is_a?(Hash) || value.is_a?(Array)
+      if value.is_a?(Hash) || value.is_a?(Array)
+        yield plain, Guildhall::JSON.document(JSON.generate(value)), "#{value.inspect} (whole document)"
+      end
     end
   end
 

@@ -9,7 +9,8 @@ module Guildhall
     # From a field's text to a typed value. (The gem's own converters are lambdas that only its main Ractor may read.)
     class Converters
       TYPES = %i[integer float decimal boolean date time].freeze
-      BOOLEANS = {"true" => true, "t" => true, "yes" => true, "1" => true, "false" => false, "f" => false, "no" => false, "0" => false}.freeze
+      BOOLEANS = {"true" => true, "t" => true, "yes" => true, "1" => true, "false" => false, "f" => false, "no" => false,
+                  "0" => false}.freeze
       private_constant :TYPES, :BOOLEANS
 
       # @param given [Symbol, #call, Hash, nil]

@@ -9,8 +9,7 @@ module Guildhall
       # @param converters [Converters]
       # @raise [Guildhall::ArgumentError]
       def initialize(headers:, symbolize_names:, converters:)
-        valid = [true, false].include?(headers) || (headers.is_a?(Array) && headers.all? { |name| name.is_a?(String) || name.is_a?(Symbol) })
-        raise Guildhall::ArgumentError, "headers is true, false or an Array of names" unless valid
+        raise Guildhall::ArgumentError, "headers is true, false or an Array of names" unless headers?(headers)
 
         @headers = headers.is_a?(Array) ? headers.map { |name| name.to_s.dup.freeze }.freeze : headers
         @symbolize_names = symbolize_names
@@ -30,6 +29,10 @@ module Guildhall
       end
 
       private
+
+      def headers?(headers)
+        [true, false].include?(headers) || (headers.is_a?(Array) && headers.all? { |name| name.is_a?(String) || name.is_a?(Symbol) })
+      end
 
       # As the gem does it: a short row lacks nothing, of a long one what has no name is left out.
       def hash(keys, fields)

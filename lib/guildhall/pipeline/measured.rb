@@ -2,6 +2,8 @@
 
 module Guildhall
   class Pipeline
+    private_constant :Meter
+
     # A pipeline that counts what becomes of its values, stage by stage, in all Ractors together.
     class Measured < Pipeline
       # @param stages [Array<#call>]

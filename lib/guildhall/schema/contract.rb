@@ -32,10 +32,5 @@ module Guildhall
         Schema.new(Members.new(predicates).read(block).to_schema, **options, keywords: {**options.fetch(:keywords, {}), **predicates})
       end
     end
-
-    # @see Contract
-    def self.contract(...)
-      Contract.schema(...)
-    end
   end
 end

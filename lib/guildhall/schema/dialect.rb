@@ -17,7 +17,7 @@ module Guildhall
       COMMON = %w[additionalProperties contains else if items not propertyNames then].freeze
       DRAFT_7 = new(draft: "7", single: [*COMMON, "additionalItems"].freeze, lists: %w[allOf anyOf items oneOf].freeze,
         maps: %w[definitions dependencies patternProperties properties].freeze, assertions: true)
-      DRAFT_2020 = new(draft: "2020-12", single: [*COMMON, *%w[contentSchema unevaluatedItems unevaluatedProperties]].freeze,
+      DRAFT_2020 = new(draft: "2020-12", single: [*COMMON, "contentSchema", "unevaluatedItems", "unevaluatedProperties"].freeze,
         lists: %w[allOf anyOf oneOf prefixItems].freeze,
         maps: %w[$defs definitions dependencies dependentSchemas patternProperties properties].freeze, assertions: true)
       BY_URI = {

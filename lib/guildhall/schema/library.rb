@@ -16,7 +16,7 @@ module Guildhall
         @anchors = {}   # "URI#name" => Place
         @dynamic = {}   # name => {base URI => Place}
         @places = {}.compare_by_identity # schema Hash => Place
-        @numbers = {}   # base URI => Integer
+        @numbers = {} # base URI => Integer
         @root = add(options.uri, source)
       end
 
@@ -38,7 +38,8 @@ module Guildhall
         return below(resource, fragment, from) if fragment.start_with?("/")
 
         @anchors["#{resource.base}##{fragment}"] or
-          raise SchemaError.new("#{reference}: there is no anchor #{fragment} in #{uri.empty? ? "the schema" : uri}", location: from.address)
+          raise SchemaError.new("#{reference}: there is no anchor #{fragment} in #{uri.empty? ? "the schema" : uri}",
+            location: from.address)
       end
 
       # @param parent [Place]
@@ -143,16 +144,19 @@ module Guildhall
 
       # A pointer may cross into schemas with base URIs of their own, or lead where no keyword puts a schema.
       def below(resource, pointer, from)
-        place = resource
-        parent_pointer = resource.pointer
-        Pointer.tokens(pointer).reduce(resource.schema) do |value, token|
-          value = Pointer.step(value, token) do
-            raise SchemaError.new("#{pointer} leads nowhere in #{resource.address}", location: from.address)
-          end
-          parent_pointer += "/#{Pointer.escape(token)}"
-          place = @places[value] || place if value.is_a?(Hash)
-          value
-        end.then { |value| place(value, place, parent_pointer) }
+        value = resource.schema
+        parent = resource
+        at = resource.pointer
+        Pointer.tokens(pointer).each do |token|
+          value = Pointer.step(value, token) { nowhere(pointer, resource, from) }
+          parent = @places.fetch(value, parent) if value.is_a?(Hash)
+          at += "/#{Pointer.escape(token)}"
+        end
+        place(value, parent, at)
+      end
+
+      def nowhere(pointer, resource, from)
+        raise SchemaError.new("#{pointer} leads nowhere in #{resource.address}", location: from.address)
       end
 
       def place(schema, parent, pointer)

@@ -16,7 +16,8 @@ module Guildhall
           @schema = schema
         end
 
-        def schema = @schema
+        attr_reader :schema
+
         def schemas = {"type" => "array", "minItems" => 1, "items" => @schema}
         def members(**rest) = {"type" => "object", "additionalProperties" => @schema, "default" => {}}.merge(rest.transform_keys(&:to_s))
         def string(format = nil) = {"type" => "string", "format" => format}.compact
@@ -25,7 +26,10 @@ module Guildhall
         def positive = {"type" => "number", "exclusiveMinimum" => 0}
         def count(default = nil) = {"type" => "integer", "minimum" => 0, "default" => default}.compact
         def names = {"type" => "array", "items" => string, "uniqueItems" => true, "default" => []}
-        def type = {"anyOf" => [{"enum" => TYPES}, {"type" => "array", "items" => {"enum" => TYPES}, "minItems" => 1, "uniqueItems" => true}]}
+
+        def type
+          {"anyOf" => [{"enum" => TYPES}, {"type" => "array", "items" => {"enum" => TYPES}, "minItems" => 1, "uniqueItems" => true}]}
+        end
 
         def validation
           {
@@ -89,7 +93,8 @@ module Guildhall
         shapes = Shapes.new({"$dynamicRef" => "#meta"})
         {
           "core" => core(shapes),
-          "applicator" => shapes.applicators.merge("prefixItems" => shapes.schemas, "items" => shapes.schema, "dependentSchemas" => shapes.members),
+          "applicator" => shapes.applicators.merge("prefixItems" => shapes.schemas, "items" => shapes.schema,
+            "dependentSchemas" => shapes.members),
           "unevaluated" => {"unevaluatedItems" => shapes.schema, "unevaluatedProperties" => shapes.schema},
           "validation" => shapes.validation.merge("maxContains" => shapes.count, "minContains" => shapes.count(1),
             "dependentRequired" => {"type" => "object", "additionalProperties" => shapes.names}),

@@ -30,7 +30,7 @@ module Guildhall
       # @raise [Guildhall::ArgumentError] naming all that is wrong
       # @raise [NotShareableError]
       def initialize(uri: "", draft: "2020-12", registry: {}, formats: true, keywords: {}, work_limit: 10_000_000,
-        regexp_timeout: 1)
+                     regexp_timeout: 1)
         @uri = uri.to_s.dup.freeze
         @draft = draft.to_s.delete_prefix("draft-0").delete_prefix("draft-").freeze
         @check_formats = formats != false

@@ -58,8 +58,8 @@ module Guildhall
       private
 
       def term
-        if @scanner.scan(/\\/) then escape
-        elsif @scanner.scan(/\[/) then character_class
+        if @scanner.scan("\\") then escape
+        elsif @scanner.scan("[") then character_class
         elsif @scanner.scan("(") then group
         elsif @scanner.scan(QUANTIFIER) then quantifier
         else character(@scanner.getch)
@@ -90,21 +90,20 @@ module Guildhall
       end
 
       def escape
-        if @scanner.scan(/[dws]/) then @out << "[#{CLASSES.fetch(@scanner.matched)}]"
-        elsif @scanner.scan(/[DWS]/) then @out << "[^#{CLASSES.fetch(@scanner.matched.downcase)}]"
-        elsif @scanner.scan(/[bB]/) then @out << "(?a:\\#{@scanner.matched})"
-        elsif @scanner.scan(/[1-9]\d*/) then @out << "(?:\\#{@scanner.matched})"
-        elsif @scanner.scan(/k<[^>]+>/) then @out << "\\#{@scanner.matched}"
-        else @out << literal
-        end
+        @out << if @scanner.scan(/[dws]/) then "[#{CLASSES.fetch(@scanner.matched)}]"
+                elsif @scanner.scan(/[DWS]/) then "[^#{CLASSES.fetch(@scanner.matched.downcase)}]"
+                elsif @scanner.scan(/[bB]/) then "(?a:\\#{@scanner.matched})"
+                elsif @scanner.scan(/[1-9]\d*/) then "(?:\\#{@scanner.matched})"
+                elsif @scanner.scan(/k<[^>]+>/) then "\\#{@scanner.matched}"
+                else literal
+                end
       end
 
       # What means the same inside and outside of a class.
       def literal
         if @scanner.scan(/[pP]\{(\^?)(?:(?:General_Category|gc|Script|sc|Script_Extensions|scx)=)?(\w+)\}/) then property
-        elsif @scanner.scan(/u\{(\h{1,6})\}/) || @scanner.scan(/x(\h\h)/) then code_point(@scanner[1].hex)
         elsif @scanner.scan(/u([dD][89abAB]\h\h)\\u([dD][c-fC-F]\h\h)/) then surrogates
-        elsif @scanner.scan(/u(\h{4})/) then code_point(@scanner[1].hex)
+        elsif @scanner.scan(/u(\h{4})|u\{(\h{1,6})\}|x(\h\h)/) then code_point(@scanner.captures.compact.first.hex)
         elsif @scanner.scan(/c([A-Za-z])/) then code_point(@scanner[1].ord % 32)
         elsif @scanner.scan(/0(?!\d)|[tnvfr]/) then CONTROLS.fetch(@scanner.matched)
         elsif @scanner.scan(/[^\p{Alnum}]/m) then Regexp.escape(@scanner.matched)
@@ -145,12 +144,12 @@ module Guildhall
       end
 
       def class_escape
-        if @scanner.scan(/[dws]/) then @out << "[#{CLASSES.fetch(@scanner.matched)}]"
-        elsif @scanner.scan(/[DWS]/) then @out << "[^#{CLASSES.fetch(@scanner.matched.downcase)}]"
-        elsif @scanner.scan("b") then @out << '\x08'
-        elsif @scanner.scan("-") then @out << '\-'
-        else @out << literal
-        end
+        @out << if @scanner.scan(/[dws]/) then "[#{CLASSES.fetch(@scanner.matched)}]"
+                elsif @scanner.scan(/[DWS]/) then "[^#{CLASSES.fetch(@scanner.matched.downcase)}]"
+                elsif @scanner.scan("b") then '\x08'
+                elsif @scanner.scan("-") then '\-'
+                else literal
+                end
       end
 
       def fail!(reason)

@@ -34,7 +34,7 @@ module Guildhall
       def self.merge(path, base_authority, base_path)
         return "/#{path}" if base_authority && base_path.empty?
 
-        base_path[/\A.*\//m].to_s + path
+        base_path[%r{\A.*/}m].to_s + path
       end
       private_class_method :merge
 

@@ -47,8 +47,10 @@ class SchemaReferencesTest < GuildhallTest
   end
 
   def test_metaschemas
-    assert_valid({"$ref" => "https://json-schema.org/draft/2020-12/schema"}, {"minLength" => 1}, true, {"properties" => {"a" => {"type" => ["null"]}}})
-    assert_invalid({"$ref" => "https://json-schema.org/draft/2020-12/schema"}, {"minLength" => -1}, 1, {"properties" => {"a" => {"type" => "x"}}})
+    assert_valid({"$ref" => "https://json-schema.org/draft/2020-12/schema"}, {"minLength" => 1}, true,
+      {"properties" => {"a" => {"type" => ["null"]}}})
+    assert_invalid({"$ref" => "https://json-schema.org/draft/2020-12/schema"}, {"minLength" => -1}, 1,
+      {"properties" => {"a" => {"type" => "x"}}})
     assert_valid({"$ref" => "http://json-schema.org/draft-07/schema#"}, {"items" => [{"minLength" => 1}]})
     assert_invalid({"$ref" => "http://json-schema.org/draft-07/schema#"}, {"items" => [{"minLength" => "1"}]})
   end
@@ -62,7 +64,8 @@ class SchemaReferencesTest < GuildhallTest
   end
 
   def test_unevaluated_properties_see_through_applicators
-    schema = {"allOf" => [{"properties" => {"a" => true}}], "$ref" => "#/$defs/b", "$defs" => {"b" => {"patternProperties" => {"^b" => true}}},
+    schema = {"allOf" => [{"properties" => {"a" => true}}], "$ref" => "#/$defs/b",
+              "$defs" => {"b" => {"patternProperties" => {"^b" => true}}},
               "if" => {"required" => ["c"], "properties" => {"c" => true}}, "then" => {"properties" => {"d" => true}},
               "anyOf" => [{"properties" => {"e" => {"type" => "integer"}}}, {"properties" => {"f" => true}}],
               "unevaluatedProperties" => {"type" => "null"}}

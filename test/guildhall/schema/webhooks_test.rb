@@ -41,7 +41,7 @@ class SchemaWebhooksTest < GuildhallTest
     events.each do |event|
       validator = schema.validator(at: "#/definitions/#{definition(event)}")
       reference = reference(event)
-      DELIVERIES.select { |name, _| name == event }.first(4).each do |_, value|
+      DELIVERIES.select { |name, _| name == event }.first(4).map(&:last).each do |value|
         mutations(value).each do |mutated|
           expected = reference.valid?(mutated)
           assert_equal expected, validator.valid?(mutated)
@@ -72,7 +72,8 @@ class SchemaWebhooksTest < GuildhallTest
 
   def reference(event)
     @definitions ||= PLAIN.call(DEFINITIONS)
-    JSONSchema.validator_for({"$schema" => DRAFT, "$ref" => "#/definitions/#{definition(event)}", "definitions" => @definitions}, validate_formats: true)
+    JSONSchema.validator_for({"$schema" => DRAFT, "$ref" => "#/definitions/#{definition(event)}", "definitions" => @definitions},
+      validate_formats: true)
   end
 
   # One member at a time left out, put to null, or of another type.

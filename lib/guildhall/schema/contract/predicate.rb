@@ -31,6 +31,7 @@ module Guildhall
           @callable.is_a?(Regexp) ? "does not match #{@callable.inspect}" : "fails a predicate"
         end
       end
+      private_constant :Predicate
     end
   end
 end

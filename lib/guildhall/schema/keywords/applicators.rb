@@ -30,8 +30,11 @@ module Guildhall
         def dynamic_reference(unit, keyword, value)
           unit.refuse(keyword, "is a URI reference") unless value.is_a?(String)
           place = unit.find(value)
-          name = value[/#([^\/].*)\z/m, 1]
-          return unit.emit(:ref, keyword, value, unit.refer(value)) unless name && place.schema.is_a?(Hash) && place.schema["$dynamicAnchor"] == name
+          name = value[%r{#([^/].*)\z}m, 1]
+          unless name && place.schema.is_a?(Hash) && place.schema["$dynamicAnchor"] == name
+            return unit.emit(:ref, keyword, value,
+              unit.refer(value))
+          end
 
           unit.emit(:dynamic_ref, keyword, value, unit.refer(value), *unit.dynamic(name))
         end

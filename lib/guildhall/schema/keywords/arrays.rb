@@ -27,7 +27,10 @@ module Guildhall
 
           schema = unit.schema
           at_least, at_most = unit.dialect.draft7? ? [1, nil] : schema.values_at("minContains", "maxContains")
-          at_least, at_most = 1, nil unless unit.dialect.assertions
+          unless unit.dialect.assertions
+            at_least = 1
+            at_most = nil
+          end
           [at_least, at_most].compact.each { |value| unit.refuse("contains", "counts elements") unless value.is_a?(Numeric) && value >= 0 }
           unit.emit(:contains, "contains", schema["contains"], unit.child("contains"), at_least&.to_i, at_most&.to_i)
         end
