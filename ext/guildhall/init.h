@@ -3,6 +3,8 @@
 #define GUILDHALL_INIT_H
 #include <ruby.h>
 
+void guildhall_init_schema(VALUE guildhall);
+void guildhall_init_pipeline(VALUE guildhall);
 void guildhall_init_values(void);
 void guildhall_init_keys(void);
 void guildhall_init_json(VALUE guildhall);

@@ -72,6 +72,19 @@ module Guildhall
     end
   end
 
+  # What is wrong with a schema itself. The message begins with its location.
+  class SchemaError < Error
+    # @return [String, nil] where in the schema: "#/properties/age"
+    attr_reader :location
+
+    # @param reason [String]
+    # @param location [String, nil]
+    def initialize(reason, location: nil)
+      @location = location
+      super([location, reason].compact.join(": "))
+    end
+  end
+
   # The pool has been shut down, or belongs to another process (the one before a fork).
   class PoolClosedError < Error; end
 
