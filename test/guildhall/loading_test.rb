@@ -6,7 +6,9 @@ require "test_helper"
 class LoadingTest < GuildhallTest
   BASE = %w[errors shareable callable dropped instrumentation version native].freeze
   JSON = [*BASE, "codec", "json"].freeze
-  CODECS = [*JSON, "codecs", "schema", "text"].freeze
+  MESSAGE_PACK = [*BASE, "codec", "document", "msgpack"].freeze
+  AVRO = [*MESSAGE_PACK, "avro", "json", "shared_cache", "schema_registry", "soft_dependency"].freeze
+  CODECS = [*JSON, *AVRO, "codecs", "schema", "text"].uniq.freeze
   PIPELINE = [*CODECS, "pipeline"].freeze
   POOL = [*PIPELINE, "queue", "pool", "task", "failure"].freeze
   # A part and the first folder or file below guildhall/ of all that may come with it.
@@ -15,6 +17,8 @@ class LoadingTest < GuildhallTest
     "queue" => [*BASE, "queue", "striped_queue"],
     "codecs" => CODECS,
     "json" => JSON,
+    "msgpack" => MESSAGE_PACK,
+    "avro" => AVRO,
     "schema" => [*JSON, "schema"],
     "text" => [*BASE, "codec", "text"],
     "csv" => [*BASE, "codec", "text", "soft_dependency", "csv"],
