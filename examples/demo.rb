@@ -5,6 +5,7 @@
 
 require "guildhall"
 require "guildhall/kafka"
+require "guildhall/kafka/embedded_broker"
 require_relative "demo/options"
 require_relative "demo/run"
 

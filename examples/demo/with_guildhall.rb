@@ -54,6 +54,7 @@ module Demo
       @settings = settings
       @options = options
       @worker_counts = {}
+      @complaints = Set.new
     end
 
     def tally = WebhookConsumer::TALLY
@@ -69,7 +70,7 @@ module Demo
       wait(stop, progress, total)
     ensure
       Guildhall::Kafka.stop(timeout: 4) if Guildhall::Kafka.application.running?
-      @worker_counts = @pool.stats.fetch(:workers) if @pool
+      @worker_counts = @pool.stats[:per_worker].to_h if @pool
       @pool&.shutdown(timeout: 1)
     end
 
@@ -92,7 +93,10 @@ module Demo
       end
     end
 
+    # Each kind once: what raises is tried again, again and again.
     def complain(payload)
+      return unless @complaints.add?([payload[:type], payload[:error].class])
+
       warn("  #{payload[:type]}: #{payload[:error].class}: #{payload[:error].message}")
     end
 

@@ -1,6 +1,8 @@
 #include "queue.h"
 #include <stdlib.h>
 
+#define CLOSED ((size_t)1 << (sizeof(size_t) * 8 - 1))
+
 typedef struct {
     guildhall_cell *cell;
     size_t turn; /* 2 × the round */
@@ -20,6 +22,7 @@ int guildhall_ring_init(guildhall_ring *ring, size_t capacity)
     ring->mask = (capacity & (capacity - 1)) == 0 ? capacity - 1 : 0;
     ring->shift = (unsigned)__builtin_ctzll(capacity);
     ring->cells = calloc(capacity, sizeof(guildhall_cell));
+    atomic_init(&ring->closed, 0);
     atomic_init(&ring->tail, 0);
     atomic_init(&ring->head, 0);
     return ring->cells ? 0 : -1;
@@ -31,66 +34,122 @@ void guildhall_ring_destroy(guildhall_ring *ring)
     ring->cells = NULL;
 }
 
-int guildhall_ring_push(guildhall_ring *ring, uintptr_t item)
+/* How many cells from position on, at most count, are free (offset 0) or full (offset 1) in that position's round. Nobody
+ * but who claims these positions can change such a cell, so the answer stays true until then. */
+static inline size_t ready_cells(const guildhall_ring *ring, size_t position, size_t count, size_t offset)
 {
-    /* Relaxed: the position is only a guess that the exchange below confirms. */
+    size_t ready = 0;
+    while (ready < count) {
+        place at = place_of(ring, position + ready);
+        /* Acquire: pairs with the release of the other side. A producer may overwrite the cell only after its consumer
+         * has read it; a consumer may read it only after its producer has written it. */
+        if (atomic_load_explicit(&at.cell->turn, memory_order_acquire) != at.turn + offset) break;
+        ready++;
+    }
+    return ready;
+}
+
+static inline void publish(guildhall_ring *ring, size_t position, uintptr_t item)
+{
+    place at = place_of(ring, position);
+    atomic_store_explicit(&at.cell->item, item, memory_order_relaxed);
+    /* Release: whoever sees the cell full sees the item. */
+    atomic_store_explicit(&at.cell->turn, at.turn + 1, memory_order_release);
+}
+
+static inline uintptr_t take(guildhall_ring *ring, size_t position)
+{
+    place at = place_of(ring, position);
+    uintptr_t item = atomic_load_explicit(&at.cell->item, memory_order_relaxed);
+    /* Release: whoever sees the cell free comes after our reading of it. */
+    atomic_store_explicit(&at.cell->turn, at.turn + 2, memory_order_release);
+    return item;
+}
+
+static inline long push(guildhall_ring *ring, const uintptr_t *items, size_t count)
+{
+    /* Relaxed, here and below: a position is a guess which the exchange confirms, and the exchange orders nothing but
+     * positions; items are published by their cells' turns. */
     size_t position = atomic_load_explicit(&ring->tail, memory_order_relaxed);
     for (;;) {
-        place at = place_of(ring, position);
-        /* Acquire: pairs with the release in pop, whose reading of the cell must be over before it is written again. */
-        size_t turn = atomic_load_explicit(&at.cell->turn, memory_order_acquire);
-        if (turn == at.turn) {
-            /* Relaxed: the exchange orders nothing but the positions; the cell's turn publishes the item. */
-            if (atomic_compare_exchange_weak_explicit(&ring->tail, &position, position + 1, memory_order_relaxed,
-                                                      memory_order_relaxed)) {
-                at.cell->item = item;
-                atomic_store_explicit(&at.cell->turn, at.turn + 1, memory_order_release);
-                return 1;
-            }
-        }
-        else {
+        if (position & CLOSED) return GUILDHALL_RING_CLOSED;
+        size_t ready = ready_cells(ring, position, count, 0);
+        if (ready == 0) {
             size_t seen = position;
             position = atomic_load_explicit(&ring->tail, memory_order_relaxed);
             if (seen == position) return 0; /* full: the cell still holds last round's item */
         }
+        else if (atomic_compare_exchange_weak_explicit(&ring->tail, &position, position + ready, memory_order_relaxed,
+                                                       memory_order_relaxed)) {
+            for (size_t index = 0; index < ready; index++) publish(ring, position + index, items[index]);
+            return (long)ready;
+        }
     }
 }
 
-int guildhall_ring_pop(guildhall_ring *ring, uintptr_t *item)
+/* Closed, and every position that was ever claimed by a producer has been claimed by a consumer. */
+static inline int exhausted(guildhall_ring *ring, size_t position)
+{
+    /* Acquire: `closed` follows the bit in tail, which must be there when we look. */
+    if (!atomic_load_explicit(&ring->closed, memory_order_acquire)) return 0;
+    return atomic_load_explicit(&ring->tail, memory_order_relaxed) == (position | CLOSED);
+}
+
+static inline long pop(guildhall_ring *ring, uintptr_t *items, size_t count)
 {
     size_t position = atomic_load_explicit(&ring->head, memory_order_relaxed);
     for (;;) {
-        place at = place_of(ring, position);
-        /* Acquire: pairs with the release in push; the item is there. */
-        size_t turn = atomic_load_explicit(&at.cell->turn, memory_order_acquire);
-        if (turn == at.turn + 1) {
-            if (atomic_compare_exchange_weak_explicit(&ring->head, &position, position + 1, memory_order_relaxed,
-                                                      memory_order_relaxed)) {
-                *item = at.cell->item;
-                atomic_store_explicit(&at.cell->turn, at.turn + 2, memory_order_release);
-                return 1;
-            }
-        }
-        else {
+        size_t ready = ready_cells(ring, position, count, 1);
+        if (ready == 0) {
             size_t seen = position;
             position = atomic_load_explicit(&ring->head, memory_order_relaxed);
-            if (seen == position) return 0; /* empty, or its producer has not published yet */
+            if (seen != position) continue;
+            return exhausted(ring, position) ? GUILDHALL_RING_CLOSED : 0; /* empty, or not published yet */
+        }
+        if (atomic_compare_exchange_weak_explicit(&ring->head, &position, position + ready, memory_order_relaxed,
+                                                  memory_order_relaxed)) {
+            for (size_t index = 0; index < ready; index++) items[index] = take(ring, position + index);
+            return (long)ready;
         }
     }
 }
 
-size_t guildhall_ring_size(guildhall_ring *ring)
+long guildhall_ring_push(guildhall_ring *ring, const uintptr_t *items, size_t count)
 {
-    size_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
-    size_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
-    if (tail <= head) return 0;
+    return count == 1 ? push(ring, items, 1) : push(ring, items, count); /* the compiler drops the loops of the first */
+}
+
+long guildhall_ring_pop(guildhall_ring *ring, uintptr_t *items, size_t count)
+{
+    return count == 1 ? pop(ring, items, 1) : pop(ring, items, count);
+}
+
+void guildhall_ring_close(guildhall_ring *ring)
+{
+    atomic_fetch_or_explicit(&ring->tail, CLOSED, memory_order_relaxed);
+    atomic_store_explicit(&ring->closed, 1, memory_order_release); /* pairs with exhausted */
+}
+
+int guildhall_ring_closed(const guildhall_ring *ring)
+{
+    return atomic_load_explicit(&((guildhall_ring *)ring)->closed, memory_order_acquire);
+}
+
+size_t guildhall_ring_size(const guildhall_ring *ring)
+{
+    guildhall_ring *self = (guildhall_ring *)ring;
+    size_t head = atomic_load_explicit(&self->head, memory_order_relaxed);
+    size_t tail = atomic_load_explicit(&self->tail, memory_order_relaxed) & ~CLOSED;
+    if (tail <= head) return 0; /* head was read before others moved both */
     return tail - head < ring->capacity ? tail - head : ring->capacity;
 }
 
 void guildhall_ring_each(guildhall_ring *ring, void (*visit)(uintptr_t item))
 {
-    for (size_t index = 0; index < ring->capacity; index++) {
-        guildhall_cell *cell = &ring->cells[index];
-        if (atomic_load_explicit(&cell->turn, memory_order_acquire) & 1) visit(cell->item);
+    size_t position = atomic_load_explicit(&ring->head, memory_order_relaxed);
+    for (size_t left = guildhall_ring_size(ring); left > 0; left--, position++) {
+        place at = place_of(ring, position);
+        if (atomic_load_explicit(&at.cell->turn, memory_order_acquire) == at.turn + 1)
+            visit(atomic_load_explicit(&at.cell->item, memory_order_relaxed));
     }
 }

@@ -1,236 +1,439 @@
-/* Guildhall::Queue: the ring, two waitlists beside it, and the contract of Thread::SizedQueue. */
+/* Guildhall::Queue and Guildhall::StripedQueue: a channel with the contract of Thread::SizedQueue.
+ *
+ * All methods that take an item are C functions, called without a Ruby frame between them and the caller: a Ruby method
+ * checks for interrupts as it returns, which would lose the item it has just taken. */
+#include "channel.h"
 #include "init.h"
-#include "queue.h"
 #include "waiter.h"
 #include <ruby/ractor.h>
+#include <ruby/thread.h>
 #include <stdlib.h>
 
-typedef struct {
-    guildhall_ring ring;
-    guildhall_waitlist takers; /* wait for an item */
-    guildhall_waitlist givers; /* wait for room */
-    _Atomic int closed;
-} queue;
+#define CHUNK 64 /* items moved at once by the methods for many */
 
-static VALUE not_shareable_check; /* Guildhall::Shareable */
-static ID id_check;
+static VALUE shareable_module, closed_error;
+static ID id_check, id_timeout, id_default;
+static rb_internal_thread_specific_key_t lane_key;
+static _Atomic uintptr_t lanes; /* handed out so far */
+
+/* ---- the object */
 
 static void mark_item(uintptr_t item)
 {
     rb_gc_mark((VALUE)item); /* pins: a cell is read by other Ractors while the collector moves objects */
 }
 
-static void queue_mark(void *pointer)
+static void queue_mark(void *channel)
 {
-    queue *self = pointer;
-    if (self->ring.cells) guildhall_ring_each(&self->ring, mark_item);
+    guildhall_channel_each(channel, mark_item);
+}
+
+static size_t channel_memsize(const guildhall_channel *channel)
+{
+    return sizeof(*channel) + channel->count * sizeof(guildhall_stripe) + channel->capacity * sizeof(guildhall_cell);
 }
 
 static void queue_free(void *pointer)
 {
-    queue *self = pointer;
-    guildhall_ring_destroy(&self->ring);
-    guildhall_waitlist_destroy(&self->takers);
-    guildhall_waitlist_destroy(&self->givers);
-    free(self);
+    guildhall_channel *channel = pointer;
+    rb_gc_adjust_memory_usage(-(ssize_t)channel_memsize(channel));
+    guildhall_channel_destroy(channel);
+    free(channel);
 }
 
-static size_t queue_memsize(const void *pointer)
+static size_t queue_memsize(const void *channel)
 {
-    const queue *self = pointer;
-    return sizeof(queue) + self->ring.capacity * sizeof(guildhall_cell);
+    return channel_memsize(channel);
 }
 
-/* Not embeddable: compaction would move the ring under other Ractors. Not write-barrier protected: items come and go
- * without the barrier, and there are few queues. */
-static const rb_data_type_t queue_type = {
+/* Not embeddable: compaction would move the struct under other Ractors. Not write-barrier protected: the barrier takes the
+ * object that refers, and with several Ractors costs a lock; a queue is marked again instead, from head to tail. */
+static const rb_data_type_t private_type = {
+    .wrap_struct_name = "Guildhall::Queue (one Ractor's)",
+    .function = {.dmark = queue_mark, .dfree = queue_free, .dsize = queue_memsize},
+    .flags = RUBY_TYPED_FREE_IMMEDIATELY,
+};
+static const rb_data_type_t shared_type = {
     .wrap_struct_name = "Guildhall::Queue",
     .function = {.dmark = queue_mark, .dfree = queue_free, .dsize = queue_memsize},
+    .parent = &private_type,
     .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_FROZEN_SHAREABLE,
 };
 
-static queue *queue_of(VALUE self)
+static inline guildhall_channel *channel_of(VALUE queue)
 {
-    return rb_check_typeddata(self, &queue_type);
+    return rb_check_typeddata(queue, &private_type);
 }
 
-static size_t capacity_of(VALUE value)
+static size_t positive(VALUE value, const char *name)
 {
-    long capacity = NUM2LONG(value);
-    if (capacity < 1) rb_raise(rb_eArgError, "capacity must be 1 or more, not %ld", capacity);
-    if ((size_t)capacity > SIZE_MAX / sizeof(guildhall_cell) / 2) rb_raise(rb_eArgError, "capacity %ld is too large", capacity);
-    return (size_t)capacity;
+    long number = NUM2LONG(value);
+    if (number < 1) rb_raise(rb_eArgError, "%s must be 1 or more, not %ld", name, number);
+    return (size_t)number;
 }
 
-static VALUE queue_s_new(VALUE class, VALUE capacity)
+static guildhall_channel *channel_new(size_t capacity, size_t stripes)
 {
-    size_t size = capacity_of(capacity);
-    queue *self = aligned_alloc(GUILDHALL_CACHE_LINE, (sizeof(queue) + 63) / 64 * 64);
-    if (!self) rb_memerror();
-    memset(self, 0, sizeof(queue));
-    if (guildhall_ring_init(&self->ring, size) != 0) {
-        free(self);
-        rb_memerror();
-    }
-    guildhall_waitlist_init(&self->takers);
-    guildhall_waitlist_init(&self->givers);
-    VALUE object = TypedData_Wrap_Struct(class, &queue_type, self);
-    rb_obj_freeze(object);
-    return rb_ractor_make_shareable(object); /* while it is empty: nothing to walk */
+    if (capacity > (size_t)1 << 40) rb_raise(rb_eArgError, "capacity %zu is too large", capacity);
+    if (stripes > capacity) rb_raise(rb_eArgError, "%zu stripes need a capacity of at least that", stripes);
+    guildhall_channel *channel = aligned_alloc(_Alignof(guildhall_channel), sizeof(guildhall_channel));
+    if (!channel) rb_memerror();
+    if (guildhall_channel_init(channel, capacity, stripes) == 0) return channel;
+    guildhall_channel_destroy(channel);
+    free(channel);
+    rb_memerror();
 }
+
+/* Queue.make(capacity, stripes, check), private. */
+static VALUE queue_s_make(VALUE class, VALUE capacity, VALUE stripes, VALUE check)
+{
+    size_t items = positive(capacity, "capacity"), rings = positive(stripes, "stripes");
+    guildhall_channel *channel = channel_new(items, rings);
+    VALUE queue = TypedData_Wrap_Struct(class, RTEST(check) ? &shared_type : &private_type, channel);
+    rb_gc_adjust_memory_usage((ssize_t)channel_memsize(channel));
+    rb_obj_freeze(queue);
+    return RTEST(check) ? rb_ractor_make_shareable(queue) : queue; /* while it is empty: nothing to walk */
+}
+
+/* Sending an object that is not shareable to another Ractor copies it, which begins here. */
+static VALUE queue_s_allocate(VALUE class)
+{
+    rb_raise(rb_eTypeError, "a %" PRIsVALUE " cannot be copied; one made with check: false stays in the Ractor that made it",
+             class);
+}
+
+/* ---- moving items */
 
 typedef struct {
-    queue *self;
-    uintptr_t item;
+    guildhall_channel *channel;
+    size_t lane, stripe;
+    uintptr_t *items;
+    size_t count;
+    long moved; /* as the channel answers */
 } transfer;
 
-/* Done as well when the queue is closed; the caller looks at `closed` where the ring says no. */
+/* Each thread has a number, its lane, which picks the stripe it pushes to; a plain queue has no use for it. Beside it stands
+ * a count of pops: a consumer stays with a stripe for a run of them, then begins with the next, so that none starves. */
+#define LANE_SHIFT 20
+#define RUN_SHIFT 4
+
+static uintptr_t lane_and_pops(uintptr_t step)
+{
+    VALUE thread = rb_thread_current();
+    uintptr_t both = (uintptr_t)rb_internal_thread_specific_get(thread, lane_key);
+    uintptr_t lane = both ? both >> LANE_SHIFT : atomic_fetch_add_explicit(&lanes, 1, memory_order_relaxed) + 1;
+    uintptr_t pops = (both + step) & (((uintptr_t)1 << LANE_SHIFT) - 1);
+    both = lane << LANE_SHIFT | pops;
+    rb_internal_thread_specific_set(thread, lane_key, (void *)both);
+    return both;
+}
+
+static size_t pushing_lane(const guildhall_channel *channel)
+{
+    return channel->count == 1 ? 0 : lane_and_pops(0) >> LANE_SHIFT;
+}
+
+static size_t popping_lane(const guildhall_channel *channel)
+{
+    if (channel->count == 1) return 0;
+    uintptr_t both = lane_and_pops(1);
+    return (both >> LANE_SHIFT) + ((both & (((uintptr_t)1 << LANE_SHIFT) - 1)) >> RUN_SHIFT);
+}
+
 static int attempt_push(void *context)
 {
-    transfer *t = context;
-    if (atomic_load_explicit(&t->self->closed, memory_order_acquire)) {
-        t->self = NULL;
-        return 1;
-    }
-    return guildhall_ring_push(&t->self->ring, t->item);
+    transfer *self = context;
+    return (self->moved = guildhall_channel_push(self->channel, self->lane, self->items, self->count)) != 0;
 }
 
 static int attempt_pop(void *context)
 {
-    transfer *t = context;
-    if (guildhall_ring_pop(&t->self->ring, &t->item)) return 1;
-    if (!atomic_load_explicit(&t->self->closed, memory_order_acquire)) return 0;
-    if (guildhall_ring_pop(&t->self->ring, &t->item)) return 1; /* pushed before it was closed */
-    if (guildhall_ring_size(&t->self->ring) > 0) return 0;      /* a push that was accepted is about to publish */
-    t->self = NULL;
-    return 1;
+    transfer *self = context;
+    return (self->moved = guildhall_channel_pop(self->channel, self->lane, self->items, self->count, &self->stripe)) != 0;
 }
 
-static void check_shareable(VALUE item)
+static void wake_after_push(transfer *self)
 {
-    if (!rb_ractor_shareable_p(item)) rb_funcall(not_shareable_check, id_check, 2, item, rb_str_new_cstr("item"));
+    if (self->moved > 0) guildhall_channel_pushed(self->channel, self->lane);
 }
 
-NORETURN(static void raise_closed(void));
-static void raise_closed(void)
+static void wake_after_pop(transfer *self)
 {
-    rb_raise(rb_path2class("ClosedQueueError"), "queue closed");
+    if (self->moved > 0) guildhall_channel_popped(self->channel, self->stripe);
+    else if (self->moved == GUILDHALL_RING_CLOSED) guildhall_channel_exhausted(self->channel);
 }
 
-/* After an operation that a waiter on the same side may have missed: whoever takes an item and sees more of them wakes the
- * next taker, because the wake-up of a producer that published late may have gone to one who found nothing yet. */
-static void pushed(queue *self)
+static void push(transfer *self, int64_t deadline)
 {
-    guildhall_waitlist_wake_one(&self->takers);
-    if (guildhall_waitlist_count(&self->givers) && guildhall_ring_size(&self->ring) < self->ring.capacity)
-        guildhall_waitlist_wake_one(&self->givers);
+    if (!attempt_push(self))
+        guildhall_wait(&guildhall_channel_stripe(self->channel, self->lane)->givers, attempt_push, self, deadline);
+    if (self->moved == GUILDHALL_RING_CLOSED) rb_raise(closed_error, "queue closed");
+    wake_after_push(self);
 }
 
-static void popped(queue *self)
+static void pop(transfer *self, int64_t deadline)
 {
-    guildhall_waitlist_wake_one(&self->givers);
-    if (guildhall_waitlist_count(&self->takers) && guildhall_ring_size(&self->ring) > 0)
-        guildhall_waitlist_wake_one(&self->takers);
+    if (!attempt_pop(self)) guildhall_wait(&self->channel->takers, attempt_pop, self, deadline);
+    wake_after_pop(self);
 }
 
-static VALUE queue_push(VALUE object, VALUE item, VALUE timeout)
+static void check_item(VALUE queue, VALUE item)
 {
-    queue *self = queue_of(object);
-    check_shareable(item);
-    transfer t = {self, (uintptr_t)item};
-    int done = attempt_push(&t);
-    if (!done) done = guildhall_wait(&self->givers, attempt_push, &t, guildhall_deadline(timeout));
+    if (rb_ractor_shareable_p(item) || RTYPEDDATA_TYPE(queue) == &private_type) return;
+    rb_funcall(shareable_module, id_check, 2, item, rb_str_new_cstr("item"));
+}
+
+/* ---- arguments */
+
+typedef struct {
+    VALUE positional;
+    int given; /* how many positional ones */
+    VALUE timeout, otherwise;
+} options;
+
+static options parse(int argc, VALUE *argv, int allowed, int keywords)
+{
+    options parsed = {Qnil, argc, Qnil, Qnil};
+    if (rb_keyword_given_p()) {
+        ID names[] = {id_timeout, id_default};
+        VALUE values[2];
+        rb_get_kwargs(argv[argc - 1], names, 0, keywords, values);
+        if (values[0] != Qundef) parsed.timeout = values[0];
+        if (keywords > 1 && values[1] != Qundef) parsed.otherwise = values[1];
+        parsed.given = --argc;
+    }
+    rb_check_arity(argc, 0, allowed);
+    if (argc > 0) parsed.positional = argv[0];
+    return parsed;
+}
+
+static int64_t deadline_of(options *given)
+{
+    if (!RTEST(given->positional)) return guildhall_deadline(given->timeout);
+    if (!NIL_P(given->timeout)) rb_raise(rb_eArgError, "can't set a timeout if non_block is enabled");
+    return -1; /* not to wait at all */
+}
+
+/* ---- one item */
+
+static VALUE queue_push(int argc, VALUE *argv, VALUE queue)
+{
+    VALUE item = argc > 0 ? argv[0] : Qnil;
+    int64_t deadline = 0;
+    if (argc == 0 || (argc == 1 && RB_TYPE_P(item, T_HASH) && rb_keyword_given_p())) rb_error_arity(0, 1, 2);
+    if (argc > 1) {
+        options given = parse(argc - 1, argv + 1, 1, 1);
+        deadline = deadline_of(&given);
+    }
+    check_item(queue, item);
+    transfer self = {.channel = channel_of(queue), .items = (uintptr_t *)&item, .count = 1};
+    self.lane = pushing_lane(self.channel);
+    push(&self, deadline < 0 ? 1 : deadline);
     RB_GC_GUARD(item);
-    if (!done) return Qnil;
-    if (!t.self) raise_closed();
-    pushed(self);
-    RB_GC_GUARD(object);
-    return object;
+    RB_GC_GUARD(queue);
+    if (self.moved > 0) return queue;
+    if (deadline < 0) rb_raise(rb_eThreadError, "queue full");
+    return Qnil;
 }
 
-static VALUE queue_pop(VALUE object, VALUE timeout, VALUE otherwise)
+static VALUE queue_pop(int argc, VALUE *argv, VALUE queue)
 {
-    queue *self = queue_of(object);
-    transfer t = {self, Qnil};
-    int done = attempt_pop(&t);
-    if (!done) done = guildhall_wait(&self->takers, attempt_pop, &t, guildhall_deadline(timeout));
-    if (!done || !t.self) return otherwise;
-    VALUE item = (VALUE)t.item;
-    popped(self);
+    options given = {Qnil, 0, Qnil, Qnil};
+    int64_t deadline = 0;
+    if (argc > 0) {
+        given = parse(argc, argv, 1, 2);
+        deadline = deadline_of(&given);
+    }
+    VALUE item = Qnil;
+    transfer self = {.channel = channel_of(queue), .items = (uintptr_t *)&item, .count = 1};
+    self.lane = popping_lane(self.channel);
+    pop(&self, deadline < 0 ? 1 : deadline);
     RB_GC_GUARD(item);
-    RB_GC_GUARD(object);
-    return item;
+    RB_GC_GUARD(queue);
+    if (self.moved > 0) return item;
+    if (deadline < 0) rb_raise(rb_eThreadError, "queue empty");
+    return given.otherwise;
 }
 
-static VALUE queue_try_push(VALUE object, VALUE item)
+static VALUE queue_try_push(VALUE queue, VALUE item)
 {
-    queue *self = queue_of(object);
-    check_shareable(item);
-    transfer t = {self, (uintptr_t)item};
-    if (!attempt_push(&t)) return Qfalse;
-    if (!t.self) raise_closed();
+    check_item(queue, item);
+    transfer self = {.channel = channel_of(queue), .items = (uintptr_t *)&item, .count = 1};
+    self.lane = pushing_lane(self.channel);
+    attempt_push(&self);
+    if (self.moved == GUILDHALL_RING_CLOSED) rb_raise(closed_error, "queue closed");
+    wake_after_push(&self);
     RB_GC_GUARD(item);
-    pushed(self);
-    return Qtrue;
+    RB_GC_GUARD(queue);
+    return self.moved > 0 ? Qtrue : Qfalse;
 }
 
-static VALUE queue_try_pop(int argc, VALUE *argv, VALUE object)
+static VALUE queue_try_pop(int argc, VALUE *argv, VALUE queue)
 {
     rb_check_arity(argc, 0, 1);
-    queue *self = queue_of(object);
-    uintptr_t item = Qnil;
-    if (!guildhall_ring_pop(&self->ring, &item)) return argc > 0 ? argv[0] : Qnil;
-    VALUE value = (VALUE)item;
-    popped(self);
-    RB_GC_GUARD(value);
-    return value;
+    VALUE item = Qnil;
+    transfer self = {.channel = channel_of(queue), .items = (uintptr_t *)&item, .count = 1};
+    self.lane = popping_lane(self.channel);
+    attempt_pop(&self);
+    wake_after_pop(&self);
+    RB_GC_GUARD(item);
+    RB_GC_GUARD(queue);
+    if (self.moved > 0) return item;
+    return argc > 0 ? argv[0] : Qnil;
 }
 
-static VALUE queue_close(VALUE object)
+/* ---- many items */
+
+static VALUE queue_push_many(int argc, VALUE *argv, VALUE queue)
 {
-    queue *self = queue_of(object);
-    atomic_store_explicit(&self->closed, 1, memory_order_release);
-    guildhall_waitlist_wake_all(&self->takers);
-    guildhall_waitlist_wake_all(&self->givers);
-    return object;
+    if (argc == 0) rb_error_arity(0, 1, 1);
+    VALUE list = rb_ary_dup(rb_convert_type(argv[0], T_ARRAY, "Array", "to_ary")); /* nobody else's: it stays as it is */
+    options given = parse(argc - 1, argv + 1, 0, 1);
+    int64_t deadline = guildhall_deadline(given.timeout);
+    long size = RARRAY_LEN(list);
+    for (long index = 0; index < size; index++) check_item(queue, RARRAY_AREF(list, index));
+    transfer self = {.channel = channel_of(queue)};
+    self.lane = pushing_lane(self.channel);
+    long pushed = 0;
+    while (pushed < size) {
+        uintptr_t items[CHUNK];
+        self.items = items;
+        for (self.count = 0; self.count < CHUNK && pushed + (long)self.count < size; self.count++)
+            items[self.count] = (uintptr_t)RARRAY_AREF(list, pushed + (long)self.count);
+        push(&self, deadline);
+        if (self.moved == 0) break;
+        pushed += self.moved;
+    }
+    RB_GC_GUARD(list);
+    RB_GC_GUARD(queue);
+    return LONG2NUM(pushed);
 }
 
-static VALUE queue_closed_p(VALUE object)
+/* Takes what is there, up to limit, without waiting, and appends it to a list that has room for it: nothing here allocates
+ * or checks for interrupts. */
+static void pop_more(transfer *self, VALUE list, long limit)
 {
-    return atomic_load_explicit(&queue_of(object)->closed, memory_order_acquire) ? Qtrue : Qfalse;
+    uintptr_t items[CHUNK];
+    self->items = items;
+    while (RARRAY_LEN(list) < limit) {
+        long left = limit - RARRAY_LEN(list);
+        self->count = left < CHUNK ? (size_t)left : CHUNK;
+        if (!attempt_pop(self) || self->moved < 0) return;
+        rb_ary_cat(list, (VALUE *)items, self->moved);
+        wake_after_pop(self);
+    }
 }
 
-static VALUE queue_size(VALUE object)
+static VALUE queue_pop_many(int argc, VALUE *argv, VALUE queue)
 {
-    return SIZET2NUM(guildhall_ring_size(&queue_of(object)->ring));
+    if (argc == 0) rb_error_arity(0, 1, 1);
+    transfer self = {.channel = channel_of(queue)};
+    size_t limit = positive(argv[0], "max");
+    size_t likely = guildhall_channel_size(self.channel);
+    if (likely < CHUNK) likely = CHUNK;
+    if (limit > likely) limit = likely; /* room is made beforehand, and not for a million */
+    options given = parse(argc - 1, argv + 1, 0, 1);
+    int64_t deadline = guildhall_deadline(given.timeout);
+    VALUE list = rb_ary_new_capa((long)limit);
+    uintptr_t items[CHUNK];
+    self.lane = popping_lane(self.channel);
+    self.items = items;
+    self.count = limit < CHUNK ? limit : CHUNK;
+    pop(&self, deadline);
+    if (self.moved == GUILDHALL_RING_CLOSED) return Qnil;
+    rb_ary_cat(list, (VALUE *)items, self.moved);
+    if (self.moved == CHUNK) pop_more(&self, list, (long)limit);
+    RB_GC_GUARD(queue);
+    return list;
 }
 
-static VALUE queue_capacity(VALUE object)
+static VALUE queue_drain(VALUE queue)
 {
-    return SIZET2NUM(queue_of(object)->ring.capacity);
+    transfer self = {.channel = channel_of(queue)};
+    long size = (long)guildhall_channel_size(self.channel);
+    VALUE list = rb_ary_new_capa(size);
+    self.lane = popping_lane(self.channel);
+    pop_more(&self, list, size);
+    RB_GC_GUARD(queue);
+    return list;
 }
 
-static VALUE queue_num_waiting(VALUE object)
+static VALUE queue_clear(VALUE queue)
 {
-    queue *self = queue_of(object);
-    return SIZET2NUM(guildhall_waitlist_count(&self->takers) + guildhall_waitlist_count(&self->givers));
+    uintptr_t items[CHUNK];
+    transfer self = {.channel = channel_of(queue), .items = items, .count = CHUNK};
+    self.lane = popping_lane(self.channel);
+    /* At most as many as it holds: producers that are as quick must not keep us here. */
+    for (size_t left = self.channel->capacity; left > 0 && attempt_pop(&self) && self.moved > 0;) {
+        wake_after_pop(&self);
+        left = (size_t)self.moved < left ? left - (size_t)self.moved : 0;
+    }
+    RB_GC_GUARD(queue);
+    return queue;
+}
+
+/* ---- state */
+
+static VALUE queue_close(VALUE queue)
+{
+    guildhall_channel_close(channel_of(queue));
+    return queue;
+}
+
+static VALUE queue_closed_p(VALUE queue)
+{
+    return guildhall_channel_closed(channel_of(queue)) ? Qtrue : Qfalse;
+}
+
+static VALUE queue_size(VALUE queue)
+{
+    return SIZET2NUM(guildhall_channel_size(channel_of(queue)));
+}
+
+static VALUE queue_capacity(VALUE queue)
+{
+    return SIZET2NUM(channel_of(queue)->capacity);
+}
+
+static VALUE queue_stripes(VALUE queue)
+{
+    return SIZET2NUM(channel_of(queue)->count);
+}
+
+static VALUE queue_num_waiting(VALUE queue)
+{
+    return SIZET2NUM(guildhall_channel_waiting(channel_of(queue)));
+}
+
+static void define_methods(VALUE class)
+{
+    rb_define_alloc_func(class, queue_s_allocate);
+    rb_define_private_method(rb_singleton_class(class), "make", queue_s_make, 3);
+    rb_define_method(class, "push", queue_push, -1);
+    rb_define_method(class, "pop", queue_pop, -1);
+    rb_define_method(class, "try_push", queue_try_push, 1);
+    rb_define_method(class, "try_pop", queue_try_pop, -1);
+    rb_define_method(class, "push_many", queue_push_many, -1);
+    rb_define_method(class, "pop_many", queue_pop_many, -1);
+    rb_define_method(class, "drain", queue_drain, 0);
+    rb_define_method(class, "clear", queue_clear, 0);
+    rb_define_method(class, "close", queue_close, 0);
+    rb_define_method(class, "closed?", queue_closed_p, 0);
+    rb_define_method(class, "size", queue_size, 0);
+    rb_define_method(class, "capacity", queue_capacity, 0);
+    rb_define_private_method(class, "stripe_count", queue_stripes, 0);
+    rb_define_method(class, "num_waiting", queue_num_waiting, 0);
 }
 
 void guildhall_init_queue(VALUE guildhall)
 {
     id_check = rb_intern("check!");
-    rb_gc_register_address(&not_shareable_check);
-    not_shareable_check = rb_const_get(guildhall, rb_intern("Shareable"));
-    VALUE class = rb_define_class_under(guildhall, "Queue", rb_cObject);
-    rb_undef_alloc_func(class);
-    rb_define_singleton_method(class, "new", queue_s_new, 1);
-    rb_define_private_method(class, "native_push", queue_push, 2);
-    rb_define_private_method(class, "native_pop", queue_pop, 2);
-    rb_define_method(class, "try_push", queue_try_push, 1);
-    rb_define_method(class, "try_pop", queue_try_pop, -1);
-    rb_define_method(class, "close", queue_close, 0);
-    rb_define_method(class, "closed?", queue_closed_p, 0);
-    rb_define_method(class, "size", queue_size, 0);
-    rb_define_method(class, "capacity", queue_capacity, 0);
-    rb_define_method(class, "num_waiting", queue_num_waiting, 0);
+    id_timeout = rb_intern("timeout");
+    id_default = rb_intern("default");
+    lane_key = rb_internal_thread_specific_key_create();
+    rb_gc_register_address(&shareable_module);
+    shareable_module = rb_const_get(guildhall, rb_intern("Shareable"));
+    rb_gc_register_address(&closed_error);
+    closed_error = rb_path2class("ClosedQueueError");
+    define_methods(rb_define_class_under(guildhall, "Queue", rb_cObject));
 }

@@ -1,6 +1,8 @@
-/* A UTF-8 validator: ASCII in words of eight bytes, everything else a sequence at a time. */
+/* A UTF-8 validator: by vectors where the processor can, else ASCII in words of eight bytes and the rest a sequence at
+ * a time. */
 #include <string.h>
 #include "utf8.h"
+#include "utf8_blocks.h"
 
 #define HIGH_BITS 0x8080808080808080ull
 
@@ -37,8 +39,21 @@ static inline int sequence(const uint8_t *bytes, const uint8_t *end)
     return 0;
 }
 
+#define WORTH_VECTORS 64 /* bytes; below, setting up the vectors costs more than it saves */
+
+static inline const uint8_t *skip_blocks(const uint8_t *bytes, const uint8_t *end)
+{
+#if defined(GUILDHALL_UTF8_AVX2)
+    if (end - bytes >= WORTH_VECTORS && __builtin_cpu_supports("avx2")) return guildhall_utf8_skip_avx2(bytes, end);
+#elif defined(GUILDHALL_UTF8_NEON)
+    if (end - bytes >= WORTH_VECTORS) return guildhall_utf8_skip_neon(bytes, end);
+#endif
+    return bytes;
+}
+
 const uint8_t *guildhall_utf8_fault(const uint8_t *bytes, const uint8_t *end)
 {
+    bytes = skip_blocks(bytes, end);
     while ((bytes = skip_ascii(bytes, end)) < end) {
         do {
             int length = sequence(bytes, end);

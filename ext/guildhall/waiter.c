@@ -1,52 +1,53 @@
 #include "waiter.h"
 #include "init.h"
+#include <ruby/fiber/scheduler.h>
+#include <ruby/io.h>
 #include <ruby/ractor.h>
 #include <ruby/thread.h>
 #include <errno.h>
+#include <linux/futex.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
-#ifdef __linux__
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#endif
 
-/* How a waiter sleeps.
+/* How a thread sleeps:
  *
- * FUTEX  inside rb_nogvl: the quickest, but it pins a native thread. Threads of the main Ractor always have one of their
+ * futex  inside rb_nogvl: the quickest, but it pins a native thread. Threads of the main Ractor always have one of their
  *        own; of the other Ractors at most RUBY_MAX_CPU - 2 may be pinned at once, or the M:N scheduler has no native
  *        thread left to run a runnable Ractor on.
- * PORT   receive on a Ractor::Port of the waiting thread's own (4.0).
- * SLEEP  rb_thread_sleep_forever (3.4). A wake-up that comes before the thread sleeps would be eaten by its interrupt
+ * port   receive on a Ractor::Port of the waiting fiber's own (4.0).
+ * rest   rb_thread_sleep_forever (3.4). A wake-up that comes before the thread sleeps would be eaten by its interrupt
  *        check; the SUSPENDED hook, which runs between that check and the sleep, looks again.
- * TIMED  rb_thread_wait_for in slices, for waits with a deadline beyond the pinned ones: a timed wait on a Port does not
- *        exist, and a lost wake-up costs one slice at most.
+ * timer  until a timerfd is readable: for waits with a deadline beyond the pinned ones, because neither of the two above
+ *        can end at a deadline. Whoever rouses it lets the timer expire at once. One descriptor while it waits.
+ * slices rb_thread_wait_for in slices: instead of a timer when the process has no descriptor left.
+ * fiber  as timer, through the fiber scheduler.
  */
-enum kind { FUTEX, PORT, SLEEP, TIMED };
-
-/* The futex word. WAITING → CLAIMED (by a waker that still touches the waiter) → DONE (it touches it no more). */
-enum { WAITING = 1, CLAIMED = 2, DONE = 3, STATE = 7, INTERRUPTED = 8 };
-
-#define SLICE_NS 10000000L
-#define SPINS 10
-
-typedef struct guildhall_waiter {
-    struct guildhall_waiter *next, *previous;
-    _Atomic int state;
-    enum kind kind;
-    int linked; /* in the list; under its mutex */
-    int pinned; /* counted in `pinned_waiters` */
-    VALUE thread, port;
+typedef struct {
+    guildhall_waiter base;
+    VALUE thread;
+    VALUE resource; /* the port, or the IO of the descriptor; kept alive from here */
+    int descriptor;
+    int pinned;     /* counted in pinned_waiters */
+    int raised;     /* the tag of what interrupted the sleep */
     int64_t deadline;
-} waiter;
+} parked;
+
+#define SPINS_LEAST 10
+#define SPINS_MOST 500       /* about as long as sleeping and being woken costs: at worst we pay that twice */
+#define SPINS_EXPLORING 2000 /* long enough to meet one that has to be woken first */
+#define EXPLORE_EVERY 32
+#define SLICE_NS 10000000L
 
 static _Atomic int pinned_waiters;
 static int pinned_limit;
 static rb_ractor_local_key_t main_ractor_key;
-static rb_internal_thread_specific_key_t waiter_key;
-static VALUE port_class;
-static ID id_port, id_new, id_send, id_receive;
+static rb_internal_thread_specific_key_t parked_key;
+static VALUE port_class, port_closed_error;
+static ID id_port, id_new, id_send, id_receive, id_for_fd, id_raise, id_kill;
 
 int64_t guildhall_now(void)
 {
@@ -64,152 +65,24 @@ int64_t guildhall_deadline(VALUE timeout)
     return guildhall_now() + (int64_t)(seconds * 1e9);
 }
 
-void guildhall_waitlist_init(guildhall_waitlist *list)
+static int waiting(parked *self)
 {
-    atomic_init(&list->count, 0);
-    pthread_mutex_init(&list->mutex, NULL);
-    list->first = list->last = NULL;
+    if (guildhall_waiter_state(&self->base) != GUILDHALL_WAITING) return 0;
+    return !self->deadline || guildhall_now() < self->deadline;
 }
 
-void guildhall_waitlist_destroy(guildhall_waitlist *list)
+/* Calls sleep until the waiter is claimed or its deadline has passed; what interrupts it is raised later. */
+static int sleep_protected(parked *self, VALUE (*sleep)(VALUE self))
 {
-    pthread_mutex_destroy(&list->mutex);
+    rb_protect(sleep, (VALUE)self, &self->raised);
+    return self->raised;
 }
 
-size_t guildhall_waitlist_count(const guildhall_waitlist *list)
+/* ---- futex */
+
+static void *futex_wait(void *argument)
 {
-    return atomic_load_explicit(&((guildhall_waitlist *)list)->count, memory_order_relaxed);
-}
-
-/* ---- the list */
-
-static void append(guildhall_waitlist *list, waiter *self)
-{
-    pthread_mutex_lock(&list->mutex);
-    self->next = NULL;
-    self->previous = list->last;
-    if (list->last) list->last->next = self;
-    else list->first = self;
-    list->last = self;
-    self->linked = 1;
-    atomic_fetch_add_explicit(&list->count, 1, memory_order_relaxed);
-    pthread_mutex_unlock(&list->mutex);
-    /* Pairs with the fence in claim_first: registered before the next attempt looks. */
-    atomic_thread_fence(memory_order_seq_cst);
-}
-
-/* Under the mutex. */
-static void unlink_waiter(guildhall_waitlist *list, waiter *self)
-{
-    if (self->previous) self->previous->next = self->next;
-    else list->first = self->next;
-    if (self->next) self->next->previous = self->previous;
-    else list->last = self->previous;
-    self->linked = 0;
-    atomic_fetch_sub_explicit(&list->count, 1, memory_order_relaxed);
-}
-
-static int state_of(waiter *self)
-{
-    return atomic_load_explicit(&self->state, memory_order_acquire) & STATE;
-}
-
-/* Leaves the list. True when a waker had claimed this waiter; then that waker no longer touches it. */
-static int leave(guildhall_waitlist *list, waiter *self)
-{
-    int claimed = state_of(self) == DONE;
-    if (!claimed) {
-        pthread_mutex_lock(&list->mutex);
-        int linked = self->linked;
-        if (linked) unlink_waiter(list, self);
-        pthread_mutex_unlock(&list->mutex);
-        claimed = !linked;
-        /* The waker runs on another native thread and is between two stores: a moment. */
-        while (claimed && state_of(self) != DONE) sched_yield();
-    }
-    if (self->pinned) atomic_fetch_sub_explicit(&pinned_waiters, 1, memory_order_relaxed);
-    return claimed;
-}
-
-/* ---- waking */
-
-static void futex_wake(_Atomic int *word)
-{
-    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
-}
-
-static VALUE send_token(VALUE port)
-{
-    return rb_funcall(port, id_send, 1, Qtrue);
-}
-
-/* What a waker needs of the waiter it has claimed: with FUTEX and PORT the waiter may be gone by the time it is woken. */
-typedef struct {
-    waiter *self;
-    enum kind kind;
-    VALUE port;
-} claim;
-
-static int claim_first(guildhall_waitlist *list, claim *claimed)
-{
-    /* Pairs with the fence in append: the change made before this call is seen by whoever registers after it. */
-    atomic_thread_fence(memory_order_seq_cst);
-    if (guildhall_waitlist_count(list) == 0) return 0;
-    pthread_mutex_lock(&list->mutex);
-    waiter *self = list->first;
-    if (self) {
-        *claimed = (claim){self, self->kind, self->port};
-        unlink_waiter(list, self);
-        /* DONE before the send: a send can join a GC barrier, for which a spinning target would wait. */
-        int gone = self->kind == FUTEX || self->kind == PORT;
-        if (gone) atomic_store_explicit(&self->state, DONE, memory_order_release);
-        else atomic_store_explicit(&self->state, CLAIMED, memory_order_release);
-    }
-    pthread_mutex_unlock(&list->mutex);
-    return self != NULL;
-}
-
-static void rouse(claim *claimed)
-{
-    waiter *self = claimed->self;
-    int failed = 0;
-    switch (claimed->kind) {
-      case FUTEX:
-        futex_wake(&self->state); /* only its address is used: if the frame is gone, somebody wakes for nothing */
-        break;
-      case PORT:
-        rb_protect(send_token, claimed->port, &failed); /* fails when the waiting Ractor has ended meanwhile */
-        if (failed) rb_set_errinfo(Qnil);
-        RB_GC_GUARD(claimed->port);
-        break;
-      case TIMED:
-        rb_thread_wakeup_alive(self->thread);
-        /* fall through */
-      case SLEEP:
-        rb_thread_wakeup_alive(self->thread);
-        atomic_store_explicit(&self->state, DONE, memory_order_release);
-        break;
-    }
-}
-
-void guildhall_waitlist_wake_one(guildhall_waitlist *list)
-{
-    claim claimed;
-    if (claim_first(list, &claimed)) rouse(&claimed);
-}
-
-void guildhall_waitlist_wake_all(guildhall_waitlist *list)
-{
-    claim claimed;
-    /* Those who come back at once must not keep us here: as many as there are now. */
-    for (size_t left = guildhall_waitlist_count(list) + 1; left > 0 && claim_first(list, &claimed); left--) rouse(&claimed);
-}
-
-/* ---- sleeping */
-
-static void *futex_sleep(void *argument)
-{
-    waiter *self = argument;
+    parked *self = argument;
     struct timespec left, *limit = NULL;
     if (self->deadline) {
         int64_t nanoseconds = self->deadline - guildhall_now();
@@ -217,63 +90,219 @@ static void *futex_sleep(void *argument)
         left = (struct timespec){nanoseconds / 1000000000, nanoseconds % 1000000000};
         limit = &left;
     }
-    syscall(SYS_futex, &self->state, FUTEX_WAIT_PRIVATE, WAITING, limit, NULL, 0);
+    syscall(SYS_futex, &self->base.state, FUTEX_WAIT_PRIVATE, GUILDHALL_WAITING, limit, NULL, 0);
     return NULL;
 }
 
-static void interrupt_futex(void *argument)
+static void futex_rouse(guildhall_waiter *waiter, uintptr_t unused)
 {
-    waiter *self = argument;
-    atomic_fetch_or(&self->state, INTERRUPTED);
-    futex_wake(&self->state);
+    /* Only the address is used: where the frame is gone, somebody wakes for nothing. */
+    syscall(SYS_futex, &waiter->state, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-static void slice_sleep(waiter *self)
+static void futex_interrupt(void *argument)
 {
-    int64_t left = self->deadline - guildhall_now();
-    if (left <= 0) return;
-    if (left > SLICE_NS) left = SLICE_NS;
-    rb_thread_wait_for((struct timeval){0, left / 1000 + 1});
+    parked *self = argument;
+    atomic_fetch_or(&self->base.state, GUILDHALL_INTERRUPTED); /* or an interrupt just before the wait would be missed */
+    futex_rouse(&self->base, 0);
 }
 
-static int expired(waiter *self)
+static VALUE futex_loop(VALUE argument)
 {
-    return self->deadline && guildhall_now() >= self->deadline;
-}
-
-/* Under rb_protect: any of these may raise what interrupts the thread. */
-static VALUE sleep_until_claimed(VALUE argument)
-{
-    waiter *self = (waiter *)argument;
-    while (state_of(self) == WAITING && !expired(self)) {
-        switch (self->kind) {
-          case FUTEX:
-            atomic_fetch_and(&self->state, ~INTERRUPTED);
-            rb_nogvl(futex_sleep, self, interrupt_futex, self, RB_NOGVL_UBF_ASYNC_SAFE);
-            break;
-          case PORT:
-            rb_funcall(self->port, id_receive, 0); /* a token left over from an earlier wait costs one turn */
-            break;
-          case SLEEP:
-            rb_thread_sleep_forever();
-            break;
-          case TIMED:
-            slice_sleep(self);
-            break;
-        }
+    parked *self = (parked *)argument;
+    while (waiting(self)) {
+        atomic_fetch_and(&self->base.state, ~GUILDHALL_INTERRUPTED);
+        rb_nogvl(futex_wait, self, futex_interrupt, self, RB_NOGVL_UBF_ASYNC_SAFE);
     }
     return Qnil;
 }
 
-/* Runs on a thread that is about to sleep, after its last interrupt check. Claimed meanwhile, it interrupts itself, so
- * that the sleep returns at once. */
+static int futex_sleep(guildhall_waiter *waiter)
+{
+    return sleep_protected((parked *)waiter, futex_loop);
+}
+
+static const guildhall_sleeper futex = {futex_sleep, futex_rouse, 0};
+
+/* ---- port */
+
+typedef struct {
+    VALUE thread, error;
+} interruption;
+
+static VALUE interrupt_again(void *argument)
+{
+    interruption *missed = argument;
+    VALUE thread = missed->thread, error = missed->error;
+    xfree(missed);
+    if (rb_obj_is_kind_of(error, rb_eException)) rb_funcall(thread, id_raise, 1, error);
+    else rb_funcall(thread, id_kill, 0);
+    RB_GC_GUARD(error);
+    return Qnil;
+}
+
+static VALUE start_interrupting(VALUE argument)
+{
+    interruption *missed = xmalloc(sizeof(*missed));
+    *missed = *(interruption *)argument;
+    return rb_thread_create(interrupt_again, missed);
+}
+
+/* Sending is Ruby code and may run into an interrupt meant for this thread. Raised here it would cost the caller the item
+ * it has just taken, and swallowed it would be lost: another thread raises it anew, in a moment. */
+static void postpone(VALUE error)
+{
+    int failed = 0;
+    interruption missed = {rb_thread_current(), error};
+    rb_set_errinfo(Qnil);
+    rb_protect(start_interrupting, (VALUE)&missed, &failed);
+    if (failed) rb_set_errinfo(Qnil);
+    RB_GC_GUARD(error);
+}
+
+static VALUE send_token(VALUE port)
+{
+    return rb_funcall(port, id_send, 1, Qtrue);
+}
+
+static void port_rouse(guildhall_waiter *unused, uintptr_t handle)
+{
+    VALUE port = (VALUE)handle;
+    int failed = 0;
+    rb_protect(send_token, port, &failed);
+    RB_GC_GUARD(port);
+    if (!failed) return;
+    VALUE error = rb_errinfo();
+    if (rb_obj_is_kind_of(error, port_closed_error)) rb_set_errinfo(Qnil); /* its Ractor has ended meanwhile */
+    else postpone(error);
+}
+
+static VALUE port_loop(VALUE argument)
+{
+    parked *self = (parked *)argument;
+    while (waiting(self)) rb_funcall(self->resource, id_receive, 0); /* a token of an earlier wait costs one turn */
+    return Qnil;
+}
+
+static int port_sleep(guildhall_waiter *waiter)
+{
+    return sleep_protected((parked *)waiter, port_loop);
+}
+
+/* `stays` is 0, which sets DONE before the send: a send can join a GC barrier, for which a waiter that spins until DONE
+ * would keep everybody waiting. */
+static const guildhall_sleeper port = {port_sleep, port_rouse, 0};
+
+static VALUE own_port(VALUE thread)
+{
+    VALUE own = rb_thread_local_aref(thread, id_port);
+    if (!NIL_P(own)) return own;
+    own = rb_funcall(port_class, id_new, 0);
+    rb_thread_local_aset(thread, id_port, own);
+    return own;
+}
+
+/* ---- rest */
+
+static VALUE rest_loop(VALUE argument)
+{
+    parked *self = (parked *)argument;
+    while (waiting(self)) rb_thread_sleep_forever();
+    return Qnil;
+}
+
+static int rest_sleep(guildhall_waiter *waiter)
+{
+    parked *self = (parked *)waiter;
+    /* Ruby code that interrupts the sleep (a trap) may wait as well: put back what the outer wait had here. */
+    void *outer = rb_internal_thread_specific_get(self->thread, parked_key);
+    rb_internal_thread_specific_set(self->thread, parked_key, self);
+    int raised = sleep_protected(self, rest_loop);
+    rb_internal_thread_specific_set(self->thread, parked_key, outer);
+    return raised;
+}
+
+static void rest_rouse(guildhall_waiter *unused, uintptr_t thread)
+{
+    rb_thread_wakeup_alive((VALUE)thread); /* checks no interrupts */
+}
+
+static const guildhall_sleeper rest = {rest_sleep, rest_rouse, 1};
+
+/* Runs on a thread that is about to sleep, after its last interrupt check. Claimed meanwhile, it interrupts itself, so that
+ * the sleep returns at once. */
 static void on_suspended(rb_event_flag_t event, const rb_internal_thread_event_data_t *data, void *unused)
 {
-    waiter *self = rb_internal_thread_specific_get(data->thread, waiter_key);
-    if (!self || state_of(self) < CLAIMED) return;
-    for (int turns = 0; turns < 1000 && state_of(self) != DONE; turns++) sched_yield(); /* the waker drops its locks */
+    parked *self = rb_internal_thread_specific_get(data->thread, parked_key);
+    if (!self || guildhall_waiter_state(&self->base) == GUILDHALL_WAITING) return;
+    for (int turns = 0; turns < 1000 && guildhall_waiter_state(&self->base) != GUILDHALL_DONE; turns++)
+        sched_yield(); /* the waker drops its locks */
     rb_thread_wakeup_alive(data->thread);
 }
+
+/* ---- timer, fiber, slices */
+
+/* A timer that expires at the deadline (0: never); its descriptor, or -1. */
+static int timer_open(int64_t deadline)
+{
+    int descriptor = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+    if (descriptor < 0 || !deadline) return descriptor;
+    struct itimerspec at = {.it_value = {deadline / 1000000000, deadline % 1000000000}};
+    timerfd_settime(descriptor, TFD_TIMER_ABSTIME, &at, NULL);
+    return descriptor;
+}
+
+static void timer_rouse(guildhall_waiter *unused, uintptr_t descriptor)
+{
+    struct itimerspec now = {.it_value = {0, 1}};
+    timerfd_settime((int)descriptor, 0, &now, NULL);
+}
+
+static VALUE timer_loop(VALUE argument)
+{
+    parked *self = (parked *)argument;
+    while (waiting(self)) rb_thread_wait_fd(self->descriptor);
+    return Qnil;
+}
+
+static int timer_sleep(guildhall_waiter *waiter)
+{
+    return sleep_protected((parked *)waiter, timer_loop);
+}
+
+static VALUE fiber_loop(VALUE argument)
+{
+    parked *self = (parked *)argument;
+    while (waiting(self)) rb_io_wait(self->resource, INT2NUM(RUBY_IO_READABLE), Qnil);
+    return Qnil;
+}
+
+static int fiber_sleep(guildhall_waiter *waiter)
+{
+    return sleep_protected((parked *)waiter, fiber_loop);
+}
+
+static VALUE slices_loop(VALUE argument)
+{
+    parked *self = (parked *)argument;
+    while (waiting(self)) {
+        int64_t left = self->deadline - guildhall_now();
+        if (left > SLICE_NS) left = SLICE_NS;
+        if (left > 0) rb_thread_wait_for((struct timeval){0, left / 1000 + 1});
+    }
+    return Qnil;
+}
+
+static int slices_sleep(guildhall_waiter *waiter)
+{
+    return sleep_protected((parked *)waiter, slices_loop);
+}
+
+static const guildhall_sleeper timer = {timer_sleep, timer_rouse, 1};
+static const guildhall_sleeper fiber = {fiber_sleep, timer_rouse, 1};
+static const guildhall_sleeper slices = {slices_sleep, rest_rouse, 1};
+
+/* ---- choosing */
 
 static int pin(void)
 {
@@ -283,42 +312,49 @@ static int pin(void)
     return 0;
 }
 
-static VALUE own_port(VALUE thread)
+static void sleep_with(parked *self, const guildhall_sleeper *sleeper, uintptr_t handle)
 {
-    VALUE port = rb_thread_local_aref(thread, id_port);
-    if (!NIL_P(port)) return port;
-    port = rb_funcall(port_class, id_new, 0);
-    rb_thread_local_aset(thread, id_port, port);
-    return port;
+    self->base.sleeper = sleeper;
+    self->base.handle = handle;
 }
 
-static void prepare(waiter *self, int64_t deadline)
+static void prepare_fiber(parked *self)
 {
-    *self = (waiter){.thread = rb_thread_current(), .port = Qnil, .deadline = deadline};
-    atomic_init(&self->state, WAITING);
-    if (rb_ractor_local_storage_ptr(main_ractor_key)) self->kind = FUTEX;
-    else if ((self->pinned = pin())) self->kind = FUTEX;
-    else if (deadline) self->kind = TIMED;
-    else if (NIL_P(port_class)) self->kind = SLEEP;
+    int descriptor = timer_open(self->deadline);
+    if (descriptor < 0) rb_sys_fail("timerfd_create");
+    VALUE options = rb_hash_new();
+    rb_hash_aset(options, ID2SYM(rb_intern("autoclose")), Qfalse);
+    VALUE arguments[] = {INT2NUM(descriptor), options};
+    self->resource = rb_funcallv_kw(rb_cIO, id_for_fd, 2, arguments, RB_PASS_KEYWORDS);
+    self->descriptor = descriptor;
+    sleep_with(self, &fiber, (uintptr_t)descriptor);
+}
+
+static void prepare_timed(parked *self)
+{
+    self->descriptor = timer_open(self->deadline);
+    if (self->descriptor >= 0) sleep_with(self, &timer, (uintptr_t)self->descriptor);
+    else sleep_with(self, &slices, (uintptr_t)self->thread);
+}
+
+static void prepare(parked *self, int64_t deadline)
+{
+    *self = (parked){.thread = rb_thread_current(), .resource = Qnil, .descriptor = -1, .deadline = deadline};
+    if (!NIL_P(rb_fiber_scheduler_current())) prepare_fiber(self);
+    else if (rb_ractor_local_storage_ptr(main_ractor_key) || (self->pinned = pin())) sleep_with(self, &futex, 0);
+    else if (deadline) prepare_timed(self);
+    else if (NIL_P(port_class)) sleep_with(self, &rest, (uintptr_t)self->thread);
     else {
-        self->kind = PORT;
-        self->port = own_port(self->thread);
+        self->resource = own_port(self->thread);
+        sleep_with(self, &port, (uintptr_t)self->resource);
     }
 }
 
-static int park(waiter *self)
+static void finish(parked *self)
 {
-    int raised = 0;
-    if (self->kind != SLEEP) {
-        rb_protect(sleep_until_claimed, (VALUE)self, &raised);
-        return raised;
-    }
-    /* An exception handler that runs while we sleep may wait as well: restore what the outer wait had there. */
-    void *outer = rb_internal_thread_specific_get(self->thread, waiter_key);
-    rb_internal_thread_specific_set(self->thread, waiter_key, self);
-    rb_protect(sleep_until_claimed, (VALUE)self, &raised);
-    rb_internal_thread_specific_set(self->thread, waiter_key, outer);
-    return raised;
+    if (self->pinned) atomic_fetch_sub_explicit(&pinned_waiters, 1, memory_order_relaxed);
+    if (self->descriptor >= 0) close(self->descriptor);
+    RB_GC_GUARD(self->resource);
 }
 
 static inline void relax(void)
@@ -330,30 +366,55 @@ static inline void relax(void)
 #endif
 }
 
+/* Attempts for a moment before sleeping. While both ends are running, what is waited for comes within a microsecond, a tenth
+ * of what sleeping and waking costs; while they are not, spinning takes the processor from whoever would bring it. So each
+ * list learns how long it pays: as long as it took lately, less with each time that it was in vain, and now and then for
+ * longer, to find out. All of it is a hint: races change nothing but a moment's length. */
+static int spin(guildhall_waitlist *list, guildhall_attempt attempt, void *context)
+{
+    int patience = atomic_load_explicit(&list->patience, memory_order_relaxed);
+    unsigned waits = atomic_load_explicit(&list->waits, memory_order_relaxed) + 1;
+    atomic_store_explicit(&list->waits, waits, memory_order_relaxed);
+    int limit = waits % EXPLORE_EVERY == 0 ? SPINS_EXPLORING : patience < SPINS_LEAST ? SPINS_LEAST : patience;
+    for (int turn = 0; turn < limit; turn++) {
+        if (attempt(context)) {
+            int worth = 4 * turn < SPINS_MOST ? 4 * turn : SPINS_MOST;
+            if (worth > patience) atomic_store_explicit(&list->patience, worth, memory_order_relaxed);
+            return 1;
+        }
+        relax();
+    }
+    if (patience > 0) atomic_store_explicit(&list->patience, patience - patience / 8 - 1, memory_order_relaxed);
+    return 0;
+}
+
 int guildhall_wait(guildhall_waitlist *list, guildhall_attempt attempt, void *context, int64_t deadline)
 {
     for (;;) {
-        for (int spin = 0; spin < SPINS; spin++) {
-            if (attempt(context)) return 1;
-            relax();
-        }
+        if (spin(list, attempt, context)) return 1;
         if (deadline && guildhall_now() >= deadline) return attempt(context);
-        waiter self;
+        parked self;
         prepare(&self, deadline);
-        append(list, &self);
-        if (attempt(context)) {
-            if (leave(list, &self)) guildhall_waitlist_wake_one(list);
-            return 1;
-        }
-        int raised = park(&self);
-        int claimed = leave(list, &self);
-        RB_GC_GUARD(self.port);
-        if (raised) {
-            if (claimed) guildhall_waitlist_wake_one(list);
-            rb_jump_tag(raised);
-        }
-        if (attempt(context)) return 1;
+        guildhall_awaited awaited = guildhall_waitlist_await(list, &self.base, attempt, context);
+        finish(&self);
+        if (awaited == GUILDHALL_SUCCEEDED) return 1;
+        if (awaited == GUILDHALL_GAVE_UP) rb_jump_tag(self.raised);
     }
+}
+
+static void forget_parents_waiters(void)
+{
+    atomic_store_explicit(&pinned_waiters, 0, memory_order_relaxed);
+}
+
+static void find_port_class(void)
+{
+    rb_gc_register_address(&port_class);
+    rb_gc_register_address(&port_closed_error);
+    port_class = port_closed_error = Qnil;
+    if (!rb_const_defined(rb_cRactor, rb_intern("Port"))) return;
+    port_class = rb_const_get(rb_cRactor, rb_intern("Port"));
+    port_closed_error = rb_const_get(rb_cRactor, rb_intern("ClosedError"));
 }
 
 void guildhall_init_waiter(VALUE guildhall)
@@ -361,16 +422,19 @@ void guildhall_init_waiter(VALUE guildhall)
     static const struct rb_ractor_local_storage_type plain = {NULL, NULL};
     main_ractor_key = rb_ractor_local_storage_ptr_newkey(&plain);
     rb_ractor_local_storage_ptr_set(main_ractor_key, (void *)1); /* extensions are loaded in the main Ractor */
-    waiter_key = rb_internal_thread_specific_key_create();       /* before any other Ractor exists */
+    parked_key = rb_internal_thread_specific_key_create();       /* before any other Ractor exists */
     id_port = rb_intern("__guildhall_port");
     id_new = rb_intern("new");
     id_send = rb_intern("send");
     id_receive = rb_intern("receive");
+    id_for_fd = rb_intern("for_fd");
+    id_raise = rb_intern("raise");
+    id_kill = rb_intern("kill");
     const char *cpus = getenv("RUBY_MAX_CPU");
     int limit = (cpus && atoi(cpus) > 0 ? atoi(cpus) : 8) - 2;
     pinned_limit = limit > 0 ? limit : 0;
-    rb_gc_register_address(&port_class);
-    port_class = Qnil;
-    if (rb_const_defined(rb_cRactor, rb_intern("Port"))) port_class = rb_const_get(rb_cRactor, rb_intern("Port"));
-    else rb_internal_thread_add_event_hook(on_suspended, RUBY_INTERNAL_THREAD_EVENT_SUSPENDED, NULL);
+    guildhall_waitlist_setup(forget_parents_waiters);
+    find_port_class();
+    if (NIL_P(port_class))
+        rb_internal_thread_add_event_hook(on_suspended, RUBY_INTERNAL_THREAD_EVENT_SUSPENDED, NULL);
 }

@@ -178,10 +178,11 @@ static VALUE record_size(VALUE self)
     return SIZET2NUM(get(self)->payload_length);
 }
 
-/* @return [Boolean] whether the reader has tried to decode the payload */
+/* @return [Boolean] whether the reader has left nothing to decode: it has done it, or there is no payload */
 static VALUE record_decoded_p(VALUE self)
 {
-    return get(self)->state == GUILDHALL_ENTRY_RAW ? Qfalse : Qtrue;
+    const guildhall_kafka_entry *entry = get(self);
+    return entry->state == GUILDHALL_ENTRY_RAW && entry->has_payload ? Qfalse : Qtrue;
 }
 
 /* @return [Object, nil] what the reader has decoded; nil where it has not, or could not */

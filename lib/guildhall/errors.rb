@@ -72,8 +72,36 @@ module Guildhall
     end
   end
 
+  # What is wrong with a schema itself. The message begins with its location.
+  class SchemaError < Error
+    # @return [String, nil] where in the schema: "#/properties/age"
+    attr_reader :location
+
+    # @param reason [String]
+    # @param location [String, nil]
+    def initialize(reason, location: nil)
+      @location = location
+      super([location, reason].compact.join(": "))
+    end
+  end
+
   # The pool has been shut down, or belongs to another process (the one before a fork).
   class PoolClosedError < Error; end
+
+  # The pool has no room for another batch, and is set to say so.
+  class PoolSaturatedError < Error; end
+
+  # A batch was cancelled before this payload was begun.
+  class CancelledError < Error; end
+
+  # A worker died while it ran this payload, twice, or once where that is enough.
+  class WorkerDiedError < Error; end
+
+  # A payload ran past its deadline; its worker was given up.
+  class StuckError < Error; end
+
+  # Stands for an exception of a task whose class is not known here.
+  class TaskError < Error; end
 
   # Configuration or routes have faults; the message lists all of them.
   class ConfigurationError < Error; end

@@ -1,15 +1,10 @@
-/* Keys that occur twice in one object: a few keys are compared by their lengths and ends, many are hashed. */
+/* Keys that occur twice in one object: a few keys are compared 16 at a time by one byte each, many are hashed. */
 #include <stdlib.h>
 #include "json_duplicates.h"
+#include "json_scan.h"
 
-#define FEW 16
+#define FEW 128 /* a multiple of 16 */
 #define NO_MEMORY UINT32_MAX
-
-static inline uint64_t mix(uint64_t left, uint64_t right)
-{
-    unsigned __int128 product = (unsigned __int128)left * right;
-    return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
 
 uint32_t guildhall_json_hash(const uint8_t *text, size_t length, uint64_t seed)
 {
@@ -17,7 +12,7 @@ uint32_t guildhall_json_hash(const uint8_t *text, size_t length, uint64_t seed)
     for (; length > 16; text += 16, length -= 16) {
         memcpy(&head, text, 8);
         memcpy(&tail, text + 8, 8);
-        hash = mix(head ^ hash, tail ^ 0x9E3779B97F4A7C15ull ^ seed);
+        hash = guildhall_json_mix(head ^ hash, tail ^ 0x9E3779B97F4A7C15ull ^ seed);
     }
     head = tail = 0;
     if (length >= 8) {
@@ -29,40 +24,81 @@ uint32_t guildhall_json_hash(const uint8_t *text, size_t length, uint64_t seed)
     } else if (length) {
         head = (uint64_t)text[0] | (uint64_t)text[length >> 1] << 8 | (uint64_t)text[length - 1] << 16;
     }
-    hash = mix(head ^ hash, tail ^ 0xd6e8feb86659fd93ull ^ seed);
+    hash = guildhall_json_mix(head ^ hash, tail ^ 0xd6e8feb86659fd93ull ^ seed);
     return (uint32_t)(hash ^ hash >> 32);
 }
 
-/* Most pairs of different keys differ in this: one bit of 64 by length, first and last byte. */
-static inline uint64_t signature(guildhall_json_view view, guildhall_json_node key)
+/* A byte that most pairs of different keys differ in: of the length, the first eight bytes and the last. */
+static inline uint8_t signature(const uint8_t *text, uint32_t length, const uint8_t *end)
 {
-    uint32_t length = guildhall_json_length(key);
-    if (!length) return 1;
-    const uint8_t *text = guildhall_json_source(view, key);
-    return (uint64_t)1 << ((length * 11 + text[0] * 5 + text[length - 1] + text[length >> 1] * 3) & 63);
+    uint64_t head = 0;
+    if (end - text >= 8) { /* nearly always, so that no jump depends on the length */
+        static const uint64_t masks[] = {0, 0xff, 0xffff, 0xffffff, 0xffffffff, 0xffffffffff, 0xffffffffffff,
+                                         0xffffffffffffff, 0xffffffffffffffff};
+        memcpy(&head, text, 8);
+        head &= masks[length < 8 ? length : 8];
+    } else {
+        memcpy(&head, text, length < 8 ? length : 8);
+    }
+    uint64_t rest = (uint64_t)text[(int64_t)length - 1] << 32 | length; /* before an empty key stands its quote */
+    return (uint8_t)((head ^ rest * 0xd6e8feb86659fd93ull) * 0x9E3779B97F4A7C15ull >> 56);
 }
 
-static uint32_t among_few(guildhall_json_view view, uint32_t object, int *escaped)
+/* Which of 16 signatures equal this one, a bit each. */
+#ifdef GUILDHALL_JSON_SSE2
+static inline unsigned equal_signatures(const uint8_t *signatures, uint8_t wanted)
 {
-    uint32_t keys[FEW], seen = 0, end = guildhall_json_offset(view.nodes[object]);
-    uint64_t signatures = 0;
+    __m128i block = _mm_load_si128((const __m128i *)signatures);
+    return (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(block, _mm_set1_epi8((char)wanted)));
+}
+#else
+static inline unsigned equal_signatures(const uint8_t *signatures, uint8_t wanted)
+{
+    unsigned equal = 0;
+    for (unsigned i = 0; i < 16; i++) equal |= (unsigned)(signatures[i] == wanted) << i;
+    return equal;
+}
+#endif
+
+typedef struct {
+    _Alignas(16) uint8_t signatures[FEW];
+    uint32_t keys[FEW]; /* indexes on the tape */
+    uint32_t count;
+} few_keys;
+
+/* All signatures are written before any is read as part of a vector: reading back what has just been written in
+ * smaller pieces stalls. Returns 0 when a key has escapes. */
+static inline int collect(guildhall_json_view view, uint32_t object, const uint8_t *text_end, few_keys *few)
+{
+    uint32_t end = guildhall_json_offset(view.nodes[object]), count = 0, escaped = 0;
     for (uint32_t index = object + 1; index < end; index = guildhall_json_next(view.nodes, index + 1)) {
         guildhall_json_node key = view.nodes[index];
-        if (guildhall_json_type_of(key) == GUILDHALL_JSON_ESCAPED) {
-            *escaped = 1;
-            return 0;
-        }
-        uint64_t bit = signature(view, key);
-        if (signatures & bit) {
-            uint32_t length = guildhall_json_length(key);
-            const uint8_t *text = guildhall_json_source(view, key);
-            for (uint32_t i = 0; i < seen; i++) {
-                guildhall_json_node other = view.nodes[keys[i]];
-                if (guildhall_json_length(other) == length && !memcmp(guildhall_json_source(view, other), text, length)) return index;
+        escaped |= guildhall_json_type_of(key) == GUILDHALL_JSON_ESCAPED;
+        few->signatures[count] = signature(guildhall_json_source(view, key), guildhall_json_length(key), text_end);
+        few->keys[count++] = index;
+    }
+    few->count = count;
+    return !escaped;
+}
+
+static int same_text(guildhall_json_view view, guildhall_json_node one, guildhall_json_node other)
+{
+    uint32_t length = guildhall_json_length(one);
+    return length == guildhall_json_length(other) &&
+           !memcmp(guildhall_json_source(view, one), guildhall_json_source(view, other), length);
+}
+
+static uint32_t among_few(guildhall_json_view view, const few_keys *few)
+{
+    for (uint32_t i = 1; i < few->count; i++) {
+        for (uint32_t block = 0; block <= i; block += 16) {
+            unsigned equal = equal_signatures(few->signatures + block, few->signatures[i]);
+            if (i - block < 16) equal &= (1u << (i - block)) - 1; /* only keys before this one */
+            for (; equal; equal &= equal - 1) {
+                uint32_t other = few->keys[block + (uint32_t)__builtin_ctz(equal)];
+                if (same_text(view, view.nodes[few->keys[i]], view.nodes[other])) return few->keys[i];
             }
         }
-        signatures |= bit;
-        keys[seen++] = index;
     }
     return 0;
 }
@@ -127,14 +163,14 @@ static uint32_t among_many(guildhall_json_view view, uint32_t object, guildhall_
     return found;
 }
 
-uint32_t guildhall_json_duplicate(guildhall_json_view view, uint32_t object, guildhall_json_scratch *scratch)
+uint32_t guildhall_json_duplicate(guildhall_json_view view, uint32_t object, const uint8_t *text_end,
+                                  guildhall_json_scratch *scratch)
 {
     uint32_t count = guildhall_json_length(view.nodes[object]);
     if (count < 2) return 0;
     if (count <= FEW) {
-        int escaped = 0;
-        uint32_t found = among_few(view, object, &escaped);
-        if (!escaped) return found;
+        few_keys few;
+        if (collect(view, object, text_end, &few)) return among_few(view, &few);
     }
     return among_many(view, object, scratch);
 }

@@ -20,6 +20,11 @@ typedef struct {
     const uint8_t *checked; /* from the first string with a byte above 0x7f on, all is valid UTF-8 up to here */
     const uint8_t *fault;
     guildhall_json_status status;
+    /* Of the innermost open container; here and not in local variables, because registers are scarce. */
+    guildhall_json_scratch *scratch;
+    uint64_t print;        /* the fingerprint of its keys so far */
+    uint32_t open, depth;  /* its index; how many are open */
+    int deduplicated;
 } text;
 
 static const uint8_t *fail(text *source, const uint8_t *at, guildhall_json_status status)
@@ -99,14 +104,17 @@ static const uint8_t *finish_string(text *source, const uint8_t *begin, const ui
 }
 
 /* The string whose first byte after the quote is at `begin`; returns the position after the closing quote. */
-static inline const uint8_t *string(text *source, const uint8_t *begin, guildhall_json_node *node)
+static inline __attribute__((always_inline)) const uint8_t *string(text *source, const uint8_t *begin, guildhall_json_node *node)
 {
     unsigned high = 0;
     const uint8_t *at = guildhall_json_scan(begin, source->end, &high);
     if (UNLIKELY(at >= source->end || *at != '"')) return finish_string(source, begin, at, high, node);
-    if (UNLIKELY(high) && !check_utf8(source, begin, at)) return NULL;
-    *node = guildhall_json_make(high ? GUILDHALL_JSON_UTF8 : GUILDHALL_JSON_ASCII, (size_t)(at - begin),
-                                (size_t)(begin - source->bytes));
+    guildhall_json_type type = GUILDHALL_JSON_ASCII;
+    if (UNLIKELY(high)) {
+        if (!check_utf8(source, begin, at)) return NULL;
+        type = GUILDHALL_JSON_UTF8;
+    }
+    *node = guildhall_json_make(type, (size_t)(at - begin), (size_t)(begin - source->bytes));
     return at + 1;
 }
 
@@ -121,9 +129,58 @@ static const uint8_t *constant(text *source, const uint8_t *begin, const uint8_t
     return at;
 }
 
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define BY_WORDS 1
+
+/* How many of eight characters, each with '0' taken off, are digits before the first that is not. */
+static inline unsigned leading_digits(uint64_t word)
+{
+    uint64_t others = (word | (word + 0x7676767676767676ull)) & 0x8080808080808080ull;
+    return others ? (unsigned)__builtin_ctzll(others) >> 3 : 8;
+}
+
+/* The value of eight digits, the first in the lowest byte. */
+static inline uint64_t eight_digits(uint64_t word)
+{
+    word = (word * 10 + (word >> 8)) & 0x00ff00ff00ff00ffull;
+    word = (word * 100 + (word >> 16)) & 0x0000ffff0000ffffull;
+    return (word * 10000 + (word >> 32)) & 0xffffffffull;
+}
+#endif
+
 static inline const uint8_t *digits(const uint8_t *at, const uint8_t *end)
 {
+#ifdef BY_WORDS
+    while (end - at >= 8) {
+        uint64_t word;
+        memcpy(&word, at, 8);
+        unsigned count = leading_digits(word ^ 0x3030303030303030ull);
+        at += count;
+        if (count < 8) return at;
+    }
+#endif
     while (at < end && is_digit(*at)) at++;
+    return at;
+}
+
+/* Reads the digits at `at` into *value (which overflows quietly when there are too many). A jump for each digit would
+ * be one that the processor cannot foresee. */
+static inline const uint8_t *integer_part(const uint8_t *at, const uint8_t *end, uint64_t *value)
+{
+#ifdef BY_WORDS
+    static const uint64_t powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+    while (end - at >= 8) {
+        uint64_t word;
+        memcpy(&word, at, 8);
+        word ^= 0x3030303030303030ull;
+        unsigned count = leading_digits(word);
+        if (!count) return at;
+        *value = *value * powers[count] + eight_digits(word << (64 - count * 8));
+        at += count;
+        if (count < 8) return at;
+    }
+#endif
+    while (at < end && is_digit(*at)) *value = *value * 10 + (uint64_t)(*at++ - '0');
     return at;
 }
 
@@ -149,14 +206,14 @@ static const uint8_t *fraction(text *source, const uint8_t *begin, const uint8_t
 
 #define INLINE_DIGITS 17 /* any integer of so many digits fits the 60 bits of a node */
 
-static inline const uint8_t *number(text *source, const uint8_t *begin, guildhall_json_node *node)
+static const uint8_t *any_number(text *source, const uint8_t *begin, guildhall_json_node *node)
 {
     const uint8_t *at = begin, *end = source->end;
     int negative = *at == '-';
     at += negative;
     const uint8_t *first = at;
     uint64_t value = 0;
-    while (at < end && is_digit(*at)) value = value * 10 + (uint64_t)(*at++ - '0');
+    at = integer_part(at, end, &value);
     size_t count = (size_t)(at - first);
     if (UNLIKELY(count == 0 || (*first == '0' && count > 1))) {
         if (negative && at < end && *at == 'I') return constant(source, begin, at, "Infinity", node);
@@ -170,6 +227,27 @@ static inline const uint8_t *number(text *source, const uint8_t *begin, guildhal
         *node = guildhall_json_make(GUILDHALL_JSON_BIG_INTEGER, (size_t)(at - begin), (size_t)(begin - source->bytes));
     }
     return at;
+}
+
+/* Integers of up to seven digits are most numbers: they and what follows them are in one word. */
+static inline __attribute__((always_inline)) const uint8_t *number(text *source, const uint8_t *begin, guildhall_json_node *node)
+{
+#ifdef BY_WORDS
+    if (LIKELY(source->end - begin >= 9)) {
+        uint64_t negative = *begin == '-', word;
+        memcpy(&word, begin + negative, 8);
+        uint64_t values = word ^ 0x3030303030303030ull;
+        unsigned bits = leading_digits(values) * 8;
+        uint8_t next = (uint8_t)(word >> (bits & 63));
+        int fits = bits && bits < 64 && (next | 32) != 'e' && next != '.';
+        if (LIKELY(fits && ((values & 0xff) || bits == 8))) {
+            uint64_t value = eight_digits(values << (64 - bits));
+            *node = ((value ^ -negative) + negative) << 4 | GUILDHALL_JSON_INTEGER;
+            return begin + negative + bits / 8;
+        }
+    }
+#endif
+    return any_number(source, begin, node);
 }
 
 static inline int starts_with(const uint8_t *at, const uint8_t *end, const char *word, size_t length)
@@ -204,19 +282,26 @@ static inline const uint8_t *skip_space(const uint8_t *at, const uint8_t *end)
     return at;
 }
 
+/* A block of at least `needed` items; what was in it is lost. */
+static int reserve(void *block, size_t *capacity, size_t needed, size_t item)
+{
+    if (LIKELY(needed <= *capacity)) return 1;
+    void *made = malloc(needed * item), *old;
+    if (!made) return 0;
+    memcpy(&old, block, sizeof old);
+    free(old);
+    memcpy(block, &made, sizeof made);
+    *capacity = needed;
+    return 1;
+}
+
 /* A text of n bytes has at most (n + 1) / 2 values, and each container that is still open when a fault ends the parse
  * may have cost one byte only. */
-static int reserve(guildhall_json_scratch *scratch, size_t length, uint32_t max_nesting)
+static int prepare(guildhall_json_scratch *scratch, size_t length, uint32_t max_nesting)
 {
-    size_t open = max_nesting < length ? max_nesting : length, needed = length / 2 + open + 4;
-    if (needed <= scratch->capacity) return 1;
-    if (needed < 4096) needed = 4096;
-    guildhall_json_node *nodes = malloc(needed * sizeof *nodes);
-    if (!nodes) return 0;
-    free(scratch->nodes);
-    scratch->nodes = nodes;
-    scratch->capacity = needed;
-    return 1;
+    size_t open = max_nesting < length ? max_nesting : length, nodes = length / 2 + open + 4;
+    return reserve(&scratch->nodes, &scratch->capacity, nodes < 4096 ? 4096 : nodes, sizeof *scratch->nodes) &&
+           reserve(&scratch->prints, &scratch->prints_capacity, open < 128 ? 128 : open + 2, sizeof *scratch->prints);
 }
 
 static uint64_t draw_seed(const void *salt)
@@ -227,137 +312,194 @@ static uint64_t draw_seed(const void *salt)
 }
 
 /* Sees to unique keys in the object that has just been closed; returns the new length of the tape, 0 at a fault. */
-static size_t unique_keys(text *source, guildhall_json_scratch *scratch, uint32_t object, size_t count)
+static size_t unique_keys(text *source, guildhall_json_scratch *scratch, uint32_t object, size_t count, uint64_t print)
 {
     guildhall_json_view view = {source->bytes, scratch->nodes};
-    uint32_t twice = guildhall_json_duplicate(view, object, scratch);
-    if (LIKELY(!twice)) return count;
+    uint32_t twice = guildhall_json_duplicate(view, object, source->end, scratch);
+    if (LIKELY(!twice)) {
+        scratch->unique[print % GUILDHALL_JSON_REMEMBERED] = print;
+        return count;
+    }
     if (twice != UINT32_MAX && !source->rules->allow_duplicate_key) {
         fail(source, guildhall_json_source(view, scratch->nodes[twice]) - 1, GUILDHALL_JSON_DUPLICATE_KEY);
         return 0;
     }
     size_t kept = twice == UINT32_MAX ? 0 : guildhall_json_keep_last(view, scratch->nodes, object, count, scratch);
+    source->deduplicated = 1;
     if (!kept) fail(source, source->bytes, GUILDHALL_JSON_NO_MEMORY);
     return kept;
 }
 
-/* The state machine. Returns the number of nodes, 0 at a fault. One function on purpose: its state lives in registers. */
-static size_t parse(text *source, guildhall_json_scratch *scratch)
+/* A container begins. Its node holds, until it is closed, the index of the one around it. */
+static inline guildhall_json_node *open_container(text *source, guildhall_json_node *out, uint32_t *count,
+                                                  const uint8_t *bracket, int object)
 {
-    const uint8_t *at = source->bytes, *end = source->end;
-    guildhall_json_node *nodes = scratch->nodes, *out = nodes;
-    uint32_t open = NO_CONTAINER, count = 0, depth = 0, max_nesting = source->rules->max_nesting;
-    int in_object = 0;
-    guildhall_json_status missing;
+    guildhall_json_node *nodes = source->scratch->nodes;
+    if (UNLIKELY(source->depth >= source->rules->max_nesting)) {
+        fail(source, bracket, GUILDHALL_JSON_TOO_DEEP);
+        return NULL;
+    }
+    source->depth++;
+    if (LIKELY(source->open != NO_CONTAINER)) {
+        nodes[source->open] |= (uint64_t)*count << 4;
+        source->scratch->prints[source->depth] = source->print;
+    }
+    *out = guildhall_json_make(object ? GUILDHALL_JSON_OBJECT : GUILDHALL_JSON_ARRAY, 0, source->open);
+    source->open = (uint32_t)(out - nodes);
+    source->print = source->scratch->seed;
+    *count = 0;
+    return out + 1;
+}
 
-value:
+/* A container ends, and the one around it goes on. Returns where the tape goes on, NULL at a fault. */
+static inline guildhall_json_node *close_container(text *source, guildhall_json_node *out, uint32_t *count, int object)
+{
+    guildhall_json_scratch *scratch = source->scratch;
+    guildhall_json_node *nodes = scratch->nodes;
+    uint32_t closed = source->open;
+    source->open = guildhall_json_offset(nodes[closed]);
+    nodes[closed] = guildhall_json_make(object ? GUILDHALL_JSON_OBJECT : GUILDHALL_JSON_ARRAY, *count, (size_t)(out - nodes));
+    uint64_t print = source->print;
+    if (object && *count > 1 && UNLIKELY(scratch->unique[print % GUILDHALL_JSON_REMEMBERED] != print)) {
+        size_t length = unique_keys(source, scratch, closed, (size_t)(out - nodes), print);
+        if (UNLIKELY(!length)) return NULL;
+        out = nodes + length;
+    }
+    uint32_t depth = source->depth--;
+    if (source->open != NO_CONTAINER) {
+        guildhall_json_node around = nodes[source->open];
+        source->print = scratch->prints[depth];
+        *count = guildhall_json_length(around);
+        nodes[source->open] = around & ~((uint64_t)0xfffffff << 4);
+    }
+    return out;
+}
+
+/* An array or an object? Their brackets differ in one bit. */
+static inline int opens(uint8_t byte) { return (byte | 0x20) == '{'; }
+
+/* The state machine. Returns the number of nodes, 0 at a fault. One function on purpose, with a loop for arrays and one
+ * for objects: which of them it is in is known by the place in the code. */
+static size_t parse(text *source)
+{
+    const uint8_t *at = source->bytes, *const end = source->end;
+    guildhall_json_node *out = source->scratch->nodes;
+    uint32_t count = 0;
+    int object;
+
     at = skip_space(at, end);
+    if (UNLIKELY(at >= end)) return fail(source, end, GUILDHALL_JSON_EMPTY), 0;
+    if (opens(*at)) goto container;
+    at = *at == '"' ? string(source, at + 1, out++) : scalar(source, at, out++);
+    if (UNLIKELY(!at)) return 0;
+    goto document_end;
+
+element:
+    if (LIKELY(at < end) && UNLIKELY(*at <= ' ')) at = skip_space(at, end);
     if (UNLIKELY(at >= end)) goto unexpected_end;
     if (*at == '"') {
         at = string(source, at + 1, out++);
-        if (UNLIKELY(!at)) return 0;
-        goto after_value;
+    } else if (opens(*at)) {
+        goto container;
+    } else {
+        if (UNLIKELY(*at == ']' && count && source->rules->allow_trailing_comma)) goto array_end;
+        at = scalar(source, at, out++);
     }
-    if (*at == '{' || *at == '[') goto container;
-    if (UNLIKELY(*at == ']' && open != NO_CONTAINER && !in_object && source->rules->allow_trailing_comma)) goto close;
-    at = scalar(source, at, out++);
     if (UNLIKELY(!at)) return 0;
-
-after_value:
-    if (UNLIKELY(open == NO_CONTAINER)) goto root_done;
-    count++;
 after_element:
+    count++;
     if (LIKELY(at < end) && UNLIKELY(*at <= ' ')) at = skip_space(at, end);
     if (UNLIKELY(at >= end)) goto unexpected_end;
     if (LIKELY(*at == ',')) {
         at++;
-        if (in_object) goto key;
-        goto value;
+        goto element;
     }
-    if (LIKELY(*at == (in_object ? '}' : ']'))) goto close;
-    missing = in_object ? GUILDHALL_JSON_EXPECTED_COMMA_OR_BRACE : GUILDHALL_JSON_EXPECTED_COMMA_OR_BRACKET;
-    goto unexpected;
+    if (UNLIKELY(*at != ']')) return fail(source, at, GUILDHALL_JSON_EXPECTED_COMMA_OR_BRACKET), 0;
+array_end:
+    at++;
+    out = close_container(source, out, &count, 0);
+    goto closed;
 
-key:
-    at = skip_space(at, end);
+member:
+    if (LIKELY(at < end) && UNLIKELY(*at <= ' ')) at = skip_space(at, end);
     if (UNLIKELY(at >= end)) goto unexpected_end;
     if (UNLIKELY(*at != '"')) {
-        if (*at == '}' && count && source->rules->allow_trailing_comma) goto close;
-        missing = GUILDHALL_JSON_EXPECTED_KEY;
-        goto unexpected;
+        if (*at == '}' && count && source->rules->allow_trailing_comma) goto object_end;
+        return fail(source, at, GUILDHALL_JSON_EXPECTED_KEY), 0;
     }
-    at = string(source, at + 1, out++);
+    const uint8_t *key = at + 1;
+    at = string(source, key, out++);
     if (UNLIKELY(!at)) return 0;
-    if (UNLIKELY(at < end && *at != ':')) at = skip_space(at, end);
+    source->print = guildhall_json_fingerprint(source->print, key, (size_t)(at - key - 1), end, source->scratch->seed);
+    if (LIKELY(at < end) && UNLIKELY(*at != ':')) at = skip_space(at, end);
     if (UNLIKELY(at >= end)) goto unexpected_end;
-    if (UNLIKELY(*at != ':')) {
-        missing = GUILDHALL_JSON_EXPECTED_COLON;
-        goto unexpected;
-    }
+    if (UNLIKELY(*at != ':')) return fail(source, at, GUILDHALL_JSON_EXPECTED_COLON), 0;
     at++;
-    goto value;
+    if (LIKELY(at < end) && UNLIKELY(*at <= ' ')) at = skip_space(at, end);
+    if (UNLIKELY(at >= end)) goto unexpected_end;
+    if (*at == '"') {
+        at = string(source, at + 1, out++);
+    } else if (opens(*at)) {
+        goto container;
+    } else {
+        at = scalar(source, at, out++);
+    }
+    if (UNLIKELY(!at)) return 0;
+after_member:
+    count++;
+    if (LIKELY(at < end) && UNLIKELY(*at <= ' ')) at = skip_space(at, end);
+    if (UNLIKELY(at >= end)) goto unexpected_end;
+    if (LIKELY(*at == ',')) {
+        at++;
+        goto member;
+    }
+    if (UNLIKELY(*at != '}')) return fail(source, at, GUILDHALL_JSON_EXPECTED_COMMA_OR_BRACE), 0;
+object_end:
+    at++;
+    out = close_container(source, out, &count, 1);
+closed:
+    if (UNLIKELY(!out)) return 0;
+around:
+    if (source->open == NO_CONTAINER) goto document_end;
+    if (guildhall_json_type_of(source->scratch->nodes[source->open]) == GUILDHALL_JSON_OBJECT) goto after_member;
+    goto after_element;
 
-container: {
-    int object = *at == '{';
+container:
+    object = *at == '{';
     const uint8_t *bracket = at;
     at = skip_space(at + 1, end);
-    if (UNLIKELY(at >= end)) return fail(source, end, GUILDHALL_JSON_UNEXPECTED_END), 0;
+    if (UNLIKELY(at >= end)) goto unexpected_end;
     if (*at == (object ? '}' : ']')) { /* empty: no deeper than what it stands in */
         at++;
-        *out = guildhall_json_make(object ? GUILDHALL_JSON_OBJECT : GUILDHALL_JSON_ARRAY, 0, (size_t)(out + 1 - nodes));
+        *out = guildhall_json_make(object ? GUILDHALL_JSON_OBJECT : GUILDHALL_JSON_ARRAY, 0, (size_t)(out + 1 - source->scratch->nodes));
         out++;
-        goto after_value;
+        goto around;
     }
-    if (UNLIKELY(++depth > max_nesting)) return fail(source, bracket, GUILDHALL_JSON_TOO_DEEP), 0;
-    if (LIKELY(open != NO_CONTAINER)) nodes[open] |= (uint64_t)count << 4;
-    *out = guildhall_json_make(object ? GUILDHALL_JSON_OBJECT : GUILDHALL_JSON_ARRAY, 0, open);
-    open = (uint32_t)(out++ - nodes);
-    count = 0;
-    in_object = object;
-    if (object) goto key;
-    goto value;
-}
+    out = open_container(source, out, &count, bracket, object);
+    if (UNLIKELY(!out)) return 0;
+    if (object) goto member;
+    goto element;
 
-close: {
-    uint32_t closed = open;
-    at++;
-    depth--;
-    open = guildhall_json_offset(nodes[closed]);
-    nodes[closed] = guildhall_json_make(in_object ? GUILDHALL_JSON_OBJECT : GUILDHALL_JSON_ARRAY, count, (size_t)(out - nodes));
-    if (in_object && count > 1) {
-        size_t length = unique_keys(source, scratch, closed, (size_t)(out - nodes));
-        if (UNLIKELY(!length)) return 0;
-        out = nodes + length;
-    }
-    if (open == NO_CONTAINER) goto root_done;
-    guildhall_json_node around = nodes[open];
-    count = guildhall_json_length(around) + 1;
-    in_object = guildhall_json_type_of(around) == GUILDHALL_JSON_OBJECT;
-    nodes[open] = guildhall_json_make(guildhall_json_type_of(around), 0, guildhall_json_offset(around));
-    goto after_element;
-}
-
-root_done:
+document_end:
     at = skip_space(at, end);
     if (UNLIKELY(at != end)) return fail(source, at, GUILDHALL_JSON_AFTER_END), 0;
-    return (size_t)(out - nodes);
+    return (size_t)(out - source->scratch->nodes);
 unexpected_end:
-    return fail(source, end, out == nodes ? GUILDHALL_JSON_EMPTY : GUILDHALL_JSON_UNEXPECTED_END), 0;
-unexpected:
-    return fail(source, at, missing), 0;
+    return fail(source, end, GUILDHALL_JSON_UNEXPECTED_END), 0;
 }
 
 guildhall_json_outcome guildhall_json_parse(const uint8_t *bytes, size_t length, const guildhall_json_rules *rules,
                                             guildhall_json_scratch *scratch)
 {
-    text source = {.bytes = bytes, .end = bytes + length, .rules = rules, .checked = bytes};
+    text source = {.bytes = bytes, .end = bytes + length, .rules = rules, .checked = bytes, .scratch = scratch,
+                   .open = NO_CONTAINER};
     size_t limit = rules->max_bytes < GUILDHALL_JSON_BYTES_LIMIT ? rules->max_bytes : GUILDHALL_JSON_BYTES_LIMIT;
-    if (length > limit) return (guildhall_json_outcome){GUILDHALL_JSON_TOO_LONG, limit, 0};
-    if (!scratch || !reserve(scratch, length, rules->max_nesting)) {
-        return (guildhall_json_outcome){GUILDHALL_JSON_NO_MEMORY, 0, 0};
+    if (length > limit) return (guildhall_json_outcome){GUILDHALL_JSON_TOO_LONG, limit, 0, 0};
+    if (!scratch || !prepare(scratch, length, rules->max_nesting)) {
+        return (guildhall_json_outcome){GUILDHALL_JSON_NO_MEMORY, 0, 0, 0};
     }
     if (UNLIKELY(!scratch->seed)) scratch->seed = draw_seed(scratch);
-    size_t count = parse(&source, scratch);
-    if (count) return (guildhall_json_outcome){GUILDHALL_JSON_VALID, 0, count};
-    return (guildhall_json_outcome){source.status, (size_t)(source.fault - bytes), 0};
+    size_t count = parse(&source);
+    if (count) return (guildhall_json_outcome){GUILDHALL_JSON_VALID, 0, count, source.deduplicated};
+    return (guildhall_json_outcome){source.status, (size_t)(source.fault - bytes), 0, 0};
 }

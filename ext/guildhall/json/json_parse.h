@@ -44,6 +44,8 @@ typedef enum {
 /* What a status means, in words that end a sentence's beginning: "at byte 12: expected a key". */
 const char *guildhall_json_status_text(guildhall_json_status status);
 
+#define GUILDHALL_JSON_REMEMBERED 512
+
 /* Memory for parsing, kept between texts; owned by one thread at a time. All zero at first. */
 typedef struct {
     guildhall_json_node *nodes;
@@ -51,6 +53,9 @@ typedef struct {
     uint32_t *table; /* for finding duplicate keys */
     size_t table_capacity;
     uint64_t seed;   /* of the hash of keys; 0: not drawn yet */
+    uint64_t *prints; /* fingerprints of the open containers' keys so far, by depth */
+    size_t prints_capacity;
+    uint64_t unique[GUILDHALL_JSON_REMEMBERED]; /* fingerprints of lists of keys that are unique */
 } guildhall_json_scratch;
 
 void guildhall_json_scratch_free(guildhall_json_scratch *scratch);
@@ -66,6 +71,7 @@ typedef struct {
     guildhall_json_status status;
     size_t fault; /* byte offset, unless VALID */
     size_t count; /* nodes in scratch->nodes, when VALID */
+    int deduplicated; /* pairs that are in the text are not on the tape */
 } guildhall_json_outcome;
 
 guildhall_json_outcome guildhall_json_parse(const uint8_t *bytes, size_t length, const guildhall_json_rules *rules,

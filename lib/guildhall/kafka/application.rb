@@ -35,7 +35,7 @@ module Guildhall
         @changed = ConditionVariable.new
         @state = :initialized
         @listeners = []
-        @producer = @pool = nil
+        @producer = @own_pool = nil
       end
 
       # Checks settings and routes; nothing is started.
@@ -110,7 +110,7 @@ module Guildhall
 
       # @!visibility private
       def decoding(topic)
-        @lock.synchronize { @decodings[topic] ||= Decoding.for(topic, @config) { pool } }
+        @decodings.fetch(topic)
       end
 
       # @!visibility private
@@ -147,7 +147,7 @@ module Guildhall
       end
 
       def launch(topics)
-        @decodings = {}
+        @decodings = topics.to_h { |topic| [topic, Decoding.for(topic, @config) { pool }] }.freeze
         @timer = Timer.new { |fault| error(fault, "timer") }
         @runners = Runners.new(@config.concurrency) { |fault| error(fault, "runner") }
         @listeners = topics.group_by { |topic| [topic.group, topic.kafka, topic.initial_offset] }.values
@@ -161,12 +161,7 @@ module Guildhall
       end
 
       def pool
-        @pool ||= @config.pool || own_pool || Pool.default
-      end
-
-      def own_pool
-        workers = @config.deserializing.parallel.concurrency
-        workers && (@own_pool = Pool.new(workers:))
+        @config.pool || (@own_pool ||= Pool.new(workers: @config.deserializing.parallel.concurrency))
       end
 
       def begin_stop

@@ -35,8 +35,9 @@ module Guildhall
       attr_accessor :kafka
       # @return [String] what brokers call this application; "guildhall" unless set
       attr_accessor :client_id
-      # @return [String] the consumer group of topics routed outside a `consumer_group`; "guildhall" unless set
-      attr_accessor :group_id
+      # @return [String] the consumer group of topics routed outside a `consumer_group`; unless set, what {#kafka} has as
+      #   "group.id", or else "guildhall"
+      attr_writer :group_id
       # @return [Integer] how many runner threads call consumers; 5 unless set
       attr_accessor :concurrency
       # @return [Integer] a batch has at most that many messages of one partition; 500 unless set
@@ -63,7 +64,7 @@ module Guildhall
       attr_accessor :stall_timeout
       # @return [Symbol, nil] :native (C, off the GVL), :ffi (Ruby), or nil: native where the extension is there
       attr_accessor :reader
-      # @return [Guildhall::Pool, nil] the pool that payloads are dispatched to; nil: `Guildhall::Pool.default`
+      # @return [Guildhall::Pool, nil] the pool that payloads are dispatched to; nil: one of the application's own
       attr_accessor :pool
       # @return [Logger, nil] what happened, for people; nil: silence
       attr_accessor :logger
@@ -75,6 +76,11 @@ module Guildhall
         set_time_defaults
         @deserializing = Deserializing.new
         @unknown = {}
+      end
+
+      # (see #group_id=)
+      def group_id
+        @group_id || (@kafka.is_a?(Hash) && (@kafka[:"group.id"] || @kafka["group.id"])) || "guildhall"
       end
 
       # Finds every fault.
@@ -102,7 +108,7 @@ module Guildhall
       def set_defaults
         @kafka = {}
         @client_id = "guildhall"
-        @group_id = "guildhall"
+        @group_id = nil
         @concurrency = 5
         @max_messages = 500
         @pause_with_exponential_backoff = true

@@ -20,16 +20,18 @@ module Guildhall
         deserializer = topic.deserializer or return Raw.new
         codec, rest = split(deserializer)
         following = rest && way(rest, topic, config, pool)
-        return ByReader.new(codec, following, way(deserializer, topic, config, pool)) if codec
+        stage = deserializer.names.first if deserializer.is_a?(Pipeline)
+        return ByReader.new(codec, stage, following, way(deserializer, topic, config, pool)) if codec
 
         way(deserializer, topic, config, pool)
       end
 
       # @param error [Exception]
       # @param index [Integer]
+      # @param stage [Symbol, nil] of the pipeline; nil: the one that the pipeline has noted
       # @return [Failure]
-      def self.failure(error, index)
-        Failure.from(error, index:)
+      def self.failure(error, index, stage = nil)
+        Failure.of(error, index, stage)
       end
 
       # @return [Array(Codec, #call)] the codec that the reader can run, and what is left to do then; nil where there

@@ -11,6 +11,7 @@ module Guildhall
         "app.stopped" => "everything has ended",
         "consumer.consumed" => "topic, partition, size, read, dropped, seconds, last_offset",
         "consumer.revoked" => "topic, partition",
+        "consumer.skipped" => "topic, partition, read, dropped, bytes: a batch of which the deserializer left nothing",
         "consumer.shutdown" => "topic, partition",
         "dead_letter_queue.dispatched" => "topic, partition, offset, to, error_class",
         "error.occurred" => "error, type, and where it happened",

@@ -38,9 +38,9 @@ module Guildhall
         raw_payload ? raw_payload.bytesize : 0
       end
 
-      # @return [Boolean] whether the reader has decoded the payload; never, here
+      # @return [Boolean] whether the reader has left nothing to decode
       def decoded?
-        false
+        tombstone?
       end
 
       # @return [nil] what the reader has decoded

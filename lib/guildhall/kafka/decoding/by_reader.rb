@@ -10,18 +10,20 @@ module Guildhall
 
         # Results that the records hold themselves.
         class Results
-          def initialize(records, following = nil)
+          def initialize(records, stage, following = nil)
             @records = records
+            @stage = stage
             @following = following
           end
 
           # @return [Object, Failure, DROPPED]
           def [](index)
             record = @records[index]
-            error = record.decode_error
-            return Decoding.failure(error, index) if error
+            value = record.document
+            return @following ? @following[index] : value unless value.nil?
 
-            @following ? @following[index] : record.document
+            error = record.decode_error
+            error && Decoding.failure(error, index, @stage)
           end
 
           # @return [void]
@@ -31,19 +33,21 @@ module Guildhall
         end
 
         # @param codec [Codec] with a native decoder
+        # @param stage [Symbol, nil] what a pipeline calls the decoding
         # @param following [#begin_decoded, nil] how the rest of a pipeline is run; nil when there is none
         # @param otherwise [#begin] how everything is done where the reader could not decode
-        def initialize(codec, following, otherwise)
+        def initialize(codec, stage, following, otherwise)
           @codec = codec
+          @stage = stage
           @following = following
           @otherwise = otherwise
         end
 
         # @return [Results]
         def begin(records, source)
-          return @otherwise.begin(records, source) unless records.all? { |record| record.decoded? || record.tombstone? }
+          return @otherwise.begin(records, source) unless records.all?(&:decoded?)
 
-          Results.new(records, @following&.begin_decoded(records, source))
+          Results.new(records, @stage, @following&.begin_decoded(records, source))
         end
       end
     end

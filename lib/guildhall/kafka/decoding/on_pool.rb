@@ -17,12 +17,19 @@ module Guildhall
           # @return [Object, Failure, DROPPED]
           def [](index)
             place = @places ? @places[index] : index
-            place && @future[place]
+            place && outcomes[place]
           end
 
           # @return [void]
           def wait
             @future&.wait
+          end
+
+          private
+
+          # What the pool has left to the reader is done in one go: asking for one after the other costs more.
+          def outcomes
+            @outcomes ||= @future.deferred? ? @future.results : @future
           end
         end
 

@@ -17,7 +17,7 @@ module Guildhall
 
         def consume(batch)
           messages = remaining(batch)
-          return finish(batch) if messages.empty?
+          return skip(batch) if messages.empty?
 
           commit_beforehand(batch) if @topic.delivery == :at_most_once
           call(messages)
@@ -25,6 +25,15 @@ module Guildhall
           finish(batch)
         rescue Exception => error # rubocop:disable Lint/RescueException -- even `exit` must not end a runner
           failed(error, batch, messages)
+        end
+
+        # Nothing was left of it.
+        def skip(batch)
+          finish(batch)
+          return unless @application.listening?
+
+          @application.publish("consumer.skipped", topic: @name, partition: @number, read: batch.records.size,
+            dropped: batch.dropped, bytes: batch.records.sum(&:size))
         end
 
         def remaining(batch)
