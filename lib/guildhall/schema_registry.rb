@@ -106,6 +106,7 @@ module Guildhall
     # @raise [Error]
     # @raise [Avro::SchemaError]
     def avro_schema(entry)
+      require_relative "avro"
       Avro::Schema.parse(entry.schema, references: entry.references.map { |reference| avro_schema(version(reference["subject"], reference["version"])) })
     end
 
