@@ -39,15 +39,16 @@ module Guildhall
       end
 
       def extension_rows
-        [["extension guildhall", extension("guildhall/native")],
-         ["extension guildhall-kafka", extension("guildhall/kafka/native")],
+        [["extension guildhall", extension("guildhall/queue", "guildhall/native")],
+         ["extension guildhall-kafka", extension("guildhall/kafka", "guildhall/kafka/native")],
          ["librdkafka", librdkafka]]
       end
 
-      def extension(feature)
-        require feature
+      # A part loads its extension, and what that needs before it.
+      def extension(part, feature)
+        require part
         $LOADED_FEATURES.find { |path| path.include?("#{feature}.") }
-      rescue LoadError => error
+      rescue LoadError, Guildhall::Error => error
         "missing (#{error.message.lines.first.chomp})"
       end
 
