@@ -35,7 +35,7 @@ module Demo
     private
 
     def run(servers, broker)
-      @topic = Topic.new(@options.topic, servers:, broker:)
+      @topic = Topic.new(@options.topic, messages: @options.messages, servers:, broker:)
       @topic.fill(@corpus, method(:interrupted?))
       return interrupted("while sending") if interrupted?
 
