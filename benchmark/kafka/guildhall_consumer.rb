@@ -29,14 +29,16 @@ class RawConsumer < Guildhall::Kafka::Consumer
 end
 
 Guildhall::Kafka.configure do |config|
-  config.kafka = SETTINGS.merge("bootstrap.servers": servers)
+  config.kafka = SETTINGS.merge("bootstrap.servers": servers, "queued.max.messages.kbytes": 10_000)
   config.group_id = "bench-guildhall-#{Process.pid}"
 end
 Guildhall::Kafka.routes do
   topic(name) do
     consumer mode == "raw" ? RawConsumer : FieldsConsumer
     deserializer Guildhall::JSON.lazy if mode == "document"
-    deserializer Guildhall::JSON if mode == "hash"
+    deserializer Guildhall::JSON if mode.start_with?("hash")
+    deserializing parallel: false if mode == "hash-inline"
+    deserializing parallel: true if mode == "hash-pool"
   end
 end
 Guildhall::Kafka.start

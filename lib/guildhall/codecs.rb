@@ -4,6 +4,8 @@
 # (or require "guildhall/csv", "guildhall/yaml") before workers start.
 require_relative "codec"
 require_relative "json"
+require_relative "msgpack"
+require_relative "avro"
 require_relative "schema"
 require_relative "text"
 

@@ -36,8 +36,12 @@ module Guildhall
     # @return [String, nil] what stands there, in printable ASCII, 40 bytes at most
     attr_reader :codec, :offset, :line, :column, :path, :excerpt
 
+    # @return [String, nil] what is wrong, without saying where
+    attr_reader :reason
+
     # @param reason [String] what is wrong, without saying where
     def initialize(reason = nil, codec: nil, offset: nil, line: nil, column: nil, path: nil, excerpt: nil)
+      @reason = reason
       @codec = codec
       @offset = offset
       @line = line
@@ -55,6 +59,9 @@ module Guildhall
        (excerpt if excerpt && !excerpt.empty?)].compact.join(": ")
     end
   end
+
+  # An object has no form in the format it was to be encoded in.
+  class EncodeError < Error; end
 
   # A payload was decoded but is not valid.
   class ValidationError < Error

@@ -6,7 +6,9 @@ require "test_helper"
 class LoadingTest < GuildhallTest
   BASE = %w[errors shareable callable dropped instrumentation version native].freeze
   JSON = [*BASE, "codec", "json"].freeze
-  CODECS = [*JSON, "codecs", "schema", "text"].freeze
+  MESSAGE_PACK = [*BASE, "codec", "document", "msgpack"].freeze
+  AVRO = [*BASE, "codec", "avro", "schema_registry", "shared_cache"].freeze
+  CODECS = [*JSON, *MESSAGE_PACK, *AVRO, "codecs", "schema", "text"].uniq.freeze
   PIPELINE = [*CODECS, "pipeline"].freeze
   POOL = [*PIPELINE, "queue", "pool", "task", "failure"].freeze
   # A part and the first folder or file below guildhall/ of all that may come with it.
@@ -15,6 +17,9 @@ class LoadingTest < GuildhallTest
     "queue" => [*BASE, "queue", "striped_queue"],
     "codecs" => CODECS,
     "json" => JSON,
+    "msgpack" => MESSAGE_PACK,
+    "avro" => AVRO,
+    "schema_registry" => [*BASE, "schema_registry", "shared_cache"],
     "schema" => [*JSON, "schema"],
     "text" => [*BASE, "codec", "text"],
     "csv" => [*BASE, "codec", "text", "soft_dependency", "csv"],

@@ -41,7 +41,7 @@ module Guildhall
       def take(timeout_ms)
         limit = now + (timeout_ms / 1000.0)
         loop do
-          woken = @bell.read_nonblock(4096, exception: false).to_s.include?("w")
+          woken = called?
           taken = take_now
           return taken if woken || taken.any?(&:any?) || (rest = limit - now) <= 0
 
@@ -78,6 +78,12 @@ module Guildhall
 
       private
 
+      # Empties the pipe.
+      def called?
+        rings = @bell.read_nonblock(4096, exception: false)
+        rings != :wait_readable && rings.include?("w")
+      end
+
       # The main queue first, until it is empty: messages that went there before the partition's queue was split from
       # it are older than those in the partition's queue.
       def take_now
@@ -101,7 +107,7 @@ module Guildhall
 
         record = PlainRecord.from(Rdkafka::Consumer::Message.new(native))
         queue = @queues[[record.topic, record.partition]] or return
-        queue.allow(queue.allowed - 1)
+        queue.count
         taken[queue] << record
       ensure
         Rdkafka::Bindings.rd_kafka_message_destroy(pointer)
@@ -142,6 +148,11 @@ module Guildhall
       def allow(count)
         @allowed = count
         @reader.ring("q") if count.positive?
+      end
+
+      # @!visibility private
+      def count
+        @allowed -= 1
       end
 
       # Gives the queue back to librdkafka; what was taken from it and not handed out is dropped.

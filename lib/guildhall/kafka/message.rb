@@ -22,7 +22,7 @@ module Guildhall
       def payload
         return @payload if @loaded
 
-        value = @record.tombstone? ? nil : @results[@index]
+        value = @results[@index]
         value.raise! if value.is_a?(Failure)
         @loaded = true
         @payload = value
@@ -38,7 +38,7 @@ module Guildhall
       # May block until it is known.
       # @return [Failure, nil] what became of the payload when it could not be decoded
       def failure
-        return if @loaded || @record.tombstone?
+        return if @loaded
 
         value = @results[@index]
         value if value.is_a?(Failure)

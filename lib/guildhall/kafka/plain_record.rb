@@ -33,14 +33,21 @@ module Guildhall
         raw_payload.nil?
       end
 
+      # @param codec [Codec]
+      # @return [Object]
+      # @raise [DecodeError]
+      def decode(codec, _address)
+        codec.call(raw_payload)
+      end
+
       # @return [Integer] bytes
       def size
         raw_payload ? raw_payload.bytesize : 0
       end
 
-      # @return [Boolean] whether the reader has decoded the payload; never, here
+      # @return [Boolean] whether the reader has left nothing to decode
       def decoded?
-        false
+        tombstone?
       end
 
       # @return [nil] what the reader has decoded

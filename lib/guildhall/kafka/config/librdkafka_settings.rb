@@ -18,6 +18,9 @@ module Guildhall
         DEFAULTS = {
           # A full local queue stops fetching for this long: a whole second by default.
           "fetch.queue.backoff.ms": 5,
+          # Each partition has a queue of its own here, so that this counts for each of them. More makes nothing
+          # faster: memory that is used again and again stays in the caches.
+          "queued.max.messages.kbytes": 8_192,
           "socket.keepalive.enable": true
         }.freeze
 
@@ -26,7 +29,8 @@ module Guildhall
         # @param owner [String]
         # @return [void]
         def self.validate(settings, faults, owner = "kafka")
-          known = Rdkafka::Config.new.describe_properties.keys.map(&:to_s)
+          # librdkafka lists this one under its older name only.
+          known = ["bootstrap.servers", *Rdkafka::Config.new.describe_properties.keys.map(&:to_s)]
           settings.each do |name, value|
             ours, reason = OURS[name.to_s]
             next faults.add("#{owner} must not set #{name}: #{reason}") if reason && ours != value.to_s
@@ -41,7 +45,7 @@ module Guildhall
           config = Rdkafka::Bindings.rd_kafka_conf_new
           error = FFI::MemoryPointer.new(:char, 512)
           answer = Rdkafka::Bindings.rd_kafka_conf_set(config, name, value, error, 512)
-          answer == :config_ok ? nil : error.read_string
+          answer == :config_ok ? nil : error.read_string.strip
         ensure
           Rdkafka::Bindings.rd_kafka_conf_destroy(config) if config
         end

@@ -19,10 +19,11 @@ module Guildhall
           # @return [Object, Failure, DROPPED]
           def [](index)
             record = @records[index]
-            error = record.decode_error
-            return Decoding.failure(error, index, @stage) if error
+            value = record.document
+            return @following ? @following[index] : value unless value.nil?
 
-            @following ? @following[index] : record.document
+            error = record.decode_error
+            error && Decoding.failure(error, index, @stage)
           end
 
           # @return [void]
@@ -44,7 +45,7 @@ module Guildhall
 
         # @return [Results]
         def begin(records, source)
-          return @otherwise.begin(records, source) unless records.all? { |record| record.decoded? || record.tombstone? }
+          return @otherwise.begin(records, source) unless records.all?(&:decoded?)
 
           Results.new(records, @stage, @following&.begin_decoded(records, source))
         end
