@@ -11,6 +11,11 @@ RUBY_FUNC_EXPORTED void Init_native(void)
     guildhall_init_values();
     guildhall_init_keys();
     guildhall_init_json(guildhall);
+    guildhall_init_msgpack(guildhall);
+    guildhall_init_shared_cell(guildhall);
+    guildhall_init_avro(guildhall);
+    guildhall_init_schema(guildhall);
+    guildhall_init_pipeline(guildhall);
     guildhall_init_waiter(guildhall);
     guildhall_init_queue(guildhall);
     guildhall_init_pool(guildhall);

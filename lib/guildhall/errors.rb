@@ -36,8 +36,12 @@ module Guildhall
     # @return [String, nil] what stands there, in printable ASCII, 40 bytes at most
     attr_reader :codec, :offset, :line, :column, :path, :excerpt
 
+    # @return [String, nil] what is wrong, without saying where
+    attr_reader :reason
+
     # @param reason [String] what is wrong, without saying where
     def initialize(reason = nil, codec: nil, offset: nil, line: nil, column: nil, path: nil, excerpt: nil)
+      @reason = reason
       @codec = codec
       @offset = offset
       @line = line
@@ -56,6 +60,9 @@ module Guildhall
     end
   end
 
+  # An object has no form in the format it was to be encoded in.
+  class EncodeError < Error; end
+
   # A payload was decoded but is not valid.
   class ValidationError < Error
     # @return [Array] what is wrong with it, as the validator says it; empty when it only says no
@@ -66,6 +73,19 @@ module Guildhall
     def initialize(message = nil, faults: [], stage: nil)
       @faults = faults
       super(message || "#{stage || "validation"} failed#{": #{faults.join("; ")}" if faults.any?}")
+    end
+  end
+
+  # What is wrong with a schema itself. The message begins with its location.
+  class SchemaError < Error
+    # @return [String, nil] where in the schema: "#/properties/age"
+    attr_reader :location
+
+    # @param reason [String]
+    # @param location [String, nil]
+    def initialize(reason, location: nil)
+      @location = location
+      super([location, reason].compact.join(": "))
     end
   end
 

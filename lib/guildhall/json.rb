@@ -24,10 +24,13 @@ end
 require "guildhall/native"
 require_relative "json/options"
 require_relative "json/parse_error"
+require_relative "json/encode_error"
 require_relative "json/document"
 require_relative "json/object_document"
 require_relative "json/array_document"
 require_relative "json/lazy"
+require_relative "json/path"
+require_relative "json/stream"
 
 module Guildhall
   class JSON
@@ -35,6 +38,11 @@ module Guildhall
     #   @param bytes [String] UTF-8 (or binary, read as UTF-8; other encodings are converted)
     #   @return [Hash, Array, String, Numeric, true, false, nil] frozen, shareable, all the way down
     #   @raise [ParseError]
+    # @!method encode(object)
+    #   What the json gem's generate writes, for Hashes, Arrays, Strings, Symbols, numbers, nil, booleans and
+    #   Documents; anything else by its `to_json`, or as its `to_s`.
+    #   @return [String] frozen, UTF-8
+    #   @raise [EncodeError]
     # @!method document(bytes)
     #   @param bytes [String] pinned by the Document; copied first unless it is frozen
     #   @return [ObjectDocument, ArrayDocument, Object] a lazy view; the plain value where the root is a scalar
@@ -54,6 +62,21 @@ module Guildhall
       as(Lazy)
     end
 
+    # Reads newline-delimited or concatenated JSON, one text at a time. Blocks as the IO does.
+    # @param source [String, #read] of an IO no more is kept than one text and a chunk
+    # @param chunk [Integer] bytes to read at once from an IO
+    # @yieldparam document [ObjectDocument, ArrayDocument, Object] as {#document} gives it
+    # @return [self, Enumerator]
+    # @raise [ParseError] at the first text that is not valid; its offset counts from the beginning of the source
+    def each_document(source, chunk: 65_536)
+      return to_enum(:each_document, source, chunk:) unless block_given?
+
+      Stream.new(self, source, chunk).each do |text, offset|
+        yield parse_at(text, offset)
+      end
+      self
+    end
+
     # @return [JSON] itself: it cannot change
     def dup = self
     # @return [JSON] itself
@@ -62,6 +85,19 @@ module Guildhall
     # @return [Lazy] the codec that gives Documents, with the default options
     def self.lazy = LAZY
 
-    LAZY = new.lazy
+    # With the default options: see {#each_document}.
+    def self.each_document(...) = DEFAULT.each_document(...)
+
+    DEFAULT = new
+    LAZY = DEFAULT.lazy
+    private_constant :DEFAULT, :LAZY
+
+    private
+
+    def parse_at(text, offset)
+      document(text)
+    rescue ParseError => error
+      raise error.moved_by(offset)
+    end
   end
 end

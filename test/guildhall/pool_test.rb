@@ -208,10 +208,10 @@ class PoolTest < GuildhallTest
   def test_shutdown_keeps_its_deadline_and_what_was_not_done_can_be_read
     future = @pool.dispatch([0.8, 0.8, 0, 0], Sleepy, parallel: true, slice: 1)
     eventually { @pool.stats[:busy] == 2 }
-    refute @pool.shutdown(timeout: 0.05)
+    refute @pool.shutdown(timeout: 0.05).complete
     assert_equal [0.8, 0.8, 0, 0], future.value(timeout: 10)
     assert_raises(Guildhall::PoolClosedError) { @pool.dispatch(%w[a], Upcase) }
-    assert @pool.shutdown(timeout: 5)
+    assert @pool.shutdown(timeout: 5).complete
   end
 
   def test_settings_are_checked_together

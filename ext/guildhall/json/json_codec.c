@@ -8,6 +8,7 @@
 #include "json_build.h"
 #include "json_codec.h"
 #include "json_document.h"
+#include "json_split.h"
 
 static VALUE default_codec;
 static int utf8_index, ascii_index, binary_index;
@@ -124,7 +125,7 @@ static VALUE decode(const guildhall_json_codec *codec, VALUE source)
     return value;
 }
 
-static VALUE document(const guildhall_json_codec *codec, VALUE source)
+VALUE guildhall_json_document_of(const guildhall_json_codec *codec, VALUE source)
 {
     source = guildhall_json_bytes(source);
     guildhall_json_scratch *scratch = guildhall_json_scratch_current();
@@ -132,16 +133,18 @@ static VALUE document(const guildhall_json_codec *codec, VALUE source)
     size_t length = (size_t)RSTRING_LEN(source);
     guildhall_json_outcome outcome = guildhall_json_parse(bytes, length, &codec->rules, scratch);
     if (RB_UNLIKELY(outcome.status != GUILDHALL_JSON_VALID)) return raise_fault(codec, outcome, source);
-    VALUE made = guildhall_json_document_new(codec, source, bytes, length, scratch->nodes, (uint32_t)outcome.count);
+    guildhall_json_text text = {.owner = source, .bytes = bytes, .length = length, .count = (uint32_t)outcome.count,
+                                .deduplicated = (unsigned)outcome.deduplicated};
+    VALUE made = guildhall_json_document_new(codec, text, scratch->nodes);
     guildhall_json_scratch_trim(scratch);
     RB_GC_GUARD(source);
     return made;
 }
 
 static VALUE codec_decode(VALUE self, VALUE source) { return decode(guildhall_json_codec_of(self), source); }
-static VALUE codec_document(VALUE self, VALUE source) { return document(guildhall_json_codec_of(self), source); }
+static VALUE codec_document(VALUE self, VALUE source) { return guildhall_json_document_of(guildhall_json_codec_of(self), source); }
 static VALUE default_decode(VALUE self, VALUE source) { return decode(guildhall_json_codec_default(), source); }
-static VALUE default_document(VALUE self, VALUE source) { return document(guildhall_json_codec_default(), source); }
+static VALUE default_document(VALUE self, VALUE source) { return guildhall_json_document_of(guildhall_json_codec_default(), source); }
 
 /* A codec of another class with the same options. */
 static VALUE codec_as(VALUE self, VALUE klass)
@@ -161,11 +164,21 @@ static VALUE native_decoder(VALUE self)
     return ULL2NUM((uint64_t)(uintptr_t)&guildhall_json_codec_of(self)->decoder);
 }
 
+/* For JSON.each_document: where the next text in the String begins and ends; nil when there is no whole one. */
+static VALUE next_text(VALUE self, VALUE source, VALUE from, VALUE last)
+{
+    const uint8_t *bytes = (const uint8_t *)RSTRING_PTR(source);
+    guildhall_json_piece piece = guildhall_json_split(bytes, (size_t)RSTRING_LEN(source), NUM2SIZET(from), RTEST(last));
+    if (piece.begin == piece.end) return Qnil;
+    return rb_assoc_new(SIZET2NUM(piece.begin), SIZET2NUM(piece.end));
+}
+
 static void define_codec(VALUE json)
 {
     rb_define_alloc_func(json, allocate);
     rb_define_private_method(json, "configure", configure, 3);
     rb_define_private_method(json, "as", codec_as, 1);
+    rb_define_private_method(json, "next_text", next_text, 3);
     rb_define_method(json, "decode", codec_decode, 1);
     rb_define_method(json, "call", codec_decode, 1);
     rb_define_method(json, "document", codec_document, 1);
@@ -193,4 +206,5 @@ void guildhall_init_json(VALUE guildhall)
     guildhall_init_json_build();
     guildhall_init_json_document(json);
     guildhall_init_json_error(json);
+    guildhall_init_json_encode(json, lazy);
 }

@@ -28,11 +28,16 @@ VALUE guildhall_json_error(const guildhall_json_codec *codec, guildhall_json_sta
 /* A text's bytes as a frozen, shareable String; what was not frozen is copied. Other encodings become UTF-8. */
 VALUE guildhall_json_bytes(VALUE source);
 
+/* A Document (of a scalar: its value) of a String; the String of a value. Raise what decode and encode raise. */
+VALUE guildhall_json_document_of(const guildhall_json_codec *codec, VALUE source);
+VALUE guildhall_json_encode(const guildhall_json_codec *codec, VALUE value);
+
 void guildhall_json_decoder_setup(guildhall_json_codec *codec);
 
 void guildhall_init_json_build(void);
 void guildhall_init_json_document(VALUE json);
 void guildhall_init_json_error(VALUE json);
+void guildhall_init_json_encode(VALUE json, VALUE lazy);
 void guildhall_init_json_read(VALUE document, VALUE object, VALUE array);
 
 #endif

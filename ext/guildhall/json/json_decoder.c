@@ -21,15 +21,16 @@ static guildhall_decoded decode(const void *context, const uint8_t *bytes, size_
     if (!nodes) return invalid(result, GUILDHALL_JSON_NO_MEMORY, 0);
     memcpy(nodes, scratch->nodes, size);
     guildhall_json_scratch_trim(scratch);
-    *result = (guildhall_result){.data = nodes, .size = size};
+    *result = (guildhall_result){.data = nodes, .size = size, .error_code = outcome.deduplicated};
     return GUILDHALL_DECODED;
 }
 
 static VALUE wrap(const void *context, guildhall_result *result, VALUE owner, const uint8_t *bytes, size_t length)
 {
-    guildhall_json_node *nodes = result->data;
-    uint32_t count = (uint32_t)(result->size / sizeof *nodes);
-    VALUE made = guildhall_json_document_adopt(context, owner, bytes, length, nodes, count);
+    guildhall_json_text text = {.owner = owner, .bytes = bytes, .length = length, .nodes = result->data,
+                                .count = (uint32_t)(result->size / sizeof(guildhall_json_node)),
+                                .deduplicated = (unsigned)result->error_code};
+    VALUE made = guildhall_json_document_adopt(context, text);
     result->data = NULL;
     return made;
 }

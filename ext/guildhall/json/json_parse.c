@@ -20,6 +20,11 @@ typedef struct {
     const uint8_t *checked; /* from the first string with a byte above 0x7f on, all is valid UTF-8 up to here */
     const uint8_t *fault;
     guildhall_json_status status;
+    /* Of the innermost open container; here and not in local variables, because registers are scarce. */
+    guildhall_json_scratch *scratch;
+    uint64_t print;        /* the fingerprint of its keys so far */
+    uint32_t open, depth;  /* its index; how many are open */
+    int deduplicated;
 } text;
 
 static const uint8_t *fail(text *source, const uint8_t *at, guildhall_json_status status)
@@ -99,14 +104,17 @@ static const uint8_t *finish_string(text *source, const uint8_t *begin, const ui
 }
 
 /* The string whose first byte after the quote is at `begin`; returns the position after the closing quote. */
-static inline const uint8_t *string(text *source, const uint8_t *begin, guildhall_json_node *node)
+static inline __attribute__((always_inline)) const uint8_t *string(text *source, const uint8_t *begin, guildhall_json_node *node)
 {
     unsigned high = 0;
     const uint8_t *at = guildhall_json_scan(begin, source->end, &high);
     if (UNLIKELY(at >= source->end || *at != '"')) return finish_string(source, begin, at, high, node);
-    if (UNLIKELY(high) && !check_utf8(source, begin, at)) return NULL;
-    *node = guildhall_json_make(high ? GUILDHALL_JSON_UTF8 : GUILDHALL_JSON_ASCII, (size_t)(at - begin),
-                                (size_t)(begin - source->bytes));
+    guildhall_json_type type = GUILDHALL_JSON_ASCII;
+    if (UNLIKELY(high)) {
+        if (!check_utf8(source, begin, at)) return NULL;
+        type = GUILDHALL_JSON_UTF8;
+    }
+    *node = guildhall_json_make(type, (size_t)(at - begin), (size_t)(begin - source->bytes));
     return at + 1;
 }
 
@@ -198,7 +206,7 @@ static const uint8_t *fraction(text *source, const uint8_t *begin, const uint8_t
 
 #define INLINE_DIGITS 17 /* any integer of so many digits fits the 60 bits of a node */
 
-static inline const uint8_t *number(text *source, const uint8_t *begin, guildhall_json_node *node)
+static const uint8_t *any_number(text *source, const uint8_t *begin, guildhall_json_node *node)
 {
     const uint8_t *at = begin, *end = source->end;
     int negative = *at == '-';
@@ -219,6 +227,27 @@ static inline const uint8_t *number(text *source, const uint8_t *begin, guildhal
         *node = guildhall_json_make(GUILDHALL_JSON_BIG_INTEGER, (size_t)(at - begin), (size_t)(begin - source->bytes));
     }
     return at;
+}
+
+/* Integers of up to seven digits are most numbers: they and what follows them are in one word. */
+static inline __attribute__((always_inline)) const uint8_t *number(text *source, const uint8_t *begin, guildhall_json_node *node)
+{
+#ifdef BY_WORDS
+    if (LIKELY(source->end - begin >= 9)) {
+        uint64_t negative = *begin == '-', word;
+        memcpy(&word, begin + negative, 8);
+        uint64_t values = word ^ 0x3030303030303030ull;
+        unsigned bits = leading_digits(values) * 8;
+        uint8_t next = (uint8_t)(word >> (bits & 63));
+        int fits = bits && bits < 64 && (next | 32) != 'e' && next != '.';
+        if (LIKELY(fits && ((values & 0xff) || bits == 8))) {
+            uint64_t value = eight_digits(values << (64 - bits));
+            *node = ((value ^ -negative) + negative) << 4 | GUILDHALL_JSON_INTEGER;
+            return begin + negative + bits / 8;
+        }
+    }
+#endif
+    return any_number(source, begin, node);
 }
 
 static inline int starts_with(const uint8_t *at, const uint8_t *end, const char *word, size_t length)
@@ -296,134 +325,181 @@ static size_t unique_keys(text *source, guildhall_json_scratch *scratch, uint32_
         return 0;
     }
     size_t kept = twice == UINT32_MAX ? 0 : guildhall_json_keep_last(view, scratch->nodes, object, count, scratch);
+    source->deduplicated = 1;
     if (!kept) fail(source, source->bytes, GUILDHALL_JSON_NO_MEMORY);
     return kept;
 }
 
-/* The state machine. Returns the number of nodes, 0 at a fault. One function on purpose: its state lives in registers. */
-static size_t parse(text *source, guildhall_json_scratch *scratch)
+/* A container begins. Its node holds, until it is closed, the index of the one around it. */
+static inline guildhall_json_node *open_container(text *source, guildhall_json_node *out, uint32_t *count,
+                                                  const uint8_t *bracket, int object)
 {
-    const uint8_t *at = source->bytes, *end = source->end;
-    guildhall_json_node *nodes = scratch->nodes, *out = nodes;
-    uint32_t open = NO_CONTAINER, count = 0, depth = 0, max_nesting = source->rules->max_nesting;
-    uint64_t print = 0, seed = scratch->seed;
-    int in_object = 0;
-    guildhall_json_status missing;
+    guildhall_json_node *nodes = source->scratch->nodes;
+    if (UNLIKELY(source->depth >= source->rules->max_nesting)) {
+        fail(source, bracket, GUILDHALL_JSON_TOO_DEEP);
+        return NULL;
+    }
+    source->depth++;
+    if (LIKELY(source->open != NO_CONTAINER)) {
+        nodes[source->open] |= (uint64_t)*count << 4;
+        source->scratch->prints[source->depth] = source->print;
+    }
+    *out = guildhall_json_make(object ? GUILDHALL_JSON_OBJECT : GUILDHALL_JSON_ARRAY, 0, source->open);
+    source->open = (uint32_t)(out - nodes);
+    source->print = source->scratch->seed;
+    *count = 0;
+    return out + 1;
+}
 
-value:
+/* A container ends, and the one around it goes on. Returns where the tape goes on, NULL at a fault. */
+static inline guildhall_json_node *close_container(text *source, guildhall_json_node *out, uint32_t *count, int object)
+{
+    guildhall_json_scratch *scratch = source->scratch;
+    guildhall_json_node *nodes = scratch->nodes;
+    uint32_t closed = source->open;
+    source->open = guildhall_json_offset(nodes[closed]);
+    nodes[closed] = guildhall_json_make(object ? GUILDHALL_JSON_OBJECT : GUILDHALL_JSON_ARRAY, *count, (size_t)(out - nodes));
+    uint64_t print = source->print;
+    if (object && *count > 1 && UNLIKELY(scratch->unique[print % GUILDHALL_JSON_REMEMBERED] != print)) {
+        size_t length = unique_keys(source, scratch, closed, (size_t)(out - nodes), print);
+        if (UNLIKELY(!length)) return NULL;
+        out = nodes + length;
+    }
+    uint32_t depth = source->depth--;
+    if (source->open != NO_CONTAINER) {
+        guildhall_json_node around = nodes[source->open];
+        source->print = scratch->prints[depth];
+        *count = guildhall_json_length(around);
+        nodes[source->open] = around & ~((uint64_t)0xfffffff << 4);
+    }
+    return out;
+}
+
+/* An array or an object? Their brackets differ in one bit. */
+static inline int opens(uint8_t byte) { return (byte | 0x20) == '{'; }
+
+/* The state machine. Returns the number of nodes, 0 at a fault. One function on purpose, with a loop for arrays and one
+ * for objects: which of them it is in is known by the place in the code. */
+static size_t parse(text *source)
+{
+    const uint8_t *at = source->bytes, *const end = source->end;
+    guildhall_json_node *out = source->scratch->nodes;
+    uint32_t count = 0;
+    int object;
+
     at = skip_space(at, end);
+    if (UNLIKELY(at >= end)) return fail(source, end, GUILDHALL_JSON_EMPTY), 0;
+    if (opens(*at)) goto container;
+    at = *at == '"' ? string(source, at + 1, out++) : scalar(source, at, out++);
+    if (UNLIKELY(!at)) return 0;
+    goto document_end;
+
+element:
+    if (LIKELY(at < end) && UNLIKELY(*at <= ' ')) at = skip_space(at, end);
     if (UNLIKELY(at >= end)) goto unexpected_end;
     if (*at == '"') {
         at = string(source, at + 1, out++);
-        if (UNLIKELY(!at)) return 0;
-        goto after_value;
+    } else if (opens(*at)) {
+        goto container;
+    } else {
+        if (UNLIKELY(*at == ']' && count && source->rules->allow_trailing_comma)) goto array_end;
+        at = scalar(source, at, out++);
     }
-    if (*at == '{' || *at == '[') goto container;
-    if (UNLIKELY(*at == ']' && open != NO_CONTAINER && !in_object && source->rules->allow_trailing_comma)) goto close;
-    at = scalar(source, at, out++);
     if (UNLIKELY(!at)) return 0;
-
-after_value:
-    if (UNLIKELY(open == NO_CONTAINER)) goto root_done;
-    count++;
 after_element:
+    count++;
     if (LIKELY(at < end) && UNLIKELY(*at <= ' ')) at = skip_space(at, end);
     if (UNLIKELY(at >= end)) goto unexpected_end;
     if (LIKELY(*at == ',')) {
         at++;
-        if (in_object) goto key;
-        goto value;
+        goto element;
     }
-    if (LIKELY(*at == (in_object ? '}' : ']'))) goto close;
-    missing = in_object ? GUILDHALL_JSON_EXPECTED_COMMA_OR_BRACE : GUILDHALL_JSON_EXPECTED_COMMA_OR_BRACKET;
-    goto unexpected;
+    if (UNLIKELY(*at != ']')) return fail(source, at, GUILDHALL_JSON_EXPECTED_COMMA_OR_BRACKET), 0;
+array_end:
+    at++;
+    out = close_container(source, out, &count, 0);
+    goto closed;
 
-key:
-    at = skip_space(at, end);
+member:
+    if (LIKELY(at < end) && UNLIKELY(*at <= ' ')) at = skip_space(at, end);
     if (UNLIKELY(at >= end)) goto unexpected_end;
     if (UNLIKELY(*at != '"')) {
-        if (*at == '}' && count && source->rules->allow_trailing_comma) goto close;
-        missing = GUILDHALL_JSON_EXPECTED_KEY;
-        goto unexpected;
+        if (*at == '}' && count && source->rules->allow_trailing_comma) goto object_end;
+        return fail(source, at, GUILDHALL_JSON_EXPECTED_KEY), 0;
     }
-    at = string(source, at + 1, out);
+    const uint8_t *key = at + 1;
+    at = string(source, key, out++);
     if (UNLIKELY(!at)) return 0;
-    print = guildhall_json_fingerprint(print, source->bytes + guildhall_json_offset(*out), guildhall_json_length(*out), end, seed);
-    out++;
-    if (UNLIKELY(at < end && *at != ':')) at = skip_space(at, end);
+    source->print = guildhall_json_fingerprint(source->print, key, (size_t)(at - key - 1), end, source->scratch->seed);
+    if (LIKELY(at < end) && UNLIKELY(*at != ':')) at = skip_space(at, end);
     if (UNLIKELY(at >= end)) goto unexpected_end;
-    if (UNLIKELY(*at != ':')) {
-        missing = GUILDHALL_JSON_EXPECTED_COLON;
-        goto unexpected;
-    }
+    if (UNLIKELY(*at != ':')) return fail(source, at, GUILDHALL_JSON_EXPECTED_COLON), 0;
     at++;
-    goto value;
+    if (LIKELY(at < end) && UNLIKELY(*at <= ' ')) at = skip_space(at, end);
+    if (UNLIKELY(at >= end)) goto unexpected_end;
+    if (*at == '"') {
+        at = string(source, at + 1, out++);
+    } else if (opens(*at)) {
+        goto container;
+    } else {
+        at = scalar(source, at, out++);
+    }
+    if (UNLIKELY(!at)) return 0;
+after_member:
+    count++;
+    if (LIKELY(at < end) && UNLIKELY(*at <= ' ')) at = skip_space(at, end);
+    if (UNLIKELY(at >= end)) goto unexpected_end;
+    if (LIKELY(*at == ',')) {
+        at++;
+        goto member;
+    }
+    if (UNLIKELY(*at != '}')) return fail(source, at, GUILDHALL_JSON_EXPECTED_COMMA_OR_BRACE), 0;
+object_end:
+    at++;
+    out = close_container(source, out, &count, 1);
+closed:
+    if (UNLIKELY(!out)) return 0;
+around:
+    if (source->open == NO_CONTAINER) goto document_end;
+    if (guildhall_json_type_of(source->scratch->nodes[source->open]) == GUILDHALL_JSON_OBJECT) goto after_member;
+    goto after_element;
 
-container: {
-    int object = *at == '{';
+container:
+    object = *at == '{';
     const uint8_t *bracket = at;
     at = skip_space(at + 1, end);
-    if (UNLIKELY(at >= end)) return fail(source, end, GUILDHALL_JSON_UNEXPECTED_END), 0;
+    if (UNLIKELY(at >= end)) goto unexpected_end;
     if (*at == (object ? '}' : ']')) { /* empty: no deeper than what it stands in */
         at++;
-        *out = guildhall_json_make(object ? GUILDHALL_JSON_OBJECT : GUILDHALL_JSON_ARRAY, 0, (size_t)(out + 1 - nodes));
+        *out = guildhall_json_make(object ? GUILDHALL_JSON_OBJECT : GUILDHALL_JSON_ARRAY, 0, (size_t)(out + 1 - source->scratch->nodes));
         out++;
-        goto after_value;
+        goto around;
     }
-    if (UNLIKELY(++depth > max_nesting)) return fail(source, bracket, GUILDHALL_JSON_TOO_DEEP), 0;
-    if (LIKELY(open != NO_CONTAINER)) {
-        nodes[open] |= (uint64_t)count << 4;
-        scratch->prints[depth] = print;
-    }
-    *out = guildhall_json_make(object ? GUILDHALL_JSON_OBJECT : GUILDHALL_JSON_ARRAY, 0, open);
-    open = (uint32_t)(out++ - nodes);
-    count = 0;
-    print = seed;
-    in_object = object;
-    if (object) goto key;
-    goto value;
-}
+    out = open_container(source, out, &count, bracket, object);
+    if (UNLIKELY(!out)) return 0;
+    if (object) goto member;
+    goto element;
 
-close: {
-    uint32_t closed = open;
-    at++;
-    open = guildhall_json_offset(nodes[closed]);
-    nodes[closed] = guildhall_json_make(in_object ? GUILDHALL_JSON_OBJECT : GUILDHALL_JSON_ARRAY, count, (size_t)(out - nodes));
-    if (in_object && count > 1 && UNLIKELY(scratch->unique[print % GUILDHALL_JSON_REMEMBERED] != print)) {
-        size_t length = unique_keys(source, scratch, closed, (size_t)(out - nodes), print);
-        if (UNLIKELY(!length)) return 0;
-        out = nodes + length;
-    }
-    if (open == NO_CONTAINER) goto root_done;
-    print = scratch->prints[depth--];
-    guildhall_json_node around = nodes[open];
-    count = guildhall_json_length(around) + 1;
-    in_object = guildhall_json_type_of(around) == GUILDHALL_JSON_OBJECT;
-    nodes[open] = guildhall_json_make(guildhall_json_type_of(around), 0, guildhall_json_offset(around));
-    goto after_element;
-}
-
-root_done:
+document_end:
     at = skip_space(at, end);
     if (UNLIKELY(at != end)) return fail(source, at, GUILDHALL_JSON_AFTER_END), 0;
-    return (size_t)(out - nodes);
+    return (size_t)(out - source->scratch->nodes);
 unexpected_end:
-    return fail(source, end, out == nodes ? GUILDHALL_JSON_EMPTY : GUILDHALL_JSON_UNEXPECTED_END), 0;
-unexpected:
-    return fail(source, at, missing), 0;
+    return fail(source, end, GUILDHALL_JSON_UNEXPECTED_END), 0;
 }
 
 guildhall_json_outcome guildhall_json_parse(const uint8_t *bytes, size_t length, const guildhall_json_rules *rules,
                                             guildhall_json_scratch *scratch)
 {
-    text source = {.bytes = bytes, .end = bytes + length, .rules = rules, .checked = bytes};
+    text source = {.bytes = bytes, .end = bytes + length, .rules = rules, .checked = bytes, .scratch = scratch,
+                   .open = NO_CONTAINER};
     size_t limit = rules->max_bytes < GUILDHALL_JSON_BYTES_LIMIT ? rules->max_bytes : GUILDHALL_JSON_BYTES_LIMIT;
-    if (length > limit) return (guildhall_json_outcome){GUILDHALL_JSON_TOO_LONG, limit, 0};
+    if (length > limit) return (guildhall_json_outcome){GUILDHALL_JSON_TOO_LONG, limit, 0, 0};
     if (!scratch || !prepare(scratch, length, rules->max_nesting)) {
-        return (guildhall_json_outcome){GUILDHALL_JSON_NO_MEMORY, 0, 0};
+        return (guildhall_json_outcome){GUILDHALL_JSON_NO_MEMORY, 0, 0, 0};
     }
     if (UNLIKELY(!scratch->seed)) scratch->seed = draw_seed(scratch);
-    size_t count = parse(&source, scratch);
-    if (count) return (guildhall_json_outcome){GUILDHALL_JSON_VALID, 0, count};
-    return (guildhall_json_outcome){source.status, (size_t)(source.fault - bytes), 0};
+    size_t count = parse(&source);
+    if (count) return (guildhall_json_outcome){GUILDHALL_JSON_VALID, 0, count, source.deduplicated};
+    return (guildhall_json_outcome){source.status, (size_t)(source.fault - bytes), 0, 0};
 }

@@ -71,6 +71,7 @@ typedef struct {
     guildhall_json_status status;
     size_t fault; /* byte offset, unless VALID */
     size_t count; /* nodes in scratch->nodes, when VALID */
+    int deduplicated; /* pairs that are in the text are not on the tape */
 } guildhall_json_outcome;
 
 guildhall_json_outcome guildhall_json_parse(const uint8_t *bytes, size_t length, const guildhall_json_rules *rules,

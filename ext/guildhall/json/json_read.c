@@ -4,6 +4,7 @@
 #include "../values.h"
 #include "json_build.h"
 #include "json_document.h"
+#include "json_source.h"
 
 int rb_block_arity(void); /* exported, but in no header */
 
@@ -21,52 +22,50 @@ static VALUE key_text(const guildhall_json_codec *codec, VALUE key)
 }
 
 /* The index of the member's value; 0 when there is none. */
-static uint32_t member(guildhall_json_cursor cursor, uint32_t object, VALUE key)
+static uint32_t member(VALUE self, guildhall_json_cursor cursor, uint32_t object, VALUE key)
 {
     VALUE text = key_text(cursor.codec, key);
     if (!text) return 0;
-    uint32_t found = guildhall_json_find(cursor.view, object, (const uint8_t *)RSTRING_PTR(text), (size_t)RSTRING_LEN(text));
+    uint32_t found = guildhall_json_document_member(self, object, (const uint8_t *)RSTRING_PTR(text), (size_t)RSTRING_LEN(text));
     RB_GC_GUARD(text);
     return found;
 }
 
 /* The index of an element; 0 when there is none. position: as Array#[] has it, negative from the end. */
-static uint32_t element(guildhall_json_cursor cursor, uint32_t array, long position)
+static uint32_t element(VALUE self, guildhall_json_cursor cursor, uint32_t array, long position)
 {
-    guildhall_json_node node = cursor.view.nodes[array];
-    long count = (long)guildhall_json_length(node);
+    long count = (long)guildhall_json_length(cursor.view.nodes[array]);
     if (position < 0) position += count;
     if (position < 0 || position >= count) return 0;
-    uint32_t index = array + 1;
-    if (guildhall_json_offset(node) - index == (uint32_t)count) return index + (uint32_t)position; /* no containers */
-    while (position--) index = guildhall_json_next(cursor.view.nodes, index);
-    return index;
+    return guildhall_json_document_element(self, array, (uint32_t)position);
 }
 
-static uint32_t child(guildhall_json_cursor cursor, uint32_t container, VALUE key)
+static uint32_t child(VALUE self, guildhall_json_cursor cursor, uint32_t container, VALUE key)
 {
-    if (guildhall_json_type_of(cursor.view.nodes[container]) == GUILDHALL_JSON_OBJECT) return member(cursor, container, key);
-    return element(cursor, container, NUM2LONG(key));
+    int object = guildhall_json_type_of(cursor.view.nodes[container]) == GUILDHALL_JSON_OBJECT;
+    return object ? member(self, cursor, container, key) : element(self, cursor, container, NUM2LONG(key));
 }
 
 static VALUE object_aref(VALUE self, VALUE key)
 {
     guildhall_json_cursor cursor = guildhall_json_document_read(self);
-    uint32_t found = member(cursor, cursor.index, key);
+    uint32_t found = member(self, cursor, cursor.index, key);
     return found ? guildhall_json_document_value(self, found) : Qnil;
 }
 
 static VALUE array_at(VALUE self, VALUE position)
 {
     guildhall_json_cursor cursor = guildhall_json_document_read(self);
-    uint32_t found = element(cursor, cursor.index, NUM2LONG(position));
+    uint32_t found = element(self, cursor, cursor.index, NUM2LONG(position));
     return found ? guildhall_json_document_value(self, found) : Qnil;
 }
 
 /* The rest of the way where it leaves the tape: Ruby's dig decides what that means. */
 static VALUE dig_on(VALUE value, int count, const VALUE *keys)
 {
-    return NIL_P(value) ? Qnil : rb_funcallv(value, rb_intern("dig"), count, keys);
+    if (NIL_P(value)) return Qnil;
+    if (!rb_respond_to(value, rb_intern("dig"))) rb_raise(rb_eTypeError, "%s does not have #dig method", rb_obj_classname(value));
+    return rb_funcallv(value, rb_intern("dig"), count, keys);
 }
 
 static VALUE dig(int count, VALUE *keys, VALUE self)
@@ -78,7 +77,7 @@ static VALUE dig(int count, VALUE *keys, VALUE self)
         if (!guildhall_json_is_container(cursor.view.nodes[index])) {
             return dig_on(guildhall_json_document_value(self, index), count - i, keys + i);
         }
-        if (!(index = child(cursor, index, keys[i]))) return Qnil;
+        if (!(index = child(self, cursor, index, keys[i]))) return Qnil;
     }
     return guildhall_json_document_value(self, index);
 }
@@ -86,7 +85,7 @@ static VALUE dig(int count, VALUE *keys, VALUE self)
 static VALUE object_has_key(VALUE self, VALUE key)
 {
     guildhall_json_cursor cursor = guildhall_json_document_read(self);
-    return member(cursor, cursor.index, key) ? Qtrue : Qfalse;
+    return member(self, cursor, cursor.index, key) ? Qtrue : Qfalse;
 }
 
 static VALUE size(VALUE self) { return UINT2NUM(guildhall_json_length(node_of(guildhall_json_document_read(self)))); }
@@ -187,11 +186,34 @@ static VALUE object_deconstruct_keys(VALUE self, VALUE names)
     for (long i = 0; i < RARRAY_LEN(names); i++) {
         VALUE name = RARRAY_AREF(names, i), text = RB_SYMBOL_P(name) ? rb_sym2str(name) : rb_str_new(NULL, 0);
         cursor = guildhall_json_document_read(self);
-        uint32_t index = guildhall_json_find(cursor.view, cursor.index, (const uint8_t *)RSTRING_PTR(text), (size_t)RSTRING_LEN(text));
+        uint32_t index = guildhall_json_document_member(self, cursor.index, (const uint8_t *)RSTRING_PTR(text), (size_t)RSTRING_LEN(text));
         if (index) rb_hash_aset(found, name, guildhall_json_document_value(self, index));
         RB_GC_GUARD(text);
     }
     return found;
+}
+
+/* The JSON that this Document was made of, as it was written; nil where duplicate keys were taken out of it. */
+static VALUE source(VALUE self)
+{
+    guildhall_json_cursor cursor = guildhall_json_document_read(self);
+    const guildhall_json_text *text = guildhall_json_document_text(self);
+    if (text->deduplicated) return Qnil;
+    guildhall_json_range range = guildhall_json_range_of(cursor.view, cursor.index, text->length);
+    VALUE made = guildhall_string_new(cursor.view.bytes + range.begin, range.end - range.begin, GUILDHALL_TEXT_UNCHECKED);
+    RB_GC_GUARD(self);
+    return made;
+}
+
+/* A Document of the same contents with a text of its own. */
+static VALUE detach(VALUE self)
+{
+    guildhall_json_cursor cursor = guildhall_json_document_read(self);
+    VALUE text = source(self);
+    if (NIL_P(text)) text = guildhall_json_encode(cursor.codec, build(self));
+    VALUE made = guildhall_json_document_of(cursor.codec, text);
+    RB_GC_GUARD(self);
+    return made;
 }
 
 static void define_object(VALUE object)
@@ -218,6 +240,8 @@ void guildhall_init_json_read(VALUE document, VALUE object, VALUE array)
     rb_define_method(document, "dig", dig, -1);
     rb_define_method(document, "size", size, 0);
     rb_define_method(document, "decode", build, 0);
+    rb_define_method(document, "source", source, 0);
+    rb_define_method(document, "detach", detach, 0);
     define_object(object);
     define_array(array);
 }

@@ -1,6 +1,7 @@
 /* The slots of a batch: claiming, publishing, waiting. */
 #include "pool_batch.h"
 #include "pool_fair_queue.h"
+#include "pool_generation.h"
 
 #define NOBODY (SIZE_MAX - 1)
 #define ANY (SIZE_MAX - 2)
@@ -35,8 +36,8 @@ VALUE guildhall_batch_claim(guildhall_batch *batch, size_t index)
 static void complete(guildhall_batch *batch)
 {
     atomic_store(&batch->completed_at, guildhall_now());
-    if (!batch->queue) return;
-    if (atomic_load(&batch->parallel)) atomic_fetch_sub(&batch->queue->inflight, 1);
+    if (!atomic_load(&batch->parallel)) return;
+    atomic_fetch_sub(&batch->queue->inflight, 1);
     if (atomic_load(&batch->watched)) guildhall_fair_queue_call(batch->queue, GUILDHALL_CALL_COMPLETED);
 }
 
@@ -44,7 +45,7 @@ bool guildhall_batch_publish(guildhall_batch *batch, size_t index, VALUE mark, V
 {
     VALUE expected = mark;
     if (!atomic_compare_exchange_strong(&batch->slots[index], &expected, outcome)) return false;
-    RB_OBJ_WRITTEN(batch->self, Qundef, outcome);
+    if (!NIL_P(batch->self)) RB_OBJ_WRITTEN(batch->self, Qundef, outcome);
     if (failure) atomic_fetch_add_explicit(&batch->failed, 1, memory_order_relaxed);
     if (atomic_fetch_add(&batch->done, 1) + 1 == batch->size) complete(batch);
     return true;
@@ -132,6 +133,22 @@ size_t guildhall_batch_slice(const guildhall_batch *batch, size_t workers, int64
     double shortest = shortest_slice_ns / cost, longest = longest_slice_ns / cost;
     double slice = share < shortest ? shortest : share > longest ? longest : share;
     return slice < 1 ? 1 : slice > (double)left ? left : (size_t)slice;
+}
+
+void guildhall_batch_adopt(guildhall_batch *batch)
+{
+    if (batch->generation == guildhall_generation()) return;
+    batch->generation = guildhall_generation();
+    guildhall_waitlist_init(&batch->readers); /* a thread of the parent may have held its lock */
+    atomic_store(&batch->parallel, false);
+    atomic_store(&batch->item_readers, 0);
+    for (size_t i = 0; i < batch->size; i++) {
+        if (!guildhall_outcome_p(guildhall_batch_slot(batch, i))) atomic_store(&batch->slots[i], GUILDHALL_SLOT_UNSET);
+    }
+    atomic_store(&batch->cursor, 0);
+    size_t done = 0;
+    for (size_t i = 0; i < batch->size; i++) done += guildhall_outcome_p(guildhall_batch_slot(batch, i));
+    atomic_store(&batch->done, done);
 }
 
 void guildhall_batch_learn(guildhall_batch *batch, int64_t until)

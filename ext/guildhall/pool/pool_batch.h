@@ -29,7 +29,8 @@ struct guildhall_source;
 struct guildhall_fair_queue;
 
 typedef struct guildhall_batch {
-    VALUE self;
+    VALUE self;                 /* nil: it lives on the C stack, and nobody else knows of it */
+    unsigned generation;        /* of the process that dispatched it */
     VALUE profile_object;
     guildhall_profile *profile;
     VALUE *payloads;
@@ -38,6 +39,7 @@ typedef struct guildhall_batch {
     size_t size;
     size_t bytes;               /* the payloads' mean size, estimated */
     bool envelopes;             /* payloads are objects with `raw_payload`, and are their own metadata */
+    bool workers_only;          /* callers keep off it while there are workers */
     bool retry;                 /* run once more what a worker died with */
     int64_t deadline_ns;        /* for one payload on a worker; 0: none */
     size_t slice;               /* payloads a claim, fixed by the caller; 0: as it pays */
@@ -57,7 +59,7 @@ typedef struct guildhall_batch {
     _Atomic int64_t started_at, completed_at;
     _Atomic int64_t inlined_ns; /* time that callers spent in it */
 
-    VALUE queue_object;         /* nil until given to workers */
+    VALUE queue_object;
     struct guildhall_fair_queue *queue;
     /* Owned by the queue, under its lock. */
     struct guildhall_batch *next;
@@ -67,7 +69,16 @@ typedef struct guildhall_batch {
     unsigned weight;
 } guildhall_batch;
 
+/* How long a caller runs payloads before other threads get their turn. */
+#define GUILDHALL_SPAN_NS 5000000
+
 guildhall_batch *guildhall_batch_of(VALUE object);
+/* Raises NotShareableError naming the path to what is not. */
+void guildhall_check_shareable(VALUE object, const char *name, long index);
+/* Of a few of them. */
+size_t guildhall_mean_bytes(VALUE payloads, bool envelopes);
+/* Runs what is unclaimed in this thread, for one span. May raise what interrupts the thread. */
+void guildhall_batch_help(guildhall_batch *);
 
 static inline bool guildhall_outcome_p(VALUE slot)
 {
@@ -108,6 +119,8 @@ int guildhall_batch_wait(guildhall_batch *, size_t index, int64_t deadline);
 int guildhall_batch_wait_beyond(guildhall_batch *, size_t count, int64_t deadline);
 /* How many payloads to claim at once, so that a slice is worth a hand-over and leaves some for others. */
 size_t guildhall_batch_slice(const guildhall_batch *, size_t workers, int64_t handover_ns);
+/* In a child process: what workers of the parent had begun is nobody's now, and all of it is left to readers. */
+void guildhall_batch_adopt(guildhall_batch *);
 /* Records once how long a complete batch took. */
 void guildhall_batch_learn(guildhall_batch *, int64_t until);
 

@@ -1,6 +1,7 @@
 /* Guildhall::Pool::Batch in Ruby. */
 #include "pool_batch.h"
 #include "pool_fair_queue.h"
+#include "pool_generation.h"
 #include "pool_run.h"
 #include <ruby/ractor.h>
 #include "init.h"
@@ -28,7 +29,7 @@ static void batch_mark(void *data)
 static void batch_free(void *data)
 {
     guildhall_batch *batch = data;
-    guildhall_waitlist_destroy(&batch->readers);
+    if (batch->generation == guildhall_generation()) guildhall_waitlist_destroy(&batch->readers);
     ruby_xfree(batch->payloads);
     ruby_xfree(batch);
 }
@@ -57,7 +58,7 @@ static VALUE portable(VALUE object)
     return object;
 }
 
-static void check_shareable(VALUE object, const char *name, long index)
+void guildhall_check_shareable(VALUE object, const char *name, long index)
 {
     if (rb_ractor_shareable_p(object)) return;
     VALUE shareable = rb_const_get(guildhall_module, rb_intern("Shareable"));
@@ -70,7 +71,7 @@ static size_t bytes_in(VALUE payload, bool envelope)
     return RB_TYPE_P(bytes, T_STRING) ? (size_t)RSTRING_LEN(bytes) : 0;
 }
 
-static size_t mean_bytes(VALUE payloads, bool envelopes)
+size_t guildhall_mean_bytes(VALUE payloads, bool envelopes)
 {
     long count = RARRAY_LEN(payloads), step = count / PAYLOADS_SAMPLED + 1, sampled = 0;
     size_t sum = 0;
@@ -98,35 +99,47 @@ static void fill(VALUE self, VALUE *to, VALUE from, const char *name, bool porta
     long count = RARRAY_LEN(from);
     for (long i = 0; i < count; i++) {
         VALUE object = portable_strings ? portable(RARRAY_AREF(from, i)) : RARRAY_AREF(from, i);
-        if (!RB_TYPE_P(object, T_STRING) || !portable_strings) check_shareable(object, name, i);
+        if (!RB_TYPE_P(object, T_STRING) || !portable_strings) guildhall_check_shareable(object, name, i);
         RB_OBJ_WRITE(self, &to[i], object);
     }
 }
 
-/* Batch.build(profile, payloads, metadata or nil, envelopes, retry, deadline in seconds or nil, slice or nil) */
-static VALUE batch_build(VALUE class, VALUE profile, VALUE payloads, VALUE metadata, VALUE envelopes, VALUE retry,
-                         VALUE deadline, VALUE slice)
+static VALUE allocate(VALUE class, VALUE queue, VALUE profile, VALUE payloads, size_t bytes, bool metadata)
 {
+    guildhall_fair_queue *in = guildhall_fair_queue_of(queue);
     guildhall_profile *of = guildhall_profile_of(profile);
     size_t size = (size_t)RARRAY_LEN(payloads);
-    size_t bytes = mean_bytes(payloads, RTEST(envelopes));
     guildhall_batch *batch;
     VALUE self = TypedData_Make_Struct(class, guildhall_batch, &batch_type, batch);
     batch->self = self;
+    batch->generation = guildhall_generation();
     batch->queue_object = batch->source_name = batch->profile_object = Qnil;
     guildhall_waitlist_init(&batch->readers);
     RB_OBJ_WRITE(self, &batch->profile_object, profile);
+    RB_OBJ_WRITE(self, &batch->queue_object, queue);
     batch->profile = of;
+    batch->queue = in;
     batch->bytes = bytes;
+    batch->retry = true;
+    batch->dispatched_at = guildhall_now();
+    if (size == 0) atomic_store(&batch->completed_at, batch->dispatched_at);
+    allocate_slots(batch, size, metadata);
+    fill(self, batch->payloads, payloads, "payloads", true);
+    return self;
+}
+
+/* Batch.build(queue, profile, payloads, metadata or nil, envelopes, retry, deadline in seconds or nil, slice or nil) */
+static VALUE batch_build(VALUE class, VALUE queue, VALUE profile, VALUE payloads, VALUE metadata, VALUE envelopes,
+                         VALUE retry, VALUE deadline, VALUE slice)
+{
+    size_t bytes = guildhall_mean_bytes(payloads, RTEST(envelopes));
+    VALUE self = allocate(class, queue, profile, payloads, bytes, !NIL_P(metadata));
+    guildhall_batch *batch = guildhall_batch_of(self);
     batch->envelopes = RTEST(envelopes);
     batch->retry = RTEST(retry);
     batch->deadline_ns = NIL_P(deadline) ? 0 : (int64_t)(NUM2DBL(deadline) * 1e9);
     batch->slice = NIL_P(slice) ? 0 : NUM2SIZET(slice);
-    batch->dispatched_at = guildhall_now();
-    allocate_slots(batch, size, !NIL_P(metadata));
-    fill(self, batch->payloads, payloads, "payloads", true);
     if (!NIL_P(metadata)) fill(self, batch->metadata, metadata, "metadata", false);
-    if (size == 0) atomic_store(&batch->completed_at, batch->dispatched_at);
     return rb_ractor_make_shareable(rb_obj_freeze(self));
 }
 
@@ -169,7 +182,7 @@ static VALUE batch_at(VALUE self, VALUE index, VALUE none)
 /* All outcomes; nil while one is missing. */
 static VALUE batch_outcomes(VALUE self)
 {
-    guildhall_batch *batch = guildhall_batch_of(self);
+    const guildhall_batch *batch = guildhall_batch_of(self);
     if (!guildhall_batch_complete(batch)) return Qnil;
     return rb_obj_freeze(rb_ary_new_from_values((long)batch->size, (const VALUE *)batch->slots));
 }
@@ -201,14 +214,21 @@ static VALUE batch_help_p(VALUE self, VALUE index)
     if (NIL_P(index) && !guildhall_batch_unclaimed(batch)) return Qfalse;
     if (!atomic_load(&batch->parallel)) return Qtrue;
     size_t idle = atomic_load(&batch->queue->idle), seated = atomic_load(&batch->queue->seated);
-    return seated == 0 || (idle == 0 && !atomic_load(&batch->suspicious)) ? Qtrue : Qfalse;
+    return seated == 0 || (idle == 0 && !batch->workers_only && !atomic_load(&batch->suspicious)) ? Qtrue : Qfalse;
 }
 
-/* help(seconds) runs unclaimed payloads in this thread, for about that long. */
-static VALUE batch_help(VALUE self, VALUE seconds)
+/* Other threads of the main Ractor get their turn now, not when Ruby's time slice of 100 ms is over. */
+static void give_way(guildhall_fair_queue *queue)
 {
-    guildhall_batch *batch = guildhall_batch_of(self);
-    int64_t until = guildhall_now() + (int64_t)(NUM2DBL(seconds) * 1e9);
+    int64_t now = guildhall_now();
+    if (now - atomic_load_explicit(&queue->yielded_at, memory_order_relaxed) < GUILDHALL_SPAN_NS) return;
+    rb_thread_schedule();
+    atomic_store_explicit(&queue->yielded_at, guildhall_now(), memory_order_relaxed);
+}
+
+void guildhall_batch_help(guildhall_batch *batch)
+{
+    int64_t until = guildhall_now() + GUILDHALL_SPAN_NS;
     size_t from, count, next = 0;
     bool parallel = atomic_load(&batch->parallel);
     do {
@@ -216,9 +236,26 @@ static VALUE batch_help(VALUE self, VALUE seconds)
         count = guildhall_batch_take(batch, count, &from);
         if (count) next = guildhall_run(batch, from, from + count, until, NULL);
         if (count && next < from + count) guildhall_batch_rewind(batch, next);
-    } while (count && guildhall_now() < until);
+    } while (count && parallel && guildhall_now() < until);
+    if (!parallel && guildhall_batch_complete(batch)) guildhall_batch_learn(batch, 0);
+    give_way(batch->queue);
+}
+
+/* Runs unclaimed payloads in this thread, for about five milliseconds. Whether all are done now. */
+static VALUE batch_help(VALUE self)
+{
+    guildhall_batch *batch = guildhall_batch_of(self);
+    guildhall_batch_help(batch);
     RB_GC_GUARD(self);
     return guildhall_batch_complete(batch) ? Qtrue : Qfalse;
+}
+
+/* Whether all of it is known to take less than one such span, in this thread. */
+static VALUE batch_brief_p(VALUE self)
+{
+    const guildhall_batch *batch = guildhall_batch_of(self);
+    if (atomic_load(&batch->parallel) || batch->generation != guildhall_generation()) return Qfalse;
+    return guildhall_profile_brief(batch->profile, batch->size, batch->bytes) ? Qtrue : Qfalse;
 }
 
 /* Runs the one payload in this thread, if nobody else has claimed it. */
@@ -261,6 +298,13 @@ static VALUE batch_notify(VALUE self)
     return self;
 }
 
+/* To be called by readers: see guildhall_batch_adopt. */
+static VALUE batch_adopt(VALUE self)
+{
+    guildhall_batch_adopt(guildhall_batch_of(self));
+    return self;
+}
+
 static VALUE batch_watch(VALUE self)
 {
     atomic_store(&guildhall_batch_of(self)->watched, true);
@@ -279,7 +323,7 @@ void guildhall_init_pool_batch(VALUE guildhall, VALUE pool)
     id_raw_payload = rb_intern("raw_payload");
     VALUE batch = rb_define_class_under(pool, "Batch", rb_cObject);
     rb_undef_alloc_func(batch);
-    rb_define_singleton_method(batch, "build", batch_build, 7);
+    rb_define_singleton_method(batch, "build", batch_build, 8);
     rb_define_method(batch, "size", batch_size, 0);
     rb_define_method(batch, "done", batch_done, 0);
     rb_define_method(batch, "failed", batch_failed, 0);
@@ -289,13 +333,15 @@ void guildhall_init_pool_batch(VALUE guildhall, VALUE pool)
     rb_define_method(batch, "outcomes", batch_outcomes, 0);
     rb_define_method(batch, "wait", batch_wait, 2);
     rb_define_method(batch, "help?", batch_help_p, 1);
-    rb_define_method(batch, "help", batch_help, 1);
+    rb_define_method(batch, "help", batch_help, 0);
+    rb_define_method(batch, "brief?", batch_brief_p, 0);
     rb_define_method(batch, "run_at", batch_run_at, 1);
     rb_define_method(batch, "available?", batch_available_p, 1);
     rb_define_method(batch, "native?", batch_native_p, 0);
     rb_define_method(batch, "fail_at", batch_fail_at, 2);
     rb_define_method(batch, "notify", batch_notify, 0);
     rb_define_method(batch, "wait_beyond", batch_wait_beyond, 2);
+    rb_define_method(batch, "adopt", batch_adopt, 0);
     rb_define_method(batch, "watch", batch_watch, 0);
     rb_define_method(batch, "learn", batch_learn, 0);
 }

@@ -91,13 +91,11 @@ bool guildhall_fair_queue_push(guildhall_fair_queue *queue, guildhall_batch *bat
     bool room = !queue->closed && (waiting == 0 || waiting + batch->size <= queue->capacity);
     if (room) {
         batch->alone = atomic_fetch_add(&queue->inflight, 1) == 0;
-        batch->queue = queue;
         atomic_store(&batch->parallel, true);
         room = line_up(queue, batch);
     }
     pthread_mutex_unlock(&queue->lock);
     if (!room) return false;
-    RB_OBJ_WRITE(batch->self, &batch->queue_object, queue->self);
     RB_OBJ_WRITTEN(batch->self, Qundef, name);
     wake_workers(queue, slices_of(queue, batch));
     return true;

@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include "pool_batch.h"
+#include "pool_histogram.h"
 #include "pool_seat.h"
 
 typedef struct guildhall_source {
@@ -19,13 +20,13 @@ typedef struct guildhall_source {
 
 typedef struct guildhall_fair_queue {
     VALUE self;
+    unsigned generation;           /* of the process that made it */
     pthread_mutex_t lock;
     guildhall_source *last;        /* its next one has the turn; NULL: nothing waits */
     size_t capacity;               /* payloads that may wait; beyond it the pool is saturated */
     bool closed;
     _Atomic size_t payloads, batches;
     _Atomic size_t seated, idle;   /* workers; those of them that look for work */
-    _Atomic size_t callers;        /* threads that run payloads of their own batches */
     _Atomic int64_t handover_ns;
     _Atomic int64_t yielded_at;    /* when a caller last gave up the GVL */
     guildhall_waitlist workers;
@@ -33,7 +34,9 @@ typedef struct guildhall_fair_queue {
     guildhall_waitlist attention;  /* the coordinator */
     _Atomic unsigned calls;        /* what it is called for */
     _Atomic size_t inflight;       /* parallel batches that are not complete */
-    _Atomic uint64_t dispatched, parallel_payloads, inline_payloads, late_results;
+    _Atomic bool slices_wanted;    /* somebody listens to every slice */
+    _Atomic uint64_t inlined_payloads, worker_payloads, late_results;
+    guildhall_histogram waits, runs; /* of batches until their first slice; of slices */
 } guildhall_fair_queue;
 
 enum { GUILDHALL_CALL_WORKER_LEFT = 1, GUILDHALL_CALL_COMPLETED = 2, GUILDHALL_CALL_LOOK = 4 };

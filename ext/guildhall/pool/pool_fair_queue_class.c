@@ -1,5 +1,6 @@
 /* Guildhall::Pool::FairQueue in Ruby. */
 #include "pool_fair_queue.h"
+#include "pool_generation.h"
 #include <ruby/ractor.h>
 #include "init.h"
 
@@ -14,6 +15,7 @@ static void mark_line(const guildhall_source *source)
 static void queue_mark(void *data)
 {
     guildhall_fair_queue *queue = data;
+    if (queue->generation != guildhall_generation()) return; /* nobody takes anything from it any more */
     /* Nobody collects garbage while holding the lock; a walk over all objects may come at any time. */
     pthread_mutex_lock(&queue->lock);
     const guildhall_source *source = queue->last;
@@ -33,10 +35,12 @@ static void queue_free(void *data)
         free(source);
         source = next;
     }
-    guildhall_waitlist_destroy(&queue->workers);
-    guildhall_waitlist_destroy(&queue->space);
-    guildhall_waitlist_destroy(&queue->attention);
-    pthread_mutex_destroy(&queue->lock);
+    if (queue->generation == guildhall_generation()) {
+        guildhall_waitlist_destroy(&queue->workers);
+        guildhall_waitlist_destroy(&queue->space);
+        guildhall_waitlist_destroy(&queue->attention);
+        pthread_mutex_destroy(&queue->lock);
+    }
     ruby_xfree(queue);
 }
 
@@ -63,6 +67,7 @@ static VALUE queue_build(VALUE class, VALUE capacity)
     guildhall_fair_queue *queue;
     VALUE self = TypedData_Make_Struct(class, guildhall_fair_queue, &queue_type, queue);
     queue->self = self;
+    queue->generation = guildhall_generation();
     queue->capacity = room;
     pthread_mutex_init(&queue->lock, NULL);
     guildhall_waitlist_init(&queue->workers);
@@ -81,11 +86,12 @@ static VALUE queue_pays(VALUE self, VALUE object, VALUE workers)
     return guildhall_profile_parallel(batch->profile, batch->size, batch->bytes, &crew) ? Qtrue : Qfalse;
 }
 
-/* push(batch, source or nil, slices a turn) → false when there is no room */
-static VALUE queue_push(VALUE self, VALUE object, VALUE source, VALUE weight)
+/* push(batch, source or nil, slices a turn, whether callers are to keep off it) → false when there is no room */
+static VALUE queue_push(VALUE self, VALUE object, VALUE source, VALUE weight, VALUE workers_only)
 {
     guildhall_fair_queue *queue = guildhall_fair_queue_of(self);
     guildhall_batch *batch = guildhall_batch_of(object);
+    batch->workers_only = RTEST(workers_only);
     uint64_t key = NIL_P(source) ? (uint64_t)(uintptr_t)batch : NUM2ULL(rb_hash(source)) << 1 | 1;
     return guildhall_fair_queue_push(queue, batch, key, source, NUM2UINT(weight)) ? Qtrue : Qfalse;
 }
@@ -182,6 +188,44 @@ static VALUE queue_handover(VALUE self)
     return DBL2NUM((double)atomic_load(&guildhall_fair_queue_of(self)->handover_ns) / 1e9);
 }
 
+/* Whether the process was forked since: its workers are elsewhere. */
+static VALUE queue_inherited(VALUE self)
+{
+    return guildhall_fair_queue_of(self)->generation == guildhall_generation() ? Qfalse : Qtrue;
+}
+
+/* Whether the coordinator is to be called for every slice. */
+static VALUE queue_want_slices(VALUE self, VALUE wanted)
+{
+    atomic_store(&guildhall_fair_queue_of(self)->slices_wanted, RTEST(wanted));
+    return wanted;
+}
+
+/* [payloads run by callers, by workers, results that came too late] */
+static VALUE queue_counts(VALUE self)
+{
+    guildhall_fair_queue *queue = guildhall_fair_queue_of(self);
+    return rb_ary_new_from_args(3, ULL2NUM(atomic_load(&queue->inlined_payloads)),
+                                ULL2NUM(atomic_load(&queue->worker_payloads)), ULL2NUM(atomic_load(&queue->late_results)));
+}
+
+static VALUE quantile(const guildhall_histogram *histogram, VALUE share)
+{
+    return DBL2NUM(guildhall_histogram_quantile(histogram, NUM2DBL(share)) / 1e9);
+}
+
+/* Seconds that a share of the batches stayed in line, at most. */
+static VALUE queue_wait_quantile(VALUE self, VALUE share)
+{
+    return quantile(&guildhall_fair_queue_of(self)->waits, share);
+}
+
+/* Seconds that a share of the slices took, at most. */
+static VALUE queue_run_quantile(VALUE self, VALUE share)
+{
+    return quantile(&guildhall_fair_queue_of(self)->runs, share);
+}
+
 /* [[source, payloads], …] of the sources that have work in line; batches without a source count as one. */
 static VALUE queue_depths(VALUE self)
 {
@@ -208,7 +252,7 @@ void guildhall_init_pool_fair_queue(VALUE pool)
     rb_undef_alloc_func(queue);
     rb_define_singleton_method(queue, "build", queue_build, 1);
     rb_define_method(queue, "pays?", queue_pays, 2);
-    rb_define_method(queue, "push", queue_push, 3);
+    rb_define_method(queue, "push", queue_push, 4);
     rb_define_method(queue, "return", queue_return, 1);
     rb_define_method(queue, "close", queue_close, 0);
     rb_define_method(queue, "wake_workers", queue_wake_workers, 0);
@@ -222,5 +266,10 @@ void guildhall_init_pool_fair_queue(VALUE pool)
     rb_define_method(queue, "seated", queue_seated, 0);
     rb_define_method(queue, "inflight", queue_inflight, 0);
     rb_define_method(queue, "handover", queue_handover, 0);
+    rb_define_method(queue, "inherited?", queue_inherited, 0);
+    rb_define_method(queue, "want_slices", queue_want_slices, 1);
+    rb_define_method(queue, "counts", queue_counts, 0);
+    rb_define_method(queue, "wait_quantile", queue_wait_quantile, 1);
+    rb_define_method(queue, "run_quantile", queue_run_quantile, 1);
     rb_define_method(queue, "depths", queue_depths, 0);
 }

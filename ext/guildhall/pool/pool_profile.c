@@ -9,6 +9,7 @@ enum {
 };
 /* Before anything is measured: decoding takes about 4 ns a byte, and something even for nothing. */
 static const double guess_ns = 500, guess_ns_a_byte = 4;
+static const double brief_ns = 5e6;
 /* Waiting for workers has to pay: a small gain is not worth a core that others could use. */
 static const double worthwhile = 0.9;
 /* What the first try of a second worker is expected to add. */
@@ -49,6 +50,12 @@ double guildhall_profile_cost(const guildhall_profile *profile, size_t bytes)
 {
     const guildhall_estimate *known = &profile->cost[guildhall_byte_class(bytes)];
     return samples(known) ? guildhall_estimate_read(known) : guess_ns + guess_ns_a_byte * (double)bytes;
+}
+
+bool guildhall_profile_brief(const guildhall_profile *profile, size_t count, size_t bytes)
+{
+    const guildhall_estimate *known = &profile->cost[guildhall_byte_class(bytes)];
+    return samples(known) && guildhall_estimate_read(known) * (double)count < brief_ns;
 }
 
 static double expected_parallel(const guildhall_profile *profile, size_t count, size_t bytes, const guildhall_crew *crew)

@@ -50,6 +50,8 @@ double guildhall_estimate_read(const guildhall_estimate *);
 
 /* What one payload costs, in nanoseconds: measured, or guessed from its size while nothing was measured. */
 double guildhall_profile_cost(const guildhall_profile *, size_t bytes);
+/* Whether so many payloads are known to take less than a caller's span. */
+bool guildhall_profile_brief(const guildhall_profile *, size_t count, size_t bytes);
 /* Whether a batch is faster on workers; now and then true or false only to find out. */
 bool guildhall_profile_parallel(guildhall_profile *, size_t count, size_t bytes, const guildhall_crew *);
 /* How a batch went, from its dispatch to its last result. */

@@ -57,6 +57,13 @@ static VALUE profile_task(VALUE self)
     return guildhall_profile_of(self)->task;
 }
 
+/* Whether running it needs no Ruby at all. */
+static VALUE profile_native_p(VALUE self)
+{
+    const guildhall_profile *profile = guildhall_profile_of(self);
+    return profile->decoder && NIL_P(profile->rest) ? Qtrue : Qfalse;
+}
+
 static VALUE estimate_pair(const guildhall_estimate *estimate)
 {
     if (atomic_load_explicit(&estimate->samples, memory_order_relaxed) == 0) return Qnil;
@@ -87,5 +94,6 @@ void guildhall_init_pool_profile(VALUE pool)
     rb_undef_alloc_func(profile);
     rb_define_singleton_method(profile, "build", profile_build, 6);
     rb_define_method(profile, "task", profile_task, 0);
+    rb_define_method(profile, "native?", profile_native_p, 0);
     rb_define_method(profile, "measurements", profile_measurements, 0);
 }

@@ -7,6 +7,8 @@
 enum { MOST_BETWEEN_LOOKS = 64 };         /* payloads */
 static const double look_after_ns = 2.5e5; /* how often to look at the clock and to wake readers */
 
+static const size_t malloc_noticed = 16 * 1024; /* bytes decoded */
+
 static ID id_call, id_raw_payload, id_of, id_unshareable, id_thrown;
 static VALUE guildhall_module;
 
@@ -47,6 +49,7 @@ static void publish(run *r, VALUE outcome, bool failure)
         r->outcomes++;
         r->failures += failure;
     }
+    else atomic_fetch_add_explicit(&r->batch->queue->late_results, 1, memory_order_relaxed);
     r->next++;
 }
 
@@ -101,8 +104,8 @@ static VALUE outcome_of(run *r)
 /* What a worker has died of must not be tried in a caller's thread. */
 static bool left_to_workers(run *r)
 {
-    if (r->seat || guildhall_batch_slot(r->batch, r->next) != GUILDHALL_SLOT_AGAIN || !r->batch->queue ||
-        atomic_load(&r->batch->queue->seated) == 0) return false;
+    if (r->seat || guildhall_batch_slot(r->batch, r->next) != GUILDHALL_SLOT_AGAIN ||
+        !atomic_load(&r->batch->parallel) || atomic_load(&r->batch->queue->seated) == 0) return false;
     if (r->skipped == GUILDHALL_ALL) r->skipped = r->next;
     return true;
 }
@@ -202,11 +205,14 @@ static void account(const run *r, int64_t began)
     }
     if (!r->seat) {
         atomic_fetch_add_explicit(&batch->inlined_ns, spent, memory_order_relaxed);
+        atomic_fetch_add_explicit(&batch->queue->inlined_payloads, r->outcomes, memory_order_relaxed);
         return;
     }
     atomic_fetch_add_explicit(&r->seat->payloads, r->outcomes, memory_order_relaxed);
     atomic_fetch_add_explicit(&r->seat->failures, r->failures, memory_order_relaxed);
     atomic_fetch_add_explicit(&r->seat->busy_ns, (uint64_t)spent, memory_order_relaxed);
+    atomic_fetch_add_explicit(&batch->queue->worker_payloads, r->outcomes, memory_order_relaxed);
+    guildhall_histogram_add(&batch->queue->runs, spent);
 }
 
 static size_t payloads_between_looks(const guildhall_batch *batch)
@@ -231,7 +237,7 @@ size_t guildhall_run(guildhall_batch *batch, size_t from, size_t to, int64_t unt
     if (r.skipped != GUILDHALL_ALL) guildhall_batch_rewind(batch, r.skipped);
     account(&r, began);
     /* Native decoders allocate with malloc; this is where the GC looks at how much that was. */
-    if (batch->profile->decoder) ruby_xfree(ruby_xmalloc(1));
+    if (batch->profile->decoder && r.outcomes * batch->bytes >= malloc_noticed) ruby_xfree(ruby_xmalloc(1));
     return r.next;
 }
 

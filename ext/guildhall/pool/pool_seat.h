@@ -11,6 +11,13 @@
 
 #define GUILDHALL_NO_POSITION SIZE_MAX
 
+enum { GUILDHALL_SLICE_RECORDS = 256 }; /* kept for the coordinator; it may be late */
+
+typedef struct {
+    size_t from, count;
+    int64_t nanoseconds;
+} guildhall_slice_record;
+
 typedef struct guildhall_seat {
     VALUE queue_object;
     struct guildhall_fair_queue *queue;
@@ -24,6 +31,8 @@ typedef struct guildhall_seat {
     _Atomic bool retired;             /* there are too many workers: leave instead of taking another slice */
     _Atomic bool left;                /* the worker is gone */
     _Atomic uint64_t slices, payloads, failures, busy_ns;
+    guildhall_slice_record records[GUILDHALL_SLICE_RECORDS]; /* written by the worker, read by the coordinator */
+    _Atomic size_t recorded, reported;
 } guildhall_seat;
 
 guildhall_seat *guildhall_seat_of(VALUE object);

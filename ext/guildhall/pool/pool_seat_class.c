@@ -69,8 +69,10 @@ static VALUE no_longer_idle(VALUE argument)
 static void learn_handover(guildhall_seat *seat)
 {
     const guildhall_batch *batch = guildhall_batch_of(atomic_load(&seat->batch));
-    if (atomic_load(&seat->from) != 0 || !batch->alone) return;
+    if (atomic_load(&seat->from) != 0) return;
     int64_t sample = atomic_load(&seat->slice_since) - batch->dispatched_at;
+    guildhall_histogram_add(&seat->queue->waits, sample);
+    if (!batch->alone) return;
     int64_t mean = atomic_load(&seat->queue->handover_ns);
     if (sample > 8 * mean) sample = 8 * mean;
     atomic_store(&seat->queue->handover_ns, mean + (sample - mean) / 8);
@@ -90,6 +92,17 @@ static VALUE seat_take(VALUE self)
     return Qtrue;
 }
 
+/* For those who listen to every slice. One that nobody has fetched in time is overwritten. */
+static void record_slice(guildhall_seat *seat)
+{
+    size_t number = atomic_load(&seat->recorded);
+    size_t from = atomic_load(&seat->from), to = atomic_load(&seat->to);
+    seat->records[number % GUILDHALL_SLICE_RECORDS] =
+        (guildhall_slice_record){from, to - from, guildhall_now() - atomic_load(&seat->slice_since)};
+    atomic_store(&seat->recorded, number + 1);
+    guildhall_fair_queue_call(seat->queue, GUILDHALL_CALL_LOOK);
+}
+
 /* Runs the slice. */
 static VALUE seat_work(VALUE self)
 {
@@ -97,6 +110,7 @@ static VALUE seat_work(VALUE self)
     VALUE object = atomic_load(&seat->batch);
     guildhall_run(guildhall_batch_of(object), atomic_load(&seat->from), atomic_load(&seat->to), 0, seat);
     atomic_store(&seat->batch, Qnil);
+    if (atomic_load_explicit(&seat->queue->slices_wanted, memory_order_relaxed)) record_slice(seat);
     RB_GC_GUARD(object);
     return Qnil;
 }
@@ -111,7 +125,7 @@ static VALUE seat_leave(VALUE self)
     return Qnil;
 }
 
-/* Coordinator: [batch, index, whether it was its last chance, seconds it has run (nil without deadline)] of the payload
+/* Coordinator: [batch, index, whether it was its last chance] of the payload
  * being run; nil when there is none. */
 static VALUE seat_victim(VALUE self)
 {
@@ -175,10 +189,31 @@ static VALUE seat_abandon(VALUE self, VALUE index, VALUE failure)
     return Qtrue;
 }
 
+/* Coordinator: [[index of the first payload, payloads, seconds], …] of the slices since the last call. */
+static VALUE seat_new_slices(VALUE self)
+{
+    guildhall_seat *seat = guildhall_seat_of(self);
+    size_t upto = atomic_load(&seat->recorded), at = atomic_load(&seat->reported);
+    VALUE slices = rb_ary_new();
+    if (upto - at > GUILDHALL_SLICE_RECORDS) at = upto - GUILDHALL_SLICE_RECORDS;
+    for (; at < upto; at++) {
+        guildhall_slice_record record = seat->records[at % GUILDHALL_SLICE_RECORDS];
+        rb_ary_push(slices, rb_ary_new_from_args(3, SIZET2NUM(record.from), SIZET2NUM(record.count),
+                                                 DBL2NUM((double)record.nanoseconds / 1e9)));
+    }
+    atomic_store(&seat->reported, upto);
+    return slices;
+}
+
 static VALUE seat_retire(VALUE self)
 {
     atomic_store(&guildhall_seat_of(self)->retired, true);
     return self;
+}
+
+static VALUE seat_queue(VALUE self)
+{
+    return guildhall_seat_of(self)->queue_object;
 }
 
 static VALUE seat_left_p(VALUE self)
@@ -211,7 +246,9 @@ void guildhall_init_pool_seat(VALUE pool)
     rb_define_method(seat, "overdue", seat_overdue, 0);
     rb_define_method(seat, "recover", seat_recover, 1);
     rb_define_method(seat, "abandon", seat_abandon, 2);
+    rb_define_method(seat, "new_slices", seat_new_slices, 0);
     rb_define_method(seat, "retire", seat_retire, 0);
+    rb_define_method(seat, "queue", seat_queue, 0);
     rb_define_method(seat, "left?", seat_left_p, 0);
     rb_define_method(seat, "busy?", seat_busy_p, 0);
     rb_define_method(seat, "counts", seat_counts, 0);

@@ -17,8 +17,20 @@ module Guildhall
       #   @return [Object, nil]
       # @!method decode
       #   @return [Hash, Array] all of it, frozen
+      # @!method source
+      #   @return [String, nil] the bytes it was read from; nil where duplicate keys were left out
+
+      # @!method detach
+      #   @return [Document] the same contents with bytes of its own: for a small part that is kept long, which would
+      #     keep the whole text alive
 
       alias length size
+
+      # @param path [String, Path] a JSONPath such as `$.items[*].sku`; made once with {Path} where it is used often
+      # @return [Array] frozen: every value it leads to
+      def path(path)
+        (path.is_a?(Path) ? path : Path.new(path)).of(self)
+      end
 
       # @return [Boolean]
       def empty? = size.zero?
@@ -35,6 +47,11 @@ module Guildhall
 
       # @return [Integer]
       def hash = decode.hash
+
+      # @return [String] JSON: the bytes it was read from
+      def to_json(*)
+        source || JSON.encode(decode)
+      end
 
       # @return [Hash, Array] for Rails: plain objects
       def as_json(*) = decode

@@ -2,21 +2,12 @@
 
 module Guildhall
   class Pool
-    # The workers of a pool: their queue, seats and Ractors. All methods are called in the main Ractor; those that start
-    # or replace workers by one thread at a time.
+    # The workers of a pool: their queue, seats and Ractors. Used in the main Ractor.
     class Crew
-      Member = Struct.new(:seat, :ractor, :retired)
+      Member = Struct.new(:number, :seat, :ractor, :retired)
 
       # @return [FairQueue]
       attr_reader :queue
-
-      # @param capacity [Integer] payloads
-      def initialize(capacity)
-        @queue = FairQueue.build(capacity)
-        @members = [].freeze
-        @abandoned = [].freeze
-        @lock = Mutex.new
-      end
 
       # @return [Array<Member>]
       attr_reader :members
@@ -24,23 +15,36 @@ module Guildhall
       # @return [Array<Member>] given up, and still at it
       attr_reader :abandoned
 
+      # @param capacity [Integer] payloads
+      # @param log [Log] that tasks write to
+      def initialize(capacity, log)
+        @queue = FairQueue.build(capacity)
+        @log = log
+        @members = [].freeze
+        @abandoned = [].freeze
+        @hired = 0
+        @lock = Mutex.new
+      end
+
       # Starts or retires workers until there are so many.
       # @param count [Integer]
       def resize(count)
         @lock.synchronize do
-          missing = count - @members.count { |member| !member.retired }
+          missing = count - @members.count { |member| !member.retired && !member.seat.left? }
           @members = [*@members, *Array.new(missing) { hire }].freeze if missing.positive?
           retire(-missing) if missing.negative?
         end
       end
 
-      # @return [Array<Member>] those that have left since the last call; they are members no more
-      def take_away_the_left
-        @lock.synchronize do
-          left, @members = @members.partition { |member| member.seat.left? }.map(&:freeze)
-          @abandoned = @abandoned.reject { |member| member.seat.left? }.freeze
-          left
+      # Yields each that has left; after the block it is a member no more. Should the block, or the thread, come to grief,
+      # it comes up again.
+      # @yieldparam member [Member]
+      def each_left
+        @members.select { |member| member.seat.left? }.each do |member|
+          yield member
+          @lock.synchronize { @members = (@members - [member]).freeze }
         end
+        @lock.synchronize { @abandoned = @abandoned.reject { |member| member.seat.left? }.freeze }
       end
 
       # @param member [Member] is no member any more, but still busy
@@ -61,11 +65,22 @@ module Guildhall
         @lock.synchronize { retire(@members.size) }
       end
 
+      # @param limit [Numeric] on the monotonic clock
+      # @return [Boolean]
+      def wait_until_empty(limit)
+        until @members.all? { |member| member.seat.left? }
+          return false if Process.clock_gettime(Process::CLOCK_MONOTONIC) >= limit
+
+          sleep(0.001)
+        end
+        true
+      end
+
       private
 
       def hire
         seat = Seat.build(@queue)
-        Member.new(seat, Worker.start(seat))
+        Member.new(@hired += 1, seat, Worker.start(seat, @log), false)
       end
 
       def retire(count)

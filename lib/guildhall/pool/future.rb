@@ -65,6 +65,7 @@ module Guildhall
       def each_ready
         return enum_for(:each_ready) { size } unless block_given?
 
+        @batch.adopt
         left = (0...size).to_a
         until left.empty?
           done = @batch.done
@@ -85,6 +86,7 @@ module Guildhall
         index += size if index.negative?
         return unless index.between?(0, size - 1)
 
+        @batch.adopt
         reader.wait(index)
         @batch.at(index, nil)
       end
@@ -100,7 +102,9 @@ module Guildhall
       # @return [Boolean] false when the time was up
       def wait(timeout: nil)
         return true if @batch.complete?
+        return true if @batch.brief? && !@pool.settings.logger && Reader.briefly(@batch.native?) { @batch.help }
 
+        @batch.adopt
         complete = reader.wait(nil, timeout)
         @batch.learn if complete
         complete
@@ -121,6 +125,22 @@ module Guildhall
         end
         @batch.notify
         cancelled
+      end
+
+      # Calls the block when all outcomes are there, in a thread of the pool's own; what it raises is reported with `warn`.
+      # A deferred batch is run for it.
+      # @yieldparam future [Future] complete
+      # @return [self]
+      def on_complete(&block)
+        @pool.notifier.add(self, block)
+        self
+      end
+
+      # As {#on_complete}, with the values, and their successor to wait for.
+      # @yieldparam values [Array] as {#value} gives them
+      # @return [Continuation] of what the block returns, or of what the batch or the block raised
+      def then(&block)
+        Continuation.new.tap { |continuation| on_complete { |future| continuation.fulfil { block.call(future.value) } } }
       end
 
       # @return [Integer] payloads

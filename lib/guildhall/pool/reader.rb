@@ -3,15 +3,22 @@
 module Guildhall
   class Pool
     # How a caller waits for outcomes: it runs unclaimed payloads of its own batch while no worker is free to, and sleeps
-    # otherwise. It gives up the GVL at least every {SPAN} seconds, between two payloads.
+    # otherwise. It gives up the GVL at least every 5 ms, between two payloads.
     class Reader
-      SPAN = 0.005
       # How long to sleep before looking again whether help is needed, or the coordinator is; doubled each time.
       FIRST_PAUSE = 0.005
       LONGEST_PAUSE = 0.1
       # What may interrupt a payload in its reader's thread. Anything else would be taken for the task's own exception.
       HELD = {SignalException => :immediate, Object => :never}.freeze
       private_constant :HELD
+
+      # Runs the block, which runs payloads, in one go, because it is known to be brief.
+      # @param native [Boolean] no Ruby runs in it, so that nothing can interrupt it
+      def self.briefly(native, &)
+        native ? yield : Thread.handle_interrupt(BRIEFLY, &)
+      end
+
+      BRIEFLY = {Object => :never}.freeze
 
       def initialize(pool, batch)
         @pool = pool
@@ -62,8 +69,8 @@ module Guildhall
       def help(index)
         return false unless @batch.help?(index)
 
-        interruptibly { index && !@batch.parallel? ? @batch.run_at(index) : @batch.help(SPAN) }
-        Thread.pass
+        Thread.current.thread_variable_set(:guildhall_logger, @pool.settings.logger) if @pool.settings.logger
+        interruptibly { index && !@batch.parallel? ? @batch.run_at(index) : @batch.help }
         true
       end
 

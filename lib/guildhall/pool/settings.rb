@@ -21,6 +21,7 @@ module Guildhall
         breaker_deaths: ["an Integer > 0", ->(value) { value.is_a?(Integer) && value.positive? }],
         breaker_window: ["a number > 0 (seconds)", ->(value) { value.is_a?(Numeric) && value.positive? }],
         breaker_pause: ["a number > 0 (seconds)", ->(value) { value.is_a?(Numeric) && value.positive? }],
+        logger: ["a Logger, or nil", ->(value) { value.nil? || value.respond_to?(:info) }],
         exit_timeout: ["a number ≥ 0 (seconds)", ->(value) { value.is_a?(Numeric) && !value.negative? }]
       }.freeze
       private_constant :RULES
@@ -37,7 +38,7 @@ module Guildhall
       # @raise [ConfigurationError] naming everything that is wrong
       def initialize(workers: nil, capacity: 100_000, overflow: :defer, overflow_timeout: 5, parallel: nil,
         min_payloads: nil, slice: nil, deadline: nil, max_abandoned: 2, breaker_deaths: 10, breaker_window: 10,
-        breaker_pause: 30, exit_timeout: 1)
+        breaker_pause: 30, logger: nil, exit_timeout: 1)
         given = binding.local_variables.to_h { |name| [name, binding.local_variable_get(name)] }
         RULES.each_key { |name| instance_variable_set(:"@#{name}", given.fetch(name)) }
         check

@@ -6,14 +6,18 @@ module Guildhall
     # block, and no other thread, stands between a payload and its result.
     module Worker
       # @param seat [Seat]
+      # @param log [Log]
       # @return [Ractor]
-      def self.start(seat)
-        quietly { Ractor.new(seat, name: "guildhall worker") { |mine| Worker.run(mine) } }
+      def self.start(seat, log)
+        quietly do
+          Ractor.new(seat, log.line(seat.queue), name: "guildhall worker") { |mine, line| Worker.run(mine, line) }
+        end
       end
 
       # In the worker Ractor. Whatever ends it, the seat learns of it: Thread.exit inside a task cannot be rescued.
-      def self.run(seat)
+      def self.run(seat, line)
         Thread.current.report_on_exception = false
+        Ractor.current[:guildhall_logger] = line
         while seat.take
           seat.work
         end
