@@ -71,7 +71,7 @@ class AvroConfluentTest < GuildhallTest
       Warning[:experimental] = false
       codec = Guildhall::Avro::Confluent.new(Guildhall::SchemaRegistry.new(ARGV[0]))
       Array.new(4) { Thread.new { raise unless codec.decode("\0\0\0\0\1\x0a".b) == {"a" => 5} } }.each(&:join)
-      ractors = Array.new(4) { Ractor.new(codec) { 1000.times.sum { it.decode("\0\0\0\0\1\x0a")["a"] } } }
+      ractors = Array.new(4) { Ractor.new(codec) { |shared| 1000.times.sum { shared.decode("\0\0\0\0\1\x0a")["a"] } } }
       codec.prepare(["\0\0\0\0\2\x0a\x02y".b])
       GC.start
       raise unless ractors.sum { it.respond_to?(:value) ? it.value : it.take } == 20_000
