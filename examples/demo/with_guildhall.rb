@@ -70,7 +70,7 @@ module Demo
       wait(stop, progress, total)
     ensure
       Guildhall::Kafka.stop(timeout: 4) if Guildhall::Kafka.application.running?
-      @worker_counts = @pool.stats[:per_worker].to_h if @pool
+      @worker_counts = shares if @pool
       @pool&.shutdown(timeout: 1)
     end
 
@@ -91,6 +91,12 @@ module Demo
           deserializer Stages::ALL
         end
       end
+    end
+
+    # @return [Hash{String=>Integer}] payloads by who did them
+    def shares
+      stats = @pool.stats
+      {**stats.fetch(:by_worker).to_h { |number, done| ["worker #{number}", done.fetch(:payloads)] }, "callers" => stats.fetch(:inlined)}
     end
 
     # Each kind once: what raises is tried again, again and again.

@@ -203,6 +203,32 @@ static VALUE record_decode_error(VALUE self)
     return error;
 }
 
+/* Decodes the payload where it lies, with the GVL of the Ractor that calls: workers do it side by side.
+ * @param codec [Codec] with a native decoder
+ * @param address [Integer] of that decoder
+ * @return [Object] what the codec returns for {#raw_payload}
+ * @raise [DecodeError] */
+static VALUE record_decode(VALUE self, VALUE codec, VALUE address)
+{
+    const guildhall_kafka_entry *entry = get(self);
+    const guildhall_decoder *decoder = (const guildhall_decoder *)NUM2SIZET(address);
+    guildhall_result result = {0};
+    VALUE value = Qnil;
+    switch (decoder->decode(decoder->context, entry->bytes, entry->payload_length, &result)) {
+      case GUILDHALL_DECODED:
+        value = decoder->wrap(decoder->context, &result, self, entry->bytes, entry->payload_length);
+        break;
+      case GUILDHALL_INVALID:
+        rb_exc_raise(decoder->error(decoder->context, &result, entry->bytes, entry->payload_length));
+      case GUILDHALL_DEFER:
+        value = rb_funcall(codec, rb_intern("call"), 1, record_raw_payload(self));
+        break;
+    }
+    RB_GC_GUARD(self);
+    RB_GC_GUARD(codec);
+    return value;
+}
+
 /* @return [String] */
 static VALUE record_inspect(VALUE self)
 {
@@ -230,6 +256,7 @@ void guildhall_init_kafka_record(VALUE kafka)
     rb_define_method(Record, "size", record_size, 0);
     rb_define_method(Record, "decoded?", record_decoded_p, 0);
     rb_define_method(Record, "document", record_document, 0);
+    rb_define_method(Record, "decode", record_decode, 2);
     rb_define_method(Record, "decode_error", record_decode_error, 0);
     rb_define_method(Record, "inspect", record_inspect, 0);
     rb_define_method(Record, "to_s", record_inspect, 0);

@@ -36,8 +36,12 @@ module Guildhall
     # @return [String, nil] what stands there, in printable ASCII, 40 bytes at most
     attr_reader :codec, :offset, :line, :column, :path, :excerpt
 
+    # @return [String, nil] what is wrong, without saying where
+    attr_reader :reason
+
     # @param reason [String] what is wrong, without saying where
     def initialize(reason = nil, codec: nil, offset: nil, line: nil, column: nil, path: nil, excerpt: nil)
+      @reason = reason
       @codec = codec
       @offset = offset
       @line = line

@@ -88,7 +88,8 @@ module Guildhall
     # @param source [Object, nil] batches of one source stay in line, sources take turns; nil: a source of its own
     # @param metadata [Array, nil] one shareable object a payload
     # @param envelopes [Boolean] payloads are shareable objects with `raw_payload`, and their own metadata
-    # @param parallel [Boolean, nil] true: workers; false: whoever reads the results; nil: the pool's setting, or as it pays
+    # @param parallel [Boolean, nil] true: workers alone; false: whoever reads the results; nil: the pool's setting, or as
+    #   it pays, and then readers help where no worker is free
     # @param deadline [Numeric, nil] seconds that one payload may take on a worker; nil: the pool's setting
     # @param options [Hash] `retry: false` fails what a worker died with at once instead of running it once more;
     #   `slice:` payloads a worker takes at once (nil: as it pays); `priority:` slices a turn (default 1)
@@ -101,7 +102,7 @@ module Guildhall
       check(payloads, metadata, options)
       batch = build(payloads, @profiles[task], metadata, envelopes, deadline, options)
       if parallel?(batch, parallel)
-        line_up(batch, source, deadline, options)
+        line_up(batch, source, deadline, options.merge(workers_only: parallel || @settings.parallel))
       elsif @instrumentation.listening?
         @instrumentation.publish("pool.inlined", payloads: batch.size, source:)
       end
@@ -282,12 +283,16 @@ module Guildhall
     def line_up(batch, source, deadline, options)
       be_born unless @born
       @coordinator.ensure_running
-      pushed = @coordinator.crew.queue.push(batch, source, options.fetch(:priority, 1)) || overflow(batch, source, options)
+      pushed = push(batch, source, options) || overflow(batch, source, options)
       return unless pushed
 
       deadline ||= @settings.deadline
       @coordinator.expect_within(deadline) if deadline
       publish_dispatched(batch, source) if @instrumentation.listening?
+    end
+
+    def push(batch, source, options)
+      @coordinator.crew.queue.push(batch, source, options.fetch(:priority, 1), options[:workers_only])
     end
 
     def publish_dispatched(batch, source)
@@ -305,7 +310,7 @@ module Guildhall
       limit = now + @settings.overflow_timeout
       while @settings.overflow == :wait && now < limit
         queue.wait_for_room(limit - now)
-        return true if queue.push(batch, source, options.fetch(:priority, 1))
+        return true if push(batch, source, options)
       end
       raise PoolSaturatedError, "#{queue.payloads} payloads wait, and #{batch.size} more do not fit (capacity: #{@settings.capacity})"
     end

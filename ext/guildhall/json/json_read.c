@@ -63,7 +63,9 @@ static VALUE array_at(VALUE self, VALUE position)
 /* The rest of the way where it leaves the tape: Ruby's dig decides what that means. */
 static VALUE dig_on(VALUE value, int count, const VALUE *keys)
 {
-    return NIL_P(value) ? Qnil : rb_funcallv(value, rb_intern("dig"), count, keys);
+    if (NIL_P(value)) return Qnil;
+    if (!rb_respond_to(value, rb_intern("dig"))) rb_raise(rb_eTypeError, "%s does not have #dig method", rb_obj_classname(value));
+    return rb_funcallv(value, rb_intern("dig"), count, keys);
 }
 
 static VALUE dig(int count, VALUE *keys, VALUE self)

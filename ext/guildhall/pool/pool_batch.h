@@ -39,6 +39,7 @@ typedef struct guildhall_batch {
     size_t size;
     size_t bytes;               /* the payloads' mean size, estimated */
     bool envelopes;             /* payloads are objects with `raw_payload`, and are their own metadata */
+    bool workers_only;          /* callers keep off it while there are workers */
     bool retry;                 /* run once more what a worker died with */
     int64_t deadline_ns;        /* for one payload on a worker; 0: none */
     size_t slice;               /* payloads a claim, fixed by the caller; 0: as it pays */

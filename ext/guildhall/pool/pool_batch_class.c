@@ -214,7 +214,7 @@ static VALUE batch_help_p(VALUE self, VALUE index)
     if (NIL_P(index) && !guildhall_batch_unclaimed(batch)) return Qfalse;
     if (!atomic_load(&batch->parallel)) return Qtrue;
     size_t idle = atomic_load(&batch->queue->idle), seated = atomic_load(&batch->queue->seated);
-    return seated == 0 || (idle == 0 && !atomic_load(&batch->suspicious)) ? Qtrue : Qfalse;
+    return seated == 0 || (idle == 0 && !batch->workers_only && !atomic_load(&batch->suspicious)) ? Qtrue : Qfalse;
 }
 
 /* Other threads of the main Ractor get their turn now, not when Ruby's time slice of 100 ms is over. */

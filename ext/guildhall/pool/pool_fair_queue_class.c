@@ -86,11 +86,12 @@ static VALUE queue_pays(VALUE self, VALUE object, VALUE workers)
     return guildhall_profile_parallel(batch->profile, batch->size, batch->bytes, &crew) ? Qtrue : Qfalse;
 }
 
-/* push(batch, source or nil, slices a turn) → false when there is no room */
-static VALUE queue_push(VALUE self, VALUE object, VALUE source, VALUE weight)
+/* push(batch, source or nil, slices a turn, whether callers are to keep off it) → false when there is no room */
+static VALUE queue_push(VALUE self, VALUE object, VALUE source, VALUE weight, VALUE workers_only)
 {
     guildhall_fair_queue *queue = guildhall_fair_queue_of(self);
     guildhall_batch *batch = guildhall_batch_of(object);
+    batch->workers_only = RTEST(workers_only);
     uint64_t key = NIL_P(source) ? (uint64_t)(uintptr_t)batch : NUM2ULL(rb_hash(source)) << 1 | 1;
     return guildhall_fair_queue_push(queue, batch, key, source, NUM2UINT(weight)) ? Qtrue : Qfalse;
 }
@@ -251,7 +252,7 @@ void guildhall_init_pool_fair_queue(VALUE pool)
     rb_undef_alloc_func(queue);
     rb_define_singleton_method(queue, "build", queue_build, 1);
     rb_define_method(queue, "pays?", queue_pays, 2);
-    rb_define_method(queue, "push", queue_push, 3);
+    rb_define_method(queue, "push", queue_push, 4);
     rb_define_method(queue, "return", queue_return, 1);
     rb_define_method(queue, "close", queue_close, 0);
     rb_define_method(queue, "wake_workers", queue_wake_workers, 0);

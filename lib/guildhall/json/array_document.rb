@@ -50,11 +50,11 @@ module Guildhall
 
       # @return [Boolean] the same elements as an Array or another Document
       def ==(other)
-        return true if equal?(other)
-        return false unless (other.is_a?(ArrayDocument) || other.is_a?(Array)) && size == other.size
-
-        others = other.each
-        all? { |element| element == others.next }
+        case other
+        when ArrayDocument then equal?(other) || elements == other.elements
+        when Array then elements == other
+        else false
+        end
       end
 
       private

@@ -23,16 +23,10 @@ module Guildhall
       end
 
       # @api private
-      def initialize(reason = nil, **place)
-        @reason = reason
-        super
-      end
-
-      # @api private
       # @param offset [Integer] where the text begins in what it is a part of
       # @return [ParseError] the same fault; line and column stay those in the text
       def moved_by(offset)
-        self.class.new(@reason, codec:, offset: self.offset + offset, line:, column:, path:, excerpt:)
+        self.class.new(reason, codec:, offset: self.offset + offset, line:, column:, path:, excerpt:)
       end
 
       # Once; the json gem may be loaded after this one, so each error looks.

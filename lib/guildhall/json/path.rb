@@ -33,7 +33,7 @@ module Guildhall
 
       private
 
-      NAME = /[[:alpha:]_\u0080-\u{10FFFF}][[:alnum:]_\u0080-\u{10FFFF}]*/
+      NAME = /[A-Za-z_\u0080-\u{10FFFF}][A-Za-z0-9_\u0080-\u{10FFFF}]*/
       QUOTED = /'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"/
       SLICE = /(-?\d+)?\s*:\s*(-?\d+)?(?:\s*:\s*(-?\d+)?)?/
       private_constant :NAME, :QUOTED, :SLICE

@@ -14,6 +14,9 @@ module Guildhall
     # Settings, routes and everything that runs: one of them is the process's, behind `Guildhall::Kafka`; tests may
     # have others. Belongs to the main Ractor; its methods may be called by any thread.
     class Application
+      # Seconds for an orderly stop when the process ends without one.
+      EXIT_TIMEOUT = 10
+
       # @return [Config]
       attr_reader :config
       # @return [Routing::Routes]
@@ -152,8 +155,15 @@ module Guildhall
         @runners = Runners.new(@config.concurrency) { |fault| error(fault, "runner") }
         @listeners = topics.group_by { |topic| [topic.group, topic.kafka, topic.initial_offset] }.values
           .map { |together| Listener.new(together, self) }
+        stop_at_exit
         @listeners.each(&:start)
         @timer.every(@config.tick_interval) { tick }
+      end
+
+      # A script that ends, or raises, without a stop: librdkafka's threads must not call into a Ruby that is gone.
+      def stop_at_exit
+        owner = Process.pid
+        at_exit { stop(timeout: EXIT_TIMEOUT) if running? && Process.pid == owner }
       end
 
       def tick

@@ -51,6 +51,14 @@ module Guildhall
         @filtering = true
       end
 
+      # @param offsets [Array<Integer>]
+      # @param topic [Routing::Topic]
+      # @return [Messages] those
+      def share(offsets, topic)
+        wanted = offsets.to_h { |offset| [offset, true] }
+        Messages.new(self, kept.select { |index| wanted[@records[index].offset] }, topic)
+      end
+
       # @param offset [Integer]
       # @param topic [Routing::Topic]
       # @return [Messages] those from that offset on

@@ -77,6 +77,14 @@ module Guildhall
         end
       end
 
+      # Blocks for the broker's answer.
+      # @return [Array(Integer, String), Array(nil, nil)] offset and metadata that the group has committed
+      def committed(topic, partition)
+        list = Rdkafka::Consumer::TopicPartitionList.new(topic => [Rdkafka::Consumer::Partition.new(partition, nil)])
+        found = @consumer.committed(list, 5_000).to_h.fetch(topic).first
+        found.offset && found.offset >= 0 ? [found.offset, found.metadata] : [nil, nil]
+      end
+
       # What librdkafka knows without asking the broker.
       # @return [Integer, nil] the offset that the partition's next message will get
       def end_offset(topic, partition)

@@ -66,6 +66,11 @@ module Guildhall
         attempt > 1
       end
 
+      # @return [Boolean] with virtual partitions: whether the partition is consumed in order for now, after a failure
+      def collapsed?
+        @seat.collapsed?
+      end
+
       # @return [Boolean] whether the partition has gone, or is about to go, to another member: work that was not marked
       #   as consumed will be done there again
       def revoked?

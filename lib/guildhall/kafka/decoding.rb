@@ -5,6 +5,7 @@ require_relative "decoding/raw"
 require_relative "decoding/on_access"
 require_relative "decoding/on_pool"
 require_relative "decoding/by_reader"
+require_relative "decoding/record_decoder"
 
 module Guildhall
   module Kafka
@@ -19,6 +20,8 @@ module Guildhall
       def self.for(topic, config, &pool)
         deserializer = topic.deserializer or return Raw.new
         codec, rest = split(deserializer)
+        return on_workers(deserializer, topic, config, pool) if rest && workers?(rest, topic, config)
+
         following = rest && way(rest, topic, config, pool)
         stage = deserializer.names.first if deserializer.is_a?(Pipeline)
         return ByReader.new(codec, stage, following, way(deserializer, topic, config, pool)) if codec
@@ -43,6 +46,17 @@ module Guildhall
         [codec, deserializer.is_a?(Pipeline) ? deserializer.rest : nil]
       end
       private_class_method :split
+
+      # Where stages in Ruby follow, workers decode too: the reader is one thread, they are several.
+      def self.on_workers(pipeline, topic, config, pool)
+        OnPool.new(RecordDecoder.begin_of(pipeline), pool.call, topic.parallel, config.deserializing.parallel.min_payloads, records: true)
+      end
+      private_class_method :on_workers
+
+      def self.workers?(rest, topic, config)
+        config.deserializing.parallel.active && topic.parallel != false && Ractor.shareable?(rest)
+      end
+      private_class_method :workers?
 
       def self.way(task, topic, config, pool)
         parallel = topic.parallel

@@ -6,6 +6,7 @@ require_relative "batch"
 require_relative "dead_letters"
 require_relative "partition/work"
 require_relative "partition/control"
+require_relative "partition/virtually"
 
 module Guildhall
   module Kafka
@@ -17,6 +18,7 @@ module Guildhall
     class Partition
       include Work
       include Control
+      include Virtually
 
       # Batches that may wait behind the one in work. More would only make them smaller: what is left in librdkafka's
       # queue meanwhile comes as a bigger batch.
@@ -67,6 +69,7 @@ module Guildhall
       # Lets the reader take this partition's messages.
       # @return [void]
       def begin
+        load_done_ranges if @shares
         change { nil }
       end
 
@@ -91,16 +94,21 @@ module Guildhall
       # @return [void]
       def run
         job, argument = @lock.synchronize { next_job }
-        perform(job, argument) if job
+        pending = job && perform(job, argument) == :pending
       ensure
+        release unless pending
+      end
+
+      private
+
+      # The partition may be run again.
+      def release
         @lock.synchronize do
           @running = nil
           @scheduled = false
           schedule
         end
       end
-
-      private
 
       def start
         @lock = Mutex.new
@@ -110,6 +118,9 @@ module Guildhall
         @events = []
         @failures = 0
         @scheduled = @left = false
+        @seats = {}
+        @collapsed = false
+        @shares = @topic.virtual_partitions && Virtual::Shares.new(@topic, @application.config.concurrency)
         @leaving = @seek = @paused_until = @wake_up = @consumer = @running = @last_consumed = nil
       end
 

@@ -33,6 +33,13 @@ module Guildhall
         raw_payload.nil?
       end
 
+      # @param codec [Codec]
+      # @return [Object]
+      # @raise [DecodeError]
+      def decode(codec, _address)
+        codec.call(raw_payload)
+      end
+
       # @return [Integer] bytes
       def size
         raw_payload ? raw_payload.bytesize : 0

@@ -102,7 +102,7 @@ module Guildhall
       # @return [Boolean] false when the time was up
       def wait(timeout: nil)
         return true if @batch.complete?
-        return true if @batch.brief? && Reader.briefly(@batch.native?) { @batch.help }
+        return true if @batch.brief? && !@pool.settings.logger && Reader.briefly(@batch.native?) { @batch.help }
 
         @batch.adopt
         complete = reader.wait(nil, timeout)

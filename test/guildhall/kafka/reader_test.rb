@@ -166,10 +166,10 @@ class KafkaNativeReaderTest < GuildhallTest
   end
 
   def test_records_cannot_be_made_or_copied_by_hand
-    assert_raises(NoMethodError) { Guildhall::Kafka::Record.new }
     produce([{payload: "a"}])
     connect
     record, = take_all(1)
+    assert_raises(NoMethodError) { Guildhall::Kafka::Record.new }
     assert_raises(NoMethodError) { record.dup }
   end
 end

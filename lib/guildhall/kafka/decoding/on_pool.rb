@@ -37,7 +37,9 @@ module Guildhall
         # @param pool [Guildhall::Pool]
         # @param parallel [Boolean, nil]
         # @param min_payloads [Integer, nil]
-        def initialize(task, pool, parallel, min_payloads)
+        # @param records [Boolean] whether the task takes records; else their payloads
+        def initialize(task, pool, parallel, min_payloads, records: false)
+          @records = records
           @task = task
           @pool = pool
           @parallel = parallel
@@ -51,28 +53,26 @@ module Guildhall
         # @param source [Object] whose batches take turns with other sources'
         # @return [Results]
         def begin(records, source)
-          dispatch(records, records.any?(&:tombstone?) ? records.reject(&:tombstone?) : records, source, envelopes: true)
+          chosen = records.any?(&:tombstone?) ? records.reject(&:tombstone?) : records
+          @records ? dispatch(records, chosen, source, inputs: chosen) : dispatch(records, chosen, source)
         end
 
         # What the reader has decoded is the input.
         # @return [Results]
         def begin_decoded(records, source)
           good = records.reject { |record| record.document.nil? }
-          dispatch(records, good, source, documents: true)
+          dispatch(records, good, source, inputs: good.map(&:document))
         end
 
         private
 
-        def dispatch(records, chosen, source, envelopes: false, documents: false)
+        # @param inputs [Array, nil] what the task gets; nil: the payloads
+        def dispatch(records, chosen, source, inputs: nil)
           places = places(records, chosen)
           return Results.new(nil, places) if chosen.empty?
 
-          future = if documents
-                     @pool.dispatch(chosen.map(&:document), @task, source:, metadata: chosen, parallel: parallel(chosen.size))
-                   else
-                     @pool.dispatch(chosen, @task, source:, envelopes:, parallel: parallel(chosen.size))
-                   end
-          Results.new(future, places)
+          how = inputs ? {metadata: chosen} : {envelopes: true}
+          Results.new(@pool.dispatch(inputs || chosen, @task, source:, parallel: parallel(chosen.size), **how), places)
         end
 
         def places(records, chosen)

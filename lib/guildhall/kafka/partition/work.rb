@@ -18,13 +18,16 @@ module Guildhall
         def consume(batch)
           messages = remaining(batch)
           return skip(batch) if messages.empty?
+          return begin_round(batch, messages) if virtual?
 
           commit_beforehand(batch) if @topic.delivery == :at_most_once
           call(messages)
           @last_consumed = messages.last_offset
           finish(batch)
+          nil
         rescue Exception => error # rubocop:disable Lint/RescueException -- even `exit` must not end a runner
           failed(error, batch, messages)
+          nil
         end
 
         # Nothing was left of it.
@@ -37,6 +40,7 @@ module Guildhall
         end
 
         def remaining(batch)
+          leave_out_done(batch) if @shares
           messages = batch.messages([@offsets.following || 0, batch.first_offset].max, @topic)
           return messages if messages.empty? || !@dead_letters.poison?
 
@@ -59,6 +63,7 @@ module Guildhall
         # The batch is done, unless a seek has made it void.
         def finish(batch)
           @failures = 0
+          @collapsed = false
           return unless @lock.synchronize { @batches.first.equal?(batch) && @batches.shift } || @leaving
           return if @seek
 
@@ -96,13 +101,16 @@ module Guildhall
         end
 
         def tell(event)
-          consumer.public_send(event)
-        rescue Exception => error # rubocop:disable Lint/RescueException
-          @application.error(error, "consumer.#{event}", topic: @name, partition: @number)
+          consumer if @seats.empty?
+          [*@consumer, *@seats.values.map(&:consumer)].each do |one|
+            one.public_send(event)
+          rescue Exception => error # rubocop:disable Lint/RescueException
+            @application.error(error, "consumer.#{event}", topic: @name, partition: @number)
+          end
         end
 
         def say_goodbye(reason)
-          tell(reason) if @consumer
+          tell(reason) if @consumer || @seats.any?
           @application.publish("consumer.#{reason}", topic: @name, partition: @number)
         ensure
           @lock.synchronize do
