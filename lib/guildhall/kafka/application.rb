@@ -94,6 +94,12 @@ module Guildhall
         end
       end
 
+      # No new work from now on; what is in work is finished, and the membership in the group goes on.
+      # @return [void]
+      def quiet
+        partitions.each { |partition| partition.pause(nil) }
+      end
+
       # @return [Boolean]
       def running?
         @state == :running

@@ -90,6 +90,20 @@ module Guildhall
         "#{@name}/#{@number}"
       end
 
+      # @return [String] what it is doing
+      def inspect
+        state = @leaving || (@running ? :working : resting? ? :paused : :waiting)
+        "#<#{self.class} #{self} #{state}, #{@batches.size} batches, done up to #{@offsets.following.inspect}, attempt #{@failures + 1}>"
+      end
+
+      # How far it is behind; nothing is asked of the broker.
+      # @return [Integer, nil] messages that are not done; nil while the end is not known
+      def lag
+        last = @listener.client&.end_offset(@name, @number)
+        following = @offsets.following
+        last && following && [last - following, 0].max
+      end
+
       # Runs what is next. Called by a runner.
       # @return [void]
       def run

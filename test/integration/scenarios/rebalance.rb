@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# broker: real (the embedded one refuses commits while a group rebalances, and is slow to let a group begin anew)
+# broker: real (the embedded one refuses commits while a group rebalances)
 #
 # Proves that when another member joins and leaves, in mid-batch, every message is handled, in order within its partition
 # and (work in progress being finished before a partition is given up) none twice; that `revoked` is called for what
