@@ -91,9 +91,9 @@ class PipelineRows
     @bench.compare("pipeline.ten_empty_stages", -> { each_order { |text| plain.call(text) } }, calls)
   end
 
-  def each_order
+  def each_order(&block)
     result = nil
-    @rounds.times { result = @orders.map { |text| yield(text) } }
+    @rounds.times { result = @orders.map(&block) }
     result
   end
 

@@ -66,7 +66,8 @@ module Guildhall
       # @!visibility private
       def ring(text)
         @rope.write_nonblock(text, exception: false)
-      rescue IOError # closed meanwhile: nobody waits any more
+      rescue IOError
+        # Closed meanwhile: nobody waits any more.
       end
 
       # @!visibility private

@@ -146,7 +146,10 @@ module Guildhall
       rescue StandardError => error
         @application.error(error, "listener.close", group: @group)
       ensure
-        @lock.synchronize { @closing_reader, @reader = @reader, nil }
+        @lock.synchronize do
+          @closing_reader = @reader
+          @reader = nil
+        end
         @closing_reader&.close
         @client&.close
         @client = nil

@@ -37,7 +37,7 @@ class KafkaBatchTest < GuildhallTest
     batch = batch([5, 6, 7, 9, 10], [:a, D, D, :b, D])
     assert_equal [9, 11], [batch.offset_after(5), batch.offset_after(9)]
     assert_equal [3, 21], [batch.offset_after(2), batch.offset_after(20)], "of other batches it knows nothing"
-    assert_equal 6, batch([5, 6], [:a, :b], filtering: false).offset_after(5)
+    assert_equal 6, batch([5, 6], %i[a b], filtering: false).offset_after(5)
   end
 
   def test_messages_from_an_offset_on

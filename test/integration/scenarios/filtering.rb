@@ -15,9 +15,9 @@ end
 Scenario.run do
   count = 1_000
   name = topic
-  produce(name, (0...count).map { |i|
+  produce(name, (0...count).map do |i|
     {payload: i == 111 ? nil : i == 222 ? "{" : %({"i": #{i}}), partition: 0, headers: {"h" => "v#{i}"}}
-  })
+  end)
   seen = []
   failed = []
   dead = []
@@ -46,7 +46,12 @@ Scenario.run do
     end
   end
   start
-  eventually("all done") { dropped.sum + seen.size + failed.size + dead.size + drain(skipped).sum { |batch| dropped << batch[:dropped]; 0 } == count }
+  eventually("all done") do
+    dropped.sum + seen.size + failed.size + dead.size + drain(skipped).sum do |batch|
+      dropped << batch[:dropped]
+      0
+    end == count
+  end
   stop
   equal((0...50).map { |i| [i * 10, [i * 10, i * 10, "v#{i * 10}"]] }, seen, "kept")
   equal([[222, :decode, "Guildhall::JSON::ParseError"]], failed.map { |message| [message.offset, message.failure.stage, message.failure.error_class] }, "failed")

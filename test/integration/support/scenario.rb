@@ -26,7 +26,7 @@ class Scenario
     scenario&.finish
   end
 
-  attr_reader :notes, :errors, :events
+  attr_reader :notes, :errors, :events, :servers, :embedded
 
   def initialize
     @embedded = ENV.fetch("KAFKA_BOOTSTRAP_SERVERS", "").empty? ? Guildhall::Kafka::EmbeddedBroker.start : nil
@@ -36,8 +36,6 @@ class Scenario
     @errors = Thread::Queue.new
     @events = Thread::Queue.new
   end
-
-  attr_reader :servers, :embedded
 
   def group
     "group-#{@id}"

@@ -95,8 +95,8 @@ module Guildhall
 
           @offsets.store(following)
           @failures = 0
-        rescue StandardError => fault
-          @application.error(fault, "dead_letter_queue", topic: @name, partition: @number)
+        rescue StandardError => error
+          @application.error(error, "dead_letter_queue", topic: @name, partition: @number)
           rest(@backoff.seconds(@failures))
         end
 
