@@ -96,8 +96,16 @@ module Guildhall
         pause = 0
         until @closing && @crew.members.empty?
           @crew.queue.attend(pause)
-          pause = care
+          pause = carefully
         end
+      end
+
+      # One fault of ours must not leave the workers alone.
+      def carefully
+        care
+      rescue StandardError => error
+        warn("guildhall: the coordinator goes on after #{error.class}: #{error.message} (#{error.backtrace&.first})")
+        0.1
       end
 
       # @return [Numeric, nil] when to look again, in seconds; nil: when called
