@@ -15,8 +15,8 @@ class Stopwatch
   end
 
   # Before a batch.
-  def begin
-    @began ||= now
+  def start
+    @began = now unless @began
   end
 
   # After a batch.

@@ -56,7 +56,7 @@ class KafkaBatchTest < GuildhallTest
     failure = Guildhall::Failure.of(Guildhall::DecodeError.new("bad bytes"), 1)
     messages = batch([1, 2, 3], [:a, failure, :c], filtering: false).messages(0, topic)
     assert_equal [2], messages.failures.map(&:offset)
-    assert_equal %i[a c], messages.each_decoded.map { |_, payload| payload }
+    assert_equal(%i[a c], messages.each_decoded.map { |_, payload| payload })
     assert_equal "bad bytes", assert_raises(Guildhall::DecodeError) { messages[1].payload }.message
     assert_equal :c, messages.last.payload
     assert_predicate messages[2], :deserialized?
