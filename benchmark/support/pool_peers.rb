@@ -9,7 +9,9 @@ module PoolPeers
   class Usual
     def initialize(workers)
       @main = PoolPeers.inbox
-      @workers = Array.new(workers) { |number| PoolPeers.worker(@main, number) { |part| part.map { |text| JSON.parse(text, freeze: true) } } }
+      @workers = Array.new(workers) do |number|
+        PoolPeers.worker(@main, number) { |part| part.map { |text| JSON.parse(text, freeze: true) } }
+      end
     end
 
     def map(texts)
