@@ -2,15 +2,16 @@
 #include <ruby.h>
 #include <ruby/encoding.h>
 #include <ruby/ractor.h>
+#include "ends.h"
 #include "init.h"
 #include "values.h"
 
-#define SLOTS 512      /* 24 KiB a Ractor, and few consumers see more keys */
+#define SLOTS 2048     /* 96 KiB a Ractor; the webhooks of one big platform have 600 different keys */
 #define WINDOW 8192    /* lookups between two looks at the hit rate */
 #define INLINE_BYTES 16 /* keys up to this length are compared without touching the String */
 
 typedef struct {
-    uint64_t head, tail; /* the first and the last 8 bytes; all of a key of up to INLINE_BYTES */
+    guildhall_ends ends;
     uint32_t length;
     uint32_t next;       /* the slot of the key that followed this one last time */
     VALUE string;        /* 0: an empty slot */
@@ -52,32 +53,10 @@ guildhall_keys *guildhall_keys_current(void)
     return keys;
 }
 
-static inline void ends(const uint8_t *bytes, size_t length, uint64_t *head, uint64_t *tail)
+static inline int holds(const slot *candidate, guildhall_ends ends, const uint8_t *bytes, size_t length)
 {
-    *head = *tail = 0;
-    if (length >= 8) {
-        memcpy(head, bytes, 8);
-        memcpy(tail, bytes + length - 8, 8);
-    } else if (length >= 4) {
-        uint32_t low, high;
-        memcpy(&low, bytes, 4);
-        memcpy(&high, bytes + length - 4, 4);
-        *head = low;
-        *tail = high;
-    } else if (length) {
-        *head = (uint64_t)bytes[0] | (uint64_t)bytes[length >> 1] << 8 | (uint64_t)bytes[length - 1] << 16;
-    }
-}
-
-static inline uint32_t slot_of(uint64_t head, uint64_t tail, size_t length)
-{
-    uint64_t hash = (head ^ tail * 0x9E3779B97F4A7C15ull ^ length) * 0xff51afd7ed558ccdull;
-    return (uint32_t)(hash >> 32) & (SLOTS - 1);
-}
-
-static inline int holds(const slot *candidate, uint64_t head, uint64_t tail, const uint8_t *bytes, size_t length)
-{
-    return candidate->length == length && candidate->head == head && candidate->tail == tail && candidate->string &&
+    return candidate->length == length && candidate->ends.head == ends.head && candidate->ends.tail == ends.tail &&
+           candidate->string &&
            (length <= INLINE_BYTES || !memcmp(RSTRING_PTR(candidate->string), bytes, length));
 }
 
@@ -99,20 +78,19 @@ static inline void note_lookup(guildhall_keys *keys)
 /* The slot that holds the key, or NULL where it is not worth a slot. */
 static inline slot *find(guildhall_keys *keys, uint32_t *hint, const uint8_t *bytes, size_t length)
 {
-    uint64_t head, tail;
-    ends(bytes, length, &head, &tail);
+    guildhall_ends ends = guildhall_ends_of(bytes, length);
     slot *previous = &keys->slots[*hint], *found = &keys->slots[previous->next];
     note_lookup(keys);
-    if (RB_LIKELY(holds(found, head, tail, bytes, length))) {
+    if (RB_LIKELY(holds(found, ends, bytes, length))) {
         *hint = previous->next;
         return found;
     }
-    uint32_t index = slot_of(head, tail, length);
+    uint32_t index = guildhall_ends_hash(ends, length) & (SLOTS - 1);
     found = &keys->slots[index];
-    if (!holds(found, head, tail, bytes, length)) {
+    if (!holds(found, ends, bytes, length)) {
         if (!worth_keeping(keys)) return NULL;
         VALUE string = rb_enc_interned_str((const char *)bytes, (long)length, utf8);
-        *found = (slot){head, tail, (uint32_t)length, 0, string, 0};
+        *found = (slot){ends, (uint32_t)length, 0, string, 0};
     }
     previous->next = *hint = index;
     return found;

@@ -51,6 +51,14 @@ static inline VALUE guildhall_unsigned_new(uint64_t value) { return guildhall_nu
 /* An Integer of any size from ASCII decimal digits, with an optional leading minus. */
 VALUE guildhall_integer_from_digits(const uint8_t *digits, size_t length);
 
+/* The cache of short strings of the current Ractor: values such as "EUR" or "open" come again and again, and a String
+ * that is not made anew need not be collected. Valid until the caller returns to Ruby. */
+typedef struct guildhall_repeats guildhall_repeats;
+guildhall_repeats *guildhall_repeats_current(void);
+
+/* As guildhall_string_new, but perhaps the String that the same bytes gave before. text: ASCII or UTF8. */
+VALUE guildhall_string_repeated(guildhall_repeats *repeats, const uint8_t *bytes, size_t length, guildhall_text text);
+
 /* The cache of hash keys of the current Ractor. Documents of one kind repeat their keys: a key that was seen
  * before costs one comparison. Valid until the caller returns to Ruby. */
 typedef struct guildhall_keys guildhall_keys;

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "errors"
+require_relative "shareable"
 require "guildhall/native"
 
 module Guildhall

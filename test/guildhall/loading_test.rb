@@ -7,8 +7,8 @@ class LoadingTest < GuildhallTest
   BASE = %w[errors shareable callable dropped instrumentation version native].freeze
   JSON = [*BASE, "codec", "json"].freeze
   MESSAGE_PACK = [*BASE, "codec", "document", "msgpack"].freeze
-  AVRO = [*MESSAGE_PACK, "avro", "json", "shared_cache", "schema_registry", "soft_dependency"].freeze
-  CODECS = [*JSON, *AVRO, "codecs", "schema", "text"].uniq.freeze
+  AVRO = [*BASE, "codec", "avro", "schema_registry", "shared_cache"].freeze
+  CODECS = [*JSON, *MESSAGE_PACK, *AVRO, "codecs", "schema", "text"].uniq.freeze
   PIPELINE = [*CODECS, "pipeline"].freeze
   POOL = [*PIPELINE, "queue", "pool", "task", "failure"].freeze
   # A part and the first folder or file below guildhall/ of all that may come with it.
@@ -19,6 +19,7 @@ class LoadingTest < GuildhallTest
     "json" => JSON,
     "msgpack" => MESSAGE_PACK,
     "avro" => AVRO,
+    "schema_registry" => [*BASE, "schema_registry", "shared_cache"],
     "schema" => [*JSON, "schema"],
     "text" => [*BASE, "codec", "text"],
     "csv" => [*BASE, "codec", "text", "soft_dependency", "csv"],

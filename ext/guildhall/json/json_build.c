@@ -21,6 +21,7 @@ typedef struct {
     const guildhall_json_codec *codec;
     guildhall_json_view view;
     guildhall_keys *keys;
+    guildhall_repeats *repeats;
     uint32_t hint;
 } builder;
 
@@ -112,8 +113,21 @@ static inline VALUE key_of(builder *build, guildhall_json_node node)
 
 VALUE guildhall_json_key(const guildhall_json_codec *codec, guildhall_json_view view, guildhall_json_node node)
 {
-    builder build = {codec, view, guildhall_keys_current(), 0};
+    builder build = {codec, view, guildhall_keys_current(), NULL, 0};
     return key_of(&build, node);
+}
+
+/* As guildhall_json_scalar, but short strings perhaps from the cache. */
+static inline VALUE scalar(builder *build, guildhall_json_node node)
+{
+    guildhall_json_type type = guildhall_json_type_of(node);
+    if (type == GUILDHALL_JSON_INTEGER) return LONG2FIX(guildhall_json_integer(node));
+    size_t length = guildhall_json_length(node);
+    if ((type == GUILDHALL_JSON_ASCII || type == GUILDHALL_JSON_UTF8) && length) {
+        const uint8_t *source = guildhall_json_source(build->view, node);
+        return guildhall_string_repeated(build->repeats, source, length, text_of(build->codec, type == GUILDHALL_JSON_ASCII));
+    }
+    return guildhall_json_scalar(build->codec, build->view, node);
 }
 
 static inline VALUE close_container(const frame *closed, const VALUE *values, uint32_t top)
@@ -140,7 +154,7 @@ static VALUE build_container(builder *build, uint32_t index, VALUE *values, fram
             }
             values[top++] = object ? empty_hash : empty_array;
         } else {
-            values[top++] = guildhall_json_scalar(build->codec, build->view, node);
+            values[top++] = scalar(build, node);
         }
         while (index == current.end) {
             VALUE built = close_container(&current, values, top);
@@ -172,7 +186,7 @@ VALUE guildhall_json_build(const guildhall_json_codec *codec, guildhall_json_vie
     if (!guildhall_json_length(node)) {
         return guildhall_json_type_of(node) == GUILDHALL_JSON_OBJECT ? empty_hash : empty_array;
     }
-    builder build = {codec, view, guildhall_keys_current(), 0};
+    builder build = {codec, view, guildhall_keys_current(), guildhall_repeats_current(), 0};
     uint32_t size = guildhall_json_offset(node) - index, depth = codec->rules.max_nesting + 2;
     if (depth > size) depth = size;
     if (size <= VALUES_ON_STACK && depth <= FRAMES_ON_STACK) {

@@ -2,6 +2,7 @@
  * at a gigabyte per second", 2021), then, for the rare long number that is near the middle of two doubles, big
  * integers. Never depends on the locale. */
 #include <math.h>
+#include "json_digits.h"
 #include "json_tape.h"
 #include "json_big.h"
 #include "powers_of_five.h"
@@ -32,6 +33,19 @@ static int64_t read_exponent(const uint8_t *at, const uint8_t *end)
 /* Adds a run of digits to the mantissa, as far as it has room; digits of the fraction lower the exponent. */
 static inline const uint8_t *read_digits(const uint8_t *at, const uint8_t *end, decimal *number, int *used, int fraction)
 {
+#ifdef GUILDHALL_JSON_BY_WORDS
+    /* Eight at once, as long as all of them count and there is room. */
+    while (end - at >= 8 && *used <= SIGNIFICANT_DIGITS - 8 && (number->mantissa || *at != '0')) {
+        uint64_t word;
+        memcpy(&word, at, 8);
+        word ^= 0x3030303030303030ull;
+        if (guildhall_json_leading_digits(word) < 8) break;
+        number->mantissa = number->mantissa * 100000000 + guildhall_json_eight_digits(word);
+        number->exponent -= fraction * 8;
+        *used += 8;
+        at += 8;
+    }
+#endif
     for (; at < end && is_digit(*at); at++) {
         if (*used < SIGNIFICANT_DIGITS) {
             number->mantissa = number->mantissa * 10 + (uint64_t)(*at - '0');

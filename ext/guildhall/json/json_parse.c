@@ -4,6 +4,7 @@
 #include <unistd.h>
 #include <time.h>
 #include "../utf8.h"
+#include "json_digits.h"
 #include "json_duplicates.h"
 #include "json_parse.h"
 #include "json_scan.h"
@@ -129,32 +130,13 @@ static const uint8_t *constant(text *source, const uint8_t *begin, const uint8_t
     return at;
 }
 
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-#define BY_WORDS 1
-
-/* How many of eight characters, each with '0' taken off, are digits before the first that is not. */
-static inline unsigned leading_digits(uint64_t word)
-{
-    uint64_t others = (word | (word + 0x7676767676767676ull)) & 0x8080808080808080ull;
-    return others ? (unsigned)__builtin_ctzll(others) >> 3 : 8;
-}
-
-/* The value of eight digits, the first in the lowest byte. */
-static inline uint64_t eight_digits(uint64_t word)
-{
-    word = (word * 10 + (word >> 8)) & 0x00ff00ff00ff00ffull;
-    word = (word * 100 + (word >> 16)) & 0x0000ffff0000ffffull;
-    return (word * 10000 + (word >> 32)) & 0xffffffffull;
-}
-#endif
-
 static inline const uint8_t *digits(const uint8_t *at, const uint8_t *end)
 {
-#ifdef BY_WORDS
+#ifdef GUILDHALL_JSON_BY_WORDS
     while (end - at >= 8) {
         uint64_t word;
         memcpy(&word, at, 8);
-        unsigned count = leading_digits(word ^ 0x3030303030303030ull);
+        unsigned count = guildhall_json_leading_digits(word ^ 0x3030303030303030ull);
         at += count;
         if (count < 8) return at;
     }
@@ -167,15 +149,15 @@ static inline const uint8_t *digits(const uint8_t *at, const uint8_t *end)
  * be one that the processor cannot foresee. */
 static inline const uint8_t *integer_part(const uint8_t *at, const uint8_t *end, uint64_t *value)
 {
-#ifdef BY_WORDS
+#ifdef GUILDHALL_JSON_BY_WORDS
     static const uint64_t powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
     while (end - at >= 8) {
         uint64_t word;
         memcpy(&word, at, 8);
         word ^= 0x3030303030303030ull;
-        unsigned count = leading_digits(word);
+        unsigned count = guildhall_json_leading_digits(word);
         if (!count) return at;
-        *value = *value * powers[count] + eight_digits(word << (64 - count * 8));
+        *value = *value * powers[count] + guildhall_json_eight_digits(word << (64 - count * 8));
         at += count;
         if (count < 8) return at;
     }
@@ -232,16 +214,16 @@ static const uint8_t *any_number(text *source, const uint8_t *begin, guildhall_j
 /* Integers of up to seven digits are most numbers: they and what follows them are in one word. */
 static inline __attribute__((always_inline)) const uint8_t *number(text *source, const uint8_t *begin, guildhall_json_node *node)
 {
-#ifdef BY_WORDS
+#ifdef GUILDHALL_JSON_BY_WORDS
     if (LIKELY(source->end - begin >= 9)) {
         uint64_t negative = *begin == '-', word;
         memcpy(&word, begin + negative, 8);
         uint64_t values = word ^ 0x3030303030303030ull;
-        unsigned bits = leading_digits(values) * 8;
+        unsigned bits = guildhall_json_leading_digits(values) * 8;
         uint8_t next = (uint8_t)(word >> (bits & 63));
         int fits = bits && bits < 64 && (next | 32) != 'e' && next != '.';
         if (LIKELY(fits && ((values & 0xff) || bits == 8))) {
-            uint64_t value = eight_digits(values << (64 - bits));
+            uint64_t value = guildhall_json_eight_digits(values << (64 - bits));
             *node = ((value ^ -negative) + negative) << 4 | GUILDHALL_JSON_INTEGER;
             return begin + negative + bits / 8;
         }

@@ -33,6 +33,11 @@ module Guildhall
       alias entries to_a
 
       # @return [Object, Array]
+      def first(*count)
+        count.empty? ? self[0] : super
+      end
+
+      # @return [Object, Array]
       def last(*count)
         count.empty? ? self[-1] : elements.last(*count)
       end

@@ -33,7 +33,7 @@ module Guildhall
 
       private
 
-      NAME = /[[:alpha:]_\u0080-\u{10FFFF}][[:alnum:]_\u0080-\u{10FFFF}]*/
+      NAME = /[A-Za-z_\u0080-\u{10FFFF}][A-Za-z0-9_\u0080-\u{10FFFF}]*/
       QUOTED = /'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"/
       SLICE = /(-?\d+)?\s*:\s*(-?\d+)?(?:\s*:\s*(-?\d+)?)?/
       private_constant :NAME, :QUOTED, :SLICE
@@ -67,7 +67,8 @@ module Guildhall
         return unquote(text.matched) if text.scan(QUOTED)
         return text.captures.map { |number| number&.to_i } if text.scan(SLICE)
 
-        text.scan(/-?\d+/)&.to_i || refuse(text, text.check(/\?/) ? "filters are not supported" : "expected an index, a name in quotes, a slice or *")
+        text.scan(/-?\d+/)&.to_i || refuse(text,
+          text.check(/\?/) ? "filters are not supported" : "expected an index, a name in quotes, a slice or *")
       end
 
       def unquote(quoted)
