@@ -261,7 +261,7 @@ module Guildhall
       raise Guildhall::ArgumentError, "unknown options: #{unknown.join(", ")}; there are #{OPTIONS.keys.join(", ")}" if unknown.any?
     end
 
-    def build(payloads, profile, metadata, envelopes, deadline, options) # rubocop:disable Metrics/ParameterLists
+    def build(payloads, profile, metadata, envelopes, deadline, options)
       Batch.build(@coordinator.crew.queue, profile, payloads, metadata, envelopes, options.fetch(:retry, true),
         deadline || @settings.deadline, options[:slice] || @settings.slice)
     end
