@@ -15,11 +15,14 @@ class AvroBench
       {name: "id", type: "long"}, {name: "type", type: {type: "enum", name: "Kind", symbols: %w[order_created order_paid order_shipped]}},
       {name: "ts", type: {type: "long", logicalType: "timestamp-millis"}}, {name: "currency", type: "string"},
       {name: "user", type: {type: "record", name: "User", fields: [
-        {name: "id", type: "long"}, {name: "name", type: "string"}, {name: "email", type: "string"}, {name: "tags", type: {type: "array", items: "string"}}
+        {name: "id",
+         type: "long"}, {name: "name", type: "string"}, {name: "email", type: "string"},
+        {name: "tags", type: {type: "array", items: "string"}}
       ]}},
       {name: "items", type: {type: "array", items: {type: "record", name: "Item", fields: [
         {name: "sku", type: "string"}, {name: "qty", type: "int"}, {name: "price", type: "double"}, {name: "desc", type: "string"},
-        {name: "flags", type: {type: "array", items: %w[null boolean]}}, {name: "attrs", type: {type: "record", name: "Attributes", fields: [
+        {name: "flags", type: {type: "array", items: %w[null boolean]}},
+        {name: "attrs", type: {type: "record", name: "Attributes", fields: [
           {name: "color", type: "string"}, {name: "size", type: "int"}
         ]}}
       ]}}}
@@ -39,9 +42,9 @@ class AvroBench
     Corpus::SIZES.each do |name, bytes|
       orders = @corpus.orders(bytes).map { |text| order(::JSON.parse(text)) }
       payloads = orders.map { |order| @codec.encode(order) }
-      @bench.compare("avro.decode #{name}", -> { payloads.map { |it| @codec.decode(it) } }, {"avro" => -> { payloads.map { |it| gem_decode(it) } }},
+      @bench.compare("avro.decode #{name}", -> { payloads.map { @codec.decode(it) } }, {"avro" => -> { payloads.map { gem_decode(it) } }},
         goals: {"avro" => 25}, rounds: 5)
-      @bench.compare("avro.encode #{name}", -> { orders.map { |it| @codec.encode(it) } }, {"avro" => -> { orders.map { |it| gem_encode(it) } }},
+      @bench.compare("avro.encode #{name}", -> { orders.map { @codec.encode(it) } }, {"avro" => -> { orders.map { gem_encode(it) } }},
         goals: {"avro" => 10}, rounds: 5)
     end
   end

@@ -2,9 +2,10 @@
 
 # The queue beside what people would use instead: between Ractors, between threads, and alone.
 
-require "guildhall/queue"
+require "guildhall/striped_queue"
 require "ractor_queue"
 require_relative "support/bench"
+require_relative "support/latency"
 
 Warning[:experimental] = false
 
@@ -40,6 +41,54 @@ module Handover
     value(producer)
     consumer.send(nil)
     value(consumer)
+  end
+
+  # Each side moves 64 at once.
+  def self.many_between_ractors(queue, items)
+    consumer = Ractor.new(queue) do |source|
+      total = 0
+      while (some = source.pop_many(64))
+        total += some.sum
+      end
+      total
+    end
+    producer = Ractor.new(queue, items) { |target, limit| 0.step(limit - 1, 64) { |first| target.push_many(Array.new(64) { |n| first + n }) } }
+    value(producer)
+    queue.close
+    value(consumer)
+  end
+
+  # The same numbers, one at a time.
+  def self.singly_between_ractors(queue, items)
+    consumer = Ractor.new(queue) { |source| Handover.sum { source.pop } }
+    producer = Ractor.new(queue, items) { |target, limit| 0.step(limit - 1, 64) { |first| Array.new(64) { |n| first + n }.each { |item| target.push(item) } } }
+    value(producer)
+    queue.push(nil)
+    value(consumer)
+  end
+
+  # Jobs to whoever is free, answers to one; the job is nothing.
+  def self.pool(jobs, answers, workers, count)
+    ractors = Array.new(workers) { Ractor.new(jobs, answers) { |from, to| while (item = from.pop) do to.push(item) end } }
+    feeder = Ractor.new(jobs, count) { |to, limit| limit.times { |item| to.push(item) } }
+    total = 0
+    count.times { total += answers.pop }
+    value(feeder)
+    workers.times { jobs.push(nil) }
+    ractors.each { |ractor| value(ractor) }
+    total
+  end
+
+  def self.port_pool(workers, count)
+    answers = Ractor.current
+    ractors = Array.new(workers) { Ractor.new(answers) { |to| while (item = Ractor.receive) do to.send(item) end } }
+    feeder = Ractor.new(ractors.dup.freeze, count) { |to, limit| limit.times { |item| to[item % to.size].send(item) } }
+    total = 0
+    count.times { total += Ractor.receive }
+    value(feeder)
+    ractors.each { |ractor| ractor.send(nil) }
+    ractors.each { |ractor| value(ractor) }
+    total
   end
 
   def self.between_threads(queue, items)
@@ -99,6 +148,18 @@ Bench.script("queue") do |bench|
     {"Ractor::Port" => -> { Handover.port_round_trips(trips) },
      "ractor_queue" => -> { Handover.round_trips(theirs.call, theirs.call, trips) }},
     goals: {"Ractor::Port" => 8, "ractor_queue" => 3})
+  striped = -> { Guildhall::StripedQueue.new(Handover::CAPACITY, stripes: 4) }
+  [1, 2, 4, 8].each do |ractors|
+    bench.compare("queue.striped_#{ractors}p#{ractors}c", -> { Handover.between_ractors(striped.call, ractors, items) },
+      {"Guildhall::Queue" => -> { Handover.between_ractors(ours.call, ractors, items) }})
+  end
+  idle = Bench::Latency.new(bench.quick? ? 40 : 100, 0.005)
+  bench.row("queue.round_trip_idle", against: "Ractor::Port", ratio: idle.ratio(bench.rounds), goal: 1.3) if defined?(Ractor::Port)
+  bench.compare("queue.pool_identity", -> { Handover.pool(ours.call, ours.call, 2, trips) },
+    {"Ractor::Port" => -> { Handover.port_pool(2, trips) }, "ractor_queue" => -> { Handover.pool(theirs.call, theirs.call, 2, trips) }})
+  batches = items / 64 * 64
+  bench.compare("queue.many_of_64", -> { Handover.many_between_ractors(ours.call, batches) },
+    {"push and pop" => -> { Handover.singly_between_ractors(ours.call, batches) }}, goals: {"push and pop" => 1.5})
   sized = -> { Thread::SizedQueue.new(Handover::CAPACITY) }
   bench.compare("queue.threads", -> { Handover.between_threads(ours.call, items) },
     {"Thread::SizedQueue" => -> { Handover.between_threads(sized.call, items) }}, goals: {"Thread::SizedQueue" => 1.0})

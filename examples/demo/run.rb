@@ -35,6 +35,7 @@ module Demo
     private
 
     def run(servers, broker)
+      warn("  broker at #{servers}#{", inside this process" if broker}; topic #{@options.topic}")
       @topic = Topic.new(@options.topic, messages: @options.messages, servers:, broker:)
       @topic.fill(@corpus, method(:interrupted?))
       return interrupted("while sending") if interrupted?

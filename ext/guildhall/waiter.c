@@ -71,6 +71,9 @@ static int waiting(parked *self)
     return !self->deadline || guildhall_now() < self->deadline;
 }
 
+/* Every loop below looks for interrupts before it sleeps: one that came while handle_interrupt allowed it only where a call
+ * blocks has been put off until now, and would not end the sleep. */
+
 /* Calls sleep until the waiter is claimed or its deadline has passed; what interrupts it is raised later. */
 static int sleep_protected(parked *self, VALUE (*sleep)(VALUE self))
 {
@@ -111,8 +114,10 @@ static VALUE futex_loop(VALUE argument)
 {
     parked *self = (parked *)argument;
     while (waiting(self)) {
+        rb_thread_check_ints();
         atomic_fetch_and(&self->base.state, ~GUILDHALL_INTERRUPTED);
-        rb_nogvl(futex_wait, self, futex_interrupt, self, RB_NOGVL_UBF_ASYNC_SAFE);
+        /* Without INTR_FAIL an interrupt that comes now would be put off once more before the function is called. */
+        rb_nogvl(futex_wait, self, futex_interrupt, self, RB_NOGVL_UBF_ASYNC_SAFE | RB_NOGVL_INTR_FAIL);
     }
     return Qnil;
 }
@@ -180,7 +185,10 @@ static void port_rouse(guildhall_waiter *unused, uintptr_t handle)
 static VALUE port_loop(VALUE argument)
 {
     parked *self = (parked *)argument;
-    while (waiting(self)) rb_funcall(self->resource, id_receive, 0); /* a token of an earlier wait costs one turn */
+    while (waiting(self)) {
+        rb_thread_check_ints();
+        rb_funcall(self->resource, id_receive, 0); /* a token of an earlier wait costs one turn */
+    }
     return Qnil;
 }
 
@@ -261,7 +269,10 @@ static void timer_rouse(guildhall_waiter *unused, uintptr_t descriptor)
 static VALUE timer_loop(VALUE argument)
 {
     parked *self = (parked *)argument;
-    while (waiting(self)) rb_thread_wait_fd(self->descriptor);
+    while (waiting(self)) {
+        rb_thread_check_ints();
+        rb_thread_wait_fd(self->descriptor);
+    }
     return Qnil;
 }
 

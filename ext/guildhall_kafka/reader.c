@@ -23,7 +23,8 @@ typedef struct {
     guildhall_doorbell bell;
     void *consumer;
     void *main_queue; /* NULL: closed */
-    VALUE *queues;    /* PartitionQueues */
+    VALUE *queues;    /* PartitionQueues: kept alive here, and touched with the GVL only */
+    guildhall_partition_queue **sources; /* what each of them holds, for use without it */
     size_t queue_count;
     size_t queue_capacity;
     read_error *errors;
@@ -49,6 +50,7 @@ static void reader_free(void *pointer)
     if (reader->main_queue) return;
     guildhall_doorbell_destroy(&reader->bell);
     ruby_xfree(reader->queues);
+    ruby_xfree(reader->sources);
     ruby_xfree(reader);
 }
 
@@ -113,9 +115,11 @@ static VALUE reader_open(int argc, VALUE *argv, VALUE self)
     if (reader->queue_count == reader->queue_capacity) {
         reader->queue_capacity = reader->queue_capacity ? 2 * reader->queue_capacity : 16;
         REALLOC_N(reader->queues, VALUE, reader->queue_capacity);
+        REALLOC_N(reader->sources, guildhall_partition_queue *, reader->queue_capacity);
     }
     VALUE queue = guildhall_partition_queue_new(self, &reader->library, &reader->bell, reader->consumer, argv[0], argv[1],
                                                 argv[2], argc > 3 ? argv[3] : Qnil);
+    reader->sources[reader->queue_count] = guildhall_partition_queue_get(queue);
     reader->queues[reader->queue_count++] = queue;
     return queue;
 }
@@ -125,7 +129,7 @@ static VALUE reader_open(int argc, VALUE *argv, VALUE self)
 
 static guildhall_partition_queue *queue_at(const reader *reader, size_t index)
 {
-    return RTYPEDDATA_DATA(reader->queues[index]);
+    return reader->sources[index];
 }
 
 static guildhall_partition_queue *find_queue(const reader *reader, const guildhall_kafka_message *message)
@@ -227,6 +231,7 @@ static void release_closed(reader *reader)
             guildhall_partition_queue_release(guildhall_partition_queue_get(queue));
         }
         else {
+            reader->sources[kept] = reader->sources[index];
             reader->queues[kept++] = queue;
         }
     }

@@ -28,7 +28,7 @@ require_relative "avro/options"
 require_relative "avro/program"
 
 module Guildhall
-  class Avro
+  class Avro # rubocop:disable Style/Documentation -- above, where the parts of it are not needed yet
     # @return [Schema] what payloads are written with
     # @return [Schema] what they are read as
     attr_reader :schema, :reader
@@ -73,7 +73,7 @@ module Guildhall
     # @return [Avro] itself: it cannot change
     def dup = self
     # @return [Avro] itself
-    def clone(freeze: true) = self
+    def clone(**) = self
 
     private
 

@@ -31,7 +31,7 @@ module Guildhall
       # @param stage [Symbol, nil] nil: the one that a pipeline has left on the error
       # @return [Failure]
       def of(error, index = nil, stage = nil, causes = CAUSES)
-        stage ||= Pipeline.stage_of(error) if defined?(Guildhall::Pipeline)
+        stage ||= Pipeline.stage_of(error) if defined?(Guildhall::Pipeline) && Pipeline.respond_to?(:stage_of)
         cause = of(error.cause, index, nil, causes - 1) if error.cause && causes.positive?
         new(error_class: name_of(error.class), message: text { error.message }, backtrace: lines(error.backtrace),
           index:, stage:, cause:, details: details_of(error))

@@ -30,7 +30,7 @@ require_relative "msgpack/map_document"
 require_relative "msgpack/array_document"
 
 module Guildhall
-  class MessagePack
+  class MessagePack # rubocop:disable Style/Documentation -- above, where the parts of it are not needed yet
     # @!method decode(bytes)
     #   @param bytes [String] one value, nothing after it
     #   @return [Object] frozen and shareable, all the way down. Timestamps are Times in UTC
@@ -67,7 +67,7 @@ module Guildhall
     # @return [MessagePack] itself: it cannot change
     def dup = self
     # @return [MessagePack] itself
-    def clone(freeze: true) = self
+    def clone(**) = self
 
     private
 
@@ -113,7 +113,7 @@ module Guildhall
     def describe(object)
       object.is_a?(Integer) ? "an Integer beyond 64 bits" : "a #{object.class}"
     end
-
-    LAZY = new.lazy
   end
+
+  MessagePack::LAZY = MessagePack.new.lazy
 end

@@ -31,7 +31,7 @@ module Guildhall
     # @param key [String, nil] path of its key (PEM)
     # @raise [Guildhall::ArgumentError] naming all that is wrong
     def initialize(url, user: nil, password: nil, token: nil, connect_timeout: 5, read_timeout: 10, retries: 3,
-      unknown_for: 60, ca_file: nil, certificate: nil, key: nil)
+                   unknown_for: 60, ca_file: nil, certificate: nil, key: nil)
       @http = HTTP.new(url, user:, password:, token:, connect_timeout:, read_timeout:, retries:, ca_file:, certificate:, key:)
       @url = @http.to_s
       @unknown_for = unknown_for
@@ -107,7 +107,9 @@ module Guildhall
     # @raise [Avro::SchemaError]
     def avro_schema(entry)
       require_relative "avro"
-      Avro::Schema.parse(entry.schema, references: entry.references.map { |reference| avro_schema(version(reference["subject"], reference["version"])) })
+      Avro::Schema.parse(entry.schema, references: entry.references.map do |reference|
+        avro_schema(version(reference["subject"], reference["version"]))
+      end)
     end
 
     def inspect = "#<#{self.class} #{url}, #{@entries.size} schemas>"

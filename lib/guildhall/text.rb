@@ -46,13 +46,13 @@ module Guildhall
 
     # @param text [String]
     # @return [String] frozen, in the codec's encoding
-    # @raise [Guildhall::ArgumentError] for characters that the encoding does not have
+    # @raise [EncodeError] for characters that the encoding does not have
     def encode(text)
       return frozen(text, Encoding::BINARY) if @encoding == Encoding::BINARY
 
       text.encode(@encoding).freeze
     rescue EncodingError => error
-      raise Guildhall::ArgumentError, error.message
+      raise EncodeError, error.message
     end
 
     BOM = "\xEF\xBB\xBF".b.freeze

@@ -6,10 +6,11 @@ require "guildhall/avro"
 
 class AvroTest < GuildhallTest
   VALUES = {
-    "null" => [nil], "boolean" => [true, false], "int" => [0, 1, -1, 63, 64, -64, -65, 2**31 - 1, -2**31],
-    "long" => [2**31, 2**35, -2**35, 2**62, 2**63 - 1, -2**63], "float" => [0.0, -1.5, 3], "double" => [0.1, -0.0, 1e300, 7],
+    "null" => [nil], "boolean" => [true, false], "int" => [0, 1, -1, 63, 64, -64, -65, (2**31) - 1, -2**31],
+    "long" => [2**31, 2**35, -2**35, 2**62, (2**63) - 1, -2**63], "float" => [0.0, -1.5, 3], "double" => [0.1, -0.0, 1e300, 7],
     "bytes" => ["", "\xFF\x00".b, "x" * 70], "string" => ["", "größer", "x" * 70],
-    {"type" => "array", "items" => "int"} => [[], [1], [1] * 1000], {"type" => "map", "values" => "string"} => [{}, {"a" => "b", "größer" => ""}],
+    {"type" => "array", "items" => "int"} => [[], [1], [1] * 1000],
+    {"type" => "map", "values" => "string"} => [{}, {"a" => "b", "größer" => ""}],
     {"type" => "fixed", "name" => "F", "size" => 3} => ["abc"], {"type" => "fixed", "name" => "F", "size" => 0} => [""],
     {"type" => "enum", "name" => "E", "symbols" => %w[A B]} => %w[A B],
     %w[null int string double] => [nil, 5, "text", 1.5, 2**40], ["long", {"type" => "map", "values" => "long"}] => [5, {"a" => 1}]
@@ -31,13 +32,14 @@ class AvroTest < GuildhallTest
   def test_encodings_of_texts_and_bytes
     assert_equal Encoding::UTF_8, Guildhall::Avro.new("string").decode("\x02a".b).encoding
     assert_equal Encoding::BINARY, Guildhall::Avro.new("bytes").decode("\x02a".b).encoding
-    assert_equal "größer", Guildhall::Avro.new("string").then { |it| it.decode(it.encode("größer".encode(Encoding::ISO_8859_1))) }
+    assert_equal("größer", Guildhall::Avro.new("string").then { it.decode(it.encode("größer".encode(Encoding::ISO_8859_1))) })
   end
 
   def test_records_within_themselves
     tree = {type: "record", name: "Node", fields: [{name: "value", type: "int"}, {name: "children", type: {type: "array", items: "Node"}}]}
     codec = Guildhall::Avro.new(tree)
-    value = {"value" => 1, "children" => [{"value" => 2, "children" => []}, {"value" => 3, "children" => [{"value" => 4, "children" => []}]}]}
+    value = {"value" => 1,
+             "children" => [{"value" => 2, "children" => []}, {"value" => 3, "children" => [{"value" => 4, "children" => []}]}]}
     assert_equal value, codec.decode(codec.encode(value))
     assert_equal AvroGem.encode(tree, value), codec.encode(value)
   end
@@ -112,7 +114,8 @@ class AvroTest < GuildhallTest
   def test_what_does_not_fit_cannot_be_encoded
     {"null" => 1, "boolean" => 1, "int" => 2**31, "long" => 2**63, "float" => "1", "bytes" => 1, "string" => :a, %w[null int] => "a",
      {type: "fixed", name: "F", size: 2} => "abc", {type: "enum", name: "E", symbols: ["A"]} => "B", {type: "array", items: "int"} => {},
-     {type: "map", values: "int"} => {1 => 2}, {type: "record", name: "R", fields: [{name: "a", type: "int"}]} => {"b" => 1}}.each do |schema, value|
+     {type: "map", values: "int"} => {1 => 2},
+     {type: "record", name: "R", fields: [{name: "a", type: "int"}]} => {"b" => 1}}.each do |schema, value|
       assert_raises(Guildhall::EncodeError, schema.to_s) { Guildhall::Avro.new(schema).encode(value) }
     end
   end
@@ -132,7 +135,7 @@ class AvroTest < GuildhallTest
   end
 
   def test_survives_collection_and_compaction
-    assert_ruby(<<~'RUBY', timeout: 120)
+    assert_ruby(<<~RUBY, timeout: 120)
       require "guildhall/avro"
       schema = {type: "record", name: "R", fields: [{name: "text", type: "string"}, {name: "day", type: {type: "int", logicalType: "date"}},
         {name: "list", type: {type: "array", items: {type: "map", values: "double"}}}, {name: "at", type: {type: "long", logicalType: "timestamp-nanos"}}]}
@@ -148,12 +151,12 @@ class AvroTest < GuildhallTest
   end
 
   def test_eight_ractors_at_once
-    out = assert_ruby(<<~'RUBY', timeout: 120)
+    out = assert_ruby(<<~RUBY, timeout: 120)
       require "guildhall/avro"
       Warning[:experimental] = false
       codec = Guildhall::Avro.new({type: "array", items: {type: "record", name: "R", fields: [{name: "n", type: "long"}, {name: "d", type: {type: "bytes", logicalType: "decimal", precision: 9, scale: 2}},
         {name: "day", type: {type: "int", logicalType: "date"}}, {name: "u", type: ["null", "string"]}]}})
-      values = Array.new(50) { |it| {"n" => it, "d" => BigDecimal(it), "day" => Date.new(2026, 1, 1) + it, "u" => it.even? ? nil : "x" * it} }
+      values = Array.new(50) { {"n" => it, "d" => BigDecimal(it), "day" => Date.new(2026, 1, 1) + it, "u" => it.even? ? nil : "x" * it} }
       bytes = codec.encode(values)
       ractors = Array.new(8) do
         Ractor.new(codec, bytes) { |shared, payload| 100.times.sum { value = shared.decode(payload); shared.encode(value) == payload ? value.last["n"] : -1_000_000 } }

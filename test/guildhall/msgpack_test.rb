@@ -7,14 +7,14 @@ require "msgpack"
 class MessagePackTest < GuildhallTest
   Codec = Guildhall::MessagePack
   # Around every change of form: fix, 8, 16, 32, 64 bits.
-  INTEGERS = [0, 1, 127, 128, 255, 256, 65_535, 65_536, 2**31, 2**32 - 1, 2**32, 2**62, 2**63, 2**64 - 1,
+  INTEGERS = [0, 1, 127, 128, 255, 256, 65_535, 65_536, 2**31, (2**32) - 1, 2**32, 2**62, 2**63, (2**64) - 1,
               -1, -32, -33, -128, -129, -32_768, -32_769, -2**31, -2**31 - 1, -2**62 - 1, -2**63].freeze
   LENGTHS = [0, 1, 15, 16, 31, 32, 255, 256, 65_535, 65_536].freeze
 
   def test_writes_what_the_gem_writes_and_reads_it_back
-    values = [nil, true, false, *INTEGERS, 1.5, -0.0, Float::INFINITY, :symbol, *LENGTHS.map { |it| "x" * it },
-              *LENGTHS.map { |it| ("x" * it).b }, *LENGTHS.map { |it| Array.new(it, 7) },
-              *LENGTHS.map { |it| Array.new(it) { |key| [key, nil] }.to_h }, {"a" => [1, {2 => "größer"}], nil => []}]
+    values = [nil, true, false, *INTEGERS, 1.5, -0.0, Float::INFINITY, :symbol, *LENGTHS.map { "x" * it },
+              *LENGTHS.map { ("x" * it).b }, *LENGTHS.map { Array.new(it, 7) },
+              *LENGTHS.map { Array.new(it) { |key| [key, nil] }.to_h }, {"a" => [1, {2 => "größer"}], nil => []}]
     values.each do |value|
       bytes = Codec.encode(value)
       assert_equal MessagePack.pack(value), bytes
@@ -28,7 +28,7 @@ class MessagePackTest < GuildhallTest
   end
 
   def test_what_is_decoded_is_frozen_and_shareable
-    value = Codec.decode(MessagePack.pack({"a" => ["b", 1.25, 2**64 - 1, {"c" => "d".b}], 3 => "größer"}))
+    value = Codec.decode(MessagePack.pack({"a" => ["b", 1.25, (2**64) - 1, {"c" => "d".b}], 3 => "größer"}))
     assert Ractor.shareable?(value)
     assert_predicate value["a"][0], :frozen?
     assert_equal [Encoding::UTF_8, Encoding::BINARY], [value["a"][0].encoding, value["a"][3]["c"].encoding]
@@ -67,7 +67,7 @@ class MessagePackTest < GuildhallTest
 
   def test_nesting_ends_at_the_limit
     nested = ->(depth) { ("\x91".b * depth) + "\xC0".b }
-    assert_equal 128, Codec.decode(nested[128]).flatten(0).then { |it| depth(it) }
+    assert_equal(128, Codec.decode(nested[128]).flatten(0).then { depth(it) })
     assert_match(/max_nesting/, assert_raises(Guildhall::DecodeError) { Codec.decode(nested[129]) }.message)
     assert_match(/max_nesting/, assert_raises(Guildhall::DecodeError) { Codec.decode(nested[1_000_000]) }.message)
     assert_raises(Guildhall::DecodeError) { Codec.new(max_nesting: 3).decode(nested[4]) }
@@ -109,7 +109,7 @@ class MessagePackTest < GuildhallTest
 
   def test_codecs_are_frozen_and_shareable
     codec = Codec.new(symbolize_keys: true)
-    [codec, codec.lazy, Codec.lazy, Codec].each { |it| assert Ractor.shareable?(it) }
+    [codec, codec.lazy, Codec.lazy, Codec].each { assert Ractor.shareable?(it) }
     assert_same codec, codec.dup
     assert_equal({"a" => 1}, Codec.call("\x81\xA1a\x01".b))
   end

@@ -18,7 +18,7 @@ class SchemaRegistryTest < GuildhallTest
 
   def test_fetches_once
     registry = Registry.new(@server.url)
-    2.times { assert_equal [1, "AVRO", '"string"'], registry.schema(1).then { |it| [it.id, it.type, it.schema] } }
+    2.times { assert_equal([1, "AVRO", '"string"'], registry.schema(1).then { [it.id, it.type, it.schema] }) }
     assert_equal ["GET /schemas/ids/1"], @server.requests
   end
 
@@ -39,9 +39,9 @@ class SchemaRegistryTest < GuildhallTest
   end
 
   def test_tries_again_when_the_server_fails
-    failures = 2
+    answers = [*["503 X\r\nContent-Length: 0\r\n"] * 2, "200 X\r\n"]
     @server["/schemas/ids/3"] = lambda do |socket|
-      (failures -= 1) >= 0 ? socket.write("HTTP/1.1 503 X\r\nContent-Length: 0\r\nConnection: close\r\n\r\n") : socket.write("HTTP/1.1 200 X\r\nConnection: close\r\n\r\n{\"schema\":\"\\\"int\\\"\"}")
+      socket.write("HTTP/1.1 #{answers.shift}Connection: close\r\n\r\n#{JSON.generate({schema: '"int"'}) if answers.empty?}")
     end
     assert_equal '"int"', Registry.new(@server.url, retries: 2).schema(3).schema
     assert_equal 3, @server.requests.size
@@ -99,7 +99,7 @@ class SchemaRegistryTest < GuildhallTest
     Registry.new(@server.url.sub("//", "//me:se%3Acret@")).schema(1)
     Registry.new(@server.url, token: "t0ken").schema(1)
     basic = "Basic #{["me:se:cret"].pack("m0")}"
-    assert_equal [basic, basic, "Bearer t0ken"], @server.headers.map { |headers| headers["authorization"] }
+    assert_equal([basic, basic, "Bearer t0ken"], @server.headers.map { |headers| headers["authorization"] })
     refute_includes Registry.new(@server.url.sub("//", "//me:secret@")).inspect, "secret"
   end
 

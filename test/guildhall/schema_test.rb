@@ -2,6 +2,7 @@
 
 require "test_helper"
 require "json"
+require "guildhall/msgpack"
 require "guildhall/schema"
 require "guildhall/pipeline"
 
@@ -47,6 +48,11 @@ class SchemaTest < GuildhallTest
     document = Guildhall::JSON.document('{"a": {"id": 3, "user": 1}, "b": [{"id": 0, "user": 1}]}')
     assert @validator.valid?(document["a"])
     assert_equal ["/id is less than 1"], @validator.faults(document["b"][0]).map(&:to_s)
+  end
+
+  def test_documents_of_other_formats
+    document = Guildhall::MessagePack.lazy.decode(Guildhall::MessagePack.encode({"id" => 0, "user" => {}}))
+    assert_equal ["/id is less than 1"], @validator.faults(document).map(&:to_s)
   end
 
   def test_faults_as_data

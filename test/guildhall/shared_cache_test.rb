@@ -24,7 +24,7 @@ class SharedCacheTest < GuildhallTest
       Warning[:experimental] = false
       cache = Guildhall::SharedCache.new
       ractors = Array.new(4) { |number| Ractor.new(cache, number) { |it, mine| 300.times { |step| it.add([mine, step].freeze, "v#{step}".freeze) } } }
-      ractors.each { |it| it.respond_to?(:value) ? it.value : it.take }
+      ractors.each { it.respond_to?(:value) ? it.value : it.take }
       GC.start
       puts cache.size, cache[[3, 299]]
     RUBY

@@ -31,7 +31,7 @@ class TextTest < GuildhallTest
     latin = Guildhall::Text.new(encoding: "ISO-8859-1")
     assert_equal "grüße", latin.decode("gr\xfc\xdfe".b)
     assert_equal "gr\xfc\xdfe".b, latin.encode("grüße").b
-    assert_raises(Guildhall::ArgumentError) { latin.encode("日本") }
+    assert_raises(Guildhall::EncodeError) { latin.encode("日本") }
     assert_equal "日本", Guildhall::Text.new(encoding: "Shift_JIS").decode("\x93\xfa\x96\x7b".b)
     assert_raises(Guildhall::DecodeError) { Guildhall::Text.new(encoding: "UTF-16LE").decode("\x00\xd8".b) }
     assert_equal "a?", Guildhall::Text.new(encoding: "UTF-16LE", invalid: "?").decode("a\0\x00\xd8".b)

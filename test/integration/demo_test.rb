@@ -37,8 +37,9 @@ class DemoTest < GuildhallTest
   def test_an_interrupt_ends_it_in_order
     Dir.mktmpdir do |folder|
       log = File.join(folder, "out")
-      pid = spawn(EMBEDDED, *COMMAND, "--messages", "60000", out: log, err: [log, "a"])
-      sleep(2) # wherever it is by then
+      pid = spawn(EMBEDDED, *COMMAND, "--messages", "60000", out: log, err: %i[child out])
+      eventually(60) { File.exist?(log) && File.read(log).include?("broker at") }
+      sleep(1) # wherever it is by then
       Process.kill(:INT, pid)
       began = Process.clock_gettime(Process::CLOCK_MONOTONIC)
       status = eventually(20) { Process.wait2(pid, Process::WNOHANG) }.last

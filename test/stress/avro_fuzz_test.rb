@@ -60,8 +60,8 @@ class AvroFuzzTest < GuildhallTest
     case value
     when Float then value.nan? ? :nan : value
     when String then value.b
-    when Array then value.map { |it| bits(it) }
-    when Hash then value.to_h { |key, it| [key.b, bits(it)] }
+    when Array then value.map { bits(it) }
+    when Hash then value.to_h { |key, part| [key.b, bits(part)] }
     else value
     end
   end

@@ -75,7 +75,7 @@ class MessagePackFuzzTest < GuildhallTest
     when String then right.is_a?(String) && left.b == right.b && left.encoding == right.encoding
     when Array then right.is_a?(Array) && left.size == right.size && left.zip(right).all? { |a, b| same?(a, b) }
     when Hash then right.is_a?(Hash) && left.size == right.size && same?(left.to_a, right.to_a)
-    when MessagePack::ExtensionValue then right.is_a?(Guildhall::MessagePack::Extension) && left.type == right.type && left.payload == right.payload
+    when MessagePack::ExtensionValue then right == Guildhall::MessagePack::Extension.new(left.type, left.payload)
     else left == right
     end
   end

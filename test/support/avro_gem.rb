@@ -54,16 +54,17 @@ module AvroSamples
     ]
   }.freeze
   TEXTS = ["", "a", "größer", "x" * 70, "日本語"].freeze
-  LONGS = [0, 1, -1, 63, 64, -64, -65, 2**31, -2**31, 2**62, 2**63 - 1, -2**63].freeze
+  LONGS = [0, 1, -1, 63, 64, -64, -65, 2**31, -2**31, 2**62, (2**63) - 1, -2**63].freeze
 
   def self.order(random)
     {
-      "id" => one(random, LONGS), "small" => one(random, LONGS.select { |it| it.bit_length < 32 }), "paid" => random.rand(2).zero?,
+      "id" => one(random, LONGS), "small" => one(random, LONGS.select { it.bit_length < 32 }), "paid" => random.rand(2).zero?,
       "note" => one(random, [nil, *TEXTS]), "ratio" => one(random, [0.0, 1.5, -2.25]), "total" => one(random, [1.1, -0.0, 1e300, 7]),
       "raw" => random.bytes(random.rand(90)), "day" => Date.new(2026, 1, 1) + random.rand(-50_000..50_000),
-      "at" => Time.at(random.rand(-10**10..10**10), random.rand(10**6), :microsecond).utc, "price" => BigDecimal(random.rand(-10**12 + 1...10**12)) / 1000,
+      "at" => Time.at(random.rand(2 * (10**10)) - (10**10), random.rand(10**6), :microsecond).utc,
+      "price" => BigDecimal(random.rand(2 * (10**12)) - (10**12) + 1) / 1000,
       "state" => one(random, %w[NEW PAID SENT]), "mark" => random.bytes(5), "tags" => Array.new(random.rand(4)) { one(random, TEXTS) },
-      "counts" => Array.new(random.rand(4)) { |it| ["k#{it}", one(random, LONGS)] }.to_h, "parts" => Array.new(random.rand(4)) { part(random) }
+      "counts" => Array.new(random.rand(4)) { ["k#{it}", one(random, LONGS)] }.to_h, "parts" => Array.new(random.rand(4)) { part(random) }
     }
   end
 

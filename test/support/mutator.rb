@@ -36,7 +36,7 @@ end
 # Values that a JSON-like format can carry, and some more.
 module Generated
   NUMBERS = [0, 1, -1, 127, 128, 255, 256, 65_535, 65_536, -32, -33, -128, -129, -32_768, -32_769, 2**31, 2**32, -2**31, -2**31 - 1,
-             2**59, -2**59 - 1, 2**62, 2**63 - 1, 2**63, 2**64 - 1, -2**63].freeze
+             2**59, -2**59 - 1, 2**62, (2**63) - 1, 2**63, (2**64) - 1, -2**63].freeze
   FLOATS = [0.0, -0.0, 1.5, -1.0e300, 5.0e-324, Float::INFINITY, -Float::INFINITY, Float::NAN, 0.1].freeze
 
   # @return [Object]

@@ -15,7 +15,7 @@ class RegistryServer
     @requests = []
     @headers = []
     @server = TCPServer.new("127.0.0.1", 0)
-    @thread = Thread.new { serve while true }
+    @thread = Thread.new { loop { serve } }
   end
 
   # @return [String]
@@ -51,7 +51,11 @@ class RegistryServer
   end
 
   def read_headers(socket)
-    socket.each_line(chomp: true).take_while { |line| !line.empty? }.to_h { |line| line.split(": ", 2).then { |name, value| [name.downcase, value] } }
+    socket.each_line(chomp: true).take_while { |line| !line.empty? }.to_h do |line|
+      line.split(": ", 2).then do |name, value|
+        [name.downcase, value]
+      end
+    end
   end
 
   def answer(socket, answer)

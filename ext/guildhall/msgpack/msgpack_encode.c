@@ -87,13 +87,32 @@ static inline void sized(encoder *e, size_t length, uint8_t fix, size_t fix_limi
     else fail("longer than MessagePack can say: 4 GiB");
 }
 
+/* Less than 32 bytes, without a call: the head and the tail, which may overlap. */
+static inline void copy_short(uint8_t *out, const char *bytes, size_t length)
+{
+    if (length >= 16) {
+        memcpy(out, bytes, 16);
+        memcpy(out + length - 16, bytes + length - 16, 16);
+    } else if (length >= 8) {
+        memcpy(out, bytes, 8);
+        memcpy(out + length - 8, bytes + length - 8, 8);
+    } else if (length >= 4) {
+        memcpy(out, bytes, 4);
+        memcpy(out + length - 4, bytes + length - 4, 4);
+    } else if (length) {
+        out[0] = (uint8_t)bytes[0];
+        out[length / 2] = (uint8_t)bytes[length / 2];
+        out[length - 1] = (uint8_t)bytes[length - 1];
+    }
+}
+
 static inline void text_bytes(encoder *e, VALUE string)
 {
     size_t length = (size_t)RSTRING_LEN(string);
     if (RB_LIKELY(length < 32)) { /* most texts are short: one look at the room */
         uint8_t *out = guildhall_byte_buffer_room(&e->bytes, length + 1);
         *out = (uint8_t)(0xa0 | length);
-        memcpy(out + 1, RSTRING_PTR(string), length);
+        copy_short(out + 1, RSTRING_PTR(string), length);
         e->bytes.at += length + 1;
         return;
     }
@@ -134,7 +153,8 @@ static void array(encoder *e, VALUE array)
 static int pair(VALUE key, VALUE value, VALUE pointer)
 {
     encoder *e = (encoder *)pointer;
-    write_value(e, key);
+    if (RB_LIKELY(!RB_SPECIAL_CONST_P(key) && RBASIC_CLASS(key) == rb_cString)) string(e, key);
+    else write_value(e, key);
     write_value(e, value);
     return ST_CONTINUE;
 }
@@ -241,6 +261,10 @@ static int registered(encoder *e, VALUE object, VALUE klass)
 
 static void write_heap(encoder *e, VALUE object)
 {
+    if (RB_LIKELY(RBASIC_CLASS(object) == rb_cString)) { /* what payloads are made of */
+        string(e, object);
+        return;
+    }
     switch (RB_BUILTIN_TYPE(object)) {
     case T_STRING: if (!registered(e, object, rb_cString)) string(e, object); break;
     case T_ARRAY: if (!registered(e, object, rb_cArray)) array(e, object); break;

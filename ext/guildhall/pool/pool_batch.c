@@ -6,7 +6,7 @@
 #define NOBODY (SIZE_MAX - 1)
 #define ANY (SIZE_MAX - 2)
 
-static const double longest_slice_ns = 1e6; /* what a small batch may have to wait for */
+static const double longest_slice_ns = 2e5; /* what a small batch may have to wait for */
 static const double shortest_slice_ns = 5e4;
 
 size_t guildhall_batch_take(guildhall_batch *batch, size_t count, size_t *from)

@@ -71,6 +71,7 @@ typedef struct guildhall_batch {
 
 /* How long a caller runs payloads before other threads get their turn. */
 #define GUILDHALL_SPAN_NS 5000000
+#define GUILDHALL_SHORT_SPAN_NS 500000 /* where others are known to wait */
 
 guildhall_batch *guildhall_batch_of(VALUE object);
 /* Raises NotShareableError naming the path to what is not. */

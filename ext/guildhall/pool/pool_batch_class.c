@@ -148,6 +148,14 @@ static VALUE batch_size(VALUE self)
     return SIZET2NUM(guildhall_batch_of(self)->size);
 }
 
+/* [dispatched, complete] in seconds of the monotonic clock; nil while it is not complete. */
+static VALUE batch_times(VALUE self)
+{
+    const guildhall_batch *batch = guildhall_batch_of(self);
+    if (!guildhall_batch_complete(batch)) return Qnil;
+    return rb_assoc_new(DBL2NUM((double)batch->dispatched_at / 1e9), DBL2NUM((double)atomic_load(&batch->completed_at) / 1e9));
+}
+
 static VALUE batch_done(VALUE self)
 {
     return SIZET2NUM(atomic_load(&guildhall_batch_of(self)->done));
@@ -217,13 +225,26 @@ static VALUE batch_help_p(VALUE self, VALUE index)
     return seated == 0 || (idle == 0 && !batch->workers_only && !atomic_load(&batch->suspicious)) ? Qtrue : Qfalse;
 }
 
-/* Other threads of the main Ractor get their turn now, not when Ruby's time slice of 100 ms is over. */
+static VALUE take_turns(VALUE nothing)
+{
+    rb_thread_schedule();
+    return nothing;
+}
+
+/* Other threads of the main Ractor get their turn now, not when Ruby's time slice of 100 ms is over; sooner where some
+ * are known to wait for one. */
 static void give_way(guildhall_fair_queue *queue)
 {
     int64_t now = guildhall_now();
-    if (now - atomic_load_explicit(&queue->yielded_at, memory_order_relaxed) < GUILDHALL_SPAN_NS) return;
-    rb_thread_schedule();
+    bool others = atomic_load_explicit(&queue->yielding, memory_order_relaxed) > 0;
+    int64_t span = others ? GUILDHALL_SHORT_SPAN_NS : GUILDHALL_SPAN_NS;
+    if (now - atomic_load_explicit(&queue->yielded_at, memory_order_relaxed) < span) return;
+    atomic_fetch_add(&queue->yielding, 1);
+    int state = 0;
+    rb_protect(take_turns, Qnil, &state);
+    atomic_fetch_sub(&queue->yielding, 1);
     atomic_store_explicit(&queue->yielded_at, guildhall_now(), memory_order_relaxed);
+    if (state) rb_jump_tag(state);
 }
 
 void guildhall_batch_help(guildhall_batch *batch)
@@ -325,6 +346,7 @@ void guildhall_init_pool_batch(VALUE guildhall, VALUE pool)
     rb_undef_alloc_func(batch);
     rb_define_singleton_method(batch, "build", batch_build, 8);
     rb_define_method(batch, "size", batch_size, 0);
+    rb_define_method(batch, "times", batch_times, 0);
     rb_define_method(batch, "done", batch_done, 0);
     rb_define_method(batch, "failed", batch_failed, 0);
     rb_define_method(batch, "complete?", batch_complete_p, 0);

@@ -29,6 +29,7 @@ typedef struct guildhall_fair_queue {
     _Atomic size_t seated, idle;   /* workers; those of them that look for work */
     _Atomic int64_t handover_ns;
     _Atomic int64_t yielded_at;    /* when a caller last gave up the GVL */
+    _Atomic size_t yielding;       /* callers that have, and wait for their next turn */
     guildhall_waitlist workers;
     guildhall_waitlist space;      /* callers that wait for room */
     guildhall_waitlist attention;  /* the coordinator */

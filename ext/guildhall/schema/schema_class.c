@@ -57,9 +57,18 @@ typedef struct {
     VALUE value;
 } run;
 
+/* Documents of other formats are read as what they decode to. */
+static VALUE plain(VALUE value)
+{
+    if (!RB_TYPE_P(value, T_DATA)) return value;
+    VALUE decoded = rb_check_funcall(value, rb_intern("decode"), 0, NULL);
+    return decoded == Qundef ? value : decoded;
+}
+
 static VALUE run_walk(VALUE data)
 {
     run *of = (run *)data;
+    if (!guildhall_json_document_p(of->value)) of->value = plain(of->value);
     if (!guildhall_json_document_p(of->value)) return guildhall_walk_value(&of->walk, of->value) ? Qtrue : Qfalse;
     guildhall_json_cursor cursor = guildhall_json_document_read(of->value);
     of->walk.source = &cursor;

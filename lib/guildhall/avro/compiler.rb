@@ -154,9 +154,7 @@ module Guildhall
       end
 
       def default(reader, field)
-        unless field.default?
-          raise MismatchError, "#{here}: the writer has no field #{field.name}, and #{reader} no default for it"
-        end
+        raise MismatchError, "#{here}: the writer has no field #{field.name}, and #{reader} no default for it" unless field.default?
 
         value = Ractor.make_shareable(Schema::Defaults.value(field.type, field.default, @logical, @key))
         [constant(@key.call(field.name)), constant(value)]

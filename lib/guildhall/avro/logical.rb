@@ -49,16 +49,11 @@ module Guildhall
       def of(type)
         return unless type.logical && @names.include?(type.logical)
 
-        case [type.logical, type.kind]
-        in [/\A(?:local-)?timestamp-(\w+)\z/, :long] then timestamp($1)
-        in ["date", :int] then [CONVERTED, Date]
-        in ["time-millis", :int] then [CONVERTED, TimeOfDay::MILLIS]
-        in ["time-micros", :long] then [CONVERTED, TimeOfDay::MICROS]
-        in ["decimal", :bytes | :fixed] then decimal(type)
-        in ["uuid", :string] then [CONVERTED, UUID::TEXT]
-        in ["uuid", :fixed] then ([CONVERTED, UUID::BYTES] if type.size == 16)
-        in ["duration", :fixed] then ([CONVERTED, Duration] if type.size == 12)
-        else nil
+        case type.kind
+        when :int then of_int(type.logical)
+        when :long then of_long(type.logical)
+        when :string then ([CONVERTED, UUID::TEXT] if type.logical == "uuid")
+        when :bytes, :fixed then of_bytes(type)
         end
       end
 
@@ -68,6 +63,29 @@ module Guildhall
       end
 
       private
+
+      def of_int(name)
+        case name
+        when "date" then [CONVERTED, Date]
+        when "time-millis" then [CONVERTED, TimeOfDay::MILLIS]
+        end
+      end
+
+      def of_long(name)
+        return [CONVERTED, TimeOfDay::MICROS] if name == "time-micros"
+
+        unit = name[/\A(?:local-)?timestamp-(\w+)\z/, 1]
+        timestamp(unit) if unit
+      end
+
+      def of_bytes(type)
+        case [type.logical, type.size]
+        in ["decimal", _] then decimal(type)
+        in ["uuid", 16] then [CONVERTED, UUID::BYTES]
+        in ["duration", 12] then [CONVERTED, Duration]
+        else nil
+        end
+      end
 
       def timestamp(unit) = [MEANINGS.fetch(unit), Timestamp.const_get(unit.upcase)]
 

@@ -31,7 +31,10 @@ module Guildhall
 
       def self.fault(name, value)
         return "unknown option #{name.inspect} (there are #{DEFAULTS.keys.join(", ")})" unless DEFAULTS.key?(name)
-        return ("#{name} is true or false, not #{value.inspect}" if FLAGS.include?(name) && ![true, false].include?(value)) unless RANGES.key?(name)
+        unless RANGES.key?(name)
+          return ("#{name} is true or false, not #{value.inspect}" if FLAGS.include?(name) && ![true,
+                                                                                                false].include?(value))
+        end
 
         range = RANGES[name]
         "#{name} is an Integer from #{range.begin} to #{range.end}, not #{value.inspect}" unless value.is_a?(Integer) && range.cover?(value)

@@ -9,7 +9,7 @@ module Guildhall
       include Document
 
       # @return [Boolean]
-      def has_key?(key) = key?(key)
+      def has_key?(key) = key?(key) # rubocop:disable Naming/PredicatePrefix -- as a Hash has it
       # @return [Boolean]
       def include?(key) = key?(key)
       # @return [Boolean]
@@ -107,7 +107,9 @@ module Guildhall
       def shape
         return "{}" if empty?
 
-        shown = first(SHOWN).map { |key, value| key.is_a?(Symbol) ? "#{key.inspect[1..]}: #{brief(value)}" : "#{key.inspect} => #{brief(value)}" }
+        shown = first(SHOWN).map do |key, value|
+          key.is_a?(Symbol) ? "#{key.inspect[1..]}: #{brief(value)}" : "#{key.inspect} => #{brief(value)}"
+        end
         shown << "… #{size - SHOWN} more" if size > SHOWN
         "{#{shown.join(", ")}}"
       end

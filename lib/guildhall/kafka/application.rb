@@ -8,12 +8,17 @@ require_relative "listener"
 require_relative "decoding"
 require_relative "kafka_error"
 require_relative "events"
+require_relative "watchdog"
+require_relative "log"
 
 module Guildhall
   module Kafka
     # Settings, routes and everything that runs: one of them is the process's, behind `Guildhall::Kafka`; tests may
     # have others. Belongs to the main Ractor; its methods may be called by any thread.
     class Application
+      # Seconds for an orderly stop when the process ends without one.
+      EXIT_TIMEOUT = 10
+
       # @return [Config]
       attr_reader :config
       # @return [Routing::Routes]
@@ -62,6 +67,7 @@ module Guildhall
           @state = :running
         end
         @config.freeze
+        Log.attach(@config.logger, @instrumentation) if @config.logger
         launch(chosen)
         publish("app.running", groups: chosen.map(&:group).uniq)
         self
@@ -89,6 +95,12 @@ module Guildhall
           @changed.wait(@lock, limit && [limit - now, 0].max) until stopped? || (limit && now >= limit)
           stopped?
         end
+      end
+
+      # No new work from now on; what is in work is finished, and the membership in the group goes on.
+      # @return [void]
+      def quiet
+        partitions.each { |partition| partition.pause(nil) }
       end
 
       # @return [Boolean]
@@ -152,8 +164,17 @@ module Guildhall
         @runners = Runners.new(@config.concurrency) { |fault| error(fault, "runner") }
         @listeners = topics.group_by { |topic| [topic.group, topic.kafka, topic.initial_offset] }.values
           .map { |together| Listener.new(together, self) }
+        stop_at_exit
         @listeners.each(&:start)
         @timer.every(@config.tick_interval) { tick }
+        watchdog = Watchdog.new(self)
+        @timer.every(watchdog.interval) { watchdog.check }
+      end
+
+      # A script that ends, or raises, without a stop: librdkafka's threads must not call into a Ruby that is gone.
+      def stop_at_exit
+        owner = Process.pid
+        at_exit { stop(timeout: EXIT_TIMEOUT) if running? && Process.pid == owner }
       end
 
       def tick

@@ -8,7 +8,8 @@ module Guildhall
     # protocol over loopback, with consumer groups, offset commits and transactions.
     #
     # It keeps about 5 MB a partition and silently drops the oldest beyond that: {#verify_complete!} tells. Topics
-    # cannot be created over the admin protocol, only with {#create_topic}.
+    # cannot be created over the admin protocol, only with {#create_topic}. After a member has left, its group takes the
+    # members' `session.timeout.ms` to begin anew: set it low where that matters. Offsets cannot be looked up by time.
     #
     #     Guildhall::Kafka::EmbeddedBroker.start do |broker|
     #       broker.create_topic("orders", partitions: 5)
@@ -18,6 +19,7 @@ module Guildhall
       # What the mock cluster needs beyond {Librdkafka}.
       module Functions
         extend FFI::Library
+
         ffi_lib(*Rdkafka::Bindings.ffi_libraries.map(&:name))
         attach_function :rd_kafka_mock_cluster_new, %i[pointer int], :pointer, blocking: true
         attach_function :rd_kafka_mock_cluster_bootstraps, %i[pointer], :string

@@ -15,7 +15,7 @@ module Guildhall
       end
 
       # @param codec [MessagePack] whose options it takes over
-      def initialize(codec)
+      def initialize(codec) # rubocop:disable Lint/MissingSuper -- the options have been checked
         @types_by_number = codec.types_by_number
         @types_by_class = codec.types_by_class
         copy_options(codec)

@@ -96,8 +96,16 @@ module Guildhall
         pause = 0
         until @closing && @crew.members.empty?
           @crew.queue.attend(pause)
-          pause = care
+          pause = carefully
         end
+      end
+
+      # One fault of ours must not leave the workers alone.
+      def carefully
+        care
+      rescue StandardError => error
+        warn("guildhall: the coordinator goes on after #{error.class}: #{error.message} (#{error.backtrace&.first})")
+        0.1
       end
 
       # @return [Numeric, nil] when to look again, in seconds; nil: when called
@@ -141,7 +149,8 @@ module Guildhall
       def open_breaker
         pause = @settings.breaker_pause
         @instrumentation.publish("pool.breaker_opened", deaths: @settings.breaker_deaths, pause:)
-        message = "#{@settings.breaker_deaths} workers died within #{@settings.breaker_window} s; for #{pause} s the pool's work is done by its callers"
+        message = "#{@settings.breaker_deaths} workers died within #{@settings.breaker_window} s; " \
+                  "for #{pause} s the pool's work is done by its callers"
         @settings.logger ? @settings.logger.error("guildhall: #{message}") : warn("guildhall: #{message}")
       end
 

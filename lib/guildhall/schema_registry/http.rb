@@ -45,7 +45,10 @@ module Guildhall
 
       def parse(url)
         uri = URI.parse(url)
-        raise Guildhall::ArgumentError, "a schema registry's URL begins with http:// or https://" unless uri.is_a?(URI::HTTP) && !uri.host.to_s.empty?
+        unless uri.is_a?(URI::HTTP) && !uri.host.to_s.empty?
+          raise Guildhall::ArgumentError,
+            "a schema registry's URL begins with http:// or https://"
+        end
 
         uri
       rescue URI::InvalidURIError

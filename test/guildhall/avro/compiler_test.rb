@@ -10,14 +10,17 @@ class AvroCompilerTest < GuildhallTest
     {%w[int long] => 5, %w[int float] => 5.0, %w[int double] => 5.0, %w[long float] => 5.0, %w[long double] => 5.0,
      %w[float double] => 1.5, %w[string bytes] => "a".b, %w[bytes string] => "a"}.each do |(writer, reader), value|
       assert_same_as_gem(writer, reader, value.is_a?(Float) && writer != "float" ? value.to_i : value)
-      decoded = Guildhall::Avro.new(writer, reader:).decode(Guildhall::Avro.new(writer).encode(value.is_a?(Float) && writer != "float" ? value.to_i : value))
+      decoded = Guildhall::Avro.new(writer,
+        reader:).decode(Guildhall::Avro.new(writer).encode(value.is_a?(Float) && writer != "float" ? value.to_i : value))
       assert_equal [value, value.class], [decoded, decoded.class]
     end
   end
 
   def test_fields_that_came_went_and_were_renamed
-    writer = record([{name: "gone", type: {type: "array", items: {type: "map", values: %w[null string]}}}, {name: "old", type: "int"}, {name: "same", type: "string"}])
-    reader = record([{name: "same", type: "string"}, {name: "new", aliases: ["old"], type: "long"}, {name: "added", type: %w[null string], default: nil},
+    writer = record([{name: "gone", type: {type: "array", items: {type: "map", values: %w[null string]}}}, {name: "old", type: "int"},
+                     {name: "same", type: "string"}])
+    reader = record([{name: "same", type: "string"}, {name: "new", aliases: ["old"], type: "long"},
+                     {name: "added", type: %w[null string], default: nil},
                      {name: "list", type: {type: "array", items: "int"}, default: [1, 2]}, {name: "raw", type: "bytes", default: "\u00ff"}])
     value = {"gone" => [{"a" => nil, "b" => "c"}, {}], "old" => 7, "same" => "s"}
     decoded = Guildhall::Avro.new(writer, reader:).decode(Guildhall::Avro.new(writer).encode(value))
@@ -27,7 +30,8 @@ class AvroCompilerTest < GuildhallTest
 
   def test_records_with_defaults_of_every_type
     fields = {"null" => nil, "boolean" => true, "int" => 1, "long" => 2, "float" => 1.5, "double" => 2, "string" => "s",
-              {type: "map", values: "int"} => {"a" => 1}, {type: "enum", name: "E", symbols: %w[A B]} => "B", {type: "fixed", name: "F", size: 2} => "ab",
+              {type: "map", values: "int"} => {"a" => 1}, {type: "enum", name: "E", symbols: %w[A B]} => "B",
+              {type: "fixed", name: "F", size: 2} => "ab",
               {type: "record", name: "I", fields: [{name: "x", type: "int", default: 3}, {name: "y", type: "int"}]} => {"y" => 4},
               %w[int null] => 5, {type: "int", logicalType: "date"} => 10}
     reader = record(fields.each_with_index.map { |(type, default), index| {name: "f#{index}", type:, default:} })
@@ -63,7 +67,8 @@ class AvroCompilerTest < GuildhallTest
   def test_schemas_that_do_not_match
     [%w[int string], %w[string int], %w[long int], [{type: "array", items: "int"}, {type: "array", items: "string"}],
      [{type: "fixed", name: "F", size: 1}, {type: "fixed", name: "F", size: 2}], [record([]), record([{name: "a", type: "int"}])],
-     [record([], "A"), record([], "B")], [record([{name: "a", type: "int"}]), record([{name: "a", type: "string"}])], [%w[int long], "string"]].each do |writer, reader|
+     [record([], "A"), record([], "B")],
+     [record([{name: "a", type: "int"}]), record([{name: "a", type: "string"}])], [%w[int long], "string"]].each do |writer, reader|
       assert_raises(Guildhall::Avro::MismatchError, "#{writer} #{reader}") { Guildhall::Avro.new(writer, reader:) }
     end
   end

@@ -37,7 +37,11 @@ class AvroConfluentTest < GuildhallTest
     @codec.prepare(payloads)
     assert_equal 2, @server.requests.size
     assert Ractor.shareable?(@codec)
-    assert_equal [5, 6], ractor_value(Ractor.new(@codec) { |codec| ["\0\0\0\0\1\x0a", "\0\0\0\0\1\x0c"].map { |bytes| codec.decode(bytes)["a"] } })
+    assert_equal [5, 6], ractor_value(Ractor.new(@codec) { |codec|
+      ["\0\0\0\0\1\x0a", "\0\0\0\0\1\x0c"].map { |bytes|
+        codec.decode(bytes)["a"]
+      }
+    })
   end
 
   def test_workers_say_what_is_missing
@@ -67,10 +71,10 @@ class AvroConfluentTest < GuildhallTest
       Warning[:experimental] = false
       codec = Guildhall::Avro::Confluent.new(Guildhall::SchemaRegistry.new(ARGV[0]))
       Array.new(4) { Thread.new { raise unless codec.decode("\0\0\0\0\1\x0a".b) == {"a" => 5} } }.each(&:join)
-      ractors = Array.new(4) { Ractor.new(codec) { |it| 1000.times.sum { it.decode("\0\0\0\0\1\x0a")["a"] } } }
+      ractors = Array.new(4) { Ractor.new(codec) { |shared| 1000.times.sum { shared.decode("\0\0\0\0\1\x0a")["a"] } } }
       codec.prepare(["\0\0\0\0\2\x0a\x02y".b])
       GC.start
-      raise unless ractors.sum { |it| it.respond_to?(:value) ? it.value : it.take } == 20_000
+      raise unless ractors.sum { it.respond_to?(:value) ? it.value : it.take } == 20_000
     RUBY
   end
 end

@@ -8,7 +8,7 @@ require "zlib"
 class AvroContainerTest < GuildhallTest
   Container = Guildhall::Avro::Container
   SCHEMA = {type: "record", name: "R", fields: [{name: "n", type: "long"}, {name: "t", type: "string"}]}.freeze
-  OBJECTS = Array.new(3_000) { |it| {"n" => it, "t" => "text #{it}"} }.freeze
+  OBJECTS = Array.new(3_000) { {"n" => it, "t" => "text #{it}"} }.freeze
 
   def test_the_gem_reads_what_we_write_and_we_what_it_writes
     %w[null deflate].each do |compression|
@@ -32,7 +32,7 @@ class AvroContainerTest < GuildhallTest
 
   def test_metadata
     file = Container::Reader.new(write(metadata: {"by" => "test"}))
-    assert_equal ["test", "null"], file.metadata.values_at("by", "avro.codec")
+    assert_equal %w[test null], file.metadata.values_at("by", "avro.codec")
     assert_equal Guildhall::Avro::Schema.parse(SCHEMA), file.schema
     assert_raises(Guildhall::ArgumentError) { write(metadata: {"avro.x" => "y"}) }
   end
@@ -52,12 +52,12 @@ class AvroContainerTest < GuildhallTest
 
   def test_damaged_files
     whole = write(OBJECTS.first(10))
-    damaged = ["", "Obj", "Nope" * 10, whole[0..50], whole[0..-2], whole[0..-20], whole.dup.tap { |it| it.setbyte(-1, it.getbyte(-1) ^ 1) }]
+    damaged = ["", "Obj", "Nope" * 10, whole[0..50], whole[0..-2], whole[0..-20], whole.dup.tap { it.setbyte(-1, it.getbyte(-1) ^ 1) }]
     damaged.each { |bytes| assert_raises(Guildhall::DecodeError) { Container.each(bytes).to_a } }
   end
 
   def test_blocks_that_would_burst
-    file = write(Array.new(200) { |it| {"n" => it, "t" => "x" * 10_000} }, compression: "deflate", block_bytes: 10**7)
+    file = write(Array.new(200) { {"n" => it, "t" => "x" * 10_000} }, compression: "deflate", block_bytes: 10**7)
     assert_operator file.bytesize, :<, 50_000
     assert_match(/max_bytes/, assert_raises(Guildhall::DecodeError) { Container.each(file, max_bytes: 100_000).to_a }.message)
   end

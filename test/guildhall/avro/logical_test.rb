@@ -8,9 +8,11 @@ class AvroLogicalTest < GuildhallTest
   TIMES = [Time.at(0), Time.at(1_700_000_000, 123_456_789, :nanosecond), Time.at(-1), Time.at(-10**9, 1_000_000, :nanosecond)].freeze
 
   def test_those_that_the_gem_knows
-    {type("int", "date") => [Date.new(1970, 1, 1), Date.new(2400, 2, 29), Date.new(1, 1, 1), 17], type("long", "timestamp-millis") => [*TIMES, 5, DateTime.new(2026, 1, 1)],
+    {type("int", "date") => [Date.new(1970, 1, 1), Date.new(2400, 2, 29), Date.new(1, 1, 1), 17],
+     type("long", "timestamp-millis") => [*TIMES, 5, DateTime.new(2026, 1, 1)],
      type("long", "timestamp-micros") => TIMES, type("long", "timestamp-nanos") => TIMES,
-     type("bytes", "decimal", precision: 9, scale: 2) => [0, 1, -1, 1.27, 1.28, -1.28, -1.29, 32_767, -32_768, BigDecimal("9999999.99")]}.each do |schema, values|
+     type("bytes", "decimal", precision: 9, scale: 2) => [0, 1, -1, 1.27, 1.28, -1.28, -1.29, 32_767, -32_768,
+                                                          BigDecimal("9999999.99")]}.each do |schema, values|
       codec = Guildhall::Avro.new(schema)
       values.each do |value|
         bytes = AvroGem.encode(schema, value)
@@ -52,15 +54,18 @@ class AvroLogicalTest < GuildhallTest
 
   def test_durations
     codec = Guildhall::Avro.new(type("fixed", "duration", name: "D", size: 12))
-    value = Guildhall::Avro::Duration.new(months: 1, days: 2, milliseconds: 2**32 - 1)
+    value = Guildhall::Avro::Duration.new(months: 1, days: 2, milliseconds: (2**32) - 1)
     assert_equal value, codec.decode(codec.encode(value))
-    assert_equal [1, 2, 2**32 - 1].pack("V3"), codec.encode(value)
+    assert_equal [1, 2, (2**32) - 1].pack("V3"), codec.encode(value)
     assert_raises(Guildhall::EncodeError) { codec.encode(value.with(days: -1)) }
   end
 
   def test_decimals_in_fixed_bytes
     codec = Guildhall::Avro.new(type("fixed", "decimal", name: "D", size: 4, precision: 9, scale: 2))
-    %w[0 1.27 -1.28 -9999999.99].each { |text| assert_equal [4, BigDecimal(text)], codec.encode(BigDecimal(text)).then { |it| [it.bytesize, codec.decode(it)] } }
+    %w[0 1.27 -1.28 -9999999.99].each do |text|
+      bytes = codec.encode(BigDecimal(text))
+      assert_equal [4, BigDecimal(text)], [bytes.bytesize, codec.decode(bytes)]
+    end
   end
 
   def test_decimals_that_do_not_fit

@@ -7,8 +7,10 @@ require "guildhall/avro"
 class AvroSchemaTest < GuildhallTest
   Schema = Guildhall::Avro::Schema
   FLAT = {"type" => "record", "name" => "a.b.R", "doc" => "text", "fields" => [
-    {"name" => "x", "type" => {"type" => "long"}, "default" => 5}, {"name" => "e", "type" => {"type" => "enum", "name" => "E", "symbols" => %w[A B]}},
-    {"name" => "f", "type" => {"type" => "fixed", "name" => "c.F", "size" => 4}}, {"name" => "u", "type" => ["null", {"type" => "map", "values" => "bytes"}]}
+    {"name" => "x", "type" => {"type" => "long"}, "default" => 5},
+    {"name" => "e", "type" => {"type" => "enum", "name" => "E", "symbols" => %w[A B]}},
+    {"name" => "f", "type" => {"type" => "fixed", "name" => "c.F", "size" => 4}},
+    {"name" => "u", "type" => ["null", {"type" => "map", "values" => "bytes"}]}
   ]}.freeze
 
   def test_canonical_form_and_fingerprint_are_the_specifications
@@ -26,10 +28,11 @@ class AvroSchemaTest < GuildhallTest
 
   def test_namespaces
     schema = {type: "record", name: "R", namespace: "one", fields: [
-      {name: "a", type: {type: "fixed", name: "F", size: 1}}, {name: "b", type: {type: "record", name: "two.S", fields: [{name: "g", type: {type: "fixed", name: "G", size: 1}}]}},
+      {name: "a", type: {type: "fixed", name: "F", size: 1}},
+      {name: "b", type: {type: "record", name: "two.S", fields: [{name: "g", type: {type: "fixed", name: "G", size: 1}}]}},
       {name: "c", type: "two.G"}, {name: "d", type: "one.F"}, {name: "e", type: "F"}
     ]}
-    assert_equal %w[one.F two.S two.G one.F one.F], Schema.parse(schema).root.fields.map { |field| field.type.name }
+    assert_equal(%w[one.F two.S two.G one.F one.F], Schema.parse(schema).root.fields.map { |field| field.type.name })
   end
 
   def test_schemas_refer_to_others
@@ -40,8 +43,9 @@ class AvroSchemaTest < GuildhallTest
 
   def test_what_is_no_schema
     ["nope", "{", "[]]", {}, {type: "nope"}, 5, {type: "array"}, {type: "record", name: "1", fields: []}, {type: "record", name: "R"},
-     {type: "enum", name: "E", symbols: %w[A A]}, {type: "enum", name: "E", symbols: ["a-b"]}, {type: "enum", name: "E", symbols: ["A"], default: "B"},
-     {type: "fixed", name: "F", size: -1}, ["int", "int"], [["int"]], {type: "record", name: "int", fields: []},
+     {type: "enum", name: "E", symbols: %w[A A]}, {type: "enum", name: "E", symbols: ["a-b"]},
+     {type: "enum", name: "E", symbols: ["A"], default: "B"},
+     {type: "fixed", name: "F", size: -1}, %w[int int], [["int"]], {type: "record", name: "int", fields: []},
      {type: "record", name: "R", fields: [{name: "a", type: "int"}, {name: "a", type: "int"}]},
      {type: "record", name: "R", fields: [{name: "a", type: "int", default: "x"}]},
      {type: "record", name: "R", fields: [{name: "a", type: %w[null int], default: "x"}]}].each do |source|

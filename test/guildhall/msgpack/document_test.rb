@@ -7,7 +7,7 @@ require "msgpack"
 class MessagePackDocumentTest < GuildhallTest
   Codec = Guildhall::MessagePack
   ORDER = {
-    "id" => 7, "user" => {"email" => "a@b.example", "größer" => true}, "items" => [{"sku" => "x"}, [], nil, 2**64 - 1, 2**61, 1.5],
+    "id" => 7, "user" => {"email" => "a@b.example", "größer" => true}, "items" => [{"sku" => "x"}, [], nil, (2**64) - 1, 2**61, 1.5],
     3 => "three", nil => "nothing", "raw" => "\xFF".b, "at" => Time.at(5)
   }.freeze
 
@@ -16,11 +16,12 @@ class MessagePackDocumentTest < GuildhallTest
   end
 
   def test_reads_like_a_hash
-    assert_equal [7, "a@b.example", "three", "nothing", nil], [@document["id"], @document["user"]["email"], @document[3], @document[nil], @document["no"]]
+    assert_equal [7, "a@b.example", "three", "nothing", nil],
+      [@document["id"], @document["user"]["email"], @document[3], @document[nil], @document["no"]]
     assert_equal ORDER.keys, @document.keys
-    assert_equal ORDER.values, @document.values.map { |it| it.respond_to?(:decode) ? it.decode : it }
+    assert_equal(ORDER.values, @document.values.map { it.respond_to?(:decode) ? it.decode : it })
     assert_equal [ORDER.size, true, false], [@document.size, @document.key?("id"), @document.key?("no")]
-    assert_equal ORDER.keys, @document.map { |key, _value| key }
+    assert_equal(ORDER.keys, @document.map { |key, _value| key })
     assert(@document.all? { |key, value| value == ORDER[key] })
     assert_equal({"id" => 7}, @document.slice("id", "no"))
     assert_equal ORDER, @document.to_h
@@ -77,14 +78,17 @@ class MessagePackDocumentTest < GuildhallTest
   end
 
   def test_large_maps_are_found_by_an_index
-    pairs = Array.new(5_000) { |it| ["key#{it}", it] }.to_h
+    pairs = Array.new(5_000) { ["key#{it}", it] }.to_h
     document = Codec.document(Codec.encode({"maps" => [pairs, pairs.transform_values(&:to_s)]}))
     pairs.each { |key, value| assert_equal [value, value.to_s], [document.dig("maps", 0, key), document.dig("maps", 1, key)] }
     assert_nil document["maps"][0]["no"]
   end
 
   def test_the_last_of_equal_keys_counts
-    twice = ->(count) { "\xDE".b + [count + 1].pack("n") + Array.new(count) { |it| Codec.encode("k#{it}") + "\x01".b }.join + Codec.encode("k0") + "\x02".b }
+    twice = lambda do |count|
+      pairs = Array.new(count) { |number| Codec.encode("k#{number}") + "\x01".b }
+      "\xDE".b + [count + 1].pack("n") + pairs.join + Codec.encode("k0") + "\x02".b
+    end
     [1, 100].each do |count|
       document = Codec.document(twice[count])
       assert_equal [2, 2, 2], [document["k0"], document.to_h["k0"], Codec.decode(twice[count])["k0"]]
@@ -94,7 +98,7 @@ class MessagePackDocumentTest < GuildhallTest
   def test_symbol_keys
     document = Codec.new(symbolize_keys: true).lazy.decode(Codec.encode(ORDER))
     assert_equal [7, nil, "three"], [document[:id], document["id"], document[3]]
-    assert_equal [:id, :user], document.keys.first(2)
+    assert_equal %i[id user], document.keys.first(2)
   end
 
   def test_scalars_come_as_they_are
@@ -118,7 +122,7 @@ class MessagePackDocumentTest < GuildhallTest
   end
 
   def test_survives_collection_and_compaction
-    assert_ruby(<<~'RUBY', timeout: 120)
+    assert_ruby(<<~RUBY, timeout: 120)
       require "guildhall/msgpack"
       order = {"id" => 1, "user" => {"name" => "n" * 40, "tags" => ["a"] * 10}, "t" => Time.at(5), 3 => 2**64 - 1}
       bytes = Guildhall::MessagePack.encode(order)
@@ -141,7 +145,7 @@ class MessagePackDocumentTest < GuildhallTest
     out = assert_ruby(<<~'RUBY', timeout: 120)
       require "guildhall/msgpack"
       Warning[:experimental] = false
-      pairs = Array.new(500) { |it| ["key#{it}", {"v" => it, "text" => "t#{it}"}] }.to_h
+      pairs = Array.new(500) { ["key#{it}", {"v" => it, "text" => "t#{it}"}] }.to_h
       bytes = Guildhall::MessagePack.encode(pairs)
       shared = Guildhall::MessagePack.document(bytes)
       ractors = Array.new(8) do |number|

@@ -7,7 +7,8 @@ require "msgpack"
 class MessagePackExtensionTypeTest < GuildhallTest
   Codec = Guildhall::MessagePack
   Money = Struct.new(:cents)
-  Coin = Class.new(Money)
+  class Coin < Money
+  end
   PACK = ->(money) { [money.cents].pack("q>") }
   UNPACK = ->(bytes) { Money.new(bytes.unpack1("q>")) }
   MONEY = Codec::ExtensionType.new(5, for: Money, pack: PACK, unpack: UNPACK)
@@ -15,9 +16,9 @@ class MessagePackExtensionTypeTest < GuildhallTest
   # Defined here because Ruby 3.4 keeps a block's self, which has to be shareable.
   OWN_TIME = Codec::ExtensionType.new(-1, for: Time, pack: ->(time) { time.to_i.to_s }, unpack: :to_i.to_proc)
   RAISING = Codec::ExtensionType.new(1, for: Money, pack: ->(_) { raise KeyError, "pack" }, unpack: ->(_) { raise KeyError, "unpack" })
-  NESTED = Codec::ExtensionType.new(2, for: Money, pack: ->(it) { Codec.encode({"cents" => it.cents}) },
-    unpack: ->(it) { Money.new(Codec.decode(it)["cents"]) })
-  TIMES = [Time.at(0), Time.at(2**32 - 1), Time.at(2**32), Time.at(1, 5, :nanosecond), Time.at(2**34 - 1, 999_999_999, :nanosecond),
+  NESTED = Codec::ExtensionType.new(2, for: Money, pack: ->(money) { Codec.encode({"cents" => money.cents}) },
+    unpack: ->(bytes) { Money.new(Codec.decode(bytes)["cents"]) })
+  TIMES = [Time.at(0), Time.at((2**32) - 1), Time.at(2**32), Time.at(1, 5, :nanosecond), Time.at((2**34) - 1, 999_999_999, :nanosecond),
            Time.at(2**34), Time.at(-1), Time.at(-5, 7, :nanosecond)].freeze
 
   def test_objects_travel_as_their_class_says
@@ -77,7 +78,7 @@ class MessagePackExtensionTypeTest < GuildhallTest
 
   def test_types_that_use_the_codec_themselves
     codec = Codec.new(types: [NESTED])
-    value = Array.new(300) { |it| Money.new(it) }
+    value = Array.new(300) { Money.new(it) }
     assert_equal value, codec.decode(codec.encode(value))
   end
 

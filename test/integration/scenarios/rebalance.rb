@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# broker: real (the embedded one refuses commits while a group rebalances, and is slow to let a group begin anew)
+# broker: real (the embedded one refuses commits while a group rebalances)
 #
 # Proves that when another member joins and leaves, in mid-batch, every message is handled, in order within its partition
 # and (work in progress being finished before a partition is given up) none twice; that `revoked` is called for what
@@ -67,7 +67,7 @@ Scenario.run do
   duplicates = 0
   4.times do |partition|
     all = seen[partition] + other[partition]
-    equal((0...(count - partition + 3) / 4).to_a, all.map(&:first).uniq.sort, "offsets of #{partition}")
+    equal((0...((count - partition + 3) / 4)).to_a, all.map(&:first).uniq.sort, "offsets of #{partition}")
     check(seen[partition].map(&:first).each_cons(2).all? { |a, b| a < b }, "order in #{partition}")
     duplicates += all.size - all.uniq.size
   end

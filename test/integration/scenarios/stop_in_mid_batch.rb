@@ -1,7 +1,5 @@
 # frozen_string_literal: true
 
-# broker: real (the embedded one refuses commits while a group rebalances, and is slow to let a group begin anew)
-#
 # Proves that stopping finishes the batch in work, commits it, drops what waits behind it, calls `shutdown`, and that
 # the next start goes on exactly there: nothing is handled twice and nothing is left out.
 require_relative "../support/scenario"

@@ -49,7 +49,7 @@ module Guildhall
         end
 
         def bytes(number)
-          width = @size || [(number.negative? ? ~number : number).bit_length / 8 + 1, 1].max
+          width = @size || [((number.negative? ? ~number : number).bit_length / 8) + 1, 1].max
           return if number.bit_length >= 8 * width
 
           [(number & ((1 << (8 * width)) - 1)).to_s(16).rjust(2 * width, "0")].pack("H*")

@@ -28,7 +28,7 @@ module Guildhall
           case value
           when Integer then value
           when Avro::TimeOfDay then value.nanoseconds / (1_000_000_000 / @units)
-          when Time then ((((value.hour * 60) + value.min) * 60) + value.sec) * @units + (value.nsec / (1_000_000_000 / @units))
+          when Time then (((((value.hour * 60) + value.min) * 60) + value.sec) * @units) + (value.nsec / (1_000_000_000 / @units))
           end
         end
 

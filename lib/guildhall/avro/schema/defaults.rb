@@ -9,7 +9,7 @@ module Guildhall
           null: NilClass, int: Integer, long: Integer, float: Numeric, double: Numeric, bytes: String, string: String,
           fixed: String, enum: String, array: Array, map: Hash, record: Hash
         }.freeze
-        RANGES = {int: -(2**31)..(2**31) - 1, long: -(2**63)..(2**63) - 1}.freeze
+        RANGES = {int: (-(2**31)..((2**31) - 1)), long: (-(2**63)..((2**63) - 1))}.freeze
         private_constant :KINDS, :RANGES
 
         # Sees to it that every default is a value of its field's type.
@@ -30,13 +30,13 @@ module Guildhall
           return value(branch(type, json), json, logical, key) if type.union?
 
           made = case type.kind
-          when :float, :double then Float(json)
-          when :bytes, :fixed then bytes(json)
-          when :array then json.map { |item| value(type.items, item, logical, key) }
-          when :map then json.to_h { |name, item| [key.call(name), value(type.items, item, logical, key)] }
-          when :record then record(type, json, logical, key)
-          else json
-          end
+                 when :float, :double then Float(json)
+                 when :bytes, :fixed then bytes(json)
+                 when :array then json.map { |item| value(type.items, item, logical, key) }
+                 when :map then json.to_h { |name, item| [key.call(name), value(type.items, item, logical, key)] }
+                 when :record then record(type, json, logical, key)
+                 else json
+                 end
           logical.decode(type, made)
         end
 
@@ -44,17 +44,8 @@ module Guildhall
         def self.fits?(type, json)
           return type.branches.any? { |branch| fits?(branch, json) } if type.union?
           return [true, false].include?(json) if type.kind == :boolean
-          return false unless KINDS.fetch(type.kind) === json
 
-          case type.kind
-          when :int, :long then RANGES[type.kind].cover?(json)
-          when :enum then type.symbols.include?(json)
-          when :bytes then json.each_char.all? { |char| char.ord < 256 }
-          when :fixed then json.length == type.size && json.each_char.all? { |char| char.ord < 256 }
-          when :array, :map then (json.is_a?(Hash) ? json.values : json).all? { |item| fits?(type.items, item) }
-          when :record then type.fields.all? { |field| record_fits?(field, json) }
-          else true
-          end
+          json.is_a?(KINDS.fetch(type.kind)) && contents_fit?(type, json)
         end
 
         class << self
@@ -64,6 +55,21 @@ module Guildhall
             return if !field.default? || fits?(field.type, field.default)
 
             raise SchemaError, "Avro schema: default #{field.default.inspect} of #{record}.#{field.name} is no #{field.type}"
+          end
+
+          def contents_fit?(type, json)
+            case type.kind
+            when :int, :long then RANGES[type.kind].cover?(json)
+            when :enum then type.symbols.include?(json)
+            when :bytes, :fixed then bytes_fit?(type, json)
+            when :array, :map then (json.is_a?(Hash) ? json.values : json).all? { |item| fits?(type.items, item) }
+            when :record then type.fields.all? { |field| record_fits?(field, json) }
+            else true
+            end
+          end
+
+          def bytes_fit?(type, json)
+            json.length == (type.size || json.length) && json.each_char.all? { |char| char.ord < 256 }
           end
 
           def branch(type, json)

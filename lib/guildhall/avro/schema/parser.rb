@@ -80,7 +80,8 @@ module Guildhall
 
         def named(kind, json, around)
           name, namespace = name_of(json, around)
-          type = Type.new(kind == "error" ? :record : kind.to_sym, name:, aliases: aliases(json, namespace).map { |it| full_name(it, namespace) })
+          full_aliases = aliases(json).map { |name_of_old| full_name(name_of_old, namespace) }
+          type = Type.new(kind == "error" ? :record : kind.to_sym, name:, aliases: full_aliases)
           fault("the name #{name} is defined twice") if @names.key?(name)
           @names[name] = type
           type.complete(**send(:"#{type.kind}_attributes", json, namespace))
@@ -94,7 +95,7 @@ module Guildhall
           [name, name[/\A(.+)\.[^.]+\z/, 1]]
         end
 
-        def aliases(json, _namespace = nil)
+        def aliases(json)
           list = json["aliases"] || []
           fault("aliases of #{json["name"]} are no list of Strings") unless list.is_a?(Array) && list.all?(String)
           list
