@@ -151,7 +151,7 @@ module Guildhall
         @seats = {}
         @collapsed = false
         @shares = @topic.virtual_partitions && Virtual::Shares.new(@topic, @application.config.concurrency)
-        @leaving = @seek = @paused_until = @wake_up = @consumer = @running = @last_consumed = @position = nil
+        @leaving = @seek = @paused_until = @wake_up = @consumer = @running = @last_consumed = @position = @failed_at = nil
       end
 
       def change

@@ -80,13 +80,21 @@ module Guildhall
         end
 
         def failed(error, batch, messages)
-          @failures += 1
+          count_failure
           @application.error(error, "consumer.consume", topic: @name, partition: @number, attempt: @failures,
             offset: messages&.current&.offset || messages&.first_offset)
           return if @leaving || @seek
           return finish(batch) if @topic.delivery == :at_most_once
 
           settle(error, batch, messages)
+        end
+
+        # Where attempts are independent, they are counted anew once a message has been marked since the last failure.
+        def count_failure
+          following = @offsets.following
+          @failures = 0 if @topic.dead_letter_queue&.independent && following != @failed_at
+          @failed_at = following
+          @failures += 1
         end
 
         def settle(error, batch, messages)
