@@ -31,8 +31,9 @@ Bench.script("kafka") do |bench|
     count = bench.quick? ? quick : full
     topic = topics.filled(kb * 1000, count)
     results = Array.new(rounds) { CONTENDERS.transform_values { |contender| contender.run(servers, topic, count) } }
-    results.each do |round|
-      SAME.each { |names| abort("kafka #{kb} KB: not the same was read: #{round}") if round.values_at(*names).map { |one| one["sum"] }.uniq.size > 1 }
+    results.product(SAME).each do |round, names|
+      same = round.values_at(*names).map { |one| one["sum"] }.uniq.size == 1
+      abort("kafka #{kb} KB: not the same was read: #{round}") unless same
     end
     rate = CONTENDERS.keys.to_h { |name| [name, median(results.map { |round| round[name]["rate"] })] }
     bench.note(rate.map { |name, messages| "#{kb} KB #{name}: #{messages.round} messages/s" }.join(", "))

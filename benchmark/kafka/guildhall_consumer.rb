@@ -12,7 +12,7 @@ STOPWATCH = Stopwatch.new(Integer(count))
 
 class FieldsConsumer < Guildhall::Kafka::Consumer
   def consume
-    STOPWATCH.begin
+    STOPWATCH.start
     sum = 0
     messages.each { |message| sum += Orders.read(message.payload) }
     STOPWATCH.add(messages.size, sum)
@@ -21,7 +21,7 @@ end
 
 class RawConsumer < Guildhall::Kafka::Consumer
   def consume
-    STOPWATCH.begin
+    STOPWATCH.start
     sum = 0
     messages.each { |message| sum += message.offset }
     STOPWATCH.add(messages.size, sum)

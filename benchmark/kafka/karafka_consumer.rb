@@ -12,7 +12,7 @@ STOPWATCH = Stopwatch.new(Integer(COUNT))
 
 class FieldsConsumer < Karafka::BaseConsumer
   def consume
-    STOPWATCH.begin
+    STOPWATCH.start
     sum = 0
     messages.each { |message| sum += Orders.read(message.payload) }
     STOPWATCH.add(messages.size, sum)
@@ -21,7 +21,7 @@ end
 
 class RawConsumer < Karafka::BaseConsumer
   def consume
-    STOPWATCH.begin
+    STOPWATCH.start
     sum = 0
     messages.each { |message| sum += message.offset }
     STOPWATCH.add(messages.size, sum)

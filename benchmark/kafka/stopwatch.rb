@@ -15,7 +15,7 @@ class Stopwatch
   end
 
   # Before a batch.
-  def begin
+  def start
     @began ||= now
   end
 

@@ -43,7 +43,7 @@ class PoolTest < GuildhallTest
                     Guildhall::NotShareableError PoolTasks::CustomError ArgumentError],
       parallel[1..-2].map(&:error_class))
     assert_equal parallel.map { |one| one.is_a?(String) ? one : [one.error_class, one.index] },
-      (deferred.map { |one| one.is_a?(String) ? one : [one.error_class, one.index] })
+      deferred.map { |one| one.is_a?(String) ? one : [one.error_class, one.index] }
     assert_equal %w[A Z], parallel.values_at(0, -1)
     assert_equal [:worker], @pool.map(["a"] * 20, WhichRactor, parallel: true).uniq
   end

@@ -8,6 +8,8 @@ require_relative "listener"
 require_relative "decoding"
 require_relative "kafka_error"
 require_relative "events"
+require_relative "watchdog"
+require_relative "log"
 
 module Guildhall
   module Kafka
@@ -65,6 +67,7 @@ module Guildhall
           @state = :running
         end
         @config.freeze
+        Log.attach(@config.logger, @instrumentation) if @config.logger
         launch(chosen)
         publish("app.running", groups: chosen.map(&:group).uniq)
         self
@@ -164,6 +167,8 @@ module Guildhall
         stop_at_exit
         @listeners.each(&:start)
         @timer.every(@config.tick_interval) { tick }
+        watchdog = Watchdog.new(self)
+        @timer.every(watchdog.interval) { watchdog.check }
       end
 
       # A script that ends, or raises, without a stop: librdkafka's threads must not call into a Ruby that is gone.

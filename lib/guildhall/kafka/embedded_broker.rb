@@ -19,6 +19,7 @@ module Guildhall
       # What the mock cluster needs beyond {Librdkafka}.
       module Functions
         extend FFI::Library
+
         ffi_lib(*Rdkafka::Bindings.ffi_libraries.map(&:name))
         attach_function :rd_kafka_mock_cluster_new, %i[pointer int], :pointer, blocking: true
         attach_function :rd_kafka_mock_cluster_bootstraps, %i[pointer], :string

@@ -18,6 +18,7 @@ module Guildhall
         "partition.abandoned" => "topic, partition: taken away while its consumer was still at work",
         "partition.paused" => "topic, partition, seconds",
         "partition.resumed" => "topic, partition",
+        "partition.stalled" => "topic, partition, position, end_offset, action: it should move and does not; :seek or :rejoin",
         "rebalance.partitions_assigned" => "group, partitions",
         "rebalance.partitions_revoked" => "group, partitions, lost"
       }.freeze

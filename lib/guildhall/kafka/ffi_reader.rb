@@ -57,7 +57,8 @@ module Guildhall
 
       # @return [void]
       def close
-        @queues.values.each(&:close)
+        queues = @queues.values # closing takes them out of the Hash
+        queues.each(&:close)
         Librdkafka.rd_kafka_queue_io_event_enable(@main, -1, nil, 0)
         Librdkafka.rd_kafka_queue_destroy(@main)
         [@bell, @rope].each(&:close)
@@ -66,7 +67,8 @@ module Guildhall
       # @!visibility private
       def ring(text)
         @rope.write_nonblock(text, exception: false)
-      rescue IOError # closed meanwhile: nobody waits any more
+      rescue IOError
+        # Closed meanwhile: nobody waits any more.
       end
 
       # @!visibility private
@@ -91,7 +93,8 @@ module Guildhall
         errors = []
         @queues.each_value { |queue| Librdkafka.rd_kafka_queue_forward(queue.pointer, FFI::Pointer::NULL) }
         while read(@main, BATCH, taken, errors).positive?; end
-        @queues.values.each { |queue| read(queue.pointer, [queue.allowed, BATCH].min, taken, errors) if queue.allowed.positive? }
+        queues = @queues.values # a rebalance in here changes the Hash
+        queues.each { |queue| read(queue.pointer, [queue.allowed, BATCH].min, taken, errors) if queue.allowed.positive? }
         [taken.filter_map { |queue, records| [queue.owner, records] unless queue.closed? }, errors]
       end
 

@@ -146,8 +146,9 @@ module Guildhall
       rescue StandardError => error
         @application.error(error, "listener.close", group: @group)
       ensure
-        @lock.synchronize { @closing_reader, @reader = @reader, nil }
-        @closing_reader&.close
+        reader = @reader
+        @lock.synchronize { @reader = nil } # nobody may wake what is closed
+        reader&.close
         @client&.close
         @client = nil
       end

@@ -62,6 +62,7 @@ module Guildhall
       def deliver(records)
         return if @leaving || @seek
 
+        @position = records.last.offset + 1
         batch = Batch.new(records, @decoding.begin(records, self), filtering: @topic.filtering?)
         change { @batches << batch unless @leaving || @seek }
       end
@@ -99,9 +100,24 @@ module Guildhall
       # How far it is behind; nothing is asked of the broker.
       # @return [Integer, nil] messages that are not done; nil while the end is not known
       def lag
-        last = @listener.client&.end_offset(@name, @number)
+        last = end_offset
         following = @offsets.following
         last && following && [last - following, 0].max
+      end
+
+      # What librdkafka knows of it, without asking the broker.
+      # @return [Integer, nil] the offset that the next message will get
+      def end_offset
+        @listener.client&.end_offset(@name, @number)
+      end
+
+      # @return [Integer, nil] the offset of the message that is to be read next; nil before the first
+      attr_reader :position
+
+      # @return [Boolean] whether it does nothing although there is something to read, and nobody has asked for that
+      def idle_behind?
+        idle = @lock.synchronize { !@leaving && !@seek && !@scheduled && @batches.empty? && !resting? }
+        idle && !@position.nil? && (end_offset || 0) > @position
       end
 
       # Runs what is next. Called by a runner.
@@ -135,7 +151,7 @@ module Guildhall
         @seats = {}
         @collapsed = false
         @shares = @topic.virtual_partitions && Virtual::Shares.new(@topic, @application.config.concurrency)
-        @leaving = @seek = @paused_until = @wake_up = @consumer = @running = @last_consumed = nil
+        @leaving = @seek = @paused_until = @wake_up = @consumer = @running = @last_consumed = @position = nil
       end
 
       def change

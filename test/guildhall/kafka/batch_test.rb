@@ -37,7 +37,7 @@ class KafkaBatchTest < GuildhallTest
     batch = batch([5, 6, 7, 9, 10], [:a, D, D, :b, D])
     assert_equal [9, 11], [batch.offset_after(5), batch.offset_after(9)]
     assert_equal [3, 21], [batch.offset_after(2), batch.offset_after(20)], "of other batches it knows nothing"
-    assert_equal 6, batch([5, 6], [:a, :b], filtering: false).offset_after(5)
+    assert_equal 6, batch([5, 6], %i[a b], filtering: false).offset_after(5)
   end
 
   def test_messages_from_an_offset_on
@@ -56,7 +56,7 @@ class KafkaBatchTest < GuildhallTest
     failure = Guildhall::Failure.of(Guildhall::DecodeError.new("bad bytes"), 1)
     messages = batch([1, 2, 3], [:a, failure, :c], filtering: false).messages(0, topic)
     assert_equal [2], messages.failures.map(&:offset)
-    assert_equal %i[a c], messages.each_decoded.map { |_, payload| payload }
+    assert_equal(%i[a c], messages.each_decoded.map { |_, payload| payload })
     assert_equal "bad bytes", assert_raises(Guildhall::DecodeError) { messages[1].payload }.message
     assert_equal :c, messages.last.payload
     assert_predicate messages[2], :deserialized?

@@ -53,7 +53,7 @@ class KafkaConfigTest < GuildhallTest
     a, b = @application.validate!
     assert_equal ["a", "guildhall", 10, "a"], [a.name, a.group, a.max_messages, a.subscription]
     assert_equal ["others", 20, "^b-", true, false], [b.group, b.max_messages, b.subscription, b.match?("b-1"), b.match?("ab-1")]
-    assert_match(/^others +\/\\Ab-\/ +KafkaConfigTest::Handles/, @application.routes.to_s)
+    assert_match(%r{^others +/\\Ab-/ +KafkaConfigTest::Handles}, @application.routes.to_s)
   end
 
   def test_a_topic_twice_in_a_group_is_a_fault

@@ -9,7 +9,7 @@ class KafkaOffsetsTest < GuildhallTest
     attr_reader :stored
 
     def initialize = @stored = []
-    def store(*arguments) = @stored << arguments && true
+    def store(*arguments) = !!(@stored << arguments)
     def commit = true
   end
 

@@ -23,7 +23,7 @@ module ReaderBehaviour
     end
 
     def partitions_revoked(pairs, lost:)
-      pairs.each { |_, number| @queues.delete(number)&.close }
+      pairs.map(&:last).each { |number| @queues.delete(number)&.close }
     end
   end
 

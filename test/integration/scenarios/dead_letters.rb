@@ -59,7 +59,6 @@ Scenario.run do
   equal(payloads.values_at(30, 50, 70), letters.map(&:payload), "bytes")
   equal(%w[k30 k50 k70], letters.map(&:key), "keys")
   equal(%w[RuntimeError Hopeless Guildhall::JSON::ParseError], letters.map { |letter| letter.headers["source_error_class"] }, "errors")
-  equal([[name, "0", "30", "3", "v30"]], letters.first(1).map { |letter|
-    letter.headers.values_at("source_topic", "source_partition", "source_offset", "source_attempts", "h")
-  }, "origin")
+  origin = letters.first.headers.values_at("source_topic", "source_partition", "source_offset", "source_attempts", "h")
+  equal([name, "0", "30", "3", "v30"], origin, "origin")
 end

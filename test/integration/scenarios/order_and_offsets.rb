@@ -7,7 +7,10 @@ require_relative "../support/scenario"
 Scenario.run do
   count = 3_000
   name = topic(partitions: 3)
-  produce(name, (0...count).map { |i| {payload: %({"i": #{i}}), key: "k#{i}", partition: i % 3, headers: {"h" => "v#{i}", "twice" => %w[a b]}} })
+  sent = (0...count).map do |i|
+    {payload: %({"i": #{i}}), key: "k#{i}", partition: i % 3, headers: {"h" => "v#{i}", "twice" => %w[a b]}}
+  end
+  produce(name, sent)
   seen = Array.new(3) { [] }
   faults = Thread::Queue.new
   consumer = Class.new(Guildhall::Kafka::Consumer) do

@@ -24,7 +24,7 @@ Scenario.run do
   routes { topic(name) { consumer(consumer) } }
   # The embedded broker cannot look offsets up by time.
   back = embedded ? :earliest : Time.now - 3600
-  steps << [:pause, nil, 0.3] << [:pause, 15] << [:seek, :earliest] << [:seek, back] << [:seek, 50]
+  steps << [:pause, nil, 0.3] << [:pause, 15] << %i[seek earliest] << [:seek, back] << [:seek, 50]
   start
   eventually("the other partition goes on") { seen[1].size == 100 }
   eventually("the second pause") { steps.size == 3 }

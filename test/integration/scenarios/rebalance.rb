@@ -67,7 +67,7 @@ Scenario.run do
   duplicates = 0
   4.times do |partition|
     all = seen[partition] + other[partition]
-    equal((0...(count - partition + 3) / 4).to_a, all.map(&:first).uniq.sort, "offsets of #{partition}")
+    equal((0...((count - partition + 3) / 4)).to_a, all.map(&:first).uniq.sort, "offsets of #{partition}")
     check(seen[partition].map(&:first).each_cons(2).all? { |a, b| a < b }, "order in #{partition}")
     duplicates += all.size - all.uniq.size
   end

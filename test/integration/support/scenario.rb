@@ -26,7 +26,7 @@ class Scenario
     scenario&.finish
   end
 
-  attr_reader :notes, :errors, :events
+  attr_reader :notes, :errors, :servers, :embedded
 
   def initialize
     @embedded = ENV.fetch("KAFKA_BOOTSTRAP_SERVERS", "").empty? ? Guildhall::Kafka::EmbeddedBroker.start : nil
@@ -34,10 +34,7 @@ class Scenario
     @id = SecureRandom.hex(4)
     @notes = []
     @errors = Thread::Queue.new
-    @events = Thread::Queue.new
   end
-
-  attr_reader :servers, :embedded
 
   def group
     "group-#{@id}"

@@ -54,6 +54,12 @@ module Guildhall
           @listener.request { sought(where) }
         end
 
+        # Leaves the group and joins it anew, with all partitions of this client.
+        # @return [void]
+        def rejoin
+          @listener.request { raise Guildhall::Error, "#{self} does not move: joining the group anew" }
+        end
+
         # @return [Boolean]
         def revoked?
           @leaving == :revoked || @offsets.closed?
@@ -110,6 +116,7 @@ module Guildhall
           unless @leaving
             offset = @listener.client.resolve(@name, @number, where)
             @listener.client.seek(@name, @number, offset)
+            @position = offset
           end
         ensure
           change { @seek = nil }

@@ -90,14 +90,19 @@ module Guildhall
         end
 
         def settle(error, batch, messages)
-          following = messages && @dead_letters.following(error, @failures, messages, batch, @offsets.following)
+          following = messages && bury(error, batch, messages)
           return rest(@backoff.seconds(@failures)) unless following
 
           @offsets.store(following)
           @failures = 0
-        rescue StandardError => fault
-          @application.error(fault, "dead_letter_queue", topic: @name, partition: @number)
-          rest(@backoff.seconds(@failures))
+        end
+
+        # @return [Integer, nil] the offset to go on with; nil: it is to be tried again
+        def bury(error, batch, messages)
+          @dead_letters.following(error, @failures, messages, batch, @offsets.following)
+        rescue StandardError => error
+          @application.error(error, "dead_letter_queue", topic: @name, partition: @number)
+          nil
         end
 
         def tell(event)
