@@ -32,7 +32,7 @@ class PipelineRows
 
     def call
       @members.each { |member| member.write("g") }
-      @members.each { |member| member.readpartial(1) }
+      @members.each { |member| member.readpartial(1) } # rubocop:disable Style/CombinableLoops -- both run first
       @size
     end
 
@@ -116,7 +116,9 @@ class PipelineRows
   end
 
   def yaml(seed)
-    items = Array.new(45) { |row| {"id" => (seed * 1_000) + row, "name" => "name #{row}", "price" => row + 0.25, "tags" => %w[a b], "open" => true} }
+    items = Array.new(45) do |row|
+      {"id" => (seed * 1_000) + row, "name" => "name #{row}", "price" => row + 0.25, "tags" => %w[a b], "open" => true}
+    end
     Guildhall::YAML.encode({"seed" => seed, "items" => items})
   end
 end
