@@ -32,7 +32,7 @@ class PipelineRows
 
     def call
       @members.each { |member| member.write("g") }
-      @members.each { |member| member.readpartial(1) } # rubocop:disable Style/CombinableLoops -- both run first
+      @members.each { |member| member.readpartial(1) }
       @size
     end
 
