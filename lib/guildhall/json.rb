@@ -80,7 +80,7 @@ module Guildhall
     # @return [JSON] itself: it cannot change
     def dup = self
     # @return [JSON] itself
-    def clone(freeze: true) = self
+    def clone(**) = self
 
     # @return [Lazy] the codec that gives Documents, with the default options
     def self.lazy = LAZY

@@ -26,17 +26,17 @@ static inline int guildhall_json_stands_at(const guildhall_json_known_key *known
 
 /* Notes that this key (of up to 31 bytes, all ASCII, without escapes) followed the one in slot `previous`, or (inside) is
  * the first in what that one leads to; returns its slot. print: its fingerprint. */
-static inline uint8_t guildhall_json_note_key(guildhall_json_known_key *keys, uint8_t previous, int inside,
+static inline uint16_t guildhall_json_note_key(guildhall_json_known_key *keys, uint16_t previous, int inside,
                                               const uint8_t *text, size_t length, uint64_t print)
 {
-    uint8_t slot = (uint8_t)(print >> 56);
+    uint16_t slot = (uint16_t)(print >> (64 - GUILDHALL_JSON_KNOWN_BITS));
     guildhall_json_known_key *known = &keys[slot];
     keys[previous].next[inside] = slot;
     if (known->print != print || known->length != length) {
         memcpy(known->bytes, text, length);
         known->bytes[length] = '"';
         known->mask = (uint32_t)(((uint64_t)2 << length) - 1); /* a bit for each byte and one for the quote */
-        known->length = (uint8_t)length;
+        known->length = (uint16_t)length;
         known->print = print;
     }
     return slot;

@@ -26,7 +26,7 @@ typedef struct {
     guildhall_json_scratch *scratch;
     uint64_t print;        /* the fingerprint of its keys so far */
     uint32_t open, depth;  /* its index; how many are open */
-    uint8_t key;           /* the slot of the last key in scratch->known */
+    uint16_t key;          /* the slot of the last key in scratch->known */
     int deduplicated;
 } text;
 
@@ -334,7 +334,7 @@ static inline __attribute__((always_inline)) const uint8_t *any_key(text *source
                                                                       guildhall_json_node *node)
 {
     guildhall_json_scratch *scratch = source->scratch;
-    uint8_t slot = scratch->known[source->key].next[first];
+    uint16_t slot = scratch->known[source->key].next[first];
     const guildhall_json_known_key *known = &scratch->known[slot];
     if (UNLIKELY(!guildhall_json_stands_at(known, key, source->end))) return other_key(source, key, first, node);
     source->key = slot;
@@ -380,7 +380,7 @@ static inline guildhall_json_node *close_container(text *source, guildhall_json_
         out = nodes + length;
     }
     uint32_t depth = source->depth--;
-    source->key = (uint8_t)scratch->places[depth].key;
+    source->key = (uint16_t)scratch->places[depth].key;
     if (source->open != NO_CONTAINER) {
         guildhall_json_node around = nodes[source->open];
         source->print = scratch->places[depth].print;

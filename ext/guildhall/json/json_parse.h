@@ -47,14 +47,15 @@ const char *guildhall_json_status_text(guildhall_json_status status);
 #define GUILDHALL_JSON_REMEMBERED 512
 
 #define GUILDHALL_JSON_KNOWN_BYTES 32
+#define GUILDHALL_JSON_KNOWN_BITS 10 /* so many keys are known: webhooks of all kinds have several hundred */
 
 /* See json_known_keys.h. */
 typedef struct {
     uint8_t bytes[GUILDHALL_JSON_KNOWN_BYTES]; /* the key and its closing quote */
     uint64_t print;                            /* its fingerprint */
     uint32_t mask;                             /* which of the bytes count; 0: an empty slot */
-    uint8_t length;
-    uint8_t next[2];                           /* the slots of the keys that came last time: after it in its object,
+    uint16_t length;
+    uint16_t next[2];                          /* the slots of the keys that came last time: after it in its object,
                                                   and first in an object that is its value or inside its value */
 } guildhall_json_known_key;
 
@@ -74,7 +75,7 @@ typedef struct {
     guildhall_json_place *places; /* by depth */
     size_t places_capacity;
     uint64_t unique[GUILDHALL_JSON_REMEMBERED]; /* fingerprints of lists of keys that are unique */
-    guildhall_json_known_key known[256];
+    guildhall_json_known_key known[1 << GUILDHALL_JSON_KNOWN_BITS];
 } guildhall_json_scratch;
 
 void guildhall_json_scratch_free(guildhall_json_scratch *scratch);

@@ -59,7 +59,7 @@ module Guildhall
       # @return [Document] itself: it cannot change
       def dup = self
       # @return [Document] itself
-      def clone(freeze: true) = self
+      def clone(**) = self
 
       # Shows the shape: scalars as they are, what is nested by its size.
       # @return [String]

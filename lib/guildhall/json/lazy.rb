@@ -15,7 +15,7 @@ module Guildhall
       # @return [Lazy] itself: it cannot change
       def dup = self
       # @return [Lazy] itself
-      def clone(freeze: true) = self
+      def clone(**) = self
     end
   end
 end
