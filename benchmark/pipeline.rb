@@ -91,9 +91,9 @@ class PipelineRows
     @bench.compare("pipeline.ten_empty_stages", -> { each_order { |text| plain.call(text) } }, calls)
   end
 
-  def each_order
+  def each_order(&block)
     result = nil
-    @rounds.times { result = @orders.map { |text| yield(text) } }
+    @rounds.times { result = @orders.map(&block) }
     result
   end
 
@@ -116,7 +116,9 @@ class PipelineRows
   end
 
   def yaml(seed)
-    items = Array.new(45) { |row| {"id" => (seed * 1_000) + row, "name" => "name #{row}", "price" => row + 0.25, "tags" => %w[a b], "open" => true} }
+    items = Array.new(45) do |row|
+      {"id" => (seed * 1_000) + row, "name" => "name #{row}", "price" => row + 0.25, "tags" => %w[a b], "open" => true}
+    end
     Guildhall::YAML.encode({"seed" => seed, "items" => items})
   end
 end

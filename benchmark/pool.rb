@@ -121,18 +121,26 @@ class PoolRows
   end
 
   def identity
+    return @bench.note("pool.identity: no ractor-pool here (it needs Ruby 4.0)") unless PoolPeers::Gem.there?
+
     texts = @orders["0.7 KB"]
-    peer = PoolPeers::Port.new(@pool.settings.workers)
-    single = PoolPeers.seconds { 2000.times { |index| peer.call(texts[index % 500]) } }
-    ours = PoolPeers.seconds { 20_000.times { |index| @pool.map([texts[index % 500]], Identity) } } / 10
-    @bench.row("pool.identity one by one", against: peer.name, ratio: single / ours, goal: 3, note: "#{(2000 / ours).round} a second")
-    theirs = PoolPeers.seconds { 10.times { peer.map(texts) } }
+    peer = PoolPeers::Gem.new(@pool.settings.workers)
+    raise "wrong results" unless peer.map(texts).sort == @pool.map(texts, Identity, parallel: true).sort
+
+    one_by_one(texts, peer)
+    theirs = PoolPeers.median(Array.new(rounds) { PoolPeers.seconds { 4.times { peer.map(texts) } } / 2000 })
     {"pool.identity × 500" => [nil, 20], "pool.identity × 500, forced" => [true, 10]}.each do |name, (parallel, goal)|
-      time = PoolPeers.seconds { 200.times { @pool.map(texts, Identity, parallel:) } } / 20
-      @bench.row(name, against: peer.name, ratio: theirs / time, goal:, note: "#{(5000 / time).round} a second")
+      ours = PoolPeers.median(Array.new(rounds) { PoolPeers.seconds { 40.times { @pool.map(texts, Identity, parallel:) } } / 20_000 })
+      @bench.row(name, against: "ractor-pool", ratio: theirs / ours, goal:, note: "#{(1 / ours).round} a second, #{(1 / theirs).round} theirs")
     end
   ensure
-    peer.close
+    peer&.close
+  end
+
+  def one_by_one(texts, peer)
+    theirs = PoolPeers.median(Array.new(rounds) { PoolPeers.seconds { 500.times { |index| peer.call(texts[index]) } } / 500 })
+    ours = PoolPeers.median(Array.new(rounds) { PoolPeers.seconds { 5000.times { |index| @pool.map([texts[index % 500]], Identity) } } / 5000 })
+    @bench.row("pool.identity one by one", against: "ractor-pool", ratio: theirs / ours, goal: 3, note: "#{(1 / ours).round} a second")
   end
 
   def callers
@@ -194,7 +202,9 @@ class PoolRows
       [PoolPeers.seconds { 200.times { texts.map { |text| LAZY.call(text) } } }, PoolPeers.seconds { 200.times { off.map(texts, LAZY) } }]
     end
     extra = PoolPeers.median(pairs.map { |plain, ours| (ours - plain) / 200 })
-    @bench.row("pool.off", against: "56 ns a batch", ratio: extra <= 0 ? 10 : [56e-9 / extra, 10].min, goal: 1, note: format("%+.0f ns", extra * 1e9))
+    nanoseconds = extra * 1e9
+    ratio = nanoseconds <= 0 ? 10 : [56 / nanoseconds, 10].min
+    @bench.row("pool.off", against: "56 ns a batch", ratio:, goal: 1, note: format("%+.0f ns", nanoseconds))
     before = Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID)
     sleep(@bench.quick? ? 2 : 10)
     used = Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID) - before

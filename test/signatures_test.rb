@@ -14,6 +14,7 @@ class SignaturesTest < GuildhallTest
     builder = RBS::DefinitionBuilder.new(env: RBS::Environment.from_loader(loader).resolve_type_names)
     missing = ->(definition, name, there) { definition.methods.select { |_, method| method.defined_in == name }.keys - there }
     faults = []
+    left_to_subclasses = %w[Guildhall::JSON::Document#each Guildhall::Kafka::Consumer#consume]
 
     walk = lambda do |constant, path|
       name = RBS::TypeName.parse("::#{path}")
@@ -29,6 +30,7 @@ class SignaturesTest < GuildhallTest
       end
     end
     walk.call(Guildhall, "Guildhall")
+    faults -= left_to_subclasses
     faults.map! { |method| "#{method} is declared, but not there" }
 
     parts = Guildhall.constants.select { |name| Guildhall.const_get(name).is_a?(Module) }

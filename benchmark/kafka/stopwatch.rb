@@ -16,7 +16,7 @@ class Stopwatch
 
   # Before a batch.
   def start
-    @began = now unless @began
+    @began ||= now
   end
 
   # After a batch.

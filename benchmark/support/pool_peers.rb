@@ -9,7 +9,9 @@ module PoolPeers
   class Usual
     def initialize(workers)
       @main = PoolPeers.inbox
-      @workers = Array.new(workers) { |number| PoolPeers.worker(@main, number) { |part| part.map { |text| JSON.parse(text, freeze: true) } } }
+      @workers = Array.new(workers) do |number|
+        PoolPeers.worker(@main, number) { |part| part.map { |text| JSON.parse(text, freeze: true) } }
+      end
     end
 
     def map(texts)
@@ -23,29 +25,34 @@ module PoolPeers
     end
   end
 
-  # A pool of Ractors that is given one job at a time, and answers through a port.
-  class Port
-    attr_reader :name
+  # The gem ractor-pool (Ruby 4.0 only).
+  class Gem
+    # @return [Boolean]
+    def self.there?
+      require "ractor-pool"
+      true
+    rescue LoadError
+      false
+    end
 
     def initialize(workers)
-      @name = "a Ractor a job, by hand"
-      @main = PoolPeers.inbox
-      @workers = Array.new(workers) { |number| PoolPeers.worker(@main, number) { |text| text } }
-      @next = 0
+      @results = Thread::Queue.new
+      results = @results
+      @pool = RactorPool.new(size: workers, worker: proc { |text| text }) { |result| results << result }
     end
 
     def call(text)
-      @workers[@next = (@next + 1) % @workers.size].send(text)
-      PoolPeers.take(@main).last
+      @pool << text
+      @results.pop
     end
 
     def map(texts)
-      texts.each_with_index { |text, index| @workers[index % @workers.size].send(text) }
-      Array.new(texts.size) { PoolPeers.take(@main).last }
+      texts.each { |text| @pool << text }
+      Array.new(texts.size) { @results.pop }
     end
 
     def close
-      @workers.each { |worker| worker.send(nil) }
+      @pool.shutdown
     end
   end
 

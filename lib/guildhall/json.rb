@@ -33,7 +33,7 @@ require_relative "json/path"
 require_relative "json/stream"
 
 module Guildhall
-  class JSON
+  class JSON # rubocop:disable Style/Documentation
     # @!method decode(bytes)
     #   @param bytes [String] UTF-8 (or binary, read as UTF-8; other encodings are converted)
     #   @return [Hash, Array, String, Numeric, true, false, nil] frozen, shareable, all the way down

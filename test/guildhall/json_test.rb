@@ -31,7 +31,7 @@ class JSONTest < GuildhallTest
 
   def test_everything_is_frozen_and_shareable
     text = '{"s":"short","l":"' + "long" * 50 + '","é":"é","esc":"\\n","e":"","f":1.5,"h":1e300,"i":1,"b":123456789012345678901234567890,' \
-           '"n":null,"t":true,"a":[1,[],{}],"o":{"k":"v"}}'
+                                                '"n":null,"t":true,"a":[1,[],{}],"o":{"k":"v"}}'
     value = CODEC.decode(text)
     assert_equal JSON.parse(text), value
     everything(value).each do |part|
@@ -132,7 +132,7 @@ class JSONTest < GuildhallTest
   def test_duplicate_keys_in_wide_objects
     random = Random.new(5)
     [2, 3, 15, 16, 17, 40, 127, 128, 129, 500].each do |width|
-      keys = Array.new(width) { |index| "key#{index * 7919}#{"é" if index % 5 == 0}" }
+      keys = Array.new(width) { |index| "key#{index * 7919}#{"é" if (index % 5).zero?}" }
       unique = JSON.generate(keys.to_h { |key| [key, {"in" => key}] })
       assert_equal JSON.parse(unique), CODEC.decode(unique)
       twice = keys.insert(random.rand(1..width), keys.first).map { |key| "#{key.to_json}:1" }

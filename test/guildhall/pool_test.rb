@@ -42,8 +42,8 @@ class PoolTest < GuildhallTest
     assert_equal(%w[RuntimeError NotImplementedError SystemStackError NoMemoryError SystemExit UncaughtThrowError
                     Guildhall::NotShareableError PoolTasks::CustomError ArgumentError],
       parallel[1..-2].map(&:error_class))
-    assert_equal parallel.map { |one| one.is_a?(String) ? one : [one.error_class, one.index] },
-      (deferred.map { |one| one.is_a?(String) ? one : [one.error_class, one.index] })
+    assert_equal(parallel.map { |one| one.is_a?(String) ? one : [one.error_class, one.index] },
+      deferred.map { |one| one.is_a?(String) ? one : [one.error_class, one.index] })
     assert_equal %w[A Z], parallel.values_at(0, -1)
     assert_equal [:worker], @pool.map(["a"] * 20, WhichRactor, parallel: true).uniq
   end
@@ -78,7 +78,7 @@ class PoolTest < GuildhallTest
 
   def test_a_payload_that_ends_its_worker_fails_alone
     results = @pool.results(["a", "thread exit", "b", "c"], Trouble, parallel: true)
-    assert_equal ["A", "Guildhall::WorkerDiedError", "B", "C"], results.map { |one| one.is_a?(String) ? one : one.error_class }
+    assert_equal(["A", "Guildhall::WorkerDiedError", "B", "C"], results.map { |one| one.is_a?(String) ? one : one.error_class })
     assert_equal 1, results[1].index
     assert_equal [:worker], @pool.map(%w[a] * 20, WhichRactor, parallel: true).uniq
     eventually { @pool.stats[:workers] == 2 }

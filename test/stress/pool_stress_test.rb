@@ -53,7 +53,7 @@ class PoolStressTest < GuildhallTest
   RUBY
 
   def test_deaths_of_workers_and_coordinators
-    scenario(<<~'RUBY')
+    scenario(<<~RUBY)
       pool = Guildhall::Pool.new(workers: 3, breaker_deaths: 1_000_000, logger: QUIET)
       killer = Thread.new do
         while go_on?
@@ -72,7 +72,7 @@ class PoolStressTest < GuildhallTest
   end
 
   def test_deadlines_cancels_resizes
-    scenario(<<~'RUBY')
+    scenario(<<~RUBY)
       pool = Guildhall::Pool.new(workers: 2, max_abandoned: 50, logger: QUIET)
       resizer = Thread.new { (sleep(0.03); pool.resize(RANDOM.rand(1..4))) while go_on? }
       meanwhile([
@@ -90,7 +90,7 @@ class PoolStressTest < GuildhallTest
   end
 
   def test_thread_raise_storms
-    scenario(<<~'RUBY')
+    scenario(<<~RUBY)
       class Storm < StandardError; end
       pool = Guildhall::Pool.new(workers: 2, logger: QUIET)
       readers = Array.new(4) do |index|
@@ -119,7 +119,7 @@ class PoolStressTest < GuildhallTest
   end
 
   def test_garbage_collection_and_compaction
-    scenario(<<~'RUBY')
+    scenario(<<~RUBY)
       pool = Guildhall::Pool.new(workers: 2, logger: QUIET)
       collector = Thread.new { (GC.start; GC.compact if GC.respond_to?(:compact); sleep(0.01)) while go_on? }
       while go_on?

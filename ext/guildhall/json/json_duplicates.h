@@ -13,12 +13,12 @@ static inline uint64_t guildhall_json_mix(uint64_t left, uint64_t right)
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-/* A fingerprint of the keys of an object, in their order: `so_far` and one key more. All bytes of the keys count, so
- * that two lists of keys with one fingerprint are (but for an accident of 64 bits, and the seed is secret) the same.
- * text_end: of the source. No jump depends on the length of a short key: the processor could not foresee it. */
-static inline uint64_t guildhall_json_fingerprint(uint64_t so_far, const uint8_t *text, size_t length,
-                                                  const uint8_t *text_end, uint64_t seed)
+/* A fingerprint of a key, of all its bytes. text_end: of the source. No jump depends on the length of a short key: the
+ * processor could not foresee it. */
+static inline uint64_t guildhall_json_fingerprint(const uint8_t *text, size_t length, const uint8_t *text_end,
+                                                  uint64_t seed)
 {
+    uint64_t so_far = seed;
     static const uint64_t masks[] = {0, 0xff, 0xffff, 0xffffff, 0xffffffff, 0xffffffffff, 0xffffffffffff,
                                      0xffffffffffffff, 0xffffffffffffffff};
     int64_t beyond = (int64_t)length - 8, is_short = beyond >> 63; /* all ones when there are less than 8 bytes */
@@ -35,7 +35,14 @@ static inline uint64_t guildhall_json_fingerprint(uint64_t so_far, const uint8_t
         memcpy(&middle, text + i, 8);
         so_far = guildhall_json_mix(so_far ^ middle, seed);
     }
-    return guildhall_json_mix(so_far ^ (head & mask) ^ seed, (tail & mask) ^ (0x9E3779B97F4A7C15ull + length));
+    return guildhall_json_mix(so_far ^ (head & mask), (tail & mask) ^ (0x9E3779B97F4A7C15ull + length));
+}
+
+/* A fingerprint of a list of keys, in their order: `list` and one key more. Two lists with one fingerprint are (but for
+ * an accident of 64 bits, and the seed is secret) the same. */
+static inline uint64_t guildhall_json_fingerprint_of_list(uint64_t list, uint64_t key, uint64_t seed)
+{
+    return guildhall_json_mix(list ^ seed, key ^ 0xd6e8feb86659fd93ull);
 }
 
 /* The index of the first key that occurred before in the closed object at `object`; 0 when keys are unique, UINT32_MAX

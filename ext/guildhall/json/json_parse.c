@@ -6,6 +6,7 @@
 #include "../utf8.h"
 #include "json_digits.h"
 #include "json_duplicates.h"
+#include "json_known_keys.h"
 #include "json_parse.h"
 #include "json_scan.h"
 
@@ -25,6 +26,7 @@ typedef struct {
     guildhall_json_scratch *scratch;
     uint64_t print;        /* the fingerprint of its keys so far */
     uint32_t open, depth;  /* its index; how many are open */
+    uint8_t key;           /* the slot of the last key in scratch->known */
     int deduplicated;
 } text;
 
@@ -283,7 +285,7 @@ static int prepare(guildhall_json_scratch *scratch, size_t length, uint32_t max_
 {
     size_t open = max_nesting < length ? max_nesting : length, nodes = length / 2 + open + 4;
     return reserve(&scratch->nodes, &scratch->capacity, nodes < 4096 ? 4096 : nodes, sizeof *scratch->nodes) &&
-           reserve(&scratch->prints, &scratch->prints_capacity, open < 128 ? 128 : open + 2, sizeof *scratch->prints);
+           reserve(&scratch->places, &scratch->places_capacity, open < 128 ? 128 : open + 2, sizeof *scratch->places);
 }
 
 static uint64_t draw_seed(const void *salt)
@@ -312,6 +314,35 @@ static size_t unique_keys(text *source, guildhall_json_scratch *scratch, uint32_
     return kept;
 }
 
+/* A key that was not foreseen; `first` in its object. Returns the position after its closing quote, NULL at a fault. */
+static __attribute__((noinline)) const uint8_t *other_key(text *source, const uint8_t *key, int first,
+                                                          guildhall_json_node *node)
+{
+    guildhall_json_scratch *scratch = source->scratch;
+    const uint8_t *after = string(source, key, node);
+    if (!after) return NULL;
+    size_t length = (size_t)(after - key - 1);
+    uint64_t print = guildhall_json_fingerprint(key, length, source->end, scratch->seed);
+    source->print = guildhall_json_fingerprint_of_list(source->print, print, scratch->seed);
+    if (guildhall_json_type_of(*node) == GUILDHALL_JSON_ASCII && length < GUILDHALL_JSON_KNOWN_BYTES) {
+        source->key = guildhall_json_note_key(scratch->known, source->key, first, key, length, print);
+    }
+    return after;
+}
+
+static inline __attribute__((always_inline)) const uint8_t *any_key(text *source, const uint8_t *key, int first,
+                                                                      guildhall_json_node *node)
+{
+    guildhall_json_scratch *scratch = source->scratch;
+    uint8_t slot = scratch->known[source->key].next[first];
+    const guildhall_json_known_key *known = &scratch->known[slot];
+    if (UNLIKELY(!guildhall_json_stands_at(known, key, source->end))) return other_key(source, key, first, node);
+    source->key = slot;
+    source->print = guildhall_json_fingerprint_of_list(source->print, known->print, scratch->seed);
+    *node = guildhall_json_make(GUILDHALL_JSON_ASCII, known->length, (size_t)(key - source->bytes));
+    return key + known->length + 1;
+}
+
 /* A container begins. Its node holds, until it is closed, the index of the one around it. */
 static inline guildhall_json_node *open_container(text *source, guildhall_json_node *out, uint32_t *count,
                                                   const uint8_t *bracket, int object)
@@ -324,8 +355,9 @@ static inline guildhall_json_node *open_container(text *source, guildhall_json_n
     source->depth++;
     if (LIKELY(source->open != NO_CONTAINER)) {
         nodes[source->open] |= (uint64_t)*count << 4;
-        source->scratch->prints[source->depth] = source->print;
+        source->scratch->places[source->depth].print = source->print;
     }
+    source->scratch->places[source->depth].key = source->key;
     *out = guildhall_json_make(object ? GUILDHALL_JSON_OBJECT : GUILDHALL_JSON_ARRAY, 0, source->open);
     source->open = (uint32_t)(out - nodes);
     source->print = source->scratch->seed;
@@ -348,9 +380,10 @@ static inline guildhall_json_node *close_container(text *source, guildhall_json_
         out = nodes + length;
     }
     uint32_t depth = source->depth--;
+    source->key = (uint8_t)scratch->places[depth].key;
     if (source->open != NO_CONTAINER) {
         guildhall_json_node around = nodes[source->open];
-        source->print = scratch->prints[depth];
+        source->print = scratch->places[depth].print;
         *count = guildhall_json_length(around);
         nodes[source->open] = around & ~((uint64_t)0xfffffff << 4);
     }
@@ -409,10 +442,8 @@ member:
         if (*at == '}' && count && source->rules->allow_trailing_comma) goto object_end;
         return fail(source, at, GUILDHALL_JSON_EXPECTED_KEY), 0;
     }
-    const uint8_t *key = at + 1;
-    at = string(source, key, out++);
+    at = any_key(source, at + 1, count == 0, out++);
     if (UNLIKELY(!at)) return 0;
-    source->print = guildhall_json_fingerprint(source->print, key, (size_t)(at - key - 1), end, source->scratch->seed);
     if (LIKELY(at < end) && UNLIKELY(*at != ':')) at = skip_space(at, end);
     if (UNLIKELY(at >= end)) goto unexpected_end;
     if (UNLIKELY(*at != ':')) return fail(source, at, GUILDHALL_JSON_EXPECTED_COLON), 0;

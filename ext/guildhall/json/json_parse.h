@@ -46,6 +46,24 @@ const char *guildhall_json_status_text(guildhall_json_status status);
 
 #define GUILDHALL_JSON_REMEMBERED 512
 
+#define GUILDHALL_JSON_KNOWN_BYTES 32
+
+/* See json_known_keys.h. */
+typedef struct {
+    uint8_t bytes[GUILDHALL_JSON_KNOWN_BYTES]; /* the key and its closing quote */
+    uint64_t print;                            /* its fingerprint */
+    uint32_t mask;                             /* which of the bytes count; 0: an empty slot */
+    uint8_t length;
+    uint8_t next[2];                           /* the slots of the keys that came last time: after it in its object,
+                                                  and first in an object that is its value or inside its value */
+} guildhall_json_known_key;
+
+/* What the parser comes back to when it leaves a container. */
+typedef struct {
+    uint64_t print; /* the fingerprint of the keys so far of the object around it */
+    uint64_t key;   /* the last of them: its slot among the known keys */
+} guildhall_json_place;
+
 /* Memory for parsing, kept between texts; owned by one thread at a time. All zero at first. */
 typedef struct {
     guildhall_json_node *nodes;
@@ -53,9 +71,10 @@ typedef struct {
     uint32_t *table; /* for finding duplicate keys */
     size_t table_capacity;
     uint64_t seed;   /* of the hash of keys; 0: not drawn yet */
-    uint64_t *prints; /* fingerprints of the open containers' keys so far, by depth */
-    size_t prints_capacity;
+    guildhall_json_place *places; /* by depth */
+    size_t places_capacity;
     uint64_t unique[GUILDHALL_JSON_REMEMBERED]; /* fingerprints of lists of keys that are unique */
+    guildhall_json_known_key known[256];
 } guildhall_json_scratch;
 
 void guildhall_json_scratch_free(guildhall_json_scratch *scratch);

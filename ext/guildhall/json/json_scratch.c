@@ -13,7 +13,7 @@ void guildhall_json_scratch_free(guildhall_json_scratch *scratch)
 {
     free(scratch->nodes);
     free(scratch->table);
-    free(scratch->prints);
+    free(scratch->places);
     memset(scratch, 0, sizeof *scratch);
 }
 

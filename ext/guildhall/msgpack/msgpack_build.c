@@ -144,9 +144,23 @@ static VALUE value_of(builder *b, const guildhall_msgpack_token *token)
     return Qundef;
 }
 
+/* Short texts and small numbers are most of what payloads hold: they are taken without the detour of a token. */
 static VALUE value(builder *b)
 {
     guildhall_msgpack_token token;
+    if (RB_LIKELY(b->input.at < b->input.end)) {
+        uint8_t head = *b->input.at;
+        if (head < 0x80) {
+            b->input.at++;
+            return INT2FIX(head);
+        }
+        if ((head & 0xe0) == 0xa0 && guildhall_msgpack_left(&b->input) > (head & 31u)) {
+            token.length = head & 31u;
+            token.bytes = b->input.at + 1;
+            b->input.at += token.length + 1;
+            return text(b, &token);
+        }
+    }
     next(b, &token);
     return value_of(b, &token);
 }

@@ -82,7 +82,8 @@ static VALUE queue_pays(VALUE self, VALUE object, VALUE workers)
 {
     guildhall_fair_queue *queue = guildhall_fair_queue_of(self);
     guildhall_batch *batch = guildhall_batch_of(object);
-    guildhall_crew crew = {NUM2SIZET(workers), atomic_load(&queue->handover_ns)};
+    guildhall_crew crew = {NUM2SIZET(workers), atomic_load(&queue->handover_ns),
+                           atomic_load(&queue->yielding) > 0};
     return guildhall_profile_parallel(batch->profile, batch->size, batch->bytes, &crew) ? Qtrue : Qfalse;
 }
 

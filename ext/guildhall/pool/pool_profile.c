@@ -11,7 +11,7 @@ enum {
 static const double guess_ns = 500, guess_ns_a_byte = 4;
 static const double brief_ns = 5e6;
 /* Waiting for workers has to pay: a small gain is not worth a core that others could use. */
-static const double worthwhile = 0.9;
+static const double worthwhile = 0.9, worthwhile_in_a_crowd = 2;
 /* What the first try of a second worker is expected to add. */
 static const double expected_gain = 0.6;
 
@@ -74,6 +74,7 @@ bool guildhall_profile_parallel(guildhall_profile *profile, size_t count, size_t
     double inlined = inlined_seen ? guildhall_estimate_read(&cell->inlined) : guildhall_profile_cost(profile, bytes);
     double parallel = parallel_seen ? guildhall_estimate_read(&cell->parallel)
                                     : expected_parallel(profile, count, bytes, crew);
+    if (crew->crowded) return parallel < inlined * worthwhile_in_a_crowd;
     bool better = parallel < inlined * worthwhile;
     uint32_t other_seen = better ? inlined_seen : parallel_seen;
     double ratio = better ? inlined / parallel : parallel / inlined;

@@ -40,6 +40,7 @@ typedef struct guildhall_profile {
 typedef struct {
     size_t workers;
     int64_t handover_ns;   /* from a dispatch to a worker's first payload */
+    bool crowded;          /* callers wait for each other: what runs elsewhere is a gain for all */
 } guildhall_crew;
 
 guildhall_profile *guildhall_profile_of(VALUE object);

@@ -48,6 +48,7 @@ static VALUE program_initialize(VALUE self, VALUE schemas, VALUE work_limit)
     if (!rb_ractor_shareable_p(schemas)) rb_raise(rb_eArgError, "not shareable");
     program->work_limit = NUM2ULL(work_limit);
     guildhall_program_build(program, schemas);
+    RB_GC_GUARD(schemas);
     rb_obj_freeze(self);
     return rb_ractor_make_shareable(self);
 }

@@ -147,10 +147,10 @@ static const uint8_t *variable_name(const uint8_t *b, const uint8_t *end)
     return b == start || after_dot ? NULL : b;
 }
 
-/* Names with * or :length, and commas between them. */
+/* An operator (those reserved for later count), names with * or :length, and commas between them. */
 static bool expression(const uint8_t *b, const uint8_t *end)
 {
-    if (b < end && *b != 0 && strchr("+#./;?&", *b)) b++;
+    if (b < end && *b != 0 && strchr("+#./;?&=,!@|", *b)) b++;
     for (;;) {
         b = variable_name(b, end);
         if (b == NULL) return false;

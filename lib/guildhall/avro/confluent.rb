@@ -74,6 +74,16 @@ module Guildhall
         self
       end
 
+      # Prepares first, where it can.
+      # @param payloads [Array<String>]
+      # @return [Array<Object>] in order
+      # @raise [DecodeError] for the first that cannot be decoded
+      # @raise [SchemaRegistry::Error]
+      def decode_batch(payloads)
+        prepare(payloads) if main?
+        super
+      end
+
       # @param bytes [String]
       # @return [Integer] the number of the schema
       # @raise [DecodeError]

@@ -41,7 +41,7 @@ module Guildhall
 
       # @return [Hash] the pairs of all other keys, frozen
       def except(*keys)
-        reject { |key, _| keys.include?(key) } # rubocop:disable Style/HashExcept -- this is it
+        reject { |key, _| keys.include?(key) }
       end
 
       # @return [Hash] frozen

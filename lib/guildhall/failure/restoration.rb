@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Guildhall
-  class Failure # rubocop:disable Style/Documentation
+  class Failure
     # Makes an exception of a Failure again, of the original class where this Ractor knows it.
     class Restoration
       # @param failure [Failure]
@@ -38,9 +38,9 @@ module Guildhall
         return error unless @failure.cause
 
         raise error, cause: @failure.cause.exception
-      rescue Exception => raised # rubocop:disable Lint/RescueException -- the one raised just above
-        raised.set_backtrace(@failure.backtrace)
-        raised
+      rescue Exception => error # rubocop:disable Lint/RescueException -- the one raised just above
+        error.set_backtrace(@failure.backtrace)
+        error
       end
     end
   end

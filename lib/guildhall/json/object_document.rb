@@ -110,7 +110,9 @@ module Guildhall
       def shape
         return "{}" if empty?
 
-        shown = first(SHOWN).map { |key, value| key.is_a?(Symbol) ? "#{key.inspect[1..]}: #{brief(value)}" : "#{key.inspect} => #{brief(value)}" }
+        shown = first(SHOWN).map do |key, value|
+          key.is_a?(Symbol) ? "#{key.inspect[1..]}: #{brief(value)}" : "#{key.inspect} => #{brief(value)}"
+        end
         shown << "… #{size - SHOWN} more" if size > SHOWN
         "{#{shown.join(", ")}}"
       end

@@ -59,7 +59,9 @@ module Guildhall
         end
 
         def range_fault(name, value, range)
-          "#{name} is an Integer from #{range.begin} to #{range.end}, not #{value.inspect}" unless value.is_a?(Integer) && range.cover?(value)
+          return if value.is_a?(Integer) && range.cover?(value)
+
+          "#{name} is an Integer from #{range.begin} to #{range.end}, not #{value.inspect}"
         end
 
         def decimal_fault(value)

@@ -67,7 +67,8 @@ module Guildhall
         return unquote(text.matched) if text.scan(QUOTED)
         return text.captures.map { |number| number&.to_i } if text.scan(SLICE)
 
-        text.scan(/-?\d+/)&.to_i || refuse(text, text.check(/\?/) ? "filters are not supported" : "expected an index, a name in quotes, a slice or *")
+        text.scan(/-?\d+/)&.to_i || refuse(text,
+          text.check(/\?/) ? "filters are not supported" : "expected an index, a name in quotes, a slice or *")
       end
 
       def unquote(quoted)

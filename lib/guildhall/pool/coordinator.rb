@@ -149,8 +149,9 @@ module Guildhall
       def open_breaker
         pause = @settings.breaker_pause
         @instrumentation.publish("pool.breaker_opened", deaths: @settings.breaker_deaths, pause:)
-        message = "#{@settings.breaker_deaths} workers died within #{@settings.breaker_window} s; for #{pause} s the pool's work is done by its callers"
-        @settings.logger ? @settings.logger.error("guildhall: #{message}") : warn("guildhall: #{message}")
+        message = "guildhall: #{@settings.breaker_deaths} workers died within #{@settings.breaker_window} s; " \
+                  "for #{pause} s the pool's work is done by its callers"
+        @settings.logger ? @settings.logger.error(message) : warn(message)
       end
 
       def abandon_the_stuck

@@ -160,7 +160,8 @@ module Guildhall
 
       # @return [String]
       def inspect
-        "#<Guildhall::Pool::Future #{@batch.done}/#{size}#{", #{@batch.failed} failed" if @batch.failed.positive?}#{" deferred" if deferred?}>"
+        failed = ", #{@batch.failed} failed" if @batch.failed.positive?
+        "#<Guildhall::Pool::Future #{@batch.done}/#{size}#{failed}#{" deferred" if deferred?}>"
       end
 
       private

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-module Guildhall
+module Guildhall # rubocop:disable Style/Documentation
   class Pool
     # The pools that have workers in this process: ended at exit, and before a fork.
     module Life

@@ -43,7 +43,8 @@ module Guildhall
         return [] if object.is_a?(Module)
 
         values = object.instance_variables.map { |name| object.instance_variable_get(name) }
-        values.flat_map { |value| value.is_a?(Array) ? value : [value] }.select { |value| ours?(value.class) || value.is_a?(Proc) || ours?(value) }
+        values.flat_map { |value| value.is_a?(Array) ? value : [value] }
+          .select { |value| ours?(value.class) || value.is_a?(Proc) || ours?(value) }
       end
 
       def methods_of(owner)
@@ -89,8 +90,8 @@ module Guildhall
 
       def enclosing(scope)
         names = scope.name.to_s.split("::")
-        places = names.size.downto(1).filter_map { |size| Object.const_get(names.first(size).join("::")) if Object.const_defined?(names.first(size).join("::")) }
-        [*places, Object]
+        places = names.size.downto(1).map { |size| names.first(size).join("::") }
+        [*places.select { |place| Object.const_defined?(place) }.map { |place| Object.const_get(place) }, Object]
       end
 
       def ours?(value)

@@ -48,7 +48,7 @@ module Guildhall
       # @return [String] a table for people
       def to_s
         head = format("%d workers, %.0f µs a hand-over", @workers, @handover_seconds * 1e6)
-        columns = format("%-40s %10s %9s %12s %12s %6s", "task", "≈ bytes", "≈ batch", "inline µs", "parallel µs", "gain")
+        columns = "task                                        ≈ bytes   ≈ batch    inline µs  parallel µs   gain"
         [head, columns, *@rows.map { |row| line(row) }].join("\n")
       end
 

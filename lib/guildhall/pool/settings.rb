@@ -37,8 +37,8 @@ module Guildhall
       # See {Pool#initialize}.
       # @raise [ConfigurationError] naming everything that is wrong
       def initialize(workers: nil, capacity: 100_000, overflow: :defer, overflow_timeout: 5, parallel: nil,
-        min_payloads: nil, slice: nil, deadline: nil, max_abandoned: 2, breaker_deaths: 10, breaker_window: 10,
-        breaker_pause: 30, logger: nil, exit_timeout: 1)
+                     min_payloads: nil, slice: nil, deadline: nil, max_abandoned: 2, breaker_deaths: 10, breaker_window: 10,
+                     breaker_pause: 30, logger: nil, exit_timeout: 1)
         given = binding.local_variables.to_h { |name| [name, binding.local_variable_get(name)] }
         RULES.each_key { |name| instance_variable_set(:"@#{name}", given.fetch(name)) }
         check

@@ -44,6 +44,11 @@ class AvroConfluentTest < GuildhallTest
     })
   end
 
+  def test_decodes_batches
+    assert_equal [5, 6], @codec.decode_batch(["\0\0\0\0\1\x0a".b, "\0\0\0\0\1\x0c".b]).map { it["a"] }
+    assert_equal 1, @server.requests.size
+  end
+
   def test_workers_say_what_is_missing
     error = ractor_value(Ractor.new(@codec) { |codec| codec.decode("\0\0\0\0\2\x0a\x02y") rescue $! }) # rubocop:disable Style/RescueModifier
     assert_instance_of Guildhall::Avro::UnknownSchemaError, error

@@ -22,7 +22,7 @@ module ReaderBehaviour
       pairs.each { |topic, number| (@queues[number] = @reader.open(topic, number, number, @codec)).allow(1_000) }
     end
 
-    def partitions_revoked(pairs, lost:) # rubocop:disable Lint/UnusedMethodArgument
+    def partitions_revoked(pairs, lost:)
       pairs.map(&:last).each { |number| @queues.delete(number)&.close }
     end
   end

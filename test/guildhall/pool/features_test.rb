@@ -23,7 +23,11 @@ class PoolFeaturesTest < GuildhallTest
     attr_reader :lines
 
     def initialize = @lines = []
-    %i[debug info warn error fatal].each { |severity| class_eval("def #{severity}(text = nil) = @lines << [:#{severity}, text || yield]", __FILE__, __LINE__) }
+    def add(severity, text) = @lines << [severity, text]
+    def debug(text = nil) = add(:debug, text || yield)
+    def info(text = nil) = add(:info, text || yield)
+    def warn(text) = add(:warn, text)
+    def error(text) = add(:error, text)
   end
 
   module Chatty
@@ -65,7 +69,8 @@ class PoolFeaturesTest < GuildhallTest
     assert_equal (1..25).map(&:to_s), @pool.each(numbers, Upcase, size: 4, parallel: true).to_a
     assert_equal [10, 10, 5], @pool.each_slice(numbers, Upcase, size: 10).map(&:size)
     started = 0
-    @pool.each_slice((1..Float::INFINITY).lazy.map { |number| (started += 1) && number.to_s }, Upcase, size: 2, ahead: 2) { break }
+    endless = (1..Float::INFINITY).lazy.map { |number| (started += 1) && number.to_s }
+    assert_equal %w[1 2], @pool.each_slice(endless, Upcase, size: 2, ahead: 2).first
     assert_operator started, :<=, 6
   end
 
@@ -110,7 +115,7 @@ class PoolFeaturesTest < GuildhallTest
     @pool.map(Array.new(64, "a"), Upcase, parallel: false)
     stats = @pool.stats
     assert_equal [64, 64, 0.5], stats.values_at(:inlined, :by_workers, :inlined_share)
-    assert_equal 64, stats[:by_worker].values.sum { |worker| worker[:payloads] }
+    assert_equal(64, stats[:by_worker].values.sum { |worker| worker[:payloads] })
     assert_operator stats[:run_seconds][:p99], :>, 0
     assert_operator stats[:gc_share], :<, 1
     @pool.map(Array.new(64, "a"), Upcase)

@@ -47,11 +47,11 @@ class PoolSupervisionTest < GuildhallTest
 
   def test_a_crash_loop_opens_the_breaker_and_callers_go_on
     with_pool(breaker_deaths: 3, logger: logger = Lines.new) do |pool, events|
-      results = pool.results(["thread exit"] * 6 + ["a"], Trouble, parallel: true)
+      results = pool.results((["thread exit"] * 6) + ["a"], Trouble, parallel: true)
       assert_equal 6, results.grep(Guildhall::Failure).size
       assert_equal "A", results.last
       eventually { events.any? { |event| event.name == "pool.breaker_opened" } }
-      assert_match(/3 workers died/, logger.lines.join)
+      assert_match(/3 workers died/, logger.lines.join(" "))
       assert_equal [:main], pool.map(%w[a b], WhichRactor, parallel: true).uniq
       assert pool.stats[:breaker_open]
     end
@@ -105,6 +105,10 @@ class PoolSupervisionTest < GuildhallTest
     attr_reader :lines
 
     def initialize = @lines = []
-    %i[debug info warn error fatal].each { |severity| class_eval("def #{severity}(text) = @lines << text", __FILE__, __LINE__) }
+    def add(severity, text) = @lines << [severity, text]
+    def debug(text = nil) = add(:debug, text || yield)
+    def info(text = nil) = add(:info, text || yield)
+    def warn(text) = add(:warn, text)
+    def error(text) = add(:error, text)
   end
 end

@@ -37,7 +37,7 @@ class SchemaFormatsTest < GuildhallTest
                         ["\\\\WINDOWS", "#frag\\ment", "1:b", "/a b", "/ü"]],
     "iri" => [["http://ƒøø.ßår/?∂éœ=πîx#πîüx", "http://a"], ["/abc", "http://2001:0db8::1", "\u{1}"]],
     "iri-reference" => [["/âππ", "#ƒrägmênt", ""], ["\\\\WINDOWS", "#ƒräg\\mênt"]],
-    "uri-template" => [["http://example.com/dictionary/{term:1}/{term}", "{+path,x*}/here", "{?a,b}", "{x.y}", "a'b", "", "{%20}"],
+    "uri-template" => [["http://example.com/dictionary/{term:1}/{term}", "{+path,x*}/here", "{?a,b}", "{x.y}", "a'b", "", "{%20}", "{=a}"],
                        ["http://example.com/{term", "{}", "{a b}", "a}b", "{:1}", "<", "{x:0}", "{x..y}"]],
     "uuid" => [%w[2EB8AA08-AA98-11EA-B4AA-73B441D16380 00000000-0000-0000-0000-000000000000],
                %w[2eb8aa08-aa98-11ea-b4aa-73b441d1638 2eb8-aa08-aa98-11ea-b4aa73b44-1d16380 2eb8aa08aa9811eab4aa73b441d16380----]],
