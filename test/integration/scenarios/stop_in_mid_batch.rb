@@ -15,7 +15,7 @@ Scenario.run do
     const_set(:ENDED, ended)
     def consume
       messages.each do |message|
-        sleep(0.0005)
+        sleep(0.002)
         self.class::SEEN[partition] << message.offset
       end
     end
