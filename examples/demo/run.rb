@@ -13,7 +13,7 @@ module Demo
     INTERRUPTED = 130
     # The same for both consumers.
     CONSUMER = {"auto.offset.reset": "earliest", "fetch.queue.backoff.ms": 5, "fetch.message.max.bytes": 10_000_000,
-                "queued.max.messages.kbytes": 8_192, log_level: 3}.freeze
+                "queued.max.messages.kbytes": 65_536, log_level: 3}.freeze
 
     # @param options [Options]
     def initialize(options)

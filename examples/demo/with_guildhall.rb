@@ -64,6 +64,7 @@ module Demo
     # @return [void]
     def call(stop, progress, total)
       @pool = Guildhall::Pool.new(workers: @options.workers)
+      @pool.warm_up(Stages::ALL)
       tally.record_to(@options.record)
       configure
       Guildhall::Kafka.start
@@ -89,6 +90,7 @@ module Demo
         topic(name) do
           consumer WebhookConsumer
           deserializer Stages::ALL
+          deserializing parallel: true
         end
       end
     end
