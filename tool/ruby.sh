@@ -20,7 +20,8 @@ newest_ruby() {
 }
 
 if [ -n "${RUBY:-}" ]; then
-  RUBY=$(command -v "$RUBY") || fail "there is no RUBY=$RUBY to run"
+  found=$(command -v "$RUBY") || fail "there is no RUBY=$RUBY to run"
+  RUBY=$found
   [ -n "$(usable_ruby "$RUBY")" ] || fail "RUBY=$RUBY is not CRuby 3.4 or newer: name one that is, or leave RUBY unset"
 else
   RUBY=$(newest_ruby)

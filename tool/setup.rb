@@ -9,7 +9,7 @@ require_relative "environment"
 # Does what is missing, step by step; each step is marked when it is complete and only then.
 class Setup
   def run
-    check_compiler_headers
+    check_headers
     install_gems
     build_extensions
     fetch_webhooks
@@ -37,8 +37,10 @@ class Setup
     Environment::EXTENSIONS.each_key do |extension|
       next if current?(extension)
 
+      check_compiler
+
       step("extension #{extension}",
-        [RbConfig.ruby, "-rbundler/setup", "-S", "rake", "--silent", "compile:#{extension}"],
+        [RbConfig.ruby, "-rbundler/setup", File.join(__dir__, "rake.rb"), "--silent", "compile:#{extension}"],
         Environment.variables.merge("RUBYOPT" => nil), "is a C compiler there? On Debian: apt-get install gcc make libc6-dev")
     end
   end
@@ -76,7 +78,8 @@ class Setup
     await(pid, name, began)
     return if $?.success?
 
-    abort("#{File.read(log).lines.last(12).join}guildhall: #{name} failed; #{advice} (whole log: #{log})")
+    warn(File.read(log)) if ENV["CI"] # nobody can look at the file there
+    abort("guildhall: #{name} failed; #{advice} (what happened: #{log})")
   rescue Errno::ENOENT => error
     abort("guildhall: #{name} failed (#{error.message}); #{advice}")
   rescue Interrupt
@@ -105,7 +108,19 @@ class Setup
     File.join(RbConfig::CONFIG["bindir"], name)
   end
 
-  def check_compiler_headers
+  def check_compiler
+    compiler = RbConfig::CONFIG["CC"].split.first
+    missing = [compiler, "make"].reject { |program| found?(program) }
+    return if missing.empty?
+
+    abort("guildhall: no #{missing.join(" and no ")} to build the extensions with; on Debian: apt-get install gcc make libc6-dev")
+  end
+
+  def found?(program)
+    [*ENV["PATH"]&.split(":")].any? { |folder| File.executable?(File.join(folder, program)) } || File.executable?(program)
+  end
+
+  def check_headers
     return if File.exist?(File.join(RbConfig::CONFIG["rubyhdrdir"], "ruby.h"))
 
     abort("guildhall: #{RbConfig.ruby} has no headers to build extensions with; on Debian: apt-get install ruby-dev")

@@ -8,7 +8,7 @@ module Demo
     # @param ours [Tally, nil]
     # @param by_hand [Tally, nil] nil: not reached
     # @param account [Hash] sent:, before: (handled by earlier runs of the group), committed:
-    # @param workers [Hash{Integer=>Integer}] payloads done by each worker Ractor
+    # @param workers [Hash{String=>Integer}] payloads by who did them
     # @param memory [Hash{String=>Integer}] peak memory in KB after each part
     def initialize(ours:, by_hand:, account:, workers:, memory:)
       @ours = ours
@@ -71,9 +71,9 @@ module Demo
 
     def shares
       total = @workers.each_value.sum
-      return "worker Ractors: none took part" if total.zero?
+      return "nothing was given to worker Ractors" if total.zero?
 
-      "worker Ractors: " + @workers.map { |worker, count| format("%s did %d (%.0f %%)", worker, count, 100.0 * count / total) }.join(", ")
+      "done by " + @workers.map { |worker, count| format("%s: %d (%.0f %%)", worker, count, 100.0 * count / total) }.join(", ")
     end
 
     def memory

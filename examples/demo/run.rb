@@ -13,8 +13,7 @@ module Demo
     INTERRUPTED = 130
     # The same for both consumers.
     CONSUMER = {"auto.offset.reset": "earliest", "fetch.queue.backoff.ms": 5, "fetch.message.max.bytes": 10_000_000,
-                "queued.max.messages.kbytes": 65_536, "enable.auto.offset.store": false, "enable.auto.commit": false,
-                log_level: 3}.freeze
+                "queued.max.messages.kbytes": 8_192, log_level: 3}.freeze
 
     # @param options [Options]
     def initialize(options)
@@ -36,7 +35,8 @@ module Demo
     private
 
     def run(servers, broker)
-      @topic = Topic.new(@options.topic, servers:, broker:)
+      warn("  broker at #{servers}#{", inside this process" if broker}; topic #{@options.topic}")
+      @topic = Topic.new(@options.topic, messages: @options.messages, servers:, broker:)
       @topic.fill(@corpus, method(:interrupted?))
       return interrupted("while sending") if interrupted?
 

@@ -14,9 +14,23 @@ module Demo # rubocop:disable Style/Documentation
       @filtered = @tombstones = @bytes = 0
     end
 
+    # @param path [String, nil] where to note what was handled; nil: nowhere
+    def record_to(path)
+      @record = path && File.open(path, "a")
+    end
+
+    # A batch of which nothing was left: its consumer was not called.
+    def skipped(payload)
+      begun
+      add(filtered: payload[:dropped], bytes: payload[:bytes])
+    end
+
     # Adds what came of a batch.
-    def add(counts: {}, filtered: 0, tombstones: 0, failures: [], bytes: 0)
+    # @param record [Array<String>] partition and offset of the messages
+    def add(counts: {}, filtered: 0, tombstones: 0, failures: [], bytes: 0, record: [])
       @lock.synchronize do
+        @record&.puts(record)
+        @record&.flush
         counts.each { |key, count| @counts[key] += count }
         @filtered += filtered
         @tombstones += tombstones

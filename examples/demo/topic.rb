@@ -7,7 +7,10 @@ require_relative "progress"
 module Demo
   # The topic that both consumers read: made, filled, and checked to hold what was sent.
   class Topic
-    PARTITIONS = 12
+    FEWEST = 12
+    # What a partition of the embedded broker holds, with a good margin.
+    MESSAGES_A_PARTITION = 1_700
+    NO_LEADER_YET = %i[not_leader_for_partition leader_not_available unknown_topic_or_part unknown_partition].freeze
     # Messages that may be on their way at once.
     WINDOW = 2_000
     # Compressed, because the embedded broker keeps 5 MB a partition.
@@ -17,13 +20,15 @@ module Demo
     # The broker no longer has all that was sent.
     class Lost < StandardError; end
 
-    attr_reader :name
+    attr_reader :name, :partitions
 
     # @param name [String]
     # @param servers [String] bootstrap servers
+    # @param messages [Integer] how many there will be
     # @param broker [Guildhall::Kafka::EmbeddedBroker, nil] nil: a real one
-    def initialize(name, servers:, broker: nil)
+    def initialize(name, messages:, servers:, broker: nil)
       @name = name
+      @partitions = [FEWEST, messages.fdiv(MESSAGES_A_PARTITION).ceil].max
       @settings = {"bootstrap.servers": servers, log_level: 3}
       @broker = broker
     end
@@ -43,7 +48,7 @@ module Demo
     # @return [Array<Array(Integer, Integer)>] per partition the first offset it holds and the one after the last
     def watermarks
       with_client(:consumer, "group.id": "#{@name}-watermarks") do |consumer|
-        Array.new(PARTITIONS) { |partition| consumer.query_watermark_offsets(@name, partition, 10_000) }
+        Array.new(@partitions) { |partition| watermark(consumer, partition) }
       end
     end
 
@@ -56,17 +61,27 @@ module Demo
     def committed(group)
       with_client(:consumer, "group.id": group) do |consumer|
         list = Rdkafka::Consumer::TopicPartitionList.new
-        list.add_topic(@name, PARTITIONS)
+        list.add_topic(@name, @partitions)
         consumer.committed(list, 10_000).to_h.fetch(@name).map { |partition| partition.offset.to_i.clamp(0..) }
       end
     end
 
     private
 
-    def create
-      return @broker.create_topic(@name, partitions: PARTITIONS) if @broker
+    # A topic that was made a moment ago has no leader yet.
+    def watermark(consumer, partition, attempts: 50)
+      consumer.query_watermark_offsets(@name, partition, 10_000)
+    rescue Rdkafka::RdkafkaError => error
+      raise unless NO_LEADER_YET.include?(error.code) && attempts.positive?
 
-      with_client(:admin) { |admin| admin.create_topic(@name, PARTITIONS, 1).wait(max_wait_timeout_ms: 15_000) }
+      sleep(0.1)
+      watermark(consumer, partition, attempts: attempts - 1)
+    end
+
+    def create
+      return @broker.create_topic(@name, partitions: @partitions) if @broker
+
+      with_client(:admin) { |admin| admin.create_topic(@name, @partitions, 1).wait(max_wait_timeout_ms: 15_000) }
     rescue Rdkafka::RdkafkaError => error
       raise unless error.code == :topic_already_exists
     end
@@ -76,7 +91,7 @@ module Demo
       corpus.each.with_index(1) do |message, count|
         return if stop.call
 
-        partition = Corpus.partition(message.key, PARTITIONS)
+        partition = Corpus.partition(message.key, @partitions)
         next held[partition] -= 1 if held[partition].positive?
 
         pending << deliver(producer, message, partition)

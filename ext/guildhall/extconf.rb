@@ -19,3 +19,5 @@ have_const("RUBY_TYPED_FROZEN_SHAREABLE", "ruby.h")
 have_func("rb_hash_new_capa", "ruby.h")
 have_func("rb_hash_bulk_insert", "ruby.h")
 create_makefile("guildhall/native")
+# Objects depend on the headers of every folder; mkmf knows of the first one's only.
+File.write("Makefile", "\n$(OBJS): #{Dir[File.join(__dir__, "**/*.h")].join(" ")}\n", mode: "a")

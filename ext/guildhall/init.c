@@ -8,6 +8,16 @@ RUBY_FUNC_EXPORTED void Init_native(void)
     /* Before any method is defined: Ruby notes it with each of them. */
     rb_ext_ractor_safe(true);
     VALUE guildhall = rb_define_module("Guildhall");
+    guildhall_init_values();
+    guildhall_init_keys();
+    guildhall_init_repeats();
+    guildhall_init_json(guildhall);
+    guildhall_init_msgpack(guildhall);
+    guildhall_init_shared_cell(guildhall);
+    guildhall_init_avro(guildhall);
+    guildhall_init_schema(guildhall);
+    guildhall_init_pipeline(guildhall);
     guildhall_init_waiter(guildhall);
     guildhall_init_queue(guildhall);
+    guildhall_init_pool(guildhall);
 }

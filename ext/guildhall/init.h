@@ -3,7 +3,19 @@
 #define GUILDHALL_INIT_H
 #include <ruby.h>
 
+void guildhall_init_schema(VALUE guildhall);
+void guildhall_init_pipeline(VALUE guildhall);
+void guildhall_init_values(void);
+void guildhall_init_keys(void);
+void guildhall_init_repeats(void);
+void guildhall_init_json(VALUE guildhall);
+void guildhall_init_msgpack(VALUE guildhall);
+void guildhall_init_shared_cell(VALUE guildhall);
+void guildhall_init_avro(VALUE guildhall);
+
 void guildhall_init_waiter(VALUE guildhall);
 void guildhall_init_queue(VALUE guildhall);
+
+void guildhall_init_pool(VALUE guildhall);
 
 #endif

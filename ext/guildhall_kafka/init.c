@@ -1,8 +1,15 @@
-/* Initialises the native parts of the gem guildhall-kafka. */
+/* Initialises the native parts of the gem guildhall-kafka. Loaded by guildhall/kafka/readers.rb, after ReadError. */
 #include <ruby.h>
+#include <ruby/ractor.h>
+#include "partition_queue.h"
+#include "reader.h"
+#include "record.h"
 
 RUBY_FUNC_EXPORTED void Init_native(void)
 {
     rb_ext_ractor_safe(true);
-    rb_define_module_under(rb_define_module("Guildhall"), "Kafka");
+    VALUE kafka = rb_define_module_under(rb_define_module("Guildhall"), "Kafka");
+    guildhall_init_kafka_record(kafka);
+    guildhall_init_partition_queue(kafka);
+    guildhall_init_kafka_reader(kafka);
 }

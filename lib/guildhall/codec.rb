@@ -14,6 +14,13 @@ module Guildhall
       decode(bytes)
     end
 
+    # @param payloads [Array<String>]
+    # @return [Array<Object>] in order
+    # @raise [DecodeError] for the first that cannot be decoded
+    def decode_batch(payloads)
+      payloads.map { |bytes| decode(bytes) }
+    end
+
     # The codec's decoder in C, for those who decode many payloads off the GVL (`guildhall/decoder.h`).
     # @return [Integer, nil] the address of a `guildhall_decoder`; nil when the codec has none
     def native_decoder

@@ -5,6 +5,7 @@ require_relative "shareable"
 require_relative "callable"
 require_relative "dropped"
 require_relative "codec"
+require "guildhall/native"
 require_relative "pipeline/composable"
 require_relative "pipeline/stage"
 require_relative "pipeline/decode"
@@ -12,10 +13,13 @@ require_relative "pipeline/validate"
 require_relative "pipeline/select"
 require_relative "pipeline/reject"
 require_relative "pipeline/map"
+require_relative "pipeline/encode"
+require_relative "pipeline/batch"
+require_relative "pipeline/measured"
 require_relative "pipeline/constructors"
 
 module Guildhall
-  # decode → validate → select → map as one frozen, shareable callable, composed with `>>`:
+  # decode → validate → select → map → encode as one frozen, shareable callable, composed with `>>`:
   #
   #     Guildhall::JSON.lazy >> Guildhall.select { |event| event["paid"] } >> Summary.new
   #
@@ -33,6 +37,15 @@ module Guildhall
       error.instance_variable_get(STAGE)
     end
 
+    # @api private
+    # @param error [Exception] notes, once, the name of the stage that raised it
+    # @param name [Symbol]
+    def self.mark(error, name)
+      return if error.frozen? || error.instance_variable_defined?(STAGE)
+
+      error.instance_variable_set(STAGE, name)
+    end
+
     # @return [Array<Stage>] in the order in which they run
     attr_reader :stages
 
@@ -41,12 +54,16 @@ module Guildhall
     attr_reader :names
 
     # Usually made with `>>`.
-    # @param stages [Array<#call>] what is not a {Stage} yet becomes one: codecs decode, other callables map
+    # @param stages [Array<#call>] what is not a {Stage} yet becomes one: codecs decode, validators validate, other
+    #   callables map
+    # @param names [Array<Symbol>, nil] nil: the stages' own, numbered
     # @raise [NotShareableError] naming the path to what cannot be shared
     # @raise [Guildhall::ArgumentError] for what cannot be called
-    def initialize(stages)
+    def initialize(stages, names: nil)
       @stages = stages.flat_map { |stage| Stage.all(stage) }.freeze
-      @names = number(@stages.map(&:name))
+      raise Guildhall::ArgumentError, "a pipeline needs a stage" if @stages.empty?
+
+      @names = (names || number(@stages.map(&:name))).freeze
       Ractor.make_shareable(self)
     end
 
@@ -66,9 +83,31 @@ module Guildhall
       end
       value
     rescue Exception => error # rubocop:disable Lint/RescueException -- only marked, then raised on
-      mark(error, @names[index])
+      Pipeline.mark(error, @names[index])
       raise
     end
+
+    # Runs the stages on many payloads, one stage after the other: a stage whose callable has `call_batch(values)` gets
+    # all values that are left at once.
+    # @param payloads [Array]
+    # @param metadata [Array, nil] as long as payloads
+    # @yieldparam error [Exception] what a payload raised; {.stage_of} tells where
+    # @yieldparam index [Integer] which payload
+    # @yieldreturn [Object] what goes in its place
+    # @return [Array] what {#call} returns for each, in order
+    # @raise without a block whatever the first payload raises
+    def call_batch(payloads, metadata = nil, &)
+      Batch.new(payloads, metadata).run(@stages, @names, &)
+    end
+
+    # The same pipeline with counters, which all Ractors share; counting costs about 0.2 µs a stage.
+    # @return [Measured]
+    def measured
+      Measured.new(@stages, names: @names)
+    end
+
+    # @return [nil] see {Measured#stats}
+    def stats = nil
 
     # @return [Codec, nil] the codec of the first stage; nil when the first stage does not decode
     def decoder
@@ -80,12 +119,12 @@ module Guildhall
     def rest
       return self unless decoder
 
-      @stages.size > 1 ? Pipeline.new(@stages.drop(1)) : nil
+      @stages.size > 1 ? Pipeline.new(@stages.drop(1), names: @names.drop(1)) : nil
     end
 
     # @return [String]
     def inspect
-      "#<Guildhall::Pipeline #{@names.join(" >> ")}>"
+      "#<#{self.class} #{@names.join(" >> ")}>"
     end
 
     private
@@ -95,12 +134,6 @@ module Guildhall
         earlier = names.first(index).count(name)
         earlier.zero? ? name : :"#{name}_#{earlier + 1}"
       end.freeze
-    end
-
-    def mark(error, name)
-      return if error.frozen? || error.instance_variable_defined?(STAGE)
-
-      error.instance_variable_set(STAGE, name)
     end
   end
 end

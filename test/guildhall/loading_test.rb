@@ -5,7 +5,10 @@ require "test_helper"
 # Each part in a fresh Ruby brings what it is allowed to bring, and nothing else of ours.
 class LoadingTest < GuildhallTest
   BASE = %w[errors shareable callable dropped instrumentation version native].freeze
-  CODECS = [*BASE, "codec", "codecs", "json"].freeze
+  JSON = [*BASE, "codec", "json"].freeze
+  MESSAGE_PACK = [*BASE, "codec", "document", "msgpack"].freeze
+  AVRO = [*BASE, "codec", "avro", "schema_registry", "shared_cache"].freeze
+  CODECS = [*JSON, *MESSAGE_PACK, *AVRO, "codecs", "schema", "text"].uniq.freeze
   PIPELINE = [*CODECS, "pipeline"].freeze
   POOL = [*PIPELINE, "queue", "pool", "task", "failure"].freeze
   # A part and the first folder or file below guildhall/ of all that may come with it.
@@ -13,7 +16,14 @@ class LoadingTest < GuildhallTest
     "errors" => BASE, "shareable" => BASE, "instrumentation" => BASE,
     "queue" => [*BASE, "queue", "striped_queue"],
     "codecs" => CODECS,
-    "json" => [*BASE, "codec", "json"],
+    "json" => JSON,
+    "msgpack" => MESSAGE_PACK,
+    "avro" => AVRO,
+    "schema_registry" => [*BASE, "schema_registry", "shared_cache"],
+    "schema" => [*JSON, "schema"],
+    "text" => [*BASE, "codec", "text"],
+    "csv" => [*BASE, "codec", "text", "soft_dependency", "csv"],
+    "yaml" => [*BASE, "codec", "text", "soft_dependency", "yaml"],
     "pipeline" => PIPELINE,
     "pool" => POOL,
     "cli" => [*POOL, "cli"],

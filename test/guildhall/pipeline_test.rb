@@ -79,6 +79,89 @@ class PipelineTest < GuildhallTest
     assert_equal [2, nil], joined.call("a b")
   end
 
+  # Counts many at once.
+  module Together
+    def self.call(words) = [words.size, 1].freeze
+    def self.call_batch(lists) = lists.map { |words| [words.fetch(0).size, lists.size].freeze }
+  end
+
+  # Lets through what is long, many at once.
+  module Longs
+    def self.call(words) = words.size > 1
+    def self.call_batch(lists) = lists.map { |words| words.size > 1 }
+  end
+
+  def test_many_at_once
+    pipeline = Words >> Guildhall.select(Longs) >> Together
+    assert_equal [[3, 2], Guildhall::DROPPED, [1, 2]], pipeline.call_batch(["one two", "one", "a b"])
+    assert_empty pipeline.call_batch([])
+  end
+
+  def test_one_that_raises_does_not_harm_the_others
+    pipeline = Words >> Stages::LOWER >> Together
+    seen = []
+    results = pipeline.call_batch(["a b", "", "C", " ", "d"]) { |error, index| seen << [error.class, index, Guildhall::Pipeline.stage_of(error)] and :failed }
+    assert_equal [[2, 1], :failed, :failed, [0, 1], [1, 1]], results # " " makes call_batch raise: each alone then
+    assert_equal [[Guildhall::DecodeError, 1, :decode], [Guildhall::ValidationError, 2, :validate]], seen.first(2)
+    assert_raises(Guildhall::DecodeError) { pipeline.call_batch(["a", ""]) }
+  end
+
+  def test_many_with_metadata
+    assert_equal [[["a"], 1], [["b"], 2]], (Words >> Stages::TOPIC).call_batch(%w[a b], [1, 2])
+    assert_raises(Guildhall::ArgumentError) { (Words >> Stages::TOPIC).call_batch(%w[a b], [1]) }
+  end
+
+  def test_counts_and_times_by_stage
+    pipeline = (Words >> Stages::LOWER >> Stages::LONG >> Stages::COUNT).measured
+    ["a b", "c", "C"].each { |text| pipeline.call(text) rescue nil } # rubocop:disable Style/RescueModifier
+    pipeline.call_batch(["d e f", ""]) { nil }
+    counts = pipeline.stats.transform_values { |stage| stage.values_at(:passed, :dropped, :failed) }
+    assert_equal({decode: [4, 0, 1], validate: [3, 0, 1], select: [2, 1, 0], map: [2, 0, 0]}, counts)
+    assert(pipeline.stats.values.all? { |stage| stage[:seconds].positive? })
+    assert_nil (Words >> Stages::LONG).stats
+  end
+
+  def test_counts_in_all_ractors
+    pipeline = (Words >> Stages::COUNT).measured
+    Array.new(3) { Ractor.new(pipeline) { |task| 100.times { task.call("a b") } } }.each { |ractor| ractor_value(ractor) }
+    assert_equal 300, pipeline.stats[:map][:passed]
+    pipeline.rest.call(%w[a])
+    assert_equal([300, 301], pipeline.stats.values.map { |stage| stage[:passed] })
+    assert_equal 301, pipeline.rest.stats[:map][:passed]
+  end
+
+  # A codec that can encode.
+  module Lines
+    extend Guildhall::Codec
+
+    def self.decode(bytes) = bytes.lines.map(&:freeze).freeze
+    def self.encode(lines) = lines.join("|").freeze
+  end
+
+  def test_encodes
+    pipeline = Words >> Guildhall.encode(Lines)
+    assert_equal "a|b", pipeline.call("a b")
+    assert_equal %i[decode encode], pipeline.names
+    assert_same Lines, pipeline.stages.last.codec
+    error = assert_raises(Guildhall::ArgumentError) { Guildhall.encode(Words) }
+    assert_includes error.message, "encode"
+  end
+
+  def test_validators_validate
+    validator = Ractor.make_shareable(Class.new do
+      def call(words) = words.size == 1 || ["too many words"]
+      def valid?(words) = words.size == 1
+    end.new)
+    pipeline = Words >> validator
+    assert_equal %i[decode validate], pipeline.names
+    assert_equal %w[a], pipeline.call("a")
+    assert_raises(Guildhall::ValidationError) { pipeline.call("a b") }
+  end
+
+  def test_a_pipeline_has_stages
+    assert_raises(Guildhall::ArgumentError) { Guildhall::Pipeline.new([]) }
+  end
+
   def test_refuses_what_cannot_be_shared_or_called
     list = [+"mutable"]
     error = assert_raises(Guildhall::NotShareableError) { Words >> Struct.new(:list) { def call(_) = list }.new(list).freeze }

@@ -33,21 +33,22 @@ module Guildhall
 
       def workers
         require "guildhall/pool"
-        "#{Guildhall::Pool.default_workers} by default"
+        "#{Guildhall::Pool::Settings.default_workers} by default"
       rescue LoadError => error
         "none: #{error.message}"
       end
 
       def extension_rows
-        [["extension guildhall", extension("guildhall/native")],
-         ["extension guildhall-kafka", extension("guildhall/kafka/native")],
+        [["extension guildhall", extension("guildhall/queue", "guildhall/native")],
+         ["extension guildhall-kafka", extension("guildhall/kafka", "guildhall/kafka/native")],
          ["librdkafka", librdkafka]]
       end
 
-      def extension(feature)
-        require feature
+      # A part loads its extension, and what that needs before it.
+      def extension(part, feature)
+        require part
         $LOADED_FEATURES.find { |path| path.include?("#{feature}.") }
-      rescue LoadError => error
+      rescue LoadError, Guildhall::Error => error
         "missing (#{error.message.lines.first.chomp})"
       end
 

@@ -25,6 +25,13 @@ module Guildhall # rubocop:disable Style/Documentation
         Map.new(callable || block, name:)
       end
 
+      # @param codec [Codec] has `encode(object)`
+      # @return [Encode]
+      # @raise [Guildhall::ArgumentError]
+      def encode(codec, name: :encode)
+        Encode.new(codec, name:)
+      end
+
       # @return [Validate]
       # @see Validate
       def validate(callable = nil, name: :validate, &block)

@@ -10,9 +10,10 @@ module Guildhall
         super
       end
 
-      # (see Stage#call)
-      def call(value, metadata = nil)
-        answer(value, metadata) ? DROPPED : value
+      private
+
+      def judge(value, answer)
+        answer ? DROPPED : value
       end
     end
   end

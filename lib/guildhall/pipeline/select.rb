@@ -10,9 +10,10 @@ module Guildhall
         super
       end
 
-      # (see Stage#call)
-      def call(value, metadata = nil)
-        answer(value, metadata) ? value : DROPPED
+      private
+
+      def judge(value, answer)
+        answer ? value : DROPPED
       end
     end
   end

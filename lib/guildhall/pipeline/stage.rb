@@ -13,7 +13,7 @@ module Guildhall
       # @return [#call] what the stage was made of
       attr_reader :callable
 
-      # @param part [Stage, Pipeline, Codec, #call]
+      # @param part [Stage, Pipeline, Codec, #call] codecs decode, what also answers `valid?` validates, others map
       # @return [Array<Stage>]
       # @raise [Guildhall::ArgumentError]
       def self.all(part)
@@ -21,7 +21,7 @@ module Guildhall
         when Stage then [part]
         when Pipeline then part.stages
         when Codec then [Decode.new(part)]
-        else [Map.new(part)]
+        else [part.respond_to?(:valid?) ? Validate.new(part) : Map.new(part)]
         end
       end
 
@@ -35,6 +35,7 @@ module Guildhall
         @callable = Shareable.callable!(callable, name.to_s)
         @name = name.to_sym
         @with_metadata = Callable.takes_metadata?(@callable)
+        @batches = @callable.respond_to?(:call_batch)
         freeze
       end
 
@@ -42,10 +43,30 @@ module Guildhall
       # @param metadata [Object, nil]
       # @return [Object] the value for the next stage, or {DROPPED}
       def call(value, metadata = nil)
-        answer(value, metadata)
+        judge(value, answer(value, metadata))
+      end
+
+      # Many values at once. A callable with `call_batch(values)`, or `call_batch(values, metadata)` where its `call`
+      # takes metadata, gets them in one call.
+      # @param values [Array]
+      # @param metadata [Array, nil] as long as values
+      # @return [Array, nil] one answer a value; nil where the stage has no way of its own, and is to be called for each
+      # @raise what the callable raises; nothing is known about single values then
+      def call_batch(values, metadata = nil)
+        return unless @batches
+
+        answers = @with_metadata ? @callable.call_batch(values, metadata || []) : @callable.call_batch(values)
+        return answers.each_with_index.map { |answer, index| judge(values[index], answer) } if answers.size == values.size
+
+        raise Guildhall::Error, "#{@name}: call_batch answered #{answers.size} for #{values.size} values"
       end
 
       private
+
+      # The value for the next stage, given the callable's answer.
+      def judge(_value, answer)
+        answer
+      end
 
       def answer(value, metadata)
         @with_metadata ? @callable.call(value, metadata) : @callable.call(value)

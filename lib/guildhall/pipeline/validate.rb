@@ -13,10 +13,10 @@ module Guildhall
         super
       end
 
-      # (see Stage#call)
+      private
+
       # @raise [ValidationError]
-      def call(value, metadata = nil)
-        verdict = answer(value, metadata)
+      def judge(value, verdict)
         return value if verdict == true || (verdict.is_a?(Array) ? verdict.empty? : verdict)
 
         raise ValidationError.new(faults: verdict || [], stage: @name)

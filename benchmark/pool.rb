@@ -1,0 +1,229 @@
+# frozen_string_literal: true
+
+# The pool beside the same work done by hand: in one thread, with the usual pattern of worker Ractors, in forked processes.
+
+require "json"
+require "guildhall/pool"
+require "guildhall/json"
+require_relative "support/bench"
+require_relative "support/pool_peers"
+require_relative "data/corpus"
+
+Warning[:experimental] = false
+
+# The rows; each method measures one line of the table in the documentation.
+class PoolRows
+  LAZY = Guildhall::JSON.lazy
+  EAGER = Guildhall::JSON
+  SIZES = Corpus::SIZES.slice("0.7 KB", "5 KB", "19 KB").freeze
+  FIELDS = ->(order) { [order["id"], order["type"], order["currency"], order["user"]["email"], order["user"]["name"]] }
+
+  # Pure Ruby: validate and transform.
+  module Rubyish
+    def self.call(text)
+      sum = 0
+      text.each_char { |letter| sum = ((sum * 31) + letter.ord) % 1_000_003 if letter >= "0" }
+      sum
+    end
+  end
+
+  # Nothing at all.
+  module Identity
+    def self.call(payload) = payload
+  end
+
+  def initialize(bench)
+    @bench = bench
+    @pool = Guildhall::Pool.new
+    @orders = SIZES.transform_values { |size| Corpus.new(bytes: size * 500).orders(size).cycle.first(500) }
+  end
+
+  def run
+    documents
+    hashes
+    never_slower
+    busy_main
+    identity
+    callers
+    small_beside_big
+    pure_ruby
+    small_costs
+  ensure
+    @pool.shutdown
+  end
+
+  private
+
+  # JSON.parse in one thread is what everybody has.
+  def documents
+    @orders.each do |name, texts|
+      @bench.compare("pool.documents #{name}", -> { @pool.map(texts, LAZY).map(&FIELDS) },
+        {"JSON.parse" => -> { texts.map { |text| FIELDS.call(JSON.parse(text)) } }},
+        goals: {"JSON.parse" => {"0.7 KB" => 3, "5 KB" => 5.5, "19 KB" => 7}[name]}, rounds: rounds * 2)
+    end
+  end
+
+  def hashes
+    usual = PoolPeers::Usual.new(@pool.settings.workers)
+    @orders.each do |name, texts|
+      @bench.compare("pool.hashes #{name}", -> { @pool.map(texts, EAGER) },
+        {"JSON.parse" => -> { texts.map { |text| JSON.parse(text) } }, "usual Ractor pool" => -> { usual.map(texts) }},
+        goals: {"JSON.parse" => name == "19 KB" ? 1.2 : 1.3, "usual Ractor pool" => 2})
+    end
+  ensure
+    usual.close
+  end
+
+  # Against the same codec called in a loop; where that is looser, within a microsecond a batch.
+  def never_slower
+    @orders.each do |name, texts|
+      [1, 10, 100, 1000, 10_000].each do |count|
+        next if count == 10_000 && (name != "0.7 KB" || @bench.quick?)
+
+        never_slower_row(name, texts.cycle.first(count), count)
+      end
+    end
+  end
+
+  def never_slower_row(name, batch, count)
+    times = [2000 / count, 1].max
+    plain = -> { times.times { batch.map { |text| LAZY.call(text) } } }
+    ours = -> { times.times { @pool.map(batch, LAZY) } }
+    20.times { ours.call } # the pool tries both ways before it settles
+    pairs = Array.new(rounds * 3) { [PoolPeers.seconds(&plain), PoolPeers.seconds(&ours)] }
+    ratio = PoolPeers.median(pairs.map { |one, two| one / two })
+    extra = PoolPeers.median(pairs.map { |one, two| (two - one) / times })
+    goal = count >= 100 && name != "0.7 KB" ? 1.3 : 0.97
+    ratio = [ratio, goal].max if extra < 1e-6 && goal < 1
+    @bench.row("pool.never_slower #{name} × #{count}", against: "same codec inline", ratio:, goal:,
+      note: format("%+.2f µs a batch", extra * 1e6))
+  end
+
+  # A worker needs nothing from the main Ractor while it has work.
+  def busy_main
+    pool = Guildhall::Pool.new(workers: 1)
+    texts = @orders["5 KB"]
+    idle = throughput(pool, texts)
+    [1, 5].each do |busy|
+      ratio = PoolPeers.while_busy(busy) { throughput(pool, texts) } / idle
+      @bench.row("pool.busy_main #{busy}", against: "idle main Ractor", ratio:, goal: 0.8)
+    end
+  ensure
+    pool.shutdown
+  end
+
+  # By the workers' own clock, so that the reader's turns do not count.
+  def throughput(pool, texts)
+    futures = Array.new(@bench.quick? ? 20 : 60) { pool.dispatch(texts, LAZY, parallel: true) }
+    futures.each(&:wait)
+    times = futures.map { |future| future.batch.times }
+    (futures.size * texts.size) / (times.map(&:last).max - times.map(&:first).min)
+  end
+
+  def identity
+    return @bench.note("pool.identity: no ractor-pool here (it needs Ruby 4.0)") unless PoolPeers::Gem.there?
+
+    texts = @orders["0.7 KB"]
+    peer = PoolPeers::Gem.new(@pool.settings.workers)
+    raise "wrong results" unless peer.map(texts).sort == @pool.map(texts, Identity, parallel: true).sort
+
+    one_by_one(texts, peer)
+    theirs = PoolPeers.median(Array.new(rounds) { PoolPeers.seconds { 4.times { peer.map(texts) } } / 2000 })
+    {"pool.identity × 500" => [nil, 20], "pool.identity × 500, forced" => [true, 10]}.each do |name, (parallel, goal)|
+      ours = PoolPeers.median(Array.new(rounds) { PoolPeers.seconds { 40.times { @pool.map(texts, Identity, parallel:) } } / 20_000 })
+      @bench.row(name, against: "ractor-pool", ratio: theirs / ours, goal:, note: "#{(1 / ours).round} a second, #{(1 / theirs).round} theirs")
+    end
+  ensure
+    peer&.close
+  end
+
+  def one_by_one(texts, peer)
+    theirs = PoolPeers.median(Array.new(rounds) { PoolPeers.seconds { 500.times { |index| peer.call(texts[index]) } } / 500 })
+    ours = PoolPeers.median(Array.new(rounds) { PoolPeers.seconds { 5000.times { |index| @pool.map([texts[index % 500]], Identity) } } / 5000 })
+    @bench.row("pool.identity one by one", against: "ractor-pool", ratio: theirs / ours, goal: 3, note: "#{(1 / ours).round} a second")
+  end
+
+  def callers
+    batch = @orders["5 KB"].first(200)
+    one = many_callers(1, batch)
+    eight = many_callers(8, batch)
+    @bench.row("pool.callers 8", against: "one caller's throughput", ratio: eight[:rate] / one[:rate], goal: 0.95)
+    @bench.row("pool.callers 8, p99", against: "2.5 × p50", ratio: 2.5 * eight[:p50] / eight[:p99], goal: 1)
+  end
+
+  def many_callers(count, batch)
+    limit = PoolPeers.now + (@bench.quick? ? 0.5 : 2)
+    began = PoolPeers.now
+    times = Array.new(count) { Thread.new { caller_loop(limit, batch) } }.flat_map(&:value).sort
+    {rate: times.size / (PoolPeers.now - began), p50: times[times.size / 2], p99: times[times.size * 99 / 100]}
+  end
+
+  def caller_loop(limit, batch)
+    times = []
+    times << PoolPeers.seconds { @pool.map(batch, LAZY) } while PoolPeers.now < limit
+    times
+  end
+
+  def small_beside_big
+    small = @orders["5 KB"].first(50)
+    big = @orders["5 KB"].cycle.first(10_000)
+    20.times { @pool.map(small, LAZY) }
+    alone = PoolPeers.median(Array.new(rounds * 3) { PoolPeers.seconds { @pool.map(small, LAZY) } })
+    beside = Array.new(rounds * 3) do
+      future = @pool.dispatch(big, LAZY, parallel: true)
+      time = PoolPeers.seconds { @pool.map(small, LAZY) }
+      future.cancel
+      future.wait
+      time
+    end
+    @bench.row("pool.small_beside_big", against: "3 × its time alone", ratio: 3 * alone / PoolPeers.median(beside), goal: 1)
+  end
+
+  # Void where two processes do not reach 1.5 × either.
+  def pure_ruby
+    texts = @orders["0.7 KB"].first(200)
+    sequential = -> { texts.map { |text| Rubyish.call(text) } }
+    raise "wrong results" unless sequential.call == @pool.map(texts, Rubyish, parallel: true)
+
+    rows = Array.new(rounds) do
+      [PoolPeers.seconds(&sequential), PoolPeers.seconds { @pool.map(texts, Rubyish, parallel: true) }, PoolPeers.forked(2, texts, Rubyish)]
+    end
+    one, ours, forked = rows.transpose.map { |times| PoolPeers.median(times) }
+    void = one / forked < 1.5
+    @bench.row("pool.pure_ruby", against: "two forked processes", ratio: forked / ours, goal: void ? nil : 0.85,
+      note: format("one thread %.2f × ours%s", one / ours, void ? "; void: the processes reach #{(one / forked).round(2)} ×" : ""))
+  end
+
+  def small_costs
+    memory_row
+    texts = @orders["0.7 KB"].first(100)
+    off = Guildhall::Pool.new(workers: 0)
+    pairs = Array.new(rounds * 5) do
+      [PoolPeers.seconds { 200.times { texts.map { |text| LAZY.call(text) } } }, PoolPeers.seconds { 200.times { off.map(texts, LAZY) } }]
+    end
+    extra = PoolPeers.median(pairs.map { |plain, ours| (ours - plain) / 200 })
+    nanoseconds = extra * 1e9
+    ratio = nanoseconds <= 0 ? 10 : [56 / nanoseconds, 10].min
+    @bench.row("pool.off", against: "56 ns a batch", ratio:, goal: 1, note: format("%+.0f ns", nanoseconds))
+    before = Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID)
+    sleep(@bench.quick? ? 2 : 10)
+    used = Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID) - before
+    @bench.row("pool.idle", against: "5 ms of CPU over #{@bench.quick? ? 2 : 10} s", ratio: 0.005 / [used, 1e-4].max, goal: 1)
+  end
+
+  def memory_row
+    pool = Guildhall::Pool.new(workers: 8)
+    GC.start
+    before = PoolPeers.resident
+    20.times { pool.map(@orders["0.7 KB"], Identity, parallel: true) }
+    GC.start
+    each = (PoolPeers.resident - before) / 8.0
+    @bench.row("pool.memory a worker", against: "0.3 MB", ratio: 0.3 / [each, 0.01].max, goal: 1, note: format("%.2f MB", each))
+  ensure
+    pool.shutdown
+  end
+
+  def rounds = @bench.rounds
+end
+
+Bench.script("pool") { |bench| PoolRows.new(bench).run }

@@ -1,0 +1,116 @@
+# frozen_string_literal: true
+
+require "json"
+
+# What the pool is measured against, and how.
+module PoolPeers
+  # Worker Ractors as they are written by hand: a batch cut in as many parts as there are workers, parsed with
+  # `freeze: true`, sent back.
+  class Usual
+    def initialize(workers)
+      @main = PoolPeers.inbox
+      @workers = Array.new(workers) do |number|
+        PoolPeers.worker(@main, number) { |part| part.map { |text| JSON.parse(text, freeze: true) } }
+      end
+    end
+
+    def map(texts)
+      parts = texts.each_slice((texts.size / @workers.size.to_f).ceil).map(&:freeze)
+      parts.each_with_index { |part, index| @workers[index].send(Ractor.make_shareable(part)) }
+      Array.new(parts.size) { PoolPeers.take(@main) }.sort_by(&:first).flat_map(&:last)
+    end
+
+    def close
+      @workers.each { |worker| worker.send(nil) }
+    end
+  end
+
+  # The gem ractor-pool (Ruby 4.0 only).
+  class Gem
+    # @return [Boolean]
+    def self.there?
+      require "ractor-pool"
+      true
+    rescue LoadError
+      false
+    end
+
+    def initialize(workers)
+      @results = Thread::Queue.new
+      results = @results
+      @pool = RactorPool.new(size: workers, worker: proc { |text| text }) { |result| results << result }
+    end
+
+    def call(text)
+      @pool << text
+      @results.pop
+    end
+
+    def map(texts)
+      texts.each { |text| @pool << text }
+      Array.new(texts.size) { @results.pop }
+    end
+
+    def close
+      @pool.shutdown
+    end
+  end
+
+  class << self
+    def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+
+    def seconds
+      began = now
+      yield
+      now - began
+    end
+
+    def median(numbers) = numbers.sort[numbers.size / 2]
+
+    # Ports came with 4.0.
+    def inbox = defined?(Ractor::Port) ? Ractor::Port.new : Ractor.current
+    def take(inbox) = inbox == Ractor.current ? Ractor.receive : inbox.receive
+
+    def worker(inbox, number, &)
+      work = Ractor.respond_to?(:shareable_proc) ? Ractor.shareable_proc(&) : nil.instance_exec { Ractor.make_shareable(Proc.new(&)) }
+      Ractor.new(inbox, number, work) do |target, own, job|
+        while (item = Ractor.receive)
+          target.send([own, Ractor.make_shareable(job.call(item))].freeze)
+        end
+      end
+    end
+
+    # So many threads that never stop, for as long as the block runs.
+    def while_busy(count)
+      threads = Array.new(count) { Thread.new { loop { 1 + 1 } } }
+      yield
+    ensure
+      threads.each(&:kill).each(&:join)
+    end
+
+    # Seconds until forked processes have done a part each.
+    def forked(count, texts, task)
+      parts = texts.each_slice(texts.size / count).to_a
+      seconds do
+        readers = parts.map { |part| fork_part(part, task) }
+        readers.each { |pid, reader| [Marshal.load(reader.read), Process.wait(pid)] } # rubocop:disable Security/MarshalLoad -- our own
+      end
+    end
+
+    def resident = File.read("/proc/self/status")[/VmRSS:\s+(\d+)/, 1].to_i / 1024.0
+
+    private
+
+    def fork_part(part, task)
+      reader, writer = IO.pipe
+      pid = fork do
+        reader.close
+        writer.write(Marshal.dump(part.map { |text| task.call(text) }))
+        writer.close
+        exit!(0)
+      end
+      writer.close
+      [pid, reader]
+    end
+  end
+end

@@ -1,0 +1,45 @@
+/* A compiled schema as a Ruby object: the program, and the Ruby values that it names. */
+#ifndef GUILDHALL_AVRO_CODEC_H
+#define GUILDHALL_AVRO_CODEC_H
+
+#include <ruby.h>
+#include <guildhall/decoder.h>
+#include "../tape/tape_path.h"
+#include "avro_input.h"
+
+typedef struct {
+    guildhall_decoder decoder;           /* context: this struct */
+    guildhall_avro_program program;
+    guildhall_avro_rules rules;
+    VALUE self;
+    VALUE *constants;                    /* names (Strings or Symbols), symbols, defaults, converters */
+    void *memory;                        /* of all of the above */
+} guildhall_avro_codec;
+
+/* Where in a value a decoder or an encoder is: from the innermost container outwards. */
+typedef struct guildhall_avro_place {
+    const struct guildhall_avro_place *up;
+    const char *text; /* a key; NULL: an index */
+    uint64_t index;   /* or the key's length */
+} guildhall_avro_place;
+
+void guildhall_avro_path(const guildhall_avro_place *place, guildhall_path *path);
+
+const guildhall_avro_codec *guildhall_avro_codec_of(VALUE program);
+
+/* The value of the program's root node, as frozen, shareable objects. */
+VALUE guildhall_avro_decode(const guildhall_avro_codec *codec, VALUE source);
+
+/* `count` values one after the other (a block of a container file), as an Array that is not frozen. */
+VALUE guildhall_avro_decode_many(const guildhall_avro_codec *codec, VALUE source, uint64_t count);
+
+/* The object as a frozen binary String, after `prefix` (a String, or nil). */
+VALUE guildhall_avro_encode(const guildhall_avro_codec *codec, VALUE object, VALUE prefix);
+
+/* A number of a timestamp as a Time in UTC. */
+VALUE guildhall_avro_time(guildhall_avro_meaning meaning, int64_t number);
+
+void guildhall_init_avro_build(void);
+void guildhall_init_avro_encode(void);
+
+#endif

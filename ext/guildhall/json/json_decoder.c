@@ -1,0 +1,60 @@
+/* The codec's native decoder (guildhall/decoder.h): tapes made without the GVL, wrapped as Documents with it. */
+#include <stdlib.h>
+#include "json_codec.h"
+#include "json_document.h"
+
+
+static guildhall_decoded invalid(guildhall_result *result, guildhall_json_status status, size_t fault)
+{
+    *result = (guildhall_result){.error_code = (int)status, .error_offset = fault};
+    return GUILDHALL_INVALID;
+}
+
+static guildhall_decoded decode(const void *context, const uint8_t *bytes, size_t length, guildhall_result *result)
+{
+    const guildhall_json_codec *codec = context;
+    guildhall_json_scratch *scratch = guildhall_json_scratch_current();
+    guildhall_json_outcome outcome = guildhall_json_parse(bytes, length, &codec->rules, scratch);
+    if (outcome.status != GUILDHALL_JSON_VALID) return invalid(result, outcome.status, outcome.fault);
+    size_t size = outcome.count * sizeof(guildhall_json_node);
+    guildhall_json_node *nodes = malloc(size);
+    if (!nodes) return invalid(result, GUILDHALL_JSON_NO_MEMORY, 0);
+    memcpy(nodes, scratch->nodes, size);
+    guildhall_json_scratch_trim(scratch);
+    *result = (guildhall_result){.data = nodes, .size = size, .error_code = outcome.deduplicated};
+    return GUILDHALL_DECODED;
+}
+
+static VALUE wrap(const void *context, guildhall_result *result, VALUE owner, const uint8_t *bytes, size_t length)
+{
+    guildhall_json_text text = {.owner = owner, .bytes = bytes, .length = length, .nodes = result->data,
+                                .count = (uint32_t)(result->size / sizeof(guildhall_json_node)),
+                                .deduplicated = (unsigned)result->error_code};
+    VALUE made = guildhall_json_document_adopt(context, text);
+    result->data = NULL;
+    return made;
+}
+
+static VALUE error(const void *context, const guildhall_result *result, const uint8_t *bytes, size_t length)
+{
+    return guildhall_json_error(context, (guildhall_json_status)result->error_code, result->error_offset, bytes, length);
+}
+
+static void release(const void *context, guildhall_result *result)
+{
+    free(result->data);
+    result->data = NULL;
+}
+
+void guildhall_json_decoder_setup(guildhall_json_codec *codec)
+{
+    codec->decoder = (guildhall_decoder){
+        .abi = GUILDHALL_DECODER_ABI,
+        .size = sizeof(guildhall_decoder),
+        .context = codec,
+        .decode = decode,
+        .wrap = wrap,
+        .error = error,
+        .free = release,
+    };
+}

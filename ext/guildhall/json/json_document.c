@@ -1,0 +1,263 @@
+/* The life of a Document: made, marked, measured, freed.
+ *
+ * The garbage collector sees one object a text, whatever its size. The object pins what owns the bytes; sub-documents
+ * pin the root Document. A short tape lies in the object's own slot, a longer one on the heap.
+ */
+#include <ruby.h>
+#include <ruby/ractor.h>
+#include <stdlib.h>
+#include "../init.h"
+#include "../values.h"
+#include "json_build.h"
+#include "json_document.h"
+#include "json_index.h"
+
+#define SLOT_BYTES 640  /* the largest slot of the garbage collector */
+#define SLOT_HEADER 48  /* of a T_DATA object, generously */
+
+typedef struct {
+    guildhall_json_document document;
+    guildhall_json_text text;
+    guildhall_json_index *index;  /* of the large containers; NULL: not made. Published by compare-and-swap */
+    uint32_t walked;              /* children of large containers that were walked past so far */
+    guildhall_json_node embedded[];
+} root_document;
+
+static VALUE object_class, array_class;
+
+/* Pins on purpose: pointers into the owner's bytes and into the root are kept. */
+static void mark(void *pointer)
+{
+    const guildhall_json_document *document = pointer;
+    if (document->root) {
+        rb_gc_mark(document->root);
+    } else {
+        const guildhall_json_text *text = &((const root_document *)pointer)->text;
+        if (text->owner) rb_gc_mark(text->owner);
+        if (text->codec) rb_gc_mark(text->codec->self);
+    }
+}
+
+static size_t nodes_size(const guildhall_json_text *text) { return text->count * sizeof(guildhall_json_node); }
+
+static void release(void *pointer)
+{
+    const guildhall_json_document *document = pointer;
+    if (document->root) return;
+    root_document *root = pointer;
+    guildhall_json_text *text = &root->text;
+    if (root->index) {
+        rb_gc_adjust_memory_usage(-(ssize_t)guildhall_json_index_size(root->index));
+        guildhall_json_index_free(root->index);
+    }
+    if (!text->nodes) return;
+    if (text->off_heap) {
+        free(text->nodes);
+        rb_gc_adjust_memory_usage(-(ssize_t)nodes_size(text));
+    } else {
+        ruby_xfree(text->nodes);
+    }
+}
+
+static size_t memsize(const void *pointer)
+{
+    const guildhall_json_document *document = pointer;
+    if (document->root) return 0;
+    const root_document *root = pointer;
+    const guildhall_json_index *index = __atomic_load_n(&root->index, __ATOMIC_ACQUIRE);
+    return (root->text.nodes ? nodes_size(&root->text) : 0) + (index ? guildhall_json_index_size(index) : 0);
+}
+
+/* EMBEDDABLE: compaction may move the struct, so nothing keeps a pointer into it but what pins the object.
+ * WB_PROTECTED: Documents pile up; unprotected they would force major collections. */
+static const rb_data_type_t type = {
+    "Guildhall::JSON::Document",
+    {mark, release, memsize, NULL, {0}},
+    0, 0,
+    RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED | RUBY_TYPED_FROZEN_SHAREABLE | RUBY_TYPED_EMBEDDABLE};
+
+int guildhall_json_document_p(VALUE object) { return rb_typeddata_is_kind_of(object, &type); }
+
+static VALUE class_of(guildhall_json_node node)
+{
+    return guildhall_json_type_of(node) == GUILDHALL_JSON_OBJECT ? object_class : array_class;
+}
+
+static inline const root_document *root_of(VALUE self, const guildhall_json_document **document)
+{
+    *document = rb_check_typeddata(self, &type);
+    return (*document)->root ? RTYPEDDATA_GET_DATA((*document)->root) : (const root_document *)*document;
+}
+
+guildhall_json_cursor guildhall_json_document_read(VALUE self)
+{
+    const guildhall_json_document *document;
+    const root_document *root = root_of(self, &document);
+    const guildhall_json_node *nodes = root->text.nodes ? root->text.nodes : root->embedded;
+    return (guildhall_json_cursor){{root->text.bytes, nodes}, document->index, root->text.codec};
+}
+
+const guildhall_json_text *guildhall_json_document_text(VALUE self)
+{
+    const guildhall_json_document *document;
+    return &root_of(self, &document)->text;
+}
+
+/* Walking is cheaper until it has passed so many children; then making the index costs no more than what was spent. */
+static uint32_t walks_before_index(const root_document *root) { return root->text.count * 4 + 512; }
+
+/* Several Ractors may make one at the same time: the first is kept. */
+static const guildhall_json_index *publish_index(root_document *root, guildhall_json_view view)
+{
+    guildhall_json_index *made = guildhall_json_index_new(view, root->text.count, (uint64_t)(uintptr_t)root), *none = NULL;
+    if (!made) return NULL;
+    if (__atomic_compare_exchange_n(&root->index, &none, made, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+        rb_gc_adjust_memory_usage((ssize_t)guildhall_json_index_size(made));
+        return made;
+    }
+    guildhall_json_index_free(made);
+    return none;
+}
+
+/* The index, when there is one or it is time to make it. `walk`: what would be walked past without. */
+static const guildhall_json_index *index_for(const root_document *shared, guildhall_json_view view, uint32_t walk)
+{
+    root_document *root = (root_document *)shared;
+    const guildhall_json_index *index = __atomic_load_n(&root->index, __ATOMIC_ACQUIRE);
+    if (index) return index;
+    uint32_t walked = __atomic_add_fetch(&root->walked, walk, __ATOMIC_RELAXED);
+    if (walked < walks_before_index(root)) return NULL;
+    __atomic_store_n(&root->walked, 0, __ATOMIC_RELAXED); /* without memory for it, not at once again */
+    return publish_index(root, view);
+}
+
+uint32_t guildhall_json_document_member(VALUE self, uint32_t container, const uint8_t *key, size_t length)
+{
+    const guildhall_json_document *document;
+    const root_document *root = root_of(self, &document);
+    guildhall_json_view view = guildhall_json_document_read(self).view;
+    uint32_t count = guildhall_json_length(view.nodes[container]);
+    if (count > GUILDHALL_JSON_SMALL) {
+        const guildhall_json_index *index = index_for(root, view, count);
+        if (index) return guildhall_json_index_member(index, view, container, key, length);
+    }
+    return guildhall_json_find(view, container, key, length);
+}
+
+uint32_t guildhall_json_document_element(VALUE self, uint32_t container, uint32_t position)
+{
+    const guildhall_json_document *document;
+    const root_document *root = root_of(self, &document);
+    guildhall_json_view view = guildhall_json_document_read(self).view;
+    guildhall_json_node node = view.nodes[container];
+    uint32_t count = guildhall_json_length(node), index = container + 1;
+    if (position >= count) return 0;
+    if (guildhall_json_offset(node) - index == count) return index + position; /* no containers among the elements */
+    if (position > GUILDHALL_JSON_SMALL) {
+        const guildhall_json_index *made = index_for(root, view, position);
+        if (made) return guildhall_json_index_element(made, view, container, position);
+    }
+    while (position--) index = guildhall_json_next(view.nodes, index);
+    return index;
+}
+
+static VALUE sub_document(VALUE self, uint32_t index, guildhall_json_node node)
+{
+    const guildhall_json_document *around = rb_check_typeddata(self, &type);
+    VALUE root = around->root ? around->root : self;
+    VALUE made = rb_data_typed_object_zalloc(class_of(node), sizeof(guildhall_json_document), &type);
+    guildhall_json_document *document = RTYPEDDATA_GET_DATA(made);
+    document->index = index;
+    RB_OBJ_WRITE(made, &document->root, root);
+    return guildhall_share(made);
+}
+
+VALUE guildhall_json_document_value(VALUE self, uint32_t index)
+{
+    guildhall_json_cursor cursor = guildhall_json_document_read(self);
+    guildhall_json_node node = cursor.view.nodes[index];
+    VALUE value = guildhall_json_is_container(node) ? sub_document(self, index, node)
+                                                    : guildhall_json_scalar(cursor.codec, cursor.view, node);
+    RB_GC_GUARD(self);
+    return value;
+}
+
+/* The nodes are for the caller to fill in. */
+static root_document *root_new(const guildhall_json_codec *codec, guildhall_json_node root, size_t embedded,
+                               guildhall_json_text text, VALUE *made)
+{
+    *made = rb_data_typed_object_zalloc(class_of(root), sizeof(root_document) + embedded, &type);
+    root_document *document = RTYPEDDATA_GET_DATA(*made);
+    document->text = text;
+    document->text.codec = codec;
+    document->text.nodes = NULL;
+    RB_OBJ_WRITTEN(*made, Qundef, text.owner);
+    RB_OBJ_WRITTEN(*made, Qundef, codec->self);
+    guildhall_share(*made);
+    return document;
+}
+
+VALUE guildhall_json_document_new(const guildhall_json_codec *codec, guildhall_json_text text,
+                                  const guildhall_json_node *nodes)
+{
+    if (!guildhall_json_is_container(nodes[0])) {
+        return guildhall_json_scalar(codec, (guildhall_json_view){text.bytes, nodes}, nodes[0]);
+    }
+    VALUE made;
+    size_t size = nodes_size(&text);
+    int embed = size + sizeof(root_document) + SLOT_HEADER <= SLOT_BYTES;
+    root_document *document = root_new(codec, nodes[0], embed ? size : 0, text, &made);
+    if (embed) {
+        memcpy(document->embedded, nodes, size);
+    } else {
+        guildhall_json_node *copy = ruby_xmalloc(size);
+        memcpy(copy, nodes, size);
+        document->text.nodes = copy;
+    }
+    return made;
+}
+
+/* Memory that malloc made is reported, but a report alone never starts a collection: only Ruby's own allocation
+ * looks at the limit. So every thread makes one after each MiB that it reported. */
+#define REPORTED_BETWEEN_LOOKS ((size_t)1 << 20)
+
+static void report(size_t size)
+{
+    static __thread size_t reported;
+    rb_gc_adjust_memory_usage((ssize_t)size);
+    reported += size;
+    if (reported < REPORTED_BETWEEN_LOOKS) return;
+    reported = 0;
+    ruby_xfree(ruby_xmalloc(1));
+}
+
+VALUE guildhall_json_document_adopt(const guildhall_json_codec *codec, guildhall_json_text text)
+{
+    guildhall_json_node *nodes = text.nodes;
+    if (!guildhall_json_is_container(nodes[0])) {
+        VALUE value = guildhall_json_scalar(codec, (guildhall_json_view){text.bytes, nodes}, nodes[0]);
+        free(nodes);
+        return value;
+    }
+    VALUE made;
+    text.off_heap = 1;
+    root_document *document = root_new(codec, nodes[0], 0, text, &made);
+    document->text.nodes = nodes;
+    report(nodes_size(&text));
+    RB_GC_GUARD(made);
+    return made;
+}
+
+void guildhall_init_json_document(VALUE json)
+{
+    VALUE document_class = rb_define_class_under(json, "Document", rb_cObject);
+    object_class = rb_define_class_under(json, "ObjectDocument", document_class);
+    array_class = rb_define_class_under(json, "ArrayDocument", document_class);
+    rb_undef_alloc_func(document_class);
+    rb_undef_alloc_func(object_class);
+    rb_undef_alloc_func(array_class);
+    rb_undef_method(CLASS_OF(document_class), "new");
+    rb_gc_register_mark_object(object_class);
+    rb_gc_register_mark_object(array_class);
+    guildhall_init_json_read(document_class, object_class, array_class);
+}

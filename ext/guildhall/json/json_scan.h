@@ -1,0 +1,100 @@
+/* Finds the end of a string: the first quote, backslash or control character, 16 bytes at a time where the processor
+ * can. GUILDHALL_PORTABLE leaves the SIMD paths out. */
+#ifndef GUILDHALL_JSON_SCAN_H
+#define GUILDHALL_JSON_SCAN_H
+
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__SSE2__) && !defined(GUILDHALL_PORTABLE)
+#include <emmintrin.h>
+#define GUILDHALL_JSON_SSE2 1
+#elif defined(__ARM_NEON) && defined(__aarch64__) && !defined(GUILDHALL_PORTABLE)
+#include <arm_neon.h>
+#define GUILDHALL_JSON_NEON 1
+#endif
+
+/* Returns the first byte that is a quote, a backslash or a control character (or `end`); *high becomes non-zero when
+ * a byte before it is above 0x7f. */
+static inline const uint8_t *guildhall_json_scan_bytewise(const uint8_t *at, const uint8_t *end, unsigned *high)
+{
+    for (; at < end; at++) {
+        uint8_t byte = *at;
+        if (byte == '"' || byte == '\\' || byte < 0x20) break;
+        *high |= byte & 0x80;
+    }
+    return at;
+}
+
+#if defined(GUILDHALL_JSON_SSE2)
+
+static inline const uint8_t *guildhall_json_scan(const uint8_t *at, const uint8_t *end, unsigned *high)
+{
+    const __m128i quote = _mm_set1_epi8('"'), backslash = _mm_set1_epi8('\\'), control = _mm_set1_epi8(0x1f);
+    while (end - at >= 16) {
+        __m128i block = _mm_loadu_si128((const __m128i *)at);
+        __m128i stops = _mm_or_si128(_mm_cmpeq_epi8(block, quote), _mm_cmpeq_epi8(block, backslash));
+        stops = _mm_or_si128(stops, _mm_cmpeq_epi8(_mm_min_epu8(block, control), block)); /* byte <= 0x1f */
+        unsigned stop = (unsigned)_mm_movemask_epi8(stops), above = (unsigned)_mm_movemask_epi8(block);
+        if (stop) {
+            unsigned position = (unsigned)__builtin_ctz(stop);
+            *high |= above & ((1u << position) - 1);
+            return at + position;
+        }
+        *high |= above;
+        at += 16;
+    }
+    return guildhall_json_scan_bytewise(at, end, high);
+}
+
+#elif defined(GUILDHALL_JSON_NEON)
+
+static inline const uint8_t *guildhall_json_scan(const uint8_t *at, const uint8_t *end, unsigned *high)
+{
+    while (end - at >= 16) {
+        uint8x16_t block = vld1q_u8(at);
+        uint8x16_t stops = vorrq_u8(vceqq_u8(block, vdupq_n_u8('"')), vceqq_u8(block, vdupq_n_u8('\\')));
+        stops = vorrq_u8(stops, vcltq_u8(block, vdupq_n_u8(0x20)));
+        /* Narrowing makes four bits of each byte: there is no movemask. */
+        uint64_t stop = vget_lane_u64(vreinterpret_u64_u8(vshrn_n_u16(vreinterpretq_u16_u8(stops), 4)), 0);
+        if (stop) {
+            unsigned position = (unsigned)__builtin_ctzll(stop) >> 2;
+            uint8x16_t above = vcgeq_u8(block, vdupq_n_u8(0x80));
+            uint64_t bits = vget_lane_u64(vreinterpret_u64_u8(vshrn_n_u16(vreinterpretq_u16_u8(above), 4)), 0);
+            *high |= (bits & (((uint64_t)1 << (position * 4)) - 1)) != 0;
+            return at + position;
+        }
+        *high |= vmaxvq_u8(block) & 0x80;
+        at += 16;
+    }
+    return guildhall_json_scan_bytewise(at, end, high);
+}
+
+#else
+
+/* Eight bytes at a time with the arithmetic of words. A borrow can only mark bytes above a true stop, so the lowest
+ * mark is exact. */
+static inline const uint8_t *guildhall_json_scan(const uint8_t *at, const uint8_t *end, unsigned *high)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    const uint64_t ones = 0x0101010101010101ull, tops = 0x8080808080808080ull;
+    while (end - at >= 8) {
+        uint64_t word;
+        memcpy(&word, at, 8);
+        uint64_t quote = word ^ ones * '"', backslash = word ^ ones * '\\';
+        uint64_t stop = ((quote - ones) & ~quote) | ((backslash - ones) & ~backslash) | ((word - ones * 0x20) & ~word);
+        stop &= tops;
+        if (stop) {
+            unsigned bits = (unsigned)__builtin_ctzll(stop) & ~7u; /* the bits before the byte that stops */
+            *high |= bits && (word & tops) << (64 - bits) ? 1 : 0;
+            return at + (bits >> 3);
+        }
+        *high |= word & tops ? 1 : 0;
+        at += 8;
+    }
+#endif
+    return guildhall_json_scan_bytewise(at, end, high);
+}
+
+#endif
+#endif

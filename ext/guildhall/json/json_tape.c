@@ -1,0 +1,95 @@
+/* Reading what stands on a tape: escape sequences, comparing text, finding a member. */
+#include "../utf8.h"
+#include "json_tape.h"
+
+static inline uint32_t hex_digit(uint8_t digit)
+{
+    return (uint32_t)(digit <= '9' ? digit - '0' : (digit | 32) - 'a' + 10);
+}
+
+static inline uint32_t hex4(const uint8_t *digits)
+{
+    return hex_digit(digits[0]) << 12 | hex_digit(digits[1]) << 8 | hex_digit(digits[2]) << 4 | hex_digit(digits[3]);
+}
+
+/* The escape sequence at *at (after the backslash, valid already) as UTF-8 at `out`; moves both. */
+static uint8_t *unescape_one(const uint8_t **at, uint8_t *out)
+{
+    uint8_t letter = *(*at)++;
+    switch (letter) {
+    case 'b': *out++ = '\b'; return out;
+    case 'f': *out++ = '\f'; return out;
+    case 'n': *out++ = '\n'; return out;
+    case 'r': *out++ = '\r'; return out;
+    case 't': *out++ = '\t'; return out;
+    case 'u': break;
+    default: *out++ = letter; return out;
+    }
+    uint32_t code = hex4(*at);
+    *at += 4;
+    if (code >= 0xD800 && code < 0xDC00) { /* the parser saw to it that the other half follows */
+        code = 0x10000 + ((code - 0xD800) << 10) + (hex4(*at + 2) - 0xDC00);
+        *at += 6;
+    }
+    return guildhall_utf8_write(out, code);
+}
+
+size_t guildhall_json_unescape(const uint8_t *source, size_t length, uint8_t *out)
+{
+    const uint8_t *at = source, *end = source + length;
+    uint8_t *begin = out;
+    while (at < end) {
+        const uint8_t *backslash = memchr(at, '\\', (size_t)(end - at));
+        size_t plain = (size_t)((backslash ? backslash : end) - at);
+        memcpy(out, at, plain);
+        out += plain;
+        at += plain;
+        if (backslash) {
+            at++;
+            out = unescape_one(&at, out);
+        }
+    }
+    return (size_t)(out - begin);
+}
+
+static int escaped_equals(const uint8_t *at, const uint8_t *end, const uint8_t *text, size_t length)
+{
+    const uint8_t *text_end = text + length;
+    while (at < end) {
+        uint8_t piece[4];
+        size_t size = 1;
+        if (*at == '\\') {
+            at++;
+            size = (size_t)(unescape_one(&at, piece) - piece);
+        } else {
+            piece[0] = *at++;
+        }
+        if ((size_t)(text_end - text) < size || memcmp(text, piece, size)) return 0;
+        text += size;
+    }
+    return text == text_end;
+}
+
+int guildhall_json_text_equals(guildhall_json_view view, guildhall_json_node string, const uint8_t *text,
+                               size_t length)
+{
+    const uint8_t *source = guildhall_json_source(view, string);
+    size_t size = guildhall_json_length(string);
+    if (guildhall_json_type_of(string) == GUILDHALL_JSON_ESCAPED) {
+        return escaped_equals(source, source + size, text, length);
+    }
+    return size == length && !memcmp(source, text, length);
+}
+
+uint32_t guildhall_json_find(guildhall_json_view view, uint32_t object, const uint8_t *key, size_t length)
+{
+    uint32_t index = object + 1, end = guildhall_json_offset(view.nodes[object]);
+    while (index < end) {
+        guildhall_json_node name = view.nodes[index];
+        if (guildhall_json_length(name) == length || guildhall_json_type_of(name) == GUILDHALL_JSON_ESCAPED) {
+            if (guildhall_json_text_equals(view, name, key, length)) return index + 1;
+        }
+        index = guildhall_json_next(view.nodes, index + 1);
+    }
+    return 0;
+}

@@ -1,0 +1,38 @@
+/* A MessagePack codec: options, fixed when it is made, and what C code needs to work with them. */
+#ifndef GUILDHALL_MSGPACK_CODEC_H
+#define GUILDHALL_MSGPACK_CODEC_H
+
+#include <ruby.h>
+#include <guildhall/decoder.h>
+#include "msgpack_read.h"
+
+typedef struct {
+    guildhall_decoder decoder;   /* context: this struct */
+    guildhall_msgpack_rules rules;
+    VALUE self;                  /* the codec object that this struct belongs to */
+    unsigned types : 1;          /* extension types are registered: Ruby knows them */
+} guildhall_msgpack_codec;
+
+/* The payload as frozen, shareable objects. */
+VALUE guildhall_msgpack_decode(const guildhall_msgpack_codec *codec, VALUE source);
+
+/* The object as a frozen binary String. */
+VALUE guildhall_msgpack_encode(const guildhall_msgpack_codec *codec, VALUE object);
+
+/* An extension's value, which may have run Ruby code to make. */
+VALUE guildhall_msgpack_extension(const guildhall_msgpack_codec *codec, int8_t type, const uint8_t *bytes,
+                                  uint32_t length);
+
+/* A text as a String. */
+VALUE guildhall_msgpack_text(const uint8_t *bytes, size_t length);
+
+/* The exception (not raised) for a payload that cannot be decoded. */
+VALUE guildhall_msgpack_error(const guildhall_msgpack_codec *codec, guildhall_msgpack_outcome outcome,
+                              const uint8_t *bytes, size_t length);
+
+void guildhall_msgpack_decoder_setup(guildhall_msgpack_codec *codec);
+
+void guildhall_init_msgpack_build(void);
+void guildhall_init_msgpack_encode(VALUE msgpack);
+
+#endif

@@ -1,0 +1,161 @@
+/* The slots of a batch: claiming, publishing, waiting. */
+#include "pool_batch.h"
+#include "pool_fair_queue.h"
+#include "pool_generation.h"
+
+#define NOBODY (SIZE_MAX - 1)
+#define ANY (SIZE_MAX - 2)
+
+static const double longest_slice_ns = 2e5; /* what a small batch may have to wait for */
+static const double shortest_slice_ns = 5e4;
+
+size_t guildhall_batch_take(guildhall_batch *batch, size_t count, size_t *from)
+{
+    if (!guildhall_batch_unclaimed(batch)) return 0; /* keeps the cursor from running away */
+    *from = atomic_fetch_add(&batch->cursor, count);
+    if (*from >= batch->size) return 0;
+    return batch->size - *from < count ? batch->size - *from : count;
+}
+
+void guildhall_batch_rewind(guildhall_batch *batch, size_t index)
+{
+    size_t cursor = atomic_load(&batch->cursor);
+    while (index < cursor && !atomic_compare_exchange_weak(&batch->cursor, &cursor, index)) continue;
+    /* It may have left the line, with everything claimed. */
+    if (atomic_load(&batch->parallel)) guildhall_fair_queue_return(batch->queue, batch);
+}
+
+VALUE guildhall_batch_claim(guildhall_batch *batch, size_t index)
+{
+    VALUE seen = guildhall_batch_slot(batch, index);
+    VALUE mark = seen == GUILDHALL_SLOT_UNSET ? GUILDHALL_SLOT_RUNNING : GUILDHALL_SLOT_RUNNING_AGAIN;
+    if (seen != GUILDHALL_SLOT_UNSET && seen != GUILDHALL_SLOT_AGAIN) return 0;
+    return atomic_compare_exchange_strong(&batch->slots[index], &seen, mark) ? mark : 0;
+}
+
+static void complete(guildhall_batch *batch)
+{
+    atomic_store(&batch->completed_at, guildhall_now());
+    if (!atomic_load(&batch->parallel)) return;
+    atomic_fetch_sub(&batch->queue->inflight, 1);
+    if (atomic_load(&batch->watched)) guildhall_fair_queue_call(batch->queue, GUILDHALL_CALL_COMPLETED);
+}
+
+bool guildhall_batch_publish(guildhall_batch *batch, size_t index, VALUE mark, VALUE outcome, bool failure)
+{
+    VALUE expected = mark;
+    if (!atomic_compare_exchange_strong(&batch->slots[index], &expected, outcome)) return false;
+    if (!NIL_P(batch->self)) RB_OBJ_WRITTEN(batch->self, Qundef, outcome);
+    if (failure) atomic_fetch_add_explicit(&batch->failed, 1, memory_order_relaxed);
+    if (atomic_fetch_add(&batch->done, 1) + 1 == batch->size) complete(batch);
+    return true;
+}
+
+void guildhall_batch_release(guildhall_batch *batch, size_t index, VALUE mark, VALUE to)
+{
+    VALUE expected = mark;
+    if (to == GUILDHALL_SLOT_AGAIN) atomic_store(&batch->suspicious, true);
+    atomic_compare_exchange_strong(&batch->slots[index], &expected, to);
+}
+
+void guildhall_batch_notify(guildhall_batch *batch, size_t from, size_t to)
+{
+    atomic_thread_fence(memory_order_seq_cst); /* pairs with the one in guildhall_batch_wait */
+    if (guildhall_waitlist_count(&batch->readers) == 0) return;
+    size_t wanted = atomic_load(&batch->wanted);
+    if (guildhall_batch_complete(batch) || wanted == ANY || (wanted >= from && wanted < to)) {
+        guildhall_waitlist_wake_all(&batch->readers);
+    }
+}
+
+typedef struct {
+    guildhall_batch *batch;
+    size_t index;   /* of an item; GUILDHALL_ALL: the whole batch */
+    size_t beyond;  /* or, where this is not GUILDHALL_ALL: more outcomes than these */
+    int64_t deadline;
+} reading;
+
+static int readable(void *context)
+{
+    const reading *reader = context;
+    if (reader->beyond != GUILDHALL_ALL) return atomic_load(&reader->batch->done) > reader->beyond;
+    if (reader->index == GUILDHALL_ALL) return guildhall_batch_complete(reader->batch);
+    return guildhall_outcome_p(guildhall_batch_slot(reader->batch, reader->index));
+}
+
+static VALUE wait_until_readable(VALUE argument)
+{
+    reading *reader = (reading *)argument;
+    return guildhall_wait(&reader->batch->readers, readable, reader, reader->deadline);
+}
+
+/* Futures are read in one Ractor: no two of its threads are in these functions at once. */
+static void want(guildhall_batch *batch, size_t index)
+{
+    bool first = atomic_fetch_add(&batch->item_readers, 1) == 0;
+    atomic_store(&batch->wanted, first ? index : ANY);
+    atomic_thread_fence(memory_order_seq_cst); /* then guildhall_wait looks at the slot */
+}
+
+static VALUE want_no_more(VALUE object)
+{
+    guildhall_batch *batch = (guildhall_batch *)object;
+    if (atomic_fetch_sub(&batch->item_readers, 1) == 1) atomic_store(&batch->wanted, NOBODY);
+    return Qnil;
+}
+
+static int read_item(reading *reader, size_t wanted)
+{
+    if (readable(reader)) return 1;
+    want(reader->batch, wanted);
+    return (int)rb_ensure(wait_until_readable, (VALUE)reader, want_no_more, (VALUE)reader->batch);
+}
+
+int guildhall_batch_wait(guildhall_batch *batch, size_t index, int64_t deadline)
+{
+    reading reader = {batch, index, GUILDHALL_ALL, deadline};
+    return index == GUILDHALL_ALL ? (int)wait_until_readable((VALUE)&reader) : read_item(&reader, index);
+}
+
+int guildhall_batch_wait_beyond(guildhall_batch *batch, size_t count, int64_t deadline)
+{
+    reading reader = {batch, 0, count, deadline};
+    return read_item(&reader, ANY);
+}
+
+size_t guildhall_batch_slice(const guildhall_batch *batch, size_t workers, int64_t handover_ns)
+{
+    if (batch->slice) return batch->slice;
+    size_t cursor = atomic_load_explicit(&batch->cursor, memory_order_relaxed);
+    size_t left = cursor < batch->size ? batch->size - cursor : 1;
+    double cost = guildhall_profile_cost(batch->profile, batch->bytes);
+    double share = (double)left / (2.0 * (double)(workers ? workers : 1));
+    double shortest = shortest_slice_ns / cost, longest = longest_slice_ns / cost;
+    double slice = share < shortest ? shortest : share > longest ? longest : share;
+    return slice < 1 ? 1 : slice > (double)left ? left : (size_t)slice;
+}
+
+void guildhall_batch_adopt(guildhall_batch *batch)
+{
+    if (batch->generation == guildhall_generation()) return;
+    batch->generation = guildhall_generation();
+    guildhall_waitlist_init(&batch->readers); /* a thread of the parent may have held its lock */
+    atomic_store(&batch->parallel, false);
+    atomic_store(&batch->item_readers, 0);
+    for (size_t i = 0; i < batch->size; i++) {
+        if (!guildhall_outcome_p(guildhall_batch_slot(batch, i))) atomic_store(&batch->slots[i], GUILDHALL_SLOT_UNSET);
+    }
+    atomic_store(&batch->cursor, 0);
+    size_t done = 0;
+    for (size_t i = 0; i < batch->size; i++) done += guildhall_outcome_p(guildhall_batch_slot(batch, i));
+    atomic_store(&batch->done, done);
+}
+
+void guildhall_batch_learn(guildhall_batch *batch, int64_t until)
+{
+    bool parallel = atomic_load(&batch->parallel);
+    if ((parallel && !batch->alone) || atomic_load(&batch->failed) > batch->size / 2) return;
+    if (atomic_exchange(&batch->learned, true)) return;
+    int64_t spent = parallel ? until - batch->dispatched_at : atomic_load(&batch->inlined_ns);
+    guildhall_profile_learn(batch->profile, batch->size, batch->bytes, parallel, spent);
+}

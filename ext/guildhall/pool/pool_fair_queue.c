@@ -1,0 +1,151 @@
+/* Lines of batches, a line a source, and the turns they take. */
+#include "pool_fair_queue.h"
+#include <stdlib.h>
+
+static guildhall_source *find(guildhall_fair_queue *queue, uint64_t key)
+{
+    guildhall_source *source = queue->last;
+    if (!source) return NULL;
+    do {
+        if (source->key == key) return source;
+        source = source->next;
+    } while (source != queue->last);
+    return NULL;
+}
+
+/* Joins the circle as the one whose turn is farthest away. */
+static guildhall_source *join(guildhall_fair_queue *queue, const guildhall_batch *batch)
+{
+    guildhall_source *source = calloc(1, sizeof(guildhall_source));
+    if (!source) return NULL;
+    source->key = batch->source_key;
+    source->name = batch->source_name;
+    source->weight = source->turns = batch->weight;
+    if (queue->last) {
+        source->next = queue->last->next;
+        queue->last->next = source;
+    }
+    else source->next = source;
+    queue->last = source;
+    return source;
+}
+
+/* Takes the source whose turn it is out of the circle. */
+static void leave(guildhall_fair_queue *queue)
+{
+    guildhall_source *gone = queue->last->next;
+    if (gone == queue->last) queue->last = NULL;
+    else queue->last->next = gone->next;
+    free(gone);
+}
+
+static bool line_up(guildhall_fair_queue *queue, guildhall_batch *batch)
+{
+    guildhall_source *source = find(queue, batch->source_key);
+    if (!source) source = join(queue, batch);
+    if (!source) return false;
+    batch->source = source;
+    batch->next = NULL;
+    if (source->last) source->last->next = batch;
+    else source->first = batch;
+    source->last = batch;
+    source->payloads += batch->size;
+    atomic_fetch_add(&queue->payloads, batch->size);
+    atomic_fetch_add(&queue->batches, 1);
+    return true;
+}
+
+/* The first batch of the source has nothing more to claim. */
+static void step_out(guildhall_fair_queue *queue, guildhall_source *source)
+{
+    guildhall_batch *batch = source->first;
+    source->first = batch->next;
+    if (!source->first) source->last = NULL;
+    batch->next = NULL;
+    batch->source = NULL;
+    source->payloads -= batch->size;
+    atomic_fetch_sub(&queue->payloads, batch->size);
+    atomic_fetch_sub(&queue->batches, 1);
+}
+
+static void wake_workers(guildhall_fair_queue *queue, size_t slices)
+{
+    size_t waiting = guildhall_waitlist_count(&queue->workers);
+    for (size_t i = 0; i < slices && i < waiting; i++) guildhall_waitlist_wake_one(&queue->workers);
+}
+
+static size_t slices_of(const guildhall_fair_queue *queue, const guildhall_batch *batch)
+{
+    size_t slice = guildhall_batch_slice(batch, atomic_load(&queue->seated), atomic_load(&queue->handover_ns));
+    return (batch->size + slice - 1) / slice;
+}
+
+bool guildhall_fair_queue_push(guildhall_fair_queue *queue, guildhall_batch *batch, uint64_t key, VALUE name,
+                               unsigned weight)
+{
+    batch->source_key = key;
+    batch->source_name = name;
+    batch->weight = weight;
+    pthread_mutex_lock(&queue->lock);
+    size_t waiting = atomic_load(&queue->payloads);
+    bool room = !queue->closed && (waiting == 0 || waiting + batch->size <= queue->capacity);
+    if (room) {
+        batch->alone = atomic_fetch_add(&queue->inflight, 1) == 0;
+        atomic_store(&batch->parallel, true);
+        room = line_up(queue, batch);
+    }
+    pthread_mutex_unlock(&queue->lock);
+    if (!room) return false;
+    RB_OBJ_WRITTEN(batch->self, Qundef, name);
+    wake_workers(queue, slices_of(queue, batch));
+    return true;
+}
+
+void guildhall_fair_queue_return(guildhall_fair_queue *queue, guildhall_batch *batch)
+{
+    pthread_mutex_lock(&queue->lock);
+    if (!batch->source && guildhall_batch_unclaimed(batch)) line_up(queue, batch);
+    pthread_mutex_unlock(&queue->lock);
+    wake_workers(queue, 1);
+}
+
+static void pass_turn(guildhall_fair_queue *queue, guildhall_source *source)
+{
+    if (--source->turns > 0) return;
+    source->turns = source->weight;
+    queue->last = source;
+}
+
+static void sit_down(guildhall_seat *seat, guildhall_batch *batch, size_t from, size_t count)
+{
+    atomic_store(&seat->from, from);
+    atomic_store(&seat->to, from + count);
+    atomic_store(&seat->position, GUILDHALL_NO_POSITION);
+    atomic_store(&seat->batch, batch->self);
+    atomic_fetch_add_explicit(&seat->slices, 1, memory_order_relaxed);
+}
+
+bool guildhall_fair_queue_take(guildhall_fair_queue *queue, guildhall_seat *seat)
+{
+    bool taken = false;
+    pthread_mutex_lock(&queue->lock);
+    while (!taken && queue->last) {
+        guildhall_source *source = queue->last->next;
+        guildhall_batch *batch = source->first;
+        size_t from, count = guildhall_batch_slice(batch, atomic_load(&queue->seated), atomic_load(&queue->handover_ns));
+        count = guildhall_batch_take(batch, count, &from);
+        taken = count > 0;
+        if (taken) sit_down(seat, batch, from, count);
+        if (!guildhall_batch_unclaimed(batch)) step_out(queue, source);
+        if (!source->first) leave(queue);
+        else if (taken) pass_turn(queue, source);
+    }
+    pthread_mutex_unlock(&queue->lock);
+    return taken;
+}
+
+void guildhall_fair_queue_call(guildhall_fair_queue *queue, unsigned what)
+{
+    atomic_fetch_or(&queue->calls, what);
+    guildhall_waitlist_wake_all(&queue->attention);
+}

@@ -1,0 +1,55 @@
+/* The work that waits for workers: batches, in line behind others of their source; sources take turns, a slice each.
+ * Workers take slices themselves. All of it is guarded by one lock that is held for some ten instructions, and never
+ * while Ruby could run, so that it is a line to stand in, not a lock to wait for. */
+#ifndef GUILDHALL_POOL_FAIR_QUEUE_H
+#define GUILDHALL_POOL_FAIR_QUEUE_H
+
+#include <pthread.h>
+#include "pool_batch.h"
+#include "pool_histogram.h"
+#include "pool_seat.h"
+
+typedef struct guildhall_source {
+    uint64_t key;
+    VALUE name;                    /* for statistics; nil: a batch that is its own source */
+    struct guildhall_source *next; /* the circle of those that have work */
+    guildhall_batch *first, *last;
+    size_t payloads;
+    unsigned weight, turns;        /* slices a turn, and those left of this one */
+} guildhall_source;
+
+typedef struct guildhall_fair_queue {
+    VALUE self;
+    unsigned generation;           /* of the process that made it */
+    pthread_mutex_t lock;
+    guildhall_source *last;        /* its next one has the turn; NULL: nothing waits */
+    size_t capacity;               /* payloads that may wait; beyond it the pool is saturated */
+    bool closed;
+    _Atomic size_t payloads, batches;
+    _Atomic size_t seated, idle;   /* workers; those of them that look for work */
+    _Atomic int64_t handover_ns;
+    _Atomic int64_t yielded_at;    /* when a caller last gave up the GVL */
+    _Atomic size_t yielding;       /* callers that have, and wait for their next turn */
+    guildhall_waitlist workers;
+    guildhall_waitlist space;      /* callers that wait for room */
+    guildhall_waitlist attention;  /* the coordinator */
+    _Atomic unsigned calls;        /* what it is called for */
+    _Atomic size_t inflight;       /* parallel batches that are not complete */
+    _Atomic bool slices_wanted;    /* somebody listens to every slice */
+    _Atomic uint64_t inlined_payloads, worker_payloads, late_results;
+    guildhall_histogram waits, runs; /* of batches until their first slice; of slices */
+} guildhall_fair_queue;
+
+enum { GUILDHALL_CALL_WORKER_LEFT = 1, GUILDHALL_CALL_COMPLETED = 2, GUILDHALL_CALL_LOOK = 4 };
+
+guildhall_fair_queue *guildhall_fair_queue_of(VALUE object);
+/* With the GVL. False when there is no room, or the queue is closed. */
+bool guildhall_fair_queue_push(guildhall_fair_queue *, guildhall_batch *, uint64_t key, VALUE name, unsigned weight);
+/* Puts a batch back in line whose cursor was put back, unless it still stands there. */
+void guildhall_fair_queue_return(guildhall_fair_queue *, guildhall_batch *);
+/* The next slice, onto the seat. False when nothing waits. Does not block. */
+bool guildhall_fair_queue_take(guildhall_fair_queue *, guildhall_seat *);
+/* Calls the coordinator. */
+void guildhall_fair_queue_call(guildhall_fair_queue *, unsigned what);
+
+#endif

@@ -1,0 +1,61 @@
+/* What a pool knows of one task: how it is called, and what it costs. Learned by whoever runs it, in any Ractor, and
+ * read at every dispatch; all numbers are relaxed atomics, because a lost update only makes a guess a little older. */
+#ifndef GUILDHALL_POOL_PROFILE_H
+#define GUILDHALL_POOL_PROFILE_H
+
+#include <ruby.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include "guildhall/decoder.h"
+
+enum {
+    GUILDHALL_BYTE_CLASSES = 24,   /* powers of two of a payload's mean size in bytes */
+    GUILDHALL_COUNT_CLASSES = 18   /* powers of two of a batch's number of payloads */
+};
+
+/* A mean that follows what is measured: the newest samples weigh most. */
+typedef struct {
+    _Atomic float nanoseconds;
+    _Atomic uint32_t samples;
+} guildhall_estimate;
+
+/* Batches of about one size of payloads of about one size, in nanoseconds a payload from dispatch to the last result. */
+typedef struct {
+    guildhall_estimate inlined, parallel;
+    _Atomic uint32_t decisions;
+} guildhall_cell;
+
+typedef struct guildhall_profile {
+    VALUE task;                          /* shareable, answers `call` */
+    VALUE rest;                          /* what follows the native decoder; nil: nothing */
+    VALUE codec;                         /* owns the native decoder; nil: none */
+    VALUE decode_stage;                  /* the stage's name in Failures of the native decoder; nil outside pipelines */
+    const guildhall_decoder *decoder;    /* NULL: every payload is given to the task */
+    bool takes_metadata;                 /* the task does, or what follows the decoder */
+    guildhall_estimate cost[GUILDHALL_BYTE_CLASSES];   /* running one payload, wherever */
+    guildhall_cell cells[GUILDHALL_BYTE_CLASSES][GUILDHALL_COUNT_CLASSES];
+} guildhall_profile;
+
+/* What a dispatch has to know about the pool. */
+typedef struct {
+    size_t workers;
+    int64_t handover_ns;   /* from a dispatch to a worker's first payload */
+    bool crowded;          /* callers wait for each other: what runs elsewhere is a gain for all */
+} guildhall_crew;
+
+guildhall_profile *guildhall_profile_of(VALUE object);
+unsigned guildhall_byte_class(size_t bytes);
+unsigned guildhall_count_class(size_t count);
+void guildhall_estimate_add(guildhall_estimate *, double nanoseconds);
+double guildhall_estimate_read(const guildhall_estimate *);
+
+/* What one payload costs, in nanoseconds: measured, or guessed from its size while nothing was measured. */
+double guildhall_profile_cost(const guildhall_profile *, size_t bytes);
+/* Whether so many payloads are known to take less than a caller's span. */
+bool guildhall_profile_brief(const guildhall_profile *, size_t count, size_t bytes);
+/* Whether a batch is faster on workers; now and then true or false only to find out. */
+bool guildhall_profile_parallel(guildhall_profile *, size_t count, size_t bytes, const guildhall_crew *);
+/* How a batch went, from its dispatch to its last result. */
+void guildhall_profile_learn(guildhall_profile *, size_t count, size_t bytes, bool parallel, int64_t nanoseconds);
+
+#endif

@@ -1,0 +1,252 @@
+/* The loop that all payloads go through. The task is called from C, so that there is no Ruby block to escape and no
+ * Ruby frame a payload; one rb_protect serves all payloads up to the next one that raises. */
+#include "pool_run.h"
+#include "pool_fair_queue.h"
+#include <ruby/ractor.h>
+
+enum { MOST_BETWEEN_LOOKS = 64 };         /* payloads */
+static const double look_after_ns = 2.5e5; /* how often to look at the clock and to wake readers */
+
+static const size_t malloc_noticed = 16 * 1024; /* bytes decoded */
+
+static ID id_call, id_raw_payload, id_of, id_unshareable, id_thrown;
+static VALUE guildhall_module;
+
+typedef struct {
+    guildhall_batch *batch;
+    guildhall_seat *seat;
+    size_t next, to, notified, looked, skipped;
+    int64_t until;
+    VALUE mark;         /* of the payload being run; 0: none */
+    VALUE stage;        /* nil, or that of the native decoder while it runs */
+    size_t outcomes, failures, stride;
+    bool stopped;
+} run;
+
+static VALUE failure_class(void)
+{
+    return rb_const_get(guildhall_module, rb_intern("Failure"));
+}
+
+/* Tells what was done so far to those who wait for it; looks whether it is time to stop. */
+static void look_up(run *r)
+{
+    guildhall_batch_notify(r->batch, r->notified, r->next);
+    r->notified = r->next;
+    r->looked = r->next;
+    if (r->seat) r->stopped = atomic_load_explicit(&r->seat->abandoned, memory_order_relaxed);
+    else r->stopped = r->until && guildhall_now() >= r->until;
+    if (atomic_load_explicit(&r->batch->cancelled, memory_order_relaxed)) r->stopped = true;
+}
+
+static void publish(run *r, VALUE outcome, bool failure)
+{
+    VALUE mark = r->mark;
+    r->mark = 0;
+    r->stage = Qnil;
+    if (r->seat) atomic_store_explicit(&r->seat->position, GUILDHALL_NO_POSITION, memory_order_relaxed);
+    if (guildhall_batch_publish(r->batch, r->next, mark, outcome, failure)) {
+        r->outcomes++;
+        r->failures += failure;
+    }
+    else atomic_fetch_add_explicit(&r->batch->queue->late_results, 1, memory_order_relaxed);
+    r->next++;
+}
+
+static VALUE bytes_of(const run *r, VALUE payload)
+{
+    VALUE bytes = r->batch->envelopes ? rb_funcallv(payload, id_raw_payload, 0, NULL) : payload;
+    return RB_TYPE_P(bytes, T_STRING) && !OBJ_FROZEN(bytes) ? rb_str_new_frozen(bytes) : bytes;
+}
+
+static VALUE metadata_of(const run *r, VALUE payload)
+{
+    if (r->batch->envelopes) return payload;
+    return r->batch->metadata ? r->batch->metadata[r->next] : Qnil;
+}
+
+static VALUE call(const run *r, VALUE task, VALUE value, VALUE payload)
+{
+    VALUE arguments[2] = {value, Qnil};
+    if (!r->batch->profile->takes_metadata) return rb_funcallv(task, id_call, 1, arguments);
+    arguments[1] = metadata_of(r, payload);
+    return rb_funcallv(task, id_call, 2, arguments);
+}
+
+/* What the codec itself would return, or raise, without a method call. */
+static VALUE decode(run *r, VALUE bytes)
+{
+    const guildhall_decoder *decoder = r->batch->profile->decoder;
+    const uint8_t *start = (const uint8_t *)RSTRING_PTR(bytes);
+    size_t length = (size_t)RSTRING_LEN(bytes);
+    guildhall_result result = {0};
+    r->stage = r->batch->profile->decode_stage;
+    guildhall_decoded verdict = decoder->decode(decoder->context, start, length, &result);
+    VALUE value;
+    if (verdict == GUILDHALL_DECODED) value = decoder->wrap(decoder->context, &result, bytes, start, length);
+    else if (verdict == GUILDHALL_DEFER) value = rb_funcallv(r->batch->profile->codec, id_call, 1, &bytes);
+    else rb_exc_raise(decoder->error(decoder->context, &result, start, length));
+    r->stage = Qnil;
+    RB_GC_GUARD(bytes);
+    return value;
+}
+
+static VALUE outcome_of(run *r)
+{
+    VALUE payload = r->batch->payloads[r->next];
+    VALUE bytes = bytes_of(r, payload);
+    const guildhall_profile *profile = r->batch->profile;
+    if (!profile->decoder || !RB_TYPE_P(bytes, T_STRING)) return call(r, profile->task, bytes, payload);
+    VALUE value = decode(r, bytes);
+    return NIL_P(profile->rest) ? value : call(r, profile->rest, value, payload);
+}
+
+/* What a worker has died of must not be tried in a caller's thread. */
+static bool left_to_workers(run *r)
+{
+    if (r->seat || guildhall_batch_slot(r->batch, r->next) != GUILDHALL_SLOT_AGAIN ||
+        !atomic_load(&r->batch->parallel) || atomic_load(&r->batch->queue->seated) == 0) return false;
+    if (r->skipped == GUILDHALL_ALL) r->skipped = r->next;
+    return true;
+}
+
+static void run_one(run *r)
+{
+    if (left_to_workers(r)) {
+        r->next++;
+        return;
+    }
+    r->mark = guildhall_batch_claim(r->batch, r->next);
+    if (!r->mark) {
+        r->next++;
+        return;
+    }
+    if (r->seat) {
+        atomic_store_explicit(&r->seat->mark, r->mark, memory_order_relaxed);
+        if (r->batch->deadline_ns) atomic_store(&r->seat->payload_since, guildhall_now());
+        atomic_store_explicit(&r->seat->position, r->next, memory_order_release);
+    }
+    VALUE outcome = outcome_of(r);
+    bool shareable = rb_ractor_shareable_p(outcome);
+    if (!shareable) {
+        VALUE arguments[2] = {outcome, SIZET2NUM(r->next)};
+        outcome = rb_funcallv(failure_class(), id_unshareable, 2, arguments);
+    }
+    publish(r, outcome, !shareable);
+}
+
+static VALUE run_on(VALUE argument)
+{
+    run *r = (run *)argument;
+    while (r->next < r->to && !r->stopped) {
+        run_one(r);
+        if (r->next - r->looked >= r->stride) look_up(r);
+    }
+    return Qnil;
+}
+
+static VALUE fail(VALUE argument)
+{
+    run *r = (run *)argument;
+    VALUE error = rb_errinfo();
+    VALUE index = SIZET2NUM(r->next);
+    rb_set_errinfo(Qnil);
+    if (RB_BUILTIN_TYPE(error) == T_IMEMO) return rb_funcallv(failure_class(), id_thrown, 1, &index);
+    VALUE arguments[3] = {error, index, r->stage};
+    return rb_funcallv(failure_class(), id_of, 3, arguments);
+}
+
+/* Ruby keeps here an Exception, a hidden object (throw), or a number (the thread is to end). */
+static bool ends_thread(VALUE error)
+{
+    return RB_SPECIAL_CONST_P(error);
+}
+
+/* Signals and Timeout reach a caller although other interrupts are held back while a payload runs. */
+static bool meant_for_caller(const run *r, VALUE error)
+{
+    if (r->seat || RB_BUILTIN_TYPE(error) == T_IMEMO) return false;
+    if (rb_obj_is_kind_of(error, rb_eSignal)) return true;
+    return strcmp(rb_obj_classname(error), "Timeout::ExitException") == 0;
+}
+
+static void release(run *r)
+{
+    VALUE before = r->mark == GUILDHALL_SLOT_RUNNING ? GUILDHALL_SLOT_UNSET : GUILDHALL_SLOT_AGAIN;
+    if (r->mark) guildhall_batch_release(r->batch, r->next, r->mark, before);
+    guildhall_batch_rewind(r->batch, r->next);
+    guildhall_batch_notify(r->batch, r->notified, r->next);
+}
+
+/* What came out of rb_protect becomes the payload's Failure, or goes on to where it was meant for. */
+static void land(run *r, int state)
+{
+    VALUE error = rb_errinfo();
+    if (ends_thread(error) || !r->mark || meant_for_caller(r, error)) {
+        if (!r->seat) release(r);
+        rb_jump_tag(state);
+    }
+    int failed = 0;
+    VALUE failure = rb_protect(fail, (VALUE)r, &failed);
+    if (failed) {
+        if (!r->seat) release(r);
+        rb_jump_tag(failed);
+    }
+    publish(r, failure, true);
+}
+
+static void account(const run *r, int64_t began)
+{
+    int64_t spent = guildhall_now() - began;
+    guildhall_batch *batch = r->batch;
+    if (r->outcomes && r->failures < r->outcomes) {
+        guildhall_estimate *cost = &batch->profile->cost[guildhall_byte_class(batch->bytes)];
+        guildhall_estimate_add(cost, (double)spent / (double)r->outcomes);
+    }
+    if (!r->seat) {
+        atomic_fetch_add_explicit(&batch->inlined_ns, spent, memory_order_relaxed);
+        atomic_fetch_add_explicit(&batch->queue->inlined_payloads, r->outcomes, memory_order_relaxed);
+        return;
+    }
+    atomic_fetch_add_explicit(&r->seat->payloads, r->outcomes, memory_order_relaxed);
+    atomic_fetch_add_explicit(&r->seat->failures, r->failures, memory_order_relaxed);
+    atomic_fetch_add_explicit(&r->seat->busy_ns, (uint64_t)spent, memory_order_relaxed);
+    atomic_fetch_add_explicit(&batch->queue->worker_payloads, r->outcomes, memory_order_relaxed);
+    guildhall_histogram_add(&batch->queue->runs, spent);
+}
+
+static size_t payloads_between_looks(const guildhall_batch *batch)
+{
+    double stride = look_after_ns / guildhall_profile_cost(batch->profile, batch->bytes);
+    return stride < 1 ? 1 : stride > MOST_BETWEEN_LOOKS ? MOST_BETWEEN_LOOKS : (size_t)stride;
+}
+
+size_t guildhall_run(guildhall_batch *batch, size_t from, size_t to, int64_t until, guildhall_seat *seat)
+{
+    run r = {.batch = batch, .seat = seat, .next = from, .to = to, .notified = from, .looked = from, .skipped = GUILDHALL_ALL, .until = until,
+             .stage = Qnil, .stride = payloads_between_looks(batch)};
+    int64_t began = guildhall_now();
+    int64_t nobody = 0;
+    atomic_compare_exchange_strong(&batch->started_at, &nobody, began);
+    while (r.next < r.to && !r.stopped) {
+        int state = 0;
+        rb_protect(run_on, (VALUE)&r, &state);
+        if (state) land(&r, state);
+    }
+    guildhall_batch_notify(batch, r.notified, r.next);
+    if (r.skipped != GUILDHALL_ALL) guildhall_batch_rewind(batch, r.skipped);
+    account(&r, began);
+    /* Native decoders allocate with malloc; this is where the GC looks at how much that was. */
+    if (batch->profile->decoder && r.outcomes * batch->bytes >= malloc_noticed) ruby_xfree(ruby_xmalloc(1));
+    return r.next;
+}
+
+void guildhall_init_pool_run(VALUE guildhall)
+{
+    guildhall_module = guildhall;
+    id_call = rb_intern("call");
+    id_raw_payload = rb_intern("raw_payload");
+    id_of = rb_intern("of");
+    id_unshareable = rb_intern("unshareable");
+    id_thrown = rb_intern("thrown");
+}

@@ -1,0 +1,14 @@
+/* Running payloads in the Ractor that calls: a worker with its slice, or a caller that reads what nobody has run yet. */
+#ifndef GUILDHALL_POOL_RUN_H
+#define GUILDHALL_POOL_RUN_H
+
+#include "pool_batch.h"
+#include "pool_seat.h"
+
+/* Runs the payloads from `from` to `to` (without it) that are available, until the clock says `until` (0: no limit).
+ * `seat` is NULL in a caller. What a payload raises becomes its Failure; what ends the thread goes on to do so, with
+ * the payload released (caller) or left on the seat (worker). Returns the index of the first payload not looked at. */
+size_t guildhall_run(guildhall_batch *, size_t from, size_t to, int64_t until, guildhall_seat *seat);
+void guildhall_init_pool_run(VALUE guildhall);
+
+#endif

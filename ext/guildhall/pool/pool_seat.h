@@ -1,0 +1,40 @@
+/* A worker's seat: what it is doing now, seen from outside, and what it has done. The worker writes; the coordinator
+ * and whoever asks for statistics read, from other Ractors. A seat outlives its worker until the coordinator has
+ * looked after the slice that was left on it. */
+#ifndef GUILDHALL_POOL_SEAT_H
+#define GUILDHALL_POOL_SEAT_H
+
+#include <ruby.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include "pool_batch.h"
+
+#define GUILDHALL_NO_POSITION SIZE_MAX
+
+enum { GUILDHALL_SLICE_RECORDS = 256 }; /* kept for the coordinator; it may be late */
+
+typedef struct {
+    size_t from, count;
+    int64_t nanoseconds;
+} guildhall_slice_record;
+
+typedef struct guildhall_seat {
+    VALUE queue_object;
+    struct guildhall_fair_queue *queue;
+    _Atomic VALUE batch;              /* the slice's batch; nil between slices */
+    _Atomic size_t from, to;          /* the slice */
+    _Atomic size_t position;          /* the payload being run; GUILDHALL_NO_POSITION: none */
+    _Atomic VALUE mark;               /* that payload's mark in its slot */
+    _Atomic int64_t payload_since;    /* when it was begun; kept only where the batch has a deadline */
+    _Atomic int64_t slice_since;
+    _Atomic bool abandoned;           /* by the coordinator: stop at the next payload */
+    _Atomic bool retired;             /* there are too many workers: leave instead of taking another slice */
+    _Atomic bool left;                /* the worker is gone */
+    _Atomic uint64_t slices, payloads, failures, busy_ns;
+    guildhall_slice_record records[GUILDHALL_SLICE_RECORDS]; /* written by the worker, read by the coordinator */
+    _Atomic size_t recorded, reported;
+} guildhall_seat;
+
+guildhall_seat *guildhall_seat_of(VALUE object);
+
+#endif

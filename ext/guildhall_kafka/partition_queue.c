@@ -1,0 +1,171 @@
+#include "partition_queue.h"
+
+#include <ruby/ractor.h>
+#include <string.h>
+#include "record.h"
+
+#define MOST_BYTES (16u << 20) /* of one partition, in one go */
+
+static VALUE PartitionQueue;
+
+static void queue_mark(void *pointer)
+{
+    const guildhall_partition_queue *queue = pointer;
+    rb_gc_mark(queue->reader);
+    rb_gc_mark(queue->owner);
+    rb_gc_mark(queue->topic);
+    rb_gc_mark(queue->codec);
+}
+
+/* The queue was given back when the reader was closed. Where it never was, the client is still there or gone: either
+ * way it is too late to call into it, and the codec of the entries may be gone as well. */
+static void queue_free(void *pointer)
+{
+    ruby_xfree(pointer);
+}
+
+static const rb_data_type_t queue_type = {
+    .wrap_struct_name = "Guildhall::Kafka::PartitionQueue",
+    .function = {.dmark = queue_mark, .dfree = queue_free},
+    .flags = RUBY_TYPED_FREE_IMMEDIATELY
+};
+
+guildhall_partition_queue *guildhall_partition_queue_get(VALUE self)
+{
+    return rb_check_typeddata(self, &queue_type);
+}
+
+static const guildhall_decoder *decoder_of(VALUE codec)
+{
+    VALUE address = NIL_P(codec) ? Qnil : rb_funcall(codec, rb_intern("native_decoder"), 0);
+    if (NIL_P(address)) return NULL;
+    const guildhall_decoder *decoder = (const guildhall_decoder *)NUM2ULL(address);
+    if (decoder->abi != GUILDHALL_DECODER_ABI || decoder->size < sizeof(guildhall_decoder)) {
+        rb_raise(rb_eTypeError, "the native decoder of %+" PRIsVALUE " has version %u; this reader knows %d", codec,
+                 (unsigned)decoder->abi, GUILDHALL_DECODER_ABI);
+    }
+    return decoder;
+}
+
+static void ring(void *consumer, void *bell)
+{
+    guildhall_doorbell_ring(bell);
+}
+
+VALUE guildhall_partition_queue_new(VALUE reader, const guildhall_librdkafka *library, guildhall_doorbell *bell,
+                                    void *consumer, VALUE topic, VALUE partition, VALUE owner, VALUE codec)
+{
+    guildhall_partition_queue *queue;
+    VALUE self = TypedData_Make_Struct(PartitionQueue, guildhall_partition_queue, &queue_type, queue);
+    queue->library = library;
+    queue->bell = bell;
+    queue->reader = reader;
+    queue->owner = owner;
+    queue->codec = codec;
+    queue->last = &queue->first;
+    queue->partition = NUM2INT(partition);
+    queue->topic = rb_str_new_frozen(topic);
+    rb_ractor_make_shareable(queue->topic);
+    queue->topic_name = StringValueCStr(queue->topic);
+    queue->decoder = decoder_of(codec);
+    queue->queue = library->queue_get_partition(consumer, queue->topic_name, queue->partition);
+    if (!queue->queue) rb_raise(rb_eRuntimeError, "librdkafka has no queue for %s/%d", queue->topic_name, (int)queue->partition);
+    library->queue_cb_event_enable(queue->queue, ring, bell);
+    return self;
+}
+
+bool guildhall_partition_queue_holds(const guildhall_partition_queue *queue, const guildhall_kafka_message *message)
+{
+    return message->partition == queue->partition && !queue->closed &&
+           strcmp(queue->library->topic_name(message->topic), queue->topic_name) == 0;
+}
+
+void guildhall_partition_queue_add(guildhall_partition_queue *queue, const guildhall_kafka_message *message)
+{
+    guildhall_kafka_entry *entry = guildhall_kafka_entry_new(queue->library, message, queue->decoder);
+    if (!entry) rb_bug("guildhall: no memory for a message of %zu bytes", message->length);
+    *queue->last = entry;
+    queue->last = &entry->next;
+    queue->count++;
+    queue->average_size = (queue->average_size * 7 + entry->size) / 8;
+    __atomic_sub_fetch(&queue->allowed, 1, __ATOMIC_RELAXED);
+}
+
+size_t guildhall_partition_queue_wanted(const guildhall_partition_queue *queue, size_t most)
+{
+    int32_t allowed = __atomic_load_n(&queue->allowed, __ATOMIC_RELAXED);
+    size_t bytes_left = MOST_BYTES > queue->count * queue->average_size ? MOST_BYTES - queue->count * queue->average_size : 0;
+    size_t fitting = queue->average_size ? bytes_left / queue->average_size + 1 : most;
+    if (queue->closed || allowed <= 0 || (queue->count && !bytes_left)) return 0;
+    if ((size_t)allowed < most) most = (size_t)allowed;
+    return fitting < most ? fitting : most;
+}
+
+VALUE guildhall_partition_queue_records(guildhall_partition_queue *queue)
+{
+    VALUE records = rb_ary_new_capa((long)queue->count);
+    while (queue->first) {
+        VALUE record = guildhall_kafka_record_new();
+        guildhall_kafka_entry *entry = queue->first;
+        queue->first = entry->next;
+        queue->count--;
+        if (!queue->first) queue->last = &queue->first;
+        guildhall_kafka_record_fill(record, entry, queue->topic, queue->codec);
+        rb_ary_push(records, record);
+    }
+    return records;
+}
+
+void guildhall_partition_queue_release(guildhall_partition_queue *queue)
+{
+    queue->closed = true;
+    while (queue->first) {
+        guildhall_kafka_entry *entry = queue->first;
+        queue->first = entry->next;
+        guildhall_kafka_entry_free(entry);
+    }
+    queue->last = &queue->first;
+    queue->count = 0;
+    if (!queue->queue) return;
+    /* Under the queue's lock: once this is through, no callback is under way. */
+    queue->library->queue_cb_event_enable(queue->queue, NULL, NULL);
+    queue->library->queue_destroy(queue->queue);
+    queue->queue = NULL;
+}
+
+/* Lets the reader take that many messages until the next call; 0: none. Any thread of the main Ractor.
+ * @param count [Integer]
+ * @return [void] */
+static VALUE queue_allow(VALUE self, VALUE count)
+{
+    guildhall_partition_queue *queue = guildhall_partition_queue_get(self);
+    if (queue->closed) return Qnil;
+    int32_t before = __atomic_exchange_n(&queue->allowed, NUM2INT(count), __ATOMIC_RELAXED);
+    if (before <= 0 && NUM2INT(count) > 0) guildhall_doorbell_ring(queue->bell);
+    return Qnil;
+}
+
+/* What was taken and not handed over is dropped. The reader lets go of the queue when it next takes: it may be at work
+ * on it now, below us on the stack. Only in the reader's thread.
+ * @return [void] */
+static VALUE queue_close(VALUE self)
+{
+    guildhall_partition_queue_get(self)->closed = true;
+    return Qnil;
+}
+
+/* @return [Boolean] */
+static VALUE queue_closed_p(VALUE self)
+{
+    return guildhall_partition_queue_get(self)->closed ? Qtrue : Qfalse;
+}
+
+void guildhall_init_partition_queue(VALUE kafka)
+{
+    PartitionQueue = rb_define_class_under(kafka, "PartitionQueue", rb_cObject);
+    rb_undef_alloc_func(PartitionQueue);
+    rb_undef_method(CLASS_OF(PartitionQueue), "new");
+    rb_define_method(PartitionQueue, "allow", queue_allow, 1);
+    rb_define_method(PartitionQueue, "close", queue_close, 0);
+    rb_define_method(PartitionQueue, "closed?", queue_closed_p, 0);
+}

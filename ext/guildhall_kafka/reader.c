@@ -1,0 +1,341 @@
+#include "reader.h"
+
+#include <ruby/thread.h>
+#include <stdlib.h>
+#include <string.h>
+#include "partition_queue.h"
+
+#define BATCH 1024
+
+typedef struct read_error {
+    struct read_error *next;
+    int code;
+    int32_t partition;
+    int64_t offset;
+    char *message; /* NULL: none */
+    char *topic;   /* NULL: none */
+} read_error;
+
+/* Everything but `bell` belongs to the thread that takes. What was taken stays in here until Ruby has it, so that an
+ * exception between the two loses nothing. */
+typedef struct {
+    guildhall_librdkafka library;
+    guildhall_doorbell bell;
+    void *consumer;
+    void *main_queue; /* NULL: closed */
+    VALUE *queues;    /* PartitionQueues: kept alive here, and touched with the GVL only */
+    guildhall_partition_queue **sources; /* what each of them holds, for use without it */
+    size_t queue_count;
+    size_t queue_capacity;
+    read_error *errors;
+    int64_t deadline;
+    bool taking;
+    guildhall_kafka_message *messages[BATCH];
+} reader;
+
+static VALUE ReadError;
+static ID id_new;
+
+static void reader_mark(void *pointer)
+{
+    const reader *reader = pointer;
+    for (size_t index = 0; index < reader->queue_count; index++) rb_gc_mark(reader->queues[index]);
+}
+
+/* Not closed means that the client was not closed either: then its callbacks may still ring the bell, and the memory
+ * has to stay. */
+static void reader_free(void *pointer)
+{
+    reader *reader = pointer;
+    if (reader->main_queue) return;
+    guildhall_doorbell_destroy(&reader->bell);
+    ruby_xfree(reader->queues);
+    ruby_xfree(reader->sources);
+    ruby_xfree(reader);
+}
+
+static const rb_data_type_t reader_type = {
+    .wrap_struct_name = "Guildhall::Kafka::Reader",
+    .function = {.dmark = reader_mark, .dfree = reader_free},
+    .flags = RUBY_TYPED_FREE_IMMEDIATELY
+};
+
+static reader *get(VALUE self)
+{
+    return rb_check_typeddata(self, &reader_type);
+}
+
+static reader *get_open(VALUE self)
+{
+    reader *reader = get(self);
+    if (!reader->main_queue) rb_raise(rb_eIOError, "this reader is closed");
+    return reader;
+}
+
+static void ring(void *consumer, void *bell)
+{
+    guildhall_doorbell_ring(bell);
+}
+
+static VALUE reader_allocate(VALUE class)
+{
+    reader *reader;
+    VALUE self = TypedData_Make_Struct(class, __typeof__(*reader), &reader_type, reader);
+    guildhall_doorbell_init(&reader->bell);
+    return self;
+}
+
+/* @param consumer [Integer] the address of librdkafka's consumer
+ * @param addresses [Array<Integer>] of {Librdkafka::NATIVE} */
+static VALUE reader_initialize(VALUE self, VALUE consumer, VALUE addresses)
+{
+    reader *reader = get(self);
+    Check_Type(addresses, T_ARRAY);
+    if (RARRAY_LEN(addresses) != GUILDHALL_LIBRDKAFKA_FUNCTIONS) rb_raise(rb_eArgError, "not the functions that this reader needs");
+    for (size_t index = 0; index < GUILDHALL_LIBRDKAFKA_FUNCTIONS; index++) {
+        ((void **)&reader->library)[index] = (void *)NUM2ULL(rb_ary_entry(addresses, (long)index));
+    }
+    if (reader->consumer) rb_raise(rb_eRuntimeError, "already initialised");
+    reader->consumer = (void *)NUM2ULL(consumer);
+    reader->main_queue = reader->library.queue_get_consumer(reader->consumer);
+    reader->library.queue_cb_event_enable(reader->main_queue, ring, &reader->bell);
+    return self;
+}
+
+/* From now on takes the partition's messages from its own queue.
+ * @param topic [String]
+ * @param partition [Integer]
+ * @param owner [Object] stands beside the records in what {#take} returns
+ * @param codec [Codec, nil] decodes the payloads while they are read, where it has a native decoder
+ * @return [PartitionQueue] from which nothing is taken until {PartitionQueue#allow} */
+static VALUE reader_open(int argc, VALUE *argv, VALUE self)
+{
+    reader *reader = get_open(self);
+    rb_check_arity(argc, 3, 4);
+    if (reader->queue_count == reader->queue_capacity) {
+        reader->queue_capacity = reader->queue_capacity ? 2 * reader->queue_capacity : 16;
+        REALLOC_N(reader->queues, VALUE, reader->queue_capacity);
+        REALLOC_N(reader->sources, guildhall_partition_queue *, reader->queue_capacity);
+    }
+    VALUE queue = guildhall_partition_queue_new(self, &reader->library, &reader->bell, reader->consumer, argv[0], argv[1],
+                                                argv[2], argc > 3 ? argv[3] : Qnil);
+    reader->sources[reader->queue_count] = guildhall_partition_queue_get(queue);
+    reader->queues[reader->queue_count++] = queue;
+    return queue;
+}
+
+/* ---- Without the GVL. A rebalance callback may take it meanwhile and call open and close: queues may come while
+ * these loops run, but none goes until the next take. ---- */
+
+static guildhall_partition_queue *queue_at(const reader *reader, size_t index)
+{
+    return reader->sources[index];
+}
+
+static guildhall_partition_queue *find_queue(const reader *reader, const guildhall_kafka_message *message)
+{
+    for (size_t index = 0; index < reader->queue_count; index++) {
+        guildhall_partition_queue *queue = queue_at(reader, index);
+        if (guildhall_partition_queue_holds(queue, message)) return queue;
+    }
+    return NULL;
+}
+
+static void note_error(reader *reader, const guildhall_kafka_message *message)
+{
+    const char *text = reader->library.message_errstr(message);
+    read_error **last = &reader->errors;
+    read_error *error = calloc(1, sizeof(*error));
+    if (!error) return;
+    error->code = message->error;
+    error->partition = message->partition;
+    error->offset = message->offset;
+    error->message = text ? strdup(text) : NULL;
+    error->topic = message->topic ? strdup(reader->library.topic_name(message->topic)) : NULL;
+    while (*last) last = &(*last)->next;
+    *last = error;
+}
+
+/* A message's memory is a whole fetch response: it is copied and let go at once. A partition whose messages nobody
+ * has asked for has been revoked meanwhile. */
+static size_t read_queue(reader *reader, void *source, guildhall_partition_queue *expected, size_t most)
+{
+    ssize_t count = reader->library.consume_batch_queue(source, 0, reader->messages, most);
+    for (ssize_t index = 0; index < count; index++) {
+        guildhall_kafka_message *message = reader->messages[index];
+        if (message->error) {
+            note_error(reader, message);
+        }
+        else {
+            guildhall_partition_queue *queue = expected;
+            if (!queue || !guildhall_partition_queue_holds(queue, message)) queue = find_queue(reader, message);
+            if (queue) guildhall_partition_queue_add(queue, message);
+        }
+        reader->library.message_destroy(message);
+    }
+    return count < 0 ? 0 : (size_t)count;
+}
+
+/* The main queue first, until it is empty: what went there before a partition's queue was split from it is older than
+ * what is in the partition's queue. The start of fetching joins the two again, so that they are split each time. */
+static void read_all(reader *reader)
+{
+    for (size_t index = 0; index < reader->queue_count; index++) {
+        guildhall_partition_queue *queue = queue_at(reader, index);
+        if (!queue->closed) reader->library.queue_forward(queue->queue, NULL);
+    }
+    while (read_queue(reader, reader->main_queue, NULL, BATCH) > 0) {}
+    for (size_t index = 0; index < reader->queue_count; index++) {
+        guildhall_partition_queue *queue = queue_at(reader, index);
+        size_t wanted;
+        while ((wanted = guildhall_partition_queue_wanted(queue, BATCH)) > 0) {
+            if (read_queue(reader, queue->queue, queue, wanted) == 0) break;
+        }
+    }
+}
+
+static bool something_taken(const reader *reader)
+{
+    if (reader->errors) return true;
+    for (size_t index = 0; index < reader->queue_count; index++) {
+        const guildhall_partition_queue *queue = queue_at(reader, index);
+        if (queue->count && !queue->closed) return true;
+    }
+    return false;
+}
+
+static void *take(void *argument)
+{
+    reader *reader = argument;
+    for (;;) {
+        bool called = guildhall_doorbell_answer(&reader->bell);
+        read_all(reader);
+        if (called || something_taken(reader)) return NULL;
+        if (!guildhall_doorbell_wait(&reader->bell, reader->deadline)) return NULL;
+    }
+}
+
+static void unblock(void *bell)
+{
+    guildhall_doorbell_call(bell);
+}
+
+/* ---- With the GVL ---- */
+
+static void release_closed(reader *reader)
+{
+    size_t kept = 0;
+    for (size_t index = 0; index < reader->queue_count; index++) {
+        VALUE queue = reader->queues[index];
+        if (guildhall_partition_queue_get(queue)->closed) {
+            guildhall_partition_queue_release(guildhall_partition_queue_get(queue));
+        }
+        else {
+            reader->sources[kept] = reader->sources[index];
+            reader->queues[kept++] = queue;
+        }
+    }
+    reader->queue_count = kept;
+}
+
+static VALUE text_or_nil(const char *text)
+{
+    return text ? rb_utf8_str_new_cstr(text) : Qnil;
+}
+
+static VALUE hand_over_errors(reader *reader)
+{
+    VALUE errors = rb_ary_new();
+    while (reader->errors) {
+        read_error *error = reader->errors;
+        VALUE arguments[] = {INT2NUM(error->code), text_or_nil(error->message), text_or_nil(error->topic),
+                             INT2NUM(error->partition), LL2NUM(error->offset)};
+        rb_ary_push(errors, rb_funcallv(ReadError, id_new, 5, arguments));
+        reader->errors = error->next;
+        free(error->message);
+        free(error->topic);
+        free(error);
+    }
+    return errors;
+}
+
+static VALUE hand_over(reader *reader)
+{
+    VALUE batches = rb_ary_new();
+    for (size_t index = 0; index < reader->queue_count; index++) {
+        guildhall_partition_queue *queue = queue_at(reader, index);
+        if (!queue->count || queue->closed) continue;
+        rb_ary_push(batches, rb_assoc_new(queue->owner, guildhall_partition_queue_records(queue)));
+    }
+    /* What was allocated off the GVL counts for the GC, but only allocations by Ruby make it look at the count. */
+    if (RARRAY_LEN(batches)) ruby_xfree(ruby_xmalloc(1));
+    return rb_assoc_new(batches, hand_over_errors(reader));
+}
+
+static VALUE take_and_hand_over(VALUE self)
+{
+    reader *reader = get(self);
+    if (!something_taken(reader)) {
+        rb_nogvl(take, reader, unblock, &reader->bell, RB_NOGVL_INTR_FAIL);
+        if (!something_taken(reader)) rb_thread_check_ints();
+    }
+    return hand_over(reader);
+}
+
+static VALUE taken(VALUE self)
+{
+    get(self)->taking = false;
+    return Qnil;
+}
+
+/* Blocks until there is a message, an error or a {#wake}, or the time is over; interruptible. Rebalance callbacks run
+ * in here. One thread at a time.
+ * @param timeout_ms [Integer]
+ * @return [Array(Array<Array(Object, Array<Record>)>, Array<ReadError>)] */
+static VALUE reader_take(VALUE self, VALUE timeout_ms)
+{
+    reader *reader = get_open(self);
+    if (reader->taking) rb_raise(rb_eThreadError, "another thread is taking from this reader");
+    reader->deadline = guildhall_monotonic_ns() + NUM2LL(timeout_ms) * 1000000;
+    release_closed(reader);
+    reader->taking = true;
+    return rb_ensure(take_and_hand_over, self, taken, self);
+}
+
+/* Ends a {#take} that waits. Any thread of the main Ractor.
+ * @return [void] */
+static VALUE reader_wake(VALUE self)
+{
+    guildhall_doorbell_call(&get(self)->bell);
+    return Qnil;
+}
+
+/* Gives all queues back; before the client is closed. What was taken and not handed over is dropped.
+ * @return [void] */
+static VALUE reader_close(VALUE self)
+{
+    reader *reader = get(self);
+    if (!reader->main_queue) return Qnil;
+    if (reader->taking) rb_raise(rb_eThreadError, "close this reader in the thread that takes from it");
+    for (size_t index = 0; index < reader->queue_count; index++) guildhall_partition_queue_release(queue_at(reader, index));
+    reader->queue_count = 0;
+    hand_over_errors(reader);
+    reader->library.queue_cb_event_enable(reader->main_queue, NULL, NULL);
+    reader->library.queue_destroy(reader->main_queue);
+    reader->main_queue = NULL;
+    return Qnil;
+}
+
+void guildhall_init_kafka_reader(VALUE kafka)
+{
+    VALUE class = rb_define_class_under(kafka, "Reader", rb_cObject);
+    id_new = rb_intern("new");
+    ReadError = rb_const_get(kafka, rb_intern("ReadError"));
+    rb_gc_register_mark_object(ReadError);
+    rb_define_alloc_func(class, reader_allocate);
+    rb_define_method(class, "initialize", reader_initialize, 2);
+    rb_define_method(class, "open", reader_open, -1);
+    rb_define_method(class, "take", reader_take, 1);
+    rb_define_method(class, "wake", reader_wake, 0);
+    rb_define_method(class, "close", reader_close, 0);
+}

@@ -1,0 +1,9 @@
+/* Guildhall::Kafka::Reader: takes messages from librdkafka's queues without the GVL. */
+#ifndef GUILDHALL_KAFKA_READER_H
+#define GUILDHALL_KAFKA_READER_H
+
+#include <ruby.h>
+
+void guildhall_init_kafka_reader(VALUE kafka);
+
+#endif

@@ -1,0 +1,13 @@
+/* Guildhall::Kafka::Record: a message's bytes and metadata, frozen and shareable. */
+#ifndef GUILDHALL_KAFKA_RECORD_H
+#define GUILDHALL_KAFKA_RECORD_H
+
+#include "entry.h"
+
+/* With the GVL. An empty Record: what can fail comes before the entry changes hands. */
+VALUE guildhall_kafka_record_new(void);
+/* Takes the entry over. `topic` is a frozen String; `codec` owns the entry's decoder. */
+void guildhall_kafka_record_fill(VALUE record, guildhall_kafka_entry *entry, VALUE topic, VALUE codec);
+void guildhall_init_kafka_record(VALUE kafka);
+
+#endif

@@ -1,0 +1,90 @@
+# frozen_string_literal: true
+
+require_relative "codec"
+require_relative "errors"
+require_relative "shareable"
+
+module Guildhall
+  # Avro: a codec for one schema, or for a writer's schema read with another. Frozen and shareable; all methods may be
+  # called from any Ractor and any thread; none blocks; none changes or freezes what it is given.
+  #
+  # Decodes what one `encode` made, without a header. For payloads that name their schema see {Confluent} and
+  # {SingleObject}; for files {Container}.
+  #
+  # @example
+  #   codec = Guildhall::Avro.new(File.read("order.avsc"))
+  #   codec.decode(bytes)                                  # => {"id" => 1, …}, deeply frozen
+  #   codec.encode({"id" => 1, …})                         # => frozen binary String
+  #   Guildhall::Avro.new(old, reader: new).decode(bytes)  # written with old, read as new
+  class Avro
+    include Codec
+  end
+end
+
+require "guildhall/native"
+require_relative "avro/schema"
+require_relative "avro/logical"
+require_relative "avro/options"
+require_relative "avro/program"
+
+module Guildhall
+  class Avro # rubocop:disable Style/Documentation -- above, where the parts of it are not needed yet
+    # @return [Schema] what payloads are written with
+    # @return [Schema] what they are read as
+    attr_reader :schema, :reader
+
+    # @param schema [Schema, String, Hash, Array, ::Avro::Schema] the writer's
+    # @param reader [Schema, String, Hash, Array, ::Avro::Schema, nil] nil: the writer's
+    # @param references [Array<Schema>] schemas whose named types these refer to
+    # @param options [Hash] see {Options}
+    # @raise [SchemaError] for what is no schema
+    # @raise [MismatchError] when the reader's schema can read nothing that the writer's writes
+    # @raise [Guildhall::ArgumentError] naming every option that is wrong
+    def initialize(schema, reader: nil, references: [], **options)
+      options = Options.check(options)
+      @schema = Schema.parse(schema, references:)
+      @reader = reader ? Schema.parse(reader, references:) : @schema
+      @decoder = Program.new(@schema, @reader, options)
+      @encoder = encoder(options)
+      Ractor.make_shareable(self)
+    end
+
+    # @param bytes [String] one value, nothing after it
+    # @return [Object] as the reader's schema says; frozen and shareable, all the way down
+    # @raise [DecodeError]
+    def decode(bytes) = @decoder.decode(bytes)
+
+    alias call decode
+
+    # @param object [Object] Hashes with String or Symbol keys, Arrays, … as the writer's schema says
+    # @return [String] frozen, binary
+    # @raise [EncodeError] naming the path to what does not fit
+    def encode(object) = @encoder.encode(object, nil)
+
+    # @api private
+    # @param count [Integer] values that stand one after the other
+    # @return [Array]
+    def decode_many(bytes, count) = @decoder.decode_many(bytes, count)
+
+    # @api private
+    # @return [String] prefix and encoded object, copied once
+    def encode_after(prefix, object) = @encoder.encode(object, prefix)
+
+    # @return [Avro] itself: it cannot change
+    def dup = self
+    # @return [Avro] itself
+    def clone(**) = self
+
+    private
+
+    def encoder(options)
+      return @decoder if @reader.equal?(@schema) && !options.fetch(:symbolize_names)
+
+      Program.new(@schema, @schema, options.merge(symbolize_names: false))
+    end
+  end
+end
+
+require_relative "avro/single_object"
+require_relative "avro/confluent"
+require_relative "avro/container"

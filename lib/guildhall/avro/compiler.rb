@@ -1,0 +1,218 @@
+# frozen_string_literal: true
+
+require_relative "mismatch_error"
+
+module Guildhall
+  class Avro
+    # Writer's schema and reader's schema → the nodes, operands and constants that C runs (avro_program.h).
+    # Differences between the two are settled here, once, and not while decoding.
+    class Compiler
+      # The numbers of guildhall_avro_type.
+      TYPES = %i[null boolean int long float double bytes string fixed enum array map union record
+                 int_as_real long_as_real mismatch].each_with_index.to_h.freeze
+      PROMOTIONS = {
+        %i[int long] => :int, %i[int float] => :int_as_real, %i[int double] => :int_as_real,
+        %i[long float] => :long_as_real, %i[long double] => :long_as_real, %i[float double] => :float,
+        %i[string bytes] => :bytes, %i[bytes string] => :string
+      }.freeze
+      SKIPPED = 0xffffffff
+      # The fewest bytes of each; of the rest one: a length, a count, a branch, an index.
+      SIZES = {null: 0, float: 4, double: 8}.freeze
+      private_constant :PROMOTIONS, :SKIPPED, :SIZES
+
+      # @return [Array<Array<Integer>>]
+      # @return [Array<Integer>]
+      # @return [Array<Object>] shareable
+      attr_reader :nodes, :operands, :constants
+
+      # @param writer [Schema]
+      # @param reader [Schema]
+      # @param logical [Logical]
+      # @param symbolize_names [Boolean] records' keys as Symbols
+      # @raise [MismatchError]
+      def initialize(writer, reader, logical, symbolize_names: false)
+        @logical = logical
+        @key = symbolize_names ? :to_sym.to_proc : :itself.to_proc
+        @nodes = []
+        @operands = []
+        @constants = []
+        @constant_numbers = {}
+        @compiled = {}
+        @path = []
+        @nodes << incomplete
+        @nodes[0] = @nodes[compile(writer.root, reader.root)].dup
+        weigh
+      end
+
+      private
+
+      # @return [Integer] the node that reads what `writer` wrote as what `reader` wants
+      def compile(writer, reader)
+        return compile(writer, counterpart(writer, reader)) if reader.union? && !writer.union?
+
+        @compiled[[writer.object_id, reader.object_id]] || compile_new(writer, reader)
+      end
+
+      # The number is known before the node is, because the type may refer to itself. Where it fails, everything that
+      # was compiled meanwhile may refer to it, and is forgotten.
+      def compile_new(writer, reader)
+        number = @nodes.size
+        @nodes << incomplete
+        @compiled[[writer.object_id, reader.object_id]] = number
+        @nodes[number] = writer.union? ? union(writer, reader) : plain(writer, reader)
+        number
+      rescue MismatchError
+        @compiled.keep_if { |_, made| made < number }
+        raise
+      end
+
+      def incomplete = [TYPES[:mismatch], 0, 0, 0, constant("incomplete"), 0]
+
+      def plain(writer, reader)
+        mismatch(writer, reader) unless match?(writer, reader)
+        case reader.kind
+        when :record then record(writer, reader)
+        when :enum then enum(writer, reader)
+        when :array, :map then within("[]") { made(reader.kind, reader, 0, [compile(writer.items, reader.items)]) }
+        when :fixed then made(:fixed, reader, writer.size, [])
+        else made(PROMOTIONS.fetch([writer.kind, reader.kind], reader.kind), reader, 0, [])
+        end
+      end
+
+      def made(kind, reader, count, operands)
+        first = @operands.size
+        @operands.concat(operands)
+        meaning, converter = @logical.of(reader)
+        [TYPES.fetch(kind), meaning || 0, count, first, converter ? constant(converter) : 0, 0]
+      end
+
+      def match?(writer, reader)
+        return PROMOTIONS.key?([writer.kind, reader.kind]) if writer.kind != reader.kind
+        return true unless writer.named?
+
+        same_name?(writer, reader) && writer.size == reader.size
+      end
+
+      # By full name or alias, as the gem has it, or by the name without its namespace, as the specification has it.
+      def same_name?(writer, reader)
+        writer.name == reader.name || reader.aliases.include?(writer.name) || writer.short_name == reader.short_name
+      end
+
+      # Each branch on its own: what a payload does not use need not match.
+      def union(writer, reader)
+        branches = writer.branches.map do |branch|
+          compile(branch, reader)
+        rescue MismatchError => error
+          refusal(error.message)
+        end
+        mismatch(writer, reader) if branches.all? { |branch| @nodes[branch][0] == TYPES[:mismatch] }
+        first = @operands.size
+        @operands.concat(branches)
+        [TYPES[:union], 0, branches.size, first, 0, 0]
+      end
+
+      def refusal(message)
+        @nodes << [TYPES[:mismatch], 0, 0, 0, constant(message.dup.freeze), 0]
+        @nodes.size - 1
+      end
+
+      # The branch of the reader's union for what is no union: of that very name if there is one, else the first that
+      # fits.
+      def counterpart(writer, reader)
+        exact = reader.branches.find { |branch| branch.kind == writer.kind && branch.name == writer.name && writer.named? }
+        [exact, *reader.branches].compact.find { |branch| readable?(writer, branch) } || mismatch(writer, reader)
+      end
+
+      def readable?(writer, reader)
+        compile(writer, reader)
+        true
+      rescue MismatchError
+        false
+      end
+
+      def record(writer, reader)
+        wanted = reader_fields(reader)
+        fields = writer.fields.map { |field| within(".#{field.name}") { field(field, wanted[field.name]) } }
+        missing = reader.fields.reject { |field| writer.fields.any? { |written| wanted[written.name] == field } }
+        operands = [*fields.flatten, *missing.flat_map { |field| default(reader, field) }]
+        kept = fields.count { |_, name| name != SKIPPED } + missing.size
+        first = @operands.size
+        @operands.concat(operands)
+        [TYPES[:record], 0, fields.size, first, kept, 0]
+      end
+
+      # By name first, by alias where no field has the name.
+      def reader_fields(reader)
+        by_alias = reader.fields.flat_map { |field| field.aliases.map { |name| [name, field] } }.to_h
+        by_alias.merge(reader.fields.to_h { |field| [field.name, field] })
+      end
+
+      def field(written, wanted)
+        return [compile(written.type, written.type), SKIPPED] unless wanted
+
+        [compile(written.type, wanted.type), constant(@key.call(wanted.name))]
+      end
+
+      def default(reader, field)
+        raise MismatchError, "#{here}: the writer has no field #{field.name}, and #{reader} no default for it" unless field.default?
+
+        value = Ractor.make_shareable(Schema::Defaults.value(field.type, field.default, @logical, @key))
+        [constant(@key.call(field.name)), constant(value)]
+      end
+
+      def enum(writer, reader)
+        symbols = writer.symbols.map do |symbol|
+          known = reader.symbols.include?(symbol) ? symbol : reader.default
+          known ? constant(known) : SKIPPED
+        end
+        made(:enum, reader, symbols.size, symbols)
+      end
+
+      # Constants are compared by identity where two could be equal and yet differ: 1 and 1.0, text and bytes.
+      def constant(value)
+        value = -value if value.is_a?(String) && value.encoding == Encoding::UTF_8
+        key = value.is_a?(Symbol) ? value : value.object_id
+        @constant_numbers[key] ||= (@constants << value).size - 1
+      end
+
+      def mismatch(writer, reader)
+        raise MismatchError, "#{here}: the writer's #{writer} is no #{reader} to the reader"
+      end
+
+      def here = "$#{@path.join}"
+
+      def within(step)
+        @path.push(step)
+        yield
+      ensure
+        @path.pop
+      end
+
+      # The fewest bytes that a value of each node takes. Starts with none and grows until nothing changes: types may be
+      # recursive. What takes for ever is cut off, which is still no more than the truth.
+      def weigh
+        8.times do
+          break unless @nodes.map { |node| grow(node) }.any?
+        end
+      end
+
+      def grow(node)
+        type, _, count, first, = node
+        weight = weight(TYPES.key(type), count, first)
+        changed = weight != node[5]
+        node[5] = weight
+        changed
+      end
+
+      def weight(kind, count, first)
+        case kind
+        when :fixed then count
+        when :record then [count.times.sum { |index| @nodes[@operands[first + (2 * index)]][5] }, 0xffff].min
+        when :union then 1 + (count.times.map { |index| @nodes[@operands[first + index]][5] }.min || 0)
+        when :mismatch then 0
+        else SIZES.fetch(kind, 1)
+        end
+      end
+    end
+  end
+end

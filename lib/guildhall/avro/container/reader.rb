@@ -1,0 +1,91 @@
+# frozen_string_literal: true
+
+module Guildhall
+  class Avro
+    module Container
+      # Reads a container file. Not shareable: it stands at a place in an IO. One thread at a time.
+      class Reader
+        include Enumerable
+
+        # A block, decompressed: frozen and shareable, so that workers can decode it.
+        # @!attribute count [Integer]
+        # @!attribute bytes [String]
+        # @!attribute codec [Avro]
+        Block = Data.define(:count, :bytes, :codec) do
+          # @return [Array] frozen
+          # @raise [DecodeError]
+          def objects = codec.decode_many(bytes, count).freeze
+        end
+
+        # @return [Hash{String=>String}] as it stands in the file, binary
+        # @return [Avro] the codec of the file's schema
+        attr_reader :metadata, :codec
+
+        # Reads the head of the file; blocks.
+        # @param source [IO, String] an IO in binary mode, or the bytes themselves
+        # @param reader [Schema, String, Hash, nil] what objects are read as; nil: as they were written
+        # @param options [Hash] see {Options}; `max_bytes` bounds a block, before and after decompression
+        # @raise [DecodeError] when it is no container file
+        # @raise [SchemaError]
+        def initialize(source, reader: nil, **options)
+          @input = Input.new(source)
+          @limit = Options.check(options).fetch(:max_bytes)
+          read_head
+          @codec = Avro.new(@metadata["avro.schema"].dup.force_encoding(Encoding::UTF_8), reader:, **options)
+          @compression = Compression.named(@metadata["avro.codec"])
+        end
+
+        # @return [Schema] the writer's
+        def schema = @codec.schema
+
+        # @yieldparam object [Object] frozen, shareable
+        # @return [self, Enumerator]
+        # @raise [DecodeError]
+        def each(&)
+          return to_enum unless block_given?
+
+          each_block { |block| block.objects.each(&) }
+        end
+
+        # @yieldparam block [Block]
+        # @return [self, Enumerator]
+        # @raise [DecodeError]
+        def each_block
+          return to_enum(:each_block) unless block_given?
+
+          yield(read_block) until @input.end?
+          self
+        end
+
+        private
+
+        def read_head
+          magic = @input.read(MAGIC.bytesize)
+          @input.fault("it does not begin as one: #{magic.inspect}") unless magic.b == MAGIC
+          @metadata = read_metadata.freeze
+          @input.fault("no avro.schema in its head") unless @metadata.key?("avro.schema")
+          @sync = @input.read(SYNC_BYTES)
+        end
+
+        def read_metadata
+          metadata = {}
+          until (count = @input.number).zero?
+            @input.number if count.negative?
+            count.abs.times { metadata[text] = @input.read(@input.number, @limit).b.freeze }
+          end
+          metadata
+        end
+
+        def text = @input.read(@input.number, @limit).force_encoding(Encoding::UTF_8).freeze
+
+        def read_block
+          count = @input.number
+          @input.fault("a block of #{count} objects") if count.negative?
+          bytes = @compression.decompress(@input.read(@input.number, @limit), @limit)
+          @input.fault("a block does not end with the file's mark") unless @input.read(SYNC_BYTES) == @sync
+          Block.new(count:, bytes: bytes.b.freeze, codec: @codec)
+        end
+      end
+    end
+  end
+end

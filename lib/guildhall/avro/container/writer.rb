@@ -1,0 +1,83 @@
+# frozen_string_literal: true
+
+require "securerandom"
+
+module Guildhall
+  class Avro
+    module Container
+      # Writes a container file. Not shareable: it writes to an IO. One thread at a time.
+      class Writer
+        BLOCK_BYTES = 16_000
+
+        # Writes the head of the file; blocks on the IO.
+        # @param target [IO] in binary mode
+        # @param schema [Schema, String, Hash]
+        # @param compression [String] one of {Compression::NAMES}
+        # @param block_bytes [Integer] from how many bytes on a block is written, before compression
+        # @param metadata [Hash{String=>String}] what else stands in the head; keys beginning with avro. are Avro's own
+        # @raise [SchemaError]
+        # @raise [Guildhall::ArgumentError]
+        def initialize(target, schema, compression: "null", block_bytes: BLOCK_BYTES, metadata: {})
+          check(compression, metadata)
+          @target = target
+          @codec = Avro.new(schema)
+          @compression = Compression.named(compression)
+          @block_bytes = block_bytes
+          @sync = SecureRandom.bytes(SYNC_BYTES)
+          empty
+          head = {"avro.schema" => @codec.schema.json, "avro.codec" => compression, **metadata}
+          @target.write(MAGIC, METADATA.encode(head.transform_values(&:b)), @sync)
+        end
+
+        # Blocks when a block is full and has to be written. An object that does not fit leaves nothing behind.
+        # @param object [Object]
+        # @return [self]
+        # @raise [EncodeError]
+        def <<(object)
+          @bytes << @codec.encode(object)
+          @count += 1
+          flush if @bytes.bytesize >= @block_bytes
+          self
+        end
+
+        # Writes what is there as a block; blocks on the IO.
+        # @return [self]
+        def flush
+          return self if @count.zero?
+
+          bytes = @compression.compress(@bytes)
+          @target.write(long(@count), long(bytes.bytesize), bytes, @sync)
+          empty
+          self
+        end
+
+        # Writes the last block and closes the IO.
+        # @return [void]
+        def close
+          flush
+          @target.close
+        end
+
+        private
+
+        LONG = Ractor.make_shareable(Avro.new("long"))
+        private_constant :LONG
+
+        def check(compression, metadata)
+          unknown = compression unless Compression::NAMES.include?(compression)
+          raise Guildhall::ArgumentError, "compression is one of #{Compression::NAMES.join(", ")}, not #{unknown.inspect}" if unknown
+
+          own = metadata.keys.grep(/\Aavro\./)
+          raise Guildhall::ArgumentError, "metadata #{own.join(", ")} is Avro's own" if own.any?
+        end
+
+        def empty
+          @bytes = "".b
+          @count = 0
+        end
+
+        def long(number) = LONG.encode(number)
+      end
+    end
+  end
+end

@@ -1,0 +1,98 @@
+# frozen_string_literal: true
+
+require "date"
+require_relative "logical/timestamp"
+require_relative "logical/date"
+require_relative "logical/decimal"
+require_relative "logical/time_of_day"
+require_relative "logical/uuid"
+require_relative "logical/duration"
+
+module Guildhall
+  class Avro
+    # Logical types: which converter belongs to which type.
+    #
+    # A converter has `decode(raw)` and `encode(value)`; encode returns nil for what is no value of its type. The types
+    # of time stamps decode and encode Times in C, and come here for everything else.
+    #
+    # | logical type | on | Ruby |
+    # |---|---|---|
+    # | date | int | Date |
+    # | time-millis, time-micros | int, long | {TimeOfDay} |
+    # | timestamp-millis, -micros, -nanos | long | Time in UTC |
+    # | local-timestamp-millis, -micros, -nanos | long | Time in UTC that shows the local clock |
+    # | decimal | bytes, fixed | BigDecimal |
+    # | uuid | string, fixed(16) | String in lower case with dashes |
+    # | duration | fixed(12) | {Duration} |
+    class Logical
+      NAMES = %w[date time-millis time-micros timestamp-millis timestamp-micros timestamp-nanos local-timestamp-millis
+                 local-timestamp-micros local-timestamp-nanos decimal uuid duration].freeze
+      # Those that the gem avro knows; it gives the others as plain numbers and bytes.
+      OF_GEM = %w[date timestamp-millis timestamp-micros timestamp-nanos decimal].freeze
+      PLAIN = 0
+      CONVERTED = 1
+      MEANINGS = {"millis" => 2, "micros" => 3, "nanos" => 4}.freeze
+
+      # @param names [true, false, Array<String>] all, none or these
+      # @raise [Guildhall::ArgumentError]
+      def initialize(names)
+        @names = {true => NAMES, false => []}.fetch(names, names)
+        unknown = @names.is_a?(Array) ? @names - NAMES : [@names]
+        raise Guildhall::ArgumentError, "logical_types: unknown #{unknown.join(", ")}; there are #{NAMES.join(", ")}" if unknown.any?
+
+        Ractor.make_shareable(self)
+      end
+
+      # @param type [Schema::Type]
+      # @return [Array(Integer, #decode)] what C makes of it, and the converter; nil, where the type is no logical one
+      #   (an unknown logical type, and one on the wrong type, counts as none)
+      def of(type)
+        return unless type.logical && @names.include?(type.logical)
+
+        case type.kind
+        when :int then of_int(type.logical)
+        when :long then of_long(type.logical)
+        when :string then ([CONVERTED, UUID::TEXT] if type.logical == "uuid")
+        when :bytes, :fixed then of_bytes(type)
+        end
+      end
+
+      # @return [Object] the value that `raw` stands for in this type
+      def decode(type, raw)
+        of(type)&.last&.decode(raw) || raw
+      end
+
+      private
+
+      def of_int(name)
+        case name
+        when "date" then [CONVERTED, Date]
+        when "time-millis" then [CONVERTED, TimeOfDay::MILLIS]
+        end
+      end
+
+      def of_long(name)
+        return [CONVERTED, TimeOfDay::MICROS] if name == "time-micros"
+
+        unit = name[/\A(?:local-)?timestamp-(\w+)\z/, 1]
+        timestamp(unit) if unit
+      end
+
+      def of_bytes(type)
+        case [type.logical, type.size]
+        in ["decimal", _] then decimal(type)
+        in ["uuid", 16] then [CONVERTED, UUID::BYTES]
+        in ["duration", 12] then [CONVERTED, Duration]
+        else nil
+        end
+      end
+
+      def timestamp(unit) = [MEANINGS.fetch(unit), Timestamp.const_get(unit.upcase)]
+
+      def decimal(type)
+        valid = type.precision.is_a?(Integer) && type.precision.positive? && (type.scale || 0).between?(0, type.precision)
+        [CONVERTED, Decimal.new(type.precision, type.scale || 0, type.size)] if valid
+      end
+    end
+  end
+end

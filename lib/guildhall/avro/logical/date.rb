@@ -1,0 +1,24 @@
+# frozen_string_literal: true
+
+module Guildhall
+  class Avro
+    class Logical
+      # Days since 1970-01-01 ↔ ::Date.
+      module Date
+        EPOCH = Ractor.make_shareable(::Date.new(1970, 1, 1))
+
+        # @return [::Date]
+        def self.decode(days) = EPOCH + days
+
+        # @param value [::Date, Numeric] a number counts days
+        # @return [Integer, nil]
+        def self.encode(value)
+          case value
+          when Numeric then value.to_i
+          when ::Date then (value - EPOCH).to_i
+          end
+        end
+      end
+    end
+  end
+end

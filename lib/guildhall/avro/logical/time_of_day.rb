@@ -1,0 +1,40 @@
+# frozen_string_literal: true
+
+require_relative "../time_of_day"
+
+module Guildhall
+  class Avro
+    class Logical
+      # Units since midnight ↔ {Avro::TimeOfDay}.
+      class TimeOfDay
+        DAY = 86_400
+
+        # @param units [Integer] in a second
+        def initialize(units)
+          @units = units
+          freeze
+        end
+
+        # @raise [RangeError] beyond one day
+        def decode(number)
+          raise RangeError, "not within a day" unless number.between?(0, (DAY * @units) - 1)
+
+          Avro::TimeOfDay.new(number * (1_000_000_000 / @units))
+        end
+
+        # @param value [Avro::TimeOfDay, Integer, Time] a number counts units; of a Time its clock is taken
+        # @return [Integer, nil]
+        def encode(value)
+          case value
+          when Integer then value
+          when Avro::TimeOfDay then value.nanoseconds / (1_000_000_000 / @units)
+          when Time then (((((value.hour * 60) + value.min) * 60) + value.sec) * @units) + (value.nsec / (1_000_000_000 / @units))
+          end
+        end
+
+        MILLIS = new(1_000)
+        MICROS = new(1_000_000)
+      end
+    end
+  end
+end

@@ -1,0 +1,28 @@
+# frozen_string_literal: true
+
+module Guildhall
+  class Avro
+    class Logical
+      # UUIDs are Strings with dashes, whether they travel as text or as sixteen bytes.
+      module UUID
+        FORM = /\A\h{8}-\h{4}-\h{4}-\h{4}-\h{12}\z/
+
+        # As text: what arrives is taken as it is; what leaves must be one.
+        module TEXT
+          def self.decode(text) = text
+
+          # @return [String, nil]
+          def self.encode(text) = (text if text.is_a?(String) && FORM.match?(text))
+        end
+
+        # As sixteen bytes.
+        module BYTES
+          def self.decode(bytes) = bytes.unpack("H8H4H4H4H12").join("-")
+
+          # @return [String, nil]
+          def self.encode(text) = ([text.delete("-")].pack("H*") if TEXT.encode(text))
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,30 @@
+# frozen_string_literal: true
+
+require_relative "compiler"
+
+module Guildhall
+  class Avro
+    # A compiled schema (or two of them), run by C. Frozen and shareable.
+    # @api private
+    class Program
+      # @!method decode(bytes)
+      #   @return [Object]
+      # @!method decode_many(bytes, count)
+      #   @return [Array]
+      # @!method encode(object, prefix)
+      #   @return [String]
+
+      # @param writer [Schema]
+      # @param reader [Schema]
+      # @param options [Hash{Symbol=>Object}] see {Options}
+      def initialize(writer, reader, options)
+        logical = Logical.new(options.fetch(:logical_types))
+        compiler = Compiler.new(writer, reader, logical, symbolize_names: options.fetch(:symbolize_names))
+        compiler.constants.each { |constant| Shareable.check!(constant, "Avro constant") }
+        load(compiler.nodes, compiler.operands, compiler.constants)
+        configure(options)
+        share
+      end
+    end
+  end
+end

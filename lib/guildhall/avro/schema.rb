@@ -1,0 +1,73 @@
+# frozen_string_literal: true
+
+require "json"
+require_relative "schema_error"
+require_relative "schema/type"
+require_relative "schema/field"
+require_relative "schema/parser"
+require_relative "schema/canonical_form"
+require_relative "schema/from_gem"
+
+module Guildhall
+  class Avro
+    # An Avro schema: parsed once, frozen and shareable.
+    class Schema
+      # @return [Type]
+      attr_reader :root
+      # @return [String] the schema as JSON, with everything that the canonical form leaves out
+      attr_reader :json
+
+      # @param source [Schema, String, Hash, Array, ::Avro::Schema] JSON text or data, or a schema of the gem avro
+      # @param references [Array<Schema>] schemas whose named types this one refers to
+      # @return [Schema]
+      # @raise [SchemaError]
+      def self.parse(source, references: [])
+        source.is_a?(Schema) ? source : new(data(source), references)
+      end
+
+      # @api private
+      def self.data(source)
+        return source unless source.is_a?(String) || source.respond_to?(:type_sym)
+        return FromGem.new.convert(source) unless source.is_a?(String)
+
+        name?(source) ? source : ::JSON.parse(source)
+      rescue ::JSON::ParserError => error
+        raise SchemaError, "Avro schema: no JSON: #{error.message}"
+      end
+
+      # A type's name alone, without the quotes that would make it JSON.
+      def self.name?(source) = source.match?(/\A[a-z]+\z/)
+      private_class_method :name?, :new
+
+      def initialize(data, references)
+        @json = ::JSON.generate(data)
+        @root = Parser.new(references.map(&:root)).parse(::JSON.parse(@json))
+        Defaults.check(@root)
+        Ractor.make_shareable(self)
+      end
+
+      # @return [String] Parsing Canonical Form
+      def canonical_form = CanonicalForm.of(root)
+
+      # @return [Integer] CRC-64-AVRO of the canonical form
+      def fingerprint = CanonicalForm.fingerprint(canonical_form)
+
+      # @return [String] the ten bytes that begin a single-object encoding
+      def single_object_header = ["\xC3\x01".b, [fingerprint].pack("Q<")].join.b.freeze
+
+      # @return [Boolean] the same JSON
+      def ==(other) = other.is_a?(Schema) && json == other.json
+      alias eql? ==
+
+      # @return [Integer]
+      def hash = json.hash
+
+      # @return [String]
+      def to_s = json
+
+      def inspect = "#<#{self.class} #{root}>"
+    end
+  end
+end
+
+require_relative "schema/defaults"

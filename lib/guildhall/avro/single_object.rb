@@ -1,0 +1,60 @@
+# frozen_string_literal: true
+
+require_relative "unknown_schema_error"
+
+module Guildhall
+  class Avro
+    # Avro's single-object encoding: two bytes, the fingerprint of the writer's schema, the value. A codec for a known
+    # set of writers' schemas. Frozen and shareable.
+    #
+    # @example
+    #   codec = Guildhall::Avro::SingleObject.new([order_v2, order_v1], reader: order_v2)
+    #   codec.decode(bytes)
+    class SingleObject
+      include Codec
+
+      MAGIC = "\xC3\x01".b.freeze
+      HEADER_BYTES = 10
+      private_constant :MAGIC, :HEADER_BYTES
+
+      # @param schemas [Array<Schema, String, Hash>] writers' schemas; the first is the one to encode with
+      # @param reader [Schema, String, Hash, nil] what all are read as; nil: each as it was written
+      # @param options [Hash] see {Options}
+      # @raise [Guildhall::ArgumentError] for no schemas
+      def initialize(schemas, reader: nil, **options)
+        raise Guildhall::ArgumentError, "Guildhall::Avro::SingleObject: at least one schema is needed" if schemas.empty?
+
+        reader &&= Schema.parse(reader)
+        codecs = schemas.map { |schema| Avro.new(schema, reader:, **options) }
+        @by_fingerprint = codecs.to_h { |codec| [codec.schema.fingerprint, codec] }
+        @first = codecs.first
+        @header = @first.schema.single_object_header
+        Ractor.make_shareable(self)
+      end
+
+      # @param bytes [String]
+      # @return [Object] frozen and shareable
+      # @raise [UnknownSchemaError]
+      # @raise [DecodeError]
+      def decode(bytes)
+        unless bytes.bytesize >= HEADER_BYTES && bytes.byteslice(0, 2).b == MAGIC
+          raise DecodeError.new("no single-object encoding", codec: "Avro", offset: 0)
+        end
+
+        codec_for(bytes.unpack1("Q<", offset: 2)).decode(bytes.byteslice(HEADER_BYTES..))
+      end
+
+      # @param object [Object]
+      # @return [String] frozen, binary
+      # @raise [EncodeError]
+      def encode(object) = @first.encode_after(@header, object)
+
+      private
+
+      def codec_for(fingerprint)
+        @by_fingerprint[fingerprint] ||
+          raise(UnknownSchemaError.new(format("no schema with the fingerprint %016x was given", fingerprint), id: fingerprint, offset: 2))
+      end
+    end
+  end
+end

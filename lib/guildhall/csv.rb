@@ -1,0 +1,95 @@
+# frozen_string_literal: true
+
+require_relative "codec"
+require_relative "errors"
+require_relative "soft_dependency"
+require_relative "text"
+
+Guildhall::SoftDependency.require!("csv", gem: "csv", purpose: "Guildhall::CSV")
+
+module Guildhall
+  # CSV by the gem csv: a text to a frozen Array of rows. The class itself is the codec with the default options: the
+  # first row names the columns, each further row becomes a Hash of Strings.
+  #
+  #     Guildhall::CSV.decode("id,name\n1,Ada\n")                    # => [{"id" => "1", "name" => "Ada"}]
+  #     Guildhall::CSV.new(converters: {"id" => :integer}, symbolize_names: true)
+  #     Guildhall::CSV.new(headers: false, col_sep: ";")             # rows as Arrays
+  #
+  # Any Ractor may call it; it never blocks.
+  class CSV
+    include Codec
+
+    # @param headers [Boolean, Array<String>] true: the first row names the columns; false: rows are Arrays; an Array:
+    #   these are the names, and every row is data
+    # @param symbolize_names [Boolean] whether the names are Symbols
+    # @param converters [Symbol, #call, Hash{String, Integer=>(Symbol, #call)}, nil] for all fields, or by column (by
+    #   its index where there are no names): `:integer`, `:float`, `:decimal`, `:boolean`, `:date`, `:time`, or a
+    #   shareable callable that takes the text. Empty fields stay nil. What is not of the type is a DecodeError.
+    # @param col_sep [String]
+    # @param row_sep [String, :auto]
+    # @param quote_char [String, nil] nil: nothing is quoted
+    # @param skip_blanks [Boolean] whether empty lines are left out
+    # @param strip [Boolean] whether white space around fields is left out
+    # @param liberal_parsing [Boolean] whether quotes in the middle of fields are taken as they are
+    # @param text [Text] how bytes become text
+    # @raise [Guildhall::ArgumentError]
+    # @raise [NotShareableError] for a converter that cannot be shared
+    def initialize(headers: true, symbolize_names: false, converters: nil, text: Text, **format)
+      unknown = format.keys - FORMAT
+      raise Guildhall::ArgumentError, "Guildhall::CSV: unknown #{unknown.join(", ")}; there are #{FORMAT.join(", ")}" if unknown.any?
+
+      @text = text
+      @format = format
+      @reader = Reader.new(headers:, symbolize_names:, converters: Converters.new(converters))
+      Ractor.make_shareable(self)
+    end
+
+    # @param bytes [String]
+    # @return [Array<Hash, Array>] frozen, shareable
+    # @raise [DecodeError] with the line, and for a field that cannot be converted its `path`: `$[3].price`
+    def decode(bytes)
+      @reader.read(::CSV.parse(@text.decode(bytes), **@format))
+    rescue ::CSV::MalformedCSVError => error
+      raise DecodeError.new(error.message, codec: "CSV", line: error.line_number)
+    end
+
+    # @param rows [Enumerable<Hash, Array>] Hashes: the first one's keys are the header row
+    # @return [String] frozen
+    def encode(rows)
+      rows = rows.to_a
+      names = rows.first.keys if rows.first.is_a?(Hash)
+      table = names ? [names, *rows.map { |row| row.values_at(*names) }] : rows
+      ::CSV.generate_lines(table, **@format.except(:skip_blanks, :liberal_parsing, :row_sep), **row_separator).freeze
+    end
+
+    FORMAT = %i[col_sep row_sep quote_char skip_blanks strip liberal_parsing].freeze
+    private_constant :FORMAT
+
+    private
+
+    def row_separator
+      separator = @format.fetch(:row_sep, :auto)
+      separator == :auto ? {} : {row_sep: separator}
+    end
+
+    class << self
+      include Codec
+
+      # @see #decode
+      def decode(bytes) = DEFAULT.decode(bytes)
+
+      # @see #encode
+      def encode(rows) = DEFAULT.encode(rows)
+    end
+  end
+end
+
+require_relative "csv/converters"
+require_relative "csv/reader"
+
+module Guildhall
+  class CSV # rubocop:disable Style/Documentation
+    DEFAULT = new
+    private_constant :Converters, :DEFAULT, :Reader
+  end
+end

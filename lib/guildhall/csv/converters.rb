@@ -1,0 +1,65 @@
+# frozen_string_literal: true
+
+require "date"
+require "time"
+require_relative "../shareable"
+
+module Guildhall
+  class CSV
+    # From a field's text to a typed value. (The gem's own converters are lambdas that only its main Ractor may read.)
+    class Converters
+      TYPES = %i[integer float decimal boolean date time].freeze
+      BOOLEANS = {"true" => true, "t" => true, "yes" => true, "1" => true, "false" => false, "f" => false, "no" => false,
+                  "0" => false}.freeze
+      private_constant :TYPES, :BOOLEANS
+
+      # @param given [Symbol, #call, Hash, nil]
+      # @raise [Guildhall::ArgumentError]
+      # @raise [NotShareableError]
+      def initialize(given)
+        @columns = given.is_a?(Hash) ? given.to_h { |column, converter| [key(column), check(converter)] } : nil
+        @every = check(given) unless given.nil? || @columns
+        require "bigdecimal" if [@every, *@columns&.values].include?(:decimal)
+        Ractor.make_shareable(self)
+      end
+
+      # @return [Boolean]
+      def any? = !@every.nil? || !@columns.nil?
+
+      # @param column [String, Integer]
+      # @param text [String, nil]
+      # @return [Object] nil for nil
+      # @raise [::ArgumentError] for what is not of the column's type
+      def convert(column, text)
+        converter = @every || @columns[column]
+        return text if converter.nil? || text.nil?
+
+        converter.is_a?(Symbol) ? typed(converter, text) : converter.call(text)
+      end
+
+      private
+
+      def key(column)
+        column.is_a?(Integer) ? column : column.to_s.dup.freeze
+      end
+
+      def check(converter)
+        return Shareable.callable!(converter, "converter") if converter.respond_to?(:call)
+        return converter if TYPES.include?(converter)
+
+        raise Guildhall::ArgumentError, "converters are #{TYPES.join(", ")} or callables, not #{converter.inspect}"
+      end
+
+      def typed(type, text)
+        case type
+        when :integer then Integer(text, 10)
+        when :float then Float(text)
+        when :decimal then BigDecimal(text)
+        when :boolean then BOOLEANS.fetch(text.downcase) { raise ::ArgumentError, "no boolean: #{text.inspect}" }
+        when :date then Date.iso8601(text)
+        when :time then Time.iso8601(text)
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,66 @@
+# frozen_string_literal: true
+
+require_relative "../document"
+
+module Guildhall
+  module Document
+    # A Document that reads like an Array; what is nested comes as a Document.
+    module List
+      include Document
+
+      # @return [Object, Array, nil]
+      def slice(*arguments) = self[*arguments]
+
+      # For pattern matching.
+      # @return [Array]
+      def deconstruct = elements
+
+      # @return [Object]
+      # @raise [IndexError] when there is no such element, no default and no block
+      def fetch(position, *default)
+        return self[position] if position >= -size && position < size
+        return yield(position) if block_given?
+        raise IndexError, "index #{position} outside of array bounds: #{-size}...#{size}" if default.empty?
+
+        default.first
+      end
+
+      # @return [Array] all of it, frozen
+      def to_a = decode
+      alias entries to_a
+
+      # @return [Object, Array]
+      def last(*count)
+        count.empty? ? self[-1] : elements.last(*count)
+      end
+
+      # @return [Array]
+      def values_at(*positions) = elements.values_at(*positions)
+
+      # @return [self, Enumerator]
+      def each_index(&)
+        return to_enum(:each_index) { size } unless block_given?
+
+        size.times(&)
+        self
+      end
+
+      # @return [Boolean] the same elements as an Array or another Document
+      def ==(other)
+        return true if equal?(other)
+        return false unless (other.is_a?(List) || other.is_a?(Array)) && size == other.size
+
+        others = other.each
+        all? { |element| element == others.next }
+      end
+
+      private
+
+      def shape
+        shown = first(SHOWN).map { |element| brief(element) }
+        shown << "… #{size - SHOWN} more" if size > SHOWN
+        "[#{shown.join(", ")}]"
+      end
+    end
+  end
+end

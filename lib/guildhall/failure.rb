@@ -1,0 +1,113 @@
+# frozen_string_literal: true
+
+require_relative "errors"
+require_relative "shareable"
+
+module Guildhall
+  # What stands in the place of a payload whose task raised: frozen, shareable, and without a reference to the exception
+  # itself, which could not leave its Ractor.
+  #
+  # @!attribute [r] error_class
+  #   @return [String] the exception's class
+  # @!attribute [r] message
+  #   @return [String]
+  # @!attribute [r] backtrace
+  #   @return [Array<String>] from the worker; the first {DEEPEST} lines
+  # @!attribute [r] index
+  #   @return [Integer, nil] the payload's place in its batch
+  # @!attribute [r] stage
+  #   @return [Symbol, nil] the pipeline's stage that raised; nil outside pipelines
+  # @!attribute [r] cause
+  #   @return [Failure, nil]
+  # @!attribute [r] details
+  #   @return [Hash{Symbol=>Object}] what else the exception had to say: offset, line and path of a DecodeError, say
+  class Failure < Data.define(:error_class, :message, :backtrace, :index, :stage, :cause, :details)
+    DEEPEST = 50
+    CAUSES = 5
+
+    class << self
+      # @param error [Exception]
+      # @param index [Integer, nil]
+      # @param stage [Symbol, nil] nil: the one that a pipeline has left on the error
+      # @return [Failure]
+      def of(error, index = nil, stage = nil, causes = CAUSES)
+        stage ||= Pipeline.stage_of(error) if defined?(Guildhall::Pipeline) && Pipeline.respond_to?(:stage_of)
+        cause = of(error.cause, index, nil, causes - 1) if error.cause && causes.positive?
+        new(error_class: name_of(error.class), message: text { error.message }, backtrace: lines(error.backtrace),
+          index:, stage:, cause:, details: details_of(error))
+      end
+
+      # @param value [Object] what a task returned although it cannot leave its Ractor
+      # @return [Failure]
+      def unshareable(value, index)
+        Shareable.check!(value, "result")
+        of(NotShareableError.new("result is not shareable: a #{value.class}"), index)
+      rescue NotShareableError => error
+        of(error, index)
+      end
+
+      # For a task that tried to leave through a `catch`, or a `break`, of its caller.
+      # @return [Failure]
+      def thrown(index)
+        of(UncaughtThrowError.allocate.exception("the task used throw, break or return to leave its caller"), index)
+      end
+
+      private
+
+      def name_of(klass)
+        (klass.name || klass.inspect).dup.freeze
+      end
+
+      # An exception's own methods may raise in turn.
+      def text
+        String.new(yield.to_s).freeze
+      rescue StandardError => error
+        "(its message raised #{error.class})"
+      end
+
+      def lines(backtrace)
+        Ractor.make_shareable((backtrace || []).first(DEEPEST).map(&:to_s))
+      end
+
+      def details_of(error)
+        names = error.instance_variables.select { |name| error.respond_to?(name.to_s.delete_prefix("@")) }
+        pairs = names.filter_map do |name|
+          value = portable(error.instance_variable_get(name))
+          [name.to_s.delete_prefix("@").to_sym, value] unless value.nil?
+        end
+        Ractor.make_shareable(pairs.to_h)
+      end
+
+      # Copied: what the exception holds may belong to somebody.
+      def portable(value)
+        Ractor.shareable?(value) ? value : Ractor.make_shareable(value, copy: true)
+      rescue StandardError
+        nil
+      end
+    end
+
+    # @raise the exception's own class where it can be made again, else {TaskError}; with message, backtrace, details
+    #   and cause
+    def raise!
+      raise(exception)
+    end
+
+    # @return [Exception] to be raised; `raise failure` works too
+    def exception(*)
+      Restoration.new(self).exception
+    end
+
+    # @return [String] class and message in a line
+    def summary
+      "#{error_class}: #{message.lines.first&.chomp}"
+    end
+
+    # @return [String]
+    def inspect
+      "#<Guildhall::Failure #{summary}#{" at payload #{index}" if index}#{" in #{stage}" if stage}>"
+    end
+    alias to_s inspect
+  end
+end
+
+require_relative "failure/restoration"

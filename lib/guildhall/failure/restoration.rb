@@ -1,0 +1,47 @@
+# frozen_string_literal: true
+
+module Guildhall
+  class Failure
+    # Makes an exception of a Failure again, of the original class where this Ractor knows it.
+    class Restoration
+      # @param failure [Failure]
+      def initialize(failure)
+        @failure = failure
+      end
+
+      # @return [Exception]
+      def exception
+        error = original_class ? restored : TaskError.new(@failure.summary)
+        error.set_backtrace(@failure.backtrace)
+        with_cause(error)
+      end
+
+      private
+
+      def original_class
+        found = Object.const_get(@failure.error_class)
+        found if found.is_a?(Class) && found <= Exception
+      rescue NameError
+        nil
+      end
+
+      # Without the class's own `initialize`, whose arguments nobody knows.
+      def restored
+        error = original_class.allocate
+        Exception.instance_method(:initialize).bind_call(error, @failure.message)
+        @failure.details.each { |name, value| error.instance_variable_set(:"@#{name}", value) }
+        error
+      end
+
+      # Ruby sets a cause only by raising.
+      def with_cause(error)
+        return error unless @failure.cause
+
+        raise error, cause: @failure.cause.exception
+      rescue Exception => error # rubocop:disable Lint/RescueException -- the one raised just above
+        error.set_backtrace(@failure.backtrace)
+        error
+      end
+    end
+  end
+end

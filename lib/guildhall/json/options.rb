@@ -1,0 +1,73 @@
+# frozen_string_literal: true
+
+module Guildhall
+  class JSON
+    # The options of a codec, and what they are when they are not given.
+    #
+    # - `symbolize_names` (false): object keys as Symbols
+    # - `max_nesting` (100): how deep arrays and objects may be nested; deeper is an error, never a stack overflow
+    # - `max_bytes` (64 MiB): longer texts are refused; a tape can take four times the text's length. At most
+    #   268,435,455
+    # - `decimal_class` (nil): what makes numbers with a fraction or exponent; nil: Float. Its results must be
+    #   shareable. BigDecimal, or any class that answers to `try_convert` or `new` with the number's text
+    # - `allow_nan` (false): NaN, Infinity and -Infinity
+    # - `allow_duplicate_key` (false): the last of equal keys counts, at the place of the first
+    # - `allow_invalid_utf8` (false): strings are taken as they are
+    # - `allow_trailing_comma` (false): one comma before a closing bracket
+    # - `allow_control_characters` (false): unescaped inside strings
+    module Options
+      BYTES_LIMIT = 268_435_455
+      DEFAULTS = {
+        symbolize_names: false, max_nesting: 100, max_bytes: 64 * 1024 * 1024, decimal_class: nil, allow_nan: false,
+        allow_duplicate_key: false, allow_invalid_utf8: false, allow_trailing_comma: false,
+        allow_control_characters: false
+      }.freeze
+      FLAGS = DEFAULTS.select { |_, value| value == false }.keys.freeze
+      NESTING = (1..1_000_000)
+
+      # @param given [Hash{Symbol=>Object}]
+      # @return [Hash{Symbol=>Object}] every option
+      # @raise [Guildhall::ArgumentError] naming all faults
+      def self.check(given)
+        faults = given.filter_map { |name, value| fault(name, value) }
+        raise Guildhall::ArgumentError, "Guildhall::JSON: #{faults.join("; ")}" if faults.any?
+
+        DEFAULTS.merge(given)
+      end
+
+      # @param decimal_class [Module, nil]
+      # @return [Array(Object, Symbol)] what to call with a number's text; nil, nil for Float
+      def self.decimal(decimal_class)
+        return [nil, nil] if decimal_class.nil? || decimal_class == Float
+        return [Kernel, :BigDecimal] if decimal_class.name == "BigDecimal"
+
+        [decimal_class, decimal_class.respond_to?(:try_convert) ? :try_convert : :new]
+      end
+
+      class << self
+        private
+
+        def fault(name, value)
+          return "unknown option #{name.inspect} (there are #{DEFAULTS.keys.join(", ")})" unless DEFAULTS.key?(name)
+          return ("#{name} is true or false, not #{value.inspect}" unless [true, false].include?(value)) if FLAGS.include?(name)
+
+          case name
+          when :max_nesting then range_fault(name, value, NESTING)
+          when :max_bytes then range_fault(name, value, 1..BYTES_LIMIT)
+          when :decimal_class then decimal_fault(value)
+          end
+        end
+
+        def range_fault(name, value, range)
+          return if value.is_a?(Integer) && range.cover?(value)
+
+          "#{name} is an Integer from #{range.begin} to #{range.end}, not #{value.inspect}"
+        end
+
+        def decimal_fault(value)
+          "decimal_class is a class, not #{value.inspect}" unless value.nil? || value.is_a?(Class)
+        end
+      end
+    end
+  end
+end

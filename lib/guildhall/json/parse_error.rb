@@ -1,0 +1,44 @@
+# frozen_string_literal: true
+
+module Guildhall
+  class JSON
+    # A text is not the JSON that the codec accepts. Says where: {#offset}, {#line}, {#column}, {#path}, {#excerpt}.
+    #
+    # Where the json gem is loaded, `rescue JSON::ParserError` rescues it too, so that code that moves over keeps
+    # its rescues.
+    class ParseError < DecodeError
+      # Makes `rescue ::JSON::ParserError` take a {ParseError} for one of its own. A class has one superclass, and
+      # the gem's is not ours: so its `===`, which is what `rescue` asks, is told about ours.
+      module RescuedByGem
+        def ===(error)
+          super || (equal?(::JSON::ParserError) && ParseError === error)
+        end
+      end
+
+      # @api private
+      # @return [ParseError]
+      def self.at(reason, _status, offset, line, column, path, excerpt)
+        introduce_to_gem
+        new(reason, codec: "JSON", offset:, line:, column:, path:, excerpt:)
+      end
+
+      # @api private
+      # @param offset [Integer] where the text begins in what it is a part of
+      # @return [ParseError] the same fault; line and column stay those in the text
+      def moved_by(offset)
+        self.class.new(reason, codec:, offset: self.offset + offset, line:, column:, path:, excerpt:)
+      end
+
+      # Once; the json gem may be loaded after this one, so each error looks.
+      # @api private
+      def self.introduce_to_gem
+        return unless defined?(::JSON::ParserError)
+
+        gem_error = ::JSON::ParserError
+        gem_error.extend(RescuedByGem) unless gem_error.singleton_class.include?(RescuedByGem)
+      end
+
+      introduce_to_gem
+    end
+  end
+end

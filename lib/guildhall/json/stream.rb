@@ -1,0 +1,48 @@
+# frozen_string_literal: true
+
+module Guildhall
+  class JSON
+    # The texts of newline-delimited or concatenated JSON, one at a time, from a String or in chunks from an IO.
+    # @api private
+    class Stream
+      # @param codec [JSON]
+      # @param source [String, #read]
+      # @param chunk [Integer] bytes to read at once
+      def initialize(codec, source, chunk)
+        @codec = codec
+        @io = source unless source.is_a?(String)
+        @buffer = @io ? String.new(encoding: Encoding::BINARY) : source.b
+        @chunk = chunk
+        @position = 0 # in the buffer
+        @dropped = 0 # bytes before the buffer
+        @finished = @io.nil?
+      end
+
+      # @yieldparam text [String] frozen
+      # @yieldparam offset [Integer] of its first byte in the source
+      def each
+        loop do
+          while (range = @codec.send(:next_text, @buffer, @position, @finished))
+            @position = range.last
+            yield @buffer.byteslice(range.first, range.last - range.first).freeze, @dropped + range.first
+          end
+          break if @finished
+
+          read
+        end
+      end
+
+      private
+
+      # Each text that is not whole yet is looked at again from its beginning: reading as much as is already there
+      # keeps that linear.
+      def read
+        @buffer = @buffer.byteslice(@position..)
+        @dropped += @position
+        @position = 0
+        more = @io.read([@chunk, @buffer.bytesize].max)
+        more ? @buffer << more.b : @finished = true
+      end
+    end
+  end
+end

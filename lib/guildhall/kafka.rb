@@ -1,0 +1,88 @@
+# frozen_string_literal: true
+
+require "guildhall"
+require_relative "kafka/application"
+require_relative "kafka/consumer"
+require_relative "kafka/producer"
+require_relative "kafka/server"
+
+module Guildhall
+  # Consumes Kafka: routing, consumers, offsets, retries; payloads are decoded by the reader or on the pool's workers.
+  #
+  #     Guildhall::Kafka.configure { |config| config.kafka = {"bootstrap.servers": "localhost:9092"} }
+  #     Guildhall::Kafka.routes { topic("orders") { consumer OrdersConsumer } }
+  #     Guildhall::Kafka.run
+  #
+  # Everything here belongs to the main Ractor and may be called by any of its threads.
+  module Kafka
+    @application = Application.new
+
+    class << self
+      # The application of this process.
+      # @return [Application]
+      attr_reader :application
+
+      # @yieldparam config [Config]
+      # @return [Config]
+      def configure
+        yield application.config
+        application.config
+      end
+
+      # @return [Config]
+      def config
+        application.config
+      end
+
+      # With a block, adds routes to the application; they are checked when it starts.
+      # @return [Routing::Routes]
+      def routes(&block)
+        application.routes.draw(&block) if block
+        application.routes
+      end
+
+      # Starts to consume in threads of its own and returns: for use inside a script or a web server.
+      # @param groups [Array<String>, nil] only these consumer groups; nil: all
+      # @param topics [Array<String>, nil] only these topics; nil: all
+      # @return [Application]
+      # @raise [ConfigurationError] listing every fault of configuration and routes
+      def start(groups: nil, topics: nil)
+        application.start(groups:, topics:)
+      end
+
+      # Finishes the work in progress, commits and leaves the group.
+      # @param timeout [Numeric, nil] seconds; nil: `config.shutdown_timeout`
+      # @return [Boolean] whether all work in progress was finished
+      def stop(timeout: nil)
+        application.stop(timeout:)
+      end
+
+      # Consumes until SIGINT or SIGTERM: what `guildhall server` does. A second signal, or the end of
+      # `config.shutdown_timeout`, ends the process at once.
+      # @return [Integer] the exit status
+      def run(groups: nil, topics: nil)
+        Server.new(application).run(groups:, topics:)
+      end
+
+      # @return [WaterDrop::Producer]
+      # @raise [MissingDependencyError] without the gem waterdrop
+      def producer
+        application.producer
+      end
+
+      # @return [Instrumentation] see {Events}
+      def instrumentation
+        application.instrumentation
+      end
+
+      # A new application without settings and routes, for tests and for starting again.
+      # @return [Application]
+      # @raise [Guildhall::Error] while the present one runs
+      def reset
+        raise Guildhall::Error, "stop the application first" if application.running?
+
+        @application = Application.new
+      end
+    end
+  end
+end

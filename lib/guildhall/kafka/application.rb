@@ -1,0 +1,224 @@
+# frozen_string_literal: true
+
+require_relative "config"
+require_relative "routing/routes"
+require_relative "runners"
+require_relative "timer"
+require_relative "listener"
+require_relative "decoding"
+require_relative "kafka_error"
+require_relative "events"
+require_relative "watchdog"
+require_relative "log"
+
+module Guildhall
+  module Kafka
+    # Settings, routes and everything that runs: one of them is the process's, behind `Guildhall::Kafka`; tests may
+    # have others. Belongs to the main Ractor; its methods may be called by any thread.
+    class Application
+      # Seconds for an orderly stop when the process ends without one.
+      EXIT_TIMEOUT = 10
+
+      # @return [Config]
+      attr_reader :config
+      # @return [Routing::Routes]
+      attr_reader :routes
+      # @return [Instrumentation]
+      attr_reader :instrumentation
+      # @return [Runners]
+      attr_reader :runners
+      # @return [Timer]
+      attr_reader :timer
+      # @return [Symbol] :initialized, :running, :stopping or :stopped
+      attr_reader :state
+
+      def initialize
+        @config = Config.new
+        @routes = Routing::Routes.new(@config)
+        @instrumentation = Instrumentation.new(Events::NAMES)
+        @lock = Mutex.new
+        @changed = ConditionVariable.new
+        @state = :initialized
+        @listeners = []
+        @producer = @own_pool = nil
+      end
+
+      # Checks settings and routes; nothing is started.
+      # @return [Array<Routing::Topic>]
+      # @raise [ConfigurationError] listing every fault
+      def validate!
+        faults = Faults.new
+        @config.validate(faults)
+        topics = @routes.topics(faults)
+        faults.raise!
+        topics
+      end
+
+      # Starts to consume, in threads of its own; returns at once.
+      # @param groups [Array<String>, nil] only these consumer groups; nil: all
+      # @param topics [Array<String>, nil] only these topics; nil: all
+      # @return [self]
+      # @raise [ConfigurationError] listing every fault
+      def start(groups: nil, topics: nil)
+        chosen = choose(validate!, groups, topics)
+        @lock.synchronize do
+          raise Guildhall::Error, "this application was started before: it is #{@state}" unless @state == :initialized
+
+          @state = :running
+        end
+        @config.freeze
+        Log.attach(@config.logger, @instrumentation) if @config.logger
+        launch(chosen)
+        publish("app.running", groups: chosen.map(&:group).uniq)
+        self
+      end
+
+      # Finishes the work in progress, commits, leaves the group. Blocks until that is done, or the time is over.
+      # @param timeout [Numeric, nil] seconds; nil: `config.shutdown_timeout`
+      # @return [Boolean] whether all work in progress was finished
+      def stop(timeout: nil)
+        return wait_stopped unless begin_stop
+
+        publish("app.stopping")
+        deadline = now + (timeout || @config.shutdown_timeout)
+        clean = shut_down(deadline)
+        finish_stop
+        clean
+      end
+
+      # Blocks until the application has been stopped.
+      # @param timeout [Numeric, nil] seconds; nil: for as long as it takes
+      # @return [Boolean]
+      def wait_stopped(timeout = nil)
+        @lock.synchronize do
+          limit = timeout && (now + timeout)
+          @changed.wait(@lock, limit && [limit - now, 0].max) until stopped? || (limit && now >= limit)
+          stopped?
+        end
+      end
+
+      # No new work from now on; what is in work is finished, and the membership in the group goes on.
+      # @return [void]
+      def quiet
+        partitions.each { |partition| partition.pause(nil) }
+      end
+
+      # @return [Boolean]
+      def running?
+        @state == :running
+      end
+
+      # @return [Array<Partition>] those that are assigned now
+      def partitions
+        @listeners.flat_map(&:partitions)
+      end
+
+      # The application's producer, made when it is first asked for.
+      # @return [WaterDrop::Producer]
+      # @raise [MissingDependencyError] without the gem waterdrop
+      def producer
+        @lock.synchronize { @producer ||= Producer.create(@config) }
+      end
+
+      # @!visibility private
+      def decoding(topic)
+        @decodings.fetch(topic)
+      end
+
+      # @!visibility private
+      def client_settings(topic)
+        settings = Config::LibrdkafkaSettings::DEFAULTS.merge(@config.kafka, topic.kafka)
+        settings[:"auto.offset.reset"] = topic.initial_offset if topic.initial_offset
+        settings.merge("client.id": @config.client_id, "group.id": topic.group, "enable.auto.offset.store": false,
+          "enable.auto.commit": true, "auto.commit.interval.ms": (@config.commit_interval * 1000).to_i)
+      end
+
+      # @!visibility private
+      def publish(name, **payload)
+        @instrumentation.publish(name, **payload)
+      end
+
+      # @!visibility private
+      def listening?
+        @instrumentation.listening?
+      end
+
+      # @!visibility private
+      def error(error, type, **payload)
+        publish("error.occurred", error:, type:, **payload)
+      end
+
+      private
+
+      def choose(all, groups, names)
+        unknown = [*groups].reject { |group| all.any? { |topic| topic.group == group } } +
+                  [*names].reject { |name| all.any? { |topic| topic.match?(name) } }
+        raise ConfigurationError, "not routed: #{unknown.join(", ")}" if unknown.any?
+
+        all.select { |topic| (groups.nil? || groups.include?(topic.group)) && (names.nil? || names.any? { |name| topic.match?(name) }) }
+      end
+
+      def launch(topics)
+        @decodings = topics.to_h { |topic| [topic, Decoding.for(topic, @config) { pool }] }.freeze
+        @timer = Timer.new { |fault| error(fault, "timer") }
+        @runners = Runners.new(@config.concurrency) { |fault| error(fault, "runner") }
+        @listeners = topics.group_by { |topic| [topic.group, topic.kafka, topic.initial_offset] }.values
+          .map { |together| Listener.new(together, self) }
+        stop_at_exit
+        @listeners.each(&:start)
+        @timer.every(@config.tick_interval) { tick }
+        watchdog = Watchdog.new(self)
+        @timer.every(watchdog.interval) { watchdog.check }
+      end
+
+      # A script that ends, or raises, without a stop: librdkafka's threads must not call into a Ruby that is gone.
+      def stop_at_exit
+        owner = Process.pid
+        at_exit { stop(timeout: EXIT_TIMEOUT) if running? && Process.pid == owner }
+      end
+
+      def tick
+        partitions.each { |partition| partition.notify(:tick) if partition.ticks? }
+      end
+
+      def pool
+        @config.pool || (@own_pool ||= Pool.new(workers: @config.deserializing.parallel.concurrency))
+      end
+
+      def begin_stop
+        @lock.synchronize do
+          next false unless @state == :running
+
+          @state = :stopping
+        end
+      end
+
+      # The listeners get most of the time; what is left of it is for closing.
+      def shut_down(deadline)
+        @listeners.each { |listener| listener.stop(deadline - 1) }
+        clean = @listeners.map { |listener| listener.join(deadline) }.all?
+        @timer.close
+        clean = @runners.close(deadline) && clean
+        @producer&.close
+        @own_pool&.shutdown(timeout: [deadline - now, 1].max)
+        clean
+      end
+
+      def finish_stop
+        @lock.synchronize do
+          @state = :stopped
+          @changed.broadcast
+        end
+        publish("app.stopped")
+      end
+
+      def stopped?
+        %i[stopped initialized].include?(@state)
+      end
+
+      def now
+        Process.clock_gettime(Process::CLOCK_MONOTONIC)
+      end
+    end
+  end
+end

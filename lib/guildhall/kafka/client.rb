@@ -1,0 +1,119 @@
+# frozen_string_literal: true
+
+require_relative "client_config"
+
+module Guildhall
+  module Kafka
+    # One membership in a consumer group: what the framework needs of librdkafka, under the names it uses. Offsets may
+    # be stored and committed from any thread; everything else is called by the listener's.
+    class Client
+      # Errors of commits that are no fault: nothing to commit, or a rebalance that will settle it.
+      HARMLESS = %i[no_offset rebalance_in_progress illegal_generation unknown_member_id assignment_lost].freeze
+
+      # @param settings [Hash{Symbol=>Object}] librdkafka's
+      # @param listener [#partitions_assigned, #partitions_revoked]
+      def initialize(settings, listener)
+        @config = ClientConfig.new(settings, listener)
+        @consumer = @config.consumer
+        @native = @consumer.instance_variable_get(:@native_kafka)
+      end
+
+      # @yieldparam handle [FFI::Pointer] usable until the block ends: closing waits for it
+      # @return [Object] what the block returns
+      def with_handle(&)
+        @native.with_inner(&)
+      end
+
+      # @param names [Array<String>] topics, or patterns that begin with "^"
+      # @return [void]
+      def subscribe(names)
+        @consumer.subscribe(*names)
+      end
+
+      # Takes effect with the next commit. Does not block.
+      # @param offset [Integer] the next one to consume
+      # @param metadata [String, nil]
+      # @return [Boolean] false when the partition is no longer ours
+      def store(topic, partition, offset, metadata = nil)
+        list = Rdkafka::Consumer::TopicPartitionList.new(
+          topic => [Rdkafka::Consumer::Partition.new(partition, offset, 0, metadata)]
+        )
+        native = list.to_native_tpl
+        @native.with_inner { |handle| Rdkafka::Bindings.rd_kafka_offsets_store(handle, native).zero? }
+      ensure
+        Rdkafka::Bindings.rd_kafka_topic_partition_list_destroy(native) if native
+      end
+
+      # Commits what was stored.
+      # @param wait [Boolean] true blocks for the broker's answer
+      # @return [Boolean] false when the group has moved on meanwhile
+      # @raise [Rdkafka::RdkafkaError] when it failed otherwise
+      def commit(wait: true)
+        @consumer.commit(nil, !wait)
+        true
+      rescue Rdkafka::RdkafkaError => error
+        raise unless HARMLESS.include?(error.code)
+
+        error.code == :no_offset
+      end
+
+      # @param offset [Integer] the message that is read next
+      # @return [void]
+      # @raise [Rdkafka::RdkafkaError]
+      def seek(topic, partition, offset)
+        @consumer.seek_by(topic, partition, offset)
+      end
+
+      # Blocks for the broker's answer.
+      # @param where [Integer, Symbol, Time] an offset, :earliest, :latest, or the first message at or after a time
+      # @return [Integer]
+      def resolve(topic, partition, where)
+        case where
+        when Integer then where
+        when :earliest then @consumer.query_watermark_offsets(topic, partition, 5_000).first
+        when :latest then @consumer.query_watermark_offsets(topic, partition, 5_000).last
+        when Time then offset_at(topic, partition, where)
+        else raise Guildhall::ArgumentError, "seek takes an offset, :earliest, :latest or a Time, not #{where.inspect}"
+        end
+      end
+
+      # Blocks for the broker's answer.
+      # @return [Array(Integer, String), Array(nil, nil)] offset and metadata that the group has committed
+      def committed(topic, partition)
+        list = Rdkafka::Consumer::TopicPartitionList.new(topic => [Rdkafka::Consumer::Partition.new(partition, nil)])
+        found = @consumer.committed(list, 5_000).to_h.fetch(topic).first
+        found.offset && found.offset >= 0 ? [found.offset, found.metadata] : [nil, nil]
+      end
+
+      # What librdkafka knows without asking the broker.
+      # @return [Integer, nil] the offset that the partition's next message will get
+      def end_offset(topic, partition)
+        low = FFI::MemoryPointer.new(:int64)
+        high = FFI::MemoryPointer.new(:int64)
+        code = with_handle { |handle| Librdkafka.rd_kafka_get_watermark_offsets(handle, topic, partition, low, high) }
+        offset = high.read_int64
+        offset if code.zero? && offset >= 0
+      end
+
+      # @return [Array<Array(String, Integer)>] the partitions that are ours now
+      def assignment
+        @consumer.assignment.to_h.flat_map { |topic, partitions| partitions.map { |partition| [topic, partition.partition] } }
+      end
+
+      # Leaves the group; the rebalance callback runs in this thread. Blocks for the broker's answer, a few seconds
+      # where there is none.
+      # @return [void]
+      def close
+        @consumer.close
+      end
+
+      private
+
+      def offset_at(topic, partition, time)
+        list = Rdkafka::Consumer::TopicPartitionList.new(topic => [Rdkafka::Consumer::Partition.new(partition, (time.to_f * 1000).to_i)])
+        offset = @consumer.offsets_for_times(list, 5_000).to_h.fetch(topic).first.offset
+        offset.nil? || offset.negative? ? resolve(topic, partition, :latest) : offset
+      end
+    end
+  end
+end

@@ -1,0 +1,99 @@
+# frozen_string_literal: true
+
+module Guildhall
+  module Kafka
+    # What becomes of messages that a consumer keeps failing on: they go to another topic, with their bytes, key and
+    # headers, and with what went wrong in further headers.
+    class DeadLetters
+      # For topics without a dead letter queue: a message is tried until it works.
+      class None
+        # @return [false]
+        def poison? = false
+
+        # @return [nil]
+        def following(*) = nil
+      end
+
+      # @param topic [Routing::Topic]
+      # @param application [Application]
+      # @return [DeadLetters, None]
+      def self.for(topic, application)
+        topic.dead_letter_queue ? new(topic, application) : None.new
+      end
+
+      # @param topic [Routing::Topic]
+      # @param application [Application]
+      def initialize(topic, application)
+        @topic = topic
+        @queue = topic.dead_letter_queue
+        @application = application
+      end
+
+      # @return [Boolean] whether payloads that cannot be decoded go there without having been consumed
+      def poison?
+        @queue.poison
+      end
+
+      # Buries what the consumer failed on, if it has failed often enough. Blocks until the broker has it.
+      # @param error [Exception]
+      # @param failures [Integer] in a row
+      # @param messages [Messages] what `consume` was called with
+      # @param batch [Batch]
+      # @param done [Integer, nil] the first offset that is not marked; nil: none is
+      # @return [Integer, nil] the offset to go on with; nil: it is to be tried again
+      def following(error, failures, messages, batch, done)
+        decision = decide(error, failures)
+        return if decision == :retry
+
+        victims = victims(messages, done || 0)
+        bury(victims, error, failures) unless decision == :skip || @queue.topic == false
+        batch.offset_after(victims.last.offset)
+      end
+
+      # @param messages [Messages]
+      # @param batch [Batch] from which they are taken out
+      # @return [void]
+      def bury_poison(messages, batch)
+        failed = messages.failures
+        return if failed.empty?
+
+        failed.each { |message| bury([message], message.failure.exception, 0) } unless @queue.topic == false
+        batch.leave_out(failed.map(&:offset))
+      end
+
+      private
+
+      def decide(error, failures)
+        return @queue.strategy.call([error], failures) if @queue.strategy.respond_to?(:call)
+        return :dispatch if @topic.retries.non_retryable.any? { |klass| error.is_a?(klass) }
+
+        failures > @queue.max_retries ? :dispatch : :retry
+      end
+
+      # The message that the consumer had come to; with manual marks, the first that is not marked.
+      def victims(messages, done)
+        left = messages.select { |message| message.offset >= done }
+        return left if @queue.strategy == :all
+
+        [(messages.current unless @topic.manual_offset_management) || left.first]
+      end
+
+      def bury(messages, error, attempts)
+        @application.producer.produce_many_sync(messages.map { |message| letter(message, error, attempts) })
+        messages.each do |message|
+          @application.publish("dead_letter_queue.dispatched", topic: message.topic, partition: message.partition,
+            offset: message.offset, to: @queue.topic, error_class: error.class.name)
+        end
+      end
+
+      def letter(message, error, attempts)
+        {topic: @queue.topic, payload: message.raw_payload, key: message.raw_key,
+         headers: message.raw_headers.merge(
+           "source_topic" => message.topic, "source_partition" => message.partition.to_s,
+           "source_offset" => message.offset.to_s, "source_consumer_group" => @topic.group,
+           "source_attempts" => attempts.to_s, "source_error_class" => error.class.name.to_s
+         )}
+      end
+    end
+  end
+end

@@ -1,0 +1,83 @@
+# frozen_string_literal: true
+
+require "guildhall/callable"
+
+module Guildhall
+  module Kafka
+    module Decoding
+      # Each payload is decoded when it is first asked for, in the thread that asks.
+      class OnAccess
+        # What became of a batch so far.
+        class Results
+          def initialize(records, task, metadata)
+            @records = records
+            @task = task
+            @metadata = metadata
+            @values = Array.new(records.size)
+            @known = Array.new(records.size)
+          end
+
+          # @return [Object, Failure, DROPPED]
+          def [](index)
+            return @values[index] if @known[index]
+
+            @values[index] = compute(index)
+            @known[index] = true
+            @values[index]
+          end
+
+          # Decodes all that is left.
+          # @return [void]
+          def wait
+            @records.each_index { |index| self[index] }
+          end
+
+          private
+
+          def compute(index)
+            record = @records[index]
+            return if record.tombstone?
+
+            input = input(record)
+            @metadata ? @task.call(input, record) : @task.call(input)
+          rescue StandardError, ScriptError, SystemStackError => error
+            Decoding.failure(error, index)
+          end
+
+          def input(record)
+            record.raw_payload
+          end
+        end
+
+        # @param task [#call]
+        def initialize(task)
+          @task = task
+          @metadata = Callable.takes_metadata?(task)
+        end
+
+        # @return [nil]
+        def codec; end
+
+        # @return [Results]
+        def begin(records, _source)
+          Results.new(records, @task, @metadata)
+        end
+
+        # What the reader has decoded is the input.
+        # @return [DocumentResults]
+        def begin_decoded(records, _source)
+          DocumentResults.new(records, @task, @metadata)
+        end
+
+        # Results of what comes after the reader's decoding.
+        class DocumentResults < Results
+          private
+
+          def input(record)
+            record.document
+          end
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,176 @@
+# frozen_string_literal: true
+
+require_relative "librdkafka"
+require_relative "plain_record"
+require_relative "read_error"
+
+module Guildhall
+  module Kafka
+    # Reads messages in Ruby, through karafka-rdkafka's bindings: what {Reader} does in C, slower, for platforms where
+    # the extension is not built. Used by one thread; {#wake} and {FFIPartitionQueue#allow} may be called by others.
+    class FFIReader
+      BATCH = 1024
+
+      # @param handle [FFI::Pointer] librdkafka's consumer
+      def initialize(handle)
+        @main = Rdkafka::Bindings.rd_kafka_queue_get_consumer(handle)
+        @handle = handle
+        @buffer = FFI::MemoryPointer.new(:pointer, BATCH)
+        @bell, @rope = IO.pipe
+        @queues = {}
+        watch(@main)
+      end
+
+      # Takes the partition's messages from its own queue from now on.
+      # @param topic [String]
+      # @param partition [Integer]
+      # @param owner [Object] stands beside the records in what {#take} returns
+      # @param _codec [Codec, nil] not used: this reader does not decode
+      # @return [FFIPartitionQueue]
+      def open(topic, partition, owner, _codec = nil)
+        pointer = Librdkafka.rd_kafka_queue_get_partition(@handle, topic, partition)
+        raise Guildhall::Error, "librdkafka has no queue for #{topic}/#{partition}" if pointer.null?
+
+        watch(pointer)
+        @queues[[topic, partition]] = FFIPartitionQueue.new(self, pointer, owner, [topic, partition])
+      end
+
+      # Blocks until there is a message, an error or a {#wake}, or the time is over. Rebalances happen in here.
+      # @param timeout_ms [Integer]
+      # @return [Array(Array, Array)] pairs of owner and records, and {ReadError}s
+      def take(timeout_ms)
+        limit = now + (timeout_ms / 1000.0)
+        loop do
+          woken = called?
+          taken = take_now
+          return taken if woken || taken.any?(&:any?) || (rest = limit - now) <= 0
+
+          @bell.wait_readable(rest)
+        end
+      end
+
+      # Ends a {#take} that waits.
+      # @return [void]
+      def wake
+        ring("w")
+      end
+
+      # @return [void]
+      def close
+        queues = @queues.values # closing takes them out of the Hash
+        queues.each(&:close)
+        Librdkafka.rd_kafka_queue_io_event_enable(@main, -1, nil, 0)
+        Librdkafka.rd_kafka_queue_destroy(@main)
+        [@bell, @rope].each(&:close)
+      end
+
+      # @!visibility private
+      def ring(text)
+        @rope.write_nonblock(text, exception: false)
+      rescue IOError
+        # Closed meanwhile: nobody waits any more.
+      end
+
+      # @!visibility private
+      def forget(queue)
+        @queues.delete(queue.name)
+        Librdkafka.rd_kafka_queue_io_event_enable(queue.pointer, -1, nil, 0)
+        Librdkafka.rd_kafka_queue_destroy(queue.pointer)
+      end
+
+      private
+
+      # Empties the pipe.
+      def called?
+        rings = @bell.read_nonblock(4096, exception: false)
+        rings != :wait_readable && rings.include?("w")
+      end
+
+      # The main queue first, until it is empty: messages that went there before the partition's queue was split from
+      # it are older than those in the partition's queue.
+      def take_now
+        taken = Hash.new { |hash, queue| hash[queue] = [] }.compare_by_identity
+        errors = []
+        @queues.each_value { |queue| Librdkafka.rd_kafka_queue_forward(queue.pointer, FFI::Pointer::NULL) }
+        while read(@main, BATCH, taken, errors).positive?; end
+        queues = @queues.values # a rebalance in here changes the Hash
+        queues.each { |queue| read(queue.pointer, [queue.allowed, BATCH].min, taken, errors) if queue.allowed.positive? }
+        [taken.filter_map { |queue, records| [queue.owner, records] unless queue.closed? }, errors]
+      end
+
+      def read(pointer, limit, taken, errors)
+        count = Rdkafka::Bindings.rd_kafka_consume_batch_queue(pointer, 0, @buffer, limit)
+        count.times { |index| keep(@buffer.get_pointer(index * FFI::Pointer.size), taken, errors) }
+        count
+      end
+
+      def keep(pointer, taken, errors)
+        native = Rdkafka::Bindings::Message.new(pointer)
+        return errors << ReadError.from(native) unless native[:err].zero?
+
+        record = PlainRecord.from(Rdkafka::Consumer::Message.new(native))
+        queue = @queues[[record.topic, record.partition]] or return
+        queue.count
+        taken[queue] << record
+      ensure
+        Rdkafka::Bindings.rd_kafka_message_destroy(pointer)
+      end
+
+      def watch(pointer)
+        Librdkafka.rd_kafka_queue_io_event_enable(pointer, @rope.fileno, "q", 1)
+      end
+
+      def now
+        Process.clock_gettime(Process::CLOCK_MONOTONIC)
+      end
+    end
+
+    # One partition's queue in an {FFIReader}.
+    class FFIPartitionQueue
+      # @return [FFI::Pointer]
+      attr_reader :pointer
+      # @return [Object]
+      attr_reader :owner
+      # @return [Array(String, Integer)]
+      attr_reader :name
+      # @return [Integer] how many messages may still be taken
+      attr_reader :allowed
+
+      # @!visibility private
+      def initialize(reader, pointer, owner, name)
+        @reader = reader
+        @pointer = pointer
+        @owner = owner
+        @name = name
+        @allowed = 0
+        @closed = false
+      end
+
+      # @param count [Integer] how many messages may be taken until the next call
+      # @return [void]
+      def allow(count)
+        @allowed = count
+        @reader.ring("q") if count.positive?
+      end
+
+      # @!visibility private
+      def count
+        @allowed -= 1
+      end
+
+      # Gives the queue back to librdkafka; what was taken from it and not handed out is dropped.
+      # @return [void]
+      def close
+        return if @closed
+
+        @closed = true
+        @reader.forget(self)
+      end
+
+      # @return [Boolean]
+      def closed?
+        @closed
+      end
+    end
+  end
+end

@@ -1,0 +1,174 @@
+# frozen_string_literal: true
+
+require_relative "client"
+require_relative "partition"
+require_relative "readers"
+
+module Guildhall
+  module Kafka
+    # The thread that reads for some topics of one consumer group: it polls, hands what it reads to the partitions, and
+    # takes part in rebalances. It never runs the application's code and never waits for it, but for the work in
+    # progress on a partition that goes away.
+    class Listener
+      RESTART_PAUSE = 5 # seconds before a client that failed is made anew
+
+      # @return [Client]
+      attr_reader :client
+      # @return [String] the consumer group
+      attr_reader :group
+
+      # @param topics [Array<Routing::Topic>] of the same group and the same librdkafka settings
+      # @param application [Application]
+      def initialize(topics, application)
+        @topics = topics
+        @group = topics.first.group
+        @application = application
+        @partitions = {}
+        @requests = Thread::Queue.new
+        @lock = Mutex.new
+        @reader = nil
+        @stopping = false
+      end
+
+      # @return [void]
+      def start
+        @thread = Thread.new { run }
+        @thread.name = "guildhall listener #{@group}"
+        @thread.report_on_exception = false
+      end
+
+      # @return [Array<Partition>] those that are assigned now
+      def partitions
+        @lock.synchronize { @partitions.values }
+      end
+
+      # Runs the block in this listener's thread, soon. May be called by any thread.
+      # @return [void]
+      def request(&block)
+        @requests << block
+        wake
+      end
+
+      # Finishes the work in progress, commits and leaves the group. Does not block.
+      # @param deadline [Float] of the monotonic clock, in seconds
+      # @return [void]
+      def stop(deadline)
+        @deadline = deadline
+        @stopping = true
+        wake
+      end
+
+      # @param deadline [Float]
+      # @return [Boolean] whether it has ended
+      def join(deadline)
+        !!@thread&.join([deadline - now, 0].max)
+      end
+
+      # Called by the client in this listener's thread, within a poll.
+      # @param pairs [Array<Array(String, Integer)>]
+      # @return [void]
+      def partitions_assigned(pairs)
+        pairs.each { |name, number| assign(name, number) }
+        @application.publish("rebalance.partitions_assigned", group: @group, partitions: pairs)
+      rescue StandardError => error
+        @application.error(error, "rebalance", group: @group)
+      end
+
+      # Called by the client in this listener's thread, before the partitions are given up.
+      # @param pairs [Array<Array(String, Integer)>]
+      # @param lost [Boolean] whether they belong to somebody else already
+      # @return [void]
+      def partitions_revoked(pairs, lost:)
+        leaving = @lock.synchronize { pairs.filter_map { |pair| @partitions[pair] } }
+        release(leaving, @stopping ? :shutdown : :revoked, lost) unless leaving.empty?
+        @application.publish("rebalance.partitions_revoked", group: @group, partitions: pairs, lost:)
+      rescue StandardError => error
+        @application.error(error, "rebalance", group: @group)
+      end
+
+      private
+
+      def run
+        until @stopping
+          begin
+            listen
+          rescue StandardError => error
+            @application.error(error, "listener", group: @group)
+            rest unless @stopping
+          end
+        end
+      end
+
+      def listen
+        @client = Client.new(settings, self)
+        @reader = Readers.open(@application.config.reader, @client)
+        @client.subscribe(@topics.map(&:subscription))
+        poll until @stopping
+      ensure
+        close
+      end
+
+      def poll
+        batches, errors = @client.with_handle { @reader.take((@application.config.max_wait_time * 1000).to_i) }
+        batches.each { |partition, records| partition.deliver(records) }
+        errors.each { |error| report(error) }
+        @requests.pop.call until @requests.empty?
+      end
+
+      def report(error)
+        return @application.error(KafkaError.from(error), "librdkafka", group: @group) unless error.end_of_partition?
+
+        partition = @lock.synchronize { @partitions[[error.topic, error.partition]] }
+        partition&.notify(:eofed)
+      end
+
+      def assign(name, number)
+        topic = @topics.find { |candidate| candidate.match?(name) } or return
+        partition = Partition.new(topic, name, number, self, @application)
+        partition.queue = @reader.open(name, number, partition, partition.decoding.codec)
+        @lock.synchronize { @partitions[[name, number]] = partition }
+        partition.begin
+      end
+
+      def release(partitions, reason, lost)
+        partitions.each { |partition| partition.leave(reason) }
+        deadline = @stopping ? @deadline : now + @application.config.revocation_timeout
+        late = partitions.reject { |partition| partition.wait(deadline) }
+        partitions.each(&:close)
+        late.each { |partition| @application.publish("partition.abandoned", topic: partition.name, partition: partition.number) }
+        @lock.synchronize { partitions.each { |partition| @partitions.delete([partition.name, partition.number]) } }
+        @client.commit unless lost
+      end
+
+      # The partitions first: closing the client asks for them to be revoked, when there is nothing left to wait for.
+      def close
+        release(partitions, @stopping ? :shutdown : :revoked, false) if @client && partitions.any?
+      rescue StandardError => error
+        @application.error(error, "listener.close", group: @group)
+      ensure
+        reader = @reader
+        @lock.synchronize { @reader = nil } # nobody may wake what is closed
+        reader&.close
+        @client&.close
+        @client = nil
+      end
+
+      def wake
+        @lock.synchronize { @reader&.wake }
+      end
+
+      def rest
+        limit = now + RESTART_PAUSE
+        sleep(0.1) until @stopping || now > limit
+      end
+
+      def settings
+        @application.client_settings(@topics.first)
+      end
+
+      def now
+        Process.clock_gettime(Process::CLOCK_MONOTONIC)
+      end
+    end
+  end
+end

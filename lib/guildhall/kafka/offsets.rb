@@ -1,0 +1,60 @@
+# frozen_string_literal: true
+
+module Guildhall
+  module Kafka
+    # How far one partition is done. Offsets only grow, but for a seek; nothing is stored once the partition is gone.
+    # May be used by several threads.
+    class Offsets
+      # @param client [Client]
+      def initialize(client, topic, partition)
+        @client = client
+        @topic = topic
+        @partition = partition
+        @lock = Mutex.new
+        @following = nil
+        @gone = false
+      end
+
+      # @return [Integer, nil] the first offset that is not done; nil when nothing was done yet
+      def following
+        @lock.synchronize { @following }
+      end
+
+      # @param offset [Integer] the first one that is not done
+      # @param metadata [String, nil]
+      # @return [Boolean] false when the partition is no longer ours
+      def store(offset, metadata = nil)
+        @lock.synchronize do
+          next false if @gone
+          next true if @following && offset <= @following && metadata.nil?
+
+          @following = [@following || offset, offset].max
+          @client.store(@topic, @partition, @following, metadata)
+        end
+      end
+
+      # Blocks for the broker's answer.
+      # @return [Boolean] false when the partition is no longer ours
+      def commit
+        !@gone && @client.commit
+      end
+
+      # What is stored from now on may be lower.
+      # @return [void]
+      def rewind
+        @lock.synchronize { @following = nil }
+      end
+
+      # Nothing is stored from now on.
+      # @return [void]
+      def close
+        @lock.synchronize { @gone = true }
+      end
+
+      # @return [Boolean]
+      def closed?
+        @gone
+      end
+    end
+  end
+end

@@ -1,0 +1,125 @@
+# frozen_string_literal: true
+
+require "guildhall/pipeline"
+require_relative "topic"
+require_relative "checks"
+
+module Guildhall
+  module Kafka
+    module Routing
+      # The block of `topic "name" do … end`: each method is a setting. What is wrong is noted, not raised, so that
+      # all of it can be told at once.
+      class TopicBuilder
+        SETTINGS = %i[consumer deserializer deserializers deserializing max_messages initial_offset manual_offset_management
+                      delivery dead_letter_queue virtual_partitions retries kafka].freeze
+
+        # @param name [String, Regexp]
+        # @param group [String]
+        # @param faults [Faults]
+        def initialize(name, group, faults)
+          @name = name.is_a?(Symbol) ? name.to_s : name
+          @faults = faults
+          @settings = {
+            group:, consumer: nil, deserializer: nil, key_deserializer: nil, headers_deserializer: nil, parallel: nil,
+            max_messages: nil, initial_offset: nil, manual_offset_management: false, delivery: :at_least_once,
+            dead_letter_queue: nil, virtual_partitions: nil, retries: Retries.new(*Array.new(3), [].freeze), kafka: {}.freeze
+          }
+        end
+
+        # @param klass [Class] a subclass of {Consumer}; one instance handles one partition
+        def consumer(klass)
+          @settings[:consumer] = klass
+        end
+
+        # @param callable [#call] takes the payload's bytes (and the message's metadata, where it takes two arguments):
+        #   a codec, a pipeline, or any other object; shareable where it is to run on the workers. Without one, the
+        #   payload is the bytes themselves
+        def deserializer(callable)
+          @settings[:deserializer] = callable
+        end
+
+        # @param payload [#call, nil] as in {#deserializer}
+        # @param key [#call, nil] takes the key's bytes
+        # @param headers [#call, nil] takes the Hash of headers
+        def deserializers(payload: nil, key: nil, headers: nil)
+          @settings[:deserializer] = payload if payload
+          @settings[:key_deserializer] = key
+          @settings[:headers_deserializer] = headers
+        end
+
+        # @param parallel [Boolean, nil] true: payloads are decoded on the workers; false: in the consumer's thread, when
+        #   asked for; nil: where it is faster
+        def deserializing(parallel: nil)
+          @settings[:parallel] = parallel
+        end
+
+        # @param count [Integer] a batch has at most that many messages
+        def max_messages(count)
+          @settings[:max_messages] = count
+        end
+
+        # @param where [String, Symbol] "earliest" or "latest": where a group without a committed offset begins
+        def initial_offset(where)
+          @settings[:initial_offset] = where.to_s
+        end
+
+        # @param active [Boolean] true: offsets are stored only by `mark_as_consumed`
+        def manual_offset_management(active = true) # rubocop:disable Style/OptionalBooleanParameter -- as in Karafka
+          @settings[:manual_offset_management] = active
+        end
+
+        # @param promise [Symbol] :at_least_once, or :at_most_once: offsets are committed before `consume` is called
+        def delivery(promise)
+          @settings[:delivery] = promise
+        end
+
+        # @param topic [String, false] where the message goes; false: it is skipped
+        # @param max_retries [Integer] how often `consume` is called again before that; 0: never
+        # @param independent [Boolean] whether attempts are counted anew once a message has been marked as consumed
+        # @param strategy [Symbol, #call] :one message, or :all that are left of the batch; or a callable that takes
+        #   `(errors, attempt)` and answers :dispatch, :skip or :retry
+        # @param poison [Boolean] true: payloads that cannot be decoded go there at once, without `consume`
+        def dead_letter_queue(topic:, max_retries: 3, independent: false, strategy: :one, poison: false)
+          @settings[:dead_letter_queue] = DeadLetterQueue.new(topic:, max_retries:, independent:, strategy:, poison:)
+        end
+
+        # @param partitioner [#call] takes a message; equal answers are processed in order by one thread
+        # @param max [Integer, nil] how many there are at most; nil: the application's concurrency
+        # @param reducer [#call, nil] takes the partitioner's answer, returns which virtual partition it is
+        def virtual_partitions(partitioner:, max: nil, reducer: nil)
+          @settings[:virtual_partitions] = VirtualPartitions.new(partitioner:, max:, reducer:)
+        end
+
+        # Pauses of this topic, where they differ from the application's.
+        # @param non_retryable [Array<Class>] errors that go to the dead letter queue at once
+        def retries(pause_timeout: nil, pause_max_timeout: nil, pause_with_exponential_backoff: nil, non_retryable: [])
+          @settings[:retries] = Retries.new(pause_timeout:, pause_max_timeout:, pause_with_exponential_backoff:,
+            non_retryable: Array(non_retryable).freeze)
+        end
+
+        # @param settings [Hash{Symbol,String=>Object}] librdkafka's, over the application's; topics that differ in them
+        #   are consumed by clients of their own
+        def kafka(settings)
+          @settings[:kafka] = settings.is_a?(Hash) ? settings.transform_keys(&:to_sym).freeze : settings
+        end
+
+        # @return [Topic]
+        def build
+          topic = Topic.new(name: @name, **@settings)
+          Checks.new(topic, @faults).run
+          topic
+        end
+
+        private
+
+        def method_missing(name, *)
+          @faults.add("topic #{@name.inspect}: there is no setting #{name}#{Faults.suggestion(name, SETTINGS)}")
+        end
+
+        def respond_to_missing?(_name, _private = false)
+          false
+        end
+      end
+    end
+  end
+end

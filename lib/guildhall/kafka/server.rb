@@ -1,0 +1,65 @@
+# frozen_string_literal: true
+
+module Guildhall
+  module Kafka
+    # Runs an application as a process: until a signal asks it to stop.
+    #
+    # INT, TERM: finish the work in progress, commit, leave the group, exit; the second one ends the process at once.
+    # TSTP: no new work, but stay in the group. TTIN: what every thread and partition is doing, on standard error.
+    class Server
+      STOP = %w[INT TERM].freeze
+      SIGNALS = [*STOP, "TSTP", "TTIN"].freeze
+      GRACE = 2 # seconds beyond the shutdown timeout, after which the process leaves come what may
+
+      # @param application [Application]
+      # @param err [IO]
+      def initialize(application, err: $stderr)
+        @application = application
+        @err = err
+        @signals = Thread::Queue.new
+      end
+
+      # Blocks until the application has stopped.
+      # @return [Integer] the exit status: 0, or 1 when the deadline came before the end of the work
+      def run(groups: nil, topics: nil)
+        previous = trap_signals
+        @application.start(groups:, topics:)
+        signal = @signals.pop
+        signal = handle(signal) until STOP.include?(signal)
+        stop ? 0 : 1
+      ensure
+        previous&.each { |name, handler| trap(name, handler || "DEFAULT") }
+      end
+
+      private
+
+      # Inside a trap no lock can be taken: it only passes the signal on.
+      def trap_signals
+        SIGNALS.to_h { |name| [name, trap(name) { @signals << name }] }
+      end
+
+      def handle(signal)
+        signal == "TTIN" ? dump : @application.quiet
+        @signals.pop
+      end
+
+      def stop
+        stopper = Thread.new { @application.stop }
+        limit = now + @application.config.shutdown_timeout + GRACE
+        until stopper.join(0.05)
+          exit!(1) if now > limit || (!@signals.empty? && STOP.include?(@signals.pop))
+        end
+        stopper.value
+      end
+
+      def dump
+        Thread.list.each { |thread| @err.puts("#{thread.inspect}\n  #{(thread.backtrace || []).first(20).join("\n  ")}") }
+        @application.partitions.each { |partition| @err.puts(partition.inspect) }
+      end
+
+      def now
+        Process.clock_gettime(Process::CLOCK_MONOTONIC)
+      end
+    end
+  end
+end

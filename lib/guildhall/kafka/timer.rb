@@ -1,0 +1,90 @@
+# frozen_string_literal: true
+
+module Guildhall
+  module Kafka
+    # Calls blocks at a time, in a thread of its own: they have to be short. Asleep while nothing is due.
+    class Timer
+      Entry = Data.define(:time, :block)
+      private_constant :Entry
+
+      # @yieldparam error [StandardError] what a block raised
+      def initialize(&on_error)
+        @entries = []
+        @lock = Mutex.new
+        @changed = ConditionVariable.new
+        @on_error = on_error
+        @closed = false
+        @thread = Thread.new { run }
+        @thread.name = "guildhall timer"
+      end
+
+      # @param seconds [Numeric] from now
+      # @return [Object] a token for {#cancel}
+      def after(seconds, &block)
+        entry = Entry.new(time: now + seconds, block:)
+        @lock.synchronize do
+          index = @entries.bsearch_index { |other| other.time > entry.time } || @entries.size
+          @entries.insert(index, entry)
+          @changed.signal if index.zero?
+        end
+        entry
+      end
+
+      # @param seconds [Numeric] between two calls
+      # @return [void]
+      def every(seconds, &block)
+        after(seconds) do
+          block.call
+        ensure
+          every(seconds, &block)
+        end
+      end
+
+      # @param entry [Object] what {#after} returned; nil: nothing happens
+      # @return [void]
+      def cancel(entry)
+        @lock.synchronize { @entries.delete_if { |other| other.equal?(entry) } }
+      end
+
+      # What is not due yet will not happen.
+      # @return [void]
+      def close
+        @lock.synchronize do
+          @closed = true
+          @changed.signal
+        end
+        @thread.join
+      end
+
+      private
+
+      def run
+        while (entry = wait)
+          call(entry.block)
+        end
+      end
+
+      def call(block)
+        block.call
+      rescue StandardError => error
+        @on_error&.call(error)
+      end
+
+      def wait
+        @lock.synchronize do
+          until @closed
+            first = @entries.first
+            rest = first && (first.time - now)
+            return @entries.shift if rest && rest <= 0
+
+            @changed.wait(@lock, rest)
+          end
+        end
+      end
+
+      def now
+        Process.clock_gettime(Process::CLOCK_MONOTONIC)
+      end
+    end
+  end
+end

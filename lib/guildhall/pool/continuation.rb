@@ -1,0 +1,54 @@
+# frozen_string_literal: true
+
+module Guildhall
+  class Pool
+    # What `future.then { … }` comes to. Used in the main Ractor, by any thread.
+    class Continuation
+      def initialize
+        @lock = Mutex.new
+        @done = ConditionVariable.new
+        @finished = false
+      end
+
+      # @param timeout [Numeric, nil] seconds; nil: no limit
+      # @return [Object] what the block returned
+      # @raise [TimeoutError]
+      # @raise what the batch or the block raised
+      def value(timeout: nil)
+        limit = timeout && (now + timeout)
+        @lock.synchronize do
+          until @finished
+            left = limit && (limit - now)
+            raise TimeoutError, "not done after #{timeout} s" if left && left <= 0
+
+            @done.wait(@lock, left)
+          end
+        end
+        @error ? raise(@error) : @value
+      end
+
+      # @return [Boolean]
+      def ready?
+        @finished
+      end
+
+      # @api private
+      def fulfil
+        @value = yield
+      rescue StandardError => error
+        @error = error
+      ensure
+        @lock.synchronize do
+          @finished = true
+          @done.broadcast
+        end
+      end
+
+      private
+
+      def now
+        Process.clock_gettime(Process::CLOCK_MONOTONIC)
+      end
+    end
+  end
+end

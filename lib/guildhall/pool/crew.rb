@@ -1,0 +1,95 @@
+# frozen_string_literal: true
+
+module Guildhall
+  class Pool
+    # The workers of a pool: their queue, seats and Ractors. Used in the main Ractor.
+    class Crew
+      Member = Struct.new(:number, :seat, :ractor, :retired)
+
+      # @return [FairQueue]
+      attr_reader :queue
+
+      # @return [Array<Member>]
+      attr_reader :members
+
+      # @return [Array<Member>] given up, and still at it
+      attr_reader :abandoned
+
+      # @param capacity [Integer] payloads
+      # @param log [Log] that tasks write to
+      def initialize(capacity, log)
+        @queue = FairQueue.build(capacity)
+        @log = log
+        @members = [].freeze
+        @abandoned = [].freeze
+        @hired = 0
+        @lock = Mutex.new
+      end
+
+      # Starts or retires workers until there are so many.
+      # @param count [Integer]
+      def resize(count)
+        @lock.synchronize do
+          missing = count - @members.count { |member| !member.retired && !member.seat.left? }
+          @members = [*@members, *Array.new(missing) { hire }].freeze if missing.positive?
+          retire(-missing) if missing.negative?
+        end
+      end
+
+      # Yields each that has left; after the block it is a member no more. Should the block, or the thread, come to grief,
+      # it comes up again.
+      # @yieldparam member [Member]
+      def each_left
+        @members.select { |member| member.seat.left? }.each do |member|
+          yield member
+          @lock.synchronize { @members = (@members - [member]).freeze }
+        end
+        @lock.synchronize { @abandoned = @abandoned.reject { |member| member.seat.left? }.freeze }
+      end
+
+      # @param member [Member] is no member any more, but still busy
+      def give_up(member)
+        @lock.synchronize do
+          @members = (@members - [member]).freeze
+          @abandoned = [*@abandoned, member].freeze
+        end
+      end
+
+      # No more work is taken in; workers end when they have done what waits.
+      def close
+        @queue.close
+      end
+
+      # Workers end after the slice they have.
+      def retire_all
+        @lock.synchronize { retire(@members.size) }
+      end
+
+      # @param limit [Numeric] on the monotonic clock
+      # @return [Boolean]
+      def wait_until_empty(limit)
+        until @members.all? { |member| member.seat.left? }
+          return false if Process.clock_gettime(Process::CLOCK_MONOTONIC) >= limit
+
+          sleep(0.001)
+        end
+        true
+      end
+
+      private
+
+      def hire
+        seat = Seat.build(@queue)
+        Member.new(@hired += 1, seat, Worker.start(seat, @log), false)
+      end
+
+      def retire(count)
+        @members.reject(&:retired).last(count).each do |member|
+          member.retired = true
+          member.seat.retire
+        end
+        @queue.wake_workers
+      end
+    end
+  end
+end

@@ -1,0 +1,37 @@
+# frozen_string_literal: true
+
+module Guildhall
+  class Schema
+    class Contract
+      # A callable as a keyword: true, or the message.
+      class Predicate
+        # @param callable [#call, Regexp]
+        # @param message [String, nil] nil: "fails a predicate"
+        # @raise [NotShareableError]
+        def initialize(callable, message)
+          @callable = callable.is_a?(Regexp) ? callable : Shareable.callable!(callable, "predicate")
+          @message = (message || default).dup.freeze
+          Ractor.make_shareable(self)
+        end
+
+        # @return [true, String]
+        def call(value, _operand)
+          holds?(value) || @message
+        end
+
+        private
+
+        def holds?(value)
+          return @callable.call(value) && true unless @callable.is_a?(Regexp)
+
+          !value.is_a?(String) || @callable.match?(value)
+        end
+
+        def default
+          @callable.is_a?(Regexp) ? "does not match #{@callable.inspect}" : "fails a predicate"
+        end
+      end
+      private_constant :Predicate
+    end
+  end
+end

@@ -1,0 +1,30 @@
+# frozen_string_literal: true
+
+module Guildhall
+  class Schema
+    # One thing that is wrong with a value, as data. Frozen and shareable.
+    #
+    # - `instance_location` [String] JSON Pointer to the part of the value that is wrong; "" is the whole
+    # - `schema_location` [String] the keyword that says so, `"#/properties/age/minimum"`
+    # - `keyword` [String] `"minimum"`
+    # - `message` [String] what is wrong, in words that follow the location: `"is less than 0"`. Quotes the schema and
+    #   names of members, never values.
+    # - `causes` [Array<Fault>] of `anyOf` and `oneOf`: why no branch holds; empty otherwise
+    Fault = Data.define(:instance_location, :schema_location, :keyword, :message, :causes) do
+      # @param raw [Array] what the walker noted: keyword, path, the schema's location, operand, detail, causes
+      # @return [Fault]
+      def self.of(raw)
+        keyword, path, location, operand, detail, causes = raw
+        Ractor.make_shareable(new(
+          instance_location: Pointer.build(path), schema_location: Messages.location(location, keyword, detail), keyword:,
+          message: Messages.message(keyword, operand, detail), causes: causes.to_a.map { |cause| of(cause) }
+        ))
+      end
+
+      # @return [String] `/user/age is less than 0`
+      def to_s
+        "#{instance_location.empty? ? "the value" : instance_location} #{message}"
+      end
+    end
+  end
+end

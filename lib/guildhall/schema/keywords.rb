@@ -1,0 +1,62 @@
+# frozen_string_literal: true
+
+require_relative "keywords/values"
+require_relative "keywords/arrays"
+require_relative "keywords/objects"
+require_relative "keywords/applicators"
+
+module Guildhall
+  class Schema
+    # From a keyword to instructions. Each compiles itself by the method named here, `(unit, keyword, value)`; keywords
+    # that only mean something together (`properties`, `patternProperties`, `additionalProperties`, …) are compiled as
+    # groups once all others are done.
+    module Keywords
+      extend Values
+      extend Arrays
+      extend Objects
+      extend Applicators
+
+      ASSERTIONS = {
+        "type" => :type, "enum" => :enum, "const" => :const, "minimum" => :number, "maximum" => :number,
+        "exclusiveMinimum" => :number, "exclusiveMaximum" => :number, "multipleOf" => :multiple_of,
+        "minLength" => :limit, "maxLength" => :limit, "minItems" => :limit, "maxItems" => :limit,
+        "minProperties" => :limit, "maxProperties" => :limit, "uniqueItems" => :unique_items, "pattern" => :pattern,
+        "dependentRequired" => :dependent_required
+      }.freeze
+      # Those of other vocabularies: they count whatever a meta-schema leaves out.
+      OTHERS = {
+        "format" => :format,
+        "allOf" => :list, "anyOf" => :list, "oneOf" => :list, "not" => :not_schema, "if" => :branch, "$ref" => :reference,
+        "$dynamicRef" => :dynamic_reference, "dependentSchemas" => :dependent_schemas, "dependencies" => :dependencies
+      }.freeze
+      ONLY_2020 = %w[$dynamicRef dependentRequired dependentSchemas].freeze
+      private_constant :ASSERTIONS, :OTHERS, :ONLY_2020
+
+      # @param unit [Unit]
+      # @param keyword [String]
+      # @param value [Object]
+      # @return [void]
+      def self.compile(unit, keyword, value)
+        return custom(unit, keyword, value) if unit.options.keywords.key?(keyword)
+        return if unit.dialect.draft7? && ONLY_2020.include?(keyword)
+
+        name = OTHERS[keyword] || (ASSERTIONS[keyword] if unit.dialect.assertions)
+        public_send(name, unit, keyword, value) if name
+      end
+
+      # @param unit [Unit]
+      # @return [void]
+      def self.compile_groups(unit)
+        items(unit)
+        contains(unit)
+        members(unit)
+        unevaluated(unit)
+      end
+
+      def self.custom(unit, keyword, value)
+        unit.emit(:custom, keyword, value, unit.options.keywords.fetch(keyword))
+      end
+      private_class_method :custom
+    end
+  end
+end

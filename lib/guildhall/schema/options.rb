@@ -1,0 +1,71 @@
+# frozen_string_literal: true
+
+module Guildhall
+  class Schema
+    # How schemas are read and run. Frozen and shareable.
+    class Options
+      DRAFTS = %w[2020-12 7].freeze
+      private_constant :DRAFTS
+
+      # @return [String] the schema's own URI where it has no `$id`: relative references are resolved against it; ""
+      attr_reader :uri
+      # @return [String] the draft of schemas that name none: "2020-12" or "7"
+      attr_reader :draft
+      # @return [Hash{String=>Object}] other documents by URI, for `$ref`: Hashes, or Strings of JSON
+      attr_reader :registry
+      # @return [Boolean] whether `format` is checked
+      attr_reader :check_formats
+      # @return [Hash{String=>#call}] own formats: `call(string)` answers true or false. They go before the built-in
+      #   ones of the same name.
+      attr_reader :formats
+      # @return [Hash{String=>#call}] own keywords: `call(value, operand)`, where operand is the keyword's value in the
+      #   schema, answers true or false or, for what is invalid, a String that says what is wrong
+      attr_reader :keywords
+      # @return [Integer] schemas applied and values compared in one validation, before {LimitError}
+      attr_reader :work_limit
+      # @return [Numeric] seconds that one match of a regular expression may take, before {LimitError}
+      attr_reader :regexp_timeout
+
+      # @param formats [Hash, Boolean] false: `format` is not checked
+      # @raise [Guildhall::ArgumentError] naming all that is wrong
+      # @raise [NotShareableError]
+      def initialize(uri: "", draft: "2020-12", registry: {}, formats: true, keywords: {}, work_limit: 10_000_000,
+                     regexp_timeout: 1)
+        @uri = uri.to_s.dup.freeze
+        @draft = draft.to_s.delete_prefix("draft-0").delete_prefix("draft-").freeze
+        @check_formats = formats != false
+        @work_limit = work_limit
+        @regexp_timeout = regexp_timeout
+        @formats, @keywords = [formats.is_a?(Hash) ? formats : {}, keywords].map { |callables| shareable(callables) }
+        @registry = read(registry)
+        check
+        Ractor.make_shareable(self)
+      end
+
+      private
+
+      def shareable(callables)
+        return callables unless callables.is_a?(Hash)
+
+        callables.to_h { |name, callable| [name.to_s.freeze, Shareable.callable!(callable, name.to_s)] }.freeze
+      end
+
+      def read(registry)
+        return registry unless registry.is_a?(Hash)
+
+        registry.to_h { |uri, document| [uri.to_s.delete_suffix("#").freeze, Source.read(document)] }.freeze
+      end
+
+      def check
+        faults = [
+          ("draft is one of #{DRAFTS.join(", ")}" unless DRAFTS.include?(@draft)),
+          ("registry is a Hash of URI and schema" unless @registry.is_a?(Hash)),
+          ("keywords is a Hash of name and callable" unless @keywords.is_a?(Hash)),
+          ("work_limit is a positive Integer" unless @work_limit.is_a?(Integer) && @work_limit.positive?),
+          ("regexp_timeout is a positive number of seconds" unless @regexp_timeout.is_a?(Numeric) && @regexp_timeout.positive?)
+        ].compact
+        raise Guildhall::ArgumentError, faults.join("; ") if faults.any?
+      end
+    end
+  end
+end

@@ -1,0 +1,28 @@
+# frozen_string_literal: true
+
+module Guildhall
+  class SchemaRegistry
+    # What a registry knows about a schema. Frozen, shareable.
+    # @!attribute id [Integer]
+    # @!attribute type [String] AVRO, JSON or PROTOBUF
+    # @!attribute schema [String] its text
+    # @!attribute references [Array<Hash>] name, subject and version of what it refers to
+    # @!attribute subject [String, nil]
+    # @!attribute version [Integer, nil]
+    Entry = Data.define(:id, :type, :schema, :references, :subject, :version) do
+      # @api private
+      def self.from(data)
+        entry = new(id: data.fetch("id"), type: data["schemaType"] || "AVRO", schema: data.fetch("schema"),
+          references: data["references"] || [], subject: data["subject"], version: data["version"])
+        Ractor.make_shareable(entry)
+      end
+
+      # @return [Boolean]
+      def avro? = type == "AVRO"
+      # @return [Boolean]
+      def json? = type == "JSON"
+      # @return [Boolean]
+      def protobuf? = type == "PROTOBUF"
+    end
+  end
+end

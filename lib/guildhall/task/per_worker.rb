@@ -1,0 +1,43 @@
+# frozen_string_literal: true
+
+module Guildhall
+  module Task
+    # Builds its tool where it is called, once for each worker (and for each thread that runs deferred payloads), and again
+    # in a worker that replaces another.
+    class PerWorker
+      # @return [Class]
+      attr_reader :tool
+
+      # @see Task.per_worker
+      def initialize(tool, arguments, options)
+        unless tool.is_a?(Class) && tool.method_defined?(:call)
+          raise Guildhall::ArgumentError, "per_worker needs a class whose instances have `call`, not #{tool.inspect}"
+        end
+
+        @tool = tool
+        @arguments = Shareable.check!(arguments.dup.freeze, "arguments")
+        @options = Shareable.check!(options.dup.freeze, "options")
+        @with_metadata = tool.instance_method(:call).parameters.count { |kind, _| %i[req opt].include?(kind) } >= 2
+        Ractor.make_shareable(self)
+      end
+
+      # @return [Object] what the tool returns
+      def call(payload, metadata = nil)
+        @with_metadata ? instance.call(payload, metadata) : instance.call(payload)
+      end
+
+      # @return [String]
+      def inspect
+        "#<Guildhall::Task.per_worker #{@tool}>"
+      end
+
+      private
+
+      def instance
+        tools = Thread.current.thread_variable_get(:guildhall_tools)
+        Thread.current.thread_variable_set(:guildhall_tools, tools = {}.compare_by_identity) unless tools
+        tools[self] ||= @tool.new(*@arguments, **@options)
+      end
+    end
+  end
+end

@@ -1,0 +1,85 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/registry_server"
+require "guildhall/avro"
+
+class AvroConfluentTest < GuildhallTest
+  OLD = {type: "record", name: "R", fields: [{name: "a", type: "int"}]}.freeze
+  NEW = {type: "record", name: "R", fields: [{name: "a", type: "long"}, {name: "b", type: "string", default: "x"}]}.freeze
+
+  def setup
+    @server = RegistryServer.new("/subjects/r/versions/latest" => [200, {id: 2, subject: "r", version: 2, schema: JSON.generate(NEW)}])
+    @server.add(1, OLD)
+    @server.add(2, NEW)
+    @registry = Guildhall::SchemaRegistry.new(@server.url, retries: 0)
+    @codec = Guildhall::Avro::Confluent.new(@registry)
+  end
+
+  def teardown
+    @server.close
+  end
+
+  def test_reads_what_the_payload_names
+    assert_equal({"a" => 5}, @codec.decode("\0\0\0\0\1\x0a".b))
+    assert_equal({"a" => 5, "b" => "y"}, @codec.call("\0\0\0\0\2\x0a\x02y".b))
+    assert_equal 5, Guildhall::Avro::Confluent.new(@registry, reader: NEW, symbolize_names: true).decode("\0\0\0\0\1\x0a".b)[:a]
+  end
+
+  def test_writes_with_the_newest_schema_of_a_subject
+    codec = Guildhall::Avro::Confluent.new(@registry, subject: "r")
+    assert_equal "\0\0\0\0\2\x0a\x02y".b, codec.encode({"a" => 5, "b" => "y"})
+    assert_raises(Guildhall::EncodeError) { @codec.encode({"a" => 5}) }
+  end
+
+  def test_workers_know_what_was_prepared
+    payloads = ["\0\0\0\0\1\x0a".b, "\0\0\0\0\2\x0a\x02y".b, "\0\0\0\0\1\x0c".b, "no".b, nil]
+    @codec.prepare(payloads)
+    assert_equal 2, @server.requests.size
+    assert Ractor.shareable?(@codec)
+    assert_equal [5, 6], ractor_value(Ractor.new(@codec) { |codec|
+      ["\0\0\0\0\1\x0a", "\0\0\0\0\1\x0c"].map { |bytes|
+        codec.decode(bytes)["a"]
+      }
+    })
+  end
+
+  def test_decodes_batches
+    assert_equal [5, 6], @codec.decode_batch(["\0\0\0\0\1\x0a".b, "\0\0\0\0\1\x0c".b]).map { it["a"] }
+    assert_equal 1, @server.requests.size
+  end
+
+  def test_workers_say_what_is_missing
+    error = ractor_value(Ractor.new(@codec) { |codec| codec.decode("\0\0\0\0\2\x0a\x02y") rescue $! }) # rubocop:disable Style/RescueModifier
+    assert_instance_of Guildhall::Avro::UnknownSchemaError, error
+    assert_match(/prepare/, error.message)
+    assert_equal 2, error.id
+  end
+
+  def test_unknown_ids
+    2.times { assert_equal 7, assert_raises(Guildhall::Avro::UnknownSchemaError) { @codec.decode("\0\0\0\0\7x".b) }.id }
+    assert_equal 1, @server.requests.size
+  end
+
+  def test_schemas_of_other_types
+    @server.add(3, "{}", schemaType: "JSON")
+    assert_match(/of type JSON/, assert_raises(Guildhall::Avro::UnknownSchemaError) { @codec.decode("\0\0\0\0\3x".b) }.message)
+  end
+
+  def test_what_is_no_wire_format
+    ["", "\0\0\0\0", "\1\0\0\0\1x"].each { |bytes| assert_raises(Guildhall::DecodeError) { @codec.decode(bytes.b) } }
+  end
+
+  def test_many_threads_and_ractors_at_once
+    assert_ruby(<<~'RUBY', @server.url)
+      require "guildhall/avro"
+      Warning[:experimental] = false
+      codec = Guildhall::Avro::Confluent.new(Guildhall::SchemaRegistry.new(ARGV[0]))
+      Array.new(4) { Thread.new { raise unless codec.decode("\0\0\0\0\1\x0a".b) == {"a" => 5} } }.each(&:join)
+      ractors = Array.new(4) { Ractor.new(codec) { |shared| 1000.times.sum { shared.decode("\0\0\0\0\1\x0a")["a"] } } }
+      codec.prepare(["\0\0\0\0\2\x0a\x02y".b])
+      GC.start
+      raise unless ractors.sum { it.respond_to?(:value) ? it.value : it.take } == 20_000
+    RUBY
+  end
+end

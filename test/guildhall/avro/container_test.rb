@@ -1,0 +1,86 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/avro_gem"
+require "guildhall/avro"
+require "zlib"
+
+class AvroContainerTest < GuildhallTest
+  Container = Guildhall::Avro::Container
+  SCHEMA = {type: "record", name: "R", fields: [{name: "n", type: "long"}, {name: "t", type: "string"}]}.freeze
+  OBJECTS = Array.new(3_000) { {"n" => it, "t" => "text #{it}"} }.freeze
+
+  def test_the_gem_reads_what_we_write_and_we_what_it_writes
+    %w[null deflate].each do |compression|
+      assert_equal OBJECTS, Avro::DataFile::Reader.new(StringIO.new(write(compression:)), Avro::IO::DatumReader.new).to_a
+      assert_equal OBJECTS, Container.each(gem_file(compression)).to_a
+      assert_equal OBJECTS, Container.each(StringIO.new(write(compression:))).to_a
+    end
+  end
+
+  def test_blocks_go_to_ractors
+    blocks = Container::Reader.new(write(block_bytes: 1_000)).each_block.to_a
+    assert_operator blocks.size, :>, 10
+    assert(blocks.all? { |block| Ractor.shareable?(block) })
+    assert_equal OBJECTS, blocks.map { |block| ractor_value(Ractor.new(block, &:objects)) }.flatten(1)
+  end
+
+  def test_is_read_as_another_schema
+    reader = {type: "record", name: "R", fields: [{name: "n", type: "double"}, {name: "more", type: "int", default: 5}]}
+    assert_equal({"n" => 0.0, "more" => 5}, Container.each(write, reader:).first)
+  end
+
+  def test_metadata
+    file = Container::Reader.new(write(metadata: {"by" => "test"}))
+    assert_equal %w[test null], file.metadata.values_at("by", "avro.codec")
+    assert_equal Guildhall::Avro::Schema.parse(SCHEMA), file.schema
+    assert_raises(Guildhall::ArgumentError) { write(metadata: {"avro.x" => "y"}) }
+  end
+
+  def test_no_objects_at_all
+    assert_empty Container.each(write([])).to_a
+  end
+
+  def test_an_object_that_does_not_fit_leaves_nothing_behind
+    io = StringIO.new("".b)
+    writer = Container::Writer.new(io, SCHEMA)
+    writer << OBJECTS[0]
+    assert_raises(Guildhall::EncodeError) { writer << {"n" => "x"} }
+    (writer << OBJECTS[1]).flush
+    assert_equal OBJECTS.first(2), Container.each(io.string).to_a
+  end
+
+  def test_damaged_files
+    whole = write(OBJECTS.first(10))
+    damaged = ["", "Obj", "Nope" * 10, whole[0..50], whole[0..-2], whole[0..-20], whole.dup.tap { it.setbyte(-1, it.getbyte(-1) ^ 1) }]
+    damaged.each { |bytes| assert_raises(Guildhall::DecodeError) { Container.each(bytes).to_a } }
+  end
+
+  def test_blocks_that_would_burst
+    file = write(Array.new(200) { {"n" => it, "t" => "x" * 10_000} }, compression: "deflate", block_bytes: 10**7)
+    assert_operator file.bytesize, :<, 50_000
+    assert_match(/max_bytes/, assert_raises(Guildhall::DecodeError) { Container.each(file, max_bytes: 100_000).to_a }.message)
+  end
+
+  def test_compressions_that_are_unknown_or_need_a_gem
+    assert_raises(Guildhall::ArgumentError) { write(compression: "nope") }
+    assert_match(/zstd-ruby/, assert_raises(Guildhall::MissingDependencyError) { write(compression: "zstandard") }.message)
+    file = write([]).sub("\x14avro.codec\x08null".b, "\x14avro.codec\x08nope".b)
+    assert_match(/unknown compression/, assert_raises(Guildhall::DecodeError) { Container.each(file).to_a }.message)
+  end
+
+  private
+
+  def write(objects = OBJECTS, **)
+    StringIO.new("".b).tap { |io| Container.write(io, SCHEMA, objects, **) }.string
+  end
+
+  def gem_file(compression)
+    io = StringIO.new("".b)
+    schema = AvroGem.parse(SCHEMA)
+    writer = Avro::DataFile::Writer.new(io, Avro::IO::DatumWriter.new(schema), schema, compression)
+    OBJECTS.each { |object| writer << object }
+    writer.flush
+    io.string
+  end
+end

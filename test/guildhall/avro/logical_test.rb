@@ -1,0 +1,101 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/avro_gem"
+require "guildhall/avro"
+
+class AvroLogicalTest < GuildhallTest
+  TIMES = [Time.at(0), Time.at(1_700_000_000, 123_456_789, :nanosecond), Time.at(-1), Time.at(-10**9, 1_000_000, :nanosecond)].freeze
+
+  def test_those_that_the_gem_knows
+    {type("int", "date") => [Date.new(1970, 1, 1), Date.new(2400, 2, 29), Date.new(1, 1, 1), 17],
+     type("long", "timestamp-millis") => [*TIMES, 5, DateTime.new(2026, 1, 1)],
+     type("long", "timestamp-micros") => TIMES, type("long", "timestamp-nanos") => TIMES,
+     type("bytes", "decimal", precision: 9, scale: 2) => [0, 1, -1, 1.27, 1.28, -1.28, -1.29, 32_767, -32_768,
+                                                          BigDecimal("9999999.99")]}.each do |schema, values|
+      codec = Guildhall::Avro.new(schema)
+      values.each do |value|
+        bytes = AvroGem.encode(schema, value)
+        assert_equal bytes, codec.encode(value), "#{schema} #{value}"
+        decoded = codec.decode(bytes)
+        assert_equal AvroGem.decode(schema, bytes), decoded
+        assert_equal AvroGem.decode(schema, bytes).class, decoded.class
+        assert Ractor.shareable?(decoded)
+      end
+    end
+  end
+
+  def test_times_of_day
+    {"time-millis" => "int", "time-micros" => "long"}.each do |name, base|
+      codec = Guildhall::Avro.new(type(base, name))
+      value = codec.decode(codec.encode(Guildhall::Avro::TimeOfDay.new(47_279_250_000_000)))
+      assert_equal ["13:07:59.250000", 13, 7, 59, 250_000_000], [value.to_s, value.hour, value.minute, value.second, value.nanosecond]
+      assert_equal codec.encode(value), codec.encode(Time.utc(2026, 1, 1, 13, 7, 59.25r))
+      assert_raises(Guildhall::DecodeError) { codec.decode(Guildhall::Avro.new(base).encode(86_400_000 * (base == "int" ? 1 : 1000))) }
+    end
+  end
+
+  def test_local_timestamps
+    {"millis" => 3, "micros" => 6, "nanos" => 9}.each do |unit, digits|
+      codec = Guildhall::Avro.new(type("long", "local-timestamp-#{unit}"))
+      TIMES.each { |time| assert_equal time.floor(digits).utc, codec.decode(codec.encode(time)) }
+    end
+  end
+
+  def test_uuids
+    uuid = "01234567-89ab-cdef-0123-456789abcdef"
+    text = Guildhall::Avro.new(type("string", "uuid"))
+    assert_equal uuid, text.decode(text.encode(uuid))
+    assert_raises(Guildhall::EncodeError) { text.encode("no uuid") }
+    bytes = Guildhall::Avro.new(type("fixed", "uuid", name: "U", size: 16))
+    assert_equal [17, uuid].drop(1), [bytes.decode(bytes.encode(uuid))]
+    assert_equal 16, bytes.encode(uuid).bytesize
+  end
+
+  def test_durations
+    codec = Guildhall::Avro.new(type("fixed", "duration", name: "D", size: 12))
+    value = Guildhall::Avro::Duration.new(months: 1, days: 2, milliseconds: (2**32) - 1)
+    assert_equal value, codec.decode(codec.encode(value))
+    assert_equal [1, 2, (2**32) - 1].pack("V3"), codec.encode(value)
+    assert_raises(Guildhall::EncodeError) { codec.encode(value.with(days: -1)) }
+  end
+
+  def test_decimals_in_fixed_bytes
+    codec = Guildhall::Avro.new(type("fixed", "decimal", name: "D", size: 4, precision: 9, scale: 2))
+    %w[0 1.27 -1.28 -9999999.99].each do |text|
+      bytes = codec.encode(BigDecimal(text))
+      assert_equal [4, BigDecimal(text)], [bytes.bytesize, codec.decode(bytes)]
+    end
+  end
+
+  def test_decimals_that_do_not_fit
+    codec = Guildhall::Avro.new(type("bytes", "decimal", precision: 4, scale: 2))
+    [BigDecimal("100"), BigDecimal("1.234"), "1.2", Float::NAN, Float::INFINITY].each { |value| assert_raises(Guildhall::EncodeError) { codec.encode(value) } }
+    assert_raises(Guildhall::DecodeError) { codec.decode("\x00".b) }
+  end
+
+  def test_unknown_and_misplaced_ones_count_as_none
+    assert_equal 5, Guildhall::Avro.new(type("int", "nope")).decode("\x0a".b)
+    assert_equal 5, Guildhall::Avro.new(type("long", "date")).decode("\x0a".b)
+    assert_equal "ab", Guildhall::Avro.new(type("fixed", "duration", name: "D", size: 2)).decode("ab".b)
+  end
+
+  def test_can_be_left_out
+    assert_equal 5, Guildhall::Avro.new(type("int", "date"), logical_types: false).decode("\x0a".b)
+    of_gem = Guildhall::Avro::Logical::OF_GEM
+    assert_equal Date.new(1970, 1, 6), Guildhall::Avro.new(type("int", "date"), logical_types: of_gem).decode("\x0a".b)
+    assert_equal 5, Guildhall::Avro.new(type("int", "time-millis"), logical_types: of_gem).decode("\x0a".b)
+    assert_raises(Guildhall::ArgumentError) { Guildhall::Avro.new("int", logical_types: ["nope"]) }
+  end
+
+  def test_within_unions
+    schema = ["null", type("int", "date"), type("long", "timestamp-millis"), "string"]
+    codec = Guildhall::Avro.new(schema)
+    [nil, Date.new(2026, 1, 1), Time.at(5), "text"].each { |value| assert_equal value, codec.decode(codec.encode(value)) unless value.nil? }
+    assert_equal "\x00".b, codec.encode(nil)
+  end
+
+  private
+
+  def type(base, logical, **rest) = {type: base, logicalType: logical, **rest}
+end

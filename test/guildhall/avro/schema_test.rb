@@ -1,0 +1,62 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/avro_gem"
+require "guildhall/avro"
+
+class AvroSchemaTest < GuildhallTest
+  Schema = Guildhall::Avro::Schema
+  FLAT = {"type" => "record", "name" => "a.b.R", "doc" => "text", "fields" => [
+    {"name" => "x", "type" => {"type" => "long"}, "default" => 5},
+    {"name" => "e", "type" => {"type" => "enum", "name" => "E", "symbols" => %w[A B]}},
+    {"name" => "f", "type" => {"type" => "fixed", "name" => "c.F", "size" => 4}},
+    {"name" => "u", "type" => ["null", {"type" => "map", "values" => "bytes"}]}
+  ]}.freeze
+
+  def test_canonical_form_and_fingerprint_are_the_specifications
+    theirs = AvroGem.parse(FLAT)
+    assert_equal Avro::SchemaNormalization.to_parsing_form(theirs), Schema.parse(FLAT).canonical_form
+    assert_equal theirs.crc_64_avro_fingerprint, Schema.parse(FLAT).fingerprint
+    assert_equal theirs.single_object_encoding_header.pack("C*"), Schema.parse(FLAT).single_object_header
+    assert_equal 0x63dd24e7cc258f8a, Schema.parse("null").fingerprint # the specification's own vector
+  end
+
+  def test_named_types_are_referred_to_by_their_full_names
+    schema = {type: "record", name: "n.R", fields: [{name: "r", type: %w[null R]}]}
+    assert_equal %({"name":"n.R","type":"record","fields":[{"name":"r","type":["null","n.R"]}]}), Schema.parse(schema).canonical_form
+  end
+
+  def test_namespaces
+    schema = {type: "record", name: "R", namespace: "one", fields: [
+      {name: "a", type: {type: "fixed", name: "F", size: 1}},
+      {name: "b", type: {type: "record", name: "two.S", fields: [{name: "g", type: {type: "fixed", name: "G", size: 1}}]}},
+      {name: "c", type: "two.G"}, {name: "d", type: "one.F"}, {name: "e", type: "F"}
+    ]}
+    assert_equal(%w[one.F two.S two.G one.F one.F], Schema.parse(schema).root.fields.map { |field| field.type.name })
+  end
+
+  def test_schemas_refer_to_others
+    part = Schema.parse({type: "record", name: "shop.Part", fields: [{name: "n", type: "int"}]})
+    codec = Guildhall::Avro.new({type: "array", items: "shop.Part"}, references: [part])
+    assert_equal [{"n" => 1}], codec.decode(codec.encode([{"n" => 1}]))
+  end
+
+  def test_what_is_no_schema
+    ["nope", "{", "[]]", {}, {type: "nope"}, 5, {type: "array"}, {type: "record", name: "1", fields: []}, {type: "record", name: "R"},
+     {type: "enum", name: "E", symbols: %w[A A]}, {type: "enum", name: "E", symbols: ["a-b"]},
+     {type: "enum", name: "E", symbols: ["A"], default: "B"},
+     {type: "fixed", name: "F", size: -1}, %w[int int], [["int"]], {type: "record", name: "int", fields: []},
+     {type: "record", name: "R", fields: [{name: "a", type: "int"}, {name: "a", type: "int"}]},
+     {type: "record", name: "R", fields: [{name: "a", type: "int", default: "x"}]},
+     {type: "record", name: "R", fields: [{name: "a", type: %w[null int], default: "x"}]}].each do |source|
+      assert_raises(Guildhall::Avro::SchemaError, source.inspect) { Schema.parse(source) }
+    end
+  end
+
+  def test_is_frozen_and_shareable
+    schema = Schema.parse(FLAT)
+    assert Ractor.shareable?(schema)
+    assert_equal schema, Schema.parse(schema.json)
+    assert_same schema, Schema.parse(schema)
+  end
+end

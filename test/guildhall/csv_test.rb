@@ -1,0 +1,96 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "guildhall/csv"
+
+class CSVTest < GuildhallTest
+  TEXT = "id,name,price\n1,\"Ada, \"\"L\"\"\",2.50\n2,,3\n"
+
+  # A converter as an object.
+  module Cents
+    def self.call(text) = Integer(text.delete("."), 10)
+  end
+
+  def test_rows_are_frozen_hashes
+    rows = Guildhall::CSV.decode(TEXT)
+    assert_equal [{"id" => "1", "name" => 'Ada, "L"', "price" => "2.50"}, {"id" => "2", "name" => nil, "price" => "3"}], rows
+    assert Ractor.shareable?(rows)
+  end
+
+  def test_rows_without_headers
+    assert_equal [%w[a b], ["c", nil]], Guildhall::CSV.new(headers: false, col_sep: ";").decode("a;b\nc;\n")
+    assert_equal [{"x" => "a", "y" => "b"}], Guildhall::CSV.new(headers: %w[x y]).decode("a,b\n")
+  end
+
+  def test_typed_columns
+    codec = Guildhall::CSV.new(symbolize_names: true, converters: {"id" => :integer, "price" => :decimal})
+    assert_equal([[1, BigDecimal("2.5")], [2, BigDecimal("3")]], codec.decode(TEXT).map { |row| row.values_at(:id, :price) })
+    all = Guildhall::CSV.new(converters: {"a" => :float, "b" => :boolean, "c" => :date, "d" => :time,
+                                          "e" => Cents}).decode("a,b,c,d,e\n1.5,yes,2024-02-29,2024-02-29T10:00:00Z,1.25\n").first
+    assert_equal [1.5, true, Date.new(2024, 2, 29), Time.utc(2024, 2, 29, 10), 125], all.values
+    assert Ractor.shareable?(all)
+    assert_equal [[1, "2"]], Guildhall::CSV.new(headers: false, converters: {0 => :integer}).decode("1,2\n")
+  end
+
+  def test_what_is_not_of_its_type
+    error = assert_raises(Guildhall::DecodeError) { Guildhall::CSV.new(converters: {"price" => :integer}).decode(TEXT) }
+    assert_equal ["CSV", "$[0].price", "2.50"], [error.codec, error.path, error.excerpt]
+    assert_raises(Guildhall::DecodeError) { Guildhall::CSV.new(converters: :date).decode("a\n2024-02-30\n") }
+  end
+
+  def test_malformed
+    error = assert_raises(Guildhall::DecodeError) { Guildhall::CSV.decode("a,b\n1,\"x\n") }
+    assert_equal "CSV", error.codec
+    assert_equal 2, error.line
+    assert_raises(Guildhall::DecodeError) { Guildhall::CSV.decode("a\n\xff\n".b) }
+  end
+
+  def test_odd_rows
+    assert_equal [{"a" => "1", "b" => nil}, {"a" => "1", "b" => "2"}], Guildhall::CSV.decode("a,b\n1\n1,2,3\n")
+    assert_equal [], Guildhall::CSV.decode("a,b\n")
+    assert_equal [], Guildhall::CSV.decode("")
+    assert_equal [{"a" => "1"}], Guildhall::CSV.new(skip_blanks: true).decode("a\n\n1\n")
+  end
+
+  def test_encodes
+    assert_equal "a,b\n1,\"x,y\"\n,2\n", Guildhall::CSV.encode([{"a" => 1, "b" => "x,y"}, {"a" => nil, "b" => 2}])
+    assert_equal "1;2\n", Guildhall::CSV.new(col_sep: ";").encode([[1, 2]])
+    assert_equal "", Guildhall::CSV.encode([])
+    assert_equal [{"a" => "1", "b" => "x,y"}], Guildhall::CSV.decode(Guildhall::CSV.encode([{"a" => 1, "b" => "x,y"}]))
+  end
+
+  def test_options_are_checked
+    assert_raises(Guildhall::ArgumentError) { Guildhall::CSV.new(colsep: ";") }
+    assert_raises(Guildhall::ArgumentError) { Guildhall::CSV.new(converters: :money) }
+    assert_raises(Guildhall::ArgumentError) { Guildhall::CSV.new(headers: 1) }
+    assert_raises(Guildhall::NotShareableError) { Guildhall::CSV.new(converters: Struct.new(:list) { def call(text) = text }.new([])) }
+  end
+
+  def test_in_ractors
+    codec = Guildhall::CSV.new(converters: {"id" => :integer, "price" => :decimal})
+    results = Array.new(3) { Ractor.new(codec, TEXT) { |csv, text| [csv.decode(text), Guildhall::CSV.decode(text).size, csv.encode([[1]])] } }
+    results.map { |ractor| ractor_value(ractor) }.each do |rows, size, text|
+      assert_equal [codec.decode(TEXT), 2, "1\n"], [rows, size, text]
+    end
+  end
+
+  def test_a_missing_gem_is_named
+    script = <<~RUBY
+      module Kernel
+        alias_method :found, :require
+        def require(name) = name == "csv" ? raise(LoadError.new("cannot load such file -- csv").tap { |error| error.define_singleton_method(:path) { "csv" } }) : found(name)
+        private :require
+      end
+      begin
+        require "guildhall/csv"
+      rescue Guildhall::MissingDependencyError => error
+        puts error.message
+      end
+    RUBY
+    assert_equal "Guildhall::CSV needs the gem csv: add `gem \"csv\"` to the Gemfile\n", assert_ruby(script)
+  end
+
+  def test_loaded_when_first_named
+    assert_equal "[{\"a\" => \"1\"}]\n", assert_ruby('require "guildhall"; p Guildhall::CSV.decode("a\n1\n")')
+  end
+end

@@ -1,0 +1,70 @@
+# frozen_string_literal: true
+
+require "guildhall/json"
+require "json"
+require_relative "../../support/json_values"
+require_relative "../../support/webhooks"
+
+class JSONEncodeTest < GuildhallTest
+  CODEC = Guildhall::JSON
+
+  def test_writes_what_the_gem_writes
+    [nil, true, 1, -(2**62), 2**100, 1.5, -0.0, 1e15, 1e-5, "é\u2028\u007f\u0001\b\t\"\\/", :symbol, [], {}, {1 => 2, nil => 3, a: :b, 1.5 => [nil]},
+     "x" * 10_000, {"k" * 5_000 => ["é" * 3_000]}, Time.at(0).utc, 1r, "latin é".encode("ISO-8859-1"), "utf16 é".encode("UTF-16LE")].each do |value|
+      assert_equal JSON.generate(value), CODEC.encode(value)
+    end
+  end
+
+  def test_round_trips
+    values = JSONValues.new(seed: 31)
+    500.times do
+      value = values.any
+      assert value.eql?(CODEC.decode(CODEC.encode(value))), value.inspect
+    end
+    Webhooks.texts.first(40).each { |text| assert_equal text, CODEC.encode(CODEC.decode(text)) }
+  end
+
+  def test_result_is_frozen_and_shareable
+    text = CODEC.encode({"é" => [1]})
+    assert Ractor.shareable?(text)
+    assert_equal [Encoding::UTF_8, true], [text.encoding, text.valid_encoding?]
+  end
+
+  # Shorter than Float#to_s never, and the same number when read back.
+  def test_floats_are_shortest
+    random = Random.new(8)
+    5_000.times do
+      float = [random.rand(2**64)].pack("Q").unpack1("D")
+      next unless float.finite?
+
+      written = CODEC.encode(float)
+      assert float.eql?(Float(written)), written
+      assert_equal significant(float.to_s), significant(written)
+    end
+  end
+
+  def test_documents_are_copied
+    document = CODEC.document('{"a": [1, {"b" : 2}], "c":1.0e1}')
+    assert_equal '[{"a": [1, {"b" : 2}], "c":1.0e1},[1, {"b" : 2}]]', CODEC.encode([document, document["a"]])
+  end
+
+  def test_objects_write_themselves
+    custom = Struct.new(:id) { def to_json(*) = "{\"custom\":#{id}}" }
+    assert_equal '[{"custom":7}]', CODEC.encode([custom.new(7)])
+  end
+
+  def test_what_cannot_be_written
+    cycle = [].tap { |array| array << array }
+    {"UTF-8" => "\xFF", "binary" => "\xFF".b, "allow_nan" => Float::NAN, "max_nesting" => cycle, "same text" => {"a" => 1, a: 2}}.each do |word, value|
+      error = assert_raises(CODEC::EncodeError) { CODEC.encode([value]) }
+      assert_includes error.message, word
+    end
+    assert_equal "[NaN,-Infinity]", CODEC.new(allow_nan: true).encode([Float::NAN, -Float::INFINITY])
+    assert_equal '{"a":1,"a":2}', CODEC.new(allow_duplicate_key: true).encode({"a" => 1, a: 2})
+    assert_equal "[1]", CODEC.encode([1]), "after an error"
+  end
+
+  private
+
+  def significant(text) = text.sub(/e.*/i, "").delete("^0-9").sub(/\A0+/, "").sub(/0+\z/, "")
+end

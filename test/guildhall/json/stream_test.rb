@@ -1,0 +1,33 @@
+# frozen_string_literal: true
+
+require "guildhall/json"
+require "stringio"
+
+class JSONStreamTest < GuildhallTest
+  TEXT = "{\"a\":\"é}\\\"\"}\n[2,[3]]\n 3 \"x{\\\\\"true{}null 1.5\n"
+  VALUES = [{"a" => "é}\""}, [2, [3]], 3, "x{\\", true, {}, nil, 1.5].freeze
+
+  def read(...) = Guildhall::JSON.each_document(...).map { |value| value.is_a?(Guildhall::JSON::Document) ? value.decode : value }
+
+  def test_of_a_string
+    assert_equal VALUES, read(TEXT)
+    assert_equal [], read(" \n")
+  end
+
+  def test_of_an_io_in_chunks_of_any_size
+    (1..40).each { |chunk| assert_equal VALUES * 2, read(StringIO.new(TEXT * 2), chunk:), chunk.to_s }
+  end
+
+  def test_faults_count_from_the_beginning
+    ["[1]\n[2,}\n[3]", "[1]\n[2,"].each do |text|
+      values = []
+      error = assert_raises(Guildhall::JSON::ParseError) { Guildhall::JSON.each_document(StringIO.new(text), chunk: 3) { |value| values << value.decode } }
+      assert_equal [[[1]], 7], [values, error.offset]
+    end
+  end
+
+  def test_large_texts_are_read_in_linear_time
+    text = "[#{(["\"#{"x" * 1000}\""] * 3000).join(",")}]" # 3 MB, chunks of 1 KB
+    assert_equal 3000, read(StringIO.new(text), chunk: 1024).first.size
+  end
+end

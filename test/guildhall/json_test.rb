@@ -1,0 +1,307 @@
+# frozen_string_literal: true
+
+require "guildhall/json"
+require "json"
+require_relative "../support/webhooks"
+require_relative "../support/json_values"
+
+class JSONTest < GuildhallTest
+  CODEC = Guildhall::JSON
+
+  def test_webhooks_are_what_the_gem_reads
+    Webhooks.texts.each do |text|
+      expected = JSON.parse(text)
+      assert_equal expected, CODEC.decode(text)
+      assert_equal JSON.generate(expected), JSON.generate(CODEC.decode(text)), "the order of keys"
+      assert CODEC.document(text) == expected
+      assert_equal expected, CODEC.document(text).decode
+    end
+  end
+
+  def test_generated_values_are_what_the_gem_reads
+    values = JSONValues.new(seed: 11)
+    500.times do
+      text = JSON.generate(values.any)
+      [text, JSON.pretty_generate(JSON.parse(text))].each do |written|
+        assert_alike JSON.parse(written), CODEC.decode(written), written
+        assert_alike JSON.parse(written, symbolize_names: true), CODEC.new(symbolize_names: true).decode(written), written
+      end
+    end
+  end
+
+  def test_everything_is_frozen_and_shareable
+    text = '{"s":"short","l":"' + "long" * 50 + '","é":"é","esc":"\\n","e":"","f":1.5,"h":1e300,"i":1,"b":123456789012345678901234567890,' \
+                                                '"n":null,"t":true,"a":[1,[],{}],"o":{"k":"v"}}'
+    value = CODEC.decode(text)
+    assert_equal JSON.parse(text), value
+    everything(value).each do |part|
+      assert Ractor.shareable?(part), part.inspect
+      assert_predicate part, :frozen?, part.inspect
+    end
+    assert_raises(FrozenError) { value["s"] << "x" }
+    assert_raises(FrozenError) { value["a"] << 1 }
+    assert_raises(FrozenError) { value["x"] = 1 }
+    assert_raises(FrozenError) { value["l"].instance_variable_set(:@x, 1) }
+  end
+
+  def test_strings_know_their_encoding
+    ascii, other = CODEC.decode('["plain","größe\\u00e9"]')
+    assert_equal [Encoding::UTF_8, Encoding::UTF_8], [ascii.encoding, other.encoding]
+    assert_predicate ascii, :ascii_only?
+    refute_predicate other, :ascii_only?
+    assert_predicate other, :valid_encoding?
+    assert_equal "größeé", other
+  end
+
+  def test_encodings_of_the_source
+    text = '{"a":"é"}'
+    assert_equal({"a" => "é"}, CODEC.decode(text.encode("UTF-16LE")))
+    assert_equal({"a" => "é"}, CODEC.decode(text.encode("ISO-8859-1")))
+    assert_equal({"a" => "é"}, CODEC.decode(text.b))
+    assert_equal({"a" => "é"}, CODEC.document(text.b).decode)
+  end
+
+  def test_callers_string_is_neither_frozen_nor_kept
+    text = +'{"a":"long enough to be kept by reference, if it were kept by reference at all"}'
+    document = CODEC.document(text)
+    value = CODEC.decode(text)
+    refute_predicate text, :frozen?
+    text.clear << "[" * 60
+    GC.start
+    assert_equal "long", document["a"][0, 4]
+    assert_equal document.decode, value
+  end
+
+  def test_a_string_that_is_not_shareable_is_copied
+    text = +'{"a":1}'
+    text.instance_variable_set(:@note, Object.new)
+    document = CODEC.document(text.freeze)
+    assert Ractor.shareable?(document)
+    assert_equal 1, document["a"]
+  end
+
+  def test_numbers
+    {"0" => 0, "-0" => 0, "-0.0" => -0.0, "1E5" => 100_000.0, "12345678" => 12_345_678, "123456789" => 123_456_789,
+     "-99999999999999999" => -99_999_999_999_999_999, "576460752303423488" => 2**59, "9223372036854775807" => 2**63 - 1,
+     "18446744073709551616" => 2**64, "1e400" => Float::INFINITY, "-1e400" => -Float::INFINITY, "1e-400" => 0.0,
+     "0.1" => 0.1, "5e-324" => 5e-324, "2.2250738585072011e-308" => 2.2250738585072011e-308,
+     "1#{"0" * 400}" => 10**400, "0.#{"0" * 400}1e401" => 1.0, "1e99999999999999999999" => Float::INFINITY}.each do |text, expected|
+      ["[#{text}]", "[#{text}          ]", "{\"n\":#{text}}"].each do |document|
+        assert_same_number expected, CODEC.decode(document).then { |value| value.is_a?(Hash) ? value["n"] : value.first }, document
+      end
+      assert_same_number expected, CODEC.decode(text), text
+    end
+  end
+
+  # Every double is read back from 17 digits and from the middle of two doubles exactly.
+  def test_floats_are_correctly_rounded
+    random = Random.new(3)
+    2_000.times do
+      float = [random.rand(2**64)].pack("Q").unpack1("D")
+      next unless float.finite? && float.next_float.finite?
+
+      assert_same_number float, CODEC.decode(format("[%.17g]", float).sub(/\A\[(-?\d+)\]\z/, '[\1.0]')).first
+      half_way(float) { |text, expected| assert_same_number expected, CODEC.decode(text), text }
+    end
+  end
+
+  def test_options
+    assert_equal({a: [{b: 1}]}, CODEC.new(symbolize_names: true).decode('{"a":[{"b":1}]}'))
+    assert_equal [1, 2], CODEC.new(allow_trailing_comma: true).decode("[1,2,]")
+    assert_equal({"a" => 1}, CODEC.new(allow_trailing_comma: true).decode('{"a":1,}'))
+    assert_equal "a\tb", CODEC.new(allow_control_characters: true).decode("\"a\tb\"")
+    assert_equal "\xFF", CODEC.new(allow_invalid_utf8: true).decode("\"\xFF\"")
+    nan, *infinite = CODEC.new(allow_nan: true).decode("[NaN,Infinity,-Infinity]")
+    assert_predicate nan, :nan?
+    assert_equal [Float::INFINITY, -Float::INFINITY], infinite
+  end
+
+  def test_duplicate_keys
+    assert_equal '$.a["\u0078"]', assert_raises(CODEC::ParseError) { CODEC.decode('{"a":{"x":1,"y":2,"\u0078":3}}') }.path
+    last_wins = CODEC.new(allow_duplicate_key: true)
+    text = '{"a":{"b":1},"c":[{"z":"q","y":1,"z":{"w":[9]}},{"k":1}],"a":{"b":2},"\u0061":[3,{}],"d":[]}'
+    expected = JSON.parse(text, allow_duplicate_key: true)
+    assert_equal expected, last_wins.decode(text)
+    assert_equal expected.keys, last_wins.decode(text).keys
+    assert last_wins.document(text) == expected
+    assert_equal expected["c"], last_wins.document(text)["c"].detach.decode
+    assert_equal JSON.generate(expected["c"]), last_wins.document(text)["c"].to_json
+  end
+
+  # Objects of every width up to far beyond the point where keys are hashed, the duplicate anywhere.
+  def test_duplicate_keys_in_wide_objects
+    random = Random.new(5)
+    [2, 3, 15, 16, 17, 40, 127, 128, 129, 500].each do |width|
+      keys = Array.new(width) { |index| "key#{index * 7919}#{"é" if (index % 5).zero?}" }
+      unique = JSON.generate(keys.to_h { |key| [key, {"in" => key}] })
+      assert_equal JSON.parse(unique), CODEC.decode(unique)
+      twice = keys.insert(random.rand(1..width), keys.first).map { |key| "#{key.to_json}:1" }
+      assert_raises(CODEC::ParseError) { CODEC.decode("{#{twice.join(",")}}") }
+      assert_equal width, CODEC.new(allow_duplicate_key: true).decode("{#{twice.join(",")}}").size
+    end
+  end
+
+  # Keys that differ in the middle only, after objects whose keys were found to be unique.
+  def test_remembered_keys_are_the_same_keys
+    3.times do
+      CODEC.decode(%({"aaaaaaaaaaaaaaaaaaaaXbbbbbbbb":1,"aaaaaaaaaaaaaaaaaaaaYbbbbbbbb":2}))
+      assert_raises(CODEC::ParseError) { CODEC.decode(%({"aaaaaaaaaaaaaaaaaaaaXbbbbbbbb":1,"aaaaaaaaaaaaaaaaaaaaXbbbbbbbb":2})) }
+    end
+  end
+
+  def test_nesting
+    assert_equal 100, depth(CODEC.decode("[" * 100 + "1" + "]" * 100))
+    error = assert_raises(CODEC::ParseError) { CODEC.decode("[" * 101 + "1" + "]" * 101) }
+    assert_equal 100, error.offset
+    deep = '{"a":[' * 50_000 + "1" + "]}" * 50_000
+    codec = CODEC.new(max_nesting: 100_000)
+    assert_equal deep, codec.document(deep).to_json
+    assert Ractor.shareable?(codec.decode(deep))
+    assert_raises(CODEC::ParseError) { codec.decode("[" * 1_000_000) }
+  end
+
+  def test_size_limit
+    error = assert_raises(CODEC::ParseError) { CODEC.new(max_bytes: 10).decode('"0123456789"') }
+    assert_includes error.message, "max_bytes"
+    assert_equal "01234567", CODEC.new(max_bytes: 10).decode('"01234567"')
+  end
+
+  def test_wrong_options_are_all_named
+    error = assert_raises(Guildhall::ArgumentError) { CODEC.new(symbolise_names: true, max_nesting: 0, allow_nan: 1, decimal_class: 3) }
+    %w[symbolise_names max_nesting allow_nan decimal_class].each { |name| assert_includes error.message, name }
+  end
+
+  def test_decimal_class
+    made = Class.new do
+      attr_reader :text
+
+      def initialize(text)
+        @text = text
+        freeze
+      end
+    end
+    value = CODEC.new(decimal_class: made).decode("[1.50, 2, 1e3]")
+    assert_equal ["1.50", "1e3"], [value[0].text, value[2].text]
+    assert_equal 2, value[1]
+    assert Ractor.shareable?(value)
+    assert_equal "1.50", CODEC.new(decimal_class: made).document('{"a":[1.50]}').dig("a", 0).text
+  end
+
+  def test_a_decimal_class_may_decode_and_may_raise
+    nested = Class.new do
+      def self.try_convert(text)
+        raise ArgumentError, "odd" if text == "3.5"
+
+        Guildhall::JSON.decode("{\"text\":#{text.inspect},\"more\":[#{(["1"] * 300).join(",")}]}")
+      end
+    end
+    codec = CODEC.new(decimal_class: nested)
+    assert_equal %w[1.5 2.5], codec.decode("[1.5,2.5]").map { |value| value["text"] }
+    assert_raises(ArgumentError) { codec.decode("[1.5,3.5]") }
+    assert_equal [1, 2], codec.decode("[1,2]")
+  end
+
+  def test_codecs_are_frozen_and_shareable
+    codec = CODEC.new(symbolize_names: true)
+    [CODEC, codec, codec.lazy, CODEC.lazy, CODEC::Path.new("$.a")].each { |object| assert Ractor.shareable?(object), object.inspect }
+    assert_predicate codec, :frozen?
+    assert_same codec, codec.dup
+    assert_raises(NoMethodError) { CODEC::Lazy.new }
+    assert_raises(NoMethodError) { CODEC::ObjectDocument.new }
+    assert_raises(FrozenError) { codec.send(:initialize) }
+  end
+
+  def test_a_codec_is_a_task
+    assert_equal({"a" => 1}, CODEC.call('{"a":1}'))
+    assert_kind_of CODEC::ObjectDocument, CODEC.lazy.call('{"a":1}')
+    assert_equal 1, CODEC.new(symbolize_names: true).lazy.call('{"a":1}')[:a]
+    assert_nil CODEC.native_decoder
+    assert_kind_of Integer, CODEC.lazy.native_decoder
+  end
+
+  def test_not_a_string
+    [nil, 1, [], :a].each { |object| assert_raises(TypeError) { CODEC.decode(object) } }
+    [nil, 1, [], :a].each { |object| assert_raises(TypeError) { CODEC.document(object) } }
+  end
+
+  def test_ractors_and_threads_decode_at_once
+    out = assert_ruby(<<~'RUBY')
+      require "guildhall/json"
+      Warning[:experimental] = false
+      texts = Ractor.make_shareable(Array.new(50) { |n| "{\"id\":#{n},\"key#{n}\":[1.5,\"é\\n\",{\"a#{n % 7}\":null}],\"big\":#{"9" * 30}}" })
+      expected = Ractor.make_shareable(texts.map { |text| Guildhall::JSON.decode(text) })
+      shared = Ractor.make_shareable(texts.map { |text| Guildhall::JSON.document(text) })
+      work = Ractor.make_shareable([texts, expected, shared])
+      ractors = Array.new(8) do
+        Ractor.new(work) do |texts, expected, shared|
+          200.times.all? do |turn|
+            texts.each_index.all? do |n|
+              document = Guildhall::JSON.lazy.call(texts[n])
+              Guildhall::JSON.decode(texts[n]) == expected[n] && document == expected[n] && shared[n].decode == expected[n] && document["id"] == n
+            end
+          end
+        end
+      end
+      GC.compact if GC.respond_to?(:compact)
+      p ractors.map { |ractor| ractor.respond_to?(:value) ? ractor.value : ractor.take }.all?
+    RUBY
+    assert_equal "true\n", out
+  end
+
+  def test_survives_constant_collection_and_compaction
+    out = assert_ruby(<<~'RUBY')
+      require "guildhall/json"
+      codec = Guildhall::JSON
+      text = '{"a":[1,2.5,{"b":null,"long":"' + "x" * 700 + '"}],"c":"\u00e9x","d":{"e":{"f":3e300}},"g":123456789012345678901}'
+      copy = text.dup.freeze
+      expected = codec.decode(copy)
+      GC.stress = true
+      10.times do
+        raise "eager" unless codec.decode(text) == expected
+        document = codec.document(text)
+        raise "lazy" unless document == expected && document.dig("d", "e", "f") == 3e300 && document["a"][2].detach["b"].nil?
+        raise "encode" unless codec.decode(codec.encode(expected)) == expected
+      end
+      GC.stress = false
+      GC.auto_compact = true if GC.respond_to?(:auto_compact=)
+      documents = Array.new(2_000) { |n| codec.document("{\"n\":#{n},\"s\":{\"t\":[#{n},\"#{"y" * (n % 900)}\"]}}") }
+      parts = documents.map { |document| document["s"]["t"] }
+      documents.clear
+      3.times { GC.compact if GC.respond_to?(:compact) }
+      p parts.each_with_index.all? { |part, n| part[0] == n && part[1].size == n % 900 }
+    RUBY
+    assert_equal "true\n", out
+  end
+
+  private
+
+  def everything(value)
+    case value
+    when Hash then [value, *value.flat_map { |key, part| [key, *everything(part)] }]
+    when Array then [value, *value.flat_map { |part| everything(part) }]
+    else [value]
+    end
+  end
+
+  def assert_alike(expected, value, text)
+    assert expected.eql?(value), "#{text}: #{value.inspect}, not #{expected.inspect}"
+  end
+
+  def assert_same_number(expected, number, text = nil)
+    assert expected.eql?(number), "#{text}: #{number.inspect}, not #{expected.inspect}"
+  end
+
+  # The middle between a double and the next, and what is just beside it, in all their digits.
+  def half_way(float)
+    above = float.next_float
+    middle = (float.to_r + above.to_r) / 2
+    places = middle.denominator.bit_length - 1
+    digits = middle.numerator * 5**places
+    away, near = float.negative? ? [float, above] : [above, float]
+    yield "#{digits}e-#{places}", [float].pack("D").unpack1("Q").even? ? float : above
+    yield "#{digits}0000000001e-#{places + 10}", away
+    yield "#{digits - (digits <=> 0)}9e-#{places + 1}", near
+  end
+
+  def depth(value) = value.is_a?(Array) ? 1 + depth(value.first) : 0
+end

@@ -1,0 +1,96 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "guildhall/kafka"
+
+class KafkaConfigTest < GuildhallTest
+  class Handles < Guildhall::Kafka::Consumer
+    def consume; end
+  end
+
+  class HandlesNothing < Guildhall::Kafka::Consumer; end
+
+  def setup
+    @application = Guildhall::Kafka::Application.new
+    @application.config.kafka = {"bootstrap.servers": "localhost:1"}
+  end
+
+  def test_all_faults_of_settings_and_routes_are_told_at_once
+    @application.config.concurrency = 0
+    @application.config.concurency = 3
+    @application.config.shutdown_timeout = 90_000
+    @application.config.deserializing.parallel.min_payloads = "many"
+    @application.config.kafka = {"bootstrap.server" => "x", "enable.auto.offset.store" => true, "session.timeout.ms": -1}
+    @application.routes.draw do
+      topic("no good name!") { consumer Handles }
+      topic("orders") do
+        consumer HandlesNothing
+        deserialiser :x
+        virtual_partitions partitioner: 3
+        dead_letter_queue topic: "a b", max_retries: -1
+      end
+      topc("x")
+      pattern(/x/) { nil }
+    end
+    error = assert_raises(Guildhall::ConfigurationError) { @application.start }
+    [
+      "concurrency has to be a positive Integer, not 0", "no setting concurency; did you mean concurrency?",
+      "shutdown_timeout is in seconds: 90000 looks like milliseconds", "deserializing.parallel.min_payloads has to be",
+      'kafka needs "bootstrap.servers"', "did you mean bootstrap.servers?", "must not set enable.auto.offset.store",
+      "session.timeout.ms", 'topic "no good name!": is no name', "has no method consume", "did you mean deserializer",
+      "partitioner has no method call", "dead_letter_queue topic", "max_retries", "there is no topc; did you mean topic?",
+      "topic /x/: needs a consumer"
+    ].each { |text| assert_includes error.message, text }
+    assert_equal :initialized, @application.state
+  end
+
+  def test_good_settings_have_no_faults
+    @application.routes.draw do
+      defaults { max_messages 10 }
+      topic("a") { consumer Handles }
+      consumer_group("others") { pattern(/\Ab-/) { consumer(Handles) && max_messages(20) } }
+    end
+    a, b = @application.validate!
+    assert_equal ["a", "guildhall", 10, "a"], [a.name, a.group, a.max_messages, a.subscription]
+    assert_equal ["others", 20, "^b-", true, false], [b.group, b.max_messages, b.subscription, b.match?("b-1"), b.match?("ab-1")]
+    assert_match(%r{^others +/\\Ab-/ +KafkaConfigTest::Handles}, @application.routes.to_s)
+  end
+
+  def test_a_topic_twice_in_a_group_is_a_fault
+    @application.routes.draw { 2.times { topic("a") { consumer Handles } } }
+    assert_includes assert_raises(Guildhall::ConfigurationError) { @application.validate! }.message, "routed 2 times"
+  end
+
+  def test_no_topic_is_a_fault
+    assert_includes assert_raises(Guildhall::ConfigurationError) { @application.validate! }.message, "no topic is routed"
+  end
+
+  def test_a_parallel_deserializer_has_to_be_shareable
+    rules = [+"x"]
+    deserializer = Object.new
+    deserializer.instance_variable_set(:@rules, rules)
+    def deserializer.call(bytes) = bytes
+    @application.routes.draw do
+      topic("a") do
+        consumer Handles
+        deserializer deserializer
+        deserializing parallel: true
+      end
+    end
+    assert_includes assert_raises(Guildhall::ConfigurationError) { @application.validate! }.message, "deserializer.@rules[0] is not"
+  end
+
+  def test_the_group_comes_from_kafka_where_it_is_not_set
+    assert_equal "guildhall", @application.config.group_id
+    @application.config.kafka = {"group.id": "mine"}
+    assert_equal "mine", @application.config.group_id
+    @application.config.group_id = "ours"
+    assert_equal "ours", @application.config.group_id
+  end
+
+  def test_only_some_groups_or_topics
+    @application.routes.draw { topic("a") { consumer Handles } }
+    error = assert_raises(Guildhall::ConfigurationError) { @application.start(topics: ["b"], groups: ["nobody"]) }
+    assert_includes error.message, "nobody, b"
+  end
+end

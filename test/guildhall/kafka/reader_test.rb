@@ -1,0 +1,181 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "guildhall/kafka"
+require "guildhall/kafka/embedded_broker"
+require "guildhall/kafka/ffi_reader"
+require "guildhall/json"
+
+# What both readers promise; each on the embedded broker.
+module ReaderBehaviour
+  # Opens what is assigned, as a listener does.
+  class Assignments
+    attr_reader :queues
+    attr_accessor :reader
+
+    def initialize(codec)
+      @codec = codec
+      @queues = {}
+    end
+
+    def partitions_assigned(pairs)
+      pairs.each { |topic, number| (@queues[number] = @reader.open(topic, number, number, @codec)).allow(1_000) }
+    end
+
+    def partitions_revoked(pairs, lost:)
+      pairs.map(&:last).each { |number| @queues.delete(number)&.close }
+    end
+  end
+
+  def setup
+    @broker = Guildhall::Kafka::EmbeddedBroker.start
+    @broker.create_topic("t", partitions: 2)
+  end
+
+  def teardown
+    @reader&.close
+    @client&.close
+    @broker.stop
+  end
+
+  def produce(messages)
+    producer = Rdkafka::Config.new("bootstrap.servers": @broker.bootstrap_servers).producer
+    messages.map { |message| producer.produce(topic: "t", partition: 0, **message) }.each(&:wait)
+  ensure
+    producer.close
+  end
+
+  def connect(codec = nil)
+    @assignments = Assignments.new(codec)
+    settings = {"bootstrap.servers": @broker.bootstrap_servers, "group.id": "g", "auto.offset.reset": "earliest",
+                "enable.auto.offset.store": false}
+    @client = Guildhall::Kafka::Client.new(settings, @assignments)
+    @reader = @assignments.reader = Guildhall::Kafka::Readers.open(kind, @client)
+    @client.subscribe(["t"])
+    eventually { take(50).empty? && @assignments.queues.size == 2 } if codec.nil?
+  end
+
+  def take(timeout_ms = 100)
+    batches, errors = @client.with_handle { @reader.take(timeout_ms) }
+    assert_empty errors
+    batches.flat_map(&:last)
+  end
+
+  def take_all(count)
+    records = []
+    eventually { records.concat(take).size >= count }
+    records
+  end
+
+  def test_records_hold_bytes_key_headers_and_time
+    connect
+    produce([{payload: "\xFF\x00".b, key: "schlüssel", headers: {"a" => "1", "b" => %w[2 3]}}, {payload: nil, key: nil}, {payload: ""}])
+    first, second, third = take_all(3)
+    assert_equal ["\xFF\x00".b, "schlüssel", {"a" => "1", "b" => %w[2 3]}, "t", 0, 0],
+      [first.raw_payload, first.key, first.headers, first.topic, first.partition, first.offset]
+    assert_in_delta Time.now, first.timestamp, 60
+    assert_equal [nil, nil, {}, true], [second.raw_payload, second.key, second.headers, second.tombstone?]
+    assert_equal ["", false], [third.raw_payload, third.tombstone?]
+    assert_equal [2, 0, 0], [first, second, third].map(&:size)
+    [first, second, third].each { |record| assert Ractor.shareable?(record) }
+    [first.raw_payload, first.key, first.headers].each { |part| assert Ractor.shareable?(part) }
+  end
+
+  def test_no_more_is_taken_than_allowed_and_the_rest_later
+    connect
+    @assignments.queues[0].allow(3)
+    produce((0...10).map { |i| {payload: i.to_s} })
+    assert_equal [0, 1, 2], take_all(3).map(&:offset)
+    assert_empty take(200)
+    @assignments.queues[0].allow(100)
+    assert_equal (3...10).to_a, take_all(7).map(&:offset)
+  end
+
+  def test_wake_ends_a_take_that_waits
+    connect
+    waker = Thread.new do
+      sleep(0.05)
+      @reader.wake
+    end
+    began = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+    assert_empty take(20_000)
+    assert_operator Process.clock_gettime(Process::CLOCK_MONOTONIC) - began, :<, 10
+    waker.join
+  end
+
+  def test_an_exception_ends_a_take_and_loses_nothing
+    connect
+    3.times do |round|
+      thread = Thread.new { take(20_000) }
+      thread.report_on_exception = false
+      eventually { thread.status == "sleep" }
+      thread.raise(Interrupt)
+      assert_raises(Interrupt) { thread.join(10) || flunk("take was not interrupted") }
+      produce([{payload: round.to_s}])
+      assert_equal [round], take_all(1).map(&:offset)
+    end
+  end
+
+  def test_nothing_is_handed_out_after_a_queue_was_closed
+    connect
+    produce([{payload: "a"}])
+    @assignments.queues[0].close
+    assert_empty take(300)
+  end
+end
+
+class KafkaNativeReaderTest < GuildhallTest
+  include ReaderBehaviour
+
+  def kind = :native
+
+  def test_payloads_are_decoded_while_they_are_read
+    produce([{payload: '{"a": [1, 2]}'}, {payload: "{"}, {payload: nil}, {payload: "null"}])
+    connect(Guildhall::JSON.lazy)
+    good, bad, tombstone, null = take_all(4)
+    assert_equal [1, 2], good.document["a"].to_a
+    assert_nil good.decode_error
+    assert_instance_of Guildhall::JSON::ParseError, bad.decode_error
+    assert_nil bad.document
+    assert_equal [true, true, true, true], [good, bad, tombstone, null].map(&:decoded?)
+    assert_equal [nil, nil], [null.document, null.decode_error]
+  end
+
+  def test_documents_outlive_records_and_survive_compaction
+    produce((0...200).map { |i| {payload: %({"i": #{i}, "text": "#{"x" * i}"})} })
+    connect(Guildhall::JSON.lazy)
+    documents = take_all(200).map(&:document)
+    GC.start
+    GC.compact if GC.respond_to?(:compact)
+    documents.each_with_index { |document, i| assert_equal [i, "x" * i], [document["i"], document["text"]] }
+  end
+
+  def test_records_can_be_read_in_another_ractor
+    produce([{payload: '{"a": 1}', key: "k"}])
+    connect(Guildhall::JSON.lazy)
+    record, = take_all(1)
+    reading = Ractor.new(record) { |one| [one.key, one.raw_payload, one.document["a"], one.offset].freeze }
+    assert_equal ["k", '{"a": 1}', 1, 0], ractor_value(reading)
+  end
+
+  def test_a_closed_reader_says_so
+    connect
+    @reader.close
+    assert_raises(IOError) { @reader.take(1) }
+    @reader.close
+  end
+
+  def test_records_cannot_be_made_or_copied_by_hand
+    produce([{payload: "a"}])
+    connect
+    record, = take_all(1)
+    assert_raises(NoMethodError) { Guildhall::Kafka::Record.new }
+    assert_raises(NoMethodError) { record.dup }
+  end
+end
+
+class KafkaFFIReaderTest < GuildhallTest
+  include ReaderBehaviour
+
+  def kind = :ffi
+end

@@ -1,0 +1,164 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "guildhall/msgpack"
+require "msgpack"
+
+class MessagePackDocumentTest < GuildhallTest
+  Codec = Guildhall::MessagePack
+  ORDER = {
+    "id" => 7, "user" => {"email" => "a@b.example", "größer" => true}, "items" => [{"sku" => "x"}, [], nil, (2**64) - 1, 2**61, 1.5],
+    3 => "three", nil => "nothing", "raw" => "\xFF".b, "at" => Time.at(5)
+  }.freeze
+
+  def setup
+    @document = Codec.document(Codec.encode(ORDER))
+  end
+
+  def test_reads_like_a_hash
+    assert_equal [7, "a@b.example", "three", "nothing", nil],
+      [@document["id"], @document["user"]["email"], @document[3], @document[nil], @document["no"]]
+    assert_equal ORDER.keys, @document.keys
+    assert_equal(ORDER.values, @document.values.map { it.respond_to?(:decode) ? it.decode : it })
+    assert_equal [ORDER.size, true, false], [@document.size, @document.key?("id"), @document.key?("no")]
+    assert_equal(ORDER.keys, @document.map { |key, _value| key })
+    assert(@document.all? { |key, value| value == ORDER[key] })
+    assert_equal({"id" => 7}, @document.slice("id", "no"))
+    assert_equal ORDER, @document.to_h
+  end
+
+  def test_reads_like_an_array
+    items = @document["items"]
+    assert_equal [6, "x", nil, 1.5], [items.size, items[0]["sku"], items[2], items[-1]]
+    assert_equal [nil, nil], [items[6], items[-7]]
+    assert_equal ORDER["items"], items.to_a
+    assert_operator items[1..3], :==, ORDER["items"][1..3]
+    assert_equal 6, items.each.to_a.size
+  end
+
+  def test_digs
+    assert_equal "x", @document.dig("items", 0, "sku")
+    assert_nil @document.dig("no", 0)
+    assert_nil @document.dig("items", 2, "sku")
+    assert_raises(NoMethodError, TypeError) { @document.dig("id", 0) }
+  end
+
+  def test_fetch
+    assert_equal 7, @document.fetch("id")
+    assert_equal [1, "no"], [@document.fetch("no", 1), @document.fetch("no", &:itself)]
+    assert_equal "no", assert_raises(KeyError) { @document.fetch("no") }.key
+    assert_raises(IndexError) { @document["items"].fetch(9) }
+  end
+
+  def test_matches_patterns
+    case @document
+    in {id: Integer => id, user: {email:}, items: [{sku:}, *]} then assert_equal [7, "a@b.example", "x"], [id, email, sku]
+    end
+  end
+
+  def test_equals_what_it_shows
+    assert_equal ORDER, @document.to_h
+    assert_operator @document, :==, ORDER
+    assert_operator @document, :!=, ORDER.merge("id" => 8)
+    again = Codec.document(Codec.encode(ORDER))
+    assert_operator @document, :eql?, again
+    assert_equal @document.hash, again.hash
+    assert_operator @document["items"], :==, ORDER["items"]
+  end
+
+  def test_is_frozen_shareable_and_goes_to_a_ractor
+    assert_predicate @document, :frozen?
+    assert Ractor.shareable?(@document["user"])
+    assert_equal "a@b.example", ractor_value(Ractor.new(@document) { |document| document.dig("user", "email") })
+  end
+
+  def test_is_written_as_it_was_read
+    assert_equal Codec.encode(ORDER), Codec.encode(@document)
+    assert_equal Codec.encode([ORDER["items"]]), Codec.encode([@document["items"]])
+  end
+
+  def test_large_maps_are_found_by_an_index
+    pairs = Array.new(5_000) { ["key#{it}", it] }.to_h
+    document = Codec.document(Codec.encode({"maps" => [pairs, pairs.transform_values(&:to_s)]}))
+    pairs.each { |key, value| assert_equal [value, value.to_s], [document.dig("maps", 0, key), document.dig("maps", 1, key)] }
+    assert_nil document["maps"][0]["no"]
+  end
+
+  def test_the_last_of_equal_keys_counts
+    twice = lambda do |count|
+      pairs = Array.new(count) { |number| Codec.encode("k#{number}") + "\x01".b }
+      "\xDE".b + [count + 1].pack("n") + pairs.join + Codec.encode("k0") + "\x02".b
+    end
+    [1, 100].each do |count|
+      document = Codec.document(twice[count])
+      assert_equal [2, 2, 2], [document["k0"], document.to_h["k0"], Codec.decode(twice[count])["k0"]]
+    end
+  end
+
+  def test_symbol_keys
+    document = Codec.new(symbolize_keys: true).lazy.decode(Codec.encode(ORDER))
+    assert_equal [7, nil, "three"], [document[:id], document["id"], document[3]]
+    assert_equal %i[id user], document.keys.first(2)
+  end
+
+  def test_scalars_come_as_they_are
+    [nil, 5, 2**63, 1.5, "größer", Time.at(1)].each { |value| assert_operator Codec.document(Codec.encode(value)), :==, value }
+  end
+
+  def test_a_payload_that_is_not_frozen_is_copied
+    bytes = +Codec.encode({"a" => "b" * 40})
+    document = Codec.document(bytes)
+    bytes.replace("x" * bytes.bytesize)
+    assert_equal "b" * 40, document["a"]
+  end
+
+  def test_shows_its_shape
+    assert_match(/MapDocument \{"id" => 7, "user" => \{… 2\}, "items" => \[… 6\]/, @document.inspect)
+  end
+
+  def test_has_a_native_decoder
+    assert_operator Codec.lazy.native_decoder, :>, 0
+    assert_nil Codec.native_decoder
+  end
+
+  def test_survives_collection_and_compaction
+    assert_ruby(<<~RUBY, timeout: 120)
+      require "guildhall/msgpack"
+      order = {"id" => 1, "user" => {"name" => "n" * 40, "tags" => ["a"] * 10}, "t" => Time.at(5), 3 => 2**64 - 1}
+      bytes = Guildhall::MessagePack.encode(order)
+      GC.stress = true
+      3.times do
+        document = Guildhall::MessagePack.document(bytes)
+        raise unless document.dig("user", "tags", 9) == "a" && document.to_h == order && Guildhall::MessagePack.decode(bytes) == order
+        raise unless Guildhall::MessagePack.encode(order) == bytes
+      end
+      GC.stress = false
+      GC.auto_compact = true if GC.respond_to?(:auto_compact=)
+      documents = Array.new(2_000) { Guildhall::MessagePack.document(bytes) }
+      GC.compact if GC.respond_to?(:compact)
+      raise unless documents.all? { |document| document["user"]["name"] == "n" * 40 }
+      raise unless Array.new(2_000) { Guildhall::MessagePack.decode(bytes) }.uniq == [order]
+    RUBY
+  end
+
+  def test_eight_ractors_at_once
+    out = assert_ruby(<<~'RUBY', timeout: 120)
+      require "guildhall/msgpack"
+      Warning[:experimental] = false
+      pairs = Array.new(500) { ["key#{it}", {"v" => it, "text" => "t#{it}"}] }.to_h
+      bytes = Guildhall::MessagePack.encode(pairs)
+      shared = Guildhall::MessagePack.document(bytes)
+      ractors = Array.new(8) do |number|
+        Ractor.new(bytes, shared, number) do |payload, document, offset|
+          200.times.sum do |round|
+            key = "key#{(round + offset) % 500}"
+            same = document[key] == Guildhall::MessagePack.decode(payload)[key] && Guildhall::MessagePack.encode(document.to_h) == payload
+            same ? document.dig(key, "v") : -1_000_000
+          end
+        end
+      end
+      puts ractors.sum { |ractor| ractor.respond_to?(:value) ? ractor.value : ractor.take }
+    RUBY
+    assert_equal 8.times.sum { |offset| 200.times.sum { |round| (round + offset) % 500 } }, out.to_i
+  end
+end

@@ -1,0 +1,109 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "guildhall/pool"
+require "support/pool_tasks"
+require "tmpdir"
+
+# What happens when more is dispatched than fits, and in which order it is done.
+class PoolCapacityTest < GuildhallTest
+  include PoolTasks
+
+  # Fills both workers and the line.
+  def saturated(**)
+    pool = Guildhall::Pool.new(workers: 1, capacity: 2, **)
+    busy = pool.dispatch([0.4], Sleepy, parallel: true)
+    eventually { pool.stats[:busy] == 1 && pool.depth.zero? }
+    waiting = pool.dispatch([0.01, 0.01], Sleepy, parallel: true)
+    assert_predicate pool, :saturated?
+    assert_equal 2, pool.depth
+    yield pool, [busy, waiting]
+  ensure
+    pool.shutdown(timeout: 5)
+  end
+
+  def test_overflow_is_deferred
+    saturated do |pool, futures|
+      names = []
+      pool.instrumentation.subscribe("pool.saturated") { |event| names << event.payload[:payloads] }
+      future = pool.dispatch(%w[a b c], WhichRactor, parallel: true)
+      assert_predicate future, :deferred?
+      assert_equal [:main], future.value.uniq
+      assert_equal [3], names
+      futures.each(&:value)
+    end
+  end
+
+  def test_overflow_is_rejected
+    saturated(overflow: :reject) do |pool, futures|
+      error = assert_raises(Guildhall::PoolSaturatedError) { pool.dispatch(%w[a], Upcase, parallel: true) }
+      assert_includes error.message, "capacity: 2"
+      futures.each(&:value)
+    end
+  end
+
+  def test_overflow_waits_until_its_deadline
+    saturated(overflow: :wait, overflow_timeout: 0.02) do |pool, _futures|
+      assert_raises(Guildhall::PoolSaturatedError) { pool.dispatch(%w[a], Upcase, parallel: true) }
+    end
+    saturated(overflow: :wait, overflow_timeout: 10) do |pool, _futures|
+      assert_equal [:worker], pool.dispatch(%w[a], WhichRactor, parallel: true).value
+    end
+  end
+
+  # Notes the order in which payloads ran, in a file.
+  class Noted
+    def initialize(path)
+      @path = path.dup.freeze
+      freeze
+    end
+
+    def call(payload)
+      sleep(0.005)
+      File.write(@path, "#{payload}\n", mode: "a")
+    end
+  end
+
+  def test_sources_take_turns
+    order = order_of do |pool, task|
+      big = pool.dispatch(["big"] * 20, task, source: :big, parallel: true, slice: 1)
+      small = pool.dispatch(["small"] * 3, task, source: :small, parallel: true, slice: 1)
+      [big, small]
+    end
+    assert_operator order.rindex("small"), :<, 9
+  end
+
+  def test_batches_of_one_source_stay_in_line
+    order = order_of do |pool, task|
+      [pool.dispatch(["first"] * 5, task, source: 1, parallel: true, slice: 1),
+       pool.dispatch(["second"] * 5, task, source: 1, parallel: true, slice: 1)]
+    end
+    assert_equal order.sort, order
+  end
+
+  def test_priority_gives_more_slices_a_turn_and_starves_nobody
+    order = order_of do |pool, task|
+      [pool.dispatch(["low"] * 6, task, source: :low, parallel: true, slice: 1),
+       pool.dispatch(["high"] * 20, task, source: :high, priority: 4, parallel: true, slice: 1)]
+    end
+    assert_operator order.first(11).count("high"), :>=, 7
+    assert_operator order.index("low"), :<, 6
+  end
+
+  private
+
+  # One worker, and a reader that does not help, so that the order is the queue's.
+  def order_of
+    Dir.mktmpdir do |folder|
+      pool = Guildhall::Pool.new(workers: 1)
+      task = Noted.new("#{folder}/order")
+      blocker = pool.dispatch([0.1], Sleepy, parallel: true)
+      eventually { pool.stats[:busy] == 1 }
+      futures = yield(pool, task)
+      eventually { [blocker, *futures].all?(&:ready?) }
+      File.readlines("#{folder}/order", chomp: true)
+    ensure
+      pool.shutdown(timeout: 5)
+    end
+  end
+end

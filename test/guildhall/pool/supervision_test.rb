@@ -1,0 +1,114 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "guildhall/pool"
+require "support/pool_tasks"
+require "tmpdir"
+
+class PoolSupervisionTest < GuildhallTest
+  include PoolTasks
+
+  # Ends its worker, but only the first time that a file is not there.
+  class DiesOnce
+    def initialize(path)
+      @path = path.dup.freeze
+      freeze
+    end
+
+    def call(payload)
+      return payload unless payload == "die"
+
+      Thread.exit unless File.exist?(@path)
+      "survived"
+    ensure
+      File.write(@path, "") if payload == "die"
+    end
+  end
+
+  def with_pool(**settings)
+    pool = Guildhall::Pool.new(workers: 2, **settings)
+    events = []
+    pool.instrumentation.subscribe { |event| events << event }
+    yield pool, events
+  ensure
+    pool.shutdown(timeout: 5)
+  end
+
+  def test_what_a_worker_died_with_runs_once_more
+    Dir.mktmpdir do |folder|
+      with_pool do |pool, events|
+        assert_equal %w[a survived b], pool.map(%w[a die b], DiesOnce.new("#{folder}/1"), parallel: true)
+        eventually { events.any? { |event| event.name == "pool.worker_died" && event.payload[:index] == 1 } }
+        failure = pool.results(%w[a die b], DiesOnce.new("#{folder}/2"), parallel: true, retry: false)[1]
+        assert_equal "Guildhall::WorkerDiedError", failure.error_class
+      end
+    end
+  end
+
+  def test_a_crash_loop_opens_the_breaker_and_callers_go_on
+    with_pool(breaker_deaths: 3, logger: logger = Lines.new) do |pool, events|
+      results = pool.results((["thread exit"] * 6) + ["a"], Trouble, parallel: true)
+      assert_equal 6, results.grep(Guildhall::Failure).size
+      assert_equal "A", results.last
+      eventually { events.any? { |event| event.name == "pool.breaker_opened" } }
+      assert_match(/3 workers died/, logger.lines.join(" "))
+      assert_equal [:main], pool.map(%w[a b], WhichRactor, parallel: true).uniq
+      assert pool.stats[:breaker_open]
+    end
+  end
+
+  def test_the_breaker_closes_after_its_pause
+    with_pool(breaker_deaths: 2, breaker_pause: 0.1, logger: Lines.new) do |pool, _events|
+      pool.results(["thread exit"] * 2, Trouble, parallel: true)
+      eventually { pool.map(%w[a], WhichRactor, parallel: true) == [:worker] }
+    end
+  end
+
+  def test_a_stuck_payload_is_reported_and_its_worker_replaced
+    with_pool do |pool, events|
+      results = pool.results([0, 1.5, 0, 0], Sleepy, parallel: true, deadline: 0.1)
+      assert_equal [0, 0, 0], results.grep(Integer)
+      assert_equal "Guildhall::StuckError", results[1].error_class
+      assert(events.any? { |event| event.name == "pool.worker_abandoned" && event.payload[:index] == 1 })
+      assert_equal 1, pool.stats[:abandoned]
+      assert_equal [:worker], pool.map(%w[a] * 20, WhichRactor, parallel: true).uniq
+      assert_equal 2, pool.stats[:workers]
+      eventually { pool.stats[:abandoned].zero? }
+      assert_equal 1, pool.stats[:late_results]
+      assert_equal "Guildhall::StuckError", results[1].error_class
+    end
+  end
+
+  def test_too_many_stuck_workers_leave_the_work_to_callers
+    with_pool(max_abandoned: 0) do |pool, _events|
+      results = pool.results([1.2, 1.2], Sleepy, parallel: true, deadline: 0.1, slice: 1)
+      assert_equal 2, results.grep(Guildhall::Failure).size
+      assert_equal [:main], pool.map(%w[a], WhichRactor, parallel: true)
+      eventually { pool.stats[:abandoned].zero? }
+      eventually { pool.map(%w[a], WhichRactor, parallel: true) == [:worker] }
+    end
+  end
+
+  def test_a_killed_coordinator_comes_back
+    with_pool do |pool, _events|
+      pool.map(%w[a], Upcase, parallel: true)
+      Thread.list.find { |thread| thread.name == "guildhall coordinator" }.kill.join
+      assert_equal "Guildhall::WorkerDiedError", pool.results(["thread exit"], Trouble, parallel: true).first.error_class
+      future = pool.dispatch(["a", "thread exit", "b"], Trouble, parallel: true)
+      Thread.list.find { |thread| thread.name == "guildhall coordinator" }.kill.join
+      assert_equal %w[A B], future.results(timeout: 10).grep(String)
+    end
+  end
+
+  # A logger for tests.
+  class Lines
+    attr_reader :lines
+
+    def initialize = @lines = []
+    def add(severity, text) = @lines << [severity, text]
+    def debug(text = nil) = add(:debug, text || yield)
+    def info(text = nil) = add(:info, text || yield)
+    def warn(text) = add(:warn, text)
+    def error(text) = add(:error, text)
+  end
+end

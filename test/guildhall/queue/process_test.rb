@@ -1,0 +1,115 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "guildhall/queue"
+
+# What happens to those who wait when the process ends, is interrupted or forks; and who else may go on meanwhile.
+class QueueProcessTest < GuildhallTest
+  HEAD = <<~'RUBY'
+    require "guildhall/queue"
+    Warning[:experimental] = false
+    TAKE = Ractor.method_defined?(:value) ? :value : :take
+    def wait_for(limit = 20)
+      ends = Process.clock_gettime(Process::CLOCK_MONOTONIC) + limit
+      until yield
+        abort("not within #{limit} s") if Process.clock_gettime(Process::CLOCK_MONOTONIC) > ends
+        sleep(0.002)
+      end
+    end
+    queue = Guildhall::Queue.new(2)
+  RUBY
+
+  def test_the_process_ends_while_ractors_and_threads_wait
+    assert_equal "end\n", assert_ruby(<<~RUBY, timeout: 30)
+      #{HEAD}
+      10.times { Ractor.new(queue) { |source| source.pop } }
+      5.times { Thread.new { queue.pop } }
+      wait_for { queue.num_waiting == 15 }
+      puts "end"
+    RUBY
+  end
+
+  def test_an_interrupt_ends_a_wait
+    assert_equal "Interrupt 0 kept\n", assert_ruby(<<~RUBY, timeout: 30)
+      #{HEAD}
+      Thread.new { wait_for { queue.num_waiting == 1 }; Process.kill(:INT, Process.pid) }
+      begin
+        queue.pop
+      rescue Interrupt => error
+        print error.class, " "
+      end
+      queue.push(:kept)
+      puts "\#{queue.num_waiting} \#{queue.pop}"
+    RUBY
+  end
+
+  def test_a_trap_handler_may_use_the_queue_that_is_waited_on
+    assert_equal "handled\n", assert_ruby(<<~RUBY, timeout: 30)
+      #{HEAD}
+      trap(:USR1) { queue.push(:handled) }
+      Thread.new { wait_for { queue.num_waiting == 1 }; Process.kill(:USR1, Process.pid) }
+      puts queue.pop
+    RUBY
+  end
+
+  def test_a_timeout_of_the_standard_library
+    assert_equal "Timeout::Error kept\n", assert_ruby(<<~RUBY, timeout: 30)
+      #{HEAD}
+      require "timeout"
+      begin
+        Timeout.timeout(0.05) { queue.pop }
+      rescue Timeout::Error => error
+        print error.class, " "
+      end
+      puts queue.push(:kept).pop
+    RUBY
+  end
+
+  # The parent's waiters are not the child's: it has a copy of the queue, with what was in it.
+  def test_the_child_of_a_fork_has_a_queue_of_its_own
+    assert_equal "child [1, 2] 0 true parent [1]\n", assert_ruby(<<~RUBY, timeout: 30)
+      #{HEAD}
+      threads = Array.new(3) { Thread.new { Guildhall::Queue.new(1).tap { |own| Thread.current[:queue] = own }.pop } }
+      wait_for { threads.all? { |thread| thread[:queue]&.num_waiting == 1 } }
+      inherited = threads.first[:queue]
+      queue.push(1)
+      reader, writer = IO.pipe
+      pid = fork do
+        queue.push(2)
+        woken = Thread.new { inherited.pop }
+        wait_for { inherited.num_waiting == 1 }
+        inherited.push(true)
+        writer.print "child \#{queue.drain} \#{queue.num_waiting} \#{woken.value}"
+        writer.close
+        exit!(0)
+      end
+      writer.close
+      Process.wait(pid)
+      print reader.read
+      threads.each { |thread| thread[:queue].push(nil) }.each(&:join)
+      puts " parent \#{queue.drain}"
+    RUBY
+  end
+
+  [2, 4, 8].each do |cpus|
+    class_eval(<<~RUBY, __FILE__, __LINE__ + 1)
+      def test_64_waiting_ractors_stall_nobody_on_#{cpus} = assert_nobody_stalls(#{cpus}) # def test_64_waiting_ractors_stall_nobody_on_2 = …
+    RUBY
+  end
+
+  private
+
+  # A Ractor that makes 200 steps of 1 ms while 64 others wait: it finishes, and those who wait are all woken.
+  def assert_nobody_stalls(cpus)
+    out = assert_ruby(<<~RUBY, env: {"RUBY_MAX_CPU" => cpus.to_s}, timeout: 60)
+      #{HEAD}
+      waiting = Array.new(64) { Ractor.new(queue) { |source| source.pop } }
+      wait_for { queue.num_waiting == 64 }
+      busy = Ractor.new { 200.times.sum { |step| sleep(0.001); step } }
+      print busy.__send__(TAKE), " "
+      64.times { |item| queue.push(item) }
+      puts waiting.sum { |ractor| ractor.__send__(TAKE) }
+    RUBY
+    assert_equal "19900 2016\n", out
+  end
+end

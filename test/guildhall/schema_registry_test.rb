@@ -1,0 +1,141 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/registry_server"
+require "guildhall/avro"
+
+class SchemaRegistryTest < GuildhallTest
+  Registry = Guildhall::SchemaRegistry
+
+  def setup
+    @server = RegistryServer.new
+    @server.add(1, '"string"')
+  end
+
+  def teardown
+    @server.close
+  end
+
+  def test_fetches_once
+    registry = Registry.new(@server.url)
+    2.times { assert_equal([1, "AVRO", '"string"'], registry.schema(1).then { [it.id, it.type, it.schema] }) }
+    assert_equal ["GET /schemas/ids/1"], @server.requests
+  end
+
+  def test_what_is_fetched_is_known_in_every_ractor
+    registry = Registry.new(@server.url)
+    registry.schema(1)
+    assert_equal '"string"', ractor_value(Ractor.new(registry) { |shared| shared.cached(1).schema })
+    assert_nil registry.cached(2)
+  end
+
+  def test_remembers_what_is_unknown_for_a_while
+    registry = Registry.new(@server.url, unknown_for: 0.2)
+    2.times { assert_nil registry.schema(9) }
+    assert_equal 1, @server.requests.size
+    @server.add(9, '"int"')
+    eventually { registry.schema(9) }
+    assert_equal 2, @server.requests.size
+  end
+
+  def test_tries_again_when_the_server_fails
+    answers = [*["503 X\r\nContent-Length: 0\r\n"] * 2, "200 X\r\n"]
+    @server["/schemas/ids/3"] = lambda do |socket|
+      socket.write("HTTP/1.1 #{answers.shift}Connection: close\r\n\r\n#{JSON.generate({schema: '"int"'}) if answers.empty?}")
+    end
+    assert_equal '"int"', Registry.new(@server.url, retries: 2).schema(3).schema
+    assert_equal 3, @server.requests.size
+  end
+
+  def test_gives_up_after_its_attempts
+    @server["/schemas/ids/3"] = [500, {message: "broken"}]
+    error = assert_raises(Registry::Error) { Registry.new(@server.url, retries: 1).schema(3) }
+    assert_equal [500, 2], [error.status, @server.requests.size]
+    assert_match(/broken/, error.message)
+  end
+
+  def test_does_not_try_again_what_was_refused
+    @server["/schemas/ids/3"] = [401, {message: "who are you"}]
+    assert_equal 401, assert_raises(Registry::Error) { Registry.new(@server.url).schema(3) }.status
+    assert_equal 1, @server.requests.size
+  end
+
+  def test_a_connection_that_breaks_in_mid_read_is_thrown_away
+    broken = true
+    @server["/schemas/ids/3"] = lambda do |socket|
+      body = '{"schema":"\"int\""}'
+      socket.write("HTTP/1.1 200 X\r\nContent-Length: #{body.bytesize}\r\n\r\n#{broken ? body[0, 5] : body}")
+      broken = false
+    end
+    assert_equal '"int"', Registry.new(@server.url, retries: 1).schema(3).schema
+    assert_equal 2, @server.requests.size
+  end
+
+  def test_an_answer_that_does_not_come_ends_at_the_time_out
+    @server["/schemas/ids/3"] = ->(socket) { socket.wait_readable(10) }
+    error = assert_raises(Registry::Error) { Registry.new(@server.url, read_timeout: 0.1, retries: 0).schema(3) }
+    assert_nil error.status
+    assert_match(/does not answer/, error.message)
+  end
+
+  def test_nobody_there
+    url = @server.url
+    @server.close
+    assert_match(/is it running/, assert_raises(Registry::Error) { Registry.new(url, retries: 0).schema(1) }.message)
+    @server = RegistryServer.new
+  end
+
+  def test_can_be_interrupted
+    @server["/schemas/ids/3"] = ->(socket) { socket.wait_readable(30) }
+    thread = Thread.new { Registry.new(@server.url).schema(3) }
+    thread.report_on_exception = false
+    eventually { @server.requests.any? }
+    thread.raise(Interrupt)
+    assert_raises(Interrupt) { thread.value }
+  end
+
+  def test_authenticates
+    Registry.new(@server.url, user: "me", password: "se:cret").schema(1)
+    Registry.new(@server.url.sub("//", "//me:se%3Acret@")).schema(1)
+    Registry.new(@server.url, token: "t0ken").schema(1)
+    basic = "Basic #{["me:se:cret"].pack("m0")}"
+    assert_equal([basic, basic, "Bearer t0ken"], @server.headers.map { |headers| headers["authorization"] })
+    refute_includes Registry.new(@server.url.sub("//", "//me:secret@")).inspect, "secret"
+  end
+
+  def test_subjects
+    @server["/subjects/a%2Fb/versions/latest"] = [200, {id: 4, subject: "a/b", version: 2, schemaType: "JSON", schema: "{}"}]
+    @server["/subjects/a%2Fb/versions"] = [200, {id: 5}]
+    @server["/compatibility/subjects/a%2Fb/versions/latest"] = [200, {is_compatible: false}]
+    registry = Registry.new(@server.url)
+    entry = registry.latest("a/b")
+    assert_equal [4, 2, true, false, false], [entry.id, entry.version, entry.json?, entry.avro?, entry.protobuf?]
+    assert_equal 5, registry.register("a/b", Guildhall::Avro::Schema.parse("int"))
+    refute registry.compatible?("a/b", '"int"')
+    assert_equal 404, assert_raises(Registry::Error) { registry.latest("none") }.status
+  end
+
+  def test_schemas_that_refer_to_others
+    part = {type: "record", name: "shop.Part", fields: [{name: "n", type: "int"}]}
+    @server["/subjects/part/versions/1"] = [200, {id: 20, subject: "part", version: 1, schema: JSON.generate(part)}]
+    @server.add(21, {type: "array", items: "shop.Part"}, references: [{name: "shop.Part", subject: "part", version: 1}])
+    registry = Registry.new(@server.url)
+    assert_equal "shop.Part", registry.avro_schema(registry.schema(21)).root.items.name
+  end
+
+  def test_check_at_boot
+    @server["/subjects"] = [200, %w[orders]]
+    registry = Registry.new(@server.url)
+    assert_same registry, registry.check!(%w[orders])
+    assert_match(/users/, assert_raises(Registry::Error) { registry.check!(%w[orders users]) }.message)
+  end
+
+  def test_answers_that_are_no_json
+    @server["/schemas/ids/3"] = [200, "<html>"]
+    assert_match(/is it a schema registry/, assert_raises(Registry::Error) { Registry.new(@server.url, retries: 0).schema(3) }.message)
+  end
+
+  def test_wrong_urls
+    ["ftp://x", "nonsense", "http://", "http:// "].each { |url| assert_raises(Guildhall::ArgumentError, url) { Registry.new(url) } }
+  end
+end

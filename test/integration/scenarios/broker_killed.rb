@@ -1,0 +1,40 @@
+# frozen_string_literal: true
+
+# broker: real
+#
+# Proves that when the broker is killed (-9) and comes back in mid-batch, consumption goes on by itself: nothing is lost,
+# nothing is out of order, and what is handled twice is counted. KAFKA_BROKER_CONTROL names a command that takes
+# `kill PORT` and `resume PORT`; without it there is nothing to prove.
+require_relative "../support/scenario"
+
+Scenario.run do
+  control = ENV.fetch("KAFKA_BROKER_CONTROL", "")
+  next notes << "skipped: no KAFKA_BROKER_CONTROL" if control.empty?
+
+  count = 3_000
+  name = topic(partitions: 3)
+  produce(name, (0...count).map { |i| {payload: i.to_s, partition: i % 3} })
+  seen = Array.new(3) { [] }
+  consumer = Class.new(Guildhall::Kafka::Consumer) do
+    const_set(:SEEN, seen)
+    def consume
+      messages.each do |message|
+        sleep(0.002)
+        self.class::SEEN[partition] << message.offset
+      end
+    end
+  end
+  configure(max_messages: 50, commit_interval: 0.5)
+  routes { topic(name) { consumer(consumer) } }
+  start
+  port = servers.split(":").last
+  eventually("begun") { seen.sum(&:size) > 200 }
+  check(system(control, "kill", port, out: File::NULL), "the broker was not killed")
+  sleep(3)
+  check(system(control, "resume", port, out: File::NULL), "the broker did not come back")
+  eventually("all consumed", 90) { seen.sum { |offsets| offsets.uniq.size } >= count }
+  eventually("stopped") { Guildhall::Kafka.stop(timeout: 20) }
+  seen.each { |offsets| equal((0...(count / 3)).to_a, offsets.uniq, "offsets, in order") }
+  eventually("committed") { committed(name, partitions: 3) == [count / 3] * 3 }
+  notes << "#{seen.sum(&:size) - count} handled twice"
+end

@@ -1,0 +1,59 @@
+# frozen_string_literal: true
+
+# Proves that a consumer that is killed (-9) at any point loses nothing: whoever comes next begins where the last commit
+# was, in order; what is handled twice is no more than what was handled since that commit.
+require_relative "../support/scenario"
+
+WORKER = <<~'RUBY'
+  require "guildhall/kafka"
+  $stdout.sync = true
+  class Telling < Guildhall::Kafka::Consumer
+    def consume
+      messages.each do |message|
+        sleep(0.001)
+        $stdout.syswrite("#{message.partition} #{message.offset}\n")
+      end
+    end
+  end
+  Guildhall::Kafka.configure do |config|
+    config.kafka = {"bootstrap.servers": ARGV[0], "auto.offset.reset": "earliest", "session.timeout.ms": Integer(ARGV[3]),
+                    "heartbeat.interval.ms": 300}
+    config.group_id = ARGV[2]
+    config.reader = ENV["READER"].to_sym
+    config.commit_interval = 0.1
+    config.max_messages = 20
+  end
+  Guildhall::Kafka.routes { topic(ARGV[1]) { consumer Telling } }
+  exit(Guildhall::Kafka.run)
+RUBY
+
+Scenario.run do
+  count = 1_500
+  name = topic(partitions: 2)
+  produce(name, (0...count).map { |i| {payload: i.to_s, partition: i % 2} })
+  seen = Array.new(2) { [] }
+  kills = 0
+  worker = lambda do |&stop|
+    IO.popen([RbConfig.ruby, "-e", WORKER, servers, name, group, embedded ? "1000" : "6000"]) do |output|
+      lives = []
+      while (line = output.gets)
+        partition, offset = line.split.map(&:to_i)
+        lives << [partition, offset]
+        seen[partition] << offset
+        stop.call(output.pid, lives.size)
+      end
+      lives.group_by(&:first).each_value { |list| check(list.map(&:last).each_cons(2).all? { |a, b| b == a + 1 }, "order within a life") }
+    end
+  end
+  while kills < 3
+    goal = rand(100..400)
+    worker.call { |pid, handled| Process.kill(:KILL, pid) if handled == goal }
+    kills += 1
+  end
+  worker.call { |pid, _| Process.kill(:TERM, pid) if seen.sum { |offsets| offsets.uniq.size } == count }
+  seen.each { |offsets| equal((0...(count / 2)).to_a, offsets.uniq.sort, "offsets") }
+  equal([count / 2] * 2, committed(name, partitions: 2), "committed")
+  twice = seen.sum(&:size) - count
+  check(twice < 3 * 250, "#{twice} handled twice")
+  notes << "#{kills} kills" << "#{twice} handled twice"
+end

@@ -1,0 +1,33 @@
+# frozen_string_literal: true
+
+# Proves that an application that waits for messages, with a paused partition and periodic ticks, uses next to no CPU.
+require_relative "../support/scenario"
+
+Scenario.run do
+  name = topic(partitions: 3)
+  ticks = Thread::Queue.new
+  consumer = Class.new(Guildhall::Kafka::Consumer) do
+    const_set(:TICKS, ticks)
+    def consume
+      pause
+    end
+
+    def tick
+      self.class::TICKS << partition
+    end
+  end
+  configure(tick_interval: 0.2)
+  routes { topic(name) { consumer(consumer) } }
+  start
+  produce(name, [{payload: "a", partition: 0}])
+  eventually("one is paused") { Guildhall::Kafka.application.partitions.any?(&:paused?) }
+  GC.start
+  before = Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID)
+  sleep(2)
+  used = Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID) - before
+  check(used < 0.3, "used #{(used * 1000).round} ms of CPU in 2 s")
+  check(ticks.size > 6, "#{ticks.size} ticks")
+  equal([0, 1, 2], drain(ticks).uniq.sort, "partitions that tick")
+  stop
+  notes << "#{(used * 1000).round} ms"
+end

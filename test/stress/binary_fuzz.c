@@ -1,0 +1,148 @@
+/* The MessagePack reader and Avro's skipping reader without Ruby, on mutated payloads, under the sanitizers.
+ * Arguments: seed, rounds, a file of payloads (each after its length, four bytes, big end first). Each payload lies in
+ * memory of exactly its size, so that a byte read too far is seen. */
+#include <stdio.h>
+#include <stdlib.h>
+#include "avro/avro_input.h"
+#include "msgpack/msgpack_find.h"
+
+typedef struct {
+    uint8_t *bytes;
+    size_t length;
+} payload;
+
+static uint64_t state;
+
+static uint64_t next_random(void)
+{
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return state;
+}
+
+static size_t below(size_t limit) { return limit ? (size_t)(next_random() % limit) : 0; }
+
+/* Flips, cuts, doubles and splices; the result has room for it. */
+static size_t mutate(uint8_t *bytes, size_t length, size_t room, payload other)
+{
+    size_t at = below(length + 1), size = below(16);
+    switch (below(6)) {
+    case 0: if (at < length) bytes[at] = (uint8_t)next_random(); return length;
+    case 1: if (at < length) bytes[at] ^= (uint8_t)(1u << below(8)); return length;
+    case 2: return at;
+    case 3:
+        if (size > length - at) size = length - at;
+        memmove(bytes + at, bytes + at + size, length - at - size);
+        return length - size;
+    case 4:
+        if (size > length - at || length + size > room) return length;
+        memmove(bytes + at + size, bytes + at, length - at);
+        return length + size;
+    default:
+        if (at > other.length || other.length > room) return length;
+        memcpy(bytes + at, other.bytes + at, other.length - at);
+        return other.length;
+    }
+}
+
+static void walk_maps(const uint8_t *bytes, guildhall_tape *tape)
+{
+    guildhall_msgpack_indexes indexes = NULL;
+    for (uint32_t i = 0; i < tape->count; i++) {
+        guildhall_tape_node node = tape->nodes[i];
+        if (guildhall_tape_type(node) != GUILDHALL_TAPE_MAP || !guildhall_tape_length(node)) continue;
+        guildhall_tape_node key = tape->nodes[i + 1];
+        if (!guildhall_msgpack_is_text(key)) continue;
+        if (!guildhall_msgpack_find(bytes, tape->nodes, &indexes, i, bytes + guildhall_tape_offset(key),
+                                    guildhall_tape_length(key))) abort(); /* a key that is there must be found */
+    }
+    guildhall_msgpack_indexes_free(&indexes);
+}
+
+static int read_msgpack(const uint8_t *bytes, size_t length, guildhall_tape *tape)
+{
+    guildhall_msgpack_rules rules = guildhall_msgpack_default_rules;
+    rules.allow_unknown_extensions = 1;
+    rules.allow_invalid_utf8 = next_random() & 1;
+    guildhall_msgpack_outcome outcome = guildhall_msgpack_read(bytes, length, &rules, tape);
+    if (outcome.status == GUILDHALL_MSGPACK_VALID) {
+        if (tape->depth || guildhall_tape_next(tape->nodes, 0) != tape->count) abort();
+        walk_maps(bytes, tape);
+        return 1;
+    }
+    if (outcome.fault > length) abort();
+    guildhall_path path;
+    char excerpt[GUILDHALL_EXCERPT_BYTES];
+    guildhall_msgpack_locate(bytes, length, &rules, &path);
+    if (path.text[0] != '$' || guildhall_excerpt(bytes, length, outcome.fault, excerpt) > sizeof excerpt) abort();
+    return 0;
+}
+
+/* A record of everything, which holds itself in an array, a map and a union. */
+static const uint32_t operands[] = {
+    1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0, 7, 0, 8, 0, 9, 0, 10, 0, 0xffffffff, 0, /* 0: the record's fields */
+    12, 0, /* 22: the union's branches */
+    0,     /* 24: items of array and map */
+    13     /* 25: items of the array of nulls */
+};
+static const guildhall_avro_node nodes[] = {
+    {GUILDHALL_AVRO_RECORD, 0, 10, 0, 10, 20}, {GUILDHALL_AVRO_LONG, 0, 0, 0, 0, 1}, {GUILDHALL_AVRO_STRING, 0, 0, 0, 0, 1},
+    {GUILDHALL_AVRO_DOUBLE, 0, 0, 0, 0, 8}, {GUILDHALL_AVRO_BOOLEAN, 0, 0, 0, 0, 1}, {GUILDHALL_AVRO_FIXED, 0, 3, 0, 0, 3},
+    {GUILDHALL_AVRO_ENUM, 0, 2, 0, 0, 1}, {GUILDHALL_AVRO_ARRAY, 0, 0, 24, 0, 1}, {GUILDHALL_AVRO_MAP, 0, 0, 24, 0, 1},
+    {GUILDHALL_AVRO_UNION, 0, 2, 22, 0, 1}, {GUILDHALL_AVRO_ARRAY, 0, 0, 25, 0, 1}, {GUILDHALL_AVRO_INT, 0, 0, 0, 0, 1},
+    {GUILDHALL_AVRO_NULL, 0, 0, 0, 0, 0}, {GUILDHALL_AVRO_NULL, 0, 0, 0, 0, 0}};
+
+static int skip_avro(const uint8_t *bytes, size_t length)
+{
+    const guildhall_avro_program program = {nodes, operands, NULL, sizeof nodes / sizeof *nodes,
+                                            sizeof operands / sizeof *operands, 0};
+    guildhall_avro_input input = {bytes, bytes + length, 1000};
+    guildhall_avro_status status = guildhall_avro_skip(&input, &program, 0, 200);
+    if (input.at < bytes || input.at > input.end) abort();
+    return status == GUILDHALL_AVRO_VALID;
+}
+
+static size_t load(const char *path, payload **payloads)
+{
+    FILE *file = fopen(path, "rb");
+    size_t count = 0;
+    uint8_t head[4];
+    if (!file) return 0;
+    while (fread(head, 1, 4, file) == 4) {
+        payload one = {NULL, (size_t)head[0] << 24 | (size_t)head[1] << 16 | (size_t)head[2] << 8 | head[3]};
+        one.bytes = malloc(one.length ? one.length : 1);
+        if (fread(one.bytes, 1, one.length, file) != one.length) abort();
+        *payloads = realloc(*payloads, (count + 1) * sizeof **payloads);
+        (*payloads)[count++] = one;
+    }
+    fclose(file);
+    return count;
+}
+
+int main(int count, char **arguments)
+{
+    if (count != 4) return 2;
+    payload *payloads = NULL;
+    size_t known = load(arguments[3], &payloads), valid = 0, skipped = 0;
+    guildhall_tape tape = {0};
+    state = strtoull(arguments[1], NULL, 10) * 2654435761u + 88172645463325252ull;
+    for (long rounds = atol(arguments[2]); known && rounds > 0; rounds--) {
+        payload from = payloads[below(known)];
+        size_t room = from.length * 2 + 64, length = from.length;
+        uint8_t *work = calloc(1, room);
+        memcpy(work, from.bytes, length);
+        for (size_t i = below(4); i > 0; i--) length = mutate(work, length, room, payloads[below(known)]);
+        uint8_t *exact = malloc(length ? length : 1);
+        memcpy(exact, work, length);
+        valid += (size_t)read_msgpack(exact, length, &tape);
+        skipped += (size_t)skip_avro(exact, length);
+        free(exact);
+        free(work);
+    }
+    printf("%zu valid, %zu skipped\n", valid, skipped);
+    for (size_t i = 0; i < known; i++) free(payloads[i].bytes);
+    free(payloads);
+    guildhall_tape_free(&tape);
+    return known ? 0 : 1;
+}

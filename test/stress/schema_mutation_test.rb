@@ -1,0 +1,105 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "json"
+require "guildhall/schema"
+require "jsonschema_rs"
+
+# Real payloads, mutated byte by byte: what still is JSON gets the same verdict from the walk over the Document, the walk
+# over the value, and another implementation. Run under sanitizers, it is also a test of memory safety.
+class SchemaMutationTest < GuildhallTest
+  ROUNDS = Integer(ENV.fetch("ROUNDS", 50_000))
+  FOLDER = File.expand_path("../../vendor/webhooks", __dir__)
+  DRAFT = "http://json-schema.org/draft-07/schema#"
+  SPLICES = ["null", "true", "1", "-0.5", "1e400", '"x"', "[]", "{}", "\\u0000", "\\ud83d\\ude00", "é", "2024-02-30T00:00:00Z", "%zz",
+             "://", "{+a}"].freeze
+
+  def test_mutated_payloads
+    seed = Integer(ENV.fetch("SEED", Random.new_seed))
+    puts "schema mutations: SEED=#{seed} ROUNDS=#{ROUNDS}"
+    random = Random.new(seed)
+    load_events
+    parsed = ROUNDS.times.count { |round| check(random, round) }
+    assert_operator parsed, :>, ROUNDS / 20
+  end
+
+  private
+
+  def check(random, round)
+    name, text = @payloads.sample(random:)
+    mutated = mutate(text, random)
+    document = Guildhall::JSON.document(mutated)
+    return false unless document.is_a?(Guildhall::JSON::Document)
+
+    value = document.decode
+    verdict = @ours[name].valid?(document)
+    assert_equal verdict, @ours[name].valid?(value), -> { "round #{round}: the value\n#{mutated}" }
+    assert_equal verdict, @ours[name].fault(document).nil?, -> { "round #{round}: faults\n#{mutated}" }
+    assert_equal @theirs[name].valid?(value), verdict, -> { "round #{round}\n#{mutated}" } if comparable?(value.to_s)
+    true
+  rescue Guildhall::DecodeError
+    false
+  end
+
+  # Numbers that no double holds, and addresses that RFC 3986 and others read differently.
+  def comparable?(text) = !text.include?("Infinity") && !text.match?(/\\u0000|%|[{}]\w*\+|é|😀/)
+
+  def mutate(text, random)
+    bytes = text.dup
+    random.rand(1..3).times { mutate_once(bytes, random) }
+    bytes.force_encoding(Encoding::UTF_8).freeze
+  end
+
+  def mutate_once(bytes, random)
+    at = random.rand(bytes.bytesize)
+    case random.rand(4)
+    when 0 then bytes.setbyte(at, random.rand(32..126))
+    when 1 then bytes.bytesplice(at, [random.rand(1..4), bytes.bytesize - at].min, "")
+    when 2 then bytes.bytesplice(at, 0, bytes.byteslice(at, random.rand(1..20)))
+    else splice(bytes, random)
+    end
+  rescue IndexError
+    nil # in the middle of a character
+  end
+
+  # In place of a whole scalar, so that more of what comes out is JSON.
+  def splice(bytes, random)
+    found = bytes.enum_for(:scan, /(?<=:)(?:null|true|false|-?\d+|"(?:[^"\\]|\\.)*")/).map do
+      [Regexp.last_match.byteoffset(0), Regexp.last_match[0]]
+    end.sample(random:)
+    return if found.nil?
+
+    (first, last), scalar = found
+    piece = SPLICES.sample(random:)
+    piece = "#{scalar[0...-1]}#{piece}\"" if scalar.start_with?('"') && random.rand(2).zero? && !piece.include?('"')
+    bytes.bytesplice(first, last - first, piece)
+  end
+
+  def load_events
+    definitions = plain(JSON.parse(File.read(File.join(FOLDER, "webhooks-schemas/schema.json"))).fetch("definitions"))
+    schema = Guildhall::Schema.new({"$schema" => DRAFT, "definitions" => definitions})
+    index = JSON.parse(File.read(File.join(FOLDER, "webhooks-examples/api.github.com/index.json")))
+    @payloads = index.flat_map do |event|
+      event["examples"].map do |example|
+        [definition(definitions, event["name"]), JSON.generate(example)]
+      end
+    end
+    names = @payloads.map(&:first).uniq
+    @ours = names.to_h { |name| [name, schema.validator(at: "#/definitions/#{name}")] }
+    @theirs = names.to_h do |name|
+      [name,
+       JSONSchema.validator_for({"$schema" => DRAFT, "$ref" => "#/definitions/#{name}", "definitions" => definitions},
+         validate_formats: true)]
+    end
+  end
+
+  def definition(definitions, event) = definitions.key?("#{event}_event") ? "#{event}_event" : "#{event}$event"
+
+  def plain(value)
+    case value
+    when Hash then value.except("$schema").transform_values { |inner| plain(inner) }
+    when Array then value.map { |inner| plain(inner) }
+    else value
+    end
+  end
+end

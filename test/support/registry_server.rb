@@ -1,0 +1,67 @@
+# frozen_string_literal: true
+
+require "json"
+require "socket"
+
+# A schema registry over real HTTP on loopback, whose answers a test decides.
+class RegistryServer
+  # @return [Array<String>] "GET /schemas/ids/1", in the order they came
+  # @return [Array<Hash>] their headers, names in lower case
+  attr_reader :requests, :headers
+
+  # @param answers [Hash{String=>Array, Proc}] path → [status, object], or what is called with the socket
+  def initialize(answers = {})
+    @answers = answers
+    @requests = []
+    @headers = []
+    @server = TCPServer.new("127.0.0.1", 0)
+    @thread = Thread.new { loop { serve } }
+  end
+
+  # @return [String]
+  def url = "http://127.0.0.1:#{@server.addr[1]}"
+
+  def []=(path, answer)
+    @answers[path] = answer
+  end
+
+  def close
+    @thread.kill.join
+    @server.close
+  end
+
+  # A schema at an id.
+  def add(id, schema, **rest)
+    self["/schemas/ids/#{id}"] = [200, {schema: schema.is_a?(String) ? schema : JSON.generate(schema), **rest}]
+  end
+
+  private
+
+  def serve
+    socket = @server.accept
+    line = socket.gets or return
+    @requests << line[/\A\S+ \S+/]
+    @headers << read_headers(socket)
+    socket.read(@headers.last["content-length"].to_i)
+    answer(socket, @answers.fetch(line.split[1], [404, {error_code: 40_403, message: "Schema not found"}]))
+  rescue SystemCallError, IOError
+    nil # the client went away
+  ensure
+    socket&.close
+  end
+
+  def read_headers(socket)
+    socket.each_line(chomp: true).take_while { |line| !line.empty? }.to_h do |line|
+      line.split(": ", 2).then do |name, value|
+        [name.downcase, value]
+      end
+    end
+  end
+
+  def answer(socket, answer)
+    return answer.call(socket) if answer.is_a?(Proc)
+
+    body = answer[1].is_a?(String) ? answer[1] : JSON.generate(answer[1])
+    socket.write("HTTP/1.1 #{answer[0]} X\r\nContent-Length: #{body.bytesize}\r\nConnection: close\r\n\r\n#{body}")
+  end
+end
