@@ -37,9 +37,9 @@ typedef struct {
 } parked;
 
 #define SPINS_LEAST 10
-#define SPINS_MOST 500       /* about as long as sleeping and being woken costs: at worst we pay that twice */
+#define SPINS_MOST 1000      /* some tens of microseconds, as being put to sleep and woken costs on a machine at rest */
 #define SPINS_EXPLORING 2000 /* long enough to meet one that has to be woken first */
-#define EXPLORE_EVERY 32
+#define EXPLORE_EVERY 16
 #define SLICE_NS 10000000L
 
 static _Atomic int pinned_waiters;

@@ -50,13 +50,20 @@ class QueueStressTest < GuildhallTest
           end
           seen
         end })
-        consumers = Array.new(3) { Ractor.new(queue, consume) { |from, work| work.call(from) } }
+        # Results travel through a queue: on 3.4 a Ractor that ends while another waits in `take` can deadlock with a
+        # collection inside the VM.
+        pushed, popped = Guildhall::Queue.new(8), Guildhall::Queue.new(8)
+        3.times { Ractor.new(queue, consume, popped) { |from, work, result| result.push(Ractor.make_shareable(work.call(from))) } }
         others = Array.new(2) { Thread.new { consume.call(queue) } }
-        producers = Array.new(3) { |number| Ractor.new(queue, number, produce, COUNT) { |to, own, work, count| work.call(to, own, count) } }
+        3.times do |number|
+          Ractor.new(queue, number, produce, COUNT, pushed) do |to, own, work, count, result|
+            result.push(Ractor.make_shareable(work.call(to, own, count)))
+          end
+        end
         own = Thread.new { produce.call(queue, 3, COUNT) }
-        pushes = producers.flat_map(&TAKE) + own.value
+        pushes = Array.new(3) { pushed.pop }.flatten(1) + own.value
         queue.close
-        puts JSON.generate([pushes, consumers.flat_map(&TAKE) + others.flat_map(&:value)])
+        puts JSON.generate([pushes, Array.new(3) { popped.pop }.flatten(1) + others.flat_map(&:value)])
       RUBY
       assert_nil QueueHistory.new(*JSON.parse(out)).fault, "RUBY_MAX_CPU=#{cpus}, capacity #{capacity}"
     end
