@@ -5,7 +5,7 @@ require "test_helper"
 # Each part in a fresh Ruby brings what it is allowed to bring, and nothing else of ours.
 class LoadingTest < GuildhallTest
   BASE = %w[errors shareable callable dropped instrumentation version native].freeze
-  JSON = [*BASE, "codec", "json"].freeze
+  JSON = [*BASE, "codec", "document", "json"].freeze
   MESSAGE_PACK = [*BASE, "codec", "document", "msgpack"].freeze
   AVRO = [*BASE, "codec", "avro", "schema_registry", "shared_cache"].freeze
   CODECS = [*JSON, *MESSAGE_PACK, *AVRO, "codecs", "schema", "text"].uniq.freeze

@@ -30,6 +30,11 @@ module Guildhall
       alias entries to_a
 
       # @return [Object, Array]
+      def first(*count)
+        count.empty? ? self[0] : super
+      end
+
+      # @return [Object, Array]
       def last(*count)
         count.empty? ? self[-1] : elements.last(*count)
       end
@@ -47,11 +52,11 @@ module Guildhall
 
       # @return [Boolean] the same elements as an Array or another Document
       def ==(other)
-        return true if equal?(other)
-        return false unless (other.is_a?(List) || other.is_a?(Array)) && size == other.size
-
-        others = other.each
-        all? { |element| element == others.next }
+        case other
+        when List then equal?(other) || elements == other.elements
+        when Array then elements == other
+        else false
+        end
       end
 
       private

@@ -1,9 +1,13 @@
 # frozen_string_literal: true
 
+require_relative "../document/map"
+
 module Guildhall
   class JSON
     # A JSON object read where it lies. Reads like a Hash; what is nested comes as a Document.
     class ObjectDocument < Document
+      include Guildhall::Document::Map
+
       # @!method [](key)
       #   @param key [String, Symbol] a Symbol where the codec has `symbolize_names`, else a String
       #   @return [Object, nil]
@@ -16,106 +20,6 @@ module Guildhall
       #   @return [Array]
       # @!method values
       #   @return [Array]
-
-      alias has_key? key?
-      alias include? key?
-      alias member? key?
-      alias each_pair each
-
-      # @return [Object]
-      # @raise [KeyError] when there is no such key, no default and no block
-      def fetch(key, *default)
-        return self[key] if key?(key)
-        return yield(key) if block_given?
-        raise KeyError.new("key not found: #{key.inspect}", receiver: self, key: key) if default.empty?
-
-        default.first
-      end
-
-      # @return [Hash] all of it, frozen; with a block as Hash#to_h
-      def to_h(&)
-        block_given? ? super : decode
-      end
-
-      # @return [Hash] the pairs of these keys that are there, frozen
-      def slice(*keys)
-        keys.filter_map { |key| [key, self[key]] if key?(key) }.to_h.freeze
-      end
-
-      # @return [Hash] the pairs of all other keys, frozen
-      def except(*keys)
-        reject { |key, _| keys.include?(key) }
-      end
-
-      # @return [Hash] frozen
-      def select
-        return to_enum(:select) { size } unless block_given?
-
-        each_with_object({}) { |(key, value), kept| kept[key] = value if yield(key, value) }.freeze
-      end
-      alias filter select
-
-      # @return [Hash] frozen
-      def reject
-        return to_enum(:reject) { size } unless block_given?
-
-        select { |key, value| !yield(key, value) }
-      end
-
-      # @return [Hash]
-      def transform_values
-        return to_enum(:transform_values) { size } unless block_given?
-
-        each_with_object({}) { |(key, value), made| made[key] = yield(value) }
-      end
-
-      # @return [Array]
-      def values_at(*keys) = keys.map { |key| self[key] }
-
-      # @return [Array]
-      def fetch_values(*keys, &) = keys.map { |key| fetch(key, &) }
-
-      # @return [self, Enumerator]
-      def each_key(&)
-        return to_enum(:each_key) { size } unless block_given?
-
-        keys.each(&)
-        self
-      end
-
-      # @return [self, Enumerator]
-      def each_value(&)
-        return to_enum(:each_value) { size } unless block_given?
-
-        values.each(&)
-        self
-      end
-
-      # For `doc => {user: {email:}}`: Symbols find String keys. Only what the pattern names is made.
-      # @return [Hash{Symbol=>Object}]
-      def deconstruct_keys(names)
-        names ? named_members(names) : each_with_object({}) { |(key, value), found| found[key.to_sym] = value }
-      end
-
-      # @return [Boolean] the same pairs, in any order, as a Hash or another Document
-      def ==(other)
-        return true if equal?(other)
-        return false unless (other.is_a?(ObjectDocument) || other.is_a?(Hash)) && size == other.size
-
-        all? { |key, value| other.key?(key) && value == other[key] }
-      end
-
-      private
-
-      def shape
-        return "{}" if empty?
-
-        shown = first(SHOWN).map do |key, value|
-          key.is_a?(Symbol) ? "#{key.inspect[1..]}: #{brief(value)}" : "#{key.inspect} => #{brief(value)}"
-        end
-        shown << "… #{size - SHOWN} more" if size > SHOWN
-        "{#{shown.join(", ")}}"
-      end
     end
   end
 end
