@@ -53,8 +53,10 @@ class Scenario
 
   # @param messages [Enumerable<Hash>] payload:, key:, partition:, headers:
   def produce(name, messages)
-    client(:producer, "linger.ms": 5) do |producer|
-      messages.map { |message| producer.produce(topic: name, **message) }.each { |handle| handle.wait(max_wait_timeout_ms: 30_000) }
+    client(:producer, "linger.ms": 5_000) do |producer| # until flushed, so that a partition's messages travel together
+      handles = messages.map { |message| producer.produce(topic: name, **message) }
+      producer.flush(30_000)
+      handles.each { |handle| handle.wait(max_wait_timeout_ms: 30_000) }
     end
   end
 
