@@ -154,7 +154,7 @@ Bench.script("queue") do |bench|
       {"Guildhall::Queue" => -> { Handover.between_ractors(ours.call, ractors, items) }})
   end
   idle = Bench::Latency.new(bench.quick? ? 40 : 100, 0.005)
-  bench.row("queue.round_trip_idle", against: "Ractor::Port", ratio: idle.ratio(bench.rounds), goal: 1.3) if defined?(Ractor::Port)
+  bench.row("queue.round_trip_idle", against: "Ractor::Port", ratio: idle.ratio(bench.rounds), goal: 1.3) if defined?(Ractor::Port) && bench.wanted?("queue.round_trip_idle")
   bench.compare("queue.pool_identity", -> { Handover.pool(ours.call, ours.call, 2, trips) },
     {"Ractor::Port" => -> { Handover.port_pool(2, trips) }, "ractor_queue" => -> { Handover.pool(theirs.call, theirs.call, 2, trips) }})
   batches = items / 64 * 64
