@@ -49,7 +49,7 @@ class JSONFuzzTest < GuildhallTest
   def build(folder, flags)
     program = File.join(folder, "json_fuzz")
     source = File.join(ROOT, "ext/guildhall")
-    files = Dir[File.join(source, "json/json_{parse,scratch,duplicates,tape,number,big,index,locate,shortest,source,split,status}.c"), File.join(source, "utf8*.c")]
+    files = Dir[File.join(source, "json/json_{parse*,scratch,duplicates,tape,number,big,index,locate,shortest,source,split,status}.c"), File.join(source, "{utf8*,simd}.c")]
     out, err, status = run_command(["cc", "-std=gnu11", "-D_GNU_SOURCE", "-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined",
                                     *flags, "-I#{source}", File.join(__dir__, "json_fuzz.c"), *files, "-lpthread", "-lm", "-o", program])
     assert_predicate status, :success?, "#{out}\n#{err}"
