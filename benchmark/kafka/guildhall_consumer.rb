@@ -91,7 +91,7 @@ Guildhall::Kafka.routes do
     when "hash", "hash-inline", "hash-pool" then deserializer Guildhall::JSON
     when "stages" then deserializer Stages::ALL
     when "schema" then deserializer Stages::VALID
-    when "virtual" then virtual_partitions partitioner: ->(message) { message.offset }, reducer: ->(offset) { offset }
+    when "virtual" then virtual_partitions partitioner: lambda(&:offset), reducer: lambda(&:itself)
     end
     deserializing parallel: false if mode == "hash-inline"
     deserializing parallel: true if mode == "hash-pool"
