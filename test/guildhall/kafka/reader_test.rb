@@ -141,6 +141,17 @@ class KafkaNativeReaderTest < GuildhallTest
     assert_equal [nil, nil], [null.document, null.decode_error]
   end
 
+  def test_what_is_taken_at_once_is_bounded_by_its_bytes_as_well
+    connect
+    @assignments.queues[0].allow(0)
+    produce(Array.new(16) { {payload: "x" * 250_000} })
+    assert_empty take(1_000) # all of it is fetched meanwhile
+    @assignments.queues[0].allow(100)
+    first = take
+    assert_operator first.size, :<=, 10
+    assert_equal (0...16).to_a, (first + take_all(16 - first.size)).map(&:offset)
+  end
+
   def test_documents_outlive_records_and_survive_compaction
     produce((0...200).map { |i| {payload: %({"i": #{i}, "text": "#{"x" * i}"})} })
     connect(Guildhall::JSON.lazy)
