@@ -16,6 +16,7 @@ typedef struct {
     guildhall_avro_input input;
     const guildhall_avro_codec *codec;
     guildhall_keys *keys;
+    guildhall_repeats *repeats;
     uint32_t hint, depth;
     const uint8_t *bytes;
     guildhall_value_stack stack;
@@ -53,7 +54,9 @@ static VALUE string(builder *b, const place *at)
     const uint8_t *bytes;
     size_t length;
     check(b, at, guildhall_avro_span(&b->input, &bytes, &length));
-    if (RB_LIKELY(guildhall_ascii(bytes, length))) return guildhall_string_new(bytes, length, GUILDHALL_TEXT_ASCII);
+    if (RB_LIKELY(guildhall_ascii(bytes, length))) {
+        return guildhall_string_repeated(b->repeats, bytes, length, GUILDHALL_TEXT_ASCII);
+    }
     if (b->codec->rules.allow_invalid_utf8) return guildhall_string_new(bytes, length, GUILDHALL_TEXT_UNCHECKED);
     if (guildhall_utf8_classify(bytes, length) == GUILDHALL_UTF8_INVALID) fail(b, at, GUILDHALL_AVRO_INVALID_UTF8);
     return guildhall_string_new(bytes, length, GUILDHALL_TEXT_UTF8);
@@ -274,6 +277,7 @@ static void begin(builder *b, const guildhall_avro_codec *codec, VALUE source)
     b->input = (guildhall_avro_input){b->bytes, b->bytes + RSTRING_LEN(source), codec->rules.max_empty_items};
     b->codec = codec;
     b->keys = guildhall_keys_current();
+    b->repeats = guildhall_repeats_current();
     b->hint = 0;
     b->depth = 0;
     guildhall_value_stack_init(&b->stack);
