@@ -14,14 +14,21 @@ class Bench
   # @param title [String]
   # @yieldparam bench [Bench]
   def self.script(title, arguments = ARGV)
-    bench = new(quick: arguments.delete("--quick"), json: arguments.delete("--json"))
-    abort("bin/bench #{title}: unknown #{arguments.join(" ")}; there are --quick and --json") unless arguments.empty?
+    bench = new(quick: arguments.delete("--quick"), json: arguments.delete("--json"), only: only(arguments))
+    abort("bin/bench #{title}: unknown #{arguments.join(" ")}; there are --quick, --json and --only ROW") unless arguments.empty?
     bench.begin_table(title)
     yield bench
   end
 
-  def initialize(quick: nil, json: nil, out: $stdout)
+  def self.only(arguments)
+    place = arguments.index("--only") or return
+    arguments.slice!(place, 2)[1] || abort("--only needs the name of a row, or a part of it")
+  end
+  private_class_method :only
+
+  def initialize(quick: nil, json: nil, only: nil, out: $stdout)
     @quick = !quick.nil?
+    @only = only
     @json = json
     @out = out
     @out.sync = true
@@ -32,6 +39,10 @@ class Bench
 
   # @return [Integer] how many rounds to take a median of
   def rounds = quick? ? 3 : 9
+
+  # @param name [String] a row's, or what the names of some rows have in common
+  # @return [Boolean] whether it is to be measured; with --only, what has nothing to do with it need not even be prepared
+  def wanted?(name) = @only.nil? || name.include?(@only) || @only.include?(name)
 
   def begin_table(title)
     return if @json
@@ -50,6 +61,8 @@ class Bench
   # @yieldparam results [Array] of ours and the peers; returns whether they are right
   # @return [Hash{String=>Float}] the ratios
   def compare(name, ours, peers, goals: {}, rounds: self.rounds, &check)
+    return {} unless wanted?(name)
+
     comparison = Comparison.new([ours, *peers.values])
     comparison.check(name, &check)
     ratios = peers.keys.zip(comparison.ratios(rounds)).to_h
@@ -58,6 +71,8 @@ class Bench
 
   # Prints a row. The ratio is always such that higher is better.
   def row(name, against:, ratio:, goal: nil, note: nil)
+    return unless wanted?(name)
+
     ratio = ratio.to_f.round(3)
     return @out.puts(JSON.generate({row: name, against:, ratio:, goal:, met: goal && ratio >= goal, note:}.compact)) if @json
 
