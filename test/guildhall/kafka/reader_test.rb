@@ -127,6 +127,21 @@ module ReaderBehaviour
     end
   end
 
+  # Such as a Timeout around code that allows it only where something blocks.
+  def test_an_exception_that_was_put_off_until_something_blocks_ends_a_take
+    connect
+    thread = Thread.new do
+      Thread.current.report_on_exception = false
+      Thread.handle_interrupt(Interrupt => :on_blocking) do
+        Thread.current.raise(Interrupt)
+        take(20_000)
+      end
+    end
+    assert_raises(Interrupt) { thread.join(10) || flunk("take was not interrupted") }
+    produce([{payload: "a"}])
+    assert_equal [0], take_all(1).map(&:offset)
+  end
+
   def test_nothing_is_handed_out_after_a_queue_was_closed
     connect
     produce([{payload: "a"}])
