@@ -97,16 +97,8 @@ module Guildhall
     # @raise [NotShareableError] naming the path to what cannot be shared
     # @raise [PoolSaturatedError] with `overflow: :reject`, or after waiting with `overflow: :wait`
     # @raise [PoolClosedError]
-    def dispatch(payloads, task, source: nil, metadata: nil, envelopes: false, parallel: nil, deadline: nil, **options)
-      renew if @coordinator.crew.queue.inherited?
-      check(payloads, metadata, options)
-      batch = build(payloads, @profiles[task], metadata, envelopes, deadline, options)
-      if parallel?(batch, parallel)
-        line_up(batch, source, deadline, options.merge(workers_only: parallel || @settings.parallel))
-      elsif @instrumentation.listening?
-        @instrumentation.publish("pool.inlined", payloads: batch.size, source:)
-      end
-      Future.new(self, batch)
+    def dispatch(payloads, task, **)
+      take_in(false, payloads, task, **)
     end
 
     # @param payloads [Array]
@@ -115,13 +107,13 @@ module Guildhall
     # @return [Array] values in order, frozen
     # @raise the first payload's failure, once all are done
     def map(payloads, task, **options)
-      (options.empty? && at_once(payloads, task, true)) || dispatch(payloads, task, **options).value
+      (options.empty? && at_once(payloads, task, true)) || take_in(true, payloads, task, **options).value
     end
 
     # As {#map}, with Failures in their places.
     # @return [Array] frozen
     def results(payloads, task, **options)
-      (options.empty? && at_once(payloads, task, false)) || dispatch(payloads, task, **options).results
+      (options.empty? && at_once(payloads, task, false)) || take_in(true, payloads, task, **options).results
     end
 
     # Starts the workers, and loads what the task needs here in the main Ractor: a worker that had to would wait for it,
@@ -226,6 +218,20 @@ module Guildhall
 
     private
 
+    # See {#dispatch}.
+    # @param reading [Boolean] the caller reads the results at once, and so can be one of the batch's hands
+    def take_in(reading, payloads, task, source: nil, metadata: nil, envelopes: false, parallel: nil, deadline: nil, **options)
+      renew if @coordinator.crew.queue.inherited?
+      check(payloads, metadata, options)
+      batch = build(payloads, @profiles[task], metadata, envelopes, deadline, options)
+      if parallel?(batch, parallel, reading)
+        line_up(batch, source, deadline, options.merge(workers_only: parallel || @settings.parallel))
+      elsif @instrumentation.listening?
+        @instrumentation.publish("pool.inlined", payloads: batch.size, source:)
+      end
+      Future.new(self, batch)
+    end
+
     # The short way for what is small: no Future, no Batch that anybody sees.
     # @return [Array, nil] nil: it has to go the long way
     def at_once(payloads, task, raising)
@@ -266,14 +272,14 @@ module Guildhall
         deadline || @settings.deadline, options[:slice] || @settings.slice)
     end
 
-    def parallel?(batch, wanted)
+    def parallel?(batch, wanted, reading)
       return false if inline? || !@coordinator.any_workers?
 
       wanted = @settings.parallel if wanted.nil?
       return wanted && batch.size.positive? unless wanted.nil?
 
       (@settings.min_payloads.nil? || batch.size >= @settings.min_payloads) &&
-        @coordinator.crew.queue.pays?(batch, @coordinator.workers)
+        @coordinator.crew.queue.pays?(batch, @coordinator.workers, reading)
     end
 
     def inline?

@@ -64,14 +64,26 @@ static VALUE profile_native_p(VALUE self)
     return profile->decoder && NIL_P(profile->rest) ? Qtrue : Qfalse;
 }
 
-static VALUE estimate_pair(const guildhall_estimate *estimate)
+static VALUE seconds(const guildhall_estimate *estimate)
 {
     if (atomic_load_explicit(&estimate->samples, memory_order_relaxed) == 0) return Qnil;
     return DBL2NUM(guildhall_estimate_read(estimate) / 1e9);
 }
 
-/* What was learned: [[about so many bytes, about so many payloads, seconds a payload inline, on workers], …];
- * nil for what was not tried. */
+/* The level with the least time a payload of those above 0; 0: none was tried. */
+static unsigned best_parallel(const guildhall_cell *cell)
+{
+    unsigned best = 0;
+    for (unsigned level = 1; level < GUILDHALL_LEVELS; level++) {
+        const guildhall_estimate *known = &cell->levels[level];
+        if (atomic_load_explicit(&known->samples, memory_order_relaxed) == 0) continue;
+        if (best == 0 || guildhall_estimate_read(known) < guildhall_estimate_read(&cell->levels[best])) best = level;
+    }
+    return best;
+}
+
+/* What was learned: [[about so many bytes, about so many payloads, seconds a payload inline, with more hands, how many
+ * these are], …]; nil for what was not tried. */
 static VALUE profile_measurements(VALUE self)
 {
     guildhall_profile *profile = guildhall_profile_of(self);
@@ -79,10 +91,12 @@ static VALUE profile_measurements(VALUE self)
     for (unsigned bytes = 0; bytes < GUILDHALL_BYTE_CLASSES; bytes++) {
         for (unsigned count = 0; count < GUILDHALL_COUNT_CLASSES; count++) {
             guildhall_cell *cell = &profile->cells[bytes][count];
-            if (atomic_load_explicit(&cell->decisions, memory_order_relaxed) == 0) continue;
-            rb_ary_push(rows, rb_ary_new_from_args(4, SIZET2NUM(bytes ? (size_t)3 << (bytes - 1) >> 1 : 0),
+            unsigned best = best_parallel(cell);
+            VALUE inlined = seconds(&cell->levels[0]), parallel = seconds(best ? &cell->levels[best] : &cell->forced);
+            if (NIL_P(inlined) && NIL_P(parallel)) continue;
+            rb_ary_push(rows, rb_ary_new_from_args(5, SIZET2NUM(bytes ? (size_t)3 << (bytes - 1) >> 1 : 0),
                                                    SIZET2NUM(count ? (size_t)3 << (count - 1) >> 1 : 0),
-                                                   estimate_pair(&cell->inlined), estimate_pair(&cell->parallel)));
+                                                   inlined, parallel, best ? UINT2NUM(1u << best) : Qnil));
         }
     }
     return rows;
