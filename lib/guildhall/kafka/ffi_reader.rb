@@ -94,7 +94,7 @@ module Guildhall
         @queues.each_value { |queue| Librdkafka.rd_kafka_queue_forward(queue.pointer, FFI::Pointer::NULL) }
         while read(@main, BATCH, taken, errors).positive?; end
         queues = @queues.values # a rebalance in here changes the Hash
-        queues.each { |queue| read(queue.pointer, [queue.allowed, BATCH].min, taken, errors) if queue.allowed.positive? }
+        queues.each { |queue| read(queue.pointer, [queue.fitting, BATCH].min, taken, errors) if queue.allowed.positive? }
         [taken.filter_map { |queue, records| [queue.owner, records] unless queue.closed? }, errors]
       end
 
@@ -110,7 +110,7 @@ module Guildhall
 
         record = PlainRecord.from(Rdkafka::Consumer::Message.new(native))
         queue = @queues[[record.topic, record.partition]] or return
-        queue.count
+        queue.count(record.size)
         taken[queue] << record
       ensure
         Rdkafka::Bindings.rd_kafka_message_destroy(pointer)
@@ -143,19 +143,29 @@ module Guildhall
         @owner = owner
         @name = name
         @allowed = 0
+        @size = nil
         @closed = false
       end
 
       # @param count [Integer] how many messages may be taken until the next call
+      # @param bytes [Integer] about as many are in one batch, but at least one message
       # @return [void]
-      def allow(count)
+      def allow(count, bytes)
         @allowed = count
+        @bytes = bytes
         @reader.ring("q") if count.positive?
       end
 
       # @!visibility private
-      def count
+      # @return [Integer] how many messages to take now, by their size so far
+      def fitting
+        @size ? [@allowed, (@bytes / @size) + 1].min : 1
+      end
+
+      # @!visibility private
+      def count(size)
         @allowed -= 1
+        @size = @size ? ((@size * 7) + size + 1) / 8 : size + 1
       end
 
       # Gives the queue back to librdkafka; what was taken from it and not handed out is dropped.
