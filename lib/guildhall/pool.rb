@@ -82,7 +82,9 @@ module Guildhall
       begin_anew
     end
 
-    # Takes a batch in. Returns at once; decodes and runs nothing.
+    # Takes a batch in. Returns at once; decodes and runs nothing. A task, or a pipeline's codec, that answers
+    # `prepare(payloads)` is asked to, here in the dispatching thread, and may block: that is where a codec fetches what
+    # workers cannot (schemas, say).
     # @param payloads [Array] Strings (unfrozen ones are copied) or other shareable objects
     # @param task [#call] shareable; takes `(payload)` or `(payload, metadata)`
     # @param source [Object, nil] batches of one source stay in line, sources take turns; nil: a source of its own
@@ -97,6 +99,7 @@ module Guildhall
     # @raise [NotShareableError] naming the path to what cannot be shared
     # @raise [PoolSaturatedError] with `overflow: :reject`, or after waiting with `overflow: :wait`
     # @raise [PoolClosedError]
+    # @raise what the task's `prepare` raises
     def dispatch(payloads, task, **)
       take_in(false, payloads, task, **)
     end
@@ -223,7 +226,9 @@ module Guildhall
     def take_in(reading, payloads, task, source: nil, metadata: nil, envelopes: false, parallel: nil, deadline: nil, **options)
       renew if @coordinator.crew.queue.inherited?
       check(payloads, metadata, options)
-      batch = build(payloads, @profiles[task], metadata, envelopes, deadline, options)
+      profile = @profiles[task]
+      profile.preparer&.prepare(envelopes ? payloads.map(&:raw_payload) : payloads)
+      batch = build(payloads, profile, metadata, envelopes, deadline, options)
       if parallel?(batch, parallel, reading)
         line_up(batch, source, deadline, options.merge(workers_only: parallel || @settings.parallel))
       elsif @instrumentation.listening?
@@ -238,6 +243,8 @@ module Guildhall
       return if @closed || @fixed || @instrumentation.listening?
 
       profile = @profiles[task]
+      return if profile.preparer
+
       queue = @coordinator.crew.queue
       return queue.at_once(profile, payloads, @coordinator.workers, raising) if profile.native?
 

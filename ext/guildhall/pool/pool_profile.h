@@ -31,6 +31,7 @@ typedef struct guildhall_profile {
     VALUE task;                          /* shareable, answers `call` */
     VALUE rest;                          /* what follows the native decoder; nil: nothing */
     VALUE codec;                         /* owns the native decoder; nil: none */
+    VALUE preparer;                      /* gets a batch's payloads before anybody else; nil: none */
     VALUE decode_stage;                  /* the stage's name in Failures of the native decoder; nil outside pipelines */
     const guildhall_decoder *decoder;    /* NULL: every payload is given to the task */
     bool takes_metadata;                 /* the task does, or what follows the decoder */

@@ -10,6 +10,7 @@ static void profile_mark(void *data)
     rb_gc_mark(profile->rest);
     rb_gc_mark(profile->codec);
     rb_gc_mark(profile->decode_stage);
+    rb_gc_mark(profile->preparer);
 }
 
 static size_t profile_memsize(const void *data)
@@ -36,9 +37,9 @@ static const guildhall_decoder *decoder_at(VALUE address)
     return usable ? decoder : NULL;
 }
 
-/* Profile.build(task, takes_metadata, codec, address of its native decoder, rest, name of the decoding stage) */
+/* Profile.build(task, takes_metadata, codec, address of its native decoder, rest, name of the decoding stage, preparer) */
 static VALUE profile_build(VALUE class, VALUE task, VALUE takes_metadata, VALUE codec, VALUE address, VALUE rest,
-                           VALUE stage)
+                           VALUE stage, VALUE preparer)
 {
     const guildhall_decoder *decoder = decoder_at(address);
     guildhall_profile *profile;
@@ -47,6 +48,7 @@ static VALUE profile_build(VALUE class, VALUE task, VALUE takes_metadata, VALUE 
     profile->rest = rest;
     profile->codec = codec;
     profile->decode_stage = stage;
+    profile->preparer = preparer;
     profile->decoder = decoder;
     profile->takes_metadata = RTEST(takes_metadata);
     return rb_ractor_make_shareable(rb_obj_freeze(self));
@@ -55,6 +57,12 @@ static VALUE profile_build(VALUE class, VALUE task, VALUE takes_metadata, VALUE 
 static VALUE profile_task(VALUE self)
 {
     return guildhall_profile_of(self)->task;
+}
+
+/* What is to see the payloads first, in the dispatching thread; nil: nothing. */
+static VALUE profile_preparer(VALUE self)
+{
+    return guildhall_profile_of(self)->preparer;
 }
 
 /* Whether running it needs no Ruby at all. */
@@ -106,8 +114,9 @@ void guildhall_init_pool_profile(VALUE pool)
 {
     VALUE profile = rb_define_class_under(pool, "Profile", rb_cObject);
     rb_undef_alloc_func(profile);
-    rb_define_singleton_method(profile, "build", profile_build, 6);
+    rb_define_singleton_method(profile, "build", profile_build, 7);
     rb_define_method(profile, "task", profile_task, 0);
+    rb_define_method(profile, "preparer", profile_preparer, 0);
     rb_define_method(profile, "native?", profile_native_p, 0);
     rb_define_method(profile, "measurements", profile_measurements, 0);
 }
