@@ -25,7 +25,7 @@ class BinaryFuzzTest < GuildhallTest
       program = build(folder)
       corpus = File.join(folder, "corpus")
       File.binwrite(corpus, payloads.map { |bytes| [bytes.bytesize].pack("N") + bytes }.join)
-      out, err, status = run_command([program, SEED.to_s, COUNT.to_s, corpus], timeout: 900, env: {"UBSAN_OPTIONS" => "halt_on_error=1"})
+      out, err, status = run_command([program, SEED.to_s, COUNT.to_s, corpus], timeout: 3600, env: {"UBSAN_OPTIONS" => "halt_on_error=1"})
       assert_predicate status, :success?, "SEED=#{SEED}\n#{out}\n#{err[0, 4000]}"
       assert(out.scan(/\d+/).all? { |number| number.to_i > COUNT / 50 }, "hardly anything was valid: #{out}")
     end
