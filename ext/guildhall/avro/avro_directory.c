@@ -94,7 +94,7 @@ static VALUE allocate(VALUE class)
     VALUE self = TypedData_Make_Struct(class, guildhall_avro_directory, &type, directory);
     directory->decoder = (guildhall_decoder){
         .abi = GUILDHALL_DECODER_ABI, .size = sizeof(guildhall_decoder), .context = directory, .decode = decode,
-        .wrap = guildhall_avro_decoder_wrap, .error = error, .free = guildhall_avro_decoder_free};
+        .wrap = guildhall_document_wrap, .error = error, .free = guildhall_document_free};
     return self;
 }
 

@@ -1,174 +1,183 @@
-/* The life of a Document: made, marked, measured, freed; and what stands in its payload as Ruby values.
- *
- * The garbage collector sees one object a payload, whatever its size. The object pins what owns the bytes;
- * sub-documents pin the root Document.
- */
+/* What Avro brings to Documents. Records and maps are maps. */
 #include <ruby.h>
-#include <stdlib.h>
-#include "../document_memory.h"
-#include "../values.h"
+#include <string.h>
+#include "../document/document_memory.h"
 #include "avro_document.h"
 
+typedef guildhall_spot spot;
+typedef guildhall_payload payload;
+
+static inline const guildhall_avro_codec *codec_of(const payload *p) { return p->marks->codec; }
+
+static inline guildhall_avro_view view_of(const payload *p)
+{
+    return (guildhall_avro_view){p->bytes, p->length, &codec_of(p)->program, p->marks->words};
+}
+
+static inline const guildhall_avro_node *node_at(const payload *p, spot at)
+{
+    return &codec_of(p)->program.nodes[at.node];
+}
+
+static inline int is_record(const payload *p, spot at) { return node_at(p, at)->type == GUILDHALL_AVRO_RECORD; }
+static inline VALUE constant(const payload *p, uint32_t number) { return codec_of(p)->constants[number]; }
+
+static VALUE codec_object(const void *codec) { return ((const guildhall_avro_codec *)codec)->self; }
+
+static guildhall_kind resolve(const payload *p, spot *at)
+{
+    guildhall_avro_view view = view_of(p);
+    *at = guildhall_avro_chosen(&view, *at);
+    switch (node_at(p, *at)->type) {
+    case GUILDHALL_AVRO_RECORD: case GUILDHALL_AVRO_MAP: return GUILDHALL_MAP;
+    case GUILDHALL_AVRO_ARRAY: return GUILDHALL_ARRAY;
+    default: return GUILDHALL_SCALAR;
+    }
+}
+
+static uint32_t count(const payload *p, spot container)
+{
+    guildhall_avro_view view = view_of(p);
+    return is_record(p, container) ? node_at(p, container)->kept : guildhall_avro_count(&view, container);
+}
+
 typedef struct {
-    VALUE root;     /* the Document that holds the payload; 0 in that one itself */
-    guildhall_avro_spot spot;
-} document;
+    guildhall_avro_view view;
+    spot map;
+} indexed;
 
-typedef struct {
-    document document;
-    guildhall_avro_payload payload;
-} root_document;
-
-static VALUE map_class, array_class;
-
-/* Pins on purpose: pointers into the owner's bytes and into the root are kept. */
-static void mark(void *pointer)
+/* Places are items, from 1 on. */
+static guildhall_avro_items entry_at(const indexed *of, uint32_t place)
 {
-    const document *document = pointer;
-    if (document->root) {
-        rb_gc_mark(document->root);
-        return;
+    guildhall_avro_items entry;
+    guildhall_avro_entry(&of->view, guildhall_avro_item(&of->view, of->map, place - 1), &entry);
+    return entry;
+}
+
+static guildhall_key key_at(const void *pointer, uint32_t place)
+{
+    guildhall_avro_items entry = entry_at(pointer, place);
+    return (guildhall_key){entry.key, entry.key_length};
+}
+
+static guildhall_key_index *index_of(payload *p, const indexed *of, uint32_t count)
+{
+    guildhall_key_index *found = guildhall_key_indexes_find(&p->indexes, of->map.offset);
+    if (found) return found;
+    guildhall_key_index *made = guildhall_key_index_new(of->map.offset, count);
+    if (!made) return NULL;
+    guildhall_avro_items items = guildhall_avro_items_of(&of->view, of->map);
+    for (uint32_t place = 1; guildhall_avro_items_next(&items); place++) {
+        guildhall_key_index_put(made, (guildhall_key){items.key, items.key_length}, place, key_at, of);
     }
-    const guildhall_avro_payload *payload = &((const root_document *)pointer)->payload;
-    if (payload->owner) rb_gc_mark(payload->owner);
-    if (payload->marks) rb_gc_mark(payload->marks->codec->self);
+    return guildhall_key_indexes_publish(&p->indexes, made);
 }
 
-static size_t marks_size(const guildhall_avro_payload *payload)
+/* Of equal keys the last counts, as in a Hash. */
+static int walk(const indexed *of, guildhall_key key, spot *found)
 {
-    return payload->marks ? guildhall_avro_marks_size(payload->marks->count) : 0;
-}
-
-static void release(void *pointer)
-{
-    if (!((const document *)pointer)->root) {
-        guildhall_avro_payload *payload = &((root_document *)pointer)->payload;
-        guildhall_key_indexes_free(&payload->indexes);
-        if (payload->off_heap) guildhall_release_memory(payload->marks, marks_size(payload));
-        else ruby_xfree(payload->marks);
+    guildhall_avro_items items = guildhall_avro_items_of(&of->view, of->map);
+    int there = 0;
+    while (guildhall_avro_items_next(&items)) {
+        if (items.key_length != key.length || memcmp(items.key, key.bytes, key.length)) continue;
+        *found = items.value;
+        there = 1;
     }
-    ruby_xfree(pointer);
+    return there;
 }
 
-static size_t memsize(const void *pointer)
+static int find_pair(payload *p, spot map, VALUE text, spot *found)
 {
-    if (((const document *)pointer)->root) return sizeof(document);
-    guildhall_avro_payload *payload = &((root_document *)pointer)->payload;
-    return sizeof(root_document) + marks_size(payload) + guildhall_key_indexes_size(&payload->indexes);
+    indexed of = {view_of(p), map};
+    guildhall_key key = {(const uint8_t *)RSTRING_PTR(text), (size_t)RSTRING_LEN(text)};
+    uint32_t count = guildhall_avro_count(&of.view, map);
+    guildhall_key_index *index = count > GUILDHALL_KEYS_WALKED ? index_of(p, &of, count) : NULL;
+    if (!index) return walk(&of, key, found);
+    uint32_t place = guildhall_key_index_get(index, key, key_at, &of);
+    if (place) *found = entry_at(&of, place).value;
+    return place != 0;
 }
 
-/* WB_PROTECTED: Documents pile up; unprotected they would force major collections. */
-static const rb_data_type_t type = {
-    "Guildhall::Avro::Document",
-    {mark, release, memsize, NULL, {0}},
-    0, 0, RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED | RUBY_TYPED_FROZEN_SHAREABLE};
-
-guildhall_avro_cursor guildhall_avro_document_read(VALUE self)
+/* A field that was written, in *found; a default, in *fallback. symbols: are Symbols meant; -1: either. */
+static int find_field(const payload *p, spot record, VALUE text, int symbols, spot *found, VALUE *fallback)
 {
-    document *shown = rb_check_typeddata(self, &type);
-    root_document *root = shown->root ? RTYPEDDATA_GET_DATA(shown->root) : (root_document *)shown;
-    return (guildhall_avro_cursor){self, &root->payload, shown->spot};
+    const guildhall_avro_node *node = node_at(p, record);
+    guildhall_avro_view view = view_of(p);
+    uint32_t place = guildhall_avro_field(view.program, node, RSTRING_PTR(text), (size_t)RSTRING_LEN(text));
+    if (place == UINT32_MAX) return 0;
+    const uint32_t *operand = view.program->operands + node->first + 2 * (size_t)place;
+    int written = place < node->count;
+    if (symbols >= 0 && RB_SYMBOL_P(constant(p, operand[written])) != symbols) return 0;
+    if (written) *found = guildhall_avro_member(&view, record, place);
+    else *fallback = constant(p, operand[1]);
+    return 1;
 }
 
-static inline const guildhall_avro_node *node_of(const guildhall_avro_codec *codec, guildhall_avro_spot spot)
+static int member(payload *p, spot map, VALUE key, spot *found, VALUE *fallback)
 {
-    return &codec->program.nodes[spot.node];
+    int record = is_record(p, map), symbol = RB_SYMBOL_P(key);
+    VALUE text = !symbol ? guildhall_document_text(key) : record ? rb_sym2str(key) : 0;
+    if (!text) return 0;
+    int there = record ? find_field(p, map, text, symbol, found, fallback) : find_pair(p, map, text, found);
+    RB_GC_GUARD(text);
+    return there;
 }
 
-static inline int is_container(const guildhall_avro_node *node)
+static int named(payload *p, spot map, VALUE name, spot *found, VALUE *fallback)
 {
-    return guildhall_avro_many(node) || node->type == GUILDHALL_AVRO_RECORD;
+    return is_record(p, map) ? find_field(p, map, name, -1, found, fallback) : find_pair(p, map, name, found);
 }
 
-static VALUE class_of(const guildhall_avro_node *node)
+static spot element(const payload *p, spot array, uint32_t position)
 {
-    return node->type == GUILDHALL_AVRO_ARRAY ? array_class : map_class;
+    guildhall_avro_view view = view_of(p);
+    return guildhall_avro_item(&view, array, position);
 }
 
-static VALUE sub_document(VALUE around, guildhall_avro_spot spot, const guildhall_avro_node *node)
+static VALUE key_of(const payload *p, const guildhall_avro_items *items)
 {
-    VALUE root = ((document *)RTYPEDDATA_GET_DATA(around))->root;
-    document *shown;
-    VALUE made = TypedData_Make_Struct(class_of(node), document, &type, shown);
-    shown->spot = spot;
-    RB_OBJ_WRITE(made, &shown->root, root ? root : around);
-    return guildhall_share(made);
+    if (items->node->type == GUILDHALL_AVRO_ARRAY) return Qundef;
+    if (items->node->type == GUILDHALL_AVRO_RECORD) return constant(p, items->name);
+    return guildhall_avro_key(items->key, items->key_length);
 }
 
-VALUE guildhall_avro_document_build(guildhall_avro_cursor cursor, guildhall_avro_spot spot)
+/* The defaults of a record come last. */
+static void each(const payload *p, spot container, guildhall_visit *visit, void *context)
 {
-    VALUE document = cursor.document;
-    const guildhall_avro_view *view = &cursor.payload->view;
-    VALUE value = guildhall_avro_decode_at(cursor.payload->marks->codec, view->bytes, view->length, spot.offset, spot.node);
-    RB_GC_GUARD(document);
-    return value;
-}
-
-VALUE guildhall_avro_document_value(guildhall_avro_cursor cursor, guildhall_avro_spot spot)
-{
-    guildhall_avro_spot chosen = guildhall_avro_chosen(&cursor.payload->view, spot);
-    const guildhall_avro_node *node = node_of(cursor.payload->marks->codec, chosen);
-    if (!is_container(node)) return guildhall_avro_document_build(cursor, chosen);
-    VALUE document = cursor.document, value = sub_document(document, chosen, node);
-    RB_GC_GUARD(document);
-    return value;
-}
-
-/* A scalar's value may be made by Ruby code, which may raise: nothing is left to free by then. */
-static VALUE scalar(const guildhall_avro_view *view, guildhall_avro_marks *marks, guildhall_avro_spot spot, int off_heap)
-{
-    const guildhall_avro_codec *codec = marks->codec;
-    if (off_heap) free(marks);
-    else ruby_xfree(marks);
-    return guildhall_avro_decode_at(codec, view->bytes, view->length, spot.offset, spot.node);
-}
-
-VALUE guildhall_avro_document_new(VALUE owner, const uint8_t *bytes, size_t length, guildhall_avro_marks *marks,
-                                  int off_heap)
-{
-    guildhall_avro_view view = {bytes, length, &marks->codec->program, marks->words};
-    guildhall_avro_spot spot = guildhall_avro_chosen(&view, (guildhall_avro_spot){marks->from, 0, 0});
-    const guildhall_avro_node *node = node_of(marks->codec, spot);
-    if (!is_container(node)) {
-        VALUE value = scalar(&view, marks, spot, off_heap);
-        RB_GC_GUARD(owner);
-        return value;
+    guildhall_avro_view view = view_of(p);
+    guildhall_avro_items items = guildhall_avro_items_of(&view, container);
+    uint32_t seen = 0;
+    for (; guildhall_avro_items_next(&items); seen++) visit(key_of(p, &items), items.value, Qundef, context);
+    if (!is_record(p, container)) return;
+    const uint32_t *operand = view.program->operands + items.operand;
+    for (; seen < items.node->kept; seen++, operand += 2) {
+        visit(constant(p, operand[0]), container, constant(p, operand[1]), context);
     }
-    root_document *root;
-    VALUE made = TypedData_Make_Struct(class_of(node), root_document, &type, root);
-    root->document.spot = spot;
-    root->payload = (guildhall_avro_payload){.view = view, .marks = marks, .off_heap = off_heap};
-    RB_OBJ_WRITE(made, &root->payload.owner, owner);
-    RB_OBJ_WRITTEN(made, Qundef, marks->codec->self);
-    if (off_heap) guildhall_adopt_memory(marks_size(&root->payload));
-    return guildhall_share(made);
 }
+
+static VALUE build(const payload *p, spot at)
+{
+    return guildhall_avro_decode_at(codec_of(p), p->bytes, p->length, at.offset, at.node);
+}
+
+guildhall_document_format guildhall_avro_documents = {
+    .codec_object = codec_object, .resolve = resolve, .count = count, .member = member, .named = named,
+    .element = element, .each = each, .build = build};
 
 VALUE guildhall_avro_document(const guildhall_avro_codec *codec, VALUE source, size_t from)
 {
     source = guildhall_frozen_bytes(source);
     const uint8_t *bytes = (const uint8_t *)RSTRING_PTR(source);
     size_t length = (size_t)RSTRING_LEN(source);
-    guildhall_avro_notes *notes = guildhall_avro_notes_of_thread();
+    guildhall_notes *notes = guildhall_notes_of_thread();
     if (!notes) rb_memerror();
     guildhall_avro_outcome outcome = guildhall_avro_read(bytes, from, length, &codec->program, &codec->rules, notes);
-    if (RB_UNLIKELY(outcome.status != GUILDHALL_AVRO_VALID)) rb_exc_raise(guildhall_avro_error(codec, outcome, bytes, from, length));
-    uint32_t count = (uint32_t)notes->marks.count;
-    guildhall_avro_marks *marks = ruby_xmalloc(guildhall_avro_marks_size(count));
-    *marks = (guildhall_avro_marks){codec, (uint32_t)from, count};
-    if (count) memcpy(marks->words, notes->marks.words, count * sizeof *marks->words);
-    guildhall_avro_notes_trim(notes);
-    return guildhall_avro_document_new(source, bytes, length, marks, 0);
+    if (RB_UNLIKELY(outcome.status != GUILDHALL_AVRO_VALID)) {
+        rb_exc_raise(guildhall_avro_error(codec, outcome, bytes, from, length));
+    }
+    guildhall_marks *marks = guildhall_marks_new(&guildhall_avro_documents, codec, from, notes, 0);
+    guildhall_notes_trim(notes);
+    return guildhall_document_new(source, bytes, length, marks, 0);
 }
 
-void guildhall_init_avro_document(VALUE avro)
-{
-    VALUE document_class = rb_define_class_under(avro, "Document", rb_cObject);
-    map_class = rb_define_class_under(avro, "MapDocument", document_class);
-    array_class = rb_define_class_under(avro, "ArrayDocument", document_class);
-    rb_undef_alloc_func(document_class);
-    rb_undef_method(CLASS_OF(document_class), "new");
-    rb_gc_register_mark_object(map_class);
-    rb_gc_register_mark_object(array_class);
-    guildhall_init_avro_view(document_class, map_class, array_class);
-}
+void guildhall_init_avro_document(VALUE avro) { guildhall_init_documents(avro, &guildhall_avro_documents); }

@@ -1,10 +1,8 @@
 /* One pass over a payload, as the decoder makes it, and as strict; only that nothing is made. */
-#include <stdlib.h>
 #include "../ascii.h"
 #include "../utf8.h"
 #include "avro_read.h"
 
-#define FIRST_WORDS 256
 #define CHECK(expression)                                                                                              \
     do {                                                                                                               \
         status checked = (expression);                                                                                 \
@@ -19,23 +17,15 @@ typedef struct {
     const uint8_t *bytes;
     const guildhall_avro_program *program;
     const guildhall_avro_rules *rules;
-    guildhall_avro_notes *notes;
+    guildhall_notes *notes;
     uint32_t depth;
 } reader;
 
 static status value(reader *r, uint32_t index);
 
-static status add(guildhall_avro_words *words, uint32_t word)
+static inline status add(guildhall_words *words, uint32_t word)
 {
-    if (__builtin_expect(words->count == words->capacity, 0)) {
-        size_t capacity = words->capacity ? words->capacity * 2 : FIRST_WORDS;
-        uint32_t *grown = realloc(words->words, capacity * sizeof *grown);
-        if (!grown) return GUILDHALL_AVRO_NO_MEMORY;
-        words->words = grown;
-        words->capacity = capacity;
-    }
-    words->words[words->count++] = word;
-    return GUILDHALL_AVRO_VALID;
+    return guildhall_words_add(words, word) ? GUILDHALL_AVRO_VALID : GUILDHALL_AVRO_NO_MEMORY;
 }
 
 static inline uint32_t here(const reader *r) { return (uint32_t)(r->input.at - r->bytes); }
@@ -111,7 +101,7 @@ static status sample(reader *r, uint64_t left)
 static status block(reader *r, container *c, uint32_t item, int map, uint64_t count)
 {
     for (uint64_t left = count; left; left--, c->items++) {
-        if (c->items && c->items % GUILDHALL_AVRO_SAMPLED == 0) CHECK(sample(r, left));
+        if (c->items && c->items % GUILDHALL_SAMPLED == 0) CHECK(sample(r, left));
         if (map) CHECK(text(r));
         CHECK(value(r, item));
     }
@@ -210,7 +200,7 @@ static status value(reader *r, uint32_t index)
 
 guildhall_avro_outcome guildhall_avro_read(const uint8_t *bytes, size_t from, size_t length,
                                            const guildhall_avro_program *program, const guildhall_avro_rules *rules,
-                                           guildhall_avro_notes *notes)
+                                           guildhall_notes *notes)
 {
     reader r = {{bytes + from, bytes + length, rules->max_empty_items}, bytes, program, rules, notes, 0};
     notes->marks.count = notes->samples.count = 0;

@@ -2,7 +2,7 @@
 #include "avro_walk.h"
 
 typedef guildhall_avro_view view;
-typedef guildhall_avro_spot spot;
+typedef guildhall_spot spot;
 typedef guildhall_avro_items items;
 typedef guildhall_avro_node node;
 
@@ -171,21 +171,21 @@ int guildhall_avro_items_next(items *of)
 static void approach(items *of, spot array, uint32_t *position)
 {
     const view *v = of->view;
-    uint32_t next = v->marks[array.mark + 1], end = v->marks[array.mark], place = *position / GUILDHALL_AVRO_SAMPLED;
+    uint32_t next = v->marks[array.mark + 1], end = v->marks[array.mark], place = *position / GUILDHALL_SAMPLED;
     uint32_t count = guildhall_avro_count(v, array), blocks = next & GUILDHALL_AVRO_BLOCKS ? 1 : 0, width = 2 + blocks;
     uint32_t samples = guildhall_avro_samples(count, end - of->at.offset);
     if (!place || !samples) return;
     const uint32_t *sample = v->marks + (next & ~GUILDHALL_AVRO_BLOCKS) - blocks - (size_t)(samples - place + 1) * width;
     of->at.offset = sample[0];
     of->at.mark = sample[1];
-    of->left = blocks ? sample[2] : count - place * GUILDHALL_AVRO_SAMPLED;
-    *position -= place * GUILDHALL_AVRO_SAMPLED;
+    of->left = blocks ? sample[2] : count - place * GUILDHALL_SAMPLED;
+    *position -= place * GUILDHALL_SAMPLED;
 }
 
 spot guildhall_avro_item(const view *v, spot array, uint32_t position)
 {
     items of = guildhall_avro_items_of(v, array);
-    if (position >= GUILDHALL_AVRO_SAMPLED) approach(&of, array, &position);
+    if (position >= GUILDHALL_SAMPLED) approach(&of, array, &position);
     while (position--) guildhall_avro_items_next(&of);
     return of.at;
 }

@@ -11,16 +11,11 @@ typedef struct {
     const uint32_t *marks;
 } guildhall_avro_view;
 
-/* Where a value stands: in the source, among the marks, in the program. */
-typedef struct {
-    uint32_t offset, mark, node;
-} guildhall_avro_spot;
-
 /* The value itself, where it is a union's. */
-guildhall_avro_spot guildhall_avro_chosen(const guildhall_avro_view *view, guildhall_avro_spot spot);
+guildhall_spot guildhall_avro_chosen(const guildhall_avro_view *view, guildhall_spot spot);
 
 /* The number of items of an array or a map. */
-uint32_t guildhall_avro_count(const guildhall_avro_view *view, guildhall_avro_spot many);
+uint32_t guildhall_avro_count(const guildhall_avro_view *view, guildhall_spot many);
 
 /* The place of a record's field of this name among the program's operands: two each, the fields that were written
  * first, then the defaults. UINT32_MAX: the record has none. */
@@ -28,30 +23,30 @@ uint32_t guildhall_avro_field(const guildhall_avro_program *program, const guild
                               size_t length);
 
 /* Where the value of the written field at this place stands. */
-guildhall_avro_spot guildhall_avro_member(const guildhall_avro_view *view, guildhall_avro_spot record, uint32_t place);
+guildhall_spot guildhall_avro_member(const guildhall_avro_view *view, guildhall_spot record, uint32_t place);
 
 /* The items of an array or a map, or the fields of a record that the reader keeps, in their order. */
 typedef struct {
     const guildhall_avro_view *view;
     const guildhall_avro_node *node;
-    guildhall_avro_spot at;     /* what comes next */
+    guildhall_spot at;     /* what comes next */
     uint64_t left;              /* of this block, of the record */
     uint32_t operand;           /* record: of the field that comes next */
-    guildhall_avro_spot value;  /* this one's value */
+    guildhall_spot value;  /* this one's value */
     const uint8_t *key;         /* map: this one's key */
     size_t key_length;
     uint32_t name;              /* record: the constant that is this one's name */
 } guildhall_avro_items;
 
-guildhall_avro_items guildhall_avro_items_of(const guildhall_avro_view *view, guildhall_avro_spot container);
+guildhall_avro_items guildhall_avro_items_of(const guildhall_avro_view *view, guildhall_spot container);
 
 /* 0: there are no more. */
 int guildhall_avro_items_next(guildhall_avro_items *items);
 
 /* Where the item at this position (below the count) of an array or a map begins: its value, or its key. */
-guildhall_avro_spot guildhall_avro_item(const guildhall_avro_view *view, guildhall_avro_spot array, uint32_t position);
+guildhall_spot guildhall_avro_item(const guildhall_avro_view *view, guildhall_spot array, uint32_t position);
 
 /* The key and the value of a map's item that begins at the spot. */
-void guildhall_avro_entry(const guildhall_avro_view *view, guildhall_avro_spot item, guildhall_avro_items *entry);
+void guildhall_avro_entry(const guildhall_avro_view *view, guildhall_spot item, guildhall_avro_items *entry);
 
 #endif
