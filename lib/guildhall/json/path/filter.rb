@@ -55,7 +55,8 @@ module Guildhall
         # As RFC 9535, 2.3.5.2.2 has it: only numbers and strings are less or more than others of their kind.
         Comparison = Data.define(:left, :operator, :right) do
           def true_for?(root, node)
-            one, other = left.value(root, node), right.value(root, node)
+            one = left.value(root, node)
+            other = right.value(root, node)
             case operator
             when "==" then one == other
             when "!=" then one != other
