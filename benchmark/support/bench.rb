@@ -14,22 +14,18 @@ class Bench
   # @param title [String]
   # @yieldparam bench [Bench]
   def self.script(title, arguments = ARGV)
-    bench = new(quick: arguments.delete("--quick"), json: arguments.delete("--json"), only: only(arguments))
-    abort("bin/bench #{title}: unknown #{arguments.join(" ")}; there are --quick, --json and --only ROW") unless arguments.empty?
+    only = arguments.slice!(arguments.index("--only"), 2)[1].to_s.split(",") if arguments.include?("--only")
+    bench = new(quick: arguments.delete("--quick"), json: arguments.delete("--json"), only:)
+    abort("bin/bench #{title}: unknown #{arguments.join(" ")}; there are --quick, --json and --only ROW,…") unless arguments.empty?
     bench.begin_table(title)
     yield bench
   end
 
-  def self.only(arguments)
-    place = arguments.index("--only") or return
-    arguments.slice!(place, 2)[1] || abort("--only needs the name of a row, or a part of it")
-  end
-  private_class_method :only
-
+  # @param only [Array<String>, nil] names of rows, or how they begin, or patterns such as "kafka.*.5KB"; nil: all rows
   def initialize(quick: nil, json: nil, only: nil, out: $stdout)
     @quick = !quick.nil?
-    @only = only
     @json = json
+    @only = only
     @out = out
     @out.sync = true
   end
@@ -37,12 +33,16 @@ class Bench
   # @return [Boolean] fewer rounds, the same rows
   def quick? = @quick
 
+  # @param name [String] a row's, or how several rows' names begin
+  # @return [Boolean] whether it is to be measured: a script that asks spares itself the time
+  def wanted?(name)
+    @only.nil? || @only.any? do |wanted|
+      File.fnmatch?(wanted, name) || name.start_with?("#{wanted}.") || wanted.start_with?("#{name}.")
+    end
+  end
+
   # @return [Integer] how many rounds to take a median of
   def rounds = quick? ? 3 : 9
-
-  # @param name [String] a row's, or what the names of some rows have in common
-  # @return [Boolean] whether it is to be measured; with --only, what has nothing to do with it need not even be prepared
-  def wanted?(name) = @only.nil? || name.include?(@only) || @only.include?(name)
 
   def begin_table(title)
     return if @json

@@ -6,6 +6,7 @@
 #include <ruby.h>
 #include <ruby/ractor.h>
 #include <stdlib.h>
+#include "../document/document_memory.h"
 #include "../init.h"
 #include "../values.h"
 #include "json_build.h"
@@ -51,10 +52,7 @@ static void release(void *pointer)
         rb_gc_adjust_memory_usage(-(ssize_t)guildhall_json_index_size(root->index));
         guildhall_json_index_free(root->index);
     }
-    if (text->off_heap) {
-        free(text->nodes);
-        rb_gc_adjust_memory_usage(-(ssize_t)nodes_size(text));
-    }
+    if (text->off_heap) guildhall_release_memory(text->nodes, nodes_size(text));
     if (root->on_heap) ruby_xfree(root);
 }
 
@@ -233,20 +231,6 @@ VALUE guildhall_json_document_new(const guildhall_json_codec *codec, guildhall_j
     return made;
 }
 
-/* Memory that malloc made is reported, but a report alone never starts a collection: only Ruby's own allocation
- * looks at the limit. So every thread makes one after each MiB that it reported. */
-#define REPORTED_BETWEEN_LOOKS ((size_t)1 << 20)
-
-static void report(size_t size)
-{
-    static __thread size_t reported;
-    rb_gc_adjust_memory_usage((ssize_t)size);
-    reported += size;
-    if (reported < REPORTED_BETWEEN_LOOKS) return;
-    reported = 0;
-    ruby_xfree(ruby_xmalloc(1));
-}
-
 VALUE guildhall_json_document_adopt(const guildhall_json_codec *codec, guildhall_json_text text)
 {
     guildhall_json_node *nodes = text.nodes;
@@ -258,7 +242,7 @@ VALUE guildhall_json_document_adopt(const guildhall_json_codec *codec, guildhall
     text.off_heap = 1;
     text.codec = codec;
     VALUE made = in_slot(class_of(nodes[0]), &text, NULL, 0);
-    report(nodes_size(&text));
+    guildhall_adopt_memory(nodes_size(&text));
     RB_GC_GUARD(made);
     return made;
 }
