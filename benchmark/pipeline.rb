@@ -36,7 +36,11 @@ class PipelineRows
       @size
     end
 
-    def close = @members.each(&:close)
+    # The later ones hold the earlier ones' pipes too: nobody sees the end of his before all are closed.
+    def close
+      @members.each(&:close_write)
+      @members.each(&:close)
+    end
 
     private
 
