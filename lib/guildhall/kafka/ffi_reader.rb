@@ -94,8 +94,15 @@ module Guildhall
         @queues.each_value { |queue| Librdkafka.rd_kafka_queue_forward(queue.pointer, FFI::Pointer::NULL) }
         while read(@main, BATCH, taken, errors).positive?; end
         queues = @queues.values # a rebalance in here changes the Hash
-        queues.each { |queue| read(queue.pointer, [queue.fitting, BATCH].min, taken, errors) if queue.allowed.positive? }
+        queues.each { |queue| empty(queue, taken, errors) }
         [taken.filter_map { |queue, records| [queue.owner, records] unless queue.closed? }, errors]
+      end
+
+      def empty(queue, taken, errors)
+        loop do
+          wanted = [queue.fitting(taken.key?(queue) ? taken[queue].size : 0), BATCH].min
+          break if wanted <= 0 || read(queue.pointer, wanted, taken, errors).zero?
+        end
       end
 
       def read(pointer, limit, taken, errors)
@@ -144,22 +151,26 @@ module Guildhall
         @name = name
         @allowed = 0
         @size = nil
+        @bytes = 1 << 20
         @closed = false
       end
 
       # @param count [Integer] how many messages may be taken until the next call
-      # @param bytes [Integer] about as many are in one batch, but at least one message
+      # @param bytes [Integer] about as many are in one batch, but at least one message; when left out, as before
       # @return [void]
-      def allow(count, bytes)
+      def allow(count, bytes = @bytes)
         @allowed = count
         @bytes = bytes
         @reader.ring("q") if count.positive?
       end
 
       # @!visibility private
-      # @return [Integer] how many messages to take now, by their size so far
-      def fitting
-        @size ? [@allowed, (@bytes / @size) + 1].min : 1
+      # @param held [Integer] messages of this batch that are taken already
+      # @return [Integer] how many more to take, by their size so far
+      def fitting(held)
+        return 0 unless @allowed.positive?
+
+        @size ? [@allowed, (@bytes / @size) + 1 - held].min : 1
       end
 
       # @!visibility private
