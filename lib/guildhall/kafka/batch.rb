@@ -14,7 +14,7 @@ module Guildhall
       attr_reader :results
 
       # @param records [Array<Record>] not empty
-      # @param results [#[], #wait]
+      # @param results [#[], #wait, #again]
       # @param filtering [Boolean] whether payloads can be left out
       def initialize(records, results, filtering:)
         @records = records
@@ -42,6 +42,14 @@ module Guildhall
       # @return [Integer] how many payloads were left out
       def dropped
         @records.size - kept.size
+      end
+
+      # Before another attempt: what could not be decoded may have lacked something that is there now, a schema's registry
+      # for instance.
+      # @return [void]
+      def decode_again
+        @results.again
+        @kept = kept.reject { |index| DROPPED.equal?(@results[index]) } if @filtering
       end
 
       # @param offsets [Array<Integer>] messages that need not be consumed any more
