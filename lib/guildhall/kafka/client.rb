@@ -57,6 +57,14 @@ module Guildhall
         error.code == :no_offset
       end
 
+      # Commits this offset, which may be lower than what was committed before. Does not block for the broker's answer.
+      # @return [void]
+      # @raise [Rdkafka::RdkafkaError]
+      def commit_to(topic, partition, offset, metadata = nil)
+        one = Rdkafka::Consumer::Partition.new(partition, offset, 0, metadata)
+        @consumer.commit(Rdkafka::Consumer::TopicPartitionList.new(topic => [one]), true)
+      end
+
       # @param offset [Integer] the message that is read next
       # @return [void]
       # @raise [Rdkafka::RdkafkaError]

@@ -12,7 +12,7 @@ module Guildhall
         @partition = partition
         @lock = Mutex.new
         @following = nil
-        @gone = false
+        @rewound = @gone = false
       end
 
       # @return [Integer, nil] the first offset that is not done; nil when nothing was done yet
@@ -29,7 +29,9 @@ module Guildhall
           next true if @following && offset <= @following && metadata.nil?
 
           @following = [@following || offset, offset].max
-          @client.store(@topic, @partition, @following, metadata)
+          stored = @client.store(@topic, @partition, @following, metadata)
+          commit_lower(metadata) if stored && @rewound
+          stored
         end
       end
 
@@ -42,7 +44,10 @@ module Guildhall
       # What is stored from now on may be lower.
       # @return [void]
       def rewind
-        @lock.synchronize { @following = nil }
+        @lock.synchronize do
+          @following = nil
+          @rewound = true
+        end
       end
 
       # Nothing is stored from now on.
@@ -54,6 +59,14 @@ module Guildhall
       # @return [Boolean]
       def closed?
         @gone
+      end
+
+      private
+
+      # Of what is stored librdkafka commits by itself only what lies beyond the last commit.
+      def commit_lower(metadata)
+        @rewound = false
+        @client.commit_to(@topic, @partition, @following, metadata)
       end
     end
   end
