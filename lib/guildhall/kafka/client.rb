@@ -7,8 +7,8 @@ module Guildhall
     # One membership in a consumer group: what the framework needs of librdkafka, under the names it uses. Offsets may
     # be stored and committed from any thread; everything else is called by the listener's.
     class Client
-      # Errors of commits that are no fault: nothing to commit, or a rebalance that will settle it.
-      HARMLESS = %i[no_offset rebalance_in_progress illegal_generation unknown_member_id assignment_lost].freeze
+      # Errors of commits that are no fault: nothing to commit, a rebalance that will settle it, a topic that was deleted.
+      HARMLESS = %i[no_offset rebalance_in_progress illegal_generation unknown_member_id assignment_lost unknown_topic_or_part].freeze
 
       # @param settings [Hash{Symbol=>Object}] librdkafka's
       # @param listener [#partitions_assigned, #partitions_revoked]

@@ -17,6 +17,8 @@ module Guildhall
 
       PARTITION_EOF = -191
       TIMED_OUT = -185
+      UNKNOWN_TOPIC_OR_PART = 3
+      NO_OFFSET = -1001
 
       attach_function :rd_kafka_queue_get_partition, %i[pointer string int32], :pointer
       attach_function :rd_kafka_queue_forward, %i[pointer pointer], :void

@@ -116,10 +116,14 @@ module Guildhall
       end
 
       def report(error)
-        return @application.error(KafkaError.from(error), "librdkafka", group: @group) unless error.end_of_partition?
+        return at(error)&.notify(:eofed) if error.end_of_partition?
 
-        partition = @lock.synchronize { @partitions[[error.topic, error.partition]] }
-        partition&.notify(:eofed)
+        partitions.each { |partition| partition.missing = true if partition.name == error.topic } if error.unknown_topic?
+        @application.error(KafkaError.from(error), "librdkafka", group: @group)
+      end
+
+      def at(error)
+        @lock.synchronize { @partitions[[error.topic, error.partition]] }
       end
 
       def assign(name, number)

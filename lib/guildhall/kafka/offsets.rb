@@ -51,9 +51,14 @@ module Guildhall
       end
 
       # Nothing is stored from now on.
+      # @param dismiss [Boolean] whether what was not committed yet is not to be: were the topic deleted and created anew,
+      #   it would be taken for an offset of the new one
       # @return [void]
-      def close
-        @lock.synchronize { @gone = true }
+      def close(dismiss: false)
+        @lock.synchronize do
+          @client.store(@topic, @partition, Librdkafka::NO_OFFSET) if dismiss && !@gone
+          @gone = true
+        end
       end
 
       # @return [Boolean]

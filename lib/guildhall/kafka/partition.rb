@@ -36,6 +36,8 @@ module Guildhall
       attr_reader :decoding
       # @return [#allow, #close, nil] the reader's queue
       attr_accessor :queue
+      # @return [Boolean] whether the broker has said that there is no such topic
+      attr_writer :missing
 
       # @param topic [Routing::Topic]
       # @param name [String]
@@ -62,8 +64,10 @@ module Guildhall
       def deliver(records)
         return if @leaving || @seek
 
+        @missing = false
+        anew = @position && records.first.offset < @position
         @position = records.last.offset + 1
-        batch = Batch.new(records, @decoding.begin(records, self), filtering: @topic.filtering?)
+        batch = Batch.new(records, @decoding.begin(records, self), filtering: @topic.filtering?, anew:)
         change { @batches << batch unless @leaving || @seek }
       end
 
@@ -147,7 +151,7 @@ module Guildhall
         @batches = []
         @events = []
         @failures = 0
-        @scheduled = @left = false
+        @scheduled = @left = @missing = false
         @seats = {}
         @collapsed = false
         @shares = @topic.virtual_partitions && Virtual::Shares.new(@topic, @application.config.concurrency)
