@@ -41,6 +41,7 @@ module Guildhall
         @state = :initialized
         @listeners = []
         @producer = @own_pool = nil
+        @quiet = false
       end
 
       # Checks settings and routes; nothing is started.
@@ -97,10 +98,17 @@ module Guildhall
         end
       end
 
-      # No new work from now on; what is in work is finished, and the membership in the group goes on.
+      # No new work from now on, whatever is assigned; what is in work is finished, and the membership in the group goes
+      # on.
       # @return [void]
       def quiet
+        @quiet = true
         partitions.each { |partition| partition.pause(nil) }
+      end
+
+      # @return [Boolean] whether {#quiet} was called
+      def quiet?
+        @quiet
       end
 
       # @return [Boolean]

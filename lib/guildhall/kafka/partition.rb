@@ -156,6 +156,7 @@ module Guildhall
         @collapsed = false
         @shares = @topic.virtual_partitions && Virtual::Shares.new(@topic, @application.config.concurrency)
         @leaving = @seek = @paused_until = @wake_up = @consumer = @running = @last_consumed = @position = @failed_at = nil
+        @paused_until = Float::INFINITY if @application.quiet?
       end
 
       def change
