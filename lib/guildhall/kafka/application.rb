@@ -76,7 +76,7 @@ module Guildhall
 
       # Finishes the work in progress, commits, leaves the group. Blocks until that is done, or the time is over.
       # @param timeout [Numeric, nil] seconds; nil: `config.shutdown_timeout`
-      # @return [Boolean] whether all work in progress was finished
+      # @return [Boolean] whether all work in progress was finished, and the brokers have answered
       def stop(timeout: nil)
         return wait_stopped unless begin_stop
 
