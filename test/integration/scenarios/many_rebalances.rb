@@ -10,7 +10,7 @@ require_relative "../support/scenario"
 
 Scenario.run do
   partitions = 4
-  rounds = long? ? 500 : 10 # each brings two rebalances
+  rounds = long? ? 500 : 6 # each brings two rebalances
   name = topic(partitions:)
   account = self.account
   born = Thread::Queue.new

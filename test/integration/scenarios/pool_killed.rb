@@ -1,5 +1,8 @@
 # frozen_string_literal: true
 
+# everyday: embedded
+# stress: more messages, on the real broker too
+#
 # Proves that when worker Ractors die while they decode, and the pool's coordinator is killed again and again, every
 # message still comes to its consumer, once and in order: with its payload, or with the error that says that it has
 # killed its worker.

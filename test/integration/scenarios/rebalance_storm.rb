@@ -10,7 +10,7 @@ require_relative "../support/scenario"
 
 Scenario.run do
   partitions = 6
-  seconds = long? ? 60 : 8
+  seconds = long? ? 60 : 6
   name = topic(partitions:)
   kafka = {"session.timeout.ms": 6_000, "heartbeat.interval.ms": 200,
            "partition.assignment.strategy": ENV.fetch("STRATEGY", "range")}

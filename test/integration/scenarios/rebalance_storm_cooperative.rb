@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # broker: real (the embedded one knows no cooperative rebalances)
-# everyday: ffi
+# everyday: no
 # stress: a minute of it, with both readers
 #
 # Proves with the assignment strategy cooperative-sticky what rebalance_storm.rb proves with an eager one.

@@ -1,5 +1,8 @@
 # frozen_string_literal: true
 
+# everyday: embedded
+# stress: on the real broker too
+#
 # Proves that after a seek back the offset that is committed goes back too: whoever comes next goes on where this one
 # stopped, and not where it had been before the seek.
 require_relative "../support/scenario"

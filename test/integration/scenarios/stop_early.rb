@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+# everyday: real
 # stress: 200 stops instead of a few
 #
 # Proves that an application that is stopped at any moment before its first assignment, from the very start on, stops

@@ -46,7 +46,7 @@ class Member
   end
 
   # Asks it to stop, and waits until it has.
-  # @return [Integer, nil] its exit status; nil when a signal ended it
+  # @return [Integer, String] its exit status, or the signal that ended it
   def leave
     Process.kill(:TERM, @pid)
     wait
@@ -65,7 +65,10 @@ class Member
   def wait
     _, status = Process.wait2(@pid)
     @pid = nil
-    status.exitstatus
+    return status.exitstatus if status.exited?
+
+    # A member that was told to leave before it had begun has nothing to clean up.
+    status.termsig == Signal.list["TERM"] ? 0 : Signal.signame(status.termsig)
   end
 end
 

@@ -150,10 +150,15 @@ class Scenario
 
   # @return [Array<Integer, nil>] per partition the offset that the group has committed
   def committed(name, partitions: 1, group: self.group)
+    tries = 6
     client(:consumer, "group.id": group) do |consumer|
       list = Rdkafka::Consumer::TopicPartitionList.new
       list.add_topic(name, partitions)
       consumer.committed(list, 10_000).to_h.fetch(name).map(&:offset)
+    rescue Rdkafka::RdkafkaError => error
+      raise unless error.code == :timed_out && (tries -= 1).positive?
+
+      retry
     end
   end
 
@@ -169,8 +174,8 @@ class Scenario
     end
   end
 
-  def eventually_complete(what = "all consumed")
-    eventually(what) { account.complete? }
+  def eventually_complete(what = "all consumed", seconds = LIMIT)
+    eventually(what, seconds) { account.complete? }
   end
 
   # What the account comes to.
