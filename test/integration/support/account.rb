@@ -5,9 +5,9 @@ require "tempfile"
 # What became of every message of a scenario. A journal that all its processes append to, a line for each message in the
 # order in which they were handled, and that outlives those that are killed.
 #
-# A life is one consumer instance: one assignment of one partition to one member. Within a life offsets only grow; over
-# all lives no message is handled for the first time after a later one of its partition. What is handled again is
-# counted.
+# No message may be handled for the first time after a later one of its partition. What is handled again is counted, and
+# so is each time that a life (one consumer instance: one assignment of one partition to one member) went back, as when
+# librdkafka fetches anew after an answer was lost.
 class Account
   # @return [String] for other processes: {.open}
   attr_reader :path
@@ -82,7 +82,8 @@ class Account
   # @return [String] for people
   def to_s
     twice = consumed + @dead - settled
-    "#{@produced.values.sum} produced, #{@consumed} consumed, #{@dead} dead-lettered, #{twice} duplicated, #{@disorder.size} out of order"
+    "#{@produced.values.sum} produced, #{@consumed} consumed, #{@dead} dead-lettered, #{twice} duplicated, " \
+      "#{@disorder.size} out of order#{", #{@rewinds} times back" if @rewinds.positive?}"
   end
 
   # @return [void]
@@ -98,7 +99,7 @@ class Account
     @highest = Hash.new(-1)
     @last = {}
     @disorder = []
-    @consumed = @dead = 0
+    @consumed = @dead = @rewinds = 0
     @rest = nil
   end
 
@@ -126,7 +127,7 @@ class Account
   def note_life(partition, number, life)
     @consumed += 1
     last = @last[[partition, life]]
-    @disorder << "#{partition}@#{number} right after #{last}" if last && number <= last
+    @rewinds += 1 if last && number <= last
     @last[[partition, life]] = number
   end
 end
