@@ -4,8 +4,6 @@
 #include <string.h>
 #include "record.h"
 
-#define MOST_BYTES (16u << 20) /* of one partition, in one go */
-
 static VALUE PartitionQueue;
 
 static void queue_mark(void *pointer)
@@ -87,15 +85,16 @@ void guildhall_partition_queue_add(guildhall_partition_queue *queue, const guild
     *queue->last = entry;
     queue->last = &entry->next;
     queue->count++;
-    queue->average_size = (queue->average_size * 7 + entry->size) / 8;
+    queue->average_size = queue->average_size ? (queue->average_size * 7 + entry->size) / 8 : entry->size;
     __atomic_sub_fetch(&queue->allowed, 1, __ATOMIC_RELAXED);
 }
 
 size_t guildhall_partition_queue_wanted(const guildhall_partition_queue *queue, size_t most)
 {
     int32_t allowed = __atomic_load_n(&queue->allowed, __ATOMIC_RELAXED);
-    size_t bytes_left = MOST_BYTES > queue->count * queue->average_size ? MOST_BYTES - queue->count * queue->average_size : 0;
-    size_t fitting = queue->average_size ? bytes_left / queue->average_size + 1 : most;
+    size_t most_bytes = __atomic_load_n(&queue->allowed_bytes, __ATOMIC_RELAXED);
+    size_t bytes_left = most_bytes > queue->count * queue->average_size ? most_bytes - queue->count * queue->average_size : 0;
+    size_t fitting = queue->average_size ? bytes_left / queue->average_size + 1 : 1;
     if (queue->closed || allowed <= 0 || (queue->count && !bytes_left)) return 0;
     if ((size_t)allowed < most) most = (size_t)allowed;
     return fitting < most ? fitting : most;
@@ -135,11 +134,13 @@ void guildhall_partition_queue_release(guildhall_partition_queue *queue)
 
 /* Lets the reader take that many messages until the next call; 0: none. Any thread of the main Ractor.
  * @param count [Integer]
+ * @param bytes [Integer] about as many are in one batch, but at least one message
  * @return [void] */
-static VALUE queue_allow(VALUE self, VALUE count)
+static VALUE queue_allow(VALUE self, VALUE count, VALUE bytes)
 {
     guildhall_partition_queue *queue = guildhall_partition_queue_get(self);
     if (queue->closed) return Qnil;
+    __atomic_store_n(&queue->allowed_bytes, NUM2SIZET(bytes), __ATOMIC_RELAXED);
     int32_t before = __atomic_exchange_n(&queue->allowed, NUM2INT(count), __ATOMIC_RELAXED);
     if (before <= 0 && NUM2INT(count) > 0) guildhall_doorbell_ring(queue->bell);
     return Qnil;
@@ -165,7 +166,7 @@ void guildhall_init_partition_queue(VALUE kafka)
     PartitionQueue = rb_define_class_under(kafka, "PartitionQueue", rb_cObject);
     rb_undef_alloc_func(PartitionQueue);
     rb_undef_method(CLASS_OF(PartitionQueue), "new");
-    rb_define_method(PartitionQueue, "allow", queue_allow, 1);
+    rb_define_method(PartitionQueue, "allow", queue_allow, 2);
     rb_define_method(PartitionQueue, "close", queue_close, 0);
     rb_define_method(PartitionQueue, "closed?", queue_closed_p, 0);
 }

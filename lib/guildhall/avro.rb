@@ -26,6 +26,9 @@ require_relative "avro/schema"
 require_relative "avro/logical"
 require_relative "avro/options"
 require_relative "avro/program"
+require_relative "avro/lazy"
+require_relative "avro/map_document"
+require_relative "avro/array_document"
 
 module Guildhall
   class Avro # rubocop:disable Style/Documentation -- above, where the parts of it are not needed yet
@@ -56,10 +59,34 @@ module Guildhall
 
     alias call decode
 
+    # A lazy view: the payload is checked, and read where it lies. What a logical type is in Ruby is made, and can be
+    # found wrong, when it is asked for.
+    # @param bytes [String] pinned by the Document; copied first unless it is frozen
+    # @return [MapDocument, ArrayDocument, Object] the plain value where the root is a scalar
+    # @raise [DecodeError]
+    def document(bytes) = @decoder.document(bytes)
+
+    # The codec that gives Documents instead of Hashes, with the same schemas and options.
+    # @return [Lazy]
+    def lazy = Lazy.new(self, @decoder)
+
     # @param object [Object] Hashes with String or Symbol keys, Arrays, … as the writer's schema says
     # @return [String] frozen, binary
     # @raise [EncodeError] naming the path to what does not fit
     def encode(object) = @encoder.encode(object, nil)
+
+    # @api private
+    # @param from [Integer] where the value begins: after a header
+    # @return [Object]
+    def decode_from(bytes, from) = @decoder.decode(bytes, from)
+
+    # @api private
+    # @return [MapDocument, ArrayDocument, Object]
+    def document_from(bytes, from) = @decoder.document(bytes, from)
+
+    # @api private
+    # @return [Program] that decodes
+    def program = @decoder
 
     # @api private
     # @param count [Integer] values that stand one after the other

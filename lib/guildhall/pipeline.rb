@@ -114,6 +114,16 @@ module Guildhall
       @stages.first.codec if @stages.first.is_a?(Decode)
     end
 
+    # Lets the {#decoder} do what it cannot do in a worker, such as fetch schemas from a registry. A pool calls it in the
+    # thread that dispatches, before workers get the batch. May block, where the codec's own `prepare` does.
+    # @param payloads [Enumerable<String, nil>]
+    # @return [self]
+    # @raise what the codec's `prepare` raises
+    def prepare(payloads)
+      decoder.prepare(payloads) if decoder.respond_to?(:prepare)
+      self
+    end
+
     # @return [Pipeline, nil] what is left to do once {#decoder} has done its part; nil when nothing is left. The
     #   whole pipeline when it has no decoder.
     def rest

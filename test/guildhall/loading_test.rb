@@ -7,7 +7,7 @@ class LoadingTest < GuildhallTest
   BASE = %w[errors shareable callable dropped instrumentation version native].freeze
   JSON = [*BASE, "codec", "document", "json"].freeze
   MESSAGE_PACK = [*BASE, "codec", "document", "msgpack"].freeze
-  AVRO = [*BASE, "codec", "avro", "schema_registry", "shared_cache"].freeze
+  AVRO = [*BASE, "codec", "document", "avro", "schema_registry", "shared_cache", "soft_dependency"].freeze
   CODECS = [*JSON, *MESSAGE_PACK, *AVRO, "codecs", "schema", "text"].uniq.freeze
   PIPELINE = [*CODECS, "pipeline"].freeze
   POOL = [*PIPELINE, "queue", "pool", "task", "failure"].freeze

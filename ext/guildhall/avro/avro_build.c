@@ -16,6 +16,7 @@ typedef struct {
     guildhall_avro_input input;
     const guildhall_avro_codec *codec;
     guildhall_keys *keys;
+    guildhall_repeats *repeats;
     uint32_t hint, depth;
     const uint8_t *bytes;
     guildhall_value_stack stack;
@@ -53,7 +54,9 @@ static VALUE string(builder *b, const place *at)
     const uint8_t *bytes;
     size_t length;
     check(b, at, guildhall_avro_span(&b->input, &bytes, &length));
-    if (RB_LIKELY(guildhall_ascii(bytes, length))) return guildhall_string_new(bytes, length, GUILDHALL_TEXT_ASCII);
+    if (RB_LIKELY(guildhall_ascii(bytes, length))) {
+        return guildhall_string_repeated(b->repeats, bytes, length, GUILDHALL_TEXT_ASCII);
+    }
     if (b->codec->rules.allow_invalid_utf8) return guildhall_string_new(bytes, length, GUILDHALL_TEXT_UNCHECKED);
     if (guildhall_utf8_classify(bytes, length) == GUILDHALL_UTF8_INVALID) fail(b, at, GUILDHALL_AVRO_INVALID_UTF8);
     return guildhall_string_new(bytes, length, GUILDHALL_TEXT_UTF8);
@@ -201,6 +204,12 @@ static VALUE record(builder *b, const guildhall_avro_node *node, const place *at
     return made;
 }
 
+VALUE guildhall_avro_key(const uint8_t *bytes, size_t length)
+{
+    uint32_t hint = 0;
+    return guildhall_key_string(guildhall_keys_current(), &hint, bytes, length, GUILDHALL_TEXT_UNCHECKED);
+}
+
 VALUE guildhall_avro_time(guildhall_avro_meaning meaning, int64_t number)
 {
     int64_t units = meaning == GUILDHALL_AVRO_MILLIS ? 1000 : meaning == GUILDHALL_AVRO_MICROS ? 1000000 : 1000000000;
@@ -268,16 +277,23 @@ static VALUE value(builder *b, uint32_t index, const place *at)
     return guildhall_avro_time(node->meaning, number(b, 0, at));
 }
 
-static void begin(builder *b, const guildhall_avro_codec *codec, VALUE source)
+static void begin(builder *b, const guildhall_avro_codec *codec, const uint8_t *bytes, size_t from, size_t length)
 {
-    b->bytes = (const uint8_t *)RSTRING_PTR(source);
-    b->input = (guildhall_avro_input){b->bytes, b->bytes + RSTRING_LEN(source), codec->rules.max_empty_items};
+    b->bytes = bytes;
+    b->input = (guildhall_avro_input){bytes + from, bytes + length, codec->rules.max_empty_items};
     b->codec = codec;
     b->keys = guildhall_keys_current();
+    b->repeats = guildhall_repeats_current();
     b->hint = 0;
     b->depth = 0;
     guildhall_value_stack_init(&b->stack);
-    if (RB_UNLIKELY((size_t)RSTRING_LEN(source) > codec->rules.max_bytes)) fail(b, NULL, GUILDHALL_AVRO_TOO_LONG);
+    if (RB_UNLIKELY(length > codec->rules.max_bytes)) fail(b, NULL, GUILDHALL_AVRO_TOO_LONG);
+}
+
+static void begin_with(builder *b, const guildhall_avro_codec *codec, VALUE source, size_t from)
+{
+    size_t length = (size_t)RSTRING_LEN(source);
+    begin(b, codec, (const uint8_t *)RSTRING_PTR(source), from < length ? from : length, length);
 }
 
 static void finish(builder *b)
@@ -286,15 +302,57 @@ static void finish(builder *b)
     guildhall_value_stack_release(&b->stack);
 }
 
-VALUE guildhall_avro_decode(const guildhall_avro_codec *codec, VALUE source)
+VALUE guildhall_avro_decode(const guildhall_avro_codec *codec, VALUE source, size_t from)
 {
     builder b;
     source = rb_str_new_frozen(source);
-    begin(&b, codec, source);
+    begin_with(&b, codec, source, from);
     VALUE made = value(&b, 0, NULL);
     finish(&b);
     RB_GC_GUARD(source);
     return made;
+}
+
+VALUE guildhall_avro_decode_at(const guildhall_avro_codec *codec, const uint8_t *bytes, size_t length, size_t from,
+                               uint32_t node)
+{
+    builder b;
+    begin(&b, codec, bytes, from, length);
+    VALUE made = value(&b, node, NULL);
+    guildhall_value_stack_release(&b.stack);
+    return made;
+}
+
+typedef struct {
+    const guildhall_avro_codec *codec;
+    const uint8_t *bytes;
+    size_t from, length;
+} attempt;
+
+static VALUE decode_again(VALUE pointer)
+{
+    const attempt *a = (const attempt *)pointer;
+    builder b;
+    begin(&b, a->codec, a->bytes, a->from, a->length);
+    value(&b, 0, NULL);
+    finish(&b);
+    return Qnil;
+}
+
+/* Decodes once more, which finds the same fault and the path to it. */
+VALUE guildhall_avro_error(const guildhall_avro_codec *codec, guildhall_avro_outcome outcome, const uint8_t *bytes,
+                           size_t from, size_t length)
+{
+    attempt a = {codec, bytes, from, length};
+    int state = 0;
+    rb_protect(decode_again, (VALUE)&a, &state);
+    VALUE error = rb_errinfo();
+    if (state && !rb_obj_is_kind_of(error, rb_eStandardError)) rb_jump_tag(state);
+    rb_set_errinfo(Qnil);
+    if (state) return error;
+    guildhall_path path;
+    guildhall_path_init(&path);
+    return guildhall_decode_error("Avro", guildhall_avro_status_text(outcome.status), outcome.fault, &path, bytes, length);
 }
 
 VALUE guildhall_avro_decode_many(const guildhall_avro_codec *codec, VALUE source, uint64_t count)
@@ -302,7 +360,7 @@ VALUE guildhall_avro_decode_many(const guildhall_avro_codec *codec, VALUE source
     builder b;
     VALUE values = rb_ary_new();
     source = rb_str_new_frozen(source);
-    begin(&b, codec, source);
+    begin_with(&b, codec, source, 0);
     uint32_t minimum = codec->program.nodes[0].minimum;
     if (minimum ? count > guildhall_avro_left(&b.input) / minimum : count > b.input.empty_left) {
         fail(&b, NULL, GUILDHALL_AVRO_BAD_COUNT);

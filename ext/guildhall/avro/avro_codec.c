@@ -2,7 +2,7 @@
 #include <ruby.h>
 #include "../init.h"
 #include "../values.h"
-#include "avro_codec.h"
+#include "avro_document.h"
 
 typedef struct guildhall_avro_text text;
 
@@ -52,6 +52,7 @@ static VALUE allocate(VALUE class)
     VALUE self = TypedData_Make_Struct(class, guildhall_avro_codec, &type, codec);
     codec->self = self;
     codec->rules = guildhall_avro_default_rules;
+    guildhall_avro_decoder_setup(codec);
     return self;
 }
 
@@ -155,11 +156,24 @@ static const guildhall_avro_codec *ready(VALUE self)
     return codec;
 }
 
-static VALUE decode(VALUE self, VALUE source)
+/* decode(bytes, from = 0) */
+static VALUE decode(int count, VALUE *arguments, VALUE self)
 {
-    StringValue(source);
-    return guildhall_avro_decode(ready(self), source);
+    rb_check_arity(count, 1, 2);
+    StringValue(arguments[0]);
+    return guildhall_avro_decode(ready(self), arguments[0], count == 2 ? NUM2SIZET(arguments[1]) : 0);
 }
+
+/* document(bytes, from = 0) */
+static VALUE document(int count, VALUE *arguments, VALUE self)
+{
+    rb_check_arity(count, 1, 2);
+    StringValue(arguments[0]);
+    size_t from = count == 2 ? NUM2SIZET(arguments[1]) : 0, length = (size_t)RSTRING_LEN(arguments[0]);
+    return guildhall_avro_document(ready(self), arguments[0], from < length ? from : length);
+}
+
+static VALUE native_decoder(VALUE self) { return ULL2NUM((uint64_t)(uintptr_t)&ready(self)->decoder); }
 
 static VALUE decode_many(VALUE self, VALUE source, VALUE count)
 {
@@ -181,9 +195,13 @@ void guildhall_init_avro(VALUE guildhall)
     rb_define_private_method(program, "load", load, 3);
     rb_define_private_method(program, "configure", configure, 1);
     rb_define_private_method(program, "share", share, 0);
-    rb_define_method(program, "decode", decode, 1);
+    rb_define_method(program, "decode", decode, -1);
+    rb_define_method(program, "document", document, -1);
+    rb_define_method(program, "native_decoder", native_decoder, 0);
     rb_define_method(program, "decode_many", decode_many, 2);
     rb_define_method(program, "encode", encode, 2);
     guildhall_init_avro_build();
     guildhall_init_avro_encode();
+    guildhall_init_avro_document(avro);
+    guildhall_init_avro_directory(avro);
 }

@@ -5,7 +5,7 @@
 #include <ruby.h>
 #include <guildhall/decoder.h>
 #include "../tape/tape_path.h"
-#include "avro_input.h"
+#include "avro_read.h"
 
 typedef struct {
     guildhall_decoder decoder;           /* context: this struct */
@@ -27,8 +27,16 @@ void guildhall_avro_path(const guildhall_avro_place *place, guildhall_path *path
 
 const guildhall_avro_codec *guildhall_avro_codec_of(VALUE program);
 
-/* The value of the program's root node, as frozen, shareable objects. */
-VALUE guildhall_avro_decode(const guildhall_avro_codec *codec, VALUE source);
+/* The value of the program's root node that begins at `from`, as frozen, shareable objects. */
+VALUE guildhall_avro_decode(const guildhall_avro_codec *codec, VALUE source, size_t from);
+
+/* The value of a node that begins at `from`; the bytes stay where they are meanwhile, and go on after it. */
+VALUE guildhall_avro_decode_at(const guildhall_avro_codec *codec, const uint8_t *bytes, size_t length, size_t from,
+                               uint32_t node);
+
+/* The exception (not raised) for a payload that cannot be decoded. */
+VALUE guildhall_avro_error(const guildhall_avro_codec *codec, guildhall_avro_outcome outcome, const uint8_t *bytes,
+                           size_t from, size_t length);
 
 /* `count` values one after the other (a block of a container file), as an Array that is not frozen. */
 VALUE guildhall_avro_decode_many(const guildhall_avro_codec *codec, VALUE source, uint64_t count);
@@ -36,8 +44,13 @@ VALUE guildhall_avro_decode_many(const guildhall_avro_codec *codec, VALUE source
 /* The object as a frozen binary String, after `prefix` (a String, or nil). */
 VALUE guildhall_avro_encode(const guildhall_avro_codec *codec, VALUE object, VALUE prefix);
 
+/* A map's key, as the same String again and again. */
+VALUE guildhall_avro_key(const uint8_t *bytes, size_t length);
+
 /* A number of a timestamp as a Time in UTC. */
 VALUE guildhall_avro_time(guildhall_avro_meaning meaning, int64_t number);
+
+void guildhall_avro_decoder_setup(guildhall_avro_codec *codec);
 
 void guildhall_init_avro_build(void);
 void guildhall_init_avro_encode(void);

@@ -63,6 +63,11 @@ typedef struct {
     uint32_t nodes_count, operands_count, constants_count;
 } guildhall_avro_program;
 
+static inline int guildhall_avro_many(const guildhall_avro_node *node)
+{
+    return node->type == GUILDHALL_AVRO_ARRAY || node->type == GUILDHALL_AVRO_MAP;
+}
+
 typedef enum {
     GUILDHALL_AVRO_VALID = 0,
     GUILDHALL_AVRO_UNEXPECTED_END,

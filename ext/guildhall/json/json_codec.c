@@ -98,7 +98,7 @@ static VALUE decode_by_document(const guildhall_json_codec *codec, VALUE source,
     guildhall_json_node *copy = rb_alloc_tmp_buffer(&buffer, (long)(count * sizeof *nodes));
     memcpy(copy, nodes, count * sizeof *nodes);
     VALUE bytes = guildhall_json_bytes(source);
-    guildhall_json_view view = {(const uint8_t *)RSTRING_PTR(bytes), copy};
+    guildhall_json_view view = {(const uint8_t *)RSTRING_PTR(bytes), (const uint8_t *)RSTRING_END(bytes), copy};
     VALUE value = guildhall_json_build(codec, view, 0);
     rb_free_tmp_buffer(&buffer);
     RB_GC_GUARD(bytes);
@@ -116,7 +116,7 @@ static VALUE decode(const guildhall_json_codec *codec, VALUE source)
     if (RB_UNLIKELY(outcome.status != GUILDHALL_JSON_VALID)) return raise_fault(codec, outcome, source);
     VALUE value;
     if (RB_LIKELY(NIL_P(codec->decimal_receiver))) {
-        value = guildhall_json_build(codec, (guildhall_json_view){bytes, scratch->nodes}, 0);
+        value = guildhall_json_build(codec, (guildhall_json_view){bytes, (const uint8_t *)RSTRING_END(source), scratch->nodes}, 0);
     } else {
         value = decode_by_document(codec, source, scratch->nodes, outcome.count);
     }

@@ -83,24 +83,30 @@ static VALUE class_of(guildhall_json_node node)
     return guildhall_json_type_of(node) == GUILDHALL_JSON_OBJECT ? object_class : array_class;
 }
 
-static inline const root_document *root_of(VALUE self, const guildhall_json_document **document)
+static inline const root_document *root_of(const guildhall_json_document *document)
 {
-    *document = rb_check_typeddata(self, &type);
-    return (*document)->root ? RTYPEDDATA_GET_DATA((*document)->root) : (const root_document *)*document;
+    return document->root ? RTYPEDDATA_GET_DATA(document->root) : (const root_document *)document;
 }
 
-guildhall_json_cursor guildhall_json_document_read(VALUE self)
+static inline guildhall_json_view view_of(const guildhall_json_text *text, const guildhall_json_node *nodes)
 {
-    const guildhall_json_document *document;
-    const root_document *root = root_of(self, &document);
-    const guildhall_json_node *nodes = root->text.nodes ? root->text.nodes : root->embedded;
-    return (guildhall_json_cursor){{root->text.bytes, nodes}, document->index, root->text.codec};
+    return (guildhall_json_view){text->bytes, text->bytes + text->length, nodes};
 }
+
+static inline guildhall_json_cursor cursor_of(const guildhall_json_document *document)
+{
+    const root_document *root = root_of(document);
+    const guildhall_json_node *nodes = root->text.nodes ? root->text.nodes : root->embedded;
+    return (guildhall_json_cursor){view_of(&root->text, nodes), document->index, root->text.codec};
+}
+
+guildhall_json_cursor guildhall_json_document_read(VALUE self) { return cursor_of(rb_check_typeddata(self, &type)); }
+
+guildhall_json_cursor guildhall_json_document_self(VALUE self) { return cursor_of(RTYPEDDATA_GET_DATA(self)); }
 
 const guildhall_json_text *guildhall_json_document_text(VALUE self)
 {
-    const guildhall_json_document *document;
-    return &root_of(self, &document)->text;
+    return &root_of(rb_check_typeddata(self, &type))->text;
 }
 
 /* Walking is cheaper until it has passed so many children; then making the index costs no more than what was spent. */
@@ -133,9 +139,9 @@ static const guildhall_json_index *index_for(const root_document *shared, guildh
 
 uint32_t guildhall_json_document_member(VALUE self, uint32_t container, const uint8_t *key, size_t length)
 {
-    const guildhall_json_document *document;
-    const root_document *root = root_of(self, &document);
-    guildhall_json_view view = guildhall_json_document_read(self).view;
+    const guildhall_json_document *document = RTYPEDDATA_GET_DATA(self);
+    const root_document *root = root_of(document);
+    guildhall_json_view view = cursor_of(document).view;
     uint32_t count = guildhall_json_length(view.nodes[container]);
     if (count > GUILDHALL_JSON_SMALL) {
         const guildhall_json_index *index = index_for(root, view, count);
@@ -146,9 +152,9 @@ uint32_t guildhall_json_document_member(VALUE self, uint32_t container, const ui
 
 uint32_t guildhall_json_document_element(VALUE self, uint32_t container, uint32_t position)
 {
-    const guildhall_json_document *document;
-    const root_document *root = root_of(self, &document);
-    guildhall_json_view view = guildhall_json_document_read(self).view;
+    const guildhall_json_document *document = RTYPEDDATA_GET_DATA(self);
+    const root_document *root = root_of(document);
+    guildhall_json_view view = cursor_of(document).view;
     guildhall_json_node node = view.nodes[container];
     uint32_t count = guildhall_json_length(node), index = container + 1;
     if (position >= count) return 0;
@@ -163,7 +169,7 @@ uint32_t guildhall_json_document_element(VALUE self, uint32_t container, uint32_
 
 static VALUE sub_document(VALUE self, uint32_t index, guildhall_json_node node)
 {
-    const guildhall_json_document *around = rb_check_typeddata(self, &type);
+    const guildhall_json_document *around = RTYPEDDATA_GET_DATA(self);
     VALUE root = around->root ? around->root : self;
     VALUE made = rb_data_typed_object_zalloc(class_of(node), sizeof(guildhall_json_document), &type);
     guildhall_json_document *document = RTYPEDDATA_GET_DATA(made);
@@ -174,7 +180,7 @@ static VALUE sub_document(VALUE self, uint32_t index, guildhall_json_node node)
 
 VALUE guildhall_json_document_value(VALUE self, uint32_t index)
 {
-    guildhall_json_cursor cursor = guildhall_json_document_read(self);
+    guildhall_json_cursor cursor = guildhall_json_document_self(self);
     guildhall_json_node node = cursor.view.nodes[index];
     VALUE value = guildhall_json_is_container(node) ? sub_document(self, index, node)
                                                     : guildhall_json_scalar(cursor.codec, cursor.view, node);
@@ -201,7 +207,7 @@ VALUE guildhall_json_document_new(const guildhall_json_codec *codec, guildhall_j
                                   const guildhall_json_node *nodes)
 {
     if (!guildhall_json_is_container(nodes[0])) {
-        return guildhall_json_scalar(codec, (guildhall_json_view){text.bytes, nodes}, nodes[0]);
+        return guildhall_json_scalar(codec, view_of(&text, nodes), nodes[0]);
     }
     VALUE made;
     size_t size = nodes_size(&text);
@@ -235,7 +241,7 @@ VALUE guildhall_json_document_adopt(const guildhall_json_codec *codec, guildhall
 {
     guildhall_json_node *nodes = text.nodes;
     if (!guildhall_json_is_container(nodes[0])) {
-        VALUE value = guildhall_json_scalar(codec, (guildhall_json_view){text.bytes, nodes}, nodes[0]);
+        VALUE value = guildhall_json_scalar(codec, view_of(&text, nodes), nodes[0]);
         free(nodes);
         return value;
     }

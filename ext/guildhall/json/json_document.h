@@ -31,6 +31,10 @@ typedef struct {
 
 guildhall_json_cursor guildhall_json_document_read(VALUE document);
 
+/* The same without a check: for the methods of Documents, which nothing else can be the receiver of. What follows checks
+ * nothing either. */
+guildhall_json_cursor guildhall_json_document_self(VALUE document);
+
 /* Is it a Document? */
 int guildhall_json_document_p(VALUE object);
 

@@ -15,6 +15,7 @@ typedef struct {
     guildhall_msgpack_input input;
     const guildhall_msgpack_codec *codec;
     guildhall_keys *keys;
+    guildhall_repeats *repeats;
     uint32_t hint, depth;
     const uint8_t *bytes;
     guildhall_value_stack stack;
@@ -29,23 +30,17 @@ NORETURN(static void fail(const builder *b));
 static void fail(const builder *b)
 {
     size_t length = (size_t)(b->input.end - b->bytes);
-    guildhall_tape tape = {0};
-    guildhall_msgpack_outcome outcome = guildhall_msgpack_read(b->bytes, length, &b->codec->rules, &tape);
-    guildhall_tape_free(&tape);
+    guildhall_notes notes = {0};
+    guildhall_msgpack_outcome outcome = guildhall_msgpack_read(b->bytes, length, &b->codec->rules, &notes);
+    guildhall_notes_free(&notes);
     rb_exc_raise(guildhall_msgpack_error(b->codec, outcome, b->bytes, length));
-}
-
-VALUE guildhall_msgpack_text(const uint8_t *bytes, size_t length)
-{
-    static const guildhall_text texts[] = {GUILDHALL_TEXT_ASCII, GUILDHALL_TEXT_UTF8, GUILDHALL_TEXT_UNCHECKED};
-    return guildhall_string_new(bytes, length, texts[guildhall_utf8_classify(bytes, length)]);
 }
 
 /* A text that is not ASCII may wait until somebody asks whether it is valid, unless the rules ask. */
 static inline VALUE text(builder *b, const guildhall_msgpack_token *token)
 {
     if (RB_LIKELY(guildhall_ascii(token->bytes, token->length))) {
-        return guildhall_string_new(token->bytes, token->length, GUILDHALL_TEXT_ASCII);
+        return guildhall_string_repeated(b->repeats, token->bytes, token->length, GUILDHALL_TEXT_ASCII);
     }
     if (b->codec->rules.allow_invalid_utf8) {
         return guildhall_string_new(token->bytes, token->length, GUILDHALL_TEXT_UNCHECKED);
@@ -54,26 +49,18 @@ static inline VALUE text(builder *b, const guildhall_msgpack_token *token)
     return guildhall_string_new(token->bytes, token->length, GUILDHALL_TEXT_UTF8);
 }
 
-VALUE guildhall_msgpack_extension(const guildhall_msgpack_codec *codec, int8_t type, const uint8_t *bytes,
-                                  uint32_t length)
-{
-    guildhall_msgpack_timestamp timestamp;
-    if (type == GUILDHALL_MSGPACK_TIMESTAMP_TYPE && !codec->rules.own_timestamps &&
-        guildhall_msgpack_read_timestamp(bytes, length, &timestamp)) {
-        struct timespec spec = {(time_t)timestamp.seconds, (long)timestamp.nanoseconds};
-        return rb_ractor_make_shareable(rb_obj_freeze(rb_time_timespec_new(&spec, INT_MAX - 1)));
-    }
-    VALUE payload = guildhall_string_new(bytes, length, GUILDHALL_TEXT_BINARY);
-    return rb_ractor_make_shareable(rb_funcall(codec->self, id_unpack_extension, 2, INT2FIX(type), payload));
-}
-
 static VALUE extension(builder *b, const guildhall_msgpack_token *token)
 {
     guildhall_msgpack_timestamp timestamp;
     if (!guildhall_msgpack_knows(&b->codec->rules, token->extension)) fail(b);
-    if (token->extension == GUILDHALL_MSGPACK_TIMESTAMP_TYPE && !b->codec->rules.own_timestamps &&
-        !guildhall_msgpack_read_timestamp(token->bytes, token->length, &timestamp)) fail(b);
-    return guildhall_msgpack_extension(b->codec, token->extension, token->bytes, token->length);
+    if (token->extension == GUILDHALL_MSGPACK_TIMESTAMP_TYPE && !b->codec->rules.own_timestamps) {
+        if (!guildhall_msgpack_read_timestamp(token->bytes, token->length, &timestamp)) fail(b);
+        struct timespec spec = {(time_t)timestamp.seconds, (long)timestamp.nanoseconds};
+        return rb_ractor_make_shareable(rb_obj_freeze(rb_time_timespec_new(&spec, INT_MAX - 1))); /* in UTC */
+    }
+    VALUE payload = guildhall_string_new(token->bytes, token->length, GUILDHALL_TEXT_BINARY);
+    VALUE made = rb_funcall(b->codec->self, id_unpack_extension, 2, INT2FIX(token->extension), payload);
+    return rb_ractor_make_shareable(made);
 }
 
 static VALUE array(builder *b, uint32_t count)
@@ -172,23 +159,49 @@ static VALUE steady(const guildhall_msgpack_codec *codec, VALUE source)
     return codec->types || codec->rules.allow_unknown_extensions ? rb_str_new_frozen(source) : source;
 }
 
+static void begin(builder *b, const guildhall_msgpack_codec *codec, const uint8_t *bytes, size_t from, size_t length)
+{
+    b->bytes = bytes;
+    b->input = (guildhall_msgpack_input){bytes + from, bytes + length};
+    b->codec = codec;
+    b->keys = guildhall_keys_current();
+    b->repeats = guildhall_repeats_current();
+    b->hint = 0;
+    b->depth = 0;
+    guildhall_value_stack_init(&b->stack);
+    if (RB_UNLIKELY(length > codec->rules.max_bytes)) fail(b);
+}
+
 VALUE guildhall_msgpack_decode(const guildhall_msgpack_codec *codec, VALUE source)
 {
     source = steady(codec, source);
     builder b;
-    b.bytes = (const uint8_t *)RSTRING_PTR(source);
-    b.input = (guildhall_msgpack_input){b.bytes, b.bytes + RSTRING_LEN(source)};
-    b.codec = codec;
-    b.keys = guildhall_keys_current();
-    b.hint = 0;
-    b.depth = 0;
-    guildhall_value_stack_init(&b.stack);
-    if (RB_UNLIKELY((size_t)RSTRING_LEN(source) > codec->rules.max_bytes)) fail(&b);
+    begin(&b, codec, (const uint8_t *)RSTRING_PTR(source), 0, (size_t)RSTRING_LEN(source));
     VALUE made = value(&b);
     if (RB_UNLIKELY(b.input.at != b.input.end)) fail(&b);
     guildhall_value_stack_release(&b.stack);
     RB_GC_GUARD(source);
     return made;
+}
+
+static VALUE decode_one(const guildhall_msgpack_codec *codec, const uint8_t *bytes, size_t length, size_t from,
+                        VALUE (*one)(builder *))
+{
+    builder b;
+    begin(&b, codec, bytes, from, length);
+    VALUE made = one(&b);
+    guildhall_value_stack_release(&b.stack);
+    return made;
+}
+
+VALUE guildhall_msgpack_decode_at(const guildhall_msgpack_codec *codec, const uint8_t *bytes, size_t length, size_t from)
+{
+    return decode_one(codec, bytes, length, from, value);
+}
+
+VALUE guildhall_msgpack_decode_key(const guildhall_msgpack_codec *codec, const uint8_t *bytes, size_t length, size_t from)
+{
+    return decode_one(codec, bytes, length, from, key);
 }
 
 void guildhall_init_msgpack_build(void)

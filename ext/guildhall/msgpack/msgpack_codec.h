@@ -19,12 +19,11 @@ VALUE guildhall_msgpack_decode(const guildhall_msgpack_codec *codec, VALUE sourc
 /* The object as a frozen binary String. */
 VALUE guildhall_msgpack_encode(const guildhall_msgpack_codec *codec, VALUE object);
 
-/* An extension's value, which may have run Ruby code to make. */
-VALUE guildhall_msgpack_extension(const guildhall_msgpack_codec *codec, int8_t type, const uint8_t *bytes,
-                                  uint32_t length);
-
-/* A text as a String. */
-VALUE guildhall_msgpack_text(const uint8_t *bytes, size_t length);
+/* The value that begins at `from`, or the key, which may be a Symbol; the bytes stay where they are meanwhile, and go on
+ * after it. */
+VALUE guildhall_msgpack_decode_at(const guildhall_msgpack_codec *codec, const uint8_t *bytes, size_t length, size_t from);
+VALUE guildhall_msgpack_decode_key(const guildhall_msgpack_codec *codec, const uint8_t *bytes, size_t length,
+                                   size_t from);
 
 /* The exception (not raised) for a payload that cannot be decoded. */
 VALUE guildhall_msgpack_error(const guildhall_msgpack_codec *codec, guildhall_msgpack_outcome outcome,

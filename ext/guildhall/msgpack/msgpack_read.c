@@ -1,48 +1,65 @@
-/* One pass, no recursion: the containers that are open stand in tape->levels. */
+/* One pass, no recursion: the containers that are open stand in a list. */
+#include "../ascii.h"
 #include "../utf8.h"
 #include "msgpack_read.h"
 
+#define CHECK(expression)                                                                                              \
+    do {                                                                                                               \
+        status checked = (expression);                                                                                 \
+        if (__builtin_expect(checked != GUILDHALL_MSGPACK_VALID, 0)) return checked;                                   \
+    } while (0)
+
 typedef guildhall_msgpack_status status;
+typedef guildhall_msgpack_token token;
 
 const guildhall_msgpack_rules guildhall_msgpack_default_rules = {
     .max_nesting = 128,
-    .max_bytes = GUILDHALL_TAPE_BYTES_LIMIT,
+    .max_bytes = GUILDHALL_NOTES_BYTES_LIMIT,
     .allow_invalid_utf8 = 1,
     .extensions = {[7] = 1u << 31}, /* -1, timestamps */
 };
+
+#define UNMARKED UINT32_MAX
+
+/* A container that is open: keys and values of a map are children alike. */
+typedef struct {
+    uint32_t mark, samples; /* its mark, UNMARKED where it has none; its first sample among those of the open containers */
+    uint32_t done, children;
+    uint32_t key;           /* where the last key begins */
+    uint32_t map;           /* 0 or 1 */
+} level;
 
 typedef struct {
     guildhall_msgpack_input input;
     const uint8_t *bytes;
     const guildhall_msgpack_rules *rules;
-    guildhall_tape *tape;
+    guildhall_notes *notes;
+    uint32_t depth;
+    level levels[GUILDHALL_MSGPACK_NESTING_LIMIT];
 } reader;
+
+static inline uint32_t here(const reader *r) { return (uint32_t)(r->input.at - r->bytes); }
+
+static inline status add(guildhall_words *words, uint32_t word)
+{
+    return guildhall_words_add(words, word) ? GUILDHALL_MSGPACK_VALID : GUILDHALL_MSGPACK_NO_MEMORY;
+}
 
 static inline int at_key(const reader *r)
 {
-    if (!r->tape->depth) return 0;
-    const guildhall_tape_level *level = &r->tape->levels[r->tape->depth - 1];
-    return guildhall_tape_type(r->tape->nodes[level->index]) == GUILDHALL_TAPE_MAP && level->left % 2 == 0;
+    const level *level = r->depth ? &r->levels[r->depth - 1] : NULL;
+    return level && level->map && level->done % 2 == 0;
 }
 
-static inline status add(reader *r, unsigned type, size_t length, const uint8_t *at)
+static status text(const reader *r, const token *token)
 {
-    guildhall_tape_node node = guildhall_tape_make(type, length, (size_t)(at - r->bytes));
-    return guildhall_tape_add(r->tape, node) ? GUILDHALL_MSGPACK_VALID : GUILDHALL_MSGPACK_NO_MEMORY;
+    if (guildhall_ascii(token->bytes, token->length)) return GUILDHALL_MSGPACK_VALID;
+    if (r->rules->allow_invalid_utf8 && !(r->rules->symbol_keys && at_key(r))) return GUILDHALL_MSGPACK_VALID;
+    return guildhall_utf8_classify(token->bytes, token->length) == GUILDHALL_UTF8_INVALID ? GUILDHALL_MSGPACK_INVALID_UTF8
+                                                                                        : GUILDHALL_MSGPACK_VALID;
 }
 
-static status text(reader *r, const guildhall_msgpack_token *token)
-{
-    static const unsigned types[] = {GUILDHALL_MSGPACK_NODE_ASCII, GUILDHALL_MSGPACK_NODE_UTF8,
-                                     GUILDHALL_MSGPACK_NODE_UNCHECKED};
-    guildhall_utf8_class class = guildhall_utf8_classify(token->bytes, token->length);
-    if (class == GUILDHALL_UTF8_INVALID) {
-        if (!r->rules->allow_invalid_utf8 || (r->rules->symbol_keys && at_key(r))) return GUILDHALL_MSGPACK_INVALID_UTF8;
-    }
-    return add(r, types[class], token->length, token->bytes);
-}
-
-static status extension(reader *r, const guildhall_msgpack_token *token)
+static status extension(const reader *r, const token *token)
 {
     guildhall_msgpack_timestamp timestamp;
     if (!guildhall_msgpack_knows(r->rules, token->extension)) return GUILDHALL_MSGPACK_UNKNOWN_EXTENSION;
@@ -50,115 +67,130 @@ static status extension(reader *r, const guildhall_msgpack_token *token)
         !guildhall_msgpack_read_timestamp(token->bytes, token->length, &timestamp)) {
         return GUILDHALL_MSGPACK_BAD_TIMESTAMP;
     }
-    return add(r, GUILDHALL_MSGPACK_NODE_EXTENSION, token->length, token->bytes);
+    return GUILDHALL_MSGPACK_VALID;
 }
 
-static status number(reader *r, const guildhall_msgpack_token *token, const uint8_t *head)
+static status open_container(reader *r, const token *token)
 {
-    if (!guildhall_tape_number_fits(token->number)) return add(r, GUILDHALL_MSGPACK_NODE_WIDE, 0, head);
-    guildhall_tape_node node = guildhall_tape_number(GUILDHALL_MSGPACK_NODE_INTEGER, token->number);
-    return guildhall_tape_add(r->tape, node) ? GUILDHALL_MSGPACK_VALID : GUILDHALL_MSGPACK_NO_MEMORY;
-}
-
-static status container(reader *r, const guildhall_msgpack_token *token)
-{
-    int map = token->type == GUILDHALL_MSGPACK_MAP;
-    if (r->tape->depth >= r->rules->max_nesting) return GUILDHALL_MSGPACK_TOO_DEEP;
-    guildhall_tape_node node = guildhall_tape_make(map ? GUILDHALL_TAPE_MAP : GUILDHALL_TAPE_ARRAY, token->length, 0);
-    uint64_t children = map ? (uint64_t)token->length * 2 : token->length;
-    if (!guildhall_tape_add(r->tape, node)) return GUILDHALL_MSGPACK_NO_MEMORY;
-    if (!children) {
-        guildhall_tape_close(r->tape, (uint32_t)r->tape->count - 1);
-        return GUILDHALL_MSGPACK_VALID;
+    uint32_t map = token->type == GUILDHALL_MSGPACK_MAP;
+    if (r->depth >= r->rules->max_nesting) return GUILDHALL_MSGPACK_TOO_DEEP;
+    if (!token->length) return GUILDHALL_MSGPACK_VALID;
+    guildhall_notes *notes = r->notes;
+    r->levels[r->depth] = (level){.mark = (uint32_t)notes->marks.count, .samples = (uint32_t)notes->samples.count,
+                                  .children = token->length << map, .map = map};
+    if (guildhall_msgpack_marked(token)) {
+        CHECK(add(&notes->marks, 0));
+        CHECK(add(&notes->marks, 0));
+    } else {
+        r->levels[r->depth].mark = UNMARKED;
     }
-    return guildhall_tape_open(r->tape, children + 1, 0) ? GUILDHALL_MSGPACK_VALID : GUILDHALL_MSGPACK_NO_MEMORY;
+    r->depth++;
+    return GUILDHALL_MSGPACK_VALID;
 }
 
-static inline status value(reader *r)
+static status close_container(reader *r)
 {
-    const uint8_t *head = r->input.at;
-    guildhall_msgpack_token token;
-    status status = guildhall_msgpack_next(&r->input, &token);
-    if (status == GUILDHALL_MSGPACK_VALID) {
-        switch (token.type) {
-        case GUILDHALL_MSGPACK_NIL: status = add(r, GUILDHALL_MSGPACK_NODE_NIL, 0, head); break;
-        case GUILDHALL_MSGPACK_FALSE: status = add(r, GUILDHALL_MSGPACK_NODE_FALSE, 0, head); break;
-        case GUILDHALL_MSGPACK_TRUE: status = add(r, GUILDHALL_MSGPACK_NODE_TRUE, 0, head); break;
-        case GUILDHALL_MSGPACK_INTEGER: status = number(r, &token, head); break;
-        case GUILDHALL_MSGPACK_UNSIGNED: status = add(r, GUILDHALL_MSGPACK_NODE_WIDE, 0, head); break;
-        case GUILDHALL_MSGPACK_FLOAT: status = add(r, GUILDHALL_MSGPACK_NODE_FLOAT, 0, head); break;
-        case GUILDHALL_MSGPACK_STRING: status = text(r, &token); break;
-        case GUILDHALL_MSGPACK_BINARY: status = add(r, GUILDHALL_MSGPACK_NODE_BINARY, token.length, token.bytes); break;
-        case GUILDHALL_MSGPACK_EXTENSION: status = extension(r, &token); break;
-        case GUILDHALL_MSGPACK_ARRAY:
-        case GUILDHALL_MSGPACK_MAP: status = container(r, &token); break;
-        }
+    level *closed = &r->levels[--r->depth];
+    guildhall_notes *notes = r->notes;
+    if (closed->mark == UNMARKED) return GUILDHALL_MSGPACK_VALID;
+    for (size_t i = closed->samples; i < notes->samples.count; i++) CHECK(add(&notes->marks, notes->samples.words[i]));
+    notes->samples.count = closed->samples;
+    notes->marks.words[closed->mark] = here(r);
+    notes->marks.words[closed->mark + 1] = (uint32_t)notes->marks.count;
+    return GUILDHALL_MSGPACK_VALID;
+}
+
+/* Notes where a child begins, as far as that is wanted. */
+static inline status begin_child(reader *r)
+{
+    level *level = &r->levels[r->depth - 1];
+    if (level->map && level->done % 2 == 0) level->key = here(r);
+    if (level->done & ((GUILDHALL_SAMPLED << level->map) - 1) || !level->done) return GUILDHALL_MSGPACK_VALID;
+    CHECK(add(&r->notes->samples, here(r)));
+    return add(&r->notes->samples, (uint32_t)r->notes->marks.count);
+}
+
+/* A scalar or the head of a container. */
+static inline status head(reader *r)
+{
+    token token;
+    CHECK(guildhall_msgpack_next(&r->input, &token));
+    switch (token.type) {
+    case GUILDHALL_MSGPACK_STRING: return text(r, &token);
+    case GUILDHALL_MSGPACK_EXTENSION: return extension(r, &token);
+    case GUILDHALL_MSGPACK_ARRAY: case GUILDHALL_MSGPACK_MAP: return open_container(r, &token);
+    default: return GUILDHALL_MSGPACK_VALID;
     }
-    if (status != GUILDHALL_MSGPACK_VALID) r->input.at = head;
-    return status;
 }
 
 /* Counts the value just read, and closes the containers that it completes. */
-static inline void complete(guildhall_tape *tape)
+static inline status complete(reader *r)
 {
-    while (tape->depth && --tape->levels[tape->depth - 1].left == 0) {
-        guildhall_tape_close(tape, tape->levels[tape->depth - 1].index);
-        tape->depth--;
-    }
+    while (r->depth && ++r->levels[r->depth - 1].done == r->levels[r->depth - 1].children) CHECK(close_container(r));
+    return GUILDHALL_MSGPACK_VALID;
 }
 
 static status read_all(reader *r, size_t length)
 {
     if (!length) return GUILDHALL_MSGPACK_EMPTY;
     if (length > r->rules->max_bytes) return GUILDHALL_MSGPACK_TOO_LONG;
-    r->tape->count = r->tape->depth = 0;
+    r->notes->marks.count = r->notes->samples.count = 0;
     do {
-        status status = value(r);
-        if (__builtin_expect(status != GUILDHALL_MSGPACK_VALID, 0)) return status;
-        complete(r->tape);
-    } while (r->tape->depth);
+        if (r->depth) CHECK(begin_child(r));
+        const uint8_t *begin = r->input.at;
+        uint32_t depth = r->depth;
+        status found = head(r);
+        if (__builtin_expect(found != GUILDHALL_MSGPACK_VALID, 0)) {
+            r->input.at = begin;
+            return found;
+        }
+        if (r->depth == depth) CHECK(complete(r));
+    } while (r->depth);
     return r->input.at == r->input.end ? GUILDHALL_MSGPACK_VALID : GUILDHALL_MSGPACK_AFTER_END;
 }
 
+/* The list of open containers is long: what is not used of it is not touched. */
+static void begin(reader *r, const uint8_t *bytes, size_t length, const guildhall_msgpack_rules *rules,
+                  guildhall_notes *notes)
+{
+    r->input = (guildhall_msgpack_input){bytes, bytes + length};
+    r->bytes = bytes;
+    r->rules = rules;
+    r->notes = notes;
+    r->depth = 0;
+}
+
 guildhall_msgpack_outcome guildhall_msgpack_read(const uint8_t *bytes, size_t length,
-                                                 const guildhall_msgpack_rules *rules, guildhall_tape *tape)
+                                                 const guildhall_msgpack_rules *rules, guildhall_notes *notes)
 {
-    reader r = {{bytes, bytes + length}, bytes, rules, tape};
+    reader r;
+    begin(&r, bytes, length, rules, notes);
     status status = read_all(&r, length);
-    return (guildhall_msgpack_outcome){status, (size_t)(r.input.at - bytes)};
+    return (guildhall_msgpack_outcome){status, here(&r)};
 }
 
-static void add_key(guildhall_path *path, guildhall_tape_node key, const uint8_t *bytes)
+static void add_key(guildhall_path *path, const reader *r, uint32_t offset)
 {
-    unsigned type = guildhall_tape_type(key);
-    if (type == GUILDHALL_MSGPACK_NODE_INTEGER) guildhall_path_index(path, guildhall_tape_number_of(key));
-    else if (type < GUILDHALL_MSGPACK_NODE_ASCII || type > GUILDHALL_MSGPACK_NODE_BINARY)
-        guildhall_path_key(path, (const uint8_t *)"?", 1);
-    else guildhall_path_key(path, bytes + guildhall_tape_offset(key), guildhall_tape_length(key));
-}
-
-/* The children of an open container that are complete stand after it on the tape. */
-static void add_level(guildhall_path *path, const guildhall_tape *tape, const guildhall_tape_level *level,
-                      const uint8_t *bytes)
-{
-    guildhall_tape_node node = tape->nodes[level->index];
-    int map = guildhall_tape_type(node) == GUILDHALL_TAPE_MAP;
-    uint64_t children = (uint64_t)guildhall_tape_length(node) << map, done = children - level->left;
-    if (!map) {
-        guildhall_path_index(path, (int64_t)done);
-    } else if (done % 2) { /* the key is read, its value is not */
-        uint32_t index = level->index + 1;
-        for (uint64_t i = 1; i < done; i++) index = guildhall_tape_next(tape->nodes, index);
-        add_key(path, tape->nodes[index], bytes);
-    }
+    guildhall_msgpack_input input = {r->bytes + offset, r->input.end};
+    token key = {0};
+    guildhall_msgpack_next(&input, &key);
+    if (key.type == GUILDHALL_MSGPACK_INTEGER) guildhall_path_index(path, key.number);
+    else if (key.type == GUILDHALL_MSGPACK_STRING || key.type == GUILDHALL_MSGPACK_BINARY) guildhall_path_key(path, key.bytes, key.length);
+    else guildhall_path_key(path, (const uint8_t *)"?", 1);
 }
 
 void guildhall_msgpack_locate(const uint8_t *bytes, size_t length, const guildhall_msgpack_rules *rules,
                               guildhall_path *path)
 {
-    guildhall_tape tape = {0};
+    guildhall_notes notes = {0};
+    reader r;
+    begin(&r, bytes, length, rules, &notes);
     guildhall_path_init(path);
-    guildhall_msgpack_read(bytes, length, rules, &tape);
-    for (uint32_t i = 0; i < tape.depth; i++) add_level(path, &tape, &tape.levels[i], bytes);
-    guildhall_tape_free(&tape);
+    read_all(&r, length);
+    for (uint32_t i = 0; i < r.depth; i++) {
+        const level *level = &r.levels[i];
+        if (!level->map) guildhall_path_index(path, level->done);
+        else if (level->done % 2) add_key(path, &r, level->key); /* the key is read, its value is not */
+    }
+    guildhall_notes_free(&notes);
 }

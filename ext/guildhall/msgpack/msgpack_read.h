@@ -1,25 +1,11 @@
-/* Checks a MessagePack payload and notes on a tape what it is made of. Without Ruby, from any thread. */
+/* Checks a MessagePack payload and notes what is needed to find one's way in it (document/notes.h). Without Ruby, from
+ * any thread. An item of a map is a pair. An array of one element has no mark: it ends where the element does. */
 #ifndef GUILDHALL_MSGPACK_READ_H
 #define GUILDHALL_MSGPACK_READ_H
 
-#include "../tape/tape.h"
+#include "../document/notes.h"
 #include "../tape/tape_path.h"
 #include "msgpack_token.h"
-
-/* Scalars on the tape. The bytes of texts, binaries and extensions stand at the node's offset in the source. */
-typedef enum {
-    GUILDHALL_MSGPACK_NODE_NIL,
-    GUILDHALL_MSGPACK_NODE_FALSE,
-    GUILDHALL_MSGPACK_NODE_TRUE,
-    GUILDHALL_MSGPACK_NODE_INTEGER,   /* the number itself */
-    GUILDHALL_MSGPACK_NODE_WIDE,      /* beyond sixty bits; offset: of its head */
-    GUILDHALL_MSGPACK_NODE_FLOAT,     /* offset: of its head */
-    GUILDHALL_MSGPACK_NODE_ASCII,
-    GUILDHALL_MSGPACK_NODE_UTF8,
-    GUILDHALL_MSGPACK_NODE_UNCHECKED, /* a text that is not valid UTF-8, where the rules allow it */
-    GUILDHALL_MSGPACK_NODE_BINARY,
-    GUILDHALL_MSGPACK_NODE_EXTENSION  /* its type is the byte before the offset */
-} guildhall_msgpack_node;
 
 /* The most levels that may be asked for: the decoder recurses, and threads have small stacks. */
 #define GUILDHALL_MSGPACK_NESTING_LIMIT 512
@@ -42,14 +28,20 @@ static inline int guildhall_msgpack_knows(const guildhall_msgpack_rules *rules, 
     return rules->allow_unknown_extensions || (rules->extensions[type >> 5] >> (type & 31) & 1);
 }
 
+static inline int guildhall_msgpack_marked(const guildhall_msgpack_token *token)
+{
+    if (token->type == GUILDHALL_MSGPACK_MAP) return token->length > 0;
+    return token->type == GUILDHALL_MSGPACK_ARRAY && token->length > 1;
+}
+
 typedef struct {
     guildhall_msgpack_status status;
     size_t fault; /* byte offset */
 } guildhall_msgpack_outcome;
 
-/* The whole payload must be one value. When it is, tape->nodes holds tape->count nodes. */
+/* The whole payload must be one value. When it is, notes->marks are its marks. */
 guildhall_msgpack_outcome guildhall_msgpack_read(const uint8_t *bytes, size_t length,
-                                                 const guildhall_msgpack_rules *rules, guildhall_tape *tape);
+                                                 const guildhall_msgpack_rules *rules, guildhall_notes *notes);
 
 /* Where in the value the reader stood when it failed: reads again. */
 void guildhall_msgpack_locate(const uint8_t *bytes, size_t length, const guildhall_msgpack_rules *rules,

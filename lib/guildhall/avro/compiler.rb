@@ -132,13 +132,19 @@ module Guildhall
 
       def record(writer, reader)
         wanted = reader_fields(reader)
-        fields = writer.fields.map { |field| within(".#{field.name}") { field(field, wanted[field.name]) } }
+        fields = once(writer.fields.map { |field| within(".#{field.name}") { field(field, wanted[field.name]) } })
         missing = reader.fields.reject { |field| writer.fields.any? { |written| wanted[written.name] == field } }
         operands = [*fields.flatten, *missing.flat_map { |field| default(reader, field) }]
         kept = fields.count { |_, name| name != SKIPPED } + missing.size
         first = @operands.size
         @operands.concat(operands)
         [TYPES[:record], 0, fields.size, first, kept, 0]
+      end
+
+      # Of fields that the reader takes for the same one, the last counts, as with the gem.
+      def once(fields)
+        last = fields.each_with_index.to_h { |(_, name), index| [name, index] }
+        fields.each_with_index.map { |(node, name), index| [node, last[name] == index ? name : SKIPPED] }
       end
 
       # By name first, by alias where no field has the name.

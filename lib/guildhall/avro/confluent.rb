@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "unknown_schema_error"
+require_relative "confluent/lazy"
 require_relative "../schema_registry"
 require_relative "../shared_cache"
 
@@ -38,6 +39,7 @@ module Guildhall
         @reader = reader && Schema.parse(reader)
         @options = Options.check(options)
         @codecs = SharedCache.new
+        @directory = Directory.new("\0".b, HEADER_BYTES - 1, true)
         @id = subject && registry.latest(subject).id
         @header = @id && ["\0".b, [@id].pack("N")].join.freeze
         Ractor.make_shareable(self)
@@ -50,10 +52,17 @@ module Guildhall
       #   main Ractor
       # @raise [SchemaRegistry::Error] when the registry cannot be asked
       # @raise [DecodeError]
-      def decode(bytes)
-        id = id_of(bytes)
-        (@codecs[id] || missing(id)).decode(bytes.byteslice(HEADER_BYTES..))
-      end
+      def decode(bytes) = codec_for(bytes).decode_from(bytes, HEADER_BYTES)
+
+      # A lazy view; see {Avro#document}.
+      # @param bytes [String]
+      # @return [MapDocument, ArrayDocument, Object]
+      # @raise as {#decode} does
+      def document(bytes) = codec_for(bytes).document_from(bytes, HEADER_BYTES)
+
+      # The codec that gives Documents instead of Hashes; it shares the schemas that have been fetched.
+      # @return [Lazy]
+      def lazy = Lazy.new(self, @directory)
 
       # @param object [Object]
       # @return [String] frozen, binary
@@ -94,6 +103,11 @@ module Guildhall
 
       private
 
+      def codec_for(bytes)
+        id = id_of(bytes)
+        @codecs[id] || missing(id)
+      end
+
       def number(bytes)
         bytes.unpack1("N", offset: 1) if bytes && bytes.bytesize >= HEADER_BYTES && bytes.getbyte(0).zero?
       end
@@ -118,7 +132,10 @@ module Guildhall
         entry = registry.schema(id)
         return unless entry&.avro?
 
-        @codecs.add(id, Avro.new(registry.avro_schema(entry), reader: @reader, **@options))
+        made = Avro.new(registry.avro_schema(entry), reader: @reader, **@options)
+        known = @codecs.add(id, made)
+        @directory.add(id, made.program) if known.equal?(made)
+        known
       end
     end
   end

@@ -7,8 +7,12 @@ module Guildhall
     # A compiled schema (or two of them), run by C. Frozen and shareable.
     # @api private
     class Program
-      # @!method decode(bytes)
+      # @!method decode(bytes, from = 0)
       #   @return [Object]
+      # @!method document(bytes, from = 0)
+      #   @return [MapDocument, ArrayDocument, Object]
+      # @!method native_decoder
+      #   @return [Integer]
       # @!method decode_many(bytes, count)
       #   @return [Array]
       # @!method encode(object, prefix)

@@ -27,6 +27,8 @@ module Guildhall
         reader &&= Schema.parse(reader)
         codecs = schemas.map { |schema| Avro.new(schema, reader:, **options) }
         @by_fingerprint = codecs.to_h { |codec| [codec.schema.fingerprint, codec] }
+        @directory = Directory.new(MAGIC, HEADER_BYTES - MAGIC.bytesize, false)
+        @by_fingerprint.each { |fingerprint, codec| @directory.add(fingerprint, codec.program) }
         @first = codecs.first
         @header = @first.schema.single_object_header
         Ractor.make_shareable(self)
@@ -36,13 +38,17 @@ module Guildhall
       # @return [Object] frozen and shareable
       # @raise [UnknownSchemaError]
       # @raise [DecodeError]
-      def decode(bytes)
-        unless bytes.bytesize >= HEADER_BYTES && bytes.byteslice(0, 2).b == MAGIC
-          raise DecodeError.new("no single-object encoding", codec: "Avro", offset: 0)
-        end
+      def decode(bytes) = codec_for(bytes).decode_from(bytes, HEADER_BYTES)
 
-        codec_for(bytes.unpack1("Q<", offset: 2)).decode(bytes.byteslice(HEADER_BYTES..))
-      end
+      # A lazy view; see {Avro#document}.
+      # @param bytes [String]
+      # @return [MapDocument, ArrayDocument, Object]
+      # @raise as {#decode} does
+      def document(bytes) = codec_for(bytes).document_from(bytes, HEADER_BYTES)
+
+      # The codec that gives Documents instead of Hashes.
+      # @return [Lazy]
+      def lazy = Lazy.new(self, @directory)
 
       # @param object [Object]
       # @return [String] frozen, binary
@@ -51,7 +57,15 @@ module Guildhall
 
       private
 
-      def codec_for(fingerprint)
+      def codec_for(bytes)
+        unless bytes.bytesize >= HEADER_BYTES && bytes.byteslice(0, 2).b == MAGIC
+          raise DecodeError.new("no single-object encoding", codec: "Avro", offset: 0)
+        end
+
+        named(bytes.unpack1("Q<", offset: 2))
+      end
+
+      def named(fingerprint)
         @by_fingerprint[fingerprint] ||
           raise(UnknownSchemaError.new(format("no schema with the fingerprint %016x was given", fingerprint), id: fingerprint, offset: 2))
       end

@@ -94,8 +94,16 @@ module Guildhall
         @queues.each_value { |queue| Librdkafka.rd_kafka_queue_forward(queue.pointer, FFI::Pointer::NULL) }
         while read(@main, BATCH, taken, errors).positive?; end
         queues = @queues.values # a rebalance in here changes the Hash
-        queues.each { |queue| read(queue.pointer, [queue.allowed, BATCH].min, taken, errors) if queue.allowed.positive? }
-        [taken.filter_map { |queue, records| [queue.owner, records] unless queue.closed? }, errors]
+        queues.each { |queue| fill(queue, taken, errors) }
+        [taken.filter_map { |queue, records| [queue.owner, records] unless records.empty? || queue.closed? }, errors]
+      end
+
+      # How many messages fit is known better with each that was read.
+      def fill(queue, taken, errors)
+        loop do
+          limit = [queue.fitting(taken[queue]), BATCH].min
+          break if limit < 1 || read(queue.pointer, limit, taken, errors) < limit
+        end
       end
 
       def read(pointer, limit, taken, errors)
@@ -110,7 +118,7 @@ module Guildhall
 
         record = PlainRecord.from(Rdkafka::Consumer::Message.new(native))
         queue = @queues[[record.topic, record.partition]] or return
-        queue.count
+        queue.count(record.size)
         taken[queue] << record
       ensure
         Rdkafka::Bindings.rd_kafka_message_destroy(pointer)
@@ -133,8 +141,6 @@ module Guildhall
       attr_reader :owner
       # @return [Array(String, Integer)]
       attr_reader :name
-      # @return [Integer] how many messages may still be taken
-      attr_reader :allowed
 
       # @!visibility private
       def initialize(reader, pointer, owner, name)
@@ -143,19 +149,33 @@ module Guildhall
         @owner = owner
         @name = name
         @allowed = 0
+        @size = nil
         @closed = false
       end
 
       # @param count [Integer] how many messages may be taken until the next call
+      # @param bytes [Integer] about as many are in one batch, but at least one message
       # @return [void]
-      def allow(count)
+      def allow(count, bytes)
         @allowed = count
+        @bytes = bytes
         @reader.ring("q") if count.positive?
       end
 
       # @!visibility private
-      def count
+      # @param taken [Array<PlainRecord>] what will be in the batch already
+      # @return [Integer] how many more messages to take, by their size so far
+      def fitting(taken)
+        left = @size ? @bytes - (taken.size * @size) : 0
+        return 0 if left <= 0 && taken.any?
+
+        [@allowed, @size ? (left / @size) + 1 : 1].min
+      end
+
+      # @!visibility private
+      def count(size)
         @allowed -= 1
+        @size = @size ? ((@size * 7) + size + 1) / 8 : size + 1
       end
 
       # Gives the queue back to librdkafka; what was taken from it and not handed out is dropped.

@@ -55,6 +55,7 @@ module Guildhall
         @backoff = Backoff.new(application.config, topic.retries)
         @dead_letters = DeadLetters.for(topic, application)
         @max_messages = topic.max_messages || application.config.max_messages
+        @max_bytes = topic.max_bytes || application.config.max_bytes
         start
       end
 
@@ -169,7 +170,7 @@ module Guildhall
 
       # With the lock held.
       def schedule
-        @queue&.allow(room)
+        @queue&.allow(room, @max_bytes)
         return if @scheduled || !work?
 
         @scheduled = true

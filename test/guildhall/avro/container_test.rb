@@ -11,7 +11,7 @@ class AvroContainerTest < GuildhallTest
   OBJECTS = Array.new(3_000) { {"n" => it, "t" => "text #{it}"} }.freeze
 
   def test_the_gem_reads_what_we_write_and_we_what_it_writes
-    %w[null deflate].each do |compression|
+    %w[null deflate snappy zstandard].each do |compression|
       assert_equal OBJECTS, Avro::DataFile::Reader.new(StringIO.new(write(compression:)), Avro::IO::DatumReader.new).to_a
       assert_equal OBJECTS, Container.each(gem_file(compression)).to_a
       assert_equal OBJECTS, Container.each(StringIO.new(write(compression:))).to_a
@@ -57,14 +57,48 @@ class AvroContainerTest < GuildhallTest
   end
 
   def test_blocks_that_would_burst
-    file = write(Array.new(200) { {"n" => it, "t" => "x" * 10_000} }, compression: "deflate", block_bytes: 10**7)
-    assert_operator file.bytesize, :<, 50_000
-    assert_match(/max_bytes/, assert_raises(Guildhall::DecodeError) { Container.each(file, max_bytes: 100_000).to_a }.message)
+    %w[deflate snappy zstandard].each do |compression|
+      file = write(Array.new(200) { {"n" => it, "t" => "x" * 10_000} }, compression:, block_bytes: 10**7)
+      assert_operator file.bytesize, :<, 100_000, compression
+      error = assert_raises(Guildhall::DecodeError, compression) { Container.each(file, max_bytes: 100_000).to_a }
+      assert_match(/max_bytes/, error.message, compression)
+    end
+  end
+
+  def test_a_block_that_lies_about_its_length_makes_no_room_for_it
+    lying = "\xFF\xFF\xFF\xFF\x0F".b + "\x00abcd".b
+    error = assert_raises(Guildhall::DecodeError) { Container::Compression.named("snappy").decompress(lying, 1_000) }
+    assert_match(/max_bytes/, error.message)
+  end
+
+  def test_damaged_blocks
+    %w[deflate snappy zstandard].each do |compression|
+      kind = Container::Compression.named(compression)
+      whole = kind.compress("text " * 100)
+      assert_equal "text " * 100, kind.decompress(whole, 1_000)
+      [whole.byteslice(2..), "x" * 40, "\xFF".b * 4].each do |bytes|
+        assert_raises(Guildhall::DecodeError, "#{compression} #{bytes.inspect}") { kind.decompress(bytes, 1_000) }
+      end
+    end
+    wrong = Container::Compression.named("snappy").compress("text").tap { it.setbyte(-1, it.getbyte(-1) ^ 1) }
+    assert_match(/checksum/, assert_raises(Guildhall::DecodeError) { Container::Compression.named("snappy").decompress(wrong, 9) }.message)
   end
 
   def test_compressions_that_are_unknown_or_need_a_gem
     assert_raises(Guildhall::ArgumentError) { write(compression: "nope") }
-    assert_match(/zstd-ruby/, assert_raises(Guildhall::MissingDependencyError) { write(compression: "zstandard") }.message)
+    assert_ruby(<<~RUBY)
+      module Kernel
+        alias require_as_it_was require
+        def require(name) = %w[snappy zstd-ruby].include?(name) ? raise(LoadError, "no \#{name}") : require_as_it_was(name)
+      end
+      require "guildhall/avro"
+      {"snappy" => /gem snappy/, "zstandard" => /gem zstd-ruby/}.each do |compression, gem|
+        Guildhall::Avro::Container::Compression.named(compression)
+        raise "\#{compression} was there"
+      rescue Guildhall::MissingDependencyError => error
+        raise unless error.message.match?(gem)
+      end
+    RUBY
     file = write([]).sub("\x14avro.codec\x08null".b, "\x14avro.codec\x08nope".b)
     assert_match(/unknown compression/, assert_raises(Guildhall::DecodeError) { Container.each(file).to_a }.message)
   end

@@ -3,6 +3,7 @@
 require "test_helper"
 require "guildhall/msgpack"
 require "msgpack"
+require "objspace"
 
 class MessagePackDocumentTest < GuildhallTest
   Codec = Guildhall::MessagePack
@@ -114,6 +115,27 @@ class MessagePackDocumentTest < GuildhallTest
 
   def test_shows_its_shape
     assert_match(/MapDocument \{"id" => 7, "user" => \{… 2\}, "items" => \[… 6\]/, @document.inspect)
+  end
+
+  def test_finds_items_of_long_arrays_and_maps
+    [15, 16, 17, 33, 500].each do |count|
+      value = {"lists" => Array.new(count) { |row| row.odd? ? row : Array.new(row % 40) { it } },
+               "map" => Array.new(count) { |row| [row.even? ? "k#{row}" : [row], {"n" => row}] }.to_h}
+      document = Codec.document(Codec.encode(value))
+      assert_equal value, document.to_h
+      assert_equal(value["lists"], document["lists"].size.times.map { |place| document["lists"][place].then { it.is_a?(Integer) ? it : it.to_a } })
+      value["map"].each { |key, inner| assert_equal inner, document["map"][key].to_h }
+    end
+  end
+
+  def test_memory_is_bounded_whatever_the_payload
+    [[1] * 50_000, [[]] * 50_000, [[1]] * 50_000, [{1 => 2}] * 50_000, [nil, {}, [[1]]] * 20_000, Array.new(50_000) { [it, it] }.to_h,
+     Array.new(400) { (1..120).reduce(5) { |inner, _| [inner] } }, Array.new(400) { (1..120).reduce(5) { |inner, _| {1 => inner} } }].each do |value|
+      bytes = Codec.encode(value)
+      document = Codec.document(bytes)
+      assert_operator ObjectSpace.memsize_of(document) - 300, :<=, 4.5 * bytes.bytesize, bytes[0, 40].inspect
+      assert_equal value, document.decode
+    end
   end
 
   def test_has_a_native_decoder

@@ -1,10 +1,16 @@
 # frozen_string_literal: true
 
+require "etc"
+
 module Guildhall
   module Kafka
     module Decoding
       # Batches go to the pool as they are read: its workers decode while the batch waits for a runner.
       class OnPool
+        # A batch of that many bytes is handed over wherever there is more than one core. The pool alone would ask whether
+        # its results come sooner; here nobody waits for them yet, and what workers do leaves the runners free.
+        WORTHWHILE = 65_536
+
         # What became of a batch.
         class Results
           # @param places [Array<Integer, nil>] each record's index in the future; nil for one that was not dispatched
@@ -44,6 +50,7 @@ module Guildhall
           @pool = pool
           @parallel = parallel
           @min_payloads = min_payloads
+          @alone = Etc.nprocessors == 1
         end
 
         # @return [nil]
@@ -72,7 +79,7 @@ module Guildhall
           return Results.new(nil, places) if chosen.empty?
 
           how = inputs ? {metadata: chosen} : {envelopes: true}
-          Results.new(@pool.dispatch(inputs || chosen, @task, source:, parallel: parallel(chosen.size), **how), places)
+          Results.new(@pool.dispatch(inputs || chosen, @task, source:, parallel: parallel(chosen), **how), places)
         end
 
         def places(records, chosen)
@@ -83,8 +90,11 @@ module Guildhall
           records.map { |record| rest[record.offset] }
         end
 
-        def parallel(size)
-          @min_payloads && size < @min_payloads ? false : @parallel
+        def parallel(records)
+          return false if @min_payloads && records.size < @min_payloads
+          return @parallel if !@parallel.nil? || @alone
+
+          true if records.sum(&:size) >= WORTHWHILE
         end
       end
     end

@@ -1,0 +1,175 @@
+/* The life of a Document: made, marked, measured, freed.
+ *
+ * The garbage collector sees one object a payload, whatever its size. The object pins what owns the bytes;
+ * sub-documents pin the root Document.
+ */
+#include <ruby.h>
+#include <stdlib.h>
+#include <string.h>
+#include "../values.h"
+#include "document.h"
+#include "document_memory.h"
+
+typedef struct {
+    VALUE root;     /* the Document that holds the payload; 0 in that one itself */
+    guildhall_spot spot;
+} document;
+
+typedef struct {
+    document document;
+    guildhall_payload payload;
+} root_document;
+
+/* Pins on purpose: pointers into the owner's bytes and into the root are kept. */
+static void mark(void *pointer)
+{
+    const document *document = pointer;
+    if (document->root) {
+        rb_gc_mark(document->root);
+        return;
+    }
+    const guildhall_payload *payload = &((const root_document *)pointer)->payload;
+    if (payload->owner) rb_gc_mark(payload->owner);
+    if (payload->marks) rb_gc_mark(payload->marks->format->codec_object(payload->marks->codec));
+}
+
+static size_t size_of(const guildhall_marks *marks)
+{
+    return marks ? sizeof *marks + marks->count * sizeof *marks->words : 0;
+}
+
+static void release(void *pointer)
+{
+    if (!((const document *)pointer)->root) {
+        guildhall_payload *payload = &((root_document *)pointer)->payload;
+        guildhall_key_indexes_free(&payload->indexes);
+        if (payload->off_heap) guildhall_release_memory(payload->marks, size_of(payload->marks));
+        else ruby_xfree(payload->marks);
+    }
+    ruby_xfree(pointer);
+}
+
+static size_t memsize(const void *pointer)
+{
+    if (((const document *)pointer)->root) return sizeof(document);
+    guildhall_payload *payload = &((root_document *)pointer)->payload;
+    return sizeof(root_document) + size_of(payload->marks) + guildhall_key_indexes_size(&payload->indexes);
+}
+
+/* WB_PROTECTED: Documents pile up; unprotected they would force major collections. */
+static const rb_data_type_t type = {
+    "Guildhall::Document",
+    {mark, release, memsize, NULL, {0}},
+    0, 0, RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED | RUBY_TYPED_FROZEN_SHAREABLE};
+
+guildhall_cursor guildhall_document_read(VALUE self)
+{
+    document *shown = rb_check_typeddata(self, &type);
+    root_document *root = shown->root ? RTYPEDDATA_GET_DATA(shown->root) : (root_document *)shown;
+    return (guildhall_cursor){self, &root->payload, shown->spot};
+}
+
+static VALUE class_of(const guildhall_marks *marks, guildhall_kind kind)
+{
+    return kind == GUILDHALL_MAP ? marks->format->map_class : marks->format->array_class;
+}
+
+static VALUE sub_document(VALUE around, guildhall_spot at, VALUE class)
+{
+    VALUE root = ((document *)RTYPEDDATA_GET_DATA(around))->root;
+    document *shown;
+    VALUE made = TypedData_Make_Struct(class, document, &type, shown);
+    shown->spot = at;
+    RB_OBJ_WRITE(made, &shown->root, root ? root : around);
+    return guildhall_share(made);
+}
+
+VALUE guildhall_document_value(guildhall_cursor cursor, guildhall_spot at)
+{
+    VALUE document = cursor.document, value;
+    const guildhall_marks *marks = cursor.payload->marks;
+    guildhall_kind kind = marks->format->resolve(cursor.payload, &at);
+    if (kind == GUILDHALL_SCALAR) value = marks->format->build(cursor.payload, at);
+    else value = sub_document(document, at, class_of(marks, kind));
+    RB_GC_GUARD(document);
+    return value;
+}
+
+guildhall_marks *guildhall_marks_new(const guildhall_document_format *format, const void *codec, size_t from,
+                                     const guildhall_notes *notes, int off_heap)
+{
+    size_t words = notes->marks.count * sizeof(uint32_t), size = sizeof(guildhall_marks) + words;
+    guildhall_marks *marks = off_heap ? malloc(size) : ruby_xmalloc(size);
+    if (!marks) return NULL;
+    *marks = (guildhall_marks){format, codec, (uint32_t)from, (uint32_t)notes->marks.count};
+    if (words) memcpy(marks->words, notes->marks.words, words);
+    return marks;
+}
+
+static void drop(guildhall_marks *marks, int off_heap)
+{
+    if (off_heap) free(marks);
+    else ruby_xfree(marks);
+}
+
+/* May run Ruby code, which may raise: nothing is left to free by then. Of a scalar's payload there are no marks. */
+static VALUE scalar(const guildhall_payload *payload, guildhall_spot at)
+{
+    guildhall_marks without = *payload->marks;
+    guildhall_payload last = *payload;
+    last.marks = &without;
+    drop(payload->marks, payload->off_heap);
+    return without.format->build(&last, at);
+}
+
+VALUE guildhall_document_new(VALUE owner, const uint8_t *bytes, size_t length, guildhall_marks *marks, int off_heap)
+{
+    guildhall_payload payload = {.bytes = bytes, .length = length, .marks = marks, .off_heap = off_heap};
+    guildhall_spot at = {marks->from, 0, 0};
+    guildhall_kind kind = marks->format->resolve(&payload, &at);
+    if (kind == GUILDHALL_SCALAR) {
+        VALUE value = scalar(&payload, at);
+        RB_GC_GUARD(owner);
+        return value;
+    }
+    root_document *root;
+    VALUE made = TypedData_Make_Struct(class_of(marks, kind), root_document, &type, root);
+    root->document.spot = at;
+    root->payload = payload;
+    RB_OBJ_WRITE(made, &root->payload.owner, owner);
+    RB_OBJ_WRITTEN(made, Qundef, marks->format->codec_object(marks->codec));
+    if (off_heap) guildhall_adopt_memory(size_of(marks));
+    return guildhall_share(made);
+}
+
+guildhall_decoded guildhall_document_decoded(guildhall_marks *marks, guildhall_result *result)
+{
+    *result = (guildhall_result){.data = marks, .size = size_of(marks)};
+    return GUILDHALL_DECODED;
+}
+
+VALUE guildhall_document_wrap(const void *context, guildhall_result *result, VALUE owner, const uint8_t *bytes,
+                              size_t length)
+{
+    guildhall_marks *marks = result->data;
+    result->data = NULL;
+    return guildhall_document_new(owner, bytes, length, marks, 1);
+}
+
+void guildhall_document_free(const void *context, guildhall_result *result)
+{
+    free(result->data);
+    result->data = NULL;
+}
+
+void guildhall_init_documents(VALUE under, guildhall_document_format *format)
+{
+    VALUE document_class = rb_define_class_under(under, "Document", rb_cObject);
+    format->map_class = rb_define_class_under(under, "MapDocument", document_class);
+    format->array_class = rb_define_class_under(under, "ArrayDocument", document_class);
+    rb_undef_alloc_func(document_class);
+    rb_undef_method(CLASS_OF(document_class), "new");
+    rb_gc_register_mark_object(format->map_class);
+    rb_gc_register_mark_object(format->array_class);
+    guildhall_init_document_view(document_class, format->map_class, format->array_class);
+}

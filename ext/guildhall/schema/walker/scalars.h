@@ -1,0 +1,47 @@
+/* Keywords of strings and numbers, and what callables of the user say. */
+
+static bool check_length(const step *s)
+{
+    guildhall_stack_mark mark = guildhall_stack_marked(&s->walk->stack);
+    size_t characters = guildhall_text_characters(text_of(s->walk, s->n));
+    guildhall_stack_release(&s->walk->stack, mark);
+    bool valid = s->it->op == GUILDHALL_OP_MIN_LENGTH ? characters >= s->it->limit : characters <= s->it->limit;
+    return valid || fail(s, SIZET2NUM(characters));
+}
+
+static bool check_format(const step *s)
+{
+    guildhall_stack_mark mark = guildhall_stack_marked(&s->walk->stack);
+    bool valid = guildhall_format_check(s->it->format, text_of(s->walk, s->n));
+    guildhall_stack_release(&s->walk->stack, mark);
+    return check(s, valid);
+}
+
+static bool check_callable(const step *s)
+{
+    VALUE arguments[] = {value_of(s->walk, s->n), s->it->operand};
+    int count = s->it->op == GUILDHALL_OP_CUSTOM ? 2 : 1;
+    VALUE answer = rb_funcallv(s->it->callable, rb_intern("call"), count, arguments);
+    if (RB_TYPE_P(answer, T_STRING)) return fail(s, answer);
+    return check(s, RTEST(answer));
+}
+
+static bool check_number(const step *s)
+{
+    guildhall_number number = number_of(s->walk, s->n);
+    if (s->it->op == GUILDHALL_OP_MULTIPLE_OF) return check(s, guildhall_number_multiple(number, s->it->number));
+    int order = guildhall_number_compare(number, s->it->number);
+    if (order == 2) return fail(s, Qnil);
+    switch (s->it->op) {
+    case GUILDHALL_OP_MINIMUM: return check(s, order >= 0);
+    case GUILDHALL_OP_MAXIMUM: return check(s, order <= 0);
+    case GUILDHALL_OP_EXCLUSIVE_MINIMUM: return check(s, order > 0);
+    default: return check(s, order < 0);
+    }
+}
+
+static bool check_size(const step *s, bool at_least)
+{
+    size_t size = size_of(s->walk, s->n);
+    return (at_least ? size >= s->it->limit : size <= s->it->limit) || fail(s, SIZET2NUM(size));
+}
