@@ -42,6 +42,7 @@ module Guildhall
         @state = :initialized
         @listeners = []
         @producer = @own_pool = nil
+        @quiet = false
       end
 
       # Checks settings and routes; nothing is started.
@@ -76,7 +77,7 @@ module Guildhall
 
       # Finishes the work in progress, commits, leaves the group. Blocks until that is done, or the time is over.
       # @param timeout [Numeric, nil] seconds; nil: `config.shutdown_timeout`
-      # @return [Boolean] whether all work in progress was finished
+      # @return [Boolean] whether all work in progress was finished, and the brokers have answered
       def stop(timeout: nil)
         return wait_stopped unless begin_stop
 
@@ -98,10 +99,17 @@ module Guildhall
         end
       end
 
-      # No new work from now on; what is in work is finished, and the membership in the group goes on.
+      # No new work from now on, whatever is assigned; what is in work is finished, and the membership in the group goes
+      # on.
       # @return [void]
       def quiet
+        @quiet = true
         partitions.each { |partition| partition.pause(nil) }
+      end
+
+      # @return [Boolean] whether {#quiet} was called
+      def quiet?
+        @quiet
       end
 
       # @return [Boolean]

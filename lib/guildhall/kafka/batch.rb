@@ -16,11 +16,19 @@ module Guildhall
       # @param records [Array<Record>] not empty
       # @param results [#[], #wait, #again]
       # @param filtering [Boolean] whether payloads can be left out
-      def initialize(records, results, filtering:)
+      # @param anew [Boolean] whether offsets begin anew with it, although nobody has asked for that
+      def initialize(records, results, filtering:, anew: false)
         @records = records
         @results = results
         @filtering = filtering
+        @anew = anew
         @kept = nil
+      end
+
+      # @return [Boolean] whether its offsets lie before those of the batch before it: the topic was created anew, or cut
+      #   short. True once: from then on it is a batch like any other.
+      def begins_anew?
+        @anew.tap { @anew = false }
       end
 
       # @return [Integer]

@@ -38,6 +38,8 @@ module Guildhall
       attr_reader :decoding
       # @return [#allow, #close, nil] the reader's queue
       attr_accessor :queue
+      # @return [Boolean] whether the broker has said that there is no such topic
+      attr_writer :missing
 
       # @param topic [Routing::Topic]
       # @param name [String]
@@ -65,8 +67,10 @@ module Guildhall
       def deliver(records)
         return if @leaving || @seek
 
+        @missing = false
+        anew = @position && records.first.offset < @position
         note_read(records)
-        batch = Batch.new(records, @decoding.begin(records, self), filtering: @topic.filtering?)
+        batch = Batch.new(records, @decoding.begin(records, self), filtering: @topic.filtering?, anew:)
         change { @batches << batch unless @leaving || @seek }
       end
 
@@ -142,13 +146,14 @@ module Guildhall
         @batches = []
         @events = []
         @failures = 0
-        @scheduled = @left = false
+        @scheduled = @left = @missing = false
         @seats = {}
         @collapsed = false
         @shares = @topic.virtual_partitions && Virtual::Shares.new(@topic, @application.config.concurrency)
         @leaving = @seek = @paused_until = @wake_up = @consumer = @running = nil
         @last_consumed = @position = @failed_at = @first_offset = @newest_time = nil
         @caught_up_at = Time.now
+        @paused_until = Float::INFINITY if @application.quiet?
       end
 
       def change

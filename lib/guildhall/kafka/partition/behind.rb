@@ -40,9 +40,10 @@ module Guildhall
 
         # By the listener, with what it has read.
         def note_read(records)
+          first = records.first.offset
+          @first_offset = first if @first_offset.nil? || first < @first_offset
           @position = records.last.offset + 1
           @newest_time = records.last.timestamp
-          @first_offset ||= records.first.offset
         end
       end
     end
