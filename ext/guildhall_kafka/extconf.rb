@@ -3,7 +3,12 @@
 require "mkmf"
 
 $INCFLAGS << " -I$(srcdir)"
-$CFLAGS << " -std=gnu11 -O3 -Wall -Wextra -Wno-unused-parameter -Werror=implicit-function-declaration -fvisibility=hidden"
+$CFLAGS << " -std=gnu11 -Wall -Wextra -Wno-unused-parameter -Werror=implicit-function-declaration -fvisibility=hidden"
+$CFLAGS << " -O3" unless ENV["GUILDHALL_SANITIZE"]
+if (sanitize = ENV.fetch("GUILDHALL_SANITIZE", nil))
+  $CFLAGS << " -O1 -g -fno-omit-frame-pointer -fsanitize=#{sanitize} -fno-sanitize-recover=undefined"
+  $LDFLAGS << " -fsanitize=#{sanitize}"
+end
 # guildhall/decoder.h: from the checkout that both gems are built from, else from the installed gem.
 decoder = [File.join(__dir__, "../guildhall/include"),
            *Gem::Specification.find_all_by_name("guildhall").map { |gem| File.join(gem.full_gem_path, "ext/guildhall/include") }]

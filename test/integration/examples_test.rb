@@ -10,4 +10,30 @@ class ExamplesTest < GuildhallTest
     assert_equal "paid: 140", out.lines(chomp: true).last
     assert_equal 3, out.scan("thirteen brings bad luck").size
   end
+
+  def test_kafka_monitoring
+    out = run_example("kafka_monitoring")
+    assert_match(%r{^orders/0: [1-9]\d* messages, \d+\.\d s behind$}, out)
+    assert_match(/^librdkafka has received \d+ messages$/, out)
+    assert_equal "caught up", out.lines(chomp: true).last
+  end
+
+  def test_kafka_virtual_partitions
+    assert_equal "threads: several, each customer's orders in order: true\n", run_example("kafka_virtual_partitions")
+  end
+
+  def test_kafka_dead_letters
+    assert_equal [
+      "no JSON from offset 1 after 0 attempts: Guildhall::JSON::ParseError",
+      "{\"id\": 3} from offset 2 after 3 attempts: RuntimeError"
+    ], run_example("kafka_dead_letters").lines(chomp: true)
+  end
+
+  private
+
+  def run_example(name)
+    out, err, status = run_command([RbConfig.ruby, "examples/#{name}.rb"])
+    assert_predicate status, :success?, "#{out}\n#{err}"
+    out
+  end
 end
