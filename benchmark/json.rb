@@ -1,12 +1,15 @@
 # frozen_string_literal: true
 
 # JSON beside the json gem: Documents of which five fields are read, and frozen Hashes. Both of the gem's versions that
-# people run: the newest (which has the goals), and the one that comes with this Ruby (in a process of its own).
+# people run: the newest (which has the goals), and the one that comes with this Ruby (in a process of its own). For
+# five fields also beside oj and simdjson. At last the memory that Documents take.
 
 require "open3"
 require "rbconfig"
 require "guildhall/json"
 require_relative "support/bench"
+require_relative "support/json_memory"
+require_relative "support/json_peers"
 require_relative "data/corpus"
 
 # What each row does, over all texts of a corpus.
@@ -51,6 +54,7 @@ class JSONRows
     symbols("5 KB", @corpus.orders(5_000))
     encode("5 KB", @corpus.orders(5_000)) if CODEC.respond_to?(:encode)
     encode("webhooks", @corpus.webhooks) if CODEC.respond_to?(:encode)
+    JSONMemory.new(@bench, @corpus).run
   end
 
   private
@@ -59,12 +63,23 @@ class JSONRows
     check(name, texts)
     compare("json.document.#{name}", DOCUMENT_GOALS[name], -> { over(texts) { |text| fields.call(CODEC.document(text)) } },
       -> { over(texts) { |text| fields.call(JSON.parse(text)) } })
+    peers("json.document.#{name}", texts, fields) if @goals
     compare("json.eager.#{name}", EAGER_GOALS[name], -> { over(texts) { |text| CODEC.decode(text) } },
       -> { over(texts) { |text| JSON.parse(text) } })
     return unless @goals
 
     compare("json.eager.#{name}", FREEZE_GOAL, -> { over(texts) { |text| CODEC.decode(text) } },
       -> { over(texts) { |text| Ractor.shareable?(JSON.parse(text, freeze: true)) } }, against: "freeze: true + shareable?")
+  end
+
+  # The other gems: ahead of each, whichever of its ways is taken.
+  def peers(row, texts, fields)
+    return unless @bench.wanted?(row)
+
+    JSONPeers.each(fields) do |against, read|
+      abort("#{row}: #{against} reads something else") unless texts.all? { |text| read.call(text) == fields.call(JSON.parse(text)) }
+      compare(row, 1.0, -> { over(texts) { |text| fields.call(CODEC.document(text)) } }, -> { over(texts) { |text| read.call(text) } }, against:)
+    end
   end
 
   def nasty(name, texts)
@@ -95,11 +110,15 @@ class JSONRows
   end
 
   def compare(row, goal, ours, theirs, against: @gem)
+    return unless @bench.wanted?(row)
+
     @bench.compare(row, ours, {against => theirs}, goals: @goals && goal ? {against => goal} : {}) { true }
   end
 
   # Before anything is timed: both ways of reading give what the gem gives.
   def check(name, texts)
+    return unless %w[json.document json.eager].any? { |row| @bench.wanted?("#{row}.#{name}") }
+
     texts.each do |text|
       expected = JSON.parse(text)
       right = CODEC.decode(text) == expected && CODEC.document(text) == expected && Ractor.shareable?(CODEC.decode(text))
@@ -123,8 +142,10 @@ def with_own_gem(bench)
   end
 end
 
+ONLY = ARGV.include?("--only") # rows of this process are enough then
+
 Bench.script("json") do |bench|
   own = ENV.key?("GUILDHALL_BENCH_OWN_GEM")
   JSONRows.new(bench, goals: !own).run
-  with_own_gem(bench) unless own
+  with_own_gem(bench) unless own || ONLY
 end

@@ -2,44 +2,144 @@
 
 # Consuming from a real broker, from the first message to 90 % of them: ours against Karafka, and against a consumer in
 # C that decodes nothing, which is the limit. Each contender runs in a process of its own, in turn; all of them have to
-# have read the same.
+# have read the same. `--only kafka.document.5KB` measures that row alone.
 require_relative "support/bench"
 require_relative "kafka/topics"
-require_relative "kafka/contender"
+require_relative "kafka/race"
+
+# What each row does.
+class KafkaRows
+  # KB => messages, messages with --quick, goals: Document × Karafka, Document of C
+  SIZES = {1 => [400_000, 60_000, 3.5, 0.3], 5 => [150_000, 20_000, 4, 0.5],
+           25 => [40_000, 6_000, 4, 0.5], 100 => [10_000, 1_500, 6, 0.5]}.freeze
+  CONCURRENCIES = [2, 4, 8].freeze
+  PACE = 1_000 # messages a second
+
+  def initialize(bench, servers)
+    @bench = bench
+    @servers = servers
+    @topics = Topics.new(servers)
+  end
+
+  def run
+    SIZES.each_key do |kb|
+      decoding(kb)
+      raw(kb)
+    end
+    ruby_stages("kafka.schema.5KB", "schema", "Karafka with jsonschema_rs", 4)
+    ruby_stages("kafka.stages.5KB", "stages", "Karafka doing the same", 2.5)
+    latency
+    concurrency("cpu") { |_| 0.95 }
+    concurrency("io") { |threads| 0.9 * threads }
+    concurrency("virtual", partitions: 1) { |threads| 0.9 * threads }
+    memory
+  end
+
+  private
+
+  def decoding(kb)
+    _, _, karafka_goal, c_goal = SIZES.fetch(kb)
+    document = "kafka.document.#{kb}KB"
+    hash = "kafka.hash.#{kb}KB"
+    contenders = {document: (ours("document") if wanted?(document, "kafka.peak.#{kb}KB")), hash: (ours("hash") if wanted?(hash)),
+                  karafka: karafka("hash")}.compact
+    return if contenders.size == 1
+
+    result = race(contenders, kb)
+    limit = race({c: Contender.new("consumer.c", "raw")}, kb) if contenders[:document]
+    [document, hash].zip(%i[document hash], [karafka_goal, 1.5]).each do |name, mode, goal|
+      row(name, "Karafka", result.ratio(mode, :karafka), goal) if contenders[mode]
+    end
+    return unless limit
+
+    row(document, "C, nothing decoded", result.figure(:document) / limit.figure(:c), c_goal)
+    row("kafka.peak.#{kb}KB", "Karafka's memory", result.ratio(:karafka, :document, "peak_kb"), 1)
+  end
+
+  def raw(kb)
+    return unless wanted?(name = "kafka.raw.#{kb}KB")
+
+    result = race({ours: ours("raw"), karafka: karafka("raw")}, kb)
+    row(name, "Karafka, not touched", result.ratio(:ours, :karafka), 2.5)
+  end
+
+  def ruby_stages(name, mode, against, goal)
+    return unless wanted?(name)
+
+    row(name, against, race({ours: ours(mode), karafka: karafka(mode)}, 5).ratio(:ours, :karafka), goal)
+  end
+
+  # From the call of `produce` to the consumer's having the payload decoded.
+  def latency
+    return unless wanted?("kafka.latency")
+
+    result = Array.new(rounds) { {ours: way(ours("latency")), karafka: way(karafka("latency"))} }
+    %w[p50 p99].each do |name|
+      times = %i[ours karafka].to_h { |who| [who, result.map { |round| round[who]["#{name}_ms"] }.sort[rounds / 2]] }
+      @bench.note(times.map { |who, time| "#{name} #{who} #{time.round(2)} ms" }.join(", "))
+      row("kafka.latency.#{name}", "Karafka", times[:karafka] / times[:ours], 1)
+    end
+  end
+
+  def way(contender)
+    topic = @topics.empty
+    count = quick? ? 6_000 : 12_000
+    sender = Thread.new { @topics.trickle(topic, PACE, count) }
+    contender.run(@servers, topic, count)
+  ensure
+    sender.join
+  end
+
+  # The same consumer with more and more runner threads; messages of 1 KB.
+  def concurrency(mode, partitions: 8)
+    CONCURRENCIES.each do |threads|
+      name = "kafka.concurrency.#{mode}.#{threads}"
+      next unless wanted?(name)
+
+      topic = @topics.filled(1_000, 40_000, partitions:)
+      rates = [1, threads].map { |count| Race.new({ours: ours(mode, "CONCURRENCY" => count)}, @servers, topic, work(mode, count)) }
+        .map { |race| race.run(rounds).figure(:ours) }
+      row(name, "concurrency 1", rates.last / rates.first, yield(threads).round(2))
+    end
+  end
+
+  def work(mode, threads)
+    return quick? ? 20_000 : 40_000 if mode == "cpu"
+
+    [(quick? ? 1_000 : 2_500) * threads, 20_000].min
+  end
+
+  # A topic read again and again: the most that is in use in the second quarter and in the last. Karafka reads a tenth.
+  def memory
+    return unless wanted?("kafka.memory")
+
+    topic = @topics.filled(1_000, 150_000)
+    count = quick? ? 1_000_000 : 10_000_000
+    limits = {"PARTITION_SIZE" => 150_000 / Topics::PARTITIONS, "STOPWATCH_LIMIT" => 600}
+    mine = ours("memory", limits).run(@servers, topic, count)
+    theirs = karafka("memory", limits).run(@servers, topic, count / 10)
+    samples = mine["memory_kb"]
+    @bench.note("MB: #{samples.map { |kb| kb / 1024 }.join(" ")}; peak #{mine["peak_kb"] / 1024}, Karafka's #{theirs["peak_kb"] / 1024}")
+    quarters = samples.each_slice((samples.size / 4.0).ceil).map(&:max)
+    row("kafka.memory.flat", "second quarter of #{count}", quarters[1].fdiv(quarters.last), 0.95)
+    row("kafka.memory.peak", "Karafka's, a tenth read", theirs["peak_kb"].fdiv(mine["peak_kb"]), 1)
+  end
+
+  def race(contenders, kb)
+    count = SIZES.fetch(kb)[quick? ? 1 : 0]
+    result = Race.new(contenders, @servers, @topics.filled(kb * 1000, count), count).run(rounds)
+    @bench.note("#{kb} KB: #{result}")
+    result
+  end
+
+  def row(name, against, ratio, goal) = @bench.row(name, against:, ratio:, goal:)
+  def wanted?(*names) = names.any? { |name| @bench.wanted?(name) }
+  def quick? = @bench.quick?
+  def rounds = quick? ? 1 : 3
+  def ours(mode, environment = {}) = Contender.new("guildhall_consumer.rb", mode, environment)
+  def karafka(mode, environment = {}) = Contender.new("karafka_consumer.rb", mode, environment)
+end
 
 servers = ENV.fetch("KAFKA_BOOTSTRAP_SERVERS", "")
 abort("bin/bench kafka: needs a real broker; KAFKA_BOOTSTRAP_SERVERS says where it is") if servers.empty?
-
-# KB => messages, messages with --quick, goals: Document × Karafka, Document of C, Hash × Karafka
-SIZES = {1 => [150_000, 60_000, 3.5, 0.3, 1.5], 5 => [60_000, 20_000, 4, 0.5, 1.5],
-         25 => [15_000, 6_000, 4, 0.5, 1.5], 100 => [4_000, 1_500, 6, 0.5, 1.5]}.freeze
-CONTENDERS = {document: Contender.new("guildhall_consumer.rb", "document"), hash: Contender.new("guildhall_consumer.rb", "hash"),
-              raw: Contender.new("guildhall_consumer.rb", "raw"), karafka: Contender.new("karafka_consumer.rb", "hash"),
-              karafka_raw: Contender.new("karafka_consumer.rb", "raw"), c: Contender.new("consumer.c", "raw")}.freeze
-# Those that read the same have to come to the same sum.
-SAME = [%i[document hash karafka], %i[raw karafka_raw c]].freeze
-
-def median(numbers) = numbers.sort[numbers.size / 2]
-
-only = ENV.fetch("KB", "").split(",").map { |kb| Integer(kb) }
-Bench.script("kafka") do |bench|
-  topics = Topics.new(servers)
-  rounds = bench.quick? ? 1 : 3
-  SIZES.each do |kb, (full, quick, document_goal, limit_goal, hash_goal)|
-    next unless only.empty? || only.include?(kb)
-
-    count = bench.quick? ? quick : full
-    topic = topics.filled(kb * 1000, count)
-    results = Array.new(rounds) { CONTENDERS.transform_values { |contender| contender.run(servers, topic, count) } }
-    results.product(SAME).each do |round, names|
-      same = round.values_at(*names).map { |one| one["sum"] }.uniq.size == 1
-      abort("kafka #{kb} KB: not the same was read: #{round}") unless same
-    end
-    rate = CONTENDERS.keys.to_h { |name| [name, median(results.map { |round| round[name]["rate"] })] }
-    bench.note(rate.map { |name, messages| "#{kb} KB #{name}: #{messages.round} messages/s" }.join(", "))
-    bench.row("kafka.document.#{kb}KB", against: "Karafka", ratio: rate[:document] / rate[:karafka], goal: document_goal)
-    bench.row("kafka.document.#{kb}KB", against: "C, nothing decoded", ratio: rate[:document] / rate[:c], goal: limit_goal)
-    bench.row("kafka.hash.#{kb}KB", against: "Karafka", ratio: rate[:hash] / rate[:karafka], goal: hash_goal)
-    bench.row("kafka.raw.#{kb}KB", against: "Karafka, not touched", ratio: rate[:raw] / rate[:karafka_raw], goal: 2.5)
-  end
-end
+Bench.script("kafka") { |bench| KafkaRows.new(bench, servers).run }

@@ -38,16 +38,11 @@ class PoolRows
     @orders = SIZES.transform_values { |size| Corpus.new(bytes: size * 500).orders(size).cycle.first(500) }
   end
 
+  # Of one name or a few that are measured together, without their common beginning.
+  ROWS = %i[documents hashes never_slower busy_main identity callers small_beside_big pure_ruby memory off idle].freeze
+
   def run
-    documents
-    hashes
-    never_slower
-    busy_main
-    identity
-    callers
-    small_beside_big
-    pure_ruby
-    small_costs
+    ROWS.each { |row| send(row) if @bench.wanted?("pool.#{row}") }
   ensure
     @pool.shutdown
   end
@@ -57,6 +52,8 @@ class PoolRows
   # JSON.parse in one thread is what everybody has.
   def documents
     @orders.each do |name, texts|
+      next unless @bench.wanted?("pool.documents #{name}")
+
       @bench.compare("pool.documents #{name}", -> { @pool.map(texts, LAZY).map(&FIELDS) },
         {"JSON.parse" => -> { texts.map { |text| FIELDS.call(JSON.parse(text)) } }},
         goals: {"JSON.parse" => {"0.7 KB" => 3, "5 KB" => 5.5, "19 KB" => 7}[name]}, rounds: rounds * 2)
@@ -66,6 +63,8 @@ class PoolRows
   def hashes
     usual = PoolPeers::Usual.new(@pool.settings.workers)
     @orders.each do |name, texts|
+      next unless @bench.wanted?("pool.hashes #{name}")
+
       @bench.compare("pool.hashes #{name}", -> { @pool.map(texts, EAGER) },
         {"JSON.parse" => -> { texts.map { |text| JSON.parse(text) } }, "usual Ractor pool" => -> { usual.map(texts) }},
         goals: {"JSON.parse" => name == "19 KB" ? 1.2 : 1.3, "usual Ractor pool" => 2})
@@ -78,6 +77,7 @@ class PoolRows
   def never_slower
     @orders.each do |name, texts|
       [1, 10, 100, 1000, 10_000].each do |count|
+        next unless @bench.wanted?("pool.never_slower #{name} × #{count}")
         next if count == 10_000 && (name != "0.7 KB" || @bench.quick?)
 
         never_slower_row(name, texts.cycle.first(count), count)
@@ -145,17 +145,18 @@ class PoolRows
 
   def callers
     batch = @orders["5 KB"].first(200)
-    one = many_callers(1, batch)
-    eight = many_callers(8, batch)
-    @bench.row("pool.callers 8", against: "one caller's throughput", ratio: eight[:rate] / one[:rate], goal: 0.95)
-    @bench.row("pool.callers 8, p99", against: "2.5 × p50", ratio: 2.5 * eight[:p50] / eight[:p99], goal: 1)
+    many_callers(8, batch)
+    pairs = Array.new(rounds) { [many_callers(1, batch), many_callers(8, batch)] }
+    @bench.row("pool.callers 8", against: "one caller's throughput", goal: 0.95,
+      ratio: PoolPeers.median(pairs.map { |one, eight| eight.size.fdiv(one.size) }))
+    times = pairs.flat_map(&:last).sort
+    @bench.row("pool.callers 8, p99", against: "2.5 × p50", ratio: 2.5 * times[times.size / 2] / times[times.size * 99 / 100], goal: 1)
   end
 
+  # @return [Array<Float>] the times of all batches that were done within half a second
   def many_callers(count, batch)
-    limit = PoolPeers.now + (@bench.quick? ? 0.5 : 2)
-    began = PoolPeers.now
-    times = Array.new(count) { Thread.new { caller_loop(limit, batch) } }.flat_map(&:value).sort
-    {rate: times.size / (PoolPeers.now - began), p50: times[times.size / 2], p99: times[times.size * 99 / 100]}
+    limit = PoolPeers.now + 0.5
+    Array.new(count) { Thread.new { caller_loop(limit, batch) } }.flat_map(&:value)
   end
 
   def caller_loop(limit, batch)
@@ -194,8 +195,7 @@ class PoolRows
       note: format("one thread %.2f × ours%s", one / ours, void ? "; void: the processes reach #{(one / forked).round(2)} ×" : ""))
   end
 
-  def small_costs
-    memory_row
+  def off
     texts = @orders["0.7 KB"].first(100)
     off = Guildhall::Pool.new(workers: 0)
     pairs = Array.new(rounds * 5) do
@@ -205,13 +205,17 @@ class PoolRows
     nanoseconds = extra * 1e9
     ratio = nanoseconds <= 0 ? 10 : [56 / nanoseconds, 10].min
     @bench.row("pool.off", against: "56 ns a batch", ratio:, goal: 1, note: format("%+.0f ns", nanoseconds))
+  end
+
+  def idle
+    @pool.map(@orders["0.7 KB"], Identity, parallel: true)
     before = Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID)
     sleep(@bench.quick? ? 2 : 10)
     used = Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID) - before
     @bench.row("pool.idle", against: "5 ms of CPU over #{@bench.quick? ? 2 : 10} s", ratio: 0.005 / [used, 1e-4].max, goal: 1)
   end
 
-  def memory_row
+  def memory
     pool = Guildhall::Pool.new(workers: 8)
     GC.start
     before = PoolPeers.resident

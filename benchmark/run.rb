@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# bin/bench NAME [--quick] [--json]: runs benchmark/NAME.rb. Each script checks its results, then times ours and the
+# bin/bench NAME [--quick] [--json] [--only ROW,…]: runs benchmark/NAME.rb. Each script checks its results, then times ours and the
 # others in turn within one run, and prints ratios.
 
 require_relative "support/report"
@@ -13,7 +13,7 @@ elsif names.include?(name)
   ARGV.replace(rest)
   load File.join(__dir__, "#{name}.rb")
 else
-  puts "usage: bin/bench NAME [--quick] [--json]   one of: #{names.sort.join(", ")}"
-  puts "       bin/bench --report [--quick]        all of them, into benchmark/RESULTS.md"
+  puts "usage: bin/bench NAME [--quick] [--json] [--only ROW,…]   one of: #{names.sort.join(", ")}"
+  puts "       bin/bench --report [--quick]                       all of them, into benchmark/RESULTS.md"
   exit(name.nil? || ["--help", "-h"].include?(name) ? 0 : 2)
 end

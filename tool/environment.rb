@@ -9,6 +9,8 @@ module Environment
   KEY = ["ruby", RUBY_VERSION, RUBY_PLATFORM,
          RbConfig.ruby.sum(32).to_s(36), *(SANITIZER unless SANITIZER.empty?)].join("-")
   BUILD = File.join(ROOT, "build", KEY)
+  # Says no more than "the one in the root", but stands where each Ruby has a lock file of its own beside it.
+  GEMFILE = File.join(BUILD, "Gemfile")
   LIBRARY = File.join(BUILD, "lib")
   EXTENSIONS = {"guildhall" => "guildhall/native", "guildhall_kafka" => "guildhall/kafka/native"}.freeze
   WEBHOOKS = File.join(ROOT, "vendor", "webhooks")
@@ -17,7 +19,7 @@ module Environment
   def self.variables
     {
       "PATH" => [RbConfig::CONFIG["bindir"], *ENV["PATH"]&.split(":")].uniq.join(":"),
-      "BUNDLE_GEMFILE" => File.join(ROOT, "Gemfile"),
+      "BUNDLE_GEMFILE" => GEMFILE,
       "BUNDLE_PATH" => ENV.fetch("BUNDLE_PATH", File.join(ROOT, "vendor", "bundle")),
       "BUNDLE_LOCKFILE" => nil,
       "BUNDLE_VERSION" => "system", # each Ruby's own Bundler: no download, no restart

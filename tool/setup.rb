@@ -20,14 +20,16 @@ class Setup
   def install_gems
     wanted = gem_definition
     stamp = File.join(Environment::BUILD, "gems.done")
-    return if File.exist?(stamp) && File.read(stamp) == wanted
+    return if File.exist?(stamp) && File.exist?(Environment::GEMFILE) && File.read(stamp) == wanted
 
+    FileUtils.mkdir_p(Environment::BUILD)
+    File.write(Environment::GEMFILE, "eval_gemfile #{File.join(Environment::ROOT, "Gemfile").dump}\n")
     step("gems", [ruby_tool("bundle"), "install", "--quiet"], Environment.variables.merge("RUBYOPT" => nil),
       "is a gem registry reachable? `gem sources` shows which one is used")
     File.write(stamp, wanted)
   end
 
-  # The lock file belongs to the machine: pinned versions stand in the Gemfile, and each Ruby resolves its own.
+  # Lock files belong to the machine: pinned versions stand in the Gemfile, and each Ruby resolves its own.
   def gem_definition
     files = Dir[File.join(Environment::ROOT, "{Gemfile,*.gemspec,lib/guildhall/version.rb}")]
     [*files.map { |path| File.read(path) }, Environment.variables["BUNDLE_PATH"]].join

@@ -12,14 +12,16 @@ class Contender
 
   # @param script [String] its file; consumer.c is built first
   # @param mode [String]
-  def initialize(script, mode)
+  # @param environment [Hash{String=>#to_s}]
+  def initialize(script, mode, environment = {})
     @script = script
     @mode = mode
+    @environment = environment.transform_values(&:to_s)
   end
 
-  # @return [Hash{String=>Numeric}] rate: messages a second; sum; peak_kb
+  # @return [Hash{String=>Object}] rate: messages a second; sum; peak_kb; and what the mode measures
   def run(servers, topic, count)
-    out, err, status = Open3.capture3(*command(servers, topic, count))
+    out, err, status = Open3.capture3(@environment, *command(servers, topic, count))
     abort("#{@script} #{@mode} on #{topic}: #{status}\n#{err}\n#{out}") unless status.success?
     ::JSON.parse(out.lines.last)
   end

@@ -1,21 +1,43 @@
 # frozen_string_literal: true
 
-# A contender: guildhall_consumer.rb SERVERS TOPIC COUNT MODE. MODE: document, hash, raw.
+# A contender: guildhall_consumer.rb SERVERS TOPIC COUNT MODE, with CONCURRENCY in the environment. MODE: document, hash,
+# raw, schema, stages, cpu, io, virtual, latency, memory.
 require "guildhall/kafka"
 require "guildhall/json"
+require "guildhall/schema"
 require_relative "orders"
 require_relative "settings"
 require_relative "stopwatch"
+require_relative "work"
+require_relative "../data/order_task"
 
 servers, name, count, mode = ARGV
 STOPWATCH = Stopwatch.new(Integer(count))
 
+# What happens to each order before the consumer sees it.
+module Stages
+  CHECK = Guildhall.validate { |order| OrderTask.faults(order) }
+  WANTED = Guildhall.select { |order| OrderTask.wanted?(order) }
+  SUMMARY = Guildhall.map { |order| OrderTask.summary(order) }
+  ALL = Guildhall::JSON.lazy >> CHECK >> WANTED >> SUMMARY
+  VALID = Guildhall::JSON.lazy >> Guildhall::Schema.new(Orders::SCHEMA).validator
+end
+
+# Reads five fields of each, whatever was done before.
 class FieldsConsumer < Guildhall::Kafka::Consumer
   def consume
     STOPWATCH.start
     sum = 0
     messages.each { |message| sum += Orders.read(message.payload) }
     STOPWATCH.add(messages.size, sum)
+  end
+end
+
+class StagesConsumer < Guildhall::Kafka::Consumer
+  def consume
+    STOPWATCH.start
+    sum = messages.sum { |message| message.payload.pieces }
+    STOPWATCH.add(messages.read, sum)
   end
 end
 
@@ -28,15 +50,49 @@ class RawConsumer < Guildhall::Kafka::Consumer
   end
 end
 
+class WorkConsumer < Guildhall::Kafka::Consumer
+  WORK = Work.new(ARGV[3])
+
+  def consume
+    STOPWATCH.start
+    messages.each { |message| WORK.call(message.raw_payload) }
+    STOPWATCH.add(messages.size, 0)
+  end
+end
+
+class LatencyConsumer < Guildhall::Kafka::Consumer
+  def consume
+    messages.each { |message| STOPWATCH.sent_at(message.payload["sent"]) }
+  end
+end
+
+# Reads its partition again and again.
+class MemoryConsumer < FieldsConsumer
+  def consume
+    super
+    STOPWATCH.sample
+    seek(:earliest) if messages.last.offset + 1 >= Integer(ENV.fetch("PARTITION_SIZE"))
+  end
+end
+
 Guildhall::Kafka.configure do |config|
   config.kafka = SETTINGS.merge("bootstrap.servers": servers, "queued.max.messages.kbytes": 10_000)
   config.group_id = "bench-guildhall-#{Process.pid}"
+  config.concurrency = Integer(ENV.fetch("CONCURRENCY", "5"))
 end
+Guildhall::Kafka.instrumentation.subscribe("consumer.skipped") { |event| STOPWATCH.add(event.payload[:read], 0) }
+Guildhall::Kafka.instrumentation.subscribe("error.occurred") { |event| warn(event.payload[:error].full_message) }
 Guildhall::Kafka.routes do
   topic(name) do
-    consumer mode == "raw" ? RawConsumer : FieldsConsumer
-    deserializer Guildhall::JSON.lazy if mode == "document"
-    deserializer Guildhall::JSON if mode.start_with?("hash")
+    consumer({"raw" => RawConsumer, "stages" => StagesConsumer, "cpu" => WorkConsumer, "io" => WorkConsumer, "virtual" => WorkConsumer,
+              "latency" => LatencyConsumer, "memory" => MemoryConsumer}.fetch(mode, FieldsConsumer))
+    case mode
+    when "document", "latency", "memory" then deserializer Guildhall::JSON.lazy
+    when "hash", "hash-inline", "hash-pool" then deserializer Guildhall::JSON
+    when "stages" then deserializer Stages::ALL
+    when "schema" then deserializer Stages::VALID
+    when "virtual" then virtual_partitions partitioner: lambda(&:offset), reducer: lambda(&:itself)
+    end
     deserializing parallel: false if mode == "hash-inline"
     deserializing parallel: true if mode == "hash-pool"
   end

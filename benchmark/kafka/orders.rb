@@ -4,6 +4,21 @@ require "json"
 
 # Order-like documents of about a given size, all different, and what the contenders read of each.
 module Orders
+  ITEM = {"type" => "object", "required" => %w[sku price quantity], "properties" => {
+    "sku" => {"type" => "string", "pattern" => "^SKU-[0-9]+$"}, "title" => {"type" => "string", "minLength" => 1},
+    "price" => {"type" => "number", "minimum" => 0}, "quantity" => {"type" => "integer", "minimum" => 1},
+    "tags" => {"type" => "array", "items" => {"type" => "string"}}, "gift" => {"type" => "boolean"},
+    "note" => {"type" => %w[string null]}
+  }}.freeze
+  SCHEMA = {"$schema" => "https://json-schema.org/draft/2020-12/schema", "type" => "object",
+            "required" => %w[id status total customer items], "properties" => {
+              "id" => {"type" => "integer"}, "status" => {"enum" => %w[paid open shipped]}, "total" => {"type" => "number", "minimum" => 0},
+              "customer" => {"type" => "object", "required" => ["email"], "properties" => {
+                "name" => {"type" => "string"}, "email" => {"type" => "string", "format" => "email"}, "vip" => {"type" => "boolean"}
+              }},
+              "items" => {"type" => "array", "minItems" => 1, "items" => ITEM}
+            }}.freeze
+
   # @param bytes [Integer]
   # @param index [Integer]
   # @return [String] JSON

@@ -3,7 +3,7 @@
 require "rdkafka"
 require_relative "orders"
 
-# Topics of 5 partitions, filled once and used again by every contender.
+# Topics, filled once and used again by every contender.
 class Topics
   PARTITIONS = 5
   DISTINCT = 200
@@ -16,32 +16,58 @@ class Topics
   # @param bytes [Integer] a payload
   # @param count [Integer] messages
   # @return [String] the topic's name
-  def filled(bytes, count)
-    name = "guildhall-bench-#{bytes}-#{count}"
-    create(name)
-    fill(name, bytes, held(name).map { |held| (count / PARTITIONS) - held })
-    abort("#{name} holds #{held(name).sum} messages, not #{count}: restart the broker") unless held(name).sum == count
+  def filled(bytes, count, partitions: PARTITIONS)
+    name = "guildhall-bench-#{bytes}-#{count}-#{partitions}"
+    create(name, partitions)
+    fill(name, bytes, held(name, partitions).map { |held| (count / partitions) - held })
+    found = held(name, partitions).sum
+    abort("#{name} holds #{found} messages, not #{count}: restart the broker") unless found == count
     name
+  end
+
+  # @return [String] the name of an empty topic
+  def empty
+    "guildhall-bench-#{Process.pid}-#{rand(1_000_000)}".tap { |name| create(name, PARTITIONS) }
+  end
+
+  # Sends messages that say when they were sent, at an even pace.
+  # @param rate [Integer] messages a second
+  # @param count [Integer]
+  # @return [void]
+  def trickle(name, rate, count)
+    filling = "x" * 900
+    client(:producer, "linger.ms": 0) do |producer|
+      began = now
+      count.times do |index|
+        wait = began + index.fdiv(rate) - now
+        sleep(wait) if wait.positive?
+        producer.produce(topic: name, partition: index % PARTITIONS,
+          payload: %({"sent":#{Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)},"text":"#{filling}"}))
+      end
+      producer.flush
+    end
   end
 
   private
 
-  def create(name)
-    client(:admin) { |admin| admin.create_topic(name, PARTITIONS, 1).wait(max_wait_timeout_ms: 15_000) }
+  def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+
+  def create(name, partitions)
+    client(:admin) { |admin| admin.create_topic(name, partitions, 1).wait(max_wait_timeout_ms: 15_000) }
   rescue Rdkafka::RdkafkaError => error
     raise unless error.code == :topic_already_exists
   end
 
   # Right after the topic was made, nobody leads its partitions yet.
-  def held(name, tries = 20)
+  def held(name, partitions, tries = 20)
     client(:consumer, "group.id": "bench-size") do |consumer|
-      Array.new(PARTITIONS) { |partition| consumer.query_watermark_offsets(name, partition, 10_000).last }
+      Array.new(partitions) { |partition| consumer.query_watermark_offsets(name, partition, 10_000).last }
     end
   rescue Rdkafka::RdkafkaError
     raise if tries.zero?
 
     sleep(0.2)
-    held(name, tries - 1)
+    held(name, partitions, tries - 1)
   end
 
   def fill(name, bytes, missing)
@@ -53,7 +79,7 @@ class Topics
         missing.each_with_index do |count, partition|
           next if index >= count
 
-          payload = documents[((index * PARTITIONS) + partition) % DISTINCT]
+          payload = documents[((index * missing.size) + partition) % DISTINCT]
           pending << producer.produce(topic: name, payload:, key: index.to_s, partition:)
         end
         pending.shift(window / 2).each(&:wait) if pending.size > window

@@ -14,21 +14,32 @@ class Bench
   # @param title [String]
   # @yieldparam bench [Bench]
   def self.script(title, arguments = ARGV)
-    bench = new(quick: arguments.delete("--quick"), json: arguments.delete("--json"))
-    abort("bin/bench #{title}: unknown #{arguments.join(" ")}; there are --quick and --json") unless arguments.empty?
+    only = arguments.slice!(arguments.index("--only"), 2)[1].to_s.split(",") if arguments.include?("--only")
+    bench = new(quick: arguments.delete("--quick"), json: arguments.delete("--json"), only:)
+    abort("bin/bench #{title}: unknown #{arguments.join(" ")}; there are --quick, --json and --only ROW,…") unless arguments.empty?
     bench.begin_table(title)
     yield bench
   end
 
-  def initialize(quick: nil, json: nil, out: $stdout)
+  # @param only [Array<String>, nil] names of rows, or how they begin, or patterns such as "kafka.*.5KB"; nil: all rows
+  def initialize(quick: nil, json: nil, only: nil, out: $stdout)
     @quick = !quick.nil?
     @json = json
+    @only = only
     @out = out
     @out.sync = true
   end
 
   # @return [Boolean] fewer rounds, the same rows
   def quick? = @quick
+
+  # @param name [String] a row's, or how several rows' names begin
+  # @return [Boolean] whether it is to be measured: a script that asks spares itself the time
+  def wanted?(name)
+    @only.nil? || @only.any? do |wanted|
+      File.fnmatch?(wanted, name) || name.start_with?("#{wanted}.") || wanted.start_with?("#{name}.")
+    end
+  end
 
   # @return [Integer] how many rounds to take a median of
   def rounds = quick? ? 3 : 9
@@ -51,6 +62,8 @@ class Bench
   # @yieldparam results [Array] of ours and the peers; returns whether they are right
   # @return [Hash{String=>Float}] the ratios
   def compare(name, ours, peers, goals: {}, any: false, rounds: self.rounds, &check)
+    return {} unless wanted?(name)
+
     comparison = Comparison.new([ours, *peers.values])
     comparison.check(name, &check)
     ratios = peers.keys.zip(comparison.ratios(rounds)).to_h
@@ -61,6 +74,8 @@ class Bench
 
   # Prints a row. The ratio is always such that higher is better.
   def row(name, against:, ratio:, goal: nil, note: nil)
+    return unless wanted?(name)
+
     ratio = ratio.to_f.round(3)
     return @out.puts(JSON.generate({row: name, against:, ratio:, goal:, met: goal && ratio >= goal, note:}.compact)) if @json
 

@@ -292,12 +292,11 @@ static VALUE queue_push_many(int argc, VALUE *argv, VALUE queue)
     int64_t deadline = guildhall_deadline(given.timeout);
     long size = RARRAY_LEN(list);
     for (long index = 0; index < size; index++) check_item(queue, RARRAY_AREF(list, index));
-    transfer self = {.channel = channel_of(queue)};
+    uintptr_t items[CHUNK];
+    transfer self = {.channel = channel_of(queue), .items = items};
     self.lane = pushing_lane(self.channel);
     long pushed = 0;
     while (pushed < size) {
-        uintptr_t items[CHUNK];
-        self.items = items;
         for (self.count = 0; self.count < CHUNK && pushed + (long)self.count < size; self.count++)
             items[self.count] = (uintptr_t)RARRAY_AREF(list, pushed + (long)self.count);
         push(&self, deadline);
@@ -310,16 +309,14 @@ static VALUE queue_push_many(int argc, VALUE *argv, VALUE queue)
 }
 
 /* Takes what is there, up to limit, without waiting, and appends it to a list that has room for it: nothing here allocates
- * or checks for interrupts. */
+ * or checks for interrupts. self->items: room for CHUNK. */
 static void pop_more(transfer *self, VALUE list, long limit)
 {
-    uintptr_t items[CHUNK];
-    self->items = items;
     while (RARRAY_LEN(list) < limit) {
         long left = limit - RARRAY_LEN(list);
         self->count = left < CHUNK ? (size_t)left : CHUNK;
         if (!attempt_pop(self) || self->moved < 0) return;
-        rb_ary_cat(list, (VALUE *)items, self->moved);
+        rb_ary_cat(list, (VALUE *)self->items, self->moved);
         wake_after_pop(self);
     }
 }
@@ -349,7 +346,8 @@ static VALUE queue_pop_many(int argc, VALUE *argv, VALUE queue)
 
 static VALUE queue_drain(VALUE queue)
 {
-    transfer self = {.channel = channel_of(queue)};
+    uintptr_t items[CHUNK];
+    transfer self = {.channel = channel_of(queue), .items = items};
     long size = (long)guildhall_channel_size(self.channel);
     VALUE list = rb_ary_new_capa(size);
     self.lane = popping_lane(self.channel);

@@ -1,6 +1,7 @@
 /* A UTF-8 validator: by vectors where the processor can, else ASCII in words of eight bytes and the rest a sequence at
  * a time. */
 #include <string.h>
+#include "simd.h"
 #include "utf8.h"
 #include "utf8_blocks.h"
 
@@ -43,10 +44,10 @@ static inline int sequence(const uint8_t *bytes, const uint8_t *end)
 
 static inline const uint8_t *skip_blocks(const uint8_t *bytes, const uint8_t *end)
 {
-#if defined(GUILDHALL_UTF8_AVX2)
-    if (end - bytes >= WORTH_VECTORS && __builtin_cpu_supports("avx2")) return guildhall_utf8_skip_avx2(bytes, end);
+#if defined(GUILDHALL_AVX2)
+    if (end - bytes >= WORTH_VECTORS && guildhall_simd() == GUILDHALL_SIMD_AVX2) return guildhall_utf8_skip_avx2(bytes, end);
 #elif defined(GUILDHALL_UTF8_NEON)
-    if (end - bytes >= WORTH_VECTORS) return guildhall_utf8_skip_neon(bytes, end);
+    if (end - bytes >= WORTH_VECTORS && guildhall_simd() != GUILDHALL_SIMD_NONE) return guildhall_utf8_skip_neon(bytes, end);
 #endif
     return bytes;
 }

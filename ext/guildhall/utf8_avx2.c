@@ -1,7 +1,7 @@
 /* UTF-8, 32 bytes at a time, on processors with AVX2. */
 #include "utf8_blocks.h"
 
-#ifdef GUILDHALL_UTF8_AVX2
+#ifdef GUILDHALL_AVX2
 #include <immintrin.h>
 
 #define WITH_AVX2 __attribute__((target("avx2")))

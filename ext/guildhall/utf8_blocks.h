@@ -4,6 +4,7 @@
 #define GUILDHALL_UTF8_BLOCKS_H
 
 #include <stdint.h>
+#include "simd.h"
 
 /* What can be wrong with two neighbouring bytes; a bit is set where all three tables agree. */
 enum {
@@ -36,8 +37,7 @@ enum {
 
 /* Each checks whole blocks only. Returns where the scalar check has to go on: at the beginning of a sequence, with
  * everything before it valid; at a fault not far behind it, or near the end. */
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(GUILDHALL_PORTABLE)
-#define GUILDHALL_UTF8_AVX2 1
+#ifdef GUILDHALL_AVX2
 const uint8_t *guildhall_utf8_skip_avx2(const uint8_t *bytes, const uint8_t *end);
 #elif defined(__aarch64__) && defined(__ARM_NEON) && !defined(GUILDHALL_PORTABLE)
 #define GUILDHALL_UTF8_NEON 1

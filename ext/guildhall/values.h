@@ -51,13 +51,18 @@ static inline VALUE guildhall_unsigned_new(uint64_t value) { return guildhall_nu
 /* An Integer of any size from ASCII decimal digits, with an optional leading minus. */
 VALUE guildhall_integer_from_digits(const uint8_t *digits, size_t length);
 
-/* The cache of short strings of the current Ractor: values such as "EUR" or "open" come again and again, and a String
+/* The cache of short strings, and small containers of them, of the current Ractor: values such as "EUR" or "open" come again and again, and a String
  * that is not made anew need not be collected. Valid until the caller returns to Ruby. */
 typedef struct guildhall_repeats guildhall_repeats;
 guildhall_repeats *guildhall_repeats_current(void);
 
 /* As guildhall_string_new, but perhaps the String that the same bytes gave before. text: ASCII or UTF8. */
 VALUE guildhall_string_repeated(guildhall_repeats *repeats, const uint8_t *bytes, size_t length, guildhall_text text);
+
+/* As guildhall_array_new and guildhall_hash_new, but perhaps the object that the same values made before: flags, small
+ * groups of attributes. What equal values are has to be the same object, as numbers and repeated strings are. */
+VALUE guildhall_array_repeated(guildhall_repeats *repeats, long count, const VALUE *elements);
+VALUE guildhall_hash_repeated(guildhall_repeats *repeats, long count, const VALUE *pairs);
 
 /* The cache of hash keys of the current Ractor. Documents of one kind repeat their keys: a key that was seen
  * before costs one comparison. Valid until the caller returns to Ruby. */

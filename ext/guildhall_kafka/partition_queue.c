@@ -4,7 +4,7 @@
 #include <string.h>
 #include "record.h"
 
-#define MOST_BYTES (16u << 20) /* of one partition, in one go */
+#define FIRST_BYTES (1u << 20) /* of a batch, before the application says how many */
 
 static VALUE PartitionQueue;
 
@@ -63,6 +63,7 @@ VALUE guildhall_partition_queue_new(VALUE reader, const guildhall_librdkafka *li
     queue->owner = owner;
     queue->codec = codec;
     queue->last = &queue->first;
+    queue->allowed_bytes = FIRST_BYTES;
     queue->partition = NUM2INT(partition);
     queue->topic = rb_str_new_frozen(topic);
     rb_ractor_make_shareable(queue->topic);
@@ -87,15 +88,16 @@ void guildhall_partition_queue_add(guildhall_partition_queue *queue, const guild
     *queue->last = entry;
     queue->last = &entry->next;
     queue->count++;
-    queue->average_size = (queue->average_size * 7 + entry->size) / 8;
+    queue->average_size = queue->average_size ? (queue->average_size * 7 + entry->size) / 8 : entry->size;
     __atomic_sub_fetch(&queue->allowed, 1, __ATOMIC_RELAXED);
 }
 
 size_t guildhall_partition_queue_wanted(const guildhall_partition_queue *queue, size_t most)
 {
     int32_t allowed = __atomic_load_n(&queue->allowed, __ATOMIC_RELAXED);
-    size_t bytes_left = MOST_BYTES > queue->count * queue->average_size ? MOST_BYTES - queue->count * queue->average_size : 0;
-    size_t fitting = queue->average_size ? bytes_left / queue->average_size + 1 : most;
+    size_t most_bytes = __atomic_load_n(&queue->allowed_bytes, __ATOMIC_RELAXED);
+    size_t bytes_left = most_bytes > queue->count * queue->average_size ? most_bytes - queue->count * queue->average_size : 0;
+    size_t fitting = queue->average_size ? bytes_left / queue->average_size + 1 : 1;
     if (queue->closed || allowed <= 0 || (queue->count && !bytes_left)) return 0;
     if ((size_t)allowed < most) most = (size_t)allowed;
     return fitting < most ? fitting : most;
@@ -135,13 +137,17 @@ void guildhall_partition_queue_release(guildhall_partition_queue *queue)
 
 /* Lets the reader take that many messages until the next call; 0: none. Any thread of the main Ractor.
  * @param count [Integer]
+ * @param bytes [Integer] about as many are in one batch, but at least one message; when left out, as before
  * @return [void] */
-static VALUE queue_allow(VALUE self, VALUE count)
+static VALUE queue_allow(int argc, VALUE *argv, VALUE self)
 {
     guildhall_partition_queue *queue = guildhall_partition_queue_get(self);
+    rb_check_arity(argc, 1, 2);
+    int32_t count = NUM2INT(argv[0]);
     if (queue->closed) return Qnil;
-    int32_t before = __atomic_exchange_n(&queue->allowed, NUM2INT(count), __ATOMIC_RELAXED);
-    if (before <= 0 && NUM2INT(count) > 0) guildhall_doorbell_ring(queue->bell);
+    if (argc > 1) __atomic_store_n(&queue->allowed_bytes, NUM2SIZET(argv[1]), __ATOMIC_RELAXED);
+    int32_t before = __atomic_exchange_n(&queue->allowed, count, __ATOMIC_RELAXED);
+    if (before <= 0 && count > 0) guildhall_doorbell_ring(queue->bell);
     return Qnil;
 }
 
@@ -165,7 +171,7 @@ void guildhall_init_partition_queue(VALUE kafka)
     PartitionQueue = rb_define_class_under(kafka, "PartitionQueue", rb_cObject);
     rb_undef_alloc_func(PartitionQueue);
     rb_undef_method(CLASS_OF(PartitionQueue), "new");
-    rb_define_method(PartitionQueue, "allow", queue_allow, 1);
+    rb_define_method(PartitionQueue, "allow", queue_allow, -1);
     rb_define_method(PartitionQueue, "close", queue_close, 0);
     rb_define_method(PartitionQueue, "closed?", queue_closed_p, 0);
 }

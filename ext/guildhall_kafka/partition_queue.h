@@ -1,5 +1,5 @@
 /* Guildhall::Kafka::PartitionQueue: one partition's own queue in librdkafka, and what the reader has taken from it.
- * Only the reader's thread works on it; other threads may change `allowed`, with the GVL. */
+ * Only the reader's thread works on it; other threads may change what is allowed, with the GVL. */
 #ifndef GUILDHALL_KAFKA_PARTITION_QUEUE_H
 #define GUILDHALL_KAFKA_PARTITION_QUEUE_H
 
@@ -18,6 +18,7 @@ typedef struct {
     void *queue;
     int32_t partition;
     int32_t allowed; /* how many messages may still be taken; atomic */
+    size_t allowed_bytes; /* of one batch; atomic */
     bool closed;
     size_t average_size; /* of the payloads so far, bytes */
     guildhall_kafka_entry *first;

@@ -276,6 +276,8 @@ static VALUE take_and_hand_over(VALUE self)
 {
     reader *reader = get(self);
     if (!something_taken(reader)) {
+        /* What handle_interrupt has put off until something blocks would not end the wait. Nothing is taken yet. */
+        rb_thread_check_ints();
         rb_nogvl(take, reader, unblock, &reader->bell, RB_NOGVL_INTR_FAIL);
         if (!something_taken(reader)) rb_thread_check_ints();
     }

@@ -82,7 +82,9 @@ module Guildhall
       begin_anew
     end
 
-    # Takes a batch in. Returns at once; decodes and runs nothing.
+    # Takes a batch in. Returns at once; decodes and runs nothing. A task, or a pipeline's codec, that answers
+    # `prepare(payloads)` is asked to, here in the dispatching thread, and may block: that is where a codec fetches what
+    # workers cannot (schemas, say).
     # @param payloads [Array] Strings (unfrozen ones are copied) or other shareable objects
     # @param task [#call] shareable; takes `(payload)` or `(payload, metadata)`
     # @param source [Object, nil] batches of one source stay in line, sources take turns; nil: a source of its own
@@ -97,16 +99,9 @@ module Guildhall
     # @raise [NotShareableError] naming the path to what cannot be shared
     # @raise [PoolSaturatedError] with `overflow: :reject`, or after waiting with `overflow: :wait`
     # @raise [PoolClosedError]
-    def dispatch(payloads, task, source: nil, metadata: nil, envelopes: false, parallel: nil, deadline: nil, **options)
-      renew if @coordinator.crew.queue.inherited?
-      check(payloads, metadata, options)
-      batch = build(payloads, @profiles[task], metadata, envelopes, deadline, options)
-      if parallel?(batch, parallel)
-        line_up(batch, source, deadline, options.merge(workers_only: parallel || @settings.parallel))
-      elsif @instrumentation.listening?
-        @instrumentation.publish("pool.inlined", payloads: batch.size, source:)
-      end
-      Future.new(self, batch)
+    # @raise what the task's `prepare` raises
+    def dispatch(payloads, task, **)
+      take_in(false, payloads, task, **)
     end
 
     # @param payloads [Array]
@@ -115,23 +110,24 @@ module Guildhall
     # @return [Array] values in order, frozen
     # @raise the first payload's failure, once all are done
     def map(payloads, task, **options)
-      (options.empty? && at_once(payloads, task, true)) || dispatch(payloads, task, **options).value
+      (options.empty? && at_once(payloads, task, true)) || take_in(true, payloads, task, **options).value
     end
 
     # As {#map}, with Failures in their places.
     # @return [Array] frozen
     def results(payloads, task, **options)
-      (options.empty? && at_once(payloads, task, false)) || dispatch(payloads, task, **options).results
+      (options.empty? && at_once(payloads, task, false)) || take_in(true, payloads, task, **options).results
     end
 
     # Starts the workers, and loads what the task needs here in the main Ractor: a worker that had to would wait for it,
-    # or fail. Give it payloads to run the task on them; without, the constants that its code names are resolved.
+    # or fail. Give it payloads to run the task on them; without, the constants that its code names are resolved, and
+    # those that cannot be are named in a warning.
     # @param task [#call]
     # @param payloads [Array] samples
     # @return [self]
     # @raise [NotShareableError] naming the path to what cannot be shared
     def warm_up(task, payloads = [])
-      Loading.new.of(task)
+      complain_of(Loading.new.of(task), task)
       profile = @profiles[task]
       payloads.each { |payload| profile.task.call(payload) }
       @coordinator.ensure_running unless inline?
@@ -226,12 +222,37 @@ module Guildhall
 
     private
 
+    def complain_of(missing, task)
+      return if missing.empty?
+
+      text = "guildhall: warm_up of #{Report.name_of(task)} could not load #{missing.join(", ")}"
+      @settings.logger ? @settings.logger.warn(text) : warn(text)
+    end
+
+    # See {#dispatch}.
+    # @param reading [Boolean] the caller reads the results at once, and so can be one of the batch's hands
+    def take_in(reading, payloads, task, source: nil, metadata: nil, envelopes: false, parallel: nil, deadline: nil, **options)
+      renew if @coordinator.crew.queue.inherited?
+      check(payloads, metadata, options)
+      profile = @profiles[task]
+      profile.preparer&.prepare(envelopes ? payloads.map(&:raw_payload) : payloads)
+      batch = build(payloads, profile, metadata, envelopes, deadline, options)
+      if parallel?(batch, parallel, reading)
+        line_up(batch, source, deadline, options.merge(workers_only: parallel || @settings.parallel))
+      elsif @instrumentation.listening?
+        @instrumentation.publish("pool.inlined", payloads: batch.size, source:)
+      end
+      Future.new(self, batch)
+    end
+
     # The short way for what is small: no Future, no Batch that anybody sees.
     # @return [Array, nil] nil: it has to go the long way
     def at_once(payloads, task, raising)
       return if @closed || @fixed || @instrumentation.listening?
 
       profile = @profiles[task]
+      return if profile.preparer
+
       queue = @coordinator.crew.queue
       return queue.at_once(profile, payloads, @coordinator.workers, raising) if profile.native?
 
@@ -266,14 +287,14 @@ module Guildhall
         deadline || @settings.deadline, options[:slice] || @settings.slice)
     end
 
-    def parallel?(batch, wanted)
+    def parallel?(batch, wanted, reading)
       return false if inline? || !@coordinator.any_workers?
 
       wanted = @settings.parallel if wanted.nil?
       return wanted && batch.size.positive? unless wanted.nil?
 
       (@settings.min_payloads.nil? || batch.size >= @settings.min_payloads) &&
-        @coordinator.crew.queue.pays?(batch, @coordinator.workers)
+        @coordinator.crew.queue.pays?(batch, @coordinator.workers, reading)
     end
 
     def inline?

@@ -130,7 +130,7 @@ static void check(const text *given, guildhall_json_rules rules)
 {
     guildhall_json_outcome outcome = guildhall_json_parse(given->bytes, given->length, &rules, guildhall_json_scratch_current());
     if (outcome.status == GUILDHALL_JSON_VALID) {
-        guildhall_json_view view = {given->bytes, guildhall_json_scratch_current()->nodes};
+        guildhall_json_view view = {given->bytes, given->bytes + given->length, guildhall_json_scratch_current()->nodes};
         if (guildhall_json_next(view.nodes, 0) != outcome.count) abort();
         read_all(view, outcome.count, given->length);
         for (uint32_t i = 0; i < outcome.count && !outcome.deduplicated && i < 50; i++) {

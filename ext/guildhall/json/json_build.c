@@ -130,11 +130,12 @@ static inline VALUE scalar(builder *build, guildhall_json_node node)
     return guildhall_json_scalar(build->codec, build->view, node);
 }
 
-static inline VALUE close_container(const frame *closed, const VALUE *values, uint32_t top)
+static inline VALUE close_container(builder *build, const frame *closed, const VALUE *values, uint32_t top)
 {
     const VALUE *first = values + closed->base;
     long count = (long)(top - closed->base);
-    return closed->object ? guildhall_hash_new(count / 2, first) : guildhall_array_new(count, first);
+    return closed->object ? guildhall_hash_repeated(build->repeats, count / 2, first)
+                          : guildhall_array_repeated(build->repeats, count, first);
 }
 
 static VALUE build_container(builder *build, uint32_t index, VALUE *values, frame *frames)
@@ -157,7 +158,7 @@ static VALUE build_container(builder *build, uint32_t index, VALUE *values, fram
             values[top++] = scalar(build, node);
         }
         while (index == current.end) {
-            VALUE built = close_container(&current, values, top);
+            VALUE built = close_container(build, &current, values, top);
             top = current.base;
             values[top++] = built;
             current = frames[--depth];

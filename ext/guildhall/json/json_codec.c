@@ -3,6 +3,7 @@
 #include <ruby/encoding.h>
 #include <ruby/ractor.h>
 #include <stdlib.h>
+#include "../document/document_memory.h"
 #include "../init.h"
 #include "../values.h"
 #include "json_build.h"
@@ -77,8 +78,7 @@ VALUE guildhall_json_bytes(VALUE source)
     StringValue(source);
     int index = RB_ENCODING_GET_INLINED(source);
     if (RB_UNLIKELY(index != utf8_index)) source = in_utf8(source);
-    if (RB_LIKELY(RB_OBJ_FROZEN_RAW(source) && rb_ractor_shareable_p(source))) return source;
-    return guildhall_share(rb_str_new(RSTRING_PTR(source), RSTRING_LEN(source)));
+    return guildhall_frozen_bytes(source);
 }
 
 static VALUE raise_fault(const guildhall_json_codec *codec, guildhall_json_outcome outcome, VALUE source)
@@ -98,7 +98,7 @@ static VALUE decode_by_document(const guildhall_json_codec *codec, VALUE source,
     guildhall_json_node *copy = rb_alloc_tmp_buffer(&buffer, (long)(count * sizeof *nodes));
     memcpy(copy, nodes, count * sizeof *nodes);
     VALUE bytes = guildhall_json_bytes(source);
-    guildhall_json_view view = {(const uint8_t *)RSTRING_PTR(bytes), copy};
+    guildhall_json_view view = {(const uint8_t *)RSTRING_PTR(bytes), (const uint8_t *)RSTRING_END(bytes), copy};
     VALUE value = guildhall_json_build(codec, view, 0);
     rb_free_tmp_buffer(&buffer);
     RB_GC_GUARD(bytes);
@@ -116,7 +116,7 @@ static VALUE decode(const guildhall_json_codec *codec, VALUE source)
     if (RB_UNLIKELY(outcome.status != GUILDHALL_JSON_VALID)) return raise_fault(codec, outcome, source);
     VALUE value;
     if (RB_LIKELY(NIL_P(codec->decimal_receiver))) {
-        value = guildhall_json_build(codec, (guildhall_json_view){bytes, scratch->nodes}, 0);
+        value = guildhall_json_build(codec, (guildhall_json_view){bytes, (const uint8_t *)RSTRING_END(source), scratch->nodes}, 0);
     } else {
         value = decode_by_document(codec, source, scratch->nodes, outcome.count);
     }

@@ -1,11 +1,12 @@
 /* The life of a Document: made, marked, measured, freed.
  *
  * The garbage collector sees one object a text, whatever its size. The object pins what owns the bytes; sub-documents
- * pin the root Document. A short tape lies in the object's own slot, a longer one on the heap.
+ * pin the root Document. A short tape lies in the object's own slot, a longer one in one block with the struct.
  */
 #include <ruby.h>
 #include <ruby/ractor.h>
 #include <stdlib.h>
+#include "../document/document_memory.h"
 #include "../init.h"
 #include "../values.h"
 #include "json_build.h"
@@ -20,6 +21,7 @@ typedef struct {
     guildhall_json_text text;
     guildhall_json_index *index;  /* of the large containers; NULL: not made. Published by compare-and-swap */
     uint32_t walked;              /* children of large containers that were walked past so far */
+    int on_heap;                  /* the struct: it is not in the object's slot */
     guildhall_json_node embedded[];
 } root_document;
 
@@ -50,13 +52,8 @@ static void release(void *pointer)
         rb_gc_adjust_memory_usage(-(ssize_t)guildhall_json_index_size(root->index));
         guildhall_json_index_free(root->index);
     }
-    if (!text->nodes) return;
-    if (text->off_heap) {
-        free(text->nodes);
-        rb_gc_adjust_memory_usage(-(ssize_t)nodes_size(text));
-    } else {
-        ruby_xfree(text->nodes);
-    }
+    if (text->off_heap) guildhall_release_memory(text->nodes, nodes_size(text));
+    if (root->on_heap) ruby_xfree(root);
 }
 
 static size_t memsize(const void *pointer)
@@ -65,7 +62,9 @@ static size_t memsize(const void *pointer)
     if (document->root) return 0;
     const root_document *root = pointer;
     const guildhall_json_index *index = __atomic_load_n(&root->index, __ATOMIC_ACQUIRE);
-    return (root->text.nodes ? nodes_size(&root->text) : 0) + (index ? guildhall_json_index_size(index) : 0);
+    size_t size = index ? guildhall_json_index_size(index) : 0;
+    if (root->on_heap) return size + sizeof *root + nodes_size(&root->text);
+    return size + (root->text.off_heap ? nodes_size(&root->text) : 0);
 }
 
 /* EMBEDDABLE: compaction may move the struct, so nothing keeps a pointer into it but what pins the object.
@@ -76,6 +75,12 @@ static const rb_data_type_t type = {
     0, 0,
     RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED | RUBY_TYPED_FROZEN_SHAREABLE | RUBY_TYPED_EMBEDDABLE};
 
+/* The same for a struct on the heap, which Ruby does not take for an embeddable type. */
+static const rb_data_type_t heap_type = {
+    "Guildhall::JSON::Document",
+    {mark, release, memsize, NULL, {0}},
+    &type, 0, RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED | RUBY_TYPED_FROZEN_SHAREABLE};
+
 int guildhall_json_document_p(VALUE object) { return rb_typeddata_is_kind_of(object, &type); }
 
 static VALUE class_of(guildhall_json_node node)
@@ -83,24 +88,30 @@ static VALUE class_of(guildhall_json_node node)
     return guildhall_json_type_of(node) == GUILDHALL_JSON_OBJECT ? object_class : array_class;
 }
 
-static inline const root_document *root_of(VALUE self, const guildhall_json_document **document)
+static inline const root_document *root_of(const guildhall_json_document *document)
 {
-    *document = rb_check_typeddata(self, &type);
-    return (*document)->root ? RTYPEDDATA_GET_DATA((*document)->root) : (const root_document *)*document;
+    return document->root ? RTYPEDDATA_GET_DATA(document->root) : (const root_document *)document;
 }
 
-guildhall_json_cursor guildhall_json_document_read(VALUE self)
+static inline guildhall_json_view view_of(const guildhall_json_text *text, const guildhall_json_node *nodes)
 {
-    const guildhall_json_document *document;
-    const root_document *root = root_of(self, &document);
-    const guildhall_json_node *nodes = root->text.nodes ? root->text.nodes : root->embedded;
-    return (guildhall_json_cursor){{root->text.bytes, nodes}, document->index, root->text.codec};
+    return (guildhall_json_view){text->bytes, text->bytes + text->length, nodes};
 }
+
+static inline guildhall_json_cursor cursor_of(const guildhall_json_document *document)
+{
+    const root_document *root = root_of(document);
+    const guildhall_json_node *nodes = root->text.nodes ? root->text.nodes : root->embedded;
+    return (guildhall_json_cursor){view_of(&root->text, nodes), document->index, root->text.codec};
+}
+
+guildhall_json_cursor guildhall_json_document_read(VALUE self) { return cursor_of(rb_check_typeddata(self, &type)); }
+
+guildhall_json_cursor guildhall_json_document_self(VALUE self) { return cursor_of(RTYPEDDATA_GET_DATA(self)); }
 
 const guildhall_json_text *guildhall_json_document_text(VALUE self)
 {
-    const guildhall_json_document *document;
-    return &root_of(self, &document)->text;
+    return &root_of(rb_check_typeddata(self, &type))->text;
 }
 
 /* Walking is cheaper until it has passed so many children; then making the index costs no more than what was spent. */
@@ -133,9 +144,9 @@ static const guildhall_json_index *index_for(const root_document *shared, guildh
 
 uint32_t guildhall_json_document_member(VALUE self, uint32_t container, const uint8_t *key, size_t length)
 {
-    const guildhall_json_document *document;
-    const root_document *root = root_of(self, &document);
-    guildhall_json_view view = guildhall_json_document_read(self).view;
+    const guildhall_json_document *document = RTYPEDDATA_GET_DATA(self);
+    const root_document *root = root_of(document);
+    guildhall_json_view view = cursor_of(document).view;
     uint32_t count = guildhall_json_length(view.nodes[container]);
     if (count > GUILDHALL_JSON_SMALL) {
         const guildhall_json_index *index = index_for(root, view, count);
@@ -146,9 +157,9 @@ uint32_t guildhall_json_document_member(VALUE self, uint32_t container, const ui
 
 uint32_t guildhall_json_document_element(VALUE self, uint32_t container, uint32_t position)
 {
-    const guildhall_json_document *document;
-    const root_document *root = root_of(self, &document);
-    guildhall_json_view view = guildhall_json_document_read(self).view;
+    const guildhall_json_document *document = RTYPEDDATA_GET_DATA(self);
+    const root_document *root = root_of(document);
+    guildhall_json_view view = cursor_of(document).view;
     guildhall_json_node node = view.nodes[container];
     uint32_t count = guildhall_json_length(node), index = container + 1;
     if (position >= count) return 0;
@@ -163,7 +174,7 @@ uint32_t guildhall_json_document_element(VALUE self, uint32_t container, uint32_
 
 static VALUE sub_document(VALUE self, uint32_t index, guildhall_json_node node)
 {
-    const guildhall_json_document *around = rb_check_typeddata(self, &type);
+    const guildhall_json_document *around = RTYPEDDATA_GET_DATA(self);
     VALUE root = around->root ? around->root : self;
     VALUE made = rb_data_typed_object_zalloc(class_of(node), sizeof(guildhall_json_document), &type);
     guildhall_json_document *document = RTYPEDDATA_GET_DATA(made);
@@ -174,7 +185,7 @@ static VALUE sub_document(VALUE self, uint32_t index, guildhall_json_node node)
 
 VALUE guildhall_json_document_value(VALUE self, uint32_t index)
 {
-    guildhall_json_cursor cursor = guildhall_json_document_read(self);
+    guildhall_json_cursor cursor = guildhall_json_document_self(self);
     guildhall_json_node node = cursor.view.nodes[index];
     VALUE value = guildhall_json_is_container(node) ? sub_document(self, index, node)
                                                     : guildhall_json_scalar(cursor.codec, cursor.view, node);
@@ -182,68 +193,56 @@ VALUE guildhall_json_document_value(VALUE self, uint32_t index)
     return value;
 }
 
-/* The nodes are for the caller to fill in. */
-static root_document *root_new(const guildhall_json_codec *codec, guildhall_json_node root, size_t embedded,
-                               guildhall_json_text text, VALUE *made)
+/* An object that holds a new, whole text. */
+static VALUE shared(VALUE made, const guildhall_json_text *text)
 {
-    *made = rb_data_typed_object_zalloc(class_of(root), sizeof(root_document) + embedded, &type);
-    root_document *document = RTYPEDDATA_GET_DATA(*made);
-    document->text = text;
-    document->text.codec = codec;
-    document->text.nodes = NULL;
-    RB_OBJ_WRITTEN(*made, Qundef, text.owner);
-    RB_OBJ_WRITTEN(*made, Qundef, codec->self);
-    guildhall_share(*made);
-    return document;
+    RB_OBJ_WRITTEN(made, Qundef, text->owner);
+    RB_OBJ_WRITTEN(made, Qundef, text->codec->self);
+    return guildhall_share(made);
+}
+
+static VALUE in_slot(VALUE klass, const guildhall_json_text *text, const guildhall_json_node *nodes, size_t size)
+{
+    VALUE made = rb_data_typed_object_zalloc(klass, sizeof(root_document) + size, &type);
+    root_document *root = RTYPEDDATA_GET_DATA(made);
+    root->text = *text;
+    if (size) memcpy(root->embedded, nodes, size);
+    return shared(made, text);
+}
+
+/* One block for struct and nodes, and the smallest of slots for the object. */
+static VALUE on_heap(VALUE klass, const guildhall_json_text *text, const guildhall_json_node *nodes, size_t size)
+{
+    root_document *root = ruby_xmalloc(sizeof(root_document) + size);
+    *root = (root_document){.text = *text, .on_heap = 1};
+    memcpy(root->embedded, nodes, size);
+    return shared(rb_data_typed_object_wrap(klass, root, &heap_type), text);
 }
 
 VALUE guildhall_json_document_new(const guildhall_json_codec *codec, guildhall_json_text text,
                                   const guildhall_json_node *nodes)
 {
-    if (!guildhall_json_is_container(nodes[0])) {
-        return guildhall_json_scalar(codec, (guildhall_json_view){text.bytes, nodes}, nodes[0]);
-    }
-    VALUE made;
+    if (!guildhall_json_is_container(nodes[0])) return guildhall_json_scalar(codec, view_of(&text, nodes), nodes[0]);
     size_t size = nodes_size(&text);
-    int embed = size + sizeof(root_document) + SLOT_HEADER <= SLOT_BYTES;
-    root_document *document = root_new(codec, nodes[0], embed ? size : 0, text, &made);
-    if (embed) {
-        memcpy(document->embedded, nodes, size);
-    } else {
-        guildhall_json_node *copy = ruby_xmalloc(size);
-        memcpy(copy, nodes, size);
-        document->text.nodes = copy;
-    }
+    int fits = size + sizeof(root_document) + SLOT_HEADER <= SLOT_BYTES;
+    text.codec = codec;
+    VALUE made = (fits ? in_slot : on_heap)(class_of(nodes[0]), &text, nodes, size);
+    RB_GC_GUARD(text.owner);
     return made;
-}
-
-/* Memory that malloc made is reported, but a report alone never starts a collection: only Ruby's own allocation
- * looks at the limit. So every thread makes one after each MiB that it reported. */
-#define REPORTED_BETWEEN_LOOKS ((size_t)1 << 20)
-
-static void report(size_t size)
-{
-    static __thread size_t reported;
-    rb_gc_adjust_memory_usage((ssize_t)size);
-    reported += size;
-    if (reported < REPORTED_BETWEEN_LOOKS) return;
-    reported = 0;
-    ruby_xfree(ruby_xmalloc(1));
 }
 
 VALUE guildhall_json_document_adopt(const guildhall_json_codec *codec, guildhall_json_text text)
 {
     guildhall_json_node *nodes = text.nodes;
     if (!guildhall_json_is_container(nodes[0])) {
-        VALUE value = guildhall_json_scalar(codec, (guildhall_json_view){text.bytes, nodes}, nodes[0]);
+        VALUE value = guildhall_json_scalar(codec, view_of(&text, nodes), nodes[0]);
         free(nodes);
         return value;
     }
-    VALUE made;
     text.off_heap = 1;
-    root_document *document = root_new(codec, nodes[0], 0, text, &made);
-    document->text.nodes = nodes;
-    report(nodes_size(&text));
+    text.codec = codec;
+    VALUE made = in_slot(class_of(nodes[0]), &text, NULL, 0);
+    guildhall_adopt_memory(nodes_size(&text));
     RB_GC_GUARD(made);
     return made;
 }

@@ -9,7 +9,7 @@ typedef struct {
     VALUE owner;                       /* keeps the bytes alive, unmoved and unchanged */
     const guildhall_json_codec *codec;
     const uint8_t *bytes;
-    guildhall_json_node *nodes;        /* NULL: they follow the struct, in the object's own slot */
+    guildhall_json_node *nodes;        /* off_heap: the nodes; else NULL, they follow the struct */
     size_t length;                     /* of the text */
     uint32_t count;                    /* of the nodes */
     unsigned off_heap : 1;             /* the nodes were made without the GVL, by malloc */
@@ -30,6 +30,10 @@ typedef struct {
 } guildhall_json_cursor;
 
 guildhall_json_cursor guildhall_json_document_read(VALUE document);
+
+/* The same without a check: for the methods of Documents, which nothing else can be the receiver of. What follows checks
+ * nothing either. */
+guildhall_json_cursor guildhall_json_document_self(VALUE document);
 
 /* Is it a Document? */
 int guildhall_json_document_p(VALUE object);

@@ -48,14 +48,14 @@ static uint32_t child(VALUE self, guildhall_json_cursor cursor, uint32_t contain
 
 static VALUE object_aref(VALUE self, VALUE key)
 {
-    guildhall_json_cursor cursor = guildhall_json_document_read(self);
+    guildhall_json_cursor cursor = guildhall_json_document_self(self);
     uint32_t found = member(self, cursor, cursor.index, key);
     return found ? guildhall_json_document_value(self, found) : Qnil;
 }
 
 static VALUE array_at(VALUE self, VALUE position)
 {
-    guildhall_json_cursor cursor = guildhall_json_document_read(self);
+    guildhall_json_cursor cursor = guildhall_json_document_self(self);
     uint32_t found = element(self, cursor, cursor.index, NUM2LONG(position));
     return found ? guildhall_json_document_value(self, found) : Qnil;
 }
@@ -71,7 +71,7 @@ static VALUE dig_on(VALUE value, int count, const VALUE *keys)
 static VALUE dig(int count, VALUE *keys, VALUE self)
 {
     rb_check_arity(count, 1, UNLIMITED_ARGUMENTS);
-    guildhall_json_cursor cursor = guildhall_json_document_read(self);
+    guildhall_json_cursor cursor = guildhall_json_document_self(self);
     uint32_t index = cursor.index;
     for (int i = 0; i < count; i++) {
         if (!guildhall_json_is_container(cursor.view.nodes[index])) {
@@ -84,17 +84,17 @@ static VALUE dig(int count, VALUE *keys, VALUE self)
 
 static VALUE object_has_key(VALUE self, VALUE key)
 {
-    guildhall_json_cursor cursor = guildhall_json_document_read(self);
+    guildhall_json_cursor cursor = guildhall_json_document_self(self);
     return member(self, cursor, cursor.index, key) ? Qtrue : Qfalse;
 }
 
-static VALUE size(VALUE self) { return UINT2NUM(guildhall_json_length(node_of(guildhall_json_document_read(self)))); }
+static VALUE size(VALUE self) { return UINT2NUM(guildhall_json_length(node_of(guildhall_json_document_self(self)))); }
 
 static VALUE size_for_enumerator(VALUE self, VALUE arguments, VALUE enumerator) { return size(self); }
 
 static VALUE key_at(VALUE self, uint32_t index)
 {
-    guildhall_json_cursor cursor = guildhall_json_document_read(self);
+    guildhall_json_cursor cursor = guildhall_json_document_self(self);
     VALUE key = guildhall_json_key(cursor.codec, cursor.view, cursor.view.nodes[index]);
     RB_GC_GUARD(self);
     return key;
@@ -104,13 +104,13 @@ static uint32_t end_of(guildhall_json_cursor cursor) { return guildhall_json_off
 
 static uint32_t after(VALUE self, uint32_t index)
 {
-    return guildhall_json_next(guildhall_json_document_read(self).view.nodes, index);
+    return guildhall_json_next(guildhall_json_document_self(self).view.nodes, index);
 }
 
 static VALUE object_each(VALUE self)
 {
     RETURN_SIZED_ENUMERATOR(self, 0, 0, size_for_enumerator);
-    guildhall_json_cursor cursor = guildhall_json_document_read(self);
+    guildhall_json_cursor cursor = guildhall_json_document_self(self);
     uint32_t end = end_of(cursor);
     for (uint32_t index = cursor.index + 1; index < end; index = after(self, index + 1)) {
         VALUE key = key_at(self, index), value = guildhall_json_document_value(self, index + 1);
@@ -121,7 +121,7 @@ static VALUE object_each(VALUE self)
 
 static VALUE object_keys(VALUE self)
 {
-    guildhall_json_cursor cursor = guildhall_json_document_read(self);
+    guildhall_json_cursor cursor = guildhall_json_document_self(self);
     VALUE keys = rb_ary_new_capa(guildhall_json_length(node_of(cursor)));
     uint32_t end = end_of(cursor);
     for (uint32_t index = cursor.index + 1; index < end; index = after(self, index + 1)) rb_ary_push(keys, key_at(self, index));
@@ -130,7 +130,7 @@ static VALUE object_keys(VALUE self)
 
 static VALUE object_values(VALUE self)
 {
-    guildhall_json_cursor cursor = guildhall_json_document_read(self);
+    guildhall_json_cursor cursor = guildhall_json_document_self(self);
     VALUE values = rb_ary_new_capa(guildhall_json_length(node_of(cursor)));
     uint32_t end = end_of(cursor);
     for (uint32_t index = cursor.index + 1; index < end; index = after(self, index + 1)) {
@@ -142,7 +142,7 @@ static VALUE object_values(VALUE self)
 static VALUE array_each(VALUE self)
 {
     RETURN_SIZED_ENUMERATOR(self, 0, 0, size_for_enumerator);
-    guildhall_json_cursor cursor = guildhall_json_document_read(self);
+    guildhall_json_cursor cursor = guildhall_json_document_self(self);
     uint32_t end = end_of(cursor);
     for (uint32_t index = cursor.index + 1; index < end; index = after(self, index)) {
         rb_yield(guildhall_json_document_value(self, index));
@@ -153,7 +153,7 @@ static VALUE array_each(VALUE self)
 /* The elements, containers among them as Documents. */
 static VALUE array_elements(VALUE self)
 {
-    guildhall_json_cursor cursor = guildhall_json_document_read(self);
+    guildhall_json_cursor cursor = guildhall_json_document_self(self);
     VALUE elements = rb_ary_new_capa(guildhall_json_length(node_of(cursor)));
     uint32_t end = end_of(cursor);
     for (uint32_t index = cursor.index + 1; index < end; index = after(self, index)) {
@@ -171,7 +171,7 @@ static VALUE array_aref(int count, VALUE *arguments, VALUE self)
 
 static VALUE build(VALUE self)
 {
-    guildhall_json_cursor cursor = guildhall_json_document_read(self);
+    guildhall_json_cursor cursor = guildhall_json_document_self(self);
     VALUE built = guildhall_json_build(cursor.codec, cursor.view, cursor.index);
     RB_GC_GUARD(self);
     return built;
@@ -180,12 +180,12 @@ static VALUE build(VALUE self)
 /* For pattern matching, whose keys are always Symbols: what is not asked for is not made. */
 static VALUE object_deconstruct_keys(VALUE self, VALUE names)
 {
-    guildhall_json_cursor cursor = guildhall_json_document_read(self);
+    guildhall_json_cursor cursor = guildhall_json_document_self(self);
     if (NIL_P(names)) return Qnil;
     VALUE found = rb_hash_new();
     for (long i = 0; i < RARRAY_LEN(names); i++) {
         VALUE name = RARRAY_AREF(names, i), text = RB_SYMBOL_P(name) ? rb_sym2str(name) : rb_str_new(NULL, 0);
-        cursor = guildhall_json_document_read(self);
+        cursor = guildhall_json_document_self(self);
         uint32_t index = guildhall_json_document_member(self, cursor.index, (const uint8_t *)RSTRING_PTR(text), (size_t)RSTRING_LEN(text));
         if (index) rb_hash_aset(found, name, guildhall_json_document_value(self, index));
         RB_GC_GUARD(text);
@@ -196,7 +196,7 @@ static VALUE object_deconstruct_keys(VALUE self, VALUE names)
 /* The JSON that this Document was made of, as it was written; nil where duplicate keys were taken out of it. */
 static VALUE source(VALUE self)
 {
-    guildhall_json_cursor cursor = guildhall_json_document_read(self);
+    guildhall_json_cursor cursor = guildhall_json_document_self(self);
     const guildhall_json_text *text = guildhall_json_document_text(self);
     if (text->deduplicated) return Qnil;
     guildhall_json_range range = guildhall_json_range_of(cursor.view, cursor.index, text->length);
@@ -208,7 +208,7 @@ static VALUE source(VALUE self)
 /* A Document of the same contents with a text of its own. */
 static VALUE detach(VALUE self)
 {
-    guildhall_json_cursor cursor = guildhall_json_document_read(self);
+    guildhall_json_cursor cursor = guildhall_json_document_self(self);
     VALUE text = source(self);
     if (NIL_P(text)) text = guildhall_json_encode(cursor.codec, build(self));
     VALUE made = guildhall_json_document_of(cursor.codec, text);

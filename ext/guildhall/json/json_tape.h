@@ -42,7 +42,7 @@ typedef enum {
 
 /* A parsed text: source and tape. */
 typedef struct {
-    const uint8_t *bytes;
+    const uint8_t *bytes, *end;
     const guildhall_json_node *nodes;
 } guildhall_json_view;
 

@@ -37,9 +37,8 @@ static VALUE queue_at_once(VALUE self, VALUE profile, VALUE payloads, VALUE work
     if (!RB_TYPE_P(payloads, T_ARRAY) || queue->generation != guildhall_generation()) return Qnil;
     size_t size = (size_t)RARRAY_LEN(payloads), bytes = guildhall_mean_bytes(payloads, false);
     if (!guildhall_profile_brief(of, size, bytes)) return Qnil;
-    guildhall_crew crew = {NUM2SIZET(workers), atomic_load(&queue->handover_ns),
-                           atomic_load(&queue->yielding) > 0};
-    if (guildhall_profile_parallel(of, size, bytes, &crew)) return Qnil;
+    guildhall_crew crew = guildhall_fair_queue_crew(queue, NUM2SIZET(workers), true);
+    if (guildhall_profile_level(of, size, bytes, &crew)) return Qnil;
     VALUE held;
     VALUE *block = ALLOCV_N(VALUE, held, 2 * size + 1);
     for (size_t i = 0; i < 2 * size; i++) block[i] = Qnil; /* the GC may look before all of it is set */

@@ -89,6 +89,24 @@ static VALUE wait_until_readable(VALUE argument)
     return guildhall_wait(&reader->batch->readers, readable, reader, reader->deadline);
 }
 
+static VALUE yield_no_more(VALUE argument)
+{
+    atomic_fetch_sub(&((reading *)argument)->batch->queue->yielding, 1);
+    return Qnil;
+}
+
+static int wait_for(reading *reader)
+{
+    if (readable(reader)) return 1;
+    atomic_fetch_add(&reader->batch->queue->yielding, 1);
+    return (int)rb_ensure(wait_until_readable, (VALUE)reader, yield_no_more, (VALUE)reader);
+}
+
+static VALUE wait_for_item(VALUE reader)
+{
+    return wait_for((void *)reader);
+}
+
 /* Futures are read in one Ractor: no two of its threads are in these functions at once. */
 static void want(guildhall_batch *batch, size_t index)
 {
@@ -108,13 +126,13 @@ static int read_item(reading *reader, size_t wanted)
 {
     if (readable(reader)) return 1;
     want(reader->batch, wanted);
-    return (int)rb_ensure(wait_until_readable, (VALUE)reader, want_no_more, (VALUE)reader->batch);
+    return (int)rb_ensure(wait_for_item, (VALUE)reader, want_no_more, (VALUE)reader->batch);
 }
 
 int guildhall_batch_wait(guildhall_batch *batch, size_t index, int64_t deadline)
 {
     reading reader = {batch, index, GUILDHALL_ALL, deadline};
-    return index == GUILDHALL_ALL ? (int)wait_until_readable((VALUE)&reader) : read_item(&reader, index);
+    return index == GUILDHALL_ALL ? wait_for(&reader) : read_item(&reader, index);
 }
 
 int guildhall_batch_wait_beyond(guildhall_batch *batch, size_t count, int64_t deadline)
@@ -123,13 +141,13 @@ int guildhall_batch_wait_beyond(guildhall_batch *batch, size_t count, int64_t de
     return read_item(&reader, ANY);
 }
 
-size_t guildhall_batch_slice(const guildhall_batch *batch, size_t workers, int64_t handover_ns)
+size_t guildhall_batch_slice(const guildhall_batch *batch)
 {
     if (batch->slice) return batch->slice;
     size_t cursor = atomic_load_explicit(&batch->cursor, memory_order_relaxed);
     size_t left = cursor < batch->size ? batch->size - cursor : 1;
     double cost = guildhall_profile_cost(batch->profile, batch->bytes);
-    double share = (double)left / (2.0 * (double)(workers ? workers : 1));
+    double share = (double)left / (2.0 * (double)(batch->hands ? batch->hands : 1));
     double shortest = shortest_slice_ns / cost, longest = longest_slice_ns / cost;
     double slice = share < shortest ? shortest : share > longest ? longest : share;
     return slice < 1 ? 1 : slice > (double)left ? left : (size_t)slice;
@@ -154,8 +172,10 @@ void guildhall_batch_adopt(guildhall_batch *batch)
 void guildhall_batch_learn(guildhall_batch *batch, int64_t until)
 {
     bool parallel = atomic_load(&batch->parallel);
-    if ((parallel && !batch->alone) || atomic_load(&batch->failed) > batch->size / 2) return;
+    /* Where callers wait for each other, that is what would be measured. */
+    if (parallel && (!batch->alone || atomic_load(&batch->queue->yielding) > 0)) return;
+    if (atomic_load(&batch->failed) > batch->size / 2) return;
     if (atomic_exchange(&batch->learned, true)) return;
     int64_t spent = parallel ? until - batch->dispatched_at : atomic_load(&batch->inlined_ns);
-    guildhall_profile_learn(batch->profile, batch->size, batch->bytes, parallel, spent);
+    guildhall_profile_learn(batch->profile, batch->size, batch->bytes, parallel ? batch->level : 0, spent);
 }

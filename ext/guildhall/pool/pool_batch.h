@@ -40,6 +40,9 @@ typedef struct guildhall_batch {
     size_t bytes;               /* the payloads' mean size, estimated */
     bool envelopes;             /* payloads are objects with `raw_payload`, and are their own metadata */
     bool workers_only;          /* callers keep off it while there are workers */
+    bool reading;               /* its caller reads it at once, and is one of its hands */
+    unsigned level;             /* of its profile: 0: inline */
+    size_t hands;               /* that are expected to work on it */
     bool retry;                 /* run once more what a worker died with */
     int64_t deadline_ns;        /* for one payload on a worker; 0: none */
     size_t slice;               /* payloads a claim, fixed by the caller; 0: as it pays */
@@ -53,9 +56,10 @@ typedef struct guildhall_batch {
     _Atomic bool suspicious;    /* a worker died of one of these: callers leave them to workers */
 
     _Atomic bool parallel;      /* given to workers; else whoever reads a payload runs it */
-    bool alone;                 /* the workers were free at dispatch: its duration says what workers are good for */
+    bool alone;                 /* all workers were there and free at dispatch: its duration says what workers are good for */
     _Atomic bool learned;
-    int64_t dispatched_at;
+    _Atomic bool reached;       /* a worker has it */
+    int64_t dispatched_at, lined_up_at;
     _Atomic int64_t started_at, completed_at;
     _Atomic int64_t inlined_ns; /* time that callers spent in it */
 
@@ -119,7 +123,7 @@ int guildhall_batch_wait(guildhall_batch *, size_t index, int64_t deadline);
 /* Blocks until more than `count` payloads have an outcome. 0 at the deadline. */
 int guildhall_batch_wait_beyond(guildhall_batch *, size_t count, int64_t deadline);
 /* How many payloads to claim at once, so that a slice is worth a hand-over and leaves some for others. */
-size_t guildhall_batch_slice(const guildhall_batch *, size_t workers, int64_t handover_ns);
+size_t guildhall_batch_slice(const guildhall_batch *);
 /* In a child process: what workers of the parent had begun is nobody's now, and all of it is left to readers. */
 void guildhall_batch_adopt(guildhall_batch *);
 /* Records once how long a complete batch took. */

@@ -214,15 +214,37 @@ static bool available(const guildhall_batch *batch, VALUE index)
     return slot == GUILDHALL_SLOT_UNSET || slot == GUILDHALL_SLOT_AGAIN;
 }
 
-/* help?(index or nil): whether this caller should run some of it: nobody else will, or nobody else is free to. */
-static VALUE batch_help_p(VALUE self, VALUE index)
+/* One of its hands is no more: a worker takes its place. */
+static void stop_reading(guildhall_batch *batch)
+{
+    if (!batch->reading) return;
+    batch->reading = false;
+    guildhall_fair_queue_wake(batch->queue, 1);
+}
+
+/* Whether a caller is to run payloads that are in line for workers. `stalled`: it has waited for some, in vain. */
+static bool lends_a_hand(guildhall_batch *batch, bool stalled)
+{
+    guildhall_fair_queue *queue = batch->queue;
+    size_t idle = atomic_load(&queue->idle), seated = atomic_load(&queue->seated);
+    if (seated == 0) return true;
+    if (batch->workers_only || atomic_load(&batch->suspicious)) return false;
+    /* One hand more than there are processors keeps the others waiting, all of them whenever garbage is collected. */
+    if (idle < seated && seated - idle >= queue->processors) return idle == 0 && stalled;
+    if (idle == 0) return true;
+    /* While it runs payloads other callers wait for the GVL, and so does what they would dispatch. */
+    if (atomic_load(&queue->yielding) > 0) stop_reading(batch);
+    return batch->reading;
+}
+
+/* help?(index or nil, whether it has waited in vain): whether this caller should run some of it: it is one of the hands
+ * that the batch was meant for, or nobody else will, or nobody else is free to. */
+static VALUE batch_help_p(VALUE self, VALUE index, VALUE stalled)
 {
     guildhall_batch *batch = guildhall_batch_of(self);
     if (!NIL_P(index) && !available(batch, index)) return Qfalse;
     if (NIL_P(index) && !guildhall_batch_unclaimed(batch)) return Qfalse;
-    if (!atomic_load(&batch->parallel)) return Qtrue;
-    size_t idle = atomic_load(&batch->queue->idle), seated = atomic_load(&batch->queue->seated);
-    return seated == 0 || (idle == 0 && !batch->workers_only && !atomic_load(&batch->suspicious)) ? Qtrue : Qfalse;
+    return !atomic_load(&batch->parallel) || lends_a_hand(batch, RTEST(stalled)) ? Qtrue : Qfalse;
 }
 
 static VALUE take_turns(VALUE nothing)
@@ -253,12 +275,13 @@ void guildhall_batch_help(guildhall_batch *batch)
     size_t from, count, next = 0;
     bool parallel = atomic_load(&batch->parallel);
     do {
-        count = parallel ? guildhall_batch_slice(batch, atomic_load(&batch->queue->seated), 0) : batch->size;
+        count = parallel ? guildhall_batch_slice(batch) : batch->size;
         count = guildhall_batch_take(batch, count, &from);
         if (count) next = guildhall_run(batch, from, from + count, until, NULL);
         if (count && next < from + count) guildhall_batch_rewind(batch, next);
     } while (count && parallel && guildhall_now() < until);
     if (!parallel && guildhall_batch_complete(batch)) guildhall_batch_learn(batch, 0);
+    if (parallel && guildhall_batch_unclaimed(batch)) guildhall_fair_queue_wake(batch->queue, 1);
     give_way(batch->queue);
 }
 
@@ -354,7 +377,7 @@ void guildhall_init_pool_batch(VALUE guildhall, VALUE pool)
     rb_define_method(batch, "at", batch_at, 2);
     rb_define_method(batch, "outcomes", batch_outcomes, 0);
     rb_define_method(batch, "wait", batch_wait, 2);
-    rb_define_method(batch, "help?", batch_help_p, 1);
+    rb_define_method(batch, "help?", batch_help_p, 2);
     rb_define_method(batch, "help", batch_help, 0);
     rb_define_method(batch, "brief?", batch_brief_p, 0);
     rb_define_method(batch, "run_at", batch_run_at, 1);

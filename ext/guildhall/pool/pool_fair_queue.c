@@ -68,16 +68,18 @@ static void step_out(guildhall_fair_queue *queue, guildhall_source *source)
     atomic_fetch_sub(&queue->batches, 1);
 }
 
-static void wake_workers(guildhall_fair_queue *queue, size_t slices)
+void guildhall_fair_queue_wake(guildhall_fair_queue *queue, size_t workers)
 {
     size_t waiting = guildhall_waitlist_count(&queue->workers);
-    for (size_t i = 0; i < slices && i < waiting; i++) guildhall_waitlist_wake_one(&queue->workers);
+    for (size_t i = 0; i < workers && i < waiting; i++) guildhall_waitlist_wake_one(&queue->workers);
 }
 
-static size_t slices_of(const guildhall_fair_queue *queue, const guildhall_batch *batch)
+/* A worker more than there are slices, or hands beside the caller's, would only be in the way. */
+static size_t workers_for(const guildhall_batch *batch)
 {
-    size_t slice = guildhall_batch_slice(batch, atomic_load(&queue->seated), atomic_load(&queue->handover_ns));
-    return (batch->size + slice - 1) / slice;
+    size_t slice = guildhall_batch_slice(batch), slices = (batch->size + slice - 1) / slice;
+    size_t hands = batch->reading && batch->hands > 1 ? batch->hands - 1 : batch->hands;
+    return slices < hands ? slices : hands;
 }
 
 bool guildhall_fair_queue_push(guildhall_fair_queue *queue, guildhall_batch *batch, uint64_t key, VALUE name,
@@ -86,18 +88,21 @@ bool guildhall_fair_queue_push(guildhall_fair_queue *queue, guildhall_batch *bat
     batch->source_key = key;
     batch->source_name = name;
     batch->weight = weight;
+    batch->lined_up_at = guildhall_now();
     pthread_mutex_lock(&queue->lock);
     size_t waiting = atomic_load(&queue->payloads);
     bool room = !queue->closed && (waiting == 0 || waiting + batch->size <= queue->capacity);
     if (room) {
-        batch->alone = atomic_fetch_add(&queue->inflight, 1) == 0;
+        /* One may still be on its way back from the batch before. */
+        bool ready = atomic_load(&queue->idle) * 2 >= atomic_load(&queue->seated) && atomic_load(&queue->yielding) == 0;
+        batch->alone = atomic_fetch_add(&queue->inflight, 1) == 0 && ready;
         atomic_store(&batch->parallel, true);
         room = line_up(queue, batch);
     }
     pthread_mutex_unlock(&queue->lock);
     if (!room) return false;
     RB_OBJ_WRITTEN(batch->self, Qundef, name);
-    wake_workers(queue, slices_of(queue, batch));
+    guildhall_fair_queue_wake(queue, workers_for(batch));
     return true;
 }
 
@@ -106,7 +111,7 @@ void guildhall_fair_queue_return(guildhall_fair_queue *queue, guildhall_batch *b
     pthread_mutex_lock(&queue->lock);
     if (!batch->source && guildhall_batch_unclaimed(batch)) line_up(queue, batch);
     pthread_mutex_unlock(&queue->lock);
-    wake_workers(queue, 1);
+    guildhall_fair_queue_wake(queue, 1);
 }
 
 static void pass_turn(guildhall_fair_queue *queue, guildhall_source *source)
@@ -132,8 +137,7 @@ bool guildhall_fair_queue_take(guildhall_fair_queue *queue, guildhall_seat *seat
     while (!taken && queue->last) {
         guildhall_source *source = queue->last->next;
         guildhall_batch *batch = source->first;
-        size_t from, count = guildhall_batch_slice(batch, atomic_load(&queue->seated), atomic_load(&queue->handover_ns));
-        count = guildhall_batch_take(batch, count, &from);
+        size_t from, count = guildhall_batch_take(batch, guildhall_batch_slice(batch), &from);
         taken = count > 0;
         if (taken) sit_down(seat, batch, from, count);
         if (!guildhall_batch_unclaimed(batch)) step_out(queue, source);

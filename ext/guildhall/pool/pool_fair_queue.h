@@ -24,12 +24,13 @@ typedef struct guildhall_fair_queue {
     pthread_mutex_t lock;
     guildhall_source *last;        /* its next one has the turn; NULL: nothing waits */
     size_t capacity;               /* payloads that may wait; beyond it the pool is saturated */
+    size_t processors;
     bool closed;
     _Atomic size_t payloads, batches;
     _Atomic size_t seated, idle;   /* workers; those of them that look for work */
     _Atomic int64_t handover_ns;
     _Atomic int64_t yielded_at;    /* when a caller last gave up the GVL */
-    _Atomic size_t yielding;       /* callers that have, and wait for their next turn */
+    _Atomic size_t yielding;       /* callers that have, and wait for their next turn or for outcomes */
     guildhall_waitlist workers;
     guildhall_waitlist space;      /* callers that wait for room */
     guildhall_waitlist attention;  /* the coordinator */
@@ -43,12 +44,16 @@ typedef struct guildhall_fair_queue {
 enum { GUILDHALL_CALL_WORKER_LEFT = 1, GUILDHALL_CALL_COMPLETED = 2, GUILDHALL_CALL_LOOK = 4 };
 
 guildhall_fair_queue *guildhall_fair_queue_of(VALUE object);
+/* What there is for a batch; `reading`: with its caller. */
+guildhall_crew guildhall_fair_queue_crew(guildhall_fair_queue *, size_t workers, bool reading);
 /* With the GVL. False when there is no room, or the queue is closed. */
 bool guildhall_fair_queue_push(guildhall_fair_queue *, guildhall_batch *, uint64_t key, VALUE name, unsigned weight);
 /* Puts a batch back in line whose cursor was put back, unless it still stands there. */
 void guildhall_fair_queue_return(guildhall_fair_queue *, guildhall_batch *);
 /* The next slice, onto the seat. False when nothing waits. Does not block. */
 bool guildhall_fair_queue_take(guildhall_fair_queue *, guildhall_seat *);
+/* With the GVL. Wakes so many workers, if so many sleep. */
+void guildhall_fair_queue_wake(guildhall_fair_queue *, size_t workers);
 /* Calls the coordinator. */
 void guildhall_fair_queue_call(guildhall_fair_queue *, unsigned what);
 

@@ -60,15 +60,16 @@ guildhall_fair_queue *guildhall_fair_queue_of(VALUE object)
     return rb_check_typeddata(object, &queue_type);
 }
 
-/* FairQueue.build(capacity in payloads) */
-static VALUE queue_build(VALUE class, VALUE capacity)
+/* FairQueue.build(capacity in payloads, processors) */
+static VALUE queue_build(VALUE class, VALUE capacity, VALUE processors)
 {
-    size_t room = NUM2SIZET(capacity);
+    size_t room = NUM2SIZET(capacity), cores = NUM2SIZET(processors);
     guildhall_fair_queue *queue;
     VALUE self = TypedData_Make_Struct(class, guildhall_fair_queue, &queue_type, queue);
     queue->self = self;
     queue->generation = guildhall_generation();
     queue->capacity = room;
+    queue->processors = cores;
     pthread_mutex_init(&queue->lock, NULL);
     guildhall_waitlist_init(&queue->workers);
     guildhall_waitlist_init(&queue->space);
@@ -77,14 +78,22 @@ static VALUE queue_build(VALUE class, VALUE capacity)
     return rb_ractor_make_shareable(rb_obj_freeze(self));
 }
 
-/* pays?(batch, workers): whether the batch would be faster on them. */
-static VALUE queue_pays(VALUE self, VALUE object, VALUE workers)
+guildhall_crew guildhall_fair_queue_crew(guildhall_fair_queue *queue, size_t workers, bool reading)
+{
+    size_t hands = reading && workers > 0 && workers < queue->processors ? workers + 1 : workers;
+    return (guildhall_crew){hands, atomic_load(&queue->handover_ns), reading, atomic_load(&queue->yielding) > 0};
+}
+
+/* pays?(batch, workers, whether the caller is to read it at once): whether the batch would be faster on them. */
+static VALUE queue_pays(VALUE self, VALUE object, VALUE workers, VALUE reading)
 {
     guildhall_fair_queue *queue = guildhall_fair_queue_of(self);
     guildhall_batch *batch = guildhall_batch_of(object);
-    guildhall_crew crew = {NUM2SIZET(workers), atomic_load(&queue->handover_ns),
-                           atomic_load(&queue->yielding) > 0};
-    return guildhall_profile_parallel(batch->profile, batch->size, batch->bytes, &crew) ? Qtrue : Qfalse;
+    guildhall_crew crew = guildhall_fair_queue_crew(queue, NUM2SIZET(workers), RTEST(reading));
+    batch->level = guildhall_profile_level(batch->profile, batch->size, batch->bytes, &crew);
+    batch->hands = guildhall_hands_of(batch->level, crew.hands);
+    batch->reading = RTEST(reading);
+    return batch->level > 0 ? Qtrue : Qfalse;
 }
 
 /* push(batch, source or nil, slices a turn, whether callers are to keep off it) → false when there is no room */
@@ -93,6 +102,10 @@ static VALUE queue_push(VALUE self, VALUE object, VALUE source, VALUE weight, VA
     guildhall_fair_queue *queue = guildhall_fair_queue_of(self);
     guildhall_batch *batch = guildhall_batch_of(object);
     batch->workers_only = RTEST(workers_only);
+    if (batch->level == 0) { /* nobody asked what pays */
+        batch->hands = atomic_load(&queue->seated);
+        batch->level = GUILDHALL_FORCED;
+    }
     uint64_t key = NIL_P(source) ? (uint64_t)(uintptr_t)batch : NUM2ULL(rb_hash(source)) << 1 | 1;
     return guildhall_fair_queue_push(queue, batch, key, source, NUM2UINT(weight)) ? Qtrue : Qfalse;
 }
@@ -251,8 +264,8 @@ void guildhall_init_pool_fair_queue(VALUE pool)
 {
     VALUE queue = rb_define_class_under(pool, "FairQueue", rb_cObject);
     rb_undef_alloc_func(queue);
-    rb_define_singleton_method(queue, "build", queue_build, 1);
-    rb_define_method(queue, "pays?", queue_pays, 2);
+    rb_define_singleton_method(queue, "build", queue_build, 2);
+    rb_define_method(queue, "pays?", queue_pays, 3);
     rb_define_method(queue, "push", queue_push, 4);
     rb_define_method(queue, "return", queue_return, 1);
     rb_define_method(queue, "close", queue_close, 0);

@@ -1,11 +1,13 @@
-/* Learning what pays. For each pair of payload size and batch size two numbers are kept: what a batch costs inline and
- * what it costs on workers, all hand-overs included. The smaller one wins; the other is tried again now and then. */
+/* Learning what pays. For each pair of payload size and batch size it is kept what a payload costs inline, and with 2, 4,
+ * 8 … hands, all hand-overs included. The least wins; its neighbours are tried again now and then. */
 #include "pool_profile.h"
 
 enum {
-    FIRST_SAMPLES = 2,       /* of each way, before they are compared */
-    PROBE_CLOSE = 64,        /* one decision in so many tries the other way, where that is nearly as good */
-    PROBE_FAR = 1024         /* and where it is not */
+    FIRST_SAMPLES = 4,       /* of each way, before they are believed: the very first runs also load and warm up */
+    PROBE_AFTER = 128,       /* decisions, where the other way is as good: it is then tried */
+    PROBE_EARLY = 16,        /* as long as little is known of it */
+    PROBE_RUN = 4,           /* times in a row, because what has just woken up is slow */
+    FARTHEST_RATIO = 64      /* the worse it is, the later: by the square, so that all probing costs a percent at most */
 };
 /* Before anything is measured: decoding takes about 4 ns a byte, and something even for nothing. */
 static const double guess_ns = 500, guess_ns_a_byte = 4;
@@ -40,8 +42,9 @@ void guildhall_estimate_add(guildhall_estimate *estimate, double nanoseconds)
     double mean = guildhall_estimate_read(estimate);
     /* One sample while the machine was busy elsewhere must not turn a decision; the first ones may be far off. */
     if (seen > 3 && nanoseconds > 4 * mean) nanoseconds = 4 * mean;
-    double weight = seen < 7 ? 1.0 / (seen + 1) : 0.125;
-    if (seen == 1 && nanoseconds < mean) weight = 1; /* the very first run also loads and warms up */
+    /* What disturbs a measurement makes it longer, hardly ever shorter. */
+    double weight = seen < 4 ? 1.0 / (seen + 1) : nanoseconds < mean ? 0.25 : 0.125;
+    if (seen < FIRST_SAMPLES && nanoseconds < mean) weight = 1;
     atomic_store_explicit(&estimate->nanoseconds, (float)(mean + (nanoseconds - mean) * weight), memory_order_relaxed);
     if (seen < UINT32_MAX) atomic_store_explicit(&estimate->samples, seen + 1, memory_order_relaxed);
 }
@@ -58,35 +61,86 @@ bool guildhall_profile_brief(const guildhall_profile *profile, size_t count, siz
     return samples(known) && guildhall_estimate_read(known) * (double)count < brief_ns;
 }
 
-static double expected_parallel(const guildhall_profile *profile, size_t count, size_t bytes, const guildhall_crew *crew)
+unsigned guildhall_level_of(size_t hands)
 {
-    size_t hands = crew->workers < count ? crew->workers : count;
+    unsigned level = 1;
+    while (level < GUILDHALL_LEVELS - 1 && ((size_t)1 << level) < hands) level++;
+    return level;
+}
+
+size_t guildhall_hands_of(unsigned level, size_t hands)
+{
+    size_t of = (size_t)1 << level;
+    return level == GUILDHALL_LEVELS - 1 || of > hands ? hands : of;
+}
+
+typedef struct {
+    const guildhall_profile *profile;
+    const guildhall_cell *cell;
+    const guildhall_crew *crew;
+    size_t count, bytes;
+} choice;
+
+/* Nanoseconds a payload: measured, or what is to be expected. */
+static double cost_at(const choice *of, unsigned level)
+{
+    const guildhall_estimate *known = &of->cell->levels[level];
+    if (samples(known) >= FIRST_SAMPLES) return guildhall_estimate_read(known);
+    double alone = guildhall_profile_cost(of->profile, of->bytes);
+    if (level == 0) return alone;
+    size_t hands = guildhall_hands_of(level, of->crew->hands);
+    if (hands > of->count) hands = of->count;
     double speed = hands > 1 ? 1 + (double)(hands - 1) * expected_gain : 1;
-    return guildhall_profile_cost(profile, bytes) / speed + (double)crew->handover_ns / (double)count;
+    double late = of->crew->caller ? (double)(hands - 1) / (double)hands : 1; /* the share of hands that come late */
+    return alone / speed + late * (double)of->crew->handover_ns / (double)of->count;
 }
 
-bool guildhall_profile_parallel(guildhall_profile *profile, size_t count, size_t bytes, const guildhall_crew *crew)
+static unsigned best_parallel(const choice *of, unsigned most)
 {
-    if (count == 0 || crew->workers == 0) return false;
-    guildhall_cell *cell = &profile->cells[guildhall_byte_class(bytes)][guildhall_count_class(count)];
-    uint32_t decision = atomic_fetch_add_explicit(&cell->decisions, 1, memory_order_relaxed);
-    uint32_t inlined_seen = samples(&cell->inlined), parallel_seen = samples(&cell->parallel);
-    double inlined = inlined_seen ? guildhall_estimate_read(&cell->inlined) : guildhall_profile_cost(profile, bytes);
-    double parallel = parallel_seen ? guildhall_estimate_read(&cell->parallel)
-                                    : expected_parallel(profile, count, bytes, crew);
-    if (crew->crowded) return parallel < inlined * worthwhile_in_a_crowd;
-    bool better = parallel < inlined * worthwhile;
-    uint32_t other_seen = better ? inlined_seen : parallel_seen;
-    double ratio = better ? inlined / parallel : parallel / inlined;
-    if (ratio < 2 && other_seen < FIRST_SAMPLES && decision >= FIRST_SAMPLES) return !better;
-    uint32_t period = ratio < 1.5 ? PROBE_CLOSE : PROBE_FAR;
-    if (ratio < 4 && decision % period == period - 1) return !better;
-    return better;
+    unsigned best = 1;
+    for (unsigned level = 2; level <= most; level++) {
+        if (cost_at(of, level) < cost_at(of, best) * worthwhile) best = level;
+    }
+    return best;
 }
 
-void guildhall_profile_learn(guildhall_profile *profile, size_t count, size_t bytes, bool parallel, int64_t nanoseconds)
+/* A level beside the best one, to be compared with it. */
+static unsigned rival_of(unsigned best, unsigned most, uint32_t seen)
+{
+    if (best == 0) return 1;
+    return best < most && seen % 2 ? best + 1 : best - 1;
+}
+
+/* Whether it is time to try the rival, so many times as dear as the best. */
+static bool probe(guildhall_cell *cell, uint32_t decision, double ratio, uint32_t seen)
+{
+    if (decision < FIRST_SAMPLES) return false;
+    if (ratio < 2 && seen < FIRST_SAMPLES) return true;
+    uint32_t next = atomic_load_explicit(&cell->next_probe, memory_order_relaxed);
+    if (next && decision < next + PROBE_RUN) return decision >= next;
+    double far = ratio < 1 ? 1 : ratio > FARTHEST_RATIO ? FARTHEST_RATIO : ratio;
+    atomic_store_explicit(&cell->next_probe, decision + (uint32_t)((seen < PROBE_EARLY ? PROBE_EARLY : PROBE_AFTER) * far * far), memory_order_relaxed);
+    return false;
+}
+
+unsigned guildhall_profile_level(guildhall_profile *profile, size_t count, size_t bytes, const guildhall_crew *crew)
+{
+    if (count == 0 || crew->hands == 0) return 0;
+    guildhall_cell *cell = &profile->cells[guildhall_byte_class(bytes)][guildhall_count_class(count)];
+    const choice of = {profile, cell, crew, count, bytes};
+    uint32_t decision = atomic_fetch_add_explicit(&cell->decisions, 1, memory_order_relaxed);
+    unsigned most = guildhall_level_of(crew->hands), parallel = best_parallel(&of, most);
+    if (crew->crowded) return cost_at(&of, parallel) < cost_at(&of, 0) * worthwhile_in_a_crowd ? parallel : 0;
+    unsigned best = cost_at(&of, parallel) < cost_at(&of, 0) * worthwhile ? parallel : 0;
+    unsigned rival = rival_of(best, most, samples(&cell->levels[best]));
+    double ratio = cost_at(&of, rival) / cost_at(&of, best);
+    return probe(cell, decision, ratio, samples(&cell->levels[rival])) ? rival : best;
+}
+
+void guildhall_profile_learn(guildhall_profile *profile, size_t count, size_t bytes, unsigned level, int64_t nanoseconds)
 {
     if (count == 0) return;
     guildhall_cell *cell = &profile->cells[guildhall_byte_class(bytes)][guildhall_count_class(count)];
-    guildhall_estimate_add(parallel ? &cell->parallel : &cell->inlined, (double)nanoseconds / (double)count);
+    guildhall_estimate *of = level == GUILDHALL_FORCED ? &cell->forced : &cell->levels[level];
+    guildhall_estimate_add(of, (double)nanoseconds / (double)count);
 }

@@ -10,7 +10,8 @@
 
 enum {
     GUILDHALL_BYTE_CLASSES = 24,   /* powers of two of a payload's mean size in bytes */
-    GUILDHALL_COUNT_CLASSES = 18   /* powers of two of a batch's number of payloads */
+    GUILDHALL_COUNT_CLASSES = 18,  /* powers of two of a batch's number of payloads */
+    GUILDHALL_LEVELS = 6           /* of how many hands work on a batch: 1 (inline), 2, 4, 8, 16, all */
 };
 
 /* A mean that follows what is measured: the newest samples weigh most. */
@@ -21,14 +22,16 @@ typedef struct {
 
 /* Batches of about one size of payloads of about one size, in nanoseconds a payload from dispatch to the last result. */
 typedef struct {
-    guildhall_estimate inlined, parallel;
-    _Atomic uint32_t decisions;
+    guildhall_estimate levels[GUILDHALL_LEVELS];
+    guildhall_estimate forced;     /* by workers alone, because somebody wants it so: says nothing about what pays */
+    _Atomic uint32_t decisions, next_probe;
 } guildhall_cell;
 
 typedef struct guildhall_profile {
     VALUE task;                          /* shareable, answers `call` */
     VALUE rest;                          /* what follows the native decoder; nil: nothing */
     VALUE codec;                         /* owns the native decoder; nil: none */
+    VALUE preparer;                      /* gets a batch's payloads before anybody else; nil: none */
     VALUE decode_stage;                  /* the stage's name in Failures of the native decoder; nil outside pipelines */
     const guildhall_decoder *decoder;    /* NULL: every payload is given to the task */
     bool takes_metadata;                 /* the task does, or what follows the decoder */
@@ -38,8 +41,9 @@ typedef struct guildhall_profile {
 
 /* What a dispatch has to know about the pool. */
 typedef struct {
-    size_t workers;
+    size_t hands;          /* those that there are for one batch: workers, and a caller who helps */
     int64_t handover_ns;   /* from a dispatch to a worker's first payload */
+    bool caller;           /* one of the hands, and there from the start */
     bool crowded;          /* callers wait for each other: what runs elsewhere is a gain for all */
 } guildhall_crew;
 
@@ -53,9 +57,13 @@ double guildhall_estimate_read(const guildhall_estimate *);
 double guildhall_profile_cost(const guildhall_profile *, size_t bytes);
 /* Whether so many payloads are known to take less than a caller's span. */
 bool guildhall_profile_brief(const guildhall_profile *, size_t count, size_t bytes);
-/* Whether a batch is faster on workers; now and then true or false only to find out. */
-bool guildhall_profile_parallel(guildhall_profile *, size_t count, size_t bytes, const guildhall_crew *);
+/* With how many hands a batch is fastest; now and then another level, only to find out. 0: inline. */
+unsigned guildhall_profile_level(guildhall_profile *, size_t count, size_t bytes, const guildhall_crew *);
+#define GUILDHALL_FORCED GUILDHALL_LEVELS /* instead of a level: workers alone, whatever pays */
+/* The highest level that so many hands make sense of, and the hands of a level where there are so many. */
+unsigned guildhall_level_of(size_t hands);
+size_t guildhall_hands_of(unsigned level, size_t hands);
 /* How a batch went, from its dispatch to its last result. */
-void guildhall_profile_learn(guildhall_profile *, size_t count, size_t bytes, bool parallel, int64_t nanoseconds);
+void guildhall_profile_learn(guildhall_profile *, size_t count, size_t bytes, unsigned level, int64_t nanoseconds);
 
 #endif

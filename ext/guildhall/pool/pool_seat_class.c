@@ -68,9 +68,9 @@ static VALUE no_longer_idle(VALUE argument)
 
 static void learn_handover(guildhall_seat *seat)
 {
-    const guildhall_batch *batch = guildhall_batch_of(atomic_load(&seat->batch));
-    if (atomic_load(&seat->from) != 0) return;
-    int64_t sample = atomic_load(&seat->slice_since) - batch->dispatched_at;
+    guildhall_batch *batch = guildhall_batch_of(atomic_load(&seat->batch));
+    if (atomic_load_explicit(&batch->reached, memory_order_relaxed) || atomic_exchange(&batch->reached, true)) return;
+    int64_t sample = atomic_load(&seat->slice_since) - batch->lined_up_at;
     guildhall_histogram_add(&seat->queue->waits, sample);
     if (!batch->alone) return;
     int64_t mean = atomic_load(&seat->queue->handover_ns);

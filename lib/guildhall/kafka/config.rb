@@ -17,9 +17,11 @@ module Guildhall
         Setting.new(:group_id, "a String") { |value| value.is_a?(String) && !value.empty? },
         Setting.new(:concurrency, "a positive Integer") { |value| value.is_a?(Integer) && value.positive? },
         Setting.new(:max_messages, "a positive Integer") { |value| value.is_a?(Integer) && value.positive? },
+        Setting.new(:max_bytes, "a positive Integer") { |value| value.is_a?(Integer) && value.positive? },
         Setting.new(:max_wait_time, "seconds", seconds: true),
         Setting.new(:commit_interval, "seconds", seconds: true),
         Setting.new(:tick_interval, "seconds", seconds: true),
+        Setting.new(:lag_interval, "seconds", seconds: true),
         Setting.new(:pause_timeout, "seconds", seconds: true),
         Setting.new(:pause_max_timeout, "seconds", seconds: true),
         Setting.new(:pause_with_exponential_backoff, "true or false") { |value| [true, false].include?(value) },
@@ -42,12 +44,18 @@ module Guildhall
       attr_accessor :concurrency
       # @return [Integer] a batch has at most that many messages of one partition; 500 unless set
       attr_accessor :max_messages
+      # @return [Integer] a batch has about that many bytes at most, but one message in any case; 1 MiB unless set. More
+      #   makes nothing faster: memory that is used again soon is still in the caches. Raise it where consumers want
+      #   many big messages at once
+      attr_accessor :max_bytes
       # @return [Numeric] seconds that a poll waits for the first message: a ceiling, never a delay. 1 unless set
       attr_accessor :max_wait_time
       # @return [Numeric] seconds between two commits of the offsets stored meanwhile; 5 unless set
       attr_accessor :commit_interval
       # @return [Numeric] seconds between two calls of a consumer's `tick`; 5 unless set
       attr_accessor :tick_interval
+      # @return [Numeric] seconds between two events `lag.measured`; 5 unless set
+      attr_accessor :lag_interval
       # @return [Numeric] seconds before a consumer that raised is called again; 1 unless set
       attr_accessor :pause_timeout
       # @return [Numeric] seconds that this pause grows to at most; 30 unless set
@@ -111,6 +119,7 @@ module Guildhall
         @group_id = nil
         @concurrency = 5
         @max_messages = 500
+        @max_bytes = 1_048_576
         @pause_with_exponential_backoff = true
         @reader = @pool = @logger = nil
       end
@@ -119,6 +128,7 @@ module Guildhall
         @max_wait_time = 1
         @commit_interval = 5
         @tick_interval = 5
+        @lag_interval = 5
         @pause_timeout = 1
         @pause_max_timeout = 30
         @shutdown_timeout = 60

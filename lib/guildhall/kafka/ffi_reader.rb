@@ -94,8 +94,15 @@ module Guildhall
         @queues.each_value { |queue| Librdkafka.rd_kafka_queue_forward(queue.pointer, FFI::Pointer::NULL) }
         while read(@main, BATCH, taken, errors).positive?; end
         queues = @queues.values # a rebalance in here changes the Hash
-        queues.each { |queue| read(queue.pointer, [queue.allowed, BATCH].min, taken, errors) if queue.allowed.positive? }
+        queues.each { |queue| empty(queue, taken, errors) }
         [taken.filter_map { |queue, records| [queue.owner, records] unless queue.closed? }, errors]
+      end
+
+      def empty(queue, taken, errors)
+        loop do
+          wanted = [queue.fitting(taken.key?(queue) ? taken[queue].size : 0), BATCH].min
+          break if wanted <= 0 || read(queue.pointer, wanted, taken, errors).zero?
+        end
       end
 
       def read(pointer, limit, taken, errors)
@@ -110,7 +117,7 @@ module Guildhall
 
         record = PlainRecord.from(Rdkafka::Consumer::Message.new(native))
         queue = @queues[[record.topic, record.partition]] or return
-        queue.count
+        queue.count(record.size)
         taken[queue] << record
       ensure
         Rdkafka::Bindings.rd_kafka_message_destroy(pointer)
@@ -143,19 +150,33 @@ module Guildhall
         @owner = owner
         @name = name
         @allowed = 0
+        @size = nil
+        @bytes = 1 << 20
         @closed = false
       end
 
       # @param count [Integer] how many messages may be taken until the next call
+      # @param bytes [Integer] about as many are in one batch, but at least one message; when left out, as before
       # @return [void]
-      def allow(count)
+      def allow(count, bytes = @bytes)
         @allowed = count
+        @bytes = bytes
         @reader.ring("q") if count.positive?
       end
 
       # @!visibility private
-      def count
+      # @param held [Integer] messages of this batch that are taken already
+      # @return [Integer] how many more to take, by their size so far
+      def fitting(held)
+        return 0 unless @allowed.positive?
+
+        @size ? [@allowed, (@bytes / @size) + 1 - held].min : 1
+      end
+
+      # @!visibility private
+      def count(size)
         @allowed -= 1
+        @size = @size ? ((@size * 7) + size + 1) / 8 : size + 1
       end
 
       # Gives the queue back to librdkafka; what was taken from it and not handed out is dropped.

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require "etc"
+
 module Guildhall
   class Pool
     # The workers of a pool: their queue, seats and Ractors. Used in the main Ractor.
@@ -18,7 +20,7 @@ module Guildhall
       # @param capacity [Integer] payloads
       # @param log [Log] that tasks write to
       def initialize(capacity, log)
-        @queue = FairQueue.build(capacity)
+        @queue = FairQueue.build(capacity, Etc.nprocessors)
         @log = log
         @members = [].freeze
         @abandoned = [].freeze

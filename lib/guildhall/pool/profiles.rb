@@ -39,7 +39,13 @@ module Guildhall
         address = codec&.native_decoder
         metadata = Callable.takes_metadata?(address && rest ? rest : task)
         stage = task.names.first if address && task.respond_to?(:names)
-        Profile.build(task, metadata, codec, address, rest, stage)
+        Profile.build(task, metadata, codec, address, rest, stage, preparer(task))
+      end
+
+      # A pipeline answers `prepare` for its codec, whether or not that one does.
+      def preparer(task)
+        of = task.respond_to?(:decoder) && task.decoder ? task.decoder : task
+        of if of.respond_to?(:prepare)
       end
 
       # A codec first, which may be native, and what comes after it.

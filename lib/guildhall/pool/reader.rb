@@ -23,6 +23,7 @@ module Guildhall
       def initialize(pool, batch)
         @pool = pool
         @batch = batch
+        @stalled = false
       end
 
       # @param index [Integer, nil] nil: all
@@ -32,7 +33,7 @@ module Guildhall
         return in_a_thread { wait(index, timeout) } if Fiber.current_scheduler
 
         until_so(timeout, -> { index ? done?(index) : @batch.complete? }) do |pause|
-          help(index) || @batch.wait(index, pause)
+          help(index) || wait_for { @batch.wait(index, pause) }
         end
       end
 
@@ -41,7 +42,7 @@ module Guildhall
       def wait_beyond(count)
         return in_a_thread { wait_beyond(count) } if Fiber.current_scheduler
 
-        until_so(nil, -> { @batch.done > count }) { |pause| help(nil) || @batch.wait_beyond(count, pause) }
+        until_so(nil, -> { @batch.done > count }) { |pause| help(nil) || wait_for { @batch.wait_beyond(count, pause) } }
       end
 
       private
@@ -65,9 +66,16 @@ module Guildhall
         true
       end
 
+      # Whoever has waited and seen nothing happen runs payloads even where there are enough hands.
+      def wait_for
+        before = @batch.done
+        yield
+        @stalled = @batch.done == before
+      end
+
       # @return [Boolean] whether there was something to run
       def help(index)
-        return false unless @batch.help?(index)
+        return false unless @batch.help?(index, @stalled)
 
         Thread.current.thread_variable_set(:guildhall_logger, @pool.settings.logger) if @pool.settings.logger
         interruptibly { index && !@batch.parallel? ? @batch.run_at(index) : @batch.help }

@@ -14,8 +14,10 @@ module Guildhall
       # @!attribute [r] inline_seconds
       #   @return [Float, nil] a payload; nil: not tried
       # @!attribute [r] parallel_seconds
-      #   @return [Float, nil] a payload; nil: not tried
-      Row = Data.define(:task, :bytes, :payloads, :inline_seconds, :parallel_seconds) do
+      #   @return [Float, nil] a payload, with as many hands as were best; nil: not tried
+      # @!attribute [r] hands
+      #   @return [Integer, nil] workers, and the caller where it helps, that were best: 2, 4, 8 …, or as many as there are
+      Row = Data.define(:task, :bytes, :payloads, :inline_seconds, :parallel_seconds, :hands) do
         # @return [Float, nil] how many times faster the workers are; nil: not known
         def gain
           inline_seconds / parallel_seconds if inline_seconds && parallel_seconds&.positive?
@@ -33,7 +35,7 @@ module Guildhall
         @workers = workers
         @rows = profiles.flat_map do |profile|
           name = Report.name_of(profile.task)
-          profile.measurements.map { |bytes, payloads, inline, parallel| Row.new(name, bytes, payloads, inline, parallel) }
+          profile.measurements.map { |numbers| Row.new(name, *numbers) }
         end.freeze
       end
 
@@ -48,15 +50,15 @@ module Guildhall
       # @return [String] a table for people
       def to_s
         head = format("%d workers, %.0f µs a hand-over", @workers, @handover_seconds * 1e6)
-        columns = "task                                        ≈ bytes   ≈ batch    inline µs  parallel µs   gain"
+        columns = "task                                        ≈ bytes   ≈ batch    inline µs  parallel µs   gain  hands"
         [head, columns, *@rows.map { |row| line(row) }].join("\n")
       end
 
       private
 
       def line(row)
-        format("%-40s %10d %9d %12s %12s %6s", row.task[0, 40], row.bytes, row.payloads, micro(row.inline_seconds),
-          micro(row.parallel_seconds), row.gain&.round(2) || "–")
+        format("%-40s %10d %9d %12s %12s %6s %6s", row.task[0, 40], row.bytes, row.payloads, micro(row.inline_seconds),
+          micro(row.parallel_seconds), row.gain&.round(2) || "–", row.hands || "–")
       end
 
       def micro(seconds)

@@ -11,23 +11,53 @@ class JSONPathTest < GuildhallTest
     "$.none" => [], "$.items.sku" => [], "$['un it'][9]" => [], "$.items[0]['sku','n']" => ["a", 1], "$..tags[*].sku" => ["c"], "$.items[0].*" => ["a", 1]
   }.freeze
 
+  SHOP = '{"limit":10,"books":[{"t":"one","price":8.95,"isbn":"1"},{"t":"two","price":12,"tags":["x","y"]},' \
+         '{"t":"three","price":10,"isbn":null},{"t":"four"}],"o":{"a":{"v":1},"b":{"v":"1"},"c":{"v":true}}}'
+  FILTERED = {
+    "$.books[?@.price < 10].t" => %w[one], "$.books[?@.price<=10].t" => %w[one three], "$.books[?10 < @.price].t" => %w[two],
+    "$.books[?@.price >= 10.0].t" => %w[two three], "$.books[?@.price == $.limit].t" => %w[three], "$.books[?@.isbn].t" => %w[one three],
+    "$.books[?!@.isbn].t" => %w[two four], "$.books[?@.isbn == null].t" => %w[three], "$.books[?@.t == 'one' || @.t == \"four\"].t" => %w[one four],
+    "$.books[?@.price > 8 && @.price < 12 && @.isbn != null].t" => %w[one], "$.books[?!(@.price || @.isbn)].t" => %w[four],
+    "$.books[?(@.price > 11 || @.price < 9) && @.tags].t" => %w[two], "$..[?@.price > 9].t" => %w[two three],
+    "$.books[?@.tags[1] == 'y', 0].t" => %w[two one], "$.books[?@.tags == $.books[1].tags].t" => %w[two], "$.books[?@.none == @.other].t" => %w[one two three four],
+    "$.books[?@.none != 1].t" => %w[one two three four], "$.books[?@.t < 1].t" => [], "$.books[?@.t > 'one'].t" => %w[two three],
+    "$.o[?@.v == 1].v" => [1], "$.o[?@.v == true].v" => [true], "$.o[?@.v <= '1'].v" => ["1"], "$.limit[?@]" => [],
+    "$.books[?length(@.t) == 3].t" => %w[one two], "$.books[?length(@.price) == 1].t" => [], "$.books[?count(@.*) > 2].t" => %w[one two three],
+    "$.books[?value(@..tags[0]) == 'x'].t" => %w[two], "$.books[?count(@.tags[?@ == 'x']) == 1].t" => %w[two],
+    "$.books[? @.price == 1.2e1 ].t" => %w[two], "$.books[?@['t']=='t\\u0077o'].t" => %w[two]
+  }.freeze
+
   def test_paths
+    each_kind(TEXT) { |root| FOUND.each { |path, values| assert_equal values, Guildhall::JSON::Path.new(path).of(root), path } }
     document = Guildhall::JSON.document(TEXT)
-    hash = document.to_h
-    symbols = Guildhall::JSON.new(symbolize_names: true).document(TEXT)
-    FOUND.each do |path, values|
-      assert_equal values, document.path(path), path
-      assert_equal values, Guildhall::JSON::Path.new(path).of(hash), path
-      assert_equal values, symbols.path(path), path
-    end
     assert document.path("$").first.equal?(document)
     assert Ractor.shareable?(document.path("$..*"))
   end
 
+  def test_filters
+    each_kind(SHOP) { |root| FILTERED.each { |path, values| assert_equal values, Guildhall::JSON::Path.new(path).of(root), path } }
+  end
+
+  def test_shareable
+    path = Guildhall::JSON::Path.new("$.books[?@.price < 10 && length(@.t) != $.none].t")
+    assert Ractor.shareable?(path)
+    assert_equal %w[one], ractor_value(Ractor.new(path, Guildhall::JSON.document(SHOP)) { |filter, document| filter.of(document) })
+  end
+
   def test_what_is_not_understood
-    ["items", "$items", "$.", "$.items[", "$.items[?@.n]", "$['a'", "$[a]", "$..[ "].each do |path|
+    ["items", "$items", "$.", "$.items[", "$['a'", "$[a]", "$..[ ", "$[01]", "$[?]", "$[?@.a ==]", "$[?@.* == 1]", "$[?@..a < 1]", "$[?1]", "$[?'a']",
+     "$[?(@.a]", "$[?@.a = 1]", "$[?@.a == 01]", "$[?@.a && ]", "$[?length(@.*) == 1]", "$[?count(1) == 1]", "$[?match(@.a, 'b')]", "$[?!1 == 1]",
+     "$[?@.a == 'x\\q']", "$[?length(@.a)]", "$[?nil == @.a]"].each do |path|
       error = assert_raises(Guildhall::ArgumentError, path) { Guildhall::JSON::Path.new(path) }
       assert_includes error.message, "position"
     end
+  end
+
+  private
+
+  def each_kind(text)
+    yield Guildhall::JSON.document(text)
+    yield Guildhall::JSON.decode(text)
+    yield Guildhall::JSON.new(symbolize_names: true).document(text)
   end
 end

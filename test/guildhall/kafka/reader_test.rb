@@ -19,7 +19,7 @@ module ReaderBehaviour
     end
 
     def partitions_assigned(pairs)
-      pairs.each { |topic, number| (@queues[number] = @reader.open(topic, number, number, @codec)).allow(1_000) }
+      pairs.each { |topic, number| (@queues[number] = @reader.open(topic, number, number, @codec)).allow(1_000, 2_000_000) }
     end
 
     def partitions_revoked(pairs, lost:)
@@ -83,12 +83,23 @@ module ReaderBehaviour
 
   def test_no_more_is_taken_than_allowed_and_the_rest_later
     connect
-    @assignments.queues[0].allow(3)
+    @assignments.queues[0].allow(3, 1_000)
     produce((0...10).map { |i| {payload: i.to_s} })
     assert_equal [0, 1, 2], take_all(3).map(&:offset)
     assert_empty take(200)
-    @assignments.queues[0].allow(100)
+    @assignments.queues[0].allow(100, 1_000)
     assert_equal (3...10).to_a, take_all(7).map(&:offset)
+  end
+
+  def test_what_is_taken_at_once_is_bounded_by_its_bytes_as_well
+    connect
+    @assignments.queues[0].allow(0, 2_000_000)
+    produce(Array.new(16) { {payload: "x" * 250_000} })
+    assert_empty take(1_000) # all of it is fetched meanwhile
+    @assignments.queues[0].allow(100, 2_000_000)
+    first = take
+    assert_operator first.size, :<=, 10
+    assert_equal (0...16).to_a, (first + take_all(16 - first.size)).map(&:offset)
   end
 
   def test_wake_ends_a_take_that_waits
@@ -114,6 +125,21 @@ module ReaderBehaviour
       produce([{payload: round.to_s}])
       assert_equal [round], take_all(1).map(&:offset)
     end
+  end
+
+  # Such as a Timeout around code that allows it only where something blocks.
+  def test_an_exception_that_was_put_off_until_something_blocks_ends_a_take
+    connect
+    thread = Thread.new do
+      Thread.current.report_on_exception = false
+      Thread.handle_interrupt(Interrupt => :on_blocking) do
+        Thread.current.raise(Interrupt)
+        take(20_000)
+      end
+    end
+    assert_raises(Interrupt) { thread.join(10) || flunk("take was not interrupted") }
+    produce([{payload: "a"}])
+    assert_equal [0], take_all(1).map(&:offset)
   end
 
   def test_nothing_is_handed_out_after_a_queue_was_closed

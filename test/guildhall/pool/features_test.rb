@@ -121,7 +121,7 @@ class PoolFeaturesTest < GuildhallTest
   def test_stats_and_report
     @pool.map(Array.new(64, "a"), Upcase, parallel: true)
     @pool.map(Array.new(64, "a"), Upcase, parallel: false)
-    stats = @pool.stats
+    stats = eventually { @pool.stats.then { |seen| seen if seen[:by_workers] == 64 } } # workers account after they publish
     assert_equal [64, 64, 0.5], stats.values_at(:inlined, :by_workers, :inlined_share)
     assert_equal(64, stats[:by_worker].values.sum { |worker| worker[:payloads] })
     assert_operator stats[:run_seconds][:p99], :>, 0
@@ -129,6 +129,29 @@ class PoolFeaturesTest < GuildhallTest
     @pool.map(Array.new(64, "a"), Upcase)
     assert_includes @pool.report.to_s, "PoolTasks::Upcase"
     assert_operator @pool.report.rows.first.inline_seconds, :>, 0
+  end
+
+  # Sleeps, and tells where.
+  module SleepyWhere
+    def self.call(seconds)
+      sleep(seconds)
+      Ractor.current == Ractor.main ? :main : :worker
+    end
+  end
+
+  def test_it_learns_to_leave_small_batches_where_they_are
+    20.times { @pool.map(%w[a] * 3, WhichRactor) }
+    assert_equal [:main], @pool.map(%w[a] * 3, WhichRactor).uniq
+  end
+
+  def test_it_learns_with_how_many_hands_a_batch_is_fastest
+    skip "a short sleep in a Ractor takes several times as long on Ruby #{RUBY_VERSION}" if RUBY_VERSION.to_f < 4.0
+    pool = Guildhall::Pool.new(workers: 7)
+    places = eventually(30) { pool.map([0.002] * 40, SleepyWhere).tally.then { |seen| seen if seen.size == 2 } }
+    assert_operator places[:worker], :>, places[:main] # and the caller helped
+    eventually(30) { pool.map([0.002] * 40, SleepyWhere) && pool.report.rows.any? { |row| row.hands.to_i >= 4 && row.gain.to_f > 2 } }
+  ensure
+    pool&.shutdown
   end
 
   def test_inline_runs_everything_in_the_caller

@@ -58,8 +58,9 @@ module Guildhall
         end
 
         def check_numbers
-          count = @topic.max_messages
-          fault("max_messages has to be a positive Integer, not #{count.inspect}") unless count.nil? || positive?(count)
+          {max_messages: @topic.max_messages, max_bytes: @topic.max_bytes}.each do |name, count|
+            fault("#{name} has to be a positive Integer, not #{count.inspect}") unless count.nil? || positive?(count)
+          end
         end
 
         def check_choices

@@ -5,7 +5,7 @@ module Guildhall
     module Routing
       # How one topic, or every topic that matches a pattern, is consumed. Frozen.
       Topic = Data.define(:name, :group, :consumer, :deserializer, :key_deserializer, :headers_deserializer, :parallel,
-        :max_messages, :initial_offset, :manual_offset_management, :delivery, :dead_letter_queue, :virtual_partitions,
+        :max_messages, :max_bytes, :initial_offset, :manual_offset_management, :delivery, :dead_letter_queue, :virtual_partitions,
         :retries, :kafka) do
         # @!attribute [r] name
         #   @return [String, Regexp]

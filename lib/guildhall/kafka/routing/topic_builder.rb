@@ -10,7 +10,7 @@ module Guildhall
       # The block of `topic "name" do … end`: each method is a setting. What is wrong is noted, not raised, so that
       # all of it can be told at once.
       class TopicBuilder
-        SETTINGS = %i[consumer deserializer deserializers deserializing max_messages initial_offset manual_offset_management
+        SETTINGS = %i[consumer deserializer deserializers deserializing max_messages max_bytes initial_offset manual_offset_management
                       delivery dead_letter_queue virtual_partitions retries kafka].freeze
 
         # @param name [String, Regexp]
@@ -21,7 +21,7 @@ module Guildhall
           @faults = faults
           @settings = {
             group:, consumer: nil, deserializer: nil, key_deserializer: nil, headers_deserializer: nil, parallel: nil,
-            max_messages: nil, initial_offset: nil, manual_offset_management: false, delivery: :at_least_once,
+            max_messages: nil, max_bytes: nil, initial_offset: nil, manual_offset_management: false, delivery: :at_least_once,
             dead_letter_queue: nil, virtual_partitions: nil, retries: Retries.new(*Array.new(3), [].freeze), kafka: {}.freeze
           }
         end
@@ -56,6 +56,11 @@ module Guildhall
         # @param count [Integer] a batch has at most that many messages
         def max_messages(count)
           @settings[:max_messages] = count
+        end
+
+        # @param count [Integer] a batch has about that many bytes at most, but one message in any case
+        def max_bytes(count)
+          @settings[:max_bytes] = count
         end
 
         # @param where [String, Symbol] "earliest" or "latest": where a group without a committed offset begins

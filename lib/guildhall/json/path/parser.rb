@@ -1,0 +1,145 @@
+# frozen_string_literal: true
+
+require "strscan"
+require_relative "filter"
+require_relative "query"
+
+module Guildhall
+  class JSON
+    class Path
+      # Reads a path. Raises {Guildhall::ArgumentError} where it is not understood.
+      # @api private
+      class Parser
+        NAME = /[A-Za-z_\u0080-\u{10FFFF}][A-Za-z0-9_\u0080-\u{10FFFF}]*/
+        QUOTED = /'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"/
+        INTEGER = /0|-?[1-9]\d*/
+        SLICE = /(#{INTEGER})?\s*:\s*(#{INTEGER})?(?:\s*:\s*(#{INTEGER})?)?/
+        NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/
+        WORDS = {"true" => true, "false" => false, "null" => nil}.freeze
+        private_constant :NAME, :QUOTED, :INTEGER, :SLICE, :NUMBER, :WORDS
+
+        # @param source [String]
+        def initialize(source)
+          @text = StringScanner.new(source)
+        end
+
+        # @return [Query]
+        def query
+          refuse("a path begins with $") unless @text.skip(/\$/)
+          segments = []
+          segments << segment until @text.eos?
+          Query.new(segments, from_root: true)
+        end
+
+        private
+
+        def segment
+          descend = !@text.skip(/\s*\.\./).nil?
+          return [descend, bracketed] if @text.skip(/\s*\[\s*/)
+
+          refuse("expected . or [") unless descend || @text.skip(/\s*\./)
+          return [descend, [:all]] if @text.skip(/\*/)
+
+          [descend, [@text.scan(NAME) || refuse("expected a name")]]
+        end
+
+        def bracketed
+          selectors = [selector]
+          selectors << selector while @text.skip(/\s*,\s*/)
+          refuse("expected , or ]") unless @text.skip(/\s*\]/)
+          selectors
+        end
+
+        def selector
+          return :all if @text.skip(/\*/)
+          return unquote(@text.matched) if @text.scan(QUOTED)
+          return @text.captures.map { |number| number&.to_i } if @text.scan(SLICE)
+          return alternatives if @text.skip(/\?\s*/)
+
+          @text.scan(INTEGER)&.to_i || refuse("expected an index, a name in quotes, a slice, a filter or *")
+        end
+
+        def alternatives
+          test = conjunction
+          test = Filter::Either.new(test, conjunction) while @text.skip(/\s*\|\|\s*/)
+          test
+        end
+
+        def conjunction
+          test = basic
+          test = Filter::Both.new(test, basic) while @text.skip(/\s*&&\s*/)
+          test
+        end
+
+        def basic
+          return Filter::Opposite.new(@text.check(/\(/) ? basic : existence(operand)) if @text.skip(/!\s*/)
+          return comparison_or_existence unless @text.skip(/\(\s*/)
+
+          test = alternatives
+          refuse("expected )") unless @text.skip(/\s*\)/)
+          test
+        end
+
+        def comparison_or_existence
+          left = operand
+          return existence(left) unless @text.skip(/\s*(==|!=|<=|>=|<|>)\s*/)
+
+          Filter::Comparison.new(comparable(left), @text[1], comparable(operand))
+        end
+
+        def existence(operand)
+          operand.is_a?(Query) ? Filter::Existence.new(operand) : refuse("expected a comparison")
+        end
+
+        def comparable(operand)
+          return operand unless operand.is_a?(Query)
+
+          operand.singular? ? Filter::Single.new(operand) : refuse("a path that may lead to several values is not compared")
+        end
+
+        # A query, or what has a value.
+        def operand
+          return inner_query if @text.check(/[@$]/)
+          return Filter::Literal.new(unquote(@text.matched)) if @text.scan(QUOTED)
+          return Filter::Literal.new(JSON.decode(@text.matched)) if @text.scan(NUMBER)
+          return Filter::Literal.new(WORDS.fetch(@text.matched)) if @text.scan(/(?:true|false|null)\b(?!\s*\()/)
+
+          function(@text.scan(/[a-z][a-z_0-9]*(?=\()/) || refuse("expected @, $, a value or a function"))
+        end
+
+        def inner_query
+          from_root = @text.getch == "$"
+          segments = []
+          segments << segment while @text.check(/\s*(\.|\[)/)
+          Query.new(segments, from_root:)
+        end
+
+        def function(name)
+          @text.skip(/\(\s*/)
+          argument = operand
+          refuse("expected )") unless @text.skip(/\s*\)/)
+          case name
+          when "length" then Filter::Length.new(comparable(argument))
+          when "count" then Filter::Count.new(of_nodes(argument))
+          when "value" then Filter::Single.new(of_nodes(argument))
+          else refuse("there are the functions length, count and value, not #{name}")
+          end
+        end
+
+        def of_nodes(operand) = operand.is_a?(Query) ? operand : refuse("expected a path in the parentheses")
+
+        def unquote(quoted)
+          inner = quoted[1..-2]
+          inner = inner.gsub("\\'", "'").gsub(/(?<!\\)"/, "\\\"") if quoted.start_with?("'")
+          JSON.decode("[\"#{inner}\"]").first
+        rescue ParseError
+          refuse("invalid escape in #{quoted}")
+        end
+
+        def refuse(reason)
+          raise Guildhall::ArgumentError, "JSONPath #{@text.string}: #{reason} at position #{@text.charpos}"
+        end
+      end
+    end
+  end
+end

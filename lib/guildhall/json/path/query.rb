@@ -1,0 +1,81 @@
+# frozen_string_literal: true
+
+module Guildhall
+  class JSON
+    class Path
+      # The segments of a path: each whether it descends, and its selectors (:all, a name, an index, the three parts of a
+      # slice, or a filter).
+      # @api private
+      class Query
+        # @param segments [Array<Array(Boolean, Array)>]
+        # @param from_root [Boolean] begins with $, not with @
+        def initialize(segments, from_root:)
+          @segments = segments
+          @from_root = from_root
+        end
+
+        # @return [Boolean] leads to one value at most
+        def singular?
+          @segments.all? { |descend, (first, *others)| !descend && others.empty? && (first.is_a?(String) || first.is_a?(Integer)) }
+        end
+
+        # @param root [Object] what $ means
+        # @param node [Object] what @ means
+        # @return [Array] every value it leads to
+        def of(root, node)
+          @segments.reduce([@from_root ? root : node]) do |nodes, (descend, selectors)|
+            nodes = nodes.flat_map { |inner| with_descendants(inner) } if descend
+            nodes.flat_map { |inner| selectors.flat_map { |selector| select(root, inner, selector) } }
+          end
+        end
+
+        private
+
+        def with_descendants(node)
+          [node, *children(node).flat_map { |child| object?(child) || array?(child) ? with_descendants(child) : [] }]
+        end
+
+        def select(root, node, selector)
+          case selector
+          when :all then children(node)
+          when String then member(node, selector)
+          when Integer then array?(node) && selector < node.size && selector >= -node.size ? [node[selector]] : []
+          when Array then array?(node) ? slice(node, *selector) : []
+          else children(node).select { |child| selector.true_for?(root, child) }
+          end
+        end
+
+        def member(node, name)
+          return [] unless object?(node)
+          return [node[name]] if node.key?(name)
+
+          node.key?(name.to_sym) ? [node[name.to_sym]] : []
+        end
+
+        def slice(array, from, upto, step)
+          step ||= 1
+          return [] if step.zero?
+
+          first, last = step.positive? ? bounds(array.size, from || 0, upto || array.size) : bounds(array.size, from || -1, upto, -1)
+          first.step(by: step, to: step.positive? ? last - 1 : last + 1).map { |index| array[index] }
+        end
+
+        # RFC 9535, 2.3.4.2.2: negative indexes count from the end, everything is clamped to the array.
+        def bounds(size, from, upto, lowest = 0)
+          from += size if from.negative?
+          upto = upto.nil? ? -1 : (upto.negative? ? upto + size : upto)
+          [from.clamp(lowest, lowest + size), upto.clamp(lowest, lowest + size)]
+        end
+
+        def children(node)
+          return node.values if object?(node)
+
+          array?(node) ? (node.is_a?(Array) ? node : node.elements) : []
+        end
+
+        def object?(node) = node.is_a?(Hash) || node.is_a?(ObjectDocument)
+        def array?(node) = node.is_a?(Array) || node.is_a?(ArrayDocument)
+      end
+    end
+  end
+end
