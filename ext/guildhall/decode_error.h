@@ -3,7 +3,7 @@
 #define GUILDHALL_DECODE_ERROR_H
 
 #include <ruby.h>
-#include "tape/tape_path.h"
+#include "document/document_path.h"
 
 /* The exception, not raised. fault: byte offset. */
 VALUE guildhall_decode_error(const char *codec, const char *reason, size_t fault, const guildhall_path *path,

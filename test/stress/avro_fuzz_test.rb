@@ -50,7 +50,17 @@ class AvroFuzzTest < GuildhallTest
     theirs["id"] = theirs["id"].to_f if reader.equal?(NEWER) # a promoted number stays an Integer with the gem
     assert bits(ours) == bits(theirs), -> { "seed #{SEED}: #{bytes.unpack1("H*")}\n#{ours.inspect}\n#{theirs.inspect}" }
     assert Ractor.shareable?(ours)
+    document = codec.document(bytes)
+    assert bits(document.to_h) == bits(ours) && document.keys == ours.keys, -> { "seed #{SEED}: Document #{bytes.unpack1("H*")}" }
     true
+  rescue Guildhall::DecodeError => error
+    refused_as_document?(codec, bytes, error)
+  end
+
+  # What a logical type refuses, a Document says when it is asked for it.
+  def refused_as_document?(codec, bytes, error)
+    codec.document(bytes).to_h
+    flunk("seed #{SEED}: a Document takes #{bytes.unpack1("H*")}: #{error.message}")
   rescue Guildhall::DecodeError
     false
   end

@@ -36,7 +36,7 @@ class BinaryFuzzTest < GuildhallTest
   def build(folder)
     program = File.join(folder, "binary_fuzz")
     source = File.join(ROOT, "ext/guildhall")
-    files = Dir[File.join(source, "{msgpack/msgpack_{token,read,walk},avro/avro_{input,read,walk},document/{notes,key_index},tape/tape_path,utf8*,simd}.c")]
+    files = Dir[File.join(source, "{msgpack/msgpack_{token,read,walk},avro/avro_{input,read,walk},document/{notes,key_index,document_path},utf8*,simd}.c")]
     out, err, status = run_command(["cc", "-std=gnu11", "-D_GNU_SOURCE", "-g", "-O1", "-Wall", "-Wextra", "-fsanitize=address,undefined",
                                     "-fno-sanitize-recover=undefined", "-I#{source}", File.join(__dir__, "binary_fuzz.c"), *files, "-lpthread", "-o", program])
     assert_predicate status, :success?, "#{out}\n#{err}"

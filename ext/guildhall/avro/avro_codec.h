@@ -4,7 +4,7 @@
 
 #include <ruby.h>
 #include <guildhall/decoder.h>
-#include "../tape/tape_path.h"
+#include "../document/document_path.h"
 #include "avro_read.h"
 
 typedef struct {

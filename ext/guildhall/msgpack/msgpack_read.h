@@ -4,7 +4,7 @@
 #define GUILDHALL_MSGPACK_READ_H
 
 #include "../document/notes.h"
-#include "../tape/tape_path.h"
+#include "../document/document_path.h"
 #include "msgpack_token.h"
 
 /* The most levels that may be asked for: the decoder recurses, and threads have small stacks. */

@@ -19,6 +19,7 @@ class AvroDocumentTest < GuildhallTest
     {name: "map", type: {type: "map", values: {type: "map", values: %w[null long string]}}},
     {name: "added", type: {type: "map", values: "int"}, default: {"a" => 1}}
   ]}.freeze
+  ID = Guildhall.map { |order| order["id"] }
 
   def setup
     @codec = Guildhall::Avro.new(AvroSamples::ORDER)
@@ -198,7 +199,7 @@ class AvroDocumentTest < GuildhallTest
     server.add(258, AvroSamples::ORDER)
     codec = Guildhall::Avro::Confluent.new(Guildhall::SchemaRegistry.new(server.url)).lazy
     payloads = Array.new(20) { |id| "\0\0\0\1\2#{@codec.encode(AvroSamples.order(Random.new(id)).merge("id" => id))}".b }
-    pipeline = codec >> Guildhall.map { |order| order["id"] }
+    pipeline = codec >> ID
     with_pool do |pool|
       assert_same pipeline, pipeline.prepare(payloads)
       assert_equal (0...20).to_a, pool.map(payloads, pipeline)

@@ -1,6 +1,6 @@
 /* A path such as $.user.roles[1], written into a fixed buffer. Without Ruby. */
-#ifndef GUILDHALL_TAPE_PATH_H
-#define GUILDHALL_TAPE_PATH_H
+#ifndef GUILDHALL_DOCUMENT_PATH_H
+#define GUILDHALL_DOCUMENT_PATH_H
 
 #include <stddef.h>
 #include <stdint.h>

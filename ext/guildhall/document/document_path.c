@@ -1,7 +1,7 @@
 /* Paths and excerpts for error messages. */
 #include <stdio.h>
 #include <string.h>
-#include "tape_path.h"
+#include "document_path.h"
 
 #define CUT "…"
 
