@@ -1,6 +1,8 @@
 # frozen_string_literal: true
 
 require "optparse"
+require_relative "support/sanitizers"
+Sanitizers.preload(ARGV) unless ENV.fetch("GUILDHALL_SANITIZE", "").empty?
 root = File.expand_path("..", __dir__)
 chosen = {stress: false, integration: false, name: nil, seed: nil, verbose: false}
 parser = OptionParser.new do |options|
@@ -9,6 +11,7 @@ parser = OptionParser.new do |options|
   options.on("-n", "--name NAME", "only tests whose name is NAME or matches /NAME/") { |name| chosen[:name] = name }
   options.on("--integration", "only the integration scenarios (a process each, on a broker)") { chosen[:integration] = true }
   options.on("--stress", "only the stress tests: minutes of it") { chosen[:stress] = true }
+  options.on("--sanitize", "with the extensions built for AddressSanitizer and UndefinedBehaviorSanitizer") { nil }
   options.on("--seed N", Integer, "the order of an earlier run") { |seed| chosen[:seed] = seed }
   options.on("-v", "--verbose", "name each test as it runs") { chosen[:verbose] = true }
 end
