@@ -6,6 +6,7 @@ require_relative "runners"
 require_relative "timer"
 require_relative "listener"
 require_relative "decoding"
+require_relative "group_lag"
 require_relative "kafka_error"
 require_relative "events"
 require_relative "watchdog"
@@ -41,6 +42,7 @@ module Guildhall
         @state = :initialized
         @listeners = []
         @producer = @own_pool = nil
+        @quiet = false
       end
 
       # Checks settings and routes; nothing is started.
@@ -75,7 +77,7 @@ module Guildhall
 
       # Finishes the work in progress, commits, leaves the group. Blocks until that is done, or the time is over.
       # @param timeout [Numeric, nil] seconds; nil: `config.shutdown_timeout`
-      # @return [Boolean] whether all work in progress was finished
+      # @return [Boolean] whether all work in progress was finished, and the brokers have answered
       def stop(timeout: nil)
         return wait_stopped unless begin_stop
 
@@ -97,10 +99,17 @@ module Guildhall
         end
       end
 
-      # No new work from now on; what is in work is finished, and the membership in the group goes on.
+      # No new work from now on, whatever is assigned; what is in work is finished, and the membership in the group goes
+      # on.
       # @return [void]
       def quiet
+        @quiet = true
         partitions.each { |partition| partition.pause(nil) }
+      end
+
+      # @return [Boolean] whether {#quiet} was called
+      def quiet?
+        @quiet
       end
 
       # @return [Boolean]
@@ -111,6 +120,16 @@ module Guildhall
       # @return [Array<Partition>] those that are assigned now
       def partitions
         @listeners.flat_map(&:partitions)
+      end
+
+      # How far the groups are behind, as the broker knows it; whether this application runs does not matter. Blocks for
+      # the broker's answers.
+      # @param groups [Array<String>, nil] only these consumer groups; nil: all
+      # @return [Array<GroupLag::Row>]
+      # @raise [ConfigurationError] listing every fault
+      # @raise [Rdkafka::RdkafkaError]
+      def lag(groups: nil)
+        clients(choose(validate!, groups, nil)).flat_map { |topics| GroupLag.new(client_settings(topics.first), topics).rows }
       end
 
       # The application's producer, made when it is first asked for.
@@ -127,7 +146,7 @@ module Guildhall
 
       # @!visibility private
       def client_settings(topic)
-        settings = Config::LibrdkafkaSettings::DEFAULTS.merge(@config.kafka, topic.kafka)
+        settings = Config::LibrdkafkaSettings::DEFAULTS.merge(@config.kafka.transform_keys(&:to_sym), topic.kafka)
         settings[:"auto.offset.reset"] = topic.initial_offset if topic.initial_offset
         settings.merge("client.id": @config.client_id, "group.id": topic.group, "enable.auto.offset.store": false,
           "enable.auto.commit": true, "auto.commit.interval.ms": (@config.commit_interval * 1000).to_i)
@@ -162,13 +181,18 @@ module Guildhall
         @decodings = topics.to_h { |topic| [topic, Decoding.for(topic, @config) { pool }] }.freeze
         @timer = Timer.new { |fault| error(fault, "timer") }
         @runners = Runners.new(@config.concurrency) { |fault| error(fault, "runner") }
-        @listeners = topics.group_by { |topic| [topic.group, topic.kafka, topic.initial_offset] }.values
-          .map { |together| Listener.new(together, self) }
+        @listeners = clients(topics).map { |together| Listener.new(together, self) }
         stop_at_exit
         @listeners.each(&:start)
         @timer.every(@config.tick_interval) { tick }
+        @timer.every(@config.lag_interval) { measure_lag }
         watchdog = Watchdog.new(self)
         @timer.every(watchdog.interval) { watchdog.check }
+      end
+
+      # @return [Array<Array<Routing::Topic>>] those together that one client can read
+      def clients(topics)
+        topics.group_by { |topic| [topic.group, topic.kafka, topic.initial_offset] }.values
       end
 
       # A script that ends, or raises, without a stop: librdkafka's threads must not call into a Ruby that is gone.
@@ -179,6 +203,11 @@ module Guildhall
 
       def tick
         partitions.each { |partition| partition.notify(:tick) if partition.ticks? }
+      end
+
+      def measure_lag
+        lags = @listeners.flat_map { |listener| listener.partitions.filter_map { |one| one.measure_lag&.merge(group: listener.group) } }
+        publish("lag.measured", partitions: lags) if listening?
       end
 
       def pool

@@ -1,14 +1,17 @@
 # frozen_string_literal: true
 
 require_relative "client_config"
+require_relative "closing"
 
 module Guildhall
   module Kafka
     # One membership in a consumer group: what the framework needs of librdkafka, under the names it uses. Offsets may
     # be stored and committed from any thread; everything else is called by the listener's.
     class Client
-      # Errors of commits that are no fault: nothing to commit, or a rebalance that will settle it.
-      HARMLESS = %i[no_offset rebalance_in_progress illegal_generation unknown_member_id assignment_lost].freeze
+      # Errors of commits that are no fault: nothing to commit, a rebalance that will settle it, a topic that was deleted.
+      HARMLESS = %i[no_offset rebalance_in_progress illegal_generation unknown_member_id assignment_lost unknown_topic_or_part].freeze
+      COMMIT_TIMEOUT = 60 # seconds
+      CLOSE_TIMEOUT = 30 # seconds
 
       # @param settings [Hash{Symbol=>Object}] librdkafka's
       # @param listener [#partitions_assigned, #partitions_revoked]
@@ -44,17 +47,26 @@ module Guildhall
         Rdkafka::Bindings.rd_kafka_topic_partition_list_destroy(native) if native
       end
 
-      # Commits what was stored.
-      # @param wait [Boolean] true blocks for the broker's answer
+      # Commits what was stored. Blocks for the broker's answer.
+      # @param timeout [Numeric] seconds; librdkafka itself would wait for a broker for ever
       # @return [Boolean] false when the group has moved on meanwhile
-      # @raise [Rdkafka::RdkafkaError] when it failed otherwise
-      def commit(wait: true)
-        @consumer.commit(nil, !wait)
-        true
-      rescue Rdkafka::RdkafkaError => error
-        raise unless HARMLESS.include?(error.code)
+      # @raise [Rdkafka::RdkafkaError] when it failed otherwise, or nobody has answered in time
+      def commit(timeout: COMMIT_TIMEOUT)
+        code = with_handle { |handle| Closing.commit(handle, timeout) }
+        return true if code.zero?
+
+        error = Rdkafka::RdkafkaError.new(code)
+        raise error unless HARMLESS.include?(error.code)
 
         error.code == :no_offset
+      end
+
+      # Commits this offset, which may be lower than what was committed before. Does not block for the broker's answer.
+      # @return [void]
+      # @raise [Rdkafka::RdkafkaError]
+      def commit_to(topic, partition, offset, metadata = nil)
+        one = Rdkafka::Consumer::Partition.new(partition, offset, 0, metadata)
+        @consumer.commit(Rdkafka::Consumer::TopicPartitionList.new(topic => [one]), true)
       end
 
       # @param offset [Integer] the message that is read next
@@ -100,14 +112,29 @@ module Guildhall
         @consumer.assignment.to_h.flat_map { |topic, partitions| partitions.map { |partition| [topic, partition.partition] } }
       end
 
-      # Leaves the group; the rebalance callback runs in this thread. Blocks for the broker's answer, a few seconds
-      # where there is none.
-      # @return [void]
-      def close
-        @consumer.close
+      # Leaves the group; the rebalance callback runs in this thread. Blocks for the brokers' answers. Where they do not
+      # come in time, librdkafka's handle is left to itself: to destroy it would wait for them, and so would the end of the
+      # process.
+      # @param timeout [Numeric] seconds
+      # @return [Boolean] whether all was done in time
+      def close(timeout: CLOSE_TIMEOUT)
+        limit = Process.clock_gettime(Process::CLOCK_MONOTONIC) + timeout
+        left = with_handle { |handle| Closing.leave(handle, timeout) }
+        handle = detach
+        left && Closing.destroy(handle, [limit - Process.clock_gettime(Process::CLOCK_MONOTONIC), 0.5].max)
       end
 
       private
+
+      # The gem would destroy the handle with the GVL: the whole process would stand still meanwhile.
+      # @return [FFI::Pointer] the handle, which the gem does not know any more
+      def detach
+        ObjectSpace.undefine_finalizer(@consumer)
+        @native.synchronize do |handle|
+          @native.instance_variable_set(:@inner, nil)
+          handle
+        end
+      end
 
       def offset_at(topic, partition, time)
         list = Rdkafka::Consumer::TopicPartitionList.new(topic => [Rdkafka::Consumer::Partition.new(partition, (time.to_f * 1000).to_i)])

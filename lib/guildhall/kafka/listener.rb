@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "guildhall/json"
 require_relative "client"
 require_relative "partition"
 require_relative "readers"
@@ -28,6 +29,7 @@ module Guildhall
         @lock = Mutex.new
         @reader = nil
         @stopping = false
+        @closed = true
       end
 
       # @return [void]
@@ -59,9 +61,9 @@ module Guildhall
       end
 
       # @param deadline [Float]
-      # @return [Boolean] whether it has ended
+      # @return [Boolean] whether it has ended, and has left the group in an orderly way
       def join(deadline)
-        !!@thread&.join([deadline - now, 0].max)
+        !!(@thread&.join([deadline - now, 0].max) && @closed)
       end
 
       # Called by the client in this listener's thread, within a poll.
@@ -86,6 +88,17 @@ module Guildhall
         @application.error(error, "rebalance", group: @group)
       end
 
+      # Called by the client in this listener's thread, within a poll.
+      # @param json [String]
+      # @return [void]
+      def statistics_emitted(json)
+        return unless @application.listening?
+
+        @application.publish("statistics.emitted", group: @group, statistics: Guildhall::JSON.decode(json))
+      rescue StandardError => error
+        @application.error(error, "statistics", group: @group)
+      end
+
       private
 
       def run
@@ -100,6 +113,7 @@ module Guildhall
       end
 
       def listen
+        @closed = false
         @client = Client.new(settings, self)
         @reader = Readers.open(@application.config.reader, @client)
         @client.subscribe(@topics.map(&:subscription))
@@ -116,10 +130,14 @@ module Guildhall
       end
 
       def report(error)
-        return @application.error(KafkaError.from(error), "librdkafka", group: @group) unless error.end_of_partition?
+        return at(error)&.notify(:eofed) if error.end_of_partition?
 
-        partition = @lock.synchronize { @partitions[[error.topic, error.partition]] }
-        partition&.notify(:eofed)
+        partitions.each { |partition| partition.missing = true if partition.name == error.topic } if error.unknown_topic?
+        @application.error(KafkaError.from(error), "librdkafka", group: @group)
+      end
+
+      def at(error)
+        @lock.synchronize { @partitions[[error.topic, error.partition]] }
       end
 
       def assign(name, number)
@@ -137,7 +155,7 @@ module Guildhall
         partitions.each(&:close)
         late.each { |partition| @application.publish("partition.abandoned", topic: partition.name, partition: partition.number) }
         @lock.synchronize { partitions.each { |partition| @partitions.delete([partition.name, partition.number]) } }
-        @client.commit unless lost
+        @client.commit(timeout: rest_of(deadline)) unless lost
       end
 
       # The partitions first: closing the client asks for them to be revoked, when there is nothing left to wait for.
@@ -149,7 +167,7 @@ module Guildhall
         reader = @reader
         @lock.synchronize { @reader = nil } # nobody may wake what is closed
         reader&.close
-        @client&.close
+        @closed = @client.nil? || @client.close(timeout: @stopping ? rest_of(@deadline) : Client::CLOSE_TIMEOUT)
         @client = nil
       end
 
@@ -160,6 +178,11 @@ module Guildhall
       def rest
         limit = now + RESTART_PAUSE
         sleep(0.1) until @stopping || now > limit
+      end
+
+      # @return [Float] seconds; there is always a little time left for the brokers to answer
+      def rest_of(deadline)
+        [deadline - now, 0.5].max
       end
 
       def settings

@@ -12,7 +12,7 @@ module Guildhall
         @partition = partition
         @lock = Mutex.new
         @following = nil
-        @gone = false
+        @rewound = @gone = false
       end
 
       # @return [Integer, nil] the first offset that is not done; nil when nothing was done yet
@@ -29,7 +29,9 @@ module Guildhall
           next true if @following && offset <= @following && metadata.nil?
 
           @following = [@following || offset, offset].max
-          @client.store(@topic, @partition, @following, metadata)
+          stored = @client.store(@topic, @partition, @following, metadata)
+          commit_lower(metadata) if stored && @rewound
+          stored
         end
       end
 
@@ -42,18 +44,34 @@ module Guildhall
       # What is stored from now on may be lower.
       # @return [void]
       def rewind
-        @lock.synchronize { @following = nil }
+        @lock.synchronize do
+          @following = nil
+          @rewound = true
+        end
       end
 
       # Nothing is stored from now on.
+      # @param dismiss [Boolean] whether what was not committed yet is not to be: were the topic deleted and created anew,
+      #   it would be taken for an offset of the new one
       # @return [void]
-      def close
-        @lock.synchronize { @gone = true }
+      def close(dismiss: false)
+        @lock.synchronize do
+          @client.store(@topic, @partition, Librdkafka::NO_OFFSET) if dismiss && !@gone
+          @gone = true
+        end
       end
 
       # @return [Boolean]
       def closed?
         @gone
+      end
+
+      private
+
+      # Of what is stored librdkafka commits by itself only what lies beyond the last commit.
+      def commit_lower(metadata)
+        @rewound = false
+        @client.commit_to(@topic, @partition, @following, metadata)
       end
     end
   end

@@ -19,6 +19,11 @@ module Guildhall
         code == Librdkafka::PARTITION_EOF
       end
 
+      # @return [Boolean] whether the broker knows no such topic: it was deleted
+      def unknown_topic?
+        code == Librdkafka::UNKNOWN_TOPIC_OR_PART
+      end
+
       # @return [String] such as "_TRANSPORT"
       def name
         Librdkafka.error_name(code)

@@ -26,7 +26,7 @@ module Guildhall
         @application.start(groups:, topics:)
         signal = @signals.pop
         signal = handle(signal) until STOP.include?(signal)
-        stop ? 0 : 1
+        stop ? 0 : leave
       ensure
         previous&.each { |name, handler| trap(name, handler || "DEFAULT") }
       end
@@ -47,9 +47,15 @@ module Guildhall
         stopper = Thread.new { @application.stop }
         limit = now + @application.config.shutdown_timeout + GRACE
         until stopper.join(0.05)
-          exit!(1) if now > limit || (!@signals.empty? && STOP.include?(@signals.pop))
+          leave if now > limit || (!@signals.empty? && STOP.include?(@signals.pop))
         end
         stopper.value
+      end
+
+      # What did not end in time would hold up an orderly exit as well.
+      def leave
+        [$stdout, @err].each(&:flush)
+        exit!(1)
       end
 
       def dump

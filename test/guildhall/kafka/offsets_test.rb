@@ -6,10 +6,15 @@ require "guildhall/kafka"
 class KafkaOffsetsTest < GuildhallTest
   # Remembers what was stored.
   class Client
-    attr_reader :stored
+    attr_reader :stored, :committed
 
-    def initialize = @stored = []
+    def initialize
+      @stored = []
+      @committed = []
+    end
+
     def store(*arguments) = !!(@stored << arguments)
+    def commit_to(*arguments) = @committed << arguments
     def commit = true
   end
 
@@ -37,6 +42,15 @@ class KafkaOffsetsTest < GuildhallTest
     @offsets.rewind
     @offsets.store(2)
     assert_equal 2, @client.stored.last[2]
+    @offsets.store(3)
+    assert_equal [["t", 1, 2, nil]], @client.committed, "librdkafka commits by itself only what grows"
+  end
+
+  def test_what_is_dismissed_at_the_end_is_not_committed
+    @offsets.store(5)
+    @offsets.close(dismiss: true)
+    assert_equal ["t", 1, Guildhall::Kafka::Librdkafka::NO_OFFSET], @client.stored.last
+    refute @offsets.store(6)
   end
 
   def test_nothing_is_stored_for_a_partition_that_is_gone

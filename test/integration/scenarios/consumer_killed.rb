@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+# stress: 20 kills
+#
 # Proves that a consumer that is killed (-9) at any point loses nothing: whoever comes next begins where the last commit
 # was, in order; what is handled twice is no more than what was handled since that commit.
 require_relative "../support/scenario"
@@ -28,7 +30,7 @@ WORKER = <<~'RUBY'
 RUBY
 
 Scenario.run do
-  count = 1_500
+  count = long? ? 8_000 : 1_500
   name = topic(partitions: 2)
   produce(name, (0...count).map { |i| {payload: i.to_s, partition: i % 2} })
   seen = Array.new(2) { [] }
@@ -53,7 +55,7 @@ Scenario.run do
     # not beyond what was handled.
     committed(name, partitions: 2).each_with_index { |offset, partition| begins[partition] = [[offset.to_i, 0].max, seen[partition].last.to_i + 1] }
   end
-  while kills < 3
+  while kills < (long? ? 20 : 3)
     goal = rand(100..400)
     worker.call { |pid, handled| Process.kill(:KILL, pid) if handled == goal }
     kills += 1

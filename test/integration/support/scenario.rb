@@ -8,6 +8,9 @@ require "guildhall/kafka"
 require "guildhall/kafka/embedded_broker"
 require "guildhall/json"
 require "securerandom"
+require_relative "account"
+require_relative "member"
+require_relative "proxy"
 
 # One scenario in a process of its own.
 class Scenario
@@ -21,6 +24,7 @@ class Scenario
     Rdkafka::Config.logger = Logger.new($stderr, level: Logger::FATAL)
     scenario = new
     scenario.instance_eval(&)
+    scenario.settle
     puts "ok #{scenario.notes.join(", ")}"
   ensure
     scenario&.finish
@@ -34,6 +38,18 @@ class Scenario
     @id = SecureRandom.hex(4)
     @notes = []
     @errors = Thread::Queue.new
+    @account = nil
+    @members = []
+  end
+
+  # @return [Account] what was produced, and what became of it
+  def account
+    @account ||= Account.new
+  end
+
+  # @return [Boolean] whether this is the long form of the scenario, which takes minutes
+  def long?
+    ENV["LONG"] == "1"
   end
 
   def group
@@ -60,9 +76,48 @@ class Scenario
     end
   end
 
-  def configure(**settings)
+  # So many messages to each partition, which the account expects to be handled.
+  def produce_to(name, partitions, count, bytes: 10)
+    produce(name, (0...(count * partitions)).map { |i| {payload: i.to_s.ljust(bytes), partition: i % partitions} })
+    partitions.times { |partition| account.produced(partition, count) }
+  end
+
+  # @param pause [Numeric] seconds of work on each message
+  # @return [Class] a consumer that keeps the account
+  def accounting(pause: 0)
+    Member.consumer(account, pause)
+  end
+
+  # A member of the group in a process of its own, which keeps the account as well.
+  # @param pause [Numeric] seconds of work on each message
+  # @param librdkafka [Hash] beside this scenario's
+  # @param settings [Hash] of the application
+  # @return [Member]
+  def member(name, pause: 0, librdkafka: {}, **settings)
+    kafka = {**client_settings, **librdkafka}
+    Member.new(account: account.path, topic: name, group:, pause:, kafka:, settings:).tap { |member| @members << member }
+  end
+
+  # Another member, of this process, that is assigned partitions but handles nothing; it leaves when the block ends.
+  # @param kafka [Hash] librdkafka's settings
+  # @return [void]
+  def visitor(name, kafka)
+    client(:consumer, **kafka, "group.id": group, "enable.auto.commit": false) do |consumer|
+      consumer.subscribe(name)
+      polling = Thread.new { consumer.poll(100) until Thread.current[:stop] }
+      yield(consumer)
+    ensure
+      polling[:stop] = true
+      polling.join
+    end
+  end
+
+  # @param servers [String]
+  # @param librdkafka [Hash] beside this scenario's settings
+  # @param settings [Hash] of the application
+  def configure(servers: @servers, librdkafka: {}, **settings)
     Guildhall::Kafka.configure do |config|
-      config.kafka = {"bootstrap.servers": @servers, "auto.offset.reset": "earliest", **(@embedded ? QUICK : {})}
+      config.kafka = {**client_settings, "bootstrap.servers": servers, **librdkafka}
       config.group_id = group
       config.reader = ENV.fetch("READER", "native").to_sym
       config.pause_timeout = 0.05
@@ -95,20 +150,40 @@ class Scenario
 
   # @return [Array<Integer, nil>] per partition the offset that the group has committed
   def committed(name, partitions: 1, group: self.group)
+    tries = 6
     client(:consumer, "group.id": group) do |consumer|
       list = Rdkafka::Consumer::TopicPartitionList.new
       list.add_topic(name, partitions)
       consumer.committed(list, 10_000).to_h.fetch(name).map(&:offset)
+    rescue Rdkafka::RdkafkaError => error
+      raise unless error.code == :timed_out && (tries -= 1).positive?
+
+      retry
     end
   end
 
+  # Time during which this process was stopped, on a machine that was suspended, does not count.
   def eventually(what, seconds = LIMIT)
-    limit = now + seconds
+    left = seconds
     until yield
-      raise Failed, "not within #{seconds} s: #{what}; errors: #{drain(@errors).last(3).inspect}" if now > limit
+      raise Failed, "not within #{seconds} s: #{what}; #{@account}; errors: #{drain(@errors).last(3).inspect}" if left.negative?
 
+      before = now
       sleep(0.01)
+      left -= [now - before, 1].min
     end
+  end
+
+  def eventually_complete(what = "all consumed", seconds = LIMIT)
+    eventually(what, seconds) { account.complete? }
+  end
+
+  # What the account comes to.
+  def settle
+    return unless @account
+
+    notes << @account.to_s
+    equal([], @account.faults, "faults of the account (#{@account})")
   end
 
   def drain(queue)
@@ -134,8 +209,19 @@ class Scenario
     client&.close
   end
 
+  # @return [Integer] open file descriptors of this process
+  def descriptors
+    File.directory?("/proc/self/fd") ? Dir.children("/proc/self/fd").size : 0
+  end
+
+  def client_settings
+    {"bootstrap.servers": @servers, "auto.offset.reset": "earliest", **(@embedded ? QUICK : {})}
+  end
+
   def finish
+    @members.each(&:kill)
     Guildhall::Kafka.stop(timeout: 5) if Guildhall::Kafka.application.running?
+    @account&.close
     @embedded&.stop
   end
 end

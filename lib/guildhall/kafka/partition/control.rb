@@ -105,7 +105,7 @@ module Guildhall
         # Offsets that come later are not stored.
         # @return [void]
         def close
-          @offsets.close
+          @offsets.close(dismiss: @missing)
           @queue&.close
           @queue = nil
         end

@@ -40,12 +40,21 @@ module Guildhall
         end
 
         def remaining(batch)
+          begin_anew if batch.begins_anew?
+          batch.decode_again if @failures.positive?
           leave_out_done(batch) if @shares
           messages = batch.messages([@offsets.following || 0, batch.first_offset].max, @topic)
           return messages if messages.empty? || !@dead_letters.poison?
 
           @dead_letters.bury_poison(messages, batch)
           batch.messages(messages.first_offset, @topic)
+        end
+
+        # What was done before says nothing about these offsets.
+        def begin_anew
+          @offsets.rewind
+          @done_before = []
+          @last_consumed = @failed_at = nil
         end
 
         def call(messages)

@@ -1,0 +1,98 @@
+# frozen_string_literal: true
+
+require_relative "librdkafka"
+
+module Guildhall
+  module Kafka
+    # What librdkafka does with the brokers at the end of a membership, with a limit to the time that it takes: its own
+    # functions for it wait until somebody answers.
+    module Closing
+      SLICE_MS = 100 # so that a thread that waits can be interrupted
+      EVENTS = 16
+
+      # Commits what was stored.
+      # @param handle [FFI::Pointer]
+      # @param timeout [Numeric] seconds
+      # @return [Integer] librdkafka's error code; 0: committed
+      def self.commit(handle, timeout)
+        with_queue(handle) do |queue|
+          code = Librdkafka.rd_kafka_commit_queue(handle, nil, queue, nil, nil)
+          next code unless code.zero?
+
+          event = nil
+          within(timeout) { event = poll(queue) }
+          event ? finish(event) : Librdkafka::TIMED_OUT
+        end
+      end
+
+      # Leaves the group; rebalance callbacks run in this thread.
+      # @param handle [FFI::Pointer]
+      # @param timeout [Numeric] seconds
+      # @return [Boolean] whether that was done
+      def self.leave(handle, timeout)
+        outlive_ruby(handle)
+        buffer = FFI::MemoryPointer.new(:pointer, EVENTS)
+        with_queue(handle) do |queue|
+          Librdkafka.rd_kafka_consumer_close_queue(handle, queue)
+          within(timeout) do
+            serve(queue, buffer)
+            Librdkafka.rd_kafka_consumer_closed(handle) == 1
+          end
+        end
+      end
+
+      # Requests on their way may hold that up, for seconds: then it goes on behind the scenes.
+      # @param handle [FFI::Pointer] of a client that has left its group
+      # @param timeout [Numeric] seconds
+      # @return [Boolean] whether it was done in time
+      def self.destroy(handle, timeout)
+        thread = Thread.new { Librdkafka.rd_kafka_destroy(handle) }
+        thread.name = "guildhall closing"
+        !!thread.join(timeout)
+      end
+
+      # It may be at work still when the process ends: it must have its code, and must not log by way of a Ruby that is gone.
+      def self.outlive_ruby(handle)
+        Librdkafka.keep
+        Librdkafka.rd_kafka_set_log_level(handle, 0)
+      end
+
+      def self.with_queue(handle)
+        queue = Librdkafka.rd_kafka_queue_new(handle)
+        yield(queue)
+      ensure
+        Librdkafka.rd_kafka_queue_destroy(queue) if queue
+      end
+
+      # @return [Boolean] whether the block became true in time
+      def self.within(timeout)
+        limit = now + timeout
+        until (done = yield)
+          break if now > limit
+        end
+        !!done
+      end
+
+      def self.poll(queue)
+        event = Librdkafka.rd_kafka_queue_poll(queue, SLICE_MS)
+        event unless event.null?
+      end
+
+      def self.finish(event)
+        Librdkafka.rd_kafka_event_error(event)
+      ensure
+        Librdkafka.rd_kafka_event_destroy(event)
+      end
+
+      def self.serve(queue, buffer)
+        count = Rdkafka::Bindings.rd_kafka_consume_batch_queue(queue, SLICE_MS, buffer, EVENTS)
+        count.times { |index| Rdkafka::Bindings.rd_kafka_message_destroy(buffer.get_pointer(index * FFI::Pointer.size)) }
+      end
+
+      def self.now
+        Process.clock_gettime(Process::CLOCK_MONOTONIC)
+      end
+      private_class_method :outlive_ruby, :with_queue, :within, :poll, :finish, :serve, :now
+    end
+  end
+end

@@ -1,0 +1,72 @@
+# frozen_string_literal: true
+
+# broker: real (the embedded one refuses commits while a group rebalances)
+# everyday: native
+# stress: 1,000 rebalances, with both readers
+#
+# Proves that what an assignment costs is given back when it ends: after many rebalances there are no more consumer
+# instances, threads, Ractors and file descriptors than before; each instance is told that its partition has gone.
+require_relative "../support/scenario"
+
+Scenario.run do
+  partitions = 4
+  rounds = long? ? 500 : 6 # each brings two rebalances
+  name = topic(partitions:)
+  account = self.account
+  born = Thread::Queue.new
+  gone = Thread::Queue.new
+  consumer = Class.new(Guildhall::Kafka::Consumer) do
+    const_set(:ACCOUNT, account)
+    const_set(:BORN, born)
+    const_set(:GONE, gone)
+    def initialized
+      self.class::BORN << partition
+    end
+
+    def consume
+      messages.each { |message| self.class::ACCOUNT.handled(partition, message.offset, self) }
+    end
+
+    def revoked
+      self.class::GONE << partition
+    end
+    alias_method :shutdown, :revoked
+  end
+  pool = Guildhall::Pool.new(workers: 2)
+  kafka = {"session.timeout.ms": 6_000, "heartbeat.interval.ms": 50}
+  configure(librdkafka: kafka, pool:, commit_interval: 0.1)
+  routes do
+    topic(name) do
+      consumer consumer
+      deserializer Guildhall::JSON
+      deserializing parallel: true
+    end
+  end
+  start
+  application = Guildhall::Kafka.application
+  all_here = -> { application.partitions.size == partitions }
+  round = lambda do |*|
+    eventually("all assigned", &all_here)
+    produce_to(name, partitions, 1)
+    eventually_complete
+    visitor(name, kafka) { eventually("some went away") { application.partitions.size < partitions } }
+  end
+  counted = lambda do
+    eventually("all assigned", &all_here)
+    eventually("goodbyes") { born.size - gone.size <= partitions }
+    GC.start
+    {threads: Thread.list.size, ractors: Ractor.count, files: descriptors, instances: ObjectSpace.each_object(consumer).count,
+     partitions: ObjectSpace.each_object(Guildhall::Kafka::Partition).count}
+  end
+  3.times(&round)
+  before = counted.call
+  rounds.times(&round)
+  after = counted.call
+  %i[threads ractors files].each { |kind| check(after[kind] <= before[kind], "#{kind}: #{before[kind]} before, #{after[kind]} after") }
+  # What the stack still points to is kept by the garbage collector.
+  %i[instances partitions].each { |kind| check(after[kind] <= (4 * partitions) + 8, "#{kind}: #{before[kind]} before, #{after[kind]} after") }
+  stop
+  equal(born.size, gone.size, "goodbyes")
+  pool.shutdown(timeout: 10)
+  notes << "#{(rounds + 3) * 2} rebalances" << "#{born.size} instances" << after.inspect
+end

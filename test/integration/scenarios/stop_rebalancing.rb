@@ -1,0 +1,35 @@
+# frozen_string_literal: true
+
+# broker: real (the embedded one knows no cooperative rebalances)
+# everyday: native
+# stress: 200 stops instead of a few, with both readers
+#
+# Proves that an application that is stopped at any moment of a cooperative rebalance, while other members join and
+# leave, stops within its deadline without a crash; and that nothing is lost by it.
+require_relative "../support/scenario"
+
+Scenario.run do
+  partitions = 4
+  name = topic(partitions:)
+  produce_to(name, partitions, 200)
+  consumer = accounting(pause: 0.001)
+  kafka = {"session.timeout.ms": 6_000, "heartbeat.interval.ms": 100, "partition.assignment.strategy": "cooperative-sticky"}
+  drawing = proc { topic(name) { consumer(consumer) } }
+  runs = long? ? 200 : 4
+  slowest = 0
+  runs.times do
+    restart(librdkafka: kafka, max_messages: 10, &drawing)
+    eventually("assigned") { Guildhall::Kafka.application.partitions.size == partitions }
+    visitor(name, kafka) do
+      sleep(rand * 0.5)
+      before = now
+      stop
+      slowest = [slowest, now - before].max
+    end
+  end
+  restart(librdkafka: kafka, &drawing)
+  eventually_complete
+  stop
+  equal([200] * partitions, committed(name, partitions:), "committed")
+  notes << "#{runs} stops" << "the slowest in #{slowest.round(1)} s"
+end

@@ -1,0 +1,59 @@
+# frozen_string_literal: true
+
+require "rbconfig"
+
+# Makes a test of each scenario for each broker and each reader. Lines of a scenario's header narrow that down:
+#
+#     # broker: real | embedded      runs on that broker only
+#     # reader: native | ffi         runs with that reader only
+#     # everyday: no                 not in the ordinary suite
+#     # everyday: embedded native    in the ordinary suite only on that broker, only with that reader
+#     # stress: …                    what it does more in the stress run, where LONG=1 asks for that
+module ScenarioTests
+  SCENARIOS = Dir[File.expand_path("../scenarios/*.rb", __dir__)]
+  REAL = ENV.fetch("KAFKA_BOOTSTRAP_SERVERS", "")
+  BROKERS = REAL.empty? ? ["embedded"] : %w[embedded real]
+  READERS = %w[native ffi].freeze
+
+  # @param test [Class] gets the tests
+  # @param stress [Boolean] the stress run instead of the ordinary suite
+  # @return [void]
+  def self.define(test, stress: false)
+    SCENARIOS.each do |path|
+      name = File.basename(path, ".rb")
+      ways(header(path), stress).each do |broker, reader|
+        test.class_eval(<<~RUBY, __FILE__, __LINE__ + 1)
+          def test_#{name}_on_#{broker}_broker_with_#{reader}_reader     # def test_order_on_embedded_broker_with_ffi_reader
+            run_scenario(#{path.inspect}, #{broker.inspect}, #{reader.inspect}, #{stress}) # ...
+          end
+        RUBY
+      end
+    end
+  end
+
+  # @return [Hash{String=>Array<String>}]
+  def self.header(path)
+    lines = File.foreach(path).take_while { |line| line.start_with?("#") || line.strip.empty? }
+    lines.filter_map { |line| line[/^# (broker|reader|everyday|stress): (.*)/] && [$1, $2[/\A[^(]*/].split] }.to_h
+  end
+
+  # @return [Array<Array(String, String)>] brokers and readers
+  def self.ways(header, stress)
+    return [] if stress ? !header.key?("stress") : header["everyday"] == ["no"]
+
+    limits = header.values_at("broker", "reader", *("everyday" unless stress)).compact
+    BROKERS.product(READERS).select do |way|
+      limits.all? { |words| [BROKERS | ["real"], READERS].zip(way).all? { |kind, one| (words & kind).empty? || words.include?(one) } }
+    end
+  end
+  private_class_method :header, :ways
+
+  private
+
+  def run_scenario(path, broker, reader, stress)
+    environment = {"KAFKA_BOOTSTRAP_SERVERS" => broker == "real" ? REAL : "", "READER" => reader, "LONG" => stress ? "1" : nil}
+    out, err, status = run_command([RbConfig.ruby, path], timeout: self.class::LIMIT, env: environment)
+    assert_predicate status, :success?, "#{status}\n#{out}\n#{err}"
+    assert_match(/^ok/, out)
+  end
+end
