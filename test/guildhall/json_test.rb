@@ -149,6 +149,22 @@ class JSONTest < GuildhallTest
     end
   end
 
+  # Every key counts for what is remembered, whatever its place in its object, its length and the object's.
+  def test_remembered_lists_of_keys_are_the_same_lists
+    [%w[a b], ["", "x"], %w[x y z], [*"a".."m"], ["a" * 40, "b" * 40], %w[é ü ö]].each do |keys|
+      CODEC.decode(object(keys))
+      keys.each_index do |place|
+        keys.each_with_index do |key, other|
+          next if place == other
+
+          twice = keys.dup.tap { |changed| changed[place] = key }
+          assert_raises(CODEC::ParseError, twice.inspect) { CODEC.decode(object(twice)) }
+          assert_raises(CODEC::ParseError, twice.inspect) { CODEC.document("[#{object(keys)},#{object(twice)}]") }
+        end
+      end
+    end
+  end
+
   def test_nesting
     assert_equal 100, depth(CODEC.decode("[" * 100 + "1" + "]" * 100))
     error = assert_raises(CODEC::ParseError) { CODEC.decode("[" * 101 + "1" + "]" * 101) }
@@ -274,6 +290,8 @@ class JSONTest < GuildhallTest
   end
 
   private
+
+  def object(keys) = "{#{keys.map { |key| %("#{key}":1) }.join(",")}}"
 
   def everything(value)
     case value

@@ -38,11 +38,12 @@ static inline uint64_t guildhall_json_fingerprint(const uint8_t *text, size_t le
     return guildhall_json_mix(so_far ^ (head & mask), (tail & mask) ^ (0x9E3779B97F4A7C15ull + length));
 }
 
-/* A fingerprint of a list of keys, in their order: `list` and one key more. Two lists with one fingerprint are (but for
- * an accident of 64 bits, and the seed is secret) the same. */
-static inline uint64_t guildhall_json_fingerprint_of_list(uint64_t list, uint64_t key, uint64_t seed)
+/* A fingerprint of a list of keys, in their order: `list` (the seed, where it is empty) and one key more. Two lists with
+ * one fingerprint are (but for an accident of 64 bits, and the seed is secret) the same. Neither factor is zero: that
+ * would make all lists of one length alike. */
+static inline uint64_t guildhall_json_fingerprint_of_list(uint64_t list, uint64_t key)
 {
-    return guildhall_json_mix(list ^ seed, key ^ 0xd6e8feb86659fd93ull);
+    return guildhall_json_mix(list ^ 0xa0761d6478bd642full, key ^ 0xd6e8feb86659fd93ull);
 }
 
 /* The index of the first key that occurred before in the closed object at `object`; 0 when keys are unique, UINT32_MAX

@@ -148,10 +148,14 @@ static double eisel_lemire(uint64_t mantissa, int64_t exponent)
 static const double exact_powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                       1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
+/* Up to 53 bits this would be exact; but on which side of 2**53 numbers of sixteen digits lie, which are many, the
+ * processor could not foresee. */
+#define EASY_BITS 49
+
 static double magnitude(const decimal *number, const uint8_t *digits, size_t length)
 {
     if (!number->mantissa) return 0.0;
-    if (number->exact && number->mantissa >> 53 == 0 && number->exponent >= -22 && number->exponent <= 22) {
+    if (number->exact && number->mantissa >> EASY_BITS == 0 && number->exponent >= -22 && number->exponent <= 22) {
         double value = (double)number->mantissa;
         return number->exponent < 0 ? value / exact_powers[-number->exponent] : value * exact_powers[number->exponent];
     }

@@ -358,7 +358,7 @@ static __attribute__((noinline)) const uint8_t *other_key(text *source, const ui
     if (!after) return NULL;
     size_t length = (size_t)(after - key - 1);
     uint64_t print = guildhall_json_fingerprint(key, length, source->end, scratch->seed);
-    source->print = guildhall_json_fingerprint_of_list(source->print, print, scratch->seed);
+    source->print = guildhall_json_fingerprint_of_list(source->print, print);
     if (guildhall_json_type_of(*node) == GUILDHALL_JSON_ASCII && length < GUILDHALL_JSON_KNOWN_BYTES) {
         source->key = guildhall_json_note_key(scratch->known, source->key, first, key, length, print);
     }
@@ -373,7 +373,7 @@ static inline __attribute__((always_inline)) const uint8_t *any_key(text *source
     const guildhall_json_known_key *known = &scratch->known[slot];
     if (UNLIKELY(!guildhall_json_stands_at(known, key, source->end))) return other_key(source, key, first, node);
     source->key = slot;
-    source->print = guildhall_json_fingerprint_of_list(source->print, known->print, scratch->seed);
+    source->print = guildhall_json_fingerprint_of_list(source->print, known->print);
     *node = guildhall_json_make(GUILDHALL_JSON_ASCII, known->length, (size_t)(key - source->bytes));
     return key + known->length + 1;
 }
