@@ -58,14 +58,17 @@ class Bench
   # @param ours [#call]
   # @param peers [Hash{String=>#call}]
   # @param goals [Hash{String=>Numeric}] by peer; none: no goal
+  # @param any [Boolean] whether it is enough to meet one of the goals: the others are not judged then
   # @yieldparam results [Array] of ours and the peers; returns whether they are right
   # @return [Hash{String=>Float}] the ratios
-  def compare(name, ours, peers, goals: {}, rounds: self.rounds, &check)
+  def compare(name, ours, peers, goals: {}, any: false, rounds: self.rounds, &check)
     return {} unless wanted?(name)
 
     comparison = Comparison.new([ours, *peers.values])
     comparison.check(name, &check)
     ratios = peers.keys.zip(comparison.ratios(rounds)).to_h
+    met = goals.select { |peer, goal| ratios[peer] >= goal }
+    goals = met if any && met.any?
     ratios.each { |peer, ratio| row(name, against: peer, ratio:, goal: goals[peer]) }
   end
 

@@ -17,11 +17,13 @@ class JSONMemory
   def run
     Corpus::SIZES.each { |name, size| beyond("orders.#{name}", @corpus.orders(size), USUAL) }
     beyond("webhooks", @corpus.webhooks, USUAL)
-    beyond("worst", ["[#{(["1"] * 100_000).join(",")}]", "[" * 90 + "]" * 90, "[#{(["[]"] * 50_000).join(",")}]"], WORST)
+    beyond("worst", [list("1"), list("[]"), list("[" * 90 + "]" * 90), list("{\"\":0}")], WORST)
     steady(@corpus.orders(620), @bench.quick? ? 1_000_000 : 10_000_000)
   end
 
   private
+
+  def list(element) = "[#{([element] * (200_000 / element.bytesize)).join(",")}]"
 
   def beyond(name, texts, limit)
     return unless @bench.wanted?("json.memory.#{name}")

@@ -15,6 +15,7 @@ RUBY_FUNC_EXPORTED void Init_native(void)
     guildhall_init_msgpack(guildhall);
     guildhall_init_shared_cell(guildhall);
     guildhall_init_avro(guildhall);
+    guildhall_init_share_plain(guildhall);
     guildhall_init_schema(guildhall);
     guildhall_init_pipeline(guildhall);
     guildhall_init_waiter(guildhall);

@@ -12,6 +12,7 @@ void guildhall_init_json(VALUE guildhall);
 void guildhall_init_msgpack(VALUE guildhall);
 void guildhall_init_shared_cell(VALUE guildhall);
 void guildhall_init_avro(VALUE guildhall);
+void guildhall_init_share_plain(VALUE guildhall);
 
 void guildhall_init_waiter(VALUE guildhall);
 void guildhall_init_queue(VALUE guildhall);

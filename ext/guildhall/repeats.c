@@ -99,12 +99,11 @@ static inline int is_small(VALUE value)
     return RB_SPECIAL_CONST_P(value) || (RB_BUILTIN_TYPE(value) == T_STRING && RSTRING_LEN(value) <= LONGEST);
 }
 
-/* Copies the values; 0 when the container is none to keep. */
-static inline int few_and_small(long count, const VALUE *values, VALUE *copy)
+/* Copies the values; 0 when one of them is not small, which is mostly the last where one is. */
+static inline int all_small(long count, const VALUE *values, VALUE *copy)
 {
-    if (count > FEW) return 0;
-    for (long i = 0; i < count; i++) {
-        if (!is_small(copy[i] = values[i])) return 0;
+    while (count--) {
+        if (!is_small(copy[count] = values[count])) return 0;
     }
     return 1;
 }
@@ -124,7 +123,7 @@ static inline VALUE new_container(long count, const VALUE *values, int object)
 static inline VALUE container(guildhall_repeats *repeats, long count, const VALUE *values, int object)
 {
     VALUE copy[FEW] = {0};
-    if (!few_and_small(count, values, copy) || !look(&repeats->containers)) return new_container(count, values, object);
+    if (count > FEW || !look(&repeats->containers) || !all_small(count, values, copy)) return new_container(count, values, object);
     container_slot *found = slot_of(repeats, copy, object);
     if (found->container && found->count == count && found->object == object && !memcmp(found->values, copy, sizeof copy)) {
         repeats->containers.hits++;

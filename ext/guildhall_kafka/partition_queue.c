@@ -4,6 +4,8 @@
 #include <string.h>
 #include "record.h"
 
+#define FIRST_BYTES (1u << 20) /* of a batch, before the application says how many */
+
 static VALUE PartitionQueue;
 
 static void queue_mark(void *pointer)
@@ -61,6 +63,7 @@ VALUE guildhall_partition_queue_new(VALUE reader, const guildhall_librdkafka *li
     queue->owner = owner;
     queue->codec = codec;
     queue->last = &queue->first;
+    queue->allowed_bytes = FIRST_BYTES;
     queue->partition = NUM2INT(partition);
     queue->topic = rb_str_new_frozen(topic);
     rb_ractor_make_shareable(queue->topic);
@@ -134,15 +137,17 @@ void guildhall_partition_queue_release(guildhall_partition_queue *queue)
 
 /* Lets the reader take that many messages until the next call; 0: none. Any thread of the main Ractor.
  * @param count [Integer]
- * @param bytes [Integer] about as many are in one batch, but at least one message
+ * @param bytes [Integer] about as many are in one batch, but at least one message; when left out, as before
  * @return [void] */
-static VALUE queue_allow(VALUE self, VALUE count, VALUE bytes)
+static VALUE queue_allow(int argc, VALUE *argv, VALUE self)
 {
     guildhall_partition_queue *queue = guildhall_partition_queue_get(self);
+    rb_check_arity(argc, 1, 2);
+    int32_t count = NUM2INT(argv[0]);
     if (queue->closed) return Qnil;
-    __atomic_store_n(&queue->allowed_bytes, NUM2SIZET(bytes), __ATOMIC_RELAXED);
-    int32_t before = __atomic_exchange_n(&queue->allowed, NUM2INT(count), __ATOMIC_RELAXED);
-    if (before <= 0 && NUM2INT(count) > 0) guildhall_doorbell_ring(queue->bell);
+    if (argc > 1) __atomic_store_n(&queue->allowed_bytes, NUM2SIZET(argv[1]), __ATOMIC_RELAXED);
+    int32_t before = __atomic_exchange_n(&queue->allowed, count, __ATOMIC_RELAXED);
+    if (before <= 0 && count > 0) guildhall_doorbell_ring(queue->bell);
     return Qnil;
 }
 
@@ -166,7 +171,7 @@ void guildhall_init_partition_queue(VALUE kafka)
     PartitionQueue = rb_define_class_under(kafka, "PartitionQueue", rb_cObject);
     rb_undef_alloc_func(PartitionQueue);
     rb_undef_method(CLASS_OF(PartitionQueue), "new");
-    rb_define_method(PartitionQueue, "allow", queue_allow, 2);
+    rb_define_method(PartitionQueue, "allow", queue_allow, -1);
     rb_define_method(PartitionQueue, "close", queue_close, 0);
     rb_define_method(PartitionQueue, "closed?", queue_closed_p, 0);
 }

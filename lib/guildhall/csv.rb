@@ -2,6 +2,7 @@
 
 require_relative "codec"
 require_relative "errors"
+require_relative "shareable"
 require_relative "soft_dependency"
 require_relative "text"
 
@@ -84,6 +85,7 @@ module Guildhall
   end
 end
 
+require "guildhall/native"
 require_relative "csv/converters"
 require_relative "csv/reader"
 

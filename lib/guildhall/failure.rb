@@ -33,8 +33,8 @@ module Guildhall
       def of(error, index = nil, stage = nil, causes = CAUSES)
         stage ||= Pipeline.stage_of(error) if defined?(Guildhall::Pipeline) && Pipeline.respond_to?(:stage_of)
         cause = of(error.cause, index, nil, causes - 1) if error.cause && causes.positive?
-        new(error_class: name_of(error.class), message: text { error.message }, backtrace: lines(error.backtrace),
-          index:, stage:, cause:, details: details_of(error))
+        new(error_class: name_of(error.class), message: text { [error.message, *advice(error)].join("; ") },
+          backtrace: lines(error.backtrace), index:, stage:, cause:, details: details_of(error))
       end
 
       # @param value [Object] what a task returned although it cannot leave its Ractor
@@ -56,6 +56,21 @@ module Guildhall
 
       def name_of(klass)
         (klass.name || klass.inspect).dup.freeze
+      end
+
+      # @return [String, nil] what to do about what goes wrong in workers alone
+      def advice(error)
+        return if Ractor.main?
+
+        case error
+        when NoMethodError then nil
+        when NameError then "pool.warm_up(task) loads in the main Ractor what a task names" if constant?(error)
+        when Ractor::IsolationError then "make it shareable: CONSTANT = Ractor.make_shareable(…)" if error.message.include?("constant")
+        end
+      end
+
+      def constant?(error)
+        error.name.to_s.match?(/\A[[:upper:]]/)
       end
 
       # An exception's own methods may raise in turn.

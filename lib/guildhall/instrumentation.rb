@@ -29,6 +29,17 @@ module Guildhall
       subscriber
     end
 
+    # Passes all events on to ActiveSupport::Notifications: `pool.worker_died` as "worker_died.pool.guildhall", with the
+    # same payload. They are then published whether or not anybody listens there.
+    # @return [Object] a token for {#unsubscribe}
+    # @raise [MissingDependencyError] where there is no ActiveSupport
+    def bridge
+      require_relative "soft_dependency"
+      SoftDependency.require!("active_support/notifications", gem: "activesupport", purpose: "Instrumentation#bridge")
+      names = @events.keys.to_h { |name| [name, [*name.split(".").reverse, "guildhall"].join(".").freeze] }
+      subscribe { |event| ::ActiveSupport::Notifications.instrument(names.fetch(event.name), event.payload.dup) }
+    end
+
     # @param token [Object] what {#subscribe} returned
     # @return [void]
     def unsubscribe(token)

@@ -120,13 +120,14 @@ module Guildhall
     end
 
     # Starts the workers, and loads what the task needs here in the main Ractor: a worker that had to would wait for it,
-    # or fail. Give it payloads to run the task on them; without, the constants that its code names are resolved.
+    # or fail. Give it payloads to run the task on them; without, the constants that its code names are resolved, and
+    # those that cannot be are named in a warning.
     # @param task [#call]
     # @param payloads [Array] samples
     # @return [self]
     # @raise [NotShareableError] naming the path to what cannot be shared
     def warm_up(task, payloads = [])
-      Loading.new.of(task)
+      complain_of(Loading.new.of(task), task)
       profile = @profiles[task]
       payloads.each { |payload| profile.task.call(payload) }
       @coordinator.ensure_running unless inline?
@@ -220,6 +221,13 @@ module Guildhall
     end
 
     private
+
+    def complain_of(missing, task)
+      return if missing.empty?
+
+      text = "guildhall: warm_up of #{Report.name_of(task)} could not load #{missing.join(", ")}"
+      @settings.logger ? @settings.logger.warn(text) : warn(text)
+    end
 
     # See {#dispatch}.
     # @param reading [Boolean] the caller reads the results at once, and so can be one of the batch's hands

@@ -7,6 +7,7 @@ require_relative "soft_dependency"
 require_relative "text"
 
 Guildhall::SoftDependency.require!("psych", gem: "psych", purpose: "Guildhall::YAML")
+require "guildhall/native"
 
 module Guildhall
   # YAML by the gem psych, loaded safely: nothing but plain data unless an option says more. The class itself is the
@@ -38,7 +39,7 @@ module Guildhall
     # @return [Object] frozen, shareable; nil for an empty text
     # @raise [DecodeError] with line and column where the text is no YAML; for a class or alias that is not permitted
     def decode(bytes)
-      Ractor.make_shareable(Psych.safe_load(Text.decode(bytes), **@options))
+      Shareable.plain!(Psych.safe_load(Text.decode(bytes), **@options))
     rescue Psych::SyntaxError => error
       raise DecodeError.new(error.problem || error.message, codec: "YAML", line: error.line, column: error.column, offset: nil)
     rescue Psych::Exception => error # a class, symbol or alias that is not permitted

@@ -3,6 +3,7 @@
 #include <ruby/encoding.h>
 #include <ruby/ractor.h>
 #include <stdlib.h>
+#include "../document/document_memory.h"
 #include "../init.h"
 #include "../values.h"
 #include "json_build.h"
@@ -77,8 +78,7 @@ VALUE guildhall_json_bytes(VALUE source)
     StringValue(source);
     int index = RB_ENCODING_GET_INLINED(source);
     if (RB_UNLIKELY(index != utf8_index)) source = in_utf8(source);
-    if (RB_LIKELY(RB_OBJ_FROZEN_RAW(source) && rb_ractor_shareable_p(source))) return source;
-    return guildhall_share(rb_str_new(RSTRING_PTR(source), RSTRING_LEN(source)));
+    return guildhall_frozen_bytes(source);
 }
 
 static VALUE raise_fault(const guildhall_json_codec *codec, guildhall_json_outcome outcome, VALUE source)

@@ -1,11 +1,12 @@
 /* The life of a Document: made, marked, measured, freed.
  *
  * The garbage collector sees one object a text, whatever its size. The object pins what owns the bytes; sub-documents
- * pin the root Document. A short tape lies in the object's own slot, a longer one on the heap.
+ * pin the root Document. A short tape lies in the object's own slot, a longer one in one block with the struct.
  */
 #include <ruby.h>
 #include <ruby/ractor.h>
 #include <stdlib.h>
+#include "../document/document_memory.h"
 #include "../init.h"
 #include "../values.h"
 #include "json_build.h"
@@ -20,6 +21,7 @@ typedef struct {
     guildhall_json_text text;
     guildhall_json_index *index;  /* of the large containers; NULL: not made. Published by compare-and-swap */
     uint32_t walked;              /* children of large containers that were walked past so far */
+    int on_heap;                  /* the struct: it is not in the object's slot */
     guildhall_json_node embedded[];
 } root_document;
 
@@ -50,13 +52,8 @@ static void release(void *pointer)
         rb_gc_adjust_memory_usage(-(ssize_t)guildhall_json_index_size(root->index));
         guildhall_json_index_free(root->index);
     }
-    if (!text->nodes) return;
-    if (text->off_heap) {
-        free(text->nodes);
-        rb_gc_adjust_memory_usage(-(ssize_t)nodes_size(text));
-    } else {
-        ruby_xfree(text->nodes);
-    }
+    if (text->off_heap) guildhall_release_memory(text->nodes, nodes_size(text));
+    if (root->on_heap) ruby_xfree(root);
 }
 
 static size_t memsize(const void *pointer)
@@ -65,7 +62,9 @@ static size_t memsize(const void *pointer)
     if (document->root) return 0;
     const root_document *root = pointer;
     const guildhall_json_index *index = __atomic_load_n(&root->index, __ATOMIC_ACQUIRE);
-    return (root->text.nodes ? nodes_size(&root->text) : 0) + (index ? guildhall_json_index_size(index) : 0);
+    size_t size = index ? guildhall_json_index_size(index) : 0;
+    if (root->on_heap) return size + sizeof *root + nodes_size(&root->text);
+    return size + (root->text.off_heap ? nodes_size(&root->text) : 0);
 }
 
 /* EMBEDDABLE: compaction may move the struct, so nothing keeps a pointer into it but what pins the object.
@@ -75,6 +74,12 @@ static const rb_data_type_t type = {
     {mark, release, memsize, NULL, {0}},
     0, 0,
     RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED | RUBY_TYPED_FROZEN_SHAREABLE | RUBY_TYPED_EMBEDDABLE};
+
+/* The same for a struct on the heap, which Ruby does not take for an embeddable type. */
+static const rb_data_type_t heap_type = {
+    "Guildhall::JSON::Document",
+    {mark, release, memsize, NULL, {0}},
+    &type, 0, RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED | RUBY_TYPED_FROZEN_SHAREABLE};
 
 int guildhall_json_document_p(VALUE object) { return rb_typeddata_is_kind_of(object, &type); }
 
@@ -188,53 +193,42 @@ VALUE guildhall_json_document_value(VALUE self, uint32_t index)
     return value;
 }
 
-/* The nodes are for the caller to fill in. */
-static root_document *root_new(const guildhall_json_codec *codec, guildhall_json_node root, size_t embedded,
-                               guildhall_json_text text, VALUE *made)
+/* An object that holds a new, whole text. */
+static VALUE shared(VALUE made, const guildhall_json_text *text)
 {
-    *made = rb_data_typed_object_zalloc(class_of(root), sizeof(root_document) + embedded, &type);
-    root_document *document = RTYPEDDATA_GET_DATA(*made);
-    document->text = text;
-    document->text.codec = codec;
-    document->text.nodes = NULL;
-    RB_OBJ_WRITTEN(*made, Qundef, text.owner);
-    RB_OBJ_WRITTEN(*made, Qundef, codec->self);
-    guildhall_share(*made);
-    return document;
+    RB_OBJ_WRITTEN(made, Qundef, text->owner);
+    RB_OBJ_WRITTEN(made, Qundef, text->codec->self);
+    return guildhall_share(made);
+}
+
+static VALUE in_slot(VALUE klass, const guildhall_json_text *text, const guildhall_json_node *nodes, size_t size)
+{
+    VALUE made = rb_data_typed_object_zalloc(klass, sizeof(root_document) + size, &type);
+    root_document *root = RTYPEDDATA_GET_DATA(made);
+    root->text = *text;
+    if (size) memcpy(root->embedded, nodes, size);
+    return shared(made, text);
+}
+
+/* One block for struct and nodes, and the smallest of slots for the object. */
+static VALUE on_heap(VALUE klass, const guildhall_json_text *text, const guildhall_json_node *nodes, size_t size)
+{
+    root_document *root = ruby_xmalloc(sizeof(root_document) + size);
+    *root = (root_document){.text = *text, .on_heap = 1};
+    memcpy(root->embedded, nodes, size);
+    return shared(rb_data_typed_object_wrap(klass, root, &heap_type), text);
 }
 
 VALUE guildhall_json_document_new(const guildhall_json_codec *codec, guildhall_json_text text,
                                   const guildhall_json_node *nodes)
 {
-    if (!guildhall_json_is_container(nodes[0])) {
-        return guildhall_json_scalar(codec, view_of(&text, nodes), nodes[0]);
-    }
-    VALUE made;
+    if (!guildhall_json_is_container(nodes[0])) return guildhall_json_scalar(codec, view_of(&text, nodes), nodes[0]);
     size_t size = nodes_size(&text);
-    int embed = size + sizeof(root_document) + SLOT_HEADER <= SLOT_BYTES;
-    root_document *document = root_new(codec, nodes[0], embed ? size : 0, text, &made);
-    if (embed) {
-        memcpy(document->embedded, nodes, size);
-    } else {
-        guildhall_json_node *copy = ruby_xmalloc(size);
-        memcpy(copy, nodes, size);
-        document->text.nodes = copy;
-    }
+    int fits = size + sizeof(root_document) + SLOT_HEADER <= SLOT_BYTES;
+    text.codec = codec;
+    VALUE made = (fits ? in_slot : on_heap)(class_of(nodes[0]), &text, nodes, size);
+    RB_GC_GUARD(text.owner);
     return made;
-}
-
-/* Memory that malloc made is reported, but a report alone never starts a collection: only Ruby's own allocation
- * looks at the limit. So every thread makes one after each MiB that it reported. */
-#define REPORTED_BETWEEN_LOOKS ((size_t)1 << 20)
-
-static void report(size_t size)
-{
-    static __thread size_t reported;
-    rb_gc_adjust_memory_usage((ssize_t)size);
-    reported += size;
-    if (reported < REPORTED_BETWEEN_LOOKS) return;
-    reported = 0;
-    ruby_xfree(ruby_xmalloc(1));
 }
 
 VALUE guildhall_json_document_adopt(const guildhall_json_codec *codec, guildhall_json_text text)
@@ -245,11 +239,10 @@ VALUE guildhall_json_document_adopt(const guildhall_json_codec *codec, guildhall
         free(nodes);
         return value;
     }
-    VALUE made;
     text.off_heap = 1;
-    root_document *document = root_new(codec, nodes[0], 0, text, &made);
-    document->text.nodes = nodes;
-    report(nodes_size(&text));
+    text.codec = codec;
+    VALUE made = in_slot(class_of(nodes[0]), &text, NULL, 0);
+    guildhall_adopt_memory(nodes_size(&text));
     RB_GC_GUARD(made);
     return made;
 }

@@ -9,7 +9,7 @@ typedef struct {
     VALUE owner;                       /* keeps the bytes alive, unmoved and unchanged */
     const guildhall_json_codec *codec;
     const uint8_t *bytes;
-    guildhall_json_node *nodes;        /* NULL: they follow the struct, in the object's own slot */
+    guildhall_json_node *nodes;        /* off_heap: the nodes; else NULL, they follow the struct */
     size_t length;                     /* of the text */
     uint32_t count;                    /* of the nodes */
     unsigned off_heap : 1;             /* the nodes were made without the GVL, by malloc */

@@ -21,11 +21,13 @@ module Guildhall
       # @return [Array<Hash, Array>] frozen
       # @raise [DecodeError]
       def read(rows)
-        return Ractor.make_shareable(rows.each_with_index.map { |row, index| fields(row, row.each_index, index) }) unless @headers
-
-        names = @headers == true ? rows.shift.to_a.map { |name| -name.to_s } : @headers
-        keys = @symbolize_names ? names.map(&:to_sym) : names
-        Ractor.make_shareable(rows.each_with_index.map { |row, index| hash(keys, fields(row, names, index)) })
+        names = @headers == true ? rows.shift.to_a.map { |name| -name.to_s } : @headers || nil
+        rows.each_with_index { |row, index| convert(row, names, index) } if @converters.any?
+        if names
+          keys = @symbolize_names ? names.map(&:to_sym) : names
+          rows.map! { |row| hash(keys, row) }
+        end
+        Shareable.plain!(rows)
       end
 
       private
@@ -34,18 +36,22 @@ module Guildhall
         [true, false].include?(headers) || (headers.is_a?(Array) && headers.all? { |name| name.is_a?(String) || name.is_a?(Symbol) })
       end
 
-      # As the gem does it: a short row lacks nothing, of a long one what has no name is left out.
-      def hash(keys, fields)
-        keys.each_with_index.to_h { |key, column| [key, fields[column]] }
+      # As the gem does it: a short row lacks nothing, of a long one what has no name is left out. Without a pair for
+      # each field: what is not made need not be collected.
+      def hash(keys, row)
+        made = {}
+        keys.size.times { |column| made[keys[column]] = row[column] }
+        made
       end
 
-      def fields(row, columns, index)
-        return row unless @converters.any?
-
-        row.zip(columns).map { |text, column| convert(column, text, index) }
+      def convert(row, names, index)
+        row.size.times do |place|
+          column = names ? names[place] : place
+          row[place] = converted(column, row[place], index)
+        end
       end
 
-      def convert(column, text, index)
+      def converted(column, text, index)
         @converters.convert(column, text)
       rescue ::ArgumentError, TypeError => error # Date::Error is an ArgumentError
         raise DecodeError.new(error.message, codec: "CSV", path: path(column, index), excerpt: text.dump[1..-2].byteslice(0, 40))

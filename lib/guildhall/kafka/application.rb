@@ -6,6 +6,7 @@ require_relative "runners"
 require_relative "timer"
 require_relative "listener"
 require_relative "decoding"
+require_relative "group_lag"
 require_relative "kafka_error"
 require_relative "events"
 require_relative "watchdog"
@@ -121,6 +122,16 @@ module Guildhall
         @listeners.flat_map(&:partitions)
       end
 
+      # How far the groups are behind, as the broker knows it; whether this application runs does not matter. Blocks for
+      # the broker's answers.
+      # @param groups [Array<String>, nil] only these consumer groups; nil: all
+      # @return [Array<GroupLag::Row>]
+      # @raise [ConfigurationError] listing every fault
+      # @raise [Rdkafka::RdkafkaError]
+      def lag(groups: nil)
+        clients(choose(validate!, groups, nil)).flat_map { |topics| GroupLag.new(client_settings(topics.first), topics).rows }
+      end
+
       # The application's producer, made when it is first asked for.
       # @return [WaterDrop::Producer]
       # @raise [MissingDependencyError] without the gem waterdrop
@@ -135,7 +146,7 @@ module Guildhall
 
       # @!visibility private
       def client_settings(topic)
-        settings = Config::LibrdkafkaSettings::DEFAULTS.merge(@config.kafka, topic.kafka)
+        settings = Config::LibrdkafkaSettings::DEFAULTS.merge(@config.kafka.transform_keys(&:to_sym), topic.kafka)
         settings[:"auto.offset.reset"] = topic.initial_offset if topic.initial_offset
         settings.merge("client.id": @config.client_id, "group.id": topic.group, "enable.auto.offset.store": false,
           "enable.auto.commit": true, "auto.commit.interval.ms": (@config.commit_interval * 1000).to_i)
@@ -170,13 +181,18 @@ module Guildhall
         @decodings = topics.to_h { |topic| [topic, Decoding.for(topic, @config) { pool }] }.freeze
         @timer = Timer.new { |fault| error(fault, "timer") }
         @runners = Runners.new(@config.concurrency) { |fault| error(fault, "runner") }
-        @listeners = topics.group_by { |topic| [topic.group, topic.kafka, topic.initial_offset] }.values
-          .map { |together| Listener.new(together, self) }
+        @listeners = clients(topics).map { |together| Listener.new(together, self) }
         stop_at_exit
         @listeners.each(&:start)
         @timer.every(@config.tick_interval) { tick }
+        @timer.every(@config.lag_interval) { measure_lag }
         watchdog = Watchdog.new(self)
         @timer.every(watchdog.interval) { watchdog.check }
+      end
+
+      # @return [Array<Array<Routing::Topic>>] those together that one client can read
+      def clients(topics)
+        topics.group_by { |topic| [topic.group, topic.kafka, topic.initial_offset] }.values
       end
 
       # A script that ends, or raises, without a stop: librdkafka's threads must not call into a Ruby that is gone.
@@ -187,6 +203,11 @@ module Guildhall
 
       def tick
         partitions.each { |partition| partition.notify(:tick) if partition.ticks? }
+      end
+
+      def measure_lag
+        lags = @listeners.flat_map { |listener| listener.partitions.filter_map { |one| one.measure_lag&.merge(group: listener.group) } }
+        publish("lag.measured", partitions: lags) if listening?
       end
 
       def pool

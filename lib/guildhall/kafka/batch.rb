@@ -14,7 +14,7 @@ module Guildhall
       attr_reader :results
 
       # @param records [Array<Record>] not empty
-      # @param results [#[], #wait]
+      # @param results [#[], #wait, #again]
       # @param filtering [Boolean] whether payloads can be left out
       # @param anew [Boolean] whether offsets begin anew with it, although nobody has asked for that
       def initialize(records, results, filtering:, anew: false)
@@ -50,6 +50,14 @@ module Guildhall
       # @return [Integer] how many payloads were left out
       def dropped
         @records.size - kept.size
+      end
+
+      # Before another attempt: what could not be decoded may have lacked something that is there now, a schema's registry
+      # for instance.
+      # @return [void]
+      def decode_again
+        @results.again
+        @kept = kept.reject { |index| DROPPED.equal?(@results[index]) } if @filtering
       end
 
       # @param offsets [Array<Integer>] messages that need not be consumed any more

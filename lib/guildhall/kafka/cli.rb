@@ -3,6 +3,7 @@
 require "guildhall/cli/command" # of another gem: not by relative path
 require_relative "cli/server"
 require_relative "cli/routes"
+require_relative "cli/lag"
 
 module Guildhall
   module Kafka
@@ -10,7 +11,7 @@ module Guildhall
     module CLI
       # @return [Array<Class>]
       def self.commands
-        [Server, Routes]
+        [Server, Routes, Lag]
       end
     end
   end

@@ -11,12 +11,17 @@ module Guildhall
 
       # @param settings [Hash{Symbol=>Object}]
       # @param listener [#partitions_assigned, #partitions_revoked] called in the thread that polls, each with an Array
-      #   of [topic, partition]; before a partition is given up, after it was taken on
+      #   of [topic, partition]; before a partition is given up, after it was taken on. `statistics_emitted` is called
+      #   there as well, with JSON, where the setting statistics.interval.ms asks for it
       def initialize(settings, listener)
         super(settings)
         @listener = listener
         @callback = FFI::Function.new(:void, %i[pointer int pointer pointer]) do |client, code, list, _opaque|
           rebalance(client, code, list)
+        end
+        @statistics = FFI::Function.new(:int, %i[pointer pointer size_t pointer]) do |_client, json, size, _opaque|
+          @listener.statistics_emitted(json.read_bytes(size))
+          0 # librdkafka frees the text
         end
       end
 
@@ -26,6 +31,7 @@ module Guildhall
       def native_config(opaque = nil)
         config = super
         Rdkafka::Bindings.rd_kafka_conf_set_rebalance_cb(config, @callback)
+        Librdkafka.rd_kafka_conf_set_stats_cb(config, @statistics)
         config
       end
 

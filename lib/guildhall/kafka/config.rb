@@ -21,6 +21,7 @@ module Guildhall
         Setting.new(:max_wait_time, "seconds", seconds: true),
         Setting.new(:commit_interval, "seconds", seconds: true),
         Setting.new(:tick_interval, "seconds", seconds: true),
+        Setting.new(:lag_interval, "seconds", seconds: true),
         Setting.new(:pause_timeout, "seconds", seconds: true),
         Setting.new(:pause_max_timeout, "seconds", seconds: true),
         Setting.new(:pause_with_exponential_backoff, "true or false") { |value| [true, false].include?(value) },
@@ -53,6 +54,8 @@ module Guildhall
       attr_accessor :commit_interval
       # @return [Numeric] seconds between two calls of a consumer's `tick`; 5 unless set
       attr_accessor :tick_interval
+      # @return [Numeric] seconds between two events `lag.measured`; 5 unless set
+      attr_accessor :lag_interval
       # @return [Numeric] seconds before a consumer that raised is called again; 1 unless set
       attr_accessor :pause_timeout
       # @return [Numeric] seconds that this pause grows to at most; 30 unless set
@@ -125,6 +128,7 @@ module Guildhall
         @max_wait_time = 1
         @commit_interval = 5
         @tick_interval = 5
+        @lag_interval = 5
         @pause_timeout = 1
         @pause_max_timeout = 30
         @shutdown_timeout = 60

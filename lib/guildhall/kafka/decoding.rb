@@ -11,7 +11,7 @@ module Guildhall
   module Kafka
     # How the payloads of a topic are decoded: by the reader, on the pool's workers, or when they are asked for. Each
     # way answers `begin(records, source)`, which does not block, with results: `[](index)` gives a value, a
-    # {Failure}, or {DROPPED}, and `wait` blocks until all are there.
+    # {Failure}, or {DROPPED}, `wait` blocks until all are there, and `again` lets what failed be done anew.
     module Decoding
       # @param topic [Routing::Topic]
       # @param config [Config]
@@ -49,7 +49,8 @@ module Guildhall
 
       # Where stages in Ruby follow, workers decode too: the reader is one thread, they are several.
       def self.on_workers(pipeline, topic, config, pool)
-        OnPool.new(RecordDecoder.begin_of(pipeline), pool.call, topic.parallel, config.deserializing.parallel.min_payloads, records: true)
+        OnPool.new(RecordDecoder.begin_of(pipeline), pool.call, topic.parallel, config.deserializing.parallel.min_payloads,
+          whole: pipeline)
       end
       private_class_method :on_workers
 

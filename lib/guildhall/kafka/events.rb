@@ -15,12 +15,14 @@ module Guildhall
         "consumer.shutdown" => "topic, partition",
         "dead_letter_queue.dispatched" => "topic, partition, offset, to, error_class",
         "error.occurred" => "error, type, and where it happened",
+        "lag.measured" => "partitions: group, topic, partition, messages, seconds of each that something was read of",
         "partition.abandoned" => "topic, partition: taken away while its consumer was still at work",
         "partition.paused" => "topic, partition, seconds",
         "partition.resumed" => "topic, partition",
         "partition.stalled" => "topic, partition, position, end_offset, action: it should move and does not; :seek or :rejoin",
         "rebalance.partitions_assigned" => "group, partitions",
-        "rebalance.partitions_revoked" => "group, partitions, lost"
+        "rebalance.partitions_revoked" => "group, partitions, lost",
+        "statistics.emitted" => "group, statistics: librdkafka's, as often as its setting statistics.interval.ms says"
       }.freeze
       NAMES = DESCRIPTIONS.keys.freeze
     end

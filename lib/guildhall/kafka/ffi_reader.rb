@@ -103,15 +103,14 @@ module Guildhall
         @queues.each_value { |queue| Librdkafka.rd_kafka_queue_forward(queue.pointer, FFI::Pointer::NULL) }
         while read(@main, BATCH, taken, errors).positive?; end
         queues = @queues.values # a rebalance in here changes the Hash
-        queues.each { |queue| fill(queue, taken, errors) unless queue.closed? }
-        [taken.filter_map { |queue, records| [queue.owner, records] unless records.empty? || queue.closed? }, errors]
+        queues.each { |queue| empty(queue, taken, errors) unless queue.closed? }
+        [taken.filter_map { |queue, records| [queue.owner, records] unless queue.closed? }, errors]
       end
 
-      # How many messages fit is known better with each that was read.
-      def fill(queue, taken, errors)
+      def empty(queue, taken, errors)
         loop do
-          limit = [queue.fitting(taken[queue]), BATCH].min
-          break if limit < 1 || read(queue.pointer, limit, taken, errors) < limit
+          wanted = [queue.fitting(taken.key?(queue) ? taken[queue].size : 0), BATCH].min
+          break if wanted <= 0 || read(queue.pointer, wanted, taken, errors).zero?
         end
       end
 
@@ -150,6 +149,8 @@ module Guildhall
       attr_reader :owner
       # @return [Array(String, Integer)]
       attr_reader :name
+      # @return [Integer] how many messages may still be taken
+      attr_reader :allowed
 
       # @!visibility private
       def initialize(reader, pointer, owner, name)
@@ -159,26 +160,26 @@ module Guildhall
         @name = name
         @allowed = 0
         @size = nil
+        @bytes = 1 << 20
         @closed = false
       end
 
       # @param count [Integer] how many messages may be taken until the next call
-      # @param bytes [Integer] about as many are in one batch, but at least one message
+      # @param bytes [Integer] about as many are in one batch, but at least one message; when left out, as before
       # @return [void]
-      def allow(count, bytes)
+      def allow(count, bytes = @bytes)
         @allowed = count
         @bytes = bytes
         @reader.ring("q") if count.positive?
       end
 
       # @!visibility private
-      # @param taken [Array<PlainRecord>] what will be in the batch already
-      # @return [Integer] how many more messages to take, by their size so far
-      def fitting(taken)
-        left = @size ? @bytes - (taken.size * @size) : 0
-        return 0 if left <= 0 && taken.any?
+      # @param held [Integer] messages of this batch that are taken already
+      # @return [Integer] how many more to take, by their size so far
+      def fitting(held)
+        return 0 unless @allowed.positive?
 
-        [@allowed, @size ? (left / @size) + 1 : 1].min
+        @size ? [@allowed, (@bytes / @size) + 1 - held].min : 1
       end
 
       # @!visibility private

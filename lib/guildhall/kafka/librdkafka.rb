@@ -24,6 +24,7 @@ module Guildhall
       attach_function :rd_kafka_queue_forward, %i[pointer pointer], :void
       attach_function :rd_kafka_queue_io_event_enable, %i[pointer int pointer size_t], :void
       attach_function :rd_kafka_queue_destroy, %i[pointer], :void
+      attach_function :rd_kafka_conf_set_stats_cb, %i[pointer pointer], :void
       attach_function :rd_kafka_get_watermark_offsets, %i[pointer string int32 pointer pointer], :int
       attach_function :rd_kafka_queue_new, %i[pointer], :pointer
       attach_function :rd_kafka_queue_poll, %i[pointer int], :pointer, blocking: true

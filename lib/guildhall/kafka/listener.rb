@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "guildhall/json"
 require_relative "client"
 require_relative "partition"
 require_relative "readers"
@@ -85,6 +86,17 @@ module Guildhall
         @application.publish("rebalance.partitions_revoked", group: @group, partitions: pairs, lost:)
       rescue StandardError => error
         @application.error(error, "rebalance", group: @group)
+      end
+
+      # Called by the client in this listener's thread, within a poll.
+      # @param json [String]
+      # @return [void]
+      def statistics_emitted(json)
+        return unless @application.listening?
+
+        @application.publish("statistics.emitted", group: @group, statistics: Guildhall::JSON.decode(json))
+      rescue StandardError => error
+        @application.error(error, "statistics", group: @group)
       end
 
       private

@@ -5,7 +5,8 @@ module Guildhall
     # Writes what happens into `config.logger`, for people: a line an event; batches as debug.
     class Log
       LEVELS = {"error.occurred" => :error, "partition.stalled" => :warn, "partition.abandoned" => :warn,
-                "consumer.consumed" => :debug, "consumer.skipped" => :debug}.freeze
+                "consumer.consumed" => :debug, "consumer.skipped" => :debug,
+                "lag.measured" => :debug, "statistics.emitted" => :debug}.freeze
 
       # @param logger [Logger]
       # @param instrumentation [Instrumentation]

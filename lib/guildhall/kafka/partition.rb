@@ -6,6 +6,7 @@ require_relative "batch"
 require_relative "dead_letters"
 require_relative "partition/work"
 require_relative "partition/control"
+require_relative "partition/behind"
 require_relative "partition/virtually"
 
 module Guildhall
@@ -18,6 +19,7 @@ module Guildhall
     class Partition
       include Work
       include Control
+      include Behind
       include Virtually
 
       # Batches that may wait behind the one in work. More would only make them smaller: what is left in librdkafka's
@@ -67,7 +69,7 @@ module Guildhall
 
         @missing = false
         anew = @position && records.first.offset < @position
-        @position = records.last.offset + 1
+        note_read(records)
         batch = Batch.new(records, @decoding.begin(records, self), filtering: @topic.filtering?, anew:)
         change { @batches << batch unless @leaving || @seek }
       end
@@ -100,14 +102,6 @@ module Guildhall
       def inspect
         state = @leaving || (@running ? :working : resting? ? :paused : :waiting)
         "#<#{self.class} #{self} #{state}, #{@batches.size} batches, done up to #{@offsets.following.inspect}, attempt #{@failures + 1}>"
-      end
-
-      # How far it is behind; nothing is asked of the broker.
-      # @return [Integer, nil] messages that are not done; nil while the end is not known
-      def lag
-        last = end_offset
-        following = @offsets.following
-        last && following && [last - following, 0].max
       end
 
       # What librdkafka knows of it, without asking the broker.
@@ -156,7 +150,9 @@ module Guildhall
         @seats = {}
         @collapsed = false
         @shares = @topic.virtual_partitions && Virtual::Shares.new(@topic, @application.config.concurrency)
-        @leaving = @seek = @paused_until = @wake_up = @consumer = @running = @last_consumed = @position = @failed_at = nil
+        @leaving = @seek = @paused_until = @wake_up = @consumer = @running = nil
+        @last_consumed = @position = @failed_at = @first_offset = @newest_time = nil
+        @caught_up_at = Time.now
         @paused_until = Float::INFINITY if @application.quiet?
       end
 

@@ -4,6 +4,9 @@ module Guildhall
   module Kafka
     # Makes the application's producer with the gem waterdrop, a dependency only of those who produce.
     module Producer
+      # How the names of the settings begin that any client needs.
+      SHARED = %w[bootstrap.servers metadata.broker.list security. sasl. ssl. socket. broker.].freeze
+
       # @param config [Config]
       # @return [WaterDrop::Producer]
       # @raise [MissingDependencyError] without the gem waterdrop
@@ -20,7 +23,7 @@ module Guildhall
 
       # A consumer's settings mean nothing to a producer, and waterdrop would complain of them.
       def self.settings(config)
-        shared = config.kafka.select { |name, _| name.start_with?("bootstrap.servers", "security.", "sasl.", "ssl.", "socket.", "broker.") }
+        shared = config.kafka.select { |name, _| name.start_with?(*SHARED) }
         shared.merge("client.id": config.client_id, "request.required.acks": "all")
       end
       private_class_method :settings

@@ -3,29 +3,27 @@
 module Guildhall
   class Pool
     # Finds the constants that a task's code names, by reading its instructions, and resolves them here in the main Ractor,
-    # so that autoload has nothing to do in a worker. Follows what it finds within the task's own top-level namespace.
+    # so that autoload has nothing to do in a worker. Follows what it finds in the application: not in gems, and not in
+    # Ruby's own library.
     class Loading
       MOST = 1000
+      OWN = File.expand_path("../..", __dir__).freeze
+      private_constant :OWN
 
       def initialize
         @seen = {}.compare_by_identity
+        @libraries = [*RbConfig::CONFIG.values_at("rubylibdir", "sitelibdir", "vendorlibdir"), *Gem.path, OWN].compact
       end
 
       # @param task [#call]
       # @return [Array<String>] names that did not resolve
       def of(task)
         @missing = []
-        @roots = [root_of(task)].compact
         visit(task)
         @missing.uniq
       end
 
       private
-
-      def root_of(task)
-        name = (task.is_a?(Module) ? task : task.class).name
-        name && name[/\A[^:]+/]
-      end
 
       def visit(object)
         return if @seen[object] || @seen.size >= MOST
@@ -95,7 +93,10 @@ module Guildhall
       end
 
       def ours?(value)
-        value.is_a?(Module) && !value.name.nil? && @roots.include?(value.name[/\A[^:]+/])
+        return false unless value.is_a?(Module) && value.name
+
+        file, = Object.const_source_location(value.name)
+        !file.nil? && @libraries.none? { |library| file.start_with?(library) }
       end
     end
   end

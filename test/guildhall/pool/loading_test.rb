@@ -26,6 +26,74 @@ class PoolLoadingTest < GuildhallTest
     end
   end
 
+  # A folder with two files that Zeitwerk finds, and a task that needs them.
+  SHOP = <<~RUBY
+    require "guildhall/pool"
+    require "zeitwerk"
+    Warning[:experimental] = false
+    Dir.mkdir("app") unless Dir.exist?("app")
+    File.write("app/price.rb", "class Price; def self.of(count) = count * Rate::CENTS; end")
+    File.write("app/rate.rb", "module Rate; CENTS = 2; end")
+    Zeitwerk::Loader.new.tap { |loader| $loader = loader; loader.push_dir(File.expand_path("app")); loader.enable_reloading; loader.setup }
+    module Shop; def self.call(count) = Price.of(count); end
+    pool = Guildhall::Pool.new(workers: 2)
+    loaded = -> { $LOADED_FEATURES.count { |path| path.include?("/app/") } }
+  RUBY
+
+  def in_a_folder(code)
+    Dir.mktmpdir { |folder| assert_ruby("Dir.chdir(ARGV[0])\n#{code}", folder, timeout: 60) }
+  end
+
+  def test_zeitwerk_loads_at_warm_up_and_again_after_a_reload
+    out = in_a_folder(<<~RUBY)
+      #{SHOP}
+      pool.warm_up(Shop)
+      p loaded.call, pool.map([1, 2], Shop, parallel: true)
+      File.write("app/rate.rb", "module Rate; CENTS = 3; end")
+      $loader.reload
+      pool.warm_up(Shop)
+      p pool.map([1, 2], Shop, parallel: true)
+    RUBY
+    assert_equal "2\n[2, 4]\n[3, 6]\n", out
+  end
+
+  def test_bootsnap_makes_no_difference
+    out = in_a_folder(<<~RUBY)
+      require "bootsnap"
+      Bootsnap.setup(cache_dir: "cache", development_mode: true, load_path_cache: true, compile_cache_iseq: true, compile_cache_yaml: false)
+      #{SHOP}
+      pool.warm_up(Shop)
+      p loaded.call, pool.map([1, 2], Shop, parallel: true), Dir["cache/**/*"].any? { |path| File.file?(path) }
+    RUBY
+    assert_equal "2\n[2, 4]\ntrue\n", out
+  end
+
+  def test_what_was_not_warmed_up_is_loaded_by_the_main_ractor_while_it_waits
+    assert_equal "[2, 4]\n", in_a_folder("#{SHOP}\np pool.map([1, 2], Shop, parallel: true)")
+  end
+
+  module Lost
+    def self.call(_payload) = Nowhere.at_all
+  end
+
+  LIST = [+"changes"] # rubocop:disable Style/MutableConstant -- on purpose
+
+  module Changing
+    def self.call(_payload) = LIST.size
+  end
+
+  def test_a_constant_that_is_not_there_is_named_with_what_to_do
+    pool = Guildhall::Pool.new(workers: 1)
+    failure = pool.results(%w[a], Lost, parallel: true).first
+    assert_equal "NameError", failure.error_class
+    assert_match(/uninitialized constant .*Nowhere; pool\.warm_up\(task\) loads/, failure.message)
+    refute_includes pool.results(%w[a], Lost, parallel: false).first.message, "warm_up"
+    assert_output("", /warm_up of PoolLoadingTest::Lost could not load Nowhere/) { pool.warm_up(Lost) }
+    assert_match(/LIST.*make it shareable/, pool.results(%w[a], Changing, parallel: true).first.message)
+  ensure
+    pool.shutdown
+  end
+
   def test_warm_up_runs_samples_in_the_main_ractor
     pool = Guildhall::Pool.new(workers: 1)
     assert_same pool, pool.warm_up(Module.new { def self.call(text) = text.upcase }, %w[a])

@@ -34,7 +34,7 @@ module ScenarioTests
   # @return [Hash{String=>Array<String>}]
   def self.header(path)
     lines = File.foreach(path).take_while { |line| line.start_with?("#") || line.strip.empty? }
-    lines.filter_map { |line| line[/^# (broker|reader|everyday|stress): (.*)/] && [$1, $2[/\A[^(]*/].split] }.to_h
+    lines.filter_map { |line| line[/^# (broker|reader|everyday|stress): (.*)/] && [::Regexp.last_match(1), ::Regexp.last_match(2)[/\A[^(]*/].split] }.to_h
   end
 
   # @return [Array<Array(String, String)>] brokers and readers

@@ -12,8 +12,16 @@ module Guildhall
 
         private
 
+        def define_options(options)
+          super
+          options.on("-g", "--groups A,B", Array, "only these consumer groups (default: all)")
+          options.on("-t", "--topics A,B", Array, "only these topics (default: all)")
+          options.on("-c", "--concurrency N", Integer, "runner threads, instead of the application's setting")
+        end
+
         def perform
-          Kafka.run
+          Kafka.config.concurrency = @options[:concurrency] if @options[:concurrency]
+          Kafka.run(groups: @options[:groups], topics: @options[:topics])
         end
       end
     end

@@ -26,6 +26,13 @@ module Guildhall
             error && Decoding.failure(error, index, @stage)
           end
 
+          # What the reader could not decode, nobody can.
+          # @return [self]
+          def again
+            @following&.again
+            self
+          end
+
           # @return [void]
           def wait
             @following&.wait

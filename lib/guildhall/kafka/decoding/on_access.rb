@@ -26,6 +26,13 @@ module Guildhall
             @values[index]
           end
 
+          # What failed is done anew when it is next asked for.
+          # @return [self]
+          def again
+            @values.each_with_index { |value, index| @known[index] = false if value.is_a?(Failure) }
+            self
+          end
+
           # Decodes all that is left.
           # @return [void]
           def wait

@@ -1,6 +1,8 @@
 # frozen_string_literal: true
 
 require "etc"
+require_relative "on_access"
+require_relative "preparing"
 
 module Guildhall
   module Kafka
@@ -14,16 +16,27 @@ module Guildhall
         # What became of a batch.
         class Results
           # @param places [Array<Integer, nil>] each record's index in the future; nil for one that was not dispatched
-          def initialize(future, places)
+          # @param repeating [Proc] returns results of those who ask for them
+          def initialize(future, places, repeating)
             @future = future
             @places = places
+            @repeating = repeating
+            @repeated = nil
           end
 
           # Blocks until it is there.
           # @return [Object, Failure, DROPPED]
           def [](index)
             place = @places ? @places[index] : index
-            place && outcomes[place]
+            value = place && outcomes[place]
+            @repeated && value.is_a?(Failure) ? @repeated[index] : value
+          end
+
+          # What failed is done anew by whoever asks for it.
+          # @return [self]
+          def again
+            @repeated = @repeated ? @repeated.again : @repeating.call
+            self
           end
 
           # @return [void]
@@ -43,9 +56,11 @@ module Guildhall
         # @param pool [Guildhall::Pool]
         # @param parallel [Boolean, nil]
         # @param min_payloads [Integer, nil]
-        # @param records [Boolean] whether the task takes records; else their payloads
-        def initialize(task, pool, parallel, min_payloads, records: false)
-          @records = records
+        # @param whole [#call, nil] what makes values of payloads, where the task takes records; nil: the task takes payloads
+        def initialize(task, pool, parallel, min_payloads, whole: nil)
+          @records = !whole.nil?
+          @preparing = Preparing.for(whole || task)
+          @on_access = OnAccess.new(whole || task)
           @task = task
           @pool = pool
           @parallel = parallel
@@ -56,30 +71,34 @@ module Guildhall
         # @return [nil]
         def codec; end
 
+        # Blocks where the task has something to prepare; where that fails, payloads are left to those who ask for them.
         # @param records [Array<Record>]
         # @param source [Object] whose batches take turns with other sources'
-        # @return [Results]
+        # @return [Results, OnAccess::Results]
         def begin(records, source)
+          return @on_access.begin(records, source) unless @preparing.nil? || @preparing.call(records)
+
           chosen = records.any?(&:tombstone?) ? records.reject(&:tombstone?) : records
-          @records ? dispatch(records, chosen, source, inputs: chosen) : dispatch(records, chosen, source)
+          dispatch(records, chosen, source, inputs: (chosen if @records)) { @on_access.begin(records, source) }
         end
 
         # What the reader has decoded is the input.
         # @return [Results]
         def begin_decoded(records, source)
           good = records.reject { |record| record.document.nil? }
-          dispatch(records, good, source, inputs: good.map(&:document))
+          dispatch(records, good, source, inputs: good.map(&:document)) { @on_access.begin_decoded(records, source) }
         end
 
         private
 
         # @param inputs [Array, nil] what the task gets; nil: the payloads
-        def dispatch(records, chosen, source, inputs: nil)
+        # @yieldreturn [OnAccess::Results] to do again what failed
+        def dispatch(records, chosen, source, inputs:, &repeating)
           places = places(records, chosen)
-          return Results.new(nil, places) if chosen.empty?
+          return Results.new(nil, places, repeating) if chosen.empty?
 
           how = inputs ? {metadata: chosen} : {envelopes: true}
-          Results.new(@pool.dispatch(inputs || chosen, @task, source:, parallel: parallel(chosen), **how), places)
+          Results.new(@pool.dispatch(inputs || chosen, @task, source:, parallel: parallel(chosen), **how), places, repeating)
         end
 
         def places(records, chosen)

@@ -16,6 +16,9 @@ module Guildhall
             @records[index].raw_payload
           end
 
+          # @return [self]
+          def again = self
+
           # @return [void]
           def wait; end
         end

@@ -41,6 +41,7 @@ module Guildhall
 
         def remaining(batch)
           begin_anew if batch.begins_anew?
+          batch.decode_again if @failures.positive?
           leave_out_done(batch) if @shares
           messages = batch.messages([@offsets.following || 0, batch.first_offset].max, @topic)
           return messages if messages.empty? || !@dead_letters.poison?
