@@ -18,6 +18,7 @@ module Guildhall
         @buffer = FFI::MemoryPointer.new(:pointer, BATCH)
         @bell, @rope = IO.pipe
         @queues = {}
+        @released = []
         watch(@main)
       end
 
@@ -59,6 +60,7 @@ module Guildhall
       def close
         queues = @queues.values # closing takes them out of the Hash
         queues.each(&:close)
+        destroy_released
         Librdkafka.rd_kafka_queue_io_event_enable(@main, -1, nil, 0)
         Librdkafka.rd_kafka_queue_destroy(@main)
         [@bell, @rope].each(&:close)
@@ -74,11 +76,17 @@ module Guildhall
       # @!visibility private
       def forget(queue)
         @queues.delete(queue.name)
-        Librdkafka.rd_kafka_queue_io_event_enable(queue.pointer, -1, nil, 0)
-        Librdkafka.rd_kafka_queue_destroy(queue.pointer)
+        @released << queue.pointer # a rebalance happens while it may be read from, below us on the stack
       end
 
       private
+
+      def destroy_released
+        while (pointer = @released.pop)
+          Librdkafka.rd_kafka_queue_io_event_enable(pointer, -1, nil, 0)
+          Librdkafka.rd_kafka_queue_destroy(pointer)
+        end
+      end
 
       # Empties the pipe.
       def called?
@@ -89,12 +97,13 @@ module Guildhall
       # The main queue first, until it is empty: messages that went there before the partition's queue was split from
       # it are older than those in the partition's queue.
       def take_now
+        destroy_released
         taken = Hash.new { |hash, queue| hash[queue] = [] }.compare_by_identity
         errors = []
         @queues.each_value { |queue| Librdkafka.rd_kafka_queue_forward(queue.pointer, FFI::Pointer::NULL) }
         while read(@main, BATCH, taken, errors).positive?; end
         queues = @queues.values # a rebalance in here changes the Hash
-        queues.each { |queue| empty(queue, taken, errors) }
+        queues.each { |queue| empty(queue, taken, errors) unless queue.closed? }
         [taken.filter_map { |queue, records| [queue.owner, records] unless queue.closed? }, errors]
       end
 

@@ -68,10 +68,8 @@ module Guildhall
         return if @leaving || @seek
 
         @missing = false
-        anew = @position && records.first.offset < @position
-        note_read(records)
-        batch = Batch.new(records, @decoding.begin(records, self), filtering: @topic.filtering?, anew:)
-        change { @batches << batch unless @leaving || @seek }
+        # What came before the partition had a queue of its own came without a limit.
+        records.each_slice(@max_messages) { |some| accept(some) }
       end
 
       # Lets the reader take this partition's messages.
@@ -129,6 +127,13 @@ module Guildhall
       end
 
       private
+
+      def accept(records)
+        anew = @position && records.first.offset < @position
+        note_read(records)
+        batch = Batch.new(records, @decoding.begin(records, self), filtering: @topic.filtering?, anew:)
+        change { @batches << batch unless @leaving || @seek }
+      end
 
       # The partition may be run again.
       def release

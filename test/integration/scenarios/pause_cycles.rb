@@ -13,7 +13,7 @@ Scenario.run do
   name = topic(partitions:)
   produce_to(name, partitions, count)
   consumer = accounting(pause: 0.0001)
-  configure(max_messages: 100)
+  configure(max_messages: 100, librdkafka: {"session.timeout.ms": 30_000})
   routes { topic(name) { consumer(consumer) } }
   start
   application = Guildhall::Kafka.application

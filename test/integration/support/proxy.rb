@@ -100,7 +100,7 @@ class Proxy
     broker = TCPSocket.new(@host, @port)
     [client, broker].each { |socket| socket.setsockopt(Socket::IPPROTO_TCP, Socket::TCP_NODELAY, 1) }
     pair = [client, broker]
-    pair.concat([Thread.new { pump(pair) { carry(client, broker) } }, Thread.new { pump(pair) { answer(broker, client) } }])
+    pair.push(Thread.new { pump(pair) { carry(client, broker) } }, Thread.new { pump(pair) { answer(broker, client) } })
     @lock.synchronize { @pairs << pair }
     @connections += 1
   rescue SystemCallError

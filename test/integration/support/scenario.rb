@@ -166,12 +166,20 @@ class Scenario
   def eventually(what, seconds = LIMIT)
     left = seconds
     until yield
-      raise Failed, "not within #{seconds} s: #{what}; #{@account}; errors: #{drain(@errors).last(3).inspect}" if left.negative?
+      raise Failed, "not within #{seconds} s: #{what}; #{state}" if left.negative?
 
       before = now
       sleep(0.01)
       left -= [now - before, 1].min
     end
+  end
+
+  # @return [String] for people who look for the reason of a failure
+  def state
+    partitions = Guildhall::Kafka.application.partitions.map do |one|
+      "#{one.inspect} at #{one.position.inspect} of #{one.end_offset.inspect}"
+    end
+    "#{@account} #{@account&.faults}; #{partitions.join("; ")}; errors: #{drain(@errors).last(3).inspect}"
   end
 
   def eventually_complete(what = "all consumed", seconds = LIMIT)
