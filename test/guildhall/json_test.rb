@@ -165,6 +165,18 @@ class JSONTest < GuildhallTest
     end
   end
 
+  # Long texts and short ones take different ways.
+  def test_what_is_no_number
+    ["-", "-.0", ".5", "01", "-01", "1.", "1.e5", "1e", "1e+", "00.5", "-00", "0123456789", "01.2345678901", "1.2.3", "--1", "+1", "1-2",
+     "123456789.", "-.12345678901", "0123456789012345678", "12345678.e1"].each do |text|
+      ["", " " * 50].each do |rest|
+        assert_raises(CODEC::ParseError, text) { CODEC.decode(text + rest) }
+        assert_raises(CODEC::ParseError, text) { CODEC.decode("[#{text}#{rest}]#{rest}") }
+        assert_raises(CODEC::ParseError, text) { CODEC.document("{\"a\":#{text}#{rest},\"b\":1}#{rest}") }
+      end
+    end
+  end
+
   def test_nesting
     assert_equal 100, depth(CODEC.decode("[" * 100 + "1" + "]" * 100))
     error = assert_raises(CODEC::ParseError) { CODEC.decode("[" * 101 + "1" + "]" * 101) }

@@ -218,7 +218,7 @@ static __attribute__((noinline)) const uint8_t *long_number(text *source, const 
     if (LIKELY(source->end - first > GUILDHALL_JSON_LONG_NUMBER)) {
         guildhall_json_digit_ends ends = guildhall_json_ends_of_digits(first);
         unsigned whole = ends.first, all = ends.second;
-        if (LIKELY(first[whole] == '.' && all < 32 && all > whole + 1 && !goes_on(first[all]) && (*first != '0' || whole == 1))) {
+        if (LIKELY(whole && first[whole] == '.' && all < 32 && all > whole + 1 && !goes_on(first[all]) && (*first != '0' || whole == 1))) {
             *node = guildhall_json_make(GUILDHALL_JSON_FLOAT, (size_t)(first - begin) + all, (size_t)(begin - source->bytes));
             return first + all;
         }
