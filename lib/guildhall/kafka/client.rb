@@ -2,6 +2,7 @@
 
 require_relative "client_config"
 require_relative "closing"
+require_relative "coordinator"
 
 module Guildhall
   module Kafka
@@ -93,7 +94,7 @@ module Guildhall
       # @return [Array(Integer, String), Array(nil, nil)] offset and metadata that the group has committed
       def committed(topic, partition)
         list = Rdkafka::Consumer::TopicPartitionList.new(topic => [Rdkafka::Consumer::Partition.new(partition, nil)])
-        found = @consumer.committed(list, 5_000).to_h.fetch(topic).first
+        found = Coordinator.ask(5) { @consumer.committed(list, 5_000) }.to_h.fetch(topic).first
         found.offset && found.offset >= 0 ? [found.offset, found.metadata] : [nil, nil]
       end
 

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "client_config"
+require_relative "coordinator"
 require_relative "producer"
 
 module Guildhall
@@ -44,7 +45,7 @@ module Guildhall
         present.each { |topic| list.add_topic(topic.fetch(:topic_name), topic.fetch(:partition_count)) }
         return [] if list.empty?
 
-        @consumer.committed(list, TIMEOUT_MS).to_h.flat_map do |topic, partitions|
+        Coordinator.ask { @consumer.committed(list, TIMEOUT_MS) }.to_h.flat_map do |topic, partitions|
           partitions.map { |partition| [topic, partition.partition, (partition.offset if partition.offset&.>=(0))] }
         end
       end

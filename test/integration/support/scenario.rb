@@ -154,7 +154,7 @@ class Scenario
     client(:consumer, "group.id": group) do |consumer|
       list = Rdkafka::Consumer::TopicPartitionList.new
       list.add_topic(name, partitions)
-      consumer.committed(list, 10_000).to_h.fetch(name).map(&:offset)
+      Guildhall::Kafka::Coordinator.ask { consumer.committed(list, 10_000) }.to_h.fetch(name).map(&:offset)
     rescue Rdkafka::RdkafkaError => error
       raise unless error.code == :timed_out && (tries -= 1).positive?
 
