@@ -27,11 +27,8 @@ Scenario.run do
   configure(max_messages: 50, commit_interval: 0.5)
   routes { topic(name) { consumer(consumer) } }
   start
-  port = servers.split(":").last
   eventually("begun") { seen.sum(&:size) > 200 }
-  check(system(control, "kill", port, out: File::NULL), "the broker was not killed")
-  sleep(3)
-  check(system(control, "resume", port, out: File::NULL), "the broker did not come back")
+  kill_broker(control, name) { sleep(3) }
   eventually("all consumed", 90) { seen.sum { |offsets| offsets.uniq.size } >= count }
   eventually("stopped") { Guildhall::Kafka.stop(timeout: 20) }
   seen.each { |offsets| equal((0...(count / 3)).to_a, offsets.uniq, "offsets, in order") }

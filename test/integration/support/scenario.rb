@@ -162,6 +162,38 @@ class Scenario
     end
   end
 
+  # Kills the broker (-9), runs the block, and lets it come back. A broker that was killed comes back without some of its
+  # coordinators now and then, for good, and then nobody can commit: it is killed once more.
+  # @param control [String] a command that takes `kill PORT` and `resume PORT`
+  # @param topic [String] any that exists
+  def kill_broker(control, topic)
+    port = servers.split(":").last
+    check(system(control, "kill", port, out: File::NULL), "the broker was not killed")
+    yield
+    3.times do
+      check(system(control, "resume", port, out: File::NULL), "the broker did not come back")
+      return if ONE_GROUP_A_COORDINATOR.all? { |group| coordinator?(group, topic) }
+
+      notes << "came back without a coordinator"
+      system(control, "kill", port, out: File::NULL)
+    end
+    raise Failed, "the broker comes back without coordinators"
+  end
+
+  # For five partitions of __consumer_offsets: groups are dealt by their names' hash code.
+  ONE_GROUP_A_COORDINATOR = %w[a b c d e].freeze
+
+  def coordinator?(group, topic, seconds = 30)
+    client(:consumer, "group.id": group) do |consumer|
+      list = Rdkafka::Consumer::TopicPartitionList.new
+      list.add_topic(topic, 1)
+      !!Guildhall::Kafka::Coordinator.ask(seconds) { consumer.committed(list, seconds * 1000) }
+    rescue Rdkafka::RdkafkaError => error
+      notes << error.code
+      false
+    end
+  end
+
   # Time during which this process was stopped, on a machine that was suspended, does not count.
   def eventually(what, seconds = LIMIT)
     left = seconds
