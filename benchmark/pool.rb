@@ -91,8 +91,8 @@ class PoolRows
     ours = -> { times.times { @pool.map(batch, LAZY) } }
     20.times { ours.call } # the pool tries both ways before it settles
     pairs = Array.new(rounds * 3) { [PoolPeers.seconds(&plain), PoolPeers.seconds(&ours)] }
-    ratio = PoolPeers.median(pairs.map { |one, two| one / two })
-    extra = PoolPeers.median(pairs.map { |one, two| (two - one) / times })
+    ratio = Bench.median(pairs.map { |one, two| one / two })
+    extra = Bench.median(pairs.map { |one, two| (two - one) / times })
     goal = count >= 100 && name != "0.7 KB" ? 1.3 : 0.97
     ratio = [ratio, goal].max if extra < 1e-6 && goal < 1
     @bench.row("pool.never_slower #{name} × #{count}", against: "same codec inline", ratio:, goal:,
@@ -128,9 +128,9 @@ class PoolRows
     raise "wrong results" unless peer.map(texts).sort == @pool.map(texts, Identity, parallel: true).sort
 
     one_by_one(texts, peer)
-    theirs = PoolPeers.median(Array.new(rounds) { PoolPeers.seconds { 4.times { peer.map(texts) } } / 2000 })
+    theirs = Bench.median(Array.new(rounds) { PoolPeers.seconds { 4.times { peer.map(texts) } } / 2000 })
     {"pool.identity × 500" => [nil, 20], "pool.identity × 500, forced" => [true, 10]}.each do |name, (parallel, goal)|
-      ours = PoolPeers.median(Array.new(rounds) { PoolPeers.seconds { 40.times { @pool.map(texts, Identity, parallel:) } } / 20_000 })
+      ours = Bench.median(Array.new(rounds) { PoolPeers.seconds { 40.times { @pool.map(texts, Identity, parallel:) } } / 20_000 })
       @bench.row(name, against: "ractor-pool", ratio: theirs / ours, goal:, note: "#{(1 / ours).round} a second, #{(1 / theirs).round} theirs")
     end
   ensure
@@ -138,8 +138,8 @@ class PoolRows
   end
 
   def one_by_one(texts, peer)
-    theirs = PoolPeers.median(Array.new(rounds) { PoolPeers.seconds { 500.times { |index| peer.call(texts[index]) } } / 500 })
-    ours = PoolPeers.median(Array.new(rounds) { PoolPeers.seconds { 5000.times { |index| @pool.map([texts[index % 500]], Identity) } } / 5000 })
+    theirs = Bench.median(Array.new(rounds) { PoolPeers.seconds { 500.times { |index| peer.call(texts[index]) } } / 500 })
+    ours = Bench.median(Array.new(rounds) { PoolPeers.seconds { 5000.times { |index| @pool.map([texts[index % 500]], Identity) } } / 5000 })
     @bench.row("pool.identity one by one", against: "ractor-pool", ratio: theirs / ours, goal: 3, note: "#{(1 / ours).round} a second")
   end
 
@@ -148,7 +148,7 @@ class PoolRows
     many_callers(8, batch)
     pairs = Array.new(rounds) { [many_callers(1, batch), many_callers(8, batch)] }
     @bench.row("pool.callers 8", against: "one caller's throughput", goal: 0.95,
-      ratio: PoolPeers.median(pairs.map { |one, eight| eight.size.fdiv(one.size) }))
+      ratio: Bench.median(pairs.map { |one, eight| eight.size.fdiv(one.size) }))
     times = pairs.flat_map(&:last).sort
     @bench.row("pool.callers 8, p99", against: "2.5 × p50", ratio: 2.5 * times[times.size / 2] / times[times.size * 99 / 100], goal: 1)
   end
@@ -169,7 +169,7 @@ class PoolRows
     small = @orders["5 KB"].first(50)
     big = @orders["5 KB"].cycle.first(10_000)
     20.times { @pool.map(small, LAZY) }
-    alone = PoolPeers.median(Array.new(rounds * 3) { PoolPeers.seconds { @pool.map(small, LAZY) } })
+    alone = Bench.median(Array.new(rounds * 3) { PoolPeers.seconds { @pool.map(small, LAZY) } })
     beside = Array.new(rounds * 3) do
       future = @pool.dispatch(big, LAZY, parallel: true)
       time = PoolPeers.seconds { @pool.map(small, LAZY) }
@@ -177,7 +177,7 @@ class PoolRows
       future.wait
       time
     end
-    @bench.row("pool.small_beside_big", against: "3 × its time alone", ratio: 3 * alone / PoolPeers.median(beside), goal: 1)
+    @bench.row("pool.small_beside_big", against: "3 × its time alone", ratio: 3 * alone / Bench.median(beside), goal: 1)
   end
 
   # Void where two processes do not reach 1.5 × either.
@@ -189,7 +189,7 @@ class PoolRows
     rows = Array.new(rounds) do
       [PoolPeers.seconds(&sequential), PoolPeers.seconds { @pool.map(texts, Rubyish, parallel: true) }, PoolPeers.forked(2, texts, Rubyish)]
     end
-    one, ours, forked = rows.transpose.map { |times| PoolPeers.median(times) }
+    one, ours, forked = rows.transpose.map { |times| Bench.median(times) }
     void = one / forked < 1.5
     @bench.row("pool.pure_ruby", against: "two forked processes", ratio: forked / ours, goal: void ? nil : 0.85,
       note: format("one thread %.2f × ours%s", one / ours, void ? "; void: the processes reach #{(one / forked).round(2)} ×" : ""))
@@ -201,7 +201,7 @@ class PoolRows
     pairs = Array.new(rounds * 5) do
       [PoolPeers.seconds { 200.times { texts.map { |text| LAZY.call(text) } } }, PoolPeers.seconds { 200.times { off.map(texts, LAZY) } }]
     end
-    extra = PoolPeers.median(pairs.map { |plain, ours| (ours - plain) / 200 })
+    extra = Bench.median(pairs.map { |plain, ours| (ours - plain) / 200 })
     nanoseconds = extra * 1e9
     ratio = nanoseconds <= 0 ? 10 : [56 / nanoseconds, 10].min
     @bench.row("pool.off", against: "56 ns a batch", ratio:, goal: 1, note: format("%+.0f ns", nanoseconds))

@@ -54,8 +54,6 @@ module Ring
     abort("ring of #{size}: #{out}#{err}") unless result[:passed] == size * passes
     result
   end
-
-  def self.median(numbers) = numbers.sort[numbers.size / 2]
 end
 
 Bench.script("ring") do |bench|
@@ -66,10 +64,10 @@ Bench.script("ring") do |bench|
       [Ring.run(Ring::QUEUES, size, passes), (Ring.run(Ring::PORTS, size, passes) if defined?(Ractor::Port))]
     end
     ours = rounds.last.first
-    hop = Ring.median(rounds.map { |queues, _| queues[:seconds] }) / (size * passes) * 1e6
+    hop = Bench.median(rounds.map { |queues, _| queues[:seconds] }) / (size * passes) * 1e6
     note = format("%.2f µs a pass, %d KB a Ractor", hop, ours[:kilobytes] / size)
     if defined?(Ractor::Port)
-      bench.row("ring.#{size}", against: "ring of Ports", ratio: Ring.median(rounds.map { |queues, ports| ports[:seconds] / queues[:seconds] }),
+      bench.row("ring.#{size}", against: "ring of Ports", ratio: Bench.median(rounds.map { |queues, ports| ports[:seconds] / queues[:seconds] }),
         goal: size == 10_000 ? 0.5 : nil, note:)
     else
       bench.note("ring.#{size}: #{note}")

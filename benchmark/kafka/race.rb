@@ -31,12 +31,12 @@ class Race
   # @param figure [String] of their results
   # @return [Float] how many times the figure of the second that of the first is
   def ratio(better, worse, figure = "rate")
-    median(@results.map { |round| round[better][figure].to_f / round[worse][figure] })
+    Bench.median(@results.map { |round| round[better][figure].to_f / round[worse][figure] })
   end
 
   # @return [Float] the median of the rounds
   def figure(name, figure = "rate")
-    median(@results.map { |round| round[name][figure] })
+    Bench.median(@results.map { |round| round[name][figure] })
   end
 
   # @return [String] for people
@@ -49,11 +49,5 @@ class Race
   def check
     sums = @results.flat_map(&:values).map { |result| result["sum"] }.uniq
     abort("#{@arguments[1]}: not the same was read: #{@results}") unless sums.size == 1
-  end
-
-  def median(numbers)
-    sorted = numbers.sort
-    middle = sorted.size / 2
-    sorted.size.odd? ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2.0
   end
 end

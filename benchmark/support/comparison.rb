@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "median"
+
 class Bench
   # Times several callables in turn, so that whatever the machine does meets all of them.
   class Comparison
@@ -19,7 +21,7 @@ class Bench
     # @return [Array<Float>] for each contender but the first: its time over the first one's, the median of all rounds
     def ratios(rounds)
       times = Array.new(rounds) { |round| round_of(round) }
-      (1...@contenders.size).map { |index| median(times.map { |round| round[index] / round[0] }) }
+      (1...@contenders.size).map { |index| Bench.median(times.map { |round| round[index] / round[0] }) }
     end
 
     private
@@ -36,12 +38,6 @@ class Bench
       began = Process.clock_gettime(Process::CLOCK_MONOTONIC)
       contender.call
       Process.clock_gettime(Process::CLOCK_MONOTONIC) - began
-    end
-
-    def median(numbers)
-      sorted = numbers.sort
-      middle = sorted.size / 2
-      sorted.size.odd? ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
     end
   end
 end

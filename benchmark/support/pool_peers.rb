@@ -65,8 +65,6 @@ module PoolPeers
       now - began
     end
 
-    def median(numbers) = numbers.sort[numbers.size / 2]
-
     # Ports came with 4.0.
     def inbox = defined?(Ractor::Port) ? Ractor::Port.new : Ractor.current
     def take(inbox) = inbox == Ractor.current ? Ractor.receive : inbox.receive

@@ -149,8 +149,6 @@ module Guildhall
       attr_reader :owner
       # @return [Array(String, Integer)]
       attr_reader :name
-      # @return [Integer] how many messages may still be taken
-      attr_reader :allowed
 
       # @!visibility private
       def initialize(reader, pointer, owner, name)
