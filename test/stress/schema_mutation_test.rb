@@ -4,13 +4,12 @@ require "test_helper"
 require "json"
 require "guildhall/schema"
 require "jsonschema_rs"
+require_relative "../../benchmark/data/events"
 
 # Real payloads, mutated byte by byte: what still is JSON gets the same verdict from the walk over the Document, the walk
 # over the value, and another implementation. Run under sanitizers, it is also a test of memory safety.
 class SchemaMutationTest < GuildhallTest
   ROUNDS = Integer(ENV.fetch("ROUNDS", 50_000))
-  FOLDER = File.expand_path("../../vendor/webhooks", __dir__)
-  DRAFT = "http://json-schema.org/draft-07/schema#"
   SPLICES = ["null", "true", "1", "-0.5", "1e400", '"x"', "[]", "{}", "\\u0000", "\\ud83d\\ude00", "é", "2024-02-30T00:00:00Z", "%zz",
              "://", "{+a}"].freeze
 
@@ -76,30 +75,11 @@ class SchemaMutationTest < GuildhallTest
   end
 
   def load_events
-    definitions = plain(JSON.parse(File.read(File.join(FOLDER, "webhooks-schemas/schema.json"))).fetch("definitions"))
-    schema = Guildhall::Schema.new({"$schema" => DRAFT, "definitions" => definitions})
-    index = JSON.parse(File.read(File.join(FOLDER, "webhooks-examples/api.github.com/index.json")))
-    @payloads = index.flat_map do |event|
-      event["examples"].map do |example|
-        [definition(definitions, event["name"]), JSON.generate(example)]
-      end
-    end
-    names = @payloads.map(&:first).uniq
-    @ours = names.to_h { |name| [name, schema.validator(at: "#/definitions/#{name}")] }
-    @theirs = names.to_h do |name|
-      [name,
-       JSONSchema.validator_for({"$schema" => DRAFT, "$ref" => "#/definitions/#{name}", "definitions" => definitions},
-         validate_formats: true)]
-    end
-  end
-
-  def definition(definitions, event) = definitions.key?("#{event}_event") ? "#{event}_event" : "#{event}$event"
-
-  def plain(value)
-    case value
-    when Hash then value.except("$schema").transform_values { |inner| plain(inner) }
-    when Array then value.map { |inner| plain(inner) }
-    else value
-    end
+    events = Events.new
+    names = events.by_event { |name| name }
+    schema = Guildhall::Schema.new(events.schema)
+    @payloads = names.zip(events.texts)
+    @ours = names.uniq.to_h { |name| [name, schema.validator(at: "#/definitions/#{name}")] }
+    @theirs = names.uniq.to_h { |name| [name, JSONSchema.validator_for(events.schema(name), validate_formats: true)] }
   end
 end

@@ -152,9 +152,7 @@ class Scenario
   def committed(name, partitions: 1, group: self.group)
     tries = 6
     client(:consumer, "group.id": group) do |consumer|
-      list = Rdkafka::Consumer::TopicPartitionList.new
-      list.add_topic(name, partitions)
-      Guildhall::Kafka::Coordinator.ask { consumer.committed(list, 10_000) }.to_h.fetch(name).map(&:offset)
+      offsets(consumer, name, partitions, 10)
     rescue Rdkafka::RdkafkaError => error
       raise unless error.code == :timed_out && (tries -= 1).positive?
 
@@ -185,13 +183,17 @@ class Scenario
 
   def coordinator?(group, topic, seconds = 30)
     client(:consumer, "group.id": group) do |consumer|
-      list = Rdkafka::Consumer::TopicPartitionList.new
-      list.add_topic(topic, 1)
-      !!Guildhall::Kafka::Coordinator.ask(seconds) { consumer.committed(list, seconds * 1000) }
+      !!offsets(consumer, topic, 1, seconds)
     rescue Rdkafka::RdkafkaError => error
       notes << error.code
       false
     end
+  end
+
+  def offsets(consumer, name, partitions, seconds)
+    list = Rdkafka::Consumer::TopicPartitionList.new
+    list.add_topic(name, partitions)
+    Guildhall::Kafka::Coordinator.ask(seconds) { consumer.committed(list, seconds * 1000) }.to_h.fetch(name).map(&:offset)
   end
 
   # Time during which this process was stopped, on a machine that was suspended, does not count.
