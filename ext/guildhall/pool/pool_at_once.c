@@ -38,12 +38,15 @@ static VALUE queue_at_once(VALUE self, VALUE profile, VALUE payloads, VALUE work
     size_t size = (size_t)RARRAY_LEN(payloads), bytes = guildhall_mean_bytes(payloads, false);
     if (!guildhall_profile_brief(of, size, bytes)) return Qnil;
     guildhall_crew crew = guildhall_fair_queue_crew(queue, NUM2SIZET(workers), true);
-    if (guildhall_profile_level(of, size, bytes, &crew)) return Qnil;
+    guildhall_choice choice = guildhall_profile_choose(of, size, bytes, &crew);
+    if (choice.level) return Qnil;
+    guildhall_profile_chosen(of, size, bytes, &crew);
     VALUE held;
     VALUE *block = ALLOCV_N(VALUE, held, 2 * size + 1);
     for (size_t i = 0; i < 2 * size; i++) block[i] = Qnil; /* the GC may look before all of it is set */
     guildhall_batch batch = {.self = Qnil, .generation = queue->generation, .profile = of, .queue = queue,
-                             .profile_object = profile, .size = size, .bytes = bytes};
+                             .profile_object = profile, .size = size, .bytes = bytes,
+                             .learned = !choice.settled};
     set_up(&batch, payloads, block);
     while (!guildhall_batch_complete(&batch)) guildhall_batch_help(&batch);
     VALUE outcomes = rb_obj_freeze(rb_ary_new_from_values((long)size, block + size));

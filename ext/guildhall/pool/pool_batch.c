@@ -7,7 +7,7 @@
 #define ANY (SIZE_MAX - 2)
 
 static const double longest_slice_ns = 2e5; /* what a small batch may have to wait for */
-static const double shortest_slice_ns = 5e4;
+static const double shortest_slice_ns = 2e4; /* some hundred times what taking it costs */
 
 size_t guildhall_batch_take(guildhall_batch *batch, size_t count, size_t *from)
 {
@@ -86,7 +86,8 @@ static int readable(void *context)
 static VALUE wait_until_readable(VALUE argument)
 {
     reading *reader = (reading *)argument;
-    return guildhall_wait(&reader->batch->readers, readable, reader, reader->deadline);
+    guildhall_batch *batch = reader->batch;
+    return guildhall_wait_as(&batch->queue->reader_patience, &batch->readers, readable, reader, reader->deadline);
 }
 
 static VALUE yield_no_more(VALUE argument)

@@ -269,6 +269,13 @@ static void give_way(guildhall_fair_queue *queue)
     if (state) rb_jump_tag(state);
 }
 
+static void call_missing_worker(const guildhall_batch *batch)
+{
+    guildhall_fair_queue *queue = batch->queue;
+    size_t idle = atomic_load(&queue->idle), seated = atomic_load(&queue->seated), busy = seated > idle ? seated - idle : 0;
+    if (busy < guildhall_fair_queue_workers_for(batch)) guildhall_fair_queue_wake(queue, 1);
+}
+
 void guildhall_batch_help(guildhall_batch *batch)
 {
     int64_t until = guildhall_now() + GUILDHALL_SPAN_NS;
@@ -281,7 +288,7 @@ void guildhall_batch_help(guildhall_batch *batch)
         if (count && next < from + count) guildhall_batch_rewind(batch, next);
     } while (count && parallel && guildhall_now() < until);
     if (!parallel && guildhall_batch_complete(batch)) guildhall_batch_learn(batch, 0);
-    if (parallel && guildhall_batch_unclaimed(batch)) guildhall_fair_queue_wake(batch->queue, 1);
+    if (parallel && guildhall_batch_unclaimed(batch)) call_missing_worker(batch);
     give_way(batch->queue);
 }
 

@@ -140,6 +140,7 @@ static VALUE run_on(VALUE argument)
     run *r = (run *)argument;
     while (r->next < r->to && !r->stopped) {
         run_one(r);
+        rb_thread_check_ints(); /* also where others wait to collect garbage, which nobody can while this one runs */
         if (r->next - r->looked >= r->stride) look_up(r);
     }
     return Qnil;
