@@ -45,7 +45,7 @@ bool guildhall_batch_publish(guildhall_batch *batch, size_t index, VALUE mark, V
 {
     VALUE expected = mark;
     if (!atomic_compare_exchange_strong(&batch->slots[index], &expected, outcome)) return false;
-    if (!NIL_P(batch->self)) RB_OBJ_WRITTEN(batch->self, Qundef, outcome);
+    RB_OBJ_WRITTEN(batch->self, Qundef, outcome);
     if (failure) atomic_fetch_add_explicit(&batch->failed, 1, memory_order_relaxed);
     if (atomic_fetch_add(&batch->done, 1) + 1 == batch->size) complete(batch);
     return true;

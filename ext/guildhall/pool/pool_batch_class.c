@@ -253,9 +253,8 @@ static VALUE take_turns(VALUE nothing)
     return nothing;
 }
 
-/* Other threads of the main Ractor get their turn now, not when Ruby's time slice of 100 ms is over; sooner where some
- * are known to wait for one. */
-static void give_way(guildhall_fair_queue *queue)
+/* Now, not when Ruby's time slice of 100 ms is over; sooner where some are known to wait for one. */
+void guildhall_give_way(guildhall_fair_queue *queue)
 {
     int64_t now = guildhall_now();
     bool others = atomic_load_explicit(&queue->yielding, memory_order_relaxed) > 0;
@@ -289,7 +288,7 @@ void guildhall_batch_help(guildhall_batch *batch)
     } while (count && parallel && guildhall_now() < until);
     if (!parallel && guildhall_batch_complete(batch)) guildhall_batch_learn(batch, 0);
     if (parallel && guildhall_batch_unclaimed(batch)) call_missing_worker(batch);
-    give_way(batch->queue);
+    guildhall_give_way(batch->queue);
 }
 
 /* Runs unclaimed payloads in this thread, for about five milliseconds. Whether all are done now. */

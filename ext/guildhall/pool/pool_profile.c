@@ -16,12 +16,13 @@ enum {
 /* Before anything is measured: decoding takes about 4 ns a byte, and something even for nothing. */
 static const double guess_ns = 500, guess_ns_a_byte = 4;
 static const double brief_ns = 5e6;
-/* Waiting for workers has to pay: a small gain is not worth a core that others could use. */
-static const double worthwhile = 0.9, worthwhile_in_a_crowd = 2;
+/* Waiting for workers has to pay: a small gain is not worth a core that others could use. Nor is one that is soon lost,
+ * to a worker that has gone to sleep or a garbage collection that stops all of them: this share of a hand-over a batch. */
+static const double worthwhile = 0.9, worthwhile_in_a_crowd = 2, risk = 0.5;
 /* What the first try of a second worker is expected to add. */
 static const double expected_gain = 0.6;
 /* The best one has become dearer: something has changed. */
-static const double drift = 1.3;
+static const double drift = 1.3, near = 1.5; /* and the other one was not much dearer than it is now */
 
 static unsigned power_of_two(size_t number, unsigned limit)
 {
@@ -120,7 +121,8 @@ static unsigned best_level(const choice *of)
 {
     unsigned parallel = best_parallel(of, guildhall_level_of(of->crew->hands));
     double enough = of->crew->crowded ? worthwhile_in_a_crowd : worthwhile;
-    return cost_at(of, parallel) < cost_at(of, 0) * enough ? parallel : 0;
+    double may_lose = of->crew->caller ? risk * (double)of->crew->handover_ns / (double)of->count : 0;
+    return cost_at(of, parallel) + may_lose < cost_at(of, 0) * enough ? parallel : 0;
 }
 
 guildhall_choice guildhall_profile_choose(const guildhall_profile *profile, size_t count, size_t bytes, const guildhall_crew *crew)
@@ -181,6 +183,7 @@ static void plan(const choice *of, guildhall_trial *trial, uint32_t decision)
     atomic_store_explicit(&trial->best, best, memory_order_relaxed);
     atomic_store_explicit(&trial->expected, (float)cost_at(of, best), memory_order_relaxed);
     atomic_store_explicit(&trial->taken, 0, memory_order_relaxed);
+    atomic_store_explicit(&trial->planned, decision, memory_order_relaxed);
     atomic_store_explicit(&trial->begins, decision + wait, memory_order_relaxed);
 }
 
@@ -215,7 +218,9 @@ static void watch_for_drift(guildhall_cell *cell, unsigned level)
     double cost = guildhall_estimate_read(&cell->levels[level]);
     if (level != atomic_load_explicit(&trial->best, memory_order_relaxed)) return;
     if (decision >= atomic_load_explicit(&trial->begins, memory_order_relaxed)) return;
+    if (decision - atomic_load_explicit(&trial->planned, memory_order_relaxed) < FIRST_INTERVAL) return;
     if (cost < drift * atomic_load_explicit(&trial->expected, memory_order_relaxed)) return;
+    if (cost * near < guildhall_estimate_read(&cell->levels[atomic_load_explicit(&trial->level, memory_order_relaxed)])) return;
     atomic_store_explicit(&trial->expected, (float)cost, memory_order_relaxed);
     atomic_store_explicit(&trial->begins, decision + 1, memory_order_relaxed);
 }

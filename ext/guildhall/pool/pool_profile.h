@@ -23,7 +23,7 @@ typedef struct {
 
 /* Another level than the best one, for a few batches in a row. */
 typedef struct {
-    _Atomic uint32_t begins;       /* at this decision; 0: nothing is planned yet */
+    _Atomic uint32_t planned, begins; /* at these decisions; 0: nothing is planned yet */
     _Atomic uint32_t interval;     /* decisions until the next one: the longer, the more often the best one has won */
     _Atomic uint32_t level, best;  /* what is tried, against what */
     _Atomic float expected;        /* what the best one cost when this was planned */
