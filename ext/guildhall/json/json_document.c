@@ -5,7 +5,7 @@
  */
 #include <ruby.h>
 #include <ruby/ractor.h>
-#include <stdlib.h>
+#include "../document/blocks.h"
 #include "../document/document_memory.h"
 #include "../init.h"
 #include "../values.h"
@@ -42,6 +42,9 @@ static void mark(void *pointer)
 
 static size_t nodes_size(const guildhall_json_text *text) { return text->count * sizeof(guildhall_json_node); }
 
+/* Of struct and nodes in one block. */
+static size_t heap_size(const guildhall_json_text *text) { return sizeof(root_document) + nodes_size(text); }
+
 static void release(void *pointer)
 {
     const guildhall_json_document *document = pointer;
@@ -53,7 +56,7 @@ static void release(void *pointer)
         guildhall_json_index_free(root->index);
     }
     if (text->off_heap) guildhall_release_memory(text->nodes, nodes_size(text));
-    if (root->on_heap) ruby_xfree(root);
+    if (root->on_heap) guildhall_release_memory(root, heap_size(text));
 }
 
 static size_t memsize(const void *pointer)
@@ -63,8 +66,8 @@ static size_t memsize(const void *pointer)
     const root_document *root = pointer;
     const guildhall_json_index *index = __atomic_load_n(&root->index, __ATOMIC_ACQUIRE);
     size_t size = index ? guildhall_json_index_size(index) : 0;
-    if (root->on_heap) return size + sizeof *root + nodes_size(&root->text);
-    return size + (root->text.off_heap ? nodes_size(&root->text) : 0);
+    if (root->on_heap) return size + guildhall_block_bytes(heap_size(&root->text));
+    return size + (root->text.off_heap ? guildhall_block_bytes(nodes_size(&root->text)) : 0);
 }
 
 /* EMBEDDABLE: compaction may move the struct, so nothing keeps a pointer into it but what pins the object.
@@ -213,7 +216,7 @@ static VALUE in_slot(VALUE klass, const guildhall_json_text *text, const guildha
 /* One block for struct and nodes, and the smallest of slots for the object. */
 static VALUE on_heap(VALUE klass, const guildhall_json_text *text, const guildhall_json_node *nodes, size_t size)
 {
-    root_document *root = ruby_xmalloc(sizeof(root_document) + size);
+    root_document *root = guildhall_memory_new(heap_size(text));
     *root = (root_document){.text = *text, .on_heap = 1};
     memcpy(root->embedded, nodes, size);
     return shared(rb_data_typed_object_wrap(klass, root, &heap_type), text);
@@ -236,7 +239,7 @@ VALUE guildhall_json_document_adopt(const guildhall_json_codec *codec, guildhall
     guildhall_json_node *nodes = text.nodes;
     if (!guildhall_json_is_container(nodes[0])) {
         VALUE value = guildhall_json_scalar(codec, view_of(&text, nodes), nodes[0]);
-        free(nodes);
+        guildhall_block_give(nodes, nodes_size(&text));
         return value;
     }
     text.off_heap = 1;

@@ -12,7 +12,7 @@ typedef struct {
     guildhall_json_node *nodes;        /* off_heap: the nodes; else NULL, they follow the struct */
     size_t length;                     /* of the text */
     uint32_t count;                    /* of the nodes */
-    unsigned off_heap : 1;             /* the nodes were made without the GVL, by malloc */
+    unsigned off_heap : 1;             /* the nodes were made without the GVL, in a block (blocks.h) */
     unsigned deduplicated : 1;         /* pairs that are in the text are not on the tape */
 } guildhall_json_text;
 
@@ -54,7 +54,7 @@ const guildhall_json_text *guildhall_json_document_text(VALUE document);
 VALUE guildhall_json_document_new(const guildhall_json_codec *codec, guildhall_json_text text,
                                   const guildhall_json_node *nodes);
 
-/* The same, taking over text.nodes, which malloc made. */
+/* The same, taking over text.nodes, a block (blocks.h). */
 VALUE guildhall_json_document_adopt(const guildhall_json_codec *codec, guildhall_json_text text);
 
 #endif
