@@ -74,7 +74,7 @@ static int read_msgpack(const uint8_t *bytes, size_t length, guildhall_notes *no
     guildhall_msgpack_outcome outcome = guildhall_msgpack_read(bytes, length, &rules, notes);
     if (outcome.status == GUILDHALL_MSGPACK_VALID) {
         guildhall_msgpack_view view = {bytes, length, notes->marks.words};
-        guildhall_key_indexes indexes = NULL;
+        guildhall_key_indexes indexes = {.marks = 0};
         walk_msgpack(&view, &indexes, (guildhall_spot){0, 0, 0});
         guildhall_key_indexes_free(&indexes);
         return 1;

@@ -43,6 +43,7 @@ static void release(void *pointer)
     if (!((const document *)pointer)->root) {
         guildhall_payload *payload = &((root_document *)pointer)->payload;
         guildhall_key_indexes_free(&payload->indexes);
+        if (payload->reported) rb_gc_adjust_memory_usage(-(ssize_t)payload->reported);
         if (payload->off_heap) guildhall_release_memory(payload->marks, size_of(payload->marks));
         else ruby_xfree(payload->marks);
     }
@@ -53,7 +54,7 @@ static size_t memsize(const void *pointer)
 {
     if (((const document *)pointer)->root) return sizeof(document);
     guildhall_payload *payload = &((root_document *)pointer)->payload;
-    return sizeof(root_document) + size_of(payload->marks) + guildhall_key_indexes_size(&payload->indexes);
+    return sizeof(root_document) + size_of(payload->marks) + atomic_load_explicit(&payload->indexes.bytes, memory_order_relaxed);
 }
 
 /* WB_PROTECTED: Documents pile up; unprotected they would force major collections. */
@@ -82,6 +83,14 @@ static VALUE sub_document(VALUE around, guildhall_spot at, VALUE class)
     shown->spot = at;
     RB_OBJ_WRITE(made, &shown->root, root ? root : around);
     return guildhall_share(made);
+}
+
+void guildhall_document_report(guildhall_payload *payload)
+{
+    size_t bytes = atomic_load_explicit(&payload->indexes.bytes, memory_order_relaxed);
+    if (RB_LIKELY(bytes == atomic_load_explicit(&payload->reported, memory_order_relaxed))) return;
+    size_t before = atomic_exchange_explicit(&payload->reported, bytes, memory_order_relaxed);
+    rb_gc_adjust_memory_usage((ssize_t)bytes - (ssize_t)before);
 }
 
 VALUE guildhall_document_value(guildhall_cursor cursor, guildhall_spot at)
@@ -124,7 +133,8 @@ static VALUE scalar(const guildhall_payload *payload, guildhall_spot at)
 
 VALUE guildhall_document_new(VALUE owner, const uint8_t *bytes, size_t length, guildhall_marks *marks, int off_heap)
 {
-    guildhall_payload payload = {.bytes = bytes, .length = length, .marks = marks, .off_heap = off_heap};
+    guildhall_payload payload = {.bytes = bytes, .length = length, .marks = marks, .off_heap = off_heap,
+                                 .indexes = {.marks = marks->count}};
     guildhall_spot at = {marks->from, 0, 0};
     guildhall_kind kind = marks->format->resolve(&payload, &at);
     if (kind == GUILDHALL_SCALAR) {
