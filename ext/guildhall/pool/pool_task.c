@@ -16,21 +16,28 @@ static VALUE call(const guildhall_profile *profile, VALUE task, VALUE value, VAL
     return rb_funcallv(task, id_call, profile->takes_metadata ? 2 : 1, arguments);
 }
 
-/* What the codec itself would return, or raise, without a method call. */
-static VALUE decode(const guildhall_profile *profile, VALUE bytes, VALUE *stage)
+static VALUE decode_and_wrap(const guildhall_profile *profile, VALUE bytes)
 {
     const guildhall_decoder *decoder = profile->decoder;
     const uint8_t *start = (const uint8_t *)RSTRING_PTR(bytes);
     size_t length = (size_t)RSTRING_LEN(bytes);
     guildhall_result result = {0};
-    *stage = profile->decode_stage;
     guildhall_decoded verdict = decoder->decode(decoder->context, start, length, &result);
     VALUE value;
     if (verdict == GUILDHALL_DECODED) value = decoder->wrap(decoder->context, &result, bytes, start, length);
     else if (verdict == GUILDHALL_DEFER) value = rb_funcallv(profile->codec, id_call, 1, &bytes);
     else rb_exc_raise(decoder->error(decoder->context, &result, start, length));
-    *stage = Qnil;
     RB_GC_GUARD(bytes);
+    return value;
+}
+
+/* What the codec itself would return, or raise, without a method call. */
+static VALUE decode(const guildhall_profile *profile, VALUE bytes, VALUE *stage)
+{
+    const guildhall_decoder *decoder = profile->decoder;
+    *stage = profile->decode_stage;
+    VALUE value = decoder->call ? decoder->call(decoder->context, bytes) : decode_and_wrap(profile, bytes);
+    *stage = Qnil;
     return value;
 }
 
