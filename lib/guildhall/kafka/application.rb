@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "guildhall/clock"
 require_relative "config"
 require_relative "routing/routes"
 require_relative "runners"
@@ -82,7 +83,7 @@ module Guildhall
         return wait_stopped unless begin_stop
 
         publish("app.stopping")
-        deadline = now + (timeout || @config.shutdown_timeout)
+        deadline = Clock.now + (timeout || @config.shutdown_timeout)
         clean = shut_down(deadline)
         finish_stop
         clean
@@ -93,8 +94,8 @@ module Guildhall
       # @return [Boolean]
       def wait_stopped(timeout = nil)
         @lock.synchronize do
-          limit = timeout && (now + timeout)
-          @changed.wait(@lock, limit && [limit - now, 0].max) until stopped? || (limit && now >= limit)
+          limit = timeout && (Clock.now + timeout)
+          @changed.wait(@lock, limit && Clock.left(limit)) until stopped? || (limit && Clock.now >= limit)
           stopped?
         end
       end
@@ -229,7 +230,7 @@ module Guildhall
         @timer.close
         clean = @runners.close(deadline) && clean
         @producer&.close
-        @own_pool&.shutdown(timeout: [deadline - now, 1].max)
+        @own_pool&.shutdown(timeout: Clock.left(deadline, least: 1))
         clean
       end
 
@@ -243,10 +244,6 @@ module Guildhall
 
       def stopped?
         %i[stopped initialized].include?(@state)
-      end
-
-      def now
-        Process.clock_gettime(Process::CLOCK_MONOTONIC)
       end
     end
   end

@@ -45,9 +45,9 @@ module Guildhall
 
       def stop
         stopper = Thread.new { @application.stop }
-        limit = now + @application.config.shutdown_timeout + GRACE
+        limit = Clock.now + @application.config.shutdown_timeout + GRACE
         until stopper.join(0.05)
-          leave if now > limit || (!@signals.empty? && STOP.include?(@signals.pop))
+          leave if Clock.now > limit || (!@signals.empty? && STOP.include?(@signals.pop))
         end
         stopper.value
       end
@@ -61,10 +61,6 @@ module Guildhall
       def dump
         Thread.list.each { |thread| @err.puts("#{thread.inspect}\n  #{(thread.backtrace || []).first(20).join("\n  ")}") }
         @application.partitions.each { |partition| @err.puts(partition.inspect) }
-      end
-
-      def now
-        Process.clock_gettime(Process::CLOCK_MONOTONIC)
       end
     end
   end
