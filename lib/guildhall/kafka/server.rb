@@ -20,10 +20,11 @@ module Guildhall
       end
 
       # Blocks until the application has stopped.
+      # @param selection [Hash{Symbol=>Array<String>, nil}] as in {Kafka.start}
       # @return [Integer] the exit status: 0, or 1 when the deadline came before the end of the work
-      def run(groups: nil, topics: nil)
+      def run(**selection)
         previous = trap_signals
-        @application.start(groups:, topics:)
+        @application.start(**selection)
         signal = @signals.pop
         signal = handle(signal) until STOP.include?(signal)
         stop ? 0 : leave

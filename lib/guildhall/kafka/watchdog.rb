@@ -29,7 +29,8 @@ module Guildhall
       # What is noted of a partition: its position, since when, and how often it was cured there.
       def look(partition)
         position, since, cures = @seen[partition]
-        return @seen[partition] = [partition.position, Clock.now, 0] if position.nil? || position != partition.position || !partition.idle_behind?
+        moving = position.nil? || position != partition.position || !partition.idle_behind?
+        return @seen[partition] = [partition.position, Clock.now, 0] if moving
         return if Clock.now - since < @timeout
 
         cure(partition, position, cures)
