@@ -1,7 +1,9 @@
 # frozen_string_literal: true
 
+require "guildhall/clock"
 require_relative "config"
 require_relative "routing/routes"
+require_relative "routing/selection"
 require_relative "runners"
 require_relative "timer"
 require_relative "listener"
@@ -53,16 +55,18 @@ module Guildhall
         @config.validate(faults)
         topics = @routes.topics(faults)
         faults.raise!
+        clients(topics).each { |together| Config::Timeouts.validate(client_settings(together.first), @config.revocation_timeout, faults) }
+        faults.raise!
         topics
       end
 
       # Starts to consume, in threads of its own; returns at once.
-      # @param groups [Array<String>, nil] only these consumer groups; nil: all
-      # @param topics [Array<String>, nil] only these topics; nil: all
+      # @param selection [Hash{Symbol=>Array<String>, nil}] groups:, topics:, exclude_groups:, exclude_topics: as in
+      #   {Routing::Selection#initialize}
       # @return [self]
       # @raise [ConfigurationError] listing every fault
-      def start(groups: nil, topics: nil)
-        chosen = choose(validate!, groups, topics)
+      def start(**selection)
+        chosen = Routing::Selection.new(**selection).choose(validate!)
         @lock.synchronize do
           raise Guildhall::Error, "this application was started before: it is #{@state}" unless @state == :initialized
 
@@ -82,7 +86,7 @@ module Guildhall
         return wait_stopped unless begin_stop
 
         publish("app.stopping")
-        deadline = now + (timeout || @config.shutdown_timeout)
+        deadline = Clock.now + (timeout || @config.shutdown_timeout)
         clean = shut_down(deadline)
         finish_stop
         clean
@@ -93,8 +97,8 @@ module Guildhall
       # @return [Boolean]
       def wait_stopped(timeout = nil)
         @lock.synchronize do
-          limit = timeout && (now + timeout)
-          @changed.wait(@lock, limit && [limit - now, 0].max) until stopped? || (limit && now >= limit)
+          limit = timeout && (Clock.now + timeout)
+          @changed.wait(@lock, limit && Clock.left(limit)) until stopped? || (limit && Clock.now >= limit)
           stopped?
         end
       end
@@ -129,7 +133,7 @@ module Guildhall
       # @raise [ConfigurationError] listing every fault
       # @raise [Rdkafka::RdkafkaError]
       def lag(groups: nil)
-        clients(choose(validate!, groups, nil)).flat_map { |topics| GroupLag.new(client_settings(topics.first), topics).rows }
+        clients(Routing::Selection.new(groups:).choose(validate!)).flat_map { |topics| GroupLag.new(client_settings(topics.first), topics).rows }
       end
 
       # The application's producer, made when it is first asked for.
@@ -168,14 +172,6 @@ module Guildhall
       end
 
       private
-
-      def choose(all, groups, names)
-        unknown = [*groups].reject { |group| all.any? { |topic| topic.group == group } } +
-                  [*names].reject { |name| all.any? { |topic| topic.match?(name) } }
-        raise ConfigurationError, "not routed: #{unknown.join(", ")}" if unknown.any?
-
-        all.select { |topic| (groups.nil? || groups.include?(topic.group)) && (names.nil? || names.any? { |name| topic.match?(name) }) }
-      end
 
       def launch(topics)
         @decodings = topics.to_h { |topic| [topic, Decoding.for(topic, @config) { pool }] }.freeze
@@ -229,7 +225,7 @@ module Guildhall
         @timer.close
         clean = @runners.close(deadline) && clean
         @producer&.close
-        @own_pool&.shutdown(timeout: [deadline - now, 1].max)
+        @own_pool&.shutdown(timeout: Clock.left(deadline, least: 1))
         clean
       end
 
@@ -243,10 +239,6 @@ module Guildhall
 
       def stopped?
         %i[stopped initialized].include?(@state)
-      end
-
-      def now
-        Process.clock_gettime(Process::CLOCK_MONOTONIC)
       end
     end
   end

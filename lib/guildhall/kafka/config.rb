@@ -4,6 +4,7 @@ require_relative "faults"
 require_relative "config/deserializing"
 require_relative "config/setting"
 require_relative "config/librdkafka_settings"
+require_relative "config/timeouts"
 
 module Guildhall
   module Kafka
@@ -65,7 +66,8 @@ module Guildhall
       # @return [Numeric] seconds within which the process stops, come what may; 60 unless set
       attr_accessor :shutdown_timeout
       # @return [Numeric] seconds that a rebalance waits for work in progress on a partition that goes away; what takes
-      #   longer is done by the next owner as well. 10 unless set
+      #   longer is done by the next owner as well. Shorter than librdkafka's max.poll.interval.ms, for nothing is polled
+      #   meanwhile. 10 unless set
       attr_accessor :revocation_timeout
       # @return [Numeric] seconds without progress after which a partition with messages left counts as stuck; 120
       #   unless set

@@ -29,11 +29,12 @@ module Guildhall
       # What is noted of a partition: its position, since when, and how often it was cured there.
       def look(partition)
         position, since, cures = @seen[partition]
-        return @seen[partition] = [partition.position, now, 0] if position.nil? || position != partition.position || !partition.idle_behind?
-        return if now - since < @timeout
+        moving = position.nil? || position != partition.position || !partition.idle_behind?
+        return @seen[partition] = [partition.position, Clock.now, 0] if moving
+        return if Clock.now - since < @timeout
 
         cure(partition, position, cures)
-        @seen[partition] = [position, now, cures + 1]
+        @seen[partition] = [position, Clock.now, cures + 1]
       end
 
       def cure(partition, position, cures)
@@ -41,10 +42,6 @@ module Guildhall
         @application.publish("partition.stalled", topic: partition.name, partition: partition.number, position:,
           end_offset: partition.end_offset, action:)
         action == :seek ? partition.seek(position) : partition.rejoin
-      end
-
-      def now
-        Process.clock_gettime(Process::CLOCK_MONOTONIC)
       end
     end
   end

@@ -80,6 +80,25 @@ class KafkaConfigTest < GuildhallTest
     assert_includes assert_raises(Guildhall::ConfigurationError) { @application.validate! }.message, "deserializer.@rules[0] is not"
   end
 
+  def test_a_rebalance_must_not_wait_longer_than_polling_may_pause
+    @application.routes.draw do
+      topic("a") { consumer Handles }
+      topic("b") do
+        consumer Handles
+        kafka("max.poll.interval.ms": "8000", "session.timeout.ms": 6_000)
+      end
+      topic("c") do
+        consumer Handles
+        kafka("max.poll.interval.ms": 20_000)
+      end
+    end
+    @application.config.revocation_timeout = 8
+    error = assert_raises(Guildhall::ConfigurationError) { @application.validate! }
+    assert_includes error.message, "revocation_timeout (8 s) has to be shorter than max.poll.interval.ms (8000 ms)"
+    assert_includes error.message, "session.timeout.ms (45000) must not be longer than max.poll.interval.ms (20000)"
+    assert_equal 2, error.message.scan("  - ").size
+  end
+
   def test_the_group_comes_from_kafka_where_it_is_not_set
     assert_equal "guildhall", @application.config.group_id
     @application.config.kafka = {"group.id": "mine"}
@@ -91,6 +110,6 @@ class KafkaConfigTest < GuildhallTest
   def test_only_some_groups_or_topics
     @application.routes.draw { topic("a") { consumer Handles } }
     error = assert_raises(Guildhall::ConfigurationError) { @application.start(topics: ["b"], groups: ["nobody"]) }
-    assert_includes error.message, "nobody, b"
+    assert_includes error.message, "group nobody, topic b"
   end
 end

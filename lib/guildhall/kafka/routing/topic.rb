@@ -35,6 +35,22 @@ module Guildhall
           source.start_with?("^") ? source : "^.*#{source}"
         end
 
+        # @param topic_name [String]
+        # @return [Topic, nil] this route for that topic alone; nil when it does not belong here
+        def narrowed(topic_name)
+          with(name: topic_name) if match?(topic_name)
+        end
+
+        # @param topic_names [Array<String>]
+        # @return [Topic] this route without those topics, which only a pattern may have matched
+        def excluding(topic_names)
+          matched = topic_names.select { |topic_name| match?(topic_name) }
+          return self if matched.empty?
+
+          hidden = [kafka[:"topic.blacklist"], *matched.map { |topic_name| "^#{topic_name.gsub(".", "\\.")}$" }].compact
+          with(kafka: kafka.merge("topic.blacklist": hidden.join(",")).freeze)
+        end
+
         # @return [Boolean] whether a deserializer may leave messages out
         def filtering?
           deserializer.is_a?(Guildhall::Pipeline)
