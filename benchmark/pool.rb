@@ -194,17 +194,17 @@ class PoolRows
 
   # Void where two processes do not reach 1.5 × either.
   def pure_ruby
-    texts = @orders["0.7 KB"].first(200)
-    sequential = -> { texts.map { |text| Rubyish.call(text) } }
-    raise "wrong results" unless sequential.call == @pool.map(texts, Rubyish, parallel: true)
+    texts = @orders["0.7 KB"]
+    processes = PoolPeers::Processes.new(2, texts, Rubyish)
+    contenders = [-> { @pool.map(texts, Rubyish, parallel: true) }, -> { texts.map { |text| Rubyish.call(text) } }, -> { processes.map }]
+    raise "wrong results" unless contenders.map(&:call).uniq.size == 1
 
-    rows = Array.new(rounds) do
-      [PoolPeers.seconds(&sequential), PoolPeers.seconds { @pool.map(texts, Rubyish, parallel: true) }, PoolPeers.forked(2, texts, Rubyish)]
-    end
-    one, ours, forked = rows.transpose.map { |times| Bench.median(times) }
+    ours, one, forked = Array.new(rounds) { contenders.map { |work| PoolPeers.seconds(&work) } }.transpose.map { |times| Bench.median(times) }
     void = one / forked < 1.5
     @bench.row("pool.pure_ruby", against: "two forked processes", ratio: forked / ours, goal: void ? nil : 0.85,
-      note: format("one thread %.2f × ours%s", one / ours, void ? "; void: the processes reach #{(one / forked).round(2)} ×" : ""))
+      note: format("one thread: ours %.2f ×, the processes %.2f ×%s", one / ours, one / forked, void ? ": void" : ""))
+  ensure
+    processes&.close
   end
 
   def off

@@ -18,10 +18,10 @@ static void batch_mark(void *data)
     rb_gc_mark(batch->profile_object);
     rb_gc_mark(batch->queue_object);
     rb_gc_mark(batch->source_name);
-    rb_gc_mark_locations(batch->payloads, batch->payloads + batch->size);
-    if (batch->metadata) rb_gc_mark_locations(batch->metadata, batch->metadata + batch->size);
     for (size_t i = 0; i < batch->size; i++) {
         VALUE slot = guildhall_batch_slot(batch, i);
+        rb_gc_mark(batch->payloads[i]);
+        if (batch->metadata) rb_gc_mark(batch->metadata[i]);
         if (!RB_SPECIAL_CONST_P(slot)) rb_gc_mark(slot);
     }
 }
