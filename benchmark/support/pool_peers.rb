@@ -7,11 +7,11 @@ module PoolPeers
   # Worker Ractors as they are written by hand: a batch cut in as many parts as there are workers, parsed with
   # `freeze: true`, sent back.
   class Usual
+    PARSE = ->(part) { part.map { |text| JSON.parse(text, freeze: true) } } # here, because self has to be shareable
+
     def initialize(workers)
       @main = PoolPeers.inbox
-      @workers = Array.new(workers) do |number|
-        PoolPeers.worker(@main, number) { |part| part.map { |text| JSON.parse(text, freeze: true) } }
-      end
+      @workers = Array.new(workers) { |number| PoolPeers.worker(@main, number, PARSE) }
     end
 
     def map(texts)
@@ -105,9 +105,8 @@ module PoolPeers
     def inbox = defined?(Ractor::Port) ? Ractor::Port.new : Ractor.current
     def take(inbox) = inbox == Ractor.current ? Ractor.receive : inbox.receive
 
-    def worker(inbox, number, &)
-      work = Ractor.respond_to?(:shareable_proc) ? Ractor.shareable_proc(&) : nil.instance_exec { Ractor.make_shareable(Proc.new(&)) }
-      Ractor.new(inbox, number, work) do |target, own, job|
+    def worker(inbox, number, work)
+      Ractor.new(inbox, number, Ractor.make_shareable(work)) do |target, own, job|
         while (item = Ractor.receive)
           target.send([own, Ractor.make_shareable(job.call(item))].freeze)
         end
