@@ -253,9 +253,8 @@ static VALUE take_turns(VALUE nothing)
     return nothing;
 }
 
-/* Other threads of the main Ractor get their turn now, not when Ruby's time slice of 100 ms is over; sooner where some
- * are known to wait for one. */
-static void give_way(guildhall_fair_queue *queue)
+/* Now, not when Ruby's time slice of 100 ms is over; sooner where some are known to wait for one. */
+void guildhall_give_way(guildhall_fair_queue *queue)
 {
     int64_t now = guildhall_now();
     bool others = atomic_load_explicit(&queue->yielding, memory_order_relaxed) > 0;
@@ -267,6 +266,13 @@ static void give_way(guildhall_fair_queue *queue)
     atomic_fetch_sub(&queue->yielding, 1);
     atomic_store_explicit(&queue->yielded_at, guildhall_now(), memory_order_relaxed);
     if (state) rb_jump_tag(state);
+}
+
+static void call_missing_worker(const guildhall_batch *batch)
+{
+    guildhall_fair_queue *queue = batch->queue;
+    size_t idle = atomic_load(&queue->idle), seated = atomic_load(&queue->seated), busy = seated > idle ? seated - idle : 0;
+    if (busy < guildhall_fair_queue_workers_for(batch)) guildhall_fair_queue_wake(queue, 1);
 }
 
 void guildhall_batch_help(guildhall_batch *batch)
@@ -281,8 +287,8 @@ void guildhall_batch_help(guildhall_batch *batch)
         if (count && next < from + count) guildhall_batch_rewind(batch, next);
     } while (count && parallel && guildhall_now() < until);
     if (!parallel && guildhall_batch_complete(batch)) guildhall_batch_learn(batch, 0);
-    if (parallel && guildhall_batch_unclaimed(batch)) guildhall_fair_queue_wake(batch->queue, 1);
-    give_way(batch->queue);
+    if (parallel && guildhall_batch_unclaimed(batch)) call_missing_worker(batch);
+    guildhall_give_way(batch->queue);
 }
 
 /* Runs unclaimed payloads in this thread, for about five milliseconds. Whether all are done now. */

@@ -81,11 +81,16 @@ module Guildhall
 
       private
 
+      # A partition that went and came back within one take has two pointers here to one queue of librdkafka: the bell
+      # that the first one's release takes away is the second one's as well.
       def destroy_released
+        return if @released.empty?
+
         while (pointer = @released.pop)
           Librdkafka.rd_kafka_queue_io_event_enable(pointer, -1, nil, 0)
           Librdkafka.rd_kafka_queue_destroy(pointer)
         end
+        @queues.each_value { |queue| watch(queue.pointer) }
       end
 
       # Empties the pipe.
