@@ -43,7 +43,7 @@ module Guildhall
         @changed = ConditionVariable.new
         @state = :initialized
         @listeners = []
-        @producer = @own_pool = nil
+        @producer = @producer_pid = @own_pool = nil
         @quiet = false
       end
 
@@ -83,10 +83,10 @@ module Guildhall
       # @param timeout [Numeric, nil] seconds; nil: `config.shutdown_timeout`
       # @return [Boolean] whether all work in progress was finished, and the brokers have answered
       def stop(timeout: nil)
-        return wait_stopped unless begin_stop
+        deadline = Clock.now + (timeout || @config.shutdown_timeout)
+        return wait_stopped && close_producer(deadline) unless begin_stop
 
         publish("app.stopping")
-        deadline = Clock.now + (timeout || @config.shutdown_timeout)
         clean = shut_down(deadline)
         finish_stop
         clean
@@ -136,11 +136,16 @@ module Guildhall
         clients(Routing::Selection.new(groups:).choose(validate!)).flat_map { |topics| GroupLag.new(client_settings(topics.first), topics).rows }
       end
 
-      # The application's producer, made when it is first asked for.
+      # The application's producer, made when it is first asked for (after a fork, anew); closed by {#stop}, or at the end
+      # of the process. Payloads that are no String are encoded as the topic's route says.
       # @return [WaterDrop::Producer]
       # @raise [MissingDependencyError] without the gem waterdrop
+      # @raise [ConfigurationError] listing every fault of the settings
       def producer
-        @lock.synchronize { @producer ||= Producer.create(@config) }
+        @lock.synchronize do
+          @producer = nil if @producer_pid != Process.pid
+          @producer ||= create_producer
+        end
       end
 
       # @!visibility private
@@ -174,6 +179,7 @@ module Guildhall
       private
 
       def launch(topics)
+        Producer.load # while there may be no Ractor yet
         @decodings = topics.to_h { |topic| [topic, Decoding.for(topic, @config) { pool }] }.freeze
         @timer = Timer.new { |fault| error(fault, "timer") }
         @runners = Runners.new(@config.concurrency) { |fault| error(fault, "runner") }
@@ -194,7 +200,28 @@ module Guildhall
       # A script that ends, or raises, without a stop: librdkafka's threads must not call into a Ruby that is gone.
       def stop_at_exit
         owner = Process.pid
-        at_exit { stop(timeout: EXIT_TIMEOUT) if running? && Process.pid == owner }
+        at_exit { stop(timeout: EXIT_TIMEOUT) if (running? || @producer) && Process.pid == owner }
+      end
+
+      def create_producer
+        faults = Faults.new
+        @config.validate(faults)
+        faults.raise!
+        stop_at_exit
+        @producer_pid = Process.pid
+        Producer.create(@config, @routes.topics)
+      end
+
+      # @return [Boolean] whether what was produced has been delivered
+      def close_producer(deadline)
+        producer = @lock.synchronize { @producer.tap { @producer = nil } if @producer_pid == Process.pid }
+        return true if producer.nil? || Producer.close(producer, deadline)
+
+        error(Guildhall::TimeoutError.new("what was produced could not be delivered before the end, and is given up"), "producer")
+        false
+      rescue StandardError => error
+        error(error, "producer")
+        false
       end
 
       def tick
@@ -224,7 +251,7 @@ module Guildhall
         clean = @listeners.map { |listener| listener.join(deadline) }.all?
         @timer.close
         clean = @runners.close(deadline) && clean
-        @producer&.close
+        clean = close_producer(deadline) && clean
         @own_pool&.shutdown(timeout: Clock.left(deadline, least: 1))
         clean
       end

@@ -14,6 +14,7 @@ module Guildhall
       READERS = %i[native ffi].freeze
       SETTINGS = [
         Setting.new(:kafka, "a Hash of librdkafka settings") { |value| value.is_a?(Hash) },
+        Setting.new(:producer, "a Hash of librdkafka settings") { |value| value.is_a?(Hash) },
         Setting.new(:client_id, "a String") { |value| value.is_a?(String) && !value.empty? },
         Setting.new(:group_id, "a String") { |value| value.is_a?(String) && !value.empty? },
         Setting.new(:concurrency, "a positive Integer") { |value| value.is_a?(Integer) && value.positive? },
@@ -36,6 +37,9 @@ module Guildhall
 
       # @return [Hash{Symbol,String=>Object}] settings of librdkafka, such as `"bootstrap.servers"`
       attr_accessor :kafka
+      # @return [Hash{Symbol,String=>Object}] settings of librdkafka for the producer alone, such as `"compression.type"`;
+      #   it has the brokers' addresses and the security settings from {#kafka}
+      attr_accessor :producer
       # @return [String] what brokers call this application; "guildhall" unless set
       attr_accessor :client_id
       # @return [String] the consumer group of topics routed outside a `consumer_group`; unless set, what {#kafka} has as
@@ -104,11 +108,13 @@ module Guildhall
 
         faults.add('kafka needs "bootstrap.servers"') unless bootstrap_servers?
         LibrdkafkaSettings.validate(@kafka, faults)
+        LibrdkafkaSettings.validate(@producer, faults, "producer") if @producer.is_a?(Hash)
       end
 
       # @return [self]
       def freeze
         @kafka = @kafka.transform_keys(&:to_sym).freeze
+        @producer = @producer.transform_keys(&:to_sym).freeze
         @deserializing.freeze
         super
       end
@@ -117,6 +123,7 @@ module Guildhall
 
       def set_defaults
         @kafka = {}
+        @producer = {}
         @client_id = "guildhall"
         @group_id = nil
         @concurrency = 5

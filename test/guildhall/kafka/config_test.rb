@@ -20,6 +20,7 @@ class KafkaConfigTest < GuildhallTest
     @application.config.concurency = 3
     @application.config.shutdown_timeout = 90_000
     @application.config.deserializing.parallel.min_payloads = "many"
+    @application.config.producer = {"compresion.codec": "zstd"}
     @application.config.kafka = {"bootstrap.server" => "x", "enable.auto.offset.store" => true, "session.timeout.ms": -1}
     @application.routes.draw do
       topic("no good name!") { consumer Handles }
@@ -28,6 +29,7 @@ class KafkaConfigTest < GuildhallTest
         deserialiser :x
         virtual_partitions partitioner: 3
         dead_letter_queue topic: "a b", max_retries: -1
+        serializer 5
       end
       topc("x")
       pattern(/x/) { nil }
@@ -39,7 +41,7 @@ class KafkaConfigTest < GuildhallTest
       'kafka needs "bootstrap.servers"', "did you mean bootstrap.servers?", "must not set enable.auto.offset.store",
       "session.timeout.ms", 'topic "no good name!": is no name', "has no method consume", "did you mean deserializer",
       "partitioner has no method call", "dead_letter_queue topic", "max_retries", "there is no topc; did you mean topic?",
-      "topic /x/: needs a consumer"
+      "topic /x/: needs a consumer", "did you mean compression.codec?", "serializer 5 has neither encode nor call"
     ].each { |text| assert_includes error.message, text }
     assert_equal :initialized, @application.state
   end
@@ -54,6 +56,16 @@ class KafkaConfigTest < GuildhallTest
     assert_equal ["a", "guildhall", 10, "a"], [a.name, a.group, a.max_messages, a.subscription]
     assert_equal ["others", 20, "^b-", true, false], [b.group, b.max_messages, b.subscription, b.match?("b-1"), b.match?("ab-1")]
     assert_match(%r{^others +/\\Ab-/ +KafkaConfigTest::Handles}, @application.routes.to_s)
+  end
+
+  def test_a_topic_with_a_serializer_alone_is_produced_to
+    @application.routes.draw do
+      topic("a") { consumer Handles }
+      topic("b") { serializer Guildhall::JSON }
+    end
+    assert_equal [true, false], @application.validate!.map(&:consumed?)
+    assert_match(/^guildhall +b +\(produced to\)$/, @application.routes.to_s)
+    assert_equal ["a"], Guildhall::Kafka::Routing::Selection.new.choose(@application.validate!).map(&:name)
   end
 
   def test_a_topic_twice_in_a_group_is_a_fault

@@ -24,6 +24,7 @@ module Guildhall
         # @return [Array<Topic>] not empty
         # @raise [ConfigurationError] for names that are not routed, and where nothing is left
         def choose(routes)
+          routes = routes.select(&:consumed?)
           check(routes)
           chosen = without(only(routes))
           return chosen if chosen.any?

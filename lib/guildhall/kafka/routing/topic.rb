@@ -4,7 +4,7 @@ module Guildhall
   module Kafka
     module Routing
       # How one topic, or every topic that matches a pattern, is consumed. Frozen.
-      Topic = Data.define(:name, :group, :consumer, :deserializer, :key_deserializer, :headers_deserializer, :parallel,
+      Topic = Data.define(:name, :group, :consumer, :deserializer, :key_deserializer, :headers_deserializer, :serializer, :parallel,
         :max_messages, :max_bytes, :initial_offset, :manual_offset_management, :delivery, :dead_letter_queue, :virtual_partitions,
         :retries, :kafka) do
         # @!attribute [r] name
@@ -49,6 +49,20 @@ module Guildhall
 
           hidden = [kafka[:"topic.blacklist"], *matched.map { |topic_name| "^#{topic_name.gsub(".", "\\.")}$" }].compact
           with(kafka: kafka.merge("topic.blacklist": hidden.join(",")).freeze)
+        end
+
+        # @return [Boolean] false for a topic that is produced to, and nothing else
+        def consumed?
+          !consumer.nil?
+        end
+
+        # @return [#encode, #call, nil] what makes payloads into bytes: the serializer, or else the codec that decodes them,
+        #   where it can encode as well
+        def encoder
+          return serializer if serializer
+
+          codec = deserializer.is_a?(Guildhall::Pipeline) ? deserializer.decoder : deserializer
+          codec if codec.respond_to?(:encode)
         end
 
         # @return [Boolean] whether a deserializer may leave messages out
