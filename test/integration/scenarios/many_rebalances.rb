@@ -7,6 +7,7 @@
 # Proves that what an assignment costs is given back when it ends: after many rebalances there are no more consumer
 # instances, threads, Ractors and file descriptors than before; each instance is told that its partition has gone.
 require_relative "../support/scenario"
+require_relative "../../support/leak_check"
 
 Scenario.run do
   partitions = 4
@@ -51,7 +52,7 @@ Scenario.run do
     eventually_complete
     visitor(name, kafka) { eventually("some went away") { application.partitions.size < partitions } }
   end
-  threads = -> { Thread.list.map { |thread| thread.name || thread.inspect } }
+  threads = -> { Thread.list.reject { |thread| LeakCheck.kept?(thread) }.map { |thread| thread.name || thread.inspect } }
   counted = lambda do
     eventually("all assigned", &all_here)
     eventually("goodbyes") { born.size - gone.size <= partitions }
