@@ -7,7 +7,8 @@
 #include "init.h"
 #include "values.h"
 
-#define SLOTS 512    /* of a table of containers: 24 KiB a Ractor and 164 KiB */
+#define SLOTS 512    /* of small containers: 24 KiB */
+#define MORE_SLOTS 128 /* of larger ones: 42 KiB */
 #define TEXTS 1024   /* of a table of strings: 32 KiB a Ractor */
 #define SHORT 48     /* bytes */
 #define LONGEST 128  /* bytes; texts that are longer still seldom repeat */
@@ -47,7 +48,7 @@ typedef struct {
 struct guildhall_repeats {
     texts short_texts, longer_texts;
     worth few, more;
-    uint64_t few_slots[SLOTS * FEW_WORDS], more_slots[SLOTS * MORE_WORDS]; /* container_slots */
+    uint64_t few_slots[SLOTS * FEW_WORDS], more_slots[MORE_SLOTS * MORE_WORDS]; /* container_slots */
 };
 
 static rb_ractor_local_key_t current;
@@ -59,9 +60,9 @@ static void mark_texts(const texts *table)
     }
 }
 
-static void mark_containers(const uint64_t *slots, size_t words)
+static void mark_containers(const uint64_t *slots, size_t count, size_t words)
 {
-    for (size_t i = 0; i < SLOTS; i++) {
+    for (size_t i = 0; i < count; i++) {
         const container_slot *slot = (const container_slot *)(slots + i * words);
         if (slot->container) rb_gc_mark(slot->container);
     }
@@ -72,8 +73,8 @@ static void mark(void *pointer)
     const guildhall_repeats *repeats = pointer;
     mark_texts(&repeats->short_texts);
     mark_texts(&repeats->longer_texts);
-    mark_containers(repeats->few_slots, FEW_WORDS);
-    mark_containers(repeats->more_slots, MORE_WORDS);
+    mark_containers(repeats->few_slots, SLOTS, FEW_WORDS);
+    mark_containers(repeats->more_slots, MORE_SLOTS, MORE_WORDS);
 }
 
 /* What is in a container may move, though the container does not: the slots would speak of other objects then. */
@@ -157,7 +158,8 @@ static inline int all_small(long count, const VALUE *values)
     return 1;
 }
 
-static inline size_t mixed(uint64_t sum) { return (sum ^ sum >> 32) * 0x9E3779B97F4A7C15ull >> 32 & (SLOTS - 1); }
+/* slots: a power of two. */
+static inline size_t mixed(uint64_t sum, size_t slots) { return (sum ^ sum >> 32) * 0x9E3779B97F4A7C15ull >> 32 & (slots - 1); }
 
 /* Of FEW values, or four at a time: one multiplication need not wait for the other. */
 static inline uint64_t sum_of(const VALUE *values)
@@ -196,7 +198,7 @@ static inline VALUE small_container(guildhall_repeats *repeats, long count, cons
     if (!look(&repeats->few) || !all_small(count, values)) return new_container(count, values, object);
     VALUE copy[FEW] = {0};
     for (long i = 0; i < count; i++) copy[i] = values[i];
-    size_t place = mixed(sum_of(copy) + (uint64_t)object);
+    size_t place = mixed(sum_of(copy) + (uint64_t)object, SLOTS);
     container_slot *slot = (container_slot *)(repeats->few_slots + place * FEW_WORDS);
     return remembered(slot, &repeats->few, count, copy, sizeof copy, object);
 }
@@ -207,7 +209,7 @@ static inline VALUE container(guildhall_repeats *repeats, long count, const VALU
     if (count > MORE || !is_small(values[count - 1]) || !look(&repeats->more) || !all_small(count, values)) {
         return new_container(count, values, object);
     }
-    size_t place = mixed(sum_of_more(count, values) + (uint64_t)object);
+    size_t place = mixed(sum_of_more(count, values) + (uint64_t)object, MORE_SLOTS);
     container_slot *slot = (container_slot *)(repeats->more_slots + place * MORE_WORDS);
     return remembered(slot, &repeats->more, count, values, (size_t)count * sizeof *values, object);
 }
