@@ -63,14 +63,14 @@ static guildhall_key key_at(const void *pointer, uint32_t place)
 static guildhall_key_index *index_of(payload *p, const indexed *of, uint32_t count)
 {
     guildhall_key_index *found = guildhall_key_indexes_find(&p->indexes, of->map.offset);
-    if (found) return found;
+    if (found || !guildhall_key_indexes_due(&p->indexes, count)) return found;
     guildhall_key_index *made = guildhall_key_index_new(of->map.offset, count);
     if (!made) return NULL;
     guildhall_avro_items items = guildhall_avro_items_of(&of->view, of->map);
     for (uint32_t place = 1; guildhall_avro_items_next(&items); place++) {
         guildhall_key_index_put(made, (guildhall_key){items.key, items.key_length}, place, key_at, of);
     }
-    return guildhall_key_indexes_publish(&p->indexes, made);
+    return guildhall_key_indexes_publish(&p->indexes, made, key_at, of);
 }
 
 /* Of equal keys the last counts, as in a Hash. */

@@ -43,13 +43,14 @@ static void release(void *pointer)
 {
     guildhall_payload *payload = &((root_document *)pointer)->payload;
     guildhall_key_indexes_free(&payload->indexes);
+    if (payload->reported) rb_gc_adjust_memory_usage(-(ssize_t)payload->reported);
     if (payload->marks) guildhall_release_memory(payload->marks, size_of(payload->marks));
 }
 
 static size_t memsize(const void *pointer)
 {
     guildhall_payload *payload = &((root_document *)pointer)->payload;
-    return guildhall_block_bytes(size_of(payload->marks)) + guildhall_key_indexes_size(&payload->indexes);
+    return guildhall_block_bytes(size_of(payload->marks)) + atomic_load_explicit(&payload->indexes.bytes, memory_order_relaxed);
 }
 
 /* EMBEDDABLE: compaction may move the struct, so nothing keeps a pointer into it but what pins the object.
@@ -88,6 +89,14 @@ static VALUE sub_document(VALUE around, guildhall_spot at, VALUE class)
     return guildhall_share(made);
 }
 
+void guildhall_document_report(guildhall_payload *payload)
+{
+    size_t bytes = atomic_load_explicit(&payload->indexes.bytes, memory_order_relaxed);
+    if (RB_LIKELY(bytes == atomic_load_explicit(&payload->reported, memory_order_relaxed))) return;
+    size_t before = atomic_exchange_explicit(&payload->reported, bytes, memory_order_relaxed);
+    rb_gc_adjust_memory_usage((ssize_t)bytes - (ssize_t)before);
+}
+
 VALUE guildhall_document_value(guildhall_cursor cursor, guildhall_spot at)
 {
     VALUE document = cursor.document, value;
@@ -122,7 +131,7 @@ static VALUE scalar(const guildhall_payload *payload, guildhall_spot at)
 
 VALUE guildhall_document_new(VALUE owner, const uint8_t *bytes, size_t length, guildhall_marks *marks)
 {
-    guildhall_payload payload = {.bytes = bytes, .length = length, .marks = marks};
+    guildhall_payload payload = {.bytes = bytes, .length = length, .marks = marks, .indexes = {.marks = marks->count}};
     guildhall_spot at = {marks->from, 0, 0};
     guildhall_kind kind = marks->format->resolve(&payload, &at);
     if (kind == GUILDHALL_SCALAR) {

@@ -27,6 +27,7 @@ typedef struct {
     size_t length;
     guildhall_marks *marks;
     guildhall_key_indexes indexes;
+    _Atomic size_t reported; /* how many bytes of indexes the garbage collector knows of */
 } guildhall_payload;
 
 typedef enum { GUILDHALL_SCALAR, GUILDHALL_MAP, GUILDHALL_ARRAY } guildhall_kind;
@@ -62,6 +63,9 @@ guildhall_cursor guildhall_document_read(VALUE document);
 
 /* The value at a spot: a plain value, or a Document that shares the payload. */
 VALUE guildhall_document_value(guildhall_cursor cursor, guildhall_spot at);
+
+/* Tells the garbage collector of indexes that were made since. */
+void guildhall_document_report(guildhall_payload *payload);
 
 /* The notes' marks, in a block (blocks.h) of their own; NULL when memory is short. Needs no GVL. */
 guildhall_marks *guildhall_marks_new(const guildhall_document_format *format, const void *codec, size_t from,

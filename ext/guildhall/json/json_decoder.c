@@ -45,6 +45,11 @@ static void release(const void *context, guildhall_result *result)
     result->data = NULL;
 }
 
+static VALUE call(const void *context, VALUE bytes)
+{
+    return guildhall_json_document_of(context, bytes);
+}
+
 void guildhall_json_decoder_setup(guildhall_json_codec *codec)
 {
     codec->decoder = (guildhall_decoder){
@@ -55,5 +60,6 @@ void guildhall_json_decoder_setup(guildhall_json_codec *codec)
         .wrap = wrap,
         .error = error,
         .free = release,
+        .call = call,
     };
 }
