@@ -5,6 +5,7 @@ require "json"
 require "guildhall/msgpack"
 require "guildhall/schema"
 require "guildhall/pipeline"
+require "support/sanitizers"
 
 class SchemaTest < GuildhallTest
   EVENT = {
@@ -175,7 +176,7 @@ class SchemaTest < GuildhallTest
     deep = 2_000.times.reduce([]) { |inner, _| [inner] }
     validator = Guildhall::Schema.new({"items" => {"$ref" => "#"}}).validator
     assert_raises(Guildhall::Schema::LimitError) { validator.valid?(deep) }
-    assert_raises(Guildhall::Schema::LimitError) { Fiber.new { validator.valid?(deep) }.resume }
+    assert_raises(Guildhall::Schema::LimitError) { Fiber.new { validator.valid?(deep) }.resume } unless Sanitizers.on?
     text = "#{"[" * 1_500}#{"]" * 1_500}"
     document = Guildhall::JSON.new(max_nesting: 2_000).document(text)
     assert_raises(Guildhall::Schema::LimitError) { validator.valid?(document) }
