@@ -87,10 +87,10 @@ class DocumentTest < GuildhallTest
   end
 
   def test_indexes_count_as_memory_that_documents_hold
-    before = GC.stat(:malloc_increase_bytes)
     GC.disable
     document = Guildhall::MessagePack.document(PAYLOADS["two-byte keys"])
     small = ObjectSpace.memsize_of(document)
+    before = GC.stat(:malloc_increase_bytes)
     assert_equal [nil], Array.new(60) { document["no"] }.uniq
     grown = ObjectSpace.memsize_of(document) - small
     assert_operator grown, :>, 5_462 * 4
