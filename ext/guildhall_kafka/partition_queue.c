@@ -71,8 +71,13 @@ VALUE guildhall_partition_queue_new(VALUE reader, const guildhall_librdkafka *li
     queue->decoder = decoder_of(codec);
     queue->queue = library->queue_get_partition(consumer, queue->topic_name, queue->partition);
     if (!queue->queue) rb_raise(rb_eRuntimeError, "librdkafka has no queue for %s/%d", queue->topic_name, (int)queue->partition);
-    library->queue_cb_event_enable(queue->queue, ring, bell);
+    guildhall_partition_queue_watch(queue);
     return self;
+}
+
+void guildhall_partition_queue_watch(guildhall_partition_queue *queue)
+{
+    queue->library->queue_cb_event_enable(queue->queue, ring, queue->bell);
 }
 
 bool guildhall_partition_queue_holds(const guildhall_partition_queue *queue, const guildhall_kafka_message *message)

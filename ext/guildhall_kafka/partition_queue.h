@@ -29,6 +29,8 @@ typedef struct {
 VALUE guildhall_partition_queue_new(VALUE reader, const guildhall_librdkafka *library, guildhall_doorbell *bell,
                                     void *consumer, VALUE topic, VALUE partition, VALUE owner, VALUE codec);
 guildhall_partition_queue *guildhall_partition_queue_get(VALUE self);
+/* Has the bell rung when something comes into the queue. */
+void guildhall_partition_queue_watch(guildhall_partition_queue *queue);
 bool guildhall_partition_queue_holds(const guildhall_partition_queue *queue, const guildhall_kafka_message *message);
 /* Copies the message, decoded if that can be done. Without the GVL; the message is still the caller's. */
 void guildhall_partition_queue_add(guildhall_partition_queue *queue, const guildhall_kafka_message *message);

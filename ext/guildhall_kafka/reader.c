@@ -222,9 +222,12 @@ static void unblock(void *bell)
 
 /* ---- With the GVL ---- */
 
+/* A partition that went and came back within one take has two queues here, of which librdkafka knows but one: the bell
+ * that the first one's release takes away is the second one's as well. */
 static void release_closed(reader *reader)
 {
     size_t kept = 0;
+    size_t before = reader->queue_count;
     for (size_t index = 0; index < reader->queue_count; index++) {
         VALUE queue = reader->queues[index];
         if (guildhall_partition_queue_get(queue)->closed) {
@@ -236,6 +239,8 @@ static void release_closed(reader *reader)
         }
     }
     reader->queue_count = kept;
+    if (kept == before) return;
+    for (size_t index = 0; index < kept; index++) guildhall_partition_queue_watch(queue_at(reader, index));
 }
 
 static VALUE text_or_nil(const char *text)

@@ -175,9 +175,10 @@ VALUE guildhall_avro_document(const guildhall_avro_codec *codec, VALUE source, s
     if (RB_UNLIKELY(outcome.status != GUILDHALL_AVRO_VALID)) {
         rb_exc_raise(guildhall_avro_error(codec, outcome, bytes, from, length));
     }
-    guildhall_marks *marks = guildhall_marks_new(&guildhall_avro_documents, codec, from, notes, 0);
+    guildhall_marks *marks = guildhall_marks_new(&guildhall_avro_documents, codec, from, notes);
     guildhall_notes_trim(notes);
-    return guildhall_document_new(source, bytes, length, marks, 0);
+    if (!marks) rb_memerror();
+    return guildhall_document_new(source, bytes, length, marks);
 }
 
 void guildhall_init_avro_document(VALUE avro) { guildhall_init_documents(avro, &guildhall_avro_documents); }

@@ -40,11 +40,11 @@ module Guildhall
       # @param timeout_ms [Integer]
       # @return [Array(Array, Array)] pairs of owner and records, and {ReadError}s
       def take(timeout_ms)
-        limit = now + (timeout_ms / 1000.0)
+        limit = Clock.now + (timeout_ms / 1000.0)
         loop do
           woken = called?
           taken = take_now
-          return taken if woken || taken.any?(&:any?) || (rest = limit - now) <= 0
+          return taken if woken || taken.any?(&:any?) || (rest = limit - Clock.now) <= 0
 
           @bell.wait_readable(rest)
         end
@@ -81,11 +81,16 @@ module Guildhall
 
       private
 
+      # A partition that went and came back within one take has two pointers here to one queue of librdkafka: the bell
+      # that the first one's release takes away is the second one's as well.
       def destroy_released
+        return if @released.empty?
+
         while (pointer = @released.pop)
           Librdkafka.rd_kafka_queue_io_event_enable(pointer, -1, nil, 0)
           Librdkafka.rd_kafka_queue_destroy(pointer)
         end
+        @queues.each_value { |queue| watch(queue.pointer) }
       end
 
       # Empties the pipe.
@@ -134,10 +139,6 @@ module Guildhall
 
       def watch(pointer)
         Librdkafka.rd_kafka_queue_io_event_enable(pointer, @rope.fileno, "q", 1)
-      end
-
-      def now
-        Process.clock_gettime(Process::CLOCK_MONOTONIC)
       end
     end
 

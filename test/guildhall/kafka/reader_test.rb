@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "test_helper"
+require "timeout"
 require "guildhall/kafka"
 require "guildhall/kafka/embedded_broker"
 require "guildhall/kafka/ffi_reader"
@@ -140,6 +141,18 @@ module ReaderBehaviour
     assert_raises(Interrupt) { thread.join(10) || flunk("take was not interrupted") }
     produce([{payload: "a"}])
     assert_equal [0], take_all(1).map(&:offset)
+  end
+
+  # As when all partitions are given up and some of them are assigned again.
+  def test_a_take_that_waits_is_ended_by_a_message_of_a_queue_that_was_opened_again
+    connect
+    @assignments.partitions_revoked([["t", 0]], lost: false)
+    @assignments.partitions_assigned([["t", 0]])
+    assert_empty take(200)
+    producing = Thread.new { produce([{payload: "a"}]) }
+    records = Timeout.timeout(20) { take(600_000) }
+    assert_equal [0], records.map(&:offset)
+    producing.join
   end
 
   def test_nothing_is_handed_out_after_a_queue_was_closed
