@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "bigdecimal"
 require "guildhall/json"
 require "json"
 require_relative "../support/webhooks"
@@ -213,6 +214,13 @@ class JSONTest < GuildhallTest
     assert_equal 2, value[1]
     assert Ractor.shareable?(value)
     assert_equal "1.50", CODEC.new(decimal_class: made).document('{"a":[1.50]}').dig("a", 0).text
+  end
+
+  def test_big_decimals
+    value = CODEC.new(decimal_class: BigDecimal).decode('{"price": 1234567890.12345678901234567890, "n": 1, "e": -1e-400}')
+    assert_equal [BigDecimal("1234567890.12345678901234567890"), 1, BigDecimal("-1e-400")], value.values
+    assert Ractor.shareable?(value)
+    assert_equal BigDecimal("0.1"), CODEC.new(decimal_class: BigDecimal).document("[0.1]").first
   end
 
   def test_a_decimal_class_may_decode_and_may_raise
