@@ -9,6 +9,7 @@ require_relative "timer"
 require_relative "listener"
 require_relative "decoding"
 require_relative "group_lag"
+require_relative "replay"
 require_relative "kafka_error"
 require_relative "events"
 require_relative "watchdog"
@@ -134,6 +135,21 @@ module Guildhall
       # @raise [Rdkafka::RdkafkaError]
       def lag(groups: nil)
         clients(Routing::Selection.new(groups:).choose(validate!)).flat_map { |topics| GroupLag.new(client_settings(topics.first), topics).rows }
+      end
+
+      # Opens a dead letter topic, to look through it or to replay it. Whether this application runs does not matter.
+      # @param name [String]
+      # @yieldparam letters [DeadLetterTopic] closed when the block ends
+      # @return [Object] what the block returns
+      # @raise [Guildhall::ArgumentError] where there is no such topic
+      # @raise [ConfigurationError] listing every fault
+      # @raise [Rdkafka::RdkafkaError]
+      def dead_letters(name)
+        validate!
+        letters = DeadLetterTopic.new(name, @config)
+        yield letters
+      ensure
+        letters&.close
       end
 
       # The application's producer, made when it is first asked for (after a fork, anew); closed by {#stop}, or at the end
