@@ -33,9 +33,10 @@ module LeakCheck
     }
   end
 
-  # Started once by a library and kept: by the first Timeout.timeout, by the first callback from C.
+  # Started once by a library and kept: by the first Timeout.timeout, by the first callback from C, by the first line that
+  # librdkafka logs.
   def self.kept?(thread)
-    thread.name == "FFI Callback Dispatcher" || thread.inspect.include?("/timeout.rb:")
+    thread.name == "FFI Callback Dispatcher" || thread.inspect.match?(%r{/timeout\.rb:|/rdkafka/config\.rb:})
   end
 
   private

@@ -27,7 +27,19 @@ typedef struct {
 } size_class;
 
 static list lists[SIZES];
-static atomic_size_t kept;
+static atomic_size_t kept;           /* about so many bytes: threads tell it of theirs now and then */
+static __thread ptrdiff_t untold;
+
+static const ptrdiff_t told_of = 64 * 1024;
+
+static size_t count(ptrdiff_t bytes)
+{
+    untold += bytes;
+    if (untold > -told_of && untold < told_of) return atomic_load_explicit(&kept, memory_order_relaxed);
+    size_t before = atomic_fetch_add_explicit(&kept, (size_t)untold, memory_order_relaxed);
+    untold = 0;
+    return before;
+}
 
 static inline size_class class_of(size_t size)
 {
@@ -49,9 +61,11 @@ static inline void leave(list *list) { atomic_flag_clear_explicit(&list->busy, m
 static void *pop(list *list)
 {
     if (!enter(list)) return NULL;
-    void *block = list->first;
-    if (block) memcpy(&list->first, block, sizeof block);
+    void *block = list->first, *next = NULL;
+    if (block) memcpy(&next, block, sizeof next);
+    list->first = next;
     leave(list);
+    __builtin_prefetch(next); /* it was freed long ago, and its first bytes are what the next one to come here waits for */
     return block;
 }
 
@@ -70,7 +84,7 @@ void *guildhall_block_take(size_t size)
     if (class.index >= SIZES) return malloc(size);
     void *block = pop(&lists[class.index]);
     if (!block) return malloc(class.bytes);
-    atomic_fetch_sub_explicit(&kept, class.bytes, memory_order_relaxed);
+    count(-(ptrdiff_t)class.bytes);
     return block;
 }
 
@@ -78,9 +92,9 @@ void guildhall_block_give(void *block, size_t size)
 {
     size_class class = class_of(size);
     if (class.index < SIZES) {
-        size_t before = atomic_fetch_add_explicit(&kept, class.bytes, memory_order_relaxed);
+        size_t before = count((ptrdiff_t)class.bytes);
         if (before + class.bytes <= KEPT && push(&lists[class.index], block)) return;
-        atomic_fetch_sub_explicit(&kept, class.bytes, memory_order_relaxed);
+        count(-(ptrdiff_t)class.bytes);
     }
     free(block);
 }

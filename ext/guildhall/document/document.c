@@ -20,17 +20,18 @@ typedef struct {
     guildhall_payload payload;
 } root_document;
 
-/* Pins on purpose: pointers into the owner's bytes and into the root are kept. */
+/* Pins on purpose, as the next one: pointers into the owner's bytes and into the root are kept. */
 static void mark(void *pointer)
 {
-    const document *document = pointer;
-    if (document->root) {
-        rb_gc_mark(document->root);
-        return;
-    }
     const guildhall_payload *payload = &((const root_document *)pointer)->payload;
     if (payload->owner) rb_gc_mark(payload->owner);
     if (payload->marks) rb_gc_mark(payload->marks->format->codec_object(payload->marks->codec));
+}
+
+static void mark_root(void *pointer)
+{
+    VALUE root = ((const document *)pointer)->root;
+    if (root) rb_gc_mark(root);
 }
 
 static size_t size_of(const guildhall_marks *marks)
@@ -40,17 +41,14 @@ static size_t size_of(const guildhall_marks *marks)
 
 static void release(void *pointer)
 {
-    if (!((const document *)pointer)->root) {
-        guildhall_payload *payload = &((root_document *)pointer)->payload;
-        guildhall_key_indexes_free(&payload->indexes);
-        if (payload->reported) rb_gc_adjust_memory_usage(-(ssize_t)payload->reported);
-        if (payload->marks) guildhall_release_memory(payload->marks, size_of(payload->marks));
-    }
+    guildhall_payload *payload = &((root_document *)pointer)->payload;
+    guildhall_key_indexes_free(&payload->indexes);
+    if (payload->reported) rb_gc_adjust_memory_usage(-(ssize_t)payload->reported);
+    if (payload->marks) guildhall_release_memory(payload->marks, size_of(payload->marks));
 }
 
 static size_t memsize(const void *pointer)
 {
-    if (((const document *)pointer)->root) return 0;
     guildhall_payload *payload = &((root_document *)pointer)->payload;
     return guildhall_block_bytes(size_of(payload->marks)) + atomic_load_explicit(&payload->indexes.bytes, memory_order_relaxed);
 }
@@ -61,6 +59,13 @@ static const rb_data_type_t type = {
     "Guildhall::Document",
     {mark, release, memsize, NULL, {0}},
     0, 0, RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED | RUBY_TYPED_FROZEN_SHAREABLE | RUBY_TYPED_EMBEDDABLE};
+
+/* Of sub-documents: nothing is freed but the slot. */
+static const rb_data_type_t sub_type = {
+    "Guildhall::Document",
+    {mark_root, RUBY_TYPED_DEFAULT_FREE, NULL, NULL, {0}},
+    &type, 0,
+    RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED | RUBY_TYPED_FROZEN_SHAREABLE | RUBY_TYPED_EMBEDDABLE};
 
 guildhall_cursor guildhall_document_read(VALUE self)
 {
@@ -78,7 +83,7 @@ static VALUE sub_document(VALUE around, guildhall_spot at, VALUE class)
 {
     VALUE root = ((document *)RTYPEDDATA_GET_DATA(around))->root;
     document *shown;
-    VALUE made = TypedData_Make_Struct(class, document, &type, shown);
+    VALUE made = TypedData_Make_Struct(class, document, &sub_type, shown);
     shown->spot = at;
     RB_OBJ_WRITE(made, &shown->root, root ? root : around);
     return guildhall_share(made);

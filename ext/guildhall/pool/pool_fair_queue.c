@@ -103,6 +103,8 @@ bool guildhall_fair_queue_push(guildhall_fair_queue *queue, guildhall_batch *bat
     pthread_mutex_unlock(&queue->lock);
     if (!room) return false;
     RB_OBJ_WRITTEN(batch->self, Qundef, name);
+    RB_OBJ_WRITTEN(queue->self, Qundef, name);
+    RB_OBJ_WRITTEN(queue->self, Qundef, batch->self);
     guildhall_fair_queue_wake(queue, guildhall_fair_queue_workers_for(batch));
     return true;
 }
@@ -112,6 +114,7 @@ void guildhall_fair_queue_return(guildhall_fair_queue *queue, guildhall_batch *b
     pthread_mutex_lock(&queue->lock);
     if (!batch->source && guildhall_batch_unclaimed(batch)) line_up(queue, batch);
     pthread_mutex_unlock(&queue->lock);
+    RB_OBJ_WRITTEN(queue->self, Qundef, batch->self); /* it refers to the name */
     guildhall_fair_queue_wake(queue, 1);
 }
 

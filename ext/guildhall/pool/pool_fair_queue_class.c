@@ -56,7 +56,7 @@ static const rb_data_type_t queue_type = {
     "Guildhall::Pool::FairQueue",
     {queue_mark, queue_free, queue_memsize},
     0, 0,
-    RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_FROZEN_SHAREABLE};
+    RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_FROZEN_SHAREABLE | RUBY_TYPED_WB_PROTECTED};
 
 guildhall_fair_queue *guildhall_fair_queue_of(VALUE object)
 {

@@ -9,7 +9,7 @@ enum {
     WAKING_UP = 2,           /* batches after a change: what has just woken up is slow */
     TRIAL = WAKING_UP + GUILDHALL_TRIAL_SAMPLES,
     FEWEST_SAMPLES = 3,      /* that a trial is judged by; batches that met others are not measured */
-    FIRST_INTERVAL = 64,     /* decisions between two trials where both ways are as good */
+    FIRST_INTERVAL = 32,     /* decisions between two trials where both ways are as good */
     LONGEST_INTERVAL = 1024,
     FARTHEST_RATIO = 64      /* the worse the other one is, the later: by the square, so that trying costs a percent at most */
 };

@@ -11,12 +11,15 @@ module Guildhall
     class Client
       # Errors of commits that are no fault: nothing to commit, a rebalance that will settle it, a topic that was deleted.
       HARMLESS = %i[no_offset rebalance_in_progress illegal_generation unknown_member_id assignment_lost unknown_topic_or_part].freeze
+      # Values of auto.offset.reset.
+      FROM_THE_FIRST = %w[smallest earliest beginning].freeze
       COMMIT_TIMEOUT = 60 # seconds
       CLOSE_TIMEOUT = 30 # seconds
 
       # @param settings [Hash{Symbol=>Object}] librdkafka's
       # @param listener [#partitions_assigned, #partitions_revoked]
       def initialize(settings, listener)
+        @from_the_first = FROM_THE_FIRST.include?(settings[:"auto.offset.reset"].to_s)
         @config = ClientConfig.new(settings, listener)
         @consumer = @config.consumer
         @native = @consumer.instance_variable_get(:@native_kafka)
@@ -93,9 +96,22 @@ module Guildhall
       # Blocks for the broker's answer.
       # @return [Array(Integer, String), Array(nil, nil)] offset and metadata that the group has committed
       def committed(topic, partition)
-        list = Rdkafka::Consumer::TopicPartitionList.new(topic => [Rdkafka::Consumer::Partition.new(partition, nil)])
-        found = Coordinator.ask(5) { @consumer.committed(list, 5_000) }.to_h.fetch(topic).first
+        found = Coordinator.ask(5) { @consumer.committed(list(topic, partition), 5_000) }.to_h.fetch(topic).first
         found.offset && found.offset >= 0 ? [found.offset, found.metadata] : [nil, nil]
+      end
+
+      # Blocks for the broker's answer.
+      # @return [Integer] where a member of the group begins to read that is assigned the partition now
+      def start_of(topic, partition)
+        offset, = committed(topic, partition)
+        offset || (end_offset(topic, partition) unless @from_the_first) || resolve(topic, partition, @from_the_first ? :earliest : :latest)
+      end
+
+      # What librdkafka knows without asking the broker.
+      # @return [Integer, nil] the offset behind what was read last, message or not; nil: nothing was since the last seek
+      def position(topic, partition)
+        offset = @consumer.position(list(topic, partition)).to_h.fetch(topic).first.offset
+        offset if offset && offset >= 0
       end
 
       # What librdkafka knows without asking the broker.
@@ -126,6 +142,10 @@ module Guildhall
       end
 
       private
+
+      def list(topic, partition)
+        Rdkafka::Consumer::TopicPartitionList.new(topic => [Rdkafka::Consumer::Partition.new(partition, nil)])
+      end
 
       # The gem would destroy the handle with the GVL: the whole process would stand still meanwhile.
       # @return [FFI::Pointer] the handle, which the gem does not know any more

@@ -102,21 +102,6 @@ module Guildhall
         "#<#{self.class} #{self} #{state}, #{@batches.size} batches, done up to #{@offsets.following.inspect}, attempt #{@failures + 1}>"
       end
 
-      # What librdkafka knows of it, without asking the broker.
-      # @return [Integer, nil] the offset that the next message will get
-      def end_offset
-        @listener.client&.end_offset(@name, @number)
-      end
-
-      # @return [Integer, nil] the offset of the message that is to be read next; nil before the first
-      attr_reader :position
-
-      # @return [Boolean] whether it does nothing although there is something to read, and nobody has asked for that
-      def idle_behind?
-        idle = @lock.synchronize { !@leaving && !@seek && !@scheduled && @batches.empty? && !resting? }
-        idle && !@position.nil? && (end_offset || 0) > @position
-      end
-
       # Runs what is next. Called by a runner.
       # @return [void]
       def run

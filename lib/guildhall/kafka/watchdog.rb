@@ -4,7 +4,14 @@ module Guildhall
   module Kafka
     # Notices partitions that should move and do not: assigned, not paused, nothing in work, messages left, position
     # unmoved for `config.stall_timeout`. The first cure is to seek to where it stands, the second to join the group anew.
+    # The broker is asked only where librdkafka's account says too little: where a partition stands of which nothing was
+    # read yet, and whether what lies ahead can be read before it is cured (open transactions cannot).
     class Watchdog
+      # A partition's position, since when it has been there or the broker has said that nothing is wrong (nil: it is being
+      # asked), and how often it was cured there.
+      Seen = Struct.new(:position, :since, :cures)
+      private_constant :Seen
+
       # @param application [Application]
       def initialize(application)
         @application = application
@@ -26,22 +33,28 @@ module Guildhall
 
       private
 
-      # What is noted of a partition: its position, since when, and how often it was cured there.
       def look(partition)
-        position, since, cures = @seen[partition]
-        moving = position.nil? || position != partition.position || !partition.idle_behind?
-        return @seen[partition] = [partition.position, Clock.now, 0] if moving
-        return if Clock.now - since < @timeout
+        seen = @seen[partition]
+        moving = seen.nil? || partition.position != seen.position || !partition.idle_behind?
+        return @seen[partition] = Seen.new(partition.position, Clock.now, 0) if moving
+        return if seen.since.nil? || Clock.now - seen.since < @timeout
 
-        cure(partition, position, cures)
-        @seen[partition] = [position, Clock.now, cures + 1]
+        seen.since = nil # until the broker has answered
+        partition.inquire { |end_offset| answered(partition, seen, end_offset) }
       end
 
-      def cure(partition, position, cures)
-        action = cures.zero? ? :seek : :rejoin
-        @application.publish("partition.stalled", topic: partition.name, partition: partition.number, position:,
-          end_offset: partition.end_offset, action:)
-        action == :seek ? partition.seek(position) : partition.rejoin
+      # Called by the listener's thread.
+      def answered(partition, seen, end_offset)
+        cure(partition, seen, end_offset) if end_offset
+        seen.since = Clock.now
+      end
+
+      def cure(partition, seen, end_offset)
+        action = seen.cures.zero? ? :seek : :rejoin
+        seen.cures += 1
+        @application.publish("partition.stalled", topic: partition.name, partition: partition.number, position: seen.position,
+          end_offset:, action:)
+        action == :seek ? partition.seek(seen.position) : partition.rejoin
       end
     end
   end

@@ -7,6 +7,7 @@
 # Proves that what an assignment costs is given back when it ends: after many rebalances there are no more consumer
 # instances, threads, Ractors and file descriptors than before; each instance is told that its partition has gone.
 require_relative "../support/scenario"
+require_relative "../../support/leak_check"
 
 Scenario.run do
   partitions = 4
@@ -51,18 +52,19 @@ Scenario.run do
     eventually_complete
     visitor(name, kafka) { eventually("some went away") { application.partitions.size < partitions } }
   end
+  threads = -> { Thread.list.reject { |thread| LeakCheck.kept?(thread) }.map { |thread| thread.name || thread.inspect } }
   counted = lambda do
     eventually("all assigned", &all_here)
     eventually("goodbyes") { born.size - gone.size <= partitions }
     GC.start
-    {threads: Thread.list.size, ractors: Ractor.count, files: descriptors, instances: ObjectSpace.each_object(consumer).count,
+    {threads: threads.call.size, ractors: Ractor.count, files: descriptors, instances: ObjectSpace.each_object(consumer).count,
      partitions: ObjectSpace.each_object(Guildhall::Kafka::Partition).count}
   end
   3.times(&round)
   before = counted.call
   rounds.times(&round)
   after = counted.call
-  %i[threads ractors files].each { |kind| check(after[kind] <= before[kind], "#{kind}: #{before[kind]} before, #{after[kind]} after") }
+  %i[threads ractors files].each { |kind| check(after[kind] <= before[kind], "#{kind}: #{before[kind]} before, #{after[kind]} after: #{threads.call}") }
   # What the stack still points to is kept by the garbage collector.
   %i[instances partitions].each { |kind| check(after[kind] <= (4 * partitions) + 8, "#{kind}: #{before[kind]} before, #{after[kind]} after") }
   stop

@@ -1,34 +1,51 @@
 # frozen_string_literal: true
 
 # Proves that a partition that stands still for no reason (here because its queue is shut by hand) is noticed, told as an
-# event and cured, and that nothing is lost or handled twice.
+# event and cured, be it in the middle or before anything was read of it; that nothing is lost or handled twice; and that
+# a partition whose end is not a message (but the mark of a transaction) is left in peace.
 require_relative "../support/scenario"
 
 Scenario.run do
-  name = topic(partitions: 2)
-  produce(name, (0...20).map { |i| {payload: i.to_s, partition: i % 2} })
-  seen = Array.new(2) { [] }
-  stalled = Thread::Queue.new
-  consumer = Class.new(Guildhall::Kafka::Consumer) do
-    const_set(:SEEN, seen)
-    def consume
-      messages.each { |message| self.class::SEEN[partition] << message.offset }
-    end
-  end
-  configure(stall_timeout: 0.4)
-  Guildhall::Kafka.instrumentation.subscribe("partition.stalled") { |event| stalled << event.payload }
-  routes { topic(name) { consumer(consumer) } }
+  name = topic(partitions: 3)
+  produce_to(name, 3, 10)
+  told = Thread::Queue.new
+  shut = []
+  configure(stall_timeout: 2)
+  instrumentation = Guildhall::Kafka.instrumentation
+  instrumentation.subscribe("partition.stalled") { |event| told << event.payload.values_at(:topic, :partition, :position, :action) }
+  consumer = accounting
+  drawing = proc { topic(name) { consumer(consumer) } }
+  routes(&drawing)
   start
-  eventually("the first messages") { seen.sum(&:size) == 20 }
+  eventually_complete("the first messages")
   partition = Guildhall::Kafka.application.partitions.find { |one| one.number == 1 }
   eventually("at rest") { partition.inspect.include?("waiting, 0 batches") }
   partition.queue.allow(0, 1)
-  produce(name, (20...40).map { |i| {payload: i.to_s, partition: i % 2} })
-  eventually("the other goes on") { seen[0].size == 20 }
-  eventually("cured") { seen[1].size == 20 }
+  produce_to(name, 3, 10)
+  eventually_complete("cured in the middle")
+  unless embedded
+    client(:producer, "transactional.id": group) do |producer|
+      producer.init_transactions
+      producer.begin_transaction
+      producer.produce(topic: name, payload: "in a transaction", partition: 2).wait
+      producer.commit_transaction
+    end
+    account.produced(2, 1)
+    eventually_complete("the message of the transaction")
+    sleep(5)
+  end
   stop
-  seen.each { |offsets| equal((0...20).to_a, offsets, "offsets") }
-  told = stalled.pop
-  equal([name, 1, 10, :seek], told.values_at(:topic, :partition, :position, :action), "told")
-  equal(0, stalled.size, "told once")
+  equal([[name, 1, 10, :seek]], drain(told), "told")
+
+  restart(stall_timeout: 2, &drawing)
+  Guildhall::Kafka.instrumentation.subscribe("partition.stalled") { |event| told << event.payload.values_at(:topic, :partition, :position, :action) }
+  Guildhall::Kafka.instrumentation.subscribe("rebalance.partitions_assigned") do
+    shut = Guildhall::Kafka.application.partitions.first(2).each { |one| one.queue.allow(0, 1) } if shut.empty?
+  end
+  eventually("assigned") { shut.any? }
+  produce_to(name, 2, 10)
+  eventually_complete("cured before anything was read")
+  stop
+  equal([[name, 0, 20, :seek], [name, 1, 20, :seek]], drain(told).sort, "told of those from which nothing was read")
+  equal(61 - (embedded ? 1 : 0) + 20, account.consumed, "handled once")
 end

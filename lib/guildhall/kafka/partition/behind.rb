@@ -5,6 +5,29 @@ module Guildhall
     class Partition
       # How far it is behind, without asking the broker. Any thread.
       module Behind
+        # @return [Integer, nil] the offset of the message that is to be read next; nil before the first, unless it was found out
+        attr_reader :position
+
+        # What librdkafka knows of it.
+        # @return [Integer, nil] the offset that the next message will get
+        def end_offset
+          @listener.client&.end_offset(@name, @number)
+        end
+
+        # @return [Boolean] whether it does nothing although there may be something to read, and nobody has asked for that
+        def idle_behind?
+          idle = @lock.synchronize { !@leaving && !@seek && !@scheduled && @batches.empty? && !resting? }
+          idle && (@position.nil? || (end_offset || Float::INFINITY) > reached)
+        end
+
+        # Asks the broker whether there is something to read; of a partition of which nothing was read yet, where it stands.
+        # Does not block: the listener's thread asks, and calls the block.
+        # @yieldparam end_offset [Integer, nil] behind the last message that can be read; nil: there is none, or nobody knows
+        # @return [void]
+        def inquire
+          @listener.request { yield(inquiry(@listener.client)) unless @leaving }
+        end
+
         # @return [Integer, nil] messages that are not done; nil while that is not known: before the first was read
         def lag
           last = end_offset
@@ -30,6 +53,21 @@ module Guildhall
         end
 
         private
+
+        # What was read lately may have been no message, but the mark of a transaction.
+        def reached
+          [@position, @listener.client&.position(@name, @number)].compact.max
+        end
+
+        def inquiry(client)
+          return (@position = client.start_of(@name, @number)) && nil unless @position
+
+          last = client.resolve(@name, @number, :latest)
+          last if idle_behind? && last > reached
+        rescue Rdkafka::RdkafkaError => error
+          @application.error(error, "watchdog", topic: @name, partition: @number)
+          nil
+        end
 
         # Of the oldest message that was read and is not done.
         def oldest_time
