@@ -7,6 +7,7 @@ require_relative "routing/selection"
 require_relative "runners"
 require_relative "timer"
 require_relative "listener"
+require_relative "in_flight"
 require_relative "decoding"
 require_relative "group_lag"
 require_relative "replay"
@@ -33,6 +34,8 @@ module Guildhall
       attr_reader :runners
       # @return [Timer]
       attr_reader :timer
+      # @return [InFlight, nil] what is in memory and not done; nil before the start
+      attr_reader :in_flight
       # @return [Symbol] :initialized, :running, :stopping or :stopped
       attr_reader :state
 
@@ -56,7 +59,7 @@ module Guildhall
         @config.validate(faults)
         topics = @routes.topics(faults)
         faults.raise!
-        clients(topics).each { |together| Config::Timeouts.validate(client_settings(together.first), @config.revocation_timeout, faults) }
+        check_together(topics, faults)
         faults.raise!
         topics
       end
@@ -194,9 +197,21 @@ module Guildhall
 
       private
 
+      # What only makes sense of one setting beside another.
+      def check_together(topics, faults)
+        clients(topics).each { |together| Config::Timeouts.validate(client_settings(together.first), @config.revocation_timeout, faults) }
+        %i[max_messages_in_flight max_bytes_in_flight].zip(InFlight.least(@config, topics)).each do |name, least|
+          value = @config.public_send(name) or next
+          next if value >= least
+
+          faults.add("#{name} has to be at least #{least}, not #{value}: three batches for each of the runners, and one more")
+        end
+      end
+
       def launch(topics)
         Producer.load # while there may be no Ractor yet
         @decodings = topics.to_h { |topic| [topic, Decoding.for(topic, @config) { pool }] }.freeze
+        @in_flight = InFlight.new(@config, topics) { @listeners.each(&:wake) }
         @timer = Timer.new { |fault| error(fault, "timer") }
         @runners = Runners.new(@config.concurrency) { |fault| error(fault, "runner") }
         @listeners = clients(topics).map { |together| Listener.new(together, self) }

@@ -20,6 +20,9 @@ module Guildhall
         Setting.new(:concurrency, "a positive Integer") { |value| value.is_a?(Integer) && value.positive? },
         Setting.new(:max_messages, "a positive Integer") { |value| value.is_a?(Integer) && value.positive? },
         Setting.new(:max_bytes, "a positive Integer") { |value| value.is_a?(Integer) && value.positive? },
+        *%i[max_messages_in_flight max_bytes_in_flight].map do |name|
+          Setting.new(name, "a positive Integer, or nil") { |value| value.nil? || (value.is_a?(Integer) && value.positive?) }
+        end,
         Setting.new(:max_wait_time, "seconds", seconds: true),
         Setting.new(:commit_interval, "seconds", seconds: true),
         Setting.new(:tick_interval, "seconds", seconds: true),
@@ -53,6 +56,13 @@ module Guildhall
       #   makes nothing faster: memory that is used again soon is still in the caches. Raise it where consumers want
       #   many big messages at once
       attr_accessor :max_bytes
+      # @return [Integer, nil] so many messages of all partitions together may be in memory, being worked on or waiting for
+      #   a runner: what comes then stays with librdkafka. What paused partitions hold does not count. nil (unless set):
+      #   100,000, or what the runners need
+      attr_accessor :max_messages_in_flight
+      # @return [Integer, nil] and so many bytes; about, for the batch that fills it counts as a whole. nil (unless set):
+      #   256 MiB, or what the runners need
+      attr_accessor :max_bytes_in_flight
       # @return [Numeric] seconds that a poll waits for the first message: a ceiling, never a delay. 1 unless set
       attr_accessor :max_wait_time
       # @return [Numeric] seconds between two commits of the offsets stored meanwhile; 5 unless set
@@ -130,6 +140,7 @@ module Guildhall
         @max_messages = 500
         @max_bytes = 1_048_576
         @pause_with_exponential_backoff = true
+        @max_messages_in_flight = @max_bytes_in_flight = nil
         @reader = @pool = @logger = nil
       end
 

@@ -51,6 +51,12 @@ module Guildhall
         wake
       end
 
+      # Ends a poll that waits. May be called by any thread.
+      # @return [void]
+      def wake
+        @lock.synchronize { @reader&.wake }
+      end
+
       # Finishes the work in progress, commits and leaves the group. Does not block.
       # @param deadline [Float] of the monotonic clock, in seconds
       # @return [void]
@@ -123,7 +129,8 @@ module Guildhall
       end
 
       def poll
-        batches, errors = @client.with_handle { @reader.take((@application.config.max_wait_time * 1000).to_i) }
+        room = @application.in_flight.room
+        batches, errors = @client.with_handle { @reader.take((@application.config.max_wait_time * 1000).to_i, *room) }
         batches.each { |partition, records| partition.deliver(records) }
         errors.each { |error| report(error) }
         @requests.pop.call until @requests.empty?
@@ -169,10 +176,6 @@ module Guildhall
         reader&.close
         @closed = @client.nil? || @client.close(timeout: @stopping ? rest_of(@deadline) : Client::CLOSE_TIMEOUT)
         @client = nil
-      end
-
-      def wake
-        @lock.synchronize { @reader&.wake }
       end
 
       def rest

@@ -4,6 +4,7 @@ require_relative "offsets"
 require_relative "backoff"
 require_relative "batch"
 require_relative "dead_letters"
+require_relative "partition/backlog"
 require_relative "partition/work"
 require_relative "partition/control"
 require_relative "partition/behind"
@@ -133,7 +134,7 @@ module Guildhall
         @lock = Mutex.new
         @left_condition = ConditionVariable.new
         @mutex = Monitor.new
-        @batches = []
+        @batches = Backlog.new(@application.in_flight)
         @events = []
         @failures = 0
         @scheduled = @left = @missing = false
@@ -156,6 +157,7 @@ module Guildhall
 
       # With the lock held.
       def schedule
+        @batches.aside = resting?
         @queue&.allow(room, @max_bytes)
         return if @scheduled || !work?
 
@@ -184,7 +186,7 @@ module Guildhall
       end
 
       def resting?
-        @paused_until && Clock.now < @paused_until
+        !@paused_until.nil? && Clock.now < @paused_until
       end
     end
   end
