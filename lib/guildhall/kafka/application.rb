@@ -172,10 +172,12 @@ module Guildhall
         @decodings.fetch(topic)
       end
 
+      # Several clients of one group are as many members, of which each needs a name of its own where they have names.
       # @!visibility private
-      def client_settings(topic)
+      def client_settings(topic, number = 1)
         settings = Config::LibrdkafkaSettings::DEFAULTS.merge(@config.kafka.transform_keys(&:to_sym), topic.kafka)
         settings[:"auto.offset.reset"] = topic.initial_offset if topic.initial_offset
+        settings[:"group.instance.id"] = "#{settings[:"group.instance.id"]}-#{number}" if number > 1 && settings.key?(:"group.instance.id")
         settings.merge("client.id": @config.client_id, "group.id": topic.group, "enable.auto.offset.store": false,
           "enable.auto.commit": true, "auto.commit.interval.ms": (@config.commit_interval * 1000).to_i)
       end
@@ -214,9 +216,19 @@ module Guildhall
         @in_flight = InFlight.new(@config, topics) { @listeners.each(&:wake) }
         @timer = Timer.new { |fault| error(fault, "timer") }
         @runners = Runners.new(@config.concurrency) { |fault| error(fault, "runner") }
-        @listeners = clients(topics).map { |together| Listener.new(together, self) }
+        @listeners = listeners(topics)
         stop_at_exit
         @listeners.each(&:start)
+        begin_timing
+      end
+
+      def listeners(topics)
+        clients(topics).group_by { |together| together.first.group }.flat_map do |_, list|
+          list.each_with_index.map { |together, index| Listener.new(together, self, number: index + 1) }
+        end
+      end
+
+      def begin_timing
         @timer.every(@config.tick_interval) { tick }
         @timer.every(@config.lag_interval) { measure_lag }
         watchdog = Watchdog.new(self)

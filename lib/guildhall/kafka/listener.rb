@@ -20,8 +20,10 @@ module Guildhall
 
       # @param topics [Array<Routing::Topic>] of the same group and the same librdkafka settings
       # @param application [Application]
-      def initialize(topics, application)
+      # @param number [Integer] which it is of the clients of this group in this process, from 1
+      def initialize(topics, application, number: 1)
         @topics = topics
+        @number = number
         @group = topics.first.group
         @application = application
         @partitions = {}
@@ -189,7 +191,7 @@ module Guildhall
       end
 
       def settings
-        @application.client_settings(@topics.first)
+        @application.client_settings(@topics.first, @number)
       end
     end
   end
