@@ -31,7 +31,7 @@ module Guildhall
         Setting.new(:pause_max_timeout, "seconds", seconds: true),
         Setting.new(:pause_with_exponential_backoff, "true or false") { |value| [true, false].include?(value) },
         Setting.new(:shutdown_timeout, "seconds", seconds: true),
-        Setting.new(:revocation_timeout, "seconds", seconds: true),
+        Setting.new(:revocation_timeout, "seconds, or 0", seconds: true) { |value| value.is_a?(Numeric) && !value.negative? },
         Setting.new(:stall_timeout, "seconds", seconds: true),
         Setting.new(:reader, "one of #{READERS.map(&:inspect).join(", ")}, or nil") { |value| value.nil? || READERS.include?(value) },
         Setting.new(:pool, "a Guildhall::Pool, or nil") { |value| value.nil? || value.respond_to?(:dispatch) },
@@ -80,8 +80,8 @@ module Guildhall
       # @return [Numeric] seconds within which the process stops, come what may; 60 unless set
       attr_accessor :shutdown_timeout
       # @return [Numeric] seconds that a rebalance waits for work in progress on a partition that goes away; what takes
-      #   longer is done by the next owner as well. Shorter than librdkafka's max.poll.interval.ms, for nothing is polled
-      #   meanwhile. 10 unless set
+      #   longer is done by the next owner as well; 0: it is not waited for. Shorter than librdkafka's
+      #   max.poll.interval.ms, for nothing is polled meanwhile. 10 unless set
       attr_accessor :revocation_timeout
       # @return [Numeric] seconds without progress after which a partition with messages left counts as stuck; 120
       #   unless set

@@ -162,7 +162,9 @@ module Guildhall
         deadline = @stopping ? @deadline : Clock.now + @application.config.revocation_timeout
         late = partitions.reject { |partition| partition.wait(deadline) }
         partitions.each(&:close)
-        late.each { |partition| @application.publish("partition.abandoned", topic: partition.name, partition: partition.number) }
+        late.select(&:working?).each do |partition|
+          @application.publish("partition.abandoned", topic: partition.name, partition: partition.number)
+        end
         @lock.synchronize { partitions.each { |partition| @partitions.delete([partition.name, partition.number]) } }
         @client.commit(timeout: rest_of(deadline)) unless lost
       end

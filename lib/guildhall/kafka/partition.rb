@@ -92,6 +92,11 @@ module Guildhall
         change { @events << event unless @events.include?(event) || @leaving }
       end
 
+      # @return [Boolean] whether its consumer is called now
+      def working?
+        !@running.nil?
+      end
+
       # @return [String]
       def to_s
         "#{@name}/#{@number}"
