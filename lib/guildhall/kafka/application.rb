@@ -15,12 +15,15 @@ require_relative "kafka_error"
 require_relative "events"
 require_relative "watchdog"
 require_relative "log"
+require_relative "application/producing"
 
 module Guildhall
   module Kafka
     # Settings, routes and everything that runs: one of them is the process's, behind `Guildhall::Kafka`; tests may
     # have others. Belongs to the main Ractor; its methods may be called by any thread.
     class Application
+      include Producing
+
       # Seconds for an orderly stop when the process ends without one.
       EXIT_TIMEOUT = 10
 
@@ -59,7 +62,8 @@ module Guildhall
         @config.validate(faults)
         topics = @routes.topics(faults)
         faults.raise!
-        check_together(topics, faults)
+        clients(topics).each { |together| Config::Timeouts.validate(client_settings(together.first), @config.revocation_timeout, faults) }
+        InFlight.validate(@config, topics, faults)
         faults.raise!
         topics
       end
@@ -155,18 +159,6 @@ module Guildhall
         letters&.close
       end
 
-      # The application's producer, made when it is first asked for (after a fork, anew); closed by {#stop}, or at the end
-      # of the process. Payloads that are no String are encoded as the topic's route says.
-      # @return [WaterDrop::Producer]
-      # @raise [MissingDependencyError] without the gem waterdrop
-      # @raise [ConfigurationError] listing every fault of the settings
-      def producer
-        @lock.synchronize do
-          @producer = nil if @producer_pid != Process.pid
-          @producer ||= create_producer
-        end
-      end
-
       # @!visibility private
       def decoding(topic)
         @decodings.fetch(topic)
@@ -198,17 +190,6 @@ module Guildhall
       end
 
       private
-
-      # What only makes sense of one setting beside another.
-      def check_together(topics, faults)
-        clients(topics).each { |together| Config::Timeouts.validate(client_settings(together.first), @config.revocation_timeout, faults) }
-        %i[max_messages_in_flight max_bytes_in_flight].zip(InFlight.least(@config, topics)).each do |name, least|
-          value = @config.public_send(name) or next
-          next if value >= least
-
-          faults.add("#{name} has to be at least #{least}, not #{value}: three batches for each of the runners, and one more")
-        end
-      end
 
       def launch(topics)
         Producer.load # while there may be no Ractor yet
@@ -244,27 +225,6 @@ module Guildhall
       def stop_at_exit
         owner = Process.pid
         at_exit { stop(timeout: EXIT_TIMEOUT) if (running? || @producer) && Process.pid == owner }
-      end
-
-      def create_producer
-        faults = Faults.new
-        @config.validate(faults)
-        faults.raise!
-        stop_at_exit
-        @producer_pid = Process.pid
-        Producer.create(@config, @routes.topics)
-      end
-
-      # @return [Boolean] whether what was produced has been delivered
-      def close_producer(deadline)
-        producer = @lock.synchronize { @producer.tap { @producer = nil } if @producer_pid == Process.pid }
-        return true if producer.nil? || Producer.close(producer, deadline)
-
-        error(Guildhall::TimeoutError.new("what was produced could not be delivered before the end, and is given up"), "producer")
-        false
-      rescue StandardError => error
-        error(error, "producer")
-        false
       end
 
       def tick

@@ -19,6 +19,19 @@ module Guildhall
          [config.max_bytes, *topics.filter_map(&:max_bytes)].max * batches]
       end
 
+      # @param config [Config]
+      # @param topics [Array<Routing::Topic>]
+      # @param faults [Faults]
+      # @return [void]
+      def self.validate(config, topics, faults)
+        settings = {max_messages_in_flight: config.max_messages_in_flight, max_bytes_in_flight: config.max_bytes_in_flight}
+        settings.zip(least(config, topics)) do |(name, value), least|
+          next if value.nil? || value >= least
+
+          faults.add("#{name} has to be at least #{least}, not #{value}: three batches for each of the runners, and one more")
+        end
+      end
+
       # @return [Integer] so many are in memory now
       attr_reader :messages, :bytes
       # @return [Integer] so many may be
