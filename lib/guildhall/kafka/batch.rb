@@ -27,7 +27,7 @@ module Guildhall
 
       # @return [Integer] of all payloads
       def bytes
-        @bytes ||= @records.sum(&:size)
+        @bytes ||= @records.first.class.bytes(@records)
       end
 
       # @return [Boolean] whether its offsets lie before those of the batch before it: the topic was created anew, or cut

@@ -78,6 +78,7 @@ module ReaderBehaviour
     assert_equal [nil, nil, {}, true], [second.raw_payload, second.key, second.headers, second.tombstone?]
     assert_equal ["", false], [third.raw_payload, third.tombstone?]
     assert_equal [2, 0, 0], [first, second, third].map(&:size)
+    assert_equal 2, first.class.bytes([first, second, third])
     [first, second, third].each { |record| assert Ractor.shareable?(record) }
     [first.raw_payload, first.key, first.headers].each { |part| assert Ractor.shareable?(part) }
   end
