@@ -126,10 +126,13 @@ class JSONDocumentTest < GuildhallTest
 
   def test_has_what_hashes_and_arrays_have
     {Hash => document, Array => document["user"]["tags"]}.each do |plain, made|
-      reading = plain.instance_methods(false).reject { |name| name.end_with?("!") } - LEFT_OUT[plain]
+      reading = plain.instance_methods(false).reject { |name| name.end_with?("!") || added?(plain.instance_method(name)) } - LEFT_OUT[plain]
       assert_empty reading - made.public_methods
     end
   end
+
+  # By a library, such as csv, or by Rails.
+  def added?(method) = !method.source_location.nil? && !method.source_location.first.start_with?("<internal")
 
   def test_neither_hash_nor_array
     refute_respond_to document, :to_hash
