@@ -73,7 +73,7 @@ module Guildhall
         pairs.each { |name, number| assign(name, number) }
         @application.publish("rebalance.partitions_assigned", group: @group, partitions: pairs)
       rescue StandardError => error
-        @application.error(error, "rebalance", group: @group)
+        request { raise error } # nobody would read what was not taken on: the group is joined anew
       end
 
       # Called by the client in this listener's thread, before the partitions are given up.
