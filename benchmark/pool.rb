@@ -49,13 +49,24 @@ class PoolRows
 
   private
 
+  # As a consumer works: a batch after the other, so that everybody pays for the garbage that they make, too.
+  def stream(&batch)
+    -> { Array.new(8, &batch).last }
+  end
+
+  # The pool tries both ways before it settles.
+  def settle(texts, task)
+    40.times { @pool.map(texts, task) }
+  end
+
   # JSON.parse in one thread is what everybody has.
   def documents
     @orders.each do |name, texts|
       next unless @bench.wanted?("pool.documents #{name}")
 
-      @bench.compare("pool.documents #{name}", -> { @pool.map(texts, LAZY).map(&FIELDS) },
-        {"JSON.parse" => -> { texts.map { |text| FIELDS.call(JSON.parse(text)) } }},
+      settle(texts, LAZY)
+      @bench.compare("pool.documents #{name}", stream { @pool.map(texts, LAZY).map(&FIELDS) },
+        {"JSON.parse" => stream { texts.map { |text| FIELDS.call(JSON.parse(text)) } }},
         goals: {"JSON.parse" => {"0.7 KB" => 3, "5 KB" => 5.5, "19 KB" => 7}[name]}, rounds: rounds * 2)
     end
   end
@@ -65,8 +76,9 @@ class PoolRows
     @orders.each do |name, texts|
       next unless @bench.wanted?("pool.hashes #{name}")
 
-      @bench.compare("pool.hashes #{name}", -> { @pool.map(texts, EAGER) },
-        {"JSON.parse" => -> { texts.map { |text| JSON.parse(text) } }, "usual Ractor pool" => -> { usual.map(texts) }},
+      settle(texts, EAGER)
+      @bench.compare("pool.hashes #{name}", stream { @pool.map(texts, EAGER) },
+        {"JSON.parse" => stream { texts.map { |text| JSON.parse(text) } }, "usual Ractor pool" => stream { usual.map(texts) }},
         goals: {"JSON.parse" => name == "19 KB" ? 1.2 : 1.3, "usual Ractor pool" => 2})
     end
   ensure
@@ -182,17 +194,24 @@ class PoolRows
 
   # Void where two processes do not reach 1.5 × either.
   def pure_ruby
-    texts = @orders["0.7 KB"].first(200)
-    sequential = -> { texts.map { |text| Rubyish.call(text) } }
-    raise "wrong results" unless sequential.call == @pool.map(texts, Rubyish, parallel: true)
+    texts = @orders["0.7 KB"]
+    Guildhall.before_fork
+    processes = PoolPeers::Processes.new(2, texts, Rubyish)
+    contenders = [-> { @pool.map(texts, Rubyish, parallel: true) }, -> { texts.map { |text| Rubyish.call(text) } }, -> { processes.map }]
+    raise "wrong results" unless contenders.map(&:call).uniq.size == 1
 
-    rows = Array.new(rounds) do
-      [PoolPeers.seconds(&sequential), PoolPeers.seconds { @pool.map(texts, Rubyish, parallel: true) }, PoolPeers.forked(2, texts, Rubyish)]
-    end
-    one, ours, forked = rows.transpose.map { |times| Bench.median(times) }
+    ours, one, forked = Array.new(rounds) { contenders.map { |work| alone(&work) } }.transpose.map { |times| Bench.median(times) }
     void = one / forked < 1.5
     @bench.row("pool.pure_ruby", against: "two forked processes", ratio: forked / ours, goal: void ? nil : 0.85,
-      note: format("one thread %.2f × ours%s", one / ours, void ? "; void: the processes reach #{(one / forked).round(2)} ×" : ""))
+      note: format("one thread: ours %.2f ×, the processes %.2f ×%s", one / ours, one / forked, void ? ": void" : ""))
+  ensure
+    processes&.close
+  end
+
+  # Without the garbage of the rows before.
+  def alone(&)
+    GC.start
+    PoolPeers.seconds(&)
   end
 
   def off
@@ -215,16 +234,11 @@ class PoolRows
     @bench.row("pool.idle", against: "5 ms of CPU over #{@bench.quick? ? 2 : 10} s", ratio: 0.005 / [used, 1e-4].max, goal: 1)
   end
 
+  # In a process of its own: in this one the memory of the rows before is there to be used again.
   def memory
-    pool = Guildhall::Pool.new(workers: 8)
-    GC.start
-    before = PoolPeers.resident
-    20.times { pool.map(@orders["0.7 KB"], Identity, parallel: true) }
-    GC.start
-    each = (PoolPeers.resident - before) / 8.0
+    script = File.join(__dir__, "support/pool_memory.rb")
+    each = IO.popen([RbConfig.ruby, *$LOAD_PATH.map { |path| "-I#{path}" }, script], &:read).to_f
     @bench.row("pool.memory a worker", against: "0.3 MB", ratio: 0.3 / [each, 0.01].max, goal: 1, note: format("%.2f MB", each))
-  ensure
-    pool.shutdown
   end
 
   def rounds = @bench.rounds

@@ -7,11 +7,11 @@ module PoolPeers
   # Worker Ractors as they are written by hand: a batch cut in as many parts as there are workers, parsed with
   # `freeze: true`, sent back.
   class Usual
+    PARSE = ->(part) { part.map { |text| JSON.parse(text, freeze: true) } } # here, because self has to be shareable
+
     def initialize(workers)
       @main = PoolPeers.inbox
-      @workers = Array.new(workers) do |number|
-        PoolPeers.worker(@main, number) { |part| part.map { |text| JSON.parse(text, freeze: true) } }
-      end
+      @workers = Array.new(workers) { |number| PoolPeers.worker(@main, number, PARSE) }
     end
 
     def map(texts)
@@ -56,6 +56,42 @@ module PoolPeers
     end
   end
 
+  # Forked processes that have their part of the payloads, and do all of it whenever they are told to.
+  class Processes
+    def initialize(count, payloads, task)
+      @children = payloads.each_slice((payloads.size / count.to_f).ceil).map { |part| start(part, task) }
+    end
+
+    # @return [Array] the results in order
+    def map
+      @children.each { |_, orders, _| orders.syswrite(".") }
+      @children.flat_map { |_, _, results| Marshal.load(results) } # rubocop:disable Security/MarshalLoad -- our own
+    end
+
+    def close
+      @children.each do |pid, *pipes|
+        Process.kill(:KILL, pid)
+        Process.wait(pid)
+        pipes.each(&:close)
+      end
+    end
+
+    private
+
+    def start(part, task)
+      mine, orders = IO.pipe
+      results, theirs = IO.pipe
+      pid = fork do
+        [orders, results].each(&:close)
+        theirs.sync = true
+        theirs.write(Marshal.dump(part.map { |payload| task.call(payload) })) while mine.read(1)
+        exit!(0)
+      end
+      [mine, theirs].each(&:close)
+      [pid, orders, results]
+    end
+  end
+
   class << self
     def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
@@ -69,9 +105,8 @@ module PoolPeers
     def inbox = defined?(Ractor::Port) ? Ractor::Port.new : Ractor.current
     def take(inbox) = inbox == Ractor.current ? Ractor.receive : inbox.receive
 
-    def worker(inbox, number, &)
-      work = Ractor.respond_to?(:shareable_proc) ? Ractor.shareable_proc(&) : nil.instance_exec { Ractor.make_shareable(Proc.new(&)) }
-      Ractor.new(inbox, number, work) do |target, own, job|
+    def worker(inbox, number, work)
+      Ractor.new(inbox, number, Ractor.make_shareable(work)) do |target, own, job|
         while (item = Ractor.receive)
           target.send([own, Ractor.make_shareable(job.call(item))].freeze)
         end
@@ -86,29 +121,6 @@ module PoolPeers
       threads.each(&:kill).each(&:join)
     end
 
-    # Seconds until forked processes have done a part each.
-    def forked(count, texts, task)
-      parts = texts.each_slice(texts.size / count).to_a
-      seconds do
-        readers = parts.map { |part| fork_part(part, task) }
-        readers.each { |pid, reader| [Marshal.load(reader.read), Process.wait(pid)] } # rubocop:disable Security/MarshalLoad -- our own
-      end
-    end
-
     def resident = File.read("/proc/self/status")[/VmRSS:\s+(\d+)/, 1].to_i / 1024.0
-
-    private
-
-    def fork_part(part, task)
-      reader, writer = IO.pipe
-      pid = fork do
-        reader.close
-        writer.write(Marshal.dump(part.map { |text| task.call(text) }))
-        writer.close
-        exit!(0)
-      end
-      writer.close
-      [pid, reader]
-    end
   end
 end

@@ -1,13 +1,16 @@
-/* The caches of short strings and of small containers of them, one of each a Ractor: direct-mapped tables. Values that
- * never come again push out those that do, so where few do the table is left alone for a while. */
+/* The caches of short strings, of longer ones (addresses, mostly) and of small containers, one of each a Ractor:
+ * direct-mapped tables. Values that never come again push out those that do, so where few do the table is left alone for
+ * a while: which is why short and longer strings have a table each. */
 #include <ruby.h>
 #include <ruby/ractor.h>
 #include "ends.h"
 #include "init.h"
 #include "values.h"
 
-#define SLOTS 512    /* 16 KiB and 28 KiB a Ractor */
-#define LONGEST 48   /* bytes; longer texts seldom repeat */
+#define SLOTS 512    /* of containers: 28 KiB a Ractor */
+#define TEXTS 1024   /* of a table of strings: 32 KiB a Ractor */
+#define SHORT 48     /* bytes */
+#define LONGEST 128  /* bytes; texts that are longer still seldom repeat */
 #define INLINE_BYTES 16 /* of texts up to this length nothing but the ends is compared */
 #define WINDOW 2048  /* look-ups between two looks at the hit rate */
 #define PAUSE 8      /* windows of look-ups that are left out where it was low */
@@ -32,19 +35,32 @@ typedef struct {
     uint32_t pause;         /* look-ups still to leave out */
 } worth;
 
+typedef struct {
+    worth worth;
+    slot slots[TEXTS];
+} texts;
+
 struct guildhall_repeats {
-    worth strings, containers;
-    slot slots[SLOTS];
+    texts short_texts, longer_texts;
+    worth containers;
     container_slot container_slots[SLOTS];
 };
 
 static rb_ractor_local_key_t current;
 
+static void mark_texts(const texts *table)
+{
+    for (int i = 0; i < TEXTS; i++) {
+        if (table->slots[i].string) rb_gc_mark(table->slots[i].string);
+    }
+}
+
 static void mark(void *pointer)
 {
     const guildhall_repeats *repeats = pointer;
+    mark_texts(&repeats->short_texts);
+    mark_texts(&repeats->longer_texts);
     for (int i = 0; i < SLOTS; i++) {
-        if (repeats->slots[i].string) rb_gc_mark(repeats->slots[i].string);
         if (repeats->container_slots[i].container) rb_gc_mark(repeats->container_slots[i].container);
     }
 }
@@ -78,14 +94,28 @@ static inline int look(worth *table)
     return 1;
 }
 
+/* Addresses of one kind begin and end alike, and what tells them apart stands in between. */
+static inline slot *text_slot(texts *table, guildhall_ends ends, const uint8_t *bytes, size_t length)
+{
+    uint64_t middle = 0;
+    if (length > INLINE_BYTES) memcpy(&middle, bytes + length / 2 - 4, sizeof middle);
+    return &table->slots[guildhall_ends_hash(ends, length ^ middle * 0xd6e8feb86659fd93ull) & (TEXTS - 1)];
+}
+
+static inline int holds(const slot *slot, guildhall_ends ends, const uint8_t *bytes, size_t length)
+{
+    return slot->length == length && slot->ends.head == ends.head && slot->ends.tail == ends.tail && slot->string &&
+           (length <= INLINE_BYTES || !memcmp(RSTRING_PTR(slot->string), bytes, length));
+}
+
 VALUE guildhall_string_repeated(guildhall_repeats *repeats, const uint8_t *bytes, size_t length, guildhall_text text)
 {
-    if (length > LONGEST || !look(&repeats->strings)) return guildhall_string_new(bytes, length, text);
+    texts *table = length <= SHORT ? &repeats->short_texts : &repeats->longer_texts;
+    if (length > LONGEST || !look(&table->worth)) return guildhall_string_new(bytes, length, text);
     guildhall_ends ends = guildhall_ends_of(bytes, length);
-    slot *found = &repeats->slots[guildhall_ends_hash(ends, length) & (SLOTS - 1)];
-    if (found->length == length && found->ends.head == ends.head && found->ends.tail == ends.tail && found->string &&
-        (length <= INLINE_BYTES || !memcmp(RSTRING_PTR(found->string), bytes, length))) {
-        repeats->strings.hits++;
+    slot *found = text_slot(table, ends, bytes, length);
+    if (holds(found, ends, bytes, length)) {
+        table->worth.hits++;
         return found->string;
     }
     VALUE string = guildhall_string_new(bytes, length, text);
@@ -96,7 +126,7 @@ VALUE guildhall_string_repeated(guildhall_repeats *repeats, const uint8_t *bytes
 /* Marked together with the container, so what it holds must not be large. */
 static inline int is_small(VALUE value)
 {
-    return RB_SPECIAL_CONST_P(value) || (RB_BUILTIN_TYPE(value) == T_STRING && RSTRING_LEN(value) <= LONGEST);
+    return RB_SPECIAL_CONST_P(value) || (RB_BUILTIN_TYPE(value) == T_STRING && RSTRING_LEN(value) <= SHORT);
 }
 
 /* Copies the values; 0 when one of them is not small, which is mostly the last where one is. */

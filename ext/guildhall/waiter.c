@@ -38,7 +38,7 @@ typedef struct {
 
 #define SPINS_LEAST 10
 #define SPINS_MOST 1000      /* some tens of microseconds, as being put to sleep and woken costs on a machine at rest */
-#define SPINS_EXPLORING 2000 /* long enough to meet one that has to be woken first */
+#define EXPLORING 2          /* times the most: long enough to meet one that has to be woken first */
 #define EXPLORE_EVERY 16
 #define SLICE_NS 10000000L
 
@@ -381,28 +381,35 @@ static inline void relax(void)
  * of what sleeping and waking costs; while they are not, spinning takes the processor from whoever would bring it. So each
  * list learns how long it pays: as long as it took lately, less with each time that it was in vain, and now and then for
  * longer, to find out. All of it is a hint: races change nothing but a moment's length. */
-static int spin(guildhall_waitlist *list, guildhall_attempt attempt, void *context)
+static int spin(guildhall_patience *patience, guildhall_attempt attempt, void *context)
 {
-    int patience = atomic_load_explicit(&list->patience, memory_order_relaxed);
-    unsigned waits = atomic_load_explicit(&list->waits, memory_order_relaxed) + 1;
-    atomic_store_explicit(&list->waits, waits, memory_order_relaxed);
-    int limit = waits % EXPLORE_EVERY == 0 ? SPINS_EXPLORING : patience < SPINS_LEAST ? SPINS_LEAST : patience;
+    int spins = atomic_load_explicit(&patience->spins, memory_order_relaxed);
+    unsigned waits = atomic_load_explicit(&patience->waits, memory_order_relaxed) + 1;
+    atomic_store_explicit(&patience->waits, waits, memory_order_relaxed);
+    int most = patience->most ? patience->most : SPINS_MOST;
+    int limit = waits % EXPLORE_EVERY == 0 ? EXPLORING * most : spins < SPINS_LEAST ? SPINS_LEAST : spins;
     for (int turn = 0; turn < limit; turn++) {
         if (attempt(context)) {
-            int worth = 4 * turn < SPINS_MOST ? 4 * turn : SPINS_MOST;
-            if (worth > patience) atomic_store_explicit(&list->patience, worth, memory_order_relaxed);
+            int worth = 4 * turn < most ? 4 * turn : most;
+            if (worth > spins) atomic_store_explicit(&patience->spins, worth, memory_order_relaxed);
             return 1;
         }
         relax();
     }
-    if (patience > 0) atomic_store_explicit(&list->patience, patience - patience / 8 - 1, memory_order_relaxed);
+    if (spins > 0) atomic_store_explicit(&patience->spins, spins - spins / 8 - 1, memory_order_relaxed);
     return 0;
 }
 
 int guildhall_wait(guildhall_waitlist *list, guildhall_attempt attempt, void *context, int64_t deadline)
 {
+    return guildhall_wait_as(&list->patience, list, attempt, context, deadline);
+}
+
+int guildhall_wait_as(guildhall_patience *patience, guildhall_waitlist *list, guildhall_attempt attempt, void *context,
+                      int64_t deadline)
+{
     for (;;) {
-        if (spin(list, attempt, context)) return 1;
+        if (spin(patience, attempt, context)) return 1;
         if (deadline && guildhall_now() >= deadline) return attempt(context);
         parked self;
         prepare(&self, deadline);

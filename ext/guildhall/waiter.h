@@ -15,6 +15,10 @@
  * deadline: as guildhall_now counts, 0 for none. */
 int guildhall_wait(guildhall_waitlist *list, guildhall_attempt attempt, void *context, int64_t deadline);
 
+/* The same, for lists that do not live long enough to learn how long spinning pays: many may share what they know. */
+int guildhall_wait_as(guildhall_patience *patience, guildhall_waitlist *list, guildhall_attempt attempt, void *context,
+                      int64_t deadline);
+
 /* Nanoseconds of the monotonic clock. */
 int64_t guildhall_now(void);
 

@@ -23,8 +23,9 @@ void guildhall_waitlist_setup(void (*hook)(void))
 void guildhall_waitlist_init(guildhall_waitlist *list)
 {
     atomic_init(&list->count, 0);
-    atomic_init(&list->patience, 0);
-    atomic_init(&list->waits, 0);
+    atomic_init(&list->patience.spins, 0);
+    atomic_init(&list->patience.waits, 0);
+    list->patience.most = 0;
     atomic_init(&list->era, atomic_load_explicit(&current_era, memory_order_relaxed));
     pthread_mutex_init(&list->mutex, NULL);
     list->first = list->last = NULL;

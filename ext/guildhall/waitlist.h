@@ -42,11 +42,17 @@ typedef struct guildhall_waiter {
     int linked;        /* in the list; under its mutex */
 } guildhall_waiter;
 
+/* How long it has paid to spin before sleeping; a hint, see waiter.c. */
+typedef struct {
+    _Atomic int spins;
+    _Atomic unsigned waits;
+    int most; /* spins; 0: as usual */
+} guildhall_patience;
+
 typedef struct guildhall_waitlist {
     _Atomic size_t count; /* how many are in the list; wakers read it without the mutex */
     _Atomic unsigned era; /* of the process that the waiters belong to; see guildhall_waitlist_setup */
-    _Atomic int patience; /* how long it has paid to spin before sleeping here; a hint, see waiter.c */
-    _Atomic unsigned waits;
+    guildhall_patience patience;
     pthread_mutex_t mutex;
     guildhall_waiter *first, *last;
 } guildhall_waitlist;

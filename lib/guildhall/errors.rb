@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "printable"
+
 module Guildhall
   # Base of every error that Guildhall raises on its own account.
   class Error < StandardError; end
@@ -39,16 +41,22 @@ module Guildhall
     # @return [String, nil] what is wrong, without saying where
     attr_reader :reason
 
+    REASON_CHARACTERS = 300
+    PATH_CHARACTERS = 512
+    EXCERPT_BYTES = 40
+    private_constant :REASON_CHARACTERS, :PATH_CHARACTERS, :EXCERPT_BYTES
+
+    # What is given may quote the payload: it is made safe here, whichever codec raises.
     # @param reason [String] what is wrong, without saying where
     def initialize(reason = nil, codec: nil, offset: nil, line: nil, column: nil, path: nil, excerpt: nil)
-      @reason = reason
+      @reason = Printable.words(reason, REASON_CHARACTERS)
       @codec = codec
       @offset = offset
       @line = line
       @column = column
-      @path = path
-      @excerpt = excerpt
-      super(describe(reason))
+      @path = Printable.words(path, PATH_CHARACTERS)
+      @excerpt = Printable.bytes(excerpt, EXCERPT_BYTES)
+      super(describe(@reason))
     end
 
     private

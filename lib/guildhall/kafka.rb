@@ -44,10 +44,12 @@ module Guildhall
       # Starts to consume in threads of its own and returns: for use inside a script or a web server.
       # @param groups [Array<String>, nil] only these consumer groups; nil: all
       # @param topics [Array<String>, nil] only these topics; nil: all
+      # @param exclude_groups [Array<String>, nil] without these
+      # @param exclude_topics [Array<String>, nil] without these
       # @return [Application]
       # @raise [ConfigurationError] listing every fault of configuration and routes
-      def start(groups: nil, topics: nil)
-        application.start(groups:, topics:)
+      def start(groups: nil, topics: nil, exclude_groups: nil, exclude_topics: nil)
+        application.start(groups:, topics:, exclude_groups:, exclude_topics:)
       end
 
       # Finishes the work in progress, commits and leaves the group.
@@ -59,9 +61,10 @@ module Guildhall
 
       # Consumes until SIGINT or SIGTERM: what `guildhall server` does. A second signal, or the end of
       # `config.shutdown_timeout`, ends the process at once.
+      # @param selection [Hash{Symbol=>Array<String>, nil}] as in {.start}
       # @return [Integer] the exit status
-      def run(groups: nil, topics: nil)
-        Server.new(application).run(groups:, topics:)
+      def run(**selection)
+        Server.new(application).run(**selection)
       end
 
       # @return [WaterDrop::Producer]

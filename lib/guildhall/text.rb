@@ -85,7 +85,7 @@ module Guildhall
       end
       offset = text.each_char.take_while(&:valid_encoding?).sum(&:bytesize)
       raise DecodeError.new("not valid #{@encoding}", codec: "Text", offset:,
-        excerpt: text.byteslice(offset, 16).b.dump[1..-2].byteslice(0, 40))
+        excerpt: text.byteslice(offset, 40))
     end
 
     class << self

@@ -97,6 +97,19 @@ class PipelineTest < GuildhallTest
     assert_empty pipeline.call_batch([])
   end
 
+  # A codec that knows a faster way with many; it says how many it was given.
+  module Batches
+    extend Guildhall::Codec
+
+    def self.decode(bytes) = [bytes, 1].freeze
+    def self.decode_batch(payloads) = payloads.include?("") ? raise(Guildhall::DecodeError, "empty") : payloads.map { |bytes| [bytes, payloads.size].freeze }
+  end
+
+  def test_a_codec_with_a_way_of_its_own_gets_all_payloads
+    assert_equal [["a", 2], ["b", 2]], (Batches >> Guildhall.select(Longs)).call_batch(%w[a b])
+    assert_equal [["a", 1], ["", 1]], (Batches >> Guildhall.select(Longs)).call_batch(["a", ""])
+  end
+
   def test_one_that_raises_does_not_harm_the_others
     pipeline = Words >> Stages::LOWER >> Together
     seen = []
@@ -119,6 +132,20 @@ class PipelineTest < GuildhallTest
     assert_equal({decode: [4, 0, 1], validate: [3, 0, 1], select: [2, 1, 0], map: [2, 0, 0]}, counts)
     assert(pipeline.stats.values.all? { |stage| stage[:seconds].positive? })
     assert_nil (Words >> Stages::LONG).stats
+  end
+
+  # What a select leaves out of a lazy payload costs the fields that it reads, and nothing of the rest.
+  module Unpaid
+    PIPELINE = Guildhall::JSON.lazy >> Guildhall.select { |order| order["paid"] } >> Guildhall.map(&:to_h)
+  end
+
+  def test_a_select_on_documents_makes_nothing_else
+    payload = "{\"paid\":false,\"items\":[#{(["{\"sku\":\"x\"}"] * 500).join(",")}]}".freeze
+    assert_same Guildhall::DROPPED, Unpaid::PIPELINE.call(payload)
+    before = GC.stat(:total_allocated_objects)
+    100.times { Unpaid::PIPELINE.call(payload) }
+    assert_operator GC.stat(:total_allocated_objects) - before, :<, 500
+    assert_equal 500, Unpaid::PIPELINE.call(payload.sub("false", "true"))["items"].size
   end
 
   def test_counts_in_all_ractors

@@ -3,6 +3,7 @@
 require "test_helper"
 require "support/registry_server"
 require "guildhall/avro"
+require "guildhall/schema"
 
 class SchemaRegistryTest < GuildhallTest
   Registry = Guildhall::SchemaRegistry
@@ -113,6 +114,23 @@ class SchemaRegistryTest < GuildhallTest
     assert_equal 5, registry.register("a/b", Guildhall::Avro::Schema.parse("int"))
     refute registry.compatible?("a/b", '"int"')
     assert_equal 404, assert_raises(Registry::Error) { registry.latest("none") }.status
+  end
+
+  # Avro, JSON Schema and Protobuf are texts with a type to the registry; what they mean is for others to say.
+  def test_subjects_of_every_type
+    texts = {"AVRO" => '"int"', "JSON" => '{"type":"integer"}', "PROTOBUF" => 'syntax = "proto3"; message Order { int64 id = 1; }'}
+    texts.each_with_index do |(type, schema), index|
+      @server["/subjects/s-#{type}/versions/latest"] = [200, {id: 30 + index, subject: "s-#{type}", version: 1, schema:, schemaType: type}]
+      @server["/subjects/s-#{type}/versions"] = [200, {id: 30 + index}]
+      registry = Registry.new(@server.url)
+      entry = registry.latest("s-#{type}")
+      assert_equal [type, schema], [entry.type, entry.schema]
+      assert_equal [type], %w[AVRO JSON PROTOBUF].select { |name| entry.public_send(:"#{name.downcase}?") }
+      assert Ractor.shareable?(entry)
+      assert_equal entry.id, registry.register("s-#{type}", schema, type:)
+      assert_equal entry, registry.cached(entry.id)
+    end
+    assert Guildhall::Schema.new(Registry.new(@server.url).latest("s-JSON").schema).validator.valid?(3)
   end
 
   def test_schemas_that_refer_to_others

@@ -22,6 +22,10 @@ class ExamplesTest < GuildhallTest
     assert_equal "threads: several, each customer's orders in order: true\n", run_example("kafka_virtual_partitions")
   end
 
+  def test_kafka_producing
+    assert_equal "o1: 42 in 15 bytes\no2: 100 in 15 bytes\n", run_example("kafka_producing")
+  end
+
   def test_kafka_dead_letters
     assert_equal [
       "no JSON from offset 1 after 0 attempts: Guildhall::JSON::ParseError",

@@ -28,6 +28,7 @@ class AvroFuzzTest < GuildhallTest
   end
 
   def test_mutated_payloads
+    puts "Avro beside the gem: SEED=#{SEED} COUNT=#{COUNT}"
     accepted = mutate(Guildhall::Avro.new(ORDER), ORDER)
     assert_operator accepted, :>, COUNT / 10, "hardly anything was valid: the test shows nothing"
   end

@@ -22,6 +22,22 @@ static uint64_t next_random(void)
     return state;
 }
 
+/* Of everything that was found: the same on every machine and every path. */
+static uint64_t digest = 14695981039346656037ull;
+
+static void note(uint64_t found)
+{
+    digest = (digest ^ found) * 1099511628211ull;
+    digest ^= digest >> 29;
+}
+
+static void note_outcome(int status, size_t fault, const guildhall_notes *notes)
+{
+    note((uint64_t)status);
+    note(status ? fault : notes->marks.count);
+    for (size_t i = 0; !status && i < notes->marks.count; i++) note(notes->marks.words[i]);
+}
+
 static size_t below(size_t limit) { return limit ? (size_t)(next_random() % limit) : 0; }
 
 /* Flips, cuts, doubles and splices; the result has room for it. */
@@ -72,9 +88,10 @@ static int read_msgpack(const uint8_t *bytes, size_t length, guildhall_notes *no
     rules.allow_unknown_extensions = 1;
     rules.allow_invalid_utf8 = next_random() & 1;
     guildhall_msgpack_outcome outcome = guildhall_msgpack_read(bytes, length, &rules, notes);
+    note_outcome(outcome.status, outcome.fault, notes);
     if (outcome.status == GUILDHALL_MSGPACK_VALID) {
         guildhall_msgpack_view view = {bytes, length, notes->marks.words};
-        guildhall_key_indexes indexes = NULL;
+        guildhall_key_indexes indexes = {.marks = 0};
         walk_msgpack(&view, &indexes, (guildhall_spot){0, 0, 0});
         guildhall_key_indexes_free(&indexes);
         return 1;
@@ -135,6 +152,7 @@ static int read_avro(const uint8_t *bytes, size_t length, const uint32_t *progra
                                             sizeof operands / sizeof *operands, 1};
     guildhall_avro_rules rules = {.max_nesting = 200, .max_bytes = 1 << 20, .max_empty_items = 1000, .allow_invalid_utf8 = next_random() & 1};
     guildhall_avro_outcome outcome = guildhall_avro_read(bytes, 0, length, &program, &rules, notes);
+    note_outcome(outcome.status, outcome.fault, notes);
     if (outcome.fault > length) abort();
     guildhall_avro_input input = {bytes, bytes + length, 1000};
     guildhall_avro_status skipped = guildhall_avro_skip(&input, &program, 0, 200);
@@ -184,7 +202,7 @@ int main(int count, char **arguments)
         free(exact);
         free(work);
     }
-    printf("%zu valid, %zu of Avro\n", valid, avro);
+    printf("MessagePack: %zu valid, Avro: %zu valid, %016llx\n", valid, avro, (unsigned long long)digest);
     for (size_t i = 0; i < known; i++) free(payloads[i].bytes);
     free(payloads);
     guildhall_notes_free(&notes);

@@ -1,15 +1,15 @@
 # frozen_string_literal: true
 
-require "guildhall/json"
+require "test_helper"
+require "support/fuzz_program"
 require "json"
 require "tmpdir"
-require_relative "../support/webhooks"
-require_relative "../support/json_values"
 
 # Mutated real payloads: the reader in C under the sanitizers, and the codec beside the json gem. SEED= repeats a run,
 # ROUNDS= makes it longer.
 class JSONFuzzTest < GuildhallTest
-  ROOT = File.expand_path("../..", __dir__)
+  include FuzzProgram
+
   SEED = Integer(ENV.fetch("SEED", Random.new_seed % 1_000_000))
   ROUNDS = Integer(ENV.fetch("ROUNDS", 20_000))
   CODEC = Guildhall::JSON
@@ -17,20 +17,20 @@ class JSONFuzzTest < GuildhallTest
   SPLICES = ["\"", "\\", "\\u", "\\ud800", "[", "]", "{", "}", ",", ":", "\xFF", "\xE2\x82", "0", "-", "1e", ".5", "NaN", "true",
              "\"a\":1,\"a\":2", "[[[[[[[[", "99999999999999999999", " ", "\n", "\u0001", "//", "e400", "/* */"].map(&:b).freeze
 
-  # Each of the reader's paths: without vectors, with those of every processor, with the widest of this one.
+  # Each of the reader's paths: without vectors, with those of every processor, with the widest of this one. All of them
+  # make the same tapes and find the same faults.
   def test_sanitizers
+    puts "JSON fuzz: SEED=#{SEED} ROUNDS=#{ROUNDS}"
     Dir.mktmpdir do |folder|
-      program = build(folder)
-      corpus = File.join(folder, "corpus")
-      File.binwrite(corpus, texts.join("\n"))
-      %w[none base best].each do |level|
-        out, err, status = run_command([program, SEED.to_s, (ROUNDS * 5).to_s, corpus], timeout: 1800, env: {"UBSAN_OPTIONS" => "halt_on_error=1", "GUILDHALL_SIMD" => level})
-        assert_predicate status, :success?, "SEED=#{SEED} #{level}\n#{out}\n#{err[0, 4000]}"
-      end
+      program = fuzz_program(folder, "json_fuzz")
+      corpus = json_corpus(folder, SEED)
+      found = %w[none base best].to_h { |level| [level, run_fuzz(program, SEED, ROUNDS * 5, corpus, env: {"GUILDHALL_SIMD" => level})] }
+      assert_equal 1, found.values.uniq.size, "SEED=#{SEED} #{found}"
     end
   end
 
   def test_verdicts_and_values_are_the_gems
+    puts "JSON beside the gem: SEED=#{SEED} ROUNDS=#{ROUNDS}"
     random = Random.new(SEED)
     kinds = Hash.new(0)
     ROUNDS.times do
@@ -43,19 +43,7 @@ class JSONFuzzTest < GuildhallTest
 
   private
 
-  def texts
-    @texts ||= Webhooks.texts.select { |text| text.bytesize < 6_000 } + JSONValues.new(seed: SEED).then { |values| Array.new(300) { JSON.generate(values.any) } }
-  end
-
-  def build(folder)
-    program = File.join(folder, "json_fuzz")
-    source = File.join(ROOT, "ext/guildhall")
-    files = Dir[File.join(source, "json/json_{parse*,scratch,duplicates,tape,number,big,index,locate,shortest,source,split,status}.c"), File.join(source, "{utf8*,simd}.c")]
-    out, err, status = run_command(["cc", "-std=gnu11", "-D_GNU_SOURCE", "-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined",
-                                    "-I#{source}", File.join(__dir__, "json_fuzz.c"), *files, "-lpthread", "-lm", "-o", program])
-    assert_predicate status, :success?, "#{out}\n#{err}"
-    program
-  end
+  def texts = @texts ||= json_texts(SEED)
 
   def mutate(text, random)
     made = text.b

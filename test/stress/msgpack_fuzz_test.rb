@@ -13,6 +13,7 @@ class MessagePackFuzzTest < GuildhallTest
   CODEC = Guildhall::MessagePack.new(allow_unknown_ext: true)
 
   def test_mutated_payloads_decode_as_with_the_gem
+    puts "MessagePack beside the gem: SEED=#{SEED} COUNT=#{COUNT}"
     mutator = Mutator.new(SEED, payloads)
     COUNT.times { check(mutator.next) }
   end

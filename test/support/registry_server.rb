@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "json"
+require "openssl"
 require "socket"
 
 # A schema registry over real HTTP on loopback, whose answers a test decides.
@@ -10,8 +11,10 @@ class RegistryServer
   attr_reader :requests, :headers
 
   # @param answers [Hash{String=>Array, Proc}] path → [status, object], or what is called with the socket
-  def initialize(answers = {})
+  # @param tls [OpenSSL::SSL::SSLContext, nil] nil: HTTP without TLS
+  def initialize(answers = {}, tls = nil)
     @answers = answers
+    @tls = tls
     @requests = []
     @headers = []
     @server = TCPServer.new("127.0.0.1", 0)
@@ -19,7 +22,7 @@ class RegistryServer
   end
 
   # @return [String]
-  def url = "http://127.0.0.1:#{@server.addr[1]}"
+  def url = "http#{"s" if @tls}://127.0.0.1:#{@server.addr[1]}"
 
   def []=(path, answer)
     @answers[path] = answer
@@ -38,23 +41,33 @@ class RegistryServer
   private
 
   def serve
-    socket = @server.accept
+    socket = encrypted(@server.accept)
     line = socket.gets or return
     @requests << line[/\A\S+ \S+/]
     @headers << read_headers(socket)
     socket.read(@headers.last["content-length"].to_i)
     answer(socket, @answers.fetch(line.split[1], [404, {error_code: 40_403, message: "Schema not found"}]))
-  rescue SystemCallError, IOError
-    nil # the client went away
+  rescue SystemCallError, IOError, OpenSSL::SSL::SSLError
+    nil # the client went away, or did not trust us
   ensure
     socket&.close
   end
 
+  def encrypted(socket)
+    return socket unless @tls
+
+    OpenSSL::SSL::SSLSocket.new(socket, @tls).tap do |made|
+      made.sync_close = true
+      made.accept
+    rescue StandardError
+      socket.close
+      raise
+    end
+  end
+
   def read_headers(socket)
-    socket.each_line(chomp: true).take_while { |line| !line.empty? }.to_h do |line|
-      line.split(": ", 2).then do |name, value|
-        [name.downcase, value]
-      end
+    Enumerator.produce { socket.gets.to_s.chomp }.take_while { |line| !line.empty? }.to_h do |line|
+      line.split(": ", 2).then { |name, value| [name.downcase, value] }
     end
   end
 

@@ -31,7 +31,7 @@ static size_t memsize(const void *pointer)
 static const rb_data_type_t type = {
     "Guildhall::Avro::Program",
     {mark, release, memsize, NULL, {0}},
-    0, 0, RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_FROZEN_SHAREABLE};
+    0, 0, RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED | RUBY_TYPED_FROZEN_SHAREABLE}; /* as its Documents are */
 
 const guildhall_avro_codec *guildhall_avro_codec_of(VALUE program) { return rb_check_typeddata(program, &type); }
 

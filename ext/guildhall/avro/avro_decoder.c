@@ -14,7 +14,7 @@ guildhall_decoded guildhall_avro_decoder_decode(const guildhall_avro_codec *code
     if (!notes) return invalid(result, GUILDHALL_AVRO_NO_MEMORY, 0);
     guildhall_avro_outcome outcome = guildhall_avro_read(bytes, from, length, &codec->program, &codec->rules, notes);
     if (outcome.status != GUILDHALL_AVRO_VALID) return invalid(result, outcome.status, outcome.fault);
-    guildhall_marks *marks = guildhall_marks_new(&guildhall_avro_documents, codec, from, notes, 1);
+    guildhall_marks *marks = guildhall_marks_new(&guildhall_avro_documents, codec, from, notes);
     guildhall_notes_trim(notes);
     return marks ? guildhall_document_decoded(marks, result) : invalid(result, GUILDHALL_AVRO_NO_MEMORY, 0);
 }

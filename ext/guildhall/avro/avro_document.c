@@ -63,14 +63,14 @@ static guildhall_key key_at(const void *pointer, uint32_t place)
 static guildhall_key_index *index_of(payload *p, const indexed *of, uint32_t count)
 {
     guildhall_key_index *found = guildhall_key_indexes_find(&p->indexes, of->map.offset);
-    if (found) return found;
+    if (found || !guildhall_key_indexes_due(&p->indexes, count)) return found;
     guildhall_key_index *made = guildhall_key_index_new(of->map.offset, count);
     if (!made) return NULL;
     guildhall_avro_items items = guildhall_avro_items_of(&of->view, of->map);
     for (uint32_t place = 1; guildhall_avro_items_next(&items); place++) {
         guildhall_key_index_put(made, (guildhall_key){items.key, items.key_length}, place, key_at, of);
     }
-    return guildhall_key_indexes_publish(&p->indexes, made);
+    return guildhall_key_indexes_publish(&p->indexes, made, key_at, of);
 }
 
 /* Of equal keys the last counts, as in a Hash. */
@@ -175,9 +175,10 @@ VALUE guildhall_avro_document(const guildhall_avro_codec *codec, VALUE source, s
     if (RB_UNLIKELY(outcome.status != GUILDHALL_AVRO_VALID)) {
         rb_exc_raise(guildhall_avro_error(codec, outcome, bytes, from, length));
     }
-    guildhall_marks *marks = guildhall_marks_new(&guildhall_avro_documents, codec, from, notes, 0);
+    guildhall_marks *marks = guildhall_marks_new(&guildhall_avro_documents, codec, from, notes);
     guildhall_notes_trim(notes);
-    return guildhall_document_new(source, bytes, length, marks, 0);
+    if (!marks) rb_memerror();
+    return guildhall_document_new(source, bytes, length, marks);
 }
 
 void guildhall_init_avro_document(VALUE avro) { guildhall_init_documents(avro, &guildhall_avro_documents); }

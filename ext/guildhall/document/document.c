@@ -4,9 +4,9 @@
  * sub-documents pin the root Document.
  */
 #include <ruby.h>
-#include <stdlib.h>
 #include <string.h>
 #include "../values.h"
+#include "blocks.h"
 #include "document.h"
 #include "document_memory.h"
 
@@ -20,17 +20,18 @@ typedef struct {
     guildhall_payload payload;
 } root_document;
 
-/* Pins on purpose: pointers into the owner's bytes and into the root are kept. */
+/* Pins on purpose, as the next one: pointers into the owner's bytes and into the root are kept. */
 static void mark(void *pointer)
 {
-    const document *document = pointer;
-    if (document->root) {
-        rb_gc_mark(document->root);
-        return;
-    }
     const guildhall_payload *payload = &((const root_document *)pointer)->payload;
     if (payload->owner) rb_gc_mark(payload->owner);
     if (payload->marks) rb_gc_mark(payload->marks->format->codec_object(payload->marks->codec));
+}
+
+static void mark_root(void *pointer)
+{
+    VALUE root = ((const document *)pointer)->root;
+    if (root) rb_gc_mark(root);
 }
 
 static size_t size_of(const guildhall_marks *marks)
@@ -40,27 +41,31 @@ static size_t size_of(const guildhall_marks *marks)
 
 static void release(void *pointer)
 {
-    if (!((const document *)pointer)->root) {
-        guildhall_payload *payload = &((root_document *)pointer)->payload;
-        guildhall_key_indexes_free(&payload->indexes);
-        if (payload->off_heap) guildhall_release_memory(payload->marks, size_of(payload->marks));
-        else ruby_xfree(payload->marks);
-    }
-    ruby_xfree(pointer);
+    guildhall_payload *payload = &((root_document *)pointer)->payload;
+    guildhall_key_indexes_free(&payload->indexes);
+    if (payload->reported) rb_gc_adjust_memory_usage(-(ssize_t)payload->reported);
+    if (payload->marks) guildhall_release_memory(payload->marks, size_of(payload->marks));
 }
 
 static size_t memsize(const void *pointer)
 {
-    if (((const document *)pointer)->root) return sizeof(document);
     guildhall_payload *payload = &((root_document *)pointer)->payload;
-    return sizeof(root_document) + size_of(payload->marks) + guildhall_key_indexes_size(&payload->indexes);
+    return guildhall_block_bytes(size_of(payload->marks)) + atomic_load_explicit(&payload->indexes.bytes, memory_order_relaxed);
 }
 
-/* WB_PROTECTED: Documents pile up; unprotected they would force major collections. */
+/* EMBEDDABLE: compaction may move the struct, so nothing keeps a pointer into it but what pins the object.
+ * WB_PROTECTED: Documents pile up; unprotected they would force major collections. */
 static const rb_data_type_t type = {
     "Guildhall::Document",
     {mark, release, memsize, NULL, {0}},
-    0, 0, RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED | RUBY_TYPED_FROZEN_SHAREABLE};
+    0, 0, RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED | RUBY_TYPED_FROZEN_SHAREABLE | RUBY_TYPED_EMBEDDABLE};
+
+/* Of sub-documents: nothing is freed but the slot. */
+static const rb_data_type_t sub_type = {
+    "Guildhall::Document",
+    {mark_root, RUBY_TYPED_DEFAULT_FREE, NULL, NULL, {0}},
+    &type, 0,
+    RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED | RUBY_TYPED_FROZEN_SHAREABLE | RUBY_TYPED_EMBEDDABLE};
 
 guildhall_cursor guildhall_document_read(VALUE self)
 {
@@ -78,10 +83,18 @@ static VALUE sub_document(VALUE around, guildhall_spot at, VALUE class)
 {
     VALUE root = ((document *)RTYPEDDATA_GET_DATA(around))->root;
     document *shown;
-    VALUE made = TypedData_Make_Struct(class, document, &type, shown);
+    VALUE made = TypedData_Make_Struct(class, document, &sub_type, shown);
     shown->spot = at;
     RB_OBJ_WRITE(made, &shown->root, root ? root : around);
     return guildhall_share(made);
+}
+
+void guildhall_document_report(guildhall_payload *payload)
+{
+    size_t bytes = atomic_load_explicit(&payload->indexes.bytes, memory_order_relaxed);
+    if (RB_LIKELY(bytes == atomic_load_explicit(&payload->reported, memory_order_relaxed))) return;
+    size_t before = atomic_exchange_explicit(&payload->reported, bytes, memory_order_relaxed);
+    rb_gc_adjust_memory_usage((ssize_t)bytes - (ssize_t)before);
 }
 
 VALUE guildhall_document_value(guildhall_cursor cursor, guildhall_spot at)
@@ -96,20 +109,14 @@ VALUE guildhall_document_value(guildhall_cursor cursor, guildhall_spot at)
 }
 
 guildhall_marks *guildhall_marks_new(const guildhall_document_format *format, const void *codec, size_t from,
-                                     const guildhall_notes *notes, int off_heap)
+                                     const guildhall_notes *notes)
 {
     size_t words = notes->marks.count * sizeof(uint32_t), size = sizeof(guildhall_marks) + words;
-    guildhall_marks *marks = off_heap ? malloc(size) : ruby_xmalloc(size);
+    guildhall_marks *marks = guildhall_block_take(size);
     if (!marks) return NULL;
     *marks = (guildhall_marks){format, codec, (uint32_t)from, (uint32_t)notes->marks.count};
     if (words) memcpy(marks->words, notes->marks.words, words);
     return marks;
-}
-
-static void drop(guildhall_marks *marks, int off_heap)
-{
-    if (off_heap) free(marks);
-    else ruby_xfree(marks);
 }
 
 /* May run Ruby code, which may raise: nothing is left to free by then. Of a scalar's payload there are no marks. */
@@ -118,13 +125,13 @@ static VALUE scalar(const guildhall_payload *payload, guildhall_spot at)
     guildhall_marks without = *payload->marks;
     guildhall_payload last = *payload;
     last.marks = &without;
-    drop(payload->marks, payload->off_heap);
+    guildhall_block_give(payload->marks, size_of(payload->marks));
     return without.format->build(&last, at);
 }
 
-VALUE guildhall_document_new(VALUE owner, const uint8_t *bytes, size_t length, guildhall_marks *marks, int off_heap)
+VALUE guildhall_document_new(VALUE owner, const uint8_t *bytes, size_t length, guildhall_marks *marks)
 {
-    guildhall_payload payload = {.bytes = bytes, .length = length, .marks = marks, .off_heap = off_heap};
+    guildhall_payload payload = {.bytes = bytes, .length = length, .marks = marks, .indexes = {.marks = marks->count}};
     guildhall_spot at = {marks->from, 0, 0};
     guildhall_kind kind = marks->format->resolve(&payload, &at);
     if (kind == GUILDHALL_SCALAR) {
@@ -138,8 +145,10 @@ VALUE guildhall_document_new(VALUE owner, const uint8_t *bytes, size_t length, g
     root->payload = payload;
     RB_OBJ_WRITE(made, &root->payload.owner, owner);
     RB_OBJ_WRITTEN(made, Qundef, marks->format->codec_object(marks->codec));
-    if (off_heap) guildhall_adopt_memory(size_of(marks));
-    return guildhall_share(made);
+    guildhall_share(made);
+    guildhall_adopt_memory(size_of(marks));
+    RB_GC_GUARD(made);
+    return made;
 }
 
 guildhall_decoded guildhall_document_decoded(guildhall_marks *marks, guildhall_result *result)
@@ -153,12 +162,12 @@ VALUE guildhall_document_wrap(const void *context, guildhall_result *result, VAL
 {
     guildhall_marks *marks = result->data;
     result->data = NULL;
-    return guildhall_document_new(owner, bytes, length, marks, 1);
+    return guildhall_document_new(owner, bytes, length, marks);
 }
 
 void guildhall_document_free(const void *context, guildhall_result *result)
 {
-    free(result->data);
+    if (result->data) guildhall_block_give(result->data, result->size);
     result->data = NULL;
 }
 

@@ -26,8 +26,8 @@ typedef struct {
     const uint8_t *bytes;
     size_t length;
     guildhall_marks *marks;
-    int off_heap;     /* the marks were made without the GVL, by malloc */
     guildhall_key_indexes indexes;
+    _Atomic size_t reported; /* how many bytes of indexes the garbage collector knows of */
 } guildhall_payload;
 
 typedef enum { GUILDHALL_SCALAR, GUILDHALL_MAP, GUILDHALL_ARRAY } guildhall_kind;
@@ -64,12 +64,15 @@ guildhall_cursor guildhall_document_read(VALUE document);
 /* The value at a spot: a plain value, or a Document that shares the payload. */
 VALUE guildhall_document_value(guildhall_cursor cursor, guildhall_spot at);
 
-/* The notes' marks, in memory of their own; NULL when it is short. off_heap: by malloc, without the GVL. */
+/* Tells the garbage collector of indexes that were made since. */
+void guildhall_document_report(guildhall_payload *payload);
+
+/* The notes' marks, in a block (blocks.h) of their own; NULL when memory is short. Needs no GVL. */
 guildhall_marks *guildhall_marks_new(const guildhall_document_format *format, const void *codec, size_t from,
-                                     const guildhall_notes *notes, int off_heap);
+                                     const guildhall_notes *notes);
 
 /* A Document (of a scalar: its value) of what was read. It takes over the marks. */
-VALUE guildhall_document_new(VALUE owner, const uint8_t *bytes, size_t length, guildhall_marks *marks, int off_heap);
+VALUE guildhall_document_new(VALUE owner, const uint8_t *bytes, size_t length, guildhall_marks *marks);
 
 /* Parts of a native decoder (guildhall/decoder.h) whose result is marks. */
 guildhall_decoded guildhall_document_decoded(guildhall_marks *marks, guildhall_result *result);

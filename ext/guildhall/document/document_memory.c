@@ -1,7 +1,7 @@
 /* Only Ruby's own allocation looks at the limit, so every thread makes one after each MiB that it reported. */
 #include <ruby.h>
 #include <ruby/ractor.h>
-#include <stdlib.h>
+#include "blocks.h"
 #include "document_memory.h"
 #include "values.h"
 
@@ -24,8 +24,16 @@ void guildhall_adopt_memory(size_t size)
     ruby_xfree(ruby_xmalloc(1));
 }
 
+void *guildhall_memory_new(size_t size)
+{
+    guildhall_adopt_memory(size);
+    void *memory = guildhall_block_take(size);
+    if (!memory) rb_memerror();
+    return memory;
+}
+
 void guildhall_release_memory(void *memory, size_t size)
 {
-    free(memory);
+    guildhall_block_give(memory, size);
     rb_gc_adjust_memory_usage(-(ssize_t)size);
 }

@@ -19,7 +19,9 @@ VALUE guildhall_document_text(VALUE key)
 static int member(cursor c, spot map, VALUE key, spot *found, VALUE *fallback)
 {
     *fallback = Qundef;
-    return format_of(c)->member(c.payload, map, key, found, fallback);
+    int there = format_of(c)->member(c.payload, map, key, found, fallback);
+    guildhall_document_report(c.payload);
+    return there;
 }
 
 /* position: as Array#[] has it, negative from the end. */

@@ -1,4 +1,7 @@
-/* Indexes of large maps' keys, made when the first key is looked for. Without Ruby, from several threads at once. */
+/* Indexes of large maps' keys, made when walking past keys has cost as much as making them. Without Ruby, from several
+ * threads at once.
+ *
+ * A payload may have one large map or thousands of them, so its indexes stand in a directory. */
 #ifndef GUILDHALL_KEY_INDEX_H
 #define GUILDHALL_KEY_INDEX_H
 
@@ -10,12 +13,20 @@
 
 typedef struct guildhall_key_index {
     struct guildhall_key_index *next;
-    uint32_t map, mask; /* which map of the payload; slots - 1 */
-    uint32_t slots[];   /* places of keys, as the format counts them, from 1 on; 0: empty */
+    uint64_t seed;
+    uint32_t map, count; /* which map of the payload; how many slots */
+    uint32_t slots[];    /* places of keys, as the format counts them, from 1 on; 0: empty */
 } guildhall_key_index;
 
-/* All of a payload's. */
-typedef _Atomic(guildhall_key_index *) guildhall_key_indexes;
+typedef struct guildhall_key_directory guildhall_key_directory;
+
+/* All of a payload's. All zero at first, but for `marks`. */
+typedef struct {
+    _Atomic(guildhall_key_directory *) directory;
+    _Atomic uint64_t walked; /* pairs so far */
+    _Atomic size_t bytes;    /* of all that was made */
+    size_t marks;            /* words of them that the payload has: so there are no more than so many pairs */
+} guildhall_key_indexes;
 
 typedef struct {
     const uint8_t *bytes;
@@ -25,8 +36,11 @@ typedef struct {
 /* Reads the key at a place. */
 typedef guildhall_key guildhall_key_at(const void *payload, uint32_t place);
 
-/* NULL when memory is short. */
-guildhall_key_index *guildhall_key_index_new(uint32_t map, uint32_t count);
+/* Is it time to make the index of a map of so many pairs? If not, the caller walks past them. */
+int guildhall_key_indexes_due(guildhall_key_indexes *indexes, uint32_t pairs);
+
+/* keys: how many will be put, at most. NULL when memory is short. */
+guildhall_key_index *guildhall_key_index_new(uint32_t map, uint32_t keys);
 
 /* Of equal keys the last one put counts, as in a Hash. */
 void guildhall_key_index_put(guildhall_key_index *index, guildhall_key key, uint32_t place, guildhall_key_at *key_at,
@@ -39,10 +53,11 @@ uint32_t guildhall_key_index_get(const guildhall_key_index *index, guildhall_key
 /* NULL: nobody has made it yet. */
 guildhall_key_index *guildhall_key_indexes_find(guildhall_key_indexes *indexes, uint32_t map);
 
-/* Shows it to everybody; where another thread was first, its index is returned, and this one is freed. */
-guildhall_key_index *guildhall_key_indexes_publish(guildhall_key_indexes *indexes, guildhall_key_index *made);
+/* Shows the index to everybody, without the room that keys which came twice would have taken. Where another thread was
+ * first, its index is returned, and this one is freed; NULL when memory is short. */
+guildhall_key_index *guildhall_key_indexes_publish(guildhall_key_indexes *indexes, guildhall_key_index *made,
+                                                   guildhall_key_at *key_at, const void *payload);
 
 void guildhall_key_indexes_free(guildhall_key_indexes *indexes);
-size_t guildhall_key_indexes_size(guildhall_key_indexes *indexes);
 
 #endif

@@ -1,8 +1,7 @@
 /* The codec's native decoder (guildhall/decoder.h): tapes made without the GVL, wrapped as Documents with it. */
-#include <stdlib.h>
+#include "../document/blocks.h"
 #include "json_codec.h"
 #include "json_document.h"
-
 
 static guildhall_decoded invalid(guildhall_result *result, guildhall_json_status status, size_t fault)
 {
@@ -17,7 +16,7 @@ static guildhall_decoded decode(const void *context, const uint8_t *bytes, size_
     guildhall_json_outcome outcome = guildhall_json_parse(bytes, length, &codec->rules, scratch);
     if (outcome.status != GUILDHALL_JSON_VALID) return invalid(result, outcome.status, outcome.fault);
     size_t size = outcome.count * sizeof(guildhall_json_node);
-    guildhall_json_node *nodes = malloc(size);
+    guildhall_json_node *nodes = guildhall_block_take(size);
     if (!nodes) return invalid(result, GUILDHALL_JSON_NO_MEMORY, 0);
     memcpy(nodes, scratch->nodes, size);
     guildhall_json_scratch_trim(scratch);
@@ -42,8 +41,13 @@ static VALUE error(const void *context, const guildhall_result *result, const ui
 
 static void release(const void *context, guildhall_result *result)
 {
-    free(result->data);
+    if (result->data) guildhall_block_give(result->data, result->size);
     result->data = NULL;
+}
+
+static VALUE call(const void *context, VALUE bytes)
+{
+    return guildhall_json_document_of(context, bytes);
 }
 
 void guildhall_json_decoder_setup(guildhall_json_codec *codec)
@@ -56,5 +60,6 @@ void guildhall_json_decoder_setup(guildhall_json_codec *codec)
         .wrap = wrap,
         .error = error,
         .free = release,
+        .call = call,
     };
 }

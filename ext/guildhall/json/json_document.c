@@ -5,7 +5,7 @@
  */
 #include <ruby.h>
 #include <ruby/ractor.h>
-#include <stdlib.h>
+#include "../document/blocks.h"
 #include "../document/document_memory.h"
 #include "../init.h"
 #include "../values.h"
@@ -16,55 +16,46 @@
 #define SLOT_BYTES 640  /* the largest slot of the garbage collector */
 #define SLOT_HEADER 48  /* of a T_DATA object, generously */
 
-typedef struct {
-    guildhall_json_document document;
-    guildhall_json_text text;
-    guildhall_json_index *index;  /* of the large containers; NULL: not made. Published by compare-and-swap */
-    uint32_t walked;              /* children of large containers that were walked past so far */
-    int on_heap;                  /* the struct: it is not in the object's slot */
-    guildhall_json_node embedded[];
-} root_document;
-
 static VALUE object_class, array_class;
 
-/* Pins on purpose: pointers into the owner's bytes and into the root are kept. */
+/* Pins on purpose, as the next one: pointers into the owner's bytes are kept. */
 static void mark(void *pointer)
 {
-    const guildhall_json_document *document = pointer;
-    if (document->root) {
-        rb_gc_mark(document->root);
-    } else {
-        const guildhall_json_text *text = &((const root_document *)pointer)->text;
-        if (text->owner) rb_gc_mark(text->owner);
-        if (text->codec) rb_gc_mark(text->codec->self);
-    }
+    const guildhall_json_text *text = &((const guildhall_json_root *)pointer)->text;
+    if (text->owner) rb_gc_mark(text->owner);
+    if (text->codec) rb_gc_mark(text->codec->self);
+}
+
+static void mark_root(void *pointer)
+{
+    VALUE root = ((const guildhall_json_document *)pointer)->root;
+    if (root) rb_gc_mark(root);
 }
 
 static size_t nodes_size(const guildhall_json_text *text) { return text->count * sizeof(guildhall_json_node); }
 
+/* Of struct and nodes in one block. */
+static size_t heap_size(const guildhall_json_text *text) { return sizeof(guildhall_json_root) + nodes_size(text); }
+
 static void release(void *pointer)
 {
-    const guildhall_json_document *document = pointer;
-    if (document->root) return;
-    root_document *root = pointer;
+    guildhall_json_root *root = pointer;
     guildhall_json_text *text = &root->text;
     if (root->index) {
         rb_gc_adjust_memory_usage(-(ssize_t)guildhall_json_index_size(root->index));
         guildhall_json_index_free(root->index);
     }
     if (text->off_heap) guildhall_release_memory(text->nodes, nodes_size(text));
-    if (root->on_heap) ruby_xfree(root);
+    if (root->on_heap) guildhall_release_memory(root, heap_size(text));
 }
 
 static size_t memsize(const void *pointer)
 {
-    const guildhall_json_document *document = pointer;
-    if (document->root) return 0;
-    const root_document *root = pointer;
+    const guildhall_json_root *root = pointer;
     const guildhall_json_index *index = __atomic_load_n(&root->index, __ATOMIC_ACQUIRE);
     size_t size = index ? guildhall_json_index_size(index) : 0;
-    if (root->on_heap) return size + sizeof *root + nodes_size(&root->text);
-    return size + (root->text.off_heap ? nodes_size(&root->text) : 0);
+    if (root->on_heap) return size + guildhall_block_bytes(heap_size(&root->text));
+    return size + (root->text.off_heap ? guildhall_block_bytes(nodes_size(&root->text)) : 0);
 }
 
 /* EMBEDDABLE: compaction may move the struct, so nothing keeps a pointer into it but what pins the object.
@@ -75,7 +66,14 @@ static const rb_data_type_t type = {
     0, 0,
     RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED | RUBY_TYPED_FROZEN_SHAREABLE | RUBY_TYPED_EMBEDDABLE};
 
-/* The same for a struct on the heap, which Ruby does not take for an embeddable type. */
+/* Of sub-documents: nothing is freed but the slot. */
+static const rb_data_type_t sub_type = {
+    "Guildhall::JSON::Document",
+    {mark_root, RUBY_TYPED_DEFAULT_FREE, NULL, NULL, {0}},
+    &type, 0,
+    RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED | RUBY_TYPED_FROZEN_SHAREABLE | RUBY_TYPED_EMBEDDABLE};
+
+/* Of a struct on the heap, which Ruby does not take for an embeddable type. */
 static const rb_data_type_t heap_type = {
     "Guildhall::JSON::Document",
     {mark, release, memsize, NULL, {0}},
@@ -88,9 +86,16 @@ static VALUE class_of(guildhall_json_node node)
     return guildhall_json_type_of(node) == GUILDHALL_JSON_OBJECT ? object_class : array_class;
 }
 
-static inline const root_document *root_of(const guildhall_json_document *document)
+guildhall_json_cursor guildhall_json_document_read(VALUE self)
 {
-    return document->root ? RTYPEDDATA_GET_DATA(document->root) : (const root_document *)document;
+    rb_check_typeddata(self, &type);
+    return guildhall_json_document_self(self);
+}
+
+const guildhall_json_text *guildhall_json_document_text(VALUE self)
+{
+    VALUE root = guildhall_json_document_read(self).root;
+    return &((const guildhall_json_root *)RTYPEDDATA_GET_DATA(root))->text;
 }
 
 static inline guildhall_json_view view_of(const guildhall_json_text *text, const guildhall_json_node *nodes)
@@ -98,27 +103,11 @@ static inline guildhall_json_view view_of(const guildhall_json_text *text, const
     return (guildhall_json_view){text->bytes, text->bytes + text->length, nodes};
 }
 
-static inline guildhall_json_cursor cursor_of(const guildhall_json_document *document)
-{
-    const root_document *root = root_of(document);
-    const guildhall_json_node *nodes = root->text.nodes ? root->text.nodes : root->embedded;
-    return (guildhall_json_cursor){view_of(&root->text, nodes), document->index, root->text.codec};
-}
-
-guildhall_json_cursor guildhall_json_document_read(VALUE self) { return cursor_of(rb_check_typeddata(self, &type)); }
-
-guildhall_json_cursor guildhall_json_document_self(VALUE self) { return cursor_of(RTYPEDDATA_GET_DATA(self)); }
-
-const guildhall_json_text *guildhall_json_document_text(VALUE self)
-{
-    return &root_of(rb_check_typeddata(self, &type))->text;
-}
-
 /* Walking is cheaper until it has passed so many children; then making the index costs no more than what was spent. */
-static uint32_t walks_before_index(const root_document *root) { return root->text.count * 4 + 512; }
+static uint32_t walks_before_index(const guildhall_json_root *root) { return root->text.count * 4 + 512; }
 
 /* Several Ractors may make one at the same time: the first is kept. */
-static const guildhall_json_index *publish_index(root_document *root, guildhall_json_view view)
+static const guildhall_json_index *publish_index(guildhall_json_root *root, guildhall_json_view view)
 {
     guildhall_json_index *made = guildhall_json_index_new(view, root->text.count, (uint64_t)(uintptr_t)root), *none = NULL;
     if (!made) return NULL;
@@ -131,92 +120,75 @@ static const guildhall_json_index *publish_index(root_document *root, guildhall_
 }
 
 /* The index, when there is one or it is time to make it. `walk`: what would be walked past without. */
-static const guildhall_json_index *index_for(const root_document *shared, guildhall_json_view view, uint32_t walk)
+static const guildhall_json_index *index_for(const guildhall_json_cursor *cursor, uint32_t walk)
 {
-    root_document *root = (root_document *)shared;
+    guildhall_json_root *root = RTYPEDDATA_GET_DATA(cursor->root);
     const guildhall_json_index *index = __atomic_load_n(&root->index, __ATOMIC_ACQUIRE);
     if (index) return index;
     uint32_t walked = __atomic_add_fetch(&root->walked, walk, __ATOMIC_RELAXED);
     if (walked < walks_before_index(root)) return NULL;
     __atomic_store_n(&root->walked, 0, __ATOMIC_RELAXED); /* without memory for it, not at once again */
-    return publish_index(root, view);
+    return publish_index(root, cursor->view);
 }
 
-uint32_t guildhall_json_document_member(VALUE self, uint32_t container, const uint8_t *key, size_t length)
+uint32_t guildhall_json_document_member(const guildhall_json_cursor *cursor, uint32_t container, const uint8_t *key,
+                                        size_t length)
 {
-    const guildhall_json_document *document = RTYPEDDATA_GET_DATA(self);
-    const root_document *root = root_of(document);
-    guildhall_json_view view = cursor_of(document).view;
-    uint32_t count = guildhall_json_length(view.nodes[container]);
+    uint32_t count = guildhall_json_length(cursor->view.nodes[container]);
     if (count > GUILDHALL_JSON_SMALL) {
-        const guildhall_json_index *index = index_for(root, view, count);
-        if (index) return guildhall_json_index_member(index, view, container, key, length);
+        const guildhall_json_index *index = index_for(cursor, count);
+        if (index) return guildhall_json_index_member(index, cursor->view, container, key, length);
     }
-    return guildhall_json_find(view, container, key, length);
+    return guildhall_json_find(cursor->view, container, key, length);
 }
 
-uint32_t guildhall_json_document_element(VALUE self, uint32_t container, uint32_t position)
+uint32_t guildhall_json_document_element(const guildhall_json_cursor *cursor, uint32_t container, uint32_t position)
 {
-    const guildhall_json_document *document = RTYPEDDATA_GET_DATA(self);
-    const root_document *root = root_of(document);
-    guildhall_json_view view = cursor_of(document).view;
-    guildhall_json_node node = view.nodes[container];
-    uint32_t count = guildhall_json_length(node), index = container + 1;
+    const guildhall_json_node *nodes = cursor->view.nodes;
+    uint32_t count = guildhall_json_length(nodes[container]), index = container + 1;
     if (position >= count) return 0;
-    if (guildhall_json_offset(node) - index == count) return index + position; /* no containers among the elements */
+    if (guildhall_json_offset(nodes[container]) - index == count) return index + position; /* no containers inside */
     if (position > GUILDHALL_JSON_SMALL) {
-        const guildhall_json_index *made = index_for(root, view, position);
-        if (made) return guildhall_json_index_element(made, view, container, position);
+        const guildhall_json_index *made = index_for(cursor, position);
+        if (made) return guildhall_json_index_element(made, cursor->view, container, position);
     }
-    while (position--) index = guildhall_json_next(view.nodes, index);
+    while (position--) index = guildhall_json_next(nodes, index);
     return index;
 }
 
-static VALUE sub_document(VALUE self, uint32_t index, guildhall_json_node node)
+/* A new object needs no write barrier: it is young, and nothing has marked it. */
+static VALUE sub_document(VALUE root, uint32_t index, guildhall_json_node node)
 {
-    const guildhall_json_document *around = RTYPEDDATA_GET_DATA(self);
-    VALUE root = around->root ? around->root : self;
-    VALUE made = rb_data_typed_object_zalloc(class_of(node), sizeof(guildhall_json_document), &type);
+    VALUE made = rb_data_typed_object_zalloc(class_of(node), sizeof(guildhall_json_document), &sub_type);
     guildhall_json_document *document = RTYPEDDATA_GET_DATA(made);
+    document->root = root;
     document->index = index;
-    RB_OBJ_WRITE(made, &document->root, root);
     return guildhall_share(made);
 }
 
-VALUE guildhall_json_document_value(VALUE self, uint32_t index)
+VALUE guildhall_json_document_value(const guildhall_json_cursor *cursor, uint32_t index)
 {
-    guildhall_json_cursor cursor = guildhall_json_document_self(self);
-    guildhall_json_node node = cursor.view.nodes[index];
-    VALUE value = guildhall_json_is_container(node) ? sub_document(self, index, node)
-                                                    : guildhall_json_scalar(cursor.codec, cursor.view, node);
-    RB_GC_GUARD(self);
-    return value;
-}
-
-/* An object that holds a new, whole text. */
-static VALUE shared(VALUE made, const guildhall_json_text *text)
-{
-    RB_OBJ_WRITTEN(made, Qundef, text->owner);
-    RB_OBJ_WRITTEN(made, Qundef, text->codec->self);
-    return guildhall_share(made);
+    guildhall_json_node node = cursor->view.nodes[index];
+    if (guildhall_json_is_container(node)) return sub_document(cursor->root, index, node);
+    return guildhall_json_scalar(cursor->codec, cursor->view, node);
 }
 
 static VALUE in_slot(VALUE klass, const guildhall_json_text *text, const guildhall_json_node *nodes, size_t size)
 {
-    VALUE made = rb_data_typed_object_zalloc(klass, sizeof(root_document) + size, &type);
-    root_document *root = RTYPEDDATA_GET_DATA(made);
+    VALUE made = rb_data_typed_object_zalloc(klass, sizeof(guildhall_json_root) + size, &type);
+    guildhall_json_root *root = RTYPEDDATA_GET_DATA(made);
     root->text = *text;
     if (size) memcpy(root->embedded, nodes, size);
-    return shared(made, text);
+    return guildhall_share(made);
 }
 
 /* One block for struct and nodes, and the smallest of slots for the object. */
 static VALUE on_heap(VALUE klass, const guildhall_json_text *text, const guildhall_json_node *nodes, size_t size)
 {
-    root_document *root = ruby_xmalloc(sizeof(root_document) + size);
-    *root = (root_document){.text = *text, .on_heap = 1};
+    guildhall_json_root *root = guildhall_memory_new(heap_size(text));
+    *root = (guildhall_json_root){.text = *text, .on_heap = 1};
     memcpy(root->embedded, nodes, size);
-    return shared(rb_data_typed_object_wrap(klass, root, &heap_type), text);
+    return guildhall_share(rb_data_typed_object_wrap(klass, root, &heap_type));
 }
 
 VALUE guildhall_json_document_new(const guildhall_json_codec *codec, guildhall_json_text text,
@@ -224,7 +196,7 @@ VALUE guildhall_json_document_new(const guildhall_json_codec *codec, guildhall_j
 {
     if (!guildhall_json_is_container(nodes[0])) return guildhall_json_scalar(codec, view_of(&text, nodes), nodes[0]);
     size_t size = nodes_size(&text);
-    int fits = size + sizeof(root_document) + SLOT_HEADER <= SLOT_BYTES;
+    int fits = size + sizeof(guildhall_json_root) + SLOT_HEADER <= SLOT_BYTES;
     text.codec = codec;
     VALUE made = (fits ? in_slot : on_heap)(class_of(nodes[0]), &text, nodes, size);
     RB_GC_GUARD(text.owner);
@@ -236,7 +208,7 @@ VALUE guildhall_json_document_adopt(const guildhall_json_codec *codec, guildhall
     guildhall_json_node *nodes = text.nodes;
     if (!guildhall_json_is_container(nodes[0])) {
         VALUE value = guildhall_json_scalar(codec, view_of(&text, nodes), nodes[0]);
-        free(nodes);
+        guildhall_block_give(nodes, nodes_size(&text));
         return value;
     }
     text.off_heap = 1;

@@ -3,8 +3,9 @@
 #define GUILDHALL_JSON_DOCUMENT_H
 
 #include "json_codec.h"
+#include "json_index.h"
 
-/* A whole text and its tape. The one that a root Document holds; sub-documents reach it through the root. */
+/* A whole text and its tape. */
 typedef struct {
     VALUE owner;                       /* keeps the bytes alive, unmoved and unchanged */
     const guildhall_json_codec *codec;
@@ -12,7 +13,7 @@ typedef struct {
     guildhall_json_node *nodes;        /* off_heap: the nodes; else NULL, they follow the struct */
     size_t length;                     /* of the text */
     uint32_t count;                    /* of the nodes */
-    unsigned off_heap : 1;             /* the nodes were made without the GVL, by malloc */
+    unsigned off_heap : 1;             /* the nodes were made without the GVL, in a block (blocks.h) */
     unsigned deduplicated : 1;         /* pairs that are in the text are not on the tape */
 } guildhall_json_text;
 
@@ -21,30 +22,51 @@ typedef struct {
     uint32_t index; /* of the container on the tape that this Document shows */
 } guildhall_json_document;
 
+/* The Document that holds a text; sub-documents reach it through their root. */
+typedef struct {
+    guildhall_json_document document;
+    guildhall_json_text text;
+    guildhall_json_index *index;  /* of the large containers; NULL: not made. Published by compare-and-swap */
+    uint32_t walked;              /* children of large containers that were walked past so far */
+    int on_heap;                  /* the struct: it is not in the object's slot */
+    guildhall_json_node embedded[];
+} guildhall_json_root;
+
 /* The Document's text, tape and codec, for reading with the functions of json_tape.h. All pointers stay valid while
- * the Document is alive (RB_GC_GUARD it). Raises TypeError when the object is no Document. */
+ * the Document is alive (RB_GC_GUARD it). */
 typedef struct {
     guildhall_json_view view;
     uint32_t index;
     const guildhall_json_codec *codec;
+    VALUE root; /* the Document that holds the text: perhaps the same */
 } guildhall_json_cursor;
 
+/* Raises TypeError when the object is no Document. */
 guildhall_json_cursor guildhall_json_document_read(VALUE document);
 
 /* The same without a check: for the methods of Documents, which nothing else can be the receiver of. What follows checks
- * nothing either. */
-guildhall_json_cursor guildhall_json_document_self(VALUE document);
+ * nothing either. Here, because every field that is read begins with it. */
+static inline guildhall_json_cursor guildhall_json_document_self(VALUE self)
+{
+    const guildhall_json_document *document = RTYPEDDATA_GET_DATA(self);
+    VALUE root = document->root ? document->root : self;
+    const guildhall_json_root *held = document->root ? RTYPEDDATA_GET_DATA(root) : (const void *)document;
+    const guildhall_json_text *text = &held->text;
+    const guildhall_json_node *nodes = text->nodes ? text->nodes : held->embedded;
+    return (guildhall_json_cursor){{text->bytes, text->bytes + text->length, nodes}, document->index, text->codec, root};
+}
 
 /* Is it a Document? */
 int guildhall_json_document_p(VALUE object);
 
 /* The value's index of a member or element of the container at `container`; 0 when there is none. Of large containers
  * an index is made when it pays. position: not negative. */
-uint32_t guildhall_json_document_member(VALUE document, uint32_t container, const uint8_t *key, size_t length);
-uint32_t guildhall_json_document_element(VALUE document, uint32_t container, uint32_t position);
+uint32_t guildhall_json_document_member(const guildhall_json_cursor *cursor, uint32_t container, const uint8_t *key,
+                                        size_t length);
+uint32_t guildhall_json_document_element(const guildhall_json_cursor *cursor, uint32_t container, uint32_t position);
 
-/* The value at a position of the tape that `document` shows: a plain value, or a Document that shares its text. */
-VALUE guildhall_json_document_value(VALUE document, uint32_t index);
+/* The value at a position of the tape: a plain value, or a Document that shares the text. */
+VALUE guildhall_json_document_value(const guildhall_json_cursor *cursor, uint32_t index);
 
 /* The text that the Document was made of, whole. */
 const guildhall_json_text *guildhall_json_document_text(VALUE document);
@@ -54,7 +76,7 @@ const guildhall_json_text *guildhall_json_document_text(VALUE document);
 VALUE guildhall_json_document_new(const guildhall_json_codec *codec, guildhall_json_text text,
                                   const guildhall_json_node *nodes);
 
-/* The same, taking over text.nodes, which malloc made. */
+/* The same, taking over text.nodes, a block (blocks.h). */
 VALUE guildhall_json_document_adopt(const guildhall_json_codec *codec, guildhall_json_text text);
 
 #endif

@@ -6,28 +6,6 @@
 #define FEW 128 /* a multiple of 16 */
 #define NO_MEMORY UINT32_MAX
 
-uint32_t guildhall_json_hash(const uint8_t *text, size_t length, uint64_t seed)
-{
-    uint64_t hash = seed ^ length, head, tail;
-    for (; length > 16; text += 16, length -= 16) {
-        memcpy(&head, text, 8);
-        memcpy(&tail, text + 8, 8);
-        hash = guildhall_json_mix(head ^ hash, tail ^ 0x9E3779B97F4A7C15ull ^ seed);
-    }
-    head = tail = 0;
-    if (length >= 8) {
-        memcpy(&head, text, 8);
-        memcpy(&tail, text + length - 8, 8);
-    } else if (length >= 4) {
-        memcpy(&head, text, 4);
-        memcpy(&tail, text + length - 4, 4);
-    } else if (length) {
-        head = (uint64_t)text[0] | (uint64_t)text[length >> 1] << 8 | (uint64_t)text[length - 1] << 16;
-    }
-    hash = guildhall_json_mix(head ^ hash, tail ^ 0xd6e8feb86659fd93ull ^ seed);
-    return (uint32_t)(hash ^ hash >> 32);
-}
-
 /* A byte that most pairs of different keys differ in: of the length, the first eight bytes and the last. */
 static inline uint8_t signature(const uint8_t *text, uint32_t length, const uint8_t *end)
 {
@@ -139,7 +117,7 @@ static uint32_t enter(guildhall_json_view view, uint32_t index, guildhall_json_s
         length = guildhall_json_unescape(text, length, buffer);
         text = buffer;
     }
-    size_t place = guildhall_json_hash(text, length, scratch->seed) & (capacity - 1);
+    size_t place = guildhall_key_hash(text, length, scratch->seed) & (capacity - 1);
     for (; scratch->table[place]; place = (place + 1) & (capacity - 1)) {
         if (guildhall_json_text_equals(view, view.nodes[scratch->table[place]], text, length)) return scratch->table[place];
     }

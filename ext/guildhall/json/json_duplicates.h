@@ -5,13 +5,8 @@
 #ifndef GUILDHALL_JSON_DUPLICATES_H
 #define GUILDHALL_JSON_DUPLICATES_H
 
+#include "../key_hash.h"
 #include "json_parse.h"
-
-static inline uint64_t guildhall_json_mix(uint64_t left, uint64_t right)
-{
-    unsigned __int128 product = (unsigned __int128)left * right;
-    return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
 
 /* A fingerprint of a key, of all its bytes. text_end: of the source. No jump depends on the length of a short key: the
  * processor could not foresee it. */
@@ -33,9 +28,9 @@ static inline uint64_t guildhall_json_fingerprint(const uint8_t *text, size_t le
     for (size_t i = 8; __builtin_expect(i + 8 < length, 0); i += 8) {
         uint64_t middle;
         memcpy(&middle, text + i, 8);
-        so_far = guildhall_json_mix(so_far ^ middle, seed);
+        so_far = guildhall_mix(so_far ^ middle, seed);
     }
-    return guildhall_json_mix(so_far ^ (head & mask), (tail & mask) ^ (0x9E3779B97F4A7C15ull + length));
+    return guildhall_mix(so_far ^ (head & mask), (tail & mask) ^ (0x9E3779B97F4A7C15ull + length));
 }
 
 /* A fingerprint of a list of keys, in their order: `list` (the seed, where it is empty) and one key more. Two lists with
@@ -43,7 +38,7 @@ static inline uint64_t guildhall_json_fingerprint(const uint8_t *text, size_t le
  * would make all lists of one length alike. */
 static inline uint64_t guildhall_json_fingerprint_of_list(uint64_t list, uint64_t key)
 {
-    return guildhall_json_mix(list ^ 0xa0761d6478bd642full, key ^ 0xd6e8feb86659fd93ull);
+    return guildhall_mix(list ^ 0xa0761d6478bd642full, key ^ 0xd6e8feb86659fd93ull);
 }
 
 /* The index of the first key that occurred before in the closed object at `object`; 0 when keys are unique, UINT32_MAX
@@ -55,8 +50,5 @@ uint32_t guildhall_json_duplicate(guildhall_json_view view, uint32_t object, con
  * `count` nodes long; returns its new length, 0 when there is no memory. */
 size_t guildhall_json_keep_last(guildhall_json_view view, guildhall_json_node *nodes, uint32_t object, size_t count,
                                 guildhall_json_scratch *scratch);
-
-/* A hash of a key's text (as unescaped), hard to predict without the seed. */
-uint32_t guildhall_json_hash(const uint8_t *text, size_t length, uint64_t seed);
 
 #endif

@@ -1,6 +1,8 @@
-/* A hash table of the keys of all large objects, and of every sixteenth element of all large arrays. */
+/* A hash table of the keys of each large object, and a list of every sixteenth element of each large array, all in one
+ * block: sections one after the other, and a directory of them. Four bytes a place, and exactly as many places as are
+ * needed: this is the memory that a Document takes beyond its tape. */
 #include <stdlib.h>
-#include "json_duplicates.h"
+#include "../key_hash.h"
 #include "json_index.h"
 
 #define STRIDE 16
@@ -8,45 +10,51 @@
 
 typedef struct {
     uint32_t container; /* its index on the tape */
-    uint32_t child;     /* key or element; 0: an empty place */
-    uint32_t position;  /* in an array */
-} entry;
+    uint32_t first;     /* of its places; 0: an empty entry */
+} section;
 
 struct guildhall_json_index {
     uint64_t seed;
-    size_t mask;
-    entry entries[];
+    uint32_t sections, places; /* how many there is room for */
+    section directory[];       /* then the places: indexes on the tape; 0: an empty one. The first is not used */
 };
 
-static int is_large(guildhall_json_node node)
+static uint32_t *places_of(const guildhall_json_index *index) { return (uint32_t *)(index->directory + index->sections); }
+
+/* Elements that are no containers stand side by side: the last's place is known. */
+static int is_flat(guildhall_json_view view, uint32_t array)
 {
-    return guildhall_json_is_container(node) && guildhall_json_length(node) > GUILDHALL_JSON_SMALL;
+    guildhall_json_node node = view.nodes[array];
+    return guildhall_json_offset(node) - array - 1 == guildhall_json_length(node);
 }
 
-static size_t entries_of(guildhall_json_node node)
+static int is_object(guildhall_json_node node) { return guildhall_json_type_of(node) == GUILDHALL_JSON_OBJECT; }
+
+static int has_section(guildhall_json_view view, uint32_t container)
 {
-    size_t length = guildhall_json_length(node);
-    return guildhall_json_type_of(node) == GUILDHALL_JSON_OBJECT ? length : length / STRIDE + 1;
+    guildhall_json_node node = view.nodes[container];
+    return guildhall_json_is_container(node) && guildhall_json_length(node) > GUILDHALL_JSON_SMALL &&
+           (is_object(node) || !is_flat(view, container));
 }
 
-static size_t member_place(const guildhall_json_index *index, uint32_t object, const uint8_t *text, size_t length)
+/* Of an object half as many again as it has keys; of an array one for each sixteenth element but the first. */
+static uint32_t places_for(guildhall_json_node node)
 {
-    return guildhall_json_hash(text, length, index->seed ^ object * 0x9E3779B97F4A7C15ull) & index->mask;
+    uint32_t length = guildhall_json_length(node);
+    return is_object(node) ? length + length / 2 + 1 : (length - 1) / STRIDE;
 }
 
-static size_t element_place(const guildhall_json_index *index, uint32_t array, uint32_t position)
+/* The section of a container, or the empty entry where it belongs. */
+static section *section_of(const guildhall_json_index *index, uint32_t container)
 {
-    uint64_t hash = guildhall_json_mix(((uint64_t)array << 32 | position) ^ index->seed, 0x9E3779B97F4A7C15ull);
-    return (size_t)(hash ^ hash >> 32) & index->mask;
+    uint64_t hash = guildhall_mix(container ^ index->seed, 0x9E3779B97F4A7C15ull);
+    uint32_t at = guildhall_key_place((uint32_t)(hash ^ hash >> 32), index->sections);
+    section *entries = (section *)index->directory;
+    while (entries[at].first && entries[at].container != container) at = at + 1 == index->sections ? 0 : at + 1;
+    return &entries[at];
 }
 
-static void put(guildhall_json_index *index, size_t place, entry new_entry)
-{
-    while (index->entries[place].child) place = (place + 1) & index->mask;
-    index->entries[place] = new_entry;
-}
-
-static int put_key(guildhall_json_index *index, guildhall_json_view view, uint32_t object, uint32_t key)
+static int put_key(uint64_t seed, guildhall_json_view view, uint32_t key, uint32_t *places, uint32_t count)
 {
     guildhall_json_node node = view.nodes[key];
     const uint8_t *text = guildhall_json_source(view, node);
@@ -57,60 +65,79 @@ static int put_key(guildhall_json_index *index, guildhall_json_view view, uint32
         length = guildhall_json_unescape(text, length, buffer);
         text = buffer;
     }
-    put(index, member_place(index, object, text, length), (entry){object, key, 0});
+    uint32_t at = guildhall_key_place(guildhall_key_hash(text, length, seed), count);
+    while (places[at]) at = at + 1 == count ? 0 : at + 1;
+    places[at] = key;
     if (buffer != on_stack) free(buffer);
     return 1;
 }
 
-static int put_container(guildhall_json_index *index, guildhall_json_view view, uint32_t container)
+static int put_keys(guildhall_json_index *index, guildhall_json_view view, uint32_t object, uint32_t *places)
 {
-    int object = guildhall_json_type_of(view.nodes[container]) == GUILDHALL_JSON_OBJECT;
-    uint32_t end = guildhall_json_offset(view.nodes[container]), position = 0;
-    for (uint32_t child = container + 1; child < end; child = guildhall_json_next(view.nodes, child + (uint32_t)object)) {
-        if (object) {
-            if (!put_key(index, view, container, child)) return 0;
-        } else if (position % STRIDE == 0) {
-            put(index, element_place(index, container, position), (entry){container, child, position});
-        }
-        position++;
+    uint32_t end = guildhall_json_offset(view.nodes[object]), count = places_for(view.nodes[object]);
+    for (uint32_t key = object + 1; key < end; key = guildhall_json_next(view.nodes, key + 1)) {
+        if (!put_key(index->seed, view, key, places, count)) return 0;
+    }
+    return 1;
+}
+
+static void put_elements(guildhall_json_view view, uint32_t array, uint32_t *places)
+{
+    uint32_t length = guildhall_json_length(view.nodes[array]), child = array + 1;
+    for (uint32_t position = 0; position < length; position++, child = guildhall_json_next(view.nodes, child)) {
+        if (position && position % STRIDE == 0) places[position / STRIDE - 1] = child;
+    }
+}
+
+static int fill(guildhall_json_index *index, guildhall_json_view view, uint32_t count)
+{
+    uint32_t next = 1;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!has_section(view, i)) continue;
+        *section_of(index, i) = (section){i, next};
+        uint32_t *places = places_of(index) + next;
+        if (!is_object(view.nodes[i])) put_elements(view, i, places);
+        else if (!put_keys(index, view, i, places)) return 0;
+        next += places_for(view.nodes[i]);
     }
     return 1;
 }
 
 guildhall_json_index *guildhall_json_index_new(guildhall_json_view view, uint32_t count, uint64_t seed)
 {
-    size_t entries = 0, capacity = 64;
-    for (uint32_t i = 0; i < count; i++) entries += is_large(view.nodes[i]) ? entries_of(view.nodes[i]) : 0;
-    if (!entries) return NULL;
-    while (capacity < entries + entries / 2) capacity *= 2;
-    guildhall_json_index *index = calloc(1, sizeof *index + capacity * sizeof(entry));
+    size_t sections = 0, places = 1;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!has_section(view, i)) continue;
+        sections++;
+        places += places_for(view.nodes[i]);
+    }
+    if (!sections) return NULL;
+    sections += sections / 2 + 1;
+    guildhall_json_index *index = calloc(1, sizeof *index + sections * sizeof(section) + places * sizeof(uint32_t));
     if (!index) return NULL;
     index->seed = seed;
-    index->mask = capacity - 1;
-    for (uint32_t i = 0; i < count; i++) {
-        if (!is_large(view.nodes[i]) || put_container(index, view, i)) continue;
-        free(index);
-        return NULL;
-    }
-    return index;
+    index->sections = (uint32_t)sections;
+    index->places = (uint32_t)places;
+    if (fill(index, view, count)) return index;
+    free(index);
+    return NULL;
 }
 
 void guildhall_json_index_free(guildhall_json_index *index) { free(index); }
 
 size_t guildhall_json_index_size(const guildhall_json_index *index)
 {
-    return sizeof *index + (index->mask + 1) * sizeof(entry);
+    return sizeof *index + index->sections * sizeof(section) + index->places * sizeof(uint32_t);
 }
 
 uint32_t guildhall_json_index_member(const guildhall_json_index *index, guildhall_json_view view, uint32_t object,
                                      const uint8_t *key, size_t length)
 {
-    size_t place = member_place(index, object, key, length);
-    for (; index->entries[place].child; place = (place + 1) & index->mask) {
-        const entry *found = &index->entries[place];
-        if (found->container == object && guildhall_json_text_equals(view, view.nodes[found->child], key, length)) {
-            return found->child + 1;
-        }
+    const uint32_t *places = places_of(index) + section_of(index, object)->first;
+    uint32_t count = places_for(view.nodes[object]);
+    uint32_t at = guildhall_key_place(guildhall_key_hash(key, length, index->seed), count);
+    for (; places[at]; at = at + 1 == count ? 0 : at + 1) {
+        if (guildhall_json_text_equals(view, view.nodes[places[at]], key, length)) return places[at] + 1;
     }
     return 0;
 }
@@ -118,12 +145,9 @@ uint32_t guildhall_json_index_member(const guildhall_json_index *index, guildhal
 uint32_t guildhall_json_index_element(const guildhall_json_index *index, guildhall_json_view view, uint32_t array,
                                       uint32_t position)
 {
-    uint32_t start = position - position % STRIDE;
-    size_t place = element_place(index, array, start);
-    while (index->entries[place].container != array || index->entries[place].position != start) {
-        place = (place + 1) & index->mask;
-    }
-    uint32_t child = index->entries[place].child;
-    for (; start < position; start++) child = guildhall_json_next(view.nodes, child);
+    if (is_flat(view, array)) return array + 1 + position;
+    const uint32_t *places = places_of(index) + section_of(index, array)->first;
+    uint32_t sampled = position / STRIDE, child = sampled ? places[sampled - 1] : array + 1;
+    for (uint32_t left = position % STRIDE; left--;) child = guildhall_json_next(view.nodes, child);
     return child;
 }

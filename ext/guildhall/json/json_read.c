@@ -21,43 +21,49 @@ static VALUE key_text(const guildhall_json_codec *codec, VALUE key)
     return rb_enc_asciicompat(rb_enc_get(key)) && rb_enc_str_asciionly_p(key) ? key : 0;
 }
 
-/* The index of the member's value; 0 when there is none. */
-static uint32_t member(VALUE self, guildhall_json_cursor cursor, uint32_t object, VALUE key)
+/* The value at an index of the tape that self shows; nil at 0: there is none. */
+static inline VALUE value_at(VALUE self, const guildhall_json_cursor *cursor, uint32_t index)
 {
-    VALUE text = key_text(cursor.codec, key);
+    VALUE value = index ? guildhall_json_document_value(cursor, index) : Qnil;
+    RB_GC_GUARD(self);
+    return value;
+}
+
+/* The index of the member's value; 0 when there is none. */
+static inline uint32_t member(const guildhall_json_cursor *cursor, uint32_t object, VALUE key)
+{
+    VALUE text = key_text(cursor->codec, key);
     if (!text) return 0;
-    uint32_t found = guildhall_json_document_member(self, object, (const uint8_t *)RSTRING_PTR(text), (size_t)RSTRING_LEN(text));
+    uint32_t found = guildhall_json_document_member(cursor, object, (const uint8_t *)RSTRING_PTR(text), (size_t)RSTRING_LEN(text));
     RB_GC_GUARD(text);
     return found;
 }
 
 /* The index of an element; 0 when there is none. position: as Array#[] has it, negative from the end. */
-static uint32_t element(VALUE self, guildhall_json_cursor cursor, uint32_t array, long position)
+static uint32_t element(const guildhall_json_cursor *cursor, uint32_t array, long position)
 {
-    long count = (long)guildhall_json_length(cursor.view.nodes[array]);
+    long count = (long)guildhall_json_length(cursor->view.nodes[array]);
     if (position < 0) position += count;
     if (position < 0 || position >= count) return 0;
-    return guildhall_json_document_element(self, array, (uint32_t)position);
+    return guildhall_json_document_element(cursor, array, (uint32_t)position);
 }
 
-static uint32_t child(VALUE self, guildhall_json_cursor cursor, uint32_t container, VALUE key)
+static uint32_t child(const guildhall_json_cursor *cursor, uint32_t container, VALUE key)
 {
-    int object = guildhall_json_type_of(cursor.view.nodes[container]) == GUILDHALL_JSON_OBJECT;
-    return object ? member(self, cursor, container, key) : element(self, cursor, container, NUM2LONG(key));
+    int object = guildhall_json_type_of(cursor->view.nodes[container]) == GUILDHALL_JSON_OBJECT;
+    return object ? member(cursor, container, key) : element(cursor, container, NUM2LONG(key));
 }
 
 static VALUE object_aref(VALUE self, VALUE key)
 {
     guildhall_json_cursor cursor = guildhall_json_document_self(self);
-    uint32_t found = member(self, cursor, cursor.index, key);
-    return found ? guildhall_json_document_value(self, found) : Qnil;
+    return value_at(self, &cursor, member(&cursor, cursor.index, key));
 }
 
 static VALUE array_at(VALUE self, VALUE position)
 {
     guildhall_json_cursor cursor = guildhall_json_document_self(self);
-    uint32_t found = element(self, cursor, cursor.index, NUM2LONG(position));
-    return found ? guildhall_json_document_value(self, found) : Qnil;
+    return value_at(self, &cursor, element(&cursor, cursor.index, NUM2LONG(position)));
 }
 
 /* The rest of the way where it leaves the tape: Ruby's dig decides what that means. */
@@ -75,17 +81,19 @@ static VALUE dig(int count, VALUE *keys, VALUE self)
     uint32_t index = cursor.index;
     for (int i = 0; i < count; i++) {
         if (!guildhall_json_is_container(cursor.view.nodes[index])) {
-            return dig_on(guildhall_json_document_value(self, index), count - i, keys + i);
+            return dig_on(value_at(self, &cursor, index), count - i, keys + i);
         }
-        if (!(index = child(self, cursor, index, keys[i]))) return Qnil;
+        if (!(index = child(&cursor, index, keys[i]))) return Qnil;
     }
-    return guildhall_json_document_value(self, index);
+    return value_at(self, &cursor, index);
 }
 
 static VALUE object_has_key(VALUE self, VALUE key)
 {
     guildhall_json_cursor cursor = guildhall_json_document_self(self);
-    return member(self, cursor, cursor.index, key) ? Qtrue : Qfalse;
+    VALUE found = member(&cursor, cursor.index, key) ? Qtrue : Qfalse;
+    RB_GC_GUARD(self);
+    return found;
 }
 
 static VALUE size(VALUE self) { return UINT2NUM(guildhall_json_length(node_of(guildhall_json_document_self(self)))); }
@@ -113,7 +121,7 @@ static VALUE object_each(VALUE self)
     guildhall_json_cursor cursor = guildhall_json_document_self(self);
     uint32_t end = end_of(cursor);
     for (uint32_t index = cursor.index + 1; index < end; index = after(self, index + 1)) {
-        VALUE key = key_at(self, index), value = guildhall_json_document_value(self, index + 1);
+        VALUE key = key_at(self, index), value = value_at(self, &cursor, index + 1);
         rb_yield(rb_assoc_new(key, value));
     }
     return self;
@@ -134,7 +142,7 @@ static VALUE object_values(VALUE self)
     VALUE values = rb_ary_new_capa(guildhall_json_length(node_of(cursor)));
     uint32_t end = end_of(cursor);
     for (uint32_t index = cursor.index + 1; index < end; index = after(self, index + 1)) {
-        rb_ary_push(values, guildhall_json_document_value(self, index + 1));
+        rb_ary_push(values, value_at(self, &cursor, index + 1));
     }
     return guildhall_share(values);
 }
@@ -145,7 +153,7 @@ static VALUE array_each(VALUE self)
     guildhall_json_cursor cursor = guildhall_json_document_self(self);
     uint32_t end = end_of(cursor);
     for (uint32_t index = cursor.index + 1; index < end; index = after(self, index)) {
-        rb_yield(guildhall_json_document_value(self, index));
+        rb_yield(value_at(self, &cursor, index));
     }
     return self;
 }
@@ -157,7 +165,7 @@ static VALUE array_elements(VALUE self)
     VALUE elements = rb_ary_new_capa(guildhall_json_length(node_of(cursor)));
     uint32_t end = end_of(cursor);
     for (uint32_t index = cursor.index + 1; index < end; index = after(self, index)) {
-        rb_ary_push(elements, guildhall_json_document_value(self, index));
+        rb_ary_push(elements, value_at(self, &cursor, index));
     }
     return guildhall_share(elements);
 }
@@ -186,8 +194,8 @@ static VALUE object_deconstruct_keys(VALUE self, VALUE names)
     for (long i = 0; i < RARRAY_LEN(names); i++) {
         VALUE name = RARRAY_AREF(names, i), text = RB_SYMBOL_P(name) ? rb_sym2str(name) : rb_str_new(NULL, 0);
         cursor = guildhall_json_document_self(self);
-        uint32_t index = guildhall_json_document_member(self, cursor.index, (const uint8_t *)RSTRING_PTR(text), (size_t)RSTRING_LEN(text));
-        if (index) rb_hash_aset(found, name, guildhall_json_document_value(self, index));
+        uint32_t index = guildhall_json_document_member(&cursor, cursor.index, (const uint8_t *)RSTRING_PTR(text), (size_t)RSTRING_LEN(text));
+        if (index) rb_hash_aset(found, name, value_at(self, &cursor, index));
         RB_GC_GUARD(text);
     }
     return found;

@@ -14,7 +14,7 @@ static void mark(void *pointer)
 static const rb_data_type_t type = {
     "Guildhall::MessagePack",
     {mark, RUBY_TYPED_DEFAULT_FREE, NULL, NULL, {0}},
-    0, 0, RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_FROZEN_SHAREABLE};
+    0, 0, RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED | RUBY_TYPED_FROZEN_SHAREABLE}; /* as its Documents are */
 
 static const guildhall_msgpack_codec *codec_of(VALUE self) { return rb_check_typeddata(self, &type); }
 static const guildhall_msgpack_codec *codec_default(void) { return RTYPEDDATA_GET_DATA(default_codec); }

@@ -15,7 +15,7 @@ static guildhall_decoded decode(const void *context, const uint8_t *bytes, size_
     if (!notes) return invalid(result, short_of_memory);
     guildhall_msgpack_outcome outcome = guildhall_msgpack_read(bytes, length, &codec->rules, notes);
     if (outcome.status != GUILDHALL_MSGPACK_VALID) return invalid(result, outcome);
-    guildhall_marks *marks = guildhall_marks_new(&guildhall_msgpack_documents, codec, 0, notes, 1);
+    guildhall_marks *marks = guildhall_marks_new(&guildhall_msgpack_documents, codec, 0, notes);
     guildhall_notes_trim(notes);
     return marks ? guildhall_document_decoded(marks, result) : invalid(result, short_of_memory);
 }

@@ -109,9 +109,10 @@ VALUE guildhall_msgpack_document(const guildhall_msgpack_codec *codec, VALUE sou
     if (RB_UNLIKELY(outcome.status != GUILDHALL_MSGPACK_VALID)) {
         rb_exc_raise(guildhall_msgpack_error(codec, outcome, bytes, length));
     }
-    guildhall_marks *marks = guildhall_marks_new(&guildhall_msgpack_documents, codec, 0, notes, 0);
+    guildhall_marks *marks = guildhall_marks_new(&guildhall_msgpack_documents, codec, 0, notes);
     guildhall_notes_trim(notes);
-    return guildhall_document_new(source, bytes, length, marks, 0);
+    if (!marks) rb_memerror();
+    return guildhall_document_new(source, bytes, length, marks);
 }
 
 void guildhall_init_msgpack_document(VALUE msgpack) { guildhall_init_documents(msgpack, &guildhall_msgpack_documents); }

@@ -92,9 +92,9 @@ static guildhall_key key_at(const void *pointer, uint32_t place)
 
 static guildhall_key_index *index_of(const indexed *of, guildhall_key_indexes *indexes)
 {
-    guildhall_key_index *found = guildhall_key_indexes_find(indexes, of->map.offset);
-    if (found) return found;
     items items = guildhall_msgpack_items_of(of->view, of->map);
+    guildhall_key_index *found = guildhall_key_indexes_find(indexes, of->map.offset);
+    if (found || !guildhall_key_indexes_due(indexes, items.left)) return found;
     guildhall_key_index *made = guildhall_key_index_new(of->map.offset, items.left);
     if (!made) return NULL;
     for (uint32_t place = 1; guildhall_msgpack_items_next(&items); place++) {
@@ -102,7 +102,7 @@ static guildhall_key_index *index_of(const indexed *of, guildhall_key_indexes *i
         if (key.type != GUILDHALL_MSGPACK_STRING) continue;
         guildhall_key_index_put(made, (guildhall_key){key.bytes, key.length}, place, key_at, of);
     }
-    return guildhall_key_indexes_publish(indexes, made);
+    return guildhall_key_indexes_publish(indexes, made, key_at, of);
 }
 
 int guildhall_msgpack_find(const view *v, guildhall_key_indexes *indexes, spot map, guildhall_key key, spot *found)

@@ -1,31 +1,91 @@
-/* The short way for batches that are small and stay here: a batch on the C stack, that no Ruby object stands for. */
+/* The short way for batches that are small and stay here: no Batch, no Future, nobody else who could run a payload. */
 #include "pool_batch.h"
 #include "pool_fair_queue.h"
 #include "pool_generation.h"
-#include "pool_run.h"
+#include "pool_task.h"
 #include "init.h"
 
 static VALUE guildhall_module;
 
-static void raise_first_failure(const VALUE *outcomes, size_t count)
+typedef struct {
+    const guildhall_profile *profile;
+    VALUE payloads, outcomes, stage;
+    size_t failures;
+    bool running;       /* a payload, not what lies between two */
+} errand;
+
+static void check(VALUE payloads)
 {
-    VALUE failure = rb_const_get(guildhall_module, rb_intern("Failure"));
-    for (size_t i = 0; i < count; i++) {
-        if (RTEST(rb_obj_is_kind_of(outcomes[i], failure))) rb_funcall(outcomes[i], rb_intern("raise!"), 0);
+    for (long i = 0; i < RARRAY_LEN(payloads); i++) {
+        VALUE payload = RARRAY_AREF(payloads, i);
+        if (!RB_TYPE_P(payload, T_STRING)) guildhall_check_shareable(payload, "payloads", i);
     }
 }
 
-static void set_up(guildhall_batch *batch, VALUE payloads, VALUE *block)
+static VALUE portable(VALUE payload, long index)
 {
-    batch->payloads = block;
-    batch->slots = (_Atomic VALUE *)(block + batch->size);
-    for (size_t i = 0; i < batch->size; i++) {
-        VALUE payload = RARRAY_AREF(payloads, (long)i);
-        bool copied = RB_TYPE_P(payload, T_STRING) && !OBJ_FROZEN(payload);
-        block[i] = copied ? rb_str_new_frozen(payload) : payload;
-        atomic_init(&batch->slots[i], GUILDHALL_SLOT_UNSET);
-        if (!RB_TYPE_P(payload, T_STRING)) guildhall_check_shareable(payload, "payloads", (long)i);
+    if (!RB_TYPE_P(payload, T_STRING)) guildhall_check_shareable(payload, "payloads", index);
+    else if (!OBJ_FROZEN(payload)) return rb_str_new_frozen(payload);
+    return payload;
+}
+
+static VALUE run_on(VALUE argument)
+{
+    errand *of = (errand *)argument;
+    /* Ruby that runs meanwhile may change the Array. */
+    for (long next = RARRAY_LEN(of->outcomes); next < RARRAY_LEN(of->payloads); next++) {
+        VALUE bytes = portable(RARRAY_AREF(of->payloads, next), next);
+        bool failed = false;
+        of->running = true;
+        VALUE outcome = guildhall_task_call(of->profile, bytes, Qnil, (size_t)next, &of->stage, &failed);
+        of->running = false;
+        of->failures += failed;
+        rb_ary_push(of->outcomes, outcome);
+        rb_thread_check_ints(); /* others may wait to collect garbage */
     }
+    return Qnil;
+}
+
+/* What a payload has raised becomes its Failure; what else was raised goes on. */
+static void land(errand *of, int state)
+{
+    VALUE error = rb_errinfo(), failure = Qundef;
+    bool passing = !of->running || guildhall_task_ends_thread(error) || guildhall_task_meant_for_caller(error);
+    if (!passing) failure = guildhall_task_failure((size_t)RARRAY_LEN(of->outcomes), of->stage, &state);
+    if (failure == Qundef) rb_jump_tag(state);
+    of->running = false;
+    of->stage = Qnil;
+    of->failures++;
+    rb_ary_push(of->outcomes, failure);
+}
+
+static void raise_first_failure(VALUE outcomes)
+{
+    VALUE failure = rb_const_get(guildhall_module, rb_intern("Failure"));
+    for (long i = 0; i < RARRAY_LEN(outcomes); i++) {
+        VALUE outcome = RARRAY_AREF(outcomes, i);
+        if (RTEST(rb_obj_is_kind_of(outcome, failure))) rb_funcall(outcome, rb_intern("raise!"), 0);
+    }
+}
+
+static void run_errand(errand *of)
+{
+    int state;
+    do {
+        state = 0;
+        rb_protect(run_on, (VALUE)of, &state);
+        if (state) land(of, state);
+    } while (state);
+}
+
+/* Says how long it took, where it was about what the task does. */
+static void account(guildhall_fair_queue *queue, guildhall_profile *profile, const errand *of, size_t bytes, int64_t spent, bool settled)
+{
+    size_t count = (size_t)RARRAY_LEN(of->outcomes);
+    atomic_fetch_add_explicit(&queue->inlined_payloads, count, memory_order_relaxed);
+    if (count == 0 || of->failures > count / 2) return;
+    guildhall_estimate_add(&profile->cost[guildhall_byte_class(bytes)], (double)spent / (double)count);
+    if (settled) guildhall_profile_learn(profile, count, bytes, 0, spent);
 }
 
 /* at_once(profile, payloads, workers, whether a failure is to be raised): all outcomes, made in this thread, where that
@@ -38,18 +98,19 @@ static VALUE queue_at_once(VALUE self, VALUE profile, VALUE payloads, VALUE work
     size_t size = (size_t)RARRAY_LEN(payloads), bytes = guildhall_mean_bytes(payloads, false);
     if (!guildhall_profile_brief(of, size, bytes)) return Qnil;
     guildhall_crew crew = guildhall_fair_queue_crew(queue, NUM2SIZET(workers), true);
-    if (guildhall_profile_level(of, size, bytes, &crew)) return Qnil;
-    VALUE held;
-    VALUE *block = ALLOCV_N(VALUE, held, 2 * size + 1);
-    for (size_t i = 0; i < 2 * size; i++) block[i] = Qnil; /* the GC may look before all of it is set */
-    guildhall_batch batch = {.self = Qnil, .generation = queue->generation, .profile = of, .queue = queue,
-                             .profile_object = profile, .size = size, .bytes = bytes};
-    set_up(&batch, payloads, block);
-    while (!guildhall_batch_complete(&batch)) guildhall_batch_help(&batch);
-    VALUE outcomes = rb_obj_freeze(rb_ary_new_from_values((long)size, block + size));
-    if (atomic_load(&batch.failed) && RTEST(raising)) raise_first_failure(block + size, size);
-    ALLOCV_END(held);
+    guildhall_choice choice = guildhall_profile_choose(of, size, bytes, &crew);
+    if (choice.level) return Qnil;
+    guildhall_profile_chosen(of, size, bytes, &crew);
+    check(payloads);
+    errand errand = {.profile = of, .payloads = payloads, .outcomes = rb_ary_new_capa((long)size), .stage = Qnil};
+    int64_t began = guildhall_now();
+    run_errand(&errand);
+    account(queue, of, &errand, bytes, guildhall_now() - began, choice.settled);
+    guildhall_give_way(queue);
+    VALUE outcomes = rb_obj_freeze(errand.outcomes);
+    if (errand.failures && RTEST(raising)) raise_first_failure(outcomes);
     RB_GC_GUARD(profile);
+    RB_GC_GUARD(payloads);
     return outcomes;
 }
 

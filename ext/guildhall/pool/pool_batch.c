@@ -7,7 +7,7 @@
 #define ANY (SIZE_MAX - 2)
 
 static const double longest_slice_ns = 2e5; /* what a small batch may have to wait for */
-static const double shortest_slice_ns = 5e4;
+static const double shortest_slice_ns = 2e4; /* some hundred times what taking it costs */
 
 size_t guildhall_batch_take(guildhall_batch *batch, size_t count, size_t *from)
 {
@@ -45,7 +45,7 @@ bool guildhall_batch_publish(guildhall_batch *batch, size_t index, VALUE mark, V
 {
     VALUE expected = mark;
     if (!atomic_compare_exchange_strong(&batch->slots[index], &expected, outcome)) return false;
-    if (!NIL_P(batch->self)) RB_OBJ_WRITTEN(batch->self, Qundef, outcome);
+    RB_OBJ_WRITTEN(batch->self, Qundef, outcome);
     if (failure) atomic_fetch_add_explicit(&batch->failed, 1, memory_order_relaxed);
     if (atomic_fetch_add(&batch->done, 1) + 1 == batch->size) complete(batch);
     return true;
@@ -86,7 +86,8 @@ static int readable(void *context)
 static VALUE wait_until_readable(VALUE argument)
 {
     reading *reader = (reading *)argument;
-    return guildhall_wait(&reader->batch->readers, readable, reader, reader->deadline);
+    guildhall_batch *batch = reader->batch;
+    return guildhall_wait_as(&batch->queue->reader_patience, &batch->readers, readable, reader, reader->deadline);
 }
 
 static VALUE yield_no_more(VALUE argument)

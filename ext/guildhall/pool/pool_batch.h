@@ -29,7 +29,7 @@ struct guildhall_source;
 struct guildhall_fair_queue;
 
 typedef struct guildhall_batch {
-    VALUE self;                 /* nil: it lives on the C stack, and nobody else knows of it */
+    VALUE self;
     unsigned generation;        /* of the process that dispatched it */
     VALUE profile_object;
     guildhall_profile *profile;
@@ -84,6 +84,8 @@ void guildhall_check_shareable(VALUE object, const char *name, long index);
 size_t guildhall_mean_bytes(VALUE payloads, bool envelopes);
 /* Runs what is unclaimed in this thread, for one span. May raise what interrupts the thread. */
 void guildhall_batch_help(guildhall_batch *);
+/* Other threads of the main Ractor get their turn, if they had none lately. May raise what interrupts the thread. */
+void guildhall_give_way(struct guildhall_fair_queue *);
 
 static inline bool guildhall_outcome_p(VALUE slot)
 {

@@ -18,10 +18,10 @@ static void batch_mark(void *data)
     rb_gc_mark(batch->profile_object);
     rb_gc_mark(batch->queue_object);
     rb_gc_mark(batch->source_name);
-    rb_gc_mark_locations(batch->payloads, batch->payloads + batch->size);
-    if (batch->metadata) rb_gc_mark_locations(batch->metadata, batch->metadata + batch->size);
     for (size_t i = 0; i < batch->size; i++) {
         VALUE slot = guildhall_batch_slot(batch, i);
+        rb_gc_mark(batch->payloads[i]);
+        if (batch->metadata) rb_gc_mark(batch->metadata[i]);
         if (!RB_SPECIAL_CONST_P(slot)) rb_gc_mark(slot);
     }
 }
@@ -253,14 +253,17 @@ static VALUE take_turns(VALUE nothing)
     return nothing;
 }
 
-/* Other threads of the main Ractor get their turn now, not when Ruby's time slice of 100 ms is over; sooner where some
- * are known to wait for one. */
-static void give_way(guildhall_fair_queue *queue)
+static int64_t span(const guildhall_fair_queue *queue)
+{
+    bool others = atomic_load_explicit(&queue->yielding, memory_order_relaxed) > 0;
+    return others ? GUILDHALL_SHORT_SPAN_NS : GUILDHALL_SPAN_NS;
+}
+
+/* Now, not when Ruby's time slice of 100 ms is over; sooner where some are known to wait for one. */
+void guildhall_give_way(guildhall_fair_queue *queue)
 {
     int64_t now = guildhall_now();
-    bool others = atomic_load_explicit(&queue->yielding, memory_order_relaxed) > 0;
-    int64_t span = others ? GUILDHALL_SHORT_SPAN_NS : GUILDHALL_SPAN_NS;
-    if (now - atomic_load_explicit(&queue->yielded_at, memory_order_relaxed) < span) return;
+    if (now - atomic_load_explicit(&queue->yielded_at, memory_order_relaxed) < span(queue)) return;
     atomic_fetch_add(&queue->yielding, 1);
     int state = 0;
     rb_protect(take_turns, Qnil, &state);
@@ -269,9 +272,16 @@ static void give_way(guildhall_fair_queue *queue)
     if (state) rb_jump_tag(state);
 }
 
+static void call_missing_worker(const guildhall_batch *batch)
+{
+    guildhall_fair_queue *queue = batch->queue;
+    size_t idle = atomic_load(&queue->idle), seated = atomic_load(&queue->seated), busy = seated > idle ? seated - idle : 0;
+    if (busy < guildhall_fair_queue_workers_for(batch)) guildhall_fair_queue_wake(queue, 1);
+}
+
 void guildhall_batch_help(guildhall_batch *batch)
 {
-    int64_t until = guildhall_now() + GUILDHALL_SPAN_NS;
+    int64_t until = guildhall_now() + span(batch->queue);
     size_t from, count, next = 0;
     bool parallel = atomic_load(&batch->parallel);
     do {
@@ -281,8 +291,8 @@ void guildhall_batch_help(guildhall_batch *batch)
         if (count && next < from + count) guildhall_batch_rewind(batch, next);
     } while (count && parallel && guildhall_now() < until);
     if (!parallel && guildhall_batch_complete(batch)) guildhall_batch_learn(batch, 0);
-    if (parallel && guildhall_batch_unclaimed(batch)) guildhall_fair_queue_wake(batch->queue, 1);
-    give_way(batch->queue);
+    if (parallel && guildhall_batch_unclaimed(batch)) call_missing_worker(batch);
+    guildhall_give_way(batch->queue);
 }
 
 /* Runs unclaimed payloads in this thread, for about five milliseconds. Whether all are done now. */

@@ -70,12 +70,13 @@ static void step_out(guildhall_fair_queue *queue, guildhall_source *source)
 
 void guildhall_fair_queue_wake(guildhall_fair_queue *queue, size_t workers)
 {
-    size_t waiting = guildhall_waitlist_count(&queue->workers);
-    for (size_t i = 0; i < workers && i < waiting; i++) guildhall_waitlist_wake_one(&queue->workers);
+    size_t asleep = guildhall_waitlist_count(&queue->workers), idle = atomic_load(&queue->idle);
+    size_t awake = idle > asleep ? idle - asleep : 0; /* about to look once more, at least before they sleep */
+    for (size_t i = awake; i < workers && i < awake + asleep; i++) guildhall_waitlist_wake_one(&queue->workers);
 }
 
 /* A worker more than there are slices, or hands beside the caller's, would only be in the way. */
-static size_t workers_for(const guildhall_batch *batch)
+size_t guildhall_fair_queue_workers_for(const guildhall_batch *batch)
 {
     size_t slice = guildhall_batch_slice(batch), slices = (batch->size + slice - 1) / slice;
     size_t hands = batch->reading && batch->hands > 1 ? batch->hands - 1 : batch->hands;
@@ -102,7 +103,9 @@ bool guildhall_fair_queue_push(guildhall_fair_queue *queue, guildhall_batch *bat
     pthread_mutex_unlock(&queue->lock);
     if (!room) return false;
     RB_OBJ_WRITTEN(batch->self, Qundef, name);
-    guildhall_fair_queue_wake(queue, workers_for(batch));
+    RB_OBJ_WRITTEN(queue->self, Qundef, name);
+    RB_OBJ_WRITTEN(queue->self, Qundef, batch->self);
+    guildhall_fair_queue_wake(queue, guildhall_fair_queue_workers_for(batch));
     return true;
 }
 
@@ -111,6 +114,7 @@ void guildhall_fair_queue_return(guildhall_fair_queue *queue, guildhall_batch *b
     pthread_mutex_lock(&queue->lock);
     if (!batch->source && guildhall_batch_unclaimed(batch)) line_up(queue, batch);
     pthread_mutex_unlock(&queue->lock);
+    RB_OBJ_WRITTEN(queue->self, Qundef, batch->self); /* it refers to the name */
     guildhall_fair_queue_wake(queue, 1);
 }
 
@@ -127,12 +131,14 @@ static void sit_down(guildhall_seat *seat, guildhall_batch *batch, size_t from, 
     atomic_store(&seat->to, from + count);
     atomic_store(&seat->position, GUILDHALL_NO_POSITION);
     atomic_store(&seat->batch, batch->self);
+    atomic_fetch_sub(&seat->queue->idle, 1);
     atomic_fetch_add_explicit(&seat->slices, 1, memory_order_relaxed);
 }
 
 bool guildhall_fair_queue_take(guildhall_fair_queue *queue, guildhall_seat *seat)
 {
     bool taken = false;
+    if (atomic_load(&queue->batches) == 0) return false;
     pthread_mutex_lock(&queue->lock);
     while (!taken && queue->last) {
         guildhall_source *source = queue->last->next;

@@ -31,6 +31,7 @@ typedef struct guildhall_fair_queue {
     _Atomic int64_t handover_ns;
     _Atomic int64_t yielded_at;    /* when a caller last gave up the GVL */
     _Atomic size_t yielding;       /* callers that have, and wait for their next turn or for outcomes */
+    guildhall_patience worker_patience, reader_patience;
     guildhall_waitlist workers;
     guildhall_waitlist space;      /* callers that wait for room */
     guildhall_waitlist attention;  /* the coordinator */
@@ -52,8 +53,10 @@ bool guildhall_fair_queue_push(guildhall_fair_queue *, guildhall_batch *, uint64
 void guildhall_fair_queue_return(guildhall_fair_queue *, guildhall_batch *);
 /* The next slice, onto the seat. False when nothing waits. Does not block. */
 bool guildhall_fair_queue_take(guildhall_fair_queue *, guildhall_seat *);
-/* With the GVL. Wakes so many workers, if so many sleep. */
+/* With the GVL. Sees to it that so many workers look for work, if there are so many without. */
 void guildhall_fair_queue_wake(guildhall_fair_queue *, size_t workers);
+/* How many workers a batch is meant for, beside its caller where that one reads it at once. */
+size_t guildhall_fair_queue_workers_for(const guildhall_batch *);
 /* Calls the coordinator. */
 void guildhall_fair_queue_call(guildhall_fair_queue *, unsigned what);
 

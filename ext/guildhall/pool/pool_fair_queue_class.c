@@ -5,6 +5,9 @@
 #include "init.h"
 
 static const int64_t first_handover_ns = 100000; /* a guess, until one was measured */
+/* A worker looks out for the next batch for as long as a caller takes to make one of the last one's results, if it does
+ * little with them; being woken takes it longer than that. */
+static const int spins_between_batches = 4000;
 
 static void mark_line(const guildhall_source *source)
 {
@@ -53,7 +56,7 @@ static const rb_data_type_t queue_type = {
     "Guildhall::Pool::FairQueue",
     {queue_mark, queue_free, queue_memsize},
     0, 0,
-    RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_FROZEN_SHAREABLE};
+    RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_FROZEN_SHAREABLE | RUBY_TYPED_WB_PROTECTED};
 
 guildhall_fair_queue *guildhall_fair_queue_of(VALUE object)
 {
@@ -75,6 +78,7 @@ static VALUE queue_build(VALUE class, VALUE capacity, VALUE processors)
     guildhall_waitlist_init(&queue->space);
     guildhall_waitlist_init(&queue->attention);
     atomic_store(&queue->handover_ns, first_handover_ns);
+    queue->worker_patience = (guildhall_patience){spins_between_batches, 0, spins_between_batches};
     return rb_ractor_make_shareable(rb_obj_freeze(self));
 }
 
@@ -90,7 +94,10 @@ static VALUE queue_pays(VALUE self, VALUE object, VALUE workers, VALUE reading)
     guildhall_fair_queue *queue = guildhall_fair_queue_of(self);
     guildhall_batch *batch = guildhall_batch_of(object);
     guildhall_crew crew = guildhall_fair_queue_crew(queue, NUM2SIZET(workers), RTEST(reading));
-    batch->level = guildhall_profile_level(batch->profile, batch->size, batch->bytes, &crew);
+    guildhall_choice choice = guildhall_profile_choose(batch->profile, batch->size, batch->bytes, &crew);
+    guildhall_profile_chosen(batch->profile, batch->size, batch->bytes, &crew);
+    batch->level = choice.level;
+    if (!choice.settled) atomic_store(&batch->learned, true);
     batch->hands = guildhall_hands_of(batch->level, crew.hands);
     batch->reading = RTEST(reading);
     return batch->level > 0 ? Qtrue : Qfalse;

@@ -11,20 +11,32 @@
 enum {
     GUILDHALL_BYTE_CLASSES = 24,   /* powers of two of a payload's mean size in bytes */
     GUILDHALL_COUNT_CLASSES = 18,  /* powers of two of a batch's number of payloads */
-    GUILDHALL_LEVELS = 6           /* of how many hands work on a batch: 1 (inline), 2, 4, 8, 16, all */
+    GUILDHALL_LEVELS = 6,          /* of how many hands work on a batch: 1 (inline), 2, 4, 8, 16, all */
+    GUILDHALL_TRIAL_SAMPLES = 5
 };
 
-/* A mean that follows what is measured: the newest samples weigh most. */
+/* About the median of what was measured, the newest samples weighing most: each moves it a little, however far off. */
 typedef struct {
     _Atomic float nanoseconds;
     _Atomic uint32_t samples;
 } guildhall_estimate;
 
+/* Another level than the best one, for a few batches in a row. */
+typedef struct {
+    _Atomic uint32_t planned, begins; /* at these decisions; 0: nothing is planned yet */
+    _Atomic uint32_t interval;     /* decisions until the next one: the longer, the more often the best one has won */
+    _Atomic uint32_t level, best;  /* what is tried, against what */
+    _Atomic float expected;        /* what the best one cost when this was planned */
+    _Atomic uint32_t taken;
+    _Atomic float samples[GUILDHALL_TRIAL_SAMPLES];
+} guildhall_trial;
+
 /* Batches of about one size of payloads of about one size, in nanoseconds a payload from dispatch to the last result. */
 typedef struct {
     guildhall_estimate levels[GUILDHALL_LEVELS];
     guildhall_estimate forced;     /* by workers alone, because somebody wants it so: says nothing about what pays */
-    _Atomic uint32_t decisions, next_probe;
+    _Atomic uint32_t decisions;
+    guildhall_trial trial;
 } guildhall_cell;
 
 typedef struct guildhall_profile {
@@ -47,6 +59,11 @@ typedef struct {
     bool crowded;          /* callers wait for each other: what runs elsewhere is a gain for all */
 } guildhall_crew;
 
+typedef struct {
+    unsigned level;        /* 0: inline */
+    bool settled;          /* not the first batches after a change, for which what they use has yet to wake up */
+} guildhall_choice;
+
 guildhall_profile *guildhall_profile_of(VALUE object);
 unsigned guildhall_byte_class(size_t bytes);
 unsigned guildhall_count_class(size_t count);
@@ -57,13 +74,15 @@ double guildhall_estimate_read(const guildhall_estimate *);
 double guildhall_profile_cost(const guildhall_profile *, size_t bytes);
 /* Whether so many payloads are known to take less than a caller's span. */
 bool guildhall_profile_brief(const guildhall_profile *, size_t count, size_t bytes);
-/* With how many hands a batch is fastest; now and then another level, only to find out. 0: inline. */
-unsigned guildhall_profile_level(guildhall_profile *, size_t count, size_t bytes, const guildhall_crew *);
+/* With how many hands a batch is fastest; now and then another level, only to find out. */
+guildhall_choice guildhall_profile_choose(const guildhall_profile *, size_t count, size_t bytes, const guildhall_crew *);
+/* That choice is carried out. */
+void guildhall_profile_chosen(guildhall_profile *, size_t count, size_t bytes, const guildhall_crew *);
 #define GUILDHALL_FORCED GUILDHALL_LEVELS /* instead of a level: workers alone, whatever pays */
 /* The highest level that so many hands make sense of, and the hands of a level where there are so many. */
 unsigned guildhall_level_of(size_t hands);
 size_t guildhall_hands_of(unsigned level, size_t hands);
-/* How a batch went, from its dispatch to its last result. */
+/* How a batch of a settled choice went, from its dispatch to its last result. */
 void guildhall_profile_learn(guildhall_profile *, size_t count, size_t bytes, unsigned level, int64_t nanoseconds);
 
 #endif

@@ -18,11 +18,13 @@ static size_t profile_memsize(const void *data)
     return sizeof(guildhall_profile);
 }
 
+/* WB_PROTECTED, as the queue: every batch refers to one, and old ones that refer to something without barriers are looked
+ * at in each minor collection. */
 static const rb_data_type_t profile_type = {
     "Guildhall::Pool::Profile",
     {profile_mark, RUBY_DEFAULT_FREE, profile_memsize},
     0, 0,
-    RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_FROZEN_SHAREABLE};
+    RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_FROZEN_SHAREABLE | RUBY_TYPED_WB_PROTECTED};
 
 guildhall_profile *guildhall_profile_of(VALUE object)
 {
@@ -44,11 +46,11 @@ static VALUE profile_build(VALUE class, VALUE task, VALUE takes_metadata, VALUE 
     const guildhall_decoder *decoder = decoder_at(address);
     guildhall_profile *profile;
     VALUE self = TypedData_Make_Struct(class, guildhall_profile, &profile_type, profile);
-    profile->task = task;
-    profile->rest = rest;
-    profile->codec = codec;
-    profile->decode_stage = stage;
-    profile->preparer = preparer;
+    RB_OBJ_WRITE(self, &profile->task, task);
+    RB_OBJ_WRITE(self, &profile->rest, rest);
+    RB_OBJ_WRITE(self, &profile->codec, codec);
+    RB_OBJ_WRITE(self, &profile->decode_stage, stage);
+    RB_OBJ_WRITE(self, &profile->preparer, preparer);
     profile->decoder = decoder;
     profile->takes_metadata = RTEST(takes_metadata);
     return rb_ractor_make_shareable(rb_obj_freeze(self));

@@ -1,16 +1,14 @@
-/* The loop that all payloads go through. The task is called from C, so that there is no Ruby block to escape and no
- * Ruby frame a payload; one rb_protect serves all payloads up to the next one that raises. */
+/* The loop that the payloads of batches go through. One rb_protect serves all payloads up to the next one that raises. */
 #include "pool_run.h"
 #include "pool_fair_queue.h"
-#include <ruby/ractor.h>
+#include "pool_task.h"
 
 enum { MOST_BETWEEN_LOOKS = 64 };         /* payloads */
 static const double look_after_ns = 2.5e5; /* how often to look at the clock and to wake readers */
 
 static const size_t malloc_noticed = 16 * 1024; /* bytes decoded */
 
-static ID id_call, id_raw_payload, id_of, id_unshareable, id_thrown;
-static VALUE guildhall_module;
+static ID id_raw_payload;
 
 typedef struct {
     guildhall_batch *batch;
@@ -22,11 +20,6 @@ typedef struct {
     size_t outcomes, failures, stride;
     bool stopped;
 } run;
-
-static VALUE failure_class(void)
-{
-    return rb_const_get(guildhall_module, rb_intern("Failure"));
-}
 
 /* Tells what was done so far to those who wait for it; looks whether it is time to stop. */
 static void look_up(run *r)
@@ -65,42 +58,6 @@ static VALUE metadata_of(const run *r, VALUE payload)
     return r->batch->metadata ? r->batch->metadata[r->next] : Qnil;
 }
 
-static VALUE call(const run *r, VALUE task, VALUE value, VALUE payload)
-{
-    VALUE arguments[2] = {value, Qnil};
-    if (!r->batch->profile->takes_metadata) return rb_funcallv(task, id_call, 1, arguments);
-    arguments[1] = metadata_of(r, payload);
-    return rb_funcallv(task, id_call, 2, arguments);
-}
-
-/* What the codec itself would return, or raise, without a method call. */
-static VALUE decode(run *r, VALUE bytes)
-{
-    const guildhall_decoder *decoder = r->batch->profile->decoder;
-    const uint8_t *start = (const uint8_t *)RSTRING_PTR(bytes);
-    size_t length = (size_t)RSTRING_LEN(bytes);
-    guildhall_result result = {0};
-    r->stage = r->batch->profile->decode_stage;
-    guildhall_decoded verdict = decoder->decode(decoder->context, start, length, &result);
-    VALUE value;
-    if (verdict == GUILDHALL_DECODED) value = decoder->wrap(decoder->context, &result, bytes, start, length);
-    else if (verdict == GUILDHALL_DEFER) value = rb_funcallv(r->batch->profile->codec, id_call, 1, &bytes);
-    else rb_exc_raise(decoder->error(decoder->context, &result, start, length));
-    r->stage = Qnil;
-    RB_GC_GUARD(bytes);
-    return value;
-}
-
-static VALUE outcome_of(run *r)
-{
-    VALUE payload = r->batch->payloads[r->next];
-    VALUE bytes = bytes_of(r, payload);
-    const guildhall_profile *profile = r->batch->profile;
-    if (!profile->decoder || !RB_TYPE_P(bytes, T_STRING)) return call(r, profile->task, bytes, payload);
-    VALUE value = decode(r, bytes);
-    return NIL_P(profile->rest) ? value : call(r, profile->rest, value, payload);
-}
-
 /* What a worker has died of must not be tried in a caller's thread. */
 static bool left_to_workers(run *r)
 {
@@ -126,13 +83,10 @@ static void run_one(run *r)
         if (r->batch->deadline_ns) atomic_store(&r->seat->payload_since, guildhall_now());
         atomic_store_explicit(&r->seat->position, r->next, memory_order_release);
     }
-    VALUE outcome = outcome_of(r);
-    bool shareable = rb_ractor_shareable_p(outcome);
-    if (!shareable) {
-        VALUE arguments[2] = {outcome, SIZET2NUM(r->next)};
-        outcome = rb_funcallv(failure_class(), id_unshareable, 2, arguments);
-    }
-    publish(r, outcome, !shareable);
+    VALUE payload = r->batch->payloads[r->next];
+    bool failed = false;
+    VALUE outcome = guildhall_task_call(r->batch->profile, bytes_of(r, payload), metadata_of(r, payload), r->next, &r->stage, &failed);
+    publish(r, outcome, failed);
 }
 
 static VALUE run_on(VALUE argument)
@@ -140,34 +94,10 @@ static VALUE run_on(VALUE argument)
     run *r = (run *)argument;
     while (r->next < r->to && !r->stopped) {
         run_one(r);
+        rb_thread_check_ints(); /* also where others wait to collect garbage, which nobody can while this one runs */
         if (r->next - r->looked >= r->stride) look_up(r);
     }
     return Qnil;
-}
-
-static VALUE fail(VALUE argument)
-{
-    run *r = (run *)argument;
-    VALUE error = rb_errinfo();
-    VALUE index = SIZET2NUM(r->next);
-    rb_set_errinfo(Qnil);
-    if (RB_BUILTIN_TYPE(error) == T_IMEMO) return rb_funcallv(failure_class(), id_thrown, 1, &index);
-    VALUE arguments[3] = {error, index, r->stage};
-    return rb_funcallv(failure_class(), id_of, 3, arguments);
-}
-
-/* Ruby keeps here an Exception, a hidden object (throw), or a number (the thread is to end). */
-static bool ends_thread(VALUE error)
-{
-    return RB_SPECIAL_CONST_P(error);
-}
-
-/* Signals and Timeout reach a caller although other interrupts are held back while a payload runs. */
-static bool meant_for_caller(const run *r, VALUE error)
-{
-    if (r->seat || RB_BUILTIN_TYPE(error) == T_IMEMO) return false;
-    if (rb_obj_is_kind_of(error, rb_eSignal)) return true;
-    return strcmp(rb_obj_classname(error), "Timeout::ExitException") == 0;
 }
 
 static void release(run *r)
@@ -182,15 +112,12 @@ static void release(run *r)
 static void land(run *r, int state)
 {
     VALUE error = rb_errinfo();
-    if (ends_thread(error) || !r->mark || meant_for_caller(r, error)) {
+    VALUE failure = Qundef;
+    bool passing = !r->mark || guildhall_task_ends_thread(error) || (!r->seat && guildhall_task_meant_for_caller(error));
+    if (!passing) failure = guildhall_task_failure(r->next, r->stage, &state);
+    if (failure == Qundef) {
         if (!r->seat) release(r);
         rb_jump_tag(state);
-    }
-    int failed = 0;
-    VALUE failure = rb_protect(fail, (VALUE)r, &failed);
-    if (failed) {
-        if (!r->seat) release(r);
-        rb_jump_tag(failed);
     }
     publish(r, failure, true);
 }
@@ -241,12 +168,7 @@ size_t guildhall_run(guildhall_batch *batch, size_t from, size_t to, int64_t unt
     return r.next;
 }
 
-void guildhall_init_pool_run(VALUE guildhall)
+void guildhall_init_pool_run(void)
 {
-    guildhall_module = guildhall;
-    id_call = rb_intern("call");
     id_raw_payload = rb_intern("raw_payload");
-    id_of = rb_intern("of");
-    id_unshareable = rb_intern("unshareable");
-    id_thrown = rb_intern("thrown");
 }

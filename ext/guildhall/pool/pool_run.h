@@ -9,6 +9,6 @@
  * `seat` is NULL in a caller. What a payload raises becomes its Failure; what ends the thread goes on to do so, with
  * the payload released (caller) or left on the seat (worker). Returns the index of the first payload not looked at. */
 size_t guildhall_run(guildhall_batch *, size_t from, size_t to, int64_t until, guildhall_seat *seat);
-void guildhall_init_pool_run(VALUE guildhall);
+void guildhall_init_pool_run(void);
 
 #endif

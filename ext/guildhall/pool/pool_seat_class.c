@@ -56,13 +56,17 @@ static int take(void *context)
 static VALUE wait_for_slice(VALUE argument)
 {
     guildhall_seat *seat = (guildhall_seat *)argument;
-    guildhall_wait(&seat->queue->workers, take, seat, 0);
+    guildhall_wait_as(&seat->queue->worker_patience, &seat->queue->workers, take, seat, 0);
     return Qnil;
 }
 
-static VALUE no_longer_idle(VALUE argument)
+/* Without a slice; what it may have been expected to take is left to another one. */
+static VALUE look_no_more(VALUE argument)
 {
-    atomic_fetch_sub(&((guildhall_seat *)argument)->queue->idle, 1);
+    guildhall_seat *seat = (guildhall_seat *)argument;
+    if (!NIL_P(atomic_load(&seat->batch))) return Qnil;
+    atomic_fetch_sub(&seat->queue->idle, 1);
+    if (atomic_load(&seat->queue->batches) > 0) guildhall_fair_queue_wake(seat->queue, 1);
     return Qnil;
 }
 
@@ -83,8 +87,8 @@ static VALUE seat_take(VALUE self)
 {
     guildhall_seat *seat = guildhall_seat_of(self);
     atomic_fetch_add(&seat->queue->idle, 1);
-    if (take(seat)) no_longer_idle((VALUE)seat);
-    else rb_ensure(wait_for_slice, (VALUE)seat, no_longer_idle, (VALUE)seat);
+    if (take(seat)) look_no_more((VALUE)seat);
+    else rb_ensure(wait_for_slice, (VALUE)seat, look_no_more, (VALUE)seat);
     if (NIL_P(atomic_load(&seat->batch))) return Qfalse;
     atomic_store(&seat->slice_since, guildhall_now());
     learn_handover(seat);

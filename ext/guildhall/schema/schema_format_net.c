@@ -104,7 +104,7 @@ static bool wide_label(const uint8_t *b, size_t length)
 
 bool guildhall_format_idn_hostname(guildhall_text text)
 {
-    return host(text, wide_dot, wide_label, 1012);
+    return guildhall_text_characters(text) <= 253 && host(text, wide_dot, wide_label, 1012);
 }
 
 static bool atom_byte(uint8_t byte, bool wide)

@@ -54,7 +54,7 @@ module Guildhall
       def converted(column, text, index)
         @converters.convert(column, text)
       rescue ::ArgumentError, TypeError => error # Date::Error is an ArgumentError
-        raise DecodeError.new(error.message, codec: "CSV", path: path(column, index), excerpt: text.dump[1..-2].byteslice(0, 40))
+        raise DecodeError.new(error.message, codec: "CSV", path: path(column, index), excerpt: text)
       end
 
       def path(column, index)

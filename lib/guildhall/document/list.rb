@@ -42,6 +42,35 @@ module Guildhall
       # @return [Array]
       def values_at(*positions) = elements.values_at(*positions)
 
+      # @return [Array]
+      def fetch_values(*positions, &) = positions.map { |position| fetch(position, &) }
+
+      # @return [Integer, nil]
+      def index(...) = find_index(...)
+      # @return [Integer, nil]
+      def rindex(...) = elements.rindex(...)
+
+      # @return [String] as Array#join makes it
+      def join(...) = to_a.join(...)
+      # @return [Array] as Array#flatten makes it
+      def flatten(...) = to_a.flatten(...)
+      # @return [Array]
+      def reverse = elements.reverse
+      # @return [Object, Array]
+      def sample(...) = elements.sample(...)
+
+      # @param other [Array, List]
+      # @return [Array]
+      def +(other) = elements + plain(other)
+      # @return [Array]
+      def -(other) = elements - plain(other)
+      # @return [Array]
+      def &(other) = elements & plain(other)
+      # @return [Array]
+      def |(other) = elements | plain(other)
+      # @return [Boolean]
+      def intersect?(other) = elements.intersect?(plain(other))
+
       # @return [self, Enumerator]
       def each_index(&)
         return to_enum(:each_index) { size } unless block_given?
@@ -60,6 +89,8 @@ module Guildhall
       end
 
       private
+
+      def plain(other) = other.is_a?(List) ? other.elements : other
 
       def shape
         shown = first(SHOWN).map { |element| brief(element) }

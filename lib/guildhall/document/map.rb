@@ -66,6 +66,37 @@ module Guildhall
         each_with_object({}) { |(key, value), made| made[key] = yield(value) }
       end
 
+      # @param names [Hash, nil] old names and new ones
+      # @return [Hash]
+      def transform_keys(names = nil, &) = names ? pairs.transform_keys(names, &) : pairs.transform_keys(&)
+
+      # @return [Hash] the pairs whose value is not nil, frozen
+      def compact = reject { |_, value| value.nil? }
+
+      # @param others [Array<Hash, Map>]
+      # @return [Hash] a new one, as Hash#merge makes it; what is nested stays a Document
+      def merge(*others, &) = pairs.merge(*others.map { |other| other.is_a?(Map) ? other.send(:pairs) : other }, &)
+
+      # @return [Hash] values and their keys, frozen
+      def invert = pairs.invert.freeze
+
+      # @return [Boolean]
+      def value?(value) = any? { |_, own| own == value }
+      alias has_value? value?
+
+      # @return [String, Symbol, nil] the first key that has this value
+      def key(value)
+        each { |key, own| return key if own == value }
+        nil
+      end
+
+      # @return [Array(Object, Object), nil]
+      def assoc(key) = key?(key) ? [key, self[key]] : nil
+
+      # So that keys can be mapped to their values: `%w[id name].map(&document)`.
+      # @return [Proc] a lambda
+      def to_proc = method(:[]).to_proc
+
       # @return [Array]
       def values_at(*keys) = keys.map { |key| self[key] }
 
@@ -103,6 +134,9 @@ module Guildhall
       end
 
       private
+
+      # The top as a plain Hash; what is nested as Documents.
+      def pairs = each_with_object({}) { |(key, value), made| made[key] = value }
 
       def shape
         return "{}" if empty?

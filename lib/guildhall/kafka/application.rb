@@ -1,7 +1,9 @@
 # frozen_string_literal: true
 
+require "guildhall/clock"
 require_relative "config"
 require_relative "routing/routes"
+require_relative "routing/selection"
 require_relative "runners"
 require_relative "timer"
 require_relative "listener"
@@ -41,7 +43,7 @@ module Guildhall
         @changed = ConditionVariable.new
         @state = :initialized
         @listeners = []
-        @producer = @own_pool = nil
+        @producer = @producer_pid = @own_pool = nil
         @quiet = false
       end
 
@@ -53,16 +55,18 @@ module Guildhall
         @config.validate(faults)
         topics = @routes.topics(faults)
         faults.raise!
+        clients(topics).each { |together| Config::Timeouts.validate(client_settings(together.first), @config.revocation_timeout, faults) }
+        faults.raise!
         topics
       end
 
       # Starts to consume, in threads of its own; returns at once.
-      # @param groups [Array<String>, nil] only these consumer groups; nil: all
-      # @param topics [Array<String>, nil] only these topics; nil: all
+      # @param selection [Hash{Symbol=>Array<String>, nil}] groups:, topics:, exclude_groups:, exclude_topics: as in
+      #   {Routing::Selection#initialize}
       # @return [self]
       # @raise [ConfigurationError] listing every fault
-      def start(groups: nil, topics: nil)
-        chosen = choose(validate!, groups, topics)
+      def start(**selection)
+        chosen = Routing::Selection.new(**selection).choose(validate!)
         @lock.synchronize do
           raise Guildhall::Error, "this application was started before: it is #{@state}" unless @state == :initialized
 
@@ -79,10 +83,10 @@ module Guildhall
       # @param timeout [Numeric, nil] seconds; nil: `config.shutdown_timeout`
       # @return [Boolean] whether all work in progress was finished, and the brokers have answered
       def stop(timeout: nil)
-        return wait_stopped unless begin_stop
+        deadline = Clock.now + (timeout || @config.shutdown_timeout)
+        return wait_stopped && close_producer(deadline) unless begin_stop
 
         publish("app.stopping")
-        deadline = now + (timeout || @config.shutdown_timeout)
         clean = shut_down(deadline)
         finish_stop
         clean
@@ -93,8 +97,8 @@ module Guildhall
       # @return [Boolean]
       def wait_stopped(timeout = nil)
         @lock.synchronize do
-          limit = timeout && (now + timeout)
-          @changed.wait(@lock, limit && [limit - now, 0].max) until stopped? || (limit && now >= limit)
+          limit = timeout && (Clock.now + timeout)
+          @changed.wait(@lock, limit && Clock.left(limit)) until stopped? || (limit && Clock.now >= limit)
           stopped?
         end
       end
@@ -129,14 +133,19 @@ module Guildhall
       # @raise [ConfigurationError] listing every fault
       # @raise [Rdkafka::RdkafkaError]
       def lag(groups: nil)
-        clients(choose(validate!, groups, nil)).flat_map { |topics| GroupLag.new(client_settings(topics.first), topics).rows }
+        clients(Routing::Selection.new(groups:).choose(validate!)).flat_map { |topics| GroupLag.new(client_settings(topics.first), topics).rows }
       end
 
-      # The application's producer, made when it is first asked for.
+      # The application's producer, made when it is first asked for (after a fork, anew); closed by {#stop}, or at the end
+      # of the process. Payloads that are no String are encoded as the topic's route says.
       # @return [WaterDrop::Producer]
       # @raise [MissingDependencyError] without the gem waterdrop
+      # @raise [ConfigurationError] listing every fault of the settings
       def producer
-        @lock.synchronize { @producer ||= Producer.create(@config) }
+        @lock.synchronize do
+          @producer = nil if @producer_pid != Process.pid
+          @producer ||= create_producer
+        end
       end
 
       # @!visibility private
@@ -169,15 +178,8 @@ module Guildhall
 
       private
 
-      def choose(all, groups, names)
-        unknown = [*groups].reject { |group| all.any? { |topic| topic.group == group } } +
-                  [*names].reject { |name| all.any? { |topic| topic.match?(name) } }
-        raise ConfigurationError, "not routed: #{unknown.join(", ")}" if unknown.any?
-
-        all.select { |topic| (groups.nil? || groups.include?(topic.group)) && (names.nil? || names.any? { |name| topic.match?(name) }) }
-      end
-
       def launch(topics)
+        Producer.load # while there may be no Ractor yet
         @decodings = topics.to_h { |topic| [topic, Decoding.for(topic, @config) { pool }] }.freeze
         @timer = Timer.new { |fault| error(fault, "timer") }
         @runners = Runners.new(@config.concurrency) { |fault| error(fault, "runner") }
@@ -198,7 +200,28 @@ module Guildhall
       # A script that ends, or raises, without a stop: librdkafka's threads must not call into a Ruby that is gone.
       def stop_at_exit
         owner = Process.pid
-        at_exit { stop(timeout: EXIT_TIMEOUT) if running? && Process.pid == owner }
+        at_exit { stop(timeout: EXIT_TIMEOUT) if (running? || @producer) && Process.pid == owner }
+      end
+
+      def create_producer
+        faults = Faults.new
+        @config.validate(faults)
+        faults.raise!
+        stop_at_exit
+        @producer_pid = Process.pid
+        Producer.create(@config, @routes.topics)
+      end
+
+      # @return [Boolean] whether what was produced has been delivered
+      def close_producer(deadline)
+        producer = @lock.synchronize { @producer.tap { @producer = nil } if @producer_pid == Process.pid }
+        return true if producer.nil? || Producer.close(producer, deadline)
+
+        error(Guildhall::TimeoutError.new("what was produced could not be delivered before the end, and is given up"), "producer")
+        false
+      rescue StandardError => error
+        error(error, "producer")
+        false
       end
 
       def tick
@@ -228,8 +251,8 @@ module Guildhall
         clean = @listeners.map { |listener| listener.join(deadline) }.all?
         @timer.close
         clean = @runners.close(deadline) && clean
-        @producer&.close
-        @own_pool&.shutdown(timeout: [deadline - now, 1].max)
+        clean = close_producer(deadline) && clean
+        @own_pool&.shutdown(timeout: Clock.left(deadline, least: 1))
         clean
       end
 
@@ -243,10 +266,6 @@ module Guildhall
 
       def stopped?
         %i[stopped initialized].include?(@state)
-      end
-
-      def now
-        Process.clock_gettime(Process::CLOCK_MONOTONIC)
       end
     end
   end

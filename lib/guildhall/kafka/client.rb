@@ -135,10 +135,10 @@ module Guildhall
       # @param timeout [Numeric] seconds
       # @return [Boolean] whether all was done in time
       def close(timeout: CLOSE_TIMEOUT)
-        limit = Process.clock_gettime(Process::CLOCK_MONOTONIC) + timeout
+        limit = Clock.now + timeout
         left = with_handle { |handle| Closing.leave(handle, timeout) }
         handle = detach
-        left && Closing.destroy(handle, [limit - Process.clock_gettime(Process::CLOCK_MONOTONIC), 0.5].max)
+        left && Closing.destroy(handle, Clock.left(limit, least: 0.5))
       end
 
       private

@@ -66,9 +66,9 @@ module Guildhall
 
       # @return [Boolean] whether the block became true in time
       def self.within(timeout)
-        limit = now + timeout
+        limit = Clock.now + timeout
         until (done = yield)
-          break if now > limit
+          break if Clock.now > limit
         end
         !!done
       end
@@ -88,11 +88,7 @@ module Guildhall
         count = Rdkafka::Bindings.rd_kafka_consume_batch_queue(queue, SLICE_MS, buffer, EVENTS)
         count.times { |index| Rdkafka::Bindings.rd_kafka_message_destroy(buffer.get_pointer(index * FFI::Pointer.size)) }
       end
-
-      def self.now
-        Process.clock_gettime(Process::CLOCK_MONOTONIC)
-      end
-      private_class_method :outlive_ruby, :with_queue, :within, :poll, :finish, :serve, :now
+      private_class_method :outlive_ruby, :with_queue, :within, :poll, :finish, :serve
     end
   end
 end

@@ -4,6 +4,7 @@ require_relative "faults"
 require_relative "config/deserializing"
 require_relative "config/setting"
 require_relative "config/librdkafka_settings"
+require_relative "config/timeouts"
 
 module Guildhall
   module Kafka
@@ -13,6 +14,7 @@ module Guildhall
       READERS = %i[native ffi].freeze
       SETTINGS = [
         Setting.new(:kafka, "a Hash of librdkafka settings") { |value| value.is_a?(Hash) },
+        Setting.new(:producer, "a Hash of librdkafka settings") { |value| value.is_a?(Hash) },
         Setting.new(:client_id, "a String") { |value| value.is_a?(String) && !value.empty? },
         Setting.new(:group_id, "a String") { |value| value.is_a?(String) && !value.empty? },
         Setting.new(:concurrency, "a positive Integer") { |value| value.is_a?(Integer) && value.positive? },
@@ -35,6 +37,9 @@ module Guildhall
 
       # @return [Hash{Symbol,String=>Object}] settings of librdkafka, such as `"bootstrap.servers"`
       attr_accessor :kafka
+      # @return [Hash{Symbol,String=>Object}] settings of librdkafka for the producer alone, such as `"compression.type"`;
+      #   it has the brokers' addresses and the security settings from {#kafka}
+      attr_accessor :producer
       # @return [String] what brokers call this application; "guildhall" unless set
       attr_accessor :client_id
       # @return [String] the consumer group of topics routed outside a `consumer_group`; unless set, what {#kafka} has as
@@ -65,7 +70,8 @@ module Guildhall
       # @return [Numeric] seconds within which the process stops, come what may; 60 unless set
       attr_accessor :shutdown_timeout
       # @return [Numeric] seconds that a rebalance waits for work in progress on a partition that goes away; what takes
-      #   longer is done by the next owner as well. 10 unless set
+      #   longer is done by the next owner as well. Shorter than librdkafka's max.poll.interval.ms, for nothing is polled
+      #   meanwhile. 10 unless set
       attr_accessor :revocation_timeout
       # @return [Numeric] seconds without progress after which a partition with messages left counts as stuck; 120
       #   unless set
@@ -102,11 +108,13 @@ module Guildhall
 
         faults.add('kafka needs "bootstrap.servers"') unless bootstrap_servers?
         LibrdkafkaSettings.validate(@kafka, faults)
+        LibrdkafkaSettings.validate(@producer, faults, "producer") if @producer.is_a?(Hash)
       end
 
       # @return [self]
       def freeze
         @kafka = @kafka.transform_keys(&:to_sym).freeze
+        @producer = @producer.transform_keys(&:to_sym).freeze
         @deserializing.freeze
         super
       end
@@ -115,6 +123,7 @@ module Guildhall
 
       def set_defaults
         @kafka = {}
+        @producer = {}
         @client_id = "guildhall"
         @group_id = nil
         @concurrency = 5

@@ -14,19 +14,16 @@ module Guildhall
       # @return what the block returns
       # @raise [Rdkafka::RdkafkaError] any other, and these when the time is up
       def self.ask(seconds = 10)
-        limit = now + seconds
+        limit = Clock.now + seconds
         begin
           yield
         rescue Rdkafka::RdkafkaError => error
-          raise unless SETTLING.include?(error.code) && now < limit
+          raise unless SETTLING.include?(error.code) && Clock.now < limit
 
           sleep(PAUSE)
           retry
         end
       end
-
-      def self.now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
-      private_class_method :now
     end
   end
 end

@@ -40,11 +40,11 @@ module Guildhall
       # @param timeout_ms [Integer]
       # @return [Array(Array, Array)] pairs of owner and records, and {ReadError}s
       def take(timeout_ms)
-        limit = now + (timeout_ms / 1000.0)
+        limit = Clock.now + (timeout_ms / 1000.0)
         loop do
           woken = called?
           taken = take_now
-          return taken if woken || taken.any?(&:any?) || (rest = limit - now) <= 0
+          return taken if woken || taken.any?(&:any?) || (rest = limit - Clock.now) <= 0
 
           @bell.wait_readable(rest)
         end
@@ -139,10 +139,6 @@ module Guildhall
 
       def watch(pointer)
         Librdkafka.rd_kafka_queue_io_event_enable(pointer, @rope.fileno, "q", 1)
-      end
-
-      def now
-        Process.clock_gettime(Process::CLOCK_MONOTONIC)
       end
     end
 

@@ -71,8 +71,8 @@ module Guildhall
         return waiting if waiting.empty?
 
         assign(rows)
-        limit = now + @timeout
-        while waiting.value?(nil) && now < limit
+        limit = Clock.now + @timeout
+        while waiting.value?(nil) && Clock.now < limit
           message = @consumer.poll(200) or next
           waiting[[message.topic, message.partition]] ||= [Time.now - message.timestamp, 0.0].max
         end
@@ -84,10 +84,6 @@ module Guildhall
           same.map { |row| Rdkafka::Consumer::Partition.new(row.partition, row.end_offset - row.messages) }
         end
         @consumer.assign(Rdkafka::Consumer::TopicPartitionList.new(partitions))
-      end
-
-      def now
-        Process.clock_gettime(Process::CLOCK_MONOTONIC)
       end
     end
   end

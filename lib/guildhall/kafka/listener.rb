@@ -63,7 +63,7 @@ module Guildhall
       # @param deadline [Float]
       # @return [Boolean] whether it has ended, and has left the group in an orderly way
       def join(deadline)
-        !!(@thread&.join([deadline - now, 0].max) && @closed)
+        !!(@thread&.join(Clock.left(deadline)) && @closed)
       end
 
       # Called by the client in this listener's thread, within a poll.
@@ -150,7 +150,7 @@ module Guildhall
 
       def release(partitions, reason, lost)
         partitions.each { |partition| partition.leave(reason) }
-        deadline = @stopping ? @deadline : now + @application.config.revocation_timeout
+        deadline = @stopping ? @deadline : Clock.now + @application.config.revocation_timeout
         late = partitions.reject { |partition| partition.wait(deadline) }
         partitions.each(&:close)
         late.each { |partition| @application.publish("partition.abandoned", topic: partition.name, partition: partition.number) }
@@ -176,21 +176,17 @@ module Guildhall
       end
 
       def rest
-        limit = now + RESTART_PAUSE
-        sleep(0.1) until @stopping || now > limit
+        limit = Clock.now + RESTART_PAUSE
+        sleep(0.1) until @stopping || Clock.now > limit
       end
 
       # @return [Float] seconds; there is always a little time left for the brokers to answer
       def rest_of(deadline)
-        [deadline - now, 0.5].max
+        Clock.left(deadline, least: 0.5)
       end
 
       def settings
         @application.client_settings(@topics.first)
-      end
-
-      def now
-        Process.clock_gettime(Process::CLOCK_MONOTONIC)
       end
     end
   end

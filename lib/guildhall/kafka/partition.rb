@@ -184,11 +184,7 @@ module Guildhall
       end
 
       def resting?
-        @paused_until && now < @paused_until
-      end
-
-      def now
-        Process.clock_gettime(Process::CLOCK_MONOTONIC)
+        @paused_until && Clock.now < @paused_until
       end
     end
   end

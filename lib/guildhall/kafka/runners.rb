@@ -47,7 +47,7 @@ module Guildhall
           @closed = true
           @arrived.broadcast
         end
-        ended = @threads.map { |thread| thread.join([deadline - now, 0].max) }.all?
+        ended = @threads.map { |thread| thread.join(Clock.left(deadline)) }.all?
         @threads.each(&:kill).each { |thread| thread.join(1) } unless ended
         ended
       end
@@ -79,10 +79,6 @@ module Guildhall
           @busy += 1 if job
           job
         end
-      end
-
-      def now
-        Process.clock_gettime(Process::CLOCK_MONOTONIC)
       end
     end
   end

@@ -20,10 +20,11 @@ module Guildhall
       end
 
       # Blocks until the application has stopped.
+      # @param selection [Hash{Symbol=>Array<String>, nil}] as in {Kafka.start}
       # @return [Integer] the exit status: 0, or 1 when the deadline came before the end of the work
-      def run(groups: nil, topics: nil)
+      def run(**selection)
         previous = trap_signals
-        @application.start(groups:, topics:)
+        @application.start(**selection)
         signal = @signals.pop
         signal = handle(signal) until STOP.include?(signal)
         stop ? 0 : leave
@@ -45,9 +46,9 @@ module Guildhall
 
       def stop
         stopper = Thread.new { @application.stop }
-        limit = now + @application.config.shutdown_timeout + GRACE
+        limit = Clock.now + @application.config.shutdown_timeout + GRACE
         until stopper.join(0.05)
-          leave if now > limit || (!@signals.empty? && STOP.include?(@signals.pop))
+          leave if Clock.now > limit || (!@signals.empty? && STOP.include?(@signals.pop))
         end
         stopper.value
       end
@@ -61,10 +62,6 @@ module Guildhall
       def dump
         Thread.list.each { |thread| @err.puts("#{thread.inspect}\n  #{(thread.backtrace || []).first(20).join("\n  ")}") }
         @application.partitions.each { |partition| @err.puts(partition.inspect) }
-      end
-
-      def now
-        Process.clock_gettime(Process::CLOCK_MONOTONIC)
       end
     end
   end

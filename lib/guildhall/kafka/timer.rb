@@ -21,7 +21,7 @@ module Guildhall
       # @param seconds [Numeric] from now
       # @return [Object] a token for {#cancel}
       def after(seconds, &block)
-        entry = Entry.new(time: now + seconds, block:)
+        entry = Entry.new(time: Clock.now + seconds, block:)
         @lock.synchronize do
           index = @entries.bsearch_index { |other| other.time > entry.time } || @entries.size
           @entries.insert(index, entry)
@@ -74,16 +74,12 @@ module Guildhall
         @lock.synchronize do
           until @closed
             first = @entries.first
-            rest = first && (first.time - now)
+            rest = first && (first.time - Clock.now)
             return @entries.shift if rest && rest <= 0
 
             @changed.wait(@lock, rest)
           end
         end
-      end
-
-      def now
-        Process.clock_gettime(Process::CLOCK_MONOTONIC)
       end
     end
   end

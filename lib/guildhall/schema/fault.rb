@@ -2,6 +2,9 @@
 
 module Guildhall
   class Schema
+    LOCATION_CHARACTERS = 300
+    private_constant :LOCATION_CHARACTERS
+
     # One thing that is wrong with a value, as data. Frozen and shareable.
     #
     # - `instance_location` [String] JSON Pointer to the part of the value that is wrong; "" is the whole
@@ -21,9 +24,9 @@ module Guildhall
         ))
       end
 
-      # @return [String] `/user/age is less than 0`
+      # @return [String] `/user/age is less than 0`: one line that is safe to log, whatever the members are called
       def to_s
-        "#{instance_location.empty? ? "the value" : instance_location} #{message}"
+        "#{instance_location.empty? ? "the value" : Printable.words(instance_location, LOCATION_CHARACTERS)} #{message}"
       end
     end
   end

@@ -74,7 +74,8 @@ module Guildhall
       end
 
       def final?(error)
-        return true if error.is_a?(OpenSSL::SSL::SSLError)
+        # A connection that breaks is an SSLError too, and is made again.
+        return error.message.include?("certificate") if error.is_a?(OpenSSL::SSL::SSLError)
 
         error.is_a?(Error) && error.status && error.status != 429 && error.status < 500
       end

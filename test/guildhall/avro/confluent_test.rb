@@ -62,8 +62,11 @@ class AvroConfluentTest < GuildhallTest
   end
 
   def test_schemas_of_other_types
-    @server.add(3, "{}", schemaType: "JSON")
-    assert_match(/of type JSON/, assert_raises(Guildhall::Avro::UnknownSchemaError) { @codec.decode("\0\0\0\0\3x".b) }.message)
+    {3 => "JSON", 4 => "PROTOBUF"}.each do |id, type|
+      @server.add(id, "{}", schemaType: type)
+      bytes = "\0\0\0\0".b + id.chr + "x"
+      assert_match(/of type #{type}/, assert_raises(Guildhall::Avro::UnknownSchemaError) { @codec.decode(bytes) }.message)
+    end
   end
 
   def test_what_is_no_wire_format

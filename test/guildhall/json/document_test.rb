@@ -86,6 +86,51 @@ class JSONDocumentTest < GuildhallTest
     assert tags.include?("x")
   end
 
+  def test_makes_hashes_as_a_hash_does
+    assert_equal HASH.merge("id" => 2, "new" => 3), document.merge({"id" => 2}, {"new" => 3}).transform_values { |value| value.respond_to?(:decode) ? value.decode : value }
+    assert_equal [7, "x"], document('{"a":3}').merge(document('{"a":4,"b":"x"}')) { |_, one, other| one + other }.values
+    assert_equal({"a" => 1}, document('{"a":1,"b":null}').compact)
+    assert_equal({"A" => 1, "B" => 2}, document('{"a":1,"b":2}').transform_keys(&:upcase))
+    assert_equal({"x" => 1, "b" => 2}, document('{"a":1,"b":2}').transform_keys({"a" => "x"}))
+    assert_equal({1 => "a"}, document('{"a":1}').invert)
+    assert document.value?(1.5)
+    assert document.has_value?(HASH["user"])
+    refute document.value?(2)
+    assert_equal ["price", nil], [document.key(1.5), document.key(9)]
+    assert_equal [["id", 1], nil], [document.assoc("id"), document.assoc("none")]
+    assert_equal [1, 1.5, nil], %w[id price none].map(&document)
+  end
+
+  def test_makes_arrays_as_an_array_does
+    list = document("[3,[1,null],3,{}]")
+    assert_equal [0, 2, nil, 1], [list.index(3), list.rindex(3), list.index(4), list.index { |value| value == [1, nil] }]
+    assert_equal "a,b,c", document('["a",["b","c"]]').join(",")
+    assert_equal [3, 1, nil, 3, {}], list.flatten
+    assert_equal [{}, 3, [1, nil], 3], (list.reverse.map { |value| value.respond_to?(:decode) ? value.decode : value })
+    assert_equal [1, 2, 3, 1], document("[1,2]") + document("[3,1]")
+    assert_equal [[1], [2], [1, 2, 3]], [document("[1,2]") - [2], document("[1,2]") & [2, 3], document("[1,2]") | [3]]
+    assert document("[1,2]").intersect?([2])
+    refute document("[1,2]").intersect?(document("[3]"))
+    assert_includes [1, 2], document("[1,2]").sample
+    assert_equal [[3, 3], [1, :none]], [list.fetch_values(0, 2), document("[1]").fetch_values(0, 9) { :none }]
+  end
+
+  # What a Hash or an Array has beyond this changes it, or is seldom asked of decoded data: `to_h` and `to_a` have it.
+  LEFT_OUT = {
+    Hash => %i[< <= > >= clear compare_by_identity compare_by_identity? default default= default_proc default_proc= delete delete_if
+               []= flatten keep_if rassoc rehash replace shift store to_hash update],
+    Array => %i[* << []= append assoc bsearch bsearch_index clear combination concat delete delete_at delete_if difference fill insert
+                intersection keep_if pack permutation pop prepend product push rassoc repeated_combination repeated_permutation
+                replace rfind rotate shift shuffle to_ary transpose union unshift]
+  }.freeze
+
+  def test_has_what_hashes_and_arrays_have
+    {Hash => document, Array => document["user"]["tags"]}.each do |plain, made|
+      reading = plain.instance_methods(false).reject { |name| name.end_with?("!") } - LEFT_OUT[plain]
+      assert_empty reading - made.public_methods
+    end
+  end
+
   def test_neither_hash_nor_array
     refute_respond_to document, :to_hash
     refute_respond_to document["user"]["tags"], :to_ary

@@ -20,6 +20,7 @@ class KafkaConfigTest < GuildhallTest
     @application.config.concurency = 3
     @application.config.shutdown_timeout = 90_000
     @application.config.deserializing.parallel.min_payloads = "many"
+    @application.config.producer = {"compresion.codec": "zstd"}
     @application.config.kafka = {"bootstrap.server" => "x", "enable.auto.offset.store" => true, "session.timeout.ms": -1}
     @application.routes.draw do
       topic("no good name!") { consumer Handles }
@@ -28,6 +29,7 @@ class KafkaConfigTest < GuildhallTest
         deserialiser :x
         virtual_partitions partitioner: 3
         dead_letter_queue topic: "a b", max_retries: -1
+        serializer 5
       end
       topc("x")
       pattern(/x/) { nil }
@@ -39,7 +41,7 @@ class KafkaConfigTest < GuildhallTest
       'kafka needs "bootstrap.servers"', "did you mean bootstrap.servers?", "must not set enable.auto.offset.store",
       "session.timeout.ms", 'topic "no good name!": is no name', "has no method consume", "did you mean deserializer",
       "partitioner has no method call", "dead_letter_queue topic", "max_retries", "there is no topc; did you mean topic?",
-      "topic /x/: needs a consumer"
+      "topic /x/: needs a consumer", "did you mean compression.codec?", "serializer 5 has neither encode nor call"
     ].each { |text| assert_includes error.message, text }
     assert_equal :initialized, @application.state
   end
@@ -54,6 +56,16 @@ class KafkaConfigTest < GuildhallTest
     assert_equal ["a", "guildhall", 10, "a"], [a.name, a.group, a.max_messages, a.subscription]
     assert_equal ["others", 20, "^b-", true, false], [b.group, b.max_messages, b.subscription, b.match?("b-1"), b.match?("ab-1")]
     assert_match(%r{^others +/\\Ab-/ +KafkaConfigTest::Handles}, @application.routes.to_s)
+  end
+
+  def test_a_topic_with_a_serializer_alone_is_produced_to
+    @application.routes.draw do
+      topic("a") { consumer Handles }
+      topic("b") { serializer Guildhall::JSON }
+    end
+    assert_equal [true, false], @application.validate!.map(&:consumed?)
+    assert_match(/^guildhall +b +\(produced to\)$/, @application.routes.to_s)
+    assert_equal ["a"], Guildhall::Kafka::Routing::Selection.new.choose(@application.validate!).map(&:name)
   end
 
   def test_a_topic_twice_in_a_group_is_a_fault
@@ -80,6 +92,25 @@ class KafkaConfigTest < GuildhallTest
     assert_includes assert_raises(Guildhall::ConfigurationError) { @application.validate! }.message, "deserializer.@rules[0] is not"
   end
 
+  def test_a_rebalance_must_not_wait_longer_than_polling_may_pause
+    @application.routes.draw do
+      topic("a") { consumer Handles }
+      topic("b") do
+        consumer Handles
+        kafka("max.poll.interval.ms": "8000", "session.timeout.ms": 6_000)
+      end
+      topic("c") do
+        consumer Handles
+        kafka("max.poll.interval.ms": 20_000)
+      end
+    end
+    @application.config.revocation_timeout = 8
+    error = assert_raises(Guildhall::ConfigurationError) { @application.validate! }
+    assert_includes error.message, "revocation_timeout (8 s) has to be shorter than max.poll.interval.ms (8000 ms)"
+    assert_includes error.message, "session.timeout.ms (45000) must not be longer than max.poll.interval.ms (20000)"
+    assert_equal 2, error.message.scan("  - ").size
+  end
+
   def test_the_group_comes_from_kafka_where_it_is_not_set
     assert_equal "guildhall", @application.config.group_id
     @application.config.kafka = {"group.id": "mine"}
@@ -91,6 +122,6 @@ class KafkaConfigTest < GuildhallTest
   def test_only_some_groups_or_topics
     @application.routes.draw { topic("a") { consumer Handles } }
     error = assert_raises(Guildhall::ConfigurationError) { @application.start(topics: ["b"], groups: ["nobody"]) }
-    assert_includes error.message, "nobody, b"
+    assert_includes error.message, "group nobody, topic b"
   end
 end

@@ -147,8 +147,7 @@ class PoolFeaturesTest < GuildhallTest
   def test_it_learns_with_how_many_hands_a_batch_is_fastest
     skip "a short sleep in a Ractor takes several times as long on Ruby #{RUBY_VERSION}" if RUBY_VERSION.to_f < 4.0
     pool = Guildhall::Pool.new(workers: 7)
-    places = eventually(30) { pool.map([0.002] * 40, SleepyWhere).tally.then { |seen| seen if seen.size == 2 } }
-    assert_operator places[:worker], :>, places[:main] # and the caller helped
+    eventually(30) { pool.map([0.002] * 40, SleepyWhere).tally.then { |seen| seen[:main].to_i.positive? && seen[:worker].to_i > seen[:main] } }
     eventually(30) { pool.map([0.002] * 40, SleepyWhere) && pool.report.rows.any? { |row| row.hands.to_i >= 4 && row.gain.to_f > 2 } }
   ensure
     pool&.shutdown

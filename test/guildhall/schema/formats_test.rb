@@ -22,7 +22,7 @@ class SchemaFormatsTest < GuildhallTest
     "idn-email" => [["실례@실례.테스트", "joe@example.com"], ["2962", "@"]],
     "hostname" => [["www.example.com", "xn--4gbwdl.xn--wgbh1c", "a", "1host", "#{"a" * 63}.com"],
                    ["-bad", "bad-", "a..b", "", "under_score", "#{"a" * 64}.com", "a.", ("abcdefghi." * 26) + "abc", "실례"]],
-    "idn-hostname" => [%w[실례.테스트 example.com example。com], ["-실례", "a b", "", ".", "。"]],
+    "idn-hostname" => [%w[실례.테스트 example.com example。com], ["-실례", "a b", "", ".", "。", ("abcdefghi." * 26) + "abc", (["가" * 50] * 6).join("。")]],
     "ipv4" => [%w[192.168.0.1 0.0.0.0 255.255.255.255],
                %w[256.1.1.1 127.0.0 1.2.3.4.5 087.10.0.1 1.2.3.04 0x7f000001 1.2.3.] + [" 1.2.3.4", "1৭.1.1.1"]],
     "ipv6" => [%w[::1 :: ::abef 1:2:3:4:5:6:7:8 ::ffff:192.168.0.1 1::d6:192.168.0.1 2001:db8:: 1:2:3:4:5:6:7::],

@@ -16,7 +16,9 @@ class SchemaSuiteTest < GuildhallTest
   OMITTED = {
     %r{/optional/content\.json} => "content… keywords describe and are not checked",
     %r{/optional/cross-draft\.json} => "needs draft 2019-09",
-    %r{/optional/format/(idn-)?hostname\.json} => "IDNA's tables of Unicode are not kept",
+    %r{/optional/format/hostname\.json.*A-label} => "Punycode is not decoded: IDNA's tables of Unicode are not kept",
+    %r{/optional/format/idn-hostname\.json.*(U\+302E|Punycode|Begins\ with\ an?\ |DISALLOWED|MIDDLE\ DOT|KERAIA|GERE?SH|Arabic-Indic|
+      ZERO\ WIDTH|zero\ width|Bidi|right-to-left|A-label|U-label)}x => "which letters may stand together: the same tables",
     %r{/optional/format/ecmascript-regex\.json.*variable width} => "Ruby has no look-behind of variable length"
   }.freeze
 
@@ -33,24 +35,23 @@ class SchemaSuiteTest < GuildhallTest
     files = Dir[File.join(ROOT, "tests", draft, "**/*.json")]
     skip("#{ROOT} has no tests of #{draft}") if files.empty?
     wrong = files.sort.flat_map { |file| check_file(file, DRAFTS.fetch(draft)) }
-    assert_empty wrong, wrong.join("\n")
+    assert wrong.empty?, wrong.join("\n")
   end
 
   def check_file(file, draft)
     formats = draft == "7" || file.include?("/optional/format") # annotations by default, says 2020-12
     JSON.parse(File.read(file)).flat_map do |group|
       title = "#{file.delete_prefix(ROOT)}: #{group["description"]}"
-      next [] if OMITTED.any? { |pattern, _| pattern.match?(title) }
-
       check_group(group, title, Guildhall::Schema.new(group["schema"], draft:, formats:, registry:).validator)
     rescue Guildhall::SchemaError => error
-      ["#{title}: #{error.message}"]
+      OMITTED.any? { |pattern, _| pattern.match?(title) } ? [] : ["#{title}: #{error.message}"]
     end
   end
 
   def check_group(group, title, validator)
     group["tests"].flat_map do |test|
       forms(test["data"]).filter_map do |value|
+        next if OMITTED.any? { |pattern, _| pattern.match?("#{title} / #{test["description"]}") }
         next if validator.valid?(value) == test["valid"] && validator.faults(value).empty? == test["valid"]
 
         "#{title} / #{test["description"]}: #{value.class}"

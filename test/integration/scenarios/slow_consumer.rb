@@ -26,7 +26,7 @@ Scenario.run do
   end
   rebalances = Thread::Queue.new
   configure(librdkafka: {"max.poll.interval.ms": interval * 1000, "session.timeout.ms": interval * 1000, "heartbeat.interval.ms": 200},
-    max_messages: 100)
+    max_messages: 100, revocation_timeout: interval / 2.0)
   Guildhall::Kafka.instrumentation.subscribe("rebalance.partitions_revoked") { |event| rebalances << event.payload }
   routes { topic(name) { consumer(consumer) } }
   produce_to(name, 2, 500)

@@ -79,7 +79,7 @@ class Scenario
 
   # @param messages [Enumerable<Hash>] payload:, key:, partition:, headers:
   def produce(name, messages)
-    client(:producer, "linger.ms": 5_000) do |producer| # until flushed, so that a partition's messages travel together
+    client(:producer, "linger.ms": 5_000, "message.max.bytes": 10_000_000) do |producer| # until flushed, so that a partition's messages travel together
       handles = messages.map { |message| producer.produce(topic: name, **message) }
       producer.flush(30_000)
       handles.each { |handle| handle.wait(max_wait_timeout_ms: 30_000) }
@@ -216,6 +216,23 @@ class Scenario
       sleep(0.01)
       left -= [now - before, 1].min
     end
+  end
+
+  # How long the block takes, without the time during which this process was stopped.
+  # @return [Array(Float, Object)] seconds, and what the block returns
+  def timed
+    took = 0
+    ticker = Thread.new do
+      loop do
+        before = now
+        sleep(0.02)
+        took += [now - before, 0.5].min
+      end
+    end
+    answer = yield
+    [took, answer]
+  ensure
+    ticker.kill.join
   end
 
   # @return [String] for people who look for the reason of a failure

@@ -40,6 +40,9 @@ typedef struct guildhall_decoder {
     VALUE (*error)(const void *context, const guildhall_result *result, const uint8_t *bytes, size_t length);
     /* Drops a decoded result that will not be wrapped. With or without the GVL. */
     void (*free)(const void *context, guildhall_result *result);
+    /* With the GVL. All at once, where nobody else could use the GVL meanwhile: what the codec's `call` returns for the
+     * frozen String, or raises. NULL: decode, then wrap or error, do as well. */
+    VALUE (*call)(const void *context, VALUE bytes);
 } guildhall_decoder;
 
 #endif

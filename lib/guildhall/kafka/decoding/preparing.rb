@@ -25,20 +25,14 @@ module Guildhall
         # @param records [Array<Record>]
         # @return [Boolean] false: it did not work, or did not a moment ago; whoever decodes in the main Ractor finds out
         def call(records)
-          return false if @failed_at && now - @failed_at < PAUSE
+          return false if @failed_at && Clock.now - @failed_at < PAUSE
 
           @failed_at = nil
           @codec.prepare(records.reject(&:tombstone?).map(&:raw_payload))
           true
         rescue StandardError
-          @failed_at = now
+          @failed_at = Clock.now
           false
-        end
-
-        private
-
-        def now
-          Process.clock_gettime(Process::CLOCK_MONOTONIC)
         end
       end
     end

@@ -97,7 +97,7 @@ module Guildhall
         # @return [Boolean] false when it is still at work
         def wait(deadline)
           @lock.synchronize do
-            @left_condition.wait(@lock, deadline - now) until @left || now >= deadline
+            @left_condition.wait(@lock, Clock.left(deadline)) until @left || Clock.now >= deadline
             @left
           end
         end
@@ -125,7 +125,7 @@ module Guildhall
         def rest(seconds)
           @application.timer.cancel(@wake_up)
           @lock.synchronize do
-            @paused_until = now + seconds
+            @paused_until = Clock.now + seconds
             @wake_up = seconds.finite? ? @application.timer.after(seconds) { change { nil } } : nil
           end
         end

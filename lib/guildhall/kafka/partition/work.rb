@@ -59,12 +59,12 @@ module Guildhall
 
         def call(messages)
           consumer.messages = messages
-          began = now
+          began = Clock.now
           consumer.consume
           return unless @application.listening?
 
           @application.publish("consumer.consumed", topic: @name, partition: @number, size: messages.size, read: messages.read,
-            dropped: messages.dropped, seconds: now - began, last_offset: messages.last_offset)
+            dropped: messages.dropped, seconds: Clock.now - began, last_offset: messages.last_offset)
         ensure
           consumer.messages = nil
         end

@@ -21,6 +21,7 @@ module Guildhall
           check_name
           check_consumer
           check_callables
+          check_serializer
           check_numbers
           check_choices
           check_dead_letter_queue
@@ -37,6 +38,7 @@ module Guildhall
         end
 
         def check_consumer
+          return if @topic.consumer.nil? && @topic.serializer # it is produced to
           return fault("needs a consumer") if @topic.consumer.nil?
 
           unless @topic.consumer.is_a?(Class) && @topic.consumer <= Consumer
@@ -55,6 +57,13 @@ module Guildhall
 
           path, = Shareable.find(@topic.deserializer, "deserializer")
           fault("deserializing parallel: true needs a shareable deserializer; #{path} is not") unless @topic.deserializer.is_a?(Proc)
+        end
+
+        def check_serializer
+          encoder = @topic.serializer
+          return if encoder.nil? || encoder.respond_to?(:encode) || encoder.respond_to?(:call)
+
+          fault("serializer #{encoder.inspect} has neither encode nor call")
         end
 
         def check_numbers

@@ -34,7 +34,7 @@ module Guildhall
 
         # @return [String] a table for people
         def to_s
-          rows = topics.map { |topic| [topic.group, topic.to_s, topic.consumer.to_s, notes(topic)] }
+          rows = topics.map { |topic| [topic.group, topic.to_s, topic.consumer&.to_s || "(produced to)", notes(topic)] }
           rows.unshift(["GROUP", "TOPIC", "CONSUMER", ""])
           widths = rows.transpose.map { |column| column.map(&:size).max }
           rows.map { |row| row.zip(widths).map { |cell, width| cell.ljust(width) }.join("  ").rstrip }.join("\n")

@@ -4,7 +4,7 @@ module Guildhall
   module Kafka
     module Routing
       # How one topic, or every topic that matches a pattern, is consumed. Frozen.
-      Topic = Data.define(:name, :group, :consumer, :deserializer, :key_deserializer, :headers_deserializer, :parallel,
+      Topic = Data.define(:name, :group, :consumer, :deserializer, :key_deserializer, :headers_deserializer, :serializer, :parallel,
         :max_messages, :max_bytes, :initial_offset, :manual_offset_management, :delivery, :dead_letter_queue, :virtual_partitions,
         :retries, :kafka) do
         # @!attribute [r] name
@@ -33,6 +33,36 @@ module Guildhall
 
           source = name.source.sub(/\A\\A/, "^").sub(/\\[zZ]\z/, "$")
           source.start_with?("^") ? source : "^.*#{source}"
+        end
+
+        # @param topic_name [String]
+        # @return [Topic, nil] this route for that topic alone; nil when it does not belong here
+        def narrowed(topic_name)
+          with(name: topic_name) if match?(topic_name)
+        end
+
+        # @param topic_names [Array<String>]
+        # @return [Topic] this route without those topics, which only a pattern may have matched
+        def excluding(topic_names)
+          matched = topic_names.select { |topic_name| match?(topic_name) }
+          return self if matched.empty?
+
+          hidden = [kafka[:"topic.blacklist"], *matched.map { |topic_name| "^#{topic_name.gsub(".", "\\.")}$" }].compact
+          with(kafka: kafka.merge("topic.blacklist": hidden.join(",")).freeze)
+        end
+
+        # @return [Boolean] false for a topic that is produced to, and nothing else
+        def consumed?
+          !consumer.nil?
+        end
+
+        # @return [#encode, #call, nil] what makes payloads into bytes: the serializer, or else the codec that decodes them,
+        #   where it can encode as well
+        def encoder
+          return serializer if serializer
+
+          codec = deserializer.is_a?(Guildhall::Pipeline) ? deserializer.decoder : deserializer
+          codec if codec.respond_to?(:encode)
         end
 
         # @return [Boolean] whether a deserializer may leave messages out

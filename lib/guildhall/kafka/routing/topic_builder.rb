@@ -10,8 +10,8 @@ module Guildhall
       # The block of `topic "name" do … end`: each method is a setting. What is wrong is noted, not raised, so that
       # all of it can be told at once.
       class TopicBuilder
-        SETTINGS = %i[consumer deserializer deserializers deserializing max_messages max_bytes initial_offset manual_offset_management
-                      delivery dead_letter_queue virtual_partitions retries kafka].freeze
+        SETTINGS = %i[consumer deserializer deserializers deserializing serializer max_messages max_bytes initial_offset
+                      manual_offset_management delivery dead_letter_queue virtual_partitions retries kafka].freeze
 
         # @param name [String, Regexp]
         # @param group [String]
@@ -20,9 +20,10 @@ module Guildhall
           @name = name.is_a?(Symbol) ? name.to_s : name
           @faults = faults
           @settings = {
-            group:, consumer: nil, deserializer: nil, key_deserializer: nil, headers_deserializer: nil, parallel: nil,
-            max_messages: nil, max_bytes: nil, initial_offset: nil, manual_offset_management: false, delivery: :at_least_once,
-            dead_letter_queue: nil, virtual_partitions: nil, retries: Retries.new(*Array.new(3), [].freeze), kafka: {}.freeze
+            group:, consumer: nil, deserializer: nil, key_deserializer: nil, headers_deserializer: nil, serializer: nil,
+            parallel: nil, max_messages: nil, max_bytes: nil, initial_offset: nil, manual_offset_management: false,
+            delivery: :at_least_once, dead_letter_queue: nil, virtual_partitions: nil, kafka: {}.freeze,
+            retries: Retries.new(*Array.new(3), [].freeze)
           }
         end
 
@@ -45,6 +46,13 @@ module Guildhall
           @settings[:deserializer] = payload if payload
           @settings[:key_deserializer] = key
           @settings[:headers_deserializer] = headers
+        end
+
+        # @param encoder [#encode, #call] makes bytes of an object that is produced to this topic: a codec, or any object
+        #   that is called with it. Without one, the deserializer's codec does, where it can encode. A topic with a
+        #   serializer and no consumer is one that is only produced to
+        def serializer(encoder)
+          @settings[:serializer] = encoder
         end
 
         # @param parallel [Boolean, nil] true: payloads are decoded on the workers; false: in the consumer's thread, when

@@ -1,0 +1,25 @@
+/* Memory for tapes, which come and go by the megabyte: a collection frees all that were made since the one before it.
+ * Given back to the C library they would go on to the operating system, and be had again a page fault at a time, which
+ * takes longer than reading the text does. So blocks that are free are kept for those who ask for one of that size.
+ *
+ * Without Ruby, from any thread. Nobody waits: what another thread has its hand in just now is left to malloc and free,
+ * and so is, in a child after fork, what a thread had its hand in that is not there.
+ */
+#ifndef GUILDHALL_BLOCKS_H
+#define GUILDHALL_BLOCKS_H
+
+#include <stddef.h>
+
+/* Of the whole process: as much as Ruby lets grow between two collections. */
+#define GUILDHALL_BLOCKS_KEPT ((size_t)32 << 20)
+
+/* How many bytes a block for so many has: up to 1/16 more. */
+size_t guildhall_block_bytes(size_t size);
+
+/* NULL when there is no memory. */
+void *guildhall_block_take(size_t size);
+
+/* size: as it was asked for. */
+void guildhall_block_give(void *block, size_t size);
+
+#endif

@@ -1,0 +1,70 @@
+# frozen_string_literal: true
+
+require_relative "../faults"
+
+module Guildhall
+  module Kafka
+    module Routing
+      # Which of the routed groups and topics one process consumes: those that are named, or all, without those that are
+      # excluded. A topic may be named although only a pattern matches it: then just that topic is meant. A pattern's own
+      # name is how `guildhall routes` prints it: `/orders-.*/`.
+      class Selection
+        # @param groups [Array<String>, nil] only these consumer groups; nil: all
+        # @param topics [Array<String>, nil] only these topics; nil: all
+        # @param exclude_groups [Array<String>, nil] without these
+        # @param exclude_topics [Array<String>, nil] without these
+        def initialize(groups: nil, topics: nil, exclude_groups: nil, exclude_topics: nil)
+          @groups = groups
+          @topics = topics
+          @exclude_groups = exclude_groups
+          @exclude_topics = exclude_topics
+        end
+
+        # @param routes [Array<Topic>] all that are routed
+        # @return [Array<Topic>] not empty
+        # @raise [ConfigurationError] for names that are not routed, and where nothing is left
+        def choose(routes)
+          routes = routes.select(&:consumed?)
+          check(routes)
+          chosen = without(only(routes))
+          return chosen if chosen.any?
+
+          raise ConfigurationError, "nothing is left to consume: of the #{routes.size} routed topics none is both chosen and not excluded"
+        end
+
+        private
+
+        def check(routes)
+          names = routes.map(&:group).uniq
+          wrong = [*@groups, *@exclude_groups].reject { |group| names.include?(group) }.map { |group| unknown("group", group, names) }
+          wrong += [*@topics, *@exclude_topics].reject { |name| routes.any? { |topic| named?(topic, name) } }
+            .map { |name| unknown("topic", name, routes.map(&:to_s)) }
+          raise ConfigurationError, "not routed: #{wrong.uniq.join(", ")}" if wrong.any?
+        end
+
+        def unknown(kind, name, names)
+          "#{kind} #{name}#{Faults.suggestion(name, names)}"
+        end
+
+        def named?(topic, name)
+          topic.to_s == name || topic.match?(name)
+        end
+
+        def only(routes)
+          routes = routes.select { |topic| @groups.include?(topic.group) } if @groups
+          return routes unless @topics
+
+          chosen = routes.flat_map { |topic| @topics.include?(topic.to_s) ? [topic] : @topics.filter_map { |name| topic.narrowed(name) } }
+          chosen.uniq { |topic| [topic.group, topic.name] } # a pattern may match what has a route of its own
+        end
+
+        def without(routes)
+          routes = routes.reject { |topic| @exclude_groups.include?(topic.group) } if @exclude_groups
+          return routes unless @exclude_topics
+
+          routes.reject { |topic| @exclude_topics.include?(topic.to_s) }.map { |topic| topic.excluding(@exclude_topics) }
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,35 @@
+# frozen_string_literal: true
+
+module Guildhall
+  # Makes what came from outside safe to show in a log: no control characters, no escape sequences of a terminal, no line
+  # breaks, no more than so much of it. May be called from any Ractor.
+  # @api private
+  module Printable
+    # Letters, marks, numbers, punctuation, symbols and the plain space; not what changes the direction of text.
+    SAFE = /\A[\p{L}\p{M}\p{N}\p{P}\p{S} ]*\z/
+    UNSAFE = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/
+    ASCII = /\A[ -~]*\z/n
+    BEYOND_ASCII = /[^ -~]/n
+    private_constant :SAFE, :UNSAFE, :ASCII, :BEYOND_ASCII
+
+    # @param text [String, nil]
+    # @param limit [Integer] bytes
+    # @return [String, nil] printable ASCII; other bytes as `\xE2`
+    def self.bytes(text, limit)
+      return text if text.nil? || (text.bytesize <= limit && text.ascii_only? && ASCII.match?(text))
+
+      text.byteslice(0, limit).b.gsub(BEYOND_ASCII) { |byte| format("\\x%02X", byte.ord) }.byteslice(0, limit)
+    end
+
+    # @param text [String, nil]
+    # @param limit [Integer] characters
+    # @return [String, nil] UTF-8; characters that are not safe as `\u{7}`
+    def self.words(text, limit)
+      return text if text.nil? || (text.size <= limit && text.encoding == Encoding::UTF_8 && text.valid_encoding? && SAFE.match?(text))
+
+      utf8 = text[0, limit].encode(Encoding::UTF_8, invalid: :replace, undef: :replace)
+      shown = utf8.scrub.gsub(UNSAFE) { |character| format("\\u{%X}", character.ord) }
+      text.size > limit || shown.size > limit ? "#{shown[0, limit]}…" : shown
+    end
+  end
+end

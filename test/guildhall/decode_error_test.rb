@@ -1,0 +1,68 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "date"
+require "guildhall/codecs"
+require "guildhall/csv"
+require "guildhall/yaml"
+
+# What every codec's errors have in common: they say where, and what they quote of a hostile payload is safe to log.
+class DecodeErrorTest < GuildhallTest
+  # A terminal's title, a new line, a change of direction, a lot of it.
+  HOSTILE = "\e]0;owned\a\r\n2026-01-01 INFO all is well\u202E#{"x" * 2_000}".freeze
+  RECORD = Guildhall::Avro.new({type: "record", name: "R", fields: [{name: "a", type: {type: "map", values: "int"}}]})
+
+  # A codec of a user's, who takes no care.
+  module Careless
+    extend Guildhall::Codec
+
+    def self.decode(bytes)
+      raise Guildhall::DecodeError.new("cannot read #{bytes}", codec: "Careless", path: "$.#{bytes}", excerpt: bytes)
+    end
+  end
+
+  PAYLOADS = {
+    Guildhall::JSON => ["{\"#{HOSTILE}\":tru}", "[#{HOSTILE}", "{\"#{HOSTILE.to_json[1..-2]}\":[1,?]}"],
+    Guildhall::MessagePack => [Guildhall::MessagePack.encode({HOSTILE => [1]})[0..-2], "\xC1#{HOSTILE}", "\x81".b + Guildhall::MessagePack.encode(HOSTILE) + "\xC1".b],
+    RECORD => [RECORD.encode({"a" => {HOSTILE => 1}})[0..-3], "\x02#{HOSTILE}"],
+    Guildhall::Avro::SingleObject.new(["int"]) => [HOSTILE, "\xC3\x01#{HOSTILE}"],
+    Guildhall::Text => ["\xFF#{HOSTILE}", "#{HOSTILE}\xFF"],
+    Guildhall::CSV.new(converters: :integer) => ["#{HOSTILE.inspect.delete("\"")}\n\"#{HOSTILE}\"\n", "a\n\"#{HOSTILE}\n", "a\n\xFF#{HOSTILE}\n"],
+    Guildhall::YAML => ["a: [#{HOSTILE}", "--- !ruby/object:Fo%1B]0;owned%07%0A#{"x" * 500} {}", "a: *x%1B\n", "- !<tag:%0A> 2024-01-01", "\xFF#{HOSTILE}"],
+    Careless => [HOSTILE]
+  }.freeze
+
+  def test_are_safe_to_log
+    PAYLOADS.each do |codec, payloads|
+      payloads.each do |bytes|
+        error = assert_raises(Guildhall::DecodeError, "#{codec} #{bytes[0, 60].inspect}") { codec.decode(bytes.b) }
+        [error.message, error.reason.to_s, error.path.to_s].each { |text| assert_safe(text) }
+        assert_match(/\A[ -~]{0,40}\z/, error.excerpt.to_s, codec.to_s)
+        refute_nil error.codec
+      end
+    end
+  end
+
+  def test_faults_of_a_schema_are_safe_to_log
+    validator = Guildhall::Schema.new({"additionalProperties" => {"properties" => {"a" => false}}}).validator
+    faults = validator.faults({HOSTILE => {"a" => 1}})
+    assert_equal ["/#{HOSTILE.gsub("/", "~1")}/a"], faults.map(&:instance_location)
+    assert_safe faults.first.to_s
+    assert_safe assert_raises(Guildhall::ValidationError) { validator.validate!({HOSTILE => {"a" => 1}}) }.message
+  end
+
+  def test_words_are_left_as_they_are
+    error = Guildhall::DecodeError.new("größer als 3 ‹€›: \"日本\"", path: "$.größe", excerpt: "a b")
+    assert_equal "größer als 3 ‹€›: \"日本\" at $.größe: a b", error.message
+    assert_nil Guildhall::DecodeError.new.reason
+    assert_equal "invalid payload", Guildhall::DecodeError.new.message
+  end
+
+  private
+
+  def assert_safe(text)
+    assert_predicate text, :valid_encoding?
+    assert_operator text.size, :<, 1_000
+    refute_match(/[[:cntrl:]\u202E\u2028]/, text)
+  end
+end

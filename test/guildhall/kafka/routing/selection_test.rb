@@ -1,0 +1,75 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "guildhall/kafka"
+
+class KafkaRoutingSelectionTest < GuildhallTest
+  class Handles < Guildhall::Kafka::Consumer
+    def consume; end
+  end
+
+  def setup
+    application = Guildhall::Kafka::Application.new
+    application.config.kafka = {"bootstrap.servers": "localhost:1"}
+    application.routes.draw do
+      topic("orders") { consumer Handles }
+      topic("orders.eu") { consumer Handles }
+      consumer_group("reports") do
+        topic("orders") { consumer Handles }
+        pattern(/\Aorders\./) { consumer Handles }
+      end
+    end
+    @routes = application.validate!
+  end
+
+  def test_all_unless_told
+    assert_equal @routes, select
+  end
+
+  def test_groups
+    assert_equal [%w[guildhall orders], %w[guildhall orders.eu]], names(select(groups: ["guildhall"]))
+    assert_equal [%w[reports orders], ["reports", /\Aorders\./]], names(select(exclude_groups: ["guildhall"]))
+  end
+
+  def test_topics_of_all_groups_and_of_patterns
+    assert_equal [%w[guildhall orders], %w[reports orders]], names(select(topics: ["orders"]))
+    assert_equal [%w[guildhall orders.eu], %w[reports orders.eu]], names(select(topics: ["orders.eu"]))
+    assert_equal [%w[reports orders.us]], names(select(topics: ["orders.us"]))
+    assert_equal [["reports", /\Aorders\./]], names(select(topics: ["/\\Aorders\\./"]))
+  end
+
+  def test_what_has_a_route_of_its_own_is_taken_once
+    routes = [@routes[1], @routes[3].with(group: "guildhall")]
+    assert_equal [%w[guildhall orders.eu]], names(Guildhall::Kafka::Routing::Selection.new(topics: ["orders.eu"]).choose(routes))
+  end
+
+  def test_excluded_topics
+    chosen = select(exclude_topics: ["orders.eu"])
+    assert_equal [%w[guildhall orders], %w[reports orders], ["reports", /\Aorders\./]], names(chosen)
+    assert_equal({"topic.blacklist": "^orders\\.eu$"}, chosen.last.kafka)
+    assert_equal [%w[guildhall orders], %w[guildhall orders.eu], %w[reports orders]], names(select(exclude_topics: ["/\\Aorders\\./"]))
+  end
+
+  def test_an_exclusion_wins
+    assert_equal [%w[reports orders]], names(select(topics: ["orders"], exclude_groups: ["guildhall"]))
+    error = assert_raises(Guildhall::ConfigurationError) { select(topics: ["orders"], exclude_topics: ["orders"]) }
+    assert_includes error.message, "nothing is left to consume"
+  end
+
+  def test_names_that_are_not_routed_are_told_together
+    error = assert_raises(Guildhall::ConfigurationError) do
+      select(groups: ["report"], topics: ["order"], exclude_groups: ["nobody"], exclude_topics: ["order"])
+    end
+    assert_equal "not routed: group report; did you mean reports?, group nobody, topic order; did you mean orders?", error.message
+  end
+
+  private
+
+  def select(**selection)
+    Guildhall::Kafka::Routing::Selection.new(**selection).choose(@routes)
+  end
+
+  def names(topics)
+    topics.map { |topic| [topic.group, topic.name] }
+  end
+end
