@@ -158,7 +158,7 @@ module Guildhall
         settings = Config::LibrdkafkaSettings::DEFAULTS.merge(@config.kafka.transform_keys(&:to_sym), topic.kafka)
         settings[:"auto.offset.reset"] = topic.initial_offset if topic.initial_offset
         settings.merge("client.id": @config.client_id, "group.id": topic.group, "enable.auto.offset.store": false,
-          "enable.auto.commit": true, "auto.commit.interval.ms": (@config.commit_interval * 1000).to_i)
+          "enable.auto.commit": false)
       end
 
       # @!visibility private
@@ -186,6 +186,7 @@ module Guildhall
         @listeners = clients(topics).map { |together| Listener.new(together, self) }
         stop_at_exit
         @listeners.each(&:start)
+        @timer.every(@config.commit_interval) { @listeners.each(&:commit_soon) }
         @timer.every(@config.tick_interval) { tick }
         @timer.every(@config.lag_interval) { measure_lag }
         watchdog = Watchdog.new(self)

@@ -39,6 +39,13 @@ module Guildhall
         @thread.report_on_exception = false
       end
 
+      # Commits what was stored, in the background. May be called by any thread; does not block.
+      # @return [void]
+      def commit_soon
+        error = @client&.commit_soon
+        @application.error(error, "commit", group: @group) if error
+      end
+
       # @return [Array<Partition>] those that are assigned now
       def partitions
         @lock.synchronize { @partitions.values }
