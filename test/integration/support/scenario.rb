@@ -279,6 +279,11 @@ class Scenario
     Process.clock_gettime(Process::CLOCK_MONOTONIC)
   end
 
+  # @return [Float] seconds that do not count while this process stands still
+  def awake
+    now - @stood_still
+  end
+
   def client(kind, **settings)
     client = Rdkafka::Config.new({"bootstrap.servers": @servers, **settings}).public_send(kind)
     yield(client)
