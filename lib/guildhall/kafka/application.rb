@@ -171,7 +171,7 @@ module Guildhall
         settings[:"auto.offset.reset"] = topic.initial_offset if topic.initial_offset
         settings[:"group.instance.id"] = "#{settings[:"group.instance.id"]}-#{number}" if number > 1 && settings.key?(:"group.instance.id")
         settings.merge("client.id": @config.client_id, "group.id": topic.group, "enable.auto.offset.store": false,
-          "enable.auto.commit": true, "auto.commit.interval.ms": (@config.commit_interval * 1000).to_i)
+          "enable.auto.commit": false)
       end
 
       # @!visibility private
@@ -210,6 +210,7 @@ module Guildhall
       end
 
       def begin_timing
+        @timer.every(@config.commit_interval) { @listeners.each(&:commit_soon) }
         @timer.every(@config.tick_interval) { tick }
         @timer.every(@config.lag_interval) { measure_lag }
         watchdog = Watchdog.new(self)

@@ -41,6 +41,13 @@ module Guildhall
         @thread.report_on_exception = false
       end
 
+      # Commits what was stored, in the background. May be called by any thread; does not block.
+      # @return [void]
+      def commit_soon
+        error = @client&.commit_soon
+        @application.error(error, "commit", group: @group) if error
+      end
+
       # @return [Array<Partition>] those that are assigned now
       def partitions
         @lock.synchronize { @partitions.values }
@@ -81,7 +88,7 @@ module Guildhall
         pairs.each { |name, number| assign(name, number) }
         @application.publish("rebalance.partitions_assigned", group: @group, partitions: pairs)
       rescue StandardError => error
-        @application.error(error, "rebalance", group: @group)
+        request { raise error } # nobody would read what was not taken on: the group is joined anew
       end
 
       # Called by the client in this listener's thread, before the partitions are given up.
