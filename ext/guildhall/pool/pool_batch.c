@@ -6,7 +6,7 @@
 #define NOBODY (SIZE_MAX - 1)
 #define ANY (SIZE_MAX - 2)
 
-static const double longest_slice_ns = 2e5; /* what a small batch may have to wait for */
+static const double longest_slice_ns = 1e5; /* what a small batch may have to wait for */
 static const double shortest_slice_ns = 2e4; /* some hundred times what taking it costs */
 
 size_t guildhall_batch_take(guildhall_batch *batch, size_t count, size_t *from)
@@ -148,7 +148,9 @@ size_t guildhall_batch_slice(const guildhall_batch *batch)
     size_t cursor = atomic_load_explicit(&batch->cursor, memory_order_relaxed);
     size_t left = cursor < batch->size ? batch->size - cursor : 1;
     double cost = guildhall_profile_cost(batch->profile, batch->bytes);
-    double share = (double)left / (2.0 * (double)(batch->hands ? batch->hands : 1));
+    /* In several rounds, so that all end at the same time; but one that has to wait for its turns needs few of them. */
+    double rounds = atomic_load_explicit(&batch->queue->batches, memory_order_relaxed) > 1 ? 1 : 2;
+    double share = (double)left / (rounds * (double)(batch->hands ? batch->hands : 1));
     double shortest = shortest_slice_ns / cost, longest = longest_slice_ns / cost;
     double slice = share < shortest ? shortest : share > longest ? longest : share;
     return slice < 1 ? 1 : slice > (double)left ? left : (size_t)slice;
