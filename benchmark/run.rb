@@ -3,11 +3,10 @@
 # bin/bench NAME [--quick] [--json] [--only ROW,…]: runs benchmark/NAME.rb. Each script checks its results, then times ours and the
 # others in turn within one run, and prints ratios.
 
-require_relative "support/report"
-
 names = Dir[File.join(__dir__, "*.rb")].map { |path| File.basename(path, ".rb") } - ["run"]
 name, *rest = ARGV
 if name == "--report"
+  require_relative "support/report"
   exit(Bench::Report.new(names).write(rest))
 elsif names.include?(name)
   ARGV.replace(rest)

@@ -4,9 +4,10 @@ require "json"
 require "open3"
 require "rbconfig"
 require_relative "machine"
+require_relative "chart"
 
 class Bench
-  # benchmark/RESULTS.md: every script's rows, each script in a process of its own.
+  # benchmark/RESULTS.md: every script's rows, each script in a process of its own; and benchmark/results.svg.
   class Report
     PATH = File.expand_path("../RESULTS.md", __dir__)
 
@@ -18,9 +19,9 @@ class Bench
     # @param arguments [Array<String>] handed to each script
     # @return [Integer] exit status
     def write(arguments)
-      sections = @names.map { |name| section(name, arguments) }
-      File.write(PATH, [header, *sections].join("\n"))
-      puts PATH
+      measured = @names.to_h { |name| [name, rows_of(name, arguments)] }
+      File.write(PATH, [header, *measured.map { |name, rows| section(name, rows) }].join("\n"))
+      puts PATH, Chart.new(measured.values.compact.flatten).write
       0
     end
 
@@ -31,21 +32,28 @@ class Bench
         # Results
 
         #{Machine.description}. Written by `bin/bench --report`: ratios of one run, higher is better.
+
+        ![The rows that people ask for first](results.svg)
       TEXT
     end
 
-    def section(name, arguments)
+    # @return [Array<Hash>, nil] nil: the script has failed
+    def rows_of(name, arguments)
       warn("  #{name} …")
       out, status = Open3.capture2(RbConfig.ruby, File.expand_path("../run.rb", __dir__), name, "--json", *arguments)
-      return "## #{name}\n\nfailed\n" unless status.success?
+      out.lines.map { |line| JSON.parse(line) } if status.success?
+    end
 
-      head = ["## #{name}\n", "| row | against | ratio | goal | |", "|---|---|---|---|---|"]
-      [*head, *out.lines.map { |line| row(JSON.parse(line)) }, ""].join("\n")
+    def section(name, rows)
+      return "## #{name}\n\nfailed\n" unless rows
+
+      head = ["## #{name}\n", "| row | against | ratio | goal | | |", "|---|---|---|---|---|---|"]
+      [*head, *rows.map { |line| row(line) }, ""].join("\n")
     end
 
     def row(line)
       mark = {true => "✓", false => "✗"}.fetch(line["met"], "")
-      "| #{line["row"]} | #{line["against"]} | #{format("%.2f", line["ratio"])} | #{line["goal"]} | #{mark} |"
+      "| #{line["row"]} | #{line["against"]} | #{format("%.2f", line["ratio"])} | #{line["goal"]} | #{mark} | #{line["note"]} |"
     end
   end
 end
