@@ -1,11 +1,11 @@
-/* A list of free blocks for each of sixteen sizes between two powers of two. */
+/* A list of free blocks for each of thirty-two sizes between two powers of two. */
 #include "blocks.h"
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define STEPS_LOG 4
+#define STEPS_LOG 5
 #define SMALLEST_LOG 7 /* 128 bytes, and nothing is smaller than the first step beyond them */
 #define LARGEST_LOG 21 /* 2 MiB; larger blocks are left to malloc */
 #define SIZES ((LARGEST_LOG - SMALLEST_LOG) << STEPS_LOG)

@@ -13,7 +13,7 @@
 /* Of the whole process: as much as Ruby lets grow between two collections. */
 #define GUILDHALL_BLOCKS_KEPT ((size_t)32 << 20)
 
-/* How many bytes a block for so many has: up to 1/16 more. */
+/* How many bytes a block for so many has: up to 1/32 more. */
 size_t guildhall_block_bytes(size_t size);
 
 /* NULL when there is no memory. */

@@ -133,7 +133,7 @@ VALUE guildhall_json_document_of(const guildhall_json_codec *codec, VALUE source
     size_t length = (size_t)RSTRING_LEN(source);
     guildhall_json_outcome outcome = guildhall_json_parse(bytes, length, &codec->rules, scratch);
     if (RB_UNLIKELY(outcome.status != GUILDHALL_JSON_VALID)) return raise_fault(codec, outcome, source);
-    guildhall_json_text text = {.owner = source, .bytes = bytes, .length = length, .count = (uint32_t)outcome.count,
+    guildhall_json_text text = {.owner = source, .bytes = bytes, .length = (uint32_t)length, .count = (uint32_t)outcome.count,
                                 .deduplicated = (unsigned)outcome.deduplicated};
     VALUE made = guildhall_json_document_new(codec, text, scratch->nodes);
     guildhall_json_scratch_trim(scratch);

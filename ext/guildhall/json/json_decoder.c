@@ -26,7 +26,7 @@ static guildhall_decoded decode(const void *context, const uint8_t *bytes, size_
 
 static VALUE wrap(const void *context, guildhall_result *result, VALUE owner, const uint8_t *bytes, size_t length)
 {
-    guildhall_json_text text = {.owner = owner, .bytes = bytes, .length = length, .nodes = result->data,
+    guildhall_json_text text = {.owner = owner, .bytes = bytes, .length = (uint32_t)length, .nodes = result->data,
                                 .count = (uint32_t)(result->size / sizeof(guildhall_json_node)),
                                 .deduplicated = (unsigned)result->error_code};
     VALUE made = guildhall_json_document_adopt(context, text);

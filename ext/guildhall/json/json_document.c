@@ -46,7 +46,7 @@ static void release(void *pointer)
         guildhall_json_index_free(root->index);
     }
     if (text->off_heap) guildhall_release_memory(text->nodes, nodes_size(text));
-    if (root->on_heap) guildhall_release_memory(root, heap_size(text));
+    if (text->on_heap) guildhall_release_memory(root, heap_size(text));
 }
 
 static size_t memsize(const void *pointer)
@@ -54,7 +54,7 @@ static size_t memsize(const void *pointer)
     const guildhall_json_root *root = pointer;
     const guildhall_json_index *index = __atomic_load_n(&root->index, __ATOMIC_ACQUIRE);
     size_t size = index ? guildhall_json_index_size(index) : 0;
-    if (root->on_heap) return size + guildhall_block_bytes(heap_size(&root->text));
+    if (root->text.on_heap) return size + guildhall_block_bytes(heap_size(&root->text));
     return size + (root->text.off_heap ? guildhall_block_bytes(nodes_size(&root->text)) : 0);
 }
 
@@ -125,9 +125,9 @@ static const guildhall_json_index *index_for(const guildhall_json_cursor *cursor
     guildhall_json_root *root = RTYPEDDATA_GET_DATA(cursor->root);
     const guildhall_json_index *index = __atomic_load_n(&root->index, __ATOMIC_ACQUIRE);
     if (index) return index;
-    uint32_t walked = __atomic_add_fetch(&root->walked, walk, __ATOMIC_RELAXED);
+    uint32_t walked = __atomic_add_fetch(&root->text.walked, walk, __ATOMIC_RELAXED);
     if (walked < walks_before_index(root)) return NULL;
-    __atomic_store_n(&root->walked, 0, __ATOMIC_RELAXED); /* without memory for it, not at once again */
+    __atomic_store_n(&root->text.walked, 0, __ATOMIC_RELAXED); /* without memory for it, not at once again */
     return publish_index(root, cursor->view);
 }
 
@@ -186,7 +186,8 @@ static VALUE in_slot(VALUE klass, const guildhall_json_text *text, const guildha
 static VALUE on_heap(VALUE klass, const guildhall_json_text *text, const guildhall_json_node *nodes, size_t size)
 {
     guildhall_json_root *root = guildhall_memory_new(heap_size(text));
-    *root = (guildhall_json_root){.text = *text, .on_heap = 1};
+    *root = (guildhall_json_root){.text = *text};
+    root->text.on_heap = 1;
     memcpy(root->embedded, nodes, size);
     return guildhall_share(rb_data_typed_object_wrap(klass, root, &heap_type));
 }

@@ -11,9 +11,11 @@ typedef struct {
     const guildhall_json_codec *codec;
     const uint8_t *bytes;
     guildhall_json_node *nodes;        /* off_heap: the nodes; else NULL, they follow the struct */
-    size_t length;                     /* of the text */
+    uint32_t length;                   /* of the text; see GUILDHALL_JSON_BYTES_LIMIT */
     uint32_t count;                    /* of the nodes */
+    uint32_t walked;                   /* children of large containers that were walked past so far */
     unsigned off_heap : 1;             /* the nodes were made without the GVL, in a block (blocks.h) */
+    unsigned on_heap : 1;              /* the struct is in a block, not in the object's slot */
     unsigned deduplicated : 1;         /* pairs that are in the text are not on the tape */
 } guildhall_json_text;
 
@@ -26,9 +28,7 @@ typedef struct {
 typedef struct {
     guildhall_json_document document;
     guildhall_json_text text;
-    guildhall_json_index *index;  /* of the large containers; NULL: not made. Published by compare-and-swap */
-    uint32_t walked;              /* children of large containers that were walked past so far */
-    int on_heap;                  /* the struct: it is not in the object's slot */
+    guildhall_json_index *index; /* of the large containers; NULL: not made. Published by compare-and-swap */
     guildhall_json_node embedded[];
 } guildhall_json_root;
 
