@@ -2,6 +2,7 @@
 
 require_relative "client_config"
 require_relative "closing"
+require_relative "commits"
 require_relative "coordinator"
 
 module Guildhall
@@ -23,6 +24,7 @@ module Guildhall
         @config = ClientConfig.new(settings, listener)
         @consumer = @config.consumer
         @native = @consumer.instance_variable_get(:@native_kafka)
+        @commits = Commits.new(self)
       end
 
       # @yieldparam handle [FFI::Pointer] usable until the block ends: closing waits for it
@@ -56,21 +58,24 @@ module Guildhall
       # @return [Boolean] false when the group has moved on meanwhile
       # @raise [Rdkafka::RdkafkaError] when it failed otherwise, or nobody has answered in time
       def commit(timeout: COMMIT_TIMEOUT)
-        code = with_handle { |handle| Closing.commit(handle, timeout) }
-        return true if code.zero?
+        code = with_handle { @commits.complete(timeout) }
+        error = failure(code)
+        raise error if error
 
-        error = Rdkafka::RdkafkaError.new(code)
-        raise error unless HARMLESS.include?(error.code)
+        code.zero? || Librdkafka.error_name(code) == "_NO_OFFSET"
+      end
 
-        error.code == :no_offset
+      # Commits what was stored, in the background. Does not block.
+      # @return [Rdkafka::RdkafkaError, nil] what has become of the commit before, if it was no good
+      def commit_soon
+        failure(with_handle { @commits.start })
       end
 
       # Commits this offset, which may be lower than what was committed before. Does not block for the broker's answer.
       # @return [void]
-      # @raise [Rdkafka::RdkafkaError]
       def commit_to(topic, partition, offset, metadata = nil)
-        one = Rdkafka::Consumer::Partition.new(partition, offset, 0, metadata)
-        @consumer.commit(Rdkafka::Consumer::TopicPartitionList.new(topic => [one]), true)
+        @commits.lower(topic, partition, offset, metadata)
+        commit_soon
       end
 
       # @param offset [Integer] the message that is read next
@@ -136,12 +141,20 @@ module Guildhall
       # @return [Boolean] whether all was done in time
       def close(timeout: CLOSE_TIMEOUT)
         limit = Clock.now + timeout
+        @commits.close
         left = with_handle { |handle| Closing.leave(handle, timeout) }
         handle = detach
         left && Closing.destroy(handle, Clock.left(limit, least: 0.5))
       end
 
       private
+
+      def failure(code)
+        return if code.zero?
+
+        error = Rdkafka::RdkafkaError.new(code)
+        error unless HARMLESS.include?(error.code)
+      end
 
       def list(topic, partition)
         Rdkafka::Consumer::TopicPartitionList.new(topic => [Rdkafka::Consumer::Partition.new(partition, nil)])

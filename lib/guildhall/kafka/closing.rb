@@ -10,21 +10,6 @@ module Guildhall
       SLICE_MS = 100 # so that a thread that waits can be interrupted
       EVENTS = 16
 
-      # Commits what was stored.
-      # @param handle [FFI::Pointer]
-      # @param timeout [Numeric] seconds
-      # @return [Integer] librdkafka's error code; 0: committed
-      def self.commit(handle, timeout)
-        with_queue(handle) do |queue|
-          code = Librdkafka.rd_kafka_commit_queue(handle, nil, queue, nil, nil)
-          next code unless code.zero?
-
-          event = nil
-          within(timeout) { event = poll(queue) }
-          event ? finish(event) : Librdkafka::TIMED_OUT
-        end
-      end
-
       # Leaves the group; rebalance callbacks run in this thread.
       # @param handle [FFI::Pointer]
       # @param timeout [Numeric] seconds
@@ -73,22 +58,11 @@ module Guildhall
         !!done
       end
 
-      def self.poll(queue)
-        event = Librdkafka.rd_kafka_queue_poll(queue, SLICE_MS)
-        event unless event.null?
-      end
-
-      def self.finish(event)
-        Librdkafka.rd_kafka_event_error(event)
-      ensure
-        Librdkafka.rd_kafka_event_destroy(event)
-      end
-
       def self.serve(queue, buffer)
         count = Rdkafka::Bindings.rd_kafka_consume_batch_queue(queue, SLICE_MS, buffer, EVENTS)
         count.times { |index| Rdkafka::Bindings.rd_kafka_message_destroy(buffer.get_pointer(index * FFI::Pointer.size)) }
       end
-      private_class_method :outlive_ruby, :with_queue, :within, :poll, :finish, :serve
+      private_class_method :outlive_ruby, :with_queue, :within, :serve
     end
   end
 end

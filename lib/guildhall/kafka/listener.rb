@@ -20,8 +20,10 @@ module Guildhall
 
       # @param topics [Array<Routing::Topic>] of the same group and the same librdkafka settings
       # @param application [Application]
-      def initialize(topics, application)
+      # @param number [Integer] which it is of the clients of this group in this process, from 1
+      def initialize(topics, application, number: 1)
         @topics = topics
+        @number = number
         @group = topics.first.group
         @application = application
         @partitions = {}
@@ -39,6 +41,13 @@ module Guildhall
         @thread.report_on_exception = false
       end
 
+      # Commits what was stored, in the background. May be called by any thread; does not block.
+      # @return [void]
+      def commit_soon
+        error = @client&.commit_soon
+        @application.error(error, "commit", group: @group) if error
+      end
+
       # @return [Array<Partition>] those that are assigned now
       def partitions
         @lock.synchronize { @partitions.values }
@@ -49,6 +58,12 @@ module Guildhall
       def request(&block)
         @requests << block
         wake
+      end
+
+      # Ends a poll that waits. May be called by any thread.
+      # @return [void]
+      def wake
+        @lock.synchronize { @reader&.wake }
       end
 
       # Finishes the work in progress, commits and leaves the group. Does not block.
@@ -73,7 +88,7 @@ module Guildhall
         pairs.each { |name, number| assign(name, number) }
         @application.publish("rebalance.partitions_assigned", group: @group, partitions: pairs)
       rescue StandardError => error
-        @application.error(error, "rebalance", group: @group)
+        request { raise error } # nobody would read what was not taken on: the group is joined anew
       end
 
       # Called by the client in this listener's thread, before the partitions are given up.
@@ -123,7 +138,8 @@ module Guildhall
       end
 
       def poll
-        batches, errors = @client.with_handle { @reader.take((@application.config.max_wait_time * 1000).to_i) }
+        room = @application.in_flight.room
+        batches, errors = @client.with_handle { @reader.take((@application.config.max_wait_time * 1000).to_i, *room) }
         batches.each { |partition, records| partition.deliver(records) }
         errors.each { |error| report(error) }
         @requests.pop.call until @requests.empty?
@@ -153,7 +169,9 @@ module Guildhall
         deadline = @stopping ? @deadline : Clock.now + @application.config.revocation_timeout
         late = partitions.reject { |partition| partition.wait(deadline) }
         partitions.each(&:close)
-        late.each { |partition| @application.publish("partition.abandoned", topic: partition.name, partition: partition.number) }
+        late.select(&:working?).each do |partition|
+          @application.publish("partition.abandoned", topic: partition.name, partition: partition.number)
+        end
         @lock.synchronize { partitions.each { |partition| @partitions.delete([partition.name, partition.number]) } }
         @client.commit(timeout: rest_of(deadline)) unless lost
       end
@@ -171,10 +189,6 @@ module Guildhall
         @client = nil
       end
 
-      def wake
-        @lock.synchronize { @reader&.wake }
-      end
-
       def rest
         limit = Clock.now + RESTART_PAUSE
         sleep(0.1) until @stopping || Clock.now > limit
@@ -186,7 +200,7 @@ module Guildhall
       end
 
       def settings
-        @application.client_settings(@topics.first)
+        @application.client_settings(@topics.first, @number)
       end
     end
   end

@@ -7,21 +7,22 @@ module Guildhall
     # The broker is asked only where librdkafka's account says too little: where a partition stands of which nothing was
     # read yet, and whether what lies ahead can be read before it is cured (open transactions cannot).
     class Watchdog
-      # A partition's position, since when it has been there or the broker has said that nothing is wrong (nil: it is being
-      # asked), and how often it was cured there.
-      Seen = Struct.new(:position, :since, :cures)
+      # Checks within `stall_timeout`. They are counted, not the time: while a machine stands still, nothing moves.
+      CHECKS = 4
+      # A partition's position, in how many checks it has been there (nil: the broker is being asked), and how often it was
+      # cured there.
+      Seen = Struct.new(:position, :checks, :cures)
       private_constant :Seen
 
       # @param application [Application]
       def initialize(application)
         @application = application
-        @timeout = application.config.stall_timeout
         @seen = {}.compare_by_identity
       end
 
       # @return [Numeric] seconds between two calls of {#check} that notice a stall in time
       def interval
-        [@timeout / 4.0, 10].min
+        @application.config.stall_timeout / CHECKS.to_f
       end
 
       # @return [void]
@@ -36,17 +37,17 @@ module Guildhall
       def look(partition)
         seen = @seen[partition]
         moving = seen.nil? || partition.position != seen.position || !partition.idle_behind?
-        return @seen[partition] = Seen.new(partition.position, Clock.now, 0) if moving
-        return if seen.since.nil? || Clock.now - seen.since < @timeout
+        return @seen[partition] = Seen.new(partition.position, 0, 0) if moving
+        return if seen.checks.nil? || (seen.checks += 1) < CHECKS
 
-        seen.since = nil # until the broker has answered
+        seen.checks = nil # until the broker has answered
         partition.inquire { |end_offset| answered(partition, seen, end_offset) }
       end
 
       # Called by the listener's thread.
       def answered(partition, seen, end_offset)
         cure(partition, seen, end_offset) if end_offset
-        seen.since = Clock.now
+        seen.checks = 0
       end
 
       def cure(partition, seen, end_offset)

@@ -22,9 +22,9 @@ Scenario.run do
     eventually("assigned") { Guildhall::Kafka.application.partitions.size == partitions }
     visitor(name, kafka) do
       sleep(rand * 0.5)
-      before = now
+      before = awake
       stop
-      slowest = [slowest, now - before].max
+      slowest = [slowest, awake - before].max
     end
   end
   restart(librdkafka: kafka, &drawing)

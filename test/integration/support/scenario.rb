@@ -26,6 +26,8 @@ class Scenario
     scenario.instance_eval(&)
     scenario.settle
     puts "ok #{scenario.notes.join(", ")}"
+  rescue Failed => error
+    raise error, "#{error.message}#{scenario.standstill}"
   ensure
     scenario&.finish
   end
@@ -40,6 +42,14 @@ class Scenario
     @errors = Thread::Queue.new
     @account = nil
     @members = []
+    @stood_still = 0
+    Thread.new { watch_clock }
+  end
+
+  # For people who wonder why a membership was lost, and messages were handled twice.
+  # @return [String]
+  def standstill
+    @stood_still > 1 ? " (this process stood still for #{@stood_still.round} s)" : ""
   end
 
   # @return [Account] what was produced, and what became of it
@@ -245,6 +255,14 @@ class Scenario
     equal([], @account.faults, "faults of the account (#{@account})")
   end
 
+  def watch_clock
+    loop do
+      before = now
+      sleep(0.1)
+      @stood_still += now - before if now - before > 1
+    end
+  end
+
   def drain(queue)
     Array.new(queue.size) { queue.pop }
   end
@@ -259,6 +277,11 @@ class Scenario
 
   def now
     Process.clock_gettime(Process::CLOCK_MONOTONIC)
+  end
+
+  # @return [Float] seconds that do not count while this process stands still
+  def awake
+    now - @stood_still
   end
 
   def client(kind, **settings)
