@@ -51,14 +51,15 @@ class CodecTest < GuildhallTest
   def test_is_frozen_and_works_in_a_ractor
     each_codec do |codec, value, wrong, name|
       assert Ractor.shareable?(codec), name
-      found = ractor_value(Ractor.new(codec, codec.encode(value), wrong) { |shared, bytes, broken|
+      ractor = Ractor.new(codec, codec.encode(value), wrong) do |shared, bytes, broken|
         fault = begin
           shared.decode(broken) if broken
         rescue Guildhall::DecodeError => error
           error.codec
         end
         [shared.decode(bytes), shared.encode(shared.decode(bytes)) == bytes, fault.is_a?(String)]
-      })
+      end
+      found = ractor_value(ractor)
       assert_equal [value, true, !wrong.nil?], found, name
     end
   end

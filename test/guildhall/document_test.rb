@@ -38,6 +38,19 @@ class DocumentTest < GuildhallTest
     end
   end
 
+  # Memory comes in blocks of certain sizes: whatever the size, and with the smallest arrays that get a place in the index.
+  def test_json_takes_no_more_than_its_limit_at_any_size
+    size = 100.0
+    while (size *= 1.013) < 20_000
+      ["0", "[[]#{",0" * 16}]", "[[]#{",0" * 32}]", "[[]#{",0" * 48}]"].each do |element|
+        text = "[#{([element] * (size / element.size).ceil).join(",")}]".freeze
+        document = Guildhall::JSON.document(text)
+        ask_everywhere(document, 60) if text.size < 40_000
+        assert_memory document, text, "#{element} #{size}"
+      end
+    end
+  end
+
   PAYLOADS = {
     "small numbers as keys" => "\xDE".b + [5_462].pack("n") + ("\x01\x02".b * 5_462),
     "the same key again and again" => "\xDE".b + [5_462].pack("n") + ("\xA1a\xC0".b * 5_462),

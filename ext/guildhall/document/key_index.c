@@ -9,9 +9,9 @@ typedef _Atomic(index_table *) list;
 
 /* A large map has six words of marks at least, so that the lists are short; and they take a twelfth of what marks take. */
 #define MARKS_PER_LIST 24
-/* A container that is not empty has two words of marks, and two for every sixteenth item. */
+/* A container that is not empty has two words of marks, and two for every sixteenth item: once past all pairs that there
+ * may be costs what an index does. */
 #define PAIRS_PER_MARK 8
-#define WALKS 4
 #define WALKED_BEFORE 512
 
 struct guildhall_key_directory {
@@ -22,7 +22,7 @@ struct guildhall_key_directory {
 int guildhall_key_indexes_due(guildhall_key_indexes *indexes, uint32_t pairs)
 {
     uint64_t walked = atomic_fetch_add_explicit(&indexes->walked, pairs, memory_order_relaxed) + pairs;
-    return walked > indexes->marks * PAIRS_PER_MARK * WALKS + WALKED_BEFORE;
+    return walked > indexes->marks * PAIRS_PER_MARK + WALKED_BEFORE;
 }
 
 static index_table *with_slots(uint32_t map, uint32_t keys, uint64_t seed)

@@ -30,11 +30,13 @@ static int is_flat(guildhall_json_view view, uint32_t array)
 
 static int is_object(guildhall_json_node node) { return guildhall_json_type_of(node) == GUILDHALL_JSON_OBJECT; }
 
+/* An array is walked for a stride anyway: a short one is walked for two. */
 static int has_section(guildhall_json_view view, uint32_t container)
 {
     guildhall_json_node node = view.nodes[container];
-    return guildhall_json_is_container(node) && guildhall_json_length(node) > GUILDHALL_JSON_SMALL &&
-           (is_object(node) || !is_flat(view, container));
+    if (!guildhall_json_is_container(node)) return 0;
+    if (is_object(node)) return guildhall_json_length(node) > GUILDHALL_JSON_SMALL;
+    return guildhall_json_length(node) > 2 * STRIDE && !is_flat(view, container);
 }
 
 /* Of an object half as many again as it has keys; of an array one for each sixteenth element but the first. */
@@ -146,8 +148,11 @@ uint32_t guildhall_json_index_element(const guildhall_json_index *index, guildha
                                       uint32_t position)
 {
     if (is_flat(view, array)) return array + 1 + position;
-    const uint32_t *places = places_of(index) + section_of(index, array)->first;
-    uint32_t sampled = position / STRIDE, child = sampled ? places[sampled - 1] : array + 1;
-    for (uint32_t left = position % STRIDE; left--;) child = guildhall_json_next(view.nodes, child);
+    uint32_t sampled = position / STRIDE, child = array + 1;
+    if (sampled && has_section(view, array)) {
+        child = places_of(index)[section_of(index, array)->first + sampled - 1];
+        position %= STRIDE;
+    }
+    while (position--) child = guildhall_json_next(view.nodes, child);
     return child;
 }
