@@ -34,8 +34,18 @@ class Member
       settings.each { |name, value| config.public_send("#{name}=", value) }
     end
     Guildhall::Kafka.routes { topic(topic) { consumer consumer } }
+    tell_errors
     Guildhall::Kafka.run
   end
+
+  # For people who wonder why a scenario has failed.
+  def self.tell_errors
+    Guildhall::Kafka.instrumentation.subscribe("error.occurred") do |event|
+      error = event.payload[:error]
+      warn("member #{Process.pid}: #{event.payload[:type]}: #{error.class}: #{error.message} #{error.backtrace&.first(3)}")
+    end
+  end
+  private_class_method :tell_errors
 
   # @return [Integer]
   attr_reader :pid
