@@ -1,13 +1,14 @@
-/* The caches of short strings, of longer ones (addresses, mostly) and of small containers, one of each a Ractor:
+/* The caches of short strings, of longer ones (addresses, mostly) and of containers of them, one of each a Ractor:
  * direct-mapped tables. Values that never come again push out those that do, so where few do the table is left alone for
- * a while: which is why short and longer strings have a table each. */
+ * a while: which is why small and larger things have a table each. */
 #include <ruby.h>
 #include <ruby/ractor.h>
 #include "ends.h"
 #include "init.h"
 #include "values.h"
 
-#define SLOTS 512    /* of containers: 28 KiB a Ractor */
+#define SLOTS 512    /* of small containers: 24 KiB */
+#define MORE_SLOTS 128 /* of larger ones: 42 KiB */
 #define TEXTS 1024   /* of a table of strings: 32 KiB a Ractor */
 #define SHORT 48     /* bytes */
 #define LONGEST 128  /* bytes; texts that are longer still seldom repeat */
@@ -21,14 +22,18 @@ typedef struct {
     VALUE string; /* 0: an empty slot */
 } slot;
 
-#define FEW 4 /* values of a container */
+#define FEW 4  /* values of a container: keys count */
+#define MORE 40
 
 typedef struct {
     uint32_t count; /* of the values */
     int object;
-    VALUE values[FEW]; /* those that are not there: 0 */
-    VALUE container;   /* 0: an empty slot */
+    VALUE container; /* 0: an empty slot */
+    VALUE values[];
 } container_slot;
+
+#define FEW_WORDS (2 + FEW)
+#define MORE_WORDS (2 + MORE)
 
 typedef struct {
     uint32_t lookups, hits; /* in this window */
@@ -42,8 +47,8 @@ typedef struct {
 
 struct guildhall_repeats {
     texts short_texts, longer_texts;
-    worth containers;
-    container_slot container_slots[SLOTS];
+    worth few, more;
+    uint64_t few_slots[SLOTS * FEW_WORDS], more_slots[MORE_SLOTS * MORE_WORDS]; /* container_slots */
 };
 
 static rb_ractor_local_key_t current;
@@ -55,21 +60,36 @@ static void mark_texts(const texts *table)
     }
 }
 
+static void mark_containers(const uint64_t *slots, size_t count, size_t words)
+{
+    for (size_t i = 0; i < count; i++) {
+        const container_slot *slot = (const container_slot *)(slots + i * words);
+        if (slot->container) rb_gc_mark(slot->container);
+    }
+}
+
 static void mark(void *pointer)
 {
     const guildhall_repeats *repeats = pointer;
     mark_texts(&repeats->short_texts);
     mark_texts(&repeats->longer_texts);
-    for (int i = 0; i < SLOTS; i++) {
-        if (repeats->container_slots[i].container) rb_gc_mark(repeats->container_slots[i].container);
-    }
+    mark_containers(repeats->few_slots, SLOTS, FEW_WORDS);
+    mark_containers(repeats->more_slots, MORE_SLOTS, MORE_WORDS);
+}
+
+/* What is in a container may move, though the container does not: the slots would speak of other objects then. */
+static void forget_containers(void *pointer)
+{
+    guildhall_repeats *repeats = pointer;
+    memset(repeats->few_slots, 0, sizeof repeats->few_slots);
+    memset(repeats->more_slots, 0, sizeof repeats->more_slots);
 }
 
 static size_t memsize(const void *pointer) { return sizeof(guildhall_repeats); }
 
 /* Not write-barrier protected on purpose: there is one a Ractor, and every look-up would pay for it. */
 static const rb_data_type_t type = {
-    "Guildhall repeats", {mark, RUBY_TYPED_DEFAULT_FREE, memsize, 0, {0}}, 0, 0, RUBY_TYPED_FREE_IMMEDIATELY};
+    "Guildhall repeats", {mark, RUBY_TYPED_DEFAULT_FREE, memsize, forget_containers, {0}}, 0, 0, RUBY_TYPED_FREE_IMMEDIATELY};
 
 guildhall_repeats *guildhall_repeats_current(void)
 {
@@ -126,23 +146,33 @@ VALUE guildhall_string_repeated(guildhall_repeats *repeats, const uint8_t *bytes
 /* Marked together with the container, so what it holds must not be large. */
 static inline int is_small(VALUE value)
 {
-    return RB_SPECIAL_CONST_P(value) || (RB_BUILTIN_TYPE(value) == T_STRING && RSTRING_LEN(value) <= SHORT);
+    return RB_SPECIAL_CONST_P(value) || (RB_BUILTIN_TYPE(value) == T_STRING && RSTRING_LEN(value) <= LONGEST);
 }
 
-/* Copies the values; 0 when one of them is not small, which is mostly the last where one is. */
-static inline int all_small(long count, const VALUE *values, VALUE *copy)
+/* Mostly it is the last value that is not, where one is not. */
+static inline int all_small(long count, const VALUE *values)
 {
     while (count--) {
-        if (!is_small(copy[count] = values[count])) return 0;
+        if (!is_small(values[count])) return 0;
     }
     return 1;
 }
 
-static inline container_slot *slot_of(guildhall_repeats *repeats, const VALUE *values, int object)
+/* slots: a power of two. */
+static inline size_t mixed(uint64_t sum, size_t slots) { return (sum ^ sum >> 32) * 0x9E3779B97F4A7C15ull >> 32 & (slots - 1); }
+
+/* Of FEW values, or four at a time: one multiplication need not wait for the other. */
+static inline uint64_t sum_of(const VALUE *values)
 {
-    uint64_t mixed = (values[0] + (uint64_t)object) * 0x9E3779B97F4A7C15ull ^ values[1] * 0xd6e8feb86659fd93ull ^
-                     values[2] * 0xff51afd7ed558ccdull ^ values[3] * 0xc4ceb9fe1a85ec53ull;
-    return &repeats->container_slots[(mixed ^ mixed >> 32) * 0x9E3779B97F4A7C15ull >> 32 & (SLOTS - 1)];
+    return values[0] * 0x9E3779B97F4A7C15ull ^ values[1] * 0xd6e8feb86659fd93ull ^ values[2] * 0xff51afd7ed558ccdull ^
+           values[3] * 0xc4ceb9fe1a85ec53ull;
+}
+
+static inline uint64_t sum_of_more(long count, const VALUE *values)
+{
+    uint64_t sum = sum_of(values + count - FEW);
+    for (; count > FEW; count -= FEW, values += FEW) sum = (sum ^ sum >> 29) * 0xd6e8feb86659fd93ull + sum_of(values);
+    return sum;
 }
 
 static inline VALUE new_container(long count, const VALUE *values, int object)
@@ -150,18 +180,38 @@ static inline VALUE new_container(long count, const VALUE *values, int object)
     return object ? guildhall_hash_new(count / 2, values) : guildhall_array_new(count, values);
 }
 
-static inline VALUE container(guildhall_repeats *repeats, long count, const VALUE *values, int object)
+/* size: of the values, in bytes. */
+static inline VALUE remembered(container_slot *slot, worth *table, long count, const VALUE *values, size_t size, int object)
 {
-    VALUE copy[FEW] = {0};
-    if (count > FEW || !look(&repeats->containers) || !all_small(count, values, copy)) return new_container(count, values, object);
-    container_slot *found = slot_of(repeats, copy, object);
-    if (found->container && found->count == count && found->object == object && !memcmp(found->values, copy, sizeof copy)) {
-        repeats->containers.hits++;
-        return found->container;
+    if (slot->container && slot->count == count && slot->object == object && !memcmp(slot->values, values, size)) {
+        table->hits++;
+        return slot->container;
     }
     VALUE made = new_container(count, values, object);
-    *found = (container_slot){(uint32_t)count, object, {copy[0], copy[1], copy[2], copy[3]}, made};
+    *slot = (container_slot){(uint32_t)count, object, made};
+    memcpy(slot->values, values, size);
     return made;
+}
+
+static inline VALUE small_container(guildhall_repeats *repeats, long count, const VALUE *values, int object)
+{
+    if (!look(&repeats->few) || !all_small(count, values)) return new_container(count, values, object);
+    VALUE copy[FEW] = {0};
+    for (long i = 0; i < count; i++) copy[i] = values[i];
+    size_t place = mixed(sum_of(copy) + (uint64_t)object, SLOTS);
+    container_slot *slot = (container_slot *)(repeats->few_slots + place * FEW_WORDS);
+    return remembered(slot, &repeats->few, count, copy, sizeof copy, object);
+}
+
+static inline VALUE container(guildhall_repeats *repeats, long count, const VALUE *values, int object)
+{
+    if (count <= FEW) return small_container(repeats, count, values, object);
+    if (count > MORE || !is_small(values[count - 1]) || !look(&repeats->more) || !all_small(count, values)) {
+        return new_container(count, values, object);
+    }
+    size_t place = mixed(sum_of_more(count, values) + (uint64_t)object, MORE_SLOTS);
+    container_slot *slot = (container_slot *)(repeats->more_slots + place * MORE_WORDS);
+    return remembered(slot, &repeats->more, count, values, (size_t)count * sizeof *values, object);
 }
 
 VALUE guildhall_array_repeated(guildhall_repeats *repeats, long count, const VALUE *elements)

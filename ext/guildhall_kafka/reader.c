@@ -29,6 +29,9 @@ typedef struct {
     size_t queue_capacity;
     read_error *errors;
     int64_t deadline;
+    int64_t room_messages; /* for all partitions together, in this take */
+    int64_t room_bytes;
+    size_t turn; /* which partition is the first to be read */
     bool taking;
     guildhall_kafka_message *messages[BATCH];
 } reader;
@@ -170,10 +173,31 @@ static size_t read_queue(reader *reader, void *source, guildhall_partition_queue
             guildhall_partition_queue *queue = expected;
             if (!queue || !guildhall_partition_queue_holds(queue, message)) queue = find_queue(reader, message);
             if (queue) guildhall_partition_queue_add(queue, message);
+            reader->room_messages--;
+            reader->room_bytes -= (int64_t)message->length;
         }
         reader->library.message_destroy(message);
     }
     return count < 0 ? 0 : (size_t)count;
+}
+
+static bool has_room(const reader *reader)
+{
+    return reader->room_messages > 0 && reader->room_bytes > 0;
+}
+
+/* Another one first each time: where there is not room for all, all get some in turn. */
+static void read_partitions(reader *reader)
+{
+    size_t count = reader->queue_count;
+    size_t first = reader->turn++;
+    for (size_t step = 0; step < count && has_room(reader); step++) {
+        guildhall_partition_queue *queue = queue_at(reader, (first + step) % count);
+        size_t wanted;
+        while (has_room(reader) && (wanted = guildhall_partition_queue_wanted(queue, BATCH)) > 0) {
+            if (read_queue(reader, queue->queue, queue, wanted) == 0) break;
+        }
+    }
 }
 
 /* The main queue first, until it is empty: what went there before a partition's queue was split from it is older than
@@ -185,13 +209,7 @@ static void read_all(reader *reader)
         if (!queue->closed) reader->library.queue_forward(queue->queue, NULL);
     }
     while (read_queue(reader, reader->main_queue, NULL, BATCH) > 0) {}
-    for (size_t index = 0; index < reader->queue_count; index++) {
-        guildhall_partition_queue *queue = queue_at(reader, index);
-        size_t wanted;
-        while ((wanted = guildhall_partition_queue_wanted(queue, BATCH)) > 0) {
-            if (read_queue(reader, queue->queue, queue, wanted) == 0) break;
-        }
-    }
+    read_partitions(reader);
 }
 
 static bool something_taken(const reader *reader)
@@ -298,11 +316,17 @@ static VALUE taken(VALUE self)
 /* Blocks until there is a message, an error or a {#wake}, or the time is over; interruptible. Rebalance callbacks run
  * in here. One thread at a time.
  * @param timeout_ms [Integer]
+ * @param messages [Integer, nil] about how many to take of all partitions together; 0: none; nil: what each allows
+ * @param bytes [Integer, nil] and how many bytes
  * @return [Array(Array<Array(Object, Array<Record>)>, Array<ReadError>)] */
-static VALUE reader_take(VALUE self, VALUE timeout_ms)
+static VALUE reader_take(int argc, VALUE *argv, VALUE self)
 {
+    VALUE timeout_ms, messages, bytes;
     reader *reader = get_open(self);
+    rb_scan_args(argc, argv, "12", &timeout_ms, &messages, &bytes);
     if (reader->taking) rb_raise(rb_eThreadError, "another thread is taking from this reader");
+    reader->room_messages = NIL_P(messages) ? INT64_MAX : NUM2LL(messages);
+    reader->room_bytes = NIL_P(bytes) ? INT64_MAX : NUM2LL(bytes);
     reader->deadline = guildhall_monotonic_ns() + NUM2LL(timeout_ms) * 1000000;
     release_closed(reader);
     reader->taking = true;
@@ -342,7 +366,7 @@ void guildhall_init_kafka_reader(VALUE kafka)
     rb_define_alloc_func(class, reader_allocate);
     rb_define_method(class, "initialize", reader_initialize, 2);
     rb_define_method(class, "open", reader_open, -1);
-    rb_define_method(class, "take", reader_take, 1);
+    rb_define_method(class, "take", reader_take, -1);
     rb_define_method(class, "wake", reader_wake, 0);
     rb_define_method(class, "close", reader_close, 0);
 }

@@ -178,6 +178,16 @@ static VALUE record_size(VALUE self)
     return SIZET2NUM(get(self)->payload_length);
 }
 
+/* @param records [Array<Record>]
+ * @return [Integer] bytes of all their payloads */
+static VALUE record_bytes(VALUE class, VALUE records)
+{
+    size_t bytes = 0;
+    Check_Type(records, T_ARRAY);
+    for (long index = 0; index < RARRAY_LEN(records); index++) bytes += get(RARRAY_AREF(records, index))->payload_length;
+    return SIZET2NUM(bytes);
+}
+
 /* @return [Boolean] whether the reader has left nothing to decode: it has done it, or there is no payload */
 static VALUE record_decoded_p(VALUE self)
 {
@@ -244,6 +254,7 @@ void guildhall_init_kafka_record(VALUE kafka)
     rb_undef_method(CLASS_OF(Record), "new");
     rb_undef_method(Record, "dup");
     rb_undef_method(Record, "clone");
+    rb_define_singleton_method(Record, "bytes", record_bytes, 1);
     rb_define_method(Record, "raw_payload", record_raw_payload, 0);
     rb_define_method(Record, "key", record_key, 0);
     rb_define_method(Record, "headers", record_headers, 0);

@@ -52,6 +52,21 @@ class CLITest < GuildhallTest
     assert_includes err, "no file ./no-such-file.rb"
   end
 
+  def test_the_commands_of_dlq
+    [["dlq"], ["dlq", "--help"]].each do |arguments|
+      status, out, = run_cli(*arguments)
+      assert_equal 0, status
+      assert_match(/^  list +Print what dead letter topics hold.*\n  replay +Send letters back/, out)
+    end
+    status, out, = run_cli("dlq", "replay", "--help")
+    assert_equal 0, status
+    ["usage: guildhall dlq replay", "--all", "--rest", "--offsets RANGE", "--to TOPIC", "at most a hundred are replayed twice"]
+      .each { |text| assert_includes out, text }
+    status, _, err = run_cli("dlq", "lst")
+    assert_equal 2, status
+    assert_includes err, "no command dlq lst; did you mean list?"
+  end
+
   private
 
   def run_cli(*arguments)

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "bigdecimal"
 require "guildhall/json"
 require "json"
 require_relative "../support/webhooks"
@@ -215,6 +216,13 @@ class JSONTest < GuildhallTest
     assert_equal "1.50", CODEC.new(decimal_class: made).document('{"a":[1.50]}').dig("a", 0).text
   end
 
+  def test_big_decimals
+    value = CODEC.new(decimal_class: BigDecimal).decode('{"price": 1234567890.12345678901234567890, "n": 1, "e": -1e-400}')
+    assert_equal [BigDecimal("1234567890.12345678901234567890"), 1, BigDecimal("-1e-400")], value.values
+    assert Ractor.shareable?(value)
+    assert_equal BigDecimal("0.1"), CODEC.new(decimal_class: BigDecimal).document("[0.1]").first
+  end
+
   def test_a_decimal_class_may_decode_and_may_raise
     nested = Class.new do
       def self.try_convert(text)
@@ -299,6 +307,33 @@ class JSONTest < GuildhallTest
       p parts.each_with_index.all? { |part, n| part[0] == n && part[1].size == n % 900 }
     RUBY
     assert_equal "true\n", out
+  end
+
+  # Compaction moves what is in containers that are given again, and puts other strings in its place.
+  def test_repeated_containers_survive_compaction
+    out = assert_ruby(<<~'RUBY')
+      require "guildhall/json"
+      require "json"
+      wrong = 30.times.flat_map do |round|
+        texts = Array.new(400) { |n| %([{"a":"v#{(n * 7 + round) % 97}x#{round % 5}"},["t#{(n + round) % 53}","u#{(n * 3 + round) % 31}"]]) }
+        found = texts.reject { |text| Guildhall::JSON.decode(text) == JSON.parse(text) }
+        GC.verify_compaction_references(expand_heap: true, toward: :empty) if GC.respond_to?(:verify_compaction_references)
+        found
+      end
+      p wrong
+    RUBY
+    assert_equal "[]\n", out
+  end
+
+  # The same values give the same object, and others, however alike, do not.
+  def test_repeated_values_are_told_apart
+    url = ->(name) { "https://api.example.com/users/#{name}/followers{/other_user}" }
+    rows = 300.times.map { |n| {"login" => "u#{n % 7}", "url" => url["u#{n % 7}"], "other" => url["w#{n % 11}"], "n" => n % 3, "on" => n.even?} }
+    3.times do
+      assert_equal rows, Guildhall::JSON.decode(JSON.generate(rows))
+      assert_equal rows.map(&:values), Guildhall::JSON.decode(JSON.generate(rows.map(&:values)))
+      assert_equal rows.map(&:to_a).map(&:flatten), Guildhall::JSON.decode(JSON.generate(rows.map(&:to_a).map(&:flatten)))
+    end
   end
 
   private

@@ -78,7 +78,9 @@ static void walk_msgpack(const guildhall_msgpack_view *view, guildhall_key_index
         guildhall_msgpack_token key = guildhall_msgpack_at(view, items.key.offset);
         guildhall_spot found;
         if (key.type == GUILDHALL_MSGPACK_STRING &&
-            !guildhall_msgpack_find(view, indexes, at, (guildhall_key){key.bytes, key.length}, &found)) abort();
+            !guildhall_msgpack_find(view, indexes, at, (guildhall_key){key.bytes, key.length, 0}, &found)) abort();
+        if (key.type == GUILDHALL_MSGPACK_INTEGER &&
+            !guildhall_msgpack_find(view, indexes, at, (guildhall_key){NULL, 0, key.number}, &found)) abort();
     }
 }
 

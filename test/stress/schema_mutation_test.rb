@@ -34,14 +34,20 @@ class SchemaMutationTest < GuildhallTest
     verdict = @ours[name].valid?(document)
     assert_equal verdict, @ours[name].valid?(value), -> { "round #{round}: the value\n#{mutated}" }
     assert_equal verdict, @ours[name].fault(document).nil?, -> { "round #{round}: faults\n#{mutated}" }
-    assert_equal @theirs[name].valid?(value), verdict, -> { "round #{round}\n#{mutated}" } if comparable?(value.to_s)
+    assert_equal @theirs[name].valid?(value), verdict, -> { "round #{round}\n#{mutated}" } if comparable?(mutated)
     true
   rescue Guildhall::DecodeError
     false
   end
 
-  # Numbers that no double holds, and addresses that RFC 3986 and others read differently.
-  def comparable?(text) = !text.include?("Infinity") && !text.match?(/\\u0000|%|[{}]\w*\+|é|😀/)
+  # What the other one reads differently: numbers that no double holds, addresses beside RFC 3986 …
+  ODD = /\d[eE]\+?\d{3}|\\u0000|%|[{}]\w*\+|é|😀/
+  # … and times, where it takes what stands before the digits in ASCII for a digit ("2022-06-0,T17:19:35Z").
+  TIME = /"([^"]{4}-[^"]{2}-[^"]{2}[Tt][^"]{2}:[^"]{2}:[^"]{2})([^"]*)"/
+
+  def comparable?(text)
+    !text.match?(ODD) && text.scan(TIME).none? { |time, rest| time.count("*+,./-") > 2 || rest.match?(%r{[*,/]|[+-].*[+.-]}) }
+  end
 
   def mutate(text, random)
     bytes = text.dup

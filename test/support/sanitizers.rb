@@ -8,6 +8,9 @@ module Sanitizers
     "UBSAN_OPTIONS" => "print_stacktrace=1"
   }.freeze
 
+  # @return [Boolean] whether the extensions are built for sanitizers: frames are larger then, and what is freed is kept
+  def self.on? = !ENV.fetch("GUILDHALL_SANITIZE", "").empty?
+
   # @param arguments [Array<String>] of the test runner
   def self.preload(arguments)
     return if ENV["LD_PRELOAD"]&.include?("asan")

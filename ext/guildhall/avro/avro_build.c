@@ -140,7 +140,7 @@ static VALUE array(builder *b, const guildhall_avro_node *node, const place *at)
         if (!count) break;
         for (; count; count--, inside.index++) guildhall_value_stack_push(&b->stack, value(b, item, &inside));
     }
-    VALUE made = guildhall_array_new((long)(b->stack.count - base), b->stack.values + base);
+    VALUE made = guildhall_array_repeated(b->repeats, (long)(b->stack.count - base), b->stack.values + base);
     b->stack.count = base;
     b->depth--;
     return made;
@@ -173,7 +173,7 @@ static VALUE map(builder *b, const guildhall_avro_node *node, const place *at)
             guildhall_value_stack_push(&b->stack, value(b, item, &inside));
         }
     }
-    VALUE made = guildhall_hash_new((long)(b->stack.count - base) / 2, b->stack.values + base);
+    VALUE made = guildhall_hash_repeated(b->repeats, (long)(b->stack.count - base) / 2, b->stack.values + base);
     b->stack.count = base;
     b->depth--;
     return made;
@@ -198,7 +198,7 @@ static VALUE record(builder *b, const guildhall_avro_node *node, const place *at
         guildhall_value_stack_push(&b->stack, b->codec->constants[operand[0]]);
         guildhall_value_stack_push(&b->stack, b->codec->constants[operand[1]]);
     }
-    VALUE made = guildhall_hash_new(node->kept, b->stack.values + base);
+    VALUE made = guildhall_hash_repeated(b->repeats, node->kept, b->stack.values + base);
     b->stack.count = base;
     b->depth--;
     return made;

@@ -57,7 +57,7 @@ static guildhall_avro_items entry_at(const indexed *of, uint32_t place)
 static guildhall_key key_at(const void *pointer, uint32_t place)
 {
     guildhall_avro_items entry = entry_at(pointer, place);
-    return (guildhall_key){entry.key, entry.key_length};
+    return (guildhall_key){entry.key, entry.key_length, 0};
 }
 
 static guildhall_key_index *index_of(payload *p, const indexed *of, uint32_t count)
@@ -68,7 +68,7 @@ static guildhall_key_index *index_of(payload *p, const indexed *of, uint32_t cou
     if (!made) return NULL;
     guildhall_avro_items items = guildhall_avro_items_of(&of->view, of->map);
     for (uint32_t place = 1; guildhall_avro_items_next(&items); place++) {
-        guildhall_key_index_put(made, (guildhall_key){items.key, items.key_length}, place, key_at, of);
+        guildhall_key_index_put(made, (guildhall_key){items.key, items.key_length, 0}, place, key_at, of);
     }
     return guildhall_key_indexes_publish(&p->indexes, made, key_at, of);
 }
@@ -79,7 +79,7 @@ static int walk(const indexed *of, guildhall_key key, spot *found)
     guildhall_avro_items items = guildhall_avro_items_of(&of->view, of->map);
     int there = 0;
     while (guildhall_avro_items_next(&items)) {
-        if (items.key_length != key.length || memcmp(items.key, key.bytes, key.length)) continue;
+        if (!guildhall_key_equals((guildhall_key){items.key, items.key_length, 0}, key)) continue;
         *found = items.value;
         there = 1;
     }
@@ -89,7 +89,7 @@ static int walk(const indexed *of, guildhall_key key, spot *found)
 static int find_pair(payload *p, spot map, VALUE text, spot *found)
 {
     indexed of = {view_of(p), map};
-    guildhall_key key = {(const uint8_t *)RSTRING_PTR(text), (size_t)RSTRING_LEN(text)};
+    guildhall_key key = {(const uint8_t *)RSTRING_PTR(text), (size_t)RSTRING_LEN(text), 0};
     uint32_t count = guildhall_avro_count(&of.view, map);
     guildhall_key_index *index = count > GUILDHALL_KEYS_WALKED ? index_of(p, &of, count) : NULL;
     if (!index) return walk(&of, key, found);

@@ -11,14 +11,15 @@
 #define SIZES ((LARGEST_LOG - SMALLEST_LOG) << STEPS_LOG)
 
 #ifdef __SANITIZE_ADDRESS__
-#define KEPT ((size_t)0) /* AddressSanitizer is to see what is used after it was freed */
+#define KEPT ((ptrdiff_t)0) /* AddressSanitizer is to see what is used after it was freed */
 #else
-#define KEPT GUILDHALL_BLOCKS_KEPT
+#define KEPT ((ptrdiff_t)GUILDHALL_BLOCKS_KEPT)
 #endif
 
 typedef struct {
     atomic_flag busy;
-    void *first; /* each free block begins with the address of the next */
+    void *first;      /* each free block begins with the address of the next */
+    ptrdiff_t untold; /* bytes that `kept` does not know of yet */
 } list;
 
 typedef struct {
@@ -27,19 +28,9 @@ typedef struct {
 } size_class;
 
 static list lists[SIZES];
-static atomic_size_t kept;           /* about so many bytes: threads tell it of theirs now and then */
-static __thread ptrdiff_t untold;
+static atomic_ptrdiff_t kept; /* about so many bytes: lists tell of theirs now and then, because all threads share it */
 
-static const ptrdiff_t told_of = 64 * 1024;
-
-static size_t count(ptrdiff_t bytes)
-{
-    untold += bytes;
-    if (untold > -told_of && untold < told_of) return atomic_load_explicit(&kept, memory_order_relaxed);
-    size_t before = atomic_fetch_add_explicit(&kept, (size_t)untold, memory_order_relaxed);
-    untold = 0;
-    return before;
-}
+#define TOLD_OF ((ptrdiff_t)16 << 10)
 
 static inline size_class class_of(size_t size)
 {
@@ -58,22 +49,35 @@ size_t guildhall_block_bytes(size_t size)
 static inline int enter(list *list) { return !atomic_flag_test_and_set_explicit(&list->busy, memory_order_acquire); }
 static inline void leave(list *list) { atomic_flag_clear_explicit(&list->busy, memory_order_release); }
 
-static void *pop(list *list)
+/* With the list in hand. */
+static inline void count(list *list, ptrdiff_t bytes)
+{
+    list->untold += bytes;
+    if (list->untold > -TOLD_OF && list->untold < TOLD_OF) return;
+    atomic_fetch_add_explicit(&kept, list->untold, memory_order_relaxed);
+    list->untold = 0;
+}
+
+static void *pop(list *list, size_t bytes)
 {
     if (!enter(list)) return NULL;
     void *block = list->first, *next = NULL;
-    if (block) memcpy(&next, block, sizeof next);
-    list->first = next;
+    if (block) {
+        memcpy(&next, block, sizeof next);
+        list->first = next;
+        count(list, -(ptrdiff_t)bytes);
+    }
     leave(list);
     __builtin_prefetch(next); /* it was freed long ago, and its first bytes are what the next one to come here waits for */
     return block;
 }
 
-static int push(list *list, void *block)
+static int push(list *list, void *block, size_t bytes)
 {
-    if (!enter(list)) return 0;
+    if (atomic_load_explicit(&kept, memory_order_relaxed) + (ptrdiff_t)bytes > KEPT || !enter(list)) return 0;
     memcpy(block, &list->first, sizeof list->first);
     list->first = block;
+    count(list, (ptrdiff_t)bytes);
     leave(list);
     return 1;
 }
@@ -82,19 +86,12 @@ void *guildhall_block_take(size_t size)
 {
     size_class class = class_of(size);
     if (class.index >= SIZES) return malloc(size);
-    void *block = pop(&lists[class.index]);
-    if (!block) return malloc(class.bytes);
-    count(-(ptrdiff_t)class.bytes);
-    return block;
+    void *block = pop(&lists[class.index], class.bytes);
+    return block ? block : malloc(class.bytes);
 }
 
 void guildhall_block_give(void *block, size_t size)
 {
     size_class class = class_of(size);
-    if (class.index < SIZES) {
-        size_t before = count((ptrdiff_t)class.bytes);
-        if (before + class.bytes <= KEPT && push(&lists[class.index], block)) return;
-        count(-(ptrdiff_t)class.bytes);
-    }
-    free(block);
+    if (class.index >= SIZES || !push(&lists[class.index], block, class.bytes)) free(block);
 }

@@ -1,6 +1,5 @@
 /* Open addressing; a directory of lists that only grow, their heads exchanged by compare-and-swap. */
 #include <stdlib.h>
-#include <string.h>
 #include "../key_hash.h"
 #include "key_index.h"
 
@@ -46,13 +45,19 @@ index_table *guildhall_key_index_new(uint32_t map, uint32_t keys)
     return index;
 }
 
+static uint32_t hash(const index_table *index, guildhall_key key)
+{
+    int64_t number = key.number;
+    return key.bytes ? guildhall_key_hash(key.bytes, key.length, index->seed)
+                     : guildhall_key_hash((const uint8_t *)&number, sizeof number, index->seed);
+}
+
 /* The slot of the key, or the empty one where it belongs. */
 static uint32_t slot(const index_table *index, guildhall_key key, guildhall_key_at *key_at, const void *payload)
 {
-    uint32_t at = guildhall_key_place(guildhall_key_hash(key.bytes, key.length, index->seed), index->count);
+    uint32_t at = guildhall_key_place(hash(index, key), index->count);
     for (; index->slots[at]; at = at + 1 == index->count ? 0 : at + 1) {
-        guildhall_key found = key_at(payload, index->slots[at]);
-        if (found.length == key.length && !memcmp(found.bytes, key.bytes, key.length)) break;
+        if (guildhall_key_equals(key_at(payload, index->slots[at]), key)) break;
     }
     return at;
 }

@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define GUILDHALL_KEYS_WALKED 32 /* pairs: walking past fewer costs less than an index */
 
@@ -28,10 +29,18 @@ typedef struct {
     size_t marks;            /* words of them that the payload has: so there are no more than so many pairs */
 } guildhall_key_indexes;
 
+/* A text, or (bytes: NULL) a number. */
 typedef struct {
     const uint8_t *bytes;
     size_t length;
+    int64_t number;
 } guildhall_key;
+
+static inline int guildhall_key_equals(guildhall_key one, guildhall_key other)
+{
+    if (!one.bytes || !other.bytes) return one.bytes == other.bytes && one.number == other.number;
+    return one.length == other.length && !memcmp(one.bytes, other.bytes, one.length);
+}
 
 /* Reads the key at a place. */
 typedef guildhall_key guildhall_key_at(const void *payload, uint32_t place);

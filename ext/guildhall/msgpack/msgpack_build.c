@@ -68,7 +68,7 @@ static VALUE array(builder *b, uint32_t count)
     if (++b->depth > b->codec->rules.max_nesting) fail(b);
     size_t base = b->stack.count;
     for (uint32_t i = 0; i < count; i++) guildhall_value_stack_push(&b->stack, value(b));
-    VALUE made = guildhall_array_new(count, b->stack.values + base);
+    VALUE made = guildhall_array_repeated(b->repeats, count, b->stack.values + base);
     b->stack.count = base;
     b->depth--;
     return made;
@@ -107,7 +107,7 @@ static VALUE map(builder *b, uint32_t count)
         guildhall_value_stack_push(&b->stack, key(b));
         guildhall_value_stack_push(&b->stack, value(b));
     }
-    VALUE made = guildhall_hash_new(count, b->stack.values + base);
+    VALUE made = guildhall_hash_repeated(b->repeats, count, b->stack.values + base);
     b->stack.count = base;
     b->depth--;
     return made;

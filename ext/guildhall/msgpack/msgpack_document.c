@@ -45,11 +45,17 @@ static VALUE build_key(const payload *p, spot at)
 static int named(payload *p, spot map, VALUE name, spot *found, VALUE *fallback)
 {
     guildhall_msgpack_view view = view_of(p);
-    guildhall_key key = {(const uint8_t *)RSTRING_PTR(name), (size_t)RSTRING_LEN(name)};
+    guildhall_key key = {(const uint8_t *)RSTRING_PTR(name), (size_t)RSTRING_LEN(name), 0};
     return guildhall_msgpack_find(&view, &p->indexes, map, key, found);
 }
 
-/* Keys that are no texts are rare: each is made and asked. */
+static int numbered(payload *p, spot map, int64_t number, spot *found)
+{
+    guildhall_msgpack_view view = view_of(p);
+    return guildhall_msgpack_find(&view, &p->indexes, map, (guildhall_key){NULL, 0, number}, found);
+}
+
+/* Keys that are neither texts nor numbers are rare: each is made and asked. */
 static int other_member(const payload *p, spot map, VALUE key, spot *found)
 {
     guildhall_msgpack_view view = view_of(p);
@@ -72,6 +78,7 @@ static VALUE key_text(const payload *p, VALUE key)
 
 static int member(payload *p, spot map, VALUE key, spot *found, VALUE *fallback)
 {
+    if (FIXNUM_P(key)) return numbered(p, map, FIX2LONG(key), found);
     VALUE text = key_text(p, key);
     if (!text) return other_member(p, map, key, found);
     int there = named(p, map, text, found, fallback);

@@ -58,10 +58,22 @@ spot guildhall_msgpack_item(const view *v, spot container, uint32_t position)
     return of.at;
 }
 
+static guildhall_key key_of(const token *found)
+{
+    if (found->type == GUILDHALL_MSGPACK_INTEGER) return (guildhall_key){NULL, 0, found->number};
+    return (guildhall_key){found->bytes, found->length, 0};
+}
+
+/* Other keys are not looked for by what they are. */
+static int is_key(const token *found)
+{
+    return found->type == GUILDHALL_MSGPACK_STRING || found->type == GUILDHALL_MSGPACK_INTEGER;
+}
+
 static inline int equals(const view *v, uint32_t offset, guildhall_key key)
 {
     token found = read_at(v, &offset);
-    return found.type == GUILDHALL_MSGPACK_STRING && found.length == key.length && !memcmp(found.bytes, key.bytes, key.length);
+    return is_key(&found) && guildhall_key_equals(key_of(&found), key);
 }
 
 /* The whole walk: a later key may be equal. */
@@ -87,7 +99,7 @@ static guildhall_key key_at(const void *pointer, uint32_t place)
 {
     const indexed *of = pointer;
     token key = guildhall_msgpack_at(of->view, guildhall_msgpack_item(of->view, of->map, place - 1).offset);
-    return (guildhall_key){key.bytes, key.length};
+    return key_of(&key);
 }
 
 static guildhall_key_index *index_of(const indexed *of, guildhall_key_indexes *indexes)
@@ -99,8 +111,7 @@ static guildhall_key_index *index_of(const indexed *of, guildhall_key_indexes *i
     if (!made) return NULL;
     for (uint32_t place = 1; guildhall_msgpack_items_next(&items); place++) {
         token key = guildhall_msgpack_at(of->view, items.key.offset);
-        if (key.type != GUILDHALL_MSGPACK_STRING) continue;
-        guildhall_key_index_put(made, (guildhall_key){key.bytes, key.length}, place, key_at, of);
+        if (is_key(&key)) guildhall_key_index_put(made, key_of(&key), place, key_at, of);
     }
     return guildhall_key_indexes_publish(indexes, made, key_at, of);
 }

@@ -31,7 +31,7 @@ int guildhall_msgpack_items_next(guildhall_msgpack_items *items);
 /* Where the item at this position (below the count) begins: an element, or a pair's key. */
 guildhall_spot guildhall_msgpack_item(const guildhall_msgpack_view *view, guildhall_spot container, uint32_t position);
 
-/* The value under a text key; 0: there is none. Of equal keys the last counts, as in a Hash. */
+/* The value under a key that is a text or a number of at most 64 bits; 0: there is none. Of equal keys the last counts, as in a Hash. */
 int guildhall_msgpack_find(const guildhall_msgpack_view *view, guildhall_key_indexes *indexes, guildhall_spot map,
                            guildhall_key key, guildhall_spot *found);
 

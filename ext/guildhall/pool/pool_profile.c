@@ -6,6 +6,8 @@
 
 enum {
     FIRST_SAMPLES = 4,       /* before they are believed: the very first runs also load and warm up */
+    EARLY_SAMPLES = 3 * FIRST_SAMPLES, /* what little was seen of the other one may have been its first steps: soon again, */
+    MUCH_DEARER = 3,                   /* unless it was that much dearer */
     WAKING_UP = 2,           /* batches after a change: what has just woken up is slow */
     TRIAL = WAKING_UP + GUILDHALL_TRIAL_SAMPLES,
     FEWEST_SAMPLES = 3,      /* that a trial is judged by; batches that met others are not measured */
@@ -176,7 +178,7 @@ static void plan(const choice *of, guildhall_trial *trial, uint32_t decision)
     double far = cost_at(of, rival) / cost_at(of, best);
     if (!(far > 1)) far = 1;
     if (far > FARTHEST_RATIO) far = FARTHEST_RATIO;
-    bool promising = samples(&of->cell->levels[rival]) < FIRST_SAMPLES && far < 2;
+    bool promising = samples(&of->cell->levels[rival]) < EARLY_SAMPLES && far < MUCH_DEARER;
     uint32_t wait = promising ? FIRST_SAMPLES : (uint32_t)(interval * far * far);
     atomic_store_explicit(&trial->interval, promising ? 0 : interval, memory_order_relaxed);
     atomic_store_explicit(&trial->level, rival, memory_order_relaxed);

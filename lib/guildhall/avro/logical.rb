@@ -4,6 +4,7 @@ require "date"
 require_relative "logical/timestamp"
 require_relative "logical/date"
 require_relative "logical/decimal"
+require_relative "logical/scaled_decimal"
 require_relative "logical/time_of_day"
 require_relative "logical/uuid"
 require_relative "logical/duration"
@@ -22,11 +23,12 @@ module Guildhall
     # | timestamp-millis, -micros, -nanos | long | Time in UTC |
     # | local-timestamp-millis, -micros, -nanos | long | Time in UTC that shows the local clock |
     # | decimal | bytes, fixed | BigDecimal |
+    # | big-decimal | bytes | BigDecimal |
     # | uuid | string, fixed(16) | String in lower case with dashes |
     # | duration | fixed(12) | {Duration} |
     class Logical
       NAMES = %w[date time-millis time-micros timestamp-millis timestamp-micros timestamp-nanos local-timestamp-millis
-                 local-timestamp-micros local-timestamp-nanos decimal uuid duration].freeze
+                 local-timestamp-micros local-timestamp-nanos decimal big-decimal uuid duration].freeze
       # Those that the gem avro knows; it gives the others as plain numbers and bytes.
       OF_GEM = %w[date timestamp-millis timestamp-micros timestamp-nanos decimal].freeze
       PLAIN = 0
@@ -81,6 +83,7 @@ module Guildhall
       def of_bytes(type)
         case [type.logical, type.size]
         in ["decimal", _] then decimal(type)
+        in ["big-decimal", nil] then [CONVERTED, ScaledDecimal.load]
         in ["uuid", 16] then [CONVERTED, UUID::BYTES]
         in ["duration", 12] then [CONVERTED, Duration]
         else nil

@@ -7,18 +7,23 @@ require_relative "routing/selection"
 require_relative "runners"
 require_relative "timer"
 require_relative "listener"
+require_relative "in_flight"
 require_relative "decoding"
 require_relative "group_lag"
+require_relative "replay"
 require_relative "kafka_error"
 require_relative "events"
 require_relative "watchdog"
 require_relative "log"
+require_relative "application/producing"
 
 module Guildhall
   module Kafka
     # Settings, routes and everything that runs: one of them is the process's, behind `Guildhall::Kafka`; tests may
     # have others. Belongs to the main Ractor; its methods may be called by any thread.
     class Application
+      include Producing
+
       # Seconds for an orderly stop when the process ends without one.
       EXIT_TIMEOUT = 10
 
@@ -32,6 +37,8 @@ module Guildhall
       attr_reader :runners
       # @return [Timer]
       attr_reader :timer
+      # @return [InFlight, nil] what is in memory and not done; nil before the start
+      attr_reader :in_flight
       # @return [Symbol] :initialized, :running, :stopping or :stopped
       attr_reader :state
 
@@ -56,6 +63,7 @@ module Guildhall
         topics = @routes.topics(faults)
         faults.raise!
         clients(topics).each { |together| Config::Timeouts.validate(client_settings(together.first), @config.revocation_timeout, faults) }
+        InFlight.validate(@config, topics, faults)
         faults.raise!
         topics
       end
@@ -136,16 +144,19 @@ module Guildhall
         clients(Routing::Selection.new(groups:).choose(validate!)).flat_map { |topics| GroupLag.new(client_settings(topics.first), topics).rows }
       end
 
-      # The application's producer, made when it is first asked for (after a fork, anew); closed by {#stop}, or at the end
-      # of the process. Payloads that are no String are encoded as the topic's route says.
-      # @return [WaterDrop::Producer]
-      # @raise [MissingDependencyError] without the gem waterdrop
-      # @raise [ConfigurationError] listing every fault of the settings
-      def producer
-        @lock.synchronize do
-          @producer = nil if @producer_pid != Process.pid
-          @producer ||= create_producer
-        end
+      # Opens a dead letter topic, to look through it or to replay it. Whether this application runs does not matter.
+      # @param name [String]
+      # @yieldparam letters [DeadLetterTopic] closed when the block ends
+      # @return [Object] what the block returns
+      # @raise [Guildhall::ArgumentError] where there is no such topic
+      # @raise [ConfigurationError] listing every fault
+      # @raise [Rdkafka::RdkafkaError]
+      def dead_letters(name)
+        validate!
+        letters = DeadLetterTopic.new(name, @config)
+        yield letters
+      ensure
+        letters&.close
       end
 
       # @!visibility private
@@ -153,10 +164,12 @@ module Guildhall
         @decodings.fetch(topic)
       end
 
+      # Several clients of one group are as many members, of which each needs a name of its own where they have names.
       # @!visibility private
-      def client_settings(topic)
+      def client_settings(topic, number = 1)
         settings = Config::LibrdkafkaSettings::DEFAULTS.merge(@config.kafka.transform_keys(&:to_sym), topic.kafka)
         settings[:"auto.offset.reset"] = topic.initial_offset if topic.initial_offset
+        settings[:"group.instance.id"] = "#{settings[:"group.instance.id"]}-#{number}" if number > 1 && settings.key?(:"group.instance.id")
         settings.merge("client.id": @config.client_id, "group.id": topic.group, "enable.auto.offset.store": false,
           "enable.auto.commit": false)
       end
@@ -181,11 +194,22 @@ module Guildhall
       def launch(topics)
         Producer.load # while there may be no Ractor yet
         @decodings = topics.to_h { |topic| [topic, Decoding.for(topic, @config) { pool }] }.freeze
+        @in_flight = InFlight.new(@config, topics) { @listeners.each(&:wake) }
         @timer = Timer.new { |fault| error(fault, "timer") }
         @runners = Runners.new(@config.concurrency) { |fault| error(fault, "runner") }
-        @listeners = clients(topics).map { |together| Listener.new(together, self) }
+        @listeners = listeners(topics)
         stop_at_exit
         @listeners.each(&:start)
+        begin_timing
+      end
+
+      def listeners(topics)
+        clients(topics).group_by { |together| together.first.group }.flat_map do |_, list|
+          list.each_with_index.map { |together, index| Listener.new(together, self, number: index + 1) }
+        end
+      end
+
+      def begin_timing
         @timer.every(@config.commit_interval) { @listeners.each(&:commit_soon) }
         @timer.every(@config.tick_interval) { tick }
         @timer.every(@config.lag_interval) { measure_lag }
@@ -202,27 +226,6 @@ module Guildhall
       def stop_at_exit
         owner = Process.pid
         at_exit { stop(timeout: EXIT_TIMEOUT) if (running? || @producer) && Process.pid == owner }
-      end
-
-      def create_producer
-        faults = Faults.new
-        @config.validate(faults)
-        faults.raise!
-        stop_at_exit
-        @producer_pid = Process.pid
-        Producer.create(@config, @routes.topics)
-      end
-
-      # @return [Boolean] whether what was produced has been delivered
-      def close_producer(deadline)
-        producer = @lock.synchronize { @producer.tap { @producer = nil } if @producer_pid == Process.pid }
-        return true if producer.nil? || Producer.close(producer, deadline)
-
-        error(Guildhall::TimeoutError.new("what was produced could not be delivered before the end, and is given up"), "producer")
-        false
-      rescue StandardError => error
-        error(error, "producer")
-        false
       end
 
       def tick

@@ -22,7 +22,12 @@ module Guildhall
         @results = results
         @filtering = filtering
         @anew = anew
-        @kept = nil
+        @kept = @bytes = nil
+      end
+
+      # @return [Integer] of all payloads
+      def bytes
+        @bytes ||= @records.first.class.bytes(@records)
       end
 
       # @return [Boolean] whether its offsets lie before those of the batch before it: the topic was created anew, or cut

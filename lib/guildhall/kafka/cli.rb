@@ -4,6 +4,7 @@ require "guildhall/cli/command" # of another gem: not by relative path
 require_relative "cli/server"
 require_relative "cli/routes"
 require_relative "cli/lag"
+require_relative "cli/dlq"
 
 module Guildhall
   module Kafka
@@ -11,7 +12,7 @@ module Guildhall
     module CLI
       # @return [Array<Class>]
       def self.commands
-        [Server, Routes, Lag]
+        [Server, Routes, Lag, Dlq]
       end
     end
   end

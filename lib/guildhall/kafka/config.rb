@@ -20,6 +20,9 @@ module Guildhall
         Setting.new(:concurrency, "a positive Integer") { |value| value.is_a?(Integer) && value.positive? },
         Setting.new(:max_messages, "a positive Integer") { |value| value.is_a?(Integer) && value.positive? },
         Setting.new(:max_bytes, "a positive Integer") { |value| value.is_a?(Integer) && value.positive? },
+        *%i[max_messages_in_flight max_bytes_in_flight].map do |name|
+          Setting.new(name, "a positive Integer, or nil") { |value| value.nil? || (value.is_a?(Integer) && value.positive?) }
+        end,
         Setting.new(:max_wait_time, "seconds", seconds: true),
         Setting.new(:commit_interval, "seconds", seconds: true),
         Setting.new(:tick_interval, "seconds", seconds: true),
@@ -28,7 +31,7 @@ module Guildhall
         Setting.new(:pause_max_timeout, "seconds", seconds: true),
         Setting.new(:pause_with_exponential_backoff, "true or false") { |value| [true, false].include?(value) },
         Setting.new(:shutdown_timeout, "seconds", seconds: true),
-        Setting.new(:revocation_timeout, "seconds", seconds: true),
+        Setting.new(:revocation_timeout, "seconds, or 0", seconds: true) { |value| value.is_a?(Numeric) && !value.negative? },
         Setting.new(:stall_timeout, "seconds", seconds: true),
         Setting.new(:reader, "one of #{READERS.map(&:inspect).join(", ")}, or nil") { |value| value.nil? || READERS.include?(value) },
         Setting.new(:pool, "a Guildhall::Pool, or nil") { |value| value.nil? || value.respond_to?(:dispatch) },
@@ -53,6 +56,13 @@ module Guildhall
       #   makes nothing faster: memory that is used again soon is still in the caches. Raise it where consumers want
       #   many big messages at once
       attr_accessor :max_bytes
+      # @return [Integer, nil] so many messages of all partitions together may be in memory, being worked on or waiting for
+      #   a runner: what comes then stays with librdkafka. What paused partitions hold does not count. nil (unless set):
+      #   100,000, or what the runners need
+      attr_accessor :max_messages_in_flight
+      # @return [Integer, nil] and so many bytes; about, for the batch that fills it counts as a whole. nil (unless set):
+      #   256 MiB, or what the runners need
+      attr_accessor :max_bytes_in_flight
       # @return [Numeric] seconds that a poll waits for the first message: a ceiling, never a delay. 1 unless set
       attr_accessor :max_wait_time
       # @return [Numeric] seconds between two commits of the offsets stored meanwhile; 5 unless set
@@ -70,8 +80,8 @@ module Guildhall
       # @return [Numeric] seconds within which the process stops, come what may; 60 unless set
       attr_accessor :shutdown_timeout
       # @return [Numeric] seconds that a rebalance waits for work in progress on a partition that goes away; what takes
-      #   longer is done by the next owner as well. Shorter than librdkafka's max.poll.interval.ms, for nothing is polled
-      #   meanwhile. 10 unless set
+      #   longer is done by the next owner as well; 0: it is not waited for. Shorter than librdkafka's
+      #   max.poll.interval.ms, for nothing is polled meanwhile. 10 unless set
       attr_accessor :revocation_timeout
       # @return [Numeric] seconds without progress after which a partition with messages left counts as stuck; 120
       #   unless set
@@ -130,6 +140,7 @@ module Guildhall
         @max_messages = 500
         @max_bytes = 1_048_576
         @pause_with_exponential_backoff = true
+        @max_messages_in_flight = @max_bytes_in_flight = nil
         @reader = @pool = @logger = nil
       end
 

@@ -5,6 +5,9 @@ module Guildhall
     # What becomes of messages that a consumer keeps failing on: they go to another topic, with their bytes, key and
     # headers, and with what went wrong in further headers.
     class DeadLetters
+      # Those that a letter has beside the message's own.
+      HEADERS = %w[source_topic source_partition source_offset source_consumer_group source_attempts source_error_class].freeze
+
       # For topics without a dead letter queue: a message is tried until it works.
       class None
         # @return [false]
@@ -96,11 +99,11 @@ module Guildhall
 
       def letter(message, error, attempts)
         {topic: @queue.topic, payload: message.raw_payload, key: message.raw_key,
-         headers: message.raw_headers.merge(
-           "source_topic" => message.topic, "source_partition" => message.partition.to_s,
-           "source_offset" => message.offset.to_s, "source_consumer_group" => @topic.group,
-           "source_attempts" => attempts.to_s, "source_error_class" => error.class.name.to_s
-         )}
+         headers: {**message.raw_headers, **HEADERS.zip(origin(message, error, attempts)).to_h}}
+      end
+
+      def origin(message, error, attempts)
+        [message.topic, message.partition.to_s, message.offset.to_s, @topic.group, attempts.to_s, error.class.name.to_s]
       end
     end
   end

@@ -19,6 +19,8 @@ module Guildhall
       # @return [#begin, #codec]
       def self.for(topic, config, &pool)
         deserializer = topic.deserializer or return Raw.new
+        return OnAccess.new(deserializer) if topic.lazy == :on_access
+
         codec, rest = split(deserializer)
         return on_workers(deserializer, topic, config, pool) if rest && workers?(rest, topic, config)
 

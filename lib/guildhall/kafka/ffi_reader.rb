@@ -19,6 +19,7 @@ module Guildhall
         @bell, @rope = IO.pipe
         @queues = {}
         @released = []
+        @turn = 0
         watch(@main)
       end
 
@@ -38,8 +39,12 @@ module Guildhall
 
       # Blocks until there is a message, an error or a {#wake}, or the time is over. Rebalances happen in here.
       # @param timeout_ms [Integer]
+      # @param messages [Integer, nil] about how many to take of all partitions together; 0: none; nil: what each allows
+      # @param bytes [Integer, nil] and how many bytes
       # @return [Array(Array, Array)] pairs of owner and records, and {ReadError}s
-      def take(timeout_ms)
+      def take(timeout_ms, messages = nil, bytes = nil)
+        @room_messages = messages || Float::INFINITY
+        @room_bytes = bytes || Float::INFINITY
         limit = Clock.now + (timeout_ms / 1000.0)
         loop do
           woken = called?
@@ -107,13 +112,22 @@ module Guildhall
         errors = []
         @queues.each_value { |queue| Librdkafka.rd_kafka_queue_forward(queue.pointer, FFI::Pointer::NULL) }
         while read(@main, BATCH, taken, errors).positive?; end
-        queues = @queues.values # a rebalance in here changes the Hash
-        queues.each { |queue| empty(queue, taken, errors) unless queue.closed? }
+        in_turn.each { |queue| empty(queue, taken, errors) unless queue.closed? }
         [taken.filter_map { |queue, records| [queue.owner, records] unless queue.closed? }, errors]
       end
 
+      # Another one first each time: where there is not room for all, all get some in turn. A copy, for a rebalance may
+      # change the Hash meanwhile.
+      def in_turn
+        @queues.values.rotate(@turn += 1)
+      end
+
+      def room?
+        @room_messages.positive? && @room_bytes.positive?
+      end
+
       def empty(queue, taken, errors)
-        loop do
+        while room?
           wanted = [queue.fitting(taken.key?(queue) ? taken[queue].size : 0), BATCH].min
           break if wanted <= 0 || read(queue.pointer, wanted, taken, errors).zero?
         end
@@ -130,6 +144,8 @@ module Guildhall
         return errors << ReadError.from(native) unless native[:err].zero?
 
         record = PlainRecord.from(Rdkafka::Consumer::Message.new(native))
+        @room_messages -= 1
+        @room_bytes -= record.size
         queue = @queues[[record.topic, record.partition]] or return
         queue.count(record.size)
         taken[queue] << record

@@ -20,8 +20,10 @@ module Guildhall
 
       # @param topics [Array<Routing::Topic>] of the same group and the same librdkafka settings
       # @param application [Application]
-      def initialize(topics, application)
+      # @param number [Integer] which it is of the clients of this group in this process, from 1
+      def initialize(topics, application, number: 1)
         @topics = topics
+        @number = number
         @group = topics.first.group
         @application = application
         @partitions = {}
@@ -56,6 +58,12 @@ module Guildhall
       def request(&block)
         @requests << block
         wake
+      end
+
+      # Ends a poll that waits. May be called by any thread.
+      # @return [void]
+      def wake
+        @lock.synchronize { @reader&.wake }
       end
 
       # Finishes the work in progress, commits and leaves the group. Does not block.
@@ -130,7 +138,8 @@ module Guildhall
       end
 
       def poll
-        batches, errors = @client.with_handle { @reader.take((@application.config.max_wait_time * 1000).to_i) }
+        room = @application.in_flight.room
+        batches, errors = @client.with_handle { @reader.take((@application.config.max_wait_time * 1000).to_i, *room) }
         batches.each { |partition, records| partition.deliver(records) }
         errors.each { |error| report(error) }
         @requests.pop.call until @requests.empty?
@@ -160,7 +169,9 @@ module Guildhall
         deadline = @stopping ? @deadline : Clock.now + @application.config.revocation_timeout
         late = partitions.reject { |partition| partition.wait(deadline) }
         partitions.each(&:close)
-        late.each { |partition| @application.publish("partition.abandoned", topic: partition.name, partition: partition.number) }
+        late.select(&:working?).each do |partition|
+          @application.publish("partition.abandoned", topic: partition.name, partition: partition.number)
+        end
         @lock.synchronize { partitions.each { |partition| @partitions.delete([partition.name, partition.number]) } }
         @client.commit(timeout: rest_of(deadline)) unless lost
       end
@@ -178,10 +189,6 @@ module Guildhall
         @client = nil
       end
 
-      def wake
-        @lock.synchronize { @reader&.wake }
-      end
-
       def rest
         limit = Clock.now + RESTART_PAUSE
         sleep(0.1) until @stopping || Clock.now > limit
@@ -193,7 +200,7 @@ module Guildhall
       end
 
       def settings
-        @application.client_settings(@topics.first)
+        @application.client_settings(@topics.first, @number)
       end
     end
   end

@@ -111,7 +111,7 @@ module Guildhall
 
       # @return [Integer] bytes of the payloads that were read, with those left out
       def bytes
-        @batch.records.sum(&:size)
+        @batch.bytes
       end
 
       # @return [Integer]

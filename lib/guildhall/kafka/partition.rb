@@ -4,6 +4,7 @@ require_relative "offsets"
 require_relative "backoff"
 require_relative "batch"
 require_relative "dead_letters"
+require_relative "partition/backlog"
 require_relative "partition/work"
 require_relative "partition/control"
 require_relative "partition/behind"
@@ -91,6 +92,11 @@ module Guildhall
         change { @events << event unless @events.include?(event) || @leaving }
       end
 
+      # @return [Boolean] whether its consumer is called now
+      def working?
+        !@running.nil?
+      end
+
       # @return [String]
       def to_s
         "#{@name}/#{@number}"
@@ -133,7 +139,7 @@ module Guildhall
         @lock = Mutex.new
         @left_condition = ConditionVariable.new
         @mutex = Monitor.new
-        @batches = []
+        @batches = Backlog.new(@application.in_flight)
         @events = []
         @failures = 0
         @scheduled = @left = @missing = false
@@ -156,6 +162,7 @@ module Guildhall
 
       # With the lock held.
       def schedule
+        @batches.aside = resting?
         @queue&.allow(room, @max_bytes)
         return if @scheduled || !work?
 
@@ -184,7 +191,7 @@ module Guildhall
       end
 
       def resting?
-        @paused_until && Clock.now < @paused_until
+        !@paused_until.nil? && Clock.now < @paused_until
       end
     end
   end

@@ -14,6 +14,12 @@ module Guildhall
         ))
       end
 
+      # @param records [Array<PlainRecord>]
+      # @return [Integer] bytes of all their payloads
+      def self.bytes(records)
+        records.sum(&:size)
+      end
+
       # @return [String] as UTF-8 where it is that, else as bytes
       def self.text(value)
         return value.map { |one| text(one) } if value.is_a?(Array)

@@ -56,11 +56,17 @@ module Guildhall
         false
       end
 
+      # @param config [Config]
+      # @return [Hash{Symbol=>Object}] of the settings those that any client needs
+      def self.shared(config)
+        config.kafka.transform_keys(&:to_sym).select { |name, _| name.start_with?(*SHARED) }.merge("client.id": config.client_id)
+      end
+
       # A consumer's settings mean nothing to a producer, and waterdrop would complain of them.
+      # @param config [Config]
+      # @return [Hash{Symbol=>Object}] librdkafka's
       def self.settings(config)
-        shared = config.kafka.transform_keys(&:to_sym).select { |name, _| name.start_with?(*SHARED) }
-        {"client.id": config.client_id, "request.required.acks": "all", "message.max.bytes": MOST_BYTES,
-         **shared, **config.producer.transform_keys(&:to_sym)}
+        {**shared(config), "request.required.acks": "all", "message.max.bytes": MOST_BYTES, **config.producer.transform_keys(&:to_sym)}
       end
 
       def self.missing
@@ -68,7 +74,7 @@ module Guildhall
 
         'waterdrop cannot be loaded any more, because there was a Ractor before it: require "waterdrop" when the application is loaded'
       end
-      private_class_method :settings, :missing
+      private_class_method :missing
     end
   end
 end

@@ -62,6 +62,8 @@ module Guildhall
       def dump
         Thread.list.each { |thread| @err.puts("#{thread.inspect}\n  #{(thread.backtrace || []).first(20).join("\n  ")}") }
         @application.partitions.each { |partition| @err.puts(partition.inspect) }
+        flight = @application.in_flight
+        @err.puts("in flight: #{flight.messages} of #{flight.most_messages} messages, #{flight.bytes} of #{flight.most_bytes} bytes")
       end
     end
   end

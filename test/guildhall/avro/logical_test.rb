@@ -74,6 +74,34 @@ class AvroLogicalTest < GuildhallTest
     assert_raises(Guildhall::DecodeError) { codec.decode("\x00".b) }
   end
 
+  def test_decimals_that_bring_their_scale
+    codec = Guildhall::Avro.new(type("bytes", "big-decimal"))
+    assert_equal "\x06\x02\x7F\x04".b, codec.encode(BigDecimal("1.27"))
+    ["0", "1.27", "-1.28", "128", "-129", "1e30", "-1e-30", "12345678901234567890.000000001"].each do |text|
+      decoded = codec.decode(codec.encode(BigDecimal(text)))
+      assert_equal [BigDecimal(text), BigDecimal], [decoded, decoded.class]
+      assert Ractor.shareable?(decoded)
+    end
+    assert_equal [BigDecimal("7"), BigDecimal("0.5")], [codec.decode(codec.encode(7)), codec.decode(codec.encode(0.5))]
+    assert_equal BigDecimal("1200"), codec.decode("\x06\x02\x0C\x03".b) # a scale of -2
+    [1r, "1", Float::NAN, BigDecimal("Infinity")].each { |value| assert_raises(Guildhall::EncodeError) { codec.encode(value) } }
+    bytes = Guildhall::Avro.new("bytes")
+    ["", "\x00\x00", "\x02", "\x04\x01", "\x02\x01", "\x02\x01\x02\x00", "\xFF" * 12, "\x02\x01\xFE\xFF\xFF\xFF\x0F"].each do |inner|
+      assert_raises(Guildhall::DecodeError, inner.inspect) { codec.decode(bytes.encode(inner.b)) }
+    end
+  end
+
+  # Megabytes of digits are no number that anybody waits for.
+  def test_decimals_of_any_length
+    bytes = Guildhall::Avro.new("bytes")
+    [type("bytes", "decimal", precision: 4, scale: 2), type("bytes", "big-decimal")].each do |schema|
+      assert_raises(Guildhall::DecodeError) { Guildhall::Avro.new(schema).decode(bytes.encode("\x7F" * 8_000_000)) }
+    end
+    assert_equal BigDecimal("0.01"), Guildhall::Avro.new(type("bytes", "decimal", precision: 4, scale: 2)).decode(bytes.encode("#{"\0" * 1_000}\x01"))
+    wide = Guildhall::Avro.new(type("bytes", "decimal", precision: 4_000, scale: 0))
+    assert_equal 10**3_999, wide.decode(wide.encode(10**3_999))
+  end
+
   def test_unknown_and_misplaced_ones_count_as_none
     assert_equal 5, Guildhall::Avro.new(type("int", "nope")).decode("\x0a".b)
     assert_equal 5, Guildhall::Avro.new(type("long", "date")).decode("\x0a".b)

@@ -126,8 +126,8 @@ class JSONDocumentTest < GuildhallTest
 
   def test_has_what_hashes_and_arrays_have
     {Hash => document, Array => document["user"]["tags"]}.each do |plain, made|
-      reading = plain.instance_methods(false).reject { |name| name.end_with?("!") } - LEFT_OUT[plain]
-      assert_empty reading - made.public_methods
+      reading = plain.instance_methods(false).select { |name| rubys_own?(plain.instance_method(name)) && !name.end_with?("!") }
+      assert_empty reading - LEFT_OUT[plain] - made.public_methods
     end
   end
 
@@ -262,6 +262,9 @@ class JSONDocumentTest < GuildhallTest
   end
 
   private
+
+  # Not what a gem has added.
+  def rubys_own?(method) = method.source_location.nil? || method.source_location.first.start_with?("<internal:")
 
   def parts(made)
     return [] unless made.is_a?(Guildhall::JSON::Document)

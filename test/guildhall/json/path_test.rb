@@ -47,7 +47,7 @@ class JSONPathTest < GuildhallTest
   def test_what_is_not_understood
     ["items", "$items", "$.", "$.items[", "$['a'", "$[a]", "$..[ ", "$[01]", "$[?]", "$[?@.a ==]", "$[?@.* == 1]", "$[?@..a < 1]", "$[?1]", "$[?'a']",
      "$[?(@.a]", "$[?@.a = 1]", "$[?@.a == 01]", "$[?@.a && ]", "$[?length(@.*) == 1]", "$[?count(1) == 1]", "$[?match(@.a, 'b')]", "$[?!1 == 1]",
-     "$[?@.a == 'x\\q']", "$[?length(@.a)]", "$[?nil == @.a]"].each do |path|
+     "$[9007199254740992]", "$[::-9007199254740992]", "$['\\\"']", "$[?@.a == 'x\\q']", "$[?length(@.a)]", "$[?nil == @.a]"].each do |path|
       error = assert_raises(Guildhall::ArgumentError, path) { Guildhall::JSON::Path.new(path) }
       assert_includes error.message, "position"
     end

@@ -5,6 +5,8 @@ require "guildhall/kafka"
 
 class KafkaBatchTest < GuildhallTest
   Record = Struct.new(:offset) do
+    def self.bytes(records) = records.sum(&:size)
+
     def tombstone? = false
     def size = 10
   end

@@ -111,6 +111,23 @@ class KafkaConfigTest < GuildhallTest
     assert_equal 2, error.message.scan("  - ").size
   end
 
+  def test_what_may_be_in_flight_is_enough_for_all_runners
+    @application.routes.draw do
+      topic("a") do
+        consumer Handles
+        max_bytes 2_000_000
+      end
+    end
+    @application.config.max_messages_in_flight = 7_999
+    @application.config.max_bytes_in_flight = 31_999_999
+    error = assert_raises(Guildhall::ConfigurationError) { @application.validate! }
+    assert_includes error.message, "max_messages_in_flight has to be at least 8000, not 7999"
+    assert_includes error.message, "max_bytes_in_flight has to be at least 32000000, not 31999999"
+    @application.config.max_messages_in_flight = 8_000
+    @application.config.max_bytes_in_flight = 32_000_000
+    assert_equal 1, @application.validate!.size
+  end
+
   def test_the_group_comes_from_kafka_where_it_is_not_set
     assert_equal "guildhall", @application.config.group_id
     @application.config.kafka = {"group.id": "mine"}

@@ -56,8 +56,8 @@ module ReaderBehaviour
     eventually { take(50).empty? && @assignments.queues.size == 2 } if codec.nil?
   end
 
-  def take(timeout_ms = 100)
-    batches, errors = @client.with_handle { @reader.take(timeout_ms) }
+  def take(timeout_ms = 100, *room)
+    batches, errors = @client.with_handle { @reader.take(timeout_ms, *room) }
     assert_empty errors
     batches.flat_map(&:last)
   end
@@ -78,6 +78,7 @@ module ReaderBehaviour
     assert_equal [nil, nil, {}, true], [second.raw_payload, second.key, second.headers, second.tombstone?]
     assert_equal ["", false], [third.raw_payload, third.tombstone?]
     assert_equal [2, 0, 0], [first, second, third].map(&:size)
+    assert_equal 2, first.class.bytes([first, second, third])
     [first, second, third].each { |record| assert Ractor.shareable?(record) }
     [first.raw_payload, first.key, first.headers].each { |part| assert Ractor.shareable?(part) }
   end
@@ -153,6 +154,18 @@ module ReaderBehaviour
     records = Timeout.timeout(20) { take(600_000) }
     assert_equal [0], records.map(&:offset)
     producing.join
+  end
+
+  def test_all_partitions_together_are_given_no_more_than_there_is_room_for
+    connect
+    produce((0...60).map { |i| {payload: "x" * 100, partition: i % 2} })
+    eventually { @client.end_offset("t", 0) == 30 && @client.end_offset("t", 1) == 30 }
+    assert_empty take(200, 0, 1_000)
+    assert_empty take(200, 10, 0)
+    @assignments.queues.each_value { |queue| queue.allow(10, 100) }
+    first = take(2_000, 1, 1_000_000).map(&:partition).uniq
+    second = take(2_000, 1_000, 1).map(&:partition).uniq
+    assert_equal [1, 1, [0, 1]], [first.size, second.size, (first + second).sort], "one at a time, in turn"
   end
 
   def test_nothing_is_handed_out_after_a_queue_was_closed

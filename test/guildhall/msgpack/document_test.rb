@@ -85,6 +85,19 @@ class MessagePackDocumentTest < GuildhallTest
     assert_nil document["maps"][0]["no"]
   end
 
+  # Whatever form they were written in; of another type they are other keys.
+  def test_large_maps_of_numbers_are_found_by_an_index
+    pairs = Array.new(5_000) { [(it * 37) - 500, it] }.to_h.merge({1.0 => "float", (2**64) - 1 => "large", -2**63 => "small", "1" => "text"})
+    document = Codec.document(Codec.encode(pairs))
+    3.times { pairs.each { |key, value| assert_equal value, document[key] } }
+    assert_nil document[-501]
+    assert_nil document[2.0]
+    long_form = "\xDE".b + [40].pack("n") + (0...39).map { |number| "\xD3".b + [number].pack("q>") + "\x01".b }.join + "\x07\x02".b
+    document = Codec.document(long_form)
+    40.times { assert_equal [1, 2, nil], [document[5], document[7], document[39]] }
+    assert_equal Codec.decode(long_form), document.to_h
+  end
+
   def test_the_last_of_equal_keys_counts
     twice = lambda do |count|
       pairs = Array.new(count) { |number| Codec.encode("k#{number}") + "\x01".b }

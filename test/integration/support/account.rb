@@ -34,6 +34,11 @@ class Account
     @produced[partition] += count
   end
 
+  # @return [Integer]
+  def produced_in_all
+    @produced.values.sum
+  end
+
   # One write, so that lines of several processes and threads never mix.
   # @param life [Object] such as the consumer
   # @return [void]
@@ -63,7 +68,7 @@ class Account
 
   # @return [Boolean] whether nothing is left to be done
   def complete?
-    settled >= @produced.values.sum
+    settled >= produced_in_all
   end
 
   # @return [Array<String>] what must not be
@@ -82,7 +87,7 @@ class Account
   # @return [String] for people
   def to_s
     twice = consumed + @dead - settled
-    "#{@produced.values.sum} produced, #{@consumed} consumed, #{@dead} dead-lettered, #{twice} duplicated, " \
+    "#{produced_in_all} produced, #{@consumed} consumed, #{@dead} dead-lettered, #{twice} duplicated, " \
       "#{@disorder.size} out of order#{", #{@rewinds} times back" if @rewinds.positive?}"
   end
 

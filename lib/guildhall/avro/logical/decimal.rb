@@ -1,10 +1,16 @@
 # frozen_string_literal: true
 
+require_relative "unscaled"
+
 module Guildhall
   class Avro
     class Logical
       # Big-endian two's complement of the unscaled value ↔ BigDecimal.
       class Decimal
+        # Numbers may be padded; but megabytes of digits would take minutes to become a BigDecimal.
+        PADDED = 1_024 # bytes
+        private_constant :PADDED
+
         # @param precision [Integer] digits in all
         # @param scale [Integer] digits after the point
         # @param size [Integer, nil] bytes of a fixed; nil: as many as it takes
@@ -15,6 +21,7 @@ module Guildhall
           @precision = precision
           @scale = scale
           @size = size
+          @longest = [precision, PADDED].max
           freeze
         rescue LoadError
           raise MissingDependencyError, "decimals need the gem bigdecimal: add it to the Gemfile"
@@ -22,13 +29,12 @@ module Guildhall
 
         # @param bytes [String]
         # @return [BigDecimal]
-        # @raise [ArgumentError] for no bytes at all
+        # @raise [ArgumentError] for no bytes at all, and for more than any number of the type can have
         def decode(bytes)
           raise ::ArgumentError, "no bytes" if bytes.empty?
+          raise ::ArgumentError, "#{bytes.bytesize} bytes for a decimal of #{@precision} digits" if bytes.bytesize > @longest
 
-          unscaled = bytes.unpack1("H*").to_i(16)
-          unscaled -= 1 << (8 * bytes.bytesize) if bytes.getbyte(0) > 127
-          BigDecimal(unscaled).mult(BigDecimal("1e-#{@scale}"), 0)
+          BigDecimal(Unscaled.read(bytes)).mult(BigDecimal("1e-#{@scale}"), 0)
         end
 
         # @param value [Numeric]
@@ -39,20 +45,13 @@ module Guildhall
           scaled = decimal.mult(BigDecimal(10**@scale), 0)
           return unless scaled.frac.zero? && scaled.to_i.abs < 10**@precision
 
-          bytes(scaled.to_i)
+          Unscaled.write(scaled.to_i, @size)
         end
 
         private
 
         def to_decimal(value)
           value.is_a?(Rational) ? value.to_d(@precision + 1) : value.to_d
-        end
-
-        def bytes(number)
-          width = @size || [((number.negative? ? ~number : number).bit_length / 8) + 1, 1].max
-          return if number.bit_length >= 8 * width
-
-          [(number & ((1 << (8 * width)) - 1)).to_s(16).rjust(2 * width, "0")].pack("H*")
         end
       end
     end

@@ -16,7 +16,8 @@ module Guildhall
         SLICE = /(#{INTEGER})?\s*:\s*(#{INTEGER})?(?:\s*:\s*(#{INTEGER})?)?/
         NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/
         WORDS = {"true" => true, "false" => false, "null" => nil}.freeze
-        private_constant :NAME, :QUOTED, :INTEGER, :SLICE, :NUMBER, :WORDS
+        EXACT = (-(2**53) + 1)..((2**53) - 1)
+        private_constant :EXACT, :NAME, :QUOTED, :INTEGER, :SLICE, :NUMBER, :WORDS
 
         # @param source [String]
         def initialize(source)
@@ -53,10 +54,17 @@ module Guildhall
         def selector
           return :all if @text.skip(/\*/)
           return unquote(@text.matched) if @text.scan(QUOTED)
-          return @text.captures.map { |number| number&.to_i } if @text.scan(SLICE)
+          return @text.captures.map { |number| number && integer(number) } if @text.scan(SLICE)
           return alternatives if @text.skip(/\?\s*/)
 
-          @text.scan(INTEGER)&.to_i || refuse("expected an index, a name in quotes, a slice, a filter or *")
+          number = @text.scan(INTEGER) || refuse("expected an index, a name in quotes, a slice, a filter or *")
+          integer(number)
+        end
+
+        # RFC 9535, 2.1: what every implementation can be sure of.
+        def integer(text)
+          number = text.to_i
+          EXACT.cover?(number) ? number : refuse("a number is from #{EXACT.begin} to #{EXACT.end}")
         end
 
         def alternatives
@@ -130,7 +138,10 @@ module Guildhall
 
         def unquote(quoted)
           inner = quoted[1..-2]
-          inner = inner.gsub("\\'", "'").gsub(/(?<!\\)"/, "\\\"") if quoted.start_with?("'")
+          if quoted.start_with?("'")
+            refuse("invalid escape in #{quoted}") if inner.match?(/(?<!\\)(?:\\\\)*\\"/)
+            inner = inner.gsub("\\'", "'").gsub('"', "\\\"")
+          end
           JSON.decode("[\"#{inner}\"]").first
         rescue ParseError
           refuse("invalid escape in #{quoted}")

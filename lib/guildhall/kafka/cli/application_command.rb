@@ -16,6 +16,11 @@ module Guildhall
         def call(_arguments)
           load_application
           perform
+        rescue StandardError => error
+          # Known here only once the application is loaded.
+          raise unless defined?(Rdkafka::RdkafkaError) && error.is_a?(Rdkafka::RdkafkaError)
+
+          raise Guildhall::Error, "Kafka: #{error.message}"
         end
 
         def load_application

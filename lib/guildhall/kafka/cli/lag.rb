@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "application_command"
+require_relative "table"
 
 module Guildhall
   module Kafka
@@ -21,15 +22,13 @@ module Guildhall
 
         def perform
           rows = Kafka.application.lag(groups: @options[:groups])
-          table = [HEADINGS, *rows.map { |row| cells(row) }]
-          widths = table.transpose.map { |column| column.map(&:size).max }
-          table.each { |line| @out.puts(line.zip(widths).map { |cell, width| cell.ljust(width) }.join("  ").rstrip) }
+          @out.puts(Table.lines(HEADINGS, rows.map { |row| cells(row) }))
           nil
         end
 
         def cells(row)
-          [row.group, row.topic, row.partition.to_s, row.committed&.to_s || "-", row.end_offset.to_s, row.messages.to_s,
-           row.seconds ? format("%.1f", row.seconds) : "-"]
+          [row.group, row.topic, row.partition, row.committed, row.end_offset, row.messages,
+           row.seconds && format("%.1f", row.seconds)]
         end
       end
     end

@@ -113,7 +113,7 @@ module Guildhall
           return false if @min_payloads && records.size < @min_payloads
           return @parallel if !@parallel.nil? || @alone
 
-          true if records.sum(&:size) >= WORTHWHILE
+          true if records.first.class.bytes(records) >= WORTHWHILE
         end
       end
     end

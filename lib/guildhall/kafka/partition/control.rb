@@ -39,7 +39,7 @@ module Guildhall
 
         # @return [Boolean]
         def paused?
-          @lock.synchronize { !!resting? }
+          @lock.synchronize { resting? }
         end
 
         # What was read already is dropped; the listener, which alone may move librdkafka's position, does the rest.
@@ -126,6 +126,7 @@ module Guildhall
           @application.timer.cancel(@wake_up)
           @lock.synchronize do
             @paused_until = Clock.now + seconds
+            @batches.aside = true
             @wake_up = seconds.finite? ? @application.timer.after(seconds) { change { nil } } : nil
           end
         end

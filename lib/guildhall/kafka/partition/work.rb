@@ -36,7 +36,7 @@ module Guildhall
           return unless @application.listening?
 
           @application.publish("consumer.skipped", topic: @name, partition: @number, read: batch.records.size,
-            dropped: batch.dropped, bytes: batch.records.sum(&:size))
+            dropped: batch.dropped, bytes: batch.bytes)
         end
 
         def remaining(batch)

@@ -74,6 +74,8 @@ module Guildhall
 
         def check_choices
           choose(:parallel, [true, false, nil])
+          choose(:lazy, [:on_access, nil])
+          fault("deserializing lazy: :on_access cannot be parallel: true") if @topic.lazy && @topic.parallel
           choose(:initial_offset, ["earliest", "latest", nil])
           choose(:manual_offset_management, [true, false])
           choose(:delivery, %i[at_least_once at_most_once])

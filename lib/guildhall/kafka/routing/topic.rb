@@ -4,7 +4,7 @@ module Guildhall
   module Kafka
     module Routing
       # How one topic, or every topic that matches a pattern, is consumed. Frozen.
-      Topic = Data.define(:name, :group, :consumer, :deserializer, :key_deserializer, :headers_deserializer, :serializer, :parallel,
+      Topic = Data.define(:name, :group, :consumer, :deserializer, :key_deserializer, :headers_deserializer, :serializer, :parallel, :lazy,
         :max_messages, :max_bytes, :initial_offset, :manual_offset_management, :delivery, :dead_letter_queue, :virtual_partitions,
         :retries, :kafka) do
         # @!attribute [r] name
@@ -15,6 +15,8 @@ module Guildhall
         #   @return [Class] a subclass of {Consumer}
         # @!attribute [r] parallel
         #   @return [Boolean, nil] true: always on the workers; false: never; nil: what measures faster
+        # @!attribute [r] lazy
+        #   @return [Symbol, nil] :on_access: payloads are decoded when they are asked for
 
         # @param topic_name [String]
         # @return [Boolean] whether messages of that topic belong here

@@ -21,7 +21,7 @@ module Guildhall
           @faults = faults
           @settings = {
             group:, consumer: nil, deserializer: nil, key_deserializer: nil, headers_deserializer: nil, serializer: nil,
-            parallel: nil, max_messages: nil, max_bytes: nil, initial_offset: nil, manual_offset_management: false,
+            parallel: nil, lazy: nil, max_messages: nil, max_bytes: nil, initial_offset: nil, manual_offset_management: false,
             delivery: :at_least_once, dead_letter_queue: nil, virtual_partitions: nil, kafka: {}.freeze,
             retries: Retries.new(*Array.new(3), [].freeze)
           }
@@ -57,8 +57,11 @@ module Guildhall
 
         # @param parallel [Boolean, nil] true: payloads are decoded on the workers; false: in the consumer's thread, when
         #   asked for; nil: where it is faster
-        def deserializing(parallel: nil)
+        # @param lazy [Symbol, nil] :on_access: each payload is decoded when it is asked for, and not before: for payloads
+        #   that are rarely read
+        def deserializing(parallel: nil, lazy: nil)
           @settings[:parallel] = parallel
+          @settings[:lazy] = lazy
         end
 
         # @param count [Integer] a batch has at most that many messages

@@ -4,7 +4,7 @@ require "test_helper"
 
 # Ten million Documents of each format, a thousand of them alive at a time: resident memory stays what it was after the
 # first million. DOCUMENTS= makes it shorter or longer.
-class DocumentMemoryTest < GuildhallTest
+class TenMillionDocumentsTest < GuildhallTest
   DOCUMENTS = Integer(ENV.fetch("DOCUMENTS", 10_000_000))
   ALLOWED = 24 * 1024 * 1024 # bytes: what the collector's pages and malloc's arenas may still grow by
 

@@ -1,0 +1,76 @@
+# frozen_string_literal: true
+
+require_relative "unscaled"
+
+module Guildhall
+  class Avro
+    class Logical
+      # The logical type big-decimal, whose values say their scale themselves: the unscaled value (its length in bytes, then
+      # the bytes), then the scale ↔ BigDecimal.
+      module ScaledDecimal
+        LONGEST = 1_024 # bytes: megabytes of digits would take minutes to become a BigDecimal
+        SCALES = (-1_000_000..1_000_000)
+        private_constant :LONGEST, :SCALES
+
+        # @raise [MissingDependencyError] without the gem bigdecimal
+        def self.load
+          require "bigdecimal"
+          require "bigdecimal/util"
+          self
+        rescue LoadError
+          raise MissingDependencyError, "decimals need the gem bigdecimal: add it to the Gemfile"
+        end
+
+        # @param bytes [String]
+        # @return [BigDecimal]
+        # @raise [ArgumentError] for bytes that are none
+        def self.decode(bytes)
+          length, rest = number(bytes)
+          raise ::ArgumentError, "no unscaled value" unless length.between?(1, [LONGEST, rest.bytesize].min)
+
+          scale, after = number(rest.byteslice(length..))
+          raise ::ArgumentError, "scale #{scale}" unless after.empty? && SCALES.cover?(scale)
+
+          BigDecimal(Unscaled.read(rest.byteslice(0, length))).mult(BigDecimal("1e#{-scale}"), 0)
+        end
+
+        # @param value [Numeric]
+        # @return [String, nil] nil for what is no number, and for a Rational: it may have no end
+        def self.encode(value)
+          return unless value.is_a?(Numeric) && !value.is_a?(Rational) && (decimal = value.to_d).finite?
+
+          sign, digits, _, exponent = decimal.split
+          scale = decimal.zero? ? 0 : digits.length - exponent
+          unscaled = Unscaled.write(sign * digits.to_i)
+          [long(unscaled.bytesize), unscaled, long(scale)].join if unscaled.bytesize <= LONGEST && SCALES.cover?(scale)
+        end
+
+        class << self
+          private
+
+          # A long as Avro writes it, and what follows.
+          def number(bytes)
+            value = shift = 0
+            bytes.each_byte.with_index(1) do |byte, count|
+              value |= (byte & 127) << shift
+              shift += 7
+              return [(value >> 1) ^ -(value & 1), bytes.byteslice(count..)] if byte < 128
+              break if count == 10
+            end
+            raise ::ArgumentError, "no number"
+          end
+
+          def long(number)
+            left = (number << 1) ^ (number >> 63)
+            bytes = "".b
+            while left > 127
+              bytes << ((left & 127) | 128)
+              left >>= 7
+            end
+            bytes << left
+          end
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,39 @@
+# frozen_string_literal: true
+
+require_relative "dlq/list"
+require_relative "dlq/replay"
+
+module Guildhall
+  module Kafka
+    module CLI
+      # `guildhall dlq`: what could not be handled, and another try.
+      class Dlq < Guildhall::CLI::Command
+        ACTIONS = {"list" => List, "replay" => Replay}.freeze
+
+        # (see Guildhall::CLI::Command.summary)
+        def self.summary = "Look through dead letter queues, and replay what they hold"
+
+        # (see Guildhall::CLI::Command#run)
+        def run(arguments)
+          name, *rest = arguments
+          return @out.puts(usage) if name.nil? || ["-h", "--help", "help"].include?(name)
+
+          action = ACTIONS[name] || raise(Guildhall::ArgumentError, "no command dlq #{name}#{suggestion(name)}\n#{usage}")
+          action.new(out: @out, err: @err, cli: @cli).run(rest)
+        end
+
+        private
+
+        def suggestion(name)
+          found = DidYouMean::SpellChecker.new(dictionary: ACTIONS.keys).correct(name).first
+          found ? "; did you mean #{found}?" : ""
+        end
+
+        def usage
+          ["usage: guildhall dlq COMMAND [options]   (guildhall dlq COMMAND --help shows the options)", "",
+           *ACTIONS.map { |name, action| "  #{name.ljust(6)}  #{action.summary}" }].join("\n")
+        end
+      end
+    end
+  end
+end

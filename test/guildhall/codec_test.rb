@@ -1,0 +1,105 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "guildhall"
+require "guildhall/csv"
+require "guildhall/yaml"
+
+# What holds for every codec, ours and a user's: the protocol of docs/codecs.md.
+class CodecTest < GuildhallTest
+  ROOT = File.expand_path("../..", __dir__)
+  # The codec of one's own, as the guide has it.
+  GUIDE = File.read(File.join(ROOT, "docs/codecs.md"))
+  OWN = GUIDE[/^class KeyValue.*?^end$/m]
+  class_eval(OWN, "docs/codecs.md")
+
+  RECORD = {type: "record", name: "R", fields: [{name: "id", type: "long"}, {name: "tags", type: {type: "array", items: "string"}}]}.freeze
+  VALUE = {"id" => 7, "tags" => %w[a größer]}.freeze
+  # Codec, value, bytes that are none of it (nil: all are).
+  CODECS = {
+    "JSON" => [Guildhall::JSON, VALUE, "{"], "JSON with options" => [Guildhall::JSON.new(max_nesting: 3), VALUE, "[[[[1]]]]"],
+    "MessagePack" => [Guildhall::MessagePack, VALUE, "\xC1".b], "Avro" => [Guildhall::Avro.new(RECORD), VALUE, "\x02\x02"],
+    "Avro, single objects" => [Guildhall::Avro::SingleObject.new([RECORD]), VALUE, "\xC3\x01".b],
+    "text" => [Guildhall::Text, "größer", "\xFF"], "Latin text" => [Guildhall::Text.new(encoding: "ISO-8859-1"), "größer", nil],
+    "bytes" => [Guildhall::Text.new(encoding: :bytes), "\xFF\0".b, nil], "CSV" => [Guildhall::CSV, [{"id" => "7", "x" => nil}], "a\n\"b"],
+    "YAML" => [Guildhall::YAML, VALUE, "["]
+  }.freeze
+  LAZY = ["JSON", "JSON with options", "MessagePack", "Avro", "Avro, single objects"].freeze
+
+  def test_decodes_what_it_encodes_into_frozen_objects
+    each_codec do |codec, value, _, name|
+      bytes = codec.encode(value)
+      assert Ractor.shareable?(bytes), name
+      assert_equal [value, value], [codec.decode(bytes), codec.call(bytes)], name
+      assert Ractor.shareable?(codec.decode(bytes)), name
+      assert_equal [value, value], codec.decode_batch([bytes, +bytes]), name
+      assert_empty codec.decode_batch([]), name
+    end
+  end
+
+  def test_leaves_what_it_is_given_alone
+    each_codec do |codec, value, wrong, name|
+      [codec.encode(value), *wrong].each do |given|
+        bytes = given.dup
+        encoding = bytes.encoding
+        codec.decode(bytes) rescue nil # rubocop:disable Style/RescueModifier
+        assert_equal [given, encoding, false], [bytes, bytes.encoding, bytes.frozen?], name
+      end
+    end
+  end
+
+  def test_is_frozen_and_works_in_a_ractor
+    each_codec do |codec, value, wrong, name|
+      assert Ractor.shareable?(codec), name
+      found = ractor_value(Ractor.new(codec, codec.encode(value), wrong) { |shared, bytes, broken|
+        fault = begin
+          shared.decode(broken) if broken
+        rescue Guildhall::DecodeError => error
+          error.codec
+        end
+        [shared.decode(bytes), shared.encode(shared.decode(bytes)) == bytes, fault.is_a?(String)]
+      })
+      assert_equal [value, true, !wrong.nil?], found, name
+    end
+  end
+
+  def test_says_what_is_no_payload
+    each_codec do |codec, _, wrong, name|
+      next if wrong.nil?
+
+      assert_raises(Guildhall::DecodeError, name) { codec.decode(wrong) }
+      assert_raises(Guildhall::DecodeError, name) { codec.decode_batch([wrong]) }
+    end
+  end
+
+  def test_documents_show_the_same
+    LAZY.each do |name|
+      codec, value, wrong = CODECS.fetch(name)
+      bytes = codec.encode(value)
+      [codec.document(bytes), codec.lazy.decode(bytes), codec.lazy.call(bytes), *codec.lazy.decode_batch([bytes])].each do |document|
+        assert_operator document, :==, value, name
+        assert_equal value, document.to_h, name
+        assert Ractor.shareable?(document), name
+      end
+      assert_kind_of Integer, codec.lazy.native_decoder, name
+      assert_raises(Guildhall::DecodeError, name) { codec.document(wrong) }
+    end
+    assert_empty CODECS.keys.select { |name| CODECS[name].first.respond_to?(:document) } - LAZY
+  end
+
+  def test_the_guides_own_codec
+    assert_operator OWN.lines.grep(/\S/).size, :<=, 16
+    codec = KeyValue.new
+    assert_equal({"id" => "7", "state" => "paid"}, codec.decode("id=7;state=paid"))
+    assert_equal "KeyValue: a pair has no =", assert_raises(Guildhall::DecodeError) { codec.decode("id") }.message
+    assert_equal [{"a" => "1"}, {"b" => "2"}], codec.decode_batch(["a=1", "b=2"])
+    assert_nil codec.native_decoder
+    pipeline = KeyValue.new(separator: ",") >> Ractor.make_shareable(:size.to_proc)
+    assert_equal 2, ractor_value(Ractor.new(pipeline) { |task| task.call("a=1,b=2") })
+    assert_same pipeline.decoder.class, KeyValue
+  end
+
+  private
+
+  def each_codec = CODECS.each { |name, (codec, value, wrong)| yield codec, value, wrong, name }
+end

@@ -1,0 +1,146 @@
+# frozen_string_literal: true
+
+# reader: native (nothing is read by readers but what is replayed)
+# everyday: embedded
+# stress: on the real broker too, and ten times as many
+#
+# Proves that `guildhall dlq list` tells what dead letter topics hold, as a table and as JSON; that `guildhall dlq replay`
+# sends letters back with their bytes, keys, headers and partitions, all, the rest, or by offsets, to where they came from or
+# elsewhere; and that one that is interrupted, or killed again and again, passes nothing over and goes on where it was.
+require_relative "../support/scenario"
+require "json"
+require "open3"
+require "tempfile"
+
+APPLICATION = <<~'RUBY'
+  Rdkafka::Config.logger = Logger.new($stderr, level: Logger::FATAL)
+  class Idle < Guildhall::Kafka::Consumer
+    def consume; end
+  end
+  Guildhall::Kafka.configure do |config|
+    config.kafka = {"bootstrap.servers": ENV.fetch("SERVERS"), "session.timeout.ms": 6_000}
+    config.group_id = ENV.fetch("GROUP")
+  end
+  Guildhall::Kafka.routes do
+    topic(ENV.fetch("TOPIC")) { consumer(Idle) && dead_letter_queue(topic: ENV.fetch("DEAD")) }
+  end
+RUBY
+
+Scenario.run do
+  partitions = 2
+  name = topic(partitions:)
+  dead = topic(name: "dead", partitions:)
+  other = topic(name: "other")
+  file = Tempfile.create(["application", ".rb"]).tap { |one| one.write(APPLICATION) && one.close }
+  environment = {"SERVERS" => servers, "GROUP" => group, "TOPIC" => name, "DEAD" => dead}
+  command = ->(*words) { [environment, RbConfig.ruby, File.expand_path("../../../exe/guildhall", __dir__), "dlq", *words] }
+  arguments = ->(action, *options) { [action, "-r", file.path, *options] }
+  dlq = lambda do |action, *options, status: 0|
+    out, err, ended = Open3.capture3(*command.call(*arguments.call(action, *options)))
+    equal(status, ended.exitstatus, "status of dlq #{action} #{options.join(" ")} (#{out}#{err})")
+    [out, err]
+  end
+  # partition => payloads, in order
+  back = lambda do |topic, least|
+    seen = Hash.new { |hash, partition| hash[partition] = [] }
+    client(:consumer, **client_settings, "group.id": "back-#{rand}") do |consumer|
+      consumer.subscribe(topic)
+      limit = nil
+      until limit && now > limit
+        message = consumer.poll(100)
+        seen[message.partition] << message if message
+        limit ||= now + 0.5 if seen.sum { |_, list| list.size } >= least
+      end
+    end
+    seen
+  end
+  letter = lambda do |number, error = "RuntimeError"|
+    origin = [name, ((number + 1) % 2).to_s, (1_000 + number).to_s, group, "3", error]
+    {payload: number == 3 ? "\xFF\x00".b : "payload #{number}", key: "k#{number}", partition: number % 2,
+     headers: {"h" => %w[a b], "i" => number.to_s, **Guildhall::Kafka::DeadLetters::HEADERS.zip(origin).to_h}}
+  end
+
+  out, = dlq.call("list")
+  equal("0 of 0 letters in #{dead}", out.lines(chomp: true).last, "an empty list")
+  produce(dead, (0...10).map { |number| letter.call(number, number == 4 ? "Timeout::Error" : "RuntimeError") })
+  out, = dlq.call("list", "--limit", "4")
+  lines = out.lines(chomp: true)
+  equal(6, lines.size, "lines\n#{out}")
+  check(lines.first.match?(/\ALETTER +WHEN +FROM +GROUP +ATTEMPTS +ERROR +BYTES +REPLAYED\z/), "headings #{lines.first}")
+  check(lines[1..4].all? { |line| line.match?(%r{\A#{dead}/\d@\d +\d{4}-\S+ \S+ +#{name}/\d@100\d +#{group} +3 +RuntimeError +\d+ +no\z}) }, out)
+  equal("4 of 10 letters in #{dead}", lines.last, "the last line")
+  out, = dlq.call("list", "--error", "Timeout::Error")
+  equal(["#{dead}/0@2"], out.lines[1..-2].map { |line| line.split.first }, "by error class")
+  out, = dlq.call("list", "--json", "--partition", "1", "--offsets", "1..2")
+  told = out.lines.map { |line| JSON.parse(line) }
+  equal([["k3", nil, "/wA=", 1003], ["k5", "payload 5", nil, 1005]],
+    told.map { |one| one.values_at("key", "payload", "payload_base64", "source_offset") }, "as JSON")
+  equal({"h" => %w[a b], "i" => ["3"]}, told.first["headers"], "headers as JSON")
+
+  _, err = dlq.call("replay", status: 2)
+  check(err.include?("one of --all, --rest and --offsets"), err)
+  _, err = dlq.call("replay", "--rest", status: 2)
+  check(err.include?("nothing of #{dead} was replayed yet"), err)
+  _, err = dlq.call("replay", "--all", "--to", other.sub("other", "othr"), status: 2)
+  check(err.include?("did you mean #{other}?"), err)
+  _, err = dlq.call("list", "--offsets", "x", status: 2)
+  check(err.include?("--offsets takes 7, 7..12"), err)
+  out, = dlq.call("replay", "--all", "--dry-run")
+  equal("#{dead}: 10 letters would be replayed\n", out, "a dry run")
+
+  out, = dlq.call("replay", "--offsets", "1..2", "--partition", "0", "--to", other)
+  equal("#{dead}/0: 2 of 2 letters replayed (offsets 1 to 2)\n", out, "by offsets")
+  equal(["payload 2", "payload 4"], back.call(other, 2).values.flatten.map(&:payload), "replayed elsewhere")
+  out, = dlq.call("replay", "--all")
+  equal((0..1).map { |partition| "#{dead}/#{partition}: 5 of 5 letters replayed (offsets 0 to 4)" }, out.lines(chomp: true), "all")
+  seen = back.call(name, 10)
+  equal([[1, 3, 5, 7, 9], [0, 2, 4, 6, 8]], seen.sort.map { |_, list| list.map { |one| one.headers["i"].to_i } }, "partitions and order")
+  seen.each_value do |list|
+    list.each do |one|
+      sent = letter.call(one.headers["i"].to_i)
+      equal([sent[:payload].b, sent[:key].b, {"h" => %w[a b], "i" => one.headers["i"]}], [one.payload.b, one.key.b, one.headers], "as it was")
+    end
+  end
+  out, = dlq.call("list", "--limit", "0")
+  check(out.lines[1..10].all? { |line| line.end_with?("yes\n") }, "not told as replayed:\n#{out}")
+
+  count = long? ? 40_000 : 4_000
+  produce(dead, (0...count).map { |i| {**letter.call(10 + i), partition: 0} })
+  start_replay = -> { Process.spawn(*command.call(*arguments.call("replay", "--rest")), out: File::NULL, err: File::NULL) }
+  position = -> { committed(dead, group: "#{group}.replay").first }
+  kills = 0
+  3.times do
+    before = position.call
+    pid = start_replay.call
+    eventually("some were replayed") { position.call > before || Process.waitpid(pid, Process::WNOHANG) }
+    Process.kill(:KILL, pid)
+    Process.wait(pid)
+    kills += 1
+  rescue Errno::ESRCH, Errno::ECHILD
+    break # it has ended
+  end
+  produce(dead, (0...500).map { |i| {**letter.call(10 + count + i), partition: 0} })
+  out, err, status = nil
+  Open3.popen3(*command.call(*arguments.call("replay", "--rest"))) do |_, stdout, stderr, thread|
+    before = position.call
+    eventually("some more were replayed") { position.call > before || !thread.alive? }
+    Process.kill(:INT, thread.pid) if thread.alive?
+    out = stdout.read
+    err = stderr.read
+    status = thread.value.exitstatus
+  end
+  notes << out.lines(chomp: true).last
+  unless status.zero? # it was done before the signal came
+    check(status == 1 && out.include?("interrupted; go on with guildhall dlq replay --rest --topic #{dead}"), "interrupted: #{out}#{err}")
+  end
+  dlq.call("replay", "--rest")
+  out, = dlq.call("replay", "--rest")
+  equal(["#{dead}/0: nothing to replay", "#{dead}/1: nothing to replay"], out.lines(chomp: true), "the rest of the rest")
+  numbers = back.call(name, 10 + count + 500).values.flatten.map { |one| one.headers["i"].to_i }
+  equal((0...(10 + count + 500)).to_a, numbers.uniq.sort, "all are back")
+  twice = numbers.size - numbers.uniq.size
+  check(twice <= kills * Guildhall::Kafka::Replay::CHUNK, "#{twice} came twice after #{kills} kills")
+  notes << "#{kills} kills" << "#{twice} twice"
+ensure
+  File.delete(file) if file
+end
