@@ -58,7 +58,7 @@ module Guildhall
       # @return [Boolean] false when the group has moved on meanwhile
       # @raise [Rdkafka::RdkafkaError] when it failed otherwise, or nobody has answered in time
       def commit(timeout: COMMIT_TIMEOUT)
-        code = with_handle { @commits.complete(timeout) }
+        code = @commits.complete(timeout)
         error = failure(code)
         raise error if error
 
@@ -68,7 +68,7 @@ module Guildhall
       # Commits what was stored, in the background. Does not block.
       # @return [Rdkafka::RdkafkaError, nil] what has become of the commit before, if it was no good
       def commit_soon
-        failure(with_handle { @commits.start })
+        failure(@commits.start)
       end
 
       # Commits this offset, which may be lower than what was committed before. Does not block for the broker's answer.

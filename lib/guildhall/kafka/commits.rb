@@ -28,9 +28,9 @@ module Guildhall
       # Does not block.
       # @return [Integer] librdkafka's error code of the commit before; 0: there is nothing to tell
       def start
-        in_turn(0) do
+        in_turn(0) do |handle|
           code = answer(0)
-          dispatch if code
+          dispatch(handle) if code
           code
         end || 0
       end
@@ -40,12 +40,12 @@ module Guildhall
       # @return [Integer] librdkafka's error code; 0: committed
       def complete(timeout)
         deadline = Clock.now + timeout
-        in_turn(timeout) do
+        in_turn(timeout) do |handle|
           code = await(deadline)
           loop do
             break if code.nil?
 
-            code = dispatch
+            code = dispatch(handle)
             code = await(deadline) if code.zero?
             break unless again?(code, deadline)
           end
@@ -70,18 +70,25 @@ module Guildhall
 
       private
 
+      # @yieldparam handle [FFI::Pointer] the client is not closed meanwhile
       # @return [Object, nil] what the block returns; nil: it was not its turn in time
-      def in_turn(timeout)
+      def in_turn(timeout, &)
         turn = @turn.pop(timeout:) or return
-        yield
+        @client.with_handle(&)
       ensure
-        @turn << turn if turn && !@turn.closed?
+        give_back(turn) if turn
       end
 
-      def dispatch
+      def give_back(turn)
+        @turn << turn
+      rescue ClosedQueueError
+        nil # there are no more turns
+      end
+
+      def dispatch(handle)
         @sent = @lock.synchronize { @lower.tap { @lower = {} } }
         list = native(@sent)
-        code = @client.with_handle { |handle| Librdkafka.rd_kafka_commit_queue(handle, list, @queue, nil, nil) }
+        code = Librdkafka.rd_kafka_commit_queue(handle, list, @queue, nil, nil)
         @under_way = code.zero?
         code
       ensure

@@ -7,6 +7,8 @@ require_relative "account"
 # A member of a scenario's consumer group in a process of its own: it consumes one topic and keeps the account until it
 # is told to leave, or killed.
 class Member
+  READY = 3 # the file descriptor that is closed when it runs
+
   # @param account [Account]
   # @param pause [Numeric] seconds of work on each message
   # @return [Class]
@@ -34,20 +36,34 @@ class Member
       settings.each { |name, value| config.public_send("#{name}=", value) }
     end
     Guildhall::Kafka.routes { topic(topic) { consumer consumer } }
+    tell_errors
+    Guildhall::Kafka.instrumentation.subscribe("app.running") { IO.for_fd(READY, "w").close }
     Guildhall::Kafka.run
   end
+
+  # For people who wonder why a scenario has failed.
+  def self.tell_errors
+    Guildhall::Kafka.instrumentation.subscribe("error.occurred") do |event|
+      error = event.payload[:error]
+      warn("member #{Process.pid}: #{event.payload[:type]}: #{error.class}: #{error.message} #{error.backtrace&.first(3)}")
+    end
+  end
+  private_class_method :tell_errors
 
   # @return [Integer]
   attr_reader :pid
 
   # @param arguments [Hash] for {.run}
   def initialize(**arguments)
-    @pid = spawn(RbConfig.ruby, __FILE__, JSON.generate(arguments))
+    @ready, writer = IO.pipe
+    @pid = spawn(RbConfig.ruby, __FILE__, JSON.generate(arguments), READY => writer)
+    writer.close
   end
 
-  # Asks it to stop, and waits until it has.
+  # Asks it to stop once it runs (Ruby ends with status 1 if it is told so while it starts), and waits until it has.
   # @return [Integer, String] its exit status, or the signal that ended it
   def leave
+    @ready.wait_readable(30)
     Process.kill(:TERM, @pid)
     wait
   end
@@ -65,10 +81,8 @@ class Member
   def wait
     _, status = Process.wait2(@pid)
     @pid = nil
-    return status.exitstatus if status.exited?
-
-    # A member that was told to leave before it had begun has nothing to clean up.
-    status.termsig == Signal.list["TERM"] ? 0 : Signal.signame(status.termsig)
+    @ready.close
+    status.exited? ? status.exitstatus : Signal.signame(status.termsig)
   end
 end
 

@@ -146,8 +146,11 @@ class Scenario
     Guildhall::Kafka.start
   end
 
+  # Time during which this process stood still does not count.
   def stop(timeout: 20)
-    check(Guildhall::Kafka.stop(timeout:), "not all work was finished within #{timeout} s")
+    before = awake
+    clean = Guildhall::Kafka.stop(timeout: timeout + 60)
+    check(clean && awake - before < timeout, "not all work was finished within #{timeout} s")
   end
 
   # Anew, as after the process was started again.
