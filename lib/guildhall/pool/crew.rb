@@ -31,9 +31,9 @@ module Guildhall
       # Starts or retires workers until there are so many.
       # @param count [Integer]
       def resize(count)
-        @lock.synchronize do
+        undisturbed do
           missing = count - @members.count { |member| !member.retired && !member.seat.left? }
-          @members = [*@members, *Array.new(missing) { hire }].freeze if missing.positive?
+          missing.times { hire }
           retire(-missing) if missing.negative?
         end
       end
@@ -44,16 +44,24 @@ module Guildhall
       def each_left
         @members.select { |member| member.seat.left? }.each do |member|
           yield member
-          @lock.synchronize { @members = (@members - [member]).freeze }
+          undisturbed { @members = (@members - [member]).freeze }
         end
-        @lock.synchronize { @abandoned = @abandoned.reject { |member| member.seat.left? }.freeze }
+        undisturbed { @abandoned = @abandoned.reject { |member| member.seat.left? }.freeze }
       end
 
-      # @param member [Member] is no member any more, but still busy
-      def give_up(member)
-        @lock.synchronize do
+      # The payload that the worker has begun then gets this outcome, and it is no member any more, but still busy.
+      # @param member [Member]
+      # @param index [Integer] the payload's
+      # @param since [Integer] see Seat#overdue
+      # @param failure [Failure]
+      # @return [Boolean] false when it has just been done
+      def give_up(member, index, since, failure)
+        undisturbed do
+          next false unless member.seat.abandon(index, since, failure)
+
           @members = (@members - [member]).freeze
           @abandoned = [*@abandoned, member].freeze
+          true
         end
       end
 
@@ -64,7 +72,7 @@ module Guildhall
 
       # Workers end after the slice they have.
       def retire_all
-        @lock.synchronize { retire(@members.size) }
+        undisturbed { retire(@members.size) }
       end
 
       # @param limit [Numeric] on the monotonic clock
@@ -80,9 +88,20 @@ module Guildhall
 
       private
 
+      # Whoever kills or interrupts this thread has to wait: a worker that nobody knows of, or counts twice, would leave its
+      # slice to nobody when it dies.
+      def undisturbed(&)
+        Thread.handle_interrupt(Object => :never) { @lock.synchronize(&) }
+      end
+
       def hire
         seat = Seat.build(@queue)
-        Member.new(@hired += 1, seat, Worker.start(seat, @log), false)
+        member = Member.new(@hired += 1, seat, nil, false)
+        member.ractor = Worker.start(seat, @log)
+        @members = [*@members, member].freeze
+      rescue StandardError => error
+        seat&.vacate
+        warn("guildhall: a worker could not be started: #{error.class}: #{error.message}")
       end
 
       def retire(count)
