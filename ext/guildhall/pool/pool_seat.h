@@ -29,6 +29,7 @@ typedef struct guildhall_seat {
     _Atomic int64_t slice_since;
     _Atomic bool abandoned;           /* by the coordinator: stop at the next payload */
     _Atomic bool retired;             /* there are too many workers: leave instead of taking another slice */
+    _Atomic bool claimed;             /* by its worker; or by whoever could not start one */
     _Atomic bool left;                /* the worker is gone */
     _Atomic bool uncounted;           /* it is no more among the queue's workers */
     bool others_wanted;               /* when the slice was taken; the worker's own */

@@ -144,13 +144,20 @@ static VALUE seat_leave(VALUE self)
     return Qnil;
 }
 
-/* Nobody came to sit here. */
+/* The worker's first words. False when nobody waits for it any more. */
+static VALUE seat_claim(VALUE self)
+{
+    return atomic_exchange(&guildhall_seat_of(self)->claimed, true) ? Qfalse : Qtrue;
+}
+
+/* Unless its worker is there: it need not come. Whether that was so. */
 static VALUE seat_vacate(VALUE self)
 {
     guildhall_seat *seat = guildhall_seat_of(self);
+    if (atomic_exchange(&seat->claimed, true)) return Qfalse;
     atomic_store(&seat->left, true);
     count_out(seat);
-    return Qnil;
+    return Qtrue;
 }
 
 /* Coordinator: [batch, index, whether it was its last chance] of the payload
@@ -274,6 +281,7 @@ void guildhall_init_pool_seat(VALUE pool)
     rb_define_method(seat, "take", seat_take, 0);
     rb_define_method(seat, "work", seat_work, 0);
     rb_define_method(seat, "leave", seat_leave, 0);
+    rb_define_method(seat, "claim", seat_claim, 0);
     rb_define_method(seat, "vacate", seat_vacate, 0);
     rb_define_method(seat, "victim", seat_victim, 0);
     rb_define_method(seat, "overdue", seat_overdue, 0);

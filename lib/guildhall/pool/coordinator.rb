@@ -87,7 +87,7 @@ module Guildhall
       private
 
       def start
-        Thread.new { watch }.tap do |thread|
+        Thread.new { Thread.handle_interrupt(Object => :immediate) { watch } }.tap do |thread|
           thread.name = "guildhall coordinator"
           thread.priority = 3
         end

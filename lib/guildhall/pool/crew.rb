@@ -31,11 +31,14 @@ module Guildhall
       # Starts or retires workers until there are so many.
       # @param count [Integer]
       def resize(count)
-        undisturbed do
+        seats_to_fill = undisturbed do
           missing = count - @members.count { |member| !member.retired && !member.seat.left? }
-          missing.times { hire }
           retire(-missing) if missing.negative?
+          Array.new([missing, 0].max) { prepare_seat }
         end
+        seats_to_fill.each { |member| start(member) }
+      ensure
+        seats_to_fill&.each { |member| member.retired = true if member.ractor.nil? && member.seat.vacate }
       end
 
       # Yields each that has left; after the block it is a member no more. Should the block, or the thread, come to grief,
@@ -94,13 +97,14 @@ module Guildhall
         Thread.handle_interrupt(Object => :never) { @lock.synchronize(&) }
       end
 
-      def hire
-        seat = Seat.build(@queue)
-        member = Member.new(@hired += 1, seat, nil, false)
-        member.ractor = Worker.start(seat, @log)
-        @members = [*@members, member].freeze
+      def prepare_seat
+        Member.new(@hired += 1, Seat.build(@queue), nil, false).tap { |member| @members = [*@members, member].freeze }
+      end
+
+      # Not where nothing interrupts: a Ractor inherits that.
+      def start(member)
+        member.ractor = Worker.start(member.seat, @log)
       rescue StandardError => error
-        seat&.vacate
         warn("guildhall: a worker could not be started: #{error.class}: #{error.message}")
       end
 

@@ -47,7 +47,7 @@ module Guildhall
       private
 
       def start
-        Thread.new { work }.tap { |thread| thread.name = "guildhall notifier" }
+        Thread.new { Thread.handle_interrupt(Object => :immediate) { work } }.tap { |thread| thread.name = "guildhall notifier" }
       end
 
       def work

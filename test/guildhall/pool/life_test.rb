@@ -69,6 +69,17 @@ class PoolLifeTest < GuildhallTest
     assert_equal "leaving\n", out
   end
 
+  def test_workers_that_were_started_where_nothing_interrupts_end_nevertheless
+    out = assert_ruby(<<~RUBY, timeout: 20)
+      #{SETUP}
+      module Busy; def self.call(_) = loop { }; end
+      Thread.handle_interrupt(Object => :never) { pool.dispatch(%w[a b], Busy, parallel: true, slice: 1) }
+      sleep(0.01) until pool.stats[:busy] == 2
+      puts "leaving"
+    RUBY
+    assert_equal "leaving\n", out
+  end
+
   def test_a_child_ends_while_its_workers_run_ruby_code
     out = assert_ruby(<<~RUBY, timeout: 20)
       #{SETUP}
@@ -76,7 +87,7 @@ class PoolLifeTest < GuildhallTest
       pool.map(%w[a], Upcase, parallel: true)
       Guildhall.before_fork
       child = fork do
-        pool.dispatch(%w[a b], Busy, parallel: true)
+        pool.dispatch(%w[a b], Busy, parallel: true, slice: 1)
         sleep(0.01) until pool.stats[:busy] == 2
       end
       Process.wait(child)

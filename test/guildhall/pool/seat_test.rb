@@ -131,15 +131,23 @@ class PoolSeatTest < GuildhallTest
     assert_equal 0, @queue.idle
   end
 
-  def test_the_line_outlives_what_was_dispatched_before_a_collection
-    @queue.push(batch(%w[a b], Upcase), +"a source", 1, true)
-    GC.start
-    GC.compact if GC.respond_to?(:compact)
-    name, payloads = @queue.depths.first
-    assert_equal 2, payloads
-    assert_match(/a source/, name)
-    GC.verify_internal_consistency # Ruby 4.0 also looks for what is not shareable behind what is
-    worker.last.join
-    assert_equal 0, @queue.payloads + @queue.batches
+  def test_the_line_outlives_collections_and_leads_to_nothing_unshareable
+    out = assert_ruby(<<~RUBY)
+      $LOAD_PATH.unshift("test")
+      require "guildhall/pool"
+      require "support/pool_tasks"
+      queue = Guildhall::Pool::FairQueue.build(10, 2)
+      profile = Guildhall::Pool::Profiles.new[PoolTasks::Upcase]
+      batch = Guildhall::Pool::Batch.build(queue, profile, %w[a b], nil, false, true, nil, nil)
+      queue.push(batch, "a source".dup, 1, true)
+      GC.start
+      GC.compact if GC.respond_to?(:compact)
+      GC.verify_internal_consistency # Ruby 4.0 also looks for what is not shareable behind what is
+      p queue.depths
+      seat = Guildhall::Pool::Seat.build(queue)
+      seat.take && seat.work
+      p batch.outcomes, queue.payloads
+    RUBY
+    assert_equal "[[\"a source\", 2]]\n[\"A\", \"B\"]\n0\n", out
   end
 end
