@@ -11,7 +11,7 @@ class PoolSeatTest < GuildhallTest
 
   # Waits at a payload that is a gate's name until the gate is opened. Runs in the main Ractor only.
   module Gated
-    GATES = Hash.new { |gates, name| gates[name] = [Thread::Queue.new, Thread::Queue.new] } # rubocop:disable Style/MutableConstant
+    GATES = Hash.new { |gates, name| gates[name] = [Thread::Queue.new, Thread::Queue.new] }
 
     def self.call(payload)
       return payload unless payload.start_with?("gate")
