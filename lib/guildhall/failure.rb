@@ -52,10 +52,18 @@ module Guildhall
         of(UncaughtThrowError.allocate.exception("the task used throw, break or return to leave its caller"), index)
       end
 
+      # For an exception whose own methods raise: its class is all that can be known.
+      # @return [Failure]
+      def mute(error, index)
+        klass = Kernel.instance_method(:class).bind_call(error)
+        new(error_class: name_of(klass), message: "(it cannot be asked for its message, backtrace or cause)", backtrace: [].freeze,
+          index:, stage: nil, cause: nil, details: {}.freeze)
+      end
+
       private
 
       def name_of(klass)
-        (klass.name || klass.inspect).dup.freeze
+        (Module.instance_method(:name).bind_call(klass) || "an anonymous class").dup.freeze
       end
 
       # @return [String, nil] what to do about what goes wrong in workers alone

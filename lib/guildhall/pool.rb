@@ -87,7 +87,8 @@ module Guildhall
     # workers cannot (schemas, say).
     # @param payloads [Array] Strings (unfrozen ones are copied) or other shareable objects
     # @param task [#call] shareable; takes `(payload)` or `(payload, metadata)`
-    # @param source [Object, nil] batches of one source stay in line, sources take turns; nil: a source of its own
+    # @param source [Object, nil] batches of one source stay in line, sources take turns; nil: a source of its own. By `hash`,
+    #   which must not change meanwhile; one that is not shareable stands in `stats` by its `to_s`
     # @param metadata [Array, nil] one shareable object a payload
     # @param envelopes [Boolean] payloads are shareable objects with `raw_payload`, and their own metadata
     # @param parallel [Boolean, nil] true: workers alone; false: whoever reads the results; nil: the pool's setting, or as
@@ -158,7 +159,10 @@ module Guildhall
     # @return [Boolean] false when the time was up
     def drain(timeout: nil)
       limit = timeout && (now + timeout)
-      sleep(0.001) until (idle = @coordinator.crew.queue.inflight.zero?) || (limit && now >= limit)
+      until (idle = @coordinator.crew.queue.inflight.zero?) || (limit && now >= limit)
+        supervise
+        sleep(0.001)
+      end
       idle
     end
 
@@ -254,13 +258,11 @@ module Guildhall
       return if profile.preparer
 
       queue = @coordinator.crew.queue
-      return queue.at_once(profile, payloads, @coordinator.workers, raising) if profile.native?
-
-      Thread.handle_interrupt(Reader::BRIEFLY) { queue.at_once(profile, payloads, @coordinator.workers, raising) }
+      Reader.interruptibly(profile.native?) { queue.at_once(profile, payloads, @coordinator.workers, raising) }
     end
 
     def begin_anew
-      @notifier = Notifier.new
+      @notifier = Notifier.new(self)
       @coordinator = Coordinator.new(@settings, @instrumentation, @notifier)
       @born = false
     end
@@ -330,7 +332,7 @@ module Guildhall
 
       limit = now + @settings.overflow_timeout
       while @settings.overflow == :wait && now < limit
-        queue.wait_for_room(limit - now)
+        queue.wait_for_room(batch.size, limit - now)
         return true if push(batch, source, options)
       end
       raise PoolSaturatedError, "#{queue.payloads} payloads wait, and #{batch.size} more do not fit (capacity: #{@settings.capacity})"

@@ -150,6 +150,8 @@ class PoolTest < GuildhallTest
     assert_includes error.message, "metadata[0][0]"
     failure = @pool.results(%w[unshareable], Trouble, parallel: true).first
     assert_equal "result[0]", failure.details[:path]
+    text = "x".dup.tap { |one| one.instance_variable_set(:@note, +"hidden") }.freeze
+    assert_raises(Guildhall::NotShareableError) { @pool.dispatch([text], Upcase) }
     assert_raises(Guildhall::ArgumentError) { @pool.dispatch(%w[a], Object.new) }
     assert_raises(Guildhall::ArgumentError) { @pool.dispatch("a", Upcase) }
   end

@@ -89,6 +89,40 @@ class PoolStressTest < GuildhallTest
     RUBY
   end
 
+  def test_everything_at_once
+    scenario(<<~RUBY)
+      pool = Guildhall::Pool.new(workers: 3, breaker_deaths: 1_000_000, max_abandoned: 50, capacity: 500, logger: QUIET)
+      killer = Thread.new do
+        while go_on?
+          sleep(0.02)
+          Thread.list.find { |thread| thread.name == "guildhall coordinator" }&.kill
+        end
+      end
+      resizer = Thread.new { (sleep(0.03); pool.resize(RANDOM.rand(1..4))) while go_on? }
+      callbacks = Thread::Queue.new
+      expected = 0
+      call_back = lambda do |payloads|
+        pool.dispatch(payloads, Work, parallel: true).on_complete { |future| check(payloads, future.results); callbacks << true }
+      end
+      meanwhile([
+        -> { (payloads = batch(200, ["die"])
+              check(payloads, pool.dispatch(payloads, Work, parallel: true, source: :one, priority: 2).results(timeout: 60))) while go_on? },
+        -> { (payloads = batch(50, ["die"]); check(payloads, pool.dispatch(payloads, Work, parallel: true, source: :one).each.to_a)) while go_on? },
+        -> { (payloads = batch(1); check(payloads, pool.dispatch(payloads, Work, parallel: true, deadline: 30).results(timeout: 60))) while go_on? },
+        -> { (payloads = batch(30); check(payloads, pool.results(payloads, Work))) while go_on? },
+        -> { (payloads = batch(20)
+              seen = []
+              pool.dispatch(payloads, Work).each_ready { |outcome, index| seen[index] = outcome }
+              check(payloads, seen)) while go_on? },
+        -> { (expected += 1
+              call_back.call(batch(20))
+              sleep(0.005)) while go_on? }
+      ]).each(&:join)
+      [killer, resizer].each(&:join)
+      expected.times { callbacks.pop(timeout: 60) or raise("a callback is missing") }
+    RUBY
+  end
+
   def test_thread_raise_storms
     scenario(<<~RUBY)
       class Storm < StandardError; end

@@ -9,18 +9,11 @@ static VALUE guildhall_module;
 
 typedef struct {
     const guildhall_profile *profile;
-    VALUE payloads, outcomes, stage;
+    VALUE outcomes, stage; /* outcomes begin as the payloads, and are replaced one after the other */
+    long next;
     size_t failures;
     bool running;       /* a payload, not what lies between two */
 } errand;
-
-static void check(VALUE payloads)
-{
-    for (long i = 0; i < RARRAY_LEN(payloads); i++) {
-        VALUE payload = RARRAY_AREF(payloads, i);
-        if (!RB_TYPE_P(payload, T_STRING)) guildhall_check_shareable(payload, "payloads", i);
-    }
-}
 
 static VALUE portable(VALUE payload, long index)
 {
@@ -29,18 +22,31 @@ static VALUE portable(VALUE payload, long index)
     return payload;
 }
 
+/* The payloads as they are now: a task, or another thread, may change the Array and what is in it. */
+static VALUE portables(VALUE payloads)
+{
+    VALUE copy = rb_ary_new_capa(RARRAY_LEN(payloads));
+    for (long i = 0; i < RARRAY_LEN(payloads); i++) rb_ary_push(copy, portable(RARRAY_AREF(payloads, i), i));
+    return copy;
+}
+
+static void put(errand *of, VALUE outcome)
+{
+    of->running = false;
+    rb_ary_store(of->outcomes, of->next++, outcome);
+}
+
 static VALUE run_on(VALUE argument)
 {
     errand *of = (errand *)argument;
-    /* Ruby that runs meanwhile may change the Array. */
-    for (long next = RARRAY_LEN(of->outcomes); next < RARRAY_LEN(of->payloads); next++) {
-        VALUE bytes = portable(RARRAY_AREF(of->payloads, next), next);
+    while (of->next < RARRAY_LEN(of->outcomes)) {
         bool failed = false;
         of->running = true;
-        VALUE outcome = guildhall_task_call(of->profile, bytes, Qnil, (size_t)next, &of->stage, &failed);
-        of->running = false;
+        VALUE payload = RARRAY_AREF(of->outcomes, of->next);
+        VALUE outcome = guildhall_task_call(of->profile, payload, Qnil, (size_t)of->next, &of->stage, &failed);
         of->failures += failed;
-        rb_ary_push(of->outcomes, outcome);
+        put(of, outcome);
+        RB_GC_GUARD(payload);
         rb_thread_check_ints(); /* others may wait to collect garbage */
     }
     return Qnil;
@@ -51,12 +57,11 @@ static void land(errand *of, int state)
 {
     VALUE error = rb_errinfo(), failure = Qundef;
     bool passing = !of->running || guildhall_task_ends_thread(error) || guildhall_task_meant_for_caller(error);
-    if (!passing) failure = guildhall_task_failure((size_t)RARRAY_LEN(of->outcomes), of->stage, &state);
+    if (!passing) failure = guildhall_task_failure((size_t)of->next, of->stage, &state);
     if (failure == Qundef) rb_jump_tag(state);
-    of->running = false;
     of->stage = Qnil;
     of->failures++;
-    rb_ary_push(of->outcomes, failure);
+    put(of, failure);
 }
 
 static void raise_first_failure(VALUE outcomes)
@@ -101,8 +106,7 @@ static VALUE queue_at_once(VALUE self, VALUE profile, VALUE payloads, VALUE work
     guildhall_choice choice = guildhall_profile_choose(of, size, bytes, &crew);
     if (choice.level) return Qnil;
     guildhall_profile_chosen(of, size, bytes, &crew);
-    check(payloads);
-    errand errand = {.profile = of, .payloads = payloads, .outcomes = rb_ary_new_capa((long)size), .stage = Qnil};
+    errand errand = {.profile = of, .outcomes = portables(payloads), .stage = Qnil};
     int64_t began = guildhall_now();
     run_errand(&errand);
     account(queue, of, &errand, bytes, guildhall_now() - began, choice.settled);
@@ -110,7 +114,6 @@ static VALUE queue_at_once(VALUE self, VALUE profile, VALUE payloads, VALUE work
     VALUE outcomes = rb_obj_freeze(errand.outcomes);
     if (errand.failures && RTEST(raising)) raise_first_failure(outcomes);
     RB_GC_GUARD(profile);
-    RB_GC_GUARD(payloads);
     return outcomes;
 }
 

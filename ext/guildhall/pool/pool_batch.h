@@ -52,13 +52,14 @@ typedef struct guildhall_batch {
     guildhall_waitlist readers;
     _Atomic size_t wanted;      /* the index that a reader waits for, or several, or nobody */
     _Atomic uint32_t item_readers;
-    _Atomic bool cancelled, watched;   /* watched: somebody wants to be told of its completion */
+    _Atomic bool watched;       /* somebody wants to be told of its completion */
     _Atomic bool suspicious;    /* a worker died of one of these: callers leave them to workers */
 
     _Atomic bool parallel;      /* given to workers; else whoever reads a payload runs it */
     bool alone;                 /* all workers were there and free at dispatch: its duration says what workers are good for */
     _Atomic bool learned;
     _Atomic bool reached;       /* a worker has it */
+    _Atomic size_t workers;     /* that run a slice of it now */
     int64_t dispatched_at, lined_up_at;
     _Atomic int64_t started_at, completed_at;
     _Atomic int64_t inlined_ns; /* time that callers spent in it */

@@ -65,6 +65,11 @@ void guildhall_check_shareable(VALUE object, const char *name, long index)
     rb_funcall(shareable, rb_intern("check!"), 2, object, rb_sprintf("%s[%ld]", name, index));
 }
 
+static VALUE argument_error(void)
+{
+    return rb_const_get(guildhall_module, rb_intern("ArgumentError"));
+}
+
 static size_t bytes_in(VALUE payload, bool envelope)
 {
     VALUE bytes = envelope ? rb_funcallv(payload, id_raw_payload, 0, NULL) : payload;
@@ -94,12 +99,16 @@ static void allocate_slots(guildhall_batch *batch, size_t size, bool metadata)
     batch->size = size;
 }
 
+/* The slots have been counted; Ruby that ran since may have changed the Array. */
 static void fill(VALUE self, VALUE *to, VALUE from, const char *name, bool portable_strings)
 {
-    long count = RARRAY_LEN(from);
+    long count = (long)guildhall_batch_of(self)->size;
+    if (RARRAY_LEN(from) != count) rb_raise(argument_error(), "%s has changed meanwhile: %ld elements, not %ld", name, RARRAY_LEN(from), count);
     for (long i = 0; i < count; i++) {
         VALUE object = portable_strings ? portable(RARRAY_AREF(from, i)) : RARRAY_AREF(from, i);
-        if (!RB_TYPE_P(object, T_STRING) || !portable_strings) guildhall_check_shareable(object, name, i);
+        /* For a frozen String without instance variables the check would cost more than decoding a small one. */
+        bool plain = portable_strings && RB_TYPE_P(object, T_STRING) && rb_ivar_count(object) == 0;
+        if (!plain) guildhall_check_shareable(object, name, i);
         RB_OBJ_WRITE(self, &to[i], object);
     }
 }

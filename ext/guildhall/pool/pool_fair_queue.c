@@ -2,6 +2,8 @@
 #include "pool_fair_queue.h"
 #include <stdlib.h>
 
+enum { SOURCES_AHEAD = 4 };
+
 static guildhall_source *find(guildhall_fair_queue *queue, uint64_t key)
 {
     guildhall_source *source = queue->last;
@@ -70,6 +72,7 @@ static void step_out(guildhall_fair_queue *queue, guildhall_source *source)
 
 void guildhall_fair_queue_wake(guildhall_fair_queue *queue, size_t workers)
 {
+    atomic_thread_fence(memory_order_seq_cst); /* a worker that is not on the list yet will look at the line again */
     size_t asleep = guildhall_waitlist_count(&queue->workers), idle = atomic_load(&queue->idle);
     size_t awake = idle > asleep ? idle - asleep : 0; /* about to look once more, at least before they sleep */
     for (size_t i = awake; i < workers && i < awake + asleep; i++) guildhall_waitlist_wake_one(&queue->workers);
@@ -83,6 +86,12 @@ size_t guildhall_fair_queue_workers_for(const guildhall_batch *batch)
     return slices < hands ? slices : hands;
 }
 
+bool guildhall_fair_queue_has_room(const guildhall_fair_queue *queue, size_t payloads)
+{
+    size_t waiting = atomic_load(&queue->payloads);
+    return waiting == 0 || waiting + payloads <= queue->capacity;
+}
+
 bool guildhall_fair_queue_push(guildhall_fair_queue *queue, guildhall_batch *batch, uint64_t key, VALUE name,
                                unsigned weight)
 {
@@ -91,8 +100,7 @@ bool guildhall_fair_queue_push(guildhall_fair_queue *queue, guildhall_batch *bat
     batch->weight = weight;
     batch->lined_up_at = guildhall_now();
     pthread_mutex_lock(&queue->lock);
-    size_t waiting = atomic_load(&queue->payloads);
-    bool room = !queue->closed && (waiting == 0 || waiting + batch->size <= queue->capacity);
+    bool room = !queue->closed && guildhall_fair_queue_has_room(queue, batch->size);
     if (room) {
         /* One may still be on its way back from the batch before. */
         bool ready = atomic_load(&queue->idle) * 2 >= atomic_load(&queue->seated) && atomic_load(&queue->yielding) == 0;
@@ -131,8 +139,23 @@ static void sit_down(guildhall_seat *seat, guildhall_batch *batch, size_t from, 
     atomic_store(&seat->to, from + count);
     atomic_store(&seat->position, GUILDHALL_NO_POSITION);
     atomic_store(&seat->batch, batch->self);
+    atomic_fetch_add(&batch->workers, 1);
     atomic_fetch_sub(&seat->queue->idle, 1);
     atomic_fetch_add_explicit(&seat->slices, 1, memory_order_relaxed);
+}
+
+/* Whether a batch that has the turn soon could do with one worker more: whoever lined it up may have counted on one that
+ * was awake, but has taken something else. */
+static bool short_handed(const guildhall_fair_queue *queue)
+{
+    const guildhall_source *source = queue->last;
+    for (int looks = 0; source && looks < SOURCES_AHEAD; looks++) {
+        source = source->next;
+        const guildhall_batch *batch = source->first;
+        if (atomic_load(&batch->workers) < guildhall_fair_queue_workers_for(batch)) return true;
+        if (source == queue->last) break;
+    }
+    return false;
 }
 
 bool guildhall_fair_queue_take(guildhall_fair_queue *queue, guildhall_seat *seat)
@@ -150,6 +173,7 @@ bool guildhall_fair_queue_take(guildhall_fair_queue *queue, guildhall_seat *seat
         if (!source->first) leave(queue);
         else if (taken) pass_turn(queue, source);
     }
+    seat->others_wanted = taken && short_handed(queue);
     pthread_mutex_unlock(&queue->lock);
     return taken;
 }

@@ -47,11 +47,13 @@ enum { GUILDHALL_CALL_WORKER_LEFT = 1, GUILDHALL_CALL_COMPLETED = 2, GUILDHALL_C
 guildhall_fair_queue *guildhall_fair_queue_of(VALUE object);
 /* What there is for a batch; `reading`: with its caller. */
 guildhall_crew guildhall_fair_queue_crew(guildhall_fair_queue *, size_t workers, bool reading);
+/* Whether so many payloads more may wait. A batch alone may be larger than the capacity. */
+bool guildhall_fair_queue_has_room(const guildhall_fair_queue *, size_t payloads);
 /* With the GVL. False when there is no room, or the queue is closed. */
 bool guildhall_fair_queue_push(guildhall_fair_queue *, guildhall_batch *, uint64_t key, VALUE name, unsigned weight);
 /* Puts a batch back in line whose cursor was put back, unless it still stands there. */
 void guildhall_fair_queue_return(guildhall_fair_queue *, guildhall_batch *);
-/* The next slice, onto the seat. False when nothing waits. Does not block. */
+/* The next slice, onto the seat. False when nothing waits. Does not block. Whether more workers are wanted, the seat tells. */
 bool guildhall_fair_queue_take(guildhall_fair_queue *, guildhall_seat *);
 /* With the GVL. Sees to it that so many workers look for work, if there are so many without. */
 void guildhall_fair_queue_wake(guildhall_fair_queue *, size_t workers);

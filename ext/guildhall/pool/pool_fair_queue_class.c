@@ -103,6 +103,13 @@ static VALUE queue_pays(VALUE self, VALUE object, VALUE workers, VALUE reading)
     return batch->level > 0 ? Qtrue : Qfalse;
 }
 
+/* What statistics call a source. Workers pass the queue on, so it must not lead to what is not shareable. */
+static VALUE name_of(VALUE source)
+{
+    if (rb_ractor_shareable_p(source)) return source;
+    return rb_ractor_make_shareable(rb_str_new_frozen(rb_obj_as_string(source)));
+}
+
 /* push(batch, source or nil, slices a turn, whether callers are to keep off it) → false when there is no room */
 static VALUE queue_push(VALUE self, VALUE object, VALUE source, VALUE weight, VALUE workers_only)
 {
@@ -114,7 +121,7 @@ static VALUE queue_push(VALUE self, VALUE object, VALUE source, VALUE weight, VA
         batch->level = GUILDHALL_FORCED;
     }
     uint64_t key = NIL_P(source) ? (uint64_t)(uintptr_t)batch : NUM2ULL(rb_hash(source)) << 1 | 1;
-    return guildhall_fair_queue_push(queue, batch, key, source, NUM2UINT(weight)) ? Qtrue : Qfalse;
+    return guildhall_fair_queue_push(queue, batch, key, name_of(source), NUM2UINT(weight)) ? Qtrue : Qfalse;
 }
 
 static VALUE queue_return(VALUE self, VALUE batch)
@@ -160,17 +167,22 @@ static VALUE queue_call(VALUE self)
     return self;
 }
 
+typedef struct {
+    guildhall_fair_queue *queue;
+    size_t payloads;
+} room;
+
 static int roomy(void *context)
 {
-    guildhall_fair_queue *queue = context;
-    return queue->closed || atomic_load(&queue->payloads) < queue->capacity;
+    const room *wanted = context;
+    return guildhall_fair_queue_has_room(wanted->queue, wanted->payloads) || wanted->queue->closed;
 }
 
-/* Blocks until something has left the line. False at the deadline. */
-static VALUE queue_wait_for_room(VALUE self, VALUE timeout)
+/* wait_for_room(payloads, seconds or nil): blocks until there seems to be room for so many. False at the deadline. */
+static VALUE queue_wait_for_room(VALUE self, VALUE payloads, VALUE timeout)
 {
-    guildhall_fair_queue *queue = guildhall_fair_queue_of(self);
-    return guildhall_wait(&queue->space, roomy, queue, guildhall_deadline(timeout)) ? Qtrue : Qfalse;
+    room wanted = {guildhall_fair_queue_of(self), NUM2SIZET(payloads)};
+    return guildhall_wait(&wanted.queue->space, roomy, &wanted, guildhall_deadline(timeout)) ? Qtrue : Qfalse;
 }
 
 static VALUE queue_saturated(VALUE self)
@@ -279,7 +291,7 @@ void guildhall_init_pool_fair_queue(VALUE pool)
     rb_define_method(queue, "wake_workers", queue_wake_workers, 0);
     rb_define_method(queue, "attend", queue_attend, 1);
     rb_define_method(queue, "call", queue_call, 0);
-    rb_define_method(queue, "wait_for_room", queue_wait_for_room, 1);
+    rb_define_method(queue, "wait_for_room", queue_wait_for_room, 2);
     rb_define_method(queue, "saturated?", queue_saturated, 0);
     rb_define_method(queue, "payloads", queue_payloads, 0);
     rb_define_method(queue, "batches", queue_batches, 0);

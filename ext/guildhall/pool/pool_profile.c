@@ -89,6 +89,12 @@ size_t guildhall_hands_of(unsigned level, size_t hands)
     return level == GUILDHALL_LEVELS - 1 || of > hands ? hands : of;
 }
 
+/* Decisions are counted in 32 bits, and go on from 0. */
+static bool reached(uint32_t decision, uint32_t mark)
+{
+    return (int32_t)(decision - mark) >= 0;
+}
+
 typedef struct {
     const guildhall_profile *profile;
     const guildhall_cell *cell;
@@ -134,7 +140,7 @@ guildhall_choice guildhall_profile_choose(const guildhall_profile *profile, size
     const choice of = {profile, cell, crew, count, bytes};
     uint32_t decision = atomic_load_explicit(&cell->decisions, memory_order_relaxed);
     uint32_t begins = atomic_load_explicit(&cell->trial.begins, memory_order_relaxed);
-    bool after = begins && decision >= begins && !crew->crowded, trying = after && decision - begins < TRIAL;
+    bool after = begins && reached(decision, begins) && !crew->crowded, trying = after && decision - begins < TRIAL;
     uint32_t since = after ? decision - begins - (trying ? 0 : TRIAL) : WAKING_UP;
     unsigned level = trying ? atomic_load_explicit(&cell->trial.level, memory_order_relaxed) : best_level(&of);
     return (guildhall_choice){level, since >= WAKING_UP};
@@ -196,7 +202,7 @@ void guildhall_profile_chosen(guildhall_profile *profile, size_t count, size_t b
     const choice of = {profile, cell, crew, count, bytes};
     uint32_t decision = atomic_fetch_add_explicit(&cell->decisions, 1, memory_order_relaxed);
     uint32_t begins = atomic_load_explicit(&cell->trial.begins, memory_order_relaxed);
-    if (begins && decision < begins + TRIAL + WAKING_UP) return;
+    if (begins && !reached(decision, begins + TRIAL + WAKING_UP)) return;
     if (begins) judge(cell);
     plan(&of, &cell->trial, decision);
 }
@@ -206,7 +212,7 @@ static bool tried(guildhall_cell *cell, unsigned level, double nanoseconds)
 {
     guildhall_trial *trial = &cell->trial;
     uint32_t begins = atomic_load_explicit(&trial->begins, memory_order_relaxed);
-    if (!begins || atomic_load_explicit(&cell->decisions, memory_order_relaxed) <= begins) return false;
+    if (!begins || !reached(atomic_load_explicit(&cell->decisions, memory_order_relaxed), begins + 1)) return false;
     if (level != atomic_load_explicit(&trial->level, memory_order_relaxed)) return false;
     uint32_t number = atomic_fetch_add_explicit(&trial->taken, 1, memory_order_relaxed);
     if (number < GUILDHALL_TRIAL_SAMPLES) atomic_store_explicit(&trial->samples[number], (float)nanoseconds, memory_order_relaxed);
@@ -219,7 +225,7 @@ static void watch_for_drift(guildhall_cell *cell, unsigned level)
     uint32_t decision = atomic_load_explicit(&cell->decisions, memory_order_relaxed);
     double cost = guildhall_estimate_read(&cell->levels[level]);
     if (level != atomic_load_explicit(&trial->best, memory_order_relaxed)) return;
-    if (decision >= atomic_load_explicit(&trial->begins, memory_order_relaxed)) return;
+    if (reached(decision, atomic_load_explicit(&trial->begins, memory_order_relaxed))) return;
     if (decision - atomic_load_explicit(&trial->planned, memory_order_relaxed) < FIRST_INTERVAL) return;
     if (cost < drift * atomic_load_explicit(&trial->expected, memory_order_relaxed)) return;
     if (cost * near < guildhall_estimate_read(&cell->levels[atomic_load_explicit(&trial->level, memory_order_relaxed)])) return;

@@ -2,6 +2,7 @@
 #include "pool_run.h"
 #include "pool_fair_queue.h"
 #include "pool_task.h"
+#include <time.h>
 
 enum { MOST_BETWEEN_LOOKS = 64 };         /* payloads */
 static const double look_after_ns = 2.5e5; /* how often to look at the clock and to wake readers */
@@ -27,9 +28,7 @@ static void look_up(run *r)
     guildhall_batch_notify(r->batch, r->notified, r->next);
     r->notified = r->next;
     r->looked = r->next;
-    if (r->seat) r->stopped = atomic_load_explicit(&r->seat->abandoned, memory_order_relaxed);
-    else r->stopped = r->until && guildhall_now() >= r->until;
-    if (atomic_load_explicit(&r->batch->cancelled, memory_order_relaxed)) r->stopped = true;
+    if (r->until && guildhall_now() >= r->until) r->stopped = true;
 }
 
 static void publish(run *r, VALUE outcome, bool failure)
@@ -42,7 +41,11 @@ static void publish(run *r, VALUE outcome, bool failure)
         r->outcomes++;
         r->failures += failure;
     }
-    else atomic_fetch_add_explicit(&r->batch->queue->late_results, 1, memory_order_relaxed);
+    else {
+        /* Its worker was given up, and nobody would notice if it got stuck again. */
+        if (r->seat) r->stopped = true;
+        atomic_fetch_add_explicit(&r->batch->queue->late_results, 1, memory_order_relaxed);
+    }
     r->next++;
 }
 
@@ -89,11 +92,22 @@ static void run_one(run *r)
     publish(r, outcome, failed);
 }
 
+/* The clock to look at after every payload, because one may take a thousand times as long as was expected: it stands still
+ * for some milliseconds, but costs next to nothing. */
+static bool overtime(const run *r)
+{
+    struct timespec now;
+    if (!r->until) return false;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return now.tv_sec * 1000000000LL + now.tv_nsec >= r->until;
+}
+
 static VALUE run_on(VALUE argument)
 {
     run *r = (run *)argument;
     while (r->next < r->to && !r->stopped) {
         run_one(r);
+        if (overtime(r)) r->stopped = true;
         rb_thread_check_ints(); /* also where others wait to collect garbage, which nobody can while this one runs */
         if (r->next - r->looked >= r->stride) look_up(r);
     }
@@ -104,7 +118,7 @@ static void release(run *r)
 {
     VALUE before = r->mark == GUILDHALL_SLOT_RUNNING ? GUILDHALL_SLOT_UNSET : GUILDHALL_SLOT_AGAIN;
     if (r->mark) guildhall_batch_release(r->batch, r->next, r->mark, before);
-    guildhall_batch_rewind(r->batch, r->next);
+    guildhall_batch_rewind(r->batch, r->skipped < r->next ? r->skipped : r->next);
     guildhall_batch_notify(r->batch, r->notified, r->next);
 }
 

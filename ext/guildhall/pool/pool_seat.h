@@ -25,11 +25,14 @@ typedef struct guildhall_seat {
     _Atomic size_t from, to;          /* the slice */
     _Atomic size_t position;          /* the payload being run; GUILDHALL_NO_POSITION: none */
     _Atomic VALUE mark;               /* that payload's mark in its slot */
-    _Atomic int64_t payload_since;    /* when it was begun; kept only where the batch has a deadline */
+    _Atomic int64_t payload_since;    /* when it was begun, and so its name; kept only where the batch has a deadline */
     _Atomic int64_t slice_since;
     _Atomic bool abandoned;           /* by the coordinator: stop at the next payload */
     _Atomic bool retired;             /* there are too many workers: leave instead of taking another slice */
+    _Atomic bool claimed;             /* by its worker; or by whoever could not start one */
     _Atomic bool left;                /* the worker is gone */
+    _Atomic bool uncounted;           /* it is no more among the queue's workers */
+    bool others_wanted;               /* when the slice was taken; the worker's own */
     _Atomic uint64_t slices, payloads, failures, busy_ns;
     guildhall_slice_record records[GUILDHALL_SLICE_RECORDS]; /* written by the worker, read by the coordinator */
     _Atomic size_t recorded, reported;

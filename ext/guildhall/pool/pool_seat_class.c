@@ -92,7 +92,8 @@ static VALUE seat_take(VALUE self)
     if (NIL_P(atomic_load(&seat->batch))) return Qfalse;
     atomic_store(&seat->slice_since, guildhall_now());
     learn_handover(seat);
-    guildhall_waitlist_wake_one(&seat->queue->space);
+    if (seat->others_wanted) guildhall_fair_queue_wake(seat->queue, 1);
+    guildhall_waitlist_wake_all(&seat->queue->space);
     return Qtrue;
 }
 
@@ -107,16 +108,30 @@ static void record_slice(guildhall_seat *seat)
     guildhall_fair_queue_call(seat->queue, GUILDHALL_CALL_LOOK);
 }
 
-/* Runs the slice. */
+/* The slice is done, or others have been told of it. */
+static void put_slice_down(guildhall_seat *seat)
+{
+    VALUE object = atomic_exchange(&seat->batch, Qnil);
+    if (!NIL_P(object)) atomic_fetch_sub(&guildhall_batch_of(object)->workers, 1);
+}
+
+/* Runs the slice; what it was stopped before goes back in line. */
 static VALUE seat_work(VALUE self)
 {
     guildhall_seat *seat = guildhall_seat_of(self);
     VALUE object = atomic_load(&seat->batch);
-    guildhall_run(guildhall_batch_of(object), atomic_load(&seat->from), atomic_load(&seat->to), 0, seat);
-    atomic_store(&seat->batch, Qnil);
+    guildhall_batch *batch = guildhall_batch_of(object);
+    size_t to = atomic_load(&seat->to), next = guildhall_run(batch, atomic_load(&seat->from), to, 0, seat);
+    if (next < to) guildhall_batch_rewind(batch, next);
+    put_slice_down(seat);
     if (atomic_load_explicit(&seat->queue->slices_wanted, memory_order_relaxed)) record_slice(seat);
     RB_GC_GUARD(object);
     return Qnil;
+}
+
+static void count_out(guildhall_seat *seat)
+{
+    if (!atomic_exchange(&seat->uncounted, true)) atomic_fetch_sub(&seat->queue->seated, 1);
 }
 
 /* The worker's last words, whatever ends it. */
@@ -124,9 +139,25 @@ static VALUE seat_leave(VALUE self)
 {
     guildhall_seat *seat = guildhall_seat_of(self);
     if (atomic_exchange(&seat->left, true)) return Qnil;
-    if (!atomic_load(&seat->abandoned)) atomic_fetch_sub(&seat->queue->seated, 1);
+    count_out(seat);
     guildhall_fair_queue_call(seat->queue, GUILDHALL_CALL_WORKER_LEFT);
     return Qnil;
+}
+
+/* The worker's first words. False when nobody waits for it any more. */
+static VALUE seat_claim(VALUE self)
+{
+    return atomic_exchange(&guildhall_seat_of(self)->claimed, true) ? Qfalse : Qtrue;
+}
+
+/* Unless its worker is there: it need not come. Whether that was so. */
+static VALUE seat_vacate(VALUE self)
+{
+    guildhall_seat *seat = guildhall_seat_of(self);
+    if (atomic_exchange(&seat->claimed, true)) return Qfalse;
+    atomic_store(&seat->left, true);
+    count_out(seat);
+    return Qtrue;
 }
 
 /* Coordinator: [batch, index, whether it was its last chance] of the payload
@@ -142,7 +173,8 @@ static VALUE seat_victim(VALUE self)
     return rb_ary_new_from_args(3, object, SIZET2NUM(position), last ? Qtrue : Qfalse);
 }
 
-/* Coordinator: [index, seconds past its deadline (negative: seconds left)] of the payload being run; nil without one. */
+/* Coordinator: [index, seconds past its deadline (negative: seconds left), when it was begun] of the payload being run;
+ * nil without one. */
 static VALUE seat_overdue(VALUE self)
 {
     guildhall_seat *seat = guildhall_seat_of(self);
@@ -152,7 +184,8 @@ static VALUE seat_overdue(VALUE self)
     int64_t deadline = guildhall_batch_of(object)->deadline_ns;
     if (deadline == 0) return Qnil;
     int64_t since = position == GUILDHALL_NO_POSITION ? guildhall_now() : atomic_load(&seat->payload_since);
-    return rb_assoc_new(SIZET2NUM(position), DBL2NUM((double)(guildhall_now() - since - deadline) / 1e9));
+    return rb_ary_new_from_args(3, SIZET2NUM(position), DBL2NUM((double)(guildhall_now() - since - deadline) / 1e9),
+                                LL2NUM(since));
 }
 
 /* Coordinator, after the worker is gone: the payload it died with gets this outcome (nil: runs once more), and what
@@ -170,23 +203,25 @@ static VALUE seat_recover(VALUE self, VALUE failure)
         else if (guildhall_batch_publish(batch, position, mark, failure, true)) guildhall_batch_notify(batch, position, position + 1);
     }
     guildhall_batch_rewind(batch, from);
-    atomic_store(&seat->batch, Qnil);
+    put_slice_down(seat);
     RB_GC_GUARD(object);
     return Qtrue;
 }
 
-/* Coordinator: the payload gets this outcome unless it has just got one; then the worker is given up, and the rest of
- * its slice goes back in line. Whether it was. */
-static VALUE seat_abandon(VALUE self, VALUE index, VALUE failure)
+/* Coordinator: the payload that was begun then gets this outcome unless it has just got one; then the worker is given up,
+ * and the rest of its slice goes back in line. Whether it was. Meanwhile the worker may have begun another one, at the same
+ * index of another batch. */
+static VALUE seat_abandon(VALUE self, VALUE index, VALUE since, VALUE failure)
 {
     guildhall_seat *seat = guildhall_seat_of(self);
-    VALUE object = atomic_load(&seat->batch);
-    if (NIL_P(object) || atomic_load(&seat->position) != NUM2SIZET(index)) return Qfalse;
-    guildhall_batch *batch = guildhall_batch_of(object);
     size_t position = NUM2SIZET(index);
+    VALUE object = atomic_load(&seat->batch);
+    if (NIL_P(object) || atomic_load(&seat->position) != position) return Qfalse;
+    if (atomic_load(&seat->payload_since) != NUM2LL(since)) return Qfalse;
+    guildhall_batch *batch = guildhall_batch_of(object);
     if (!guildhall_batch_publish(batch, position, atomic_load(&seat->mark), failure, true)) return Qfalse;
     atomic_store(&seat->abandoned, true);
-    if (!atomic_load(&seat->left)) atomic_fetch_sub(&seat->queue->seated, 1);
+    count_out(seat);
     guildhall_batch_notify(batch, position, position + 1);
     guildhall_batch_rewind(batch, position);
     RB_GC_GUARD(object);
@@ -246,10 +281,12 @@ void guildhall_init_pool_seat(VALUE pool)
     rb_define_method(seat, "take", seat_take, 0);
     rb_define_method(seat, "work", seat_work, 0);
     rb_define_method(seat, "leave", seat_leave, 0);
+    rb_define_method(seat, "claim", seat_claim, 0);
+    rb_define_method(seat, "vacate", seat_vacate, 0);
     rb_define_method(seat, "victim", seat_victim, 0);
     rb_define_method(seat, "overdue", seat_overdue, 0);
     rb_define_method(seat, "recover", seat_recover, 1);
-    rb_define_method(seat, "abandon", seat_abandon, 2);
+    rb_define_method(seat, "abandon", seat_abandon, 3);
     rb_define_method(seat, "new_slices", seat_new_slices, 0);
     rb_define_method(seat, "retire", seat_retire, 0);
     rb_define_method(seat, "queue", seat_queue, 0);

@@ -2,7 +2,7 @@
 #include <ruby/ractor.h>
 #include "init.h"
 
-static ID id_call, id_of, id_unshareable, id_thrown;
+static ID id_call, id_of, id_unshareable, id_thrown, id_mute;
 static VALUE guildhall_module;
 
 static VALUE failure_class(void)
@@ -72,23 +72,35 @@ bool guildhall_task_meant_for_caller(VALUE error)
 
 typedef struct {
     size_t index;
-    VALUE stage;
+    VALUE stage, error;
 } failing;
 
 static VALUE fail(VALUE argument)
 {
     const failing *of = (const failing *)argument;
-    VALUE error = rb_errinfo(), index = SIZET2NUM(of->index);
+    VALUE index = SIZET2NUM(of->index);
     rb_set_errinfo(Qnil);
-    if (RB_BUILTIN_TYPE(error) == T_IMEMO) return rb_funcallv(failure_class(), id_thrown, 1, &index);
-    VALUE arguments[3] = {error, index, of->stage};
+    if (RB_BUILTIN_TYPE(of->error) == T_IMEMO) return rb_funcallv(failure_class(), id_thrown, 1, &index);
+    VALUE arguments[3] = {of->error, index, of->stage};
     return rb_funcallv(failure_class(), id_of, 3, arguments);
+}
+
+/* Of an exception that cannot tell about itself without raising another one. */
+static VALUE fail_plainly(VALUE argument)
+{
+    const failing *of = (const failing *)argument;
+    VALUE arguments[2] = {of->error, SIZET2NUM(of->index)};
+    rb_set_errinfo(Qnil);
+    return rb_funcallv(failure_class(), id_mute, 2, arguments);
 }
 
 VALUE guildhall_task_failure(size_t index, VALUE stage, int *state)
 {
-    failing of = {index, stage};
+    failing of = {index, stage, rb_errinfo()};
     VALUE failure = rb_protect(fail, (VALUE)&of, state);
+    if (*state && !guildhall_task_ends_thread(rb_errinfo()) && !guildhall_task_meant_for_caller(rb_errinfo()))
+        failure = rb_protect(fail_plainly, (VALUE)&of, state);
+    RB_GC_GUARD(of.error);
     return *state ? Qundef : failure;
 }
 
@@ -99,4 +111,5 @@ void guildhall_init_pool_task(VALUE guildhall)
     id_of = rb_intern("of");
     id_unshareable = rb_intern("unshareable");
     id_thrown = rb_intern("thrown");
+    id_mute = rb_intern("mute");
 }

@@ -4,7 +4,9 @@ module Guildhall
   class Pool
     # What `future.then { … }` comes to. Used in the main Ractor, by any thread.
     class Continuation
-      def initialize
+      # @param pool [#supervise]
+      def initialize(pool)
+        @pool = pool
         @lock = Mutex.new
         @done = ConditionVariable.new
         @finished = false
@@ -21,7 +23,8 @@ module Guildhall
             left = limit && (limit - now)
             raise TimeoutError, "not done after #{timeout} s" if left && left <= 0
 
-            @done.wait(@lock, left)
+            @done.wait(@lock, [left, Reader::LONGEST_PAUSE].compact.min)
+            @pool.supervise
           end
         end
         @error ? raise(@error) : @value
@@ -34,8 +37,10 @@ module Guildhall
 
       # @api private
       def fulfil
+        @error = TaskError.new("the block was left before its end")
         @value = yield
-      rescue StandardError => error
+        @error = nil
+      rescue Exception => error # rubocop:disable Lint/RescueException -- it belongs to whoever asks for the value
         @error = error
       ensure
         @lock.synchronize do

@@ -7,6 +7,8 @@ module Guildhall
     # whoever waits next starts it again.
     class Coordinator
       SHORTEST_PAUSE = 0.002
+      LAST_LOOK = 0.1
+      private_constant :SHORTEST_PAUSE, :LAST_LOOK
 
       # @return [Crew]
       attr_reader :crew
@@ -64,7 +66,7 @@ module Guildhall
 
       # @param seconds [Numeric] that one payload of a batch now in line may take
       def expect_within(seconds)
-        @shortest_deadline = [@shortest_deadline, seconds].compact.min
+        @lock.synchronize { @shortest_deadline = [@shortest_deadline, seconds].compact.min }
         @crew.queue.call
       end
 
@@ -78,15 +80,14 @@ module Guildhall
         ended = @crew.wait_until_empty(limit)
         @crew.retire_all
         @thread&.join([limit - now, 0.001].max)
-        care
-        @log.drain(@settings.logger)
+        Thread.new { care }.join([limit - now, LAST_LOOK].max) # a logger may block, but not the shutdown
         ended
       end
 
       private
 
       def start
-        Thread.new { watch }.tap do |thread|
+        Thread.new { Thread.handle_interrupt(Object => :immediate) { watch } }.tap do |thread|
           thread.name = "guildhall coordinator"
           thread.priority = 3
         end
@@ -158,23 +159,22 @@ module Guildhall
         return unless @shortest_deadline
 
         nearest = @crew.members.filter_map { |member| look_at(member) }.min
-        @shortest_deadline = nil if @crew.queue.inflight.zero?
+        @lock.synchronize { @shortest_deadline = nil if @crew.queue.inflight.zero? } # not one that was expected just now
         [[nearest, @shortest_deadline].compact.min || SHORTEST_PAUSE, SHORTEST_PAUSE].max
       end
 
       # @return [Numeric, nil] seconds until the worker's payload is overdue
       def look_at(member)
-        index, late = member.seat.overdue
+        index, late, since = member.seat.overdue
         return -late if late && late <= 0
         return unless late
 
         error = StuckError.new("still running #{late.round(3)} s after its deadline; its worker was given up")
-        abandon(member, index) if member.seat.abandon(index, Failure.of(error, index))
+        abandon(member, index) if @crew.give_up(member, index, since, Failure.of(error, index))
         nil
       end
 
       def abandon(member, index)
-        @crew.give_up(member)
         @instrumentation.publish("pool.worker_abandoned", index:, worker: member.number, abandoned: @crew.abandoned.size)
       end
 

@@ -31,11 +31,14 @@ module Guildhall
       # Starts or retires workers until there are so many.
       # @param count [Integer]
       def resize(count)
-        @lock.synchronize do
+        seats_to_fill = undisturbed do
           missing = count - @members.count { |member| !member.retired && !member.seat.left? }
-          @members = [*@members, *Array.new(missing) { hire }].freeze if missing.positive?
           retire(-missing) if missing.negative?
+          Array.new([missing, 0].max) { prepare_seat }
         end
+        seats_to_fill.each { |member| start(member) }
+      ensure
+        seats_to_fill&.each { |member| member.retired = true if member.ractor.nil? && member.seat.vacate }
       end
 
       # Yields each that has left; after the block it is a member no more. Should the block, or the thread, come to grief,
@@ -44,16 +47,24 @@ module Guildhall
       def each_left
         @members.select { |member| member.seat.left? }.each do |member|
           yield member
-          @lock.synchronize { @members = (@members - [member]).freeze }
+          undisturbed { @members = (@members - [member]).freeze }
         end
-        @lock.synchronize { @abandoned = @abandoned.reject { |member| member.seat.left? }.freeze }
+        undisturbed { @abandoned = @abandoned.reject { |member| member.seat.left? }.freeze }
       end
 
-      # @param member [Member] is no member any more, but still busy
-      def give_up(member)
-        @lock.synchronize do
+      # The payload that the worker has begun then gets this outcome, and it is no member any more, but still busy.
+      # @param member [Member]
+      # @param index [Integer] the payload's
+      # @param since [Integer] see Seat#overdue
+      # @param failure [Failure]
+      # @return [Boolean] false when it has just been done
+      def give_up(member, index, since, failure)
+        undisturbed do
+          next false unless member.seat.abandon(index, since, failure)
+
           @members = (@members - [member]).freeze
           @abandoned = [*@abandoned, member].freeze
+          true
         end
       end
 
@@ -64,7 +75,7 @@ module Guildhall
 
       # Workers end after the slice they have.
       def retire_all
-        @lock.synchronize { retire(@members.size) }
+        undisturbed { retire(@members.size) }
       end
 
       # @param limit [Numeric] on the monotonic clock
@@ -80,9 +91,21 @@ module Guildhall
 
       private
 
-      def hire
-        seat = Seat.build(@queue)
-        Member.new(@hired += 1, seat, Worker.start(seat, @log), false)
+      # Whoever kills or interrupts this thread has to wait: a worker that nobody knows of, or counts twice, would leave its
+      # slice to nobody when it dies.
+      def undisturbed(&)
+        Thread.handle_interrupt(Object => :never) { @lock.synchronize(&) }
+      end
+
+      def prepare_seat
+        Member.new(@hired += 1, Seat.build(@queue), nil, false).tap { |member| @members = [*@members, member].freeze }
+      end
+
+      # Not where nothing interrupts: a Ractor inherits that.
+      def start(member)
+        member.ractor = Worker.start(member.seat, @log)
+      rescue StandardError => error
+        warn("guildhall: a worker could not be started: #{error.class}: #{error.message}")
       end
 
       def retire(count)

@@ -102,7 +102,7 @@ module Guildhall
       # @return [Boolean] false when the time was up
       def wait(timeout: nil)
         return true if @batch.complete?
-        return true if @batch.brief? && !@pool.settings.logger && Reader.briefly(@batch.native?) { @batch.help }
+        return true if @batch.brief? && !@pool.settings.logger && Reader.interruptibly(@batch.native?) { @batch.help }
 
         @batch.adopt
         complete = reader.wait(nil, timeout)
@@ -140,7 +140,7 @@ module Guildhall
       # @yieldparam values [Array] as {#value} gives them
       # @return [Continuation] of what the block returns, or of what the batch or the block raised
       def then(&block)
-        Continuation.new.tap { |continuation| on_complete { |future| continuation.fulfil { block.call(future.value) } } }
+        Continuation.new(@pool).tap { |continuation| on_complete { |future| continuation.fulfil { block.call(future.value) } } }
       end
 
       # @return [Integer] payloads

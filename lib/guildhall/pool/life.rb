@@ -27,8 +27,7 @@ module Guildhall # rubocop:disable Style/Documentation
         private
 
         def install
-          owner = Process.pid
-          at_exit { pools.each(&:stop_at_exit) if Process.pid == owner }
+          at_exit { pools.each(&:stop_at_exit) } # in children, too: they may have workers of their own
           Process.singleton_class.prepend(ForkGuard) unless FORKS_WITH_RACTORS
         end
       end

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require "timeout"
+
 module Guildhall
   class Pool
     # How a caller waits for outcomes: it runs unclaimed payloads of its own batch while no worker is free to, and sleeps
@@ -9,16 +11,13 @@ module Guildhall
       FIRST_PAUSE = 0.005
       LONGEST_PAUSE = 0.1
       # What may interrupt a payload in its reader's thread. Anything else would be taken for the task's own exception.
-      HELD = {SignalException => :immediate, Object => :never}.freeze
-      private_constant :HELD
+      HELD = {::Timeout::ExitException => :immediate, SignalException => :immediate, Object => :never}.freeze
 
-      # Runs the block, which runs payloads, in one go, because it is known to be brief.
-      # @param native [Boolean] no Ruby runs in it, so that nothing can interrupt it
-      def self.briefly(native, &)
-        native ? yield : Thread.handle_interrupt(BRIEFLY, &)
+      # Runs the block, which runs payloads.
+      # @param native [Boolean] no Ruby runs in it, so that nothing can interrupt it half-way
+      def self.interruptibly(native, &)
+        native ? yield : Thread.handle_interrupt(HELD, &)
       end
-
-      BRIEFLY = {Object => :never}.freeze
 
       def initialize(pool, batch)
         @pool = pool
@@ -78,19 +77,8 @@ module Guildhall
         return false unless @batch.help?(index, @stalled)
 
         Thread.current.thread_variable_set(:guildhall_logger, @pool.settings.logger) if @pool.settings.logger
-        interruptibly { index && !@batch.parallel? ? @batch.run_at(index) : @batch.help }
+        Reader.interruptibly(@batch.native?) { index && !@batch.parallel? ? @batch.run_at(index) : @batch.help }
         true
-      end
-
-      # Native decoders run no Ruby, so nothing can interrupt them half-way.
-      def interruptibly(&)
-        return yield if @batch.native?
-
-        Thread.handle_interrupt(held, &)
-      end
-
-      def held
-        defined?(::Timeout::ExitException) ? {::Timeout::ExitException => :immediate, **HELD} : HELD
       end
 
       def done?(index)

@@ -16,11 +16,12 @@ module Guildhall
 
       # In the worker Ractor. Whatever ends it, the seat learns of it: Thread.exit inside a task cannot be rescued.
       def self.run(seat, line)
+        return unless seat.claim
+
         Thread.current.report_on_exception = false
         Ractor.current[:guildhall_logger] = line
-        while seat.take
-          seat.work
-        end
+        # A Ractor begins with the mask of the thread that made it, which may have been one that nothing interrupts.
+        Thread.handle_interrupt(Object => :immediate) { seat.work while seat.take }
       ensure
         seat.leave
       end

@@ -192,6 +192,32 @@ class PoolFeaturesTest < GuildhallTest
     assert_equal [:other, [0.2]], order
   end
 
+  def test_under_async_other_fibers_go_on_and_a_time_out_ends_the_wait
+    out = assert_ruby(<<~RUBY)
+      $LOAD_PATH.unshift("test")
+      require "guildhall/pool"
+      require "support/pool_tasks"
+      require "async"
+      Warning[:experimental] = false
+      pool = Guildhall::Pool.new(workers: 2)
+      Async do |task|
+        future = pool.dispatch([0.3], PoolTasks::Sleepy, parallel: true)
+        waiting = task.async { future.value }
+        steps = 0
+        5.times { task.async { sleep(0.001); steps += 1 }.wait }
+        p steps, future.ready?
+        begin
+          task.with_timeout(0.01) { pool.dispatch([0.3], PoolTasks::Sleepy, parallel: true).value }
+        rescue Async::TimeoutError
+          puts "timed out"
+        end
+        p waiting.wait
+      end
+      pool.shutdown
+    RUBY
+    assert_equal "5\nfalse\ntimed out\n[0.3]\n", out
+  end
+
   # As small as a scheduler can be: it only blocks and unblocks fibers.
   class MiniScheduler
     def initialize

@@ -69,6 +69,52 @@ class PoolLifeTest < GuildhallTest
     assert_equal "leaving\n", out
   end
 
+  def test_workers_that_were_started_where_nothing_interrupts_end_nevertheless
+    out = assert_ruby(<<~RUBY, timeout: 20)
+      #{SETUP}
+      module Busy; def self.call(_) = loop { }; end
+      Thread.handle_interrupt(Object => :never) { pool.dispatch(%w[a b], Busy, parallel: true, slice: 1) }
+      sleep(0.01) until pool.stats[:busy] == 2
+      puts "leaving"
+    RUBY
+    assert_equal "leaving\n", out
+  end
+
+  def test_a_child_ends_while_its_workers_run_ruby_code
+    out = assert_ruby(<<~RUBY, timeout: 20)
+      #{SETUP}
+      module Busy; def self.call(_) = loop { }; end
+      pool.map(%w[a], Upcase, parallel: true)
+      Guildhall.before_fork
+      child = fork do
+        pool.dispatch(%w[a b], Busy, parallel: true, slice: 1)
+        sleep(0.01) until pool.stats[:busy] == 2
+      end
+      Process.wait(child)
+      puts $?.success?
+    RUBY
+    assert_equal "true\n", out
+  end
+
+  def test_shutdown_returns_although_a_logger_blocks
+    gate = Thread::Queue.new
+    logger = Object.new
+    logger.define_singleton_method(:info) { |_| gate.pop }
+    pool = Guildhall::Pool.new(workers: 1, logger:)
+    pool.map(%w[a], Talking, parallel: true)
+    ending = Thread.new { pool.shutdown(timeout: 0.2) }
+    refute_nil ending.join(10)
+    gate.close
+    eventually { pool.shutdown.complete }
+  end
+
+  module Talking
+    def self.call(payload)
+      2.times { Guildhall.logger.info(payload) }
+      payload
+    end
+  end
+
   def test_a_forked_child_starts_afresh
     skip "Ruby #{RUBY_VERSION} cannot be forked while Ractors live" if RUBY_VERSION.to_f < 4.0
     out = assert_ruby(<<~RUBY, timeout: 30)

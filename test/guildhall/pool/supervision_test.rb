@@ -100,6 +100,49 @@ class PoolSupervisionTest < GuildhallTest
     end
   end
 
+  def test_a_batch_does_not_wait_for_a_worker_that_took_another_one
+    with_pool do |pool, _events|
+      10.times do
+        eventually { pool.stats[:busy].zero? }
+        long = pool.dispatch([0.3], Sleepy, parallel: true)
+        short = pool.dispatch([0], Sleepy, parallel: true)
+        assert_equal [0], short.value(timeout: 10)
+        refute_predicate long, :ready? # there are two workers, and one of them was free
+        long.wait
+      end
+    end
+  end
+
+  def test_no_worker_is_forgotten_by_a_coordinator_that_is_killed_while_it_starts_one
+    out = assert_ruby(<<~RUBY)
+      $LOAD_PATH.unshift("test")
+      require "guildhall/pool"
+      Warning[:experimental] = false
+      Guildhall::Pool::Worker.singleton_class.prepend(Module.new { def start(...) = super.tap { sleep(0.05) } })
+      crew = Guildhall::Pool::Crew.new(10, Guildhall::Pool::Log.new)
+      hiring = Thread.new { crew.resize(3) }
+      sleep(0.001) until Ractor.count == 2
+      hiring.kill.join
+      p crew.members.count { |member| !member.seat.left? } == Ractor.count - 1
+      crew.close
+      p crew.wait_until_empty(Process.clock_gettime(Process::CLOCK_MONOTONIC) + 10)
+    RUBY
+    assert_equal "true\ntrue\n", out
+  end
+
+  def test_workers_that_cannot_be_started_leave_the_work_to_callers
+    out, err, = run_ruby(<<~RUBY)
+      $LOAD_PATH.unshift("test")
+      require "guildhall/pool"
+      require "support/pool_tasks"
+      Guildhall::Pool::Worker.singleton_class.prepend(Module.new { def start(...) = raise(ThreadError, "no thread left") })
+      pool = Guildhall::Pool.new(workers: 2)
+      p pool.map(%w[a b], PoolTasks::WhichRactor, parallel: true), pool.stats[:workers], pool.shutdown.complete
+    RUBY
+    assert_equal "[:main, :main]\n0\ntrue\n", out
+    assert_includes err, "a worker could not be started: ThreadError: no thread left"
+  end
+
   # A logger for tests.
   class Lines
     attr_reader :lines

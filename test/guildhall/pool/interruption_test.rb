@@ -1,0 +1,200 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "guildhall/pool"
+require "support/pool_tasks"
+require "timeout"
+
+# Thread#raise, Thread#kill, Timeout, signals and throw, wherever a caller is; kills of the pool's own threads.
+class PoolInterruptionTest < GuildhallTest
+  include PoolTasks
+
+  def setup
+    @pool = Guildhall::Pool.new(workers: 2)
+  end
+
+  def teardown
+    @pool.shutdown(timeout: 5)
+  end
+
+  # A pool that has learned that three payloads take no time, and always runs them in the caller.
+  def brief
+    pool = Guildhall::Pool.new(workers: 0)
+    50.times { pool.map([0] * 3, Sleepy) }
+    pool
+  end
+
+  def test_a_time_out_ends_a_batch_that_was_thought_to_be_brief
+    pool = brief
+    assert_raises(Timeout::Error) { Timeout.timeout(0.05) { pool.map([0, 60, 0], Sleepy) } }
+    future = pool.dispatch([0, 60, 0], Sleepy, parallel: false)
+    assert_raises(Timeout::Error) { Timeout.timeout(0.05) { future.value } }
+    assert_equal 0, future[2]
+  end
+
+  def test_ctrl_c_ends_a_batch_that_was_thought_to_be_brief
+    pool = brief
+    main = Thread.current
+    Thread.new do
+      sleep(0.001) until main.status == "sleep"
+      sleep(0.02)
+      Process.kill(:INT, Process.pid)
+    end
+    assert_raises(Interrupt) { pool.map([0, 60, 0], Sleepy) }
+  end
+
+  def test_what_interrupts_a_caller_between_two_payloads_is_not_taken_for_a_failure
+    pool = brief
+    thread = Thread.new { pool.results([0.2] * 3, Sleepy) }
+    thread.report_on_exception = false
+    eventually { thread.status == "sleep" }
+    thread.raise(IOError, "from outside")
+    assert_raises(IOError) { thread.value }
+  end
+
+  def test_interrupts_that_may_come_only_where_a_call_blocks_end_a_wait
+    busy = @pool.dispatch([0.5] * 2, Sleepy, parallel: true, slice: 1)
+    future = @pool.dispatch([0], Sleepy, parallel: true)
+    [-> { future.value }, -> { future[0] }, -> { future.each_ready { nil } }, -> { future.each { nil } }].each do |wait|
+      thread = Thread.new do
+        Thread.handle_interrupt(IOError => :on_blocking) { wait.call }
+      end
+      thread.report_on_exception = false
+      thread.raise(IOError, "from outside")
+      assert_raises(IOError) { thread.value }
+    end
+    refute_predicate busy, :ready?
+    assert_equal [0], future.value
+  end
+
+  def test_interrupts_that_came_while_a_payload_ran_end_the_wait_after_it
+    future = @pool.dispatch([0.1, 60], Sleepy, parallel: false)
+    thread = Thread.new { Thread.handle_interrupt(IOError => :on_blocking) { future[0] && @pool.dispatch([0.3], Sleepy, parallel: true).value } }
+    thread.report_on_exception = false
+    eventually { thread.status == "sleep" }
+    thread.raise(IOError, "from outside")
+    assert_raises(IOError) { thread.value }
+    assert_equal 0.1, future[0]
+  end
+
+  def test_a_killed_reader_leaves_its_batch_to_others
+    future = @pool.dispatch([0.1, 0.1, 0], Sleepy, parallel: false)
+    reader = Thread.new { future.value }
+    eventually { reader.status == "sleep" }
+    reader.kill.join
+    refute_predicate future, :ready?
+    assert_equal [0.1, 0.1, 0], future.value
+  end
+
+  # Throws to a `catch` of its caller, or ends its thread.
+  module Leaving
+    def self.call(payload)
+      throw(:out, 1) if payload == "throw"
+      Thread.exit if payload == "exit"
+      payload
+    end
+  end
+
+  def test_a_throw_to_the_callers_catch_is_a_failure_of_its_payload
+    20.times { @pool.map(%w[a], Leaving) }
+    [{}, {parallel: false}, {parallel: true}].each do |how|
+      results = catch(:out) { @pool.results(%w[a throw b], Leaving, **how) }
+      assert_equal "UncaughtThrowError", results[1].error_class
+      assert_equal %w[a b], results.values_at(0, 2)
+    end
+  end
+
+  def test_a_task_that_ends_the_thread_ends_its_readers_and_leaves_the_others_payloads
+    future = @pool.dispatch(%w[a exit b], Leaving, parallel: false)
+    Thread.new { future.value }.join
+    assert_equal %w[a b], [future[0], future[2]]
+    refute future.ready?(1)
+  end
+
+  # Changes the Array that it is called for.
+  module Meddling
+    LIST = [] # rubocop:disable Style/MutableConstant
+
+    def self.call(payload)
+      LIST << "more" if payload == "grow" && LIST.size < 100
+      LIST.clear if payload == "shrink"
+      LIST.map! { "other" } if payload == "replace"
+      payload.dup.freeze
+    end
+  end
+
+  def test_a_task_that_changes_the_payloads_array_changes_nothing
+    list = Meddling::LIST
+    20.times { @pool.map(%w[a], Meddling) }
+    [{}, {parallel: false}].each do |how|
+      %w[grow shrink replace].each do |kind|
+        assert_equal [kind, kind, "b"], @pool.map(list.replace([kind, kind, "b"]), Meddling, **how)
+      end
+    end
+    text = +"as it was"
+    assert_equal ["replace", "as it was"], @pool.map(list.replace(["replace", text]), Meddling)
+  end
+
+  # Changes the metadata while it is asked to prepare.
+  class Preparing
+    METADATA = [] # rubocop:disable Style/MutableConstant
+
+    def call(payload, _metadata) = payload
+    def prepare(_payloads) = METADATA.concat([1] * 1000)
+  end
+
+  def test_metadata_that_change_while_they_are_taken_in_are_refused
+    error = assert_raises(Guildhall::ArgumentError) do
+      @pool.dispatch(%w[a], Preparing.new.freeze, metadata: Preparing::METADATA.replace([1]))
+    end
+    assert_match(/metadata has changed/, error.message)
+  end
+
+  # Cannot be asked anything.
+  class Mute < StandardError
+    def message = raise(NotImplementedError)
+    def backtrace = raise(NotImplementedError)
+    def cause = raise(NotImplementedError)
+  end
+
+  module Muting
+    def self.call(payload) = payload == "mute" ? raise(Mute) : payload
+  end
+
+  def test_an_exception_that_raises_when_it_is_asked_is_a_failure_nevertheless
+    20.times { @pool.map(%w[a], Muting) }
+    [{}, {parallel: false}, {parallel: true}].each do |how|
+      results = @pool.results(%w[a mute b], Muting, **how)
+      assert_equal "PoolInterruptionTest::Mute", results[1].error_class
+      assert_equal %w[a b], results.values_at(0, 2)
+      assert_equal 1, results[1].index
+    end
+  end
+
+  def kill(name) = Thread.list.select { |thread| thread.name == name }.each { |thread| thread.kill.join }
+
+  def test_callbacks_come_although_both_threads_of_the_pool_were_killed
+    seen = Thread::Queue.new
+    future = @pool.dispatch([0.1], Sleepy, parallel: true).on_complete { |done| seen << done.value }
+    kill("guildhall coordinator")
+    assert_equal [0.1], seen.pop(timeout: 10)
+    continued = @pool.dispatch([0.1, "thread exit"], Trouble, parallel: true).then { :done }
+    kill("guildhall coordinator")
+    assert_raises(NoMethodError, Guildhall::WorkerDiedError) { continued.value(timeout: 10) }
+    @pool.dispatch([0.1], Sleepy, parallel: true).on_complete { |done| seen << done.value }
+    kill("guildhall notifier")
+    assert_equal [0.1], seen.pop(timeout: 10)
+    assert_predicate future, :ready?
+  end
+
+  def test_what_a_continuation_raises_reaches_whoever_asks
+    assert_raises(NotImplementedError) { @pool.dispatch(%w[a], Upcase).then { raise NotImplementedError }.value(timeout: 5) }
+    assert_raises(Guildhall::TaskError) { @pool.dispatch(%w[a], Upcase).then { Thread.exit }.value(timeout: 5) }
+    seen = Thread::Queue.new
+    assert_output(nil, /NotImplementedError/) do
+      @pool.dispatch(%w[a], Upcase).on_complete { raise NotImplementedError }
+      @pool.dispatch(%w[a], Upcase).on_complete { seen << :next }
+      assert_equal :next, seen.pop(timeout: 5)
+    end
+  end
+end
