@@ -71,6 +71,12 @@ module Guildhall
         failure(@commits.start)
       end
 
+      # @param seconds [Numeric]
+      # @return [Boolean] whether a commit has not been answered for so long
+      def commit_overdue?(seconds)
+        @commits.overdue?(seconds)
+      end
+
       # Commits this offset, which may be lower than what was committed before. Does not block for the broker's answer.
       # @return [void]
       def commit_to(topic, partition, offset, metadata = nil)

@@ -19,7 +19,7 @@ module Guildhall
         @client = client
         @queue = client.with_handle { |handle| Librdkafka.rd_kafka_queue_new(handle) }
         @turn = Thread::Queue.new << true # whoever has it may commit
-        @under_way = false
+        @since = nil
         @lock = Mutex.new
         @lower = @sent = {}
       end
@@ -51,6 +51,13 @@ module Guildhall
           end
           code
         end || Librdkafka::TIMED_OUT
+      end
+
+      # @param seconds [Numeric]
+      # @return [Boolean] whether a commit has been under way for longer
+      def overdue?(seconds)
+        since = @since
+        !since.nil? && Clock.now - since > seconds
       end
 
       # What is to be committed next, although it lies before what was committed last: of what is stored librdkafka commits
@@ -89,7 +96,7 @@ module Guildhall
         @sent = @lock.synchronize { @lower.tap { @lower = {} } }
         list = native(@sent)
         code = Librdkafka.rd_kafka_commit_queue(handle, list, @queue, nil, nil)
-        @under_way = code.zero?
+        @since = code.zero? ? Clock.now : nil
         code
       ensure
         Rdkafka::Bindings.rd_kafka_topic_partition_list_destroy(list) if list
@@ -115,12 +122,12 @@ module Guildhall
 
       # @return [Integer, nil] the code of the commit under way; nil: it has not been answered
       def answer(wait_ms)
-        return 0 unless @under_way
+        return 0 unless @since
 
         event = Librdkafka.rd_kafka_queue_poll(@queue, wait_ms)
         return if event.null?
 
-        @under_way = false
+        @since = nil
         Librdkafka.rd_kafka_event_error(event).tap { |code| put_back if PASSING.include?(code) }
       ensure
         Librdkafka.rd_kafka_event_destroy(event) if event && !event.null?

@@ -12,6 +12,9 @@ module Guildhall
     # progress on a partition that goes away.
     class Listener
       RESTART_PAUSE = 5 # seconds before a client that failed is made anew
+      STRANDED = "a commit was begun before all partitions were lost, and is not answered: the group is joined anew"
+      SESSION_TIMEOUT = 45_000 # milliseconds, librdkafka's default
+      private_constant :STRANDED, :SESSION_TIMEOUT
 
       # @return [Client]
       attr_reader :client
@@ -46,6 +49,7 @@ module Guildhall
       def commit_soon
         error = @client&.commit_soon
         @application.error(error, "commit", group: @group) if error
+        request { raise TimeoutError, STRANDED if stranded? } if stranded?
       end
 
       # @return [Array<Partition>] those that are assigned now
@@ -187,6 +191,14 @@ module Guildhall
         reader&.close
         @closed = @client.nil? || @client.close(timeout: @stopping ? rest_of(@deadline) : Client::CLOSE_TIMEOUT)
         @client = nil
+      end
+
+      # Until the last commit is answered librdkafka takes no new assignment; it has been seen to wait for one for ever.
+      def stranded?
+        client = @client
+        return false if client.nil? || partitions.any?
+
+        client.commit_overdue?((settings.fetch(:"session.timeout.ms", SESSION_TIMEOUT).to_i / 1000.0) + RESTART_PAUSE)
       end
 
       def rest

@@ -105,12 +105,16 @@ class KafkaCommitsTest < GuildhallTest
   end
 
   def test_nobody_answers
+    refute @client.commit_overdue?(0)
     @client.store("t", 0, 1)
     @broker.suspend
     assert_raises(Rdkafka::RdkafkaError) { @client.commit(timeout: 0.5) }
     assert_raises(Rdkafka::RdkafkaError) { @client.commit(timeout: 0.1) }
+    assert @client.commit_overdue?(0.4)
+    refute @client.commit_overdue?(600)
     @broker.resume
     assert @client.commit(timeout: 30)
     assert_equal 1, committed
+    refute @client.commit_overdue?(0)
   end
 end
