@@ -10,12 +10,15 @@ class Bench
       @contenders = contenders
     end
 
-    # Calls each once, which warms it up, and compares what they return.
+    WARM_UP = 0.2 # seconds each
+
+    # Calls each once and compares what they return; then for a moment more, because what is cold says little.
     # @yieldparam results [Array]
     def check(name)
       results = @contenders.map(&:call)
       right = block_given? ? yield(results) : results.uniq.size == 1
       abort("#{name}: wrong results, nothing is timed: #{results.map { |result| result.inspect[0, 200] }.join(" | ")}") unless right
+      @contenders.each { |contender| warm_up(contender) }
     end
 
     # @return [Array<Float>] for each contender but the first: its time over the first one's, the median of all rounds
@@ -26,6 +29,13 @@ class Bench
 
     private
 
+    def warm_up(contender)
+      limit = now + WARM_UP
+      contender.call while now < limit
+    end
+
+    def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+
     # Every other round goes backwards: nobody always comes first.
     def round_of(round)
       order = @contenders.each_index.to_a
@@ -35,9 +45,9 @@ class Bench
 
     def time(contender)
       GC.start
-      began = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+      began = now
       contender.call
-      Process.clock_gettime(Process::CLOCK_MONOTONIC) - began
+      now - began
     end
   end
 end
