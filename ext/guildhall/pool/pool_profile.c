@@ -184,7 +184,8 @@ static void plan(const choice *of, guildhall_trial *trial, uint32_t decision)
     double far = cost_at(of, rival) / cost_at(of, best);
     if (!(far > 1)) far = 1;
     if (far > FARTHEST_RATIO) far = FARTHEST_RATIO;
-    bool promising = samples(&of->cell->levels[rival]) < EARLY_SAMPLES && far < MUCH_DEARER;
+    /* A decision that was just turned is looked at again at once, against what the other one costs now. */
+    bool promising = (!stands || samples(&of->cell->levels[rival]) < EARLY_SAMPLES) && far < MUCH_DEARER;
     uint32_t wait = promising ? FIRST_SAMPLES : (uint32_t)(interval * far * far);
     atomic_store_explicit(&trial->interval, promising ? 0 : interval, memory_order_relaxed);
     atomic_store_explicit(&trial->level, rival, memory_order_relaxed);
