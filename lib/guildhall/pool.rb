@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "clock"
 require_relative "errors"
 require_relative "shareable"
 require_relative "callable"
@@ -78,7 +79,7 @@ module Guildhall
       @closed = false
       @fixed = !@settings.parallel.nil? || !@settings.logger.nil?
       @inline = !["", "0"].include?(ENV.fetch("GUILDHALL_INLINE", ""))
-      @began = [Process.clock_gettime(Process::CLOCK_MONOTONIC), GC.total_time].freeze
+      @began = [Clock.now, GC.total_time].freeze
       begin_anew
     end
 
@@ -158,8 +159,8 @@ module Guildhall
     # @param timeout [Numeric, nil] seconds; nil: no limit
     # @return [Boolean] false when the time was up
     def drain(timeout: nil)
-      limit = timeout && (now + timeout)
-      until (idle = @coordinator.crew.queue.inflight.zero?) || (limit && now >= limit)
+      limit = timeout && (Clock.now + timeout)
+      until (idle = @coordinator.crew.queue.inflight.zero?) || (limit && Clock.now >= limit)
         supervise
         sleep(0.001)
       end
@@ -171,10 +172,10 @@ module Guildhall
     # @param timeout [Numeric] seconds in which this returns, whatever the workers do
     # @return [Shutdown] what was not done
     def shutdown(timeout: 10)
-      limit = now + timeout
+      limit = Clock.now + timeout
       @closed = true
       complete = @coordinator.stop(timeout)
-      @notifier.stop([limit - now, 0].max)
+      @notifier.stop(Clock.left(limit))
       report = Shutdown.new(complete:, unfinished: @coordinator.crew.queue.payloads, stuck: stuck)
       @instrumentation.publish("pool.shut_down", **report.to_h)
       report
@@ -330,9 +331,9 @@ module Guildhall
       @instrumentation.publish("pool.saturated", queued: queue.payloads, payloads: batch.size, source:)
       return false if @settings.overflow == :defer
 
-      limit = now + @settings.overflow_timeout
-      while @settings.overflow == :wait && now < limit
-        queue.wait_for_room(batch.size, limit - now)
+      limit = Clock.now + @settings.overflow_timeout
+      while @settings.overflow == :wait && Clock.now < limit
+        queue.wait_for_room(batch.size, limit - Clock.now)
         return true if push(batch, source, options)
       end
       raise PoolSaturatedError, "#{queue.payloads} payloads wait, and #{batch.size} more do not fit (capacity: #{@settings.capacity})"
@@ -345,10 +346,6 @@ module Guildhall
 
     def stuck
       @coordinator.crew.members.count { |member| !member.seat.left? } + @coordinator.crew.abandoned.size
-    end
-
-    def now
-      Process.clock_gettime(Process::CLOCK_MONOTONIC)
     end
   end
 end

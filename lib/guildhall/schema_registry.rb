@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "clock"
 require_relative "errors"
 require_relative "shared_cache"
 require_relative "schema_registry/error"
@@ -120,7 +121,7 @@ module Guildhall
       data = @http.get("/schemas/ids/#{Integer(id)}")
       return keep(Entry.from(data.merge("id" => id))) if data
 
-      @unknown.replace(id, now + @unknown_for)
+      @unknown.replace(id, Clock.now + @unknown_for)
       nil
     end
 
@@ -128,12 +129,10 @@ module Guildhall
 
     def unknown?(id)
       limit = @unknown[id] or return false
-      return true if now < limit
+      return true if Clock.now < limit
 
       @unknown.delete(id)
       false
     end
-
-    def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
   end
 end

@@ -18,7 +18,7 @@ module Guildhall
 
       # @return [Boolean] whether this death opened it
       def died
-        now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+        now = Clock.now
         @times = [*@times.select { |time| time > now - @window }, now]
         return false if @times.size < @deaths || open?
 
@@ -29,7 +29,7 @@ module Guildhall
 
       # @return [Boolean]
       def open?
-        !@open_until.nil? && Process.clock_gettime(Process::CLOCK_MONOTONIC) < @open_until
+        !@open_until.nil? && Clock.now < @open_until
       end
     end
   end

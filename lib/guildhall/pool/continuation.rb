@@ -17,10 +17,10 @@ module Guildhall
       # @raise [TimeoutError]
       # @raise what the batch or the block raised
       def value(timeout: nil)
-        limit = timeout && (now + timeout)
+        limit = timeout && (Clock.now + timeout)
         @lock.synchronize do
           until @finished
-            left = limit && (limit - now)
+            left = limit && (limit - Clock.now)
             raise TimeoutError, "not done after #{timeout} s" if left && left <= 0
 
             @done.wait(@lock, [left, Reader::LONGEST_PAUSE].compact.min)
@@ -47,12 +47,6 @@ module Guildhall
           @finished = true
           @done.broadcast
         end
-      end
-
-      private
-
-      def now
-        Process.clock_gettime(Process::CLOCK_MONOTONIC)
       end
     end
   end

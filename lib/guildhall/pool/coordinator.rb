@@ -74,13 +74,13 @@ module Guildhall
       # @param timeout [Numeric] seconds
       # @return [Boolean] whether all of them have ended
       def stop(timeout)
-        limit = now + timeout
+        limit = Clock.now + timeout
         @closing = true
         @crew.close
         ended = @crew.wait_until_empty(limit)
         @crew.retire_all
-        @thread&.join([limit - now, 0.001].max)
-        Thread.new { care }.join([limit - now, LAST_LOOK].max) # a logger may block, but not the shutdown
+        @thread&.join(Clock.left(limit, least: 0.001))
+        Thread.new { care }.join(Clock.left(limit, least: LAST_LOOK)) # a logger may block, but not the shutdown
         ended
       end
 
@@ -184,10 +184,6 @@ module Guildhall
             @instrumentation.publish("pool.slice_finished", worker: member.number, first:, payloads:, seconds:)
           end
         end
-      end
-
-      def now
-        Process.clock_gettime(Process::CLOCK_MONOTONIC)
       end
     end
   end

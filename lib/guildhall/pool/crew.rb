@@ -82,7 +82,7 @@ module Guildhall
       # @return [Boolean]
       def wait_until_empty(limit)
         until @members.all? { |member| member.seat.left? }
-          return false if Process.clock_gettime(Process::CLOCK_MONOTONIC) >= limit
+          return false if Clock.now >= limit
 
           sleep(0.001)
         end

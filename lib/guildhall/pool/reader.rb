@@ -52,10 +52,10 @@ module Guildhall
       end
 
       def until_so(timeout, condition)
-        limit = timeout && (now + timeout)
+        limit = timeout && (Clock.now + timeout)
         pause = FIRST_PAUSE
         until condition.call
-          left = limit && (limit - now)
+          left = limit && (limit - Clock.now)
           return false if left && left <= 0
 
           yield(left ? [pause, left].min : pause)
@@ -83,10 +83,6 @@ module Guildhall
 
       def done?(index)
         !NONE.equal?(@batch.at(index, NONE))
-      end
-
-      def now
-        Process.clock_gettime(Process::CLOCK_MONOTONIC)
       end
 
       NONE = Object.new.freeze

@@ -52,7 +52,7 @@ module Guildhall
 
       # Of the time since the pool was made.
       def gc_share
-        (GC.total_time - @collecting).fdiv((Process.clock_gettime(Process::CLOCK_MONOTONIC) - @began) * 1_000_000_000)
+        (GC.total_time - @collecting).fdiv((Clock.now - @began) * 1_000_000_000)
       end
     end
   end
