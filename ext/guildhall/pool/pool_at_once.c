@@ -55,9 +55,7 @@ static VALUE run_on(VALUE argument)
 /* What a payload has raised becomes its Failure; what else was raised goes on. */
 static void land(errand *of, int state)
 {
-    VALUE error = rb_errinfo(), failure = Qundef;
-    bool passing = !of->running || guildhall_task_ends_thread(error) || guildhall_task_meant_for_caller(error);
-    if (!passing) failure = guildhall_task_failure((size_t)of->next, of->stage, &state);
+    VALUE failure = of->running ? guildhall_task_failure((size_t)of->next, of->stage, true, &state) : Qundef;
     if (failure == Qundef) rb_jump_tag(state);
     of->stage = Qnil;
     of->failures++;

@@ -125,10 +125,7 @@ static void release(run *r)
 /* What came out of rb_protect becomes the payload's Failure, or goes on to where it was meant for. */
 static void land(run *r, int state)
 {
-    VALUE error = rb_errinfo();
-    VALUE failure = Qundef;
-    bool passing = !r->mark || guildhall_task_ends_thread(error) || (!r->seat && guildhall_task_meant_for_caller(error));
-    if (!passing) failure = guildhall_task_failure(r->next, r->stage, &state);
+    VALUE failure = r->mark ? guildhall_task_failure(r->next, r->stage, !r->seat, &state) : Qundef;
     if (failure == Qundef) {
         if (!r->seat) release(r);
         rb_jump_tag(state);

@@ -58,14 +58,14 @@ VALUE guildhall_task_call(const guildhall_profile *profile, VALUE bytes, VALUE m
 }
 
 /* Ruby keeps as $! an Exception, a hidden object (throw), or a number (the thread is to end). */
-bool guildhall_task_ends_thread(VALUE error)
+static bool ends_thread(VALUE error)
 {
     return RB_SPECIAL_CONST_P(error);
 }
 
-bool guildhall_task_meant_for_caller(VALUE error)
+static bool meant_for_caller(VALUE error)
 {
-    if (RB_SPECIAL_CONST_P(error) || RB_BUILTIN_TYPE(error) == T_IMEMO) return false;
+    if (RB_BUILTIN_TYPE(error) == T_IMEMO) return false;
     if (rb_obj_is_kind_of(error, rb_eSignal)) return true;
     return strcmp(rb_obj_classname(error), "Timeout::ExitException") == 0;
 }
@@ -94,11 +94,13 @@ static VALUE fail_plainly(VALUE argument)
     return rb_funcallv(failure_class(), id_mute, 2, arguments);
 }
 
-VALUE guildhall_task_failure(size_t index, VALUE stage, int *state)
+VALUE guildhall_task_failure(size_t index, VALUE stage, bool in_caller, int *state)
 {
-    failing of = {index, stage, rb_errinfo()};
+    VALUE error = rb_errinfo();
+    if (ends_thread(error) || (in_caller && meant_for_caller(error))) return Qundef;
+    failing of = {index, stage, error};
     VALUE failure = rb_protect(fail, (VALUE)&of, state);
-    if (*state && !guildhall_task_ends_thread(rb_errinfo()) && !guildhall_task_meant_for_caller(rb_errinfo()))
+    if (*state && !ends_thread(rb_errinfo()) && !meant_for_caller(rb_errinfo()))
         failure = rb_protect(fail_plainly, (VALUE)&of, state);
     RB_GC_GUARD(of.error);
     return *state ? Qundef : failure;
