@@ -106,7 +106,7 @@ module Guildhall
   # A batch was cancelled before this payload was begun.
   class CancelledError < Error; end
 
-  # A worker died while it ran this payload, twice, or once where that is enough.
+  # A worker died while it ran this payload, twice, or once where that is enough; or its reader's thread has ended.
   class WorkerDiedError < Error; end
 
   # A payload ran past its deadline; its worker was given up.

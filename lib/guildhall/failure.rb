@@ -24,6 +24,8 @@ module Guildhall
   class Failure < Data.define(:error_class, :message, :backtrace, :index, :stage, :cause, :details)
     DEEPEST = 50
     CAUSES = 5
+    DEADLY = "Guildhall::WorkerDiedError"
+    private_constant :DEADLY
 
     class << self
       # @param error [Exception]
@@ -50,6 +52,12 @@ module Guildhall
       # @return [Failure]
       def thrown(index)
         of(UncaughtThrowError.allocate.exception("the task used throw, break or return to leave its caller"), index)
+      end
+
+      # For a task that ended its worker, or its reader's thread.
+      # @return [Failure]
+      def deadly(index)
+        of(WorkerDiedError.new("the worker, or the thread, that ran this payload has ended (Thread.exit in the task, say)"), index)
       end
 
       # For an exception whose own methods raise: its class is all that can be known.
@@ -118,6 +126,11 @@ module Guildhall
     # @return [Exception] to be raised; `raise failure` works too
     def exception(*)
       Restoration.new(self).exception
+    end
+
+    # @return [Boolean] whether the task ended its worker, or its reader's thread: it may well do so again
+    def deadly?
+      error_class == DEADLY
     end
 
     # @return [String] class and message in a line

@@ -208,8 +208,9 @@ module Guildhall
     end
 
     # @api private
-    def supervise
+    def supervise(now: false)
       @coordinator.supervise
+      @coordinator.crew.queue.call if now
     end
 
     # @api private

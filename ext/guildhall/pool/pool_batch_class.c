@@ -236,7 +236,7 @@ static bool lends_a_hand(guildhall_batch *batch, bool stalled)
 {
     guildhall_fair_queue *queue = batch->queue;
     size_t idle = atomic_load(&queue->idle), seated = atomic_load(&queue->seated);
-    if (seated == 0) return true;
+    if (seated == 0 && !guildhall_fair_queue_staffed(queue)) return true;
     if (batch->workers_only || atomic_load(&batch->suspicious)) return false;
     /* One hand more than there are processors keeps the others waiting, all of them whenever garbage is collected. */
     if (idle < seated && seated - idle >= queue->processors) return idle == 0 && stalled;
@@ -337,11 +337,9 @@ static VALUE batch_available_p(VALUE self, VALUE index)
     return available(guildhall_batch_of(self), index) ? Qtrue : Qfalse;
 }
 
-/* Whether running it needs no Ruby at all. */
 static VALUE batch_native_p(VALUE self)
 {
-    const guildhall_profile *profile = guildhall_batch_of(self)->profile;
-    return profile->decoder && NIL_P(profile->rest) ? Qtrue : Qfalse;
+    return guildhall_batch_native(guildhall_batch_of(self)) ? Qtrue : Qfalse;
 }
 
 /* fail_at(index, failure) gives that outcome to the payload unless somebody has claimed it. Whether it did. */

@@ -86,6 +86,11 @@ size_t guildhall_fair_queue_workers_for(const guildhall_batch *batch)
     return slices < hands ? slices : hands;
 }
 
+bool guildhall_fair_queue_staffed(const guildhall_fair_queue *queue)
+{
+    return atomic_load(&queue->seated) > 0 || (atomic_load(&queue->staff) > 0 && !queue->closed);
+}
+
 bool guildhall_fair_queue_has_room(const guildhall_fair_queue *queue, size_t payloads)
 {
     size_t waiting = atomic_load(&queue->payloads);

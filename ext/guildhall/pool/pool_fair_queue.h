@@ -28,6 +28,7 @@ typedef struct guildhall_fair_queue {
     bool closed;
     _Atomic size_t payloads, batches;
     _Atomic size_t seated, idle;   /* workers; those of them that look for work */
+    _Atomic size_t staff;          /* workers that there should be */
     _Atomic int64_t handover_ns;
     _Atomic int64_t yielded_at;    /* when a caller last gave up the GVL */
     _Atomic size_t yielding;       /* callers that have, and wait for their next turn or for outcomes */
@@ -45,6 +46,8 @@ typedef struct guildhall_fair_queue {
 enum { GUILDHALL_CALL_WORKER_LEFT = 1, GUILDHALL_CALL_COMPLETED = 2, GUILDHALL_CALL_LOOK = 4 };
 
 guildhall_fair_queue *guildhall_fair_queue_of(VALUE object);
+/* Whether there are workers, or will be in a moment. */
+bool guildhall_fair_queue_staffed(const guildhall_fair_queue *);
 /* What there is for a batch; `reading`: with its caller. */
 guildhall_crew guildhall_fair_queue_crew(guildhall_fair_queue *, size_t workers, bool reading);
 /* Whether so many payloads more may wait. A batch alone may be larger than the capacity. */

@@ -211,6 +211,13 @@ static VALUE queue_seated(VALUE self)
     return SIZET2NUM(atomic_load(&guildhall_fair_queue_of(self)->seated));
 }
 
+/* How many workers there should be: while there are none, readers wait for them, unless this is 0. */
+static VALUE queue_set_staff(VALUE self, VALUE count)
+{
+    atomic_store(&guildhall_fair_queue_of(self)->staff, NUM2SIZET(count));
+    return count;
+}
+
 static VALUE queue_inflight(VALUE self)
 {
     return SIZET2NUM(atomic_load(&guildhall_fair_queue_of(self)->inflight));
@@ -297,6 +304,7 @@ void guildhall_init_pool_fair_queue(VALUE pool)
     rb_define_method(queue, "batches", queue_batches, 0);
     rb_define_method(queue, "idle", queue_idle, 0);
     rb_define_method(queue, "seated", queue_seated, 0);
+    rb_define_method(queue, "staff=", queue_set_staff, 1);
     rb_define_method(queue, "inflight", queue_inflight, 0);
     rb_define_method(queue, "handover", queue_handover, 0);
     rb_define_method(queue, "inherited?", queue_inherited, 0);

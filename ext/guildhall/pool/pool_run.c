@@ -61,19 +61,21 @@ static VALUE metadata_of(const run *r, VALUE payload)
     return r->batch->metadata ? r->batch->metadata[r->next] : Qnil;
 }
 
-/* What a worker has died of must not be tried in a caller's thread. */
-static bool left_to_workers(run *r)
+/* What a worker has died of must not be tried in a caller's thread: another worker does, if there will be one. */
+static void leave_to_workers(run *r)
 {
-    if (r->seat || guildhall_batch_slot(r->batch, r->next) != GUILDHALL_SLOT_AGAIN ||
-        !atomic_load(&r->batch->parallel) || atomic_load(&r->batch->queue->seated) == 0) return false;
+    if (!guildhall_fair_queue_staffed(r->batch->queue) && (r->mark = guildhall_batch_claim(r->batch, r->next))) {
+        publish(r, guildhall_task_deadly(r->next), true);
+        return;
+    }
     if (r->skipped == GUILDHALL_ALL) r->skipped = r->next;
-    return true;
+    r->next++;
 }
 
 static void run_one(run *r)
 {
-    if (left_to_workers(r)) {
-        r->next++;
+    if (!r->seat && guildhall_batch_slot(r->batch, r->next) == GUILDHALL_SLOT_AGAIN) {
+        leave_to_workers(r);
         return;
     }
     r->mark = guildhall_batch_claim(r->batch, r->next);
@@ -122,11 +124,22 @@ static void release(run *r)
     guildhall_batch_notify(r->batch, r->notified, r->next);
 }
 
-/* What came out of rb_protect becomes the payload's Failure, or goes on to where it was meant for. */
+static VALUE settle_deadly(VALUE argument)
+{
+    run *r = (run *)argument;
+    publish(r, guildhall_task_deadly(r->next), true);
+    return Qnil;
+}
+
+/* What came out of rb_protect becomes the payload's Failure, or goes on to where it was meant for. A task that ends its
+ * reader's thread would end the next reader's, too; a worker's last payload is the coordinator's. */
 static void land(run *r, int state)
 {
+    int trouble = 0;
+    bool deadly = r->mark && !r->seat && guildhall_task_ends_thread() && !guildhall_batch_native(r->batch);
     VALUE failure = r->mark ? guildhall_task_failure(r->next, r->stage, !r->seat, &state) : Qundef;
     if (failure == Qundef) {
+        if (deadly) rb_protect(settle_deadly, (VALUE)r, &trouble);
         if (!r->seat) release(r);
         rb_jump_tag(state);
     }

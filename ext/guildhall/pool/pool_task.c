@@ -2,7 +2,7 @@
 #include <ruby/ractor.h>
 #include "init.h"
 
-static ID id_call, id_of, id_unshareable, id_thrown, id_mute;
+static ID id_call, id_of, id_unshareable, id_thrown, id_mute, id_deadly;
 static VALUE guildhall_module;
 
 static VALUE failure_class(void)
@@ -106,6 +106,16 @@ VALUE guildhall_task_failure(size_t index, VALUE stage, bool in_caller, int *sta
     return *state ? Qundef : failure;
 }
 
+bool guildhall_task_ends_thread(void)
+{
+    return ends_thread(rb_errinfo());
+}
+
+VALUE guildhall_task_deadly(size_t index)
+{
+    return rb_funcall(failure_class(), id_deadly, 1, SIZET2NUM(index));
+}
+
 void guildhall_init_pool_task(VALUE guildhall)
 {
     guildhall_module = guildhall;
@@ -114,4 +124,5 @@ void guildhall_init_pool_task(VALUE guildhall)
     id_unshareable = rb_intern("unshareable");
     id_thrown = rb_intern("thrown");
     id_mute = rb_intern("mute");
+    id_deadly = rb_intern("deadly");
 }

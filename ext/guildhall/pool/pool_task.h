@@ -14,5 +14,9 @@ VALUE guildhall_task_call(const guildhall_profile *, VALUE bytes, VALUE metadata
  * ends the thread, or it is a signal or Timeout, which reach a caller although other interrupts are held back while a
  * payload runs, or making the Failure was interrupted. */
 VALUE guildhall_task_failure(size_t index, VALUE stage, bool in_caller, int *state);
+/* Whether what was raised ends the thread. */
+bool guildhall_task_ends_thread(void);
+/* The Failure of a payload whose worker, or whose reader's thread, has ended. May raise. */
+VALUE guildhall_task_deadly(size_t index);
 
 #endif

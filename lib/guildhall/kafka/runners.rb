@@ -1,9 +1,11 @@
 # frozen_string_literal: true
 
+require_relative "contained"
+
 module Guildhall
   module Kafka
     # The threads that run consumers. What is pushed has a method `run`; each push is run once, by one thread, first
-    # come first served, but what is urgent goes first.
+    # come first served, but what is urgent goes first. A thread that a `run` has ended is replaced.
     class Runners
       # @param count [Integer] threads
       # @param name [String] what the threads are called
@@ -13,10 +15,11 @@ module Guildhall
         @urgent = []
         @lock = Mutex.new
         @arrived = ConditionVariable.new
-        @closed = false
+        @closed = @given_up = false
         @busy = 0
         @on_error = on_error
-        @threads = Array.new(count) { |index| start("#{name} #{index + 1}") }
+        @threads = []
+        count.times { |index| start("#{name} #{index + 1}") }
       end
 
       # @param job [#run]
@@ -47,29 +50,46 @@ module Guildhall
           @closed = true
           @arrived.broadcast
         end
-        ended = @threads.map { |thread| thread.join(Clock.left(deadline)) }.all?
-        @threads.each(&:kill).each { |thread| thread.join(1) } unless ended
-        ended
+        while (thread = alive.first)
+          return give_up unless thread.join(Clock.left(deadline))
+        end
+        true
       end
 
       private
 
+      def alive
+        @lock.synchronize { @threads.select!(&:alive?) }
+        @threads
+      end
+
+      def give_up
+        @given_up = true
+        alive.each(&:kill).each { |thread| thread.join(1) }
+        false
+      end
+
       def start(name)
-        Thread.new do
-          Thread.current.name = name
+        thread = Thread.new do
           Thread.current.report_on_exception = false
-          while (job = pop)
-            run(job)
-          end
+          work
+        end
+        thread.name = name
+        @lock.synchronize { @threads << thread }
+      end
+
+      def work
+        while (job = pop)
+          run(job)
         end
       end
 
       def run(job)
-        job.run
-      rescue Exception => error # rubocop:disable Lint/RescueException -- a runner must outlive what it runs
-        @on_error&.call(error)
+        Contained.run(->(error) { @on_error&.call(error) }) { job.run }
+        ended = true
       ensure
         @lock.synchronize { @busy -= 1 }
+        start(Thread.current.name) unless ended || @given_up
       end
 
       def pop

@@ -135,16 +135,12 @@ module Guildhall
       # more, and fails the second time.
       def recover(member)
         _, index, last_chance = member.seat.victim
-        member.seat.recover(index && (last_chance || @closing || @breaker.open?) ? died(index) : nil)
+        member.seat.recover(index && (last_chance || @closing || @breaker.open?) ? Failure.deadly(index) : nil)
         return if member.retired || @closing
 
         opened = @breaker.died
         @instrumentation.publish("pool.worker_died", index:, worker: member.number)
         open_breaker if opened
-      end
-
-      def died(index)
-        Failure.of(WorkerDiedError.new("a worker died while it ran this payload (Thread.exit in the task, say)"), index)
       end
 
       def open_breaker

@@ -31,6 +31,7 @@ module Guildhall
       # Starts or retires workers until there are so many.
       # @param count [Integer]
       def resize(count)
+        @queue.staff = count
         seats_to_fill = undisturbed do
           missing = count - @members.count { |member| !member.retired && !member.seat.left? }
           retire(-missing) if missing.negative?
@@ -75,6 +76,7 @@ module Guildhall
 
       # Workers end after the slice they have.
       def retire_all
+        @queue.staff = 0
         undisturbed { retire(@members.size) }
       end
 
@@ -105,6 +107,7 @@ module Guildhall
       def start(member)
         member.ractor = Worker.start(member.seat, @log)
       rescue StandardError => error
+        @queue.staff = 0 # readers are not to wait for it
         warn("guildhall: a worker could not be started: #{error.class}: #{error.message}")
       end
 

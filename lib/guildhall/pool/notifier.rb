@@ -9,7 +9,7 @@ module Guildhall
       LOOK_EVERY = 0.1 # seconds
       private_constant :LOOK_EVERY
 
-      # @param pool [#supervise]
+      # @param pool [#supervise] brings back the coordinator, and with `now: true` makes it look around
       def initialize(pool)
         @pool = pool
         @pending = []
@@ -58,9 +58,20 @@ module Guildhall
 
       def call(future, block)
         future.wait
+        begun = true
         block.call(future)
       rescue Exception => error # rubocop:disable Lint/RescueException -- the next callback is none of its business
+        begun = true
         warn("guildhall: on_complete raised #{error.class}: #{error.message} (#{error.backtrace&.first})")
+      ensure
+        leave_to_successor(future, block) unless begun
+      end
+
+      # This thread was killed.
+      def leave_to_successor(*pair)
+        @thread = nil
+        @ready << pair
+        @pool.supervise(now: true)
       end
     end
   end

@@ -42,6 +42,17 @@ class KafkaRunnersTest < GuildhallTest
     assert_instance_of SystemExit, @errors.pop
   end
 
+  def test_a_runner_that_a_job_has_ended_is_replaced
+    done = Thread::Queue.new
+    4.times { @runners.push(Job.new(-> { Thread.exit })) }
+    @runners.push(Job.new(-> { done << Thread.current.name }))
+    assert_match(/\Aguildhall runner [12]\z/, done.pop(timeout: 5))
+    eventually { @errors.size == 4 && @runners.busy.zero? }
+    assert_instance_of Guildhall::TaskError, @errors.pop
+    @runners.push(Job.new(-> { Thread.exit }))
+    assert @runners.close(now + 5)
+  end
+
   def test_closing_runs_what_was_pushed_and_has_a_deadline
     done = Thread::Queue.new
     5.times { |index| @runners.push(Job.new(-> { done << index })) }

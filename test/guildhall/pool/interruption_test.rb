@@ -104,11 +104,21 @@ class PoolInterruptionTest < GuildhallTest
     end
   end
 
-  def test_a_task_that_ends_the_thread_ends_its_readers_and_leaves_the_others_payloads
+  def test_a_task_that_ends_the_thread_ends_one_reader_and_fails
     future = @pool.dispatch(%w[a exit b], Leaving, parallel: false)
-    Thread.new { future.value }.join
-    assert_equal %w[a b], [future[0], future[2]]
-    refute future.ready?(1)
+    refute Thread.new { future.value }.value
+    assert_equal ["a", "Guildhall::WorkerDiedError", "b"], [future[0], future[1].error_class, future[2]]
+  end
+
+  def test_readers_wait_for_new_workers_rather_than_try_what_workers_die_of
+    supervision = Thread::Queue.new
+    @pool.instrumentation.subscribe { |event| supervision.pop if event.name == "pool.worker_died" }
+    future = @pool.dispatch(%w[exit exit exit a], Leaving, parallel: true, slice: 1)
+    eventually { @pool.stats[:workers].zero? }
+    reader = Thread.new { future.results }
+    refute reader.join(0.3)
+    supervision.close
+    assert_equal [*(["Guildhall::WorkerDiedError"] * 3), "a"], reader.value.map { |it| it.is_a?(String) ? it : it.error_class }
   end
 
   # Changes the Array that it is called for.
@@ -185,6 +195,15 @@ class PoolInterruptionTest < GuildhallTest
     kill("guildhall notifier")
     assert_equal [0.1], seen.pop(timeout: 10)
     assert_predicate future, :ready?
+  end
+
+  def test_a_callback_comes_although_its_thread_was_killed_while_it_ran_a_deferred_batch
+    seen = Thread::Queue.new
+    @pool.map([0], Sleepy, parallel: true)
+    @pool.dispatch([0.1, 0.1], Sleepy, parallel: false).on_complete { |done| seen << done.value }
+    eventually { Thread.list.any? { |thread| thread.name == "guildhall notifier" && thread.status == "sleep" } }
+    kill("guildhall notifier")
+    assert_equal [0.1, 0.1], seen.pop(timeout: 10)
   end
 
   def test_what_a_continuation_raises_reaches_whoever_asks

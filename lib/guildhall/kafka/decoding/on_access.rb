@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "English"
 require "guildhall/callable"
 
 module Guildhall
@@ -21,15 +22,13 @@ module Guildhall
           def [](index)
             return @values[index] if @known[index]
 
-            @values[index] = compute(index)
-            @known[index] = true
-            @values[index]
+            keep(index, @records[index].tombstone? ? nil : compute(index))
           end
 
-          # What failed is done anew when it is next asked for.
+          # What failed is done anew when it is next asked for, unless it would end another thread.
           # @return [self]
           def again
-            @values.each_with_index { |value, index| @known[index] = false if value.is_a?(Failure) }
+            @values.each_with_index { |value, index| @known[index] = false if value.is_a?(Failure) && !value.deadly? }
             self
           end
 
@@ -41,14 +40,24 @@ module Guildhall
 
           private
 
-          def compute(index)
-            record = @records[index]
-            return if record.tombstone?
+          def keep(index, value)
+            @known[index] = true
+            @values[index] = value
+          end
 
-            input = input(record)
-            @metadata ? @task.call(input, record) : @task.call(input)
+          def compute(index)
+            value = call(@records[index])
+            ended = true
+            value
           rescue StandardError, ScriptError, SystemStackError => error
+            ended = true
             Decoding.failure(error, index)
+          ensure
+            keep(index, Failure.deadly(index)) unless ended || $ERROR_INFO # Thread.exit
+          end
+
+          def call(record)
+            @metadata ? @task.call(input(record), record) : @task.call(input(record))
           end
 
           def input(record)

@@ -29,10 +29,10 @@ module Guildhall
           def [](index)
             place = @places ? @places[index] : index
             value = place && outcomes[place]
-            @repeated && value.is_a?(Failure) ? @repeated[index] : value
+            @repeated && value.is_a?(Failure) && !value.deadly? ? @repeated[index] : value
           end
 
-          # What failed is done anew by whoever asks for it.
+          # What failed is done anew by whoever asks for it, unless it would end another thread.
           # @return [self]
           def again
             @repeated = @repeated ? @repeated.again : @repeating.call

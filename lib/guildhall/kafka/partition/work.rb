@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../contained"
+
 module Guildhall
   module Kafka
     class Partition
@@ -15,18 +17,23 @@ module Guildhall
           end
         end
 
+        # @return [:pending, nil] :pending: other runners have it now
         def consume(batch)
-          messages = remaining(batch)
-          return skip(batch) if messages.empty?
-          return begin_round(batch, messages) if virtual?
+          messages = nil
+          Contained.run(->(error) { failed(error, batch, messages) }) do
+            messages = remaining(batch)
+            next skip(batch) if messages.empty?
+            next begin_round(batch, messages) if virtual?
 
+            consume_in_order(batch, messages)
+          end
+        end
+
+        def consume_in_order(batch, messages)
           commit_beforehand(batch) if @topic.delivery == :at_most_once
           call(messages)
           @last_consumed = messages.last_offset
           finish(batch)
-          nil
-        rescue Exception => error # rubocop:disable Lint/RescueException -- even `exit` must not end a runner
-          failed(error, batch, messages)
           nil
         end
 
@@ -125,10 +132,12 @@ module Guildhall
         def tell(event)
           consumer if @seats.empty?
           [*@consumer, *@seats.values.map(&:consumer)].each do |one|
-            one.public_send(event)
-          rescue Exception => error # rubocop:disable Lint/RescueException
-            @application.error(error, "consumer.#{event}", topic: @name, partition: @number)
+            Contained.run(->(error) { told_badly(error, event) }) { one.public_send(event) }
           end
+        end
+
+        def told_badly(error, event)
+          @application.error(error, "consumer.#{event}", topic: @name, partition: @number)
         end
 
         def say_goodbye(reason)

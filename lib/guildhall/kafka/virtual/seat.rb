@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "forwardable"
+require_relative "../contained"
 
 module Guildhall
   module Kafka
@@ -39,11 +40,11 @@ module Guildhall
         # Called by a runner.
         # @return [void]
         def run
-          @consumer.messages = @messages
-          @consumer.consume
-          @round.succeeded(@messages)
-        rescue Exception => error # rubocop:disable Lint/RescueException -- even `exit` must not end a runner
-          @round.failed(error, @messages)
+          Contained.run(->(error) { @round.failed(error, @messages) }) do
+            @consumer.messages = @messages
+            @consumer.consume
+            @round.succeeded(@messages)
+          end
         ensure
           @consumer.messages = nil
           @round.ended
