@@ -40,6 +40,7 @@ typedef struct {
 #define SPINS_MOST 1000      /* some tens of microseconds, as being put to sleep and woken costs on a machine at rest */
 #define EXPLORING 2          /* times the most: long enough to meet one that has to be woken first */
 #define EXPLORE_EVERY 16
+#define TURNS_BETWEEN_CHECKS 512 /* some ten microseconds */
 #define SLICE_NS 10000000L
 
 static _Atomic int pinned_waiters;
@@ -389,6 +390,7 @@ static int spin(guildhall_patience *patience, guildhall_attempt attempt, void *c
     int most = patience->most ? patience->most : SPINS_MOST;
     int limit = waits % EXPLORE_EVERY == 0 ? EXPLORING * most : spins < SPINS_LEAST ? SPINS_LEAST : spins;
     for (int turn = 0; turn < limit; turn++) {
+        if (turn % TURNS_BETWEEN_CHECKS == TURNS_BETWEEN_CHECKS - 1) rb_thread_check_ints(); /* others may want to collect garbage */
         if (attempt(context)) {
             int worth = 4 * turn < most ? 4 * turn : most;
             if (worth > spins) atomic_store_explicit(&patience->spins, worth, memory_order_relaxed);

@@ -7,7 +7,7 @@
 static const int64_t first_handover_ns = 100000; /* a guess, until one was measured */
 /* A worker looks out for the next batch for as long as a caller takes to make one of the last one's results, if it does
  * little with them; being woken takes it longer than that. */
-static const int spins_between_batches = 4000;
+static const int spins_between_batches = 16000;
 
 static void mark_line(const guildhall_source *source)
 {

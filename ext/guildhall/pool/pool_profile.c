@@ -196,6 +196,14 @@ static void plan(const choice *of, guildhall_trial *trial, uint32_t decision)
     atomic_store_explicit(&trial->begins, decision + wait, memory_order_relaxed);
 }
 
+/* What the best one costs has crept up on what the other one once cost: that is to be measured anew. */
+static bool turned_by_itself(const choice *of, uint32_t decision)
+{
+    const guildhall_trial *trial = &of->cell->trial;
+    if (reached(decision, atomic_load_explicit(&trial->begins, memory_order_relaxed))) return false;
+    return best_level(of) != atomic_load_explicit(&trial->best, memory_order_relaxed);
+}
+
 void guildhall_profile_chosen(guildhall_profile *profile, size_t count, size_t bytes, const guildhall_crew *crew)
 {
     if (count == 0 || crew->hands == 0 || crew->crowded) return;
@@ -203,8 +211,9 @@ void guildhall_profile_chosen(guildhall_profile *profile, size_t count, size_t b
     const choice of = {profile, cell, crew, count, bytes};
     uint32_t decision = atomic_fetch_add_explicit(&cell->decisions, 1, memory_order_relaxed);
     uint32_t begins = atomic_load_explicit(&cell->trial.begins, memory_order_relaxed);
-    if (begins && !reached(decision, begins + TRIAL + WAKING_UP)) return;
-    if (begins) judge(cell);
+    bool tried = begins && reached(decision, begins + TRIAL + WAKING_UP);
+    if (begins && !tried && !turned_by_itself(&of, decision)) return;
+    if (tried) judge(cell);
     plan(&of, &cell->trial, decision);
 }
 
