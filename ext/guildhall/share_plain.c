@@ -33,10 +33,22 @@ static void share_container(walk *w, VALUE object)
     for (long i = 0; i < RARRAY_LEN(object); i++) share_plain(w, RARRAY_AREF(object, i));
 }
 
-/* Not so with a class of its own, with instance variables, or with contents that are another object's. */
+/* Contents that are another object's, as those of a long end of a String are: that object is not shareable. */
+static inline int borrows(VALUE object) { return RB_FL_ANY_RAW(object, RUBY_ELTS_SHARED) != 0; }
+
+static inline void give_own_contents(VALUE object)
+{
+    if (RB_LIKELY(!borrows(object)) || RB_OBJ_FROZEN_RAW(object)) return;
+    if (RB_BUILTIN_TYPE(object) == T_STRING) rb_str_modify(object);
+    else if (RB_BUILTIN_TYPE(object) == T_ARRAY) rb_ary_modify(object);
+}
+
+/* Not so with a class of its own, or with instance variables. */
 static inline int is_plain(VALUE object, VALUE class)
 {
-    return RBASIC_CLASS(object) == class && !RB_FL_ANY_RAW(object, RUBY_ELTS_SHARED) && rb_ivar_count(object) == 0;
+    if (RBASIC_CLASS(object) != class || rb_ivar_count(object) != 0) return 0;
+    give_own_contents(object);
+    return !borrows(object);
 }
 
 static void share_plain(walk *w, VALUE object)
