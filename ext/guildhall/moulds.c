@@ -85,12 +85,24 @@ static VALUE mould_of(long count, const VALUE *pairs)
     return RHASH_SIZE(mould) == (size_t)count ? mould : 0;
 }
 
+/* Either of two neighbours; of those that have other keys, the one that was there last stays. */
+static inline guildhall_mould *mould_for(guildhall_moulds *moulds, uint64_t print)
+{
+    size_t place = print >> 32 & (GUILDHALL_MOULDS - 1);
+    guildhall_mould *first = &moulds->moulds[place], *second = &moulds->moulds[place ^ 1];
+    if (RB_LIKELY(first->print == print)) return first;
+    if (second->print == print) return second;
+    *second = *first;
+    *first = (guildhall_mould){0};
+    return first;
+}
+
 VALUE guildhall_moulds_hash(guildhall_moulds *moulds, long count, const VALUE *pairs)
 {
     if (count < 2 || count > LARGEST || !pairs_offset) return guildhall_hash_new(count, pairs);
     uint64_t print = print_of(count, pairs);
-    guildhall_mould *mould = &moulds->moulds[print >> 32 & (GUILDHALL_MOULDS - 1)];
-    if (RB_LIKELY(mould->print == print && mould->hash)) {
+    guildhall_mould *mould = mould_for(moulds, print);
+    if (RB_LIKELY(mould->hash)) {
         VALUE made = count <= SMALL ? cast_small(mould->hash, count, pairs) : cast_large(mould->hash, pairs);
         if (RB_LIKELY(made)) return made;
     }

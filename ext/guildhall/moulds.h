@@ -8,7 +8,7 @@
 
 #include <ruby.h>
 
-#define GUILDHALL_MOULDS 128
+#define GUILDHALL_MOULDS 256
 
 typedef struct {
     uint64_t print; /* of the keys that came last */
