@@ -68,6 +68,7 @@ static VALUE configure(VALUE self, VALUE options, VALUE decimal_receiver, VALUE 
     rb_check_frozen(self);
     guildhall_json_codec *codec = rb_check_typeddata(self, &type);
     codec->rules.max_nesting = NUM2UINT(rb_hash_fetch(options, ID2SYM(rb_intern("max_nesting"))));
+    codec->rules.max_digits = NUM2UINT(rb_hash_fetch(options, ID2SYM(rb_intern("max_digits"))));
     codec->rules.max_bytes = NUM2SIZET(rb_hash_fetch(options, ID2SYM(rb_intern("max_bytes"))));
     codec->rules.allow_nan = flag(options, "allow_nan");
     codec->rules.allow_duplicate_key = flag(options, "allow_duplicate_key");
