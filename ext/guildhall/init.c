@@ -10,6 +10,7 @@ RUBY_FUNC_EXPORTED void Init_native(void)
     VALUE guildhall = rb_define_module("Guildhall");
     guildhall_init_values();
     guildhall_init_keys();
+    guildhall_init_moulds();
     guildhall_init_repeats();
     guildhall_init_json(guildhall);
     guildhall_init_msgpack(guildhall);

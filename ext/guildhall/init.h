@@ -7,6 +7,7 @@ void guildhall_init_schema(VALUE guildhall);
 void guildhall_init_pipeline(VALUE guildhall);
 void guildhall_init_values(void);
 void guildhall_init_keys(void);
+void guildhall_init_moulds(void);
 void guildhall_init_repeats(void);
 void guildhall_init_json(VALUE guildhall);
 void guildhall_init_msgpack(VALUE guildhall);

@@ -86,14 +86,17 @@ static inline slot *find(guildhall_keys *keys, uint32_t *hint, const uint8_t *by
         return found;
     }
     uint32_t index = guildhall_ends_hash(ends, length) & (SLOTS - 1);
-    found = &keys->slots[index];
-    if (!holds(found, ends, bytes, length)) {
-        if (!worth_keeping(keys)) return NULL;
-        VALUE string = rb_enc_interned_str((const char *)bytes, (long)length, utf8);
-        *found = (slot){ends, (uint32_t)length, 0, string, 0};
+    if (!holds(&keys->slots[index], ends, bytes, length)) {
+        index ^= 1; /* each key has two places */
+        if (!holds(&keys->slots[index], ends, bytes, length)) {
+            if (!worth_keeping(keys)) return NULL;
+            VALUE string = rb_enc_interned_str((const char *)bytes, (long)length, utf8);
+            if (keys->slots[index].string && !keys->slots[index ^ 1].string) index ^= 1;
+            keys->slots[index] = (slot){ends, (uint32_t)length, 0, string, 0};
+        }
     }
     previous->next = *hint = index;
-    return found;
+    return &keys->slots[index];
 }
 
 VALUE guildhall_key_string(guildhall_keys *keys, uint32_t *hint, const uint8_t *bytes, size_t length,

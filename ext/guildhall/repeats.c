@@ -5,6 +5,7 @@
 #include <ruby/ractor.h>
 #include "ends.h"
 #include "init.h"
+#include "moulds.h"
 #include "values.h"
 
 #define SLOTS 512    /* of small containers: 24 KiB */
@@ -48,6 +49,7 @@ typedef struct {
 struct guildhall_repeats {
     texts short_texts, longer_texts;
     worth few, more;
+    guildhall_moulds moulds;
     uint64_t few_slots[SLOTS * FEW_WORDS], more_slots[MORE_SLOTS * MORE_WORDS]; /* container_slots */
 };
 
@@ -75,6 +77,7 @@ static void mark(void *pointer)
     mark_texts(&repeats->longer_texts);
     mark_containers(repeats->few_slots, SLOTS, FEW_WORDS);
     mark_containers(repeats->more_slots, MORE_SLOTS, MORE_WORDS);
+    guildhall_moulds_mark(&repeats->moulds);
 }
 
 /* What is in a container may move, though the container does not: the slots would speak of other objects then. */
@@ -175,19 +178,20 @@ static inline uint64_t sum_of_more(long count, const VALUE *values)
     return sum;
 }
 
-static inline VALUE new_container(long count, const VALUE *values, int object)
+static inline VALUE new_container(guildhall_repeats *repeats, long count, const VALUE *values, int object)
 {
-    return object ? guildhall_hash_new(count / 2, values) : guildhall_array_new(count, values);
+    return object ? guildhall_moulds_hash(&repeats->moulds, count / 2, values) : guildhall_array_new(count, values);
 }
 
 /* size: of the values, in bytes. */
-static inline VALUE remembered(container_slot *slot, worth *table, long count, const VALUE *values, size_t size, int object)
+static inline VALUE remembered(guildhall_repeats *repeats, container_slot *slot, worth *table, long count, const VALUE *values,
+                               size_t size, int object)
 {
     if (slot->container && slot->count == count && slot->object == object && !memcmp(slot->values, values, size)) {
         table->hits++;
         return slot->container;
     }
-    VALUE made = new_container(count, values, object);
+    VALUE made = new_container(repeats, count, values, object);
     *slot = (container_slot){(uint32_t)count, object, made};
     memcpy(slot->values, values, size);
     return made;
@@ -195,23 +199,23 @@ static inline VALUE remembered(container_slot *slot, worth *table, long count, c
 
 static inline VALUE small_container(guildhall_repeats *repeats, long count, const VALUE *values, int object)
 {
-    if (!look(&repeats->few) || !all_small(count, values)) return new_container(count, values, object);
+    if (!look(&repeats->few) || !all_small(count, values)) return new_container(repeats, count, values, object);
     VALUE copy[FEW] = {0};
     for (long i = 0; i < count; i++) copy[i] = values[i];
     size_t place = mixed(sum_of(copy) + (uint64_t)object, SLOTS);
     container_slot *slot = (container_slot *)(repeats->few_slots + place * FEW_WORDS);
-    return remembered(slot, &repeats->few, count, copy, sizeof copy, object);
+    return remembered(repeats, slot, &repeats->few, count, copy, sizeof copy, object);
 }
 
 static inline VALUE container(guildhall_repeats *repeats, long count, const VALUE *values, int object)
 {
     if (count <= FEW) return small_container(repeats, count, values, object);
     if (count > MORE || !is_small(values[count - 1]) || !look(&repeats->more) || !all_small(count, values)) {
-        return new_container(count, values, object);
+        return new_container(repeats, count, values, object);
     }
     size_t place = mixed(sum_of_more(count, values) + (uint64_t)object, MORE_SLOTS);
     container_slot *slot = (container_slot *)(repeats->more_slots + place * MORE_WORDS);
-    return remembered(slot, &repeats->more, count, values, (size_t)count * sizeof *values, object);
+    return remembered(repeats, slot, &repeats->more, count, values, (size_t)count * sizeof *values, object);
 }
 
 VALUE guildhall_array_repeated(guildhall_repeats *repeats, long count, const VALUE *elements)

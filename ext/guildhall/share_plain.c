@@ -3,59 +3,94 @@
 #include <ruby.h>
 #include <ruby/ractor.h>
 #include "init.h"
+#include "value_stack.h"
 #include "values.h"
 
-static VALUE share_plain(VALUE object);
+typedef struct {
+    VALUE root;
+    guildhall_value_stack containers; /* that have their flag */
+} walk;
 
-static int share_pair(VALUE key, VALUE value, VALUE unused)
+static void share_plain(walk *w, VALUE object);
+
+static int share_pair(VALUE key, VALUE value, VALUE pointer)
 {
-    share_plain(key);
-    share_plain(value);
+    share_plain((walk *)pointer, key);
+    share_plain((walk *)pointer, value);
     return ST_CONTINUE;
 }
 
-/* Set before what is inside, so that a structure that holds itself ends. */
-static void share_container(VALUE object)
+/* Has its flag before what is inside, so that a structure that holds itself ends. */
+static void share_container(walk *w, VALUE object)
 {
     if (ruby_stack_check()) rb_raise(rb_eSysStackError, "stack level too deep");
-    rb_obj_freeze(object);
+    guildhall_value_stack_push(&w->containers, object);
     guildhall_share(object);
     if (RB_TYPE_P(object, T_HASH)) {
-        rb_hash_foreach(object, share_pair, Qnil);
+        rb_hash_foreach(object, share_pair, (VALUE)w);
         return;
     }
-    for (long i = 0; i < RARRAY_LEN(object); i++) share_plain(RARRAY_AREF(object, i));
+    for (long i = 0; i < RARRAY_LEN(object); i++) share_plain(w, RARRAY_AREF(object, i));
 }
 
-/* With a class of its own, or with instance variables, it is not plain. */
+/* Contents that are another object's, as those of a long end of a String are: that object is not shareable. */
+static inline int borrows(VALUE object) { return RB_FL_ANY_RAW(object, RUBY_ELTS_SHARED) != 0; }
+
+static inline void give_own_contents(VALUE object)
+{
+    if (RB_LIKELY(!borrows(object)) || RB_OBJ_FROZEN_RAW(object)) return;
+    if (RB_BUILTIN_TYPE(object) == T_STRING) rb_str_modify(object);
+    else if (RB_BUILTIN_TYPE(object) == T_ARRAY) rb_ary_modify(object);
+}
+
+/* Not so with a class of its own, or with instance variables. */
 static inline int is_plain(VALUE object, VALUE class)
 {
-    return RBASIC_CLASS(object) == class && rb_ivar_count(object) == 0;
+    if (RBASIC_CLASS(object) != class || rb_ivar_count(object) != 0) return 0;
+    give_own_contents(object);
+    return !borrows(object);
 }
 
-static VALUE share_plain(VALUE object)
+static void share_plain(walk *w, VALUE object)
 {
-    if (RB_SPECIAL_CONST_P(object) || RB_FL_ANY_RAW(object, RUBY_FL_SHAREABLE)) return object;
-    switch (RB_BUILTIN_TYPE(object)) {
-    case T_STRING:
-        if (!is_plain(object, rb_cString)) break;
+    if (RB_SPECIAL_CONST_P(object) || RB_FL_ANY_RAW(object, RUBY_FL_SHAREABLE)) return;
+    int type = RB_BUILTIN_TYPE(object);
+    if (type == T_FLOAT || (type == T_STRING && is_plain(object, rb_cString))) {
         rb_obj_freeze(object);
-        return guildhall_share(object);
-    case T_FLOAT: return guildhall_share(object);
-    case T_ARRAY:
-        if (!is_plain(object, rb_cArray)) break;
-        share_container(object);
-        return object;
-    case T_HASH:
-        if (!is_plain(object, rb_cHash)) break;
-        share_container(object);
-        return object;
-    default: break;
+        guildhall_share(object);
+    } else if ((type == T_ARRAY && is_plain(object, rb_cArray)) || (type == T_HASH && is_plain(object, rb_cHash))) {
+        rb_obj_freeze(object);
+        share_container(w, object);
+    } else {
+        rb_ractor_make_shareable(object);
     }
-    return rb_ractor_make_shareable(object);
 }
 
-static VALUE plain(VALUE self, VALUE object) { return share_plain(object); }
+static VALUE share_root(VALUE pointer)
+{
+    walk *w = (walk *)pointer;
+    share_plain(w, w->root);
+    return w->root;
+}
+
+/* Something inside cannot be shared: nothing around it may say that it can. */
+static void take_back(walk *w)
+{
+    for (size_t i = 0; i < w->containers.count; i++) RB_FL_UNSET_RAW(w->containers.values[i], RUBY_FL_SHAREABLE);
+}
+
+static VALUE plain(VALUE self, VALUE object)
+{
+    walk w = {object};
+    int raised;
+    guildhall_value_stack_init(&w.containers);
+    rb_protect(share_root, (VALUE)&w, &raised);
+    if (raised) take_back(&w);
+    guildhall_value_stack_release(&w.containers);
+    if (raised) rb_jump_tag(raised);
+    RB_GC_GUARD(object);
+    return object;
+}
 
 void guildhall_init_share_plain(VALUE guildhall)
 {

@@ -117,6 +117,12 @@ module Guildhall
       end
     end
 
+    # Frozen is not enough for what batches, which are shareable, refer to: asked, Ruby notes that it is shareable.
+    def initialize(**)
+      super
+      Ractor.shareable?(self)
+    end
+
     # @raise the exception's own class where it can be made again, else {TaskError}; with message, backtrace, details
     #   and cause
     def raise!

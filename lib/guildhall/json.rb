@@ -53,7 +53,7 @@ module Guildhall
     def initialize(**options)
       options = Options.check(options)
       configure(options, *Options.decimal(options.fetch(:decimal_class)))
-      freeze
+      share
     end
 
     # The codec that gives Documents instead of Hashes, with the same options.

@@ -189,6 +189,28 @@ class JSONTest < GuildhallTest
     assert_raises(CODEC::ParseError) { codec.decode("[" * 1_000_000) }
   end
 
+  def test_digits_limit
+    most = "9" * 10_000
+    assert_equal [most.to_i, -most.to_i, 1.0], CODEC.decode("[#{most},-#{most},0.#{most}]")
+    ["9#{most}", "-9#{most}", "9" * 1_000_000].each do |number|
+      [CODEC, CODEC.lazy, CODEC.new.lazy].each do |codec|
+        error = assert_raises(CODEC::ParseError) { codec.call("[1,#{number}]") }
+        assert_equal 3, error.offset
+        assert_includes error.message, "max_digits"
+      end
+    end
+    assert_equal "9#{most}".to_i, CODEC.new(max_digits: 10_001).decode("9#{most}")
+    assert_equal 99_999_999_999_999_999, CODEC.new(max_digits: 17).decode("9" * 17)
+    assert_raises(CODEC::ParseError) { CODEC.new(max_digits: 17).decode("9" * 18) }
+    assert_equal 1e100, CODEC.new(max_digits: 17).decode("1#{"0" * 100}.0")
+  end
+
+  def test_size_limit_without_options
+    text = " " * (64 * 1024 * 1024)
+    [CODEC, CODEC.lazy, CODEC.new].each { |codec| assert_includes assert_raises(CODEC::ParseError) { codec.call("#{text}1") }.message, "max_bytes" }
+    assert_equal 1, CODEC.decode("#{text[..-2]}1")
+  end
+
   def test_size_limit
     error = assert_raises(CODEC::ParseError) { CODEC.new(max_bytes: 10).decode('"0123456789"') }
     assert_includes error.message, "max_bytes"

@@ -210,6 +210,9 @@ VALUE guildhall_avro_key(const uint8_t *bytes, size_t length)
     return guildhall_key_string(guildhall_keys_current(), &hint, bytes, length, GUILDHALL_TEXT_UNCHECKED);
 }
 
+#define NEAR (FIXNUM_MAX / 1000000000) /* seconds: the years 1824 to 2116 */
+
+/* Times that are farther away hold a big Integer of nanoseconds, which has to be made shareable with them. */
 VALUE guildhall_avro_time(guildhall_avro_meaning meaning, int64_t number)
 {
     int64_t units = meaning == GUILDHALL_AVRO_MILLIS ? 1000 : meaning == GUILDHALL_AVRO_MICROS ? 1000000 : 1000000000;
@@ -219,7 +222,9 @@ VALUE guildhall_avro_time(guildhall_avro_meaning meaning, int64_t number)
         seconds--;
     }
     struct timespec spec = {(time_t)seconds, (long)(rest * (1000000000 / units))};
-    return guildhall_share(rb_time_timespec_new(&spec, INT_MAX - 1)); /* in UTC */
+    VALUE time = rb_time_timespec_new(&spec, INT_MAX - 1); /* in UTC */
+    if (RB_UNLIKELY(seconds >= NEAR || seconds <= -NEAR)) return rb_ractor_make_shareable(rb_obj_freeze(time));
+    return guildhall_share(time);
 }
 
 static VALUE plain(builder *b, const guildhall_avro_node *node, const place *at)

@@ -1,7 +1,7 @@
 /* Guildhall::Avro::Program: a compiled schema, made once from what Ruby has worked out. */
 #include <ruby.h>
+#include <ruby/ractor.h>
 #include "../init.h"
-#include "../values.h"
 #include "avro_document.h"
 
 typedef struct guildhall_avro_text text;
@@ -33,7 +33,13 @@ static const rb_data_type_t type = {
     {mark, release, memsize, NULL, {0}},
     0, 0, RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED | RUBY_TYPED_FROZEN_SHAREABLE}; /* as its Documents are */
 
-const guildhall_avro_codec *guildhall_avro_codec_of(VALUE program) { return rb_check_typeddata(program, &type); }
+/* Documents refer to their program, so it has to be shareable before there is one. */
+const guildhall_avro_codec *guildhall_avro_codec_of(VALUE program)
+{
+    const guildhall_avro_codec *codec = rb_check_typeddata(program, &type);
+    if (RB_UNLIKELY(!codec->ready)) rb_raise(rb_eArgError, "not compiled yet");
+    return codec;
+}
 
 void guildhall_avro_path(const guildhall_avro_place *place, guildhall_path *path)
 {
@@ -142,18 +148,13 @@ static VALUE configure(VALUE self, VALUE options)
     return self;
 }
 
-/* All constants are shareable: Ruby has seen to that. */
 static VALUE share(VALUE self)
 {
-    below(0, guildhall_avro_codec_of(self)->program.nodes_count);
-    return guildhall_share(self);
-}
-
-static const guildhall_avro_codec *ready(VALUE self)
-{
-    const guildhall_avro_codec *codec = guildhall_avro_codec_of(self);
-    if (!RB_OBJ_FROZEN(self)) rb_raise(rb_eArgError, "not compiled yet");
-    return codec;
+    guildhall_avro_codec *codec = rb_check_typeddata(self, &type);
+    below(0, codec->program.nodes_count);
+    rb_ractor_make_shareable(rb_obj_freeze(self));
+    codec->ready = 1;
+    return self;
 }
 
 /* decode(bytes, from = 0) */
@@ -161,7 +162,7 @@ static VALUE decode(int count, VALUE *arguments, VALUE self)
 {
     rb_check_arity(count, 1, 2);
     StringValue(arguments[0]);
-    return guildhall_avro_decode(ready(self), arguments[0], count == 2 ? NUM2SIZET(arguments[1]) : 0);
+    return guildhall_avro_decode(guildhall_avro_codec_of(self), arguments[0], count == 2 ? NUM2SIZET(arguments[1]) : 0);
 }
 
 /* document(bytes, from = 0) */
@@ -170,20 +171,20 @@ static VALUE document(int count, VALUE *arguments, VALUE self)
     rb_check_arity(count, 1, 2);
     StringValue(arguments[0]);
     size_t from = count == 2 ? NUM2SIZET(arguments[1]) : 0, length = (size_t)RSTRING_LEN(arguments[0]);
-    return guildhall_avro_document(ready(self), arguments[0], from < length ? from : length);
+    return guildhall_avro_document(guildhall_avro_codec_of(self), arguments[0], from < length ? from : length);
 }
 
-static VALUE native_decoder(VALUE self) { return ULL2NUM((uint64_t)(uintptr_t)&ready(self)->decoder); }
+static VALUE native_decoder(VALUE self) { return ULL2NUM((uint64_t)(uintptr_t)&guildhall_avro_codec_of(self)->decoder); }
 
 static VALUE decode_many(VALUE self, VALUE source, VALUE count)
 {
     StringValue(source);
-    return guildhall_avro_decode_many(ready(self), source, NUM2ULL(count));
+    return guildhall_avro_decode_many(guildhall_avro_codec_of(self), source, NUM2ULL(count));
 }
 
 static VALUE encode(VALUE self, VALUE object, VALUE prefix)
 {
-    return guildhall_avro_encode(ready(self), object, prefix);
+    return guildhall_avro_encode(guildhall_avro_codec_of(self), object, prefix);
 }
 
 void guildhall_init_avro(VALUE guildhall)

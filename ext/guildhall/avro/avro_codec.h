@@ -14,6 +14,7 @@ typedef struct {
     VALUE self;
     VALUE *constants;                    /* names (Strings or Symbols), symbols, defaults, converters */
     void *memory;                        /* of all of the above */
+    unsigned ready : 1;                  /* compiled, frozen and shareable */
 } guildhall_avro_codec;
 
 /* Where in a value a decoder or an encoder is: from the innermost container outwards. */
@@ -25,6 +26,7 @@ typedef struct guildhall_avro_place {
 
 void guildhall_avro_path(const guildhall_avro_place *place, guildhall_path *path);
 
+/* Raises where the program is not compiled yet. */
 const guildhall_avro_codec *guildhall_avro_codec_of(VALUE program);
 
 /* The value of the program's root node that begins at `from`, as frozen, shareable objects. */

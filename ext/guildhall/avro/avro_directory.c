@@ -118,7 +118,6 @@ static VALUE add(VALUE self, VALUE number, VALUE program)
     directory *directory = directory_of(self);
     const guildhall_avro_codec *codec = guildhall_avro_codec_of(program);
     uint64_t wanted = NUM2ULL(number);
-    if (!RB_OBJ_FROZEN(program)) rb_raise(rb_eArgError, "not compiled yet");
     entry *made = ruby_xmalloc(sizeof *made);
     *made = (entry){atomic_load_explicit(&directory->entries, memory_order_acquire), wanted, codec};
     while (!atomic_compare_exchange_weak_explicit(&directory->entries, &made->next, made, memory_order_acq_rel,

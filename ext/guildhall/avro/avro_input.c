@@ -6,7 +6,7 @@ typedef guildhall_avro_input input;
 
 const guildhall_avro_rules guildhall_avro_default_rules = {
     .max_nesting = 256,
-    .max_bytes = 0x0fffffff,
+    .max_bytes = 64 << 20,
     .max_empty_items = 65536,
     .allow_invalid_utf8 = 1,
 };

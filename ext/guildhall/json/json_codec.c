@@ -28,7 +28,21 @@ static const rb_data_type_t type = {
     {mark, RUBY_TYPED_DEFAULT_FREE, memsize, NULL, {0}},
     0, 0, RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED | RUBY_TYPED_FROZEN_SHAREABLE};
 
-const guildhall_json_codec *guildhall_json_codec_of(VALUE self) { return rb_check_typeddata(self, &type); }
+/* Documents refer to their codec, so it has to be shareable before there is one. */
+const guildhall_json_codec *guildhall_json_codec_of(VALUE self)
+{
+    const guildhall_json_codec *codec = rb_check_typeddata(self, &type);
+    if (RB_UNLIKELY(!codec->ready)) rb_raise(rb_eTypeError, "%"PRIsVALUE" is not initialized", rb_obj_class(self));
+    return codec;
+}
+
+/* With all that it refers to, and what a subclass has added. */
+static VALUE share(VALUE self)
+{
+    rb_ractor_make_shareable(rb_obj_freeze(self));
+    ((guildhall_json_codec *)rb_check_typeddata(self, &type))->ready = 1;
+    return self;
+}
 
 const guildhall_json_codec *guildhall_json_codec_default(void) { return RTYPEDDATA_GET_DATA(default_codec); }
 
@@ -54,6 +68,7 @@ static VALUE configure(VALUE self, VALUE options, VALUE decimal_receiver, VALUE 
     rb_check_frozen(self);
     guildhall_json_codec *codec = rb_check_typeddata(self, &type);
     codec->rules.max_nesting = NUM2UINT(rb_hash_fetch(options, ID2SYM(rb_intern("max_nesting"))));
+    codec->rules.max_digits = NUM2UINT(rb_hash_fetch(options, ID2SYM(rb_intern("max_digits"))));
     codec->rules.max_bytes = NUM2SIZET(rb_hash_fetch(options, ID2SYM(rb_intern("max_bytes"))));
     codec->rules.allow_nan = flag(options, "allow_nan");
     codec->rules.allow_duplicate_key = flag(options, "allow_duplicate_key");
@@ -156,7 +171,7 @@ static VALUE codec_as(VALUE self, VALUE klass)
     codec->symbolize_names = from->symbolize_names;
     codec->decimal_method = from->decimal_method;
     RB_OBJ_WRITE(made, &codec->decimal_receiver, from->decimal_receiver);
-    return guildhall_share(made);
+    return share(made);
 }
 
 static VALUE native_decoder(VALUE self)
@@ -177,6 +192,7 @@ static void define_codec(VALUE json)
 {
     rb_define_alloc_func(json, allocate);
     rb_define_private_method(json, "configure", configure, 3);
+    rb_define_private_method(json, "share", share, 0);
     rb_define_private_method(json, "as", codec_as, 1);
     rb_define_private_method(json, "next_text", next_text, 3);
     rb_define_method(json, "decode", codec_decode, 1);
@@ -201,8 +217,7 @@ void guildhall_init_json(VALUE guildhall)
     rb_define_method(lazy, "call", codec_document, 1);
     rb_define_method(lazy, "document", codec_document, 1);
     rb_define_method(lazy, "native_decoder", native_decoder, 0);
-    default_codec = guildhall_share(allocate(json));
-    rb_gc_register_mark_object(default_codec);
+    rb_gc_register_mark_object(default_codec = share(allocate(json)));
     guildhall_init_json_build();
     guildhall_init_json_document(json);
     guildhall_init_json_error(json);

@@ -10,6 +10,7 @@ typedef struct {
     guildhall_decoder decoder; /* context: this struct */
     guildhall_json_rules rules;
     unsigned symbolize_names : 1;
+    unsigned ready : 1;        /* configured, frozen and shareable */
     VALUE self;                /* the codec object that this struct belongs to */
     VALUE decimal_receiver;    /* floats are receiver.method(text); nil: Float */
     ID decimal_method;

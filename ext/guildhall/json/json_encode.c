@@ -7,6 +7,7 @@
 #include "json_build.h"
 #include "json_document.h"
 #include "json_source.h"
+#include "json_plain.h"
 #include "json_scan.h"
 #include "json_shortest.h"
 
@@ -83,13 +84,11 @@ static void write_escape(output *out, uint8_t byte)
     append(out, escape, 6);
 }
 
-static void write_text(output *out, const uint8_t *at, size_t length)
+static __attribute__((noinline)) void write_with_escapes(output *out, const uint8_t *at, size_t length)
 {
     const uint8_t *end = at + length;
     unsigned high = 0;
-    char *target = room(out, length + 2);
-    *target = '"';
-    out->used++;
+    append_byte(out, '"');
     for (;;) {
         const uint8_t *stop = guildhall_json_scan(at, end, &high);
         append(out, at, (size_t)(stop - at));
@@ -98,6 +97,14 @@ static void write_text(output *out, const uint8_t *at, size_t length)
         at = stop + 1;
     }
     append_byte(out, '"');
+}
+
+static inline void write_text(output *out, const uint8_t *bytes, size_t length)
+{
+    char *target = room(out, length + 2);
+    if (RB_UNLIKELY(!guildhall_json_copy_plain(target + 1, bytes, length))) return write_with_escapes(out, bytes, length);
+    target[0] = target[length + 1] = '"';
+    out->used += length + 2;
 }
 
 static VALUE in_utf8(VALUE string)
@@ -122,12 +129,17 @@ static void write_string(output *out, VALUE string)
     RB_GC_GUARD(string);
 }
 
+static const char pairs_of_digits[] =
+    "00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445464748495051525354555657585960"
+    "616263646566676869707172737475767778798081828384858687888990919293949596979899";
+
 static void write_fixnum(output *out, long value)
 {
     char digits[24], *at = digits + sizeof digits;
     unsigned long rest = value < 0 ? -(unsigned long)value : (unsigned long)value;
-    do *--at = (char)('0' + rest % 10);
-    while (rest /= 10);
+    for (; rest >= 100; rest /= 100) memcpy(at -= 2, pairs_of_digits + rest % 100 * 2, 2);
+    if (rest >= 10) memcpy(at -= 2, pairs_of_digits + rest * 2, 2);
+    else *--at = (char)('0' + rest);
     if (value < 0) *--at = '-';
     append(out, at, (size_t)(digits + sizeof digits - at));
 }
@@ -149,12 +161,21 @@ static void enter(output *out)
     if (++out->depth > out->codec->rules.max_nesting) fail("nested deeper than max_nesting; does it contain itself?", Qnil);
 }
 
+/* What comes next has seldom been touched lately: it is fetched from memory while what stands before it is written. */
+static inline void fetch(VALUE object)
+{
+    if (RB_SPECIAL_CONST_P(object)) return;
+    __builtin_prefetch((const void *)object);
+    __builtin_prefetch((const char *)object + 64);
+}
+
 static void write_array(output *out, VALUE array)
 {
     enter(out);
     append_byte(out, '[');
     for (long i = 0; i < RARRAY_LEN(array); i++) {
         if (i) append_byte(out, ',');
+        if (i + 1 < RARRAY_LEN(array)) fetch(RARRAY_AREF(array, i + 1));
         write_value(out, RARRAY_AREF(array, i));
     }
     append_byte(out, ']');

@@ -5,7 +5,7 @@
 #include "../simd.h"
 #include "json_parse.h"
 
-const guildhall_json_rules guildhall_json_strict = {.max_nesting = 100, .max_bytes = GUILDHALL_JSON_BYTES_LIMIT};
+const guildhall_json_rules guildhall_json_strict = {.max_nesting = 100, .max_digits = 10000, .max_bytes = 64 << 20};
 
 typedef guildhall_json_outcome parser(const uint8_t *, size_t, const guildhall_json_rules *, guildhall_json_scratch *);
 parser guildhall_json_parse_base, guildhall_json_parse_portable, guildhall_json_parse_avx2;

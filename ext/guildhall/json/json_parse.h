@@ -7,6 +7,7 @@
 /* What is accepted beyond RFC 8259, and how much of it. */
 typedef struct {
     uint32_t max_nesting;       /* non-empty containers inside each other */
+    uint32_t max_digits;        /* of an integer: to make a number of them takes more than linear time */
     size_t max_bytes;           /* of the text; at most GUILDHALL_JSON_BYTES_LIMIT */
     unsigned allow_nan : 1;            /* NaN, Infinity, -Infinity */
     unsigned allow_duplicate_key : 1;  /* the last of equal keys counts, in the place of the first */
@@ -28,6 +29,7 @@ typedef enum {
     GUILDHALL_JSON_EXPECTED_COMMA_OR_BRACKET,
     GUILDHALL_JSON_EXPECTED_COMMA_OR_BRACE,
     GUILDHALL_JSON_BAD_NUMBER,
+    GUILDHALL_JSON_TOO_MANY_DIGITS,
     GUILDHALL_JSON_NAN,
     GUILDHALL_JSON_OPEN_STRING,
     GUILDHALL_JSON_CONTROL_CHARACTER,

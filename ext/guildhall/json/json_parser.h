@@ -202,6 +202,7 @@ static __attribute__((noinline)) const uint8_t *any_number(text *source, const u
         int64_t integer = negative ? -(int64_t)value : (int64_t)value;
         *node = (uint64_t)integer << 4 | GUILDHALL_JSON_INTEGER;
     } else {
+        if (UNLIKELY(count > source->rules->max_digits)) return fail(source, begin, GUILDHALL_JSON_TOO_MANY_DIGITS);
         *node = guildhall_json_make(GUILDHALL_JSON_BIG_INTEGER, (size_t)(at - begin), (size_t)(begin - source->bytes));
     }
     return at;

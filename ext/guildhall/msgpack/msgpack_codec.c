@@ -1,5 +1,6 @@
 /* Guildhall::MessagePack, the class: made, configured, asked. */
 #include <ruby.h>
+#include <ruby/ractor.h>
 #include "../init.h"
 #include "../values.h"
 #include "msgpack_document.h"
@@ -16,7 +17,14 @@ static const rb_data_type_t type = {
     {mark, RUBY_TYPED_DEFAULT_FREE, NULL, NULL, {0}},
     0, 0, RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED | RUBY_TYPED_FROZEN_SHAREABLE}; /* as its Documents are */
 
-static const guildhall_msgpack_codec *codec_of(VALUE self) { return rb_check_typeddata(self, &type); }
+/* Documents refer to their codec, so it has to be shareable before there is one. */
+static const guildhall_msgpack_codec *codec_of(VALUE self)
+{
+    const guildhall_msgpack_codec *codec = rb_check_typeddata(self, &type);
+    if (RB_UNLIKELY(!codec->ready)) rb_raise(rb_eTypeError, "%"PRIsVALUE" is not initialized", rb_obj_class(self));
+    return codec;
+}
+
 static const guildhall_msgpack_codec *codec_default(void) { return RTYPEDDATA_GET_DATA(default_codec); }
 
 static VALUE allocate(VALUE class)
@@ -50,8 +58,13 @@ static VALUE configure(VALUE self, VALUE options, VALUE extension_types)
     return self;
 }
 
-/* Everything that the codec refers to is shareable: Ruby has seen to that. */
-static VALUE share(VALUE self) { return guildhall_share(self); }
+/* With all that it refers to: a flag on the codec alone would promise too much. */
+static VALUE share(VALUE self)
+{
+    rb_ractor_make_shareable(rb_obj_freeze(self));
+    ((guildhall_msgpack_codec *)rb_check_typeddata(self, &type))->ready = 1;
+    return self;
+}
 
 static VALUE codec_decode(VALUE self, VALUE source) { return guildhall_msgpack_decode(codec_of(self), source); }
 static VALUE codec_encode(VALUE self, VALUE object) { return guildhall_msgpack_encode(codec_of(self), object); }
@@ -96,8 +109,7 @@ void guildhall_init_msgpack(VALUE guildhall)
     rb_define_method(msgpack, "document", codec_document, 1);
     rb_define_singleton_method(msgpack, "encode", default_encode, 1);
     rb_define_singleton_method(msgpack, "document", default_document, 1);
-    default_codec = guildhall_share(allocate(msgpack));
-    rb_gc_register_mark_object(default_codec);
+    rb_gc_register_mark_object(default_codec = share(allocate(msgpack)));
     guildhall_init_msgpack_build();
     guildhall_init_msgpack_encode(msgpack);
     define_lazy(msgpack);

@@ -11,6 +11,7 @@ typedef struct {
     guildhall_msgpack_rules rules;
     VALUE self;                  /* the codec object that this struct belongs to */
     unsigned types : 1;          /* extension types are registered: Ruby knows them */
+    unsigned ready : 1;          /* configured, frozen and shareable */
 } guildhall_msgpack_codec;
 
 /* The payload as frozen, shareable objects. */

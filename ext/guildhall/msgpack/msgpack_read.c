@@ -14,7 +14,7 @@ typedef guildhall_msgpack_token token;
 
 const guildhall_msgpack_rules guildhall_msgpack_default_rules = {
     .max_nesting = 128,
-    .max_bytes = GUILDHALL_NOTES_BYTES_LIMIT,
+    .max_bytes = 64 << 20,
     .allow_invalid_utf8 = 1,
     .extensions = {[7] = 1u << 31}, /* -1, timestamps */
 };

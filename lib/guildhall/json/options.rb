@@ -8,6 +8,7 @@ module Guildhall
     # - `max_nesting` (100): how deep arrays and objects may be nested; deeper is an error, never a stack overflow
     # - `max_bytes` (64 MiB): longer texts are refused; a tape can take four times the text's length. At most
     #   268,435,455
+    # - `max_digits` (10,000): integers of more digits are refused: what they take grows faster than their length. At least 17
     # - `decimal_class` (nil): what makes numbers with a fraction or exponent; nil: Float. Its results must be
     #   shareable. BigDecimal, or any class that answers to `try_convert` or `new` with the number's text
     # - `allow_nan` (false): NaN, Infinity and -Infinity
@@ -18,8 +19,8 @@ module Guildhall
     module Options
       BYTES_LIMIT = 268_435_455
       DEFAULTS = {
-        symbolize_names: false, max_nesting: 100, max_bytes: 64 * 1024 * 1024, decimal_class: nil, allow_nan: false,
-        allow_duplicate_key: false, allow_invalid_utf8: false, allow_trailing_comma: false,
+        symbolize_names: false, max_nesting: 100, max_bytes: 64 * 1024 * 1024, max_digits: 10_000, decimal_class: nil,
+        allow_nan: false, allow_duplicate_key: false, allow_invalid_utf8: false, allow_trailing_comma: false,
         allow_control_characters: false
       }.freeze
       FLAGS = DEFAULTS.select { |_, value| value == false }.keys.freeze
@@ -54,6 +55,7 @@ module Guildhall
           case name
           when :max_nesting then range_fault(name, value, NESTING)
           when :max_bytes then range_fault(name, value, 1..BYTES_LIMIT)
+          when :max_digits then range_fault(name, value, 17..BYTES_LIMIT)
           when :decimal_class then decimal_fault(value)
           end
         end

@@ -64,6 +64,27 @@ class JSONEncodeTest < GuildhallTest
     assert_equal "[1]", CODEC.encode([1]), "after an error"
   end
 
+  # Texts are copied in blocks that overlap.
+  def test_escapes_at_every_place_of_texts_of_every_length
+    marks = ["\"", "\\", "\n", "\u0000", "\u001f", "\u007f", " ", "!", "é", "\u2028"]
+    70.times do |length|
+      plain = ("abcdefghij" * 7)[0, length]
+      assert_equal JSON.generate({plain => plain}), CODEC.encode({plain => plain})
+      marks.each do |mark|
+        (0..length).each do |place|
+          text = plain.dup.insert(place, mark)
+          assert_equal JSON.generate([text, text.reverse]), CODEC.encode([text, text.reverse])
+        end
+      end
+    end
+  end
+
+  def test_integers_of_every_length
+    numbers = (0..20).flat_map { |digits| [10**digits, (10**digits) - 1, 7 * (10**digits), 12_345_678_901_234_567_890 / (10**digits)] }
+    numbers += [2**62, (2**62) - 1, 2**63, 2**64]
+    assert_equal JSON.generate(numbers + numbers.map(&:-@)), CODEC.encode(numbers + numbers.map(&:-@))
+  end
+
   private
 
   def significant(text) = text.sub(/e.*/i, "").delete("^0-9").sub(/\A0+/, "").sub(/0+\z/, "")

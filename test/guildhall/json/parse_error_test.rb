@@ -34,6 +34,24 @@ class JSONParseErrorTest < GuildhallTest
     end
   end
 
+  NOT_UTF8 = ["\xC3", "\x80", "\xC0\xAF", "\xC1\xBF", "\xE0\x9F\x80", "\xE2\x82", "\xED\xA0\x80", "\xF0\x8F\x80\x80", "\xF4\x90\x80\x80", "\xF5\x80\x80\x80",
+              "\xF0\x9F\x98", "\xFF", "\xE2\x28\xA1", "\xC3\xC3"].map(&:b).freeze
+
+  # Blocks of vectors begin and end somewhere: a fault is found wherever it stands, and nothing valid is taken for one.
+  def test_invalid_utf8_at_every_place
+    ["a", "é", "東", "😀", "aé東😀"].each do |unit|
+      text = (unit * 40)[0, 40]
+      (0..40).each do |place|
+        NOT_UTF8.each do |fault|
+          before = "[\"#{text[0, place]}".b
+          error = assert_raises(CODEC::ParseError) { CODEC.decode("#{before}#{fault}#{text[place..].b}\"]".b) }
+          assert_equal before.bytesize, error.offset, "#{unit} #{place} #{fault.inspect}"
+        end
+        assert_equal [text[place..]], CODEC.decode("[\"#{text[place..]}\"]")
+      end
+    end
+  end
+
   def test_invalid_utf8
     {"\xFF" => 0, "ok\x80" => 2, "\xC3" => 0, "\xE2\x82" => 0, "\xC0\xAF" => 0, "\xED\xA0\x80" => 0, "\xF4\x90\x80\x80" => 0, "\xF0\x9F\x98" => 0,
      "é\xE9" => 2, "#{"é" * 100}\xE9#{"é" * 100}" => 200}.each do |bytes, fault|
