@@ -31,6 +31,19 @@ module Guildhall
         way(deserializer, topic, config, pool)
       end
 
+      # @param index [Integer]
+      # @return [Failure] of a payload that ends the thread that runs it
+      def self.deadly(index)
+        failure(WorkerDiedError.new("the deserializer has ended its thread (Thread.exit?)"), index)
+      end
+
+      # Another try would cost another thread.
+      # @param value [Object]
+      # @return [Boolean] whether it is a Failure of a payload that may be tried again
+      def self.again?(value)
+        value.is_a?(Failure) && value.error_class != WorkerDiedError.name
+      end
+
       # @param error [Exception]
       # @param index [Integer]
       # @param stage [Symbol, nil] of the pipeline; nil: the one that the pipeline has noted

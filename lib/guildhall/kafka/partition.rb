@@ -144,9 +144,9 @@ module Guildhall
         @failures = 0
         @scheduled = @left = @missing = false
         @seats = {}
-        @collapsed = false
+        @collapsed = @unread = false
         @shares = @topic.virtual_partitions && Virtual::Shares.new(@topic, @application.config.concurrency)
-        @leaving = @seek = @paused_until = @wake_up = @consumer = @running = nil
+        @leaving = @seek = @paused_until = @wake_up = @consumer = @running = @ended = nil
         @last_consumed = @position = @failed_at = @first_offset = @newest_time = nil
         @caught_up_at = Time.now
         @paused_until = Float::INFINITY if @application.quiet?
@@ -187,7 +187,9 @@ module Guildhall
         return [:event, @events.shift] unless @events.empty?
         return if @batches.empty? || @seek || resting?
 
-        [:consume, @running = @batches.first]
+        @running = @batches.first
+        ended, @ended = @ended, nil
+        ended&.first.equal?(@running) ? [:ended, ended] : [:consume, @running]
       end
 
       def resting?

@@ -3,8 +3,17 @@
 module Guildhall
   module Kafka
     # The threads that run consumers. What is pushed has a method `run`; each push is run once, by one thread, first
-    # come first served, but what is urgent goes first.
+    # come first served, but what is urgent goes first. A thread that was ended by what it ran has a successor.
     class Runners
+      ENDED = "what a runner ran has ended its thread (Thread.exit?): another thread has taken its place"
+      private_constant :ENDED
+
+      # Ruby does not let a thread's end be rescued; only an `ensure` sees it.
+      # @return [Boolean] whether the thread that asks is about to end, because of Thread.exit or Thread#kill
+      def self.ending?
+        Thread.current.status == "aborting"
+      end
+
       # @param count [Integer] threads
       # @param name [String] what the threads are called
       # @yieldparam error [Exception] what a `run` raised: it should not
@@ -13,10 +22,11 @@ module Guildhall
         @urgent = []
         @lock = Mutex.new
         @arrived = ConditionVariable.new
-        @closed = false
+        @closed = @given_up = false
         @busy = 0
         @on_error = on_error
-        @threads = Array.new(count) { |index| start("#{name} #{index + 1}") }
+        @threads = []
+        @lock.synchronize { count.times { |place| start(place, "#{name} #{place + 1}") } }
       end
 
       # @param job [#run]
@@ -47,21 +57,44 @@ module Guildhall
           @closed = true
           @arrived.broadcast
         end
-        ended = @threads.map { |thread| thread.join(Clock.left(deadline)) }.all?
-        @threads.each(&:kill).each { |thread| thread.join(1) } unless ended
+        ended = @threads.each_index.map { |place| join(place, deadline) }.all?
+        give_up unless ended
         ended
       end
 
       private
 
-      def start(name)
-        Thread.new do
+      # With the lock held.
+      def start(place, name)
+        @threads[place] = Thread.new do
           Thread.current.name = name
           Thread.current.report_on_exception = false
           while (job = pop)
             run(job)
           end
+        ensure
+          succeed(place, name) if Runners.ending?
         end
+      end
+
+      # Called by a thread that ends before its time.
+      def succeed(place, name)
+        return if @lock.synchronize { @given_up || !start(place, name) }
+
+        @on_error&.call(TaskError.new(ENDED))
+      end
+
+      # @return [Boolean] whether the thread has ended, and so has its successor, if it has one
+      def join(place, deadline)
+        thread = @lock.synchronize { @threads[place] }
+        return false unless thread.join(Clock.left(deadline))
+
+        @lock.synchronize { @threads[place].equal?(thread) } || join(place, deadline)
+      end
+
+      def give_up
+        @lock.synchronize { @given_up = true }
+        @threads.each(&:kill).each { |thread| thread.join(1) }
       end
 
       def run(job)

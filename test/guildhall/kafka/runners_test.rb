@@ -42,6 +42,24 @@ class KafkaRunnersTest < GuildhallTest
     assert_instance_of SystemExit, @errors.pop
   end
 
+  def test_a_thread_that_was_ended_has_a_successor
+    done = Thread::Queue.new
+    5.times { @runners.push(Job.new(-> { Thread.exit })) }
+    @runners.push(Job.new(-> { done << true }))
+    assert done.pop(timeout: 5)
+    eventually { @errors.size == 5 }
+    assert_includes @errors.pop.message, "Thread.exit"
+    eventually { @runners.busy.zero? }
+  end
+
+  def test_closing_runs_everything_although_threads_were_ended
+    done = Thread::Queue.new
+    5.times { @runners.push(Job.new(-> { Thread.exit })) }
+    @runners.push(Job.new(-> { done << true }))
+    assert @runners.close(now + 5)
+    assert_equal 1, done.size
+  end
+
   def test_closing_runs_what_was_pushed_and_has_a_deadline
     done = Thread::Queue.new
     5.times { |index| @runners.push(Job.new(-> { done << index })) }

@@ -21,15 +21,18 @@ module Guildhall
           def [](index)
             return @values[index] if @known[index]
 
-            @values[index] = compute(index)
-            @known[index] = true
-            @values[index]
+            done = false
+            value = compute(index)
+            done = true
+            keep(index, value)
+          ensure
+            keep(index, Decoding.deadly(index)) if done == false && Runners.ending?
           end
 
           # What failed is done anew when it is next asked for.
           # @return [self]
           def again
-            @values.each_with_index { |value, index| @known[index] = false if value.is_a?(Failure) }
+            @values.each_with_index { |value, index| @known[index] = false if Decoding.again?(value) }
             self
           end
 
@@ -41,13 +44,19 @@ module Guildhall
 
           private
 
+          def keep(index, value)
+            @values[index] = value
+            @known[index] = true
+            value
+          end
+
           def compute(index)
             record = @records[index]
             return if record.tombstone?
 
             input = input(record)
             @metadata ? @task.call(input, record) : @task.call(input)
-          rescue StandardError, ScriptError, SystemStackError => error
+          rescue StandardError, ScriptError, SystemStackError, SystemExit, NoMemoryError => error
             Decoding.failure(error, index)
           end
 

@@ -5,11 +5,15 @@ module Guildhall
     class Partition
       # What a runner does for a partition. Whatever the application's code raises ends up in {#failed}.
       module Work
+        ENDED = "the consumer has ended its thread (Thread.exit?)"
+        private_constant :ENDED
+
         private
 
         def perform(job, argument)
           case job
           when :consume then consume(argument)
+          when :ended then failed(TaskError.new(ENDED), *argument)
           when :event then tell(argument)
           when :leave then say_goodbye(argument)
           end
@@ -28,6 +32,8 @@ module Guildhall
         rescue Exception => error # rubocop:disable Lint/RescueException -- even `exit` must not end a runner
           failed(error, batch, messages)
           nil
+        ensure
+          @ended = [batch, messages] if Runners.ending? # the next runner has time to deal with it
         end
 
         # Nothing was left of it.
@@ -89,7 +95,7 @@ module Guildhall
         end
 
         def failed(error, batch, messages)
-          count_failure
+          count_failure(messages)
           @application.error(error, "consumer.consume", topic: @name, partition: @number, attempt: @failures,
             offset: messages&.current&.offset || messages&.first_offset)
           return if @leaving || @seek
@@ -98,10 +104,12 @@ module Guildhall
           settle(error, batch, messages)
         end
 
-        # Where attempts are independent, they are counted anew once a message has been marked since the last failure.
-        def count_failure
+        # Where attempts are independent, they are counted anew once a message has been marked since the last failure. What
+        # failed before the consumer was called is no attempt at any message.
+        def count_failure(messages)
           following = @offsets.following
-          @failures = 0 if @topic.dead_letter_queue&.independent && following != @failed_at
+          @failures = 0 if (messages && @unread) || (@topic.dead_letter_queue&.independent && following != @failed_at)
+          @unread = messages.nil?
           @failed_at = following
           @failures += 1
         end
