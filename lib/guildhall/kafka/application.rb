@@ -11,7 +11,6 @@ require_relative "in_flight"
 require_relative "decoding"
 require_relative "group_lag"
 require_relative "replay"
-require_relative "kafka_error"
 require_relative "events"
 require_relative "watchdog"
 require_relative "log"
@@ -41,6 +40,8 @@ module Guildhall
       attr_reader :in_flight
       # @return [Symbol] :initialized, :running, :stopping or :stopped
       attr_reader :state
+      # @return [FatalError, nil] why a group is not consumed any more, although nobody has stopped it; others go on
+      attr_reader :failure
 
       def initialize
         @config = Config.new
@@ -50,7 +51,7 @@ module Guildhall
         @changed = ConditionVariable.new
         @state = :initialized
         @listeners = []
-        @producer = @producer_pid = @own_pool = nil
+        @producer = @producer_pid = @own_pool = @failure = @on_failure = nil
         @quiet = false
       end
 
@@ -157,6 +158,19 @@ module Guildhall
         yield letters
       ensure
         letters&.close
+      end
+
+      # The block is called, in a thread that must not wait for long, when a group cannot be consumed any more: see {#failure}.
+      # @return [void]
+      def on_failure(&block)
+        @on_failure = block
+      end
+
+      # @!visibility private
+      def failed(error, **payload)
+        @failure ||= error
+        error(error, "fatal", **payload)
+        @on_failure&.call
       end
 
       # @!visibility private

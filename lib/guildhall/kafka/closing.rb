@@ -13,12 +13,13 @@ module Guildhall
       # Leaves the group; rebalance callbacks run in this thread.
       # @param handle [FFI::Pointer]
       # @param timeout [Numeric] seconds
-      # @return [Boolean] whether that was done
+      # @return [Boolean] whether that was done, or there is nothing to leave
       def self.leave(handle, timeout)
         outlive_ruby(handle)
         buffer = FFI::MemoryPointer.new(:pointer, EVENTS)
         with_queue(handle) do |queue|
-          Librdkafka.rd_kafka_consumer_close_queue(handle, queue)
+          next true if refused?(Librdkafka.rd_kafka_consumer_close_queue(handle, queue))
+
           within(timeout) do
             serve(queue, buffer)
             Librdkafka.rd_kafka_consumer_closed(handle) == 1
@@ -42,6 +43,14 @@ module Guildhall
         Librdkafka.rd_kafka_set_log_level(handle, 0)
       end
 
+      # After a fatal error there is no membership any more, and closing it never ends.
+      def self.refused?(error)
+        return false if error.null?
+
+        Rdkafka::Bindings.rd_kafka_error_destroy(error)
+        true
+      end
+
       def self.with_queue(handle)
         queue = Librdkafka.rd_kafka_queue_new(handle)
         yield(queue)
@@ -62,7 +71,7 @@ module Guildhall
         count = Rdkafka::Bindings.rd_kafka_consume_batch_queue(queue, SLICE_MS, buffer, EVENTS)
         count.times { |index| Rdkafka::Bindings.rd_kafka_message_destroy(buffer.get_pointer(index * FFI::Pointer.size)) }
       end
-      private_class_method :outlive_ruby, :with_queue, :within, :serve
+      private_class_method :outlive_ruby, :refused?, :with_queue, :within, :serve
     end
   end
 end

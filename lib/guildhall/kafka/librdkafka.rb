@@ -17,6 +17,7 @@ module Guildhall
 
       PARTITION_EOF = -191
       TIMED_OUT = -185
+      FATAL = -150
       UNKNOWN_TOPIC_OR_PART = 3
       NO_OFFSET = -1001
 
@@ -33,6 +34,7 @@ module Guildhall
       attach_function :rd_kafka_commit_queue, %i[pointer pointer pointer pointer pointer], :int
       attach_function :rd_kafka_consumer_close_queue, %i[pointer pointer], :pointer
       attach_function :rd_kafka_consumer_closed, %i[pointer], :int
+      attach_function :rd_kafka_fatal_error, %i[pointer pointer size_t], :int
       attach_function :rd_kafka_set_log_level, %i[pointer int], :void
       # The gem's own does not give up the GVL.
       attach_function :rd_kafka_destroy, %i[pointer], :void, blocking: true

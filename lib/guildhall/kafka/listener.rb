@@ -2,6 +2,7 @@
 
 require "guildhall/json"
 require_relative "client"
+require_relative "fatal_error"
 require_relative "partition"
 require_relative "readers"
 
@@ -32,7 +33,7 @@ module Guildhall
         @partitions = {}
         @requests = Thread::Queue.new
         @lock = Mutex.new
-        @reader = nil
+        @reader = @fatal = nil
         @stopping = false
         @closed = true
       end
@@ -124,6 +125,8 @@ module Guildhall
         until @stopping
           begin
             listen
+          rescue FatalError => error
+            return @application.failed(error, group: @group)
           rescue StandardError => error
             @application.error(error, "listener", group: @group)
             rest unless @stopping
@@ -151,6 +154,7 @@ module Guildhall
 
       def report(error)
         return at(error)&.notify(:eofed) if error.end_of_partition?
+        raise @fatal = FatalError.of(@client) if error.fatal?
 
         partitions.each { |partition| partition.missing = true if partition.name == error.topic } if error.unknown_topic?
         @application.error(KafkaError.from(error), "librdkafka", group: @group)
@@ -182,7 +186,7 @@ module Guildhall
 
       # The partitions first: closing the client asks for them to be revoked, when there is nothing left to wait for.
       def close
-        release(partitions, @stopping ? :shutdown : :revoked, false) if @client && partitions.any?
+        give_up(partitions) if @client && partitions.any?
       rescue StandardError => error
         @application.error(error, "listener.close", group: @group)
       ensure
@@ -191,6 +195,13 @@ module Guildhall
         reader&.close
         @closed = @client.nil? || @client.close(timeout: @stopping ? rest_of(@deadline) : Client::CLOSE_TIMEOUT)
         @client = nil
+      end
+
+      # After a fatal error librdkafka asks for nothing more.
+      def give_up(partitions)
+        return release(partitions, @stopping ? :shutdown : :revoked, false) unless @fatal
+
+        partitions_revoked(partitions.map { |partition| [partition.name, partition.number] }, lost: true)
       end
 
       # Until the last commit is answered librdkafka takes no new assignment; it has been seen to wait for one for ever.

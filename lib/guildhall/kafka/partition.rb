@@ -144,7 +144,7 @@ module Guildhall
         @failures = 0
         @scheduled = @left = @missing = false
         @seats = {}
-        @collapsed = false
+        @collapsed = @unread = false
         @shares = @topic.virtual_partitions && Virtual::Shares.new(@topic, @application.config.concurrency)
         @leaving = @seek = @paused_until = @wake_up = @consumer = @running = nil
         @last_consumed = @position = @failed_at = @first_offset = @newest_time = nil

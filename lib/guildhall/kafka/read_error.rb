@@ -19,6 +19,11 @@ module Guildhall
         code == Librdkafka::PARTITION_EOF
       end
 
+      # @return [Boolean] whether the client does nothing more
+      def fatal?
+        code == Librdkafka::FATAL
+      end
+
       # @return [Boolean] whether the broker knows no such topic: it was deleted
       def unknown_topic?
         code == Librdkafka::UNKNOWN_TOPIC_OR_PART

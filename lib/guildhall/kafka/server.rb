@@ -5,10 +5,12 @@ module Guildhall
     # Runs an application as a process: until a signal asks it to stop.
     #
     # INT, TERM: finish the work in progress, commit, leave the group, exit; the second one ends the process at once.
+    # An error after which a group cannot be consumed any more ends the process in the same way, with status 1.
     # TSTP: no new work, but stay in the group. TTIN: what every thread and partition is doing, on standard error.
     class Server
       STOP = %w[INT TERM].freeze
       SIGNALS = [*STOP, "TSTP", "TTIN"].freeze
+      FAILED = "failed"
       GRACE = 2 # seconds beyond the shutdown timeout, after which the process leaves come what may
 
       # @param application [Application]
@@ -21,13 +23,17 @@ module Guildhall
 
       # Blocks until the application has stopped.
       # @param selection [Hash{Symbol=>Array<String>, nil}] as in {Kafka.start}
-      # @return [Integer] the exit status: 0, or 1 when the deadline came before the end of the work
+      # @return [Integer] the exit status: 0, or 1 when the deadline came before the end of the work, or a group could not be
+      #   consumed any more
       def run(**selection)
         previous = trap_signals
+        @application.on_failure { @signals << FAILED }
         @application.start(**selection)
         signal = @signals.pop
-        signal = handle(signal) until STOP.include?(signal)
-        stop ? 0 : leave
+        signal = handle(signal) until STOP.include?(signal) || signal == FAILED
+        return leave unless stop
+
+        @application.failure ? 1 : 0
       ensure
         previous&.each { |name, handler| trap(name, handler || "DEFAULT") }
       end

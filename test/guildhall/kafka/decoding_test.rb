@@ -26,6 +26,13 @@ class KafkaDecodingTest < GuildhallTest
     end
   end
 
+  # Ends the thread that decodes "p1" or "p3".
+  class Deadly
+    def call(bytes)
+      %w[p1 p3].include?(bytes) ? Thread.exit : bytes
+    end
+  end
+
   FIRST = Ractor.make_shareable(:first.to_proc)
 
   def setup
@@ -51,6 +58,20 @@ class KafkaDecodingTest < GuildhallTest
     assert_equal 1, counting.calls
     assert_nil decoding { deserializer(Guildhall::JSON.lazy) && deserializing(lazy: :on_access) }.codec
     assert_nil @pool.asked
+  end
+
+  def test_a_payload_that_ends_its_readers_thread_ends_no_other
+    deadly = Deadly.new.freeze
+    with_pool do |pool|
+      [Guildhall::Kafka::Decoding::OnAccess.new(deadly), Guildhall::Kafka::Decoding::OnPool.new(deadly, pool, false, nil)].each do |way|
+        results = way.begin(Ractor.make_shareable(records(5)), nil)
+        outcomes = nil
+        lives = (1..10).find { (outcomes = Thread.new { Array.new(5) { |index| results[index] } }.value) || results.again && nil }
+        assert_operator lives, :<=, 4
+        assert_equal %w[p0 p2 p4], outcomes.grep(String)
+        assert_equal [Guildhall::WorkerDiedError.name] * 2, outcomes.values_at(1, 3).map(&:error_class)
+      end
+    end
   end
 
   def test_small_batches_are_not_sent_to_workers
@@ -79,6 +100,13 @@ class KafkaDecodingTest < GuildhallTest
   end
 
   private
+
+  def with_pool
+    pool = Guildhall::Pool.new(workers: 1)
+    yield(pool)
+  ensure
+    pool.shutdown(timeout: 5)
+  end
 
   def decoding(&settings)
     builder = Guildhall::Kafka::Routing::TopicBuilder.new("t", "g", Guildhall::Kafka::Faults.new)

@@ -49,8 +49,14 @@ class KafkaRunnersTest < GuildhallTest
     assert_match(/\Aguildhall runner [12]\z/, done.pop(timeout: 5))
     eventually { @errors.size == 4 && @runners.busy.zero? }
     assert_instance_of Guildhall::TaskError, @errors.pop
-    @runners.push(Job.new(-> { Thread.exit }))
+  end
+
+  def test_closing_runs_everything_although_threads_were_ended
+    done = Thread::Queue.new
+    5.times { @runners.push(Job.new(-> { Thread.exit })) }
+    @runners.push(Job.new(-> { done << true }))
     assert @runners.close(now + 5)
+    assert_equal 1, done.size
   end
 
   def test_closing_runs_what_was_pushed_and_has_a_deadline

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 # broker: real
+# alone: it stops the broker
 # everyday: native
 # stress: with both readers, and frozen for longer
 #

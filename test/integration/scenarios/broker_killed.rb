@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 # broker: real
+# alone: it kills the broker
 #
 # Proves that when the broker is killed (-9) and comes back in mid-batch, consumption goes on by itself: nothing is lost,
 # nothing is out of order, and what is handled twice is counted. KAFKA_BROKER_CONTROL names a command that takes

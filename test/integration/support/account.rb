@@ -5,9 +5,9 @@ require "tempfile"
 # What became of every message of a scenario. A journal that all its processes append to, a line for each message in the
 # order in which they were handled, and that outlives those that are killed.
 #
-# No message may be handled for the first time after a later one of its partition. What is handled again is counted, and
-# so is each time that a life (one consumer instance: one assignment of one partition to one member) went back, as when
-# librdkafka fetches anew after an answer was lost.
+# No message may be handled for the first time after a later one of its partition; dead letters have no order. What is
+# handled again is counted, and so is each time that a life (one consumer instance: one assignment of one partition to one
+# member) went back, as when librdkafka fetches anew after an answer was lost.
 class Account
   # @return [String] for other processes: {.open}
   attr_reader :path
@@ -125,6 +125,10 @@ class Account
     return if numbers.key?(number)
 
     numbers[number] = true
+    note_order(partition, number) unless life == "-"
+  end
+
+  def note_order(partition, number)
     @disorder << "#{partition}@#{number} after #{@highest[partition]}" if number < @highest[partition]
     @highest[partition] = [@highest[partition], number].max
   end

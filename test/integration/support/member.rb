@@ -68,6 +68,12 @@ class Member
     wait
   end
 
+  # Waits until it has ended by itself.
+  # @return [Integer, String] its exit status, or the signal that ended it
+  def ended
+    wait
+  end
+
   # @return [void]
   def kill
     return unless @pid

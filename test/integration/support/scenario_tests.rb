@@ -1,6 +1,8 @@
 # frozen_string_literal: true
 
+require "etc"
 require "rbconfig"
+require_relative "../../support/names_at_the_end"
 
 # Makes a test of each scenario for each broker and each reader. Lines of a scenario's header narrow that down:
 #
@@ -9,7 +11,11 @@ require "rbconfig"
 #     # everyday: no                 not in the ordinary suite
 #     # everyday: embedded native    in the ordinary suite only on that broker, only with that reader
 #     # stress: …                    what it does more in the stress run, where LONG=1 asks for that
+#     # alone: …                     why no other scenario may run beside it
 module ScenarioTests
+  # They mostly wait: one more than there are cores are run side by side.
+  Minitest.parallel_executor = Minitest::Parallel::Executor.new(Integer(ENV.fetch("MT_CPU", Etc.nprocessors + 1)))
+
   SCENARIOS = Dir[File.expand_path("../scenarios/*.rb", __dir__)]
   REAL = ENV.fetch("KAFKA_BOOTSTRAP_SERVERS", "")
   BROKERS = REAL.empty? ? ["embedded"] : %w[embedded real]
@@ -17,11 +23,15 @@ module ScenarioTests
 
   # @param test [Class] gets the tests
   # @param stress [Boolean] the stress run instead of the ordinary suite
+  # @param alone [Boolean, nil] only those that have to run alone, or only the others; nil: all
   # @return [void]
-  def self.define(test, stress: false)
+  def self.define(test, stress: false, alone: nil)
     SCENARIOS.each do |path|
       name = File.basename(path, ".rb")
-      ways(header(path), stress).each do |broker, reader|
+      header = header(path)
+      next unless alone.nil? || alone == header.key?("alone")
+
+      ways(header, stress).each do |broker, reader|
         test.class_eval(<<~RUBY, __FILE__, __LINE__ + 1)
           def test_#{name}_on_#{broker}_broker_with_#{reader}_reader     # def test_order_on_embedded_broker_with_ffi_reader
             run_scenario(#{path.inspect}, #{broker.inspect}, #{reader.inspect}, #{stress}) # ...
@@ -34,7 +44,7 @@ module ScenarioTests
   # @return [Hash{String=>Array<String>}]
   def self.header(path)
     lines = File.foreach(path).take_while { |line| line.start_with?("#") || line.strip.empty? }
-    lines.filter_map { |line| line[/^# (broker|reader|everyday|stress): (.*)/] && [::Regexp.last_match(1), ::Regexp.last_match(2)[/\A[^(]*/].split] }.to_h
+    lines.filter_map { |line| line[/^# (broker|reader|everyday|stress|alone): (.*)/] && [::Regexp.last_match(1), ::Regexp.last_match(2)[/\A[^(]*/].split] }.to_h
   end
 
   # @return [Array<Array(String, String)>] brokers and readers
@@ -49,6 +59,9 @@ module ScenarioTests
   private_class_method :header, :ways
 
   private
+
+  # What is alive in this process belongs to the tests beside this one, too. Scenarios are processes of their own.
+  def leaked = []
 
   def run_scenario(path, broker, reader, stress)
     environment = {"KAFKA_BOOTSTRAP_SERVERS" => broker == "real" ? REAL : "", "READER" => reader, "LONG" => stress ? "1" : nil}

@@ -49,7 +49,7 @@ module Guildhall
             value = call(@records[index])
             ended = true
             value
-          rescue StandardError, ScriptError, SystemStackError => error
+          rescue StandardError, ScriptError, SystemStackError, SystemExit, NoMemoryError => error
             ended = true
             Decoding.failure(error, index)
           ensure

@@ -96,7 +96,7 @@ module Guildhall
         end
 
         def failed(error, batch, messages)
-          count_failure
+          count_failure(messages)
           @application.error(error, "consumer.consume", topic: @name, partition: @number, attempt: @failures,
             offset: messages&.current&.offset || messages&.first_offset)
           return if @leaving || @seek
@@ -105,10 +105,12 @@ module Guildhall
           settle(error, batch, messages)
         end
 
-        # Where attempts are independent, they are counted anew once a message has been marked since the last failure.
-        def count_failure
+        # Where attempts are independent, they are counted anew once a message has been marked since the last failure. What
+        # failed before the consumer was called is no attempt at any message.
+        def count_failure(messages)
           following = @offsets.following
-          @failures = 0 if @topic.dead_letter_queue&.independent && following != @failed_at
+          @failures = 0 if (messages && @unread) || (@topic.dead_letter_queue&.independent && following != @failed_at)
+          @unread = messages.nil?
           @failed_at = following
           @failures += 1
         end
