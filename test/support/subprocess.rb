@@ -20,15 +20,29 @@ module Subprocess
   end
 
   def run_command(command, timeout: 60, env: {}, chdir: WarningsRaise::ROOT)
-    Open3.popen3(env, *command, chdir:) do |input, out, err, waiter|
+    Open3.popen3(env, *command, chdir:, pgroup: true) do |input, out, err, waiter|
       input.close
       readers = [out, err].map { |io| Thread.new { io.read } }
-      unless waiter.join(timeout)
-        Process.kill(:KILL, waiter.pid)
-        waiter.join
-        flunk("no end after #{timeout} s: #{command.first(4).join(" ")}\n#{readers.map(&:value).join("\n")}")
-      end
+      flunk(late(command, timeout, waiter, readers)) unless waiter.join(timeout)
       [*readers.map(&:value), waiter.value]
+    ensure
+      end_group(waiter) # when this was interrupted
     end
+  end
+
+  private
+
+  def late(command, timeout, waiter, readers)
+    end_group(waiter)
+    "no end after #{timeout} s: #{command.first(4).join(" ")}\n#{readers.map(&:value).join("\n")}"
+  end
+
+  # With its children, which have our pipes as well.
+  def end_group(waiter)
+    Process.kill(:KILL, -waiter.pid) if waiter.alive?
+  rescue Errno::ESRCH
+    nil # it has just ended
+  ensure
+    waiter.join
   end
 end

@@ -76,15 +76,14 @@ class KafkaProducerTest < GuildhallTest
     assert_ruby(PROLOGUE + <<~'RUBY')
       Guildhall::Kafka::EmbeddedBroker.start do |broker|
         broker.create_topic("t")
-        pid = fork do
+        equal(true, system(RbConfig.ruby, "-e", <<~'CHILD', broker.bootstrap_servers))
+          require "guildhall/kafka"
           Guildhall::Kafka.configure do |config|
-            config.kafka = {"bootstrap.servers": broker.bootstrap_servers}
+            config.kafka = {"bootstrap.servers": ARGV.first}
             config.producer = {"linger.ms" => 5_000}
           end
           100.times { |i| Guildhall::Kafka.producer.produce_async(topic: "t", payload: i.to_s, partition: 0) }
-        end
-        Process.wait(pid)
-        equal(0, $?.exitstatus)
+        CHILD
         equal((0...100).map(&:to_s), read(broker, "t", 100).map(&:payload))
       end
     RUBY
