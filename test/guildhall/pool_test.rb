@@ -152,6 +152,8 @@ class PoolTest < GuildhallTest
     assert_equal "result[0]", failure.details[:path]
     text = "x".dup.tap { |one| one.instance_variable_set(:@note, +"hidden") }.freeze
     assert_raises(Guildhall::NotShareableError) { @pool.dispatch([text], Upcase) }
+    20.times { @pool.map(%w[a], Upcase) }
+    assert_raises(Guildhall::NotShareableError) { @pool.map([text], Upcase) }
     assert_raises(Guildhall::ArgumentError) { @pool.dispatch(%w[a], Object.new) }
     assert_raises(Guildhall::ArgumentError) { @pool.dispatch("a", Upcase) }
   end

@@ -15,18 +15,11 @@ typedef struct {
     bool running;       /* a payload, not what lies between two */
 } errand;
 
-static VALUE portable(VALUE payload, long index)
-{
-    if (!RB_TYPE_P(payload, T_STRING)) guildhall_check_shareable(payload, "payloads", index);
-    else if (!OBJ_FROZEN(payload)) return rb_str_new_frozen(payload);
-    return payload;
-}
-
 /* The payloads as they are now: a task, or another thread, may change the Array and what is in it. */
 static VALUE portables(VALUE payloads)
 {
     VALUE copy = rb_ary_new_capa(RARRAY_LEN(payloads));
-    for (long i = 0; i < RARRAY_LEN(payloads); i++) rb_ary_push(copy, portable(RARRAY_AREF(payloads, i), i));
+    for (long i = 0; i < RARRAY_LEN(payloads); i++) rb_ary_push(copy, guildhall_portable(RARRAY_AREF(payloads, i), i));
     return copy;
 }
 

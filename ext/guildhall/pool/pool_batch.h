@@ -79,8 +79,9 @@ typedef struct guildhall_batch {
 #define GUILDHALL_SHORT_SPAN_NS 500000 /* where others are known to wait */
 
 guildhall_batch *guildhall_batch_of(VALUE object);
-/* Raises NotShareableError naming the path to what is not. */
-void guildhall_check_shareable(VALUE object, const char *name, long index);
+/* What may be given to a worker: frozen Strings go as they are, others are copied, because what belongs to the caller is
+ * never frozen. Raises NotShareableError naming the path to what cannot be shared. */
+VALUE guildhall_portable(VALUE payload, long index);
 /* Of a few of them. */
 size_t guildhall_mean_bytes(VALUE payloads, bool envelopes);
 /* Runs what is unclaimed in this thread, for one span. May raise what interrupts the thread. */

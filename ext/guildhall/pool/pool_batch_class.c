@@ -51,18 +51,20 @@ guildhall_batch *guildhall_batch_of(VALUE object)
     return rb_check_typeddata(object, &batch_type);
 }
 
-/* Frozen Strings go as they are, others are copied: what belongs to the caller is never frozen. */
-static VALUE portable(VALUE object)
+static VALUE checked(VALUE object, const char *name, long index)
 {
-    if (RB_TYPE_P(object, T_STRING) && !OBJ_FROZEN(object)) return rb_str_new_frozen(object);
+    if (rb_ractor_shareable_p(object)) return object;
+    VALUE shareable = rb_const_get(guildhall_module, rb_intern("Shareable"));
+    rb_funcall(shareable, rb_intern("check!"), 2, object, rb_sprintf("%s[%ld]", name, index));
     return object;
 }
 
-void guildhall_check_shareable(VALUE object, const char *name, long index)
+VALUE guildhall_portable(VALUE payload, long index)
 {
-    if (rb_ractor_shareable_p(object)) return;
-    VALUE shareable = rb_const_get(guildhall_module, rb_intern("Shareable"));
-    rb_funcall(shareable, rb_intern("check!"), 2, object, rb_sprintf("%s[%ld]", name, index));
+    if (!RB_TYPE_P(payload, T_STRING)) return checked(payload, "payloads", index);
+    VALUE frozen = OBJ_FROZEN(payload) ? payload : rb_str_new_frozen(payload);
+    /* Without instance variables the check would cost more than decoding a small one. */
+    return rb_ivar_count(frozen) == 0 ? frozen : checked(frozen, "payloads", index);
 }
 
 static VALUE argument_error(void)
@@ -100,16 +102,13 @@ static void allocate_slots(guildhall_batch *batch, size_t size, bool metadata)
 }
 
 /* The slots have been counted; Ruby that ran since may have changed the Array. */
-static void fill(VALUE self, VALUE *to, VALUE from, const char *name, bool portable_strings)
+static void fill(VALUE self, VALUE *to, VALUE from, bool metadata)
 {
     long count = (long)guildhall_batch_of(self)->size;
-    if (RARRAY_LEN(from) != count) rb_raise(argument_error(), "%s has changed meanwhile: %ld elements, not %ld", name, RARRAY_LEN(from), count);
+    if (RARRAY_LEN(from) != count) rb_raise(argument_error(), "%s has changed meanwhile: %ld elements, not %ld", metadata ? "metadata" : "payloads", RARRAY_LEN(from), count);
     for (long i = 0; i < count; i++) {
-        VALUE object = portable_strings ? portable(RARRAY_AREF(from, i)) : RARRAY_AREF(from, i);
-        /* For a frozen String without instance variables the check would cost more than decoding a small one. */
-        bool plain = portable_strings && RB_TYPE_P(object, T_STRING) && rb_ivar_count(object) == 0;
-        if (!plain) guildhall_check_shareable(object, name, i);
-        RB_OBJ_WRITE(self, &to[i], object);
+        VALUE object = RARRAY_AREF(from, i);
+        RB_OBJ_WRITE(self, &to[i], metadata ? checked(object, "metadata", i) : guildhall_portable(object, i));
     }
 }
 
@@ -133,7 +132,7 @@ static VALUE allocate(VALUE class, VALUE queue, VALUE profile, VALUE payloads, s
     batch->dispatched_at = guildhall_now();
     if (size == 0) atomic_store(&batch->completed_at, batch->dispatched_at);
     allocate_slots(batch, size, metadata);
-    fill(self, batch->payloads, payloads, "payloads", true);
+    fill(self, batch->payloads, payloads, false);
     return self;
 }
 
@@ -148,7 +147,7 @@ static VALUE batch_build(VALUE class, VALUE queue, VALUE profile, VALUE payloads
     batch->retry = RTEST(retry);
     batch->deadline_ns = NIL_P(deadline) ? 0 : (int64_t)(NUM2DBL(deadline) * 1e9);
     batch->slice = NIL_P(slice) ? 0 : NUM2SIZET(slice);
-    if (!NIL_P(metadata)) fill(self, batch->metadata, metadata, "metadata", false);
+    if (!NIL_P(metadata)) fill(self, batch->metadata, metadata, true);
     return rb_ractor_make_shareable(rb_obj_freeze(self));
 }
 
