@@ -7,6 +7,7 @@
 #include <time.h>
 #include "../ascii.h"
 #include "../decode_error.h"
+#include "../stack_check.h"
 #include "../utf8.h"
 #include "../value_stack.h"
 #include "../values.h"
@@ -126,6 +127,7 @@ static VALUE chosen(builder *b, const guildhall_avro_node *node, const place *at
 static void enter(builder *b, const place *at)
 {
     if (RB_UNLIKELY(++b->depth > b->codec->rules.max_nesting)) fail(b, at, GUILDHALL_AVRO_TOO_DEEP);
+    guildhall_check_stack(b->depth);
 }
 
 static VALUE array(builder *b, const guildhall_avro_node *node, const place *at)
