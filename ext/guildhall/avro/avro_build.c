@@ -350,6 +350,7 @@ static VALUE decode_again(VALUE pointer)
 VALUE guildhall_avro_error(const guildhall_avro_codec *codec, guildhall_avro_outcome outcome, const uint8_t *bytes,
                            size_t from, size_t length)
 {
+    if (outcome.status == GUILDHALL_AVRO_NO_MEMORY) return guildhall_no_memory(); /* nothing is wrong with the payload */
     attempt a = {codec, bytes, from, length};
     int state = 0;
     rb_protect(decode_again, (VALUE)&a, &state);
