@@ -90,7 +90,7 @@ class JSONEncodeTest < GuildhallTest
     [codec.decode("[" * 500_000 + "]" * 500_000), codec.decode('{"a":' * 200_000 + "1" + "}" * 200_000)].each do |deep|
       assert_raises(SystemStackError) { codec.encode(deep) }
       Fiber.new { assert_raises(SystemStackError) { codec.encode(deep) } }.resume
-      assert_raises(SystemStackError) { Thread.new { Thread.current.report_on_exception = false; codec.encode(deep) }.join }
+      assert_raises(SystemStackError) { Thread.new { codec.encode(deep) }.tap { it.report_on_exception = false }.join }
     end
     assert_equal "[[1]]", codec.encode([[1]])
   end
