@@ -229,7 +229,7 @@ VALUE guildhall_avro_time(guildhall_avro_meaning meaning, int64_t number)
     return guildhall_share(time);
 }
 
-static VALUE plain(builder *b, const guildhall_avro_node *node, const place *at)
+static inline __attribute__((always_inline)) VALUE plain(builder *b, const guildhall_avro_node *node, const place *at)
 {
     switch ((guildhall_avro_type)node->type) {
     case GUILDHALL_AVRO_NULL: return Qnil;
