@@ -25,3 +25,5 @@ VALUE guildhall_decode_error(const char *codec, const char *reason, size_t fault
     VALUE error = rb_const_get_at(guildhall, rb_intern("DecodeError"));
     return rb_class_new_instance_kw(2, arguments, error, RB_PASS_KEYWORDS);
 }
+
+VALUE guildhall_no_memory(void) { return rb_exc_new_cstr(rb_eNoMemError, "failed to allocate memory"); }

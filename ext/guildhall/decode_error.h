@@ -9,4 +9,7 @@
 VALUE guildhall_decode_error(const char *codec, const char *reason, size_t fault, const guildhall_path *path,
                              const uint8_t *bytes, size_t length);
 
+/* The exception, not raised, for memory that was not to be had: a payload that is as good as any other. */
+VALUE guildhall_no_memory(void);
+
 #endif

@@ -165,4 +165,13 @@ class AvroTest < GuildhallTest
     RUBY
     assert_equal 8 * 100 * 49, out.to_i
   end
+
+  # Each level has two branches that look alike: 2**60 ways down to what fits in none of them.
+  def test_unions_that_cannot_be_told_apart_are_refused_in_time
+    inner = {type: "record", name: "B", fields: [{name: "next", type: %w[null A B]}, {name: "leaf", type: "int"}]}
+    codec = Guildhall::Avro.new({type: "record", name: "A", fields: [{name: "next", type: ["null", "A", inner]}, {name: "leaf", type: "int"}]})
+    nest = ->(leaf) { (1..60).reduce({"next" => nil, "leaf" => leaf}) { |inside, _| {"next" => inside, "leaf" => 1} } }
+    assert_equal nest[1], codec.decode(codec.encode(nest[1]))
+    assert_includes assert_raises(Guildhall::EncodeError) { codec.encode(nest["none"]) }.message, "unions"
+  end
 end

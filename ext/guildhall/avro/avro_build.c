@@ -7,6 +7,7 @@
 #include <time.h>
 #include "../ascii.h"
 #include "../decode_error.h"
+#include "../stack_check.h"
 #include "../utf8.h"
 #include "../value_stack.h"
 #include "../values.h"
@@ -126,6 +127,7 @@ static VALUE chosen(builder *b, const guildhall_avro_node *node, const place *at
 static void enter(builder *b, const place *at)
 {
     if (RB_UNLIKELY(++b->depth > b->codec->rules.max_nesting)) fail(b, at, GUILDHALL_AVRO_TOO_DEEP);
+    guildhall_check_stack(b->depth);
 }
 
 static VALUE array(builder *b, const guildhall_avro_node *node, const place *at)
@@ -227,7 +229,7 @@ VALUE guildhall_avro_time(guildhall_avro_meaning meaning, int64_t number)
     return guildhall_share(time);
 }
 
-static VALUE plain(builder *b, const guildhall_avro_node *node, const place *at)
+static inline __attribute__((always_inline)) VALUE plain(builder *b, const guildhall_avro_node *node, const place *at)
 {
     switch ((guildhall_avro_type)node->type) {
     case GUILDHALL_AVRO_NULL: return Qnil;
@@ -348,6 +350,7 @@ static VALUE decode_again(VALUE pointer)
 VALUE guildhall_avro_error(const guildhall_avro_codec *codec, guildhall_avro_outcome outcome, const uint8_t *bytes,
                            size_t from, size_t length)
 {
+    if (outcome.status == GUILDHALL_AVRO_NO_MEMORY) return guildhall_no_memory(); /* nothing is wrong with the payload */
     attempt a = {codec, bytes, from, length};
     int state = 0;
     rb_protect(decode_again, (VALUE)&a, &state);

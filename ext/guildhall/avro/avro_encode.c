@@ -3,6 +3,7 @@
 #include <ruby/encoding.h>
 #include <time.h>
 #include "../byte_buffer.h"
+#include "../stack_check.h"
 #include "../values.h"
 #include "avro_codec.h"
 
@@ -10,6 +11,7 @@ typedef struct {
     guildhall_byte_buffer bytes;
     const guildhall_avro_codec *codec;
     uint32_t depth;
+    uint64_t *looks; /* left to find the branch of a union that fits */
 } encoder;
 
 typedef guildhall_avro_place place;
@@ -122,7 +124,8 @@ static int64_t symbol_index(const encoder *e, const node *node, VALUE object)
 
 static void enter(encoder *e, const place *at)
 {
-    if (++e->depth <= e->codec->rules.max_nesting) return;
+    guildhall_check_stack(++e->depth);
+    if (e->depth <= e->codec->rules.max_nesting) return;
     guildhall_path path;
     guildhall_avro_path(at, &path);
     rb_raise(guildhall("EncodeError"), "Avro: %s: nested deeper than max_nesting, or within itself", path.text);
@@ -165,8 +168,10 @@ static void map(encoder *e, const node *node, VALUE hash, const place *at)
 {
     pairs p = {e, node, {at, NULL, 0}};
     enter(e, at);
-    if (RHASH_SIZE(hash)) number(e, (int64_t)RHASH_SIZE(hash));
+    size_t count = RHASH_SIZE(hash);
+    if (count) number(e, (int64_t)count);
     rb_hash_foreach(hash, pair, (VALUE)&p);
+    if (RB_UNLIKELY(RHASH_SIZE(hash) != count)) rb_raise(guildhall("EncodeError"), "Avro: a Hash was changed while it was written");
     number(e, 0);
     e->depth--;
 }
@@ -256,9 +261,20 @@ static int pair_fits(VALUE key, VALUE value, VALUE pointer)
     return s->fits ? ST_CONTINUE : ST_STOP;
 }
 
+#define LOOKS 20000000   /* half a second */
+#define LOOKS_BETWEEN 65536 /* two looks at whether the thread is wanted elsewhere */
+
+/* Where branches resemble each other at every level, there are more ways down than anybody can go. */
+static void look(const encoder *e)
+{
+    if (!--*e->looks) rb_raise(guildhall("EncodeError"), "Avro: which branches of unions fit is not found out in %d looks", LOOKS);
+    if (*e->looks % LOOKS_BETWEEN == 0) rb_thread_check_ints();
+}
+
 /* All the way down: only where more than one branch of a union resembles the object. */
 static int fits(const encoder *e, uint32_t index, VALUE object, uint32_t depth)
 {
+    look(e);
     const guildhall_avro_program *program = &e->codec->program;
     const node *node = &program->nodes[index];
     const uint32_t *operand = program->operands + node->first;
@@ -295,6 +311,7 @@ static void chosen(encoder *e, const node *node, VALUE object, const place *at)
         if (program->nodes[branches[i]].type < GUILDHALL_AVRO_ARRAY && candidates == 1) break; /* a scalar: nothing deeper */
     }
     if (candidates > 1) {
+        *e->looks = LOOKS;
         for (found = 0; found < node->count; found++) {
             if (fits(e, branches[found], object, e->codec->rules.max_nesting - e->depth)) break;
         }
@@ -340,9 +357,11 @@ static void write_value(encoder *e, uint32_t index, VALUE object, const place *a
 VALUE guildhall_avro_encode(const guildhall_avro_codec *codec, VALUE object, VALUE prefix)
 {
     encoder e;
+    uint64_t looks = LOOKS;
     guildhall_byte_buffer_init(&e.bytes);
     e.codec = codec;
     e.depth = 0;
+    e.looks = &looks;
     if (!NIL_P(prefix)) guildhall_byte_buffer_append(&e.bytes, RSTRING_PTR(prefix), (size_t)RSTRING_LEN(prefix));
     write_value(&e, 0, object, NULL);
     RB_GC_GUARD(object);

@@ -179,13 +179,15 @@ static VALUE native_decoder(VALUE self)
     return ULL2NUM((uint64_t)(uintptr_t)&guildhall_json_codec_of(self)->decoder);
 }
 
-/* For JSON.each_document: where the next text in the String begins and ends; nil when there is no whole one. */
+/* For JSON.each_document: where the next text in the String begins and ends; only where it begins when it is not whole.
+ * What is longer than a text may be counts as one, so that nobody waits for its end: the parser refuses it. */
 static VALUE next_text(VALUE self, VALUE source, VALUE from, VALUE last)
 {
     const uint8_t *bytes = (const uint8_t *)RSTRING_PTR(source);
-    guildhall_json_piece piece = guildhall_json_split(bytes, (size_t)RSTRING_LEN(source), NUM2SIZET(from), RTEST(last));
-    if (piece.begin == piece.end) return Qnil;
-    return rb_assoc_new(SIZET2NUM(piece.begin), SIZET2NUM(piece.end));
+    size_t length = (size_t)RSTRING_LEN(source);
+    guildhall_json_piece piece = guildhall_json_split(bytes, length, NUM2SIZET(from), RTEST(last));
+    if (piece.begin == piece.end && length - piece.begin > guildhall_json_codec_of(self)->rules.max_bytes) piece.end = length;
+    return piece.begin == piece.end ? SIZET2NUM(piece.begin) : rb_assoc_new(SIZET2NUM(piece.begin), SIZET2NUM(piece.end));
 }
 
 static void define_codec(VALUE json)

@@ -2,6 +2,7 @@
 #include <ruby.h>
 #include <ruby/encoding.h>
 #include <math.h>
+#include "../stack_check.h"
 #include "../values.h"
 #include "json_codec.h"
 #include "json_build.h"
@@ -159,6 +160,7 @@ static void write_float(output *out, VALUE number)
 static void enter(output *out)
 {
     if (++out->depth > out->codec->rules.max_nesting) fail("nested deeper than max_nesting; does it contain itself?", Qnil);
+    guildhall_check_stack(out->depth);
 }
 
 /* What comes next has seldom been touched lately: it is fetched from memory while what stands before it is written. */

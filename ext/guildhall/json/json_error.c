@@ -1,6 +1,7 @@
 /* Faults as Ruby exceptions. */
 #include <ruby.h>
 #include <ruby/encoding.h>
+#include "../decode_error.h"
 #include "../init.h"
 #include "json_codec.h"
 #include "json_locate.h"
@@ -12,7 +13,7 @@ static VALUE text(const char *bytes) { return rb_obj_freeze(rb_utf8_str_new_cstr
 VALUE guildhall_json_error(const guildhall_json_codec *codec, guildhall_json_status status, size_t fault,
                            const uint8_t *bytes, size_t length)
 {
-    if (status == GUILDHALL_JSON_NO_MEMORY) return rb_exc_new_cstr(rb_eNoMemError, "failed to allocate a JSON tape");
+    if (status == GUILDHALL_JSON_NO_MEMORY) return guildhall_no_memory();
     guildhall_json_location location;
     guildhall_json_locate(bytes, length, fault, &location);
     VALUE arguments[] = {

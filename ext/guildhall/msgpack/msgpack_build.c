@@ -6,6 +6,7 @@
 #include <ruby.h>
 #include <time.h>
 #include "../ascii.h"
+#include "../stack_check.h"
 #include "../utf8.h"
 #include "../value_stack.h"
 #include "../values.h"
@@ -63,9 +64,15 @@ static VALUE extension(builder *b, const guildhall_msgpack_token *token)
     return rb_ractor_make_shareable(made);
 }
 
+static inline void enter(builder *b)
+{
+    if (RB_UNLIKELY(++b->depth > b->codec->rules.max_nesting)) fail(b);
+    guildhall_check_stack(b->depth);
+}
+
 static VALUE array(builder *b, uint32_t count)
 {
-    if (++b->depth > b->codec->rules.max_nesting) fail(b);
+    enter(b);
     size_t base = b->stack.count;
     for (uint32_t i = 0; i < count; i++) guildhall_value_stack_push(&b->stack, value(b));
     VALUE made = guildhall_array_repeated(b->repeats, count, b->stack.values + base);
@@ -101,7 +108,7 @@ static inline VALUE key(builder *b)
 
 static VALUE map(builder *b, uint32_t count)
 {
-    if (++b->depth > b->codec->rules.max_nesting) fail(b);
+    enter(b);
     size_t base = b->stack.count;
     for (uint32_t i = 0; i < count; i++) {
         guildhall_value_stack_push(&b->stack, key(b));

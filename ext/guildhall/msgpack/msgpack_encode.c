@@ -3,6 +3,7 @@
 #include <ruby/encoding.h>
 #include <time.h>
 #include "../byte_buffer.h"
+#include "../stack_check.h"
 #include "../values.h"
 #include "msgpack_codec.h"
 
@@ -137,6 +138,7 @@ static inline void string(encoder *e, VALUE string)
 static void open_container(encoder *e)
 {
     if (++e->depth > e->codec->rules.max_nesting) fail("nested deeper than max_nesting, or within itself");
+    guildhall_check_stack(e->depth);
 }
 
 static void array(encoder *e, VALUE array)
@@ -162,8 +164,10 @@ static int pair(VALUE key, VALUE value, VALUE pointer)
 static void map(encoder *e, VALUE hash)
 {
     open_container(e);
-    sized(e, RHASH_SIZE(hash), 0x80, 16, 0, 0xde);
+    size_t count = RHASH_SIZE(hash);
+    sized(e, count, 0x80, 16, 0, 0xde);
     rb_hash_foreach(hash, pair, (VALUE)e);
+    if (RB_UNLIKELY(RHASH_SIZE(hash) != count)) fail("a Hash was changed while it was written");
     e->depth--;
 }
 

@@ -186,7 +186,7 @@ void guildhall_msgpack_locate(const uint8_t *bytes, size_t length, const guildha
     reader r;
     begin(&r, bytes, length, rules, &notes);
     guildhall_path_init(path);
-    read_all(&r, length);
+    if (read_all(&r, length) == GUILDHALL_MSGPACK_NO_MEMORY) r.depth = 0; /* rather no path than the one to where that was */
     for (uint32_t i = 0; i < r.depth; i++) {
         const level *level = &r.levels[i];
         if (!level->map) guildhall_path_index(path, level->done);

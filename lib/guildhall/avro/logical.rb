@@ -33,6 +33,7 @@ module Guildhall
       OF_GEM = %w[date timestamp-millis timestamp-micros timestamp-nanos decimal].freeze
       PLAIN = 0
       CONVERTED = 1
+      DIGITS = 10_000 # of a decimal: a schema may come from anybody who can register one, and longer numbers take long
       MEANINGS = {"millis" => 2, "micros" => 3, "nanos" => 4}.freeze
 
       # @param names [true, false, Array<String>] all, none or these
@@ -93,8 +94,12 @@ module Guildhall
       def timestamp(unit) = [MEANINGS.fetch(unit), Timestamp.const_get(unit.upcase)]
 
       def decimal(type)
-        valid = type.precision.is_a?(Integer) && type.precision.positive? && (type.scale || 0).between?(0, type.precision)
-        [CONVERTED, Decimal.new(type.precision, type.scale || 0, type.size)] if valid
+        precision = type.precision
+        scale = type.scale || 0
+        return unless precision.is_a?(Integer) && precision.positive? && scale.is_a?(Integer) && scale.between?(0, precision)
+        raise SchemaError, "Avro schema: a decimal of #{precision} digits; #{DIGITS} are the most" if precision > DIGITS
+
+        [CONVERTED, Decimal.new(precision, scale, type.size)]
       end
     end
   end

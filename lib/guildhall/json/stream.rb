@@ -22,7 +22,7 @@ module Guildhall
       # @yieldparam offset [Integer] of its first byte in the source
       def each
         loop do
-          while (range = @codec.send(:next_text, @buffer, @position, @finished))
+          while (range = next_text)
             @position = range.last
             yield @buffer.byteslice(range.first, range.last - range.first).freeze, @dropped + range.first
           end
@@ -33,6 +33,15 @@ module Guildhall
       end
 
       private
+
+      # @return [Array(Integer, Integer), nil] where it begins and ends in the buffer; nil when it is not whole yet
+      def next_text
+        found = @codec.send(:next_text, @buffer, @position, @finished)
+        return found if found.is_a?(Array)
+
+        @position = found # behind the space before it
+        nil
+      end
 
       # Each text that is not whole yet is looked at again from its beginning: reading as much as is already there
       # keeps that linear.

@@ -123,6 +123,13 @@ class AvroLogicalTest < GuildhallTest
     assert_equal "\x00".b, codec.encode(nil)
   end
 
+  def test_precision_and_scale_that_are_none
+    ["9", 9.5, nil, 0].each { |precision| assert_equal "a", Guildhall::Avro.new(type("bytes", "decimal", precision:, scale: 2)).decode("\x02a") }
+    ["2", 1.5, -1, 10].each { |scale| assert_equal "a", Guildhall::Avro.new(type("bytes", "decimal", precision: 9, scale:)).decode("\x02a") }
+    error = assert_raises(Guildhall::Avro::SchemaError) { Guildhall::Avro.new(type("bytes", "decimal", precision: 10**9, scale: 10**9)) }
+    assert_includes error.message, "10000 are the most"
+  end
+
   private
 
   def type(base, logical, **rest) = {type: base, logicalType: logical, **rest}

@@ -85,6 +85,16 @@ class JSONEncodeTest < GuildhallTest
     assert_equal JSON.generate(numbers + numbers.map(&:-@)), CODEC.encode(numbers + numbers.map(&:-@))
   end
 
+  def test_nested_deeper_than_the_stack
+    codec = CODEC.new(max_nesting: 1_000_000)
+    [codec.decode("[" * 500_000 + "]" * 500_000), codec.decode('{"a":' * 200_000 + "1" + "}" * 200_000)].each do |deep|
+      assert_raises(SystemStackError) { codec.encode(deep) }
+      Fiber.new { assert_raises(SystemStackError) { codec.encode(deep) } }.resume
+      assert_raises(SystemStackError) { Thread.new { codec.encode(deep) }.tap { it.report_on_exception = false }.join }
+    end
+    assert_equal "[[1]]", codec.encode([[1]])
+  end
+
   private
 
   def significant(text) = text.sub(/e.*/i, "").delete("^0-9").sub(/\A0+/, "").sub(/0+\z/, "")

@@ -30,4 +30,43 @@ class JSONStreamTest < GuildhallTest
     text = "[#{(["\"#{"x" * 1000}\""] * 3000).join(",")}]" # 3 MB, chunks of 1 KB
     assert_equal 3000, read(StringIO.new(text), chunk: 1024).first.size
   end
+
+  # Gives the same bytes for ever, and notes how many were taken.
+  class Endless
+    attr_reader :taken
+
+    def initialize(first, rest)
+      @next = first
+      @rest = rest
+      @taken = 0
+    end
+
+    def read(size)
+      given = @next
+      @next = (@rest * ((size / @rest.bytesize) + 1))[0, size]
+      @taken += given.bytesize
+      given
+    end
+  end
+
+  def test_a_text_without_end_is_refused_in_time
+    codec = Guildhall::JSON.new(max_bytes: 10_000)
+    {"[" => "1,", "\"" => "x", "1" => "1", "{\"a\":" => "[", "" => "y"}.each do |first, rest|
+      source = Endless.new("1 #{first}", rest)
+      seen = []
+      error = assert_raises(Guildhall::JSON::ParseError) { codec.each_document(source, chunk: 1_000) { seen << it } }
+      assert_equal [1], seen
+      assert_includes error.message, "max_bytes" unless rest == "y"
+      assert_operator source.taken, :<, 50_000
+    end
+  end
+
+  def test_space_without_end_takes_no_memory
+    source = Endless.new("1", " ")
+    codec = Guildhall::JSON.new(max_bytes: 10_000)
+    largest = 0
+    source.define_singleton_method(:read) { |size| (largest = [largest, size].max) && (taken > 3_000_000 ? nil : super(size)) }
+    assert_equal [1], codec.each_document(source, chunk: 1_000).to_a
+    assert_equal 1_000, largest
+  end
 end

@@ -87,4 +87,16 @@ class MessagePackExtensionTypeTest < GuildhallTest
     assert_raises(Guildhall::ArgumentError) { Codec::ExtensionType.new(1, for: "Money", pack: PACK, unpack: UNPACK) }
     assert_raises(Guildhall::ArgumentError) { Codec.new(types: [MONEY, MONEY]) }
   end
+
+  # Takes away what stands in the Hash around it.
+  module Thief
+    def self.call(money) = money.cents.delete(:b).to_s
+  end
+
+  def test_a_hash_that_is_changed_while_it_is_written
+    codec = Codec.new(types: [Codec::ExtensionType.new(1, for: Money, pack: Thief, unpack: :to_i.to_proc)])
+    hash = {a: Money.new, b: 1}
+    hash[:a].cents = hash
+    assert_includes assert_raises(Guildhall::EncodeError) { codec.encode(hash) }.message, "changed"
+  end
 end
