@@ -133,7 +133,8 @@ def with_own_gem(bench)
     gem "json", Gem.loaded_specs["json"] ? nil : Gem::Specification.select { |spec| spec.name == "json" && spec.default_gem? }.map(&:version).max.to_s
     require #{File.expand_path("json.rb", __dir__).inspect}
   RUBY
-  variables = {"RUBYOPT" => nil, "BUNDLE_GEMFILE" => nil, "GUILDHALL_BENCH_OWN_GEM" => "1"}
+  bundler = %w[RUBYOPT BUNDLER_SETUP BUNDLE_GEMFILE GEM_HOME GEM_PATH].to_h { |name| [name, nil] }
+  variables = {**bundler, "GUILDHALL_BENCH_OWN_GEM" => "1"}
   switches = RubyVM::YJIT.enabled? ? ["--yjit"] : []
   out, status = Open3.capture2(variables, RbConfig.ruby, *switches, "-e", script, "--", "--json", *("--quick" if bench.quick?))
   abort("bin/bench json: the comparison with the json gem of this Ruby failed") unless status.success?
