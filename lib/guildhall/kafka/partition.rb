@@ -188,7 +188,8 @@ module Guildhall
         return if @batches.empty? || @seek || resting?
 
         @running = @batches.first
-        ended, @ended = @ended, nil
+        ended = @ended
+        @ended = nil
         ended&.first.equal?(@running) ? [:ended, ended] : [:consume, @running]
       end
 

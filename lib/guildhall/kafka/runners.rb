@@ -39,6 +39,12 @@ module Guildhall
         end
       end
 
+      # @param thread [Thread]
+      # @return [Boolean] whether it is one of them
+      def include?(thread)
+        @lock.synchronize { @threads.include?(thread) }
+      end
+
       # @return [Integer] threads that run something now
       def busy
         @lock.synchronize { @busy }
