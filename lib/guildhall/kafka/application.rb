@@ -51,7 +51,7 @@ module Guildhall
         @changed = ConditionVariable.new
         @state = :initialized
         @listeners = []
-        @producer = @producer_pid = @own_pool = @failure = @on_failure = @log = nil
+        @producer = @producer_pid = @own_pool = @failure = @on_failure = @log = @runners = @timer = nil
         @quiet = false
       end
 
@@ -88,12 +88,13 @@ module Guildhall
         self
       end
 
-      # Finishes the work in progress, commits, leaves the group. Blocks until that is done, or the time is over; a consumer
-      # that calls it is part of the work in progress, and does not wait.
+      # Finishes the work in progress, commits, leaves the group. Blocks until that is done, or the time is over; but
+      # not for a consumer, or who is told an event by one of the application's threads: it would wait for itself.
       # @param timeout [Numeric, nil] seconds; nil: `config.shutdown_timeout`
-      # @return [Boolean] whether all work in progress was finished, and the brokers have answered; false for a consumer
+      # @return [Boolean] whether all work in progress was finished, and the brokers have answered; false where it does not
+      #   wait
       def stop(timeout: nil)
-        return !Thread.new { stop(timeout:) } if @runners&.include?(Thread.current)
+        return !Thread.new { stop(timeout:) } if own?(Thread.current)
 
         deadline = Clock.now + (timeout || @config.shutdown_timeout)
         return wait_stopped && close_producer(deadline) unless begin_stop
@@ -207,6 +208,10 @@ module Guildhall
       end
 
       private
+
+      def own?(thread)
+        [@runners, @timer, *@listeners].compact.any? { |one| one.include?(thread) }
+      end
 
       # Nothing of what was begun is left where something raises: it can be started again.
       def launch_or_undo(topics)

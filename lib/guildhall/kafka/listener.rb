@@ -87,6 +87,12 @@ module Guildhall
         !!(@thread&.join(Clock.left(deadline)) && @closed)
       end
 
+      # @param thread [Thread]
+      # @return [Boolean] whether it is this listener's
+      def include?(thread)
+        thread.equal?(@thread)
+      end
+
       # Called by the client in this listener's thread, within a poll.
       # @param pairs [Array<Array(String, Integer)>]
       # @return [void]

@@ -40,6 +40,15 @@ class KafkaApplicationTest < GuildhallTest
     assert @application.wait_stopped(20)
   end
 
+  def test_whoever_is_told_an_event_may_stop_the_application
+    @application.routes.draw { topic("t") { consumer Idle } }
+    answers = Thread::Queue.new
+    @application.instrumentation.subscribe("rebalance.partitions_assigned") { answers << @application.stop(timeout: 10) }
+    @application.start
+    refute answers.pop(timeout: 30)
+    assert @application.wait_stopped(20)
+  end
+
   def test_what_could_not_be_started_leaves_nothing_and_can_be_started_again
     @application.routes.draw { topic("t") { consumer Idle } }
     application = @application

@@ -5,8 +5,7 @@ module Guildhall
     class Partition
       # What a runner does for a partition. Whatever the application's code raises ends up in {#failed}.
       module Work
-        ENDED = "the consumer has ended its thread (Thread.exit?)"
-        private_constant :ENDED
+        ENDED = "the consumer's thread was ended (by Thread.exit in it, or by the end of the shutdown timeout)"
 
         private
 

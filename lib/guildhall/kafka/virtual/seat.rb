@@ -45,7 +45,7 @@ module Guildhall
         rescue Exception => error # rubocop:disable Lint/RescueException -- even `exit` must not end a runner
           @round.failed(error, @messages)
         ensure
-          @round.failed(TaskError.new("the consumer has ended its thread (Thread.exit?)"), @messages) if Runners.ending?
+          @round.failed(TaskError.new(Partition::Work::ENDED), @messages) if Runners.ending?
           @consumer.messages = nil
           @round.ended
         end
