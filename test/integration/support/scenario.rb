@@ -21,6 +21,7 @@ class Scenario
   class Failed < StandardError; end
 
   def self.run(&)
+    $stdout.sync = true # so that of one that never ends it is known how far it came
     Rdkafka::Config.logger = Logger.new($stderr, level: Logger::FATAL)
     scenario = new
     scenario.instance_eval(&)
