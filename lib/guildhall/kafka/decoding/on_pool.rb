@@ -21,7 +21,7 @@ module Guildhall
             @future = future
             @places = places
             @repeating = repeating
-            @repeated = @instead = nil
+            @repeated = @instead = @outcomes = nil
           end
 
           # Blocks until it is there.
@@ -47,6 +47,7 @@ module Guildhall
           private
 
           def outcome(place, index)
+            return @outcomes[place] if @outcomes.is_a?(Array) # all of them
             return guarded { outcomes[place] } unless @instead
 
             @future.ready?(place) ? @future[place] : @instead[index]
