@@ -54,7 +54,7 @@ module Guildhall
 
       # Finishes the work in progress, commits and leaves the group.
       # @param timeout [Numeric, nil] seconds; nil: `config.shutdown_timeout`
-      # @return [Boolean] whether all work in progress was finished
+      # @return [Boolean] whether all work in progress was finished; false for a consumer, which does not wait for itself
       def stop(timeout: nil)
         application.stop(timeout:)
       end

@@ -7,6 +7,7 @@ require_relative "support/scenario_tests"
 # KAFKA_BOOTSTRAP_SERVERS names it; several side by side, after all tests that are not run that way.
 class KafkaTest < GuildhallTest
   include ScenarioTests
+
   parallelize_me!
 
   LIMIT = 180 # seconds

@@ -51,7 +51,7 @@ module Guildhall
         @changed = ConditionVariable.new
         @state = :initialized
         @listeners = []
-        @producer = @producer_pid = @own_pool = @failure = @on_failure = nil
+        @producer = @producer_pid = @own_pool = @failure = @on_failure = @log = @runners = @timer = nil
         @quiet = false
       end
 
@@ -81,17 +81,21 @@ module Guildhall
 
           @state = :running
         end
-        @config.freeze
-        Log.attach(@config.logger, @instrumentation) if @config.logger
-        launch(chosen)
+        @config.freeze unless @config.frozen?
+        @log ||= Log.attach(@config.logger, @instrumentation) if @config.logger
+        launch_or_undo(chosen)
         publish("app.running", groups: chosen.map(&:group).uniq)
         self
       end
 
-      # Finishes the work in progress, commits, leaves the group. Blocks until that is done, or the time is over.
+      # Finishes the work in progress, commits, leaves the group. Blocks until that is done, or the time is over; but
+      # not for a consumer, or who is told an event by one of the application's threads: it would wait for itself.
       # @param timeout [Numeric, nil] seconds; nil: `config.shutdown_timeout`
-      # @return [Boolean] whether all work in progress was finished, and the brokers have answered
+      # @return [Boolean] whether all work in progress was finished, and the brokers have answered; false where it does not
+      #   wait
       def stop(timeout: nil)
+        return !Thread.new { stop(timeout:) } if own?(Thread.current)
+
         deadline = Clock.now + (timeout || @config.shutdown_timeout)
         return wait_stopped && close_producer(deadline) unless begin_stop
 
@@ -204,6 +208,30 @@ module Guildhall
       end
 
       private
+
+      def own?(thread)
+        [@runners, @timer, *@listeners].compact.any? { |one| one.include?(thread) }
+      end
+
+      # Nothing of what was begun is left where something raises: it can be started again.
+      def launch_or_undo(topics)
+        launched = false
+        launch(topics)
+        launched = true
+      ensure
+        undo_launch unless launched
+      end
+
+      def undo_launch
+        now = Clock.now
+        @listeners.each { |listener| listener.stop(now + 1) }.each { |listener| listener.join(now + EXIT_TIMEOUT) }
+        @timer&.close
+        @runners&.close(now)
+        @own_pool&.shutdown(timeout: 1)
+        @listeners = []
+        @own_pool = nil
+        @lock.synchronize { @state = :initialized }
+      end
 
       def launch(topics)
         Producer.load # while there may be no Ractor yet

@@ -91,6 +91,15 @@ module Guildhall
         @consumer.seek_by(topic, partition, offset)
       end
 
+      # @param where [Object]
+      # @return [void]
+      # @raise [Guildhall::ArgumentError] unless it says where to seek to
+      def self.check_place!(where)
+        return if %i[earliest latest].include?(where) || where.is_a?(Time) || (where.is_a?(Integer) && !where.negative?)
+
+        raise Guildhall::ArgumentError, "seek takes an offset, :earliest, :latest or a Time, not #{where.inspect}"
+      end
+
       # Blocks for the broker's answer.
       # @param where [Integer, Symbol, Time] an offset, :earliest, :latest, or the first message at or after a time
       # @return [Integer]
@@ -100,7 +109,6 @@ module Guildhall
         when :earliest then @consumer.query_watermark_offsets(topic, partition, 5_000).first
         when :latest then @consumer.query_watermark_offsets(topic, partition, 5_000).last
         when Time then offset_at(topic, partition, where)
-        else raise Guildhall::ArgumentError, "seek takes an offset, :earliest, :latest or a Time, not #{where.inspect}"
         end
       end
 

@@ -129,9 +129,11 @@ module Guildhall
         @seat.paused?
       end
 
-      # Where to go on once `consume` has returned, instead of after this batch.
+      # Where to go on once `consume` has returned, instead of after this batch. Does not block; where the broker cannot say
+      # which offset that is, it is asked again, and each time is told as the event `error.occurred` (type `seek`).
       # @param where [Integer, Symbol, Time] an offset, :earliest, :latest, or the first message at or after a time
       # @return [void]
+      # @raise [Guildhall::ArgumentError]
       def seek(where)
         @seat.seek(where)
       end

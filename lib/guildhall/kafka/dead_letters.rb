@@ -49,7 +49,7 @@ module Guildhall
         return if decision == :retry
 
         victims = victims(messages, done || 0)
-        bury(victims, error, failures) unless decision == :skip || @queue.topic == false
+        bury(victims, failures) { error } unless decision == :skip || @queue.topic == false
         batch.offset_after(victims.last.offset)
       end
 
@@ -59,9 +59,9 @@ module Guildhall
       def bury_poison(messages, batch)
         failed = messages.failures
         return if failed.empty?
+        return batch.leave_out(failed.map(&:offset)) if @queue.topic == false
 
-        failed.each { |message| bury([message], message.failure.exception, 0) } unless @queue.topic == false
-        batch.leave_out(failed.map(&:offset))
+        bury(failed, 0, ->(message) { batch.leave_out([message.offset]) }) { |message| message.failure.exception }
       end
 
       private
@@ -81,20 +81,45 @@ module Guildhall
         [(messages.current unless @topic.manual_offset_management) || left.first]
       end
 
-      def bury(messages, error, attempts)
-        deliver(messages.map { |message| letter(message, error, attempts) })
-        messages.each do |message|
-          @application.publish("dead_letter_queue.dispatched", topic: message.topic, partition: message.partition,
-            offset: message.offset, to: @queue.topic, error_class: error.class.name)
+      # All are sent before the first is waited for.
+      # @param done [#call, nil] told of each message that the broker has
+      # @yieldparam message [Message]
+      # @yieldreturn [Exception] why it goes there
+      def bury(messages, attempts, done = nil)
+        producer = @application.producer
+        sent = messages.map do |message|
+          error = yield(message)
+          [message, error, send_letter(producer.client, message, letter(message, error, attempts))]
+        end
+        sent.each do |message, error, handle|
+          confirm(handle, message, producer.config.max_wait_timeout)
+          done&.call(message)
+          tell(message, error)
         end
       end
 
       # By the client behind waterdrop, whose own rules (no empty keys, no headers without a value) are not Kafka's: a
       # message that breaks one of them would be tried for ever.
-      def deliver(letters)
-        producer = @application.producer
-        handles = letters.map { |letter| producer.client.produce(**letter) }
-        handles.each { |handle| handle.wait(max_wait_timeout_ms: producer.config.max_wait_timeout) }
+      def send_letter(client, message, letter)
+        client.produce(**letter)
+      rescue Rdkafka::RdkafkaError => error
+        raise Guildhall::Error, undelivered(message, error)
+      end
+
+      def confirm(handle, message, timeout_ms)
+        handle.wait(max_wait_timeout_ms: timeout_ms)
+      rescue Rdkafka::RdkafkaError, Rdkafka::AbstractHandle::WaitTimeoutError => error
+        raise Guildhall::Error, undelivered(message, error)
+      end
+
+      def undelivered(message, error)
+        "#{message.topic}/#{message.partition}@#{message.offset} could not be sent to the dead letter topic #{@queue.topic}, " \
+          "and is tried again: #{error.message}"
+      end
+
+      def tell(message, error)
+        @application.publish("dead_letter_queue.dispatched", topic: message.topic, partition: message.partition,
+          offset: message.offset, to: @queue.topic, error_class: error.class.name)
       end
 
       def letter(message, error, attempts)

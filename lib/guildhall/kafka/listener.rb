@@ -14,8 +14,9 @@ module Guildhall
     class Listener
       RESTART_PAUSE = 5 # seconds before a client that failed is made anew
       STRANDED = "a commit was begun before all partitions were lost, and is not answered: the group is joined anew"
+      STRANDED_CLOSE = 3 # seconds for leaving a group that one is out of
       SESSION_TIMEOUT = 45_000 # milliseconds, librdkafka's default
-      private_constant :STRANDED, :SESSION_TIMEOUT
+      private_constant :STRANDED, :STRANDED_CLOSE, :SESSION_TIMEOUT
 
       # @return [Client]
       attr_reader :client
@@ -50,7 +51,7 @@ module Guildhall
       def commit_soon
         error = @client&.commit_soon
         @application.error(error, "commit", group: @group) if error
-        request { raise TimeoutError, STRANDED if stranded? } if stranded?
+        request { give_up_membership if stranded? } if stranded?
       end
 
       # @return [Array<Partition>] those that are assigned now
@@ -84,6 +85,12 @@ module Guildhall
       # @return [Boolean] whether it has ended, and has left the group in an orderly way
       def join(deadline)
         !!(@thread&.join(Clock.left(deadline)) && @closed)
+      end
+
+      # @param thread [Thread]
+      # @return [Boolean] whether it is this listener's
+      def include?(thread)
+        thread.equal?(@thread)
       end
 
       # Called by the client in this listener's thread, within a poll.
@@ -136,6 +143,7 @@ module Guildhall
 
       def listen
         @closed = false
+        @close_timeout = Client::CLOSE_TIMEOUT
         @client = Client.new(settings, self)
         @reader = Readers.open(@application.config.reader, @client)
         @client.subscribe(@topics.map(&:subscription))
@@ -193,7 +201,7 @@ module Guildhall
         reader = @reader
         @lock.synchronize { @reader = nil } # nobody may wake what is closed
         reader&.close
-        @closed = @client.nil? || @client.close(timeout: @stopping ? rest_of(@deadline) : Client::CLOSE_TIMEOUT)
+        @closed = @client.nil? || @client.close(timeout: @stopping ? rest_of(@deadline) : @close_timeout)
         @client = nil
       end
 
@@ -210,6 +218,11 @@ module Guildhall
         return false if client.nil? || partitions.any?
 
         client.commit_overdue?((settings.fetch(:"session.timeout.ms", SESSION_TIMEOUT).to_i / 1000.0) + RESTART_PAUSE)
+      end
+
+      def give_up_membership
+        @close_timeout = STRANDED_CLOSE
+        raise TimeoutError, STRANDED
       end
 
       def rest

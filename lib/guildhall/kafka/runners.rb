@@ -32,6 +32,12 @@ module Guildhall
         end
       end
 
+      # @param thread [Thread]
+      # @return [Boolean] whether it is one of them
+      def include?(thread)
+        @lock.synchronize { @threads.include?(thread) }
+      end
+
       # @return [Integer] threads that run something now
       def busy
         @lock.synchronize { @busy }
@@ -59,8 +65,10 @@ module Guildhall
       private
 
       def alive
-        @lock.synchronize { @threads.select!(&:alive?) }
-        @threads
+        @lock.synchronize do
+          @threads.select!(&:alive?)
+          @threads.dup
+        end
       end
 
       def give_up

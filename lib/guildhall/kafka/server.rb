@@ -11,6 +11,10 @@ module Guildhall
       STOP = %w[INT TERM].freeze
       SIGNALS = [*STOP, "TSTP", "TTIN"].freeze
       FAILED = "failed"
+      UNFINISHED = "not all work was finished within the shutdown timeout"
+      STUCK = "the shutdown timeout is over, and the end has not come"
+      TWICE = "a second signal"
+      private_constant :FAILED, :UNFINISHED, :STUCK, :TWICE
       GRACE = 2 # seconds beyond the shutdown timeout, after which the process leaves come what may
 
       # @param application [Application]
@@ -31,7 +35,7 @@ module Guildhall
         @application.start(**selection)
         signal = @signals.pop
         signal = handle(signal) until STOP.include?(signal) || signal == FAILED
-        return leave unless stop
+        return leave(UNFINISHED) unless stop
 
         @application.failure ? 1 : 0
       ensure
@@ -54,15 +58,25 @@ module Guildhall
         stopper = Thread.new { @application.stop }
         limit = Clock.now + @application.config.shutdown_timeout + GRACE
         until stopper.join(0.05)
-          leave if Clock.now > limit || (!@signals.empty? && STOP.include?(@signals.pop))
+          leave(STUCK) if Clock.now > limit
+          leave(TWICE) if second_signal?
         end
         stopper.value
       end
 
+      def second_signal?
+        signal = @signals.pop(timeout: 0)
+        dump if signal == "TTIN"
+        STOP.include?(signal)
+      end
+
       # What did not end in time would hold up an orderly exit as well.
-      def leave
+      def leave(reason)
+        left = @application.partitions.select(&:working?)
+        @err.puts("guildhall: #{reason}: the process ends now#{"; still at work: #{left.join(", ")}" if left.any?}")
         [$stdout, @err].each(&:flush)
-        exit!(1)
+      ensure
+        exit!(1) # even where nobody reads what is told
       end
 
       def dump

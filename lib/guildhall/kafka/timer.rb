@@ -46,6 +46,12 @@ module Guildhall
         @lock.synchronize { @entries.delete_if { |other| other.equal?(entry) } }
       end
 
+      # @param thread [Thread]
+      # @return [Boolean] whether it is this timer's
+      def include?(thread)
+        thread.equal?(@thread)
+      end
+
       # What is not due yet will not happen.
       # @return [void]
       def close

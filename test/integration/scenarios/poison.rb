@@ -52,7 +52,7 @@ Scenario.run do
   end)
   partitions.times { |partition| account.produced(partition, count) }
   Eater.const_set(:ACCOUNT, account)
-  configure(max_messages: 200, pause_timeout: 0.02, pause_max_timeout: 0.1)
+  configure(max_messages: 200, pause_timeout: 0.02, pause_max_timeout: 0.1, librdkafka: {"session.timeout.ms": 30_000})
   Guildhall::Kafka.instrumentation.subscribe("dead_letter_queue.dispatched") do |event|
     account.dead_lettered(*event.payload.values_at(:partition, :offset))
   end

@@ -46,7 +46,7 @@ Scenario.run do
 
   # The other member, by hand: it handles what it is given and commits it.
   joined = false
-  client(:consumer, **kafka, "group.id": group, "enable.auto.offset.store": false) do |member|
+  client(:consumer, **kafka, "group.id": group, "enable.auto.commit": false, "enable.auto.offset.store": false) do |member|
     member.subscribe(name)
     limit = now + 15
     until (joined && now > limit) || now > limit + 30

@@ -6,12 +6,18 @@ require "socket"
 # to know no other: in every answer of the broker the address that it tells of itself is replaced by the proxy's, which
 # is as long, so that nothing else of the answer changes.
 class Proxy
+  # Kinds of requests, as Kafka's protocol numbers them.
+  LIST_OFFSETS = 2
+  OFFSET_COMMIT = 8
+
   # @return [Numeric] seconds by which every request and every answer is held up
   attr_accessor :delay
   # @return [Integer] connections that were made
   attr_reader :connections
   # @return [Integer] connections that were reset in the middle of an answer
   attr_reader :halved
+  # @return [Integer] answers that were dropped
+  attr_reader :swallowed
 
   # @param target [String] the broker's "127.0.0.1:PORT"
   def initialize(target)
@@ -23,7 +29,8 @@ class Proxy
     @lock = Mutex.new
     @changed = ConditionVariable.new
     @pairs = []
-    @delay = @connections = @halved = 0
+    @delay = @connections = @halved = @swallowed = 0
+    @unanswered = []
     @state = :open
     @acceptor = Thread.new { accept }
   end
@@ -36,7 +43,15 @@ class Proxy
   # Everything passes.
   # @return [void]
   def open
+    @unanswered = []
     become(:open)
+  end
+
+  # Answers to such requests are dropped; everything else passes.
+  # @param requests [Array<Integer>] {OFFSET_COMMIT} …
+  # @return [void]
+  def swallow_answers(*requests)
+    @unanswered = requests
   end
 
   # All connections are reset; new ones are reset at once.
@@ -100,7 +115,8 @@ class Proxy
     broker = TCPSocket.new(@host, @port)
     [client, broker].each { |socket| socket.setsockopt(Socket::IPPROTO_TCP, Socket::TCP_NODELAY, 1) }
     pair = [client, broker]
-    pair.push(Thread.new { pump(pair) { carry(client, broker) } }, Thread.new { pump(pair) { answer(broker, client) } })
+    dropped = {} # requests' numbers
+    pair.push(Thread.new { pump(pair) { carry(client, broker, dropped) } }, Thread.new { pump(pair) { answer(broker, client, dropped) } })
     @lock.synchronize { @pairs << pair }
     @connections += 1
   rescue SystemCallError
@@ -116,18 +132,23 @@ class Proxy
     @lock.synchronize { @pairs.delete(pair) }
   end
 
-  def carry(client, broker)
-    loop do
-      bytes = client.readpartial(65_536)
+  # Request by request: each begins with its length, its kind, a version, and its number.
+  def carry(client, broker, dropped)
+    while (length = client.read(4))
+      bytes = client.read(length.unpack1("N")) or break
+      kind, _version, number = bytes.unpack("nnN")
+      dropped[number] = true if @unanswered.include?(kind)
       pass(:silent)
-      broker.write(bytes)
+      broker.write(length, bytes)
     end
   end
 
-  # Answer by answer: each begins with its length.
-  def answer(broker, client)
+  # Answer by answer: each begins with its length and the request's number.
+  def answer(broker, client, dropped)
     while (length = broker.read(4))
       bytes = broker.read(length.unpack1("N")) or break
+      next @swallowed += 1 if dropped.delete(bytes.unpack1("N"))
+
       bytes.gsub!(@told, @own)
       pass(:silent, :unanswered)
       return halve(client, length, bytes) if @state == :halved && bytes.size > 1024

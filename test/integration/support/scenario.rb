@@ -21,6 +21,7 @@ class Scenario
   class Failed < StandardError; end
 
   def self.run(&)
+    $stdout.sync = true # so that of one that never ends it is known how far it came
     Rdkafka::Config.logger = Logger.new($stderr, level: Logger::FATAL)
     scenario = new
     scenario.instance_eval(&)
@@ -77,9 +78,12 @@ class Scenario
     name
   end
 
+  # A partition's messages travel together: they are sent when flushed, and the topic is known before, for those that wait
+  # for that are let go one by one.
   # @param messages [Enumerable<Hash>] payload:, key:, partition:, headers:
   def produce(name, messages)
-    client(:producer, "linger.ms": 5_000, "message.max.bytes": 10_000_000) do |producer| # until flushed, so that a partition's messages travel together
+    client(:producer, "linger.ms": 5_000, "message.max.bytes": 10_000_000) do |producer|
+      producer.partition_count(name)
       handles = messages.map { |message| producer.produce(topic: name, **message) }
       producer.flush(30_000)
       handles.each { |handle| handle.wait(max_wait_timeout_ms: 30_000) }

@@ -21,7 +21,7 @@ module Guildhall
             @future = future
             @places = places
             @repeating = repeating
-            @repeated = @instead = nil
+            @repeated = @outcomes = nil
           end
 
           # Blocks until it is there.
@@ -41,25 +41,10 @@ module Guildhall
 
           # @return [void]
           def wait
-            @instead ? @instead.wait : guarded { @future&.wait }
+            @future&.wait
           end
 
           private
-
-          def outcome(place, index)
-            return guarded { outcomes[place] } unless @instead
-
-            @future.ready?(place) ? @future[place] : @instead[index]
-          end
-
-          # A payload that has ended the thread of its reader has no outcome, and would end the next one's. From then on the
-          # batch is done one by one, so that it is known which payload that was.
-          def guarded
-            done = false
-            yield.tap { done = true }
-          ensure
-            @instead ||= @repeating.call if !done && Runners.ending?
-          end
 
           # What the pool has left to the reader is done in one go: asking for one after the other costs more.
           def outcomes

@@ -5,6 +5,10 @@ module Guildhall
     class Partition
       # What consumers ask of their partition, and how it ends.
       module Control
+        # A seek that was asked for, and how often the broker has not answered where that is.
+        Seek = Struct.new(:where, :failures)
+        private_constant :Seek
+
         # @param offset [Integer] of the last message that is done
         # @param metadata [String, nil]
         # @return [Boolean] false when the partition is no longer ours
@@ -42,16 +46,20 @@ module Guildhall
           @lock.synchronize { resting? }
         end
 
-        # What was read already is dropped; the listener, which alone may move librdkafka's position, does the rest.
+        # What was read already is dropped; the listener, which alone may move librdkafka's position, does the rest. It tries
+        # again until the broker answers, and reads nothing of this partition meanwhile.
         # @param where [Integer, Symbol, Time]
         # @return [void]
+        # @raise [Guildhall::ArgumentError]
         def seek(where)
+          Client.check_place!(where)
+          seek = Seek.new(where, 0)
           @lock.synchronize do
-            @seek = where
+            @seek = seek
             @batches.clear
             @offsets.rewind
           end
-          @listener.request { sought(where) }
+          @listener.request { sought(seek) }
         end
 
         # Leaves the group and joins it anew, with all partitions of this client.
@@ -102,9 +110,10 @@ module Guildhall
           end
         end
 
-        # Offsets that come later are not stored.
+        # Offsets that come later are not stored. A seek that was not done yet will not be: that is told.
         # @return [void]
         def close
+          tell_seek(Guildhall::Error.new("the partition was given up before this seek was done"), @seek) if @seek
           @offsets.close(dismiss: @missing)
           @queue&.close
           @queue = nil
@@ -112,14 +121,21 @@ module Guildhall
 
         private
 
-        def sought(where)
-          unless @leaving
-            offset = @listener.client.resolve(@name, @number, where)
-            @listener.client.seek(@name, @number, offset)
-            @position = offset
-          end
-        ensure
-          change { @seek = nil }
+        def sought(seek)
+          return if @leaving || !@seek.equal?(seek)
+
+          offset = @listener.client.resolve(@name, @number, seek.where)
+          @listener.client.seek(@name, @number, offset)
+          @position = offset
+          change { @seek = nil if @seek.equal?(seek) }
+        rescue Rdkafka::RdkafkaError => error
+          tell_seek(error, seek)
+          seek.failures += 1
+          @application.timer.after(@backoff.seconds(seek.failures)) { @listener.request { sought(seek) } }
+        end
+
+        def tell_seek(error, seek)
+          @application.error(error, "seek", topic: @name, partition: @number, to: seek.where)
         end
 
         def rest(seconds)
