@@ -22,6 +22,20 @@ VALUE guildhall_string_new(const void *bytes, size_t length, guildhall_text text
     return guildhall_string_finish(string, text);
 }
 
+static int check_variable(ID variable, VALUE value, st_data_t name)
+{
+    if (rb_ractor_shareable_p(value)) return ST_CONTINUE;
+    VALUE path = rb_sprintf("%s.%" PRIsVALUE, (const char *)name, rb_id2str(variable));
+    rb_funcall(rb_path2class("Guildhall::Shareable"), rb_intern("check!"), 2, value, path);
+    return ST_STOP;
+}
+
+VALUE guildhall_share_whole(VALUE object, const char *name)
+{
+    rb_ivar_foreach(object, check_variable, (st_data_t)name);
+    return rb_ractor_make_shareable(rb_obj_freeze(object));
+}
+
 VALUE guildhall_array_new(long count, const VALUE *elements)
 {
     return guildhall_share(rb_ary_new_from_values(count, elements));

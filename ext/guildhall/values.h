@@ -27,6 +27,10 @@ static inline VALUE guildhall_share(VALUE object)
     return object;
 }
 
+/* Freezes an object with instance variables; raises NotShareableError, which says what of it is not shareable: nothing
+ * that it refers to is frozen on the way. Ruby notes that it is shareable, and what it refers to, too. */
+VALUE guildhall_share_whole(VALUE object, const char *name);
+
 VALUE guildhall_string_new(const void *bytes, size_t length, guildhall_text text);
 
 /* For strings written in place: make with rb_str_new, write, set the length, then pass it here. */

@@ -44,12 +44,20 @@ class ConsistencyTest < GuildhallTest
   def test_codecs_with_state_of_their_own
     assert_consistent(<<~'RUBY')
       class Named < Guildhall::JSON
-        def initialize(name) = (@name = [name, {name => name}]) && super()
+        def initialize(name) = (@name = [name, {name => name}.freeze].freeze) && super()
       end
       class NamedPack < Guildhall::MessagePack
-        def initialize(name) = (@name = [name, {name => name}]) && super()
+        def initialize(name) = (@name = [name, {name => name}.freeze].freeze) && super()
       end
-      codecs = [Named.new(+"mine"), NamedPack.new(+"mine"), Named.new(+"mine").lazy, NamedPack.new(+"mine").lazy]
+      name = "mine".dup.freeze # frozen, but Ruby has not looked at it yet
+      codecs = [Named.new(name), NamedPack.new(name), Named.new(name).lazy, NamedPack.new(name).lazy]
+      loose = +"not frozen"
+      [Named, NamedPack].each do |codec|
+        codec.new(loose)
+        abort("taken")
+      rescue Guildhall::NotShareableError => error
+        abort(error.message) unless error.path == "codec.@name[0]" && !loose.frozen?
+      end
       check("a codec with instance variables", [codecs, codecs[0].document("[[]]"), codecs[1].document("\x91\x90".b)].each(&:freeze).freeze)
     RUBY
   end
@@ -98,6 +106,9 @@ class ConsistencyTest < GuildhallTest
       text = "id,note\n" + (1..40).map { |i| "#{i},#{"n" * 700}\n" }.join + "41,\"#{"q" * 5_000}\"\n42,#{"z" * 5_000}"
       codecs = [Guildhall::CSV, Guildhall::CSV.new(headers: false), Guildhall::CSV.new(symbolize_names: true, converters: {"id" => :decimal})]
       check("CSV", codecs.map { |codec| codec.decode(text) }.freeze)
+      shifted = Array.new(100) { |i| ["#{i}"] }
+      shifted.shift # its elements are another Array's
+      check("an Array that borrows", Guildhall::Shareable.plain!(shifted))
       yaml = "list: &a [1, 2.5, #{"y" * 3_000}]\nagain: *a\nday: 2024-02-29\nlast: #{"z" * 3_000}"
       check("YAML", [Guildhall::YAML.new(permitted_classes: [Date], aliases: true).decode(yaml), Guildhall::YAML.decode("- #{"x" * 3_000}")].freeze)
     RUBY

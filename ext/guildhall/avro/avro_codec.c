@@ -1,7 +1,7 @@
 /* Guildhall::Avro::Program: a compiled schema, made once from what Ruby has worked out. */
 #include <ruby.h>
-#include <ruby/ractor.h>
 #include "../init.h"
+#include "../values.h"
 #include "avro_document.h"
 
 typedef struct guildhall_avro_text text;
@@ -152,7 +152,7 @@ static VALUE share(VALUE self)
 {
     guildhall_avro_codec *codec = rb_check_typeddata(self, &type);
     below(0, codec->program.nodes_count);
-    rb_ractor_make_shareable(rb_obj_freeze(self));
+    guildhall_share_whole(self, "Avro program");
     codec->ready = 1;
     return self;
 }

@@ -39,7 +39,7 @@ const guildhall_json_codec *guildhall_json_codec_of(VALUE self)
 /* With all that it refers to, and what a subclass has added. */
 static VALUE share(VALUE self)
 {
-    rb_ractor_make_shareable(rb_obj_freeze(self));
+    guildhall_share_whole(self, "codec");
     ((guildhall_json_codec *)rb_check_typeddata(self, &type))->ready = 1;
     return self;
 }

@@ -1,6 +1,5 @@
 /* Guildhall::MessagePack, the class: made, configured, asked. */
 #include <ruby.h>
-#include <ruby/ractor.h>
 #include "../init.h"
 #include "../values.h"
 #include "msgpack_document.h"
@@ -61,7 +60,7 @@ static VALUE configure(VALUE self, VALUE options, VALUE extension_types)
 /* With all that it refers to: a flag on the codec alone would promise too much. */
 static VALUE share(VALUE self)
 {
-    rb_ractor_make_shareable(rb_obj_freeze(self));
+    guildhall_share_whole(self, "codec");
     ((guildhall_msgpack_codec *)rb_check_typeddata(self, &type))->ready = 1;
     return self;
 }
