@@ -49,7 +49,7 @@ module Guildhall
     # @return [Array<Hash, Array>] frozen, shareable
     # @raise [DecodeError] with the line, and for a field that cannot be converted its `path`: `$[3].price`
     def decode(bytes)
-      @reader.read(::CSV.parse(@text.decode(bytes), **@format))
+      @reader.read(lines(@text.decode(bytes)))
     rescue ::CSV::MalformedCSVError => error
       raise DecodeError.new(error.message, codec: "CSV", line: error.line_number)
     end
@@ -67,6 +67,17 @@ module Guildhall
     private_constant :FORMAT
 
     private
+
+    # CSV.parse takes line after line out of a Fiber. That is slow, and on Ruby 3.4 Fibers of several Ractors at once get
+    # each other's stacks.
+    def lines(text)
+      csv = ::CSV.new(text, **@format)
+      return csv.read unless csv.respond_to?(:parser, true)
+
+      lines = []
+      csv.send(:parser).parse { |line| lines << line }
+      lines
+    end
 
     def row_separator
       separator = @format.fetch(:row_sep, :auto)

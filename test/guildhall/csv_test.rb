@@ -74,6 +74,17 @@ class CSVTest < GuildhallTest
     end
   end
 
+  # Fibers of several Ractors at once are the end of a Ruby 3.4.
+  def test_many_texts_in_ractors
+    out = assert_ruby(<<~RUBY)
+      require "guildhall/csv"
+      Warning[:experimental] = false
+      ractors = Array.new(3) { Ractor.new { Array.new(1000) { Guildhall::CSV.decode("a,b\n1,2\n3,4\n").size }.sum } }
+      p ractors.map { |ractor| ractor.respond_to?(:value) ? ractor.value : ractor.take }
+    RUBY
+    assert_equal "[2000, 2000, 2000]\n", out
+  end
+
   def test_a_missing_gem_is_named
     script = <<~RUBY
       module Kernel
