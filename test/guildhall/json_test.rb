@@ -300,7 +300,7 @@ class JSONTest < GuildhallTest
           end
         end
       end
-      GC.compact if GC.respond_to?(:compact)
+      GC.compact if RUBY_VERSION.to_f >= 4 # 3.4 crashes when it compacts while several Ractors run Ruby
       p ractors.map { |ractor| ractor.respond_to?(:value) ? ractor.value : ractor.take }.all?
     RUBY
     assert_equal "true\n", out

@@ -231,7 +231,7 @@ class SchemaTest < GuildhallTest
           100.times.all? { list.each_index.all? { |n| shared.valid?(list[n]) == verdicts[n][0] && shared.faults(list[n].decode).map(&:to_s) == verdicts[n][1] } }
         end
       end
-      3.times { GC.compact if GC.respond_to?(:compact) }
+      3.times { GC.compact } if RUBY_VERSION.to_f >= 4 # 3.4 crashes when it compacts while several Ractors run Ruby
       p ractors.map { |ractor| ractor.respond_to?(:value) ? ractor.value : ractor.take }.all?, expected.count { |valid, _| valid }
     RUBY
     agreed, valid = out.split
