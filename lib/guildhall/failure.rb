@@ -24,8 +24,6 @@ module Guildhall
   class Failure < Data.define(:error_class, :message, :backtrace, :index, :stage, :cause, :details)
     DEEPEST = 50
     CAUSES = 5
-    DEADLY = "Guildhall::WorkerDiedError"
-    private_constant :DEADLY
 
     class << self
       # @param error [Exception]
@@ -136,7 +134,7 @@ module Guildhall
 
     # @return [Boolean] whether the task ended its worker, or its reader's thread: it may well do so again
     def deadly?
-      error_class == DEADLY
+      error_class == WorkerDiedError.name
     end
 
     # @return [String] class and message in a line
