@@ -8,6 +8,7 @@ RUBY_FUNC_EXPORTED void Init_native(void)
     /* Before any method is defined: Ruby notes it with each of them. */
     rb_ext_ractor_safe(true);
     VALUE guildhall = rb_define_module("Guildhall");
+    guildhall_init_native_blocks(guildhall);
     guildhall_init_values();
     guildhall_init_keys();
     guildhall_init_moulds();

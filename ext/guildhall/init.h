@@ -5,6 +5,7 @@
 
 void guildhall_init_schema(VALUE guildhall);
 void guildhall_init_pipeline(VALUE guildhall);
+void guildhall_init_native_blocks(VALUE guildhall);
 void guildhall_init_values(void);
 void guildhall_init_keys(void);
 void guildhall_init_moulds(void);

@@ -1,7 +1,16 @@
 #include "entry.h"
 
-#include <stdlib.h>
+#include <guildhall/blocks.h>
 #include <string.h>
+
+static const guildhall_blocks *blocks; /* shared with the documents: the messages of a batch are let go by any thread */
+
+void guildhall_init_kafka_entry(VALUE guildhall)
+{
+    const guildhall_blocks *found = (const guildhall_blocks *)NUM2ULL(rb_const_get(guildhall, rb_intern("NATIVE_BLOCKS")));
+    if (found->abi != GUILDHALL_BLOCKS_ABI) rb_raise(rb_eLoadError, "guildhall-kafka and guildhall do not fit together: install the same version of both");
+    blocks = found;
+}
 
 typedef struct {
     const guildhall_librdkafka *library;
@@ -68,7 +77,7 @@ guildhall_kafka_entry *guildhall_kafka_entry_new(const guildhall_librdkafka *lib
     size_t payload_length = message->payload ? message->length : 0;
     size_t key_length = message->key ? message->key_length : 0;
     size_t size = sizeof(guildhall_kafka_entry) + payload_length + key_length + found.size;
-    guildhall_kafka_entry *entry = malloc(size);
+    guildhall_kafka_entry *entry = blocks->take(size);
     if (!entry) return NULL;
 
     memset(entry, 0, sizeof(*entry));
@@ -91,5 +100,5 @@ guildhall_kafka_entry *guildhall_kafka_entry_new(const guildhall_librdkafka *lib
 void guildhall_kafka_entry_free(guildhall_kafka_entry *entry)
 {
     if (entry->state == GUILDHALL_ENTRY_DECODED) entry->decoder->free(entry->decoder->context, &entry->result);
-    free(entry);
+    blocks->give(entry, entry->size);
 }

@@ -1,4 +1,4 @@
-/* One message as the reader keeps it: copied out of librdkafka in a single piece of memory, decoded where the topic's
+/* One message as the reader keeps it: copied out of librdkafka in a single block of memory, decoded where the topic's
  * codec can do that in C. Made without the GVL; owned by the reader until a Record takes it over. */
 #ifndef GUILDHALL_KAFKA_ENTRY_H
 #define GUILDHALL_KAFKA_ENTRY_H
@@ -23,7 +23,7 @@ typedef struct guildhall_kafka_entry {
     uint32_t header_count;
     size_t payload_length;
     size_t key_length;
-    size_t size; /* bytes of this piece of memory */
+    size_t size; /* bytes of this block */
     const guildhall_decoder *decoder;
     guildhall_result result;
     guildhall_entry_state state;
@@ -37,6 +37,8 @@ typedef struct guildhall_kafka_entry {
     uint8_t bytes[];
 } guildhall_kafka_entry;
 
+/* Where entries lie. Before the first of them. */
+void guildhall_init_kafka_entry(VALUE guildhall);
 /* NULL when there is no memory left. */
 guildhall_kafka_entry *guildhall_kafka_entry_new(const guildhall_librdkafka *library, const guildhall_kafka_message *message,
                                                  const guildhall_decoder *decoder);

@@ -1,6 +1,7 @@
 /* Initialises the native parts of the gem guildhall-kafka. Loaded by guildhall/kafka/readers.rb, after ReadError. */
 #include <ruby.h>
 #include <ruby/ractor.h>
+#include "entry.h"
 #include "partition_queue.h"
 #include "reader.h"
 #include "record.h"
@@ -8,7 +9,9 @@
 RUBY_FUNC_EXPORTED void Init_native(void)
 {
     rb_ext_ractor_safe(true);
-    VALUE kafka = rb_define_module_under(rb_define_module("Guildhall"), "Kafka");
+    VALUE guildhall = rb_define_module("Guildhall");
+    VALUE kafka = rb_define_module_under(guildhall, "Kafka");
+    guildhall_init_kafka_entry(guildhall);
     guildhall_init_kafka_record(kafka);
     guildhall_init_partition_queue(kafka);
     guildhall_init_kafka_reader(kafka);

@@ -94,7 +94,11 @@ void guildhall_partition_queue_add(guildhall_partition_queue *queue, const guild
     queue->last = &entry->next;
     queue->count++;
     queue->average_size = queue->average_size ? (queue->average_size * 7 + entry->size) / 8 : entry->size;
-    __atomic_sub_fetch(&queue->allowed, 1, __ATOMIC_RELAXED);
+}
+
+void guildhall_partition_queue_count(guildhall_partition_queue *queue, int32_t taken)
+{
+    __atomic_sub_fetch(&queue->allowed, taken, __ATOMIC_RELAXED);
 }
 
 size_t guildhall_partition_queue_wanted(const guildhall_partition_queue *queue, size_t most)
@@ -108,19 +112,33 @@ size_t guildhall_partition_queue_wanted(const guildhall_partition_queue *queue, 
     return fitting < most ? fitting : most;
 }
 
-VALUE guildhall_partition_queue_records(guildhall_partition_queue *queue)
+/* Whatever is known of an entry is noted here, where its memory is touched anyway. */
+VALUE guildhall_partition_queue_hand_over(guildhall_partition_queue *queue)
 {
-    VALUE records = rb_ary_new_capa((long)queue->count);
+    long count = (long)queue->count;
+    VALUE records = rb_ary_new_capa(count), documents = queue->decoder ? rb_ary_new_capa(count) : Qnil;
+    VALUE batch = rb_ary_new_capa(4);
+    size_t bytes = 0;
+    bool decoded = queue->decoder != NULL;
     while (queue->first) {
         VALUE record = guildhall_kafka_record_new();
         guildhall_kafka_entry *entry = queue->first;
         queue->first = entry->next;
+        __builtin_prefetch(queue->first); /* written by another processor perhaps, and a while ago */
         queue->count--;
         if (!queue->first) queue->last = &queue->first;
         guildhall_kafka_record_fill(record, entry, queue->topic, queue->codec);
         rb_ary_push(records, record);
+        bytes += entry->payload_length;
+        if (!decoded) continue;
+        if (entry->state == GUILDHALL_ENTRY_RAW && entry->has_payload) decoded = false;
+        rb_ary_push(documents, entry->state == GUILDHALL_ENTRY_WRAPPED ? entry->document : Qnil);
     }
-    return records;
+    rb_ary_push(batch, queue->owner);
+    rb_ary_push(batch, records);
+    rb_ary_push(batch, SIZET2NUM(bytes));
+    rb_ary_push(batch, decoded ? documents : Qnil);
+    return batch;
 }
 
 void guildhall_partition_queue_release(guildhall_partition_queue *queue)

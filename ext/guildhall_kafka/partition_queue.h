@@ -34,10 +34,12 @@ void guildhall_partition_queue_watch(guildhall_partition_queue *queue);
 bool guildhall_partition_queue_holds(const guildhall_partition_queue *queue, const guildhall_kafka_message *message);
 /* Copies the message, decoded if that can be done. Without the GVL; the message is still the caller's. */
 void guildhall_partition_queue_add(guildhall_partition_queue *queue, const guildhall_kafka_message *message);
+/* So many were added. Not with each: it would wait for what the copying has yet to write. */
+void guildhall_partition_queue_count(guildhall_partition_queue *queue, int32_t taken);
 /* How many messages to take now, at most `most`. */
 size_t guildhall_partition_queue_wanted(const guildhall_partition_queue *queue, size_t most);
-/* With the GVL: the entries as an Array of Records. */
-VALUE guildhall_partition_queue_records(guildhall_partition_queue *queue);
+/* With the GVL: the entries as what {Reader#take} returns for a partition. */
+VALUE guildhall_partition_queue_hand_over(guildhall_partition_queue *queue);
 /* Gives the queue back to librdkafka, drops the entries. The second time nothing happens. */
 void guildhall_partition_queue_release(guildhall_partition_queue *queue);
 void guildhall_init_partition_queue(VALUE kafka);

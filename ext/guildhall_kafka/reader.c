@@ -164,20 +164,27 @@ static void note_error(reader *reader, const guildhall_kafka_message *message)
 static size_t read_queue(reader *reader, void *source, guildhall_partition_queue *expected, size_t most)
 {
     ssize_t count = reader->library.consume_batch_queue(source, 0, reader->messages, most);
+    int32_t as_expected = 0;
     for (ssize_t index = 0; index < count; index++) {
         guildhall_kafka_message *message = reader->messages[index];
+        if (index + 1 < count) __builtin_prefetch(reader->messages[index + 1]->payload);
+        if (index + 2 < count) __builtin_prefetch(reader->messages[index + 2]);
         if (message->error) {
             note_error(reader, message);
         }
         else {
             guildhall_partition_queue *queue = expected;
             if (!queue || !guildhall_partition_queue_holds(queue, message)) queue = find_queue(reader, message);
-            if (queue) guildhall_partition_queue_add(queue, message);
+            if (queue) {
+                guildhall_partition_queue_add(queue, message);
+                if (queue == expected) as_expected++; else guildhall_partition_queue_count(queue, 1);
+            }
             reader->room_messages--;
             reader->room_bytes -= (int64_t)message->length;
         }
         reader->library.message_destroy(message);
     }
+    if (as_expected) guildhall_partition_queue_count(expected, as_expected);
     return count < 0 ? 0 : (size_t)count;
 }
 
@@ -288,7 +295,7 @@ static VALUE hand_over(reader *reader)
     for (size_t index = 0; index < reader->queue_count; index++) {
         guildhall_partition_queue *queue = queue_at(reader, index);
         if (!queue->count || queue->closed) continue;
-        rb_ary_push(batches, rb_assoc_new(queue->owner, guildhall_partition_queue_records(queue)));
+        rb_ary_push(batches, guildhall_partition_queue_hand_over(queue));
     }
     /* What was allocated off the GVL counts for the GC, but only allocations by Ruby make it look at the count. */
     if (RARRAY_LEN(batches)) ruby_xfree(ruby_xmalloc(1));
@@ -318,7 +325,9 @@ static VALUE taken(VALUE self)
  * @param timeout_ms [Integer]
  * @param messages [Integer, nil] about how many to take of all partitions together; 0: none; nil: what each allows
  * @param bytes [Integer, nil] and how many bytes
- * @return [Array(Array<Array(Object, Array<Record>)>, Array<ReadError>)] */
+ * @return [Array(Array<Array(Object, Array<Record>, Integer, Array<Object, nil>)>, Array<ReadError>)] for each partition: its
+ *   owner, records, the bytes of their payloads, and what was decoded of each; nil in place of that Array: nobody has tried
+ *   to decode all of them */
 static VALUE reader_take(int argc, VALUE *argv, VALUE self)
 {
     VALUE timeout_ms, messages, bytes;

@@ -188,13 +188,6 @@ static VALUE record_bytes(VALUE class, VALUE records)
     return SIZET2NUM(bytes);
 }
 
-/* @return [Boolean] whether the reader has left nothing to decode: it has done it, or there is no payload */
-static VALUE record_decoded_p(VALUE self)
-{
-    const guildhall_kafka_entry *entry = get(self);
-    return entry->state == GUILDHALL_ENTRY_RAW && entry->has_payload ? Qfalse : Qtrue;
-}
-
 /* @return [Object, nil] what the reader has decoded; nil where it has not, or could not */
 static VALUE record_document(VALUE self)
 {
@@ -265,7 +258,6 @@ void guildhall_init_kafka_record(VALUE kafka)
     rb_define_method(Record, "timestamp_ms", record_timestamp_ms, 0);
     rb_define_method(Record, "tombstone?", record_tombstone_p, 0);
     rb_define_method(Record, "size", record_size, 0);
-    rb_define_method(Record, "decoded?", record_decoded_p, 0);
     rb_define_method(Record, "document", record_document, 0);
     rb_define_method(Record, "decode", record_decode, 2);
     rb_define_method(Record, "decode_error", record_decode_error, 0);

@@ -1,4 +1,4 @@
-/* Memory for tapes, which come and go by the megabyte: a collection frees all that were made since the one before it.
+/* Memory for tapes and messages, which come and go by the megabyte: a collection frees all that were made since the one before it.
  * Given back to the C library they would go on to the operating system, and be had again a page fault at a time, which
  * takes longer than reading the text does. So blocks that are free are kept for those who ask for one of that size.
  *

@@ -12,22 +12,21 @@ module Guildhall
       attr_reader :records
       # @return [#[]] what became of each record's payload
       attr_reader :results
+      # @return [Integer] of all payloads
+      attr_reader :bytes
 
       # @param records [Array<Record>] not empty
       # @param results [#[], #wait, #again]
+      # @param bytes [Integer] of all payloads
       # @param filtering [Boolean] whether payloads can be left out
       # @param anew [Boolean] whether offsets begin anew with it, although nobody has asked for that
-      def initialize(records, results, filtering:, anew: false)
+      def initialize(records, results, bytes:, filtering:, anew: false)
         @records = records
         @results = results
+        @bytes = bytes
         @filtering = filtering
         @anew = anew
-        @kept = @bytes = nil
-      end
-
-      # @return [Integer] of all payloads
-      def bytes
-        @bytes ||= @records.first.class.bytes(@records)
+        @kept = nil
       end
 
       # @return [Boolean] whether its offsets lie before those of the batch before it: the topic was created anew, or cut

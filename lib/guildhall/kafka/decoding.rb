@@ -10,7 +10,7 @@ require_relative "decoding/record_decoder"
 module Guildhall
   module Kafka
     # How the payloads of a topic are decoded: by the reader, on the pool's workers, or when they are asked for. Each
-    # way answers `begin(records, source)`, which does not block, with results: `[](index)` gives a value, a
+    # way answers `begin(records, source, documents)`, which does not block, with results: `[](index)` gives a value, a
     # {Failure}, or {DROPPED}, `wait` blocks until all are there, and `again` lets what failed be done anew.
     module Decoding
       # @param topic [Routing::Topic]
@@ -24,7 +24,7 @@ module Guildhall
         codec, rest = split(deserializer)
         return on_workers(deserializer, topic, config, pool) if rest && workers?(rest, topic, config)
 
-        following = rest && way(rest, topic, config, pool)
+        following = rest && OnAccess.new(rest)
         stage = deserializer.names.first if deserializer.is_a?(Pipeline)
         return ByReader.new(codec, stage, following, way(deserializer, topic, config, pool)) if codec
 

@@ -41,7 +41,8 @@ module Guildhall
       # @param timeout_ms [Integer]
       # @param messages [Integer, nil] about how many to take of all partitions together; 0: none; nil: what each allows
       # @param bytes [Integer, nil] and how many bytes
-      # @return [Array(Array, Array)] pairs of owner and records, and {ReadError}s
+      # @return [Array(Array<Array(Object, Array<PlainRecord>, Integer)>, Array<ReadError>)] for each partition: its owner, records,
+      #   and the bytes of their payloads
       def take(timeout_ms, messages = nil, bytes = nil)
         @room_messages = messages || Float::INFINITY
         @room_bytes = bytes || Float::INFINITY
@@ -113,7 +114,7 @@ module Guildhall
         @queues.each_value { |queue| Librdkafka.rd_kafka_queue_forward(queue.pointer, FFI::Pointer::NULL) }
         while read(@main, BATCH, taken, errors).positive?; end
         in_turn.each { |queue| empty(queue, taken, errors) unless queue.closed? }
-        [taken.filter_map { |queue, records| [queue.owner, records] unless queue.closed? }, errors]
+        [taken.filter_map { |queue, records| [queue.owner, records, PlainRecord.bytes(records)] unless queue.closed? }, errors]
       end
 
       # Another one first each time: where there is not room for all, all get some in turn. A copy, for a rebalance may

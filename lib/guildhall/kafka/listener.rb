@@ -155,7 +155,7 @@ module Guildhall
       def poll
         room = @application.in_flight.room
         batches, errors = @client.with_handle { @reader.take((@application.config.max_wait_time * 1000).to_i, *room) }
-        batches.each { |partition, records| partition.deliver(records) }
+        batches.each { |partition, *batch| partition.deliver(*batch) }
         errors.each { |error| report(error) }
         @requests.pop.call until @requests.empty?
       end

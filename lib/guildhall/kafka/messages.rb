@@ -13,6 +13,8 @@ module Guildhall
       # @!visibility private
       def initialize(batch, indexes, topic)
         @batch = batch
+        @records = batch.records
+        @results = batch.results
         @indexes = indexes
         @topic = topic
         @messages = Array.new(indexes.size)
@@ -24,9 +26,9 @@ module Guildhall
         return enum_for(:each) { size } unless block_given?
 
         position = 0
-        while position < @indexes.size
-          @current = self[position]
-          yield @current
+        count = @indexes.size
+        while position < count
+          yield @current = @messages[position] || message(position)
           position += 1
         end
         @current = nil
@@ -37,8 +39,9 @@ module Guildhall
       # @return [Message, nil]
       def [](position)
         position += size if position.negative?
-        index = position.negative? ? nil : @indexes[position]
-        index && (@messages[position] ||= Message.new(@batch.records[index], @batch.results, index, @topic))
+        return if position.negative? || position >= size
+
+        @messages[position] || message(position)
       end
 
       # @return [Integer]
@@ -130,6 +133,11 @@ module Guildhall
       end
 
       private
+
+      def message(position)
+        index = @indexes[position]
+        @messages[position] = Message.new(@records[index], @results, index, @topic)
+      end
 
       # Not by {#each}, which notes how far the consumer has come.
       def all

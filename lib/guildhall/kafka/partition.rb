@@ -64,13 +64,20 @@ module Guildhall
 
       # What the reader has read; dispatches it. Called by the listener; does not block.
       # @param records [Array<Record>]
+      # @param bytes [Integer] of their payloads
+      # @param documents [Array<Object, nil>, nil] what the reader has decoded of each; nil: it has not tried
       # @return [void]
-      def deliver(records)
+      def deliver(records, bytes, documents = nil)
         return if @leaving || @seek
 
         @missing = false
+        return accept(records, bytes, documents) if records.size <= @max_messages
+
         # What came before the partition had a queue of its own came without a limit.
-        records.each_slice(@max_messages) { |some| accept(some) }
+        (0...records.size).step(@max_messages) do |first|
+          some = records[first, @max_messages]
+          accept(some, some.first.class.bytes(some), documents && documents[first, @max_messages])
+        end
       end
 
       # Lets the reader take this partition's messages.
@@ -119,10 +126,10 @@ module Guildhall
 
       private
 
-      def accept(records)
+      def accept(records, bytes, documents)
         anew = @position && records.first.offset < @position
         note_read(records)
-        batch = Batch.new(records, @decoding.begin(records, self), filtering: @topic.filtering?, anew:)
+        batch = Batch.new(records, @decoding.begin(records, self, documents), bytes:, filtering: @topic.filtering?, anew:)
         change { @batches << batch unless @leaving || @seek }
       end
 

@@ -51,16 +51,6 @@ module Guildhall
         raw_payload ? raw_payload.bytesize : 0
       end
 
-      # @return [Boolean] whether the reader has left nothing to decode
-      def decoded?
-        tombstone?
-      end
-
-      # @return [nil] what the reader has decoded
-      def document
-        nil
-      end
-
       # @return [nil] why the reader could not decode the payload
       def decode_error
         nil

@@ -5,10 +5,7 @@ require "guildhall/kafka"
 
 class KafkaBatchTest < GuildhallTest
   Record = Struct.new(:offset) do
-    def self.bytes(records) = records.sum(&:size)
-
     def tombstone? = false
-    def size = 10
   end
 
   # Outcomes by place.
@@ -21,7 +18,7 @@ class KafkaBatchTest < GuildhallTest
   D = Guildhall::DROPPED
 
   def batch(offsets, outcomes, filtering: true)
-    Guildhall::Kafka::Batch.new(offsets.map { |offset| Record.new(offset) }, Results.new(outcomes), filtering:)
+    Guildhall::Kafka::Batch.new(offsets.map { |offset| Record.new(offset) }, Results.new(outcomes), bytes: 10 * offsets.size, filtering:)
   end
 
   def topic = nil

@@ -59,7 +59,9 @@ module ReaderBehaviour
   def take(timeout_ms = 100, *room)
     batches, errors = @client.with_handle { @reader.take(timeout_ms, *room) }
     assert_empty errors
-    batches.flat_map(&:last)
+    batches.each { |_, records, bytes, _| assert_equal records.sum(&:size), bytes }
+    @documents = batches.flat_map { |_, records, _, documents| documents || [:nobody_tried] * records.size }
+    batches.flat_map { |_, records| records }
   end
 
   def take_all(count)
@@ -81,6 +83,7 @@ module ReaderBehaviour
     assert_equal 2, first.class.bytes([first, second, third])
     [first, second, third].each { |record| assert Ractor.shareable?(record) }
     [first.raw_payload, first.key, first.headers].each { |part| assert Ractor.shareable?(part) }
+    assert_equal [:nobody_tried] * 3, @documents
   end
 
   def test_no_more_is_taken_than_allowed_and_the_rest_later
@@ -189,7 +192,8 @@ class KafkaNativeReaderTest < GuildhallTest
     assert_nil good.decode_error
     assert_instance_of Guildhall::JSON::ParseError, bad.decode_error
     assert_nil bad.document
-    assert_equal [true, true, true, true], [good, bad, tombstone, null].map(&:decoded?)
+    assert_equal [nil, nil], [tombstone.document, tombstone.decode_error]
+    assert_equal [good.document, nil, nil, nil], @documents
     assert_equal [nil, nil], [null.document, null.decode_error]
   end
 

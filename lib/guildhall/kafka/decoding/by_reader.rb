@@ -8,22 +8,21 @@ module Guildhall
         # @return [Codec]
         attr_reader :codec
 
-        # Results that the records hold themselves.
+        # What the reader has handed over beside the records.
         class Results
-          def initialize(records, stage, following = nil)
+          def initialize(records, documents, stage, following = nil)
             @records = records
+            @documents = documents
             @stage = stage
             @following = following
           end
 
           # @return [Object, Failure, DROPPED]
           def [](index)
-            record = @records[index]
-            value = record.document
-            return @following ? @following[index] : value unless value.nil?
+            value = @documents[index]
+            return without_document(index) if value.nil?
 
-            error = record.decode_error
-            error && Decoding.failure(error, index, @stage)
+            @following ? @following[index] : value
           end
 
           # What the reader could not decode, nobody can.
@@ -35,13 +34,23 @@ module Guildhall
 
           # @return [void]
           def wait
-            @following&.wait
+            @records.each_index { |index| self[index] } if @following
+          end
+
+          private
+
+          # A payload that is no good, a tombstone, or the value nil.
+          def without_document(index)
+            error = @records[index].decode_error
+            return Decoding.failure(error, index, @stage) if error
+
+            @following && @following[index]
           end
         end
 
         # @param codec [Codec] with a native decoder
         # @param stage [Symbol, nil] what a pipeline calls the decoding
-        # @param following [#begin_decoded, nil] how the rest of a pipeline is run; nil when there is none
+        # @param following [OnAccess, nil] runs the rest of a pipeline; nil when there is none
         # @param otherwise [#begin] how everything is done where the reader could not decode
         def initialize(codec, stage, following, otherwise)
           @codec = codec
@@ -50,11 +59,12 @@ module Guildhall
           @otherwise = otherwise
         end
 
+        # @param documents [Array<Object, nil>, nil] what the reader has decoded of each; nil: it has not tried
         # @return [Results]
-        def begin(records, source)
-          return @otherwise.begin(records, source) unless records.all?(&:decoded?)
+        def begin(records, source, documents = nil)
+          return @otherwise.begin(records, source) unless documents
 
-          Results.new(records, @stage, @following&.begin_decoded(records, source))
+          Results.new(records, documents, @stage, @following&.begin(records, source, documents))
         end
       end
     end

@@ -10,8 +10,10 @@ module Guildhall
       class OnAccess
         # What became of a batch so far.
         class Results
-          def initialize(records, task, metadata)
+          # @param inputs [Array, nil] what the task gets of each record; nil: its payload
+          def initialize(records, task, metadata, inputs = nil)
             @records = records
+            @inputs = inputs
             @task = task
             @metadata = metadata
             @values = Array.new(records.size)
@@ -46,7 +48,7 @@ module Guildhall
           end
 
           def compute(index)
-            value = call(@records[index])
+            value = call(@records[index], index)
             ended = true
             value
           rescue StandardError, ScriptError, SystemStackError, SystemExit, NoMemoryError => error
@@ -56,12 +58,9 @@ module Guildhall
             keep(index, Failure.deadly(index)) unless ended || $ERROR_INFO # Thread.exit
           end
 
-          def call(record)
-            @metadata ? @task.call(input(record), record) : @task.call(input(record))
-          end
-
-          def input(record)
-            record.raw_payload
+          def call(record, index)
+            input = @inputs ? @inputs[index] : record.raw_payload
+            @metadata ? @task.call(input, record) : @task.call(input)
           end
         end
 
@@ -74,24 +73,10 @@ module Guildhall
         # @return [nil]
         def codec; end
 
+        # @param inputs [Array, nil] what the task gets of each record; nil: its payload
         # @return [Results]
-        def begin(records, _source)
-          Results.new(records, @task, @metadata)
-        end
-
-        # What the reader has decoded is the input.
-        # @return [DocumentResults]
-        def begin_decoded(records, _source)
-          DocumentResults.new(records, @task, @metadata)
-        end
-
-        # Results of what comes after the reader's decoding.
-        class DocumentResults < Results
-          private
-
-          def input(record)
-            record.document
-          end
+        def begin(records, _source, inputs = nil)
+          Results.new(records, @task, @metadata, inputs)
         end
       end
     end

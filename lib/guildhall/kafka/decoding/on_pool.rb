@@ -75,30 +75,22 @@ module Guildhall
         # @param records [Array<Record>]
         # @param source [Object] whose batches take turns with other sources'
         # @return [Results, OnAccess::Results]
-        def begin(records, source)
+        def begin(records, source, _documents = nil)
           return @on_access.begin(records, source) unless @preparing.nil? || @preparing.call(records)
 
           chosen = records.any?(&:tombstone?) ? records.reject(&:tombstone?) : records
-          dispatch(records, chosen, source, inputs: (chosen if @records)) { @on_access.begin(records, source) }
-        end
-
-        # What the reader has decoded is the input.
-        # @return [Results]
-        def begin_decoded(records, source)
-          good = records.reject { |record| record.document.nil? }
-          dispatch(records, good, source, inputs: good.map(&:document)) { @on_access.begin_decoded(records, source) }
+          dispatch(records, chosen, source) { @on_access.begin(records, source) }
         end
 
         private
 
-        # @param inputs [Array, nil] what the task gets; nil: the payloads
         # @yieldreturn [OnAccess::Results] to do again what failed
-        def dispatch(records, chosen, source, inputs:, &repeating)
+        def dispatch(records, chosen, source, &repeating)
           places = places(records, chosen)
           return Results.new(nil, places, repeating) if chosen.empty?
 
-          how = inputs ? {metadata: chosen} : {envelopes: true}
-          Results.new(@pool.dispatch(inputs || chosen, @task, source:, parallel: parallel(chosen), **how), places, repeating)
+          how = @records ? {metadata: chosen} : {envelopes: true}
+          Results.new(@pool.dispatch(chosen, @task, source:, parallel: parallel(chosen), **how), places, repeating)
         end
 
         def places(records, chosen)

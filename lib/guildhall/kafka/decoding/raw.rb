@@ -27,7 +27,7 @@ module Guildhall
         def codec; end
 
         # @return [Results]
-        def begin(records, _source)
+        def begin(records, _source, _documents = nil)
           Results.new(records)
         end
       end
