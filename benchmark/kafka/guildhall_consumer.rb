@@ -97,6 +97,6 @@ Guildhall::Kafka.routes do
     deserializing parallel: true if mode == "hash-pool"
   end
 end
-Guildhall::Kafka.start
+Thread.new { Guildhall::Kafka.run }
 STOPWATCH.report
 exit!(0)

@@ -32,6 +32,7 @@ module Guildhall
       def run(**selection)
         previous = trap_signals
         @application.on_failure { @signals << FAILED }
+        settle_down
         @application.start(**selection)
         signal = @signals.pop
         signal = handle(signal) until STOP.include?(signal) || signal == FAILED
@@ -43,6 +44,12 @@ module Guildhall
       end
 
       private
+
+      # What was loaded is here to stay: collections need not go through all of it again while the first messages come.
+      # Compacting beside other Ractors crashes Ruby 3.4.
+      def settle_down
+        Process.warmup if Ractor.count == 1
+      end
 
       # Inside a trap no lock can be taken: it only passes the signal on.
       def trap_signals
