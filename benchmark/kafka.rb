@@ -10,8 +10,8 @@ require_relative "kafka/race"
 # What each row does.
 class KafkaRows
   # KB => messages, messages with --quick, goals: Document × Karafka, Document of C
-  SIZES = {1 => [400_000, 60_000, 3.5, 0.3], 5 => [150_000, 20_000, 4, 0.5],
-           25 => [40_000, 6_000, 4, 0.5], 100 => [10_000, 1_500, 6, 0.5]}.freeze
+  SIZES = {1 => [1_000_000, 60_000, 3.5, 0.3], 5 => [300_000, 20_000, 4, 0.5],
+           25 => [120_000, 6_000, 4, 0.5], 100 => [40_000, 1_500, 6, 0.5]}.freeze
   CONCURRENCIES = [2, 4, 8].freeze
   PACE = 1_000 # messages a second
 
@@ -28,6 +28,7 @@ class KafkaRows
     end
     ruby_stages("kafka.schema.5KB", "schema", "Karafka with jsonschema_rs", 4)
     ruby_stages("kafka.stages.5KB", "stages", "Karafka doing the same", 2.5)
+    skewed
     latency
     concurrency("cpu") { |_| 0.95 }
     concurrency("io") { |threads| 0.9 * threads }
@@ -67,6 +68,17 @@ class KafkaRows
     return unless wanted?(name)
 
     row(name, against, race({ours: ours(mode), karafka: karafka(mode)}, 5).ratio(:ours, :karafka), goal)
+  end
+
+  # One partition of five holds everything.
+  def skewed
+    return unless wanted?("kafka.skewed.5KB")
+
+    count = quick? ? 20_000 : 100_000
+    topic = @topics.filled(5_000, count, used: 1)
+    result = Race.new({ours: ours("document"), karafka: karafka("hash")}, @servers, topic, count).run(rounds)
+    @bench.note("one partition: #{result}")
+    row("kafka.skewed.5KB", "Karafka", result.ratio(:ours, :karafka), 1.5)
   end
 
   # From the call of `produce` to the consumer's having the payload decoded.

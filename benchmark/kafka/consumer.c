@@ -55,6 +55,7 @@ int main(int argc, char **argv)
     set(conf, "group.id", argv[4]);
     set(conf, "auto.offset.reset", "earliest");
     set(conf, "fetch.queue.backoff.ms", "5");
+    set(conf, "fetch.wait.max.ms", "50");
     set(conf, "queued.max.messages.kbytes", "50000");
     set(conf, "fetch.message.max.bytes", "10000000");
     void *client = rd_kafka_new(1, conf, error, sizeof(error));

@@ -15,11 +15,12 @@ class Topics
 
   # @param bytes [Integer] a payload
   # @param count [Integer] messages
+  # @param used [Integer] so many partitions, the first ones, hold all of them
   # @return [String] the topic's name
-  def filled(bytes, count, partitions: PARTITIONS)
-    name = "guildhall-bench-#{bytes}-#{count}-#{partitions}"
+  def filled(bytes, count, partitions: PARTITIONS, used: partitions)
+    name = "guildhall-bench-#{bytes}-#{count}-#{partitions}-#{used}"
     create(name, partitions)
-    fill(name, bytes, held(name, partitions).map { |held| (count / partitions) - held })
+    fill(name, bytes, held(name, partitions).each_with_index.map { |held, index| index < used ? (count / used) - held : 0 })
     found = held(name, partitions).sum
     abort("#{name} holds #{found} messages, not #{count}: restart the broker") unless found == count
     name

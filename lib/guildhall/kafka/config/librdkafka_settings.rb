@@ -18,6 +18,9 @@ module Guildhall
         DEFAULTS = {
           # A full local queue stops fetching for this long: a whole second by default.
           "fetch.queue.backoff.ms": 5,
+          # A request that names only partitions with nothing new waits at the broker, and no other is sent meanwhile: so
+          # long a partition whose queue was full, and is empty by now, gets nothing. Half a second by default.
+          "fetch.wait.max.ms": 50,
           # Each partition has a queue of its own here, so that this counts for each of them. More makes nothing
           # faster: memory that is used again and again stays in the caches.
           "queued.max.messages.kbytes": 8_192,
