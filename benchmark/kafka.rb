@@ -108,7 +108,7 @@ class KafkaRows
       name = "kafka.concurrency.#{mode}.#{threads}"
       next unless wanted?(name)
 
-      topic = @topics.filled(1_000, 40_000, partitions:)
+      topic = @topics.filled(1_000, quick? ? 40_000 : 200_000, partitions:)
       rates = [1, threads].map { |count| Race.new({ours: ours(mode, "CONCURRENCY" => count)}, @servers, topic, work(mode, count)) }
         .map { |race| race.run(rounds).figure(:ours) }
       row(name, "concurrency 1", rates.last / rates.first, yield(threads).round(2))
@@ -116,7 +116,7 @@ class KafkaRows
   end
 
   def work(mode, threads)
-    return quick? ? 20_000 : 40_000 if mode == "cpu"
+    return quick? ? 20_000 : 200_000 if mode == "cpu"
 
     [(quick? ? 1_000 : 2_500) * threads, 20_000].min
   end
