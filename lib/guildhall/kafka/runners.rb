@@ -7,6 +7,9 @@ module Guildhall
     # The threads that run consumers. What is pushed has a method `run`; each push is run once, by one thread, first
     # come first served, but what is urgent goes first. A thread that a `run` has ended is replaced.
     class Runners
+      TURN = 0.01 # seconds after which a runner lets other threads have their turn before it takes the next job
+      private_constant :TURN
+
       # @param count [Integer] threads
       # @param name [String] what the threads are called
       # @yieldparam error [Exception] what a `run` raised: it should not
@@ -87,9 +90,17 @@ module Guildhall
       end
 
       def work
+        began = Clock.now
         while (job = pop)
           run(job)
+          began = give_way if Clock.now - began > TURN
         end
+      end
+
+      # Ruby itself lets a thread go on for 0.1 s: with several runners the listener would come too late with new batches.
+      def give_way
+        Thread.pass
+        Clock.now
       end
 
       def run(job)
