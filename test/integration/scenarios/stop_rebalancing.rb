@@ -32,5 +32,6 @@ Scenario.run do
   # What was consumed before, amid rebalances that refuse commits, is consumed once more by now.
   eventually("all committed") { committed(name, partitions:) == [200] * partitions }
   stop
+  equal([200] * partitions, committed(name, partitions:), "committed")
   notes << "#{runs} stops" << "the slowest in #{slowest.round(1)} s"
 end
