@@ -12,10 +12,17 @@ Gem::Specification.new do |spec|
   spec.license = "MIT"
   spec.required_ruby_version = ">= 3.4"
   spec.files = Dir.chdir(__dir__) do
-    Dir["{lib,sig}/guildhall/{kafka,adapters,web}{.rb,.rbs,/**/*.{rb,rbs}}", "ext/guildhall_kafka/**/*.{c,h,rb}", "LICENSE.txt"]
+    Dir["{lib,sig}/guildhall/{kafka,karafka}{.rb,.rbs,/**/*.{rb,rbs}}", "ext/guildhall_kafka/**/*.{c,h,rb}",
+      "README-kafka.md", "docs/{kafka*,karafka*,from_karafka,from_racecar}.md", "examples/{kafka,karafka}*.rb",
+      "examples/karafka/**/*.rb", "LICENSE.txt"]
   end
   spec.extensions = ["ext/guildhall_kafka/extconf.rb"]
   spec.add_dependency "guildhall", Guildhall::VERSION
   spec.add_dependency "karafka-rdkafka", "~> 0.31.0"
-  spec.metadata = {"rubygems_mfa_required" => "true"}
+  spec.homepage = Guildhall::HOMEPAGE
+  spec.metadata = {
+    "homepage_uri" => Guildhall::HOMEPAGE, "source_code_uri" => Guildhall::HOMEPAGE,
+    "changelog_uri" => "#{Guildhall::HOMEPAGE}/blob/main/CHANGELOG.md", "documentation_uri" => "#{Guildhall::HOMEPAGE}/tree/main/docs",
+    "bug_tracker_uri" => "#{Guildhall::HOMEPAGE}/issues", "rubygems_mfa_required" => "true"
+  }
 end

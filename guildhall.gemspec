@@ -12,11 +12,19 @@ Gem::Specification.new do |spec|
   spec.license = "MIT"
   spec.required_ruby_version = ">= 3.4"
   spec.files = Dir.chdir(__dir__) do
-    Dir["{lib,sig}/**/*.{rb,rbs}", "ext/guildhall/**/*.{c,h,rb}", "exe/guildhall", "{README,CHANGELOG}.md", "LICENSE.txt"] -
-      Dir["{lib,sig}/guildhall/{kafka,adapters,web}{.rb,.rbs,/**/*}"] # these are in the gem guildhall-kafka
+    # What is taken off, guildhall-kafka has.
+    Dir["{lib,sig}/**/*.{rb,rbs}", "sig/manifest.yaml", "ext/guildhall/**/*.{c,h,rb}", "exe/guildhall", "{README,CHANGELOG}.md",
+      "docs/**/*.{md,svg}", "examples/*.rb", "LICENSE.txt"] -
+      Dir["{lib,sig}/guildhall/{kafka,karafka}{.rb,.rbs,/**/*}", "docs/{kafka*,karafka*,from_karafka,from_racecar}.md",
+        "examples/{kafka*,karafka*,demo}.rb"]
   end
   spec.bindir = "exe"
   spec.executables = ["guildhall"]
   spec.extensions = ["ext/guildhall/extconf.rb"]
-  spec.metadata = {"rubygems_mfa_required" => "true"}
+  spec.homepage = Guildhall::HOMEPAGE
+  spec.metadata = {
+    "homepage_uri" => Guildhall::HOMEPAGE, "source_code_uri" => Guildhall::HOMEPAGE,
+    "changelog_uri" => "#{Guildhall::HOMEPAGE}/blob/main/CHANGELOG.md", "documentation_uri" => "#{Guildhall::HOMEPAGE}/tree/main/docs",
+    "bug_tracker_uri" => "#{Guildhall::HOMEPAGE}/issues", "rubygems_mfa_required" => "true"
+  }
 end

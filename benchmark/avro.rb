@@ -39,17 +39,20 @@ class AvroBench
   end
 
   def run
-    Corpus::SIZES.each do |name, bytes|
-      orders = @corpus.orders(bytes).map { |text| order(::JSON.parse(text)) }
-      payloads = orders.map { |order| @codec.encode(order) }
-      @bench.compare("avro.decode #{name}", -> { payloads.map { @codec.decode(it) } }, {"avro" => -> { payloads.map { gem_decode(it) } }},
-        goals: {"avro" => 25}, rounds: 5)
-      @bench.compare("avro.encode #{name}", -> { orders.map { @codec.encode(it) } }, {"avro" => -> { orders.map { gem_encode(it) } }},
-        goals: {"avro" => 10}, rounds: 5)
-    end
+    Corpus::SIZES.each { |name, bytes| rows(name, @corpus.orders(bytes)) }
+    Corpus::FRESH_SIZES.each { |name, bytes| rows("fresh #{name}", @corpus.fresh(bytes)) }
   end
 
   private
+
+  def rows(name, texts)
+    orders = texts.map { |text| order(::JSON.parse(text)) }
+    payloads = orders.map { |order| @codec.encode(order) }
+    @bench.compare("avro.decode #{name}", -> { payloads.map { @codec.decode(it) } }, {"avro" => -> { payloads.map { gem_decode(it) } }},
+      goals: {"avro" => 25}, rounds: 5)
+    @bench.compare("avro.encode #{name}", -> { orders.map { @codec.encode(it) } }, {"avro" => -> { orders.map { gem_encode(it) } }},
+      goals: {"avro" => 10}, rounds: 5)
+  end
 
   def order(order)
     order.merge("type" => order["type"].tr(".", "_"), "ts" => Time.new(order["ts"]).utc)

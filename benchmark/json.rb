@@ -19,7 +19,13 @@ class JSONRows
   DOCUMENT_GOALS = {"0.7 KB" => 2.5, "5 KB" => 4.0, "19 KB" => 4.2, "78 KB" => 4.2, "webhooks" => 6.5}.freeze
   EAGER_GOALS = {"0.7 KB" => 1.2, "5 KB" => 1.05, "19 KB" => 1.0, "78 KB" => 0.95, "webhooks" => 1.3}.freeze
   FREEZE_GOAL = 2.3
+  # Of texts in which nothing repeats.
+  FRESH_DOCUMENT_GOALS = {"0.5 KB" => 1.9, "5 KB" => 4.2, "19 KB" => 4.2, "78 KB" => 4.2}.freeze
+  FRESH_GOAL = 1.0
+  FRESH_FREEZE_GOAL = 2.2
   NASTY_GOALS = {document: 1.5, eager: 0.9}.freeze
+  # Long strings cost so little a byte that it takes more of them before the garbage collector, who frees them, has its part.
+  NASTY_TIMES = Hash.new(1).merge(utf8_text: 5, long_strings: 5).freeze
   SYMBOL_GOAL = 0.9
 
   # The five fields of an order: one at the top, one below, and the first item's.
@@ -50,6 +56,7 @@ class JSONRows
     kind("webhooks", @corpus.webhooks, WEBHOOK)
     return unless @goals
 
+    Corpus::FRESH_SIZES.each { |name, size| fresh(name, @corpus.fresh(size)) }
     Corpus::NASTY.each { |name| nasty(name, @corpus.nasty(name)) }
     symbols("5 KB", @corpus.orders(5_000))
     encode("5 KB", @corpus.orders(5_000)) if CODEC.respond_to?(:encode)
@@ -82,12 +89,22 @@ class JSONRows
     end
   end
 
+  def fresh(name, texts)
+    check("fresh.#{name}", texts)
+    compare("json.document.fresh.#{name}", FRESH_DOCUMENT_GOALS[name], -> { over(texts) { |text| ORDER.call(CODEC.document(text)) } },
+      -> { over(texts) { |text| ORDER.call(JSON.parse(text)) } })
+    ours = -> { over(texts) { |text| CODEC.decode(text) } }
+    compare("json.eager.fresh.#{name}", FRESH_GOAL, ours, -> { over(texts) { |text| JSON.parse(text) } })
+    compare("json.eager.fresh.#{name}", FRESH_FREEZE_GOAL, ours, -> { over(texts) { |text| JSON.parse(text, freeze: true) } }, against: "freeze: true")
+  end
+
   def nasty(name, texts)
     check(name, texts)
-    compare("json.document.#{name}", NASTY_GOALS[:document], -> { over(texts) { |text| CODEC.document(text).first } },
-      -> { over(texts) { |text| JSON.parse(text).first } })
-    compare("json.eager.#{name}", NASTY_GOALS[:eager], -> { over(texts) { |text| CODEC.decode(text) } },
-      -> { over(texts) { |text| JSON.parse(text) } })
+    times = NASTY_TIMES[name]
+    compare("json.document.#{name}", NASTY_GOALS[:document], -> { over(texts, times) { |text| CODEC.document(text).first } },
+      -> { over(texts, times) { |text| JSON.parse(text).first } })
+    compare("json.eager.#{name}", NASTY_GOALS[:eager], -> { over(texts, times) { |text| CODEC.decode(text) } },
+      -> { over(texts, times) { |text| JSON.parse(text) } })
   end
 
   def symbols(name, texts)
@@ -104,9 +121,9 @@ class JSONRows
       -> { over(values) { |value| JSON.generate(value) } }, against: "JSON.generate")
   end
 
-  def over(texts, &)
+  def over(texts, times = 1, &)
     size = texts.first.is_a?(String) ? texts.sum(&:bytesize) : 1_000_000
-    (@bytes / size).clamp(1, nil).times { texts.each(&) }
+    (@bytes * times / size).clamp(1, nil).times { texts.each(&) }
   end
 
   def compare(row, goal, ours, theirs, against: @gem)

@@ -25,6 +25,7 @@ class KafkaRows
   def run
     SIZES.each_key do |kb|
       decoding(kb)
+      automatic(kb)
       raw(kb)
     end
     ruby_stages("kafka.schema.5KB", "schema", "Karafka with jsonschema_rs", 4)
@@ -56,6 +57,14 @@ class KafkaRows
 
     row(document, "C, nothing decoded", result.figure(:document) / limit.figure(:c), c_goal)
     row("kafka.peak.#{kb}KB", "Karafka's memory", result.ratio(:karafka, :document, "peak_kb"), 1)
+  end
+
+  # Eager Hashes, which the reader does not decode: what `parallel: nil` comes to, against the better of true and false.
+  def automatic(kb)
+    return unless wanted?(name = "kafka.automatic.#{kb}KB")
+
+    result = race({automatic: ours("hash"), pool: ours("hash-pool"), inline: ours("hash-inline")}, kb)
+    row(name, "better of parallel: true, false", [result.ratio(:automatic, :pool), result.ratio(:automatic, :inline)].min, 0.97)
   end
 
   def raw(kb)

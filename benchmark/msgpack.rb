@@ -21,6 +21,7 @@ class MessagePackBench
   def run
     Corpus::SIZES.each { |name, bytes| rows(name, @corpus.orders(bytes)) }
     rows("webhooks", @corpus.webhooks)
+    Corpus::FRESH_SIZES.each { |name, bytes| rows("fresh #{name}", @corpus.fresh(bytes)) }
   end
 
   private

@@ -39,7 +39,8 @@ class PoolRows
   end
 
   # Of one name or a few that are measured together, without their common beginning.
-  ROWS = %i[documents hashes never_slower busy_main identity callers small_beside_big pure_ruby memory off idle].freeze
+  ROWS = %i[documents hashes never_slower dear_literals dear_once literals busy_main identity callers small_beside_big pure_ruby memory off
+            idle].freeze
 
   def run
     ROWS.each { |row| send(row) if @bench.wanted?("pool.#{row}") }
@@ -57,9 +58,10 @@ class PoolRows
     end
   end
 
-  # The pool tries both ways before it settles.
+  # The pool compares both ways.
   def settle(texts, task)
-    40.times { @pool.map(texts, task) }
+    limit = PoolPeers.now + 0.2
+    @pool.map(texts, task) while PoolPeers.now < limit
   end
 
   # JSON.parse in one thread is what everybody has.
@@ -104,7 +106,7 @@ class PoolRows
     times = [2000 / count, 1].max
     plain = -> { times.times { batch.map { |text| LAZY.call(text) } } }
     ours = -> { times.times { @pool.map(batch, LAZY) } }
-    20.times { ours.call } # the pool tries both ways before it settles
+    settle(batch, LAZY)
     pairs = Array.new(rounds * 3) { [PoolPeers.seconds(&plain), PoolPeers.seconds(&ours)] }
     ratio = Bench.median(pairs.map { |one, two| one / two })
     extra = Bench.median(pairs.map { |one, two| (two - one) / times })
@@ -112,6 +114,55 @@ class PoolRows
     ratio = [ratio, goal].max if extra < 1e-6 && goal < 1
     @bench.row("pool.never_slower #{name} × #{count}", against: "same codec inline", ratio:, goal:,
       note: format("%+.2f µs a batch", extra * 1e6))
+  end
+
+  # Counts: work without garbage.
+  module Count
+    def self.call(turns)
+      turns -= 1 while turns.positive?
+      turns
+    end
+
+    # @return [Integer] turns that take so many milliseconds in one thread
+    def self.turns(milliseconds)
+      times = Array.new(5) { PoolPeers.seconds { call(1_000_000) } }
+      (milliseconds * 1000 / times.min).round
+    end
+  end
+
+  # A lambda that is written at the call, a few payloads: nothing is remembered of the task but its code.
+  def dear_literals
+    payloads = [Count.turns(5)] * 8
+    call = -> { PoolPeers.seconds { @pool.map(payloads, ->(turns) { Count.call(turns) }) } }
+    call.call # starts the workers
+    pairs = Array.new(rounds * 3) { [PoolPeers.seconds { payloads.each { |turns| Count.call(turns) } }, call.call] }
+    @bench.row("pool.dear_literals 8 × 5 ms", against: "one thread", ratio: Bench.median(pairs.map { |one, ours| one / ours }), goal: 1.5)
+  end
+
+  # A script that maps once: workers and all.
+  def dear_once
+    payloads = [Count.turns(20)] * 40
+    pairs = Array.new([rounds / 2, 1].max) { [PoolPeers.seconds { payloads.each { |turns| Count.call(turns) } }, once(payloads)] }
+    @bench.row("pool.dear_once 40 × 20 ms", against: "one thread", ratio: Bench.median(pairs.map { |one, ours| one / ours }), goal: 1.8)
+  end
+
+  def once(payloads)
+    pool = Guildhall::Pool.new
+    PoolPeers.seconds { pool.map(payloads, ->(turns) { Count.call(turns) }) }
+  ensure
+    pool.shutdown
+  end
+
+  # Nothing is left of a lambda after its call.
+  def literals
+    call = -> { 2000.times { @pool.map([1, 2, 3], ->(number) { number + 1 }) } }
+    call.call
+    GC.start
+    before = PoolPeers.resident
+    times = Array.new(rounds) { PoolPeers.seconds(&call) / 2000 }
+    grown = PoolPeers.resident - before
+    @bench.row("pool.literals × 3", against: "2 µs a map", ratio: 2e-6 / times.min, goal: 1, note: format("%.2f µs", times.min * 1e6))
+    @bench.row("pool.literals × 3, memory", against: "2 MB", ratio: 2 / [grown, 0.1].max, goal: 1, note: format("%+.1f MB", grown))
   end
 
   # A worker needs nothing from the main Ractor while it has work.
@@ -131,7 +182,7 @@ class PoolRows
   def throughput(pool, texts)
     futures = Array.new(@bench.quick? ? 20 : 60) { pool.dispatch(texts, LAZY, parallel: true) }
     futures.each(&:wait)
-    times = futures.map { |future| future.batch.times }
+    times = futures.map { |future| future.instance_variable_get(:@batch).times }
     (futures.size * texts.size) / (times.map(&:last).max - times.map(&:first).min)
   end
 

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# A codec of one's own, in a pipeline, on the pool: ruby examples/custom_codec.rb
+# Your own codec, in a pipeline, on the pool. Run it with:
+# ruby examples/custom_codec.rb (in a checkout: bin/rake example[custom_codec])
 require "guildhall"
 
 # "id=7;state=paid" to a frozen Hash.

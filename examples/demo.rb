@@ -7,7 +7,7 @@ trap("INT") { exit!(130) } # until there is something to end in order
 
 require "guildhall"
 require "guildhall/kafka"
-require "guildhall/kafka/embedded_broker"
+require "guildhall/kafka/testing"
 require_relative "demo/options"
 require_relative "demo/run"
 

@@ -1,9 +1,10 @@
 # frozen_string_literal: true
 
 # A whole application on a broker inside this process: payloads are decoded by the reader, checked and filtered by a
-# pipeline, retried, and buried where nothing helps. Run it with: bin/setup && ruby examples/kafka.rb
+# pipeline, retried, and dead-lettered if retries do not help. Run it with:
+# ruby examples/kafka.rb (in a checkout: bin/rake example[kafka])
 require "guildhall/kafka"
-require "guildhall/kafka/embedded_broker"
+require "guildhall/kafka/testing"
 require "guildhall/json"
 
 # What happens to each payload before a consumer sees it.
@@ -26,7 +27,7 @@ class OrdersConsumer < Guildhall::Kafka::Consumer
   end
 end
 
-Guildhall::Kafka::EmbeddedBroker.start do |broker|
+Guildhall::Kafka::Testing::EmbeddedBroker.start do |broker|
   broker.create_topic("orders", partitions: 3)
   producer = Rdkafka::Config.new("bootstrap.servers": broker.bootstrap_servers).producer
   Array.new(30) { |id| producer.produce(topic: "orders", key: id.to_s, payload: %({"id": #{id}, "paid": #{id.odd?}, "amount": 10})) }

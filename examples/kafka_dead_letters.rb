@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
-# Where messages go that nothing helps. Needs no broker, but the gem waterdrop. Run it with:
-# bin/setup && ruby examples/kafka_dead_letters.rb
+# Messages that fail every retry, and undecodable ones, go to the dead letter topic. Needs no broker, but the gem waterdrop. Run it with:
+# ruby examples/kafka_dead_letters.rb (in a checkout: bin/rake example[kafka_dead_letters])
 require "guildhall/kafka"
-require "guildhall/kafka/embedded_broker"
+require "guildhall/kafka/testing"
 require "guildhall/json"
 
 # Cannot handle order 3.
@@ -26,7 +26,7 @@ class LettersConsumer < Guildhall::Kafka::Consumer
   end
 end
 
-Guildhall::Kafka::EmbeddedBroker.start do |broker|
+Guildhall::Kafka::Testing::EmbeddedBroker.start do |broker|
   %w[orders orders.dead].each { |name| broker.create_topic(name, partitions: 1) }
   producer = Rdkafka::Config.new("bootstrap.servers": broker.bootstrap_servers).producer
   [%({"id": 1}), "no JSON", %({"id": 3}), %({"id": 4})].each { |payload| producer.produce(topic: "orders", payload:).wait }
@@ -40,13 +40,13 @@ Guildhall::Kafka::EmbeddedBroker.start do |broker|
     topic "orders" do
       consumer OrdersConsumer
       deserializer Guildhall::JSON.lazy
-      dead_letter_queue topic: "orders.dead", max_retries: 2, poison: true
+      dead_letter_queue topic: "orders.dead", max_retries: 2, dispatch_undecodable: true
     end
     topic("orders.dead") { consumer LettersConsumer }
   end
   Guildhall::Kafka.start
   2.times do
-    payload, headers = LettersConsumer::LETTERS.pop(timeout: 30) || abort("no letter came")
+    payload, headers = LettersConsumer::LETTERS.pop(timeout: 30) || abort("no dead letter came")
     puts "#{payload} from offset #{headers["source_offset"]} after #{headers["source_attempts"]} attempts: #{headers["source_error_class"]}"
   end
   Guildhall::Kafka.stop

@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
-# How far an application is behind, and what librdkafka tells of itself. Needs no broker. Run it with:
-# bin/setup && ruby examples/kafka_monitoring.rb
+# How far an application is behind, and librdkafka's statistics. Needs no broker. Run it with:
+# ruby examples/kafka_monitoring.rb (in a checkout: bin/rake example[kafka_monitoring])
 require "guildhall/kafka"
-require "guildhall/kafka/embedded_broker"
+require "guildhall/kafka/testing"
 
 # Takes its time.
 class SlowConsumer < Guildhall::Kafka::Consumer
@@ -15,7 +15,7 @@ class SlowConsumer < Guildhall::Kafka::Consumer
   end
 end
 
-Guildhall::Kafka::EmbeddedBroker.start do |broker|
+Guildhall::Kafka::Testing::EmbeddedBroker.start do |broker|
   broker.create_topic("orders", partitions: 1)
   producer = Rdkafka::Config.new("bootstrap.servers": broker.bootstrap_servers).producer
   Array.new(50) { |id| producer.produce(topic: "orders", payload: id.to_s) }.each(&:wait)

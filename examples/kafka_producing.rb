@@ -1,9 +1,10 @@
 # frozen_string_literal: true
 
 # Reads orders and produces invoices, as objects: the routes say how they become bytes. Needs no broker, but the gem
-# waterdrop. Run it with: bin/setup && ruby examples/kafka_producing.rb
+# waterdrop. Run it with:
+# ruby examples/kafka_producing.rb (in a checkout: bin/rake example[kafka_producing])
 require "guildhall/kafka"
-require "guildhall/kafka/embedded_broker"
+require "guildhall/kafka/testing"
 require "guildhall/json"
 require "guildhall/msgpack"
 
@@ -26,7 +27,7 @@ class InvoicesConsumer < Guildhall::Kafka::Consumer
   end
 end
 
-Guildhall::Kafka::EmbeddedBroker.start do |broker|
+Guildhall::Kafka::Testing::EmbeddedBroker.start do |broker|
   %w[orders invoices].each { |name| broker.create_topic(name) }
   Guildhall::Kafka.configure do |config|
     config.kafka = {"bootstrap.servers": broker.bootstrap_servers, "auto.offset.reset": "earliest"}

@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
 # One partition worked on by four threads, in order for each customer. Needs no broker. Run it with:
-# bin/setup && ruby examples/kafka_virtual_partitions.rb
+# ruby examples/kafka_virtual_partitions.rb (in a checkout: bin/rake example[kafka_virtual_partitions])
 require "guildhall/kafka"
-require "guildhall/kafka/embedded_broker"
+require "guildhall/kafka/testing"
 
 # Waits for something for each order, as for a database.
 class OrdersConsumer < Guildhall::Kafka::Consumer
@@ -17,7 +17,7 @@ class OrdersConsumer < Guildhall::Kafka::Consumer
   end
 end
 
-Guildhall::Kafka::EmbeddedBroker.start do |broker|
+Guildhall::Kafka::Testing::EmbeddedBroker.start do |broker|
   broker.create_topic("orders", partitions: 1)
   producer = Rdkafka::Config.new("bootstrap.servers": broker.bootstrap_servers).producer
   Array.new(200) { |id| producer.produce(topic: "orders", key: "customer #{id % 20}", payload: id.to_s) }.each(&:wait)

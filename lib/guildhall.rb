@@ -9,3 +9,10 @@ require_relative "guildhall/queue"
 require_relative "guildhall/codecs"
 require_relative "guildhall/pipeline"
 require_relative "guildhall/pool"
+
+# Loaded when one of them is first named.
+module Guildhall
+  {Template: "template", Templates: "templates", TemplateError: "template/errors", SafeString: "template/safe_string"}.each do |name, file|
+    autoload(name, File.expand_path("guildhall/#{file}.rb", __dir__))
+  end
+end

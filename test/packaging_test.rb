@@ -23,10 +23,16 @@ class PackagingTest < GuildhallTest
     assert_empty SPECIFICATIONS["guildhall"].runtime_dependencies
   end
 
+  def test_each_gem_says_where_it_comes_from
+    SPECIFICATIONS.each_value do |specification|
+      %w[homepage_uri source_code_uri changelog_uri documentation_uri bug_tracker_uri].each { |name| assert_match(%r{\Ahttps://}, specification.metadata[name]) }
+    end
+  end
+
   def test_each_file_is_in_one_gem
     core, kafka = SPECIFICATIONS.values.map(&:files)
     assert_equal ["LICENSE.txt"], core & kafka
-    ours = Dir.chdir(ROOT) { Dir["{lib,sig,ext}/**/*.{rb,rbs,c,h}"] }
+    ours = Dir.chdir(ROOT) { Dir["{lib,sig,ext}/**/*.{rb,rbs,c,h}", "docs/*.md", "examples/*.rb", "README*.md"] - ["examples/demo.rb"] }
     assert_empty ours - core - kafka
     assert_empty((core + kafka).reject { |path| File.exist?(File.join(ROOT, path)) })
   end

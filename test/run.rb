@@ -1,5 +1,8 @@
 # frozen_string_literal: true
 
+# What the tests read is UTF-8, also where no LANG is set. Their child processes have the encoding that users would have there.
+Encoding.default_external = Encoding::UTF_8
+
 require "optparse"
 require_relative "support/sanitizers"
 Sanitizers.preload(ARGV) unless ENV.fetch("GUILDHALL_SANITIZE", "").empty?
@@ -13,15 +16,19 @@ parser = OptionParser.new do |options|
   options.on("--stress", "only the stress tests: minutes of it") { chosen[:stress] = true }
   options.on("--sanitize", "with the extensions built for AddressSanitizer and UndefinedBehaviorSanitizer") { nil }
   options.on("--seed N", Integer, "the order of an earlier run") { |seed| chosen[:seed] = seed }
-  options.on("-v", "--verbose", "name each test as it runs") { chosen[:verbose] = true }
+  options.on("-v", "--verbose", "name each test as it runs, and show the warnings of other gems") { chosen[:verbose] = true }
 end
 begin
   paths = parser.parse(ARGV)
 rescue OptionParser::ParseError => error
-  abort("bin/test: #{error.message}\n#{parser}")
+  warn("bin/test: #{error.message}", parser)
+  exit(2)
 end
 missing = paths.reject { |path| File.exist?(path) }
-abort("bin/test: no such file or folder: #{missing.join(", ")}") if missing.any?
+if missing.any?
+  warn("bin/test: no such file or folder: #{missing.join(", ")}")
+  exit(2)
+end
 
 files = paths.flat_map { |path| File.directory?(path) ? Dir[File.join(path, "**/*_test.rb")] : [path] }
 files.map! { |path| File.expand_path(path) }
@@ -32,12 +39,15 @@ if files.empty?
           else kinds.values_at(nil, "integration").compact.flatten
           end
 end
+ENV["GUILDHALL_SHOW_WARNINGS"] = "1" if chosen[:verbose]
 $LOAD_PATH.unshift(__dir__)
 require "test_helper"
+require "support/progress"
+Progress.install
 files.to_a.sort.each { |file| require file }
 arguments = []
 arguments.push("-n", chosen[:name]) if chosen[:name]
 arguments.push("--seed", chosen[:seed].to_s) if chosen[:seed]
 arguments << "--verbose" if chosen[:verbose]
 puts "Ruby #{RUBY_VERSION} (#{RUBY_PLATFORM})#{", Kafka at #{ENV["KAFKA_BOOTSTRAP_SERVERS"]}" if ENV["KAFKA_BOOTSTRAP_SERVERS"]}"
-exit(Minitest.run(arguments))
+exit(Minitest.run(arguments) || false)

@@ -10,6 +10,7 @@ class SignaturesTest < GuildhallTest
     %w[csv yaml cli kafka kafka/cli].each { |part| require "guildhall/#{part}" }
 
     loader = RBS::EnvironmentLoader.new
+    loader.add(library: "timeout", version: nil)
     loader.add(path: Pathname("sig"))
     builder = RBS::DefinitionBuilder.new(env: RBS::Environment.from_loader(loader).resolve_type_names)
     missing = ->(definition, name, there) { definition.methods.select { |_, method| method.defined_in == name }.keys - there }

@@ -6,8 +6,10 @@ module Environment
   # One folder a Ruby, so that switching between Rubies needs no clean. The path of the executable is in the
   # name because two builds of one version need not share an ABI.
   SANITIZER = ENV.fetch("GUILDHALL_SANITIZE", "")
-  KEY = ["ruby", RUBY_VERSION, RUBY_PLATFORM,
-         RbConfig.ruby.sum(32).to_s(36), *(SANITIZER unless SANITIZER.empty?)].join("-")
+  # GUILDHALL_PORTABLE=1: built from what every system has, as on one that is not Linux.
+  PORTABLE = ENV.key?("GUILDHALL_PORTABLE")
+  KEY = ["ruby", RUBY_VERSION, RUBY_PLATFORM, RbConfig.ruby.sum(32).to_s(36), *(SANITIZER unless SANITIZER.empty?),
+         *("portable" if PORTABLE)].join("-")
   BUILD = File.join(ROOT, "build", KEY)
   # Says no more than "the one in the root", but stands where each Ruby has a lock file of its own beside it.
   GEMFILE = File.join(BUILD, "Gemfile")

@@ -8,6 +8,15 @@ require_relative "environment"
 
 # Does what is missing, step by step; each step is marked when it is complete and only then.
 class Setup
+  DEMO = "examples/demo.rb"
+  SHOWN_EVERY_SECONDS = 30 # where there is no terminal
+
+  # @param script [String, nil] what comes afterwards
+  def initialize(script)
+    @demo = script == DEMO
+    ENV["BUNDLE_WITHOUT"] = "development" if @demo
+  end
+
   def run
     check_headers
     install_gems
@@ -19,15 +28,25 @@ class Setup
 
   def install_gems
     wanted = gem_definition
-    stamp = File.join(Environment::BUILD, "gems.done")
-    return if File.exist?(stamp) && File.exist?(Environment::GEMFILE) && File.read(stamp) == wanted
+    if installed?(:all, wanted)
+      ENV.delete("BUNDLE_WITHOUT") if @demo # nothing is left out then
+      return
+    end
+    return if @demo && installed?(:demo, wanted)
 
     FileUtils.mkdir_p(Environment::BUILD)
     File.write(Environment::GEMFILE, "eval_gemfile #{File.join(Environment::ROOT, "Gemfile").dump}\n")
     step("gems", [ruby_tool("bundle"), "install", "--quiet"], Environment.variables.merge("RUBYOPT" => nil),
       "is a gem registry reachable? `gem sources` shows which one is used")
-    File.write(stamp, wanted)
+    File.write(stamp(@demo ? :demo : :all), wanted)
   end
+
+  # The demo needs a handful of gems, the tests and benchmarks many more.
+  def installed?(gems, wanted)
+    File.exist?(stamp(gems)) && File.exist?(Environment::GEMFILE) && File.read(stamp(gems)) == wanted
+  end
+
+  def stamp(gems) = File.join(Environment::BUILD, "gems-#{gems}.done")
 
   # Lock files belong to the machine: pinned versions stand in the Gemfile, and each Ruby resolves its own.
   def gem_definition
@@ -90,17 +109,19 @@ class Setup
   end
 
   def await(pid, name, began)
+    shown = began - SHOWN_EVERY_SECONDS
     until Process.wait(pid, Process::WNOHANG)
-      show(name, began) if $stderr.tty?
+      if $stderr.tty? then $stderr.print("\r", line(name, began))
+      elsif now - shown >= SHOWN_EVERY_SECONDS
+        warn(line(name, began))
+        shown = now
+      end
       sleep(0.1)
     end
-    show(name, began)
-    $stderr.puts
+    warn("#{"\r" if $stderr.tty?}#{line(name, began)}, done")
   end
 
-  def show(name, began)
-    $stderr.print("#{"\r" if $stderr.tty?}  set-up: #{name} … #{(now - began).round} s ")
-  end
+  def line(name, began) = "  set-up: #{name} … #{(now - began).round} s"
 
   def now
     Process.clock_gettime(Process::CLOCK_MONOTONIC)
@@ -129,11 +150,15 @@ class Setup
   end
 end
 
+USAGE = "usage: bin/setup\nBuilds or fetches what is missing; RUBY=/path/to/ruby picks the Ruby."
 if ["--help", "-h"].include?(ARGV.first)
-  puts "usage: bin/setup\nBuilds or fetches what is missing; RUBY=/path/to/ruby picks the Ruby."
+  puts USAGE
   exit
+elsif ARGV.any? && ARGV.first != "--then"
+  warn("bin/setup: unknown argument #{ARGV.first}", USAGE)
+  exit(2)
 end
-Setup.new.run
+Setup.new(ARGV.first == "--then" ? ARGV[1] : nil).run
 if ARGV.first == "--then"
   script, *rest = ARGV.drop(1)
   exec(Environment.variables, RbConfig.ruby, File.expand_path(script, Environment::ROOT), *rest)

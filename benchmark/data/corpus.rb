@@ -8,6 +8,9 @@ require_relative "../../tool/environment"
 class Corpus
   WORDS = %w[amber basin cedar delta ember fjord grove haven inlet jetty knoll ledge marsh north ocean plain quarry
              ridge slope tundra].freeze
+  LEXICON = 5000 # words that fresh texts are made of
+  SYLLABLES = %w[ba ce di fo gu ha je ki lo mu na pe qui ro su ta ve wi xo zu].freeze
+  FRESH_SIZES = {"0.5 KB" => 500, "5 KB" => 5_000, "19 KB" => 19_000, "78 KB" => 78_000}.freeze
   SIZES = {"0.7 KB" => 620, "5 KB" => 5_000, "19 KB" => 19_000, "78 KB" => 78_000}.freeze
   NASTY = %i[unique_keys floats utf8_text long_strings integers deep].freeze
 
@@ -23,6 +26,15 @@ class Corpus
     many(size) { JSON.generate(order(size)) }
   end
 
+  # The same kind of texts with values that never come again, as ids, addresses, times and prices do not: what a cache of
+  # values costs where it finds nothing.
+  # @param size [Integer] bytes of each, about
+  # @return [Array<String>] frozen, each different
+  def fresh(size)
+    lexicon
+    many(size, most: 4000) { JSON.generate(fresh_order(size)) }
+  end
+
   # @param kind [Symbol] one of NASTY
   # @return [Array<String>]
   def nasty(kind)
@@ -32,13 +44,13 @@ class Corpus
   # @return [Array<String>] the real deliveries, as they would travel
   def webhooks
     path = File.join(Environment::WEBHOOKS, "webhooks-examples", "api.github.com", "index.json")
-    JSON.parse(File.read(path)).flat_map { |event| event["examples"].map { |example| JSON.generate(example).freeze } }
+    JSON.parse(File.read(path, encoding: "UTF-8")).flat_map { |event| event["examples"].map { |example| JSON.generate(example).freeze } }
   end
 
   private
 
-  def many(size)
-    Array.new((@bytes / size).clamp(3, 400)) { yield.freeze }
+  def many(size, most: 400)
+    Array.new((@bytes / size).clamp(3, most)) { yield.freeze }
   end
 
   def words(count) = Array.new(count) { pick(WORDS) }.join(" ")
@@ -65,6 +77,32 @@ class Corpus
     {"sku" => "SKU-#{@random.rand(10**7)}", "qty" => @random.rand(20), "price" => @random.rand(100_000) / 100.0,
      "desc" => "item #{@random.rand(10**6)} #{words(5)}", "flags" => [@random.rand(2) == 1, @random.rand(2) == 1, nil],
      "attrs" => {"color" => pick(%w[red green blue black]), "size" => @random.rand(50)}}
+  end
+
+  def lexicon = @lexicon ||= Array.new(LEXICON) { Array.new(@random.rand(2..5)) { pick(SYLLABLES) }.join }
+  def fresh_words(count) = Array.new(count) { pick(lexicon) }.join(" ")
+  def fresh_time = Time.at(1_780_000_000 + @random.rand(10_000_000), @random.rand(1_000_000)).utc.strftime("%FT%T.%6NZ")
+
+  def fresh_order(size)
+    made = {"id" => @random.rand(10**15), "type" => pick(%w[order.created order.paid order.shipped]), "ts" => fresh_time,
+            "user" => fresh_user, "currency" => pick(%w[EUR USD GBP]), "items" => []}
+    length = JSON.generate(made).bytesize
+    while length < size
+      made["items"] << (item = fresh_item)
+      length += JSON.generate(item).bytesize + 1
+    end
+    made
+  end
+
+  def fresh_user
+    {"id" => @random.rand(10**12), "name" => fresh_words(2), "email" => "#{pick(lexicon)}.#{@random.rand(10**7)}@#{pick(lexicon)}.example",
+     "tags" => Array.new(3) { pick(lexicon) }}
+  end
+
+  def fresh_item
+    {"sku" => "SKU-#{@random.rand(10**12)}", "qty" => @random.rand(20), "price" => @random.rand(10_000_000) / 100.0,
+     "desc" => "item #{@random.rand(10**9)} #{fresh_words(5)}", "flags" => [@random.rand(2) == 1, @random.rand(2) == 1, nil],
+     "attrs" => {"color" => pick(lexicon), "size" => @random.rand(10**6)}}
   end
 
   def unique_keys

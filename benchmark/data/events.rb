@@ -14,10 +14,10 @@ class Events
   attr_reader :names
 
   def initialize
-    index = JSON.parse(File.read(File.join(FOLDER, "webhooks-examples/api.github.com/index.json")))
+    index = JSON.parse(File.read(File.join(FOLDER, "webhooks-examples/api.github.com/index.json"), encoding: "UTF-8"))
     deliveries = index.flat_map { |event| event.fetch("examples").map { |example| [-event.fetch("name"), JSON.generate(example).freeze] } }
     @names, @texts = deliveries.transpose
-    @definitions = plain(JSON.parse(File.read(File.join(FOLDER, "webhooks-schemas/schema.json"))).fetch("definitions"))
+    @definitions = plain(JSON.parse(File.read(File.join(FOLDER, "webhooks-schemas/schema.json"), encoding: "UTF-8")).fetch("definitions"))
   end
 
   # @return [Array] for each text what the block makes of its event's definition; made once an event

@@ -18,7 +18,7 @@ class Topics
   # @param used [Integer] so many partitions, the first ones, hold all of them
   # @return [String] the topic's name
   def filled(bytes, count, partitions: PARTITIONS, used: partitions)
-    name = "guildhall-bench-#{bytes}-#{count}-#{partitions}-#{used}"
+    name = "#{prefix}-#{bytes}-#{count}-#{partitions}-#{used}"
     create(name, partitions)
     fill(name, bytes, held(name, partitions).each_with_index.map { |held, index| index < used ? (count / used) - held : 0 })
     found = held(name, partitions).sum
@@ -51,6 +51,8 @@ class Topics
 
   private
 
+  def prefix = "guildhall-bench"
+  def payload(bytes, index) = Orders.document(bytes, index)
   def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
   def create(name, partitions)
@@ -72,7 +74,7 @@ class Topics
   end
 
   def fill(name, bytes, missing)
-    documents = Array.new(DISTINCT) { |index| Orders.document(bytes, index) }
+    documents = Array.new(DISTINCT) { |index| payload(bytes, index) }
     window = WINDOW_BYTES / bytes
     client(:producer, "linger.ms": 20, "batch.size": 1_000_000, "queue.buffering.max.kbytes": 200_000) do |producer|
       pending = []

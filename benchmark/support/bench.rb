@@ -28,6 +28,7 @@ class Bench
     @only = only
     @out = out
     @out.sync = true
+    @began = now
   end
 
   # @return [Boolean] fewer rounds, the same rows
@@ -41,8 +42,14 @@ class Bench
     end
   end
 
+  QUICK_SECONDS = 25 # after that a quick run measures what is left once, so that it ends within 45 s
+
   # @return [Integer] how many rounds to take a median of
-  def rounds = quick? ? 3 : 9
+  def rounds
+    return 9 unless quick?
+
+    now - @began < QUICK_SECONDS ? 3 : 1
+  end
 
   def begin_table(title)
     return if @json
@@ -64,9 +71,9 @@ class Bench
   def compare(name, ours, peers, goals: {}, any: false, rounds: self.rounds, &check)
     return {} unless wanted?(name)
 
-    comparison = Comparison.new([ours, *peers.values])
+    comparison = Comparison.new([ours, *peers.values], warm_up: quick? ? 0.05 : 0.2)
     comparison.check(name, &check)
-    ratios = peers.keys.zip(comparison.ratios(rounds)).to_h
+    ratios = peers.keys.zip(comparison.ratios(quick? ? [rounds, self.rounds].min : rounds)).to_h
     met = goals.select { |peer, goal| ratios[peer] >= goal }
     goals = met if any && met.any?
     ratios.each { |peer, ratio| row(name, against: peer, ratio:, goal: goals[peer]) }
@@ -87,4 +94,8 @@ class Bench
   def note(text)
     @out.puts(text) unless @json
   end
+
+  private
+
+  def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 end

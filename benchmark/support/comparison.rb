@@ -6,11 +6,11 @@ class Bench
   # Times several callables in turn, so that whatever the machine does meets all of them.
   class Comparison
     # @param contenders [Array<#call>] ours first
-    def initialize(contenders)
+    # @param warm_up [Numeric] seconds each
+    def initialize(contenders, warm_up: 0.2)
       @contenders = contenders
+      @warm_up = warm_up
     end
-
-    WARM_UP = 0.2 # seconds each
 
     # Calls each once and compares what they return; then for a moment more, because what is cold says little.
     # @yieldparam results [Array]
@@ -30,7 +30,7 @@ class Bench
     private
 
     def warm_up(contender)
-      limit = now + WARM_UP
+      limit = now + @warm_up
       contender.call while now < limit
     end
 

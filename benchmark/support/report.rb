@@ -7,7 +7,7 @@ require_relative "machine"
 require_relative "chart"
 
 class Bench
-  # benchmark/RESULTS.md: every script's rows, each script in a process of its own; and benchmark/results.svg.
+  # benchmark/RESULTS.md: every script's rows, each script in a process of its own; and the chart.
   class Report
     PATH = File.expand_path("../RESULTS.md", __dir__)
 
@@ -33,7 +33,7 @@ class Bench
 
         #{Machine.description}. Written by `bin/bench --report`: ratios of one run, higher is better.
 
-        ![The rows that people ask for first](results.svg)
+        ![The rows that people ask for first](../docs/images/figures.svg)
       TEXT
     end
 

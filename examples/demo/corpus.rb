@@ -55,7 +55,7 @@ module Demo
     def load_deliveries
       abort("bin/demo: the webhooks are not there; run bin/setup") unless File.exist?(PATH)
 
-      JSON.parse(File.read(PATH)).flat_map do |event|
+      JSON.parse(File.read(PATH, encoding: "UTF-8")).flat_map do |event|
         event["examples"].map { |example| [event["name"], JSON.generate(example)].freeze }
       end
     end

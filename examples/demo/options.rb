@@ -4,9 +4,9 @@ require "optparse"
 
 module Demo
   # What the user asked for.
-  Options = Data.define(:messages, :workers, :seconds, :topic, :group, :record) do
+  Options = Data.define(:messages, :workers, :seconds, :topic, :group, :record, :json) do
     def self.parse(arguments)
-      chosen = {messages: 20_000, workers: nil, seconds: nil, topic: nil, group: nil, record: nil}
+      chosen = {messages: 20_000, workers: nil, seconds: nil, topic: nil, group: nil, record: nil, json: false}
       parser = build_parser(chosen)
       rest = parser.parse(arguments)
       raise OptionParser::InvalidArgument, rest.join(" ") unless rest.empty?
@@ -15,7 +15,8 @@ module Demo
       chosen[:group] ||= chosen[:topic]
       new(**chosen)
     rescue OptionParser::ParseError => error
-      abort("bin/demo: #{error.message}\n\n#{parser}")
+      warn("bin/demo: #{error.message}", "", parser)
+      exit(2)
     end
 
     def self.build_parser(chosen)
@@ -36,6 +37,7 @@ module Demo
         options.on("--topic NAME", "an existing one is continued, not filled twice (a new one)") { |name| chosen[:topic] = name }
         options.on("--group NAME", "consumer group; one that was stopped goes on where it stood") { |name| chosen[:group] = name }
         options.on("--record FILE", "append partition and offset of each message handled") { |path| chosen[:record] = path }
+        options.on("--json", "print the figures as one line of JSON") { chosen[:json] = true }
         options.on("-h", "--help", "show this") { puts(options) || exit }
       end
     end

@@ -5,6 +5,9 @@ require "etc"
 module Demo
   # The table at the end: speed, what was left out, what failed and where, and whether every message is accounted for.
   class Report
+    BAR_WIDTH = 40 # characters
+    private_constant :BAR_WIDTH
+
     # @param ours [Tally, nil]
     # @param by_hand [Tally, nil] nil: not reached
     # @param account [Hash] sent:, before: (handled by earlier runs of the group), committed:
@@ -23,35 +26,71 @@ module Demo
       accounted? && committed? && counts_agree?
     end
 
-    # @return [String]
+    # @return [String] what a manager wants to know, a chart, and the whole account
     def to_s
-      [machine, "", speed, "", outcome, "", failures, "", shares, memory, "", *verdict].compact.join("\n")
+      [machine, "", *headline, "", speed, "", outcome, "", failures, "", shares, memory, "", *verdict].compact.join("\n")
+    end
+
+    # @return [Hash{Symbol=>Object}] the same for programs
+    def to_h
+      {ruby: RUBY_VERSION, yjit: yjit?, cores: Etc.nprocessors, sent: @account[:sent],
+       ratio: complete? && (@ours.rate / @by_hand.rate).round(2), guildhall: figures(@ours), by_hand: figures(@by_hand),
+       by_worker: @workers, accounted: accounted?, committed: committed?, agrees: agrees?}
     end
 
     private
 
     def machine
-      yjit = defined?(RubyVM::YJIT) && RubyVM::YJIT.enabled? ? "on" : "off"
-      "Ruby #{RUBY_VERSION}, YJIT #{yjit}, #{Etc.nprocessors} cores"
+      "Ruby #{RUBY_VERSION}, YJIT #{yjit? ? "on" : "off"}, #{Etc.nprocessors} cores"
     end
 
+    def yjit?
+      !defined?(RubyVM::YJIT).nil? && RubyVM::YJIT.enabled?
+    end
+
+    def headline
+      return ["Stopped before both consumers had handled everything: no comparison."] unless complete?
+
+      [format("Faster:  %.1f times as many messages a second as with the plain client and JSON.parse.", @ours.rate / @by_hand.rate),
+       "Lost:    #{lost}", "Cores:   #{cores}"]
+    end
+
+    def lost
+      return "see the account below." unless accounted? && committed?
+
+      "nothing. All #{@account[:sent]} messages are accounted for, every offset is committed."
+    end
+
+    def cores
+      busy = @workers.except("callers").count { |_, count| count.positive? }
+      return "the work was too small to be spread." if busy.zero?
+
+      "#{busy} worker Ractors decoded side by side; the consumer written by hand has one core."
+    end
+
+    # Messages a second as bars, and the time that each consumer took from its first message to its last.
     def speed
-      rows = [["Guildhall", @ours], ["by hand", @by_hand]].map do |name, tally|
-        next [name, "not run", "", ""] if tally.nil? || tally.handled.zero?
-
-        [name, tally.rate.round.to_s, format("%.0f", tally.megabytes_a_second), format("%.2f s", tally.seconds)]
-      end
-      [table([["", "messages/s", "MB/s", "time"], *rows]), ratio].compact.join("\n")
+      consumers = {"Guildhall" => @ours, "by hand" => @by_hand}.reject { |_, tally| tally.nil? || tally.handled.zero? }
+      most = consumers.each_value.map(&:rate).max
+      consumers.map do |name, tally|
+        bar = "█" * (tally.rate / most * BAR_WIDTH).round.clamp(1..)
+        format("%-9s %-#{BAR_WIDTH}s %6d messages/s, %.0f MB/s, %.2f s", name, bar, tally.rate, tally.megabytes_a_second, tally.seconds)
+      end.join("\n")
     end
 
-    def ratio
-      return unless complete?(@ours) && complete?(@by_hand)
-
-      format("Guildhall is %.1f times as fast as the consumer written by hand", @ours.rate / @by_hand.rate)
+    def complete?
+      [@ours, @by_hand].all? { |tally| handled_all?(tally) }
     end
 
-    def complete?(tally)
+    def handled_all?(tally)
       tally && tally.handled == @account[:sent]
+    end
+
+    def figures(tally)
+      return if tally.nil?
+
+      {messages_per_second: tally.rate.round, megabytes_per_second: tally.megabytes_a_second.round(1), seconds: tally.seconds.round(3),
+       processed: tally.processed, filtered: tally.filtered, failed: tally.failed, tombstones: tally.tombstones}
     end
 
     def outcome
@@ -73,11 +112,16 @@ module Demo
       total = @workers.each_value.sum
       return "nothing was given to worker Ractors" if total.zero?
 
-      "done by " + @workers.map { |worker, count| format("%s: %d (%.0f %%)", worker, count, 100.0 * count / total) }.join(", ")
+      done = @workers.map { |worker, count| format("%s %d (%.0f %%)", worker, count, 100.0 * count / total) }
+      "decoded, checked and filtered by: #{done.join(", ")}; callers are the threads that run consumers, where no worker was free"
     end
 
     def memory
-      "peak memory: " + @memory.map { |part, kilobytes| format("%d MB %s", kilobytes / 1024, part) }.join(", ")
+      return if @memory.empty?
+
+      first, last = @memory.values.map { |kilobytes| kilobytes / 1024 }
+      after = ", #{last} MB at the end, with the consumer written by hand" if last
+      "peak memory of this process: #{first} MB after Guildhall's part#{after}"
     end
 
     def verdict
@@ -98,7 +142,7 @@ module Demo
     end
 
     def agreement
-      return if @by_hand.nil? || !complete?(@ours) || !complete?(@by_hand)
+      return unless complete?
 
       "#{mark(counts_agree?)} both consumers counted the same: #{@ours.counts.size} pairs of repository and event"
     end
@@ -112,7 +156,7 @@ module Demo
     end
 
     def counts_agree?
-      return true unless complete?(@ours) && complete?(@by_hand)
+      return true unless complete?
 
       @ours.counts == @by_hand.counts && @ours.failed == @by_hand.failed && @ours.filtered == @by_hand.filtered
     end

@@ -34,7 +34,17 @@ module Demo
 
     private
 
+    # What comes, before it begins.
+    def announce
+      seconds = 2 + (@options.messages / 2_000)
+      megabytes = 150 + (@options.messages / 100)
+      warn("Sends #{@options.messages} real GitHub webhooks (0.9 to 27 KB each) through Kafka and consumes them twice: with",
+        "Guildhall, and with the plain client and JSON.parse. Takes about #{seconds} s and #{megabytes} MB of memory, and leaves",
+        "nothing on disk. Ctrl-C stops in order.")
+    end
+
     def run(servers, broker)
+      announce
       warn("  broker at #{servers}#{", inside this process" if broker}; topic #{@options.topic}")
       @topic = Topic.new(@options.topic, messages: @options.messages, servers:, broker:)
       @topic.fill(@corpus, method(:interrupted?))
@@ -75,7 +85,7 @@ module Demo
     def report(ours, by_hand, before, committed)
       account = {sent: @corpus.size, before:, committed:, ends: @topic.watermarks.map(&:last)}
       report = Report.new(ours:, by_hand:, account:, workers: @workers, memory: @memory)
-      puts "", report
+      puts @options.json ? JSON.generate(report.to_h) : ["", report]
       return interrupted("as asked; what was done is committed") if interrupted?
       return limited if limited?
 
@@ -83,7 +93,7 @@ module Demo
     end
 
     def limited
-      puts "stopped after #{@options.seconds} s, as asked; the same --topic and --group go on from here"
+      warn "stopped after #{@options.seconds} s, as asked; the same --topic and --group go on from here"
       0
     end
 
@@ -115,7 +125,7 @@ module Demo
       servers = ENV.fetch("KAFKA_BOOTSTRAP_SERVERS", "")
       return yield(servers, nil) unless servers.empty?
 
-      Guildhall::Kafka::EmbeddedBroker.start { |broker| yield(broker.bootstrap_servers, broker) }
+      Guildhall::Kafka::Testing::EmbeddedBroker.start { |broker| yield(broker.bootstrap_servers, broker) }
     end
 
     def peak_memory

@@ -25,7 +25,7 @@ module Demo
     # @param name [String]
     # @param servers [String] bootstrap servers
     # @param messages [Integer] how many there will be
-    # @param broker [Guildhall::Kafka::EmbeddedBroker, nil] nil: a real one
+    # @param broker [Guildhall::Kafka::Testing::EmbeddedBroker, nil] nil: a real one
     def initialize(name, messages:, servers:, broker: nil)
       @name = name
       @partitions = [FEWEST, messages.fdiv(MESSAGES_A_PARTITION).ceil].max

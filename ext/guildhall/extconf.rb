@@ -1,14 +1,10 @@
 # frozen_string_literal: true
 
 require "mkmf"
+require_relative "json/powers_of_five"
 
-# Sources lie in a folder a part; the objects all land beside the Makefile, so base names are unique.
-folders = Dir[File.join(__dir__, "**/")].map { |folder| folder.delete_prefix(__dir__).delete_prefix("/").chomp("/") }
-$srcs = Dir[File.join(__dir__, "**/*.c")]
-folders.each do |folder|
-  $VPATH << "$(srcdir)/#{folder}"
-end
-$INCFLAGS << " -I$(srcdir) -I$(srcdir)/include"
+$INCFLAGS << " -I. -I$(srcdir) -I$(srcdir)/include"
+PowersOfFive.write("powers_of_five.h")
 $CFLAGS << " -std=gnu11 -Wall -Wextra -Wno-unused-parameter -Werror=implicit-function-declaration -fvisibility=hidden"
 $CFLAGS << " -O3" unless ENV["GUILDHALL_SANITIZE"]
 if (sanitize = ENV.fetch("GUILDHALL_SANITIZE", nil))
@@ -20,6 +16,22 @@ end
 have_const("RUBY_TYPED_FROZEN_SHAREABLE", "ruby.h")
 have_func("rb_hash_new_capa", "ruby.h")
 have_func("rb_hash_bulk_insert", "ruby.h")
+have_func("pthread_condattr_setclock", "pthread.h")
+# What only Linux has; GUILDHALL_PORTABLE=1 builds what other systems get.
+unless ENV["GUILDHALL_PORTABLE"]
+  $defs << "-DGUILDHALL_FUTEX" if have_header("linux/futex.h")
+  $defs << "-DGUILDHALL_TIMERFD" if have_func("timerfd_create", "sys/timerfd.h")
+end
+
+# Objects lie beside the Makefile. json/build.c becomes json-build.o: no source has a dash in its name, so that no two collide.
+sources = Dir["**/*.c", base: __dir__].sort.to_h { |path| ["#{path.delete_suffix(".c").tr("/", "-")}.#{$OBJEXT}", path] }
+$objs = sources.keys
+$srcs = sources.values.map { |path| File.join(__dir__, path) }
 create_makefile("guildhall/native")
-# Objects depend on the headers of every folder; mkmf knows of the first one's only.
-File.write("Makefile", "\n$(OBJS): #{Dir[File.join(__dir__, "**/*.h")].join(" ")}\n", mode: "a")
+headers = Dir["**/*.h", base: __dir__].map { |path| "$(srcdir)/#{path}" }
+rules = sources.map { |object, path| <<~RULE }
+  #{object}: $(srcdir)/#{path}
+  \t$(ECHO) compiling $(<)
+  \t$(Q) $(CC) $(INCFLAGS) $(CPPFLAGS) $(CFLAGS) $(COUTFLAG)$@ -c $(CSRCFLAG)$(srcdir)/#{path}
+RULE
+File.write("Makefile", "\n#{rules.join}$(OBJS): #{headers.join(" ")}\n", mode: "a")

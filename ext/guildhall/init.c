@@ -1,4 +1,4 @@
-/* Initialises every native part of the gem guildhall; what they do stands in their own files. */
+/* Initialises every native part of the gem guildhall. */
 #include <ruby.h>
 #include <ruby/ractor.h>
 #include "init.h"
@@ -8,19 +8,22 @@ RUBY_FUNC_EXPORTED void Init_native(void)
     /* Before any method is defined: Ruby notes it with each of them. */
     rb_ext_ractor_safe(true);
     VALUE guildhall = rb_define_module("Guildhall");
-    guildhall_init_native_blocks(guildhall);
+    guildhall_init_block_pool(guildhall);
     guildhall_init_values();
-    guildhall_init_keys();
-    guildhall_init_moulds();
-    guildhall_init_repeats();
+    guildhall_init_caches();
+    guildhall_init_assumptions(guildhall);
+    guildhall_init_document_plain(guildhall);
+    guildhall_init_text(guildhall);
     guildhall_init_json(guildhall);
     guildhall_init_msgpack(guildhall);
     guildhall_init_shared_cell(guildhall);
     guildhall_init_avro(guildhall);
     guildhall_init_share_plain(guildhall);
+    guildhall_init_plain_questions(guildhall);
     guildhall_init_schema(guildhall);
     guildhall_init_pipeline(guildhall);
     guildhall_init_waiter(guildhall);
     guildhall_init_queue(guildhall);
+    guildhall_init_templates(guildhall);
     guildhall_init_pool(guildhall);
 }

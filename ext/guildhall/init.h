@@ -5,19 +5,22 @@
 
 void guildhall_init_schema(VALUE guildhall);
 void guildhall_init_pipeline(VALUE guildhall);
-void guildhall_init_native_blocks(VALUE guildhall);
+void guildhall_init_document_plain(VALUE guildhall);
+void guildhall_init_text(VALUE guildhall);
+void guildhall_init_block_pool(VALUE guildhall);
 void guildhall_init_values(void);
-void guildhall_init_keys(void);
-void guildhall_init_moulds(void);
-void guildhall_init_repeats(void);
+void guildhall_init_caches(void);
+void guildhall_init_assumptions(VALUE guildhall);
 void guildhall_init_json(VALUE guildhall);
 void guildhall_init_msgpack(VALUE guildhall);
 void guildhall_init_shared_cell(VALUE guildhall);
 void guildhall_init_avro(VALUE guildhall);
 void guildhall_init_share_plain(VALUE guildhall);
+void guildhall_init_plain_questions(VALUE guildhall);
 
 void guildhall_init_waiter(VALUE guildhall);
 void guildhall_init_queue(VALUE guildhall);
+void guildhall_init_templates(VALUE guildhall);
 
 void guildhall_init_pool(VALUE guildhall);
 

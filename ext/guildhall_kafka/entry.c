@@ -1,15 +1,27 @@
 #include "entry.h"
 
-#include <guildhall/blocks.h>
+#include <guildhall/block_pool.h>
 #include <string.h>
 
-static const guildhall_blocks *blocks; /* shared with the documents: the messages of a batch are let go by any thread */
+static const guildhall_block_pool *blocks; /* shared with the documents: the messages of a batch are let go by any thread */
 
 void guildhall_init_kafka_entry(VALUE guildhall)
 {
-    const guildhall_blocks *found = (const guildhall_blocks *)NUM2ULL(rb_const_get(guildhall, rb_intern("NATIVE_BLOCKS")));
-    if (found->abi != GUILDHALL_BLOCKS_ABI) rb_raise(rb_eLoadError, "guildhall-kafka and guildhall do not fit together: install the same version of both");
+    const guildhall_block_pool *found = (const guildhall_block_pool *)NUM2ULL(rb_const_get(guildhall, rb_intern("NATIVE_BLOCK_POOL")));
+    if (found->abi != GUILDHALL_BLOCK_POOL_ABI) rb_raise(rb_eLoadError, "guildhall-kafka and guildhall do not fit together: install the same version of both");
     blocks = found;
+}
+
+const guildhall_decoder *guildhall_kafka_decoder_of(VALUE codec)
+{
+    VALUE address = NIL_P(codec) ? Qnil : rb_funcall(codec, rb_intern("native_decoder"), 0);
+    if (NIL_P(address)) return NULL;
+    const guildhall_decoder *decoder = (const guildhall_decoder *)NUM2ULL(address);
+    if (decoder->abi != GUILDHALL_DECODER_ABI || decoder->size < sizeof(guildhall_decoder)) {
+        rb_raise(rb_eTypeError, "the native decoder of %+" PRIsVALUE " has version %u; this reader knows %d", codec,
+                 (unsigned)decoder->abi, GUILDHALL_DECODER_ABI);
+    }
+    return decoder;
 }
 
 typedef struct {

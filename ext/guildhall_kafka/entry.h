@@ -9,8 +9,8 @@
 #include "librdkafka.h"
 
 typedef enum {
-    GUILDHALL_ENTRY_RAW,     /* nobody has tried to decode it */
-    GUILDHALL_ENTRY_DECODED, /* `result` holds data that nobody owns yet */
+    GUILDHALL_ENTRY_RAW,     /* not tried to decode, or left to Ruby */
+    GUILDHALL_ENTRY_DECODED, /* `result` holds data without an owner */
     GUILDHALL_ENTRY_WRAPPED, /* a document has taken the data over */
     GUILDHALL_ENTRY_INVALID  /* `result` says why */
 } guildhall_entry_state;
@@ -39,6 +39,9 @@ typedef struct guildhall_kafka_entry {
 
 /* Where entries lie. Before the first of them. */
 void guildhall_init_kafka_entry(VALUE guildhall);
+/* With the GVL. NULL where the codec is nil, or has no native decoder.
+ * @raise [TypeError] where its version is another one than ours */
+const guildhall_decoder *guildhall_kafka_decoder_of(VALUE codec);
 /* NULL when there is no memory left. */
 guildhall_kafka_entry *guildhall_kafka_entry_new(const guildhall_librdkafka *library, const guildhall_kafka_message *message,
                                                  const guildhall_decoder *decoder);

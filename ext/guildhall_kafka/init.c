@@ -1,4 +1,4 @@
-/* Initialises the native parts of the gem guildhall-kafka. Loaded by guildhall/kafka/readers.rb, after ReadError. */
+/* Initialises the native parts of the gem guildhall-kafka. Loaded by guildhall/kafka/reading/reader.rb, after ReadError. */
 #include <ruby.h>
 #include <ruby/ractor.h>
 #include "entry.h"
@@ -13,6 +13,7 @@ RUBY_FUNC_EXPORTED void Init_native(void)
     VALUE kafka = rb_define_module_under(guildhall, "Kafka");
     guildhall_init_kafka_entry(guildhall);
     guildhall_init_kafka_record(kafka);
-    guildhall_init_partition_queue(kafka);
-    guildhall_init_kafka_reader(kafka);
+    VALUE reading = rb_define_module_under(kafka, "Reading");
+    guildhall_init_partition_queue(reading);
+    guildhall_init_kafka_reader(reading);
 }

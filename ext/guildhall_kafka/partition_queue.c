@@ -15,6 +15,8 @@ static void queue_mark(void *pointer)
     rb_gc_mark(queue->owner);
     rb_gc_mark(queue->topic);
     rb_gc_mark(queue->codec);
+    rb_gc_mark(queue->records);
+    rb_gc_mark(queue->documents);
 }
 
 /* The queue was given back when the reader was closed. Where it never was, the client is still there or gone: either
@@ -25,7 +27,7 @@ static void queue_free(void *pointer)
 }
 
 static const rb_data_type_t queue_type = {
-    .wrap_struct_name = "Guildhall::Kafka::PartitionQueue",
+    .wrap_struct_name = "Guildhall::Kafka::Reading::PartitionQueue",
     .function = {.dmark = queue_mark, .dfree = queue_free},
     .flags = RUBY_TYPED_FREE_IMMEDIATELY
 };
@@ -35,30 +37,18 @@ guildhall_partition_queue *guildhall_partition_queue_get(VALUE self)
     return rb_check_typeddata(self, &queue_type);
 }
 
-static const guildhall_decoder *decoder_of(VALUE codec)
+static void notify(void *consumer, void *wakeup)
 {
-    VALUE address = NIL_P(codec) ? Qnil : rb_funcall(codec, rb_intern("native_decoder"), 0);
-    if (NIL_P(address)) return NULL;
-    const guildhall_decoder *decoder = (const guildhall_decoder *)NUM2ULL(address);
-    if (decoder->abi != GUILDHALL_DECODER_ABI || decoder->size < sizeof(guildhall_decoder)) {
-        rb_raise(rb_eTypeError, "the native decoder of %+" PRIsVALUE " has version %u; this reader knows %d", codec,
-                 (unsigned)decoder->abi, GUILDHALL_DECODER_ABI);
-    }
-    return decoder;
+    guildhall_wakeup_notify(wakeup);
 }
 
-static void ring(void *consumer, void *bell)
-{
-    guildhall_doorbell_ring(bell);
-}
-
-VALUE guildhall_partition_queue_new(VALUE reader, const guildhall_librdkafka *library, guildhall_doorbell *bell,
+VALUE guildhall_partition_queue_new(VALUE reader, const guildhall_librdkafka *library, guildhall_wakeup *wakeup,
                                     void *consumer, VALUE topic, VALUE partition, VALUE owner, VALUE codec)
 {
     guildhall_partition_queue *queue;
     VALUE self = TypedData_Make_Struct(PartitionQueue, guildhall_partition_queue, &queue_type, queue);
     queue->library = library;
-    queue->bell = bell;
+    queue->wakeup = wakeup;
     queue->reader = reader;
     queue->owner = owner;
     queue->codec = codec;
@@ -68,7 +58,7 @@ VALUE guildhall_partition_queue_new(VALUE reader, const guildhall_librdkafka *li
     queue->topic = rb_str_new_frozen(topic);
     rb_ractor_make_shareable(queue->topic);
     queue->topic_name = StringValueCStr(queue->topic);
-    queue->decoder = decoder_of(codec);
+    queue->decoder = guildhall_kafka_decoder_of(codec);
     queue->queue = library->queue_get_partition(consumer, queue->topic_name, queue->partition);
     if (!queue->queue) rb_raise(rb_eRuntimeError, "librdkafka has no queue for %s/%d", queue->topic_name, (int)queue->partition);
     guildhall_partition_queue_watch(queue);
@@ -77,7 +67,7 @@ VALUE guildhall_partition_queue_new(VALUE reader, const guildhall_librdkafka *li
 
 void guildhall_partition_queue_watch(guildhall_partition_queue *queue)
 {
-    queue->library->queue_cb_event_enable(queue->queue, ring, queue->bell);
+    queue->library->queue_cb_event_enable(queue->queue, notify, queue->wakeup);
 }
 
 bool guildhall_partition_queue_holds(const guildhall_partition_queue *queue, const guildhall_kafka_message *message)
@@ -86,14 +76,20 @@ bool guildhall_partition_queue_holds(const guildhall_partition_queue *queue, con
            strcmp(queue->library->topic_name(message->topic), queue->topic_name) == 0;
 }
 
-void guildhall_partition_queue_add(guildhall_partition_queue *queue, const guildhall_kafka_message *message)
+bool guildhall_partition_queue_add(guildhall_partition_queue *queue, const guildhall_kafka_message *message)
 {
     guildhall_kafka_entry *entry = guildhall_kafka_entry_new(queue->library, message, queue->decoder);
-    if (!entry) rb_bug("guildhall: no memory for a message of %zu bytes", message->length);
+    if (!entry) return false;
     *queue->last = entry;
     queue->last = &entry->next;
     queue->count++;
     queue->average_size = queue->average_size ? (queue->average_size * 7 + entry->size) / 8 : entry->size;
+    return true;
+}
+
+bool guildhall_partition_queue_holds_records(const guildhall_partition_queue *queue)
+{
+    return !queue->closed && (queue->count || queue->records);
 }
 
 void guildhall_partition_queue_count(guildhall_partition_queue *queue, int32_t taken)
@@ -112,33 +108,76 @@ size_t guildhall_partition_queue_wanted(const guildhall_partition_queue *queue, 
     return fitting < most ? fitting : most;
 }
 
-/* Whatever is known of an entry is noted here, where its memory is touched anyway. */
-VALUE guildhall_partition_queue_hand_over(guildhall_partition_queue *queue)
+static guildhall_kafka_entry *unlink_first(guildhall_partition_queue *queue)
 {
-    long count = (long)queue->count;
-    VALUE records = rb_ary_new_capa(count), documents = queue->decoder ? rb_ary_new_capa(count) : Qnil;
-    VALUE batch = rb_ary_new_capa(4);
-    size_t bytes = 0;
-    bool decoded = queue->decoder != NULL;
+    guildhall_kafka_entry *entry = queue->first;
+    queue->first = entry->next;
+    __builtin_prefetch(queue->first); /* written by another processor perhaps, and a while ago */
+    queue->count--;
+    if (!queue->first) queue->last = &queue->first;
+    return entry;
+}
+
+/* What can fail comes before an entry changes hands, or after it is safe in a Record. */
+static VALUE make_records(VALUE pointer)
+{
+    guildhall_partition_queue *queue = (guildhall_partition_queue *)pointer;
     while (queue->first) {
         VALUE record = guildhall_kafka_record_new();
-        guildhall_kafka_entry *entry = queue->first;
-        queue->first = entry->next;
-        __builtin_prefetch(queue->first); /* written by another processor perhaps, and a while ago */
-        queue->count--;
-        if (!queue->first) queue->last = &queue->first;
+        rb_ary_push(queue->records, record);
+        guildhall_kafka_entry *entry = unlink_first(queue);
         guildhall_kafka_record_fill(record, entry, queue->topic, queue->codec);
-        rb_ary_push(records, record);
-        bytes += entry->payload_length;
-        if (!decoded) continue;
-        if (entry->state == GUILDHALL_ENTRY_RAW && entry->has_payload) decoded = false;
-        rb_ary_push(documents, entry->state == GUILDHALL_ENTRY_WRAPPED ? entry->document : Qnil);
+        queue->bytes += entry->payload_length;
+        if (!queue->decoder) continue;
+        queue->wrapping = record;
+        VALUE document = guildhall_kafka_record_wrap(record);
+        queue->wrapping = Qfalse;
+        rb_ary_store(queue->documents, RARRAY_LEN(queue->records) - 1, document);
     }
+    return Qnil;
+}
+
+/* $! is no object while a thread ends. */
+static bool payload_is_at_fault(void)
+{
+    VALUE error = rb_errinfo();
+    if (RB_SPECIAL_CONST_P(error) || RB_BUILTIN_TYPE(error) == T_IMEMO) return false;
+    return RTEST(rb_obj_is_kind_of(error, rb_eStandardError)) || RTEST(rb_obj_is_kind_of(error, rb_eScriptError)) ||
+           RTEST(rb_obj_is_kind_of(error, rb_eSysStackError));
+}
+
+/* Wrapping a payload whose root is a scalar may run the codec's Ruby code. What that raises is raised again, as this
+ * message's failure, when the payload is asked for. */
+void guildhall_partition_queue_make_records(guildhall_partition_queue *queue)
+{
+    int state;
+    if (!queue->records) queue->records = rb_ary_new_capa((long)queue->count);
+    if (queue->decoder && !queue->documents) queue->documents = rb_ary_new_capa((long)queue->count);
+    do {
+        queue->wrapping = Qfalse;
+        rb_protect(make_records, (VALUE)queue, &state);
+        if (queue->wrapping) guildhall_kafka_record_not_wrapped(queue->wrapping);
+        if (state && !(queue->wrapping && payload_is_at_fault())) rb_jump_tag(state);
+        if (state) rb_set_errinfo(Qnil);
+    } while (state);
+}
+
+VALUE guildhall_partition_queue_batch(const guildhall_partition_queue *queue)
+{
+    VALUE batch = rb_ary_new_capa(4);
+    long last = RARRAY_LEN(queue->records) - 1;
+    if (queue->documents && RARRAY_LEN(queue->documents) <= last) rb_ary_store(queue->documents, last, Qnil);
     rb_ary_push(batch, queue->owner);
-    rb_ary_push(batch, records);
-    rb_ary_push(batch, SIZET2NUM(bytes));
-    rb_ary_push(batch, decoded ? documents : Qnil);
+    rb_ary_push(batch, queue->records);
+    rb_ary_push(batch, SIZET2NUM(queue->bytes));
+    rb_ary_push(batch, queue->documents ? queue->documents : Qnil);
     return batch;
+}
+
+void guildhall_partition_queue_handed_over(guildhall_partition_queue *queue)
+{
+    queue->records = queue->documents = Qfalse;
+    queue->bytes = 0;
 }
 
 void guildhall_partition_queue_release(guildhall_partition_queue *queue)
@@ -151,6 +190,7 @@ void guildhall_partition_queue_release(guildhall_partition_queue *queue)
     }
     queue->last = &queue->first;
     queue->count = 0;
+    guildhall_partition_queue_handed_over(queue);
     if (!queue->queue) return;
     /* Under the queue's lock: once this is through, no callback is under way. */
     queue->library->queue_cb_event_enable(queue->queue, NULL, NULL);
@@ -170,7 +210,7 @@ static VALUE queue_allow(int argc, VALUE *argv, VALUE self)
     if (queue->closed) return Qnil;
     if (argc > 1) __atomic_store_n(&queue->allowed_bytes, NUM2SIZET(argv[1]), __ATOMIC_RELAXED);
     int32_t before = __atomic_exchange_n(&queue->allowed, count, __ATOMIC_RELAXED);
-    if (before <= 0 && count > 0) guildhall_doorbell_ring(queue->bell);
+    if (before <= 0 && count > 0) guildhall_wakeup_notify(queue->wakeup);
     return Qnil;
 }
 
@@ -189,9 +229,9 @@ static VALUE queue_closed_p(VALUE self)
     return guildhall_partition_queue_get(self)->closed ? Qtrue : Qfalse;
 }
 
-void guildhall_init_partition_queue(VALUE kafka)
+void guildhall_init_partition_queue(VALUE reading)
 {
-    PartitionQueue = rb_define_class_under(kafka, "PartitionQueue", rb_cObject);
+    PartitionQueue = rb_define_class_under(reading, "PartitionQueue", rb_cObject);
     rb_undef_alloc_func(PartitionQueue);
     rb_undef_method(CLASS_OF(PartitionQueue), "new");
     rb_define_method(PartitionQueue, "allow", queue_allow, -1);

@@ -16,11 +16,11 @@ typedef struct read_error {
     char *topic;   /* NULL: none */
 } read_error;
 
-/* Everything but `bell` belongs to the thread that takes. What was taken stays in here until Ruby has it, so that an
+/* Everything but `wakeup` belongs to the thread that takes. What was taken stays in here until Ruby has it, so that an
  * exception between the two loses nothing. */
 typedef struct {
     guildhall_librdkafka library;
-    guildhall_doorbell bell;
+    guildhall_wakeup wakeup;
     void *consumer;
     void *main_queue; /* NULL: closed */
     VALUE *queues;    /* PartitionQueues: kept alive here, and touched with the GVL only */
@@ -31,8 +31,9 @@ typedef struct {
     int64_t deadline;
     int64_t room_messages; /* for all partitions together, in this take */
     int64_t room_bytes;
-    size_t turn; /* which partition is the first to be read */
+    size_t first_queue; /* which partition is the first to be read */
     bool taking;
+    bool no_memory; /* what came next could not be kept: nothing is handed over any more */
     guildhall_kafka_message *messages[BATCH];
 } reader;
 
@@ -45,20 +46,20 @@ static void reader_mark(void *pointer)
     for (size_t index = 0; index < reader->queue_count; index++) rb_gc_mark(reader->queues[index]);
 }
 
-/* Not closed means that the client was not closed either: then its callbacks may still ring the bell, and the memory
+/* Not closed means that the client was not closed either: then its callbacks may still notify the wakeup, and the memory
  * has to stay. */
 static void reader_free(void *pointer)
 {
     reader *reader = pointer;
     if (reader->main_queue) return;
-    guildhall_doorbell_destroy(&reader->bell);
+    guildhall_wakeup_destroy(&reader->wakeup);
     ruby_xfree(reader->queues);
     ruby_xfree(reader->sources);
     ruby_xfree(reader);
 }
 
 static const rb_data_type_t reader_type = {
-    .wrap_struct_name = "Guildhall::Kafka::Reader",
+    .wrap_struct_name = "Guildhall::Kafka::Reading::Reader",
     .function = {.dmark = reader_mark, .dfree = reader_free},
     .flags = RUBY_TYPED_FREE_IMMEDIATELY
 };
@@ -75,16 +76,16 @@ static reader *get_open(VALUE self)
     return reader;
 }
 
-static void ring(void *consumer, void *bell)
+static void notify(void *consumer, void *wakeup)
 {
-    guildhall_doorbell_ring(bell);
+    guildhall_wakeup_notify(wakeup);
 }
 
 static VALUE reader_allocate(VALUE class)
 {
     reader *reader;
     VALUE self = TypedData_Make_Struct(class, __typeof__(*reader), &reader_type, reader);
-    guildhall_doorbell_init(&reader->bell);
+    guildhall_wakeup_init(&reader->wakeup);
     return self;
 }
 
@@ -93,22 +94,24 @@ static VALUE reader_allocate(VALUE class)
 static VALUE reader_initialize(VALUE self, VALUE consumer, VALUE addresses)
 {
     reader *reader = get(self);
+    guildhall_librdkafka library;
     Check_Type(addresses, T_ARRAY);
     if (RARRAY_LEN(addresses) != GUILDHALL_LIBRDKAFKA_FUNCTIONS) rb_raise(rb_eArgError, "not the functions that this reader needs");
     for (size_t index = 0; index < GUILDHALL_LIBRDKAFKA_FUNCTIONS; index++) {
-        ((void **)&reader->library)[index] = (void *)NUM2ULL(rb_ary_entry(addresses, (long)index));
+        ((void **)&library)[index] = (void *)NUM2ULL(rb_ary_entry(addresses, (long)index));
     }
     if (reader->consumer) rb_raise(rb_eRuntimeError, "already initialised");
     reader->consumer = (void *)NUM2ULL(consumer);
+    reader->library = library;
     reader->main_queue = reader->library.queue_get_consumer(reader->consumer);
-    reader->library.queue_cb_event_enable(reader->main_queue, ring, &reader->bell);
+    reader->library.queue_cb_event_enable(reader->main_queue, notify, &reader->wakeup);
     return self;
 }
 
 /* From now on takes the partition's messages from its own queue.
  * @param topic [String]
  * @param partition [Integer]
- * @param owner [Object] stands beside the records in what {#take} returns
+ * @param owner [Object] returned by {#take} along with the records
  * @param codec [Codec, nil] decodes the payloads while they are read, where it has a native decoder
  * @return [PartitionQueue] from which nothing is taken until {PartitionQueue#allow} */
 static VALUE reader_open(int argc, VALUE *argv, VALUE self)
@@ -116,11 +119,12 @@ static VALUE reader_open(int argc, VALUE *argv, VALUE self)
     reader *reader = get_open(self);
     rb_check_arity(argc, 3, 4);
     if (reader->queue_count == reader->queue_capacity) {
-        reader->queue_capacity = reader->queue_capacity ? 2 * reader->queue_capacity : 16;
-        REALLOC_N(reader->queues, VALUE, reader->queue_capacity);
-        REALLOC_N(reader->sources, guildhall_partition_queue *, reader->queue_capacity);
+        size_t capacity = reader->queue_capacity ? 2 * reader->queue_capacity : 16;
+        REALLOC_N(reader->queues, VALUE, capacity);
+        REALLOC_N(reader->sources, guildhall_partition_queue *, capacity);
+        reader->queue_capacity = capacity; /* once both of them have it */
     }
-    VALUE queue = guildhall_partition_queue_new(self, &reader->library, &reader->bell, reader->consumer, argv[0], argv[1],
+    VALUE queue = guildhall_partition_queue_new(self, &reader->library, &reader->wakeup, reader->consumer, argv[0], argv[1],
                                                 argv[2], argc > 3 ? argv[3] : Qnil);
     reader->sources[reader->queue_count] = guildhall_partition_queue_get(queue);
     reader->queues[reader->queue_count++] = queue;
@@ -149,7 +153,10 @@ static void note_error(reader *reader, const guildhall_kafka_message *message)
     const char *text = reader->library.message_errstr(message);
     read_error **last = &reader->errors;
     read_error *error = calloc(1, sizeof(*error));
-    if (!error) return;
+    if (!error) {
+        reader->no_memory = true;
+        return;
+    }
     error->code = message->error;
     error->partition = message->partition;
     error->offset = message->offset;
@@ -175,8 +182,8 @@ static size_t read_queue(reader *reader, void *source, guildhall_partition_queue
         else {
             guildhall_partition_queue *queue = expected;
             if (!queue || !guildhall_partition_queue_holds(queue, message)) queue = find_queue(reader, message);
-            if (queue) {
-                guildhall_partition_queue_add(queue, message);
+            if (queue && !reader->no_memory) {
+                if (!guildhall_partition_queue_add(queue, message)) reader->no_memory = true;
                 if (queue == expected) as_expected++; else guildhall_partition_queue_count(queue, 1);
             }
             reader->room_messages--;
@@ -190,14 +197,14 @@ static size_t read_queue(reader *reader, void *source, guildhall_partition_queue
 
 static bool has_room(const reader *reader)
 {
-    return reader->room_messages > 0 && reader->room_bytes > 0;
+    return reader->room_messages > 0 && reader->room_bytes > 0 && !reader->no_memory;
 }
 
 /* Another one first each time: where there is not room for all, all get some in turn. */
 static void read_partitions(reader *reader)
 {
     size_t count = reader->queue_count;
-    size_t first = reader->turn++;
+    size_t first = reader->first_queue++;
     for (size_t step = 0; step < count && has_room(reader); step++) {
         guildhall_partition_queue *queue = queue_at(reader, (first + step) % count);
         size_t wanted;
@@ -221,10 +228,9 @@ static void read_all(reader *reader)
 
 static bool something_taken(const reader *reader)
 {
-    if (reader->errors) return true;
+    if (reader->errors || reader->no_memory) return true;
     for (size_t index = 0; index < reader->queue_count; index++) {
-        const guildhall_partition_queue *queue = queue_at(reader, index);
-        if (queue->count && !queue->closed) return true;
+        if (guildhall_partition_queue_holds_records(queue_at(reader, index))) return true;
     }
     return false;
 }
@@ -233,21 +239,21 @@ static void *take(void *argument)
 {
     reader *reader = argument;
     for (;;) {
-        bool called = guildhall_doorbell_answer(&reader->bell);
+        bool interrupted = guildhall_wakeup_reset(&reader->wakeup);
         read_all(reader);
-        if (called || something_taken(reader)) return NULL;
-        if (!guildhall_doorbell_wait(&reader->bell, reader->deadline)) return NULL;
+        if (interrupted || something_taken(reader)) return NULL;
+        if (!guildhall_wakeup_wait(&reader->wakeup, reader->deadline)) return NULL;
     }
 }
 
-static void unblock(void *bell)
+static void unblock(void *wakeup)
 {
-    guildhall_doorbell_call(bell);
+    guildhall_wakeup_interrupt(wakeup);
 }
 
 /* ---- With the GVL ---- */
 
-/* A partition that went and came back within one take has two queues here, of which librdkafka knows but one: the bell
+/* A partition that went and came back within one take has two queues here, of which librdkafka knows but one: the wakeup
  * that the first one's release takes away is the second one's as well. */
 static void release_closed(reader *reader)
 {
@@ -273,33 +279,45 @@ static VALUE text_or_nil(const char *text)
     return text ? rb_utf8_str_new_cstr(text) : Qnil;
 }
 
-static VALUE hand_over_errors(reader *reader)
+static VALUE errors_of(const reader *reader)
 {
     VALUE errors = rb_ary_new();
-    while (reader->errors) {
-        read_error *error = reader->errors;
+    for (const read_error *error = reader->errors; error; error = error->next) {
         VALUE arguments[] = {INT2NUM(error->code), text_or_nil(error->message), text_or_nil(error->topic),
                              INT2NUM(error->partition), LL2NUM(error->offset)};
         rb_ary_push(errors, rb_funcallv(ReadError, id_new, 5, arguments));
+    }
+    return errors;
+}
+
+static void drop_errors(reader *reader)
+{
+    while (reader->errors) {
+        read_error *error = reader->errors;
         reader->errors = error->next;
         free(error->message);
         free(error->topic);
         free(error);
     }
-    return errors;
 }
 
+/* Whatever raises in here comes before anything is let go of: the next take hands it over. */
 static VALUE hand_over(reader *reader)
 {
+    if (reader->no_memory) rb_raise(rb_eRuntimeError, "no memory for the next message: close this reader, and read from the last commit on");
     VALUE batches = rb_ary_new();
     for (size_t index = 0; index < reader->queue_count; index++) {
         guildhall_partition_queue *queue = queue_at(reader, index);
-        if (!queue->count || queue->closed) continue;
-        rb_ary_push(batches, guildhall_partition_queue_hand_over(queue));
+        if (!guildhall_partition_queue_holds_records(queue)) continue;
+        guildhall_partition_queue_make_records(queue);
+        rb_ary_push(batches, guildhall_partition_queue_batch(queue));
     }
+    VALUE taken = rb_assoc_new(batches, errors_of(reader));
     /* What was allocated off the GVL counts for the GC, but only allocations by Ruby make it look at the count. */
     if (RARRAY_LEN(batches)) ruby_xfree(ruby_xmalloc(1));
-    return rb_assoc_new(batches, hand_over_errors(reader));
+    for (size_t index = 0; index < reader->queue_count; index++) guildhall_partition_queue_handed_over(queue_at(reader, index));
+    drop_errors(reader);
+    return taken;
 }
 
 static VALUE take_and_hand_over(VALUE self)
@@ -308,7 +326,7 @@ static VALUE take_and_hand_over(VALUE self)
     if (!something_taken(reader)) {
         /* What handle_interrupt has put off until something blocks would not end the wait. Nothing is taken yet. */
         rb_thread_check_ints();
-        rb_nogvl(take, reader, unblock, &reader->bell, RB_NOGVL_INTR_FAIL);
+        rb_nogvl(take, reader, unblock, &reader->wakeup, RB_NOGVL_INTR_FAIL);
         if (!something_taken(reader)) rb_thread_check_ints();
     }
     return hand_over(reader);
@@ -326,8 +344,9 @@ static VALUE taken(VALUE self)
  * @param messages [Integer, nil] about how many to take of all partitions together; 0: none; nil: what each allows
  * @param bytes [Integer, nil] and how many bytes
  * @return [Array(Array<Array(Object, Array<Record>, Integer, Array<Object, nil>)>, Array<ReadError>)] for each partition: its
- *   owner, records, the bytes of their payloads, and what was decoded of each; nil in place of that Array: nobody has tried
- *   to decode all of them */
+ *   owner, records, the bytes of their payloads, and what was decoded of each (nil where a payload is no good, or
+ *   {Record#deferred?}); nil in place of that Array: not tried
+ * @raise [RuntimeError] once a message could not be kept for want of memory: nothing comes any more */
 static VALUE reader_take(int argc, VALUE *argv, VALUE self)
 {
     VALUE timeout_ms, messages, bytes;
@@ -346,7 +365,7 @@ static VALUE reader_take(int argc, VALUE *argv, VALUE self)
  * @return [void] */
 static VALUE reader_wake(VALUE self)
 {
-    guildhall_doorbell_call(&get(self)->bell);
+    guildhall_wakeup_interrupt(&get(self)->wakeup);
     return Qnil;
 }
 
@@ -359,18 +378,18 @@ static VALUE reader_close(VALUE self)
     if (reader->taking) rb_raise(rb_eThreadError, "close this reader in the thread that takes from it");
     for (size_t index = 0; index < reader->queue_count; index++) guildhall_partition_queue_release(queue_at(reader, index));
     reader->queue_count = 0;
-    hand_over_errors(reader);
+    drop_errors(reader);
     reader->library.queue_cb_event_enable(reader->main_queue, NULL, NULL);
     reader->library.queue_destroy(reader->main_queue);
     reader->main_queue = NULL;
     return Qnil;
 }
 
-void guildhall_init_kafka_reader(VALUE kafka)
+void guildhall_init_kafka_reader(VALUE reading)
 {
-    VALUE class = rb_define_class_under(kafka, "Reader", rb_cObject);
+    VALUE class = rb_define_class_under(reading, "Reader", rb_cObject);
     id_new = rb_intern("new");
-    ReadError = rb_const_get(kafka, rb_intern("ReadError"));
+    ReadError = rb_const_get(reading, rb_intern("ReadError"));
     rb_gc_register_mark_object(ReadError);
     rb_define_alloc_func(class, reader_allocate);
     rb_define_method(class, "initialize", reader_initialize, 2);

@@ -44,14 +44,6 @@ VALUE guildhall_kafka_record_new(void)
     return TypedData_Wrap_Struct(Record, &record_type, NULL);
 }
 
-static void wrap(VALUE self, guildhall_kafka_entry *entry)
-{
-    const guildhall_decoder *decoder = entry->decoder;
-    VALUE document = decoder->wrap(decoder->context, &entry->result, self, entry->bytes, entry->payload_length);
-    entry->state = GUILDHALL_ENTRY_WRAPPED;
-    RB_OBJ_WRITE(self, &entry->document, document);
-}
-
 void guildhall_kafka_record_fill(VALUE self, guildhall_kafka_entry *entry, VALUE topic, VALUE codec)
 {
     entry->next = NULL;
@@ -62,7 +54,24 @@ void guildhall_kafka_record_fill(VALUE self, guildhall_kafka_entry *entry, VALUE
     if (entry->decoder) RB_OBJ_WRITE(self, &entry->codec, codec);
     /* Everything it refers to is shareable: no need for a walk that makes sure. */
     RB_FL_SET_RAW(self, RUBY_FL_FREEZE | RUBY_FL_SHAREABLE);
-    if (entry->state == GUILDHALL_ENTRY_DECODED) wrap(self, entry);
+}
+
+VALUE guildhall_kafka_record_wrap(VALUE self)
+{
+    guildhall_kafka_entry *entry = get(self);
+    const guildhall_decoder *decoder = entry->decoder;
+    if (entry->state != GUILDHALL_ENTRY_DECODED) return Qnil;
+    entry->state = GUILDHALL_ENTRY_RAW; /* which it stays where wrap raises */
+    VALUE document = decoder->wrap(decoder->context, &entry->result, self, entry->bytes, entry->payload_length);
+    entry->state = GUILDHALL_ENTRY_WRAPPED;
+    RB_OBJ_WRITE(self, &entry->document, document);
+    return document;
+}
+
+void guildhall_kafka_record_not_wrapped(VALUE self)
+{
+    guildhall_kafka_entry *entry = get(self);
+    entry->decoder->free(entry->decoder->context, &entry->result);
 }
 
 static VALUE frozen_bytes(const uint8_t *bytes, size_t length)
@@ -81,7 +90,7 @@ static VALUE frozen_text(const uint8_t *bytes, size_t length)
     return string;
 }
 
-/* @return [String, nil] the payload's bytes; nil for a tombstone. Made anew by each call. */
+/* @return [String, nil] the payload's bytes; nil for a tombstone. A new String each time. */
 static VALUE record_raw_payload(VALUE self)
 {
     const guildhall_kafka_entry *entry = get(self);
@@ -195,7 +204,7 @@ static VALUE record_document(VALUE self)
     return entry->state == GUILDHALL_ENTRY_WRAPPED ? entry->document : Qnil;
 }
 
-/* @return [DecodeError, nil] why the reader could not decode the payload; made anew by each call */
+/* @return [DecodeError, nil] why the reader could not decode the payload; a new one each time */
 static VALUE record_decode_error(VALUE self)
 {
     const guildhall_kafka_entry *entry = get(self);
@@ -206,17 +215,24 @@ static VALUE record_decode_error(VALUE self)
     return error;
 }
 
-/* Decodes the payload where it lies, with the GVL of the Ractor that calls: workers do it side by side.
- * @param codec [Codec] with a native decoder
- * @param address [Integer] of that decoder
- * @return [Object] what the codec returns for {#raw_payload}
- * @raise [DecodeError] */
-static VALUE record_decode(VALUE self, VALUE codec, VALUE address)
+/* @return [Boolean] whether there is a payload that the reader has left to Ruby, or has not tried to decode */
+static VALUE record_deferred_p(VALUE self)
 {
     const guildhall_kafka_entry *entry = get(self);
-    const guildhall_decoder *decoder = (const guildhall_decoder *)NUM2SIZET(address);
+    return entry->has_payload && entry->state == GUILDHALL_ENTRY_RAW ? Qtrue : Qfalse;
+}
+
+/* Decodes the payload where it lies, with the GVL of the Ractor that calls: workers do it side by side.
+ * @param codec [Codec] with a native decoder
+ * @return [Object] what the codec returns for {#raw_payload}
+ * @raise [DecodeError] */
+static VALUE record_decode(VALUE self, VALUE codec)
+{
+    const guildhall_kafka_entry *entry = get(self);
+    const guildhall_decoder *decoder = guildhall_kafka_decoder_of(codec);
     guildhall_result result = {0};
     VALUE value = Qnil;
+    if (!decoder) rb_raise(rb_eTypeError, "%+" PRIsVALUE " has no native decoder", codec);
     switch (decoder->decode(decoder->context, entry->bytes, entry->payload_length, &result)) {
       case GUILDHALL_DECODED:
         value = decoder->wrap(decoder->context, &result, self, entry->bytes, entry->payload_length);
@@ -259,7 +275,8 @@ void guildhall_init_kafka_record(VALUE kafka)
     rb_define_method(Record, "tombstone?", record_tombstone_p, 0);
     rb_define_method(Record, "size", record_size, 0);
     rb_define_method(Record, "document", record_document, 0);
-    rb_define_method(Record, "decode", record_decode, 2);
+    rb_define_method(Record, "decode", record_decode, 1);
+    rb_define_method(Record, "deferred?", record_deferred_p, 0);
     rb_define_method(Record, "decode_error", record_decode_error, 0);
     rb_define_method(Record, "inspect", record_inspect, 0);
     rb_define_method(Record, "to_s", record_inspect, 0);

@@ -23,6 +23,7 @@ end
 
 require "guildhall/native"
 require_relative "avro/schema"
+require_relative "avro/branch"
 require_relative "avro/logical"
 require_relative "avro/options"
 require_relative "avro/program"
@@ -40,7 +41,7 @@ module Guildhall
     # @param reader [Schema, String, Hash, Array, ::Avro::Schema, nil] nil: the writer's
     # @param references [Array<Schema>] schemas whose named types these refer to
     # @param options [Hash] see {Options}
-    # @raise [SchemaError] for what is no schema
+    # @raise [SchemaError] for an invalid schema
     # @raise [MismatchError] when the reader's schema can read nothing that the writer's writes
     # @raise [Guildhall::ArgumentError] naming every option that is wrong
     def initialize(schema, reader: nil, references: [], **options)
@@ -70,7 +71,9 @@ module Guildhall
     # @return [Lazy]
     def lazy = Lazy.new(self, @decoder)
 
-    # @param object [Object] Hashes with String or Symbol keys, Arrays, … as the writer's schema says
+    # @param object [Object] Hashes with String or Symbol keys, Arrays, Documents … as the writer's schema says. Of a union's
+    #   branches the one that the object is exactly, else the first that it fits; or the one that a {Branch} names. Of several
+    #   records or maps only one that has a place for every member.
     # @return [String] frozen, binary
     # @raise [EncodeError] naming the path to what does not fit
     def encode(object) = @encoder.encode(object, nil)
@@ -89,7 +92,7 @@ module Guildhall
     def program = @decoder
 
     # @api private
-    # @param count [Integer] values that stand one after the other
+    # @param count [Integer] values, one after the other
     # @return [Array]
     def decode_many(bytes, count) = @decoder.decode_many(bytes, count)
 

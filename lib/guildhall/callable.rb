@@ -9,7 +9,15 @@ module Guildhall
     # @param callable [#call]
     # @return [Boolean] whether it takes `(value, metadata)` rather than `(value)` alone
     def self.takes_metadata?(callable)
-      parameters = callable.is_a?(Proc) ? callable.parameters(lambda: true) : callable.method(:call).parameters
+      takes_two?(callable.is_a?(Proc) ? callable : callable.method(:call))
+    end
+
+    # @param method [Method, Proc]
+    # @return [Boolean] whether it takes two positional arguments or more
+    def self.takes_two?(method)
+      return false if method.is_a?(Proc) && method.lambda? && method.arity.between?(0, 1) # most are
+
+      parameters = method.is_a?(Proc) ? method.parameters(lambda: true) : method.parameters
       parameters.count { |kind, _| POSITIONAL.include?(kind) } >= 2
     end
   end

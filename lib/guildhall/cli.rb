@@ -3,20 +3,21 @@
 require "optparse"
 require_relative "version"
 require_relative "errors"
+require_relative "suggestion"
+require_relative "text_table"
 require_relative "cli/command"
 require_relative "cli/help"
 require_relative "cli/info"
+require_relative "cli/render"
 require_relative "cli/version"
 
 module Guildhall
   # The command line: finds the command, runs it and turns what the user did wrong into one line and exit status 2.
   #
-  # A command is a subclass of {Command}. Those of this gem stand here; another gem adds its own by having a file
+  # A command is a subclass of {Command}. Those of this gem are listed here; another gem adds its own by having a file
   # `guildhall/NAME/cli.rb` whose module `Guildhall::Name::CLI` answers `commands`.
   class CLI
-    COMMANDS = [Help, Info, Version].freeze
-    # Parts that may bring commands, by the name of their folder and module.
-    EXTENSIONS = {"kafka" => :Kafka}.freeze
+    COMMANDS = [Help, Info, Render, Version].freeze
 
     # @param out [IO]
     # @param err [IO]
@@ -27,7 +28,7 @@ module Guildhall
 
     # @return [Array<Class>] the commands at hand, by name
     def commands
-      (COMMANDS + EXTENSIONS.flat_map { |folder, name| from_extension(folder, name) }).sort_by(&:command_name)
+      (COMMANDS + extensions.flat_map { |folder| from_extension(folder) }).sort_by(&:command_name)
     end
 
     # Blocks for as long as the command runs.
@@ -37,13 +38,16 @@ module Guildhall
       name, *rest = arguments
       status = command(name).new(out: @out, err: @err, cli: self).run(rest)
       status.is_a?(Integer) ? status : 0
-    rescue OptionParser::ParseError, Guildhall::ArgumentError => error
-      complain(error.message, 2)
-    rescue Guildhall::Error => error
-      complain(error.message, 1)
+    rescue OptionParser::ParseError, Guildhall::Error => error
+      complain(error.message, usage?(error) ? 2 : 1)
     end
 
     private
+
+    # The application's configuration is not a matter of the command line.
+    def usage?(error)
+      !error.is_a?(ConfigurationError) && [OptionParser::ParseError, Guildhall::ArgumentError].any? { |kind| error.is_a?(kind) }
+    end
 
     def command(name)
       return Help if name.nil? || ["--help", "-h"].include?(name)
@@ -54,18 +58,19 @@ module Guildhall
 
     def unknown(name)
       names = commands.map(&:command_name)
-      hint = DidYouMean::SpellChecker.new(dictionary: names).correct(name).first
-      gem = "; it comes with the gem guildhall-kafka" if !hint && %w[server routes].include?(name)
-      "no command #{name}#{hint ? "; did you mean #{hint}?" : gem}\n#{Help.usage(commands)}"
+      hint = Suggestion.for(name, names)
+      gem = "; the commands for Kafka come with the gem guildhall-kafka" unless extensions.include?("kafka")
+      "no command #{name}#{hint.empty? ? gem : hint}\n#{Help.usage(commands)}"
     end
 
-    def from_extension(folder, name)
-      require "guildhall/#{folder}/cli"
-      Guildhall.const_get(name)::CLI.commands
-    rescue LoadError => error
-      raise unless error.path == "guildhall/#{folder}/cli"
+    # @return [Array<String>] folders of parts and gems that bring commands
+    def extensions
+      @extensions ||= Gem.find_files("guildhall/*/cli.rb").map { |path| File.basename(File.dirname(path)) }.uniq.sort
+    end
 
-      []
+    def from_extension(folder)
+      require "guildhall/#{folder}/cli"
+      Guildhall.const_get(folder.split("_").map(&:capitalize).join)::CLI.commands
     end
 
     def complain(message, status)

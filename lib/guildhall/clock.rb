@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require "timeout"
+
 module Guildhall
   # The time that deadlines are reckoned in.
   module Clock
@@ -15,5 +17,20 @@ module Guildhall
     def self.left(deadline, least: 0)
       [deadline - now, least].max
     end
+
+    # Runs the block, and interrupts it at the deadline as a plain `Timeout.timeout` does. Main Ractor.
+    # @param deadline [Float, nil] of this clock; nil: none
+    # @return [Object, nil] what the block returns; nil when it was interrupted, or the deadline was past
+    def self.within(deadline, &)
+      return yield unless deadline
+
+      left = deadline - now
+      Timeout.timeout(left, &) if left.positive?
+    rescue Timeout::Error
+      raise if deadline && now < deadline - TOLERANCE
+    end
+
+    TOLERANCE = 0.001
+    private_constant :TOLERANCE
   end
 end

@@ -11,5 +11,6 @@ require_relative "text"
 
 module Guildhall # rubocop:disable Style/Documentation
   autoload :CSV, File.expand_path("csv.rb", __dir__)
+  autoload :Protobuf, File.expand_path("protobuf.rb", __dir__)
   autoload :YAML, File.expand_path("yaml.rb", __dir__)
 end

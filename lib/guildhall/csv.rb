@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "codec"
+require_relative "document"
 require_relative "errors"
 require_relative "shareable"
 require_relative "soft_dependency"
@@ -33,15 +34,17 @@ module Guildhall
     # @param strip [Boolean] whether white space around fields is left out
     # @param liberal_parsing [Boolean] whether quotes in the middle of fields are taken as they are
     # @param text [Text] how bytes become text
-    # @raise [Guildhall::ArgumentError]
+    # @param max_bytes [Integer] longer payloads are refused
+    # @raise [Guildhall::ArgumentError] also for options that exclude each other
     # @raise [NotShareableError] for a converter that cannot be shared
-    def initialize(headers: true, symbolize_names: false, converters: nil, text: Text, **format)
-      unknown = format.keys - FORMAT
-      raise Guildhall::ArgumentError, "Guildhall::CSV: unknown #{unknown.join(", ")}; there are #{FORMAT.join(", ")}" if unknown.any?
+    def initialize(headers: true, symbolize_names: false, converters: nil, text: Text, max_bytes: Text::Limit::DEFAULT_BYTES, **format)
+      Format.check(format)
+      raise Guildhall::ArgumentError, "Guildhall::CSV: text is a codec, not #{text.inspect}" unless text.respond_to?(:decode)
 
+      @limit = Text::Limit.new("CSV", max_bytes)
       @text = text
       @format = format
-      @reader = Reader.new(headers:, symbolize_names:, converters: Converters.new(converters))
+      @reader = Reader.new(headers:, symbolize_names:, converters: Converters.new(converters, headers))
       Ractor.make_shareable(self)
     end
 
@@ -49,22 +52,23 @@ module Guildhall
     # @return [Array<Hash, Array>] frozen, shareable
     # @raise [DecodeError] with the line, and for a field that cannot be converted its `path`: `$[3].price`
     def decode(bytes)
-      @reader.read(lines(@text.decode(bytes)))
+      @reader.read(lines(@text.decode(@limit.check(bytes))))
     rescue ::CSV::MalformedCSVError => error
       raise DecodeError.new(error.message, codec: "CSV", line: error.line_number)
     end
 
-    # @param rows [Enumerable<Hash, Array>] Hashes: the first one's keys are the header row
+    # @param rows [Enumerable<Hash, Array>] Arrays; or Hashes, whose keys together are the header row. Documents are what
+    #   they represent.
     # @return [String] frozen
+    # @raise [EncodeError] for anything else, and for text that is not valid
     def encode(rows)
-      rows = rows.to_a
-      names = rows.first.keys if rows.first.is_a?(Hash)
-      table = names ? [names, *rows.map { |row| row.values_at(*names) }] : rows
-      ::CSV.generate_lines(table, **@format.except(:skip_blanks, :liberal_parsing, :row_sep), **row_separator).freeze
-    end
+      text = Writer.write(Table.of(rows), @format)
+      raise EncodeError, "CSV: a field is not valid #{text.encoding}" unless text.valid_encoding?
 
-    FORMAT = %i[col_sep row_sep quote_char skip_blanks strip liberal_parsing].freeze
-    private_constant :FORMAT
+      text.freeze
+    rescue EncodingError => error
+      raise EncodeError, "CSV: #{error.message}"
+    end
 
     private
 
@@ -77,11 +81,6 @@ module Guildhall
       lines = []
       csv.send(:parser).parse { |line| lines << line }
       lines
-    end
-
-    def row_separator
-      separator = @format.fetch(:row_sep, :auto)
-      separator == :auto ? {} : {row_sep: separator}
     end
 
     class << self
@@ -98,11 +97,14 @@ end
 
 require "guildhall/native"
 require_relative "csv/converters"
+require_relative "csv/format"
 require_relative "csv/reader"
+require_relative "csv/table"
+require_relative "csv/writer"
 
 module Guildhall
   class CSV # rubocop:disable Style/Documentation
     DEFAULT = new
-    private_constant :Converters, :DEFAULT, :Reader
+    private_constant :Converters, :DEFAULT, :Format, :Reader, :Table, :Writer
   end
 end

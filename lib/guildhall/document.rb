@@ -5,11 +5,30 @@ module Guildhall
   # for the garbage collector however large it is. A field is made when it is asked for, and made again when it is
   # asked for again.
   #
-  # Neither a Hash nor an Array: those that include {Map} and {List} read like them, and become them by an explicit
-  # `to_h` or `to_a`. A format's classes bring `size`, `dig` and `decode`; maps `[]`, `key?`, `each`, `keys` and
-  # `values`, and the private `named_members`; lists `at`, `[]`, `each` and `elements`.
+  # Code written for the frozen Hash or Array that `decode` gives does the same with a Document, or raises; what differs
+  # is listed in docs/documents.md. A Document answers what it can without decoding the rest; every other
+  # method of Hash or Array is called on the decoded contents, which are frozen: what would change them raises FrozenError.
+  #
+  # Conversions (`to_h`, `to_hash`, `to_a`, `to_ary`) give plain objects all the way down; `[]`, `each`, `values` and
+  # whatever selects give nested Documents. A format's classes bring `size`, `dig` and `decode`; maps `[]`, `key?`, `each`,
+  # `keys` and `values`, and the private `named_members`; lists `at`, `[]`, `each` and `elements`.
   module Document
     include Enumerable
+
+    # @param object [Object]
+    # @return [Object] the Hash or Array of a Document; anything else as it is
+    def self.plain(object) = Document === object ? object.decode : object
+
+    # Decoders give the same object for equal parts; YAML would write aliases for them, which hardly anybody reads.
+    # @api private
+    # @return [Object] plain Hashes and Arrays, each of which occurs once
+    def self.unshared(object)
+      case (object = plain(object))
+      when Hash then object.to_h { |key, value| [unshared(key), unshared(value)] }
+      when Array then object.map { |element| unshared(element) }
+      else object
+      end
+    end
 
     # @!method size
     #   @return [Integer] pairs or elements
@@ -30,16 +49,52 @@ module Guildhall
       arguments.empty? && !block_given? ? size : super
     end
 
-    # Documents of equal contents are `eql?` and have the same hash.
-    def eql?(other)
-      equal?(other) || (other.is_a?(self.class) && decode.eql?(other.decode))
-    end
+    # @return [Boolean] whether the contents, or the Hash or Array given, are `eql?`
+    def eql?(other) = equal?(other) || decode.eql?(Document.plain(other))
 
-    # @return [Integer]
+    # @return [Integer] the hash of the Hash or Array
     def hash = decode.hash
 
+    # @return [Boolean] also true for Hash or Array, whose methods it has. (`Hash === document` is false: Ruby asks the class.)
+    def is_a?(type) = super || plain_class <= type || false
+    alias kind_of? is_a?
+
+    # @return [Hash] as Hash#tally: its keys are plain
+    def tally(...) = decode.tally(...)
+
+    # @return [Set]
+    def to_set(...) = decode.to_set(...)
+
+    # @return [Array] without repetitions
+    def uniq(&) = block_given? ? super : decode.uniq
+
+    # @return [Hash] as Enumerable#group_by; Documents among the keys are decoded, so that Arrays find them
+    def group_by(&) = block_given? ? super.transform_keys { |key| Document.plain(key) } : super
+
+    # @return [String] as the json gem, or Active Support where it is loaded, writes the Hash or Array
+    def to_json(*) = decode.to_json(*)
+
     # @return [Hash, Array] for Rails: plain objects
-    def as_json(*) = decode
+    def as_json(*)
+      plain = decode
+      plain.respond_to?(:as_json) ? plain.as_json(*) : plain
+    end
+
+    # @return [String] for Rails, where the Hash or Array has it
+    def to_param = decode.to_param
+    # @return [String] for Rails, where the Hash or Array has it
+    def to_query(...) = decode.to_query(...)
+
+    # For Marshal, and the caches that use it: what is loaded is a plain Hash or Array.
+    # @return [String]
+    def _dump(_level) = Marshal.dump(decode)
+
+    # The other half of {#_dump}, for the classes of Documents.
+    module Loading
+      # @api private
+      # @return [Hash, Array]
+      def _load(dumped) = Marshal.load(dumped) # rubocop:disable Security/MarshalLoad -- Marshal itself calls it
+    end
 
     # @return [Document] itself: it cannot change
     def dup = self
@@ -51,7 +106,9 @@ module Guildhall
     def inspect
       "#<#{self.class} #{shape}>"
     end
-    alias to_s inspect
+
+    # @return [String] as the Hash or Array has it
+    def to_s = decode.to_s
 
     # For `pp`: the whole contents.
     def pretty_print(printer)
@@ -61,7 +118,14 @@ module Guildhall
       end
     end
 
+    # @return [Boolean] whether the Hash or Array responds to it
+    def respond_to_missing?(name, include_private = false) = plain_class.public_method_defined?(name) || super
+
     private
+
+    def method_missing(name, ...)
+      plain_class.public_method_defined?(name) ? decode.public_send(name, ...) : super
+    end
 
     SHOWN = 8 # fields or elements
     SHOWN_CHARACTERS = 60 # of a string
@@ -75,5 +139,12 @@ module Guildhall
       else value.inspect
       end
     end
+  end
+end
+
+# Active Record asks for the class where it wants an Array.
+if defined?(ActiveSupport) && ActiveSupport.respond_to?(:on_load)
+  ActiveSupport.on_load(:active_record) do
+    require "guildhall/active_record"
   end
 end

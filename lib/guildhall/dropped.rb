@@ -1,10 +1,25 @@
 # frozen_string_literal: true
 
 module Guildhall # rubocop:disable Style/Documentation
-  # What stands in the place of a payload that a `select` left out: one frozen, shareable object, so that nil
+  # What {DROPPED} is.
+  class Dropped
+    # @return [String]
+    def inspect = "Guildhall::DROPPED"
+    alias to_s inspect
+
+    private
+
+    def respond_to_missing?(*) = false
+
+    # @raise [NoMethodError] that says what this is
+    def method_missing(name, *)
+      raise NoMethodError.new("undefined method '#{name}' for Guildhall::DROPPED: it marks a payload that a `select` left out; " \
+                              "`map` leaves these out, `results` and `each` do not", name, receiver: self)
+    end
+  end
+
+  # The outcome of a payload that a `select` left out: one frozen, shareable object, so that nil
   # can be a result.
-  DROPPED = Object.new
-  def DROPPED.inspect = "Guildhall::DROPPED"
-  def DROPPED.to_s = inspect
-  Ractor.make_shareable(DROPPED)
+  DROPPED = Ractor.make_shareable(Dropped.new)
+  Dropped.singleton_class.undef_method(:new)
 end

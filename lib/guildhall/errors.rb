@@ -1,16 +1,27 @@
 # frozen_string_literal: true
 
+require "timeout"
 require_relative "printable"
 
 module Guildhall
-  # Base of every error that Guildhall raises on its own account.
-  class Error < StandardError; end
+  # Every error that Guildhall raises on its own account includes this: `rescue Guildhall::Error` rescues them all. Each class
+  # also descends from Ruby's own, where Ruby has one: `rescue ArgumentError` or `rescue Timeout::Error` work as well.
+  module Error; end
 
   # A method was called with something it cannot work with.
-  class ArgumentError < Error; end
+  class ArgumentError < ::ArgumentError
+    include Error
+  end
+
+  # A queue takes no more items, because it has been closed.
+  class ClosedQueueError < ::ClosedQueueError
+    include Error
+  end
 
   # An object that has to cross Ractors is not shareable. The message names the path to what is not.
-  class NotShareableError < Error
+  class NotShareableError < ::Ractor::Error
+    include Error
+
     # @return [String, nil] how to reach the offending object, such as `task.@rules[3]`; nil when unknown
     attr_reader :path
 
@@ -22,20 +33,58 @@ module Guildhall
     end
   end
 
-  # A gem that Guildhall can work with, but does not depend on, is missing. The message names it.
-  class MissingDependencyError < Error; end
+  # Every error that `map` and `value` raise for a payload includes this, whatever its class: it says which payload it was.
+  module PayloadError
+    # @return [Integer] the payload's place in its batch
+    def payload_index = @guildhall_payload_index
+
+    # @return [String]
+    def message = "#{super} (payload #{payload_index})"
+  end
+
+  # A task touches what only the main Ractor may: an unshareable constant, a global variable, an unshareable `self`. It is refused
+  # wherever it would run. The message names the thing, its place, and what to change.
+  class IsolationError < ::Ractor::IsolationError
+    include Error
+
+    # @return [Array<Inspection::Finding>] what was found by reading the task; empty where a worker came upon it
+    attr_reader :findings
+
+    # @param code [Pool::Code] has a refusal
+    # @return [IsolationError]
+    def self.refused(code)
+      new("#{code.name} cannot run on workers, and so nowhere: #{code.refusal.message} (#{code.refusal.place})")
+    end
+
+    # @param message [String]
+    # @param findings [Array<Inspection::Finding>]
+    def initialize(message, findings: [].freeze)
+      super(message)
+      @findings = findings
+    end
+  end
+
+  # A gem that Guildhall can work with, but does not depend on, is missing. The message names it. Not a LoadError: that is not a
+  # StandardError and would end the thread or the worker that comes upon it.
+  class MissingDependencyError < StandardError
+    include Error
+  end
 
   # A wait reached its deadline.
-  class TimeoutError < Error; end
+  class TimeoutError < ::Timeout::Error
+    include Error
+  end
 
   # A payload could not be decoded. Says where, as far as the codec knows; what it quotes is safe to log.
-  class DecodeError < Error
+  class DecodeError < StandardError
+    include Error
+
     # @return [String, nil] the codec's name
-    # @return [Integer, nil] the byte of the first fault, from 0
+    # @return [Integer, nil] the byte of the first error, from 0
     # @return [Integer, nil] its line, from 1; nil for binary formats
     # @return [Integer, nil] its column in characters, from 1; nil for binary formats
     # @return [String, nil] where in the document: `$.user.roles[1]`
-    # @return [String, nil] what stands there, in printable ASCII, 40 bytes at most
+    # @return [String, nil] the text there, in printable ASCII, 40 bytes at most
     attr_reader :codec, :offset, :line, :column, :path, :excerpt
 
     # @return [String, nil] what is wrong, without saying where
@@ -62,30 +111,41 @@ module Guildhall
     private
 
     def describe(reason)
-      position = [("byte #{offset}" if offset), ("line #{line}, column #{column}" if line), path].compact
+      position = [("byte #{offset}" if offset), ("line #{line}" if line), ("column #{column}" if column), path].compact
       [codec, [reason || "invalid payload", *("at #{position.join(", ")}" if position.any?)].join(" "),
        (excerpt if excerpt && !excerpt.empty?)].compact.join(": ")
     end
   end
 
   # An object has no form in the format it was to be encoded in.
-  class EncodeError < Error; end
+  class EncodeError < StandardError
+    include Error
+  end
+
+  # A `decode_batch` or `call_batch` answered with more or fewer results than it was given payloads.
+  class BatchSizeError < StandardError
+    include Error
+  end
 
   # A payload was decoded but is not valid.
-  class ValidationError < Error
-    # @return [Array] what is wrong with it, as the validator says it; empty when it only says no
-    attr_reader :faults
+  class ValidationError < StandardError
+    include Error
 
-    # @param faults [Array]
+    # @return [Array] what is wrong with it, as the validator says it; empty when it only says no
+    attr_reader :errors
+
+    # @param errors [Array]
     # @param stage [Symbol, nil] the name of the stage that validates
-    def initialize(message = nil, faults: [], stage: nil)
-      @faults = faults
-      super(message || "#{stage || "validation"} failed#{": #{faults.join("; ")}" if faults.any?}")
+    def initialize(message = nil, errors: [], stage: nil)
+      @errors = errors
+      super(message || "#{stage || "validation"} failed#{": #{errors.join("; ")}" if errors.any?}")
     end
   end
 
   # What is wrong with a schema itself. The message begins with its location.
-  class SchemaError < Error
+  class SchemaError < StandardError
+    include Error
+
     # @return [String, nil] where in the schema: "#/properties/age"
     attr_reader :location
 
@@ -98,23 +158,43 @@ module Guildhall
   end
 
   # The pool has been shut down, or belongs to another process (the one before a fork).
-  class PoolClosedError < Error; end
+  class PoolClosedError < ::IOError
+    include Error
+  end
+
+  # A pool was made or asked for outside the main Ractor.
+  class WrongRactorError < ::Ractor::Error
+    include Error
+  end
 
   # The pool has no room for another batch, and is set to say so.
-  class PoolSaturatedError < Error; end
+  class PoolSaturatedError < StandardError
+    include Error
+  end
+
+  # Workers have not ended in time, or the process cannot be forked while they live.
+  class PoolBusyError < StandardError
+    include Error
+  end
 
   # A batch was cancelled before this payload was begun.
-  class CancelledError < Error; end
+  class CancelledError < StandardError
+    include Error
+  end
 
   # A worker died while it ran this payload, twice, or once where that is enough; or its reader's thread has ended.
-  class WorkerDiedError < Error; end
+  class WorkerDiedError < StandardError
+    include Error
+  end
 
-  # A payload ran past its deadline; its worker was given up.
-  class StuckError < Error; end
+  # A payload ran past its deadline; its worker was abandoned.
+  class StuckError < TimeoutError; end
 
-  # Stands for an exception of a task whose class is not known here.
-  class TaskError < Error; end
+  # Replaces an exception of a task whose class is not known here.
+  class TaskError < StandardError
+    include Error
+  end
 
-  # Configuration or routes have faults; the message lists all of them.
-  class ConfigurationError < Error; end
+  # Configuration or routes are wrong; the message lists all that is.
+  class ConfigurationError < ArgumentError; end
 end

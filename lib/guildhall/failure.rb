@@ -4,7 +4,7 @@ require_relative "errors"
 require_relative "shareable"
 
 module Guildhall
-  # What stands in the place of a payload whose task raised: frozen, shareable, and without a reference to the exception
+  # The outcome of a payload whose task raised: frozen, shareable, and without a reference to the exception
   # itself, which could not leave its Ractor.
   #
   # @!attribute [r] error_class
@@ -12,7 +12,7 @@ module Guildhall
   # @!attribute [r] message
   #   @return [String]
   # @!attribute [r] backtrace
-  #   @return [Array<String>] from the worker; the first {DEEPEST} lines
+  #   @return [Array<String>] from the worker; the first {MAX_BACKTRACE_LINES} lines
   # @!attribute [r] index
   #   @return [Integer, nil] the payload's place in its batch
   # @!attribute [r] stage
@@ -22,48 +22,44 @@ module Guildhall
   # @!attribute [r] details
   #   @return [Hash{Symbol=>Object}] what else the exception had to say: offset, line and path of a DecodeError, say
   class Failure < Data.define(:error_class, :message, :backtrace, :index, :stage, :cause, :details)
-    DEEPEST = 50
-    CAUSES = 5
+    MAX_BACKTRACE_LINES = 50
+    MAX_CAUSES = 5
 
     class << self
       # @param error [Exception]
       # @param index [Integer, nil]
       # @param stage [Symbol, nil] nil: the one that a pipeline has left on the error
       # @return [Failure]
-      def of(error, index = nil, stage = nil, causes = CAUSES)
+      def of(error, index = nil, stage = nil, causes = MAX_CAUSES)
         stage ||= Pipeline.stage_of(error) if defined?(Guildhall::Pipeline) && Pipeline.respond_to?(:stage_of)
         cause = of(error.cause, index, nil, causes - 1) if error.cause && causes.positive?
         new(error_class: name_of(error.class), message: text { [error.message, *advice(error)].join("; ") },
           backtrace: lines(error.backtrace), index:, stage:, cause:, details: details_of(error))
       end
 
-      # @param value [Object] what a task returned although it cannot leave its Ractor
-      # @return [Failure]
-      def unshareable(value, index)
-        Shareable.check!(value, "result")
-        of(NotShareableError.new("result is not shareable: a #{value.class}"), index)
-      rescue NotShareableError => error
-        of(error, index)
+      # @param code [Pool::Code] has a refusal
+      # @return [Failure] of a payload that is not run, because of what a worker found out with an earlier one
+      def refused(code, index)
+        of(IsolationError.refused(code), index)
       end
 
       # For a task that tried to leave through a `catch`, or a `break`, of its caller.
       # @return [Failure]
-      def thrown(index)
+      def uncaught_throw(index)
         of(UncaughtThrowError.allocate.exception("the task used throw, break or return to leave its caller"), index)
       end
 
       # For a task that ended its worker, or its reader's thread.
       # @return [Failure]
-      def deadly(index)
+      def fatal(index)
         of(WorkerDiedError.new("the worker, or the thread, that ran this payload has ended (Thread.exit in the task, say)"), index)
       end
 
       # For an exception whose own methods raise: its class is all that can be known.
       # @return [Failure]
-      def mute(error, index)
-        klass = Kernel.instance_method(:class).bind_call(error)
-        new(error_class: name_of(klass), message: "(it cannot be asked for its message, backtrace or cause)", backtrace: [].freeze,
-          index:, stage: nil, cause: nil, details: {}.freeze)
+      def unreadable(error, index)
+        new(error_class: name_of(Shareable.type_of(error)), message: "(it cannot be asked for its message, backtrace or cause)",
+          backtrace: [].freeze, index:, stage: nil, cause: nil, details: {}.freeze)
       end
 
       private
@@ -95,7 +91,7 @@ module Guildhall
       end
 
       def lines(backtrace)
-        Ractor.make_shareable((backtrace || []).first(DEEPEST).map(&:to_s))
+        Ractor.make_shareable((backtrace || []).first(MAX_BACKTRACE_LINES).map(&:to_s))
       end
 
       def details_of(error)
@@ -107,9 +103,9 @@ module Guildhall
         Ractor.make_shareable(pairs.to_h)
       end
 
-      # Copied: what the exception holds may belong to somebody.
+      # Copied: what the exception holds may belong to somebody. An IO is left out: its copy would keep the file or connection open.
       def portable(value)
-        Ractor.shareable?(value) ? value : Ractor.make_shareable(value, copy: true)
+        Ractor.shareable?(value) ? value : Shareable.result(value)
       rescue StandardError
         nil
       end
@@ -127,14 +123,25 @@ module Guildhall
       raise(exception)
     end
 
+    # As {#raise!}, with the payload's index in the message and as an attribute: see {PayloadError}.
+    # @api private
+    def raise_numbered!
+      raise(Restoration.new(self, numbered: true).exception)
+    end
+
     # @return [Exception] to be raised; `raise failure` works too
     def exception(*)
       Restoration.new(self).exception
     end
 
     # @return [Boolean] whether the task ended its worker, or its reader's thread: it may well do so again
-    def deadly?
+    def fatal?
       error_class == WorkerDiedError.name
+    end
+
+    # @return [String] the line that raised: "file:line"
+    def place
+      backtrace.first.to_s[/\A.+?:\d+/] || "unknown place"
     end
 
     # @return [String] class and message in a line

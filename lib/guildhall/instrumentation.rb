@@ -1,19 +1,23 @@
 # frozen_string_literal: true
 
 require_relative "errors"
+require_relative "error_boundary"
 
 module Guildhall
-  # Events of one pool or one Kafka application, for whoever listens. Used in the main Ractor, from any thread.
-  # Publishing costs one comparison while nobody listens.
+  # Events of one pool or one Kafka application, for subscribers. Used in the main Ractor, from any thread.
+  # Without subscribers, publishing costs one comparison.
   class Instrumentation
     # What a subscriber gets.
     Event = Data.define(:name, :payload, :time)
 
     # @param events [Array<String>] the names that can be subscribed to and published
-    def initialize(events)
+    # @yieldparam message [String] that a subscriber raised; without a block it goes to standard error
+    def initialize(events, &report)
       @events = events.to_h { |name| [name, true] }.freeze
+      @report = report || ->(message) { warn("guildhall: #{message}") }
       @lock = Mutex.new
       @subscribers = [].freeze
+      @raised = Hash.new(0)
     end
 
     # @param names [Array<String>] none: all events
@@ -43,16 +47,22 @@ module Guildhall
     # @param token [Object] what {#subscribe} returned
     # @return [void]
     def unsubscribe(token)
-      @lock.synchronize { @subscribers = @subscribers.reject { |subscriber| subscriber.equal?(token) }.freeze }
+      @lock.synchronize do
+        @subscribers = @subscribers.reject { |subscriber| subscriber.equal?(token) }.freeze
+        @raised.delete_if { |(listener, *), _| listener.equal?(token.last) }
+      end
     end
 
+    # @param name [String, nil] an event; nil: any
     # @return [Boolean] whether anybody listens; lets a caller skip building a payload
-    def listening?
-      !@subscribers.empty?
+    def listening?(name = nil)
+      return !@subscribers.empty? unless name
+
+      @subscribers.any? { |names, _| names.empty? || names.include?(name) }
     end
 
-    # Calls the subscribers one after the other, in this thread. What one of them raises is reported with `warn`
-    # and harms neither the others nor the publisher.
+    # Calls the subscribers one after the other, in this thread. An error of a subscriber harms neither the others nor the
+    # publisher: it is reported the first time, and then the 10th, 100th, … time that the same subscriber raises it.
     # @param name [String]
     # @param payload [Hash{Symbol=>Object}]
     # @return [void]
@@ -67,9 +77,15 @@ module Guildhall
     private
 
     def deliver(listener, event)
-      listener.call(event)
-    rescue StandardError => error
-      warn("guildhall: a subscriber of #{event.name} raised #{error.class}: #{error.message} (#{error.backtrace&.first})")
+      ErrorBoundary.run(->(error) { subscriber_raised(listener, event.name, error) }) { listener.call(event) }
+    end
+
+    def subscriber_raised(listener, name, error)
+      times = @lock.synchronize { @raised[[listener, name, error.class]] += 1 }
+      return unless times.to_s.match?(/\A10*\z/)
+
+      again = " (#{times} times so far)" if times > 1
+      @report.call("a subscriber of #{name} raised #{error.class}: #{ErrorBoundary.message(error)} (#{error.backtrace&.first})#{again}")
     end
   end
 end

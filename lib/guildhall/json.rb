@@ -25,12 +25,14 @@ require "guildhall/native"
 require_relative "json/options"
 require_relative "json/parse_error"
 require_relative "json/encode_error"
+require_relative "json/foreign"
 require_relative "json/document"
 require_relative "json/object_document"
 require_relative "json/array_document"
 require_relative "json/lazy"
 require_relative "json/path"
 require_relative "json/stream"
+require_relative "json/lines"
 
 module Guildhall
   class JSON # rubocop:disable Style/Documentation
@@ -39,8 +41,10 @@ module Guildhall
     #   @return [Hash, Array, String, Numeric, true, false, nil] frozen, shareable, all the way down
     #   @raise [ParseError]
     # @!method encode(object)
-    #   What the json gem's generate writes, for Hashes, Arrays, Strings, Symbols, numbers, nil, booleans and
-    #   Documents; anything else by its `to_json`, or as its `to_s`.
+    #   What the json gem's generate writes, for Hashes, Arrays, Strings, Symbols, numbers, nil and booleans. Documents of
+    #   every format too: those of JSON as they were written, where that is what this codec accepts. A BigDecimal is a
+    #   number where BigDecimal is the codec's `decimal_class`. Anything else by a `to_json` of its own class, as Active
+    #   Support's `as_json` has it where that is loaded, or as its `to_s`.
     #   @return [String] frozen, UTF-8
     #   @raise [EncodeError]
     # @!method document(bytes)
@@ -52,6 +56,7 @@ module Guildhall
     # @raise [Guildhall::ArgumentError] naming every option that is wrong
     def initialize(**options)
       options = Options.check(options)
+      @max_bytes = options.fetch(:max_bytes)
       configure(options, *Options.decimal(options.fetch(:decimal_class)))
       share
     end
@@ -65,14 +70,20 @@ module Guildhall
     # Reads newline-delimited or concatenated JSON, one text at a time. Blocks as the IO does.
     # @param source [String, #read] of an IO no more is kept than one text and a chunk
     # @param chunk [Integer] bytes to read at once from an IO
+    # @param on_error [:raise, :skip, #call] what to do with a text that is not valid. `:raise` ends there. With `:skip`,
+    #   or an object that is called with each {ParseError}, each line is one text, and reading goes on with the next line
     # @yieldparam document [ObjectDocument, ArrayDocument, Object] as {#document} gives it
     # @return [self, Enumerator]
-    # @raise [ParseError] at the first text that is not valid; its offset counts from the beginning of the source
-    def each_document(source, chunk: 65_536)
-      return to_enum(:each_document, source, chunk:) unless block_given?
+    # @raise [ParseError] at the first text that is not valid; its offset and line count from the beginning of the source
+    # @raise [Guildhall::ArgumentError] for another on_error, or a chunk that is not above 0
+    def each_document(source, chunk: 65_536, on_error: :raise, &block)
+      unless chunk.is_a?(Integer) && chunk.positive?
+        raise Guildhall::ArgumentError, "chunk is how many bytes to read at once, above 0, not #{chunk.inspect}"
+      end
+      return to_enum(:each_document, source, chunk:, on_error:) unless block
 
-      Stream.new(self, source, chunk).each do |text, offset|
-        yield parse_at(text, offset)
+      if on_error == :raise then each_text(utf8(source), chunk, &block)
+      else each_line(utf8(source), chunk, error_handler(on_error), &block)
       end
       self
     end
@@ -88,16 +99,50 @@ module Guildhall
     # With the default options: see {#each_document}.
     def self.each_document(...) = DEFAULT.each_document(...)
 
+    autoload :Confluent, File.expand_path("json/confluent.rb", __dir__)
+
     DEFAULT = new
     LAZY = DEFAULT.lazy
     private_constant :DEFAULT, :LAZY
 
     private
 
-    def parse_at(text, offset)
+    # Newlines are looked for among bytes.
+    def utf8(source)
+      return source unless source.is_a?(String) && ![Encoding::UTF_8, Encoding::BINARY, Encoding::US_ASCII].include?(source.encoding)
+
+      source.encode(Encoding::UTF_8)
+    rescue EncodingError => error
+      raise DecodeError.new(error.message, codec: "JSON")
+    end
+
+    def each_text(source, chunk)
+      Stream.new(self, source, chunk).each { |text, offset, line| yield parse_at(text, offset, line) }
+    end
+
+    def each_line(source, chunk, handler)
+      Lines.new(source, chunk, @max_bytes).each do |text, offset, line|
+        document = begin
+          parse_at(text, offset, line)
+        rescue ParseError => error
+          handler.call(error)
+          next
+        end
+        yield document
+      end
+    end
+
+    def error_handler(on_error)
+      return ->(_error) {} if on_error == :skip
+      return on_error if on_error.respond_to?(:call)
+
+      raise Guildhall::ArgumentError, "on_error: is :raise, :skip or an object with `call`, not #{on_error.inspect}"
+    end
+
+    def parse_at(text, offset, line)
       document(text)
     rescue ParseError => error
-      raise error.moved_by(offset)
+      raise error.moved_by(offset, line - 1)
     end
   end
 end

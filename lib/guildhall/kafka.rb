@@ -1,9 +1,10 @@
 # frozen_string_literal: true
 
 require "guildhall"
+require_relative "kafka/errors"
 require_relative "kafka/application"
 require_relative "kafka/consumer"
-require_relative "kafka/producer"
+require_relative "kafka/producing/producer"
 require_relative "kafka/server"
 
 module Guildhall
@@ -47,7 +48,7 @@ module Guildhall
       # @param exclude_groups [Array<String>, nil] without these
       # @param exclude_topics [Array<String>, nil] without these
       # @return [Application]
-      # @raise [ConfigurationError] listing every fault of configuration and routes
+      # @raise [ConfigurationError] listing every error of configuration and routes
       def start(groups: nil, topics: nil, exclude_groups: nil, exclude_topics: nil)
         application.start(groups:, topics:, exclude_groups:, exclude_topics:)
       end
@@ -80,9 +81,9 @@ module Guildhall
 
       # A new application without settings and routes, for tests and for starting again.
       # @return [Application]
-      # @raise [Guildhall::Error] while the present one runs
+      # @raise [ApplicationStateError] while the present one runs
       def reset
-        raise Guildhall::Error, "stop the application first" if application.running?
+        raise ApplicationStateError, "stop the application first" if application.running?
 
         @application = Application.new
       end

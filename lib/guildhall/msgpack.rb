@@ -14,7 +14,7 @@ module Guildhall
   # @example
   #   bytes = Guildhall::MessagePack.encode({"id" => 1})        # frozen binary String
   #   Guildhall::MessagePack.decode(bytes)                      # => {"id" => 1}, deeply frozen
-  #   Guildhall::MessagePack.new(symbolize_keys: true).decode(bytes) # => {id: 1}
+  #   Guildhall::MessagePack.new(symbolize_names: true).decode(bytes) # => {id: 1}
   class MessagePack
     include Codec
     extend Codec
@@ -40,8 +40,8 @@ module Guildhall
     #   @return [MapDocument, ArrayDocument, Object] a lazy view; the plain value where the root is a scalar
     #   @raise [DecodeError]
     # @!method encode(object)
-    #   Integers beyond 64 bits and objects of other classes need an {ExtensionType}; Times are timestamps, Symbols
-    #   are strings.
+    #   Documents of every format are written as what they represent. Integers beyond 64 bits and objects of other
+    #   classes need an {ExtensionType}; Times are timestamps, Symbols are strings.
     #   @param object [Object]
     #   @return [String] frozen, binary
     #   @raise [EncodeError]
@@ -74,7 +74,7 @@ module Guildhall
     attr_reader :types_by_number, :types_by_class
     protected :types_by_number, :types_by_class
 
-    # What an extension that is not a plain timestamp stands for.
+    # The value of an extension that is not a plain timestamp.
     def unpack_extension(number, payload)
       type = @types_by_number[number]
       type ? type.unpack.call(payload) : Extension.new(number, payload)
@@ -98,9 +98,8 @@ module Guildhall
       @types_by_class[object.class] || @types_by_class[object.class.ancestors.find { |ancestor| @types_by_class[ancestor] }]
     end
 
-    # Documents, and the extension values of the gem msgpack.
+    # The extension values of the gem msgpack.
     def foreign(object)
-      return object.decode if object.respond_to?(:decode) && object.respond_to?(:dig) # a Document of any codec
       return Extension.new(object.type, object.payload) if object.instance_of?(gem_extension_class)
 
       raise EncodeError, "MessagePack has no form for #{describe(object)}; register an ExtensionType for its class"

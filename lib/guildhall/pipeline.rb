@@ -9,6 +9,7 @@ require "guildhall/native"
 require_relative "pipeline/composable"
 require_relative "pipeline/stage"
 require_relative "pipeline/decode"
+require_relative "pipeline/verdict"
 require_relative "pipeline/validate"
 require_relative "pipeline/select"
 require_relative "pipeline/reject"
@@ -71,7 +72,7 @@ module Guildhall
     # @param payload [Object] what the first stage takes: bytes where it decodes
     # @param metadata [Object, nil] handed to every stage that takes two arguments
     # @return [Object] what the last stage returned, or {DROPPED} when a stage left it out
-    # @raise whatever a stage raises; {.stage_of} tells which one it was
+    # @raise whatever a stage raises; {.stage_of} returns which one
     def call(payload, metadata = nil)
       value = payload
       index = 0
@@ -91,7 +92,7 @@ module Guildhall
     # all values that are left at once.
     # @param payloads [Array]
     # @param metadata [Array, nil] as long as payloads
-    # @yieldparam error [Exception] what a payload raised; {.stage_of} tells where
+    # @yieldparam error [Exception] what a payload raised; {.stage_of} returns the stage
     # @yieldparam index [Integer] which payload
     # @yieldreturn [Object] what goes in its place
     # @return [Array] what {#call} returns for each, in order
@@ -114,14 +115,20 @@ module Guildhall
       @stages.first.codec if @stages.first.is_a?(Decode)
     end
 
-    # Lets the {#decoder} do what it cannot do in a worker, such as fetch schemas from a registry. A pool calls it in the
-    # thread that dispatches, before workers get the batch. May block, where the codec's own `prepare` does.
+    # Lets the first stage do what it cannot do in a worker, such as fetch schemas from a registry. A pool calls it in the
+    # thread that dispatches, before workers get the batch. May block, where the stage's own `prepare` does.
     # @param payloads [Enumerable<String, nil>]
+    # @param metadata [Array, nil] one for each payload
     # @return [self]
-    # @raise what the codec's `prepare` raises
-    def prepare(payloads)
-      decoder.prepare(payloads) if decoder.respond_to?(:prepare)
+    # @raise what the stage's `prepare` raises
+    def prepare(payloads, metadata = nil)
+      @stages.first.prepare(payloads, metadata)
       self
+    end
+
+    # @return [String, nil] why one of the stages can run in the main Ractor only; nil: all can run in workers
+    def inline_reason
+      @stages.filter_map { |stage| stage.callable.inline_reason if stage.callable.respond_to?(:inline_reason) }.first
     end
 
     # @return [Pipeline, nil] what is left to do once {#decoder} has done its part; nil when nothing is left. The
@@ -130,6 +137,12 @@ module Guildhall
       return self unless decoder
 
       @stages.size > 1 ? Pipeline.new(@stages.drop(1), names: @names.drop(1)) : nil
+    end
+
+    # @api private
+    # @return [Pipeline] for the Ractor that calls: see {Shareable.own}
+    def own
+      dup.tap { |copy| copy.instance_variable_set(:@stages, @stages.map(&:own).freeze) }.freeze
     end
 
     # @return [String]

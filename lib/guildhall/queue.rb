@@ -18,7 +18,7 @@ module Guildhall
   # - **fork**: the child has a copy with the items that were there. Who waited in the parent waits there only. On Ruby 3.4
   #   no other Ractor may be using the queue at that moment.
   #
-  # The methods that move items are written in C (`ext/guildhall/queue_class.c`):
+  # The methods that move items are written in C (`ext/guildhall/queue/class.c`):
   #
   # @!method push(item, non_block = false, timeout: nil)
   #   Adds an item; waits while the queue is full.
@@ -56,13 +56,13 @@ module Guildhall
   #   it waits leaves those in the queue that were added before.
   #   @param items [Array<Object>] shareable; all are checked before the first is added
   #   @param timeout [Numeric, nil] seconds for all of them; nil waits without limit, 0 not at all
-  #   @return [Integer] how many were added: all, or the first so many at the time-out
+  #   @return [Integer] how many were added: all, or fewer at the time-out
   #   @raise [NotShareableError]
   #   @raise [ClosedQueueError] when the queue is closed before the last was added
   #
   # @!method pop_many(max, timeout: nil)
   #   Waits for an item, then takes with it what else is there.
-  #   @param max [Integer] 1 or more; at most so many
+  #   @param max [Integer] 1 or more; the maximum
   #   @param timeout [Numeric, nil] seconds to wait for the first; nil waits without limit, 0 not at all
   #   @return [Array<Object>, nil] at least one item; empty at the time-out; nil when the queue is closed and empty
   #
@@ -83,7 +83,7 @@ module Guildhall
   #   @return [Boolean]
   #
   # @!method size
-  #   @return [Integer] of a moment; exact while nobody pushes or pops
+  #   @return [Integer] of a moment; exact while no thread pushes or pops
   #
   # @!method capacity
   #   @return [Integer] how many items fit
@@ -94,7 +94,7 @@ module Guildhall
     # @param capacity [Integer] how many items fit; any number from 1
     # @param check [Boolean] false: takes items that are not shareable too, and can then be used inside one Ractor only
     #   (sending it to another raises)
-    # @raise [::ArgumentError] when the capacity is not 1 or more
+    # @raise [ArgumentError] when the capacity is not 1 or more
     def self.new(capacity, check: true)
       make(capacity, 1, check)
     end
@@ -138,7 +138,7 @@ module Guildhall
       raise TypeError, "can't dump #{self.class}"
     end
 
-    # Stands for "no item" where nil is one.
+    # Means "no item"; nil is an item.
     NOTHING = Object.new.freeze
     private_constant :NOTHING
     private_class_method :allocate

@@ -7,7 +7,7 @@ require "guildhall/native"
 require_relative "schema/limit_error"
 require_relative "schema/numbers"
 require_relative "schema/messages"
-require_relative "schema/fault"
+require_relative "schema/error_detail"
 require_relative "schema/validator"
 require_relative "schema/uri_reference"
 require_relative "schema/pointer"
@@ -16,11 +16,11 @@ require_relative "schema/metaschemas"
 require_relative "schema/dialect"
 require_relative "schema/source"
 require_relative "schema/options"
-require_relative "schema/place"
-require_relative "schema/library"
+require_relative "schema/location"
+require_relative "schema/resources"
 require_relative "schema/keywords"
-require_relative "schema/kinds"
-require_relative "schema/unit"
+require_relative "schema/type_mask"
+require_relative "schema/compilation"
 require_relative "schema/cycles"
 require_relative "schema/compiler"
 require_relative "schema/contract"
@@ -35,20 +35,20 @@ module Guildhall
   # A validator walks a JSON Document without making Ruby objects of what is valid, and Hashes and Arrays as well.
   # Compiling takes milliseconds and belongs to the start of the program; any Ractor may compile and validate.
   class Schema
-    private_constant :Compiler, :Cycles, :Dialect, :Keywords, :Kinds, :Library, :Messages, :Metaschemas, :Numbers, :Pattern,
-      :Place, :Pointer, :Program, :Source, :Unit, :UriReference
+    private_constant :Compiler, :Cycles, :Dialect, :Keywords, :TypeMask, :Resources, :Messages, :Metaschemas, :Numbers, :Pattern,
+      :Location, :Pointer, :Program, :Source, :Compilation, :UriReference
 
     # @return [Options]
     attr_reader :options
 
     # @param source [Hash, String, true, false, JSON::Document] the schema; a String is JSON. Copied, never changed.
     # @param options [Hash] see {Options}
-    # @raise [SchemaError] when it is no valid schema, naming where and why
+    # @raise [SchemaError] when it is not a valid schema, naming where and why
     # @raise [Guildhall::ArgumentError] naming every option that is wrong
     # @raise [NotShareableError] for a format or keyword that cannot be shared between Ractors
     def initialize(source, **options)
       @options = Options.new(**options)
-      @library = Library.new(Source.read(source), @options)
+      @resources = Resources.new(Source.read(source), @options)
       Ractor.make_shareable(self)
     end
 
@@ -60,13 +60,13 @@ module Guildhall
 
     # Compiles a validator: of the whole schema, or of a part.
     # @param at [String] which part: a reference like those in `$ref`, `"#/$defs/user"`, `"#anchor"` or a URI
-    # @param all [Boolean] whether {Validator#call} answers every fault or, sooner, the first
+    # @param all [Boolean] whether {Validator#call} answers every error or, sooner, the first
     # @return [Validator]
     # @raise [SchemaError] when a part it needs is not a valid schema or not to be found
     def validator(at: "#", all: false)
-      library = @library.dup
-      place = library.resolve(at, library.root)
-      Validator.new(Compiler.new(library, @options).program(place), all:)
+      resources = @resources.dup
+      location = resources.resolve(at, resources.root)
+      Validator.new(Compiler.new(resources, @options).program(location), all:)
     end
 
     # @return [String]

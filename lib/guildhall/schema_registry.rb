@@ -6,6 +6,7 @@ require_relative "shared_cache"
 require_relative "schema_registry/error"
 require_relative "schema_registry/entry"
 require_relative "schema_registry/http"
+require_relative "schema_registry/subject"
 
 module Guildhall
   # A client of a schema registry (Confluent's, Karapace, Apicurio's compatible interface) for Avro, JSON Schema and
@@ -16,24 +17,29 @@ module Guildhall
   # has a connection of its own, which is closed whatever happens: one that was interrupted in mid-read is never used
   # again.
   class SchemaRegistry
+    autoload :OAuth, File.expand_path("schema_registry/oauth.rb", __dir__)
+
     # @return [String] without user and password
     attr_reader :url
 
-    # @param url [String] http or https; user and password may stand in it
+    # @param url [String, Array<String>] http or https, one or several (also with commas between them): where one server
+    #   does not answer, the next one is asked. It may contain user and password
     # @param user [String, nil]
     # @param password [String, nil]
-    # @param token [String, nil] a bearer token, instead of a user
+    # @param token [String, OAuth, #call, nil] a bearer token, or what gives one, instead of a user
+    # @param headers [Hash{String=>String}] for every request, such as "target-sr-cluster"
+    # @param context [String, nil] the registry's context, with or without its dot; nil: the default context
     # @param connect_timeout [Numeric] seconds
     # @param read_timeout [Numeric] seconds, for each read
-    # @param retries [Integer] further attempts after a failed connection, a time-out, or an answer 429 or 5xx; 0: none
+    # @param retries [Integer] further attempts after a failed connection, a time-out, or an answer 429 or 5xx; every server
+    #   is asked once at least
     # @param unknown_for [Numeric] seconds for which an unknown id is not asked for again
     # @param ca_file [String, nil] certificates to trust; nil: the system's
     # @param certificate [String, nil] path of a client's certificate (PEM)
     # @param key [String, nil] path of its key (PEM)
-    # @raise [Guildhall::ArgumentError] naming all that is wrong
-    def initialize(url, user: nil, password: nil, token: nil, connect_timeout: 5, read_timeout: 10, retries: 3,
-                   unknown_for: 60, ca_file: nil, certificate: nil, key: nil)
-      @http = HTTP.new(url, user:, password:, token:, connect_timeout:, read_timeout:, retries:, ca_file:, certificate:, key:)
+    # @raise [Guildhall::ArgumentError] when an URL is not one of HTTP
+    def initialize(url, user: nil, password: nil, token: nil, headers: {}, context: nil, retries: 3, unknown_for: 60, **connection)
+      @http = HTTP.new(url, user:, password:, token:, headers:, context:, retries:, **connection)
       @url = @http.to_s
       @unknown_for = unknown_for
       @entries = SharedCache.new
@@ -41,14 +47,14 @@ module Guildhall
       Ractor.make_shareable(self)
     end
 
-    # @param id [Integer]
+    # @param id [Integer, String] a String is a GUID
     # @return [Entry, nil] nil: the registry does not know it
     # @raise [Error] when the registry cannot be asked
     def schema(id)
       @entries[id] || (fetch(id) unless unknown?(id))
     end
 
-    # @param id [Integer]
+    # @param id [Integer, String] a String is a GUID
     # @return [Entry, nil] what has been fetched; never blocks
     def cached(id) = @entries[id]
 
@@ -75,19 +81,36 @@ module Guildhall
     # @return [Integer] its id; the old one, where the subject has this very schema
     # @raise [Error]
     def register(subject, schema, type: "AVRO", references: [])
-      text = schema.respond_to?(:json) ? schema.json : schema
-      answer = @http.post("/subjects/#{HTTP.escape(subject)}/versions", {schema: text, schemaType: type, references:})
-      answer.fetch("id")
+      post("/subjects/#{HTTP.escape(subject)}/versions", schema, type, references).fetch("id")
+    end
+
+    # @param subject [String]
+    # @param schema [String, #json]
+    # @return [Entry] the version of the subject that is this very schema
+    # @raise [Error] with the status 404 when there is none
+    def lookup(subject, schema, type: "AVRO", references: [])
+      keep(Entry.from(post("/subjects/#{HTTP.escape(subject)}", schema, type, references)))
     end
 
     # @param subject [String]
     # @param schema [String, #json]
     # @return [Boolean] whether the subject's rules would let it be the next version
     # @raise [Error]
-    def compatible?(subject, schema, type: "AVRO")
-      text = schema.respond_to?(:json) ? schema.json : schema
-      answer = @http.post("/compatibility/subjects/#{HTTP.escape(subject)}/versions/latest", {schema: text, schemaType: type})
-      answer.fetch("is_compatible")
+    def compatible?(subject, schema, type: "AVRO", references: [])
+      incompatibilities(subject, schema, type:, references:).empty?
+    end
+
+    # @param subject [String]
+    # @param schema [String, #json]
+    # @return [Array<String>] why the subject's rules would not let it be the next version, as the registry says it; empty
+    #   when they would, and for a subject that does not exist yet
+    # @raise [Error]
+    def incompatibilities(subject, schema, type: "AVRO", references: [])
+      path = "/compatibility/subjects/#{HTTP.escape(subject)}/versions/latest?verbose=true"
+      answer = @http.post(path, body(schema, type, references))
+      return [] if answer.nil? || answer.fetch("is_compatible")
+
+      answer["messages"]&.any? ? answer["messages"] : ["the registry says that it is not compatible, and not why"]
     end
 
     # For the start of an application: does the registry answer, and are these subjects there?
@@ -108,24 +131,46 @@ module Guildhall
     # @raise [Avro::SchemaError]
     def avro_schema(entry)
       require_relative "avro"
-      Avro::Schema.parse(entry.schema, references: entry.references.map do |reference|
-        avro_schema(version(reference["subject"], reference["version"]))
-      end)
+      Avro::Schema.parse(entry.schema, references: references(entry).map { |_name, other| avro_schema(other) })
     end
 
-    def inspect = "#<#{self.class} #{url}, #{@entries.size} schemas>"
+    # @param entry [Entry]
+    # @return [Array<Array(String, Entry)>] the names by which it refers to other schemas, and these, which are fetched
+    # @raise [Error]
+    def references(entry)
+      entry.references.map { |reference| [reference["name"], version(reference["subject"], reference["version"])] }
+    end
+
+    # Asks each time: what is made of it is worth keeping.
+    # @param entry [Entry] of type PROTOBUF
+    # @return [String] its FileDescriptorProto, in Base64
+    # @raise [Error]
+    def serialized(entry)
+      answer = @http.get("/schemas/ids/#{entry.id}?format=serialized")
+      answer ? answer.fetch("schema") : raise(Error.new("#{url} has no schema #{entry.id}", status: 404))
+    end
+
+    def inspect = "#<#{self.class} #{@url}, #{@entries.size} schemas>"
 
     private
 
+    def post(path, schema, type, references)
+      @http.post(path, body(schema, type, references)) || raise(Error.new("#{url} does not know #{path}, or this schema", status: 404))
+    end
+
+    def body(schema, type, references)
+      {schema: schema.respond_to?(:json) ? schema.json : schema, schemaType: type, references:}
+    end
+
     def fetch(id)
-      data = @http.get("/schemas/ids/#{Integer(id)}")
-      return keep(Entry.from(data.merge("id" => id))) if data
+      data = @http.get(id.is_a?(String) ? "/schemas/guids/#{HTTP.escape(id)}" : "/schemas/ids/#{Integer(id)}")
+      return keep(Entry.from(id.is_a?(String) ? {"guid" => id, **data} : data.merge("id" => id)), id) if data
 
       @unknown.replace(id, Clock.now + @unknown_for)
       nil
     end
 
-    def keep(entry) = @entries.add(entry.id, entry)
+    def keep(entry, id = entry.id) = @entries.add(id, entry)
 
     def unknown?(id)
       limit = @unknown[id] or return false

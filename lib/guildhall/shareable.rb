@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "guildhall/native"
 require_relative "errors"
 
 module Guildhall
@@ -17,18 +18,69 @@ module Guildhall
       raise NotShareableError.new("#{path} is not shareable: #{describe(culprit)}", path: path)
     end
 
-    # Like {check!}, but makes a lambda shareable first (which freezes it, and needs a shareable `self`).
+    # Like {check!}, but takes a block or lambda, too: what comes back is a shareable one that does the same. The one that was given
+    # stays as it is. It keeps its self where that is shareable. Where not, it has none (nil), and must not use it.
     # @param callable [#call]
     # @param name [String]
     # @return [#call] a shareable callable
-    # @raise [NotShareableError]
+    # @raise [NotShareableError] naming the variable, the instance variable or the method that prevents it
     def self.callable!(callable, name = "task")
       return check!(callable, name) unless callable.is_a?(Proc)
-      return callable if Ractor.shareable?(callable)
 
-      Ractor.respond_to?(:shareable_proc) ? shareable_proc(callable) : Ractor.make_shareable(callable)
-    rescue ::ArgumentError, Ractor::IsolationError => error
-      raise proc_error(callable, name, error)
+      Ractor.shareable?(callable) ? callable : Block.new(callable, name).make
+    end
+
+    # @api private
+    # @param callable [#call]
+    # @return [Object, nil] what a block of {callable!} has as self
+    def self.receiver_of(callable)
+      return unless callable.is_a?(Proc)
+      return Block.new(callable, "task").self_to_keep unless Ractor.shareable?(callable)
+
+      instructions = RubyVM::InstructionSequence.of(callable)
+      UNKNOWN if instructions && Inspection::Block.new(instructions).uses_self
+    end
+
+    # Self of a shareable block that somebody else has made.
+    UNKNOWN = Object.new.freeze
+    private_constant :UNKNOWN
+
+    # A copy of a shareable task for this Ractor alone: its blocks have variables of their own around them, where Ruby keeps `$~`.
+    # Ruby 3.4 cannot make one.
+    # @api private
+    # @param task [Proc, #own]
+    # @param receiver [Object, nil] self of the block
+    # @return [#call]
+    def self.own(task, receiver)
+      return task.own unless task.is_a?(Proc)
+
+      return task if UNKNOWN.equal?(receiver) || !Ractor.respond_to?(:shareable_proc) || RubyVM::InstructionSequence.of(task).nil?
+
+      task.lambda? ? Ractor.shareable_lambda(self: receiver, &task) : Ractor.shareable_proc(self: receiver, &task)
+    end
+
+    # What makes up an object: its instance variables, elements, members, and defaults.
+    # @api private
+    # @return [Array<Array(String, Object)>] each with the suffix that leads to it
+    def self.parts(object)
+      variables(object).map { |name, value| [".#{name}", value] } + elements(object)
+    end
+
+    # @api private
+    # @return [String] "a Hash", "an Array"
+    def self.article(type)
+      "#{type.name.to_s.match?(/\A[AEIOU]/) ? "an" : "a"} #{type}"
+    end
+
+    # Makes what a task returned shareable, where freezing it in place is not enough or not allowed: by a copy. What cannot be shared
+    # is left as it was.
+    # @api private
+    # @param value [Object]
+    # @param task [#call]
+    # @return [Object]
+    # @raise [NotShareableError] naming the path to what cannot be shared
+    def self.result(value, task = nil)
+      Result.new(value, task).shared
     end
 
     # @param object [Object]
@@ -49,52 +101,36 @@ module Guildhall
     class << self
       private
 
-      def shareable_proc(callable)
-        callable.lambda? ? Ractor.shareable_lambda(self: nil, &callable) : Ractor.shareable_proc(self: nil, &callable)
-      end
-
-      def parts(object)
-        variables = object.instance_variables.map { |name| [".#{name}", object.instance_variable_get(name)] }
-        variables + elements(object)
-      end
-
       def elements(object)
         case object
         when Array then object.each_with_index.map { |part, index| ["[#{index}]", part] }
         when Hash then hash_elements(object)
         when Struct then object.each_pair.map { |member, part| [".#{member}", part] }
+        when Data then object.to_h.map { |member, part| [".#{member}", part] }
+        when Range then [[".begin", object.begin], [".end", object.end]]
+        when Set then object.map { |part| [".to_a[#{part.inspect}]", part] }
         else []
         end
       end
 
       def hash_elements(hash)
-        hash.flat_map { |key, part| [[".keys[#{key.inspect}]", key], ["[#{key.inspect}]", part]] }
+        default = hash.default_proc || hash.default
+        pairs = hash.flat_map { |key, part| [[".keys[#{key.inspect}]", key], ["[#{key.inspect}]", part]] }
+        default.nil? ? pairs : [[".default", default], *pairs]
       end
 
       def describe(object)
-        return "a Proc (#{object.source_location&.join(":")}); make it with Ractor.shareable_proc" if object.is_a?(Proc)
+        type = type_of(object)
+        return "a Proc (#{object.source_location&.join(":")}); make it with Ractor.shareable_proc" if type == Proc
+        return "a Method; use a lambda, or a module with `call`" if type == Method
+        return "#{article(type)} cannot be shared between Ractors" if frozen_object?(object)
 
-        return "a #{object.class} cannot be shared between Ractors" if object.frozen?
-
-        "a #{object.class} that is not frozen; freeze it, or make it with Ractor.make_shareable"
-      end
-
-      def proc_error(callable, name, error)
-        return self_error(callable, name) if error.message.include?("self is not shareable")
-
-        outer = callable.binding.local_variables.find { |local| error.message.include?(local.to_s) }
-        path = outer ? "#{name}'s variable #{outer}" : name
-        NotShareableError.new("#{path} cannot be shared: #{error.message} (#{callable.source_location&.join(":")}); " \
-                              "use a frozen object with `call`, or let the block capture only shareable values", path: path)
-      end
-
-      # Ruby 3.4 keeps the self of a block; 4.0 lets us leave it out.
-      def self_error(callable, name)
-        where = callable.source_location&.join(":")
-        NotShareableError.new("#{name}'s self (a #{callable.binding.receiver.class}) is not shareable (#{where}); on Ruby " \
-                              "#{RUBY_VERSION} write the block in a class or module body, or use a frozen object with `call`",
-          path: "#{name}.self")
+        "#{article(type)} that is not frozen; freeze it, or make it with Ractor.make_shareable"
       end
     end
   end
 end
+
+require_relative "inspection"
+require_relative "shareable/block"
+require_relative "shareable/result"

@@ -37,6 +37,9 @@ module Guildhall
       swap { |before| before.except(key) }
     end
 
+    # @return [Array<Object>]
+    def keys = @cell.get.keys
+
     # @return [Integer]
     def size = @cell.get.size
 

@@ -15,8 +15,8 @@ module Guildhall
     # @param capacity [Integer] of all stripes together; rounded up to a multiple of their number
     # @param stripes [Integer] 1 or more; about as many as there are cores
     # @param check [Boolean] as in {Queue.new}
-    # @raise [::ArgumentError] when there are more stripes than items would fit
-    def self.new(capacity, stripes: Etc.nprocessors.clamp(1, capacity), check: true)
+    # @raise [ArgumentError] when there are more stripes than items would fit
+    def self.new(capacity, stripes: Etc.nprocessors.clamp(1, [capacity, 1].max), check: true)
       make(capacity, stripes, check)
     end
 

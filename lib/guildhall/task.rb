@@ -7,7 +7,7 @@ require_relative "task/per_worker"
 module Guildhall
   # Ways to make a task: any frozen, shareable object with `call(payload)` or `call(payload, metadata)`.
   module Task
-    # A task that is built anew in every worker, for tools that cannot be shared.
+    # A task that is built once in every worker, for tools that cannot be shared.
     # @param tool [Class] its instances answer `call`
     # @param arguments [Array] for `tool.new`; shareable
     # @param options [Hash] for `tool.new`; shareable

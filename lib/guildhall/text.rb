@@ -1,7 +1,9 @@
 # frozen_string_literal: true
 
+require "guildhall/native"
 require_relative "codec"
 require_relative "errors"
+require_relative "text/limit"
 
 module Guildhall
   # Text: bytes to frozen UTF-8 Strings that are known to be valid. Any Ractor may call it; it never blocks.
@@ -12,35 +14,32 @@ module Guildhall
   class Text
     include Codec
 
-    # @param encoding [String, Encoding, :bytes] what the bytes are in; `:bytes`: they are no text, and come back as
+    # @param encoding [String, Encoding, :bytes] what the bytes are in; `:bytes`: they are not text, and are returned as
     #   they are, marked as binary
     # @param invalid [:raise, String] what to do with bytes that are not valid, or have no place in UTF-8: a String goes
     #   in their place
-    # @param bom [Boolean] whether a byte order mark of UTF-8 at the beginning is left out
+    # @param bom [Boolean] whether a byte order mark at the beginning is left out
+    # @param max_bytes [Integer] longer payloads are refused
     # @raise [Guildhall::ArgumentError]
-    def initialize(encoding: Encoding::UTF_8, invalid: :raise, bom: true)
-      @encoding = encoding == :bytes ? Encoding::BINARY : Encoding.find(encoding)
-      unless invalid == :raise || invalid.is_a?(String)
-        raise Guildhall::ArgumentError,
-          "invalid: is :raise or a String, not #{invalid.inspect}"
-      end
-
-      @replacement = invalid == :raise ? nil : invalid.encode(Encoding::UTF_8).freeze
+    def initialize(encoding: Encoding::UTF_8, invalid: :raise, bom: true, max_bytes: Limit::DEFAULT_BYTES)
+      @limit = Limit.new("Text", max_bytes)
+      @encoding = encoding == :bytes ? Encoding::BINARY : readable(encoding)
+      @replacement = invalid == :raise ? nil : replacement(invalid)
       @bom = bom
+      raise Guildhall::ArgumentError, "Guildhall::Text: bom is true or false, not #{bom.inspect}" unless [true, false].include?(bom)
+
       freeze
-    rescue ::ArgumentError => error # Encoding.find
-      raise Guildhall::ArgumentError, error.message
     end
 
     # @param bytes [String] not changed
     # @return [String] frozen; UTF-8, or binary for `:bytes`
     # @raise [DecodeError] for what is not valid
     def decode(bytes)
+      bytes = @limit.check(bytes)
       return frozen(bytes, Encoding::BINARY) if @encoding == Encoding::BINARY
 
-      text = mark(bytes)
-      text = text.byteslice(3..) if @bom && text.getbyte(0) == 0xef && text.b.start_with?(BOM)
-      text = convert(text)
+      text = convert(mark(bytes))
+      text = text.byteslice(BOM.bytesize..) if @bom && text.start_with?(BOM)
       text.frozen? && text.instance_variables.empty? ? text : text.dup.freeze
     end
 
@@ -50,15 +49,35 @@ module Guildhall
     def encode(text)
       return frozen(text, Encoding::BINARY) if @encoding == Encoding::BINARY
 
+      raise EncodeError, "Text: the String is not valid #{text.encoding}" unless text.valid_encoding?
+
       text.encode(@encoding).freeze
     rescue EncodingError => error
       raise EncodeError, error.message
     end
 
-    BOM = "\xEF\xBB\xBF".b.freeze
+    BOM = "\uFEFF"
     private_constant :BOM
 
     private
+
+    # Not every encoding that Ruby can name can be converted.
+    def readable(name)
+      encoding = Encoding.find(name)
+      Encoding::Converter.new(encoding, Encoding::UTF_8) unless encoding == Encoding::UTF_8
+      encoding
+    rescue ::ArgumentError, TypeError, Encoding::ConverterNotFoundError => error
+      raise Guildhall::ArgumentError, "Guildhall::Text: encoding: #{error.message}"
+    end
+
+    def replacement(invalid)
+      raise Guildhall::ArgumentError, "Guildhall::Text: invalid has no meaning for :bytes" if @encoding == Encoding::BINARY
+
+      text = invalid.encode(Encoding::UTF_8).freeze if invalid.is_a?(String) && invalid.valid_encoding?
+      text || raise(Guildhall::ArgumentError, "Guildhall::Text: invalid is :raise or a valid String, not #{invalid.inspect}")
+    rescue EncodingError => error
+      raise Guildhall::ArgumentError, "Guildhall::Text: invalid: #{error.message}"
+    end
 
     def frozen(bytes, encoding)
       bytes.frozen? && bytes.encoding == encoding ? bytes : bytes.dup.force_encoding(encoding).freeze
@@ -74,7 +93,8 @@ module Guildhall
 
       @replacement ? text.encode(Encoding::UTF_8, undef: :replace, replace: @replacement) : text.encode(Encoding::UTF_8)
     rescue EncodingError => error
-      raise DecodeError.new(error.message, codec: "Text")
+      offset = unconvertible(text)
+      raise DecodeError.new(error.message, codec: "Text", offset:, excerpt: text.byteslice(offset, 40))
     end
 
     def invalid(text)
@@ -83,9 +103,17 @@ module Guildhall
 
         return text.encode(Encoding::UTF_8, invalid: :replace, undef: :replace, replace: @replacement)
       end
-      offset = text.each_char.take_while(&:valid_encoding?).sum(&:bytesize)
-      raise DecodeError.new("not valid #{@encoding}", codec: "Text", offset:,
-        excerpt: text.byteslice(offset, 40))
+      offset = @encoding == Encoding::UTF_8 ? Text.fault(text) : unconvertible(text)
+      raise DecodeError.new("not valid #{@encoding}", codec: "Text", offset:, excerpt: text.byteslice(offset, 40))
+    end
+
+    # Where a conversion ends: what was converted is gone from the source then.
+    def unconvertible(text)
+      converter = Encoding::Converter.new(@encoding, Encoding::UTF_8)
+      rest = text.dup
+      converter.primitive_convert(rest, +"")
+      _, _, _, wrong, read_again = converter.primitive_errinfo
+      text.bytesize - rest.bytesize - wrong.to_s.bytesize - read_again.to_s.bytesize
     end
 
     class << self

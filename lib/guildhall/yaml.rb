@@ -7,7 +7,7 @@ require_relative "soft_dependency"
 require_relative "text"
 
 Guildhall::SoftDependency.require!("psych", gem: "psych", purpose: "Guildhall::YAML")
-require "guildhall/native"
+require_relative "document"
 
 module Guildhall
   # YAML by the gem psych, loaded safely: nothing but plain data unless an option says more. The class itself is the
@@ -24,12 +24,15 @@ module Guildhall
     # @param permitted_classes [Array<Class>] beyond plain data: Date, Time, Symbol, …; their objects have to be shareable
     #   once frozen
     # @param permitted_symbols [Array<Symbol>] where Symbol is permitted: which; empty: all
-    # @param aliases [Boolean] whether a node may be referred to again: a short text can stand for a huge structure then
+    # @param aliases [Boolean] whether a node may be referred to again: a short text can expand to a huge structure then
+    # @param max_nesting [Integer] how deep lists and mappings may be nested, 1 to 1,000
+    # @param max_bytes [Integer] longer payloads are refused
     # @raise [Guildhall::ArgumentError]
-    def initialize(symbolize_names: false, permitted_classes: [], permitted_symbols: [], aliases: false)
-      wrong = permitted_classes.grep_v(Class)
-      raise Guildhall::ArgumentError, "permitted_classes are classes, not #{wrong.map(&:inspect).join(", ")}" if wrong.any?
-
+    def initialize(symbolize_names: false, permitted_classes: [], permitted_symbols: [], aliases: false, max_nesting: 100,
+                   max_bytes: Text::Limit::DEFAULT_BYTES)
+      check(permitted_classes, permitted_symbols, max_nesting, symbolize_names:, aliases:)
+      @limit = Text::Limit.new("YAML", max_bytes)
+      @max_nesting = max_nesting
       @options = {symbolize_names:, permitted_classes: permitted_classes.dup, permitted_symbols: permitted_symbols.dup, aliases:,
                   freeze: true}
       Ractor.make_shareable(self)
@@ -37,19 +40,42 @@ module Guildhall
 
     # @param bytes [String] UTF-8
     # @return [Object] frozen, shareable; nil for an empty text
-    # @raise [DecodeError] with line and column where the text is no YAML; for a class or alias that is not permitted
+    # @raise [DecodeError] with line and column, if the text is not YAML, nested too deep, or refers to its own parent;
+    #   for a class, symbol or alias that is not permitted; for what its tag cannot be made of (`!!float x`)
     def decode(bytes)
-      Shareable.plain!(Psych.safe_load(Text.decode(bytes), **@options))
+      text = Text.decode(@limit.check(bytes))
+      Outline.check(text, @max_nesting)
+      Shareable.plain!(load(text))
     rescue Psych::SyntaxError => error
       raise DecodeError.new(error.problem || error.message, codec: "YAML", line: error.line, column: error.column, offset: nil)
-    rescue Psych::Exception => error # a class, symbol or alias that is not permitted
-      raise DecodeError.new(error.message, codec: "YAML")
     end
 
-    # @param object [Object]
+    # @param object [Object] Documents as what they represent. Objects that stand in it twice are written twice, unless this
+    #   codec reads aliases
     # @return [String] frozen
     def encode(object)
-      Psych.dump(object).freeze
+      Psych.dump(@options[:aliases] ? object : Document.unshared(object)).freeze
+    end
+
+    private
+
+    # Psych lets through what Float(), Regexp.new and the like raise.
+    def load(text)
+      Psych.safe_load(text, **@options)
+    rescue Psych::SyntaxError
+      raise
+    rescue StandardError => error
+      raise DecodeError.new(error.message, codec: "YAML", **Place.of(text, **@options))
+    end
+
+    def check(classes, symbols, max_nesting, **flags)
+      errors = flags.filter_map { |name, value| "#{name} is true or false, not #{value.inspect}" unless [true, false].include?(value) }
+      errors << "permitted_classes are classes, not #{classes.inspect}" unless classes.is_a?(Array) && classes.all?(Class)
+      errors << "permitted_symbols are Symbols, not #{symbols.inspect}" unless symbols.is_a?(Array) && symbols.all?(Symbol)
+      unless max_nesting.is_a?(Integer) && max_nesting.between?(1, 1_000)
+        errors << "max_nesting is an Integer from 1 to 1000, not #{max_nesting.inspect}"
+      end
+      raise Guildhall::ArgumentError, "Guildhall::YAML: #{errors.join("; ")}" if errors.any?
     end
 
     class << self
@@ -66,3 +92,6 @@ module Guildhall
     private_constant :DEFAULT
   end
 end
+
+require_relative "yaml/outline"
+require_relative "yaml/place"

@@ -3,6 +3,7 @@
 require "test_helper"
 require "guildhall/cli"
 require "stringio"
+require "json"
 
 class CLITest < GuildhallTest
   def test_lists_the_commands
@@ -46,6 +47,24 @@ class CLITest < GuildhallTest
     assert_includes err, "--bogus"
   end
 
+  def test_stray_arguments_are_refused
+    {%w[info extra] => "extra", %w[version x] => "x", %w[server -r a.rb b.rb] => "b.rb", %w[dlq list nope] => "nope"}.each do |arguments, name|
+      status, _, err = run_cli(*arguments)
+      assert_equal [2, true], [status, err.include?("unexpected argument: #{name}")], err
+    end
+  end
+
+  def test_help_takes_a_command
+    assert_includes run_cli("help", "server")[1], "usage: guildhall server"
+    assert_equal 2, run_cli("help", "foo").first
+  end
+
+  def test_info_as_json
+    status, out, = run_cli("info", "--json")
+    info = ::JSON.parse(out)
+    assert_equal [0, Guildhall::VERSION, true], [status, info["guildhall"], info["ruby"].start_with?(RUBY_DESCRIPTION)]
+  end
+
   def test_server_needs_an_application
     status, _, err = run_cli("server", "-r", "./no-such-file.rb")
     assert_equal 2, status
@@ -56,7 +75,7 @@ class CLITest < GuildhallTest
     [["dlq"], ["dlq", "--help"]].each do |arguments|
       status, out, = run_cli(*arguments)
       assert_equal 0, status
-      assert_match(/^  list +Print what dead letter topics hold.*\n  replay +Send letters back/, out)
+      assert_match(/^  list +Print dead letters.*\n  replay +Send dead letters back/, out)
     end
     status, out, = run_cli("dlq", "replay", "--help")
     assert_equal 0, status

@@ -4,7 +4,7 @@ require "test_helper"
 
 # What is made shareable here by a flag is taken at its word by the virtual machine: all that a shareable object refers to
 # has to be shareable as well, and an old object's young ones have to be remembered. Ruby itself looks after both, in a
-# process of its own, which it ends where it finds fault.
+# process of its own, which it ends where it finds error.
 class ConsistencyTest < GuildhallTest
   PRELUDE = <<~'RUBY'
     require "guildhall/codecs"
@@ -135,11 +135,11 @@ class ConsistencyTest < GuildhallTest
         "patternProperties" => {"^m" => {"type" => "object"}}, "dependentRequired" => {"id" => ["none"]}})
       validator = schema.validator
       document = Guildhall::JSON.document(Guildhall::JSON.encode(ORDER))
-      faults = validator.faults(document) + validator.faults(ORDER)
+      errors = validator.errors(document) + validator.errors(ORDER)
       pipeline = Guildhall::JSON.lazy >> validator >> Guildhall.select(Ractor.make_shareable(:itself.to_proc))
       begin pipeline.call(document.to_json); rescue Guildhall::Error; nil end
       check("schemas", [schema, validator, pipeline].freeze)
-      abort("no faults") if faults.empty?
+      abort("no errors") if errors.empty?
     RUBY
   end
 

@@ -42,14 +42,35 @@ class CSVTest < GuildhallTest
     error = assert_raises(Guildhall::DecodeError) { Guildhall::CSV.decode("a,b\n1,\"x\n") }
     assert_equal "CSV", error.codec
     assert_equal 2, error.line
+    refute_includes error.message, "column"
     assert_raises(Guildhall::DecodeError) { Guildhall::CSV.decode("a\n\xff\n".b) }
   end
 
   def test_odd_rows
-    assert_equal [{"a" => "1", "b" => nil}, {"a" => "1", "b" => "2"}], Guildhall::CSV.decode("a,b\n1\n1,2,3\n")
+    assert_equal [{"a" => "1", "b" => nil}, {"a" => "1", "b" => "2", nil => "3"}], Guildhall::CSV.decode("a,b\n1\n1,2,3\n")
     assert_equal [], Guildhall::CSV.decode("a,b\n")
     assert_equal [], Guildhall::CSV.decode("")
     assert_equal [{"a" => "1"}], Guildhall::CSV.new(skip_blanks: true).decode("a\n\n1\n")
+  end
+
+  TEXTS = ["a,a\n1,2\n", "a,,\"\"\n1,2,3\n4\n", "a,b\n1,2,3,4\n", "a,,b,\n1,2,3,4,5\n", ",\n1,2,3\n", "a,b\n\n1\n", "a\n", "", "\n", "\"\",\"\"\n1,2\n"].freeze
+
+  def test_names_and_rows_as_the_gem_has_them
+    random = Random.new(5)
+    made = Array.new(300) { Array.new(random.rand(1..4)) { Array.new(random.rand(0..4)) { ["a", "b", "", "\"\"", "\"x,y\"", "1"].sample(random:) }.join(",") }.join("\n") }
+    [*TEXTS, *made].each do |text|
+      assert_equal ::CSV.parse(text, headers: true).map(&:to_h), Guildhall::CSV.decode(text), text
+      assert_equal ::CSV.parse(text, headers: %w[x y x]).map(&:to_h), Guildhall::CSV.new(headers: %w[x y x]).decode(text), text
+      assert_equal ::CSV.parse(text), Guildhall::CSV.new(headers: false).decode(text), text
+    end
+    assert_equal [{a: "1", nil => "2"}], Guildhall::CSV.new(symbolize_names: true).decode("a,\n1,2\n")
+    assert_equal [{"a" => 1, nil => 3}], Guildhall::CSV.new(converters: :integer).decode("a,a\n1,2,3\n")
+  end
+
+  def test_max_bytes
+    assert_equal [], Guildhall::CSV.new(max_bytes: 3).decode("abc")
+    error = assert_raises(Guildhall::DecodeError) { Guildhall::CSV.new(max_bytes: 3).decode("abcd") }
+    assert_equal "CSV", error.codec
   end
 
   def test_encodes
@@ -57,6 +78,53 @@ class CSVTest < GuildhallTest
     assert_equal "1;2\n", Guildhall::CSV.new(col_sep: ";").encode([[1, 2]])
     assert_equal "", Guildhall::CSV.encode([])
     assert_equal [{"a" => "1", "b" => "x,y"}], Guildhall::CSV.decode(Guildhall::CSV.encode([{"a" => 1, "b" => "x,y"}]))
+  end
+
+  def test_what_cannot_be_written
+    [nil, 1, [1], [[1], {"a" => 1}], [["\xFF"]], [["\xFF".b, "é"]]].each { |rows| assert_raises(Guildhall::EncodeError, rows.inspect) { Guildhall::CSV.encode(rows) } }
+    assert_equal "a,b\n1,\n,2\n", Guildhall::CSV.encode([{"a" => 1}, {"b" => 2}])
+  end
+
+  def test_options_that_cannot_work
+    [{col_sep: ""}, {col_sep: 5}, {row_sep: ""}, {row_sep: 1}, {quote_char: "xx"}, {strip: "x"}, {skip_blanks: 1}, {col_sep: "\t", strip: true},
+     {liberal_parsing: nil}, {max_bytes: 0}].each { |options| assert_raises(Guildhall::ArgumentError, options.to_s) { Guildhall::CSV.new(**options) } }
+    error = assert_raises(Guildhall::ArgumentError) { Guildhall::CSV.new(col_sep: "", strip: 1) }
+    assert_match(/col_sep.*strip/, error.message)
+  end
+
+  def test_separators_that_cannot_work
+    [{col_sep: "\""}, {col_sep: "\n"}, {quote_char: "\n"}, {col_sep: ";", row_sep: ";"}, {col_sep: "|", row_sep: "||"}, {col_sep: ";".encode("UTF-16LE")},
+     {col_sep: "\xff"}].each { |options| assert_raises(Guildhall::ArgumentError, options.to_s) { Guildhall::CSV.new(**options) } }
+  end
+
+  # A column that there never is would leave its fields unconverted, without a word.
+  def test_converters_that_no_column_would_get
+    [{converters: {0 => :integer}}, {headers: false, converters: {"id" => :integer}}, {headers: false, converters: {-1 => :integer}},
+     {headers: %w[a b], converters: {"c" => :integer}}, {converters: {nil => :integer}}].each do |options|
+      error = assert_raises(Guildhall::ArgumentError, options.to_s) { Guildhall::CSV.new(**options) }
+      assert_includes error.message, "converters"
+    end
+    assert_equal [{"a" => 1}], Guildhall::CSV.new(headers: [:a], converters: {"a" => :integer}).decode("1\n")
+  end
+
+  def test_names_that_cannot_work
+    [{headers: []}, {headers: false, symbolize_names: true}, {symbolize_names: 1}, {text: 3}].each do |options|
+      assert_raises(Guildhall::ArgumentError, options.to_s) { Guildhall::CSV.new(**options) }
+    end
+  end
+
+  def test_reads_what_it_writes_with_separators_of_its_own
+    rows = [["a|b", "c"], ["d\ne", "f,g\"h"], ["", " "]]
+    [{row_sep: "|"}, {row_sep: "||"}, {row_sep: "\r\n"}, {col_sep: "::"}, {quote_char: "'"}].each do |options|
+      codec = Guildhall::CSV.new(headers: false, **options)
+      assert_equal rows, codec.decode(codec.encode(rows)), options.to_s
+    end
+  end
+
+  def test_writes_without_quotes
+    codec = Guildhall::CSV.new(quote_char: nil, col_sep: ";")
+    assert_equal "a;b\n1;x,\"y\"\n", codec.encode([{"a" => 1, "b" => "x,\"y\""}])
+    ["a;b", "a\nb", "a\rb"].each { |field| assert_raises(Guildhall::EncodeError, field) { codec.encode([[field]]) } }
   end
 
   def test_options_are_checked

@@ -45,9 +45,9 @@ class DecodeErrorTest < GuildhallTest
 
   def test_faults_of_a_schema_are_safe_to_log
     validator = Guildhall::Schema.new({"additionalProperties" => {"properties" => {"a" => false}}}).validator
-    faults = validator.faults({HOSTILE => {"a" => 1}})
-    assert_equal ["/#{HOSTILE.gsub("/", "~1")}/a"], faults.map(&:instance_location)
-    assert_safe faults.first.to_s
+    errors = validator.errors({HOSTILE => {"a" => 1}})
+    assert_equal ["/#{HOSTILE.gsub("/", "~1")}/a"], errors.map(&:instance_location)
+    assert_safe errors.first.to_s
     assert_safe assert_raises(Guildhall::ValidationError) { validator.validate!({HOSTILE => {"a" => 1}}) }.message
   end
 

@@ -3,11 +3,16 @@
 require "bigdecimal"
 require "guildhall/json"
 require "json"
+require "stringio"
 require_relative "../support/webhooks"
 require_relative "../support/json_values"
 
 class JSONTest < GuildhallTest
   CODEC = Guildhall::JSON
+
+  def test_a_decimal_class_whose_numbers_cannot_be_shared
+    assert_raises(Guildhall::ArgumentError) { Guildhall::JSON.new(decimal_class: StringIO) }
+  end
 
   def test_webhooks_are_what_the_gem_reads
     Webhooks.texts.each do |text|
@@ -243,6 +248,26 @@ class JSONTest < GuildhallTest
     assert_equal [BigDecimal("1234567890.12345678901234567890"), 1, BigDecimal("-1e-400")], value.values
     assert Ractor.shareable?(value)
     assert_equal BigDecimal("0.1"), CODEC.new(decimal_class: BigDecimal).document("[0.1]").first
+  end
+
+  def test_decimal_classes_that_make_nothing_are_refused
+    assert_equal 3r / 2, CODEC.new(decimal_class: Rational).decode("[1.50]").first
+    [Integer, Object, Class.new { def self.try_convert(_) = nil }, Class.new { def initialize(_) = raise("no") }].each do |decimal_class|
+      assert_raises(Guildhall::ArgumentError, decimal_class.to_s) { CODEC.new(decimal_class:) }
+    end
+  end
+
+  # A Symbol is valid, whatever strings may be.
+  def test_symbols_of_invalid_names
+    codec = CODEC.new(symbolize_names: true, allow_invalid_utf8: true)
+    assert_equal({a: "\xFF"}, codec.decode("{\"a\":\"\xFF\"}"))
+    text = "{\"a\":[{\"b\":1},{\"x\xFF\":2}]}"
+    [codec, codec.lazy].each do |reader|
+      error = assert_raises(CODEC::ParseError) { reader.decode(text) }
+      assert_equal 17, error.offset
+      assert_includes error.path, "$.a[1]"
+    end
+    assert_raises(CODEC::ParseError) { codec.decode("{\"\\n\xFF\":2}") }
   end
 
   def test_a_decimal_class_may_decode_and_may_raise

@@ -4,13 +4,13 @@ require "test_helper"
 
 # Each part in a fresh Ruby brings what it is allowed to bring, and nothing else of ours.
 class LoadingTest < GuildhallTest
-  BASE = %w[clock errors printable shareable callable dropped instrumentation version native].freeze
+  BASE = %w[clock errors printable shareable inspection callable dropped error_boundary instrumentation version native].freeze
   JSON = [*BASE, "codec", "document", "json"].freeze
   MESSAGE_PACK = [*BASE, "codec", "document", "msgpack"].freeze
   AVRO = [*BASE, "codec", "document", "avro", "schema_registry", "shared_cache", "soft_dependency"].freeze
   CODECS = [*JSON, *MESSAGE_PACK, *AVRO, "codecs", "schema", "text"].uniq.freeze
   PIPELINE = [*CODECS, "pipeline"].freeze
-  POOL = [*PIPELINE, "queue", "pool", "task", "failure"].freeze
+  POOL = [*PIPELINE, "queue", "pool", "task", "failure", "suggestion"].freeze
   # A part and the first folder or file below guildhall/ of all that may come with it.
   PERMITTED = {
     "errors" => BASE, "shareable" => BASE, "instrumentation" => BASE,
@@ -22,14 +22,19 @@ class LoadingTest < GuildhallTest
     "schema_registry" => [*BASE, "schema_registry", "shared_cache"],
     "schema" => [*JSON, "schema"],
     "text" => [*BASE, "codec", "text"],
-    "csv" => [*BASE, "codec", "text", "soft_dependency", "csv"],
-    "yaml" => [*BASE, "codec", "text", "soft_dependency", "yaml"],
+    "csv" => [*BASE, "codec", "document", "text", "soft_dependency", "csv"],
+    "yaml" => [*BASE, "codec", "document", "text", "soft_dependency", "yaml"],
     "pipeline" => PIPELINE,
     "pool" => POOL,
-    "cli" => [*POOL, "cli"],
-    "kafka" => [*POOL, "kafka"]
+    "template" => [*POOL, "template"],
+    "templates" => [*POOL, "template", "templates"],
+    "cli" => [*POOL, "cli", "text_table"],
+    "kafka" => [*POOL, "kafka", "text_table"],
+    "karafka" => [*POOL, "karafka", "soft_dependency"]
   }.freeze
   SCRIPT = <<~'RUBY'
+    $VERBOSE = true
+    def Warning.warn(text, **) = text.match?(%r{/lib/guildhall/.*circular}) ? abort(text) : super
     before = $LOADED_FEATURES.dup
     require "guildhall/#{ARGV[0]}"
     puts ($LOADED_FEATURES - before).filter_map { |path| path[%r{/guildhall/(.+)\.\w+\z}, 1] }

@@ -11,6 +11,10 @@ class MessagePackTest < GuildhallTest
               -1, -32, -33, -128, -129, -32_768, -32_769, -2**31, -2**31 - 1, -2**62 - 1, -2**63].freeze
   LENGTHS = [0, 1, 15, 16, 31, 32, 255, 256, 65_535, 65_536].freeze
 
+  def test_one_option_by_two_names
+    assert_raises(Guildhall::ArgumentError) { Guildhall::MessagePack.new(symbolize_keys: true, symbolize_names: false) }
+  end
+
   def test_writes_what_the_gem_writes_and_reads_it_back
     values = [nil, true, false, *INTEGERS, 1.5, -0.0, Float::INFINITY, :symbol, *LENGTHS.map { "x" * it },
               *LENGTHS.map { ("x" * it).b }, *LENGTHS.map { Array.new(it, 7) },
@@ -54,7 +58,7 @@ class MessagePackTest < GuildhallTest
 
   def test_broken_payloads
     {
-      "" => /no bytes/, "\xC1" => /0xc1/, "\x01\x02" => /after the end/, "\xA5ab" => /unexpected end/,
+      "" => /input is empty/, "\xC1" => /0xc1/, "\x01\x02" => /after the end/, "\xA5ab" => /unexpected end/,
       "\xDD\xFF\xFF\xFF\xFF" => /more elements/, "\xDF\xFF\xFF\xFF\xFF\x01" => /more elements/, "\xC6\xFF\xFF\xFF\xFF" => /unexpected end/,
       "\xD4\x05\x00" => /not registered/, "\xC7\x05\xFF12345" => /timestamp/, "\xD7\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF" => /timestamp/
     }.each do |bytes, message|
@@ -100,6 +104,12 @@ class MessagePackTest < GuildhallTest
     error = assert_raises(Guildhall::DecodeError) { Codec.new(allow_invalid_utf8: false).decode("\x81\xA1k".b + bytes) }
     assert_equal "$.k", error.path
     assert_raises(Guildhall::DecodeError) { Codec.new(allow_invalid_utf8: false).decode("\x81\xA1\xFF\x01".b) }
+  end
+
+  # As the other codecs call it, and as the gem does.
+  def test_symbolize_names
+    bytes = Codec.encode({"a" => {"b" => 1}})
+    %i[symbolize_names symbolize_keys].each { |name| assert_equal({a: {b: 1}}, Codec.new(name => true).decode(bytes)) }
   end
 
   def test_every_wrong_option_is_named

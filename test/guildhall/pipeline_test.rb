@@ -59,7 +59,7 @@ class PipelineTest < GuildhallTest
 
   def test_validation_says_what_is_wrong
     error = assert_raises(Guildhall::ValidationError) { (Words >> Stages::LOWER).call("one Two") }
-    assert_equal ["Two is not lower case"], error.faults
+    assert_equal ["Two is not lower case"], error.errors
     assert_equal "validate failed: Two is not lower case", error.message
     assert_raises(Guildhall::ValidationError) { (Words >> Stages::NOT_EMPTY).call(" ") }
   end
@@ -152,9 +152,24 @@ class PipelineTest < GuildhallTest
     pipeline = (Words >> Stages::COUNT).measured
     Array.new(3) { Ractor.new(pipeline) { |task| 100.times { task.call("a b") } } }.each { |ractor| ractor_value(ractor) }
     assert_equal 300, pipeline.stats[:map][:passed]
-    pipeline.rest.call(%w[a])
-    assert_equal([300, 301], pipeline.stats.values.map { |stage| stage[:passed] })
-    assert_equal 301, pipeline.rest.stats[:map][:passed]
+    assert_equal([300, 300], pipeline.stats.values.map { |stage| stage[:passed] })
+  end
+
+  # Lazy, as payloads usually are.
+  module Lazily
+    PIPELINE = Guildhall::JSON.lazy >> Guildhall.map(&:to_h)
+  end
+
+  def test_counts_what_a_pool_decodes_lazily
+    Guildhall::Pool.open(workers: 2) do |pool|
+      [nil, true, false].each do |parallel|
+        pipeline = Lazily::PIPELINE.measured
+        pool.results((["{}"] * 50) + (["["] * 3), pipeline, parallel:)
+        assert_equal({passed: 50, dropped: 0, failed: 3}, pipeline.stats[:decode].except(:seconds))
+        assert_operator pipeline.stats[:decode][:seconds], :>, 0
+        assert_equal 50, pipeline.stats[:map][:passed]
+      end
+    end
   end
 
   # A codec that can encode.
@@ -183,6 +198,40 @@ class PipelineTest < GuildhallTest
     assert_equal %i[decode validate], pipeline.names
     assert_equal %w[a], pipeline.call("a")
     assert_raises(Guildhall::ValidationError) { pipeline.call("a b") }
+  end
+
+  Result = Struct.new(:success?, :errors)
+  Errors = Struct.new(:full_messages)
+  Message = Struct.new(:path, :text)
+
+  # What is valid, what is not and why, what is no verdict at all.
+  def test_the_answers_of_validators
+    [true, [], [].each, {}, Result.new(true, []), Result.new(true, ["a warning"]), Errors.new([]).then { |errors| Data.define(:errors).new(errors) }].each do |answer|
+      assert_equal 7, judge(answer), answer.inspect
+    end
+    {false => [], nil => [], ["no id"] => ["no id"], ["no id"].each => ["no id"], {id: ["is missing", "is odd"]} => ["id is missing, is odd"], Result.new(false, []) => [],
+     Result.new(false, ["no id"]) => ["no id"], Result.new(false, [Message.new(%i[user id], "is missing")]) => ["user.id is missing"],
+     Data.define(:errors).new(Errors.new(["Id is missing"])) => ["Id is missing"]}.each do |answer, errors|
+      error = assert_raises(Guildhall::ValidationError, answer.inspect) { judge(answer) }
+      assert_equal errors, error.errors
+    end
+    ["is missing", :ok, 1, 0.5, Object.new, Guildhall::JSON.document("{}"), Guildhall::JSON.document("[]")].each do |answer|
+      error = assert_raises(Guildhall::ArgumentError, answer.inspect) { judge(answer) }
+      assert_includes error.message, "validate"
+    end
+  end
+
+  def test_json_schemers_own_enumerator
+    require "json_schemer"
+    schemer = JSONSchemer.schema({"required" => ["id"]})
+    stage = Guildhall::Pipeline::Validate.allocate.tap { |one| one.instance_variable_set(:@name, :validate) }
+    assert_equal({"id" => 1}, stage.send(:judge, {"id" => 1}, schemer.validate({"id" => 1})))
+    error = assert_raises(Guildhall::ValidationError) { stage.send(:judge, {}, schemer.validate({})) }
+    assert_equal "required", error.errors.first["type"]
+  end
+
+  def judge(answer)
+    Guildhall::Pipeline::Validate.allocate.tap { |stage| stage.instance_variable_set(:@name, :validate) }.send(:judge, 7, answer)
   end
 
   def test_a_pipeline_has_stages

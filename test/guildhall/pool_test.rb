@@ -70,7 +70,9 @@ class PoolTest < GuildhallTest
 
   def test_value_raises_the_first_failure_after_all_are_done
     future = @pool.dispatch(%w[a standard custom b], Trouble, parallel: true)
-    assert_equal "standard", assert_raises(RuntimeError) { future.value }.message
+    error = assert_raises(RuntimeError) { future.value }
+    assert_equal ["standard (payload 1)", 1], [error.message, error.payload_index]
+    assert_kind_of Guildhall::PayloadError, error
     assert_predicate future, :ready?
     assert_equal %w[A B], future.results.grep(String)
     assert_equal [1, 2], future.failures.map(&:index)
@@ -119,12 +121,12 @@ class PoolTest < GuildhallTest
     assert_equal [0.5], future.value(timeout: 10)
   end
 
-  def test_metadata_and_envelopes
+  def test_metadata_and_records
     assert_equal [["a", 1], ["b", 2]], @pool.map(%w[a b], WithMetadata, metadata: [1, 2], parallel: true)
     assert_equal [["a", nil]], @pool.map(%w[a], WithMetadata, parallel: true)
-    envelope = Ractor.make_shareable(Struct.new(:raw_payload, :key).new("bytes", 5))
+    record = Ractor.make_shareable(Struct.new(:raw_payload, :key).new("bytes", 5))
     [true, false].each do |parallel|
-      assert_equal [["bytes", envelope]], @pool.map([envelope], WithMetadata, envelopes: true, parallel:)
+      assert_equal [["bytes", record]], @pool.map([record], WithMetadata, records: true, parallel:)
     end
     error = assert_raises(Guildhall::ArgumentError) { @pool.dispatch(%w[a b], WithMetadata, metadata: [1]) }
     assert_includes error.message, "as long as payloads"

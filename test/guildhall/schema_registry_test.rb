@@ -104,10 +104,41 @@ class SchemaRegistryTest < GuildhallTest
     refute_includes Registry.new(@server.url.sub("//", "//me:secret@")).inspect, "secret"
   end
 
+  def test_the_next_server_is_asked_where_one_does_not_answer
+    other = RegistryServer.new
+    other.add(1, '"long"')
+    @server["/schemas/ids/1"] = [503, {message: "down"}]
+    registry = Registry.new([@server.url, other.url], retries: 0)
+    assert_equal '"long"', registry.schema(1).schema
+    registry.schema(2)
+    assert_equal [["GET /schemas/ids/1"], ["GET /schemas/ids/1", "GET /schemas/ids/2"]], [@server.requests, other.requests]
+    other.close
+    @server.add(3, '"int"')
+    assert_equal '"int"', registry.schema(3).schema, "and the first one again, where the second is gone"
+    assert_equal registry.url, Registry.new("#{@server.url}, #{registry.url.split(",").last}").url
+  end
+
+  def test_context_and_headers
+    @server["/contexts/.staging/schemas/ids/1"] = [200, {schema: '"int"'}]
+    assert_equal '"int"', Registry.new(@server.url, context: "staging", headers: {"target-sr-cluster" => "lsrc-1"}).schema(1).schema
+    assert_equal "lsrc-1", @server.headers.last["target-sr-cluster"]
+  end
+
+  def test_why_a_schema_is_not_compatible
+    path = "/compatibility/subjects/a/versions/latest?verbose=true"
+    registry = Registry.new(@server.url)
+    assert_empty registry.incompatibilities("a", '"int"'), "a subject that does not exist yet"
+    @server[path] = [200, {is_compatible: false, messages: ["a field is missing"]}]
+    assert_equal ["a field is missing"], registry.incompatibilities("a", '"int"')
+    refute registry.compatible?("a", '"int"')
+    @server[path] = [200, {is_compatible: true}]
+    assert registry.compatible?("a", '"int"')
+  end
+
   def test_subjects
     @server["/subjects/a%2Fb/versions/latest"] = [200, {id: 4, subject: "a/b", version: 2, schemaType: "JSON", schema: "{}"}]
     @server["/subjects/a%2Fb/versions"] = [200, {id: 5}]
-    @server["/compatibility/subjects/a%2Fb/versions/latest"] = [200, {is_compatible: false}]
+    @server["/compatibility/subjects/a%2Fb/versions/latest?verbose=true"] = [200, {is_compatible: false}]
     registry = Registry.new(@server.url)
     entry = registry.latest("a/b")
     assert_equal [4, 2, true, false, false], [entry.id, entry.version, entry.json?, entry.avro?, entry.protobuf?]

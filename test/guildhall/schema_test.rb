@@ -48,42 +48,42 @@ class SchemaTest < GuildhallTest
   def test_parts_of_documents
     document = Guildhall::JSON.document('{"a": {"id": 3, "user": 1}, "b": [{"id": 0, "user": 1}]}')
     assert @validator.valid?(document["a"])
-    assert_equal ["/id is less than 1"], @validator.faults(document["b"][0]).map(&:to_s)
+    assert_equal ["/id is less than 1"], @validator.errors(document["b"][0]).map(&:to_s)
   end
 
   def test_documents_of_other_formats
     document = Guildhall::MessagePack.lazy.decode(Guildhall::MessagePack.encode({"id" => 0, "user" => {}}))
-    assert_equal ["/id is less than 1"], @validator.faults(document).map(&:to_s)
+    assert_equal ["/id is less than 1"], @validator.errors(document).map(&:to_s)
   end
 
   def test_faults_as_data
     value = {"id" => 0, "user" => {"e-mail/x" => "nobody", "roles" => %w[admin root]}}
     [value, Guildhall::JSON.document(JSON.generate(value))].each do |form|
-      faults = @validator.faults(form)
+      errors = @validator.errors(form)
       assert_equal([["/id", "#/properties/id/minimum", "minimum", "is less than 1"],
                     ["/user/e-mail~1x", "#/properties/user/properties/e-mail~1x/format", "format", "is not a valid email"],
                     ["/user/roles/1", "#/properties/user/properties/roles/items/enum", "enum", 'is not one of "admin", "guest"']],
-        faults.map { |fault| [fault.instance_location, fault.schema_location, fault.keyword, fault.message] })
-      assert Ractor.shareable?(faults.first)
-      assert_equal faults.first, @validator.fault(form)
+        errors.map { |error| [error.instance_location, error.schema_location, error.keyword, error.message] })
+      assert Ractor.shareable?(errors.first)
+      assert_equal errors.first, @validator.error(form)
     end
   end
 
   def test_no_fault
-    assert_nil @validator.fault({"id" => 1, "user" => 1})
-    assert_empty @validator.faults({"id" => 1, "user" => 1})
+    assert_nil @validator.error({"id" => 1, "user" => 1})
+    assert_empty @validator.errors({"id" => 1, "user" => 1})
   end
 
   def test_missing_members_one_fault_each
-    assert_equal ['the value lacks the member "id"', 'the value lacks the member "user"'], @validator.faults({}).map(&:to_s)
+    assert_equal ['the value is missing required property "id"', 'the value is missing required property "user"'], @validator.errors({}).map(&:to_s)
   end
 
   def test_causes_of_one_of
     validator = Guildhall::Schema.new({"oneOf" => [{"type" => "integer"}, {"maxLength" => 1}]}).validator
-    fault = validator.fault("ab")
-    assert_equal "oneOf", fault.keyword
-    assert_equal %w[#/oneOf/0/type #/oneOf/1/maxLength], fault.causes.map(&:schema_location)
-    assert_includes validator.fault(3).message, "more than one"
+    error = validator.error("ab")
+    assert_equal "oneOf", error.keyword
+    assert_equal %w[#/oneOf/0/type #/oneOf/1/maxLength], error.causes.map(&:schema_location)
+    assert_includes validator.error(3).message, "more than one"
   end
 
   def test_call_answers_the_first_fault_or_all
@@ -97,13 +97,13 @@ class SchemaTest < GuildhallTest
     value = {"id" => 1, "user" => {}}
     assert_same value, @validator.validate!(value)
     error = assert_raises(Guildhall::ValidationError) { @validator.validate!({}) }
-    assert_equal "required", error.faults.first.keyword
-    assert_includes error.message, 'lacks the member "id"'
+    assert_equal "required", error.errors.first.keyword
+    assert_includes error.message, 'is missing required property "id"'
   end
 
   def test_symbol_keys
     assert @validator.valid?({id: 1, user: {}})
-    assert_equal ["/user/roles/0"], @validator.faults({id: 1, user: {roles: ["x"]}}).map(&:instance_location)
+    assert_equal ["/user/roles/0"], @validator.errors({id: 1, user: {roles: ["x"]}}).map(&:instance_location)
     assert Guildhall::Schema.new({"const" => {"a" => 1}}).validator.valid?(Guildhall::JSON.new(symbolize_names: true).document('{"a": 1}'))
   end
 
@@ -130,7 +130,7 @@ class SchemaTest < GuildhallTest
   def test_own_keywords
     schema = Guildhall::Schema.new({"items" => {"divides" => 3}}, keywords: {"divides" => Divides})
     assert schema.validator.valid?([3, 6, "a"])
-    assert_equal ["/1 is no multiple of 3"], schema.validator.faults(Guildhall::JSON.document("[3, 4]")).map(&:to_s)
+    assert_equal ["/1 is no multiple of 3"], schema.validator.errors(Guildhall::JSON.document("[3, 4]")).map(&:to_s)
     assert Guildhall::Schema.new({"x" => 1}, keywords: {"x" => Frozen}).validator.valid?(Guildhall::JSON.document('{"a": {"b": "c"}}'))
   end
 
@@ -169,7 +169,7 @@ class SchemaTest < GuildhallTest
     validator = Guildhall::Schema.new({**explosion, "$ref" => "#/$defs/a20"}, work_limit: 10_000).validator
     error = assert_raises(Guildhall::Schema::LimitError) { validator.valid?(1) }
     assert_includes error.message, "10000 steps"
-    assert_raises(Guildhall::Schema::LimitError) { validator.faults(1) }
+    assert_raises(Guildhall::Schema::LimitError) { validator.errors(1) }
   end
 
   def test_depth_is_limited
@@ -190,7 +190,7 @@ class SchemaTest < GuildhallTest
   def test_regular_expressions_are_limited_in_time
     validator = Guildhall::Schema.new({"pattern" => "^(a|a)*\\1$"}, regexp_timeout: 0.05).validator
     assert_raises(Guildhall::Schema::LimitError) { validator.valid?("#{"a" * 40}b") }
-    assert_raises(Guildhall::Schema::LimitError) { validator.faults("#{"a" * 40}b") }
+    assert_raises(Guildhall::Schema::LimitError) { validator.errors("#{"a" * 40}b") }
   end
 
   def test_a_long_validation_can_be_interrupted
@@ -209,7 +209,7 @@ class SchemaTest < GuildhallTest
     ractors = Array.new(3) do |index|
       Ractor.new(@validator, source, index) do |validator, schema, id|
         document = Guildhall::JSON.document(%({"id": #{id}, "user": {"roles": ["admin"]}}))
-        [validator.valid?(document), Guildhall::Schema.new(schema).validator.valid?(document), validator.faults(document).map(&:to_s)]
+        [validator.valid?(document), Guildhall::Schema.new(schema).validator.valid?(document), validator.errors(document).map(&:to_s)]
       end
     end
     verdicts = ractors.map { |ractor| ractor_value(ractor) }
@@ -225,10 +225,10 @@ class SchemaTest < GuildhallTest
                 "unevaluatedProperties" => {"type" => "null"}}
       validator = Guildhall::Schema.new(source).validator
       documents = Ractor.make_shareable(Array.new(60) { |n| Guildhall::JSON.document(%({"id": #{n}, "kind": "#{n.even? ? "a" : "2024-01-01"}", "tags": ["t#{n}", "t#{n % 7}"]})) })
-      expected = Ractor.make_shareable(documents.map { |document| [validator.valid?(document), validator.faults(document).map(&:to_s)] })
+      expected = Ractor.make_shareable(documents.map { |document| [validator.valid?(document), validator.errors(document).map(&:to_s)] })
       ractors = Array.new(8) do
         Ractor.new(validator, documents, expected) do |shared, list, verdicts|
-          100.times.all? { list.each_index.all? { |n| shared.valid?(list[n]) == verdicts[n][0] && shared.faults(list[n].decode).map(&:to_s) == verdicts[n][1] } }
+          100.times.all? { list.each_index.all? { |n| shared.valid?(list[n]) == verdicts[n][0] && shared.errors(list[n].decode).map(&:to_s) == verdicts[n][1] } }
         end
       end
       3.times { GC.compact } if RUBY_VERSION.to_f >= 4 # 3.4 crashes when it compacts while several Ractors run Ruby
@@ -273,7 +273,7 @@ class SchemaTest < GuildhallTest
       GC.stress = true
       5.times do
         abort("verdict") unless validator.valid?(Guildhall::JSON.document(text)) && validator.valid?(JSON.parse(text))
-        abort("faults") unless validator.faults(Guildhall::JSON.document('{"c": "x", "e": [1, 1]}')).size == 3
+        abort("errors") unless validator.errors(Guildhall::JSON.document('{"c": "x", "e": [1, 1]}')).size == 3
       end
       GC.stress = false
       GC.auto_compact = true if GC.respond_to?(:auto_compact=)

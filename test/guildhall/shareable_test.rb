@@ -54,4 +54,18 @@ class ShareableTest < GuildhallTest
     end
     assert_includes error.message, "list"
   end
+
+  # Ruby 3.4 loses count of methods that several Ractors bind at once: here such a process crashed within a second.
+  def test_questions_of_several_ractors_at_once
+    assert_equal "[\"object.@list.default\"]", assert_ruby(<<~'RUBY', options: %w[-W0 -Ilib]).chomp
+      require "guildhall/pool"
+      class Holder < BasicObject
+        def initialize = @list = ::Hash.new { 1 }
+      end
+      asking = Array.new(3) do
+        Ractor.new { Array.new(30_000) { Guildhall::Shareable.find(Holder.new)[0] }.uniq }
+      end
+      puts asking.flat_map { |one| one.respond_to?(:value) ? one.value : one.take }.uniq.inspect
+    RUBY
+  end
 end

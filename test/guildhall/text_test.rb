@@ -2,6 +2,7 @@
 
 require "test_helper"
 require "guildhall/text"
+require "guildhall"
 
 class TextTest < GuildhallTest
   def test_utf8
@@ -27,6 +28,33 @@ class TextTest < GuildhallTest
     assert_equal "aü?b", Guildhall::Text.new(invalid: "?").decode("aü\xffb".b)
   end
 
+  # A String a character would take minutes.
+  def test_finds_the_invalid_byte_of_a_long_text
+    long = "aé" * 2_000_000
+    GC.start
+    before = GC.stat(:total_allocated_objects)
+    error = assert_raises(Guildhall::DecodeError) { Guildhall::Text.decode("#{long}\xE2\x82".b) }
+    assert_equal long.bytesize, error.offset
+    error = assert_raises(Guildhall::DecodeError) { Guildhall::Text.new(encoding: "UTF-16LE").decode("ab".encode("UTF-16LE").b * 500_000 + "\x00\xD8".b) }
+    assert_equal 2_000_000, error.offset
+    assert_operator GC.stat(:total_allocated_objects) - before, :<, 1_000
+    assert_equal 3, assert_raises(Guildhall::DecodeError) { Guildhall::Text.decode("\xEF\xBB\xBF\xFF".b) }.offset
+    assert_equal 1, assert_raises(Guildhall::DecodeError) { Guildhall::Text.new(encoding: "Shift_JIS").decode("a\x81".b) }.offset
+    assert_equal 2, assert_raises(Guildhall::DecodeError) { Guildhall::Text.new(encoding: "EUC-JP").decode("ab\xFFc".b) }.offset
+  end
+
+  def test_max_bytes
+    assert_equal "abc", Guildhall::Text.new(max_bytes: 3).decode("abc")
+    assert_equal ["Text", 3], assert_raises(Guildhall::DecodeError) { Guildhall::Text.new(max_bytes: 3).decode("abcd") }.then { |error| [error.codec, error.offset] }
+  end
+
+  def test_what_is_no_text
+    [Guildhall::Text, Guildhall::JSON, Guildhall::MessagePack, Guildhall::CSV, Guildhall::YAML, Guildhall::Avro.new("int")].each do |codec|
+      [nil, 1, :a].each { |bytes| assert_raises(TypeError, "#{codec} #{bytes.inspect}") { codec.decode(bytes) } }
+    end
+    assert_raises(Guildhall::EncodeError) { Guildhall::Text.encode("\xFF") }
+  end
+
   def test_other_encodings
     latin = Guildhall::Text.new(encoding: "ISO-8859-1")
     assert_equal "grüße", latin.decode("gr\xfc\xdfe".b)
@@ -39,6 +67,7 @@ class TextTest < GuildhallTest
 
   def test_byte_order_mark
     assert_equal "a", Guildhall::Text.decode("\xEF\xBB\xBFa".b)
+    assert_equal "a", Guildhall::Text.new(encoding: "UTF-16LE").decode("\uFEFFa".encode("UTF-16LE").b)
     assert_equal "\uFEFFa", Guildhall::Text.new(bom: false).decode("\xEF\xBB\xBFa".b)
   end
 
@@ -51,8 +80,17 @@ class TextTest < GuildhallTest
   end
 
   def test_options_are_checked
-    assert_raises(Guildhall::ArgumentError) { Guildhall::Text.new(encoding: "no such") }
-    assert_raises(Guildhall::ArgumentError) { Guildhall::Text.new(invalid: 1) }
+    ["no such", "UTF-7", 7, nil].each { |encoding| assert_raises(Guildhall::ArgumentError) { Guildhall::Text.new(encoding:) } }
+    assert_raises(Guildhall::ArgumentError) { Guildhall::Text.new(max_bytes: 0) }
+    [1, "\xff", "\xff".b].each { |invalid| assert_raises(Guildhall::ArgumentError) { Guildhall::Text.new(invalid:) } }
+    assert_raises(Guildhall::ArgumentError) { Guildhall::Text.new(encoding: :bytes, invalid: "?") }
+    assert_raises(Guildhall::ArgumentError) { Guildhall::Text.new(bom: nil) }
+  end
+
+  def test_says_where_a_byte_has_no_place_in_utf8
+    error = assert_raises(Guildhall::DecodeError) { Guildhall::Text.new(encoding: "Windows-1252").decode("ab\x81c".b) }
+    assert_equal [2, "\\x81c"], [error.offset, error.excerpt]
+    assert_equal 0, assert_raises(Guildhall::DecodeError) { Guildhall::Text.new(encoding: "UTF-16").decode("\0a".b) }.offset
   end
 
   def test_in_a_ractor

@@ -2,6 +2,7 @@
 
 require "test_helper"
 require "date"
+require "guildhall/json"
 require "guildhall/yaml"
 
 class YAMLTest < GuildhallTest
@@ -38,6 +39,23 @@ class YAMLTest < GuildhallTest
     assert_raises(Guildhall::DecodeError) { Guildhall::YAML.decode("a: \xff".b) }
   end
 
+  def test_says_where_an_object_cannot_be_made
+    {"a: 1\nb: [1, 2024-01-01]\n" => [2, 8], "a:\n  :sym" => [2, 3], "a: &x [1]\nb: *x" => [2, 4], "- 1\n- !ruby/object:Object {}" => [2, 3],
+     "a: !!float x" => [1, 4], "!!float" => [1, 1]}.each do |text, place|
+      error = assert_raises(Guildhall::DecodeError, text) { Guildhall::YAML.decode(text) }
+      assert_equal ["YAML", place], [error.codec, [error.line, error.column]], text
+    end
+  end
+
+  def test_permitted_classes_whose_object_cannot_be_made
+    codec = Guildhall::YAML.new(permitted_classes: [Range, Regexp, Rational, Complex, DateTime, Set], aliases: true)
+    ["!ruby/range 1..a", "!ruby/regexp /(/", "!ruby/regexp a", "!ruby/object:Rational {numerator: 1, denominator: 0}", "!ruby/object:Complex {}",
+     "!ruby/object:DateTime x", "b: *nobody"].each do |text|
+      error = assert_raises(Guildhall::DecodeError, text) { codec.decode(text) }
+      assert_equal 1, error.line, text
+    end
+  end
+
   def test_encodes
     text = Guildhall::YAML.encode(VALUE)
     assert_predicate text, :frozen?
@@ -45,7 +63,42 @@ class YAMLTest < GuildhallTest
   end
 
   def test_options_are_checked
-    assert_raises(Guildhall::ArgumentError) { Guildhall::YAML.new(permitted_classes: ["Date"]) }
+    [{permitted_classes: ["Date"]}, {permitted_classes: Date}, {permitted_symbols: ["a"]}, {max_nesting: 0}, {max_bytes: 0}, {max_bytes: 1.5},
+     {aliases: 1}, {symbolize_names: "yes"}].each do |options|
+      assert_raises(Guildhall::ArgumentError, options.to_s) { Guildhall::YAML.new(**options) }
+    end
+  end
+
+  def test_depth_is_limited_wherever_it_runs
+    ["[" * 3000 + "]" * 3000, "{a: " * 200 + "1" + "}" * 200, (0..150).map { |depth| "#{" " * depth}- \n" }.join].each do |text|
+      error = assert_raises(Guildhall::DecodeError) { Guildhall::YAML.decode(text) }
+      assert_includes error.message, "max_nesting"
+      assert_equal ["YAML", true], [error.codec, error.line.positive?]
+      assert_kind_of Guildhall::DecodeError, Fiber.new { Guildhall::YAML.decode(text) rescue $! }.resume # rubocop:disable Style/RescueModifier
+    end
+    assert_equal [[[1]]], Guildhall::YAML.new(max_nesting: 3).decode("[[[1]]]")
+    error = assert_raises(Guildhall::DecodeError) { Guildhall::YAML.new(max_nesting: 3).decode("a:\n  b:\n    c: [1]\n") }
+    assert_equal [3, 8], [error.line, error.column]
+  end
+
+  def test_what_stands_within_itself
+    codec = Guildhall::YAML.new(aliases: true)
+    ["- &a [*a]", "&a {b: [1, *a]}", "&a {b: &b [*a]}"].each { |text| assert_raises(Guildhall::DecodeError, text) { codec.decode(text) } }
+    assert_equal [[[1], [1]], [1]], codec.decode("- &a [&a [1], *a]\n- *a")
+  end
+
+  def test_max_bytes
+    assert_equal "abc", Guildhall::YAML.new(max_bytes: 3).decode("abc")
+    error = assert_raises(Guildhall::DecodeError) { Guildhall::YAML.new(max_bytes: 3).decode("abcd") }
+    assert_equal "YAML", error.codec
+  end
+
+  def test_reads_what_it_writes
+    text = Guildhall::YAML.encode(Guildhall::JSON.decode('{"a":[],"b":[],"c":["EUR","EUR"],"d":[{},{}]}'))
+    refute_includes text, "*"
+    assert_equal({"a" => [], "b" => [], "c" => %w[EUR EUR], "d" => [{}, {}]}, Guildhall::YAML.decode(text))
+    shared = [1]
+    assert_equal "---\n- &1\n  - 1\n- *1\n", Guildhall::YAML.new(aliases: true).encode([shared, shared])
   end
 
   def test_in_ractors

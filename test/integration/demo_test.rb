@@ -19,19 +19,29 @@ class DemoTest < GuildhallTest
     assert_complete({})
   end
 
+  def test_figures_for_programs
+    out, err, status = run_command([*COMMAND, "--messages", "2000", "--json"], env: EMBEDDED)
+    assert_predicate status, :success?, err
+    figures = JSON.parse(out)
+    assert_equal [2000, true, true, true], figures.values_at("sent", "accounted", "committed", "agrees")
+    assert_operator figures.dig("guildhall", "messages_per_second"), :>, 0
+    assert_equal figures.dig("guildhall", "processed"), figures.dig("by_hand", "processed")
+  end
+
   def test_help_and_wrong_options
     out, _, status = run_command([*COMMAND, "--help"])
     assert_predicate status, :success?
     assert_includes out, "--messages N"
     _, err, status = run_command([*COMMAND, "--messages", "none"])
-    assert_equal 1, status.exitstatus
+    assert_equal 2, status.exitstatus
     assert_includes err, "invalid argument: --messages none"
   end
 
   def test_a_limit_in_seconds_ends_it
     out, err, status = run_command([*COMMAND, "--messages", "3000", "--seconds", "0.05"], env: EMBEDDED)
     assert_predicate status, :success?, err
-    assert_includes out, "stopped after 0.05 s"
+    assert_includes err, "stopped after 0.05 s"
+    assert_includes out, "no comparison"
   end
 
   def test_an_interrupt_ends_it_in_order
@@ -74,6 +84,8 @@ class DemoTest < GuildhallTest
     assert_match(/✓ \d+ \+ \d+ \+ 7 \+ 1 \(processed .*= 4000 of 4000 sent/, out)
     assert_includes out, "✓ offsets committed: 4000, the end of each partition"
     assert_includes out, "✓ both consumers counted the same"
+    assert_match(/^Faster:  \d+\.\d times as many messages a second/, out)
+    assert_includes out, "Lost:    nothing. All 4000 messages are accounted for"
     ["decode: ", "validate: "].each { |kind| assert_includes out, kind }
     assert_match(/partition \d+ offset \d+, byte \d+/, out)
   end

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "test_helper"
+require "tempfile"
 
 # The examples that the guides show, as a reader would run them.
 class ExamplesTest < GuildhallTest
@@ -33,10 +34,52 @@ class ExamplesTest < GuildhallTest
     ], run_example("kafka_dead_letters").lines(chomp: true)
   end
 
+  def test_karafka
+    assert_equal "paid: 249500 cents in 1000 orders\ndecoded by workers: true\n", run_example("karafka/karafka")
+  end
+
+  def test_ndjson
+    totals = {"sale" => 0, "gift" => 0, "refund" => 0}
+    Tempfile.create do |file|
+      500.times do |number|
+        type = totals.keys[number % 3]
+        totals[type] += number * 2
+        file.puts(%({"type": "#{type}", "items": [{"quantity": 2, "price": #{number}}]}))
+      end
+      file.flush
+      assert_equal "#{totals}\n", run_example("ndjson", file.path)
+    end
+    assert_match(/\A\{"gift" ?=> ?\d+, "refund" ?=> ?\d+, "sale" ?=> ?\d+\}\n\z/, run_example("ndjson", "0.2"))
+  end
+
+  def test_csv_to_json
+    csv = Array.new(3000) { |id| "#{id},#{id}.5,2026-01-01\n" }.join
+    out, err, status = Open3.capture3(RbConfig.ruby, "examples/csv_to_json.rb", stdin_data: "id,total,paid_on\n#{csv}")
+    assert_predicate status, :success?, err
+    assert_equal 3000, out.lines.size
+    assert_equal '{"id":2999,"total":2999.5,"paid_on":"2026-01-01"}', out.lines(chomp: true).last
+  end
+
+  def test_webhooks
+    lines = run_example("webhooks").lines(chomp: true)
+    assert_equal "0: opened in repository 1", lines.first
+    assert_match(/\A1: validate failed: .*action/, lines[1])
+    assert_match(/\A2: validate failed: .*repository/, lines[2])
+    assert_match(/\A3: JSON: /, lines[3])
+  end
+
+  def test_kafka_consumer
+    assert_equal "first: 5\nlast: 4\n", run_example("kafka_consumer").lines.grep(/\A(first|last)/).join
+  end
+
+  def test_queue
+    assert_equal "328350\n", run_example("queue")
+  end
+
   private
 
-  def run_example(name)
-    out, err, status = run_command([RbConfig.ruby, "examples/#{name}.rb"])
+  def run_example(name, *arguments)
+    out, err, status = run_command([RbConfig.ruby, "examples/#{name}.rb", *arguments])
     assert_predicate status, :success?, "#{out}\n#{err}"
     out
   end

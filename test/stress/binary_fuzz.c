@@ -4,8 +4,8 @@
  * memory of exactly its size, so that a byte read too far is seen. */
 #include <stdio.h>
 #include <stdlib.h>
-#include "avro/avro_walk.h"
-#include "msgpack/msgpack_walk.h"
+#include "avro/walk.h"
+#include "msgpack/walk.h"
 
 typedef struct {
     uint8_t *bytes;
@@ -31,11 +31,11 @@ static void note(uint64_t found)
     digest ^= digest >> 29;
 }
 
-static void note_outcome(int status, size_t fault, const guildhall_notes *notes)
+static void note_outcome(int status, size_t fault, const guildhall_index_builder *builder)
 {
     note((uint64_t)status);
-    note(status ? fault : notes->marks.count);
-    for (size_t i = 0; !status && i < notes->marks.count; i++) note(notes->marks.words[i]);
+    note(status ? fault : builder->entries.count);
+    for (size_t i = 0; !status && i < builder->entries.count; i++) note(builder->entries.words[i]);
 }
 
 static size_t below(size_t limit) { return limit ? (size_t)(next_random() % limit) : 0; }
@@ -63,20 +63,20 @@ static size_t mutate(uint8_t *bytes, size_t length, size_t room, payload other)
     }
 }
 
-static int same(guildhall_spot a, guildhall_spot b) { return a.offset == b.offset && a.mark == b.mark && a.node == b.node; }
+static int same(guildhall_position a, guildhall_position b) { return a.offset == b.offset && a.entry == b.entry && a.node == b.node; }
 
 /* Everything, as iterating finds it and as looking it up does. */
-static void walk_msgpack(const guildhall_msgpack_view *view, guildhall_key_indexes *indexes, guildhall_spot at)
+static void walk_msgpack(const guildhall_msgpack_view *view, guildhall_key_indexes *indexes, guildhall_position at)
 {
     if (guildhall_msgpack_at(view, at.offset).type < GUILDHALL_MSGPACK_ARRAY) return;
     guildhall_msgpack_items items = guildhall_msgpack_items_of(view, at);
-    for (uint32_t position = 0; guildhall_msgpack_items_next(&items); position++) {
-        if (!same(guildhall_msgpack_item(view, at, position), items.key)) abort();
+    for (uint32_t index = 0; guildhall_msgpack_items_next(&items); index++) {
+        if (!same(guildhall_msgpack_item(view, at, index), items.key)) abort();
         walk_msgpack(view, indexes, items.value);
         if (!items.map) continue;
         walk_msgpack(view, indexes, items.key);
         guildhall_msgpack_token key = guildhall_msgpack_at(view, items.key.offset);
-        guildhall_spot found;
+        guildhall_position found;
         if (key.type == GUILDHALL_MSGPACK_STRING &&
             !guildhall_msgpack_find(view, indexes, at, (guildhall_key){key.bytes, key.length, 0}, &found)) abort();
         if (key.type == GUILDHALL_MSGPACK_INTEGER &&
@@ -84,17 +84,17 @@ static void walk_msgpack(const guildhall_msgpack_view *view, guildhall_key_index
     }
 }
 
-static int read_msgpack(const uint8_t *bytes, size_t length, guildhall_notes *notes)
+static int read_msgpack(const uint8_t *bytes, size_t length, guildhall_index_builder *builder)
 {
     guildhall_msgpack_rules rules = guildhall_msgpack_default_rules;
     rules.allow_unknown_extensions = 1;
     rules.allow_invalid_utf8 = next_random() & 1;
-    guildhall_msgpack_outcome outcome = guildhall_msgpack_read(bytes, length, &rules, notes);
-    note_outcome(outcome.status, outcome.fault, notes);
+    guildhall_outcome outcome = guildhall_msgpack_read(bytes, length, &rules, builder);
+    note_outcome(outcome.status, outcome.fault, builder);
     if (outcome.status == GUILDHALL_MSGPACK_VALID) {
-        guildhall_msgpack_view view = {bytes, length, notes->marks.words};
-        guildhall_key_indexes indexes = {.marks = 0};
-        walk_msgpack(&view, &indexes, (guildhall_spot){0, 0, 0});
+        guildhall_msgpack_view view = {bytes, length, builder->entries.words};
+        guildhall_key_indexes indexes = {.entries = 0};
+        walk_msgpack(&view, &indexes, (guildhall_position){0, 0, 0});
         guildhall_key_indexes_free(&indexes);
         return 1;
     }
@@ -124,45 +124,45 @@ static const guildhall_avro_node nodes[] = {
 static const uint32_t fewer[] = {
     1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0, 7, 0xffffffff, 8, 0, 9, 0xffffffff, 10, 0, 0xffffffff, 0, 12, 0, 0, 13};
 
-static void walk_avro(const guildhall_avro_view *view, guildhall_spot at)
+static void walk_avro(const guildhall_avro_view *view, guildhall_position at)
 {
     at = guildhall_avro_chosen(view, at);
     const guildhall_avro_node *node = &view->program->nodes[at.node];
     if (!guildhall_avro_many(node) && node->type != GUILDHALL_AVRO_RECORD) return;
     guildhall_avro_items items = guildhall_avro_items_of(view, at);
-    uint32_t position = 0;
-    for (; guildhall_avro_items_next(&items); position++) {
+    uint32_t index = 0;
+    for (; guildhall_avro_items_next(&items); index++) {
         guildhall_avro_items entry = items;
         if (node->type == GUILDHALL_AVRO_RECORD) {
             uint32_t place = (items.operand - node->first) / 2 - 1;
             if (!same(guildhall_avro_member(view, at, place), items.value)) abort();
-        } else if (position < 100) {
-            guildhall_spot item = guildhall_avro_item(view, at, position);
-            if (node->type == GUILDHALL_AVRO_MAP) guildhall_avro_entry(view, item, &entry);
+        } else if (index < 100) {
+            guildhall_position item = guildhall_avro_item(view, at, index);
+            if (node->type == GUILDHALL_AVRO_MAP) guildhall_avro_pair(view, item, &entry);
             else entry.value = item;
             if (!same(entry.value, items.value)) abort();
         }
         walk_avro(view, items.value);
     }
-    if (node->type != GUILDHALL_AVRO_RECORD && position != guildhall_avro_count(view, at)) abort();
+    if (node->type != GUILDHALL_AVRO_RECORD && index != guildhall_avro_count(view, at)) abort();
 }
 
-static int read_avro(const uint8_t *bytes, size_t length, const uint32_t *program_operands, guildhall_notes *notes)
+static int read_avro(const uint8_t *bytes, size_t length, const uint32_t *program_operands, guildhall_index_builder *builder)
 {
     static const struct guildhall_avro_text texts[] = {{"name", 4}};
     const guildhall_avro_program program = {nodes, program_operands, texts, sizeof nodes / sizeof *nodes,
                                             sizeof operands / sizeof *operands, 1};
     guildhall_avro_rules rules = {.max_nesting = 200, .max_bytes = 1 << 20, .max_empty_items = 1000, .allow_invalid_utf8 = next_random() & 1};
-    guildhall_avro_outcome outcome = guildhall_avro_read(bytes, 0, length, &program, &rules, notes);
-    note_outcome(outcome.status, outcome.fault, notes);
+    guildhall_outcome outcome = guildhall_avro_read(bytes, 0, length, &program, &rules, builder);
+    note_outcome(outcome.status, outcome.fault, builder);
     if (outcome.fault > length) abort();
     guildhall_avro_input input = {bytes, bytes + length, 1000};
     guildhall_avro_status skipped = guildhall_avro_skip(&input, &program, 0, 200);
     if (input.at < bytes || input.at > input.end) abort();
     if (outcome.status != GUILDHALL_AVRO_VALID) return 0;
     if (skipped != GUILDHALL_AVRO_VALID && skipped != GUILDHALL_AVRO_UNEXPECTED_END) abort(); /* sizes of blocks may lie */
-    guildhall_avro_view view = {bytes, length, &program, notes->marks.words};
-    walk_avro(&view, (guildhall_spot){0, 0, 0});
+    guildhall_avro_view view = {bytes, length, &program, builder->entries.words};
+    walk_avro(&view, (guildhall_position){0, 0, 0});
     return 1;
 }
 
@@ -188,7 +188,7 @@ int main(int count, char **arguments)
     if (count != 4) return 2;
     payload *payloads = NULL;
     size_t known = load(arguments[3], &payloads), valid = 0, avro = 0;
-    guildhall_notes notes = {0};
+    guildhall_index_builder builder = {0};
     state = strtoull(arguments[1], NULL, 10) * 2654435761u + 88172645463325252ull;
     for (long rounds = atol(arguments[2]); known && rounds > 0; rounds--) {
         payload from = payloads[below(known)];
@@ -198,15 +198,15 @@ int main(int count, char **arguments)
         for (size_t i = below(4); i > 0; i--) length = mutate(work, length, room, payloads[below(known)]);
         uint8_t *exact = malloc(length ? length : 1);
         memcpy(exact, work, length);
-        valid += (size_t)read_msgpack(exact, length, &notes);
-        avro += (size_t)read_avro(exact, length, operands, &notes);
-        read_avro(exact, length, fewer, &notes);
+        valid += (size_t)read_msgpack(exact, length, &builder);
+        avro += (size_t)read_avro(exact, length, operands, &builder);
+        read_avro(exact, length, fewer, &builder);
         free(exact);
         free(work);
     }
     printf("MessagePack: %zu valid, Avro: %zu valid, %016llx\n", valid, avro, (unsigned long long)digest);
     for (size_t i = 0; i < known; i++) free(payloads[i].bytes);
     free(payloads);
-    guildhall_notes_free(&notes);
+    guildhall_index_builder_free(&builder);
     return known ? 0 : 1;
 }

@@ -7,7 +7,7 @@ require "test_helper"
 class KafkaSanitizeTest < GuildhallTest
   SCENARIOS = %w[bad_payloads filtering lag schema_registry dead_letters virtual_partitions].freeze
   BUILD = {"GUILDHALL_SANITIZE" => "address,undefined"}.freeze
-  OPTIONS = {"ASAN_OPTIONS" => "detect_leaks=0:abort_on_error=1:handle_segv=0:use_sigaltstack=0", "READER" => "native"}.freeze
+  OPTIONS = {"ASAN_OPTIONS" => "detect_leaks=0:abort_on_error=1:handle_segv=0:use_sigaltstack=0"}.freeze
 
   def setup
     out, err, status = run_command(["bin/setup"], timeout: 590, env: BUILD.merge("RUBY" => RbConfig.ruby))

@@ -24,40 +24,40 @@ class QueueExplorerTest < GuildhallTest
   LOST = "a wake-up was lost"
 
   def test_without_the_second_attempt
-    assert_found LOST, "waitlist.c" => {"    if (attempt(context)) {\n" => "    if (0) {\n"}
+    assert_found LOST, "waiting/waitlist.c" => {"    if (attempt(context)) {\n" => "    if (0) {\n"}
   end
 
   # A producer stalls between claiming a cell and publishing it; the next one's wake-up is spent on nothing.
   def test_without_the_chain_of_wakes
-    assert_found LOST, "channel.c" => {"if (guildhall_waitlist_count(&channel->takers) &&" => "if (0 &&"}
+    assert_found LOST, "queue/channel.c" => {"if (guildhall_waitlist_count(&channel->takers) &&" => "if (0 &&"}
   end
 
   def test_without_the_producers_fence
-    fence = "    atomic_thread_fence(memory_order_seq_cst);\n    wake_first(list);"
-    assert_found LOST, "waitlist.c" => {fence => "    wake_first(list);"}
+    fence = "    atomic_thread_fence(memory_order_seq_cst);\n    waitlist_wake_first(list);"
+    assert_found LOST, "waiting/waitlist.c" => {fence => "    waitlist_wake_first(list);"}
   end
 
   def test_without_passing_on_the_wake_of_an_interrupted_waiter
-    assert_found LOST, "waitlist.c" => {"    if (claimed) guildhall_waitlist_wake_one(list);\n" => ""}
+    assert_found LOST, "waiting/waitlist.c" => {"    if (claimed) guildhall_waitlist_wake_one(list);\n" => ""}
   end
 
   def test_without_waking_for_room
-    assert_found LOST, "channel.c" => {"    guildhall_waitlist_wake_one(&channel->stripes[stripe].givers);\n" => "    atomic_thread_fence(memory_order_seq_cst);\n"}
+    assert_found LOST, "queue/channel.c" => {"    guildhall_waitlist_wake_one(&channel->stripes[stripe].givers);\n" => "    atomic_thread_fence(memory_order_seq_cst);\n"}
   end
 
   def test_without_waking_for_the_end
-    assert_found LOST, "channel.c" => {
+    assert_found LOST, "queue/channel.c" => {
       " || guildhall_channel_closed(channel)" => "",
       "exhausted(guildhall_channel *channel)\n{\n    guildhall_waitlist_wake_one(&channel->takers);\n" => "exhausted(guildhall_channel *channel)\n{\n"
     }
   end
 
   def test_closing_that_does_not_stop_pushes_under_way
-    assert_found(/lost|sleeps/, "queue.c" => {"(position | CLOSED)" => "(atomic_load_explicit(&ring->tail, memory_order_relaxed))"})
+    assert_found(/lost|sleeps/, "queue/ring.c" => {"(position | CLOSED)" => "(atomic_load_explicit(&ring->tail, memory_order_relaxed))"})
   end
 
   def test_a_cell_given_back_before_it_is_read
-    assert_found(/lost|twice/, "queue.c" => {
+    assert_found(/lost|twice/, "queue/ring.c" => {
       "    uintptr_t item = atomic_load_explicit(&at.cell->item, memory_order_relaxed);\n" => "",
       "    return item;\n" => "    return atomic_load_explicit(&at.cell->item, memory_order_relaxed);\n"
     })

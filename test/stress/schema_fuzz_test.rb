@@ -35,7 +35,7 @@ class SchemaFuzzTest < GuildhallTest
       document = Guildhall::JSON.document(text)
       inner = Guildhall::Schema.new({"prefixItems" => [{"$ref" => "urn:x"}]}, registry: {"urn:x" => schema}).validator
       assert_equal verdict, inner.valid?(document), -> { "round #{round}: Document\n#{JSON.generate(schema)}\n#{text}" }
-      assert_equal verdict, ours.faults(value).empty?, -> { "round #{round}: faults\n#{JSON.generate(schema)}\n#{text}" }
+      assert_equal verdict, ours.errors(value).empty?, -> { "round #{round}: errors\n#{JSON.generate(schema)}\n#{text}" }
       others = [rust.valid?(value), ruby.valid?(value)]
       next 1 if others.uniq.size > 1
 

@@ -33,7 +33,7 @@ class SchemaMutationTest < GuildhallTest
     value = document.decode
     verdict = @ours[name].valid?(document)
     assert_equal verdict, @ours[name].valid?(value), -> { "round #{round}: the value\n#{mutated}" }
-    assert_equal verdict, @ours[name].fault(document).nil?, -> { "round #{round}: faults\n#{mutated}" }
+    assert_equal verdict, @ours[name].error(document).nil?, -> { "round #{round}: errors\n#{mutated}" }
     assert_equal @theirs[name].valid?(value), verdict, -> { "round #{round}\n#{mutated}" } if comparable?(mutated)
     true
   rescue Guildhall::DecodeError

@@ -1,22 +1,23 @@
 # frozen_string_literal: true
 
+require "fileutils"
 require "rbconfig"
 require "tmpdir"
 
 # Compiles C sources of the project, without Ruby in them, into programs of their own.
 module CProgram
   EXTENSION = File.expand_path("../../ext/guildhall", __dir__)
-  RUBY_FREE = %w[queue.c waitlist.c channel.c].freeze
+  RUBY_FREE = %w[queue/ring queue/channel waiting/waitlist].freeze
 
   # @param sources [Array<String>] paths, besides the Ruby-free sources of the queue
   # @param flags [Array<String>]
-  # @param changes [Hash{String=>Hash{String=>String}}] by file: text that stands there once, and what replaces it
+  # @param changes [Hash{String=>Hash{String=>String}}] by path in the extension: text that stands there once, and what replaces it
   # @yieldparam program [String] the path of the program
   def with_program(sources, flags: [], changes: {})
     Dir.mktmpdir("guildhall") do |folder|
       copy_sources(folder, changes)
       program = File.join(folder, "program")
-      compile(program, [*RUBY_FREE.map { |name| File.join(folder, name) }, *sources], ["-I#{folder}", *flags])
+      compile(program, [*RUBY_FREE.map { |name| File.join(folder, "#{name}.c") }, *sources], ["-I#{folder}", *flags])
       yield program
     end
   end
@@ -24,13 +25,14 @@ module CProgram
   private
 
   def copy_sources(folder, changes)
-    Dir[File.join(EXTENSION, "{queue,waitlist,channel}.{c,h}")].each do |path|
-      text = File.read(path)
-      changes.fetch(File.basename(path), {}).each do |from, to|
+    Dir["{#{RUBY_FREE.join(",")}}.{c,h}", base: EXTENSION].each do |path|
+      text = File.read(File.join(EXTENSION, path))
+      changes.fetch(path, {}).each do |from, to|
         assert_equal 1, text.scan(from).size, "#{from.inspect} does not stand once in #{path}: the test needs care"
         text = text.sub(from) { to }
       end
-      File.write(File.join(folder, File.basename(path)), text)
+      FileUtils.mkdir_p(File.join(folder, File.dirname(path)))
+      File.write(File.join(folder, path), text)
     end
   end
 

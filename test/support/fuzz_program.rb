@@ -6,14 +6,15 @@ require "guildhall/msgpack"
 require_relative "json_values"
 require_relative "mutator"
 require_relative "webhooks"
+require_relative "../../ext/guildhall/json/powers_of_five"
 
 # The programs that feed mutated payloads to the readers in C, without Ruby in them, and what they begin with.
 module FuzzProgram
   ROOT = File.expand_path("../..", __dir__)
   SOURCE = File.join(ROOT, "ext/guildhall")
   FILES = {
-    "json_fuzz" => "{json/json_{parse*,scratch,duplicates,tape,number,big,index,locate,shortest,source,split,status},utf8*,simd}.c",
-    "binary_fuzz" => "{msgpack/msgpack_{token,read,walk},avro/avro_{input,read,walk},document/{notes,key_index,document_path},utf8*,simd}.c"
+    "json_fuzz" => "{json/{parse*,scratch,duplicates,tape,number,big,index,locate,shortest,source,split,status},document/key_index,text/{utf8*,simd}}.c",
+    "binary_fuzz" => "{msgpack/{token,read,walk},avro/{input,read,walk},document/{structural_index,key_index,path},text/{utf8*,simd}}.c"
   }.freeze
   SANITIZED = %w[-O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined].freeze
   # A record of everything, which holds itself.
@@ -29,7 +30,8 @@ module FuzzProgram
   # @return [String] its path
   def fuzz_program(folder, name, compiler: "cc", flags: SANITIZED)
     program = File.join(folder, "#{name}-#{compiler}")
-    command = [compiler, "-std=gnu11", "-D_GNU_SOURCE", "-g", "-Wall", "-Wextra", *flags, "-I#{SOURCE}", File.join(ROOT, "test/stress/#{name}.c"),
+    PowersOfFive.write(File.join(folder, "powers_of_five.h"))
+    command = [compiler, "-std=gnu11", "-D_GNU_SOURCE", "-g", "-Wall", "-Wextra", *flags, "-I#{SOURCE}", "-I#{folder}", File.join(ROOT, "test/stress/#{name}.c"),
                *Dir[File.join(SOURCE, FILES.fetch(name))], "-lpthread", "-lm", "-o", program]
     out, err, status = run_command(command, timeout: 300)
     assert_predicate status, :success?, "#{command.join(" ")}\n#{out}\n#{err}"

@@ -43,7 +43,7 @@ module PoolTasks
       when "exit" then exit(3)
       when "throw" then throw(:nowhere)
       when "thread exit" then Thread.exit
-      when "unshareable" then [+"text"].freeze
+      when "unshareable" then [Thread.current].freeze
       when "cause" then caused
       else name.upcase.freeze
       end

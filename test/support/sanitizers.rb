@@ -3,8 +3,9 @@
 # Runs this process again with the sanitizers' run-time libraries in front, which an extension that is loaded later needs.
 module Sanitizers
   OPTIONS = {
-    # Ruby frees little at its end, reads its own stacks, switches them, and handles SIGSEGV itself.
-    "ASAN_OPTIONS" => "detect_leaks=0:detect_stack_use_after_return=0:use_sigaltstack=0:handle_segv=0:detect_odr_violation=0",
+    # Ruby frees little at its end, reads its own stacks, switches them, and handles SIGSEGV itself. What is asked for more
+    # memory than there is has to be told so.
+    "ASAN_OPTIONS" => "allocator_may_return_null=1:detect_leaks=0:detect_stack_use_after_return=0:use_sigaltstack=0:handle_segv=0:detect_odr_violation=0",
     "UBSAN_OPTIONS" => "print_stacktrace=1"
   }.freeze
 

@@ -14,16 +14,16 @@ module SchemaCases
   # A scalar stands in an array as a Document: a scalar text is no Document.
   def assert_valid(schema, *values, **options)
     each_form(schema, values, options) do |validator, value, form|
-      assert validator.valid?(value), "#{schema} should accept #{form}: #{validator.faults(value).join("; ")}"
-      assert_empty validator.faults(value)
+      assert validator.valid?(value), "#{schema} should accept #{form}: #{validator.errors(value).join("; ")}"
+      assert_empty validator.errors(value)
     end
   end
 
   def assert_invalid(schema, *values, **options)
     each_form(schema, values, options) do |validator, value, form|
       refute validator.valid?(value), "#{schema} should not accept #{form}"
-      refute_empty validator.faults(value), "#{form} has no faults by #{schema}"
-      assert_equal validator.faults(value).first, validator.fault(value)
+      refute_empty validator.errors(value), "#{form} has no errors by #{schema}"
+      assert_equal validator.errors(value).first, validator.error(value)
     end
   end
 

@@ -9,7 +9,7 @@ module Subprocess
   # @param timeout [Numeric] seconds, after which the process is killed and the test fails
   # @return [Array(String, String, Process::Status)] stdout, stderr and status
   def run_ruby(code, *arguments, timeout: 60, env: {}, options: [])
-    run_command([RbConfig.ruby, *options, "-e", code, *arguments], timeout:, env:)
+    run_command([RbConfig.ruby, *options, "-e", "# encoding: UTF-8\n#{code}", *arguments], timeout:, env:) # where no LANG is set, too
   end
 
   # @return [String] stdout; the test fails unless the process succeeds

@@ -1,9 +1,9 @@
-/* Indexes of large maps' keys, made when walking past keys has cost as much as making them. Without Ruby, from several
- * threads at once.
+/* Indexes of long maps' keys, and of long arrays' items, made when walking past them has cost as much as making them. Without
+ * Ruby, from several threads at once.
  *
- * A payload may have one large map or thousands of them, so its indexes stand in a directory. */
-#ifndef GUILDHALL_KEY_INDEX_H
-#define GUILDHALL_KEY_INDEX_H
+ * A payload may have one long container or thousands of them, so its indexes are in a directory. */
+#ifndef GUILDHALL_DOCUMENT_KEY_INDEX_H
+#define GUILDHALL_DOCUMENT_KEY_INDEX_H
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -21,12 +21,11 @@ typedef struct guildhall_key_index {
 
 typedef struct guildhall_key_directory guildhall_key_directory;
 
-/* All of a payload's. All zero at first, but for `marks`. */
+/* All of a payload's. All zero at first, but for `entries`. */
 typedef struct {
     _Atomic(guildhall_key_directory *) directory;
-    _Atomic uint64_t walked; /* pairs so far */
-    _Atomic size_t bytes;    /* of all that was made */
-    size_t marks;            /* words of them that the payload has: so there are no more than so many pairs */
+    _Atomic uint32_t walked; /* pairs so far */
+    uint32_t entries;        /* of the structural index: an upper bound of the pairs */
 } guildhall_key_indexes;
 
 /* A text, or (bytes: NULL) a number. */
@@ -51,6 +50,9 @@ int guildhall_key_indexes_due(guildhall_key_indexes *indexes, uint32_t pairs);
 /* keys: how many will be put, at most. NULL when memory is short. */
 guildhall_key_index *guildhall_key_index_new(uint32_t map, uint32_t keys);
 
+/* Of an array: `count` places, to be written into `slots`; none of them 0. */
+guildhall_key_index *guildhall_key_index_of_array(uint32_t array, uint32_t count);
+
 /* Of equal keys the last one put counts, as in a Hash. */
 void guildhall_key_index_put(guildhall_key_index *index, guildhall_key key, uint32_t place, guildhall_key_at *key_at,
                              const void *payload);
@@ -59,7 +61,7 @@ void guildhall_key_index_put(guildhall_key_index *index, guildhall_key key, uint
 uint32_t guildhall_key_index_get(const guildhall_key_index *index, guildhall_key key, guildhall_key_at *key_at,
                                  const void *payload);
 
-/* NULL: nobody has made it yet. */
+/* NULL: it has not been made yet. */
 guildhall_key_index *guildhall_key_indexes_find(guildhall_key_indexes *indexes, uint32_t map);
 
 /* Shows the index to everybody, without the room that keys which came twice would have taken. Where another thread was
@@ -68,5 +70,12 @@ guildhall_key_index *guildhall_key_indexes_publish(guildhall_key_indexes *indexe
                                                    guildhall_key_at *key_at, const void *payload);
 
 void guildhall_key_indexes_free(guildhall_key_indexes *indexes);
+
+/* Bytes of all that was made. */
+size_t guildhall_key_indexes_size(const guildhall_key_indexes *indexes);
+
+/* How many of them were not reported to the garbage collector yet: the caller reports them now. And how many were. */
+size_t guildhall_key_indexes_unreported(guildhall_key_indexes *indexes);
+size_t guildhall_key_indexes_reported(const guildhall_key_indexes *indexes);
 
 #endif

@@ -4,21 +4,24 @@ require_relative "mismatch_error"
 
 module Guildhall
   class Avro
-    # Writer's schema and reader's schema → the nodes, operands and constants that C runs (avro_program.h).
+    # Writer's schema and reader's schema → the nodes, operands and constants that C runs (`ext/guildhall/avro/program.h`).
     # Differences between the two are settled here, once, and not while decoding.
     class Compiler
       # The numbers of guildhall_avro_type.
       TYPES = %i[null boolean int long float double bytes string fixed enum array map union record
                  int_as_real long_as_real mismatch].each_with_index.to_h.freeze
-      PROMOTIONS = {
+      PROMOTIONS = Ractor.make_shareable({
         %i[int long] => :int, %i[int float] => :int_as_real, %i[int double] => :int_as_real,
         %i[long float] => :long_as_real, %i[long double] => :long_as_real, %i[float double] => :float,
         %i[string bytes] => :bytes, %i[bytes string] => :string
-      }.freeze
+      })
       SKIPPED = 0xffffffff
       # The fewest bytes of each; of the rest one: a length, a count, a branch, an index.
       SIZES = {null: 0, float: 4, double: 8}.freeze
-      private_constant :PROMOTIONS, :SKIPPED, :SIZES
+      # Two logical types whose values look the same in the bytes. Nothing that a payload could do without.
+      class Conflict < MismatchError
+      end
+      private_constant :PROMOTIONS, :SKIPPED, :SIZES, :Conflict
 
       # @return [Array<Array<Integer>>]
       # @return [Array<Integer>]
@@ -70,6 +73,7 @@ module Guildhall
 
       def plain(writer, reader)
         mismatch(writer, reader) unless match?(writer, reader)
+        conflict(writer, reader) if Logical.conflict?(writer, reader)
         case reader.kind
         when :record then record(writer, reader)
         when :enum then enum(writer, reader)
@@ -80,10 +84,18 @@ module Guildhall
       end
 
       def made(kind, reader, count, operands)
-        first = @operands.size
-        @operands.concat(operands)
+        first = place(reader, operands)
         meaning, converter = @logical.of(reader)
         [TYPES.fetch(kind), meaning || 0, count, first, converter ? constant(converter) : 0, 0]
+      end
+
+      # The name of a named type precedes its operands.
+      # @return [Integer] the first operand
+      def place(reader, operands)
+        @operands << constant(reader.name) if reader.named?
+        first = @operands.size
+        @operands.concat(operands)
+        first
       end
 
       def match?(writer, reader)
@@ -98,10 +110,12 @@ module Guildhall
         writer.name == reader.name || reader.aliases.include?(writer.name) || writer.short_name == reader.short_name
       end
 
-      # Each branch on its own: what a payload does not use need not match.
+      # Each branch on its own: what a payload does not use need not match. With one schema each is read as it was written.
       def union(writer, reader)
         branches = writer.branches.map do |branch|
-          compile(branch, reader)
+          compile(branch, writer.equal?(reader) ? branch : reader)
+        rescue Conflict
+          raise
         rescue MismatchError => error
           refusal(error.message)
         end
@@ -116,16 +130,26 @@ module Guildhall
         @nodes.size - 1
       end
 
-      # The branch of the reader's union for what is no union: of that very name if there is one, else the first that
-      # fits.
+      # The branch of the reader's union for a type that is not a union: the same type if there is one (of that very name), else the
+      # first that fits.
       def counterpart(writer, reader)
-        exact = reader.branches.find { |branch| branch.kind == writer.kind && branch.name == writer.name && writer.named? }
-        [exact, *reader.branches].compact.find { |branch| readable?(writer, branch) } || mismatch(writer, reader)
+        same, others = reader.branches.partition { |branch| branch.kind == writer.kind }
+        exact = same.select { |branch| branch.name == writer.name }
+        [*exact, *same, *others].find { |branch| readable?(writer, branch) } || unreadable(writer, reader)
+      end
+
+      def unreadable(writer, reader)
+        rival = reader.branches.find { |branch| match?(writer, branch) && Logical.conflict?(writer, branch) }
+        rival ? conflict(writer, rival) : mismatch(writer, reader)
       end
 
       def readable?(writer, reader)
         compile(writer, reader)
         true
+      rescue Conflict
+        raise if writer.kind == reader.kind
+
+        false
       rescue MismatchError
         false
       end
@@ -136,8 +160,7 @@ module Guildhall
         missing = reader.fields.reject { |field| writer.fields.any? { |written| wanted[written.name] == field } }
         operands = [*fields.flatten, *missing.flat_map { |field| default(reader, field) }]
         kept = fields.count { |_, name| name != SKIPPED } + missing.size
-        first = @operands.size
-        @operands.concat(operands)
+        first = place(reader, operands)
         [TYPES[:record], 0, fields.size, first, kept, 0]
       end
 
@@ -182,7 +205,11 @@ module Guildhall
       end
 
       def mismatch(writer, reader)
-        raise MismatchError, "#{here}: the writer's #{writer} is no #{reader} to the reader"
+        raise MismatchError, "#{here}: the writer's #{writer} cannot be read as #{reader}"
+      end
+
+      def conflict(writer, reader)
+        raise Conflict, "#{here}: the writer's #{Logical.meaning(writer)} cannot be read as #{Logical.meaning(reader)}"
       end
 
       def here = "$#{@path.join}"

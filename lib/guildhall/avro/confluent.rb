@@ -1,8 +1,7 @@
 # frozen_string_literal: true
 
-require_relative "unknown_schema_error"
-require_relative "confluent/lazy"
 require_relative "../schema_registry"
+require_relative "../schema_registry/codec"
 require_relative "../shared_cache"
 
 module Guildhall
@@ -20,121 +19,69 @@ module Guildhall
     #   codec.prepare(payloads)
     #   pool.map(payloads, codec)
     class Confluent
-      include Codec
-
-      HEADER_BYTES = 5
-      private_constant :HEADER_BYTES
-
-      # @return [SchemaRegistry]
-      attr_reader :registry
+      include SchemaRegistry::Codec
 
       # @param registry [SchemaRegistry]
       # @param reader [Schema, String, Hash, nil] what payloads are read as; nil: each as it was written
-      # @param subject [String, nil] whose latest schema to encode with; nil: this codec does not encode
+      # @param subject [String, nil] whose schema to encode with; nil: by `topic` and `subject_name`
+      # @param topic [String, nil]
+      # @param subject_name [Symbol] see {SchemaRegistry::Subject.for}; the record's name is that of the `schema`
+      # @param schema [Schema, String, Hash, nil] to encode with; nil: the newest of the subject
+      # @param register [Boolean] whether `schema` is registered where the subject does not have it; false: that is an error
+      # @param schema_id [Symbol] :payload or :headers, where the schema is named: see {SchemaRegistry::WireFormat}
+      # @param key [Boolean] for the keys of messages
       # @param options [Hash] see {Options}
-      # Blocks while it fetches the subject's schema.
-      # @raise [SchemaRegistry::Error] when the subject cannot be fetched
-      def initialize(registry, reader: nil, subject: nil, **options)
-        @registry = registry
+      # Blocks while it fetches the schema to encode with. Without subject, topic and schema it only decodes.
+      # @raise [SchemaRegistry::Error] when that cannot be fetched
+      def initialize(registry, reader: nil, subject: nil, topic: nil, subject_name: :topic, schema: nil, register: false,
+                     schema_id: :payload, key: false, **options)
+        connect(registry, type: "AVRO", schema_id:, key:)
         @reader = reader && Schema.parse(reader)
         @options = Options.check(options)
-        @codecs = SharedCache.new
-        @directory = Directory.new("\0".b, HEADER_BYTES - 1, true)
-        @id = subject && registry.latest(subject).id
-        @header = @id && ["\0".b, [@id].pack("N")].join.freeze
-        Ractor.make_shareable(self)
-        fetch(@id) if @id
+        @directory = Directory.new("\0".b, SchemaRegistry::WireFormat::PREFIX_BYTES - 1, true)
+        schema &&= Schema.parse(schema)
+        choose_schema(subject:, topic:, subject_name:, schema:, register:, record: schema&.name)
+        settle
       end
 
-      # @param bytes [String]
-      # @return [Object] frozen and shareable
-      # @raise [UnknownSchemaError] when the registry does not know the id, or it is unknown here and this is not the
-      #   main Ractor
-      # @raise [SchemaRegistry::Error] when the registry cannot be asked
-      # @raise [DecodeError]
-      def decode(bytes) = codec_for(bytes).decode_from(bytes, HEADER_BYTES)
+      # (see SchemaRegistry::Codec#call)
+      def decode(bytes, metadata = nil)
+        found = reference(bytes, metadata)
+        codec_for(found.id).decode_from(bytes, found.offset)
+      end
 
       # A lazy view; see {Avro#document}.
       # @param bytes [String]
+      # @param metadata [#headers, nil]
       # @return [MapDocument, ArrayDocument, Object]
       # @raise as {#decode} does
-      def document(bytes) = codec_for(bytes).document_from(bytes, HEADER_BYTES)
+      def document(bytes, metadata = nil)
+        found = reference(bytes, metadata)
+        codec_for(found.id).document_from(bytes, found.offset)
+      end
 
       # The codec that gives Documents instead of Hashes; it shares the schemas that have been fetched.
-      # @return [Lazy]
-      def lazy = Lazy.new(self, @directory)
+      # Its native decoder finds schemas by the header of the payload.
+      # @return [SchemaRegistry::LazyCodec]
+      def lazy = SchemaRegistry::LazyCodec.new(self, (@directory unless @wire.headers?))
 
       # @param object [Object]
       # @return [String] frozen, binary
-      # @raise [EncodeError] also where no subject was given
-      def encode(object)
-        raise EncodeError, "Avro: this codec has no subject to encode with: give it one (subject:)" unless @id
-
-        @codecs[@id].encode_after(@header, object)
-      end
-
-      # Fetches the schemas that these payloads name and nobody has fetched yet. Blocks; in the main Ractor only. Ids
-      # that the registry does not know, and payloads that are none, are left for `decode` to complain about.
-      # @param payloads [Enumerable<String>]
-      # @return [self]
-      # @raise [SchemaRegistry::Error] when the registry cannot be asked
-      def prepare(payloads)
-        payloads.filter_map { |bytes| number(bytes) }.uniq.each { |id| fetch(id) unless @codecs[id] }
-        self
-      end
-
-      # Prepares first, where it can.
-      # @param payloads [Array<String>]
-      # @return [Array<Object>] in order
-      # @raise [DecodeError] for the first that cannot be decoded
-      # @raise [SchemaRegistry::Error]
-      def decode_batch(payloads)
-        prepare(payloads) if main?
-        super
-      end
-
-      # @param bytes [String]
-      # @return [Integer] the number of the schema
-      # @raise [DecodeError]
-      def id_of(bytes)
-        number(bytes) || raise(DecodeError.new("no Confluent wire format: it begins with a zero byte and a schema's number",
-          codec: "Avro", offset: 0))
-      end
+      # @raise [EncodeError] also where this codec was given no subject, topic or schema
+      def encode(object) = encoder.encode_after(@prefix, object)
 
       private
 
-      def codec_for(bytes)
-        id = id_of(bytes)
-        @codecs[id] || missing(id)
-      end
+      def label = "Avro"
 
-      def number(bytes)
-        bytes.unpack1("N", offset: 1) if bytes && bytes.bytesize >= HEADER_BYTES && bytes.getbyte(0).zero?
-      end
+      def unknown_schema(id) = UnknownSchemaError.new(why_unknown(id), id:, offset: 1)
 
-      def missing(id)
-        (main? && fetch(id)) || raise(UnknownSchemaError.new(reason(id), id:, offset: 1))
-      end
+      def make(entry) = Avro.new(@registry.avro_schema(entry), reader: @reader, **@options)
 
-      def main?
-        Ractor.main?
-      end
-
-      def reason(id)
-        return "schema #{id} is not here yet: call prepare(payloads) before the batch is dispatched" unless main?
-
-        entry = registry.cached(id)
-        entry ? "schema #{id} is of type #{entry.type}, not AVRO" : "the registry has no schema #{id}"
-      end
-
-      # @return [Avro, nil] nil: the registry does not know it, or it is of another type
+      # The native decoder of {#lazy} finds what was fetched there.
       def fetch(id)
-        entry = registry.schema(id)
-        return unless entry&.avro?
-
-        made = Avro.new(registry.avro_schema(entry), reader: @reader, **@options)
-        known = @codecs.add(id, made)
-        @directory.add(id, made.program) if known.equal?(made)
+        known = super or return
+        @directory.add(id, known.program) if id.is_a?(Integer)
         known
       end
     end

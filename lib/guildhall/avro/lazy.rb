@@ -2,11 +2,11 @@
 
 module Guildhall
   class Avro
-    # The codec that gives Documents. Made by the `lazy` of {Avro}, {Confluent} and {SingleObject}.
+    # The codec that gives Documents. Made by the `lazy` of {Avro} and {SingleObject}.
     class Lazy
       include Codec
 
-      # @param codec [Avro, Confluent, SingleObject] whose Documents it gives
+      # @param codec [Avro, SingleObject] whose Documents it gives
       # @param source [Program, Directory] whose native decoder it has
       def initialize(codec, source)
         @codec = codec

@@ -13,7 +13,7 @@ module Guildhall
   class Avro
     # Logical types: which converter belongs to which type.
     #
-    # A converter has `decode(raw)` and `encode(value)`; encode returns nil for what is no value of its type. The types
+    # A converter has `decode(raw)` and `encode(value)`; encode returns nil if it is not a value of its type. The types
     # of time stamps decode and encode Times in C, and come here for everything else.
     #
     # | logical type | on | Ruby |
@@ -36,6 +36,28 @@ module Guildhall
       DIGITS = 10_000 # of a decimal: a schema may come from anybody who can register one, and longer numbers take long
       MEANINGS = {"millis" => 2, "micros" => 3, "nanos" => 4}.freeze
 
+      # @param type [Schema::Type]
+      # @return [String, nil] the meaning of its numbers or bytes, units and scale included; nil for a plain type
+      def self.meaning(type)
+        case [type.kind, type.logical]
+        in [:int, "date" | "time-millis"] | [:long, "time-micros"] | [:bytes, "big-decimal"] | [:string, "uuid"] then type.logical
+        in [:long, /\A(?:local-)?(timestamp-(?:millis|micros|nanos))\z/] then Regexp.last_match(1)
+        in [:fixed, "uuid" | "duration"] then type.logical if type.size == {"uuid" => 16, "duration" => 12}[type.logical]
+        in [:bytes | :fixed, "decimal"] then "decimal of scale #{type.scale || 0}"
+        else nil
+        end
+      end
+
+      # @param writer [Schema::Type]
+      # @param reader [Schema::Type]
+      # @return [Boolean] whether what was written would be read as something else. A type without a meaning takes any, and
+      #   gives it to any.
+      def self.conflict?(writer, reader)
+        written = meaning(writer)
+        wanted = meaning(reader)
+        !written.nil? && !wanted.nil? && written != wanted
+      end
+
       # @param names [true, false, Array<String>] all, none or these
       # @raise [Guildhall::ArgumentError]
       def initialize(names)
@@ -47,7 +69,7 @@ module Guildhall
       end
 
       # @param type [Schema::Type]
-      # @return [Array(Integer, #decode)] what C makes of it, and the converter; nil, where the type is no logical one
+      # @return [Array(Integer, #decode)] what C makes of it, and the converter; nil if the type is not a logical one
       #   (an unknown logical type, and one on the wrong type, counts as none)
       def of(type)
         return unless type.logical && @names.include?(type.logical)
@@ -60,7 +82,7 @@ module Guildhall
         end
       end
 
-      # @return [Object] the value that `raw` stands for in this type
+      # @return [Object] the value of `raw` in this type
       def decode(type, raw)
         of(type)&.last&.decode(raw) || raw
       end

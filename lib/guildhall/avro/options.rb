@@ -7,29 +7,31 @@ module Guildhall
     # - `logical_types` (true): which become Ruby values: all of {Logical::NAMES}, none (false), or an Array of names.
     #   {Logical::OF_GEM} is what the gem avro does
     # - `symbolize_names` (false): the keys of records as Symbols; those of maps stay Strings
+    # - `tagged_unions` (false): a record that is a branch of a union comes as a {Branch}, which says its name. (A Document of
+    #   a record says it by itself: {MapDocument#type_name}.)
     # - `allow_invalid_utf8` (true, as the gem does): strings are taken as they are; false: they must be valid UTF-8
     # - `max_nesting` (256): records, arrays and maps within each other, when decoding and when encoding; 1000 at most
     # - `max_bytes` (64 MiB): longer payloads are refused; 268,435,455 at most
     # - `max_empty_items` (65,536): items that take no byte, such as nulls, in all arrays of a payload together
     module Options
       DEFAULTS = {
-        logical_types: true, symbolize_names: false, allow_invalid_utf8: true, max_nesting: 256,
+        logical_types: true, symbolize_names: false, tagged_unions: false, allow_invalid_utf8: true, max_nesting: 256,
         max_bytes: 64 * 1024 * 1024, max_empty_items: 65_536
       }.freeze
-      FLAGS = %i[symbolize_names allow_invalid_utf8].freeze
+      FLAGS = %i[symbolize_names tagged_unions allow_invalid_utf8].freeze
       RANGES = {max_nesting: 1..1000, max_bytes: 1..268_435_455, max_empty_items: 0..100_000_000}.freeze
 
       # @param given [Hash{Symbol=>Object}]
       # @return [Hash{Symbol=>Object}] every option
-      # @raise [Guildhall::ArgumentError] naming all faults
+      # @raise [Guildhall::ArgumentError] naming every option that is wrong
       def self.check(given)
-        faults = given.filter_map { |name, value| fault(name, value) }
-        raise Guildhall::ArgumentError, "Guildhall::Avro: #{faults.join("; ")}" if faults.any?
+        errors = given.filter_map { |name, value| error(name, value) }
+        raise Guildhall::ArgumentError, "Guildhall::Avro: #{errors.join("; ")}" if errors.any?
 
         DEFAULTS.merge(given)
       end
 
-      def self.fault(name, value)
+      def self.error(name, value)
         return "unknown option #{name.inspect} (there are #{DEFAULTS.keys.join(", ")})" unless DEFAULTS.key?(name)
         unless RANGES.key?(name)
           return ("#{name} is true or false, not #{value.inspect}" if FLAGS.include?(name) && ![true,
@@ -39,7 +41,7 @@ module Guildhall
         range = RANGES[name]
         "#{name} is an Integer from #{range.begin} to #{range.end}, not #{value.inspect}" unless value.is_a?(Integer) && range.cover?(value)
       end
-      private_class_method :fault
+      private_class_method :error
     end
   end
 end

@@ -30,14 +30,21 @@ module Guildhall
         return source unless source.is_a?(String) || source.respond_to?(:type_sym)
         return FromGem.new.convert(source) unless source.is_a?(String)
 
-        name?(source) ? source : ::JSON.parse(source)
+        text = utf8(source)
+        name?(text) ? text : ::JSON.parse(text)
       rescue ::JSON::ParserError => error
-        raise SchemaError, "Avro schema: no JSON: #{error.message}"
+        raise SchemaError, "Avro schema: not valid JSON: #{error.message}"
       end
 
       # A type's name alone, without the quotes that would make it JSON.
       def self.name?(source) = source.match?(/\A[a-z]+\z/)
-      private_class_method :name?, :new
+
+      # JSON is UTF-8, whatever Ruby takes a file for: US-ASCII where no LANG is set.
+      def self.utf8(source)
+        text = [Encoding::US_ASCII, Encoding::BINARY].include?(source.encoding) ? source.dup.force_encoding(Encoding::UTF_8) : source
+        text.valid_encoding? ? text : raise(SchemaError, "Avro schema: the text is not valid #{text.encoding}; schemas are UTF-8")
+      end
+      private_class_method :name?, :utf8, :new
 
       def initialize(data, references)
         @json = ::JSON.generate(data)

@@ -3,6 +3,8 @@
 module Guildhall
   class Avro
     # A schema is not one; the message names the place in it.
-    class SchemaError < Error; end
+    class SchemaError < StandardError
+      include Error
+    end
   end
 end

@@ -59,7 +59,7 @@ module Guildhall
 
       def codec_for(bytes)
         unless bytes.bytesize >= HEADER_BYTES && bytes.byteslice(0, 2).b == MAGIC
-          raise DecodeError.new("no single-object encoding", codec: "Avro", offset: 0)
+          raise DecodeError.new("not Avro's single-object encoding", codec: "Avro", offset: 0)
         end
 
         named(bytes.unpack1("Q<", offset: 2))

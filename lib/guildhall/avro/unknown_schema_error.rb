@@ -1,17 +1,15 @@
 # frozen_string_literal: true
 
+require_relative "../schema_registry/unknown_schema_error"
+
 module Guildhall
   class Avro
-    # A payload names a schema that nobody here has.
-    class UnknownSchemaError < DecodeError
-      # @return [Integer, nil] the registry's id, or the fingerprint of a single-object encoding
-      attr_reader :id
-
-      # @param reason [String]
-      # @param id [Integer, nil]
+    # A payload names an unknown schema: by the registry's id or GUID, or by the fingerprint of a single-object
+    # encoding.
+    class UnknownSchemaError < SchemaRegistry::UnknownSchemaError
+      # (see SchemaRegistry::UnknownSchemaError#initialize)
       def initialize(reason = nil, id: nil, **)
-        @id = id
-        super(reason, codec: "Avro", **)
+        super(reason, id:, codec: "Avro", **)
       end
     end
   end

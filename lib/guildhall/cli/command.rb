@@ -30,14 +30,29 @@ module Guildhall
       # @param arguments [Array<String>] without the command's name
       # @return [Integer, nil] exit status; nil is 0
       # @raise [OptionParser::ParseError]
+      # @raise [Guildhall::ArgumentError]
       def run(arguments)
         rest = parser.parse(arguments, into: @options)
         return @out.puts(parser) if @options[:help]
 
+        refuse(rest[arity]) if rest.size > arity
         call(rest)
       end
 
       private
+
+      def refuse(argument)
+        raise Guildhall::ArgumentError, "unexpected argument: #{argument} (guildhall #{self.class.command_name} --help)"
+      end
+
+      # @return [Integer] how many arguments it takes besides its options
+      def arity = 0
+
+      # @param hash [Hash] as one line of JSON
+      def print_json(hash)
+        require "guildhall/json"
+        @out.puts(Guildhall::JSON.encode(hash))
+      end
 
       # @param options [OptionParser]
       def define_options(_options); end

@@ -2,22 +2,25 @@
 
 module Guildhall
   class CLI
-    # `guildhall help`, and what is shown without a command.
+    # `guildhall help`, what is shown without a command, and `guildhall help COMMAND`.
     class Help < Command
       # (see Command.summary)
-      def self.summary = "List the commands"
+      def self.summary = "List the commands; help COMMAND shows the options of one"
 
       # @param commands [Array<Class>]
       # @return [String]
       def self.usage(commands)
-        width = commands.map { |command| command.command_name.size }.max
         ["usage: guildhall COMMAND [options]   (guildhall COMMAND --help shows the options)", "",
-         *commands.map { |command| "  #{command.command_name.ljust(width)}  #{command.summary}" }].join("\n")
+         *TextTable.lines(commands.map { |command| [command.command_name, command.summary] }).map { |line| "  #{line}" }].join("\n")
       end
 
       private
 
-      def call(_arguments)
+      def arity = 1
+
+      def call(arguments)
+        return @cli.run([arguments.first, "--help"]) if arguments.any?
+
         @out.puts(self.class.usage(@cli.commands))
       end
     end

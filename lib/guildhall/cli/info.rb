@@ -8,14 +8,19 @@ module Guildhall
     # `guildhall info`: what there is on this machine and what will be used of it.
     class Info < Command
       # (see Command.summary)
-      def self.summary = "Show Ruby, extensions, librdkafka, cores, and what will be used of them"
+      def self.summary = "Show Ruby, extensions, librdkafka, cores and workers"
 
       private
 
+      def define_options(options)
+        options.on("--json", "as one JSON object")
+      end
+
       def call(_arguments)
         rows = [*ruby_rows, *machine_rows, *extension_rows]
-        width = rows.map { |name, _| name.size }.max
-        rows.each { |name, value| @out.puts("#{name.ljust(width)}  #{value}") }
+        return print_json(rows.to_h { |name, value| [name.downcase.gsub(/\W/, "_"), value.to_s] }) if @options[:json]
+
+        @out.puts(TextTable.lines(rows))
       end
 
       def ruby_rows

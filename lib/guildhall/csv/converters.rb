@@ -14,10 +14,11 @@ module Guildhall
       private_constant :TYPES, :BOOLEANS
 
       # @param given [Symbol, #call, Hash, nil]
-      # @raise [Guildhall::ArgumentError]
+      # @param headers [Boolean, Array<String>] the codec's: what its columns are called
+      # @raise [Guildhall::ArgumentError] also for a column that there never is
       # @raise [NotShareableError]
-      def initialize(given)
-        @columns = given.is_a?(Hash) ? given.to_h { |column, converter| [key(column), check(converter)] } : nil
+      def initialize(given, headers)
+        @columns = given.is_a?(Hash) ? given.to_h { |column, converter| [key(column, headers), check(converter)] } : nil
         @every = check(given) unless given.nil? || @columns
         require "bigdecimal" if [@every, *@columns&.values].include?(:decimal)
         Ractor.make_shareable(self)
@@ -39,8 +40,20 @@ module Guildhall
 
       private
 
-      def key(column)
+      def key(column, headers)
+        reason = misnamed(column, headers)
+        raise Guildhall::ArgumentError, "Guildhall::CSV: converters: #{column.inspect}: #{reason}" if reason
+
         column.is_a?(Integer) ? column : column.to_s.dup.freeze
+      end
+
+      def misnamed(column, headers)
+        name = column.is_a?(String) || column.is_a?(Symbol)
+        return "columns are Strings, Symbols or indexes" unless name || column.is_a?(Integer)
+        return ("without headers, columns are indexes from 0" if name || column.negative?) unless headers
+        return "with headers, columns are names" unless name
+
+        "no such column in headers" if headers.is_a?(Array) && !headers.map(&:to_s).include?(column.to_s)
       end
 
       def check(converter)

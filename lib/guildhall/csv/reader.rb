@@ -9,7 +9,11 @@ module Guildhall
       # @param converters [Converters]
       # @raise [Guildhall::ArgumentError]
       def initialize(headers:, symbolize_names:, converters:)
-        raise Guildhall::ArgumentError, "headers is true, false or an Array of names" unless headers?(headers)
+        raise Guildhall::ArgumentError, "Guildhall::CSV: headers is true, false or an Array of names" unless headers?(headers)
+
+        unless [true, false].include?(symbolize_names) && (headers || !symbolize_names)
+          raise Guildhall::ArgumentError, "Guildhall::CSV: symbolize_names is true or false, and false without headers"
+        end
 
         @headers = headers.is_a?(Array) ? headers.map { |name| name.to_s.dup.freeze }.freeze : headers
         @symbolize_names = symbolize_names
@@ -21,26 +25,33 @@ module Guildhall
       # @return [Array<Hash, Array>] frozen
       # @raise [DecodeError]
       def read(rows)
-        names = @headers == true ? rows.shift.to_a.map { |name| -name.to_s } : @headers || nil
+        names = @headers == true ? rows.shift.to_a.map { |name| name && -name } : @headers || nil
         rows.each_with_index { |row, index| convert(row, names, index) } if @converters.any?
-        if names
-          keys = @symbolize_names ? names.map(&:to_sym) : names
-          rows.map! { |row| hash(keys, row) }
-        end
+        hashes(rows, names) if names
         Shareable.plain!(rows)
       end
 
       private
 
       def headers?(headers)
-        [true, false].include?(headers) || (headers.is_a?(Array) && headers.all? { |name| name.is_a?(String) || name.is_a?(Symbol) })
+        return [true, false].include?(headers) unless headers.is_a?(Array)
+
+        headers.any? && headers.all? { |name| name.is_a?(String) || name.is_a?(Symbol) }
       end
 
-      # As the gem does it: a short row lacks nothing, of a long one what has no name is left out. Without a pair for
-      # each field: what is not made need not be collected.
-      def hash(keys, row)
+      def hashes(rows, names)
+        keys = @symbolize_names ? names.map { |name| name&.to_sym } : names
+        columns = keys.uniq.map { |key| [key, keys.index(key)] }
+        rows.map! { |row| hash(columns, row, keys.size) }
+      end
+
+      # As the gem's `CSV::Row#to_h`: of columns with the same name the first one counts, a short row lacks nothing, and what
+      # a long row has beyond the header has the key nil (its first field, unless a column without a name has that key).
+      # Without a pair for each field: what is not made need not be collected.
+      def hash(columns, row, width)
         made = {}
-        keys.size.times { |column| made[keys[column]] = row[column] }
+        columns.each { |key, column| made[key] = row[column] }
+        made[nil] = row[width] if row.size > width && !made.key?(nil)
         made
       end
 

@@ -8,6 +8,8 @@ module Guildhall
     module List
       include Document
 
+      def self.included(base) = base.extend(Loading)
+
       # @return [Object, Array, nil]
       def slice(*arguments) = self[*arguments]
 
@@ -17,17 +19,20 @@ module Guildhall
 
       # @return [Object]
       # @raise [IndexError] when there is no such element, no default and no block
-      def fetch(position, *default)
-        return self[position] if position >= -size && position < size
-        return yield(position) if block_given?
-        raise IndexError, "index #{position} outside of array bounds: #{-size}...#{size}" if default.empty?
+      def fetch(position, *default, &)
+        return self[position] if default.size < 2 && position.is_a?(Integer) && position >= -size && position < size
 
-        default.first
+        elements.fetch(position, *default, &)
       end
 
       # @return [Array] all of it, frozen
       def to_a = decode
       alias entries to_a
+      # Ruby asks for it: `a, b = document`, `each { |longitude, latitude| … }`, `[1] + document`, `puts`, `flatten`.
+      alias to_ary to_a
+
+      # @return [Hash] as Array#to_h
+      def to_h(&) = elements.to_h(&)
 
       # @return [Object, Array]
       def first(*count)
@@ -37,6 +42,17 @@ module Guildhall
       # @return [Object, Array]
       def last(*count)
         count.empty? ? self[-1] : elements.last(*count)
+      end
+
+      # @return [Array, nil] as Array#zip, which gives a block one Array
+      def zip(...) = elements.zip(...)
+
+      # @return [self, Enumerator]
+      def reverse_each(&)
+        return to_enum(:reverse_each) { size } unless block_given?
+
+        elements.reverse_each(&)
+        self
       end
 
       # @return [Array]
@@ -49,27 +65,6 @@ module Guildhall
       def index(...) = find_index(...)
       # @return [Integer, nil]
       def rindex(...) = elements.rindex(...)
-
-      # @return [String] as Array#join makes it
-      def join(...) = to_a.join(...)
-      # @return [Array] as Array#flatten makes it
-      def flatten(...) = to_a.flatten(...)
-      # @return [Array]
-      def reverse = elements.reverse
-      # @return [Object, Array]
-      def sample(...) = elements.sample(...)
-
-      # @param other [Array, List]
-      # @return [Array]
-      def +(other) = elements + plain(other)
-      # @return [Array]
-      def -(other) = elements - plain(other)
-      # @return [Array]
-      def &(other) = elements & plain(other)
-      # @return [Array]
-      def |(other) = elements | plain(other)
-      # @return [Boolean]
-      def intersect?(other) = elements.intersect?(plain(other))
 
       # @return [self, Enumerator]
       def each_index(&)
@@ -84,13 +79,23 @@ module Guildhall
         case other
         when List then equal?(other) || elements == other.elements
         when Array then elements == other
-        else false
+        else other.respond_to?(:to_ary) && other == decode
         end
+      end
+
+      # @return [Integer, nil] as Array#<=>
+      def <=>(other) = decode <=> other
+
+      # For Psych.
+      # @api private
+      def encode_with(coder)
+        coder.represent_seq(nil, Document.unshared(self))
+        coder.implicit = true
       end
 
       private
 
-      def plain(other) = other.is_a?(List) ? other.elements : other
+      def plain_class = ::Array
 
       def shape
         shown = first(SHOWN).map { |element| brief(element) }

@@ -8,6 +8,8 @@ module Guildhall
     module Map
       include Document
 
+      def self.included(base) = base.extend(Loading)
+
       # @return [Boolean]
       def has_key?(key) = key?(key) # rubocop:disable Naming/PredicatePrefix -- as a Hash has it
       # @return [Boolean]
@@ -21,18 +23,20 @@ module Guildhall
 
       # @return [Object]
       # @raise [KeyError] when there is no such key, no default and no block
-      def fetch(key, *default)
+      def fetch(key, default = (missing = true))
         return self[key] if key?(key)
         return yield(key) if block_given?
-        raise KeyError.new("key not found: #{key.inspect}", receiver: self, key: key) if default.empty?
+        raise KeyError.new("key not found: #{key.inspect}", receiver: self, key: key) if missing
 
-        default.first
+        default
       end
 
       # @return [Hash] all of it, frozen; with a block as Hash#to_h
-      def to_h(&)
-        block_given? ? super : decode
-      end
+      def to_h(&) = block_given? ? pairs.to_h(&) : decode
+
+      # Ruby asks for it: `**document`, `hash.merge(document)`, `Hash(document)`.
+      # @return [Hash] all of it, frozen
+      def to_hash = decode
 
       # @return [Hash] the pairs of these keys that are there, frozen
       def slice(*keys)
@@ -66,19 +70,19 @@ module Guildhall
         each_with_object({}) { |(key, value), made| made[key] = yield(value) }
       end
 
-      # @param names [Hash, nil] old names and new ones
+      # @param names [Array<Hash>] old names and new ones
       # @return [Hash]
-      def transform_keys(names = nil, &) = names ? pairs.transform_keys(names, &) : pairs.transform_keys(&)
+      def transform_keys(*names, &) = pairs.transform_keys(*names, &)
 
       # @return [Hash] the pairs whose value is not nil, frozen
       def compact = reject { |_, value| value.nil? }
 
+      # @return [Hash] for Rails, where Hash has it
+      def compact_blank = decode.compact_blank
+
       # @param others [Array<Hash, Map>]
       # @return [Hash] a new one, as Hash#merge makes it; what is nested stays a Document
-      def merge(*others, &) = pairs.merge(*others.map { |other| other.is_a?(Map) ? other.send(:pairs) : other }, &)
-
-      # @return [Hash] values and their keys, frozen
-      def invert = pairs.invert.freeze
+      def merge(*others, &) = pairs.merge(*others.map { |other| Map === other ? other.send(:pairs) : other }, &)
 
       # @return [Boolean]
       def value?(value) = any? { |_, own| own == value }
@@ -128,12 +132,21 @@ module Guildhall
       # @return [Boolean] the same pairs, in any order, as a Hash or another Document
       def ==(other)
         return true if equal?(other)
-        return false unless (other.is_a?(Map) || other.is_a?(Hash)) && size == other.size
+        return other.respond_to?(:to_hash) && other == decode unless Map === other || Hash === other
 
-        all? { |key, value| other.key?(key) && value == other[key] }
+        size == other.size && all? { |key, value| other.key?(key) && value == other[key] }
+      end
+
+      # For Psych.
+      # @api private
+      def encode_with(coder)
+        coder.represent_map(nil, Document.unshared(self))
+        coder.implicit = true
       end
 
       private
+
+      def plain_class = ::Hash
 
       # The top as a plain Hash; what is nested as Documents.
       def pairs = each_with_object({}) { |(key, value), made| made[key] = value }

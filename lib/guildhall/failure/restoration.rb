@@ -5,13 +5,16 @@ module Guildhall
     # Makes an exception of a Failure again, of the original class where this Ractor knows it.
     class Restoration
       # @param failure [Failure]
-      def initialize(failure)
+      # @param numbered [Boolean] whether it is to say which payload it was
+      def initialize(failure, numbered: false)
         @failure = failure
+        @numbered = numbered && failure.index
       end
 
       # @return [Exception]
       def exception
         error = original_class ? restored : TaskError.new(@failure.summary)
+        number(error) if @numbered
         error.set_backtrace(@failure.backtrace)
         with_cause(error)
       end
@@ -25,12 +28,21 @@ module Guildhall
         nil
       end
 
-      # Without the class's own `initialize`, whose arguments nobody knows.
+      # Without the class's own `initialize`, whose arguments are unknown; but an Errno:: class is rescued by its number.
       def restored
-        error = original_class.allocate
+        error = numbered? ? original_class.new : original_class.allocate
         Exception.instance_method(:initialize).bind_call(error, @failure.message)
         @failure.details.each { |name, value| error.instance_variable_set(:"@#{name}", value) }
         error
+      end
+
+      def numbered?
+        original_class < SystemCallError && original_class.const_get(:Errno).is_a?(Integer)
+      end
+
+      def number(error)
+        error.instance_variable_set(:@guildhall_payload_index, @failure.index)
+        error.extend(PayloadError)
       end
 
       # Ruby sets a cause only by raising.

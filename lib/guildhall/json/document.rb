@@ -25,9 +25,20 @@ module Guildhall
         (path.is_a?(Path) ? path : Path.new(path)).of(self)
       end
 
-      # @return [String] JSON: the bytes it was read from
-      def to_json(*)
-        source || JSON.encode(decode)
+      # The bytes it was read from, as {JSON.encode} copies them; not where they are not strict JSON, where Active Support is
+      # loaded (it escapes what HTML must not contain), or where another form is asked for, as by JSON.pretty_generate.
+      # @return [String]
+      def to_json(*arguments)
+        as_written?(*arguments) ? JSON.encode(self) : super
+      end
+
+      private
+
+      def as_written?(state = nil, *)
+        return false if defined?(::ActiveSupport::ToJsonWithActiveSupportEncoder)
+
+        state.nil? || (state.respond_to?(:object_nl) && !state.allow_nan? && !state.ascii_only? && !state.script_safe? &&
+          [state.indent, state.space, state.space_before, state.object_nl, state.array_nl].all?(&:empty?))
       end
     end
   end

@@ -3,7 +3,7 @@
 module Guildhall
   class JSON
     # An object that cannot be written as JSON.
-    class EncodeError < Error
+    class EncodeError < Guildhall::EncodeError
       SHOWN_CHARACTERS = 80
       private_constant :SHOWN_CHARACTERS
 

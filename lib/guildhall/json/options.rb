@@ -10,7 +10,7 @@ module Guildhall
     #   268,435,455
     # - `max_digits` (10,000): integers of more digits are refused: what they take grows faster than their length. At least 17
     # - `decimal_class` (nil): what makes numbers with a fraction or exponent; nil: Float. Its results must be
-    #   shareable. BigDecimal, or any class that answers to `try_convert` or `new` with the number's text
+    #   shareable. BigDecimal, Rational, or any class that answers to `try_convert` or `new` with the number's text
     # - `allow_nan` (false): NaN, Infinity and -Infinity
     # - `allow_duplicate_key` (false): the last of equal keys counts, at the place of the first
     # - `allow_invalid_utf8` (false): strings are taken as they are
@@ -28,10 +28,10 @@ module Guildhall
 
       # @param given [Hash{Symbol=>Object}]
       # @return [Hash{Symbol=>Object}] every option
-      # @raise [Guildhall::ArgumentError] naming all faults
+      # @raise [Guildhall::ArgumentError] naming every option that is wrong
       def self.check(given)
-        faults = given.filter_map { |name, value| fault(name, value) }
-        raise Guildhall::ArgumentError, "Guildhall::JSON: #{faults.join("; ")}" if faults.any?
+        errors = given.filter_map { |name, value| error(name, value) }
+        raise Guildhall::ArgumentError, "Guildhall::JSON: #{errors.join("; ")}" if errors.any?
 
         DEFAULTS.merge(given)
       end
@@ -40,34 +40,46 @@ module Guildhall
       # @return [Array(Object, Symbol)] what to call with a number's text; nil, nil for Float
       def self.decimal(decimal_class)
         return [nil, nil] if decimal_class.nil? || decimal_class == Float
-        return [Kernel, :BigDecimal] if decimal_class.name == "BigDecimal"
+        return [decimal_class, :try_convert] if decimal_class.respond_to?(:try_convert)
+        return [decimal_class, :new] if decimal_class.respond_to?(:new)
 
-        [decimal_class, decimal_class.respond_to?(:try_convert) ? :try_convert : :new]
+        [Kernel, decimal_class.name.to_sym] # BigDecimal, Rational
       end
 
       class << self
         private
 
-        def fault(name, value)
+        def error(name, value)
           return "unknown option #{name.inspect} (there are #{DEFAULTS.keys.join(", ")})" unless DEFAULTS.key?(name)
           return ("#{name} is true or false, not #{value.inspect}" unless [true, false].include?(value)) if FLAGS.include?(name)
 
           case name
-          when :max_nesting then range_fault(name, value, NESTING)
-          when :max_bytes then range_fault(name, value, 1..BYTES_LIMIT)
-          when :max_digits then range_fault(name, value, 17..BYTES_LIMIT)
-          when :decimal_class then decimal_fault(value)
+          when :max_nesting then range_error(name, value, NESTING)
+          when :max_bytes then range_error(name, value, 1..BYTES_LIMIT)
+          when :max_digits then range_error(name, value, 17..BYTES_LIMIT)
+          when :decimal_class then decimal_error(value)
           end
         end
 
-        def range_fault(name, value, range)
+        def range_error(name, value, range)
           return if value.is_a?(Integer) && range.cover?(value)
 
           "#{name} is an Integer from #{range.begin} to #{range.end}, not #{value.inspect}"
         end
 
-        def decimal_fault(value)
-          "decimal_class is a class, not #{value.inspect}" unless value.nil? || value.is_a?(Class)
+        # Tries it: what cannot make a number of this would fail with every payload.
+        def decimal_error(value)
+          return if value.nil?
+          return "decimal_class is a class, not #{value.inspect}" unless value.is_a?(Class)
+
+          receiver, method = Options.decimal(value)
+          made = receiver ? receiver.public_send(method, "1.5") : 1.5
+          return "decimal_class: #{value} makes nothing of \"1.5\"" if made.nil?
+
+          Ractor.make_shareable(made)
+          nil
+        rescue StandardError => error
+          "decimal_class: #{value} cannot take \"1.5\": #{error.message}"
         end
       end
     end

@@ -8,7 +8,7 @@ module Guildhall
     # its rescues.
     class ParseError < DecodeError
       # Makes `rescue ::JSON::ParserError` take a {ParseError} for one of its own. A class has one superclass, and
-      # the gem's is not ours: so its `===`, which is what `rescue` asks, is told about ours.
+      # the gem's is not ours: so its `===`, which is what `rescue` asks, has to know ours.
       module RescuedByGem
         def ===(error)
           super || (equal?(::JSON::ParserError) && ParseError === error)
@@ -24,9 +24,10 @@ module Guildhall
 
       # @api private
       # @param offset [Integer] where the text begins in what it is a part of
-      # @return [ParseError] the same fault; line and column stay those in the text
-      def moved_by(offset)
-        self.class.new(reason, codec:, offset: self.offset + offset, line:, column:, path:, excerpt:)
+      # @param lines [Integer] the number of lines before that
+      # @return [ParseError] the same error at its place in the whole
+      def moved_by(offset, lines = 0)
+        self.class.new(reason, codec:, offset: self.offset + offset, line: line && (line + lines), column:, path:, excerpt:)
       end
 
       # Once; the json gem may be loaded after this one, so each error looks.

@@ -5,7 +5,7 @@ require_relative "path/parser"
 module Guildhall
   class JSON
     # A JSONPath (RFC 9535): names, indexes, slices, wildcards, unions, descent, and filters with comparisons, existence,
-    # `&&`, `||`, `!`, and the functions `length`, `count` and `value`. Compiled once, frozen, shareable.
+    # `&&`, `||`, `!`, and the functions `length`, `count`, `value`, `match` and `search`. Compiled once, frozen, shareable.
     #
     #     skus = Guildhall::JSON::Path.new("$.items[?@.price < 10 && !@.sold].sku")
     #     skus.of(document)  # => ["SKU-1", "SKU-2"]

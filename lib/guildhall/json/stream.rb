@@ -15,16 +15,19 @@ module Guildhall
         @chunk = chunk
         @position = 0 # in the buffer
         @dropped = 0 # bytes before the buffer
+        @line = 1
+        @counted = 0 # bytes of the buffer whose newlines are counted in @line
         @finished = @io.nil?
       end
 
       # @yieldparam text [String] frozen
       # @yieldparam offset [Integer] of its first byte in the source
+      # @yieldparam line [Integer] in which it begins, from 1
       def each
         loop do
           while (range = next_text)
             @position = range.last
-            yield @buffer.byteslice(range.first, range.last - range.first).freeze, @dropped + range.first
+            yield @buffer.byteslice(range.first, range.last - range.first).freeze, @dropped + range.first, line_of(range.first)
           end
           break if @finished
 
@@ -33,6 +36,12 @@ module Guildhall
       end
 
       private
+
+      def line_of(position)
+        @line += @buffer.byteslice(@counted, position - @counted).count("\n") if position > @counted
+        @counted = position
+        @line
+      end
 
       # @return [Array(Integer, Integer), nil] where it begins and ends in the buffer; nil when it is not whole yet
       def next_text
@@ -46,6 +55,8 @@ module Guildhall
       # Each text that is not whole yet is looked at again from its beginning: reading as much as is already there
       # keeps that linear.
       def read
+        line_of(@position)
+        @counted = 0
         @buffer = @buffer.byteslice(@position..)
         @dropped += @position
         @position = 0

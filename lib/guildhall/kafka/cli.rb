@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "guildhall/cli/command" # of another gem: not by relative path
+require_relative "errors"
 require_relative "cli/server"
 require_relative "cli/routes"
 require_relative "cli/lag"

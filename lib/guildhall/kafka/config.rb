@@ -1,41 +1,34 @@
 # frozen_string_literal: true
 
-require_relative "faults"
+require_relative "config/errors"
 require_relative "config/deserializing"
 require_relative "config/setting"
 require_relative "config/librdkafka_settings"
 require_relative "config/timeouts"
+require_relative "config/unknown_settings"
 
 module Guildhall
   module Kafka
     # The application's settings, in `Guildhall::Kafka.configure`. Durations are in seconds, except in {#kafka}, which
     # is handed to librdkafka as it is. Frozen once the application starts.
     class Config
-      READERS = %i[native ffi].freeze
+      include UnknownSettings
+
+      LOGGER = %i[add debug info error level].freeze # what is called of it
+      private_constant :LOGGER
       SETTINGS = [
-        Setting.new(:kafka, "a Hash of librdkafka settings") { |value| value.is_a?(Hash) },
-        Setting.new(:producer, "a Hash of librdkafka settings") { |value| value.is_a?(Hash) },
-        Setting.new(:client_id, "a String") { |value| value.is_a?(String) && !value.empty? },
-        Setting.new(:group_id, "a String") { |value| value.is_a?(String) && !value.empty? },
-        Setting.new(:concurrency, "a positive Integer") { |value| value.is_a?(Integer) && value.positive? },
-        Setting.new(:max_messages, "a positive Integer") { |value| value.is_a?(Integer) && value.positive? },
-        Setting.new(:max_bytes, "a positive Integer") { |value| value.is_a?(Integer) && value.positive? },
+        *%i[kafka producer].map { |name| Setting.new(name, "a Hash of librdkafka settings") { |value| value.is_a?(Hash) } },
+        *%i[client_id group_id].map { |name| Setting.new(name, "a String", &Setting::TEXT) },
+        *%i[concurrency max_messages max_bytes].map { |name| Setting.new(name, "a positive Integer", &Setting::POSITIVE) },
         *%i[max_messages_in_flight max_bytes_in_flight].map do |name|
-          Setting.new(name, "a positive Integer, or nil") { |value| value.nil? || (value.is_a?(Integer) && value.positive?) }
+          Setting.new(name, "a positive Integer, or nil") { |value| value.nil? || Setting::POSITIVE.call(value) }
         end,
-        Setting.new(:max_wait_time, "seconds", seconds: true),
-        Setting.new(:commit_interval, "seconds", seconds: true),
-        Setting.new(:tick_interval, "seconds", seconds: true),
-        Setting.new(:lag_interval, "seconds", seconds: true),
-        Setting.new(:pause_timeout, "seconds", seconds: true),
-        Setting.new(:pause_max_timeout, "seconds", seconds: true),
-        Setting.new(:pause_with_exponential_backoff, "true or false") { |value| [true, false].include?(value) },
-        Setting.new(:shutdown_timeout, "seconds", seconds: true),
-        Setting.new(:revocation_timeout, "seconds, or 0", seconds: true) { |value| value.is_a?(Numeric) && !value.negative? },
-        Setting.new(:stall_timeout, "seconds", seconds: true),
-        Setting.new(:reader, "one of #{READERS.map(&:inspect).join(", ")}, or nil") { |value| value.nil? || READERS.include?(value) },
+        *%i[max_wait_time commit_interval tick_interval lag_interval pause_timeout pause_max_timeout shutdown_timeout stall_timeout]
+          .map { |name| Setting.duration(name) },
+        Setting.duration(:revocation_timeout, zero: true),
+        Setting.new(:pause_with_exponential_backoff, "true or false", &Setting::BOOLEAN),
         Setting.new(:pool, "a Guildhall::Pool, or nil") { |value| value.nil? || value.respond_to?(:dispatch) },
-        Setting.new(:logger, "a Logger, or nil") { |value| value.nil? || value.respond_to?(:info) }
+        Setting.new(:logger, "a Logger, or nil") { |value| value.nil? || LOGGER.all? { |method| value.respond_to?(method) } }
       ].freeze
 
       # @return [Hash{Symbol,String=>Object}] settings of librdkafka, such as `"bootstrap.servers"`
@@ -56,11 +49,11 @@ module Guildhall
       #   makes nothing faster: memory that is used again soon is still in the caches. Raise it where consumers want
       #   many big messages at once
       attr_accessor :max_bytes
-      # @return [Integer, nil] so many messages of all partitions together may be in memory, being worked on or waiting for
+      # @return [Integer, nil] messages of all partitions together that may be in memory, being worked on or waiting for
       #   a runner: what comes then stays with librdkafka. What paused partitions hold does not count. nil (unless set):
       #   100,000, or what the runners need
       attr_accessor :max_messages_in_flight
-      # @return [Integer, nil] and so many bytes; about, for the batch that fills it counts as a whole. nil (unless set):
+      # @return [Integer, nil] and bytes, about: the batch that reaches the limit counts as a whole. nil (unless set):
       #   256 MiB, or what the runners need
       attr_accessor :max_bytes_in_flight
       # @return [Numeric] seconds that a poll waits for the first message: a ceiling, never a delay. 1 unless set
@@ -77,7 +70,7 @@ module Guildhall
       attr_accessor :pause_max_timeout
       # @return [Boolean] whether the pause doubles each time; true unless set
       attr_accessor :pause_with_exponential_backoff
-      # @return [Numeric] seconds within which the process stops, come what may; 60 unless set
+      # @return [Numeric] seconds within which the process stops, at the latest; 60 unless set
       attr_accessor :shutdown_timeout
       # @return [Numeric] seconds that a rebalance waits for work in progress on a partition that goes away; what takes
       #   longer is done by the next owner as well; 0: it is not waited for. Shorter than librdkafka's
@@ -86,12 +79,11 @@ module Guildhall
       # @return [Numeric] seconds without progress after which a partition with messages left counts as stuck; 120
       #   unless set
       attr_accessor :stall_timeout
-      # @return [Symbol, nil] :native (C, off the GVL), :ffi (Ruby), or nil: native where the extension is there
-      attr_accessor :reader
       # @return [Guildhall::Pool, nil] the pool that payloads are dispatched to; nil: one of the application's own
       attr_accessor :pool
-      # @return [Logger, nil] what happened, for people; nil: silence
-      attr_accessor :logger
+      # @return [Logger, nil] where the application's and librdkafka's log goes. Unless set: `guildhall server` logs to standard
+      #   output from INFO on, any other process to standard error from WARN on. nil, set by hand: silence
+      attr_reader :logger
       # @return [Deserializing]
       attr_reader :deserializing
 
@@ -99,7 +91,17 @@ module Guildhall
         set_defaults
         set_time_defaults
         @deserializing = Deserializing.new
-        @unknown = {}
+      end
+
+      # (see #logger)
+      def logger=(logger)
+        @logger = logger
+        @logger_given = true
+      end
+
+      # @return [Boolean] whether {#logger} was set, if only to nil
+      def logger_given?
+        @logger_given
       end
 
       # (see #group_id=)
@@ -107,18 +109,16 @@ module Guildhall
         @group_id || (@kafka.is_a?(Hash) && (@kafka[:"group.id"] || @kafka["group.id"])) || "guildhall"
       end
 
-      # Finds every fault.
-      # @param faults [Faults]
+      # Finds every error.
+      # @param errors [Config::Errors]
       # @return [void]
-      def validate(faults)
-        SETTINGS.each { |setting| setting.validate(public_send(setting.name), faults) }
-        @unknown.each_key { |name| faults.add("there is no setting #{name}#{Faults.suggestion(name, SETTINGS.map(&:name))}") }
-        @deserializing.validate(faults)
-        return unless @kafka.is_a?(Hash)
-
-        faults.add('kafka needs "bootstrap.servers"') unless bootstrap_servers?
-        LibrdkafkaSettings.validate(@kafka, faults)
-        LibrdkafkaSettings.validate(@producer, faults, "producer") if @producer.is_a?(Hash)
+      def validate(errors)
+        SETTINGS.each { |setting| setting.validate(public_send(setting.name), errors) }
+        validate_names(SETTINGS.map(&:name), errors)
+        @deserializing.validate(errors)
+        validate_pauses(errors)
+        validate_kafka(errors) if @kafka.is_a?(Hash)
+        LibrdkafkaSettings.validate(@producer, errors, "producer") if @producer.is_a?(Hash)
       end
 
       # @return [self]
@@ -141,7 +141,8 @@ module Guildhall
         @max_bytes = 1_048_576
         @pause_with_exponential_backoff = true
         @max_messages_in_flight = @max_bytes_in_flight = nil
-        @reader = @pool = @logger = nil
+        @pool = @logger = nil
+        @logger_given = false
       end
 
       def set_time_defaults
@@ -156,19 +157,23 @@ module Guildhall
         @stall_timeout = 120
       end
 
+      def validate_pauses(errors)
+        return unless [@pause_timeout, @pause_max_timeout].all?(Numeric) && @pause_timeout > @pause_max_timeout
+
+        errors.add("pause_timeout (#{@pause_timeout} s) must not be longer than pause_max_timeout (#{@pause_max_timeout} s)")
+      end
+
+      def validate_kafka(errors)
+        errors.add('kafka needs "bootstrap.servers"') unless bootstrap_servers?
+        LibrdkafkaSettings.validate(@kafka, errors)
+        group = @kafka[:"group.id"] || @kafka["group.id"]
+        return if group.nil? || @group_id.nil? || group == @group_id
+
+        errors.add("group_id (#{@group_id}) and kafka group.id (#{group}) differ: set one of them")
+      end
+
       def bootstrap_servers?
         @kafka.any? { |name, value| %w[bootstrap.servers metadata.broker.list].include?(name.to_s) && !value.to_s.empty? }
-      end
-
-      # A setting that does not exist is told together with all other faults, not alone by a NoMethodError.
-      def method_missing(name, *arguments)
-        return super unless name.end_with?("=") && arguments.size == 1
-
-        @unknown[name.to_s.delete_suffix("=")] = true
-      end
-
-      def respond_to_missing?(_name, _private = false)
-        false
       end
     end
   end

@@ -1,5 +1,8 @@
 # frozen_string_literal: true
 
+require_relative "consumer/flow"
+require_relative "consumer/producer_methods"
+
 module Guildhall
   module Kafka
     # The superclass of an application's consumers. One instance handles one partition for as long as it is assigned
@@ -13,13 +16,17 @@ module Guildhall
     #     end
     #
     # When `consume` returns, its messages are done; when it raises, it is called again after a pause with those that
-    # were not marked as consumed. Threads of a consumer's own belong into `initialized` and have to end in `revoked`
+    # were not marked as consumed. To leave it early, mark what is done and call {#redeliver_unmarked}, or iterate with
+    # {Messages#each_marking}. Start a consumer's own threads in `initialized` and end them in `revoked`
     # and `shutdown`: one of the two is always called.
     class Consumer
+      include Flow
+      include ProducerMethods
+
       # @return [Messages] the batch
       attr_accessor :messages
       # @!visibility private
-      attr_writer :seat
+      attr_writer :call
 
       # Called once, before anything else.
       # @return [void]
@@ -43,22 +50,22 @@ module Guildhall
 
       # @return [Routing::Topic] the route
       def topic
-        @seat.topic
+        @call.topic
       end
 
       # @return [String] the topic's name; with a pattern, the one that matched
       def topic_name
-        @seat.name
+        @call.name
       end
 
       # @return [Integer]
       def partition
-        @seat.number
+        @call.number
       end
 
       # @return [Integer] 1 at first, 2 when it is called again after it raised, and so on
       def attempt
-        @seat.attempt
+        @call.attempt
       end
 
       # @return [Boolean]
@@ -68,85 +75,61 @@ module Guildhall
 
       # @return [Boolean] with virtual partitions: whether the partition is consumed in order for now, after a failure
       def collapsed?
-        @seat.collapsed?
+        @call.collapsed?
       end
 
+      # A consumer that has marked messages may return early then: what it has not marked is done by the next member.
       # @return [Boolean] whether the partition has gone, or is about to go, to another member: work that was not marked
       #   as consumed will be done there again
       def revoked?
-        @seat.revoked?
+        @call.revoked?
       end
 
+      # A consumer that has marked messages may return early then: what it has not marked is done after the next start.
       # @return [Boolean] whether the process is about to stop
       def stopping?
-        @seat.stopping?
+        @call.stopping?
       end
 
       # This message and all before it are done; committed within `config.commit_interval`. Does not block.
-      # @param message [Message]
+      # @param message [Message] of this partition
       # @param metadata [String, nil] kept beside the offset by the broker
       # @return [Boolean] false when the partition is no longer ours
+      # @raise [Guildhall::ArgumentError] for a message of another partition, and for metadata that is not a String
       def mark_as_consumed(message, metadata = nil)
-        @seat.mark(message.offset, metadata)
+        @call.mark(message, metadata)
       end
 
       # Like {#mark_as_consumed}, but commits at once and blocks for the broker's answer.
       # @return [Boolean] false when the partition is no longer ours
       def mark_as_consumed!(message, metadata = nil)
-        @seat.mark(message.offset, metadata) && @seat.commit
+        @call.mark(message, metadata) && @call.commit
       end
 
       # @param offset [Integer] of the last message that is done
       # @param metadata [String, nil]
       # @return [Boolean] false when the partition is no longer ours
       def mark_offset(offset, metadata = nil)
-        @seat.mark(offset, metadata)
+        @call.mark_offset(offset, metadata)
       end
 
       # Commits what was marked; blocks for the broker's answer.
       # @return [Boolean] false when the partition is no longer ours
       def commit_offsets!
-        @seat.commit
+        @call.commit
       end
 
-      # No more messages of this partition, once `consume` has returned; other partitions go on.
-      # @param offset [Integer, Symbol, Time, nil] where to go on; nil: with the message after this batch
-      # @param seconds [Numeric, nil] nil: until {#resume}
+      # Only messages that are marked as consumed are done when `consume` returns; the others are delivered again: at once when
+      # some were marked, else after a pause. Does not end `consume` by itself, and does not count as an attempt.
       # @return [void]
-      def pause(offset = nil, seconds = nil)
-        @seat.seek(offset) if offset
-        @seat.pause(seconds)
-      end
-
-      # Ends a pause. May be called by any thread.
-      # @return [void]
-      def resume
-        @seat.resume
-      end
-
-      # @return [Boolean]
-      def paused?
-        @seat.paused?
-      end
-
-      # Where to go on once `consume` has returned, instead of after this batch. Does not block; where the broker cannot say
-      # which offset that is, it is asked again, and each time is told as the event `error.occurred` (type `seek`).
-      # @param where [Integer, Symbol, Time] an offset, :earliest, :latest, or the first message at or after a time
-      # @return [void]
-      # @raise [Guildhall::ArgumentError]
-      def seek(where)
-        @seat.seek(where)
-      end
-
-      # @return [WaterDrop::Producer]
-      def producer
-        @seat.producer
+      def redeliver_unmarked
+        @call.redeliver_unmarked
       end
 
       # Runs the block while no other virtual partition of this partition is in such a block.
       # @return [Object] what the block returns
       def synchronize(&)
-        @seat.synchronize(&)
+        @call.synchronize(&)
       end
     end
   end

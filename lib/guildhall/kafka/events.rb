@@ -4,24 +4,27 @@ module Guildhall
   module Kafka
     # What can be subscribed to with `Guildhall::Kafka.instrumentation.subscribe`.
     module Events
-      # name => what it tells
+      # name => its meaning and payload
       DESCRIPTIONS = {
-        "app.running" => "groups",
-        "app.stopping" => "the work in progress is being finished",
-        "app.stopped" => "everything has ended",
+        "app.running" => "version, groups, topics, reader",
+        "app.quiet" => "no new work is started",
+        "app.stopping" => "timeout: seconds that the work in progress has",
+        "app.stopped" => "unfinished: partitions whose work was not finished in time",
         "consumer.consumed" => "topic, partition, size, read, dropped, seconds, last_offset",
+        "consumer.retrying" => "topic, partition, offset, attempt, seconds: the pause before the next attempt",
         "consumer.revoked" => "topic, partition",
-        "consumer.skipped" => "topic, partition, read, dropped, bytes: a batch of which the deserializer left nothing",
+        "consumer.skipped" => "topic, partition, read, dropped, bytes: a batch of which the deserializer dropped everything",
         "consumer.shutdown" => "topic, partition",
         "dead_letter_queue.dispatched" => "topic, partition, offset, to, error_class",
         "error.occurred" => "error, type, and where it happened",
-        "lag.measured" => "partitions: group, topic, partition, messages, seconds of each that something was read of",
-        "partition.abandoned" => "topic, partition: taken away while its consumer was still at work",
+        "lag.measured" => "partitions: group, topic, partition, messages, seconds of each partition that was read",
+        "partition.abandoned" => "topic, partition: revoked while its consumer was at work, in any of its methods",
         "partition.paused" => "topic, partition, seconds",
         "partition.resumed" => "topic, partition",
-        "partition.stalled" => "topic, partition, position, end_offset, action: it should move and does not; :seek or :rejoin",
+        "partition.stalled" => "topic, partition, position, end_offset, action: it makes no progress; action is :seek or :rejoin",
         "rebalance.partitions_assigned" => "group, partitions",
         "rebalance.partitions_revoked" => "group, partitions, lost",
+        "routes.overlapping" => "group, topic, chosen, others: several routes of the group match the topic",
         "statistics.emitted" => "group, statistics: librdkafka's, as often as its setting statistics.interval.ms says"
       }.freeze
       NAMES = DESCRIPTIONS.keys.freeze

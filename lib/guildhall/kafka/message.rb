@@ -1,18 +1,22 @@
 # frozen_string_literal: true
 
+require_relative "processing/error_kind"
+
 module Guildhall
   module Kafka
     # What a consumer sees of one message. Belongs to the main Ractor; what has to cross Ractors is the {#record}.
     class Message
-      # @return [Record, PlainRecord] bytes and metadata: frozen and shareable
+      # @return [Record] bytes and metadata: frozen and shareable
       attr_reader :record
 
       # @!visibility private
-      def initialize(record, results, index, topic)
-        @record = record
-        @results = results
+      attr_reader :batch
+
+      # @!visibility private
+      def initialize(batch, index)
+        @batch = batch
+        @record = batch.records[index]
         @index = index
-        @topic = topic
         @loaded = false
       end
 
@@ -22,8 +26,8 @@ module Guildhall
       def payload
         return @payload if @loaded
 
-        value = @results[@index]
-        value.raise! if value.is_a?(Failure)
+        value = @batch.results[@index]
+        value.raise! if Failure === value # asks no Document, whose is_a? is a method
         @loaded = true
         @payload = value
       end
@@ -36,12 +40,24 @@ module Guildhall
       end
 
       # May block until it is known.
-      # @return [Failure, nil] what became of the payload when it could not be decoded
+      # @return [Failure, nil] why the payload could not be decoded
+      # @raise [Exception] an outage, such as a schema registry that does not answer: it says nothing about this payload, and
+      #   must not be taken for its error
       def failure
         return if @loaded
 
-        value = @results[@index]
-        value if value.is_a?(Failure)
+        value = @batch.results[@index]
+        return unless value.is_a?(Failure)
+
+        value.raise! if Processing::ErrorKind.of(value.exception, @batch.topic) == :outage
+        value
+      end
+
+      # May block until it is known.
+      # @return [Boolean] whether the bytes are invalid: they cannot be decoded, or a validator has refused them
+      # @raise as {#failure} does
+      def undecodable?
+        !(failure = self.failure).nil? && Processing::ErrorKind.of(failure.exception, @batch.topic) == :undecodable
       end
 
       # @return [Boolean] whether the payload has been asked for
@@ -61,7 +77,7 @@ module Guildhall
 
       # @return [Object, nil] the key, by its deserializer where the topic has one
       def key
-        decoded(@topic.key_deserializer, @record.key)
+        decoded(@batch.topic.key_deserializer, @record.key)
       end
 
       # @return [String, nil]
@@ -71,7 +87,7 @@ module Guildhall
 
       # @return [Hash{String=>String, Array<String>}] several values of one name are an Array
       def headers
-        decoded(@topic.headers_deserializer, @record.headers)
+        decoded(@batch.topic.headers_deserializer, @record.headers)
       end
 
       # @return [Hash{String=>String, Array<String>}]

@@ -2,22 +2,24 @@
 
 module Guildhall
   module Kafka
-    # A batch as a consumer sees it: the messages that were not left out, in the order of their offsets.
+    # A batch as a consumer sees it: the messages that were not left out and are not done, in the order of their offsets.
     class Messages
       include Enumerable
 
       # @!visibility private
-      # @return [Message, nil] the one that the last iteration has come to
-      attr_reader :current
+      attr_reader :batch
 
       # @!visibility private
-      def initialize(batch, indexes, topic)
+      # @param batch [Messages::Batch]
+      # @param indexes [Array<Integer>] of the batch's records
+      # @param call [#mark, nil] what marks messages: the call of `consume` that they belong to
+      def initialize(batch, indexes, call = nil)
         @batch = batch
-        @records = batch.records
-        @results = batch.results
         @indexes = indexes
-        @topic = topic
+        @call = call
         @messages = Array.new(indexes.size)
+        @last_read = -1
+        @stepped = 0
       end
 
       # @yieldparam message [Message]
@@ -28,10 +30,26 @@ module Guildhall
         position = 0
         count = @indexes.size
         while position < count
-          yield @current = @messages[position] || message(position)
+          yield @messages[position] || message(position)
           position += 1
         end
-        @current = nil
+        self
+      end
+
+      # Marks each message as consumed once the block has returned for it. Where it is left early (by `break`, `return` or an
+      # error) only what is marked is done when `consume` returns: the rest is delivered again, beginning with the message
+      # at hand.
+      # @yieldparam message [Message]
+      # @return [self, Enumerator]
+      def each_marking
+        return enum_for(:each_marking) { size } unless block_given?
+
+        @call.only_marks do
+          each do |message|
+            yield message
+            @call.mark(message)
+          end
+        end
         self
       end
 
@@ -82,7 +100,7 @@ module Guildhall
       end
 
       # The messages that have a payload, with it; blocks until each is decoded. Failures and tombstones are left out:
-      # see {#failures} and {#tombstones}.
+      # see {#failures} and {#tombstones}. An outage is raised, for it says nothing about the payload.
       # @yieldparam message [Message]
       # @yieldparam payload [Object]
       # @return [self, Enumerator]
@@ -93,13 +111,20 @@ module Guildhall
       end
 
       # @return [Array<Message>] those whose payload could not be decoded; {Message#failure} says why
+      # @raise [Exception] an outage, as {Message#failure} does
       def failures
-        all.select(&:failure)
+        failed.select(&:failure)
+      end
+
+      # @!visibility private
+      # @return [Array<Message>] those with invalid bytes; see {Message#undecodable?}
+      def undecodable
+        failed.select(&:undecodable?)
       end
 
       # @return [Array<Message>]
       def tombstones
-        all.select(&:tombstone?)
+        positions { |index| @batch.records[index].tombstone? }.map { |position| self[position] }
       end
 
       # @return [Integer] how many messages of the batch the deserializer has left out
@@ -119,12 +144,33 @@ module Guildhall
 
       # @return [Integer]
       def first_offset
-        self[0]&.offset
+        offset_at(0)
       end
 
       # @return [Integer]
       def last_offset
-        self[-1]&.offset
+        offset_at(size - 1) unless empty?
+      end
+
+      # For error messages, and to know whether one message alone can be the cause.
+      # @!visibility private
+      # @return [Integer, nil] the highest offset that the consumer has looked at; nil: none
+      def last_read
+        offset_at(@last_read) unless @last_read.negative?
+      end
+
+      # Each message's step is given out once. With the lock of {Processing::OffsetTracker} held.
+      # @!visibility private
+      # @param offset [Integer]
+      # @return [Array<Array(Integer, Integer)>] of the messages up to that offset each one's offset, and that of the message
+      #   after it in the batch
+      def next_steps(offset = last_offset)
+        steps = []
+        while (index = @indexes[@stepped]) && (own = @batch.records[index].offset) <= offset
+          steps << [own, @batch.next_offset(index)]
+          @stepped += 1
+        end
+        steps
       end
 
       # @return [String]
@@ -134,14 +180,22 @@ module Guildhall
 
       private
 
-      def message(position)
+      def offset_at(position)
         index = @indexes[position]
-        @messages[position] = Message.new(@records[index], @results, index, @topic)
+        index && @batch.records[index].offset
       end
 
-      # Not by {#each}, which notes how far the consumer has come.
-      def all
-        Array.new(size) { |position| self[position] }
+      def message(position)
+        @last_read = position if position > @last_read
+        @messages[position] = Message.new(@batch, @indexes[position])
+      end
+
+      def failed
+        positions { |index| @batch.results[index].is_a?(Failure) }.map { |position| self[position] }
+      end
+
+      def positions
+        (0...size).select { |position| yield @indexes[position] }
       end
     end
   end

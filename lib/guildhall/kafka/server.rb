@@ -4,18 +4,18 @@ module Guildhall
   module Kafka
     # Runs an application as a process: until a signal asks it to stop.
     #
-    # INT, TERM: finish the work in progress, commit, leave the group, exit; the second one ends the process at once.
+    # INT, TERM, QUIT, HUP: finish the work in progress, commit, leave the group, exit; the second one ends the process at once.
     # An error after which a group cannot be consumed any more ends the process in the same way, with status 1.
     # TSTP: no new work, but stay in the group. TTIN: what every thread and partition is doing, on standard error.
     class Server
-      STOP = %w[INT TERM].freeze
+      STOP = %w[INT TERM QUIT HUP].freeze
       SIGNALS = [*STOP, "TSTP", "TTIN"].freeze
       FAILED = "failed"
       UNFINISHED = "not all work was finished within the shutdown timeout"
-      STUCK = "the shutdown timeout is over, and the end has not come"
+      STUCK = "the shutdown timeout is over, and the process has not stopped"
       TWICE = "a second signal"
       private_constant :FAILED, :UNFINISHED, :STUCK, :TWICE
-      GRACE = 2 # seconds beyond the shutdown timeout, after which the process leaves come what may
+      GRACE_SECONDS = 2 # beyond the shutdown timeout, after which the process leaves come what may
 
       # @param application [Application]
       # @param err [IO]
@@ -51,9 +51,13 @@ module Guildhall
         Process.warmup if Ractor.count == 1
       end
 
-      # Inside a trap no lock can be taken: it only passes the signal on.
+      # Inside a trap no lock can be taken: it only passes the signal on. What is ignored, as HUP under nohup, stays so.
       def trap_signals
-        SIGNALS.to_h { |name| [name, trap(name) { @signals << name }] }
+        SIGNALS.to_h do |name|
+          previous = trap(name) { @signals << name }
+          trap(name, "IGNORE") if previous == "IGNORE"
+          [name, previous]
+        end
       end
 
       def handle(signal)
@@ -63,7 +67,7 @@ module Guildhall
 
       def stop
         stopper = Thread.new { @application.stop }
-        limit = Clock.now + @application.config.shutdown_timeout + GRACE
+        limit = Clock.now + @application.config.shutdown_timeout + GRACE_SECONDS
         until stopper.join(0.05)
           leave(STUCK) if Clock.now > limit
           leave(TWICE) if second_signal?
@@ -79,18 +83,18 @@ module Guildhall
 
       # What did not end in time would hold up an orderly exit as well.
       def leave(reason)
-        left = @application.partitions.select(&:working?)
+        left = @application.unfinished | @application.partitions.select(&:working?).map(&:to_s)
         @err.puts("guildhall: #{reason}: the process ends now#{"; still at work: #{left.join(", ")}" if left.any?}")
         [$stdout, @err].each(&:flush)
       ensure
-        exit!(1) # even where nobody reads what is told
+        exit!(1) # even if the log is not read
       end
 
       def dump
         Thread.list.each { |thread| @err.puts("#{thread.inspect}\n  #{(thread.backtrace || []).first(20).join("\n  ")}") }
         @application.partitions.each { |partition| @err.puts(partition.inspect) }
-        flight = @application.in_flight
-        @err.puts("in flight: #{flight.messages} of #{flight.most_messages} messages, #{flight.bytes} of #{flight.most_bytes} bytes")
+        flight = @application.backpressure
+        @err.puts("in flight: #{flight.messages} of #{flight.max_messages} messages, #{flight.bytes} of #{flight.max_bytes} bytes")
       end
     end
   end

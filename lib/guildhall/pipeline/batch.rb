@@ -23,13 +23,13 @@ module Guildhall
       # @param meter [Meter, nil]
       # @yield see {Pipeline#call_batch}
       # @return [Array]
-      def run(stages, names, meter = nil, first: 0, &on_error)
+      def run(stages, names, meter = nil, &on_error)
         stages.each_with_index do |stage, index|
           break if @left.empty?
 
           since = meter&.now
           counts = pass(stage, names[index], on_error)
-          counts.each_with_index { |count, kind| since = meter.add(first + index, kind, count, since) if count.positive? } if meter
+          counts.each_with_index { |count, kind| since = meter.add(index, kind, count, since) if count.positive? } if meter
         end
         @values
       end
@@ -45,7 +45,7 @@ module Guildhall
           answer = answers ? answers[place] : stage.call(@values[index], @metadata && @metadata[index])
           @values[index] = answer
           index unless DROPPED.equal?(answer)
-        rescue Exception => error # rubocop:disable Lint/RescueException -- told to the caller, or raised on
+        rescue Exception => error # rubocop:disable Lint/RescueException -- yielded to the caller, or raised again
           raised += 1
           Pipeline.mark(error, name)
           on_error ? @values[index] = on_error.call(error, index) : raise
@@ -54,7 +54,7 @@ module Guildhall
         [@left.size, before.size - @left.size - raised, raised]
       end
 
-      # One call for all; when it raises, nobody knows for which of them, and each is called alone.
+      # One call for all; when it raises, it is unknown for which of them, and each is called alone.
       def at_once(stage)
         stage.call_batch(@values.values_at(*@left), @metadata&.values_at(*@left))
       rescue StandardError

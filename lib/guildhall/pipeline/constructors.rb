@@ -41,4 +41,6 @@ module Guildhall # rubocop:disable Style/Documentation
   end
 
   extend Pipeline::Constructors
+
+  autoload :Encryption, File.expand_path("../encryption.rb", __dir__)
 end

@@ -25,7 +25,7 @@ module Guildhall
         values = codec.decode_batch(payloads)
         return values if values.size == payloads.size
 
-        raise Guildhall::Error, "#{name}: decode_batch answered #{values.size} for #{payloads.size} payloads"
+        raise BatchSizeError, "#{name}: decode_batch answered #{values.size} for #{payloads.size} payloads"
       end
     end
   end

@@ -13,6 +13,10 @@ module Guildhall
       # @return [#call] what the stage was made of
       attr_reader :callable
 
+      # @api private
+      # @return [Array<Module>] around the block that the stage was made of; unknown for a shareable block
+      attr_reader :nesting
+
       # @param part [Stage, Pipeline, Codec, #call] codecs decode, what also answers `valid?` validates, others map
       # @return [Array<Stage>]
       # @raise [Guildhall::ArgumentError]
@@ -21,9 +25,12 @@ module Guildhall
         when Stage then [part]
         when Pipeline then part.stages
         when Codec then [Decode.new(part)]
-        else [part.respond_to?(:valid?) ? Validate.new(part) : Map.new(part)]
+        else [part.respond_to?(:valid?) ? Validate.new(part) : Map.new(part, **own_name(part))]
         end
       end
+
+      def self.own_name(part) = part.respond_to?(:stage_name) ? {name: part.stage_name} : {}
+      private_class_method :own_name
 
       # @param callable [#call] takes `(value)` or `(value, metadata)`
       # @param name [Symbol] what Failures and reports call the stage
@@ -32,6 +39,8 @@ module Guildhall
       def initialize(callable, name:)
         raise Guildhall::ArgumentError, "#{name} needs an object with `call`, not #{callable.inspect}" unless callable.respond_to?(:call)
 
+        @nesting = Inspection.nesting_of(callable)
+        @receiver = Shareable.receiver_of(callable)
         @callable = Shareable.callable!(callable, name.to_s)
         @name = name.to_sym
         @with_metadata = Callable.takes_metadata?(@callable)
@@ -58,7 +67,23 @@ module Guildhall
         answers = @with_metadata ? @callable.call_batch(values, metadata || []) : @callable.call_batch(values)
         return answers.each_with_index.map { |answer, index| judge(values[index], answer) } if answers.size == values.size
 
-        raise Guildhall::Error, "#{@name}: call_batch answered #{answers.size} for #{values.size} values"
+        raise BatchSizeError, "#{@name}: call_batch answered #{answers.size} for #{values.size} values"
+      end
+
+      # See {Pipeline#prepare}.
+      # @return [void]
+      def prepare(payloads, metadata = nil)
+        return unless @callable.respond_to?(:prepare)
+
+        Callable.takes_two?(@callable.method(:prepare)) ? @callable.prepare(payloads, metadata) : @callable.prepare(payloads)
+      end
+
+      # @api private
+      # @return [Stage] for the Ractor that calls: see {Shareable.own}
+      def own
+        return self unless @callable.is_a?(Proc)
+
+        dup.tap { |copy| copy.instance_variable_set(:@callable, Shareable.own(@callable, @receiver)) }.freeze
       end
 
       private

@@ -4,8 +4,10 @@ module Guildhall
   class Pipeline
     # Lets valid values through unchanged and raises {ValidationError} for the others.
     #
-    # The callable answers true for what is valid and false or nil for what is not; or it answers an Array of faults,
-    # empty for what is valid, and these become the error's message.
+    # The callable answers true for what is valid and false or nil for what is not; an Enumerable of errors, empty for what is
+    # valid (an Array, json_schemer's Enumerator, a Hash of messages); or a result with `success?` or `errors`, as
+    # dry-validation and Active Model have them. They become the {ValidationError}'s `errors`. Any other answer, which
+    # may be a value where a verdict was meant, is an error and no verdict.
     class Validate < Stage
       # @param callable [#call]
       # @param name [Symbol]
@@ -16,10 +18,17 @@ module Guildhall
       private
 
       # @raise [ValidationError]
-      def judge(value, verdict)
-        return value if verdict == true || (verdict.is_a?(Array) ? verdict.empty? : verdict)
+      # @raise [Guildhall::ArgumentError] for an answer that is not a verdict
+      def judge(value, answer)
+        return value if answer == true
 
-        raise ValidationError.new(faults: verdict || [], stage: @name)
+        errors = Verdict.errors(answer) { |other| raise Guildhall::ArgumentError, no_verdict(other) }
+        errors ? raise(ValidationError.new(errors:, stage: @name)) : value
+      end
+
+      def no_verdict(answer)
+        "#{@name}: the callable answered a #{answer.class}; it answers true or false, an Enumerable of errors, or a result " \
+          "with success? or errors"
       end
     end
   end

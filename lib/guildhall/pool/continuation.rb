@@ -2,51 +2,112 @@
 
 module Guildhall
   class Pool
-    # What `future.then { … }` comes to. Used in the main Ractor, by any thread.
+    # What `future.then { … }` and its like come to. Used in the main Ractor, by any of its threads and fibers.
     class Continuation
-      # @param pool [#supervise]
+      include Chainable
+
+      # Made by the methods of {Chainable}.
+      # @param pool [Pool]
       def initialize(pool)
         @pool = pool
         @lock = Mutex.new
         @done = ConditionVariable.new
-        @finished = false
+        @state = :pending
+        @waiting = []
+        @process = Process.pid
       end
 
       # @param timeout [Numeric, nil] seconds; nil: no limit
       # @return [Object] what the block returned
       # @raise [TimeoutError]
+      # @raise [CancelledError]
+      # @raise [PoolClosedError] in a child process, where it was not there before the fork: the block runs in the parent
       # @raise what the batch or the block raised
       def value(timeout: nil)
-        limit = timeout && (Clock.now + timeout)
-        @lock.synchronize do
-          until @finished
-            left = limit && (limit - Clock.now)
-            raise TimeoutError, "not done after #{timeout} s" if left && left <= 0
+        raise TimeoutError, "not done after #{timeout} s; it continues" unless wait(timeout:)
 
-            @done.wait(@lock, [left, Reader::LONGEST_PAUSE].compact.min)
-            @pool.supervise
-          end
-        end
         @error ? raise(@error) : @value
       end
 
-      # @return [Boolean]
+      # @param timeout [Numeric, nil] seconds; nil: no limit
+      # @return [Boolean] false when the time was up
+      # @raise [PoolClosedError] as {#value}
+      def wait(timeout: nil)
+        limit = timeout && (Clock.now + timeout)
+        until ready?
+          raise PoolClosedError, "this continuation belongs to the process before the fork, and runs there" if forked?
+
+          left = limit && (limit - Clock.now)
+          return false if left && left <= 0
+
+          @pool.notifier.blocking { doze([left, HelpingWait::LONGEST_PAUSE_SECONDS].compact.min) }
+          @pool.supervise
+        end
+        true
+      end
+
+      # @return [Boolean] whether the outcome is there
       def ready?
-        @finished
+        @state == :done
+      end
+
+      # Settles it with a CancelledError. A block that has not begun is not called; one that has begins nothing new. What it
+      # comes after goes on.
+      # @return [Boolean] false when the outcome was there already
+      def cancel
+        settle(nil, CancelledError.new("cancelled before it was done"))
+      end
+
+      # @return [String]
+      def inspect
+        "#<Guildhall::Pool::Continuation #{ready? ? @error&.class || "done" : "pending"}>"
       end
 
       # @api private
-      def fulfil
-        @error = TaskError.new("the block was left before its end")
-        @value = yield
-        @error = nil
-      rescue Exception => error # rubocop:disable Lint/RescueException -- it belongs to whoever asks for the value
-        @error = error
+      def settled(&callback)
+        waits = @lock.synchronize { @waiting << callback unless ready? } unless forked?
+        @pool.notifier.post { callback.call(self) } unless waits
+      end
+
+      # Runs the block, unless this was cancelled; a future that it returns is waited for.
+      # @api private
+      def resolve
+        return if ready?
+
+        error = TaskError.new("the block was left before its end")
+        value = yield
+        error = nil
+      rescue Exception => error # rubocop:disable Lint/RescueException -- it is raised to the reader of the value
+        nil
       ensure
-        @lock.synchronize do
-          @finished = true
+        error.nil? && Chainable === value ? value.settled { |future| resolve { future.value } } : settle(value, error)
+      end
+
+      private
+
+      attr_reader :pool
+
+      def forked?
+        @process != Process.pid
+      end
+
+      def doze(seconds)
+        @lock.synchronize { @done.wait(@lock, seconds) unless ready? }
+      end
+
+      # @return [Boolean] false when it was settled before
+      def settle(value, error)
+        waiting = @lock.synchronize do
+          next if ready?
+
+          @value = value
+          @error = error
+          @state = :done
           @done.broadcast
+          @waiting
         end
+        waiting&.each { |callback| @pool.notifier.post { callback.call(self) } }
+        !waiting.nil?
       end
     end
   end

@@ -5,17 +5,15 @@ module Guildhall
     # What a dispatched batch comes to: one outcome a payload, in order: a value, {DROPPED} where a `select` left it out,
     # or a {Failure}. Used in the main Ractor, by any number of its threads and fibers.
     #
-    # Payloads that no worker has, or will have, are run by whoever reads them first, once. While a payload runs in its
-    # reader's thread, Thread#raise and Thread#kill wait for its end; signals and Timeout do not.
+    # Payloads that no worker has, or will have, run in the first reader's thread, once. What interrupts a reader's thread
+    # acts at once, also while a payload runs: see docs/pool.md.
     class Future
       include Enumerable
+      include Chainable
 
-      # Stands for "no outcome yet", which nil is not.
+      # Means "no outcome yet"; nil is an outcome.
       NONE = Object.new.freeze
       private_constant :NONE
-
-      # @return [Batch]
-      attr_reader :batch
 
       # Made by {Pool#dispatch}.
       def initialize(pool, batch)
@@ -23,15 +21,13 @@ module Guildhall
         @batch = batch
       end
 
-      # All values in order; waits for them, or runs what nobody else runs.
+      # All values in order, without what was dropped; waits for them, or runs what no other thread runs.
       # @param timeout [Numeric, nil] seconds; nil: no limit
       # @return [Array] frozen
       # @raise [TimeoutError]
       # @raise the first payload's failure, once all are done
       def value(timeout: nil)
-        outcomes = results(timeout:)
-        outcomes.find { |outcome| outcome.is_a?(Failure) }&.raise! if @batch.failed.positive?
-        outcomes
+        Pool.values(results(timeout:))
       end
 
       # As {#value}, with Failures in their places.
@@ -41,7 +37,7 @@ module Guildhall
       def results(timeout: nil)
         return @batch.outcomes if wait(timeout:)
 
-        raise TimeoutError, "#{@batch.done} of #{size} payloads are done after #{timeout} s; the others go on"
+        raise TimeoutError, "#{@batch.done} of #{size} payloads are done after #{timeout} s; the others continue"
       end
 
       # Calls the block with each outcome, in order, as soon as it is there.
@@ -65,13 +61,12 @@ module Guildhall
       def each_ready
         return enum_for(:each_ready) { size } unless block_given?
 
-        @batch.adopt
         left = (0...size).to_a
         until left.empty?
           done = @batch.done
           ready, left = left.partition { |index| ready?(index) }
           ready.each { |index| yield @batch.at(index, nil), index }
-          reader.wait_beyond(done) if ready.empty?
+          move_beyond(done, nil) if ready.empty?
         end
         self
       end
@@ -86,8 +81,7 @@ module Guildhall
         index += size if index.negative?
         return unless index.between?(0, size - 1)
 
-        @batch.adopt
-        reader.wait(index)
+        waiting { |wait| wait.wait(index) }
         @batch.at(index, nil)
       end
 
@@ -97,17 +91,13 @@ module Guildhall
         index ? !NONE.equal?(@batch.at(index, NONE)) : @batch.complete?
       end
 
-      # Waits for all outcomes, or runs what nobody else runs.
+      # Waits for all outcomes, or runs what no other thread runs.
       # @param timeout [Numeric, nil] seconds; nil: no limit
       # @return [Boolean] false when the time was up
       def wait(timeout: nil)
-        return true if @batch.complete?
-        return true if @batch.brief? && !@pool.settings.logger && Reader.interruptibly(@batch.native?) { @batch.help }
+        return true if @batch.complete? || (brief? && @batch.reset_after_fork.help)
 
-        @batch.adopt
-        complete = reader.wait(nil, timeout)
-        @batch.learn if complete
-        complete
+        waiting { |wait| wait.wait(nil, timeout) }
       end
 
       # @return [Array<Failure>] in order; waits for all outcomes
@@ -117,7 +107,7 @@ module Guildhall
         @batch.failed.zero? ? [] : outcomes.grep(Failure)
       end
 
-      # Gives every payload that nobody has begun a Failure (CancelledError). Does not wait.
+      # Gives every payload that has not begun a Failure (CancelledError). Does not wait.
       # @return [Integer] how many these were
       def cancel
         cancelled = (0...size).count do |index|
@@ -127,20 +117,15 @@ module Guildhall
         cancelled
       end
 
-      # Calls the block when all outcomes are there, in a thread of the pool's own; what it raises is reported with `warn`.
-      # A deferred batch is run for it.
-      # @yieldparam future [Future] complete
-      # @return [self]
-      def on_complete(&block)
-        @pool.notifier.add(self, block)
-        self
+      # As {Chainable#zip}, with futures; as Enumerable#zip, with anything else.
+      # @return [Continuation, Array]
+      def zip(*others)
+        others.all?(Chainable) ? super : Enumerable.instance_method(:zip).bind_call(self, *others)
       end
 
-      # As {#on_complete}, with the values, and their successor to wait for.
-      # @yieldparam values [Array] as {#value} gives them
-      # @return [Continuation] of what the block returns, or of what the batch or the block raised
-      def then(&block)
-        Continuation.new(@pool).tap { |continuation| on_complete { |future| continuation.fulfil { block.call(future.value) } } }
+      # @return [Integer] payloads whose outcome is there
+      def done
+        @batch.done
       end
 
       # @return [Integer] payloads
@@ -148,7 +133,12 @@ module Guildhall
         @batch.size
       end
 
-      # @return [Boolean] whether the workers have it; if not, whoever reads a payload runs it
+      # @return [Decision] where it is run, and why; `inline` may become `parallel: overdue` while it is read
+      def decision
+        Decision.of(@batch)
+      end
+
+      # @return [Boolean] whether the workers have it; if not, the reader of a payload runs it
       def parallel?
         @batch.parallel?
       end
@@ -161,13 +151,45 @@ module Guildhall
       # @return [String]
       def inspect
         failed = ", #{@batch.failed} failed" if @batch.failed.positive?
-        "#<Guildhall::Pool::Future #{@batch.done}/#{size}#{failed}#{" deferred" if deferred?}>"
+        "#<Guildhall::Pool::Future #{@batch.done}/#{size}#{failed}; #{decision}>"
+      end
+
+      # @api private
+      def settled(&callback)
+        @pool.notifier.add(self, callback)
+      end
+
+      # @api private
+      def watch
+        @batch.reset_after_fork
+        @batch.watch
+      end
+
+      # Waits for one outcome, for so long.
+      # @api private
+      # @return [Boolean] whether it is there
+      def reach(index, timeout)
+        ready?(index) || waiting { |wait| wait.wait(index, timeout) }
+      end
+
+      # Waits until there are more outcomes than before.
+      # @api private
+      def move_beyond(done, timeout)
+        waiting { |wait| wait.wait_beyond(done, timeout) }
       end
 
       private
 
-      def reader
-        Reader.new(@pool, @batch)
+      attr_reader :pool
+
+      # Whether it is done in one go, as far as is known.
+      def brief?
+        decision.reason == :small && @pool.settings.logger.nil?
+      end
+
+      def waiting
+        @batch.reset_after_fork
+        @pool.notifier.blocking { yield HelpingWait.new(@pool, @batch) }
       end
     end
   end

@@ -2,32 +2,54 @@
 
 require_relative "../queue"
 
-module Guildhall
+module Guildhall # rubocop:disable Style/Documentation
+  # For tasks: what they log is written by the pool's logger (`Pool.new(logger:)`, standard error without one), whether
+  # they run in a worker or in a caller's thread. Never waits; what is too much is counted and dropped.
+  # @return [#debug, #info, #warn, #error, #fatal]
+  def self.logger
+    Ractor.current[:guildhall_logger] || Thread.current.thread_variable_get(:guildhall_logger) || Pool::Log::ToStandardError
+  end
+
   class Pool
     # Lines that tasks log, on their way to the application's logger, which lives in the main Ractor. Bounded: what does
     # not fit is counted and dropped, so that a task never waits for a logger.
     class Log
-      CAPACITY = 1024
+      CAPACITY_LINES = 1024
       SEVERITIES = %i[debug info warn error fatal].freeze
+
+      # `debug`, `info` … of an object that can `add(severity, message)`.
+      module Severities
+        SEVERITIES.each do |severity|
+          class_eval(<<~RUBY, __FILE__, __LINE__ + 1)
+            def #{severity}(message = nil)                                      # def info(message = nil)
+              add(:#{severity}, message.nil? && block_given? ? yield : message) #   add(:info, …)
+            end                                                                 # end
+          RUBY
+        end
+      end
+
+      # The logger of those who have none.
+      module ToStandardError
+        extend Severities
+
+        def self.add(severity, message)
+          $stderr.puts("#{severity}: #{message}")
+        end
+        private_class_method :add
+      end
 
       # What a task sees as `Guildhall.logger` in a worker. Frozen and shareable.
       class Line
+        include Severities
+
         # @param queue [Guildhall::Queue]
         # @param dropped [Guildhall::Queue] holds one item a dropped line, up to its capacity
-        # @param call [FairQueue] whose coordinator writes the lines
+        # @param call [FairQueue] whose supervisor writes the lines
         def initialize(queue, dropped, call)
           @queue = queue
           @dropped = dropped
           @call = call
           Ractor.make_shareable(self)
-        end
-
-        SEVERITIES.each do |severity|
-          class_eval(<<~RUBY, __FILE__, __LINE__ + 1)
-            def #{severity}(message = nil)                                   # def info(message = nil)
-              add(:#{severity}, message.nil? && block_given? ? yield : message) #   add(:info, …)
-            end                                                              # end
-          RUBY
         end
 
         private
@@ -41,8 +63,8 @@ module Guildhall
       end
 
       def initialize
-        @queue = Guildhall::Queue.new(CAPACITY)
-        @dropped = Guildhall::Queue.new(CAPACITY)
+        @queue = Guildhall::Queue.new(CAPACITY_LINES)
+        @dropped = Guildhall::Queue.new(CAPACITY_LINES)
       end
 
       # @param call [FairQueue]
@@ -51,7 +73,7 @@ module Guildhall
         Line.new(@queue, @dropped, call)
       end
 
-      # Writes what waits. In the main Ractor.
+      # Writes the queued lines. In the main Ractor.
       # @param logger [Logger, nil] nil: standard error
       def drain(logger)
         while (severity, message = @queue.try_pop)
@@ -59,7 +81,7 @@ module Guildhall
         end
         count = 0
         count += 1 while @dropped.try_pop
-        write(logger, :warn, "guildhall: #{count}#{"+" if count >= CAPACITY} lines of tasks' logs were dropped") if count.positive?
+        write(logger, :warn, "guildhall: #{count}#{"+" if count >= CAPACITY_LINES} lines of tasks' logs were dropped") if count.positive?
       end
 
       private

@@ -1,77 +1,194 @@
 # frozen_string_literal: true
 
+require "weakref"
+
 module Guildhall
   class Pool
-    # Calls the blocks given to `on_complete`, one after the other in a thread of its own, so that neither workers nor the
-    # coordinator wait for them. Runs deferred batches that nobody else reads. While it has callbacks that wait, it looks
-    # after the coordinator, and the coordinator after it: whichever is killed, the other one brings it back.
+    # Runs the callbacks of futures, so that neither workers nor the supervisor wait for them, and deferred batches that no thread
+    # else reads. One after the other in one thread; but where a callback waits for a future, or takes longer than
+    # {PATIENCE_SECONDS}, the next thread goes on with the rest: no callback can wait for itself.
+    #
+    # While there are batches to wait for, it looks after the supervisor, and the supervisor after it: whichever is killed,
+    # the other one brings it back. It refers to its pool weakly: an unused pool can be collected.
     class Notifier
-      LOOK_EVERY = 0.1 # seconds
-      private_constant :LOOK_EVERY
+      SUPERVISE_EVERY_SECONDS = 0.1
+      PATIENCE_SECONDS = 0.05
+      IDLE_SECONDS = 0.5 # after which a thread ends that has nothing to do
+      MAX_THREADS = 16 # threads that do not wait
+      Job = Struct.new(:future, :callback, :begun)
+      private_constant :SUPERVISE_EVERY_SECONDS, :PATIENCE_SECONDS, :IDLE_SECONDS, :MAX_THREADS, :Job
 
-      # @param pool [#supervise] brings back the coordinator, and with `now: true` makes it look around
+      # @param pool [#supervise] brings back the supervisor, and with `now: true` makes it look around
       def initialize(pool)
-        @pool = pool
-        @pending = []
-        @ready = Thread::Queue.new
-        @lock = Mutex.new
+        @pool = WeakRef.new(pool)
+        reset
       end
 
       # @param future [Future]
-      # @param block [#call] given the future
-      def add(future, block)
-        future.batch.watch
-        @lock.synchronize { @pending << [future, block] }
+      # @param callback [#call] given the future when it is complete
+      def add(future, callback)
+        reset if forked?
+        future.watch
+        @lock.synchronize { @pending << Job.new(future, callback) }
         look(future.deferred?)
+      end
+
+      # Runs the block soon.
+      def post(&callback)
+        reset if forked?
+        @lock.synchronize { enqueue(Job.new(nil, callback)) }
       end
 
       # Moves on what is complete.
       # @param all [Boolean] what is not complete, too: there are no workers that could complete it
       def look(all)
-        return if @pending.empty? && @ready.empty?
+        return if forked? || (@pending.empty? && @ready.empty?)
 
         @lock.synchronize do
-          ready, @pending = @pending.partition { |future, _| all || future.ready? || future.deferred? }
-          ready.each { |pair| @ready << pair }
-          @thread = start unless @thread&.alive?
+          ready, @pending = @pending.partition { |job| all || job.future.ready? || job.future.deferred? }
+          ready.each { |job| enqueue(job) }
+          keep_a_thread
         end
       end
 
-      # Ends the thread when it has called what is ready.
-      # @param timeout [Numeric] seconds
+      # Where a callback waits: others go on meanwhile.
+      # @return [Object] what the block returns
+      def blocking
+        return yield unless @threads[Thread.current]
+
+        begin
+          count(-1)
+          yield
+        ensure
+          count(1)
+        end
+      end
+
+      # Ends the threads when they have called what is ready. Can be called by a callback.
+      # @param timeout [Numeric, nil] seconds
+      # @return [void]
       def stop(timeout)
-        @ready << :stop
-        @thread&.join(timeout)
+        limit = timeout && (Clock.now + timeout)
+        @lock.synchronize do
+          @stopping = true
+          @changed.broadcast
+        end
+        (@threads.keys - [Thread.current]).each { |thread| thread.join(limit && Clock.left(limit)) }
       end
 
       private
 
-      def start
-        Thread.new { Thread.handle_interrupt(Object => :immediate) { work } }.tap { |thread| thread.name = "guildhall notifier" }
+      def forked?
+        @process != Process.pid
+      end
+
+      # In a child process, what the parent waits for is the parent's.
+      def reset
+        @lock = Mutex.new
+        @changed = ConditionVariable.new
+        @pending = []
+        @ready = []
+        @threads = {}.compare_by_identity
+        @waiting = @running = @last_begun = 0
+        @stopping = false
+        @process = Process.pid
+      end
+
+      def enqueue(job)
+        @ready << job
+        keep_a_thread
+        @changed.signal
+      end
+
+      # One that waits for work, as long as there is any.
+      def keep_a_thread
+        @threads.delete_if { |thread, _| !thread.alive? }
+        return if @waiting.positive? || @running >= MAX_THREADS || (@pending.empty? && @ready.empty?)
+
+        @waiting += 1
+        thread = Thread.new { Thread.handle_interrupt(Object => :immediate) { work } }
+        thread.name = "guildhall notifier"
+        @threads[thread] = true
       end
 
       def work
-        until (pair = @ready.pop(timeout: (LOOK_EVERY if @pending.any?))) == :stop
-          pair ? call(*pair) : @pool.supervise
+        waiting = true
+        while (job = @lock.synchronize { take })
+          next supervise if job == :nothing
+
+          waiting = false
+          call(job)
+          waiting = true
+        end
+        waiting = false
+      ensure
+        @lock.synchronize { @waiting -= 1 } if waiting
+      end
+
+      # @return [Job, Symbol, nil] nil: this thread is to end
+      def take
+        since = Clock.now
+        loop do
+          return start(@ready.shift) if due?
+          return leave if @ready.empty? && (@stopping || (@pending.empty? && Clock.now - since > IDLE_SECONDS))
+
+          @changed.wait(@lock, @ready.empty? ? SUPERVISE_EVERY_SECONDS : PATIENCE_SECONDS)
+          return :nothing if @ready.empty? && @pending.any?
         end
       end
 
-      def call(future, block)
-        future.wait
-        begun = true
-        block.call(future)
-      rescue Exception => error # rubocop:disable Lint/RescueException -- the next callback is none of its business
-        begun = true
-        warn("guildhall: on_complete raised #{error.class}: #{error.message} (#{error.backtrace&.first})")
-      ensure
-        leave_to_successor(future, block) unless begun
+      def due?
+        @ready.any? && (@running.zero? || Clock.now - @last_begun > PATIENCE_SECONDS)
       end
 
-      # This thread was killed.
-      def leave_to_successor(*pair)
-        @thread = nil
-        @ready << pair
-        @pool.supervise(now: true)
+      def start(job)
+        @waiting -= 1
+        @running += 1
+        @last_begun = Clock.now
+        keep_a_thread
+        job
+      end
+
+      def leave
+        @waiting -= 1
+        nil
+      end
+
+      def call(job)
+        job.future&.wait
+        job.begun = true
+        job.callback.call(job.future)
+        lives = true
+      rescue Exception => error # rubocop:disable Lint/RescueException -- the next callback is none of its business
+        job.begun = lives = true
+        warn("guildhall: a callback raised #{error.class}: #{error.message} (#{error.backtrace&.first})")
+      ensure
+        finish(job, lives)
+      end
+
+      # @param lives [Boolean] whether this thread goes on
+      def finish(job, lives)
+        @lock.synchronize do
+          @running -= 1
+          @waiting += 1 if lives
+          enqueue(job) unless job.begun
+          keep_a_thread
+          @changed.signal
+        end
+      end
+
+      def count(change)
+        @lock.synchronize do
+          @running += change
+          keep_a_thread
+          @changed.signal
+        end
+      end
+
+      def supervise
+        @pool.__getobj__.supervise
+      rescue WeakRef::RefError
+        nil
       end
     end
   end

@@ -2,23 +2,23 @@
 
 module Guildhall
   class Pool
-    # What a pool has learned, and so decides: for each task, and each size of payload and batch that it has seen, what a
-    # payload costs in the caller and on the workers, all hand-overs included.
+    # What a pool has measured of each code that it has run, and what it decides by that: for each size of payload what one
+    # costs, and for each size of batch that took longer than a hand-over how fast it is in the caller and with workers.
     class Report
       # @!attribute [r] task
       #   @return [String]
       # @!attribute [r] bytes
-      #   @return [Integer] about so many a payload; 0: not Strings
+      #   @return [Integer] bytes per payload, about; 0: not Strings
       # @!attribute [r] payloads
-      #   @return [Integer] about so many a batch
+      #   @return [Integer, nil] payloads per batch, about; nil: this row is about a single payload
       # @!attribute [r] inline_seconds
-      #   @return [Float, nil] a payload; nil: not tried
+      #   @return [Float, nil] a payload, without workers; nil: not measured
       # @!attribute [r] parallel_seconds
-      #   @return [Float, nil] a payload, with as many hands as were best; nil: not tried
-      # @!attribute [r] hands
-      #   @return [Integer, nil] workers, and the caller where it helps, that were best: 2, 4, 8 …, or as many as there are
-      Row = Data.define(:task, :bytes, :payloads, :inline_seconds, :parallel_seconds, :hands) do
-        # @return [Float, nil] how many times faster the workers are; nil: not known
+      #   @return [Float, nil] a payload, with them; nil: not measured
+      # @!attribute [r] parallel
+      #   @return [Boolean, nil] whether such batches are given to workers now; nil: that depends on how many payloads there are
+      Row = Data.define(:task, :bytes, :payloads, :inline_seconds, :parallel_seconds, :parallel) do
+        # @return [Float, nil] how many times faster it is with workers; nil: not known
         def gain
           inline_seconds / parallel_seconds if inline_seconds && parallel_seconds&.positive?
         end
@@ -30,35 +30,42 @@ module Guildhall
       # @return [Float] seconds from a dispatch to a worker's first payload
       attr_reader :handover_seconds
 
-      def initialize(profiles, handover_seconds, workers)
-        @handover_seconds = handover_seconds
+      # @return [Hash{Decision=>Integer}] how often each was made
+      attr_reader :decisions
+
+      # @param queue [FairQueue]
+      # @param names [Hash{Integer=>String}] of codes
+      # @param workers [Integer]
+      def initialize(queue, names, workers)
+        @handover_seconds = queue.handover
         @workers = workers
-        @rows = profiles.flat_map do |profile|
-          name = Report.name_of(profile.task)
-          profile.measurements.map { |numbers| Row.new(name, *numbers) }
-        end.freeze
-      end
-
-      # @return [String] a short name of a task
-      def self.name_of(task)
-        return task.name || task.inspect if task.is_a?(Module)
-        return "lambda at #{task.source_location&.join(":")}" if task.is_a?(Proc)
-
-        task.inspect.size <= 80 ? task.inspect : task.class.to_s
+        @decisions = Decision::ALL.zip(queue.decisions).to_h.select { |_, count| count.positive? }.freeze
+        @rows = queue.costs.filter_map { |numbers| row(names, numbers) }.sort_by { |row| [row.task, row.bytes, row.payloads.to_i] }.freeze
       end
 
       # @return [String] a table for people
       def to_s
         head = format("%d workers, %.0f µs a hand-over", @workers, @handover_seconds * 1e6)
-        columns = "task                                        ≈ bytes   ≈ batch    inline µs  parallel µs   gain  hands"
-        [head, columns, *@rows.map { |row| line(row) }].join("\n")
+        made = @decisions.map { |decision, count| "#{decision} #{count}" }.join(", ")
+        columns = "task                                       ≈ bytes   ≈ batch    inline µs  parallel µs   gain  now"
+        [head, *(made unless made.empty?), columns, *@rows.map { |row| line(row) }].join("\n")
       end
 
       private
 
+      # @param numbers [Array] one of {FairQueue#costs}
+      def row(names, numbers)
+        code, bytes, payloads, cost, inline, parallel, spread = numbers
+        name = names[code]
+        return unless name && (cost || inline || parallel)
+
+        payloads.zero? ? Row.new(name, bytes, nil, cost, nil, nil) : Row.new(name, bytes, payloads, inline, parallel, spread)
+      end
+
       def line(row)
-        format("%-40s %10d %9d %12s %12s %6s %6s", row.task[0, 40], row.bytes, row.payloads, micro(row.inline_seconds),
-          micro(row.parallel_seconds), row.gain&.round(2) || "–", row.hands || "–")
+        way = row.parallel.nil? ? "–" : (row.parallel ? "parallel" : "inline")
+        format("%-40s %9d %9s %12s %12s %6s  %s", row.task[0, 40], row.bytes, row.payloads || "one", micro(row.inline_seconds),
+          micro(row.parallel_seconds), row.gain&.round(2) || "–", way)
       end
 
       def micro(seconds)

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "etc"
+require_relative "../suggestion"
 
 module Guildhall
   class Pool
@@ -38,18 +39,19 @@ module Guildhall
       # @raise [ConfigurationError] naming everything that is wrong
       def initialize(workers: nil, capacity: 100_000, overflow: :defer, overflow_timeout: 5, parallel: nil,
                      min_payloads: nil, slice: nil, deadline: nil, max_abandoned: 2, breaker_deaths: 10, breaker_window: 10,
-                     breaker_pause: 30, logger: nil, exit_timeout: 1)
+                     breaker_pause: 30, logger: nil, exit_timeout: 1, **unknown)
         given = binding.local_variables.to_h { |name| [name, binding.local_variable_get(name)] }
         RULES.each_key { |name| instance_variable_set(:"@#{name}", given.fetch(name)) }
-        check
+        check(unknown.keys)
         @workers ||= self.class.default_workers
         freeze
       end
 
       private
 
-      def check
-        faults = RULES.filter_map do |name, (expected, rule)|
+      def check(unknown)
+        faults = unknown.map { |name| "unknown setting #{name}#{Suggestion.for(name, RULES.keys)}" }
+        faults += RULES.filter_map do |name, (expected, rule)|
           value = instance_variable_get(:"@#{name}")
           "#{name} must be #{expected}, not #{value.inspect}" unless rule.call(value)
         end

@@ -6,48 +6,49 @@ module Guildhall
     class Statistics
       SHARES = {p50: 0.5, p90: 0.9, p99: 0.99}.freeze
 
-      # @param coordinator [Coordinator]
+      # @param supervisor [Supervisor]
       # @param began [Float] when the pool was made, on the monotonic clock
       # @param collecting [Integer] nanoseconds the garbage collector had spent by then
-      def initialize(coordinator, began, collecting)
-        @crew = coordinator.crew
-        @coordinator = coordinator
+      def initialize(supervisor, began, collecting)
+        @worker_set = supervisor.worker_set
+        @supervisor = supervisor
         @began = began
         @collecting = collecting
       end
 
       # @return [Hash{Symbol=>Object}]
       def to_h
-        seats = @crew.members.map(&:seat)
-        {workers: @crew.queue.seated, busy: seats.count(&:busy?), abandoned: @crew.abandoned.size,
-         breaker_open: @coordinator.breaker.open?, **line, **done, wait_seconds: quantiles(:wait_quantile),
+        slots = @worker_set.handles.map(&:slot)
+        {workers: @worker_set.queue.worker_count, busy: slots.count(&:busy?), abandoned: @worker_set.abandoned.size,
+         breaker_open: @supervisor.circuit_breaker.open?, **line, **done, wait_seconds: quantiles(:wait_quantile),
          run_seconds: quantiles(:run_quantile), by_worker:, gc_share:}
       end
 
       private
 
       def line
-        queue = @crew.queue
+        queue = @worker_set.queue
         named, anonymous = queue.depths.partition(&:first)
         {queued: queue.payloads, batches: queue.batches, saturated: queue.saturated?,
          by_source: named.to_h.merge(anonymous.empty? ? {} : {nil => anonymous.sum(&:last)})}
       end
 
       def done
-        inlined, by_workers, late = @crew.queue.counts
+        inlined, by_workers, late = @worker_set.queue.counts
         all = inlined + by_workers
         {inlined:, by_workers:, inlined_share: all.zero? ? 0.0 : inlined.fdiv(all), late_results: late}
       end
 
       def quantiles(which)
-        SHARES.transform_values { |share| @crew.queue.public_send(which, share) }
+        SHARES.transform_values { |share| @worker_set.queue.public_send(which, share) }
       end
 
+      # Those of workers that have exited are kept as a sum.
       def by_worker
-        @crew.members.to_h do |member|
-          slices, payloads, failures, busy = member.seat.counts
-          [member.number, {slices:, payloads:, failures:, busy_seconds: busy}]
-        end
+        counts = [*@worker_set.handles, *@worker_set.abandoned].to_h { |handle| [handle.number, handle.slot.counts] }
+        exited = @worker_set.counts_of_exited
+        counts[:exited] = exited if exited.first.positive?
+        counts.transform_values { |slices, payloads, failures, busy_seconds| {slices:, payloads:, failures:, busy_seconds:} }
       end
 
       # Of the time since the pool was made.

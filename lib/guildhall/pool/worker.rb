@@ -3,36 +3,42 @@
 module Guildhall
   class Pool
     # A worker Ractor's body: takes slices and runs them, until there is nothing more to take. Both are native; no Ruby
-    # block, and no other thread, stands between a payload and its result.
+    # block, and no other thread, is involved between a payload and its result.
     module Worker
-      # @param seat [Seat]
+      # @param slot [WorkerSlot]
       # @param log [Log]
       # @return [Ractor]
-      def self.start(seat, log)
+      def self.start(slot, log)
         quietly do
-          Ractor.new(seat, log.line(seat.queue), name: "guildhall worker") { |mine, line| Worker.run(mine, line) }
+          Ractor.new(slot, log.line(slot.queue), name: "guildhall worker") { |mine, line| Worker.run(mine, line) }
         end
       end
 
-      # In the worker Ractor. Whatever ends it, the seat learns of it: Thread.exit inside a task cannot be rescued.
-      def self.run(seat, line)
-        return unless seat.claim
+      # In the worker Ractor. Whatever ends it, the slot learns of it: Thread.exit inside a task cannot be rescued.
+      def self.run(slot, line)
+        return unless slot.claim
 
         Thread.current.report_on_exception = false
         Ractor.current[:guildhall_logger] = line
         # A Ractor begins with the mask of the thread that made it, which may have been one that nothing interrupts.
-        Thread.handle_interrupt(Object => :immediate) { seat.work while seat.take }
+        Thread.handle_interrupt(Object => :immediate) { slot.work while slot.take }
       ensure
-        seat.leave
+        slot.announce_exit
       end
 
-      # Ruby's warning that Ractors are experimental is silenced for ours alone.
+      WARNING_LOCK = Mutex.new
+      private_constant :WARNING_LOCK
+
+      # Ruby's warning that Ractors are experimental is silenced for ours alone. The switch is the process's: two that throw it at once
+      # could leave it off.
       def self.quietly
-        before = Warning[:experimental]
-        Warning[:experimental] = false
-        yield
-      ensure
-        Warning[:experimental] = before
+        WARNING_LOCK.synchronize do
+          before = Warning[:experimental]
+          Warning[:experimental] = false
+          yield
+        ensure
+          Warning[:experimental] = before
+        end
       end
       private_class_method :quietly
     end

@@ -2,70 +2,70 @@
 
 module Guildhall
   class Schema
-    # From places to a {Program}: each schema that can be reached becomes one of its schemas, once.
+    # From locations to a {Program}: each schema that can be reached becomes one of its schemas, once.
     class Compiler
       # What a schema may say beside a `$ref` without saying anything about values.
       SILENT = %w[$comment $defs $ref default definitions deprecated description examples readOnly title writeOnly].freeze
       private_constant :SILENT
 
-      # @return [Library]
-      attr_reader :library
+      # @return [Resources]
+      attr_reader :resources
 
-      # @param library [Library]
+      # @param resources [Resources]
       # @param options [Options]
-      def initialize(library, options)
-        @library = library
+      def initialize(resources, options)
+        @resources = resources
         @options = options
         @indexes = {} # address => Integer
         @waiting = []
         @compiled = []
       end
 
-      # @param place [Place] where validation begins
+      # @param location [Location] where validation begins
       # @return [Program]
       # @raise [SchemaError]
-      def program(place)
-        first = enter(place)
+      def program(location)
+        first = enter(location)
         until @waiting.empty?
           index, waiting = @waiting.shift
-          @compiled[index] = Unit.new(waiting, self, @options).compile
+          @compiled[index] = Compilation.new(waiting, self, @options).compile
         end
         Cycles.check(@compiled)
-        raise "begins at #{first}" unless first.zero?
+        raise "internal error: the root schema was compiled to index #{first}, not 0" unless first.zero?
 
         Program.new(Ractor.make_shareable(@compiled), @options.work_limit)
       end
 
-      # @param place [Place]
+      # @param location [Location]
       # @return [Integer] the index that it has or will have
-      def compile(place)
-        enter(follow(place))
+      def compile(location)
+        enter(follow(location))
       end
 
       # @return [Integer] a small number for a base URI
       def number(base)
-        library.number(base)
+        resources.number(base)
       end
 
       private
 
-      def enter(place)
-        @indexes[place.address] ||= @indexes.size.tap { |index| @waiting << [index, place] }
+      def enter(location)
+        @indexes[location.address] ||= @indexes.size.tap { |index| @waiting << [index, location] }
       end
 
       # A schema that is nothing but a reference is the schema it refers to, unless `$dynamicRef` may look for it.
-      def follow(place, seen = {})
-        return place if seen[place.address] || !alias?(place)
+      def follow(location, seen = {})
+        return location if seen[location.address] || !alias?(location)
 
-        seen[place.address] = true
-        follow(library.resolve(place.schema["$ref"], place), seen)
+        seen[location.address] = true
+        follow(resources.resolve(location.schema["$ref"], location), seen)
       end
 
-      def alias?(place)
-        schema = place.schema
+      def alias?(location)
+        schema = location.schema
         return false unless schema.is_a?(Hash) && schema["$ref"].is_a?(String)
 
-        place.dialect.draft7? || ((schema.keys - SILENT).empty? && !library.dynamic?(place.base))
+        location.dialect.draft7? || ((schema.keys - SILENT).empty? && !resources.dynamic?(location.base))
       end
     end
   end

@@ -1,12 +1,12 @@
 # frozen_string_literal: true
 
-require_relative "contract/members"
+require_relative "contract/properties"
 require_relative "contract/predicate"
 
 module Guildhall
   class Schema
-    # Contracts for those who do not write JSON Schema: required members, types, ranges and predicates, in Ruby. They
-    # become an ordinary {Schema}, with the same validators and the same faults.
+    # Contracts for those who do not write JSON Schema: required properties, types, ranges and predicates, in Ruby. They
+    # become an ordinary {Schema}, with the same validators and the same errors.
     #
     #     ORDER = Guildhall::Schema.contract do
     #       required "id", Integer, range: (1..)
@@ -20,7 +20,7 @@ module Guildhall
     #     ORDER.validator.valid?(document)
     class Contract
       # @param options [Hash] see {Options}
-      # @yield in the context of {Members}; a block with a parameter gets it as that instead, and keeps its own self:
+      # @yield in the context of {Properties}; a block with a parameter gets it as that instead, and keeps its own self:
       #   predicates that are blocks need this on Ruby 3.4, where only a class or module as self can be shared
       # @return [Schema]
       # @raise [Guildhall::ArgumentError] for a type or option that does not exist
@@ -29,7 +29,7 @@ module Guildhall
         raise Guildhall::ArgumentError, "a contract is a block: required \"id\", Integer" unless block
 
         predicates = {}
-        Schema.new(Members.new(predicates).read(block).to_schema, **options, keywords: {**options.fetch(:keywords, {}), **predicates})
+        Schema.new(Properties.new(predicates).read(block).to_schema, **options, keywords: {**options.fetch(:keywords, {}), **predicates})
       end
     end
   end

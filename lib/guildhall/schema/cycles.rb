@@ -19,7 +19,7 @@ module Guildhall
       def self.visit(schemas, index, open, done)
         return if done[index]
 
-        raise SchemaError.new("leads back to itself and would never end", location: schemas[index].first) if open[index]
+        raise SchemaError.new("refers to itself without end", location: schemas[index].first) if open[index]
 
         open[index] = true
         applied(schemas[index].last).each { |inner| visit(schemas, inner, open, done) }

@@ -7,7 +7,7 @@ require_relative "keywords/applicators"
 
 module Guildhall
   class Schema
-    # From a keyword to instructions. Each compiles itself by the method named here, `(unit, keyword, value)`; keywords
+    # From a keyword to instructions. Each compiles itself by the method named here, `(compilation, keyword, value)`; keywords
     # that only mean something together (`properties`, `patternProperties`, `additionalProperties`, …) are compiled as
     # groups once all others are done.
     module Keywords
@@ -32,29 +32,29 @@ module Guildhall
       ONLY_2020 = %w[$dynamicRef dependentRequired dependentSchemas].freeze
       private_constant :ASSERTIONS, :OTHERS, :ONLY_2020
 
-      # @param unit [Unit]
+      # @param compilation [Compilation]
       # @param keyword [String]
       # @param value [Object]
       # @return [void]
-      def self.compile(unit, keyword, value)
-        return custom(unit, keyword, value) if unit.options.keywords.key?(keyword)
-        return if unit.dialect.draft7? && ONLY_2020.include?(keyword)
+      def self.compile(compilation, keyword, value)
+        return custom(compilation, keyword, value) if compilation.options.keywords.key?(keyword)
+        return if compilation.dialect.draft7? && ONLY_2020.include?(keyword)
 
-        name = OTHERS[keyword] || (ASSERTIONS[keyword] if unit.dialect.assertions)
-        public_send(name, unit, keyword, value) if name
+        name = OTHERS[keyword] || (ASSERTIONS[keyword] if compilation.dialect.assertions)
+        public_send(name, compilation, keyword, value) if name
       end
 
-      # @param unit [Unit]
+      # @param compilation [Compilation]
       # @return [void]
-      def self.compile_groups(unit)
-        items(unit)
-        contains(unit)
-        members(unit)
-        unevaluated(unit)
+      def self.compile_groups(compilation)
+        items(compilation)
+        contains(compilation)
+        properties(compilation)
+        unevaluated(compilation)
       end
 
-      def self.custom(unit, keyword, value)
-        unit.emit(:custom, keyword, value, unit.options.keywords.fetch(keyword))
+      def self.custom(compilation, keyword, value)
+        compilation.emit(:custom, keyword, value, compilation.options.keywords.fetch(keyword))
       end
       private_class_method :custom
     end

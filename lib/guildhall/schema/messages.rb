@@ -2,7 +2,7 @@
 
 module Guildhall
   class Schema
-    # A fault in words, by keyword; `%s` is the keyword's value in the schema or, after `:detail`, what was found.
+    # An error in words, by keyword; `%s` is the keyword's value in the schema or, after `:detail`, what was found.
     module Messages
       TEXTS = {
         "type" => "is not of type %s", "enum" => "is not one of %s", "const" => "is not %s",
@@ -12,13 +12,13 @@ module Guildhall
         "minLength" => "is shorter than %s characters", "maxLength" => "is longer than %s characters",
         "pattern" => "does not match the pattern %s", "format" => "is not a valid %s",
         "minItems" => "has fewer than %s elements", "maxItems" => "has more than %s elements",
-        "uniqueItems" => "has an element twice", "contains" => "has too few or too many elements of the kind asked for",
-        "minProperties" => "has fewer than %s members", "maxProperties" => "has more than %s members",
-        "anyOf" => "is valid by none of the schemas in anyOf", "not" => "is what it must not be",
+        "uniqueItems" => "has duplicate elements", "contains" => "has too few or too many elements that match contains",
+        "minProperties" => "has fewer than %s properties", "maxProperties" => "has more than %s properties",
+        "anyOf" => "matches none of the schemas in anyOf", "not" => "matches the schema in not",
         "additionalProperties" => "is not allowed", "unevaluatedProperties" => "is not allowed",
         "items" => "is not allowed", "additionalItems" => "is not allowed", "unevaluatedItems" => "is not allowed",
-        "required" => "lacks the member :detail", "dependentRequired" => "lacks the member :detail",
-        "dependencies" => "lacks the member :detail"
+        "required" => "is missing required property :detail", "dependentRequired" => "is missing required property :detail",
+        "dependencies" => "is missing required property :detail"
       }.freeze
       QUOTED = 120 # characters of a schema's value that a message shows
       private_constant :TEXTS, :QUOTED
@@ -37,11 +37,11 @@ module Guildhall
         detail == false ? schema : "#{schema}/#{Pointer.escape(keyword)}"
       end
 
-      # What the faults of a schema `false` have for a keyword, unless the keyword that holds it says it better.
+      # What the errors of a schema `false` have for a keyword, unless the keyword that holds it says it better.
       NEVER = "false"
 
       def self.one_of(count)
-        count.zero? ? "is valid by none of the schemas in oneOf" : "is valid by more than one of the schemas in oneOf"
+        count.zero? ? "matches none of the schemas in oneOf" : "matches more than one of the schemas in oneOf"
       end
       private_class_method :one_of
 

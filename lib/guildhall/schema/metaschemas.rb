@@ -10,7 +10,7 @@ module Guildhall
       META = "https://json-schema.org/draft/2020-12/meta/"
       private_constant :TYPES, :VOCABULARY, :META
 
-      # Shapes of keywords' values, given what stands for "a schema".
+      # Shapes of keywords' values, given the schema of "a schema".
       class Shapes
         def initialize(schema)
           @schema = schema

@@ -57,14 +57,14 @@ module Guildhall
       end
 
       def check
-        faults = [
+        errors = [
           ("draft is one of #{DRAFTS.join(", ")}" unless DRAFTS.include?(@draft)),
           ("registry is a Hash of URI and schema" unless @registry.is_a?(Hash)),
           ("keywords is a Hash of name and callable" unless @keywords.is_a?(Hash)),
           ("work_limit is a positive Integer" unless @work_limit.is_a?(Integer) && @work_limit.positive?),
           ("regexp_timeout is a positive number of seconds" unless @regexp_timeout.is_a?(Numeric) && @regexp_timeout.positive?)
         ].compact
-        raise Guildhall::ArgumentError, faults.join("; ") if faults.any?
+        raise Guildhall::ArgumentError, errors.join("; ") if errors.any?
       end
     end
   end

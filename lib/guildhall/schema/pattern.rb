@@ -11,7 +11,9 @@ module Guildhall
     # Not possible: look-behind of unlimited length, back references to named groups beside numbered groups.
     class Pattern
       # The expression is not valid, or Ruby cannot express it.
-      class Error < StandardError; end
+      class Error < StandardError
+        include Guildhall::Error
+      end
 
       # The format "regex".
       module Format

@@ -5,7 +5,7 @@ module Guildhall
     # A compiled schema. Frozen and shareable: any number of Ractors may use it at once. Works on a JSON Document, and
     # on Hashes (with String or Symbol keys), Arrays and scalars.
     #
-    # All methods but {#valid?} describe what is wrong as {Fault}s. All raise {LimitError} where there is no verdict.
+    # All methods but {#valid?} describe what is wrong as {ErrorDetail}s. All raise {LimitError} where there is no verdict.
     # None blocks.
     class Validator
       # Usually made by {Schema#validator}.
@@ -28,36 +28,36 @@ module Guildhall
 
       # For pipelines: valid values pass, the others become a ValidationError that says why.
       # @param value [Object]
-      # @return [true, Array<Fault>] the first fault, or every one for a validator made with `all: true`
+      # @return [true, Array<ErrorDetail>] the first error, or every one for a validator made with `all: true`
       # @raise [LimitError]
       def call(value)
-        valid?(value) || (@all ? faults(value) : [fault(value)])
+        valid?(value) || (@all ? errors(value) : [error(value)])
       end
 
       # @param value [Object]
-      # @return [Array<Fault>] every fault; empty for what is valid
+      # @return [Array<ErrorDetail>] every error; empty for what is valid
       # @raise [LimitError]
-      def faults(value)
+      def errors(value)
         describe(value, true)
       end
 
       # @param value [Object]
-      # @return [Fault, nil] the first fault
+      # @return [ErrorDetail, nil] the first error
       # @raise [LimitError]
-      def fault(value)
+      def error(value)
         describe(value, false).first
       end
 
       # @param value [Object]
       # @return [Object] the value
-      # @raise [ValidationError] with {Fault}s as its `faults`
+      # @raise [ValidationError] with {ErrorDetail}s as its `errors`
       # @raise [LimitError]
       def validate!(value)
         verdict = call(value)
-        verdict == true ? value : raise(ValidationError.new(faults: verdict))
+        verdict == true ? value : raise(ValidationError.new(errors: verdict))
       end
 
-      # @return [Validator] one whose {#call} answers every fault
+      # @return [Validator] one whose {#call} answers every error
       def all
         @all ? self : Validator.new(@program, all: true)
       end
@@ -65,7 +65,7 @@ module Guildhall
       private
 
       def describe(value, all)
-        @program.faults(value, all).map { |raw| Fault.of(raw) }
+        @program.errors(value, all).map { |raw| ErrorDetail.of(raw) }
       rescue Regexp::TimeoutError => error
         raise LimitError, "a pattern took too long: #{error.message}"
       end

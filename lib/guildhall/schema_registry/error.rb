@@ -3,7 +3,9 @@
 module Guildhall
   class SchemaRegistry
     # The registry could not be asked, or refused.
-    class Error < Guildhall::Error
+    class Error < StandardError
+      include Guildhall::Error
+
       # @return [Integer, nil] HTTP status; nil when there was no answer
       attr_reader :status
 

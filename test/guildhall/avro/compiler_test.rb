@@ -53,7 +53,7 @@ class AvroCompilerTest < GuildhallTest
     codec = Guildhall::Avro.new(%w[int string], reader: "long")
     assert_equal 5, codec.decode("\x00\x0a".b)
     error = assert_raises(Guildhall::DecodeError) { codec.decode("\x02\x02a".b) }
-    assert_match(/the writer's string is no long to the reader/, error.message)
+    assert_match(/the writer's string cannot be read as long/, error.message)
   end
 
   def test_enums_with_other_symbols

@@ -49,6 +49,16 @@ class AvroConfluentTest < GuildhallTest
     assert_equal 1, @server.requests.size
   end
 
+  def test_the_lazy_codec_prepares_and_decodes_natively_what_payloads_name
+    lazy = @codec.lazy
+    documents = lazy.decode_batch(["\0\0\0\0\1\x0a".b, "\0\0\0\0\1\x0c".b])
+    assert_equal [Guildhall::Avro::MapDocument, 5, 6], [documents.first.class, *documents.map { it["a"] }]
+    assert_equal 1, @server.requests.size
+    assert_kind_of Integer, lazy.native_decoder
+    assert_equal [@registry, lazy, lazy], [lazy.registry, lazy.lazy, lazy.dup]
+    assert_nil Guildhall::Avro::Confluent.new(@registry, schema_id: :headers).lazy.native_decoder
+  end
+
   def test_workers_say_what_is_missing
     error = ractor_value(Ractor.new(@codec) { |codec| codec.decode("\0\0\0\0\2\x0a\x02y") rescue $! }) # rubocop:disable Style/RescueModifier
     assert_instance_of Guildhall::Avro::UnknownSchemaError, error

@@ -13,6 +13,16 @@ class AvroSchemaTest < GuildhallTest
     {"name" => "u", "type" => ["null", {"type" => "map", "values" => "bytes"}]}
   ]}.freeze
 
+  # What File.read gives where no LANG is set.
+  def test_schema_text_is_utf8_whatever_its_encoding_says
+    text = '{"type": "fixed", "name": "F", "size": 2, "doc": "größe"}'
+    [Encoding::US_ASCII, Encoding::BINARY].each do |encoding|
+      assert_equal Schema.parse(text), Schema.parse(text.dup.force_encoding(encoding))
+    end
+    error = assert_raises(Guildhall::Avro::SchemaError) { Schema.parse(text.encode("ISO-8859-1").force_encoding("UTF-8")) }
+    assert_includes error.message, "not valid UTF-8"
+  end
+
   def test_canonical_form_and_fingerprint_are_the_specifications
     theirs = AvroGem.parse(FLAT)
     assert_equal Avro::SchemaNormalization.to_parsing_form(theirs), Schema.parse(FLAT).canonical_form

@@ -7,7 +7,7 @@ class JSONParseErrorTest < GuildhallTest
 
   # text => byte, path, words of the reason
   FAULTS = {
-    "" => [0, "$", "no JSON text"], "  \n " => [4, "$", "no JSON text"], "{" => [1, "$", "end of input"],
+    "" => [0, "$", "the input is empty"], "  \n " => [4, "$", "the input is empty"], "{" => [1, "$", "end of input"],
     "[1" => [2, "$[0]", "end of input"], '{"a"' => [4, "$.a", "end of input"], '{"a":' => [5, "$.a", "end of input"],
     "[1,]" => [3, "$[1]", "unexpected"], '{"a":1,}' => [7, "$", "object key"], "[1 2]" => [3, "$[0]", "expected ','"],
     '{"a":1 "b":2}' => [7, "$.a", "expected ','"], '{"a" 1}' => [5, "$.a", "expected ':'"], "{1:2}" => [1, "$", "object key"],

@@ -14,7 +14,7 @@ class JSONPathSuiteTest < GuildhallTest
   def test_every_path
     file = File.join(FOLDER, "cts.json")
     skip("no JSONPath Compliance Test Suite here: JSONPATH_TEST_SUITE=/its/folder") unless File.exist?(file)
-    wrong = JSON.parse(File.read(file)).fetch("tests").reject { |test| right?(test) }.map { |test| "#{test["name"]}: #{test["selector"]}" }
+    wrong = JSON.parse(File.read(file, encoding: "UTF-8")).fetch("tests").reject { |test| right?(test) }.map { |test| "#{test["name"]}: #{test["selector"]}" }
     assert wrong.empty?, wrong.join("\n")
   end
 

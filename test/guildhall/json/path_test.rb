@@ -24,8 +24,17 @@ class JSONPathTest < GuildhallTest
     "$.o[?@.v == 1].v" => [1], "$.o[?@.v == true].v" => [true], "$.o[?@.v <= '1'].v" => ["1"], "$.limit[?@]" => [],
     "$.books[?length(@.t) == 3].t" => %w[one two], "$.books[?length(@.price) == 1].t" => [], "$.books[?count(@.*) > 2].t" => %w[one two three],
     "$.books[?value(@..tags[0]) == 'x'].t" => %w[two], "$.books[?count(@.tags[?@ == 'x']) == 1].t" => %w[two],
+    "$.books[?match(@.t, 't.*')].t" => %w[two three], "$.books[?match(@.t, 'n.')].t" => [], "$.books[?search(@.t, 'n.')].t" => %w[one],
+    "$.books[?!search(@.t, \"e\") && @.t].t" => %w[two four], "$.books[?search(@.price, '1')].t" => [], "$.books[?match(@.t, @.t)].t" => %w[one two three four],
+    "$.books[?match(@.t, '(?:one)')].t" => [], "$.books[?search(@.t, $.o.b.v)].t" => [], "$.books[?match(@.t, 1)].t" => [],
     "$.books[? @.price == 1.2e1 ].t" => %w[two], "$.books[?@['t']=='t\\u0077o'].t" => %w[two]
   }.freeze
+
+  def test_expressions_that_would_take_for_ever
+    document = Guildhall::JSON.document(JSON.generate([{"x" => "#{"a" * 40}!", "p" => "#{"(" * 10_000}a#{")" * 10_000}"}]))
+    assert_raises(Regexp::TimeoutError) { document.path("$[?match(@.x, '((a{1,30}){1,30}){1,30}')]") }
+    assert_empty document.path("$[?match(@.x, @.p)]")
+  end
 
   def test_paths
     each_kind(TEXT) { |root| FOUND.each { |path, values| assert_equal values, Guildhall::JSON::Path.new(path).of(root), path } }
@@ -46,7 +55,7 @@ class JSONPathTest < GuildhallTest
 
   def test_what_is_not_understood
     ["items", "$items", "$.", "$.items[", "$['a'", "$[a]", "$..[ ", "$[01]", "$[?]", "$[?@.a ==]", "$[?@.* == 1]", "$[?@..a < 1]", "$[?1]", "$[?'a']",
-     "$[?(@.a]", "$[?@.a = 1]", "$[?@.a == 01]", "$[?@.a && ]", "$[?length(@.*) == 1]", "$[?count(1) == 1]", "$[?match(@.a, 'b')]", "$[?!1 == 1]",
+     "$[?(@.a]", "$[?@.a = 1]", "$[?@.a == 01]", "$[?@.a && ]", "$[?length(@.*) == 1]", "$[?count(1) == 1]", "$[?match(@.a)]", "$[?match(@.a, 'b') == true]", "$[?match(@.*, 'b')]", "$[?search(@.a, 'b', 'c')]", "$[?!1 == 1]",
      "$[9007199254740992]", "$[::-9007199254740992]", "$['\\\"']", "$[?@.a == 'x\\q']", "$[?length(@.a)]", "$[?nil == @.a]"].each do |path|
       error = assert_raises(Guildhall::ArgumentError, path) { Guildhall::JSON::Path.new(path) }
       assert_includes error.message, "position"

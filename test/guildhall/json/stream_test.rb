@@ -18,6 +18,18 @@ class JSONStreamTest < GuildhallTest
     (1..40).each { |chunk| assert_equal VALUES * 2, read(StringIO.new(TEXT * 2), chunk:), chunk.to_s }
   end
 
+  def test_a_chunk_of_nothing
+    [0, -1, nil, 1.5].each { |chunk| assert_raises(Guildhall::ArgumentError, chunk.inspect) { read(StringIO.new("1"), chunk:) } }
+  end
+
+  def test_other_encodings
+    text = "[\"é\"]\n{}\n2"
+    [{}, {on_error: :skip}].each do |options|
+      %w[UTF-16LE ISO-8859-1].each { |name| assert_equal [["é"], {}, 2], read(text.encode(name), **options), name }
+    end
+    assert_raises(Guildhall::DecodeError) { read("\x81".dup.force_encoding("Windows-1252")) }
+  end
+
   def test_faults_count_from_the_beginning
     ["[1]\n[2,}\n[3]", "[1]\n[2,"].each do |text|
       values = []

@@ -2,7 +2,9 @@
 
 require "test_helper"
 require "guildhall/kafka"
-require "guildhall/kafka/embedded_broker"
+require "guildhall/kafka/testing"
+require "logger"
+require "stringio"
 
 class KafkaApplicationTest < GuildhallTest
   # Stops the application from inside.
@@ -20,15 +22,30 @@ class KafkaApplicationTest < GuildhallTest
   end
 
   def setup
-    @broker = Guildhall::Kafka::EmbeddedBroker.start
+    @broker = Guildhall::Kafka::Testing::EmbeddedBroker.start
     @broker.create_topic("t", partitions: 1)
     @application = Guildhall::Kafka::Application.new
     @application.config.kafka = {"bootstrap.servers": @broker.bootstrap_servers, "auto.offset.reset": "earliest"}
+    @application.config.logger = nil
   end
 
   def teardown
     @application.stop(timeout: 5)
     @broker.stop
+  end
+
+  def test_a_listener_whose_thread_is_ended_begins_anew
+    errors = Thread::Queue.new
+    assigned = Thread::Queue.new
+    @application.config.kafka[:"session.timeout.ms"] = 1_000 # the embedded broker's groups restart after one session
+    @application.routes.draw { topic("t") { consumer Idle } }
+    @application.instrumentation.subscribe("error.occurred") { |event| errors << event.payload[:error] }
+    @application.instrumentation.subscribe("rebalance.partitions_assigned") { |event| assigned << event.payload[:partitions] }
+    @application.start
+    assert assigned.pop(timeout: 10)
+    @application.instance_variable_get(:@listeners).first.request { Thread.exit }
+    assert_instance_of Guildhall::TaskError, errors.pop(timeout: 10)
+    assert_equal [["t", 0]], assigned.pop(timeout: 20)
   end
 
   def test_a_consumer_that_stops_the_application_does_not_wait_for_itself
@@ -61,7 +78,80 @@ class KafkaApplicationTest < GuildhallTest
     eventually(30) { @application.partitions.any? }
   end
 
+  def test_it_can_be_started_again_after_a_stop
+    consumed = Thread::Queue.new
+    counting = Class.new(Guildhall::Kafka::Consumer) { define_method(:consume) { consumed << messages.size } }
+    @application.config.kafka[:"session.timeout.ms"] = 2_000
+    @application.routes.draw { topic("t") { consumer counting } }
+    2.times do
+      @application.start
+      produce
+      assert consumed.pop(timeout: 30)
+      assert_raises(Guildhall::Error) { @application.start }
+      assert @application.stop(timeout: 10)
+      assert_equal [:stopped, []], [@application.state, @application.unfinished]
+    end
+  end
+
+  def test_stop_works_in_a_trap
+    @application.routes.draw { topic("t") { consumer Idle } }
+    @application.start
+    answers = Thread::Queue.new
+    previous = trap("USR2") { answers << @application.stop(timeout: 10) }
+    Process.kill(:USR2, Process.pid)
+    refute answers.pop(timeout: 10)
+    assert @application.wait_stopped(20)
+  ensure
+    trap("USR2", previous || "DEFAULT")
+  end
+
+  def test_a_subscriber_that_raises_anything_breaks_nothing
+    consumed = Thread::Queue.new
+    counting = Class.new(Guildhall::Kafka::Consumer) { define_method(:consume) { consumed << messages.map(&:offset) } }
+    @application.routes.draw { topic("t") { consumer counting } }
+    @application.config.logger = Logger.new(@log = StringIO.new)
+    @application.config.lag_interval = 0.02
+    @application.config.commit_interval = 0.05
+    measured = 0
+    @application.instrumentation.subscribe("lag.measured") { measured += 1 }
+    @application.instrumentation.subscribe { |event| raise NotImplementedError, "abstract #{event.name}" }
+    @application.start
+    produce
+    assert_equal [0], consumed.pop(timeout: 30)
+    seen = measured
+    eventually(20) { measured > seen + 2 }
+    eventually(20) { committed == 1 }
+    assert @application.stop(timeout: 10)
+    assert_empty consumed
+    %w[lag.measured consumer.consumed rebalance.partitions_assigned app.stopped].each do |name|
+      assert_equal 1, @log.string.scan("a subscriber of #{name} raised NotImplementedError: abstract #{name}").size.clamp(0, 1), name
+    end
+  end
+
+  def test_a_stop_that_is_too_short_names_the_partitions_that_were_at_work
+    began = Thread::Queue.new
+    hanging = Class.new(Guildhall::Kafka::Consumer) { define_method(:consume) { began << sleep } }
+    start = Thread::Queue.new
+    @application.config.revocation_timeout = 0
+    hanging.define_method(:initialized) { start << true }
+    @application.routes.draw { topic("t") { consumer hanging } }
+    @application.start
+    produce
+    assert start.pop(timeout: 30)
+    eventually(20) { @application.partitions.any?(&:working?) }
+    refute @application.stop(timeout: 2)
+    assert_equal ["t/0"], @application.unfinished
+  end
+
   private
+
+  def committed
+    consumer = Rdkafka::Config.new("bootstrap.servers": @broker.bootstrap_servers, "group.id": "guildhall").consumer
+    list = Rdkafka::Consumer::TopicPartitionList.new.tap { |one| one.add_topic("t", 1) }
+    consumer.committed(list, 5_000).to_h.fetch("t").first.offset
+  ensure
+    consumer&.close
+  end
 
   def produce
     producer = Rdkafka::Config.new("bootstrap.servers": @broker.bootstrap_servers).producer

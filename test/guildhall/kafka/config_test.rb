@@ -2,6 +2,7 @@
 
 require "test_helper"
 require "guildhall/kafka"
+require "tmpdir"
 
 class KafkaConfigTest < GuildhallTest
   class Handles < Guildhall::Kafka::Consumer
@@ -39,7 +40,7 @@ class KafkaConfigTest < GuildhallTest
       "concurrency has to be a positive Integer, not 0", "no setting concurency; did you mean concurrency?",
       "shutdown_timeout is in seconds: 90000 looks like milliseconds", "deserializing.parallel.min_payloads has to be",
       'kafka needs "bootstrap.servers"', "did you mean bootstrap.servers?", "must not set enable.auto.offset.store",
-      "session.timeout.ms", 'topic "no good name!": is no name', "has no method consume", "did you mean deserializer",
+      "session.timeout.ms", 'topic "no good name!": is not a valid topic name', "has no method consume", "did you mean deserializer",
       "partitioner has no method call", "dead_letter_queue topic", "max_retries", "there is no topc; did you mean topic?",
       "topic /x/: needs a consumer", "did you mean compression.codec?", "serializer 5 has neither encode nor call"
     ].each { |text| assert_includes error.message, text }
@@ -53,8 +54,8 @@ class KafkaConfigTest < GuildhallTest
       consumer_group("others") { pattern(/\Ab-/) { consumer(Handles) && max_messages(20) } }
     end
     a, b = @application.validate!
-    assert_equal ["a", "guildhall", 10, "a"], [a.name, a.group, a.max_messages, a.subscription]
-    assert_equal ["others", 20, "^b-", true, false], [b.group, b.max_messages, b.subscription, b.match?("b-1"), b.match?("ab-1")]
+    assert_equal ["a", "guildhall", 10], [a.name, a.group, a.max_messages]
+    assert_equal ["others", 20, true, false], [b.group, b.max_messages, b.match?("b-1"), b.match?("ab-1")]
     assert_match(%r{^others +/\\Ab-/ +KafkaConfigTest::Handles}, @application.routes.to_s)
   end
 
@@ -107,8 +108,63 @@ class KafkaConfigTest < GuildhallTest
     @application.config.revocation_timeout = 8
     error = assert_raises(Guildhall::ConfigurationError) { @application.validate! }
     assert_includes error.message, "revocation_timeout (8 s) has to be shorter than max.poll.interval.ms (8000 ms)"
-    assert_includes error.message, "session.timeout.ms (45000) must not be longer than max.poll.interval.ms (20000)"
+    assert_includes error.message, "kafka: `max.poll.interval.ms`must be >= `session.timeout.ms`"
     assert_equal 2, error.message.scan("  - ").size
+  end
+
+  def test_settings_that_librdkafka_refuses_together_are_errors_at_the_start
+    @application.config.kafka = {"bootstrap.servers": "localhost:1", "fetch.max.bytes": 10_000, "message.max.bytes": 20_000}
+    @application.config.producer = {"enable.idempotence": true, acks: 1}
+    @application.routes.draw { topic("a") { consumer Handles } }
+    assert_errors("kafka: `fetch.max.bytes` must be >= `message.max.bytes`",
+      "producer: `acks` must be set to `all` when `enable.idempotence` is true")
+  end
+
+  # Alone: waterdrop sets a callback for the whole process.
+  def test_oauth_without_anybody_who_fetches_tokens_is_an_error
+    out = assert_ruby(<<~'RUBY')
+      require "guildhall/kafka"
+      class Handles < Guildhall::Kafka::Consumer
+        def consume; end
+      end
+      config = Guildhall::Kafka.config
+      config.kafka = {"bootstrap.servers": "localhost:1", "security.protocol": "SASL_SSL", "sasl.mechanism": "OAUTHBEARER"}
+      Guildhall::Kafka.routes { topic("a") { consumer Handles } }
+      check = lambda do
+        Guildhall::Kafka.application.validate!
+        puts "good"
+      rescue Guildhall::ConfigurationError => error
+        puts error.message
+      end
+      check.call
+      Rdkafka::Config.oauthbearer_token_refresh_callback = ->(_client, _config) {}
+      check.call
+    RUBY
+    assert_match(/kafka: sasl.mechanism OAUTHBEARER needs Rdkafka::Config.oauthbearer_token_refresh_callback/, out)
+    assert_match(/^good$/, out)
+  end
+
+  def test_a_dead_letter_queue_without_waterdrop_is_an_error_at_the_start
+    Dir.mktmpdir do |folder|
+      File.write(File.join(folder, "waterdrop.rb"), 'raise LoadError, "cannot load such file -- waterdrop"')
+      out = assert_ruby(<<~'RUBY', options: ["-I", folder])
+        require "guildhall/kafka"
+        class Handles < Guildhall::Kafka::Consumer
+          def consume; end
+        end
+        Guildhall::Kafka.config.kafka = {"bootstrap.servers": "localhost:1"}
+        Guildhall::Kafka.routes do
+          topic("a") { consumer(Handles) && dead_letter_queue(topic: "a.dead") }
+          topic("b") { consumer(Handles) && dead_letter_queue(topic: false) }
+        end
+        begin
+          Guildhall::Kafka.start
+        rescue Guildhall::ConfigurationError => error
+          puts error.message
+        end
+      RUBY
+      assert_match(/\A1 error .*\n  - topic "a": dead_letter_queue: .*waterdrop.*\n\z/, out)
+    end
   end
 
   def test_what_may_be_in_flight_is_enough_for_all_runners
@@ -136,9 +192,239 @@ class KafkaConfigTest < GuildhallTest
     assert_equal "ours", @application.config.group_id
   end
 
+  def test_what_looks_like_milliseconds_is_an_error_that_says_so
+    {max_wait_time: 1_000, shutdown_timeout: 60_000, pause_timeout: 1_000, pause_max_timeout: 30_000}.each do |name, value|
+      @application.config.public_send("#{name}=", value)
+    end
+    @application.routes.draw do
+      topic("a") do
+        consumer Handles
+        retries pause_timeout: 5_000, pause_max_timeout: 30_000
+      end
+    end
+    assert_errors("max_wait_time is in seconds: 1000 looks like milliseconds (write 1.0 for that, or 1000.0 if seconds are meant)",
+      "shutdown_timeout is in seconds: 60000 looks", "pause_timeout is in seconds: 1000 looks", "pause_max_timeout is in seconds: 30000 looks",
+      'topic "a": retries pause_timeout is in seconds: 5000 looks', 'topic "a": retries pause_max_timeout is in seconds: 30000 looks')
+  end
+
+  def test_durations_are_finite_and_a_float_is_taken_at_its_word
+    @application.routes.draw { topic("a") { consumer Handles } }
+    @application.config.shutdown_timeout = 900.0
+    assert @application.validate!
+    @application.config.shutdown_timeout = Float::NAN
+    @application.config.pause_max_timeout = Float::INFINITY
+    @application.config.stall_timeout = "5"
+    @application.config.tick_interval = -1
+    @application.config.commit_interval = 0
+    assert_errors("shutdown_timeout has to be seconds, not NaN", "pause_max_timeout has to be seconds, not Infinity",
+      'stall_timeout has to be seconds, not "5"', "tick_interval has to be seconds, not -1", "commit_interval has to be seconds, not 0")
+  end
+
+  def test_retries_are_checked
+    @application.routes.draw do
+      topic("a") do
+        consumer Handles
+        retries pause_timeout: "5", pause_with_exponential_backoff: 2, non_retryable: "ArgumentError", transient: [IOError, :x]
+      end
+      topic("b") do
+        consumer Handles
+        retries pause_timeout: -1, max: 3, non_retryable: IOError, transient: [IOError]
+      end
+      topic("c") do
+        consumer Handles
+        retries pause_timeout: 50, pause_max_timeout: 10
+      end
+    end
+    assert_errors('topic "a": retries pause_timeout has to be seconds, not "5"', 'topic "a": retries pause_with_exponential_backoff has to be one of',
+      'topic "a": retries non_retryable takes classes of errors, not "ArgumentError"', 'topic "a": retries transient takes classes of errors, not :x',
+      'topic "b": retries pause_timeout has to be seconds, not -1', 'topic "b": retries has no keyword max',
+      *%w[a b].map { |name| "topic #{name.inspect}: retries non_retryable needs a dead_letter_queue" },
+      'topic "b": retries has IOError as non_retryable and as transient', 'topic "c": retries pause_timeout (50 s) must not be longer')
+  end
+
+  def test_what_would_raise_for_every_message_is_an_error
+    @application.routes.draw do
+      topic("a") do
+        consumer Class.new(Handles) { def initialize(store) = super() && @store = store }
+        dead_letter_queue topic: "dead", strategy: ->(_errors) { :skip }
+        retries non_retryable: [String, Comparable]
+      end
+      topic("b") do
+        consumer Class.new(Handles) { def consume(_messages) = nil }
+        virtual_partitions partitioner: -> { 1 }
+      end
+      topic("c") do
+        consumer Class.new(Handles) { def initialize(store = nil, **) = super() && @store = store }
+        dead_letter_queue topic: "dead", strategy: proc { :skip }
+        virtual_partitions partitioner: :key.to_proc
+      end
+    end
+    assert_errors("initialize is called with 0 arguments, and takes 1",
+      'topic "a": dead_letter_queue strategy is called with 2 arguments, and takes 1', "retries non_retryable takes classes of errors, not String",
+      "consume is called with 0 arguments, and takes 1",
+      'topic "b": virtual_partitions partitioner is called with 1 argument, and takes 0')
+  end
+
+  def test_a_topics_pause_fits_the_applications
+    @application.routes.draw do
+      topic("a") do
+        consumer Handles
+        retries pause_timeout: 100
+      end
+    end
+    assert_errors('topic "a": retries pause_timeout (100 s) is longer than pause_max_timeout (30 s): set both')
+  end
+
+  def test_a_producer_that_would_lose_dead_letters_is_an_error
+    @application.config.producer = {acks: 0, "enable.idempotence": false}
+    @application.routes.draw do
+      topic("a") do
+        consumer Handles
+        dead_letter_queue topic: "dead"
+      end
+    end
+    assert_errors("producer acks 0 loses dead letters")
+    @application.config.producer = {"transactional.id": "x"}
+    assert_errors("producer must not set transactional.id beside a dead_letter_queue")
+  end
+
+  def test_names_and_values_that_mean_nothing_are_errors
+    @application.config.kafka = {"bootstrap.servers": ["a:1", "b:2"]}
+    @application.config.logger = Class.new { def add(*); end && def info(*); end }.new
+    @application.routes.draw { consumer_group("") { topic("a") { consumer Handles } } }
+    assert_errors('kafka: bootstrap.servers takes one String, with commas, not ["a:1", "b:2"]', "logger has to be a Logger, or nil", "consumer_group needs a name")
+  end
+
+  def test_transient_errors_are_the_routes
+    @application.routes.draw do
+      topic("a") { consumer Handles }
+      topic("b") do
+        consumer Handles
+        retries transient: IOError
+      end
+    end
+    assert_equal [[], [IOError]], @application.validate!.map { |topic| topic.retries.transient }
+  end
+
+  def test_dead_letter_queues_are_checked
+    @application.routes.draw do
+      topic("a") do
+        consumer Handles
+        dead_letter_queue topic: "a", max_retry: 3, independent: "yes", dispatch_undecodable: "no", strategy: :two
+      end
+      topic("b") do
+        consumer Handles
+        dead_letter_queue max_retries: 3
+        delivery :at_most_once
+        manual_offset_management true
+      end
+      pattern(/\Ac/) do
+        consumer Handles
+        dead_letter_queue topic: "c.dead"
+      end
+    end
+    assert_errors('topic "a": its dead letters come back to it (a → a)',
+      'topic "a": dead_letter_queue has no keyword max_retry; did you mean max_retries?', 'topic "a": dead_letter_queue independent has to be',
+      'topic "a": dead_letter_queue dispatch_undecodable has to be one of true, false, not "no"', 'topic "a": dead_letter_queue strategy has to be',
+      'topic "b": dead_letter_queue topic has to be the name of a topic, or false to skip, not nil',
+      'topic "b": delivery :at_most_once cannot have a dead_letter_queue', 'topic "b": delivery :at_most_once cannot have manual_offset_management',
+      'topic /\\Ac/: its dead letters come back to it (/\\Ac/ → c.dead)')
+  end
+
+  def test_dead_letters_that_come_back_are_an_error_however_long_their_way
+    @application.routes.draw do
+      {"a" => "b", "b" => "c", "c" => "a", "d" => "a"}.each do |name, dead|
+        topic(name) do
+          consumer Handles
+          dead_letter_queue topic: dead
+        end
+      end
+      consumer_group("other") do
+        topic("e") do
+          consumer Handles
+          dead_letter_queue topic: "f.dead"
+        end
+      end
+      pattern(/\Af/) do
+        consumer Handles
+        dead_letter_queue topic: "e"
+      end
+    end
+    assert_errors('topic "a": its dead letters come back to it (a → b → c → a): give one of these',
+      'topic "e": its dead letters come back to it (e → f.dead → e)')
+  end
+
+  def test_dead_letters_that_end_somewhere_are_none
+    @application.routes.draw do
+      {"a" => "b", "b" => "c", "c" => false}.each do |name, dead|
+        topic(name) do
+          consumer Handles
+          dead_letter_queue topic: dead
+        end
+      end
+    end
+    assert_equal 3, @application.validate!.size
+  end
+
+  def test_a_pattern_may_match_its_dead_letter_topic_where_that_has_a_route_of_its_own
+    @application.routes.draw do
+      pattern(/\Ac/) do
+        consumer Handles
+        dead_letter_queue topic: "c.dead"
+      end
+      topic("c.dead") { consumer Handles }
+    end
+    assert_equal 2, @application.validate!.size
+  end
+
+  def test_wrong_arguments_of_the_routes_are_listed_like_all_other_errors
+    @application.config.deserializing.parallel.workers = 3
+    @application.config.deserializing.paralel = 3
+    @application.routes.draw do
+      topic("a") do
+        consumer Handles
+        virtual_partitions max: 3
+        deserializing foo: 1, paralel: true
+        deserializers value: 3
+      end
+      topic("b") { max_messages }
+      consumer_group "g"
+    end
+    assert_errors("there is no setting deserializing.parallel.workers", "there is no setting deserializing.paralel; did you mean parallel?",
+      'topic "a": virtual_partitions needs a partitioner', 'topic "a": deserializing has no keyword foo',
+      'topic "a": deserializing has no keyword paralel; did you mean parallel?', 'topic "a": deserializers has no keyword value',
+      'topic "b": max_messages: wrong number of arguments', 'consumer_group "g" needs a block')
+  end
+
+  def test_an_error_of_the_applications_own_in_the_routes_is_raised_as_it_is
+    @application.routes.draw { topic("a") { Integer("x") } }
+    assert_equal 'invalid value for Integer(): "x"', assert_raises(ArgumentError) { @application.validate! }.message
+  end
+
+  def test_what_belongs_to_the_application_cannot_be_set_for_a_topic
+    @application.config.kafka = {"bootstrap.servers": "localhost:1", "group.id": "other"}
+    @application.config.group_id = "mine"
+    @application.routes.draw do
+      topic("a") do
+        consumer Handles
+        kafka("bootstrap.servers": "other:1", "group.id": "zzz")
+      end
+    end
+    assert_errors('topic "a": kafka must not set bootstrap.servers: that is config.kafka', 'topic "a": kafka must not set group.id: that is consumer_group',
+      "group_id (mine) and kafka group.id (other) differ")
+  end
+
   def test_only_some_groups_or_topics
     @application.routes.draw { topic("a") { consumer Handles } }
     error = assert_raises(Guildhall::ConfigurationError) { @application.start(topics: ["b"], groups: ["nobody"]) }
     assert_includes error.message, "group nobody, topic b"
+  end
+
+  private
+
+  def assert_errors(*texts)
+    message = assert_raises(Guildhall::ConfigurationError) { @application.validate! }.message
+    texts.each { |text| assert_includes message, text }
+    assert_equal texts.size, message.scan(/^  - /).size, message
   end
 end

@@ -70,16 +70,6 @@ class PoolFeaturesTest < GuildhallTest
     end
   end
 
-  def test_each_and_each_slice_stream
-    numbers = (1..25).lazy.map(&:to_s)
-    assert_equal (1..25).map(&:to_s), @pool.each(numbers, Upcase, size: 4, parallel: true).to_a
-    assert_equal [10, 10, 5], @pool.each_slice(numbers, Upcase, size: 10).map(&:size)
-    started = 0
-    endless = (1..Float::INFINITY).lazy.map { |number| (started += 1) && number.to_s }
-    assert_equal %w[1 2], @pool.each_slice(endless, Upcase, size: 2, ahead: 2).first
-    assert_operator started, :<=, 6
-  end
-
   def test_tools_that_cannot_be_shared
     task = Guildhall::Task.per_worker(Tool, ">", by: 2)
     [true, false].each { |parallel| assert_equal [">atrue", ">btrue"], @pool.map(%w[a b], task, parallel:) }
@@ -96,6 +86,14 @@ class PoolFeaturesTest < GuildhallTest
     assert_equal [:info, "saw b"], @lines.lines[2]
   end
 
+  def test_a_single_payload_in_the_callers_thread_logs_there_and_leaves_its_logger_as_it_was
+    @pool.map(%w[a], Chatty)
+    eventually { @lines.lines.size == 2 } # on trial, in a worker
+    @pool.map(%w[b], Chatty)
+    assert_equal [[:info, "saw b"], [:debug, "block b"]], @lines.lines.last(2)
+    assert_nil Thread.current.thread_variable_get(:guildhall_logger)
+  end
+
   def test_too_much_logging_is_dropped_and_counted
     @lines.hold # a logger that is busy: what the tasks log meanwhile does not fit
     @pool.map(%w[a b], Noisy, parallel: true)
@@ -108,7 +106,7 @@ class PoolFeaturesTest < GuildhallTest
     @pool.instrumentation.subscribe { |event| events << [event.name, event.payload] }
     @pool.map(%w[a b], Upcase, parallel: true, source: 7)
     @pool.map(%w[a b], Upcase, parallel: true)
-    assert_equal ["pool.dispatched", {payloads: 2, source: 7}], events.pop(timeout: 5)
+    assert_equal ["pool.dispatched", {payloads: 2, source: 7, decision: "parallel: forced"}], events.pop(timeout: 5)
     names = []
     eventually { (names << events.pop(timeout: 0)&.first) && names.include?("pool.slice_finished") }
     @pool.map(%w[a b], Upcase, parallel: false)
@@ -131,28 +129,6 @@ class PoolFeaturesTest < GuildhallTest
     assert_operator @pool.report.rows.first.inline_seconds, :>, 0
   end
 
-  # Sleeps, and tells where.
-  module SleepyWhere
-    def self.call(seconds)
-      sleep(seconds)
-      Ractor.current == Ractor.main ? :main : :worker
-    end
-  end
-
-  def test_it_learns_to_leave_small_batches_where_they_are
-    20.times { @pool.map(%w[a] * 3, WhichRactor) }
-    assert_equal [:main], @pool.map(%w[a] * 3, WhichRactor).uniq
-  end
-
-  def test_it_learns_with_how_many_hands_a_batch_is_fastest
-    skip "a short sleep in a Ractor takes several times as long on Ruby #{RUBY_VERSION}" if RUBY_VERSION.to_f < 4.0
-    pool = Guildhall::Pool.new(workers: 7)
-    eventually(30) { pool.map([0.002] * 40, SleepyWhere).tally.then { |seen| seen[:main].to_i.positive? && seen[:worker].to_i > seen[:main] } }
-    eventually(30) { pool.map([0.002] * 40, SleepyWhere) && pool.report.rows.any? { |row| row.hands.to_i >= 4 && row.gain.to_f > 2 } }
-  ensure
-    pool&.shutdown
-  end
-
   def test_inline_runs_everything_in_the_caller
     Guildhall::Pool.inline do
       assert_equal [:main], @pool.map(%w[a], WhichRactor, parallel: true)
@@ -164,22 +140,6 @@ class PoolFeaturesTest < GuildhallTest
       puts Guildhall::Pool.new.map(%w[a], PoolTasks::WhichRactor, parallel: true).inspect
     RUBY
     assert_equal "[:main]\n", out
-  end
-
-  def test_unknown_options_are_refused
-    error = assert_raises(Guildhall::ArgumentError) { @pool.dispatch(%w[a], Upcase, retries: 3) }
-    assert_includes error.message, "there are retry, slice, priority"
-  end
-
-  def test_thread_raise_waits_for_the_payload_and_is_not_taken_for_its_failure
-    future = @pool.dispatch([0.3, 0.3, 0], Sleepy, parallel: false)
-    thread = Thread.new { future.value }
-    thread.report_on_exception = false
-    sleep(0.1)
-    thread.raise(IOError, "from outside")
-    assert_raises(IOError) { thread.value }
-    assert future.ready?(0)
-    assert_equal [0.3, 0.3, 0], future.value
   end
 
   def test_under_a_fiber_scheduler_other_fibers_go_on

@@ -17,11 +17,9 @@ class PoolInterruptionTest < GuildhallTest
     @pool.shutdown(timeout: 5)
   end
 
-  # A pool that has learned that three payloads take no time, and always runs them in the caller.
+  # A pool that knows that three payloads take no time, and runs them in the caller, without a batch.
   def brief
-    pool = Guildhall::Pool.new(workers: 0)
-    50.times { pool.map([0] * 3, Sleepy) }
-    pool
+    Guildhall::Pool.new(workers: 0).tap { |pool| pool.map([0] * 3, Sleepy) }
   end
 
   def test_a_time_out_ends_a_batch_that_was_thought_to_be_brief
@@ -43,13 +41,71 @@ class PoolInterruptionTest < GuildhallTest
     assert_raises(Interrupt) { pool.map([0, 60, 0], Sleepy) }
   end
 
-  def test_what_interrupts_a_caller_between_two_payloads_is_not_taken_for_a_failure
-    pool = brief
-    thread = Thread.new { pool.results([0.2] * 3, Sleepy) }
-    thread.report_on_exception = false
-    eventually { thread.status == "sleep" }
-    thread.raise(IOError, "from outside")
-    assert_raises(IOError) { thread.value }
+  # In a process of its own: it would not end.
+  def assert_ends(code, expected = "")
+    out = assert_ruby(<<~RUBY)
+      $LOAD_PATH.unshift("test")
+      require "guildhall/pool"
+      module Endless
+        def self.call(payload)
+          $stdout.puts("begun") && $stdout.flush if payload == 1
+          nil while payload
+        end
+      end
+      pool = Guildhall::Pool.new(workers: 0)
+      future = pool.dispatch([1], Endless)
+      thread = Thread.new { #{code.include?("map") ? "pool.map([1], Endless)" : "future.value"} }
+      thread.report_on_exception = false
+      sleep(0.01) until thread.status == "run" && thread.backtrace.to_s.include?("Endless.call")
+      #{code.delete_prefix("map ")}
+    RUBY
+    assert_equal "begun\n#{expected}", out
+  end
+
+  def test_the_process_ends_although_a_reader_runs_an_endless_payload
+    ["", "map "].each { |how| assert_ends("#{how}exit") }
+  end
+
+  def test_a_signal_ends_the_process_although_a_reader_runs_an_endless_payload
+    ["", "map "].each do |how|
+      assert_ends("#{how}trap(:TERM) { exit }; Process.kill(:TERM, Process.pid); sleep")
+    end
+  end
+
+  def test_a_kill_ends_a_reader_that_runs_an_endless_payload
+    ["", "map "].each { |how| assert_ends("#{how}p thread.kill.join(10).equal?(thread)", "true\n") }
+  end
+
+  # Has a deadline of its own.
+  module OwnDeadline
+    class Late < StandardError; end
+
+    def self.call(seconds)
+      Timeout.timeout(0.05, Late) { sleep(seconds) }
+      :in_time
+    rescue Late
+      :late
+    end
+  end
+
+  def test_a_tasks_own_time_out_is_its_own_inline_as_well
+    skip "Ruby #{RUBY_VERSION} has no Timeout in a worker, so it is refused" if RUBY_VERSION.to_f < 4.0
+    [{parallel: false}, {}].each do |how|
+      assert_equal %i[late in_time], Guildhall::Pool.inline { @pool.map([60, 0], OwnDeadline, **how) }
+    end
+  end
+
+  # Ruby cannot tell a Thread#raise from what the task raises.
+  def test_thread_raise_acts_at_once_and_is_the_failure_of_the_payload_that_runs
+    future = @pool.dispatch([60, 0], Sleepy, parallel: false)
+    [-> { future.value }, -> { Guildhall::Pool.inline { @pool.map([60, 0], Sleepy) } }].each do |read|
+      thread = Thread.new(&read)
+      thread.report_on_exception = false
+      eventually { thread.status == "sleep" }
+      thread.raise(IOError, "from outside")
+      assert_equal "from outside (payload 0)", assert_raises(IOError) { thread.value }.message
+    end
+    assert_equal ["IOError", 0], [future[0].error_class, future[1]]
   end
 
   def test_interrupts_that_may_come_only_where_a_call_blocks_end_a_wait
@@ -65,16 +121,6 @@ class PoolInterruptionTest < GuildhallTest
     end
     refute_predicate busy, :ready?
     assert_equal [0], future.value
-  end
-
-  def test_interrupts_that_came_while_a_payload_ran_end_the_wait_after_it
-    future = @pool.dispatch([0.1, 60], Sleepy, parallel: false)
-    thread = Thread.new { Thread.handle_interrupt(IOError => :on_blocking) { future[0] && @pool.dispatch([0.3], Sleepy, parallel: true).value } }
-    thread.report_on_exception = false
-    eventually { thread.status == "sleep" }
-    thread.raise(IOError, "from outside")
-    assert_raises(IOError) { thread.value }
-    assert_equal 0.1, future[0]
   end
 
   def test_a_killed_reader_leaves_its_batch_to_others
@@ -104,9 +150,10 @@ class PoolInterruptionTest < GuildhallTest
     end
   end
 
-  def test_a_task_that_ends_the_thread_ends_one_reader_and_fails
+  # Thread#kill and a task that ends its thread look alike: as in a worker, the payload gets a second chance.
+  def test_a_task_that_ends_the_thread_ends_two_readers_and_fails
     future = @pool.dispatch(%w[a exit b], Leaving, parallel: false)
-    refute Thread.new { future.value }.value
+    2.times { refute Thread.new { future.value }.value }
     assert_equal ["a", "Guildhall::WorkerDiedError", "b"], [future[0], future[1].error_class, future[2]]
   end
 
@@ -121,28 +168,31 @@ class PoolInterruptionTest < GuildhallTest
     assert_equal [*(["Guildhall::WorkerDiedError"] * 3), "a"], reader.value.map { |it| it.is_a?(String) ? it : it.error_class }
   end
 
-  # Changes the Array that it is called for.
+  # Changes the Array that it is called for, in a way that reading it does not tell.
   module Meddling
     LIST = [] # rubocop:disable Style/MutableConstant
 
     def self.call(payload)
-      LIST << "more" if payload == "grow" && LIST.size < 100
-      LIST.clear if payload == "shrink"
-      LIST.map! { "other" } if payload == "replace"
-      payload.dup.freeze
+      list = const_get(:LIST)
+      list << "more" if payload == "grow" && list.size < 100
+      list.clear if payload == "shrink"
+      list.map! { "other" } if payload == "replace"
+      payload.dup
     end
   end
 
   def test_a_task_that_changes_the_payloads_array_changes_nothing
     list = Meddling::LIST
-    20.times { @pool.map(%w[a], Meddling) }
-    [{}, {parallel: false}].each do |how|
-      %w[grow shrink replace].each do |kind|
-        assert_equal [kind, kind, "b"], @pool.map(list.replace([kind, kind, "b"]), Meddling, **how)
+    Guildhall::Pool.inline do
+      20.times { @pool.map(%w[a], Meddling) }
+      [{}, {parallel: false}].each do |how|
+        %w[grow shrink replace].each do |kind|
+          assert_equal [kind, kind, "b"], @pool.map(list.replace([kind, kind, "b"]), Meddling, **how)
+        end
       end
+      text = +"as it was"
+      assert_equal ["replace", "as it was"], @pool.map(list.replace(["replace", text]), Meddling)
     end
-    text = +"as it was"
-    assert_equal ["replace", "as it was"], @pool.map(list.replace(["replace", text]), Meddling)
   end
 
   # Changes the metadata while it is asked to prepare.
@@ -186,10 +236,10 @@ class PoolInterruptionTest < GuildhallTest
   def test_callbacks_come_although_both_threads_of_the_pool_were_killed
     seen = Thread::Queue.new
     future = @pool.dispatch([0.1], Sleepy, parallel: true).on_complete { |done| seen << done.value }
-    kill("guildhall coordinator")
+    kill("guildhall supervisor")
     assert_equal [0.1], seen.pop(timeout: 10)
     continued = @pool.dispatch([0.1, "thread exit"], Trouble, parallel: true).then { :done }
-    kill("guildhall coordinator")
+    kill("guildhall supervisor")
     assert_raises(NoMethodError, Guildhall::WorkerDiedError) { continued.value(timeout: 10) }
     @pool.dispatch([0.1], Sleepy, parallel: true).on_complete { |done| seen << done.value }
     kill("guildhall notifier")

@@ -24,7 +24,7 @@ class PoolNotificationsTest < GuildhallTest
       pool.shutdown
       p seen.pop(timeout: 0)
     RUBY
-    assert_equal ["dispatched.pool.guildhall", {payloads: 2, source: 7}].inspect, out.lines.first.chomp
+    assert_equal ["dispatched.pool.guildhall", {payloads: 2, source: 7, decision: "parallel: forced"}].inspect, out.lines.first.chomp
     assert_equal "nil\n", out.lines.last
   end
 end

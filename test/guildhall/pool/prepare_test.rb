@@ -38,9 +38,9 @@ class PoolPrepareTest < GuildhallTest
     assert_equal ["d fetched in main"], @pool.dispatch(%w[d], task, parallel: false).value
   end
 
-  def test_it_sees_the_bytes_of_envelopes
-    envelope = Ractor.make_shareable(Struct.new(:raw_payload).new("bytes"))
-    assert_equal ["bytes fetched in main"], @pool.map([envelope], Fetching.new, envelopes: true, parallel: true)
+  def test_it_sees_the_bytes_of_records
+    record = Ractor.make_shareable(Struct.new(:raw_payload).new("bytes"))
+    assert_equal ["bytes fetched in main"], @pool.map([record], Fetching.new, records: true, parallel: true)
   end
 
   # As a codec does.

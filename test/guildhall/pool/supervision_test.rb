@@ -89,13 +89,13 @@ class PoolSupervisionTest < GuildhallTest
     end
   end
 
-  def test_a_killed_coordinator_comes_back
+  def test_a_killed_supervisor_comes_back
     with_pool do |pool, _events|
       pool.map(%w[a], Upcase, parallel: true)
-      Thread.list.find { |thread| thread.name == "guildhall coordinator" }.kill.join
+      Thread.list.find { |thread| thread.name == "guildhall supervisor" }.kill.join
       assert_equal "Guildhall::WorkerDiedError", pool.results(["thread exit"], Trouble, parallel: true).first.error_class
       future = pool.dispatch(["a", "thread exit", "b"], Trouble, parallel: true)
-      Thread.list.find { |thread| thread.name == "guildhall coordinator" }.kill.join
+      Thread.list.find { |thread| thread.name == "guildhall supervisor" }.kill.join
       assert_equal %w[A B], future.results(timeout: 10).grep(String)
     end
   end
@@ -113,22 +113,49 @@ class PoolSupervisionTest < GuildhallTest
     end
   end
 
-  def test_no_worker_is_forgotten_by_a_coordinator_that_is_killed_while_it_starts_one
+  def test_statistics_keep_what_workers_did_that_have_exited
+    with_pool(workers: 2) do |pool|
+      pool.dispatch(%w[a] * 10, Upcase, parallel: true).wait
+      pool.results(["thread exit"], Trouble, parallel: true, retry: false)
+      pool.resize(1)
+      pool.dispatch(%w[a] * 10, Upcase, parallel: true).wait
+      assert eventually { pool.stats.then { |stats| stats[:by_worker].key?(:exited) && sum_of(stats) == stats[:by_workers] } }
+      assert_operator pool.stats[:by_workers], :>=, 20
+    end
+  end
+
+  def sum_of(stats) = stats[:by_worker].values.sum { |worker| worker[:payloads] }
+
+  # The switch is the process's: the second one to throw it found it off, and left it so.
+  def test_the_warning_about_ractors_is_not_left_off_by_two_that_start_workers
+    before = Warning[:experimental]
+    Warning[:experimental] = true
+    gates = Array.new(2) { Thread::Queue.new }
+    threads = gates.map do |gate|
+      Thread.new { Guildhall::Pool::Worker.send(:quietly) { gate.pop } }.tap { |thread| eventually { thread.stop? } }
+    end
+    gates.zip(threads) { |gate, thread| (gate << :go) && thread.join }
+    assert Warning[:experimental], "left off"
+  ensure
+    Warning[:experimental] = before
+  end
+
+  def test_no_worker_is_forgotten_by_a_supervisor_that_is_killed_while_it_starts_one
     out = assert_ruby(<<~RUBY)
       $LOAD_PATH.unshift("test")
       require "guildhall/pool"
       Warning[:experimental] = false
       Guildhall::Pool::Worker.singleton_class.prepend(Module.new { def start(...) = super.tap { sleep(0.05) } })
-      crew = Guildhall::Pool::Crew.new(10, Guildhall::Pool::Log.new)
-      hiring = Thread.new { crew.resize(3) }
+      worker_set = Guildhall::Pool::WorkerSet.new(10, Guildhall::Pool::Log.new)
+      hiring = Thread.new { worker_set.resize(3) }
       sleep(0.001) until Ractor.count == 2
       hiring.kill.join
       limit = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 10
-      known = -> { crew.members.count { |member| !member.seat.left? } == Ractor.count - 1 }
-      sleep(0.001) until known.call || Process.clock_gettime(Process::CLOCK_MONOTONIC) > limit # one whose seat was taken back ends
+      known = -> { worker_set.handles.count { |handle| !handle.slot.exited? } == Ractor.count - 1 }
+      sleep(0.001) until known.call || Process.clock_gettime(Process::CLOCK_MONOTONIC) > limit # one whose slot was taken back ends
       p known.call
-      crew.close
-      p crew.wait_until_empty(limit)
+      worker_set.close
+      p worker_set.queue.wait_until_workerless(10)
     RUBY
     assert_equal "true\ntrue\n", out
   end

@@ -46,8 +46,8 @@ class SchemaContractTest < GuildhallTest
     refuses({"pairs" => 3}, "/pairs is odd")
     refuses({"tags" => %w[a b c]}, "/tags has more than 2 elements")
     refuses({"items" => []}, "/items has fewer than 1 elements")
-    refuses({"items" => [{}]}, '/items/0 lacks the member "sku"')
-    refuses({"customer" => {}}, '/customer lacks the member "name"')
+    refuses({"items" => [{}]}, '/items/0 is missing required property "sku"')
+    refuses({"customer" => {}}, '/customer is missing required property "name"')
     refuses({"other" => 1}, "/other is not allowed")
     refuses({"status" => "paid"}, "the value is paid without an email")
   end
@@ -78,14 +78,14 @@ class SchemaContractTest < GuildhallTest
   def accepts(*changes)
     changes.each do |change|
       [VALID.merge(change), Guildhall::JSON.document(VALID.merge(change).to_json)].each do |value|
-        assert_empty ORDER.validator.faults(value), change
+        assert_empty ORDER.validator.errors(value), change
       end
     end
   end
 
   def refuses(change, message)
     [VALID.merge(change), Guildhall::JSON.document(VALID.merge(change).to_json)].each do |value|
-      assert_equal [message], ORDER.validator.faults(value).map(&:to_s)
+      assert_equal [message], ORDER.validator.errors(value).map(&:to_s)
     end
   end
 end

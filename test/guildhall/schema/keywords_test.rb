@@ -111,16 +111,16 @@ class SchemaKeywordsTest < GuildhallTest
 
   def test_schemas_say_what_is_wrong_with_them
     {
-      {"type" => "strin"} => '#: type names "strin", which is no type',
+      {"type" => "strin"} => '#: type names "strin", an unknown type',
       {"properties" => {"a" => {"minLength" => -1}}} => "#/properties/a: minLength is a non-negative integer",
       {"items" => {"multipleOf" => 0}} => "#/items: multipleOf is a number above 0",
       {"pattern" => "(a"} => "#: pattern is a regular expression",
       {"allOf" => []} => "#: allOf is an array of schemas",
       {"required" => "a"} => "#: required is an array of names",
-      {"$ref" => "#/$defs/none"} => "#: /$defs/none leads nowhere in #",
+      {"$ref" => "#/$defs/none"} => "#: /$defs/none is an unresolved $ref in #",
       {"$ref" => "http://elsewhere/x"} => "neither in the schema nor in the registry",
       {"$schema" => "http://json-schema.org/draft-03/schema#"} => "is not known",
-      {"allOf" => [{"$ref" => "#"}]} => "would never end",
+      {"allOf" => [{"$ref" => "#"}]} => "refers to itself without end",
       {"properties" => {"a" => 1}} => "#/properties/a: a schema is an object, true or false, not 1"
     }.each do |schema, message|
       error = assert_raises(Guildhall::SchemaError, schema.to_s) { validator(schema) }

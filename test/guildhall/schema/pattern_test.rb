@@ -2,6 +2,7 @@
 
 require "test_helper"
 require "json"
+require "guildhall/msgpack"
 require "guildhall/schema"
 
 # ECMA-262's regular expressions in Ruby.
@@ -61,5 +62,14 @@ class SchemaPatternTest < GuildhallTest
     assert Ractor.shareable?(regexp)
     assert_in_delta 0.05, regexp.timeout
     assert_raises(Regexp::TimeoutError) { regexp.match?(("a" * 40) + "b") }
+  end
+
+  def test_what_is_no_text_matches_nothing
+    schema = Guildhall::Schema.new({"type" => "string", "pattern" => "^.?é?$"}).validator
+    bytes = Guildhall::MessagePack.document(Guildhall::MessagePack.encode(["\xFF"]))[0]
+    ["\xFF", "\xFF".b, bytes].each { |text| refute schema.valid?(text), text.inspect }
+    assert schema.valid?("é".encode("ISO-8859-1"))
+    assert schema.valid?("é".encode("UTF-16LE"))
+    assert Guildhall::Schema.new({"patternProperties" => {"^a" => false}}).validator.valid?({"a\xFF" => 1})
   end
 end

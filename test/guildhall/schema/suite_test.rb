@@ -40,7 +40,7 @@ class SchemaSuiteTest < GuildhallTest
 
   def check_file(file, draft)
     formats = draft == "7" || file.include?("/optional/format") # annotations by default, says 2020-12
-    JSON.parse(File.read(file)).flat_map do |group|
+    JSON.parse(File.read(file, encoding: "UTF-8")).flat_map do |group|
       title = "#{file.delete_prefix(ROOT)}: #{group["description"]}"
       check_group(group, title, Guildhall::Schema.new(group["schema"], draft:, formats:, registry:).validator)
     rescue Guildhall::SchemaError => error
@@ -52,7 +52,7 @@ class SchemaSuiteTest < GuildhallTest
     group["tests"].flat_map do |test|
       forms(test["data"]).filter_map do |value|
         next if OMITTED.any? { |pattern, _| pattern.match?("#{title} / #{test["description"]}") }
-        next if validator.valid?(value) == test["valid"] && validator.faults(value).empty? == test["valid"]
+        next if validator.valid?(value) == test["valid"] && validator.errors(value).empty? == test["valid"]
 
         "#{title} / #{test["description"]}: #{value.class}"
       end
@@ -66,7 +66,7 @@ class SchemaSuiteTest < GuildhallTest
   def registry
     @registry ||= Dir[File.join(ROOT, "remotes/**/*.json")].filter_map do |file|
       path = file.delete_prefix("#{ROOT}/remotes/")
-      ["http://localhost:1234/#{path}", JSON.parse(File.read(file))] unless path.match?(OTHER_DRAFTS)
+      ["http://localhost:1234/#{path}", JSON.parse(File.read(file, encoding: "UTF-8"))] unless path.match?(OTHER_DRAFTS)
     end.to_h
   end
 end

@@ -9,8 +9,8 @@ require "jsonschema_rs"
 # Real deliveries against their events' own definitions, verdict for verdict beside two other implementations.
 class SchemaWebhooksTest < GuildhallTest
   FOLDER = File.expand_path("../../../vendor/webhooks", __dir__)
-  DEFINITIONS = JSON.parse(File.read(File.join(FOLDER, "webhooks-schemas/schema.json"))).fetch("definitions")
-  DELIVERIES = JSON.parse(File.read(File.join(FOLDER, "webhooks-examples/api.github.com/index.json"))).flat_map do |event|
+  DEFINITIONS = JSON.parse(File.read(File.join(FOLDER, "webhooks-schemas/schema.json"), encoding: "UTF-8")).fetch("definitions")
+  DELIVERIES = JSON.parse(File.read(File.join(FOLDER, "webhooks-examples/api.github.com/index.json"), encoding: "UTF-8")).flat_map do |event|
     event.fetch("examples").map { |example| [event.fetch("name"), example] }
   end.freeze
   VALID = 276

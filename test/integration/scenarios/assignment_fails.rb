@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# everyday: embedded native
-# stress: on both brokers, with both readers
+# everyday: embedded
+# stress: on both brokers
 #
 # Proves that an assignment that cannot be taken on as a whole (here because something raises at its second partition, once)
 # leaves no partition that nobody reads: the error is told, the group is joined anew, and everything is handled once.

@@ -1,9 +1,12 @@
 # frozen_string_literal: true
 
 # Proves that each kind of bad payload has its own error, told where it is, and that its neighbours are handled: cut in
-# half, invalid UTF-8, empty, not JSON, decoded but not valid, a tombstone. Both ways of decoding are tried: a lazy codec
-# alone, and a pipeline whose stages run on the workers.
+# half, invalid UTF-8, empty, not JSON, decoded but not valid, a tombstone; and a scalar that the codec's own Ruby code refuses
+# while the reader hands it over. Both ways of decoding are tried: a lazy codec alone, and a pipeline whose stages run on the
+# workers.
 require_relative "../support/scenario"
+require "guildhall/avro"
+require "bigdecimal"
 
 # The stages of this scenario.
 module Stages
@@ -21,6 +24,8 @@ BAD = {
   "id=7" => [:decode, "Guildhall::JSON::ParseError", 0],
   '{"id": "nine"}' => [:validate, "Guildhall::ValidationError", nil]
 }.freeze
+
+PRICE = Guildhall::Avro.new({type: "bytes", logicalType: "decimal", precision: 4, scale: 2})
 
 # Notes what became of each offset.
 class Notes < Guildhall::Kafka::Consumer
@@ -48,7 +53,9 @@ end
 Scenario.run do
   payloads = BAD.keys.each_with_index.flat_map { |bad, index| [GOOD.call(index * 2), bad] }
   payloads.push(GOOD.call(10), nil, GOOD.call(12))
-  piped, decoded = Array.new(2) { topic }
+  piped, decoded, priced = Array.new(3) { topic }
+  prices = [PRICE.encode(BigDecimal("1.25")), "\x00", PRICE.encode(BigDecimal("2.25"))]
+  produce(priced, prices.map { |payload| {payload:, partition: 0} })
   [piped, decoded].each { |name| produce(name, payloads.map { |payload| {payload:, partition: 0} }) }
   configure
   routes do
@@ -61,10 +68,14 @@ Scenario.run do
       consumer Notes
       deserializer Stages::CODEC
     end
+    topic(priced) do
+      consumer Notes
+      deserializer PRICE.lazy
+    end
   end
   start
   seen = []
-  eventually("all seen") { seen.concat(drain(Notes::SEEN)).size == 2 * payloads.size }
+  eventually("all seen") { seen.concat(drain(Notes::SEEN)).size == (2 * payloads.size) + prices.size }
   stop
   of = ->(name) { seen.select { |topic, *| topic == name }.map(&:last) }
   bad = BAD.values
@@ -72,6 +83,8 @@ Scenario.run do
   outcomes = of.call(decoded)
   equal([0, 2, 4, 6, 8, 10, 12], outcomes.values_at(0, 2, 4, 6, 8, 10, 12).map { |doc| doc["id"] }, "neighbours")
   equal(bad.first(4).map { |_, *rest| rest }, outcomes.values_at(1, 3, 5, 7).map { |_, *rest| rest }, "failures")
-  equal([[payloads.size], [payloads.size]], [committed(piped), committed(decoded)], "committed")
+  equal([BigDecimal("1.25"), "Guildhall::DecodeError", BigDecimal("2.25")],
+    of.call(priced).map { |outcome| outcome.is_a?(Array) ? outcome[1] : outcome }, "prices")
+  equal([[payloads.size], [payloads.size], [3]], [piped, decoded, priced].map { |name| committed(name) }, "committed")
   equal([], drain(errors), "errors")
 end

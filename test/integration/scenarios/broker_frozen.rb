@@ -2,8 +2,7 @@
 
 # broker: real
 # alone: it stops the broker
-# everyday: native
-# stress: with both readers, and frozen for longer
+# stress: frozen for longer
 #
 # Proves that a broker that stands still (SIGSTOP) for longer than a session lasts, and then goes on, loses nothing and
 # reorders nothing: the membership is lost, the group is joined anew, and what is handled twice is counted.

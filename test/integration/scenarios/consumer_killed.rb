@@ -21,7 +21,6 @@ WORKER = <<~'RUBY'
     config.kafka = {"bootstrap.servers": ARGV[0], "auto.offset.reset": "earliest", "session.timeout.ms": Integer(ARGV[3]),
                     "heartbeat.interval.ms": 300}
     config.group_id = ARGV[2]
-    config.reader = ENV["READER"].to_sym
     config.commit_interval = 0.1
     config.max_messages = 20
   end

@@ -42,8 +42,8 @@ Scenario.run do
     stop
     equal((0...30).to_a - lost, seen, "consumed with #{label}")
     buried = label == :all ? lost : [13]
-    letters = Guildhall::Kafka.application.dead_letters(dead) { |one| [].tap { |list| one.each(0, one.ranges[0]) { |letter| list << letter.source_offset } } }
-    equal(buried, letters, "buried with #{label}")
+    dead_letters = Guildhall::Kafka.application.dead_letters(dead) { |one| [].tap { |list| one.each(0, one.ranges[0]) { |dead_letter| list << dead_letter.source_offset } } }
+    equal(buried, dead_letters, "buried with #{label}")
   end
   equal([["again", 1], ["again", 2], ["again", 3], ["skip", 1]], decisions, "what was decided")
 end

@@ -39,7 +39,7 @@ Scenario.run do
       deserializer Guildhall::JSON.lazy
       manual_offset_management true
       retries non_retryable: [Hopeless]
-      dead_letter_queue topic: dead, max_retries: 2, poison: true
+      dead_letter_queue topic: dead, max_retries: 2, dispatch_undecodable: true
     end
   end
   start
@@ -49,19 +49,19 @@ Scenario.run do
   equal([3, 1, 0], tries.values_at(30, 50, 70), "tries")
   equal([100], committed(name), "committed")
 
-  letters = []
+  dead_letters = []
   client(:consumer, "group.id": "letters-#{group}", "auto.offset.reset": "earliest") do |consumer|
     consumer.subscribe(dead)
-    eventually("letters") do
-      letter = consumer.poll(100)
-      letters << letter if letter
-      letters.size == 3
+    eventually("dead letters") do
+      dead_letter = consumer.poll(100)
+      dead_letters << dead_letter if dead_letter
+      dead_letters.size == 3
     end
   end
-  letters = letters.sort_by(&:key)
-  check(payloads.values_at(30, 50, 70) == letters.map(&:payload), "bytes")
-  equal(["", "k50", "k70"], letters.map(&:key), "keys")
-  equal(%w[RuntimeError Hopeless Guildhall::JSON::ParseError], letters.map { |letter| letter.headers["source_error_class"] }, "errors")
-  origin = letters.first.headers.values_at("source_topic", "source_partition", "source_offset", "source_attempts", "h")
+  dead_letters = dead_letters.sort_by(&:key)
+  check(payloads.values_at(30, 50, 70) == dead_letters.map(&:payload), "bytes")
+  equal(["", "k50", "k70"], dead_letters.map(&:key), "keys")
+  equal(%w[RuntimeError Hopeless Guildhall::JSON::ParseError], dead_letters.map { |dead_letter| dead_letter.headers["source_error_class"] }, "errors")
+  origin = dead_letters.first.headers.values_at("source_topic", "source_partition", "source_offset", "source_attempts", "h")
   equal([name, "0", "30", "3", "v30"], origin, "origin")
 end

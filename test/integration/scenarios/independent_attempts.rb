@@ -1,11 +1,11 @@
 # frozen_string_literal: true
 
-# Proves that with `independent: true` attempts are counted anew once a message has been marked as consumed, so that many
-# messages that fail a little never reach the dead letter queue; and that without it they do.
+# Proves that attempts belong to one message and are counted anew once it has been marked as consumed, so that many messages
+# that fail a little never reach the dead letter queue; `independent: false` changes nothing about that.
 require_relative "../support/scenario"
 
 Scenario.run do
-  {true => [], false => [4]}.each do |independent, lost|
+  [true, false].each do |independent|
     name = topic
     produce(name, (0...20).map { |i| {payload: i.to_s, partition: 0} })
     seen = []
@@ -35,6 +35,6 @@ Scenario.run do
     start
     eventually("all done") { seen.last == 19 }
     stop
-    equal((0...20).to_a - lost, seen, "consumed with independent: #{independent}")
+    equal((0...20).to_a, seen, "consumed with independent: #{independent}")
   end
 end

@@ -1,8 +1,7 @@
 # frozen_string_literal: true
 
 # broker: real (the embedded one refuses commits while a group rebalances)
-# everyday: native
-# stress: 1,000 rebalances, with both readers
+# stress: 1,000 rebalances
 #
 # Proves that what an assignment costs is given back when it ends: after many rebalances there are no more consumer
 # instances, threads, Ractors and file descriptors than before; each instance is told that its partition has gone.
@@ -58,7 +57,7 @@ Scenario.run do
     eventually("goodbyes") { born.size - gone.size <= partitions }
     GC.start
     {threads: threads.call.size, ractors: Ractor.count, files: descriptors, instances: ObjectSpace.each_object(consumer).count,
-     partitions: ObjectSpace.each_object(Guildhall::Kafka::Partition).count}
+     partitions: ObjectSpace.each_object(Guildhall::Kafka::Processing::Partition).count}
   end
   3.times(&round)
   before = counted.call

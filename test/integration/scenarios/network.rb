@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# everyday: real native
-# stress: on both brokers, with both readers
+# everyday: real
+# stress: on both brokers
 #
 # Proves that a network that fails loses nothing and reorders nothing: every connection reset and new ones refused for a
 # while; each request and each answer late; and connections that end in the middle of an answer, again and again.

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# everyday: embedded native
+# everyday: embedded
 # stress: on the real broker, whose sessions last longer
 #
 # Proves that a network that swallows everything for longer than a session lasts loses nothing and reorders nothing, be

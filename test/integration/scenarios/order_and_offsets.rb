@@ -12,10 +12,10 @@ Scenario.run do
   end
   produce(name, sent)
   seen = Array.new(3) { [] }
-  faults = Thread::Queue.new
+  errors = Thread::Queue.new
   consumer = Class.new(Guildhall::Kafka::Consumer) do
     const_set(:SEEN, seen)
-    const_set(:FAULTS, faults)
+    const_set(:FAULTS, errors)
     def consume
       messages.each do |message|
         i = message.payload["i"]
@@ -32,7 +32,7 @@ Scenario.run do
   start
   eventually("all consumed") { seen.sum(&:size) >= count }
   stop
-  equal([], Array.new(faults.size) { faults.pop }, "faults")
+  equal([], Array.new(errors.size) { errors.pop }, "errors")
   seen.each { |offsets| equal((0...(count / 3)).to_a, offsets, "offsets") }
   equal([count / 3] * 3, committed(name, partitions: 3), "committed")
 

@@ -1,8 +1,6 @@
 # frozen_string_literal: true
 
 # broker: real (the embedded one refuses commits while a group rebalances)
-# everyday: native
-# stress: with both readers
 #
 # Proves that a partition that was paused for ever, by its consumer, and then goes to another member and comes back, is
 # consumed: a pause ends with the assignment. And that an application that was told to be quiet stays so: it begins

@@ -3,7 +3,7 @@
 # everyday: embedded
 # stress: more messages, on the real broker too
 #
-# Proves that when worker Ractors die while they decode, and the pool's coordinator is killed again and again, every
+# Proves that when worker Ractors die while they decode, and the pool's supervisor is killed again and again, every
 # message still comes to its consumer, once and in order: with its payload, or with the error that says that it has
 # killed its worker.
 require_relative "../support/scenario"
@@ -50,7 +50,7 @@ Scenario.run do
   kills = 0
   killer = Thread.new do
     until Thread.current[:stop]
-      victim = Thread.list.find { |thread| thread.name == "guildhall coordinator" }
+      victim = Thread.list.find { |thread| thread.name == "guildhall supervisor" }
       kills += 1 if victim&.kill
       sleep(0.1) # time for it to be replaced, and to replace workers
     end
@@ -73,5 +73,5 @@ Scenario.run do
   equal([], drain(wrong).first(3), "payloads")
   equal([total] * partitions, committed(name, partitions:), "committed")
   equal(partitions * total, account.consumed, "handled once")
-  notes << "#{kills} coordinators killed"
+  notes << "#{kills} supervisors killed"
 end

@@ -1,8 +1,7 @@
 # frozen_string_literal: true
 
 # broker: real (the embedded one refuses commits while a group rebalances)
-# everyday: native
-# stress: a minute of it, with both readers
+# stress: a minute of it
 #
 # Proves that while members, processes of their own, join and leave every two seconds, under a steady stream of messages,
 # nothing is lost and nothing handled out of order, whoever handles it.

@@ -2,7 +2,7 @@
 
 # broker: real (the embedded one knows no cooperative rebalances)
 # everyday: no
-# stress: a minute of it, with both readers
+# stress: a minute of it
 #
 # Proves with the assignment strategy cooperative-sticky what rebalance_storm.rb proves with an eager one.
 ENV["STRATEGY"] = "cooperative-sticky"

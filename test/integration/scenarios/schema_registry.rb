@@ -12,7 +12,7 @@ Scenario.run do
   server.add(1, {type: "string"})
   server["/schemas/ids/2"] = [500, {message: "not today"}]
   name = topic
-  text = ->(schema, letter) { ["\0", [schema].pack("N"), "\x02", letter].join.b }
+  text = ->(schema, dead_letter) { ["\0", [schema].pack("N"), "\x02", dead_letter].join.b }
   seen = Thread::Queue.new
   consumer = Class.new(Guildhall::Kafka::Consumer) do
     const_set(:SEEN, seen)

@@ -2,7 +2,7 @@
 
 # Proves that `guildhall server` consumes the groups and topics that are named and not those that are excluded (also where
 # a pattern matches them), with as many runner threads as it is told; that TTIN tells what every thread and partition is
-# doing; that after TSTP nothing new is begun; and that it stops on SIGTERM with status 0.
+# doing; that after TSTP no new work is started; and that it stops on SIGTERM with status 0.
 require_relative "../support/scenario"
 require "tempfile"
 
@@ -16,7 +16,6 @@ APPLICATION = <<~'RUBY'
   Guildhall::Kafka.configure do |config|
     config.kafka = {"bootstrap.servers": ENV.fetch("SERVERS"), "auto.offset.reset": "earliest", "session.timeout.ms": 6_000}
     config.group_id = ENV.fetch("GROUP")
-    config.reader = ENV.fetch("READER", "native").to_sym
     config.logger = Logger.new($stdout, level: Logger::INFO)
   end
   Guildhall::Kafka.routes do

@@ -17,7 +17,6 @@ SERVER = <<~'RUBY'
   Guildhall::Kafka.configure do |config|
     config.kafka = {"bootstrap.servers": ARGV[0], "auto.offset.reset": "earliest", "session.timeout.ms": 6_000}
     config.group_id = ARGV[2]
-    config.reader = ENV["READER"].to_sym
     config.shutdown_timeout = 20
   end
   Guildhall::Kafka.routes { topic(ARGV[1]) { consumer Slow } }

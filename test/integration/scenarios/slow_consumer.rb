@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# everyday: embedded native
+# everyday: embedded
 # stress: on the real broker, whose sessions last longer
 #
 # Proves that a consumer that takes much longer for a batch than max.poll.interval.ms allows keeps its partition: polling

@@ -1,8 +1,7 @@
 # frozen_string_literal: true
 
 # broker: real (the embedded one knows no cooperative rebalances)
-# everyday: native
-# stress: 200 stops instead of a few, with both readers
+# stress: 200 stops instead of a few
 #
 # Proves that an application that is stopped at any moment of a cooperative rebalance, while other members join and
 # leave, stops within its deadline without a crash; and that nothing is lost by it.

@@ -21,7 +21,6 @@ SERVER = <<~'RUBY'
   Guildhall::Kafka.configure do |config|
     config.kafka = {"bootstrap.servers": ARGV[0], "auto.offset.reset": "earliest", "session.timeout.ms": Integer(ARGV[3])}
     config.group_id = ARGV[2]
-    config.reader = ENV["READER"].to_sym
     config.shutdown_timeout = 3
   end
   Guildhall::Kafka.routes { topic(ARGV[1]) { consumer Hanging } }
@@ -41,7 +40,7 @@ Scenario.run do
       Process.wait(server.pid)
     end
     equal(1, $?.exitstatus, "exit status")
-    check(took.between?(1, 3 + Guildhall::Kafka::Server::GRACE + 3), "it took #{took.round(1)} s to end")
+    check(took.between?(1, 3 + Guildhall::Kafka::Server::GRACE_SECONDS + 3), "it took #{took.round(1)} s to end")
     equal(["shutdown 1"], lines, "told of the end")
     notes << "#{took.round(1)} s"
   end

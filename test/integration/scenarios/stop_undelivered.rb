@@ -1,6 +1,5 @@
 # frozen_string_literal: true
 
-# reader: native
 #
 # Proves that what was produced and not waited for is delivered before an application has stopped; and that with brokers
 # out of reach it stops within its deadline all the same, says that something was given up, and answers false: in an
@@ -55,6 +54,6 @@ Scenario.run do
   10.times { Guildhall::Kafka.producer.produce_async(topic: name, payload: "lost") }
   equal(false, stopping.call("only producing", timeout - 1) { Guildhall::Kafka.stop(timeout:) }, "whether all is delivered")
 
-  ended = stopping.call("a script", 0, Guildhall::Kafka::Application::EXIT_TIMEOUT + 5) { system(RbConfig.ruby, "-e", SCRIPT) }
+  ended = stopping.call("a script", 0, Guildhall::Kafka::Application::EXIT_TIMEOUT_SECONDS + 5) { system(RbConfig.ruby, "-e", SCRIPT) }
   check(ended, "the script that only produces failed")
 end

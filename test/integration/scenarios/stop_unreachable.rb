@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# everyday: embedded native
+# everyday: embedded
 # stress: 200 stops instead of a few
 #
 # Proves that an application stops within its deadline when its brokers cannot be reached: when nobody answers at their

@@ -1,8 +1,6 @@
 # frozen_string_literal: true
 
 # broker: real (the embedded one deletes no topics)
-# everyday: native
-# stress: with both readers
 #
 # Proves that a topic that is deleted while it is consumed, and created anew with the same name, is consumed from its new
 # beginning, although that lies before what was handled of the old one: everything of both, each once and in order.

@@ -72,15 +72,15 @@ class Account
   end
 
   # @return [Array<String>] what must not be
-  def faults
+  def errors
     read do
       lost = @produced.flat_map { |partition, count| ((0...count).to_a - @first[partition].keys).map { |number| "#{partition}@#{number}" } }
       strange = @first.sum { |partition, numbers| numbers.keys.count { |number| number >= @produced[partition] } }
-      faults = []
-      faults << "#{lost.size} lost: #{lost.first(5).join(", ")}" if lost.any?
-      faults << "#{strange} that nobody produced" if strange.positive?
-      faults << "#{@disorder.size} out of order: #{@disorder.first(5).join(", ")}" if @disorder.any?
-      faults
+      errors = []
+      errors << "#{lost.size} lost: #{lost.first(5).join(", ")}" if lost.any?
+      errors << "#{strange} that nobody produced" if strange.positive?
+      errors << "#{@disorder.size} out of order: #{@disorder.first(5).join(", ")}" if @disorder.any?
+      errors
     end
   end
 

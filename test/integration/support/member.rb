@@ -32,7 +32,6 @@ class Member
     Guildhall::Kafka.configure do |config|
       config.kafka = kafka
       config.group_id = group
-      config.reader = ENV.fetch("READER", "native").to_sym
       settings.each { |name, value| config.public_send("#{name}=", value) }
     end
     Guildhall::Kafka.routes { topic(topic) { consumer consumer } }

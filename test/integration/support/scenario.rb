@@ -5,7 +5,7 @@
 $VERBOSE = true
 require_relative "../../support/warnings_raise"
 require "guildhall/kafka"
-require "guildhall/kafka/embedded_broker"
+require "guildhall/kafka/testing"
 require "guildhall/json"
 require "securerandom"
 require_relative "account"
@@ -17,6 +17,9 @@ class Scenario
   LIMIT = 60 # seconds
   # With the embedded broker, a group takes a session time-out to begin anew after a member has left.
   QUICK = {"session.timeout.ms": 2_000, "heartbeat.interval.ms": 200}.freeze
+
+  # It keeps 5 MB a partition.
+  COMPACT = {"compression.codec": "lz4"}.freeze
 
   class Failed < StandardError; end
 
@@ -36,7 +39,7 @@ class Scenario
   attr_reader :notes, :errors, :servers, :embedded
 
   def initialize
-    @embedded = ENV.fetch("KAFKA_BOOTSTRAP_SERVERS", "").empty? ? Guildhall::Kafka::EmbeddedBroker.start : nil
+    @embedded = ENV.fetch("KAFKA_BOOTSTRAP_SERVERS", "").empty? ? Guildhall::Kafka::Testing::EmbeddedBroker.start : nil
     @servers = @embedded ? @embedded.bootstrap_servers : ENV.fetch("KAFKA_BOOTSTRAP_SERVERS")
     @id = SecureRandom.hex(4)
     @notes = []
@@ -82,11 +85,12 @@ class Scenario
   # for that are let go one by one.
   # @param messages [Enumerable<Hash>] payload:, key:, partition:, headers:
   def produce(name, messages)
-    client(:producer, "linger.ms": 5_000, "message.max.bytes": 10_000_000) do |producer|
-      producer.partition_count(name)
+    client(:producer, "linger.ms": 5_000, "message.max.bytes": 10_000_000, **(@embedded ? COMPACT : {})) do |producer|
+      partitions = producer.partition_count(name)
       handles = messages.map { |message| producer.produce(topic: name, **message) }
       producer.flush(30_000)
       handles.each { |handle| handle.wait(max_wait_timeout_ms: 30_000) }
+      @embedded&.verify_complete!(name, partitions:)
     end
   end
 
@@ -116,7 +120,7 @@ class Scenario
   # @param kafka [Hash] librdkafka's settings
   # @return [void]
   def visitor(name, kafka)
-    client(:consumer, **kafka, "group.id": group, "enable.auto.commit": false) do |consumer|
+    client(:consumer, "group.id": group, **kafka, "enable.auto.commit": false) do |consumer|
       consumer.subscribe(name)
       polling = Thread.new { consumer.poll(100) until Thread.current[:stop] }
       yield(consumer)
@@ -133,7 +137,6 @@ class Scenario
     Guildhall::Kafka.configure do |config|
       config.kafka = {**client_settings, "bootstrap.servers": servers, **librdkafka}
       config.group_id = group
-      config.reader = ENV.fetch("READER", "native").to_sym
       config.pause_timeout = 0.05
       config.shutdown_timeout = 20
       settings.each { |name, value| config.public_send("#{name}=", value) }
@@ -210,7 +213,7 @@ class Scenario
   def offsets(consumer, name, partitions, seconds)
     list = Rdkafka::Consumer::TopicPartitionList.new
     list.add_topic(name, partitions)
-    Guildhall::Kafka::Coordinator.ask(seconds) { consumer.committed(list, seconds * 1000) }.to_h.fetch(name).map(&:offset)
+    Guildhall::Kafka::Connection::CoordinatorRetry.run(seconds) { consumer.committed(list, seconds * 1000) }.to_h.fetch(name).map(&:offset)
   end
 
   # Time during which this process was stopped, on a machine that was suspended, does not count.
@@ -247,7 +250,7 @@ class Scenario
     partitions = Guildhall::Kafka.application.partitions.map do |one|
       "#{one.inspect} at #{one.position.inspect} of #{one.end_offset.inspect}"
     end
-    "#{@account} #{@account&.faults}; #{partitions.join("; ")}; errors: #{drain(@errors).last(3).inspect}"
+    "#{@account} #{@account&.errors}; #{partitions.join("; ")}; errors: #{drain(@errors).last(3).inspect}"
   end
 
   def eventually_complete(what = "all consumed", seconds = LIMIT)
@@ -259,7 +262,7 @@ class Scenario
     return unless @account
 
     notes << @account.to_s
-    equal([], @account.faults, "faults of the account (#{@account})")
+    equal([], @account.errors, "errors of the account (#{@account})")
   end
 
   def watch_clock

@@ -4,12 +4,11 @@ require "etc"
 require "rbconfig"
 require_relative "../../support/names_at_the_end"
 
-# Makes a test of each scenario for each broker and each reader. Lines of a scenario's header narrow that down:
+# Makes a test of each scenario for each broker. Lines of a scenario's header narrow that down:
 #
 #     # broker: real | embedded      runs on that broker only
-#     # reader: native | ffi         runs with that reader only
 #     # everyday: no                 not in the ordinary suite
-#     # everyday: embedded native    in the ordinary suite only on that broker, only with that reader
+#     # everyday: embedded           in the ordinary suite only on that broker
 #     # stress: …                    what it does more in the stress run, where LONG=1 asks for that
 #     # alone: …                     why no other scenario may run beside it
 module ScenarioTests
@@ -19,7 +18,6 @@ module ScenarioTests
   SCENARIOS = Dir[File.expand_path("../scenarios/*.rb", __dir__)]
   REAL = ENV.fetch("KAFKA_BOOTSTRAP_SERVERS", "")
   BROKERS = REAL.empty? ? ["embedded"] : %w[embedded real]
-  READERS = %w[native ffi].freeze
 
   # @param test [Class] gets the tests
   # @param stress [Boolean] the stress run instead of the ordinary suite
@@ -31,10 +29,10 @@ module ScenarioTests
       header = header(path)
       next unless alone.nil? || alone == header.key?("alone")
 
-      ways(header, stress).each do |broker, reader|
+      brokers(header, stress).each do |broker|
         test.class_eval(<<~RUBY, __FILE__, __LINE__ + 1)
-          def test_#{name}_on_#{broker}_broker_with_#{reader}_reader     # def test_order_on_embedded_broker_with_ffi_reader
-            run_scenario(#{path.inspect}, #{broker.inspect}, #{reader.inspect}, #{stress}) # ...
+          def test_#{name}_on_#{broker}_broker                           # def test_order_on_embedded_broker
+            run_scenario(#{path.inspect}, #{broker.inspect}, #{stress})  # ...
           end
         RUBY
       end
@@ -44,27 +42,24 @@ module ScenarioTests
   # @return [Hash{String=>Array<String>}]
   def self.header(path)
     lines = File.foreach(path).take_while { |line| line.start_with?("#") || line.strip.empty? }
-    lines.filter_map { |line| line[/^# (broker|reader|everyday|stress|alone): (.*)/] && [::Regexp.last_match(1), ::Regexp.last_match(2)[/\A[^(]*/].split] }.to_h
+    lines.filter_map { |line| line[/^# (broker|everyday|stress|alone): (.*)/] && [::Regexp.last_match(1), ::Regexp.last_match(2)[/\A[^(]*/].split] }.to_h
   end
 
-  # @return [Array<Array(String, String)>] brokers and readers
-  def self.ways(header, stress)
+  # @return [Array<String>]
+  def self.brokers(header, stress)
     return [] if stress ? !header.key?("stress") : header["everyday"] == ["no"]
 
-    limits = header.values_at("broker", "reader", *("everyday" unless stress)).compact
-    BROKERS.product(READERS).select do |way|
-      limits.all? { |words| [BROKERS | ["real"], READERS].zip(way).all? { |kind, one| !words.intersect?(kind) || words.include?(one) } }
-    end
+    BROKERS.intersection(*header.values_at("broker", *("everyday" unless stress)).compact)
   end
-  private_class_method :header, :ways
+  private_class_method :header, :brokers
 
   private
 
   # What is alive in this process belongs to the tests beside this one, too. Scenarios are processes of their own.
   def leaked = []
 
-  def run_scenario(path, broker, reader, stress)
-    environment = {"KAFKA_BOOTSTRAP_SERVERS" => broker == "real" ? REAL : "", "READER" => reader, "LONG" => stress ? "1" : nil}
+  def run_scenario(path, broker, stress)
+    environment = {"KAFKA_BOOTSTRAP_SERVERS" => broker == "real" ? REAL : "", "LONG" => stress ? "1" : nil}
     out, err, status = run_command([RbConfig.ruby, path], timeout: self.class::LIMIT, env: environment)
     assert_predicate status, :success?, "#{status}\n#{out}\n#{err}"
     assert_match(/^ok/, out)

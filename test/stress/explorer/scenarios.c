@@ -2,7 +2,7 @@
  * with the first that went wrong. */
 #include "atomics.h"
 #include "explorer.h"
-#include "channel.h"
+#include "queue/channel.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* The channel and its waitlists driven by plain threads, for the sanitizers: usage: threads SECONDS. Random capacities,
  * stripes, numbers of producers and consumers, single items and batches, interrupted waits; each round's items are counted,
  * and their order checked. A stall ends the program: alarm(). */
-#include "channel.h"
+#include "queue/channel.h"
 #include <linux/futex.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -34,13 +34,14 @@ typedef struct guildhall_decoder {
     /* Without the GVL, from several native threads at once. Never raises, never allocates from Ruby. */
     guildhall_decoded (*decode)(const void *context, const uint8_t *bytes, size_t length, guildhall_result *result);
     /* With the GVL. Makes a frozen, shareable object that takes over result->data; `bytes` lie in memory that
-     * `owner` keeps alive, unmoved and unchanged for as long as `owner` lives. May raise NoMemoryError. */
+     * `owner` keeps alive, unmoved and unchanged for as long as `owner` lives. May raise (NoMemoryError, or what the codec's
+     * Ruby code raises for a root that is a scalar): then `free` still has to be called. */
     VALUE (*wrap)(const void *context, guildhall_result *result, VALUE owner, const uint8_t *bytes, size_t length);
     /* With the GVL. The exception (not raised) for a result that is GUILDHALL_INVALID. */
     VALUE (*error)(const void *context, const guildhall_result *result, const uint8_t *bytes, size_t length);
     /* Drops a decoded result that will not be wrapped. With or without the GVL. */
     void (*free)(const void *context, guildhall_result *result);
-    /* With the GVL. All at once, where nobody else could use the GVL meanwhile: what the codec's `call` returns for the
+    /* With the GVL. All at once, where no other thread could use the GVL meanwhile: what the codec's `call` returns for the
      * frozen String, or raises. NULL: decode, then wrap or error, do as well. */
     VALUE (*call)(const void *context, VALUE bytes);
 } guildhall_decoder;

@@ -14,9 +14,9 @@ static long repeated_item(guildhall_walk *walk, node n)
     while (slots < size * 2) slots *= 2;
     seen *table = guildhall_stack_take(&walk->stack, slots * sizeof(seen));
     for (size_t i = 0; i < slots; i++) table[i].taken = false;
-    item_cursor of = items_of(walk, n);
+    item_cursor cursor = items_of(walk, n);
     node item;
-    for (long index = 0; next_item(&of, &item); index++) {
+    for (long index = 0; next_item(&cursor, &item); index++) {
         uint64_t hash = hash_of(walk, item);
         size_t slot = (hash ^ hash >> 32) & (slots - 1);
         for (; table[slot].taken; slot = (slot + 1) & (slots - 1)) {
@@ -38,10 +38,10 @@ static bool check_unique(const step *s)
 static bool check_items(const step *s)
 {
     const guildhall_schema_list *prefix = &s->it->items.prefix;
-    item_cursor of = items_of(s->walk, s->n);
+    item_cursor cursor = items_of(s->walk, s->n);
     node item;
     bool valid = true;
-    for (uint32_t i = 0; next_item(&of, &item); i++) {
+    for (uint32_t i = 0; next_item(&cursor, &item); i++) {
         uint32_t schema = i < prefix->count ? prefix->indexes[i] : s->it->items.rest;
         if (schema == GUILDHALL_NO_SCHEMA) break;
         if (s->evaluated) guildhall_evaluated_add(s->evaluated, i);
@@ -57,10 +57,10 @@ static bool check_contains(const step *s)
     guildhall_walk *walk = s->walk;
     guildhall_walk_mode mode = walk->mode;
     size_t found = 0;
-    item_cursor of = items_of(walk, s->n);
+    item_cursor cursor = items_of(walk, s->n);
     node item;
     walk->mode = GUILDHALL_WALK_VERDICT;
-    for (uint32_t i = 0; next_item(&of, &item); i++) {
+    for (uint32_t i = 0; next_item(&cursor, &item); i++) {
         if (!descend(s, s->it->contains.schema, item, &(frame){s->at, s->n, i})) continue;
         found++;
         if (s->evaluated) guildhall_evaluated_add(s->evaluated, i);
@@ -72,10 +72,10 @@ static bool check_contains(const step *s)
 
 static bool check_unevaluated_items(const step *s)
 {
-    item_cursor of = items_of(s->walk, s->n);
+    item_cursor cursor = items_of(s->walk, s->n);
     node item;
     bool valid = true;
-    for (uint32_t i = 0; next_item(&of, &item); i++) {
+    for (uint32_t i = 0; next_item(&cursor, &item); i++) {
         if (guildhall_evaluated_has(s->evaluated, i)) continue;
         guildhall_evaluated_add(s->evaluated, i);
         if (descend(s, s->it->schema, item, &(frame){s->at, s->n, i})) continue;

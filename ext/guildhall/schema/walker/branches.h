@@ -7,17 +7,17 @@ static bool check_all_of(const step *s)
     return valid;
 }
 
-/* Why no branch holds: each branch's faults, one list. */
+/* Why no branch holds: each branch's errors, one list. */
 static bool fail_branches(const step *s, VALUE detail)
 {
     guildhall_walk *walk = s->walk;
     if (walk->mode == GUILDHALL_WALK_VERDICT) return false;
-    VALUE faults = walk->faults, causes = rb_ary_new();
-    walk->faults = causes;
+    VALUE errors = walk->errors, causes = rb_ary_new();
+    walk->errors = causes;
     for (uint32_t i = 0; i < s->it->list.count; i++)
         walk_schema(walk, s->it->list.indexes[i], s->n, s->at, NULL, s->within);
-    walk->faults = faults;
-    guildhall_walk_fault(walk, s->schema->location, s->it->keyword, s->it->operand, path_of(walk, s->at), detail, causes);
+    walk->errors = errors;
+    guildhall_walk_error(walk, s->schema->location, s->it->keyword, s->it->operand, path_of(walk, s->at), detail, causes);
     return false;
 }
 

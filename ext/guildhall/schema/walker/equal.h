@@ -19,10 +19,10 @@ static bool equal_members(guildhall_walk *walk, node a, node b)
     bool equal = true;
     node key, value, other;
     guildhall_stack_mark mark = guildhall_stack_marked(&walk->stack);
-    MEMBERS_OF(walk, a, of);
-    while (equal && next_member(&of, &key, &value))
+    MEMBERS_OF(walk, a, cursor);
+    while (equal && next_member(&cursor, &key, &value))
         equal = find_member(walk, b, text_of(walk, key), &other) && equal_nodes(walk, value, other);
-    MEMBERS_END(of);
+    MEMBERS_END(cursor);
     guildhall_stack_release(&walk->stack, mark);
     return equal;
 }
@@ -77,16 +77,16 @@ static uint64_t hash_kind(guildhall_walk *walk, node n)
     case GUILDHALL_KIND_STRING: return hash_text(walk, n);
     case GUILDHALL_KIND_ARRAY: {
         uint64_t hash = 11;
-        item_cursor of = items_of(walk, n);
-        for (node item; next_item(&of, &item);) hash = hash * 0x9e3779b97f4a7c15ull + hash_of(walk, item);
+        item_cursor cursor = items_of(walk, n);
+        for (node item; next_item(&cursor, &item);) hash = hash * 0x9e3779b97f4a7c15ull + hash_of(walk, item);
         return hash;
     }
     case GUILDHALL_KIND_OBJECT: {
         uint64_t hash = 13;
         node key, value;
-        MEMBERS_OF(walk, n, of);
-        while (next_member(&of, &key, &value)) hash += hash_text(walk, key) * 0xc2b2ae3d27d4eb4full ^ hash_of(walk, value);
-        MEMBERS_END(of);
+        MEMBERS_OF(walk, n, cursor);
+        while (next_member(&cursor, &key, &value)) hash += hash_text(walk, key) * 0xc2b2ae3d27d4eb4full ^ hash_of(walk, value);
+        MEMBERS_END(cursor);
         return hash;
     }
     default: return 1;

@@ -9,7 +9,7 @@ static bool fail_missing(const step *s)
         node ignored;
         if (find_member(s->walk, s->n, name, &ignored)) continue;
         VALUE missing = rb_utf8_str_new((const char *)name.bytes, (long)name.length);
-        guildhall_walk_fault(s->walk, s->schema->location, guildhall_walk_required, s->it->operand,
+        guildhall_walk_error(s->walk, s->schema->location, guildhall_walk_required, s->it->operand,
                              path_of(s->walk, s->at), missing, Qnil);
         if (settled(s)) break;
     }
@@ -58,8 +58,8 @@ static bool check_members(const step *s)
     uint32_t missing = members->required_count, expected = 0;
     bool valid = true;
     node key, value;
-    MEMBERS_OF(s->walk, s->n, of);
-    for (size_t ordinal = 0; next_member(&of, &key, &value); ordinal++) {
+    MEMBERS_OF(s->walk, s->n, cursor);
+    for (size_t ordinal = 0; next_member(&cursor, &key, &value); ordinal++) {
         uint32_t name = name_of(s->walk, &members->names, key, expected);
         if (name != GUILDHALL_TABLE_NONE) {
             expected = name + 1;
@@ -69,7 +69,7 @@ static bool check_members(const step *s)
         valid = false;
         if (settled(s)) break;
     }
-    MEMBERS_END(of);
+    MEMBERS_END(cursor);
     if (!valid && settled(s)) return false;
     return missing == 0 ? valid : fail_missing(s);
 }
@@ -78,15 +78,15 @@ static bool check_unevaluated_members(const step *s)
 {
     bool valid = true;
     node key, value;
-    MEMBERS_OF(s->walk, s->n, of);
-    for (size_t ordinal = 0; next_member(&of, &key, &value); ordinal++) {
+    MEMBERS_OF(s->walk, s->n, cursor);
+    for (size_t ordinal = 0; next_member(&cursor, &key, &value); ordinal++) {
         if (guildhall_evaluated_has(s->evaluated, ordinal)) continue;
         guildhall_evaluated_add(s->evaluated, ordinal);
         if (descend(s, s->it->schema, value, &(frame){s->at, key, -1})) continue;
         valid = false;
         if (settled(s)) break;
     }
-    MEMBERS_END(of);
+    MEMBERS_END(cursor);
     return valid;
 }
 

@@ -1,4 +1,4 @@
-/* Is a value of the instance equal to one that stands in the schema? */
+/* Is a value of the instance equal to one in the schema? */
 
 static bool same_number(guildhall_walk *walk, node n, VALUE other)
 {
@@ -20,9 +20,9 @@ static bool same_as(guildhall_walk *walk, node n, VALUE other);
 static bool same_items(guildhall_walk *walk, node n, VALUE array)
 {
     if (size_of(walk, n) != (size_t)RARRAY_LEN(array)) return false;
-    item_cursor of = items_of(walk, n);
+    item_cursor cursor = items_of(walk, n);
     node item;
-    for (long i = 0; next_item(&of, &item); i++) {
+    for (long i = 0; next_item(&cursor, &item); i++) {
         if (!same_as(walk, item, rb_ary_entry(array, i))) return false;
     }
     return true;
@@ -33,12 +33,12 @@ static bool same_members(guildhall_walk *walk, node n, VALUE hash)
     if (size_of(walk, n) != (size_t)RHASH_SIZE(hash)) return false;
     bool same = true;
     node key, value;
-    MEMBERS_OF(walk, n, of);
-    while (same && next_member(&of, &key, &value)) {
+    MEMBERS_OF(walk, n, cursor);
+    while (same && next_member(&cursor, &key, &value)) {
         VALUE other = rb_hash_lookup2(hash, string_of(walk, key), Qundef);
         same = other != Qundef && same_as(walk, value, other);
     }
-    MEMBERS_END(of);
+    MEMBERS_END(cursor);
     return same;
 }
 

@@ -1,4 +1,4 @@
-/* A step of the walk: which schema looks at which value, how a fault is noted, and how the walk goes on. */
+/* A step of the walk: which schema looks at which value, how an error is recorded, and how the walk goes on. */
 
 typedef struct frame {
     const struct frame *parent;
@@ -20,7 +20,7 @@ typedef struct {
     const guildhall_instruction *it;
     node n;
     const frame *at;
-    guildhall_evaluated *evaluated; /* NULL: nobody asks */
+    guildhall_evaluated *evaluated; /* NULL: not wanted */
     const guildhall_scope *within;
 } step;
 
@@ -30,7 +30,7 @@ static bool walk_schema(guildhall_walk *walk, uint32_t index, node n, const fram
 static bool fail(const step *s, VALUE detail)
 {
     if (s->walk->mode != GUILDHALL_WALK_VERDICT)
-        guildhall_walk_fault(s->walk, s->schema->location, s->it->keyword, s->it->operand, path_of(s->walk, s->at),
+        guildhall_walk_error(s->walk, s->schema->location, s->it->keyword, s->it->operand, path_of(s->walk, s->at),
                              detail, Qnil);
     return false;
 }
@@ -64,7 +64,7 @@ static inline bool apply(const step *s, uint32_t index)
     return walk_schema(s->walk, index, s->n, s->at, s->evaluated, s->within);
 }
 
-/* The same without noting faults; what the schema speaks about counts only where it holds. */
+/* The same without recording errors; what the schema speaks about counts only where it holds. */
 static bool holds(const step *s, uint32_t index)
 {
     guildhall_walk *walk = s->walk;

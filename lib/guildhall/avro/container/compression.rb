@@ -9,7 +9,7 @@ require_relative "compression/zstandard"
 module Guildhall
   class Avro
     module Container
-      # How blocks are compressed: by name, as it stands in a file. Each has `compress(bytes)` and
+      # How blocks are compressed: by name, as in the file. Each has `compress(bytes)` and
       # `decompress(bytes, limit)`, which makes no more than about `limit` bytes of what a hostile block says it holds.
       module Compression
         NAMES = %w[null deflate snappy zstandard].freeze
@@ -24,7 +24,7 @@ module Guildhall
           when "deflate" then Deflate
           when "snappy" then needing("snappy", Snappy)
           when "zstandard" then needing("zstd-ruby", Zstandard)
-          else raise fault("unknown compression #{name.inspect}; there are #{NAMES.join(", ")}")
+          else raise decode_error("unknown compression #{name.inspect}; there are #{NAMES.join(", ")}")
           end
         end
 
@@ -36,15 +36,15 @@ module Guildhall
 
         # @api private
         # @return [DecodeError] not raised
-        def self.fault(reason) = DecodeError.new(reason, codec: "Avro")
+        def self.decode_error(reason) = DecodeError.new(reason, codec: "Avro")
 
         # @api private
         # @return [DecodeError]
-        def self.too_long = fault("block is longer than max_bytes when decompressed")
+        def self.too_long = decode_error("block is longer than max_bytes when decompressed")
 
         # @api private
         # @return [DecodeError]
-        def self.broken(error) = fault("block cannot be decompressed: #{error.message}")
+        def self.broken(error) = decode_error("block cannot be decompressed: #{error.message}")
       end
     end
   end

@@ -22,10 +22,10 @@ module Guildhall
 
         # @return [String]
         def read(length, limit = Float::INFINITY)
-          fault("a length of #{length} bytes") unless length.between?(0, limit)
+          refuse("a length of #{length} bytes") unless length.between?(0, limit)
 
           bytes = @io.read(length) || ""
-          fault("unexpected end of input") if bytes.bytesize < length
+          refuse("unexpected end of input") if bytes.bytesize < length
           @offset += length
           bytes
         end
@@ -37,14 +37,14 @@ module Guildhall
             sum |= (byte & 0x7f) << (7 * index)
             break sum if byte < 0x80
 
-            index == 9 ? fault("number beyond the range of its type") : sum
+            index == 9 ? refuse("number beyond the range of its type") : sum
           end
-          fault("number beyond the range of its type") if value >= 2**64
+          refuse("number beyond the range of its type") if value >= 2**64
           (value >> 1) ^ -(value & 1)
         end
 
         # @raise [DecodeError]
-        def fault(reason)
+        def refuse(reason)
           raise DecodeError.new("container file: #{reason}", codec: "Avro", offset: @offset)
         end
       end

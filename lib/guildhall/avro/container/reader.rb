@@ -3,7 +3,7 @@
 module Guildhall
   class Avro
     module Container
-      # Reads a container file. Not shareable: it stands at a place in an IO. One thread at a time.
+      # Reads a container file. Not shareable: it has a position in an IO. One thread at a time.
       class Reader
         include Enumerable
 
@@ -17,7 +17,7 @@ module Guildhall
           def objects = codec.decode_many(bytes, count).freeze
         end
 
-        # @return [Hash{String=>String}] as it stands in the file, binary
+        # @return [Hash{String=>String}] as in the file, binary
         # @return [Avro] the codec of the file's schema
         attr_reader :metadata, :codec
 
@@ -25,7 +25,7 @@ module Guildhall
         # @param source [IO, String] an IO in binary mode, or the bytes themselves
         # @param reader [Schema, String, Hash, nil] what objects are read as; nil: as they were written
         # @param options [Hash] see {Options}; `max_bytes` bounds a block, before and after decompression
-        # @raise [DecodeError] when it is no container file
+        # @raise [DecodeError] when it is not a container file
         # @raise [SchemaError]
         def initialize(source, reader: nil, **options)
           @input = Input.new(source)
@@ -61,9 +61,9 @@ module Guildhall
 
         def read_head
           magic = @input.read(MAGIC.bytesize)
-          @input.fault("it does not begin as one: #{magic.inspect}") unless magic.b == MAGIC
+          @input.refuse("it does not begin as one: #{magic.inspect}") unless magic.b == MAGIC
           @metadata = read_metadata.freeze
-          @input.fault("no avro.schema in its head") unless @metadata.key?("avro.schema")
+          @input.refuse("no avro.schema in its head") unless @metadata.key?("avro.schema")
           @sync = @input.read(SYNC_BYTES)
         end
 
@@ -80,9 +80,9 @@ module Guildhall
 
         def read_block
           count = @input.number
-          @input.fault("a block of #{count} objects") if count.negative?
+          @input.refuse("a block of #{count} objects") if count.negative?
           bytes = @compression.decompress(@input.read(@input.number, @limit), @limit)
-          @input.fault("a block does not end with the file's mark") unless @input.read(SYNC_BYTES) == @sync
+          @input.refuse("a block does not end with the file's mark") unless @input.read(SYNC_BYTES) == @sync
           Block.new(count:, bytes: bytes.b.freeze, codec: @codec)
         end
       end

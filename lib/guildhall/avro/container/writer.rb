@@ -14,7 +14,7 @@ module Guildhall
         # @param schema [Schema, String, Hash]
         # @param compression [String] one of {Compression::NAMES}
         # @param block_bytes [Integer] from how many bytes on a block is written, before compression
-        # @param metadata [Hash{String=>String}] what else stands in the head; keys beginning with avro. are Avro's own
+        # @param metadata [Hash{String=>String}] further entries of the header; keys beginning with avro. are Avro's own
         # @raise [SchemaError]
         # @raise [Guildhall::ArgumentError]
         def initialize(target, schema, compression: "null", block_bytes: BLOCK_BYTES, metadata: {})

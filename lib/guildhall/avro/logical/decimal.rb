@@ -38,7 +38,7 @@ module Guildhall
         end
 
         # @param value [Numeric]
-        # @return [String, nil] nil for what is no number, or has more digits than the type
+        # @return [String, nil] nil if it is not a number, or has more digits than the type
         def encode(value)
           return unless value.is_a?(Numeric) && (decimal = to_decimal(value)).finite?
 

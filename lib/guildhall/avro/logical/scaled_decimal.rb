@@ -35,7 +35,7 @@ module Guildhall
         end
 
         # @param value [Numeric]
-        # @return [String, nil] nil for what is no number, and for a Rational: it may have no end
+        # @return [String, nil] nil if it is not a number, and for a Rational: it may be infinite
         def self.encode(value)
           return unless value.is_a?(Numeric) && !value.is_a?(Rational) && (decimal = value.to_d).finite?
 

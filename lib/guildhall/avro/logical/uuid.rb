@@ -17,7 +17,7 @@ module Guildhall
 
         # As sixteen bytes.
         module BYTES
-          def self.decode(bytes) = bytes.unpack("H8H4H4H4H12").join("-")
+          def self.decode(bytes) = bytes.unpack("H8H4H4H4H12").join("-").force_encoding(Encoding::UTF_8)
 
           # @return [String, nil]
           def self.encode(text) = ([text.delete("-")].pack("H*") if TEXT.encode(text))

@@ -24,7 +24,7 @@ module Guildhall
 
         # @param logical [Logical::Choice] which logical types become Ruby values
         # @param key [#call] makes a record's key of a field's name
-        # @return [Object] the value that a default stands for
+        # @return [Object] the value of a default
         # @raise [SchemaError] when it is none of the type's
         def self.value(type, json, logical, key = :itself.to_proc)
           return value(branch(type, json), json, logical, key) if type.union?
@@ -40,7 +40,7 @@ module Guildhall
           logical.decode(type, made)
         end
 
-        # @return [Boolean] whether JSON data can stand for a value of the type
+        # @return [Boolean] whether JSON data represents a value of the type
         def self.fits?(type, json)
           return type.branches.any? { |branch| fits?(branch, json) } if type.union?
           return [true, false].include?(json) if type.kind == :boolean
@@ -54,7 +54,7 @@ module Guildhall
           def check_field(record, field)
             return if !field.default? || fits?(field.type, field.default)
 
-            raise SchemaError, "Avro schema: default #{field.default.inspect} of #{record}.#{field.name} is no #{field.type}"
+            raise SchemaError, "Avro schema: default #{field.default.inspect} of #{record}.#{field.name} is not a valid #{field.type}"
           end
 
           def contents_fit?(type, json)
@@ -76,7 +76,7 @@ module Guildhall
             type.branches.find { |branch| fits?(branch, json) }
           end
 
-          # In JSON each character stands for a byte.
+          # In JSON each character is a byte.
           def bytes(json) = json.encode(Encoding::ISO_8859_1).b
 
           def record(type, json, logical, key)

@@ -6,14 +6,14 @@ module Guildhall
       # A field of a record.
       # @!attribute name [String]
       # @!attribute type [Type]
-      # @!attribute default [Object, NO_DEFAULT] as it stands in the schema's JSON
+      # @!attribute default [Object, NO_DEFAULT] as in the schema's JSON
       # @!attribute aliases [Array<String>]
       Field = Data.define(:name, :type, :default, :aliases) do
         # @return [Boolean]
         def default? = default != NO_DEFAULT
       end
 
-      # What stands for a default that is not there: nil is one.
+      # Means that there is no default; nil is one.
       NO_DEFAULT = :no_default
     end
   end

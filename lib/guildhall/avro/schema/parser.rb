@@ -10,7 +10,7 @@ module Guildhall
       class Parser
         NAME = /\A[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*\z/
         SYMBOL = /\A[A-Za-z_][A-Za-z0-9_]*\z/
-        RESERVED = [*Type::PRIMITIVES, :array, :map, :union, :record, :enum, :fixed, :error].map(&:to_s).freeze
+        RESERVED = [*Type::PRIMITIVES, :array, :map, :union, :record, :enum, :fixed, :error].map { |kind| kind.to_s.freeze }.freeze
         private_constant :NAME, :SYMBOL, :RESERVED
 
         # @param references [Array<Type>] named types that the schema may refer to
@@ -27,13 +27,13 @@ module Guildhall
           when String then primitive(json) || reference(json, namespace)
           when Array then union(json, namespace)
           when Hash then complex(json, namespace)
-          else fault("#{json.inspect} is no schema")
+          else refuse("#{json.inspect} is not a schema")
           end
         end
 
         private
 
-        def fault(message)
+        def refuse(message)
           raise SchemaError, "Avro schema: #{message}"
         end
 
@@ -43,7 +43,7 @@ module Guildhall
 
         def reference(name, namespace)
           full = full_name(name, namespace)
-          @names[full] || @names[name] || fault("#{name.inspect} is neither a type nor the name of one defined before")
+          @names[full] || @names[name] || refuse("#{name.inspect} is neither a type nor the name of one defined before")
         end
 
         def full_name(name, namespace)
@@ -52,14 +52,14 @@ module Guildhall
 
         def union(list, namespace)
           branches = list.map { |branch| parse(branch, namespace) }
-          fault("a union directly within a union") if branches.any?(&:union?)
+          refuse("a union directly within a union") if branches.any?(&:union?)
           doubled = branches.map { |branch| branch.name || branch.kind.to_s }.tally.find { |_, count| count > 1 }
-          fault("a union with two branches #{doubled.first}") if doubled
+          refuse("a union with two branches #{doubled.first}") if doubled
           Type.new(:union, branches:)
         end
 
         def complex(json, namespace)
-          kind = json.fetch("type") { fault("no \"type\" in #{json.inspect[0, 100]}") }
+          kind = json.fetch("type") { refuse("no \"type\" in #{json.inspect[0, 100]}") }
           return parse(kind, namespace) unless kind.is_a?(String)
 
           case kind
@@ -71,7 +71,7 @@ module Guildhall
         end
 
         def need(json, key)
-          json.fetch(key) { fault("no #{key.inspect} in #{json["type"]} #{json["name"]}".rstrip) }
+          json.fetch(key) { refuse("no #{key.inspect} in #{json["type"]} #{json["name"]}".rstrip) }
         end
 
         def annotations(json)
@@ -82,53 +82,53 @@ module Guildhall
           name, namespace = name_of(json, around)
           full_aliases = aliases(json).map { |name_of_old| full_name(name_of_old, namespace) }
           type = Type.new(kind == "error" ? :record : kind.to_sym, name:, aliases: full_aliases)
-          fault("the name #{name} is defined twice") if @names.key?(name)
+          refuse("the name #{name} is defined twice") if @names.key?(name)
           @names[name] = type
           type.complete(**send(:"#{type.kind}_attributes", json, namespace))
         end
 
         def name_of(json, around)
           name = need(json, "name")
-          fault("#{name.inspect} is no valid name") unless name.is_a?(String) && NAME.match?(name)
+          refuse("#{name.inspect} is not a valid name") unless name.is_a?(String) && NAME.match?(name)
           name = full_name(name, json.fetch("namespace", around))
-          fault("#{name} is the name of a type of Avro's own") if RESERVED.include?(name)
+          refuse("#{name} is the name of a type of Avro's own") if RESERVED.include?(name)
           [name, name[/\A(.+)\.[^.]+\z/, 1]]
         end
 
         def aliases(json)
           list = json["aliases"] || []
-          fault("aliases of #{json["name"]} are no list of Strings") unless list.is_a?(Array) && list.all?(String)
+          refuse("aliases of #{json["name"]} are not a list of Strings") unless list.is_a?(Array) && list.all?(String)
           list
         end
 
         def record_attributes(json, namespace)
           list = need(json, "fields")
-          fault("fields of #{json["name"]} are no list") unless list.is_a?(Array) && list.all?(Hash)
+          refuse("fields of #{json["name"]} are not a list") unless list.is_a?(Array) && list.all?(Hash)
           fields = list.map { |field| field(field, namespace) }
           names = fields.map(&:name)
-          fault("#{json["name"]} has two fields #{names.tally.key(2)}") if names.uniq.size < names.size
+          refuse("#{json["name"]} has two fields #{names.tally.key(2)}") if names.uniq.size < names.size
           {fields:}
         end
 
         def field(json, namespace)
           name = need(json, "name")
-          fault("#{name.inspect} is no valid name of a field") unless name.is_a?(String) && NAME.match?(name)
+          refuse("#{name.inspect} is not a valid name of a field") unless name.is_a?(String) && NAME.match?(name)
           Field.new(name:, type: parse(need(json, "type"), namespace), default: json.fetch("default", NO_DEFAULT), aliases: aliases(json))
         end
 
         def enum_attributes(json, _namespace)
           symbols = need(json, "symbols")
           valid = symbols.is_a?(Array) && symbols.all? { |symbol| symbol.is_a?(String) && SYMBOL.match?(symbol) }
-          fault("symbols of #{json["name"]} are no list of names") unless valid
-          fault("#{json["name"]} has the same symbol twice") if symbols.uniq.size < symbols.size
+          refuse("symbols of #{json["name"]} are not a list of names") unless valid
+          refuse("#{json["name"]} has the same symbol twice") if symbols.uniq.size < symbols.size
           default = json["default"]
-          fault("default #{default.inspect} of #{json["name"]} is none of its symbols") if default && !symbols.include?(default)
+          refuse("default #{default.inspect} of #{json["name"]} is none of its symbols") if default && !symbols.include?(default)
           {symbols:, default:}
         end
 
         def fixed_attributes(json, _namespace)
           size = need(json, "size")
-          fault("size of #{json["name"]} is #{size.inspect}") unless size.is_a?(Integer) && size.between?(0, 0x0fffffff)
+          refuse("size of #{json["name"]} is #{size.inspect}") unless size.is_a?(Integer) && size.between?(0, 0x0fffffff)
           {size:, **annotations(json)}
         end
 

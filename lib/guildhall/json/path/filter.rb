@@ -1,9 +1,11 @@
 # frozen_string_literal: true
 
+require_relative "i_regexp"
+
 module Guildhall
   class JSON
     class Path
-      # What stands after the ? of a filter: tests answer `true_for?`, operands `value`, both of the root and the node.
+      # The expression after the ? of a filter: tests answer `true_for?`, operands `value`, both of the root and the node.
       # @api private
       module Filter
         # The value of a query that leads nowhere: equal to itself only, neither more nor less than anything.
@@ -50,6 +52,29 @@ module Guildhall
 
         Count = Data.define(:query) do
           def value(root, node) = query.of(root, node).size
+        end
+
+        # `match` and `search` of RFC 9535, 2.4.6 and 2.4.7: false for what is not a String, and for what is not an I-Regexp.
+        Matching = Data.define(:operand, :pattern, :whole, :compiled) do
+          # @param pattern [#value] compiled once where it is a literal
+          def self.of(operand, pattern, whole:)
+            source = pattern.content if pattern.is_a?(Literal)
+            new(operand, pattern, whole, source.is_a?(String) ? IRegexp.compile(source, whole:) : nil)
+          end
+
+          def true_for?(root, node)
+            text = operand.value(root, node)
+            text.is_a?(String) && (regexp(root, node)&.match?(text) || false)
+          end
+
+          private
+
+          def regexp(root, node)
+            return compiled if pattern.is_a?(Literal)
+
+            source = pattern.value(root, node)
+            IRegexp.compile(source, whole:) if source.is_a?(String)
+          end
         end
 
         # As RFC 9535, 2.3.5.2.2 has it: only numbers and strings are less or more than others of their kind.

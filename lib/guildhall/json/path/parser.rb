@@ -96,10 +96,13 @@ module Guildhall
         end
 
         def existence(operand)
+          return operand if operand.is_a?(Filter::Matching)
+
           operand.is_a?(Query) ? Filter::Existence.new(operand) : refuse("expected a comparison")
         end
 
         def comparable(operand)
+          refuse("match and search are tests, not values") if operand.is_a?(Filter::Matching)
           return operand unless operand.is_a?(Query)
 
           operand.singular? ? Filter::Single.new(operand) : refuse("a path that may lead to several values is not compared")
@@ -124,14 +127,24 @@ module Guildhall
 
         def function(name)
           @text.skip(/\(\s*/)
-          argument = operand
+          made = call(name)
           refuse("expected )") unless @text.skip(/\s*\)/)
+          made
+        end
+
+        def call(name)
           case name
-          when "length" then Filter::Length.new(comparable(argument))
-          when "count" then Filter::Count.new(of_nodes(argument))
-          when "value" then Filter::Single.new(of_nodes(argument))
-          else refuse("there are the functions length, count and value, not #{name}")
+          when "length" then Filter::Length.new(comparable(operand))
+          when "count" then Filter::Count.new(of_nodes(operand))
+          when "value" then Filter::Single.new(of_nodes(operand))
+          when "match", "search" then Filter::Matching.of(comparable(operand), second_argument, whole: name == "match")
+          else refuse("there are the functions length, count, value, match and search, not #{name}")
           end
+        end
+
+        def second_argument
+          refuse("expected , and a regular expression") unless @text.skip(/\s*,\s*/)
+          comparable(operand)
         end
 
         def of_nodes(operand) = operand.is_a?(Query) ? operand : refuse("expected a path in the parentheses")

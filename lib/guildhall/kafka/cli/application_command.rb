@@ -6,6 +6,8 @@ module Guildhall
       # A command that works on the user's application: it loads the file named with `-r`.
       class ApplicationCommand < Guildhall::CLI::Command
         DEFAULT_FILES = ["guildhall.rb", "config/environment.rb"].freeze
+        # Codes of errors that mean that no broker has answered.
+        UNANSWERED = %i[transport timed_out all_brokers_down resolve timed_out_queue].freeze
 
         private
 
@@ -15,12 +17,22 @@ module Guildhall
 
         def call(_arguments)
           load_application
-          perform
-        rescue StandardError => error
-          # Known here only once the application is loaded.
-          raise unless defined?(Rdkafka::RdkafkaError) && error.is_a?(Rdkafka::RdkafkaError)
+          begin
+            perform
+          rescue Routing::Selection::UnknownNameError => error
+            raise Guildhall::ArgumentError, error.message
+          rescue Rdkafka::RdkafkaError => error
+            raise CommandError, unanswered(error)
+          end
+        end
 
-          raise Guildhall::Error, "Kafka: #{error.message}"
+        # librdkafka says what failed, and not where.
+        def unanswered(error)
+          return "Kafka: #{error.message}" unless UNANSWERED.include?(error.code)
+
+          kafka = Kafka.config.kafka.transform_keys(&:to_sym)
+          servers = kafka[:"bootstrap.servers"] || kafka[:"metadata.broker.list"]
+          "Kafka at #{servers} does not answer (#{error.message}): check that a broker listens there, and bootstrap.servers"
         end
 
         def load_application

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "guildhall/suggestion"
 require_relative "dlq/list"
 require_relative "dlq/replay"
 
@@ -11,23 +12,18 @@ module Guildhall
         ACTIONS = {"list" => List, "replay" => Replay}.freeze
 
         # (see Guildhall::CLI::Command.summary)
-        def self.summary = "Look through dead letter queues, and replay what they hold"
+        def self.summary = "List and replay dead letters"
 
         # (see Guildhall::CLI::Command#run)
         def run(arguments)
           name, *rest = arguments
           return @out.puts(usage) if name.nil? || ["-h", "--help", "help"].include?(name)
 
-          action = ACTIONS[name] || raise(Guildhall::ArgumentError, "no command dlq #{name}#{suggestion(name)}\n#{usage}")
+          action = ACTIONS[name] || raise(Guildhall::ArgumentError, "no command dlq #{name}#{Suggestion.for(name, ACTIONS.keys)}\n#{usage}")
           action.new(out: @out, err: @err, cli: @cli).run(rest)
         end
 
         private
-
-        def suggestion(name)
-          found = DidYouMean::SpellChecker.new(dictionary: ACTIONS.keys).correct(name).first
-          found ? "; did you mean #{found}?" : ""
-        end
 
         def usage
           ["usage: guildhall dlq COMMAND [options]   (guildhall dlq COMMAND --help shows the options)", "",

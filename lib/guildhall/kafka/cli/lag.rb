@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
+require "guildhall/text_table"
 require_relative "application_command"
-require_relative "table"
 
 module Guildhall
   module Kafka
@@ -11,18 +11,24 @@ module Guildhall
         HEADINGS = %w[GROUP TOPIC PARTITION COMMITTED END MESSAGES SECONDS].freeze
 
         # (see Guildhall::CLI::Command.summary)
-        def self.summary = "Print how far the application's consumer groups are behind, as the broker knows it"
+        def self.summary = "Print the lag of the application's consumer groups, from the broker"
 
         private
 
         def define_options(options)
           super
           options.on("-g", "--groups A,B", Array, "only these consumer groups (default: all)")
+          options.on("-t", "--topics A,B", Array, "only these topics (default: all)")
+          options.on("--json", "a line of JSON for each partition")
+          options.separator("\nSECONDS: the age of the oldest message that is not committed. MESSAGES is 0 if only control records of\n" \
+                            "transactions follow the committed offset; between messages they are counted.")
         end
 
         def perform
-          rows = Kafka.application.lag(groups: @options[:groups])
-          @out.puts(Table.lines(HEADINGS, rows.map { |row| cells(row) }))
+          rows = Kafka.application.lag(groups: @options[:groups], topics: @options[:topics])
+          return rows.each { |row| print_json(row.to_h.transform_keys(&:to_s)) } && nil if @options[:json]
+
+          @out.puts(TextTable.lines([HEADINGS, *rows.map { |row| cells(row) }]))
           nil
         end
 

@@ -8,12 +8,20 @@ module Guildhall
       # `guildhall routes`: prints what is consumed by whom.
       class Routes < ApplicationCommand
         # (see Guildhall::CLI::Command.summary)
-        def self.summary = "Print the application's consumer groups, topics and consumers"
+        def self.summary = "Check the application's settings and routes; print its consumer groups, topics and consumers"
 
         private
 
+        def define_options(options)
+          super
+          options.on("--json", "a line of JSON for each topic or pattern")
+        end
+
+        # Wrong settings and routes are errors here as they are when the application starts.
         def perform
-          @out.puts(Kafka.routes.to_s)
+          topics = Kafka.application.validate!
+          @options[:json] ? topics.each { |topic| print_json(topic.summary) } : @out.puts(Kafka.routes.to_s)
+          nil
         end
       end
     end

@@ -1,11 +1,12 @@
 # frozen_string_literal: true
 
 require_relative "application_command"
+require_relative "../logging/options"
 
 module Guildhall
   module Kafka
     module CLI
-      # `guildhall server`: consumes until SIGINT or SIGTERM.
+      # `guildhall server`: consumes until SIGINT, SIGTERM, SIGQUIT or SIGHUP.
       class Server < ApplicationCommand
         SELECTION = %i[groups topics exclude-groups exclude-topics].freeze
 
@@ -17,15 +18,24 @@ module Guildhall
         def define_options(options)
           super
           options.on("-g", "--groups A,B", Array, "only these consumer groups (default: all)")
-          options.on("-t", "--topics A,B", Array, "only these topics (default: all); of a pattern's topics just these")
+          options.on("-t", "--topics A,B", Array, "only these topics (default: all), also of a pattern")
           options.on("--exclude-groups A,B", Array, "without these consumer groups")
-          options.on("--exclude-topics A,B", Array, "without these topics, also of those that a pattern matches")
+          options.on("--exclude-topics A,B", Array, "without these topics, also of a pattern")
           options.on("-c", "--concurrency N", Integer, "runner threads, instead of the application's setting")
+          options.on("--log-format FORMAT", Logging::FORMATS, "text or json, to standard output; overrides config.logger")
+          options.on("--log-level LEVEL", Logging::LEVELS, "#{Logging::LEVELS.join(", ")}: to standard output; overrides config.logger")
         end
 
         def perform
           Kafka.config.concurrency = @options[:concurrency] if @options[:concurrency]
+          log
           Kafka.run(**SELECTION.to_h { |name| [name.to_s.tr("-", "_").to_sym, @options[name]] })
+        end
+
+        def log
+          chosen = {format: @options[:"log-format"], level: @options[:"log-level"]}.compact
+          logger = Logging.logger(@out, **chosen)
+          chosen.any? ? Kafka.config.logger = logger : Kafka.application.default_logger = logger
         end
       end
     end

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "setting"
+require_relative "unknown_settings"
 
 module Guildhall
   module Kafka
@@ -9,10 +10,13 @@ module Guildhall
       class Deserializing
         # The settings of `config.deserializing.parallel`.
         class Parallel
+          include UnknownSettings
+
           SETTINGS = [
-            Setting.new(:active, "true or false") { |value| [true, false].include?(value) },
-            Setting.new(:concurrency, "a positive Integer, or nil") { |value| value.nil? || (value.is_a?(Integer) && value.positive?) },
-            Setting.new(:min_payloads, "an Integer ≥ 1, or nil") { |value| value.nil? || (value.is_a?(Integer) && value.positive?) }
+            Setting.new(:active, "true or false", &Setting::BOOLEAN),
+            *%i[concurrency min_payloads].map do |name|
+              Setting.new(name, "a positive Integer, or nil") { |value| value.nil? || Setting::POSITIVE.call(value) }
+            end
           ].freeze
 
           # @return [Boolean] false: payloads are decoded when they are asked for, in the thread that asks. true unless set
@@ -27,12 +31,15 @@ module Guildhall
             @concurrency = @min_payloads = nil
           end
 
-          # @param faults [Faults]
+          # @param errors [Errors]
           # @return [void]
-          def validate(faults)
-            SETTINGS.each { |setting| setting.validate(public_send(setting.name), faults, "deserializing.parallel.") }
+          def validate(errors)
+            SETTINGS.each { |setting| setting.validate(public_send(setting.name), errors, "deserializing.parallel.") }
+            validate_names(SETTINGS.map(&:name), errors, "deserializing.parallel.")
           end
         end
+
+        include UnknownSettings
 
         # @return [Parallel]
         attr_reader :parallel
@@ -41,10 +48,11 @@ module Guildhall
           @parallel = Parallel.new
         end
 
-        # @param faults [Faults]
+        # @param errors [Errors]
         # @return [void]
-        def validate(faults)
-          @parallel.validate(faults)
+        def validate(errors)
+          @parallel.validate(errors)
+          validate_names([:parallel], errors, "deserializing.")
         end
 
         # @return [self]

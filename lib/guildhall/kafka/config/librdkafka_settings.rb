@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-require_relative "../librdkafka"
-require_relative "../faults"
+require_relative "../connection/librdkafka"
+require_relative "errors"
 
 module Guildhall
   module Kafka
@@ -9,7 +9,7 @@ module Guildhall
       # Names and values of librdkafka's settings, checked by librdkafka itself.
       module LibrdkafkaSettings
         # What the framework decides, and why the user must not: name => [our value, reason].
-        OURS = {
+        RESERVED_SETTINGS = {
           "enable.auto.offset.store" => ["false", "offsets are stored after the work is done"],
           "enable.auto.commit" => ["true", "commit_interval says how often the stored offsets are committed"],
           "auto.commit.interval.ms" => [nil, "that is the setting commit_interval, in seconds"]
@@ -28,20 +28,66 @@ module Guildhall
         }.freeze
 
         # @param settings [Hash{Symbol,String=>Object}]
-        # @param faults [Faults]
+        # @param errors [Errors]
         # @param owner [String]
         # @return [void]
-        def self.validate(settings, faults, owner = "kafka")
+        def self.validate(settings, errors, owner = "kafka")
           # librdkafka lists this one under its older name only.
           known = ["bootstrap.servers", *Rdkafka::Config.new.describe_properties.keys.map(&:to_s)]
           settings.each do |name, value|
-            ours, reason = OURS[name.to_s]
-            next faults.add("#{owner} must not set #{name}: #{reason}") if reason && ours != value.to_s
+            ours, reason = RESERVED_SETTINGS[name.to_s]
+            next errors.add("#{owner} must not set #{name}: #{reason}") if reason && ours != value.to_s
+
+            next errors.add("#{owner}: #{name} takes one String, with commas, not #{value.inspect}") if value.is_a?(Enumerable)
 
             problem = problem_with(name.to_s, value.to_s)
-            faults.add("#{owner}: #{problem}#{Faults.suggestion(name, known) unless known.include?(name.to_s)}") if problem
+            errors.add("#{owner}: #{problem}#{Suggestion.for(name, known) unless known.include?(name.to_s)}") if problem
           end
         end
+
+        # What librdkafka says to all settings of a client together: it makes one, without brokers, and drops it. Takes less than
+        # a millisecond, but for certificates that have to be read.
+        # @param settings [Hash{Symbol=>Object}] whose names and values are good
+        # @param type [Symbol] :rd_kafka_consumer or :rd_kafka_producer
+        # @param errors [Errors]
+        # @param owner [String]
+        # @return [void]
+        def self.validate_together(settings, type, errors, owner)
+          handle = nil
+          problem = with_config(settings.except(*WITH_EFFECTS).merge(log_level: 0)) do |config, error|
+            handle = Rdkafka::Bindings.rd_kafka_new(type, config, error, ERROR_BYTES)
+            handle.null? ? error.read_string.strip : token_problem(settings)
+          end
+          errors.add("#{owner}: #{problem}") if problem
+        ensure
+          Connection::Librdkafka.rd_kafka_destroy(handle) if handle && !handle.null?
+        end
+
+        # What would connect to somebody, start something, or speak.
+        WITH_EFFECTS = %i[bootstrap.servers metadata.broker.list test.mock.num.brokers test.mock.broker.rtt plugin.library.paths debug
+                          statistics.interval.ms].freeze
+        ERROR_BYTES = 512
+        private_constant :WITH_EFFECTS, :ERROR_BYTES
+
+        # librdkafka owns a configuration that a client was made of.
+        def self.with_config(settings)
+          config = Rdkafka::Bindings.rd_kafka_conf_new
+          error = FFI::MemoryPointer.new(:char, ERROR_BYTES)
+          settings.each { |name, value| Rdkafka::Bindings.rd_kafka_conf_set(config, name.to_s, value.to_s, error, ERROR_BYTES) }
+          error.clear
+          yield(config, error)
+        end
+
+        # The gem always sets a callback, so that librdkafka does not notice that there is none.
+        def self.token_problem(settings)
+          mechanism = settings[:"sasl.mechanism"] || settings[:"sasl.mechanisms"]
+          return unless mechanism == "OAUTHBEARER" && settings[:"security.protocol"].to_s.match?(/sasl/i)
+          return if settings[:"sasl.oauthbearer.method"].to_s == "oidc" || settings[:"enable.sasl.oauthbearer.unsecure.jwt"].to_s == "true"
+          return if Rdkafka::Config.oauthbearer_token_refresh_callback
+
+          "sasl.mechanism OAUTHBEARER needs Rdkafka::Config.oauthbearer_token_refresh_callback, or sasl.oauthbearer.method oidc"
+        end
+        private_class_method :with_config, :token_problem
 
         # @return [String, nil] what librdkafka has against it
         def self.problem_with(name, value)

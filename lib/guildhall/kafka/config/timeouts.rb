@@ -7,25 +7,20 @@ module Guildhall
       module Timeouts
         # What librdkafka takes where nothing is set.
         MAX_POLL_INTERVAL_MS = 300_000
-        SESSION_TIMEOUT_MS = 45_000
 
         # @param settings [Hash{Symbol=>Object}] librdkafka's, of one client
         # @param revocation_timeout [Numeric] seconds
-        # @param faults [Faults]
+        # @param errors [Errors]
         # @return [void]
-        def self.validate(settings, revocation_timeout, faults)
+        def self.validate(settings, revocation_timeout, errors)
           poll = milliseconds(settings, :"max.poll.interval.ms", MAX_POLL_INTERVAL_MS) or return
-          session = milliseconds(settings, :"session.timeout.ms", SESSION_TIMEOUT_MS)
-          if revocation_timeout * 1000 >= poll
-            faults.add("revocation_timeout (#{revocation_timeout} s) has to be shorter than max.poll.interval.ms (#{poll} ms): " \
-                       "nothing is polled while a rebalance waits for work, and who does not poll is put out of the group")
-          end
-          return unless session && session > poll
+          return if revocation_timeout * 1000 < poll
 
-          faults.add("session.timeout.ms (#{session}) must not be longer than max.poll.interval.ms (#{poll})")
+          errors.add("revocation_timeout (#{revocation_timeout} s) has to be shorter than max.poll.interval.ms (#{poll} ms): nothing is " \
+                     "polled while a rebalance waits for work, and a member that does not poll is removed from the group")
         end
 
-        # @return [Integer, nil] nil for what is no number: librdkafka complains of that itself
+        # @return [Integer, nil] nil if it is not a number: librdkafka reports that itself
         def self.milliseconds(settings, name, default)
           Integer(settings.fetch(name, default), exception: false)
         end

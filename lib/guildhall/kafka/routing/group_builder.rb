@@ -13,11 +13,11 @@ module Guildhall
         attr_reader :topics
 
         # @param group [String]
-        # @param faults [Faults]
+        # @param errors [Config::Errors]
         # @param defaults [Array<Proc>] settings that every topic begins with
-        def initialize(group, faults, defaults = [])
+        def initialize(group, errors, defaults = [])
           @group = group
-          @faults = faults
+          @errors = errors
           @defaults = defaults.dup
           @topics = []
         end
@@ -31,8 +31,8 @@ module Guildhall
         # @param name [String, Symbol]
         # @return [void]
         def topic(name, &block)
-          builder = TopicBuilder.new(name, @group, @faults)
-          [*@defaults, *block].each { |settings| builder.instance_eval(&settings) }
+          builder = TopicBuilder.new(name, @group, @errors)
+          [*@defaults, *block].each { |settings| builder.apply(settings) }
           @topics << builder.build
         end
 
@@ -40,14 +40,17 @@ module Guildhall
         # @param expression [Regexp]
         # @return [void]
         def pattern(expression, &)
-          @faults.add("pattern #{expression.inspect} is no Regexp") unless expression.is_a?(Regexp)
+          @errors.add("pattern #{expression.inspect} must be a Regexp") unless expression.is_a?(Regexp)
           topic(expression, &)
         end
 
         # @param name [String, Symbol]
         # @return [void]
         def consumer_group(name, &block)
-          inner = GroupBuilder.new(name.to_s, @faults, @defaults)
+          return @errors.add("consumer_group #{name.to_s.inspect} needs a block with its topics") unless block
+
+          @errors.add("consumer_group needs a name") if name.to_s.strip.empty?
+          inner = GroupBuilder.new(name.to_s, @errors, @defaults)
           inner.instance_eval(&block)
           @topics.concat(inner.topics)
         end
@@ -55,7 +58,7 @@ module Guildhall
         private
 
         def method_missing(name, *)
-          @faults.add("routes: there is no #{name}#{Faults.suggestion(name, METHODS)}")
+          @errors.add("routes: there is no #{name}#{Suggestion.for(name, METHODS)}")
         end
 
         def respond_to_missing?(_name, _private = false)

@@ -1,6 +1,8 @@
 # frozen_string_literal: true
 
-require_relative "../faults"
+require "guildhall/text_table"
+require_relative "../config/errors"
+require_relative "dead_letter_cycles"
 require_relative "group_builder"
 
 module Guildhall
@@ -20,32 +22,36 @@ module Guildhall
           @blocks << block
         end
 
-        # Evaluates the blocks anew.
-        # @param faults [Faults]
+        # Evaluates the blocks again.
+        # @param errors [Config::Errors]
         # @return [Array<Topic>]
-        def topics(faults = Faults.new)
-          builder = GroupBuilder.new(@config.group_id, faults)
+        def topics(errors = Config::Errors.new)
+          builder = GroupBuilder.new(@config.group_id, errors)
           @blocks.each { |block| builder.instance_eval(&block) }
           topics = builder.topics
-          faults.add("no topic is routed: Guildhall::Kafka.routes { topic \"name\" do … end }") if topics.empty?
-          check_duplicates(topics, faults)
+          errors.add("no topic is routed: Guildhall::Kafka.routes { topic \"name\" do … end }") if topics.empty?
+          check_duplicates(topics, errors)
+          DeadLetterCycles.new(topics).each { |topic, names| report_cycle(topic, names, errors) }
           topics
         end
 
         # @return [String] a table for people
         def to_s
           rows = topics.map { |topic| [topic.group, topic.to_s, topic.consumer&.to_s || "(produced to)", notes(topic)] }
-          rows.unshift(["GROUP", "TOPIC", "CONSUMER", ""])
-          widths = rows.transpose.map { |column| column.map(&:size).max }
-          rows.map { |row| row.zip(widths).map { |cell, width| cell.ljust(width) }.join("  ").rstrip }.join("\n")
+          TextTable.lines([["GROUP", "TOPIC", "CONSUMER", ""], *rows]).join("\n")
         end
 
         private
 
-        def check_duplicates(topics, faults)
+        def check_duplicates(topics, errors)
           topics.group_by { |topic| [topic.group, topic.name] }.each do |(group, name), same|
-            faults.add("topic #{name.inspect} is routed #{same.size} times in group #{group}") if same.size > 1
+            errors.add("topic #{name.inspect} is routed #{same.size} times in group #{group}") if same.size > 1
           end
+        end
+
+        def report_cycle(topic, names, errors)
+          errors.add("topic #{topic.name.inspect}: its dead letters come back to it (#{[topic, *names].join(" → ")}): give one of these " \
+                     "routes another dead_letter_queue topic, or none")
         end
 
         def notes(topic)

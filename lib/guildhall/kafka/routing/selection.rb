@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../faults"
+require_relative "../config/errors"
 
 module Guildhall
   module Kafka
@@ -9,6 +9,9 @@ module Guildhall
       # excluded. A topic may be named although only a pattern matches it: then just that topic is meant. A pattern's own
       # name is how `guildhall routes` prints it: `/orders-.*/`.
       class Selection
+        # A group or topic was named that is not routed.
+        class UnknownNameError < ConfigurationError; end
+
         # @param groups [Array<String>, nil] only these consumer groups; nil: all
         # @param topics [Array<String>, nil] only these topics; nil: all
         # @param exclude_groups [Array<String>, nil] without these
@@ -22,7 +25,8 @@ module Guildhall
 
         # @param routes [Array<Topic>] all that are routed
         # @return [Array<Topic>] not empty
-        # @raise [ConfigurationError] for names that are not routed, and where nothing is left
+        # @raise [UnknownNameError] for names that are not routed
+        # @raise [ConfigurationError] where nothing is left
         def choose(routes)
           routes = routes.select(&:consumed?)
           check(routes)
@@ -39,11 +43,11 @@ module Guildhall
           wrong = [*@groups, *@exclude_groups].reject { |group| names.include?(group) }.map { |group| unknown("group", group, names) }
           wrong += [*@topics, *@exclude_topics].reject { |name| routes.any? { |topic| named?(topic, name) } }
             .map { |name| unknown("topic", name, routes.map(&:to_s)) }
-          raise ConfigurationError, "not routed: #{wrong.uniq.join(", ")}" if wrong.any?
+          raise UnknownNameError, "not routed: #{wrong.uniq.join(", ")}" if wrong.any?
         end
 
         def unknown(kind, name, names)
-          "#{kind} #{name}#{Faults.suggestion(name, names)}"
+          "#{kind} #{name}#{Suggestion.for(name, names)}"
         end
 
         def named?(topic, name)
@@ -55,7 +59,8 @@ module Guildhall
           return routes unless @topics
 
           chosen = routes.flat_map { |topic| @topics.include?(topic.to_s) ? [topic] : @topics.filter_map { |name| topic.narrowed(name) } }
-          chosen.uniq { |topic| [topic.group, topic.name] } # a pattern may match what has a route of its own
+          own, narrowed = chosen.partition { |topic| routes.include?(topic) }
+          (own | narrowed).uniq { |topic| [topic.group, topic.name] } # a route of its own wins over a pattern
         end
 
         def without(routes)

@@ -6,7 +6,7 @@ module Guildhall
       # How one topic, or every topic that matches a pattern, is consumed. Frozen.
       Topic = Data.define(:name, :group, :consumer, :deserializer, :key_deserializer, :headers_deserializer, :serializer, :parallel, :lazy,
         :max_messages, :max_bytes, :initial_offset, :manual_offset_management, :delivery, :dead_letter_queue, :virtual_partitions,
-        :retries, :kafka) do
+        :retries, :kafka, :excluded) do
         # @!attribute [r] name
         #   @return [String, Regexp]
         # @!attribute [r] group
@@ -18,23 +18,16 @@ module Guildhall
         # @!attribute [r] lazy
         #   @return [Symbol, nil] :on_access: payloads are decoded when they are asked for
 
+        # A pattern is matched by Ruby, with all that its Regexp may have.
         # @param topic_name [String]
-        # @return [Boolean] whether messages of that topic belong here
+        # @return [Boolean] whether messages of that topic belong here, unless another route of the group takes them
         def match?(topic_name)
-          pattern? ? name.match?(topic_name) : name == topic_name
+          pattern? ? name.match?(topic_name) && !excluded.include?(topic_name) : name == topic_name
         end
 
         # @return [Boolean]
         def pattern?
           name.is_a?(Regexp)
-        end
-
-        # @return [String] the name as librdkafka subscribes to it
-        def subscription
-          return name unless pattern?
-
-          source = name.source.sub(/\A\\A/, "^").sub(/\\[zZ]\z/, "$")
-          source.start_with?("^") ? source : "^.*#{source}"
         end
 
         # @param topic_name [String]
@@ -44,13 +37,9 @@ module Guildhall
         end
 
         # @param topic_names [Array<String>]
-        # @return [Topic] this route without those topics, which only a pattern may have matched
+        # @return [Topic] this route without those topics; only a pattern changes
         def excluding(topic_names)
-          matched = topic_names.select { |topic_name| match?(topic_name) }
-          return self if matched.empty?
-
-          hidden = [kafka[:"topic.blacklist"], *matched.map { |topic_name| "^#{topic_name.gsub(".", "\\.")}$" }].compact
-          with(kafka: kafka.merge("topic.blacklist": hidden.join(",")).freeze)
+          pattern? ? with(excluded: [*excluded, *topic_names].freeze) : self
         end
 
         # @return [Boolean] false for a topic that is produced to, and nothing else
@@ -76,16 +65,30 @@ module Guildhall
         def to_s
           pattern? ? name.inspect : name
         end
+
+        # @return [Hash{String=>Object}] what matters of it, as JSON knows it
+        def summary
+          {"group" => group, "topic" => to_s, "pattern" => pattern?, "consumer" => consumer&.to_s, "parallel" => parallel,
+           "dead_letter_topic" => dead_letter_queue&.topic || nil, "virtual_partitions" => !virtual_partitions.nil?,
+           "manual_offset_management" => manual_offset_management}
+        end
       end
 
       # What becomes of messages that a consumer keeps failing on.
-      DeadLetterQueue = Data.define(:topic, :max_retries, :independent, :strategy, :poison)
+      DeadLetterQueue = Data.define(:topic, :max_retries, :independent, :strategy, :dispatch_undecodable)
 
       # How one partition is shared among several runner threads.
       VirtualPartitions = Data.define(:partitioner, :max, :reducer)
 
       # How often and how soon a consumer that raised is called again; nil where the application's setting holds.
-      Retries = Data.define(:pause_timeout, :pause_max_timeout, :pause_with_exponential_backoff, :non_retryable)
+      Retries = Data.define(:pause_timeout, :pause_max_timeout, :pause_with_exponential_backoff, :non_retryable, :transient) do
+        # @param settings [Hash] what is left out is nil, or empty
+        def initialize(pause_timeout: nil, pause_max_timeout: nil, pause_with_exponential_backoff: nil, non_retryable: [], transient: [])
+          non_retryable = [*non_retryable].freeze
+          transient = [*transient].freeze
+          super
+        end
+      end
     end
   end
 end

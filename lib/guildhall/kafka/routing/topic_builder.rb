@@ -8,22 +8,23 @@ module Guildhall
   module Kafka
     module Routing
       # The block of `topic "name" do … end`: each method is a setting. What is wrong is noted, not raised, so that
-      # all of it can be told at once.
+      # all errors are reported together.
       class TopicBuilder
         SETTINGS = %i[consumer deserializer deserializers deserializing serializer max_messages max_bytes initial_offset
                       manual_offset_management delivery dead_letter_queue virtual_partitions retries kafka].freeze
 
         # @param name [String, Regexp]
         # @param group [String]
-        # @param faults [Faults]
-        def initialize(name, group, faults)
+        # @param errors [Config::Errors]
+        def initialize(name, group, errors)
           @name = name.is_a?(Symbol) ? name.to_s : name
-          @faults = faults
+          @errors = errors
+          @incomplete = false
           @settings = {
             group:, consumer: nil, deserializer: nil, key_deserializer: nil, headers_deserializer: nil, serializer: nil,
             parallel: nil, lazy: nil, max_messages: nil, max_bytes: nil, initial_offset: nil, manual_offset_management: false,
-            delivery: :at_least_once, dead_letter_queue: nil, virtual_partitions: nil, kafka: {}.freeze,
-            retries: Retries.new(*Array.new(3), [].freeze)
+            delivery: :at_least_once, dead_letter_queue: nil, virtual_partitions: nil, kafka: {}.freeze, excluded: [].freeze,
+            retries: Retries.new
           }
         end
 
@@ -42,7 +43,8 @@ module Guildhall
         # @param payload [#call, nil] as in {#deserializer}
         # @param key [#call, nil] takes the key's bytes
         # @param headers [#call, nil] takes the Hash of headers
-        def deserializers(payload: nil, key: nil, headers: nil)
+        def deserializers(payload: nil, key: nil, headers: nil, **unknown)
+          refuse(__method__, unknown)
           @settings[:deserializer] = payload if payload
           @settings[:key_deserializer] = key
           @settings[:headers_deserializer] = headers
@@ -59,7 +61,8 @@ module Guildhall
         #   asked for; nil: where it is faster
         # @param lazy [Symbol, nil] :on_access: each payload is decoded when it is asked for, and not before: for payloads
         #   that are rarely read
-        def deserializing(parallel: nil, lazy: nil)
+        def deserializing(parallel: nil, lazy: nil, **unknown)
+          refuse(__method__, unknown)
           @settings[:parallel] = parallel
           @settings[:lazy] = lazy
         end
@@ -91,26 +94,35 @@ module Guildhall
 
         # @param topic [String, false] where the message goes; false: it is skipped
         # @param max_retries [Integer] how often `consume` is called again before that; 0: never
-        # @param independent [Boolean] whether attempts are counted anew once a message has been marked as consumed
+        # @param independent [Boolean] whether attempts are counted again from 1 once a message has been marked as consumed
         # @param strategy [Symbol, #call] :one message, or :all that are left of the batch; or a callable that takes
         #   `(errors, attempt)` and answers :dispatch, :skip or :retry
-        # @param poison [Boolean] true: payloads that cannot be decoded go there at once, without `consume`
-        def dead_letter_queue(topic:, max_retries: 3, independent: false, strategy: :one, poison: false)
-          @settings[:dead_letter_queue] = DeadLetterQueue.new(topic:, max_retries:, independent:, strategy:, poison:)
+        # @param dispatch_undecodable [Boolean] true: payloads whose bytes cannot be decoded, or that a validator refuses, go
+        #   there at once, without `consume`
+        def dead_letter_queue(topic: nil, max_retries: 3, independent: false, strategy: :one, dispatch_undecodable: false, **unknown)
+          refuse(__method__, unknown)
+          @settings[:dead_letter_queue] = DeadLetterQueue.new(topic:, max_retries:, independent:, strategy:, dispatch_undecodable:)
         end
 
         # @param partitioner [#call] takes a message; equal answers are processed in order by one thread
         # @param max [Integer, nil] how many there are at most; nil: the application's concurrency
         # @param reducer [#call, nil] takes the partitioner's answer, returns which virtual partition it is
-        def virtual_partitions(partitioner:, max: nil, reducer: nil)
+        def virtual_partitions(partitioner: nil, max: nil, reducer: nil, **unknown)
+          refuse(__method__, unknown)
           @settings[:virtual_partitions] = VirtualPartitions.new(partitioner:, max:, reducer:)
         end
 
-        # Pauses of this topic, where they differ from the application's.
-        # @param non_retryable [Array<Class>] errors that go to the dead letter queue at once
-        def retries(pause_timeout: nil, pause_max_timeout: nil, pause_with_exponential_backoff: nil, non_retryable: [])
-          @settings[:retries] = Retries.new(pause_timeout:, pause_max_timeout:, pause_with_exponential_backoff:,
-            non_retryable: Array(non_retryable).freeze)
+        # Retries of this topic, where they differ from the application's.
+        # @param pause_timeout [Numeric, nil] seconds before a consumer that raised is called again; nil: the application's
+        # @param pause_max_timeout [Numeric, nil] seconds that this pause grows to at most; nil: the application's
+        # @param pause_with_exponential_backoff [Boolean, nil] nil: the application's
+        # @param non_retryable [Array<Class>] errors that go to the dead letter queue at the first attempt
+        # @param transient [Array<Class>] errors of an outage, which says nothing about the message: they are retried for as
+        #   long as they last and never count as an attempt
+        def retries(pause_timeout: nil, pause_max_timeout: nil, pause_with_exponential_backoff: nil,
+                    non_retryable: [], transient: [], **unknown)
+          refuse(__method__, unknown)
+          @settings[:retries] = Retries.new(pause_timeout:, pause_max_timeout:, pause_with_exponential_backoff:, non_retryable:, transient:)
         end
 
         # @param settings [Hash{Symbol,String=>Object}] librdkafka's, over the application's; topics that differ in them
@@ -119,17 +131,39 @@ module Guildhall
           @settings[:kafka] = settings.is_a?(Hash) ? settings.transform_keys(&:to_sym).freeze : settings
         end
 
+        # Evaluates a block of settings. Wrong arguments are noted like any other error; the rest of that block is left out.
+        # @param block [Proc]
+        # @return [void]
+        def apply(block)
+          instance_eval(&block)
+        rescue ::ArgumentError => error
+          place = error.backtrace_locations&.first
+          raise unless place&.path == __FILE__
+
+          @incomplete = true
+          report("#{place.base_label}: #{error.message}")
+        end
+
         # @return [Topic]
         def build
           topic = Topic.new(name: @name, **@settings)
-          Checks.new(topic, @faults).run
+          Checks.new(topic, @errors).run unless @incomplete
           topic
         end
 
         private
 
+        def refuse(setting, unknown)
+          known = method(setting).parameters.filter_map { |kind, name| name if kind == :key }
+          unknown.each_key { |name| report("#{setting} has no keyword #{name}#{Suggestion.for(name, known)}") }
+        end
+
+        def report(text)
+          @errors.add("topic #{@name.inspect}: #{text}")
+        end
+
         def method_missing(name, *)
-          @faults.add("topic #{@name.inspect}: there is no setting #{name}#{Faults.suggestion(name, SETTINGS)}")
+          report("there is no setting #{name}#{Suggestion.for(name, SETTINGS)}")
         end
 
         def respond_to_missing?(_name, _private = false)

@@ -3,54 +3,57 @@
 module Guildhall
   class Schema
     module Keywords
-      # Keywords about the members of objects.
+      # Keywords about the properties of objects.
       module Objects
-        MEMBERS = %w[properties patternProperties additionalProperties propertyNames required].freeze
-        private_constant :MEMBERS
+        PROPERTIES = %w[properties patternProperties additionalProperties propertyNames required].freeze
+        private_constant :PROPERTIES
 
-        # All that is said of single members, as one instruction: the walker goes through them once.
-        def members(unit)
-          return unless MEMBERS.any? { |keyword| unit.key?(keyword) }
+        # All that is said of single properties, as one instruction: the walker goes through them once.
+        def properties(compilation)
+          return unless PROPERTIES.any? { |keyword| compilation.key?(keyword) }
 
-          properties = map(unit, "properties")
-          patterns = map(unit, "patternProperties")
-          unit.emit(:properties, "properties", nil, properties.keys, children(unit, "properties", properties), required(unit),
-            patterns.keys.map { |source| regexp(unit, "patternProperties", source) },
-            children(unit, "patternProperties", patterns), unit.optional("additionalProperties"), unit.optional("propertyNames"))
+          properties = map(compilation, "properties")
+          patterns = map(compilation, "patternProperties")
+          compilation.emit(:properties, "properties", nil,
+            properties.keys, children(compilation, "properties", properties), required(compilation),
+            patterns.keys.map { |source| regexp(compilation, "patternProperties", source) },
+            children(compilation, "patternProperties", patterns),
+            compilation.optional("additionalProperties"), compilation.optional("propertyNames"))
         end
 
-        def dependent_required(unit, keyword, value)
-          unit.refuse(keyword, "is an object of arrays of names") unless value.is_a?(Hash) && value.values.all? { |names| names?(names) }
-          unit.emit(:dependent_required, keyword, value, value.keys, value.values)
+        def dependent_required(compilation, keyword, value)
+          lists = value.is_a?(Hash) && value.values.all? { |names| names?(names) }
+          compilation.refuse(keyword, "is an object of arrays of names") unless lists
+          compilation.emit(:dependent_required, keyword, value, value.keys, value.values)
         end
 
-        def dependent_schemas(unit, keyword, value)
-          names = map(unit, keyword).keys
-          unit.emit(:dependent_schemas, keyword, value, names, children(unit, keyword, value))
+        def dependent_schemas(compilation, keyword, value)
+          names = map(compilation, keyword).keys
+          compilation.emit(:dependent_schemas, keyword, value, names, children(compilation, keyword, value))
         end
 
         # Both of the above in one, before the drafts took them apart.
-        def dependencies(unit, keyword, value)
-          required, schemas = map(unit, keyword).partition { |_, dependency| dependency.is_a?(Array) }.map(&:to_h)
-          unit.emit(:dependent_required, keyword, value, required.keys, required.values) if required.any?
-          unit.emit(:dependent_schemas, keyword, value, schemas.keys, children(unit, keyword, schemas)) if schemas.any?
+        def dependencies(compilation, keyword, value)
+          required, schemas = map(compilation, keyword).partition { |_, dependency| dependency.is_a?(Array) }.map(&:to_h)
+          compilation.emit(:dependent_required, keyword, value, required.keys, required.values) if required.any?
+          compilation.emit(:dependent_schemas, keyword, value, schemas.keys, children(compilation, keyword, schemas)) if schemas.any?
         end
 
         private
 
-        def map(unit, keyword)
-          value = unit.schema.fetch(keyword, {})
-          value.is_a?(Hash) ? value : unit.refuse(keyword, "is an object of schemas")
+        def map(compilation, keyword)
+          value = compilation.schema.fetch(keyword, {})
+          value.is_a?(Hash) ? value : compilation.refuse(keyword, "is an object of schemas")
         end
 
-        def children(unit, keyword, names)
-          names.keys.map { |name| unit.child(keyword, name) }
+        def children(compilation, keyword, names)
+          names.keys.map { |name| compilation.child(keyword, name) }
         end
 
-        def required(unit)
-          value = unit.schema.fetch("required", [])
-          unit.refuse("required", "is an array of names") unless names?(value)
-          unit.dialect.assertions ? value.uniq : []
+        def required(compilation)
+          value = compilation.schema.fetch("required", [])
+          compilation.refuse("required", "is an array of names") unless names?(value)
+          compilation.dialect.assertions ? value.uniq : []
         end
 
         def names?(value)

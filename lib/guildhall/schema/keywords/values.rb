@@ -13,60 +13,60 @@ module Guildhall
         LARGEST = (2**62) - 1
         private_constant :OPERATIONS, :LARGEST
 
-        def type(unit, keyword, value)
+        def type(compilation, keyword, value)
           types = value.is_a?(Array) ? value : [value]
-          unknown = types.find { |name| !Kinds::BITS.key?(name) }
-          unit.refuse(keyword, "names #{unknown.inspect}, which is no type") if unknown || types.empty?
-          unit.restrict(value)
+          unknown = types.find { |name| !TypeMask::BITS.key?(name) }
+          compilation.refuse(keyword, "names #{unknown.inspect}, an unknown type") if unknown || types.empty?
+          compilation.restrict(value)
         end
 
-        def enum(unit, keyword, value)
-          unit.refuse(keyword, "is an array of values") unless value.is_a?(Array)
+        def enum(compilation, keyword, value)
+          compilation.refuse(keyword, "is an array of values") unless value.is_a?(Array)
           texts, rest = value.partition { |element| element.is_a?(String) }
           simple, others = rest.partition { |element| [nil, true, false].include?(element) }
-          unit.emit(:enum, keyword, value, texts, others, simple.include?(nil), simple.include?(true), simple.include?(false))
+          compilation.emit(:enum, keyword, value, texts, others, simple.include?(nil), simple.include?(true), simple.include?(false))
         end
 
-        def const(unit, keyword, value)
-          enum(unit, keyword, [value])
+        def const(compilation, keyword, value)
+          enum(compilation, keyword, [value])
         end
 
-        def number(unit, keyword, value)
-          unit.refuse(keyword, "is a number") unless value.is_a?(Numeric)
-          unit.emit(OPERATIONS.fetch(keyword), keyword, value, value)
+        def number(compilation, keyword, value)
+          compilation.refuse(keyword, "is a number") unless value.is_a?(Numeric)
+          compilation.emit(OPERATIONS.fetch(keyword), keyword, value, value)
         end
 
-        def multiple_of(unit, keyword, value)
-          unit.refuse(keyword, "is a number above 0") unless value.is_a?(Numeric) && value.positive?
-          unit.emit(:multiple_of, keyword, value, value)
+        def multiple_of(compilation, keyword, value)
+          compilation.refuse(keyword, "is a number above 0") unless value.is_a?(Numeric) && value.positive?
+          compilation.emit(:multiple_of, keyword, value, value)
         end
 
-        def limit(unit, keyword, value)
+        def limit(compilation, keyword, value)
           whole = value.is_a?(Numeric) && value >= 0 && value == value.floor
-          unit.refuse(keyword, "is a non-negative integer") unless whole
-          unit.emit(OPERATIONS.fetch(keyword), keyword, value, [value.to_i, LARGEST].min)
+          compilation.refuse(keyword, "is a non-negative integer") unless whole
+          compilation.emit(OPERATIONS.fetch(keyword), keyword, value, [value.to_i, LARGEST].min)
         end
 
-        def pattern(unit, keyword, value)
-          unit.emit(:pattern, keyword, value, regexp(unit, keyword, value))
+        def pattern(compilation, keyword, value)
+          compilation.emit(:pattern, keyword, value, regexp(compilation, keyword, value))
         end
 
-        def format(unit, keyword, value)
-          return unless unit.options.check_formats
+        def format(compilation, keyword, value)
+          return unless compilation.options.check_formats
 
-          unit.refuse(keyword, "is a string") unless value.is_a?(String)
-          own = unit.options.formats[value] || (Pattern::Format if value == "regex")
-          return unit.emit(:format_call, keyword, value, own) if own
+          compilation.refuse(keyword, "is a string") unless value.is_a?(String)
+          own = compilation.options.formats[value] || (Pattern::Format if value == "regex")
+          return compilation.emit(:format_call, keyword, value, own) if own
 
           number = Program.format(value)
-          unit.emit(:format, keyword, value, number) if number
+          compilation.emit(:format, keyword, value, number) if number
         end
 
-        def regexp(unit, keyword, source)
-          unit.refuse(keyword, "is a regular expression") unless source.is_a?(String)
-          Pattern.compile(source, timeout: unit.options.regexp_timeout)
+        def regexp(compilation, keyword, source)
+          compilation.refuse(keyword, "is a regular expression") unless source.is_a?(String)
+          Pattern.compile(source, timeout: compilation.options.regexp_timeout)
         rescue Pattern::Error => error
-          unit.refuse(keyword, "is a regular expression: #{error.message}")
+          compilation.refuse(keyword, "is a regular expression: #{error.message}")
         end
       end
     end

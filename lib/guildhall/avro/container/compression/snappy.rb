@@ -4,7 +4,7 @@ module Guildhall
   class Avro
     module Container
       module Compression
-        # By the gem snappy; the checksum of what was compressed stands behind it, four bytes.
+        # By the gem snappy; a checksum of the uncompressed bytes follows, four bytes.
         module Snappy
           CHECKSUM_BYTES = 4
           LENGTH_BYTES = 5 # at most: seven bits in each
@@ -13,7 +13,7 @@ module Guildhall
           def self.compress(bytes) = [::Snappy.deflate(bytes), checksum(bytes)].pack("a*N")
 
           def self.decompress(bytes, limit)
-            raise Compression.fault("block is cut off") if bytes.bytesize <= CHECKSUM_BYTES
+            raise Compression.decode_error("block is cut off") if bytes.bytesize <= CHECKSUM_BYTES
 
             compressed = bytes.byteslice(0...-CHECKSUM_BYTES)
             raise Compression.too_long if announced(compressed) > limit
@@ -32,7 +32,7 @@ module Guildhall
           end
 
           def self.verified(made, checksum)
-            checksum(made) == checksum ? made : raise(Compression.fault("block fails its checksum"))
+            checksum(made) == checksum ? made : raise(Compression.decode_error("block fails its checksum"))
           end
 
           def self.checksum(bytes)

@@ -6,7 +6,7 @@ module Guildhall
       module Compression
         # Frames of Zstandard, by the gem zstd-ruby.
         module Zstandard
-          PIECE_BYTES = 256 # a byte can stand for a block of 128 KiB: not too many of them at once
+          PIECE_BYTES = 256 # a byte can expand to a block of 128 KiB: not too many of them at once
           private_constant :PIECE_BYTES
 
           def self.compress(bytes) = ::Zstd.compress(bytes)

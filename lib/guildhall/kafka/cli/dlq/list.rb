@@ -1,43 +1,43 @@
 # frozen_string_literal: true
 
-require_relative "letters_command"
-require_relative "../table"
+require "guildhall/text_table"
+require_relative "dead_letters_command"
 
 module Guildhall
   module Kafka
     module CLI
       class Dlq < Guildhall::CLI::Command
         # `guildhall dlq list`: what dead letter topics hold.
-        class List < LettersCommand
-          HEADINGS = %w[LETTER WHEN FROM GROUP ATTEMPTS ERROR BYTES REPLAYED].freeze
+        class List < DeadLettersCommand
+          HEADINGS = ["DEAD LETTER", "WHEN", "FROM", "GROUP", "ATTEMPTS", "ERROR", "BYTES", "REPLAYED"].freeze
           LIMIT = 50
 
           # (see Guildhall::CLI::Command.summary)
-          def self.summary = "Print what dead letter topics hold: where it came from, what went wrong, how often it was tried"
+          def self.summary = "Print dead letters: source, error, number of attempts"
 
           private
 
           def define_options(options)
             super
-            options.on("-n", "--limit N", Integer, "at most so many, the newest (default: #{LIMIT}; 0: all)")
+            options.on("-n", "--limit N", Integer, "how many at most, the newest (default: #{LIMIT}; 0: all)")
             options.on("--json", "a line of JSON for each, with key, headers and payload")
-            options.separator("\nREPLAYED: whether `guildhall dlq replay` with --all or --rest has come to it.")
+            options.separator("\nREPLAYED: whether `guildhall dlq replay` with --all or --rest has replayed it.")
           end
 
           def perform
-            topics.each { |topic| Kafka.application.dead_letters(topic) { |letters| list(letters) } }
+            topics.each { |topic| Kafka.application.dead_letters(topic) { |dead_letters| list(dead_letters) } }
             nil
           end
 
-          def list(letters)
-            ranges = chosen_ranges(letters)
-            found = find(letters, ranges)
-            replayed = letters.replayed
+          def list(dead_letters)
+            ranges = chosen_ranges(dead_letters)
+            found = find(dead_letters, ranges)
+            replayed = dead_letters.replayed
             if @options[:json]
-              found.each { |letter| @out.puts(JSON.encode(data(letter, replayed))) }
+              found.each { |dead_letter| @out.puts(JSON.encode(data(dead_letter, replayed))) }
             else
-              @out.puts(Table.lines(HEADINGS, found.map { |letter| cells(letter, replayed) }))
-              @out.puts("#{found.size} of #{ranges.sum { |_, range| range.size }} letters in #{letters.name}")
+              @out.puts(TextTable.lines([HEADINGS, *found.map { |dead_letter| cells(dead_letter, replayed) }]))
+              @out.puts("#{found.size} of #{ranges.sum { |_, range| range.size }} dead letters in #{dead_letters.name}")
             end
           end
 
@@ -47,15 +47,15 @@ module Guildhall
           end
 
           # The newest of all partitions; more than that is never kept.
-          def find(letters, ranges)
+          def find(dead_letters, ranges)
             ranges.flat_map do |partition, range|
               found = []
-              letters.each(partition, newest(range)) do |letter|
-                found << letter if wanted?(letter)
+              dead_letters.each(partition, newest(range)) do |dead_letter|
+                found << dead_letter if wanted?(dead_letter)
                 found.shift if found.size > limit
               end
               found
-            end.sort_by { |letter| letter.time.to_f }.last([limit, 1 << 40].min)
+            end.sort_by { |dead_letter| dead_letter.time.to_f }.last([limit, 1 << 40].min)
           end
 
           # Where nothing is left out, those before them need not be read.
@@ -63,34 +63,35 @@ module Guildhall
             filtered? || limit.infinite? ? range : [range.begin, range.end - limit].max...range.end
           end
 
-          def replayed?(letter, replayed)
-            letter.offset < (replayed[letter.partition] || 0)
+          def replayed?(dead_letter, replayed)
+            dead_letter.offset < (replayed[dead_letter.partition] || 0)
           end
 
-          def cells(letter, replayed)
-            [letter, letter.time&.utc&.strftime("%F %T"), letter.source, letter.source_group, letter.attempts, letter.error_class,
-             letter.payload&.bytesize || "tombstone", replayed?(letter, replayed) ? "yes" : "no"]
+          def cells(dead_letter, replayed)
+            [dead_letter, dead_letter.time&.utc&.strftime("%F %T"), dead_letter.source, dead_letter.source_group, dead_letter.attempts,
+             dead_letter.error_class, dead_letter.payload&.bytesize || "tombstone", replayed?(dead_letter, replayed) ? "yes" : "no"]
           end
 
-          def data(letter, replayed)
-            {"topic" => letter.topic, "partition" => letter.partition, "offset" => letter.offset,
-             "time" => letter.time&.utc&.strftime("%FT%T.%LZ"), "source_topic" => letter.source_topic,
-             "source_partition" => letter.source_partition, "source_offset" => letter.source_offset,
-             "source_consumer_group" => letter.source_group, "attempts" => letter.attempts, "error_class" => letter.error_class,
-             "replayed" => replayed?(letter, replayed), **text("key", letter.key), **text("payload", letter.payload),
-             "headers" => letter.original_headers.transform_values { |value| [*value].map { |one| readable(one) } }}
+          def data(dead_letter, replayed)
+            {"topic" => dead_letter.topic, "partition" => dead_letter.partition, "offset" => dead_letter.offset,
+             "time" => dead_letter.time&.utc&.strftime("%FT%T.%LZ"), "source_topic" => dead_letter.source_topic,
+             "source_partition" => dead_letter.source_partition, "source_offset" => dead_letter.source_offset,
+             "source_consumer_group" => dead_letter.source_group, "attempts" => dead_letter.attempts,
+             "error_class" => dead_letter.error_class, "replayed" => replayed?(dead_letter, replayed),
+             **text("key", dead_letter.key), **text("payload", dead_letter.payload),
+             "headers" => dead_letter.original_headers.transform_values { |value| [*value].map { |one| readable(one) } }}
           end
 
-          # Bytes that are no text are told in base 64.
+          # Bytes that are not valid text are printed in base 64.
           def text(name, bytes)
-            readable = bytes && Letter.utf8(bytes)
+            readable = bytes && DeadLetterQueue::DeadLetter.utf8(bytes)
             return {name => readable} if readable.nil? || readable.encoding == Encoding::UTF_8
 
             {"#{name}_base64" => [bytes].pack("m0")}
           end
 
           def readable(bytes)
-            Letter.utf8(bytes).encode(Encoding::UTF_8, invalid: :replace, undef: :replace)
+            DeadLetterQueue::DeadLetter.utf8(bytes).encode(Encoding::UTF_8, invalid: :replace, undef: :replace)
           end
         end
       end

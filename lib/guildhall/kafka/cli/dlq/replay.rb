@@ -1,37 +1,37 @@
 # frozen_string_literal: true
 
-require_relative "letters_command"
+require_relative "dead_letters_command"
 
 module Guildhall
   module Kafka
     module CLI
       class Dlq < Guildhall::CLI::Command
         # `guildhall dlq replay`: another try for what dead letter topics hold.
-        class Replay < LettersCommand
-          PAUSE = 2 # seconds between two lines of progress
+        class Replay < DeadLettersCommand
+          PROGRESS_INTERVAL_SECONDS = 2 # between two lines of progress
           NOTES = <<~TEXT
 
             One of --all, --rest and --offsets says what to replay. Bytes, key and headers are those of the message as it
-            was, and so is the partition; letters stay in the dead letter topic. Only what is there at the start is
+            was, and so is the partition; dead letters stay in the dead letter topic. Only what is there at the start is
             replayed, so that what fails again is not replayed for ever.
 
             How far --all and --rest have come is kept at the broker (as an offset of the group GROUP_ID.replay) after each
-            hundred letters, which were confirmed by then: interrupted (Ctrl-C ends the hundred at hand first) or killed,
+            hundred dead letters, which were confirmed by then: interrupted (Ctrl-C ends the hundred at hand first) or killed,
             --rest goes on there, and at most a hundred are replayed twice. With --source, --error or --offsets nothing is
             kept.
           TEXT
 
           # (see Guildhall::CLI::Command.summary)
-          def self.summary = "Send letters back to where they came from"
+          def self.summary = "Send dead letters back to their topics"
 
           private
 
           def define_options(options)
             super
             options.on("--all", "everything, from the beginning")
-            options.on("--rest", "what comes after the last one that was replayed")
-            options.on("--to TOPIC", "to this topic, whatever they came from; its partitioner decides")
-            options.on("--dry-run", "only say how many")
+            options.on("--rest", "all after the last one that was replayed")
+            options.on("--to TOPIC", "to this topic instead; its partitioner chooses the partition")
+            options.on("--dry-run", "only print how many")
             options.separator(NOTES)
           end
 
@@ -40,7 +40,7 @@ module Guildhall
             topics.each do |topic|
               break if @interrupted
 
-              Kafka.application.dead_letters(topic) { |letters| replay(letters) }
+              Kafka.application.dead_letters(topic) { |dead_letters| replay(dead_letters) }
             end
             @interrupted ? 1 : 0
           end
@@ -51,43 +51,43 @@ module Guildhall
             raise Guildhall::ArgumentError, "say what to replay with one of --all, --rest and --offsets (guildhall dlq replay --help)"
           end
 
-          def replay(letters)
-            ranges = ranges_to_replay(letters)
-            return count(letters, ranges) if @options[:"dry-run"]
+          def replay(dead_letters)
+            ranges = ranges_to_replay(dead_letters)
+            return count(dead_letters, ranges) if @options[:"dry-run"]
 
-            replay = Kafka::Replay.new(letters, Kafka.config, to: @options[:to], note: noted?) { |letter| wanted?(letter) }
-            progress = progress(letters, ranges)
+            replay = DeadLetterQueue::Replay.new(dead_letters, Kafka.config, to: @options[:to], note: noted?) { |dead_letter| wanted?(dead_letter) }
+            progress = progress(dead_letters, ranges)
             outcomes = {}
             interruptible(replay) { replay.run(ranges) { |outcome| progress.call(outcomes[outcome.partition] = outcome) } }
           ensure
-            outcomes&.each_value { |outcome| @out.puts(summary(letters, ranges.fetch(outcome.partition), outcome)) }
-            @out.puts(advice(letters)) if replay&.interrupted?
+            outcomes&.each_value { |outcome| @out.puts(summary(dead_letters, ranges.fetch(outcome.partition), outcome)) }
+            @out.puts(advice(dead_letters)) if replay&.interrupted?
           end
 
           def noted?
             !@options[:offsets] && !filtered?
           end
 
-          def ranges_to_replay(letters)
-            ranges = chosen_ranges(letters)
+          def ranges_to_replay(dead_letters)
+            ranges = chosen_ranges(dead_letters)
             return ranges unless @options[:rest]
 
-            replayed = letters.replayed
+            replayed = dead_letters.replayed
             unless replayed.values.any?
-              raise Guildhall::ArgumentError, "nothing of #{letters.name} was replayed yet, or so long ago that the broker has " \
+              raise Guildhall::ArgumentError, "nothing of #{dead_letters.name} was replayed yet, or so long ago that the broker has " \
                                               "forgotten: use --all or --offsets"
             end
 
             ranges.to_h { |partition, range| [partition, (replayed[partition] || 0).clamp(range.begin, range.end)...range.end] }
           end
 
-          def count(letters, ranges)
+          def count(dead_letters, ranges)
             found = ranges.sum do |partition, range|
               wanted = 0
-              letters.each(partition, range) { |letter| wanted += 1 if wanted?(letter) }
+              dead_letters.each(partition, range) { |dead_letter| wanted += 1 if wanted?(dead_letter) }
               wanted
             end
-            @out.puts("#{letters.name}: #{found} letters would be replayed#{" to #{@options[:to]}" if @options[:to]}")
+            @out.puts("#{dead_letters.name}: #{found} dead letters would be replayed#{" to #{@options[:to]}" if @options[:to]}")
           end
 
           # The first signal ends the replay in good order, the second one the process.
@@ -104,31 +104,31 @@ module Guildhall
             previous&.each { |name, handler| trap(name, handler || "DEFAULT") }
           end
 
-          def progress(letters, ranges)
+          def progress(dead_letters, ranges)
             total = ranges.sum { |_, range| range.size }
-            told = Clock.now
+            reported_at = Clock.now
             done = Hash.new(0)
             lambda do |outcome|
               done[outcome.partition] = outcome.replayed + outcome.skipped
-              next if Clock.now - told < PAUSE
+              next if Clock.now - reported_at < PROGRESS_INTERVAL_SECONDS
 
-              told = Clock.now
-              @err.puts("#{letters.name}: #{done.values.sum} of #{total}")
+              reported_at = Clock.now
+              @err.puts("#{dead_letters.name}: #{done.values.sum} of #{total}")
             end
           end
 
-          def summary(letters, range, outcome)
-            where = "#{letters.name}/#{outcome.partition}"
+          def summary(dead_letters, range, outcome)
+            where = "#{dead_letters.name}/#{outcome.partition}"
             return "#{where}: nothing to replay" if range.none?
 
             skipped = ", #{outcome.skipped} left out" if outcome.skipped.positive?
             offsets = " (offsets #{outcome.first} to #{outcome.last})" if outcome.first
-            "#{where}: #{outcome.replayed} of #{range.size} letters replayed#{offsets}#{skipped}"
+            "#{where}: #{outcome.replayed} of #{range.size} dead letters replayed#{offsets}#{skipped}"
           end
 
-          def advice(letters)
-            how = noted? ? "guildhall dlq replay --rest --topic #{letters.name}" : "--offsets from the offset after the last one"
-            "interrupted; go on with #{how}"
+          def advice(dead_letters)
+            how = noted? ? "guildhall dlq replay --rest --topic #{dead_letters.name}" : "--offsets from the offset after the last one"
+            "interrupted; continue with #{how}"
           end
         end
       end

@@ -1,0 +1,34 @@
+/* How Ruby objects fit the types of a schema, and which branch of a union an object is written as. Needs the GVL; logical types
+ * run Ruby code. */
+#ifndef GUILDHALL_AVRO_FIT_H
+#define GUILDHALL_AVRO_FIT_H
+
+#include "codec.h"
+
+/* EXACT: it comes back from there as it is. */
+typedef enum { GUILDHALL_AVRO_NO_FIT, GUILDHALL_AVRO_FITS, GUILDHALL_AVRO_EXACT } guildhall_avro_fit;
+
+/* As far as one look shows. */
+guildhall_avro_fit guildhall_avro_resembles(const guildhall_avro_codec *codec, const guildhall_avro_node *node, VALUE object);
+
+/* The value under a node's logical type, which is left in *object; 0 when it is none. */
+int guildhall_avro_reduce(const guildhall_avro_codec *codec, const guildhall_avro_node *node, VALUE *object);
+
+/* How the object resembles the type under its logical type. */
+guildhall_avro_fit guildhall_avro_resembles_reduced(const guildhall_avro_codec *codec, const guildhall_avro_node *node, VALUE *object);
+
+/* The number of the symbol; -1: there is no such symbol. */
+int64_t guildhall_avro_symbol_index(const guildhall_avro_codec *codec, const guildhall_avro_node *node, VALUE object);
+
+/* What a Hash has for a record's field: by name, else by Symbol; the fallback where there is neither. */
+VALUE guildhall_avro_given(const guildhall_avro_codec *codec, VALUE hash, uint32_t name, VALUE fallback);
+
+/* branch.c: the index of the branch that an object is written as, which is left in *object without its Guildhall::Avro::Branch
+ * or Document; UINT32_MAX: it fits none. depth: levels that may be below. */
+uint32_t guildhall_avro_branch_of(const guildhall_avro_codec *codec, const guildhall_avro_node *node, VALUE *object, uint32_t depth);
+
+const char *guildhall_avro_type_name(const guildhall_avro_node *node);
+
+void guildhall_init_avro_fit(void);
+
+#endif

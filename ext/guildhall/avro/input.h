@@ -1,0 +1,96 @@
+/* Avro's primitive types, read from bytes. Inline, without Ruby. Each returns a status; on an error the input is
+ * where it stood. */
+#ifndef GUILDHALL_AVRO_INPUT_H
+#define GUILDHALL_AVRO_INPUT_H
+
+#include "program.h"
+
+typedef struct {
+    const uint8_t *at, *end;
+    uint64_t empty_left; /* items without a byte that may still come */
+} guildhall_avro_input;
+
+static inline size_t guildhall_avro_left(const guildhall_avro_input *input) { return (size_t)(input->end - input->at); }
+
+guildhall_avro_status guildhall_avro_long_number(guildhall_avro_input *input, int64_t *number);
+
+static inline guildhall_avro_status guildhall_avro_number(guildhall_avro_input *input, int64_t *number)
+{
+    if (__builtin_expect(input->at < input->end && *input->at < 0x80, 1)) {
+        uint8_t byte = *input->at++;
+        *number = (int64_t)(byte >> 1) ^ -(int64_t)(byte & 1);
+        return GUILDHALL_AVRO_VALID;
+    }
+    return guildhall_avro_long_number(input, number);
+}
+
+static inline guildhall_avro_status guildhall_avro_int(guildhall_avro_input *input, int64_t *number)
+{
+    const uint8_t *at = input->at;
+    guildhall_avro_status status = guildhall_avro_number(input, number);
+    if (__builtin_expect(status == GUILDHALL_AVRO_VALID && (*number < INT32_MIN || *number > INT32_MAX), 0)) {
+        input->at = at;
+        return GUILDHALL_AVRO_BAD_NUMBER;
+    }
+    return status;
+}
+
+static inline guildhall_avro_status guildhall_avro_take(guildhall_avro_input *input, size_t length,
+                                                        const uint8_t **bytes)
+{
+    if (guildhall_avro_left(input) < length) return GUILDHALL_AVRO_UNEXPECTED_END;
+    *bytes = input->at;
+    input->at += length;
+    return GUILDHALL_AVRO_VALID;
+}
+
+/* A length and that many bytes. */
+static inline guildhall_avro_status guildhall_avro_span(guildhall_avro_input *input, const uint8_t **bytes,
+                                                        size_t *length)
+{
+    const uint8_t *at = input->at;
+    int64_t number;
+    guildhall_avro_status status = guildhall_avro_number(input, &number);
+    if (__builtin_expect(status != GUILDHALL_AVRO_VALID, 0)) return status;
+    if (__builtin_expect(number < 0 || (uint64_t)number > guildhall_avro_left(input), 0)) {
+        input->at = at;
+        return number < 0 ? GUILDHALL_AVRO_BAD_LENGTH : GUILDHALL_AVRO_UNEXPECTED_END;
+    }
+    *length = (size_t)number;
+    *bytes = input->at;
+    input->at += number;
+    return GUILDHALL_AVRO_VALID;
+}
+
+static inline guildhall_avro_status guildhall_avro_float(guildhall_avro_input *input, double *number)
+{
+    const uint8_t *bytes;
+    guildhall_avro_status status = guildhall_avro_take(input, 4, &bytes);
+    if (status != GUILDHALL_AVRO_VALID) return status;
+    uint32_t bits = (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
+    float narrow;
+    memcpy(&narrow, &bits, sizeof narrow);
+    *number = narrow;
+    return status;
+}
+
+static inline guildhall_avro_status guildhall_avro_double(guildhall_avro_input *input, double *number)
+{
+    const uint8_t *bytes;
+    guildhall_avro_status status = guildhall_avro_take(input, 8, &bytes);
+    if (status != GUILDHALL_AVRO_VALID) return status;
+    uint64_t bits = 0;
+    for (int i = 7; i >= 0; i--) bits = bits << 8 | bytes[i];
+    memcpy(number, &bits, sizeof bits);
+    return status;
+}
+
+/* The head of an array's or map's next block: how many items (of at least `minimum` bytes); 0: there are no more.
+ * The size in bytes that may be there is not needed. */
+guildhall_avro_status guildhall_avro_block(guildhall_avro_input *input, uint32_t minimum, uint64_t *count);
+
+/* Skips a value. */
+guildhall_avro_status guildhall_avro_skip(guildhall_avro_input *input, const guildhall_avro_program *program,
+                                          uint32_t node, uint32_t depth_left);
+
+#endif

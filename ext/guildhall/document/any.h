@@ -1,0 +1,45 @@
+/* What Documents of every format have in common, and encoders have to know of them. */
+#ifndef GUILDHALL_DOCUMENT_ANY_H
+#define GUILDHALL_DOCUMENT_ANY_H
+
+#include <ruby.h>
+#include <ruby/encoding.h>
+#include "key_index.h"
+#include "values/frozen.h"
+
+/* The bytes that a Document shows: the String itself where it is frozen and shareable, else a copy that is. Raises TypeError for
+ * what is no String. */
+VALUE guildhall_frozen_bytes(VALUE source);
+
+/* Reports indexes that were made since to the garbage collector; frees them, and reports that. */
+static inline void guildhall_key_indexes_report(guildhall_key_indexes *indexes)
+{
+    size_t unreported = guildhall_key_indexes_unreported(indexes);
+    if (RB_UNLIKELY(unreported)) rb_gc_adjust_memory_usage((ssize_t)unreported);
+}
+void guildhall_key_indexes_release(guildhall_key_indexes *indexes);
+
+/* Is it a Document of any format? */
+int guildhall_document_p(VALUE object);
+
+/* The Hash or Array that it represents, all the way down. */
+VALUE guildhall_document_decoded_value(VALUE document);
+
+static inline VALUE guildhall_document_plain(VALUE object)
+{
+    if (RB_LIKELY(RB_SPECIAL_CONST_P(object) || RB_BUILTIN_TYPE(object) != T_DATA)) return object;
+    return guildhall_document_p(object) ? guildhall_document_decoded_value(object) : object;
+}
+
+/* The text that a String given as a key means; 0: none that UTF-8 could say. */
+static inline VALUE guildhall_document_text(VALUE key)
+{
+    if (!RB_TYPE_P(key, T_STRING)) return 0;
+    if (RB_LIKELY(RB_ENCODING_GET_INLINED(key) == guildhall_utf8_index)) return key;
+    return rb_enc_asciicompat(rb_enc_get(key)) && rb_enc_str_asciionly_p(key) ? key : 0;
+}
+
+/* The rest of the way of a `dig` that has left the payload: the value's own dig decides what that means. */
+VALUE guildhall_document_dig_on(VALUE value, int count, const VALUE *keys);
+
+#endif

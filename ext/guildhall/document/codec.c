@@ -1,0 +1,37 @@
+#include <ruby.h>
+#include <ruby/ractor.h>
+#include "codec.h"
+
+const rb_data_type_t guildhall_codec_type = {"Guildhall codec", {NULL, RUBY_TYPED_DEFAULT_FREE, NULL, NULL, {0}}, 0, 0, GUILDHALL_CODEC_FLAGS};
+
+const void *guildhall_codec_of(VALUE self, const rb_data_type_t *type)
+{
+    const guildhall_codec *codec = rb_check_typeddata(self, type);
+    if (RB_UNLIKELY(!codec->ready)) rb_raise(rb_eTypeError, "%"PRIsVALUE" is not initialized", rb_obj_class(self));
+    return codec;
+}
+
+static int codec_check_variable(ID variable, VALUE value, st_data_t unused)
+{
+    if (rb_ractor_shareable_p(value)) return ST_CONTINUE;
+    VALUE path = rb_sprintf("codec.%" PRIsVALUE, rb_id2str(variable));
+    rb_funcall(rb_path2class("Guildhall::Shareable"), rb_intern("check!"), 2, value, path);
+    return ST_STOP;
+}
+
+/* First asks whether it can be shared, and raises NotShareableError, which says what of it cannot: nothing was frozen then. Ruby
+ * itself then notes that it is shareable, with what it refers to. */
+VALUE guildhall_codec_share(VALUE self)
+{
+    guildhall_codec *codec = rb_check_typeddata(self, &guildhall_codec_type);
+    rb_ivar_foreach(self, codec_check_variable, 0);
+    rb_ractor_make_shareable(rb_obj_freeze(self));
+    codec->ready = 1;
+    return self;
+}
+
+VALUE guildhall_codec_native_decoder(VALUE self)
+{
+    const guildhall_codec *codec = guildhall_codec_of(self, &guildhall_codec_type);
+    return ULL2NUM((uint64_t)(uintptr_t)&codec->decoder);
+}

@@ -1,0 +1,81 @@
+/* Paths and excerpts for error messages. */
+#include <stdio.h>
+#include <string.h>
+#include "path.h"
+
+#define CUT "…"
+
+static void document_path_add(guildhall_path *path, const char *text, size_t length)
+{
+    if (path->full) return;
+    if (path->length + length + sizeof CUT > sizeof path->text) {
+        memcpy(path->text + path->length, CUT, sizeof CUT);
+        path->length += sizeof CUT - 1;
+        path->full = 1;
+        return;
+    }
+    memcpy(path->text + path->length, text, length);
+    path->length += length;
+    path->text[path->length] = '\0';
+}
+
+void guildhall_path_init(guildhall_path *path)
+{
+    path->length = 0;
+    path->full = 0;
+    document_path_add(path, "$", 1);
+}
+
+void guildhall_path_index(guildhall_path *path, int64_t index)
+{
+    char text[32];
+    document_path_add(path, text, (size_t)snprintf(text, sizeof text, "[%lld]", (long long)index));
+}
+
+static int document_path_is_word(const uint8_t *key, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        uint8_t byte = key[i];
+        int letter = (byte | 32) >= 'a' && (byte | 32) <= 'z', digit = byte >= '0' && byte <= '9' && i;
+        if (!letter && !digit && byte != '_') return 0;
+    }
+    return length > 0;
+}
+
+static size_t document_path_escape(uint8_t byte, char *out)
+{
+    if (byte >= 0x20 && byte < 0x7f && byte != '\'' && byte != '\\') {
+        out[0] = (char)byte;
+        return 1;
+    }
+    snprintf(out, 5, "\\x%02X", byte);
+    return 4;
+}
+
+void guildhall_path_key(guildhall_path *path, const uint8_t *key, size_t length)
+{
+    if (document_path_is_word(key, length)) {
+        document_path_add(path, ".", 1);
+        document_path_add(path, (const char *)key, length);
+        return;
+    }
+    document_path_add(path, "['", 2);
+    for (size_t i = 0; i < length && !path->full; i++) {
+        char piece[5];
+        document_path_add(path, piece, document_path_escape(key[i], piece));
+    }
+    document_path_add(path, "']", 2);
+}
+
+size_t guildhall_excerpt(const uint8_t *bytes, size_t length, size_t fault, char *out)
+{
+    size_t from = fault > 8 ? fault - 8 : 0, used = 0;
+    for (size_t i = from; i < length; i++) {
+        char piece[5];
+        size_t size = document_path_escape(bytes[i], piece);
+        if (used + size > GUILDHALL_EXCERPT_BYTES) break;
+        memcpy(out + used, piece, size);
+        used += size;
+    }
+    return used;
+}

@@ -1,0 +1,42 @@
+/* A codec: options, fixed when it is made, and what C code needs to work with them. */
+#ifndef GUILDHALL_JSON_CODEC_H
+#define GUILDHALL_JSON_CODEC_H
+
+#include <ruby.h>
+#include "document/codec.h"
+#include "parse.h"
+
+typedef struct {
+    GUILDHALL_CODEC;
+    guildhall_json_rules rules;
+    unsigned symbolize_names : 1;
+    VALUE decimal_receiver;    /* floats are receiver.method(text); nil: Float */
+    ID decimal_method;
+} guildhall_json_codec;
+
+/* The struct of a Guildhall::JSON or Guildhall::JSON::Lazy. Its address does not change while the codec lives. */
+const guildhall_json_codec *guildhall_json_codec_of(VALUE codec);
+
+/* The codec behind Guildhall::JSON.decode and .document. */
+const guildhall_json_codec *guildhall_json_codec_default(void);
+
+/* The ParseError (not raised) for a text that was not valid. */
+VALUE guildhall_json_error(const guildhall_json_codec *codec, guildhall_json_status status, size_t fault,
+                           const uint8_t *bytes, size_t length);
+
+/* A text's bytes as a frozen, shareable String; what was not frozen is copied. Other encodings become UTF-8. */
+VALUE guildhall_json_bytes(VALUE source);
+
+/* A Document (of a scalar: its value) of a String; the String of a value. Raise what decode and encode raise. */
+VALUE guildhall_json_document_of(const guildhall_json_codec *codec, VALUE source);
+VALUE guildhall_json_encode(const guildhall_json_codec *codec, VALUE value);
+
+void guildhall_json_decoder_setup(guildhall_json_codec *codec);
+
+void guildhall_init_json_build(void);
+void guildhall_init_json_document(VALUE json);
+void guildhall_init_json_error(VALUE json);
+void guildhall_init_json_encode(VALUE json, VALUE lazy);
+void guildhall_init_json_read(VALUE document, VALUE object, VALUE array);
+
+#endif

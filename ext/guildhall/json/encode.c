@@ -1,0 +1,345 @@
+/* Ruby objects to JSON. */
+#include <ruby.h>
+#include <ruby/encoding.h>
+#include <math.h>
+#include "build.h"
+#include "codec.h"
+#include "document.h"
+#include "document/any.h"
+#include "memory/stack_check.h"
+#include "plain.h"
+#include "scan.h"
+#include "shortest.h"
+#include "source.h"
+#include "values/frozen.h"
+
+#define BYTES_ON_STACK 4096
+
+/* Where the text is written: on the stack, as long as it fits, then into a String that no other code sees, which the
+ * collector frees when an exception ends the work. */
+typedef struct {
+    const guildhall_json_codec *codec;
+    char *bytes;
+    size_t used, capacity;
+    VALUE heap; /* 0: on the stack */
+    uint32_t depth;
+} output;
+
+static ID to_json;
+static VALUE json_class;
+
+static void json_encode_value(output *out, VALUE value);
+
+NORETURN(static void json_encode_fail(const char *reason, VALUE object));
+static void json_encode_fail(const char *reason, VALUE object)
+{
+    VALUE error_class = rb_const_get_at(json_class, rb_intern("EncodeError"));
+    VALUE arguments[] = {rb_utf8_str_new_cstr(reason), object};
+    rb_exc_raise(rb_funcallv(error_class, rb_intern("at"), 2, arguments));
+}
+
+static void json_encode_grow(output *out, size_t needed)
+{
+    size_t capacity = out->capacity * 2;
+    while (capacity < out->used + needed) capacity *= 2;
+    if (out->heap) {
+        rb_str_set_len(out->heap, (long)out->used);
+        rb_str_modify_expand(out->heap, (long)(capacity - out->used));
+    } else {
+        out->heap = rb_str_buf_new((long)capacity);
+        memcpy(RSTRING_PTR(out->heap), out->bytes, out->used);
+    }
+    out->bytes = RSTRING_PTR(out->heap);
+    out->capacity = capacity;
+}
+
+static inline char *json_encode_room(output *out, size_t needed)
+{
+    if (RB_UNLIKELY(out->capacity - out->used < needed)) json_encode_grow(out, needed);
+    return out->bytes + out->used;
+}
+
+static inline void json_encode_append(output *out, const void *bytes, size_t length)
+{
+    memcpy(json_encode_room(out, length), bytes, length);
+    out->used += length;
+}
+
+static inline void json_encode_append_byte(output *out, char byte)
+{
+    *json_encode_room(out, 1) = byte;
+    out->used++;
+}
+
+static void json_encode_escape(output *out, uint8_t byte)
+{
+    static const char letters[32] = {['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f', ['\r'] = 'r'};
+    char escape[6] = {'\\', 'u', '0', '0', '0', '0'};
+    if (byte >= ' ' || letters[byte]) {
+        escape[1] = byte >= ' ' ? (char)byte : letters[byte];
+        json_encode_append(out, escape, 2);
+        return;
+    }
+    escape[4] = (char)('0' + (byte >> 4));
+    escape[5] = "0123456789abcdef"[byte & 15];
+    json_encode_append(out, escape, 6);
+}
+
+static __attribute__((noinline)) void write_with_escapes(output *out, const uint8_t *at, size_t length)
+{
+    const uint8_t *end = at + length;
+    unsigned high = 0;
+    json_encode_append_byte(out, '"');
+    for (;;) {
+        const uint8_t *stop = guildhall_json_scan(at, end, &high);
+        json_encode_append(out, at, (size_t)(stop - at));
+        if (stop == end) break;
+        json_encode_escape(out, *stop);
+        at = stop + 1;
+    }
+    json_encode_append_byte(out, '"');
+}
+
+static inline void json_encode_text(output *out, const uint8_t *bytes, size_t length)
+{
+    char *target = json_encode_room(out, length + 2);
+    if (RB_UNLIKELY(!guildhall_json_copy_plain(target + 1, bytes, length))) return write_with_escapes(out, bytes, length);
+    target[0] = target[length + 1] = '"';
+    out->used += length + 2;
+}
+
+static VALUE json_encode_in_utf8(VALUE string)
+{
+    int index = rb_enc_get_index(string), range = rb_enc_str_coderange(string);
+    if (range == ENC_CODERANGE_7BIT && rb_enc_asciicompat(rb_enc_from_index(index))) return string;
+    if (index == guildhall_utf8_index || index == guildhall_ascii_index) {
+        if (range == ENC_CODERANGE_BROKEN) json_encode_fail("the String is not valid UTF-8", string);
+        return string;
+    }
+    if (index == guildhall_binary_index) json_encode_fail("the String is binary and not ASCII; force_encoding it to what it is", string);
+    return rb_str_encode(string, rb_enc_from_encoding(rb_utf8_encoding()), 0, Qnil);
+}
+
+static void json_encode_string(output *out, VALUE string)
+{
+    if (RB_UNLIKELY(RB_ENCODING_GET_INLINED(string) != guildhall_utf8_index || (RB_ENC_CODERANGE(string) != ENC_CODERANGE_7BIT &&
+                                                                       RB_ENC_CODERANGE(string) != ENC_CODERANGE_VALID))) {
+        string = json_encode_in_utf8(string);
+    }
+    json_encode_text(out, (const uint8_t *)RSTRING_PTR(string), (size_t)RSTRING_LEN(string));
+    RB_GC_GUARD(string);
+}
+
+static const char pairs_of_digits[] =
+    "00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445464748495051525354555657585960"
+    "616263646566676869707172737475767778798081828384858687888990919293949596979899";
+
+static void json_encode_fixnum(output *out, long value)
+{
+    char digits[24], *at = digits + sizeof digits;
+    unsigned long rest = value < 0 ? -(unsigned long)value : (unsigned long)value;
+    for (; rest >= 100; rest /= 100) memcpy(at -= 2, pairs_of_digits + rest % 100 * 2, 2);
+    if (rest >= 10) memcpy(at -= 2, pairs_of_digits + rest * 2, 2);
+    else *--at = (char)('0' + rest);
+    if (value < 0) *--at = '-';
+    json_encode_append(out, at, (size_t)(digits + sizeof digits - at));
+}
+
+static void json_encode_float(output *out, VALUE number)
+{
+    double value = RFLOAT_VALUE(number);
+    if (isfinite(value)) {
+        out->used += guildhall_json_write_double(value, json_encode_room(out, GUILDHALL_JSON_DOUBLE_BYTES));
+        return;
+    }
+    if (!out->codec->rules.allow_nan) json_encode_fail("NaN and Infinity are not JSON (allow_nan: true writes them)", number);
+    const char *word = isnan(value) ? "NaN" : value < 0 ? "-Infinity" : "Infinity";
+    json_encode_append(out, word, strlen(word));
+}
+
+static void json_encode_enter(output *out)
+{
+    if (++out->depth > out->codec->rules.max_nesting) json_encode_fail("nested deeper than max_nesting; does it contain itself?", Qnil);
+    guildhall_check_stack(out->depth);
+}
+
+/* What comes next has seldom been touched lately: it is fetched from memory while what precedes it is written. */
+static inline void json_encode_fetch(VALUE object)
+{
+    if (RB_SPECIAL_CONST_P(object)) return;
+    __builtin_prefetch((const void *)object);
+    __builtin_prefetch((const char *)object + 64);
+}
+
+static void json_encode_array(output *out, VALUE array)
+{
+    json_encode_enter(out);
+    json_encode_append_byte(out, '[');
+    for (long i = 0; i < RARRAY_LEN(array); i++) {
+        if (i) json_encode_append_byte(out, ',');
+        if (i + 1 < RARRAY_LEN(array)) json_encode_fetch(RARRAY_AREF(array, i + 1));
+        json_encode_value(out, RARRAY_AREF(array, i));
+    }
+    json_encode_append_byte(out, ']');
+    out->depth--;
+}
+
+/* Which kinds of keys a Hash has: keys of one kind are different texts, of several kinds perhaps not. */
+enum { STRING_KEY = 1, SYMBOL_KEY = 2, OTHER_KEY = 4 };
+
+typedef struct {
+    output *out;
+    int kinds, first;
+} hash_walk;
+
+static VALUE json_encode_key_text(VALUE key, int *kind)
+{
+    if (RB_LIKELY(RB_TYPE_P(key, T_STRING))) return *kind = STRING_KEY, key;
+    if (RB_SYMBOL_P(key)) return *kind = SYMBOL_KEY, rb_sym2str(key);
+    *kind = OTHER_KEY;
+    return rb_obj_as_string(key);
+}
+
+static int json_encode_pair(VALUE key, VALUE value, VALUE argument)
+{
+    hash_walk *walk = (hash_walk *)argument;
+    int kind;
+    if (!walk->first) json_encode_append_byte(walk->out, ',');
+    walk->first = 0;
+    json_encode_string(walk->out, json_encode_key_text(key, &kind));
+    walk->kinds |= kind;
+    json_encode_append_byte(walk->out, ':');
+    json_encode_value(walk->out, value);
+    return ST_CONTINUE;
+}
+
+static int json_encode_collect_text(VALUE key, VALUE value, VALUE texts)
+{
+    int kind;
+    rb_hash_aset(texts, json_encode_key_text(key, &kind), Qtrue);
+    return ST_CONTINUE;
+}
+
+static void json_encode_hash(output *out, VALUE hash)
+{
+    hash_walk walk = {out, 0, 1};
+    json_encode_enter(out);
+    json_encode_append_byte(out, '{');
+    rb_hash_foreach(hash, json_encode_pair, (VALUE)&walk);
+    json_encode_append_byte(out, '}');
+    out->depth--;
+    if (walk.kinds & (walk.kinds - 1) || walk.kinds == OTHER_KEY) {
+        VALUE texts = rb_hash_new();
+        rb_hash_foreach(hash, json_encode_collect_text, texts);
+        if (RHASH_SIZE(texts) != RHASH_SIZE(hash) && !out->codec->rules.allow_duplicate_key) {
+            json_encode_fail("two keys of the Hash are the same text (allow_duplicate_key: true writes both)", hash);
+        }
+    }
+}
+
+/* Is a text that the one codec accepts JSON to those who read what the other writes? */
+static int json_encode_copies(const guildhall_json_rules *from, const guildhall_json_rules *to)
+{
+    if (from->allow_invalid_utf8 || from->allow_trailing_comma || from->allow_control_characters) return 0;
+    return !from->allow_nan || to->allow_nan;
+}
+
+static void json_encode_document(output *out, VALUE document)
+{
+    const guildhall_json_text *text = guildhall_json_document_text(document);
+    guildhall_json_cursor cursor = guildhall_json_document_read(document);
+    if (text->deduplicated || !json_encode_copies(&cursor.codec->rules, &out->codec->rules)) {
+        return json_encode_value(out, guildhall_json_build(cursor.codec, cursor.view, cursor.index));
+    }
+    guildhall_json_range range = guildhall_json_range_of(cursor.view, cursor.index, text->length);
+    json_encode_append(out, cursor.view.bytes + range.begin, range.end - range.begin);
+    RB_GC_GUARD(document);
+}
+
+/* The object that is written instead. */
+static void json_encode_instead(output *out, VALUE object)
+{
+    json_encode_enter(out);
+    json_encode_value(out, object);
+    out->depth--;
+    RB_GC_GUARD(object);
+}
+
+static void json_encode_own_json(output *out, VALUE object)
+{
+    VALUE text = rb_check_string_type(rb_funcall(object, to_json, 0));
+    if (NIL_P(text)) json_encode_fail("its to_json does not return a String", object);
+    json_encode_append(out, RSTRING_PTR(text), (size_t)RSTRING_LEN(text));
+    RB_GC_GUARD(text);
+}
+
+/* A BigDecimal, for a codec that reads numbers as such. */
+static int json_encode_is_decimal(const output *out, VALUE object)
+{
+    const guildhall_json_codec *codec = out->codec;
+    return codec->decimal_receiver == rb_mKernel && codec->decimal_method == rb_intern("BigDecimal") &&
+           !strcmp(rb_obj_classname(object), "BigDecimal") && RTEST(rb_funcall(object, rb_intern("finite?"), 0));
+}
+
+static void json_encode_decimal(output *out, VALUE decimal)
+{
+    VALUE digits = rb_funcall(decimal, rb_intern("to_s"), 1, rb_str_new_cstr("F"));
+    json_encode_append(out, RSTRING_PTR(digits), (size_t)RSTRING_LEN(digits));
+    RB_GC_GUARD(digits);
+}
+
+/* Seldom, and large: not for the frame of every value. */
+static __attribute__((noinline)) void write_other(output *out, VALUE object)
+{
+    if (guildhall_json_document_p(object)) return json_encode_document(out, object);
+    if (guildhall_document_p(object)) return json_encode_instead(out, guildhall_document_decoded_value(object));
+    if (json_encode_is_decimal(out, object)) return json_encode_decimal(out, object);
+    VALUE made = rb_funcall(rb_const_get_at(json_class, rb_intern("Foreign")), rb_intern("plain"), 1, object);
+    if (made == object) json_encode_own_json(out, object);
+    else json_encode_instead(out, made);
+}
+
+static void json_encode_value(output *out, VALUE value)
+{
+    if (NIL_P(value)) return json_encode_append(out, "null", 4);
+    if (value == Qtrue) return json_encode_append(out, "true", 4);
+    if (value == Qfalse) return json_encode_append(out, "false", 5);
+    if (RB_FIXNUM_P(value)) return json_encode_fixnum(out, FIX2LONG(value));
+    if (RB_FLOAT_TYPE_P(value)) return json_encode_float(out, value);
+    if (RB_SYMBOL_P(value)) return json_encode_string(out, rb_sym2str(value));
+    switch (rb_type(value)) {
+    case T_STRING: return json_encode_string(out, value);
+    case T_HASH: return json_encode_hash(out, value);
+    case T_ARRAY: return json_encode_array(out, value);
+    case T_BIGNUM: {
+        VALUE digits = rb_big2str(value, 10);
+        json_encode_append(out, RSTRING_PTR(digits), (size_t)RSTRING_LEN(digits));
+        RB_GC_GUARD(digits);
+        return;
+    }
+    default: write_other(out, value);
+    }
+}
+
+VALUE guildhall_json_encode(const guildhall_json_codec *codec, VALUE value)
+{
+    char on_stack[BYTES_ON_STACK];
+    output out = {.codec = codec, .bytes = on_stack, .capacity = sizeof on_stack};
+    json_encode_value(&out, value);
+    VALUE text = guildhall_string_new(out.bytes, out.used, GUILDHALL_TEXT_UNCHECKED);
+    if (out.heap) rb_str_resize(out.heap, 0);
+    RB_GC_GUARD(out.heap);
+    return text;
+}
+
+static VALUE json_encode_codec(VALUE self, VALUE value) { return guildhall_json_encode(guildhall_json_codec_of(self), value); }
+static VALUE json_encode_default(VALUE self, VALUE value) { return guildhall_json_encode(guildhall_json_codec_default(), value); }
+
+void guildhall_init_json_encode(VALUE json, VALUE lazy)
+{
+    to_json = rb_intern("to_json");
+    json_class = json;
+    rb_define_method(json, "encode", json_encode_codec, 1);
+    rb_define_method(lazy, "encode", json_encode_codec, 1);
+    rb_define_singleton_method(json, "encode", json_encode_default, 1);
+}

@@ -1,0 +1,31 @@
+/* Faults as Ruby exceptions. */
+#include <ruby.h>
+#include <ruby/encoding.h>
+#include "codec.h"
+#include "document/errors.h"
+#include "init.h"
+#include "locate.h"
+
+static VALUE json_module;
+
+static VALUE json_error_text(const char *bytes) { return rb_obj_freeze(rb_utf8_str_new_cstr(bytes)); }
+
+VALUE guildhall_json_error(const guildhall_json_codec *codec, guildhall_json_status status, size_t fault,
+                           const uint8_t *bytes, size_t length)
+{
+    if (status == GUILDHALL_JSON_NO_MEMORY) return guildhall_no_memory();
+    guildhall_json_location location;
+    guildhall_json_locate(bytes, length, fault, &location);
+    VALUE arguments[] = {
+        json_error_text(guildhall_json_status_text(status)), INT2FIX(status), SIZET2NUM(fault), SIZET2NUM(location.line),
+        SIZET2NUM(location.column), json_error_text(location.path), json_error_text(location.excerpt),
+    };
+    VALUE error_class = rb_const_get_at(json_module, rb_intern("ParseError"));
+    return rb_funcallv(error_class, rb_intern("at"), 7, arguments);
+}
+
+void guildhall_init_json_error(VALUE json)
+{
+    json_module = json;
+    rb_gc_register_mark_object(json_module);
+}

@@ -1,0 +1,155 @@
+/* Line, column, path and excerpt of a fault. The text before it is valid, so this walk need not check anything. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "locate.h"
+
+/* An open container, and which of its children the walk is at. */
+typedef struct {
+    const uint8_t *key; /* of an object: the last key, after its quote; NULL before the first */
+    size_t key_length;
+    size_t index; /* of an array */
+    int object;
+} step;
+
+typedef struct {
+    step *steps;
+    size_t depth, capacity;
+} walk;
+
+static int json_locate_open_container(walk *path, int object)
+{
+    if (path->depth == path->capacity) {
+        size_t capacity = path->capacity ? path->capacity * 2 : 64;
+        step *steps = realloc(path->steps, capacity * sizeof *steps);
+        if (!steps) return 0;
+        path->steps = steps;
+        path->capacity = capacity;
+    }
+    path->steps[path->depth++] = (step){.object = object};
+    return 1;
+}
+
+/* The closing quote of the string that begins here, or `end`. */
+static const uint8_t *json_locate_closing_quote(const uint8_t *at, const uint8_t *end)
+{
+    for (; at < end && *at != '"'; at++) {
+        if (*at == '\\' && end - at > 1) at++;
+    }
+    return at < end ? at : end;
+}
+
+/* Follows the text up to `fault`; the steps are then the containers that are open there. */
+static void json_locate_follow(walk *path, const uint8_t *at, const uint8_t *fault, const uint8_t *end)
+{
+    int key_next = 0;
+    for (; at < end && at <= fault; at++) {
+        step *inner = path->depth ? &path->steps[path->depth - 1] : NULL;
+        if (*at == '"') {
+            const uint8_t *quote = json_locate_closing_quote(at + 1, end);
+            if (key_next && inner) {
+                inner->key = at + 1;
+                inner->key_length = (size_t)(quote - at - 1);
+                key_next = 0;
+            }
+            at = quote;
+        } else if (at == fault) {
+            return; /* a bracket here belongs to the outside of what it opens or closes */
+        } else if (*at == '{' || *at == '[') {
+            key_next = *at == '{';
+            if (!json_locate_open_container(path, key_next)) return;
+        } else if (*at == '}' || *at == ']') {
+            if (path->depth) path->depth--;
+            key_next = 0;
+        } else if (*at == ',' && inner) {
+            inner->index++;
+            inner->key = NULL;
+            key_next = inner->object;
+        }
+    }
+}
+
+static int json_locate_is_name(const uint8_t *key, size_t length)
+{
+    if (!length) return 0;
+    for (size_t i = 0; i < length; i++) {
+        uint8_t byte = key[i];
+        int letter = (byte | 32) >= 'a' && (byte | 32) <= 'z';
+        if (!letter && byte != '_' && !(i && byte >= '0' && byte <= '9')) return 0;
+    }
+    return 1;
+}
+
+/* Writes bytes as printable ASCII; returns the length, cut off where the next character would not fit. */
+static size_t json_locate_write_printable(char *out, size_t room, const uint8_t *bytes, size_t length)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < length; i++) {
+        char piece[8];
+        int size = bytes[i] >= ' ' && bytes[i] < 0x7f ? snprintf(piece, sizeof piece, "%c", bytes[i])
+                                                      : snprintf(piece, sizeof piece, "\\x%02X", bytes[i]);
+        if (used + (size_t)size > room) break;
+        memcpy(out + used, piece, (size_t)size);
+        used += (size_t)size;
+    }
+    return used;
+}
+
+static size_t json_locate_write_step(const step *taken, char *out, size_t room)
+{
+    char text[128];
+    size_t size;
+    if (!taken->object) {
+        size = (size_t)snprintf(text, sizeof text, "[%zu]", taken->index);
+    } else if (!taken->key) {
+        return 0;
+    } else {
+        int name = json_locate_is_name(taken->key, taken->key_length);
+        size = (size_t)snprintf(text, sizeof text, name ? "." : "[\"");
+        size += json_locate_write_printable(text + size, 80, taken->key, taken->key_length);
+        if (!name) size += (size_t)snprintf(text + size, sizeof text - size, "\"]");
+    }
+    if (size > room) return 0;
+    memcpy(out, text, size);
+    return size;
+}
+
+#define SHOWN_AT_END 4 /* steps, where the path is too long to be shown whole */
+
+static void json_locate_write_path(const walk *path, char *out)
+{
+    size_t used = 1, room = GUILDHALL_JSON_PATH_BYTES - 1;
+    out[0] = '$';
+    size_t last = path->depth > SHOWN_AT_END ? path->depth - SHOWN_AT_END : 0, reserve = (SHOWN_AT_END + 1) * 90;
+    for (size_t i = 0; i < path->depth; i++) {
+        if (i < last && used + reserve > room) {
+            memcpy(out + used, "...", 3);
+            used += 3;
+            i = last;
+        }
+        used += json_locate_write_step(&path->steps[i], out + used, room - used);
+    }
+    out[used] = '\0';
+}
+
+static void json_locate_write_position(const uint8_t *bytes, size_t offset, guildhall_json_location *location)
+{
+    size_t start = offset;
+    while (start > 0 && bytes[start - 1] != '\n') start--;
+    location->line = location->column = 1;
+    for (size_t i = 0; i < start; i++) location->line += bytes[i] == '\n';
+    for (size_t i = start; i < offset; i++) location->column += (bytes[i] & 0xC0) != 0x80;
+}
+
+void guildhall_json_locate(const uint8_t *bytes, size_t length, size_t offset, guildhall_json_location *location)
+{
+    walk path = {0};
+    if (offset > length) offset = length;
+    json_locate_write_position(bytes, offset, location);
+    json_locate_follow(&path, bytes, bytes + offset, bytes + length);
+    json_locate_write_path(&path, location->path);
+    size_t shown = length - offset < GUILDHALL_JSON_EXCERPT_BYTES ? length - offset : GUILDHALL_JSON_EXCERPT_BYTES;
+    shown = json_locate_write_printable(location->excerpt, GUILDHALL_JSON_EXCERPT_BYTES, bytes + offset, shown);
+    location->excerpt[shown] = '\0';
+    free(path.steps);
+}

@@ -1,0 +1,104 @@
+/* Makes a tape of a JSON text. Without Ruby, from any thread; never reads past the end; needs no terminator. */
+#ifndef GUILDHALL_JSON_PARSE_H
+#define GUILDHALL_JSON_PARSE_H
+
+#include "tape.h"
+
+/* What is accepted beyond RFC 8259, and how much of it. */
+typedef struct {
+    uint32_t max_nesting;       /* non-empty containers inside each other */
+    uint32_t max_digits;        /* of an integer: to make a number of them takes more than linear time */
+    size_t max_bytes;           /* of the text; at most GUILDHALL_JSON_BYTES_LIMIT */
+    unsigned allow_nan : 1;            /* NaN, Infinity, -Infinity */
+    unsigned allow_duplicate_key : 1;  /* the last of equal keys counts, in the place of the first */
+    unsigned allow_invalid_utf8 : 1;   /* strings are taken as they are; type UTF8 then means unchecked */
+    unsigned allow_trailing_comma : 1; /* one comma before a closing bracket */
+    unsigned allow_control_characters : 1; /* unescaped ones in strings */
+    unsigned symbol_keys : 1;          /* keys are valid UTF-8 even so: there are no other Symbols */
+} guildhall_json_rules;
+
+extern const guildhall_json_rules guildhall_json_strict;
+
+typedef enum {
+    GUILDHALL_JSON_VALID,
+    GUILDHALL_JSON_EMPTY,
+    GUILDHALL_JSON_UNEXPECTED_END,
+    GUILDHALL_JSON_UNEXPECTED,
+    GUILDHALL_JSON_AFTER_END,
+    GUILDHALL_JSON_EXPECTED_KEY,
+    GUILDHALL_JSON_EXPECTED_COLON,
+    GUILDHALL_JSON_EXPECTED_COMMA_OR_BRACKET,
+    GUILDHALL_JSON_EXPECTED_COMMA_OR_BRACE,
+    GUILDHALL_JSON_BAD_NUMBER,
+    GUILDHALL_JSON_TOO_MANY_DIGITS,
+    GUILDHALL_JSON_NAN,
+    GUILDHALL_JSON_OPEN_STRING,
+    GUILDHALL_JSON_CONTROL_CHARACTER,
+    GUILDHALL_JSON_BAD_ESCAPE,
+    GUILDHALL_JSON_BAD_UNICODE_ESCAPE,
+    GUILDHALL_JSON_LONE_SURROGATE,
+    GUILDHALL_JSON_INVALID_UTF8,
+    GUILDHALL_JSON_DUPLICATE_KEY,
+    GUILDHALL_JSON_TOO_DEEP,
+    GUILDHALL_JSON_TOO_LONG,
+    GUILDHALL_JSON_NO_MEMORY
+} guildhall_json_status;
+
+/* What a status means, in words that end a sentence's beginning: "at byte 12: expected a key". */
+const char *guildhall_json_status_text(guildhall_json_status status);
+
+#define GUILDHALL_JSON_REMEMBERED 512
+
+#define GUILDHALL_JSON_KNOWN_BYTES 32
+#define GUILDHALL_JSON_KNOWN_BITS 11 /* 2^11 known keys: webhooks of all kinds have several hundred */
+#define GUILDHALL_JSON_CUE_BITS 14
+
+/* See key_predictor.h. */
+typedef struct {
+    uint8_t bytes[GUILDHALL_JSON_KNOWN_BYTES]; /* the key as it stood in the text: with its quotes and the colon */
+    uint64_t print;                            /* its fingerprint */
+    uint32_t mask;                             /* which of the bytes count */
+    uint32_t span;                             /* how many do */
+    uint32_t node;                             /* on the tape, but for the offset */
+} guildhall_json_known_key;
+
+/* What the parser comes back to when it leaves a container. */
+typedef struct {
+    uint64_t print; /* the fingerprint of the keys so far of the object around it */
+    uint64_t cue;   /* what the next key there is foreseen by */
+} guildhall_json_place;
+
+/* Memory for parsing, kept between texts; owned by one thread at a time. All zero at first. */
+typedef struct {
+    guildhall_json_node *nodes;
+    size_t capacity; /* in nodes */
+    uint32_t *table; /* for finding duplicate keys */
+    size_t table_capacity;
+    uint64_t seed;   /* of the hash of keys; 0: not drawn yet */
+    guildhall_json_place *places; /* by depth */
+    size_t places_capacity;
+    uint64_t unique[GUILDHALL_JSON_REMEMBERED]; /* fingerprints of lists of keys that are unique */
+    guildhall_json_known_key known[1 << GUILDHALL_JSON_KNOWN_BITS];
+    uint16_t foreseen[1 << GUILDHALL_JSON_CUE_BITS]; /* the slot of the key that came last time */
+} guildhall_json_scratch;
+
+void guildhall_json_scratch_free(guildhall_json_scratch *scratch);
+
+/* The scratch of the calling native thread, freed with it; NULL when there is no memory. What it holds is valid until
+ * the next parse on this thread. */
+guildhall_json_scratch *guildhall_json_scratch_current(void);
+
+/* Gives back the memory that an unusually large text needed. */
+void guildhall_json_scratch_trim(guildhall_json_scratch *scratch);
+
+typedef struct {
+    guildhall_json_status status;
+    size_t fault; /* byte offset, unless VALID */
+    size_t count; /* nodes in scratch->nodes, when VALID */
+    int deduplicated; /* pairs that are in the text are not on the tape */
+} guildhall_json_outcome;
+
+guildhall_json_outcome guildhall_json_parse(const uint8_t *bytes, size_t length, const guildhall_json_rules *rules,
+                                            guildhall_json_scratch *scratch);
+
+#endif

@@ -1,0 +1,48 @@
+/* Bytes that an encoder writes. Short results stay on the C stack; longer ones lie in a String, which the
+ * garbage collector frees when an exception passes through. Needs the GVL. */
+#ifndef GUILDHALL_MEMORY_BYTE_BUFFER_H
+#define GUILDHALL_MEMORY_BYTE_BUFFER_H
+
+#include <ruby.h>
+#include <stdint.h>
+#include <string.h>
+
+#define GUILDHALL_BYTE_BUFFER_ON_C_STACK 8192
+
+typedef struct {
+    uint8_t *at, *end, *begin;
+    volatile VALUE holder; /* owns the bytes once they have left the C stack */
+    uint8_t first[GUILDHALL_BYTE_BUFFER_ON_C_STACK];
+} guildhall_byte_buffer;
+
+static inline void guildhall_byte_buffer_init(guildhall_byte_buffer *buffer)
+{
+    buffer->begin = buffer->at = buffer->first;
+    buffer->end = buffer->first + sizeof buffer->first;
+    buffer->holder = 0;
+}
+
+void guildhall_byte_buffer_grow(guildhall_byte_buffer *buffer, size_t needed);
+
+/* Room for that many bytes, to be written from the pointer returned; advance buffer->at after that. */
+static inline uint8_t *guildhall_byte_buffer_room(guildhall_byte_buffer *buffer, size_t needed)
+{
+    if (RB_UNLIKELY((size_t)(buffer->end - buffer->at) < needed)) guildhall_byte_buffer_grow(buffer, needed);
+    return buffer->at;
+}
+
+static inline void guildhall_byte_buffer_append(guildhall_byte_buffer *buffer, const void *bytes, size_t length)
+{
+    memcpy(guildhall_byte_buffer_room(buffer, length), bytes, length);
+    buffer->at += length;
+}
+
+static inline size_t guildhall_byte_buffer_length(const guildhall_byte_buffer *buffer)
+{
+    return (size_t)(buffer->at - buffer->begin);
+}
+
+/* A frozen, shareable binary String of what was written; the buffer is empty after that. */
+VALUE guildhall_byte_buffer_finish(guildhall_byte_buffer *buffer);
+
+#endif

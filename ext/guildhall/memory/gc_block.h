@@ -1,0 +1,17 @@
+/* Blocks (block_pool.h) whose size the garbage collector knows. Needs the GVL. */
+#ifndef GUILDHALL_MEMORY_GC_BLOCK_H
+#define GUILDHALL_MEMORY_GC_BLOCK_H
+
+#include <stddef.h>
+
+/* Raises NoMemoryError. */
+void *guildhall_gc_block_new(size_t size);
+
+/* Reports a block that was taken without the GVL, and lets the garbage collector check its limits now and then: a report alone
+ * never starts a collection. */
+void guildhall_gc_block_adopt(size_t size);
+
+/* size: as it was asked for. */
+void guildhall_gc_block_release(void *memory, size_t size);
+
+#endif

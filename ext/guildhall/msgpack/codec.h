@@ -1,0 +1,33 @@
+/* A MessagePack codec: options, fixed when it is made, and what C code needs to work with them. */
+#ifndef GUILDHALL_MSGPACK_CODEC_H
+#define GUILDHALL_MSGPACK_CODEC_H
+
+#include <ruby.h>
+#include "document/codec.h"
+#include "read.h"
+
+typedef struct {
+    GUILDHALL_CODEC;
+    guildhall_msgpack_rules rules;
+    unsigned types : 1;          /* extension types are registered: Ruby knows them */
+} guildhall_msgpack_codec;
+
+/* The payload as frozen, shareable objects. */
+VALUE guildhall_msgpack_decode(const guildhall_msgpack_codec *codec, VALUE source);
+
+/* The object as a frozen binary String. */
+VALUE guildhall_msgpack_encode(const guildhall_msgpack_codec *codec, VALUE object);
+
+/* The value that begins at `from`, or the key, which may be a Symbol; the bytes stay where they are meanwhile, and go on
+ * after it. */
+VALUE guildhall_msgpack_decode_at(const guildhall_msgpack_codec *codec, const uint8_t *bytes, size_t length, size_t from);
+VALUE guildhall_msgpack_decode_key(const guildhall_msgpack_codec *codec, const uint8_t *bytes, size_t length,
+                                   size_t from);
+
+/* The exception (not raised) for a payload that cannot be decoded. */
+VALUE guildhall_msgpack_error(const void *codec, guildhall_outcome outcome, const uint8_t *bytes, size_t from, size_t length);
+
+void guildhall_init_msgpack_build(void);
+void guildhall_init_msgpack_encode(VALUE msgpack);
+
+#endif

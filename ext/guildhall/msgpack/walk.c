@@ -1,0 +1,128 @@
+/* What the index does not say is read again; it was valid before. */
+#include "walk.h"
+
+typedef guildhall_msgpack_view view;
+typedef guildhall_msgpack_items items;
+typedef guildhall_msgpack_token token;
+typedef guildhall_position position;
+
+static inline token msgpack_walk_read_at(const view *v, uint32_t *offset)
+{
+    guildhall_msgpack_input input = {v->bytes + *offset, v->bytes + v->length};
+    token found = {0};
+    guildhall_msgpack_next(&input, &found);
+    *offset = (uint32_t)(input.at - v->bytes);
+    return found;
+}
+
+token guildhall_msgpack_at(const view *v, uint32_t offset) { return msgpack_walk_read_at(v, &offset); }
+
+/* The position of what follows, in the source and in the index. */
+static inline position msgpack_walk_past(const view *v, position at)
+{
+    for (;;) {
+        token here = msgpack_walk_read_at(v, &at.offset);
+        if (guildhall_msgpack_indexed(&here)) return (position){v->entries[at.entry], v->entries[at.entry + 1], 0};
+        if (here.type != GUILDHALL_MSGPACK_ARRAY || !here.length) return at;
+    }
+}
+
+items guildhall_msgpack_items_of(const view *v, position container)
+{
+    position at = container;
+    token head = msgpack_walk_read_at(v, &at.offset);
+    if (guildhall_msgpack_indexed(&head)) at.entry += 2;
+    return (items){.view = v, .at = at, .left = head.length, .map = head.type == GUILDHALL_MSGPACK_MAP};
+}
+
+int guildhall_msgpack_items_next(items *cursor)
+{
+    if (!cursor->left) return 0;
+    cursor->left--;
+    cursor->key = cursor->value = cursor->at;
+    if (cursor->map) cursor->value = msgpack_walk_past(cursor->view, cursor->key);
+    cursor->at = msgpack_walk_past(cursor->view, cursor->value);
+    return 1;
+}
+
+position guildhall_msgpack_item(const view *v, position container, uint32_t index)
+{
+    items cursor = guildhall_msgpack_items_of(v, container);
+    uint32_t samples = (cursor.left - 1) / GUILDHALL_SAMPLED, place = index / GUILDHALL_SAMPLED;
+    if (place) { /* go on from the last sample before it */
+        const uint32_t *sample = v->entries + v->entries[container.entry + 1] - 2 * (size_t)(samples - place + 1);
+        cursor.at = (position){sample[0], sample[1], 0};
+        index %= GUILDHALL_SAMPLED;
+    }
+    while (index--) guildhall_msgpack_items_next(&cursor);
+    return cursor.at;
+}
+
+static guildhall_key msgpack_walk_key_of(const token *found)
+{
+    if (found->type == GUILDHALL_MSGPACK_INTEGER) return (guildhall_key){NULL, 0, found->number};
+    return (guildhall_key){found->bytes, found->length, 0};
+}
+
+/* Other keys are not looked for by what they are. */
+static int msgpack_walk_is_key(const token *found)
+{
+    return found->type == GUILDHALL_MSGPACK_STRING || found->type == GUILDHALL_MSGPACK_INTEGER;
+}
+
+static inline int msgpack_walk_equals(const view *v, uint32_t offset, guildhall_key key)
+{
+    token found = msgpack_walk_read_at(v, &offset);
+    return msgpack_walk_is_key(&found) && guildhall_key_equals(msgpack_walk_key_of(&found), key);
+}
+
+/* The whole walk: a later key may be equal. */
+static int msgpack_walk_walk(const view *v, position map, guildhall_key key, position *found)
+{
+    items cursor = guildhall_msgpack_items_of(v, map);
+    int there = 0;
+    while (guildhall_msgpack_items_next(&cursor)) {
+        if (!msgpack_walk_equals(v, cursor.key.offset, key)) continue;
+        *found = cursor.value;
+        there = 1;
+    }
+    return there;
+}
+
+typedef struct {
+    const view *view;
+    position map;
+} indexed;
+
+/* Places are pairs, from 1 on. */
+static guildhall_key msgpack_walk_key_at(const void *pointer, uint32_t place)
+{
+    const indexed *target = pointer;
+    token key = guildhall_msgpack_at(target->view, guildhall_msgpack_item(target->view, target->map, place - 1).offset);
+    return msgpack_walk_key_of(&key);
+}
+
+static guildhall_key_index *msgpack_walk_index_of(const indexed *target, guildhall_key_indexes *indexes)
+{
+    items items = guildhall_msgpack_items_of(target->view, target->map);
+    guildhall_key_index *found = guildhall_key_indexes_find(indexes, target->map.offset);
+    if (found || !guildhall_key_indexes_due(indexes, items.left)) return found;
+    guildhall_key_index *made = guildhall_key_index_new(target->map.offset, items.left);
+    if (!made) return NULL;
+    for (uint32_t place = 1; guildhall_msgpack_items_next(&items); place++) {
+        token key = guildhall_msgpack_at(target->view, items.key.offset);
+        if (msgpack_walk_is_key(&key)) guildhall_key_index_put(made, msgpack_walk_key_of(&key), place, msgpack_walk_key_at, target);
+    }
+    return guildhall_key_indexes_publish(indexes, made, msgpack_walk_key_at, target);
+}
+
+int guildhall_msgpack_find(const view *v, guildhall_key_indexes *indexes, position map, guildhall_key key, position *found)
+{
+    indexed target = {v, map};
+    guildhall_key_index *index = NULL;
+    if (guildhall_msgpack_at(v, map.offset).length > GUILDHALL_KEYS_WALKED) index = msgpack_walk_index_of(&target, indexes);
+    if (!index) return msgpack_walk_walk(v, map, key, found);
+    uint32_t place = guildhall_key_index_get(index, key, msgpack_walk_key_at, &target);
+    if (place) *found = msgpack_walk_past(v, guildhall_msgpack_item(v, map, place - 1));
+    return place != 0;
+}

@@ -1,0 +1,230 @@
+/* The slots of a batch: claiming, publishing, waiting. */
+#include "batch.h"
+#include "fair_queue.h"
+#include "fork_generation.h"
+
+#define NOBODY (SIZE_MAX - 1)
+#define ANY (SIZE_MAX - 2)
+
+static const double longest_slice_ns = 1e5;  /* what a small batch may have to wait for */
+static const double shortest_slice_ns = 2e4; /* some hundred times what taking it costs */
+static const int64_t trial_ns = 50000000;    /* a caller waits for workers that are busy with other batches */
+static const double exploration_share = 16;       /* of the time that is left, for an epoch of the way that may be slower */
+
+size_t guildhall_batch_take(guildhall_batch *batch, size_t count, size_t *from)
+{
+    if (!guildhall_batch_unclaimed(batch)) return 0; /* keeps the cursor from running away */
+    *from = atomic_fetch_add(&batch->cursor, count);
+    if (*from >= batch->size) return 0;
+    return batch->size - *from < count ? batch->size - *from : count;
+}
+
+void guildhall_batch_rewind(guildhall_batch *batch, size_t index)
+{
+    size_t cursor = atomic_load(&batch->cursor);
+    while (index < cursor && !atomic_compare_exchange_weak(&batch->cursor, &cursor, index)) continue;
+    /* It may have left the line, with everything claimed. */
+    if (atomic_load(&batch->parallel)) guildhall_fair_queue_return(batch->queue, batch);
+}
+
+VALUE guildhall_batch_claim(guildhall_batch *batch, size_t index)
+{
+    VALUE seen = guildhall_batch_slot(batch, index);
+    VALUE mark = seen == GUILDHALL_SLOT_UNSET ? GUILDHALL_SLOT_RUNNING : GUILDHALL_SLOT_RUNNING_AGAIN;
+    if (seen != GUILDHALL_SLOT_UNSET && seen != GUILDHALL_SLOT_AGAIN) return 0;
+    return atomic_compare_exchange_strong(&batch->slots[index], &seen, mark) ? mark : 0;
+}
+
+static void complete(guildhall_batch *batch)
+{
+    atomic_store(&batch->completed_at, guildhall_now());
+    if (!atomic_load(&batch->parallel)) return;
+    if (atomic_fetch_sub(&batch->queue->inflight, 1) == 1) guildhall_waitlist_wake_all(&batch->queue->stopping);
+    if (atomic_load(&batch->watched)) guildhall_fair_queue_call(batch->queue, GUILDHALL_CALL_COMPLETED);
+}
+
+bool guildhall_batch_publish(guildhall_batch *batch, size_t index, VALUE mark, VALUE outcome, bool failure)
+{
+    VALUE expected = mark;
+    if (!atomic_compare_exchange_strong(&batch->slots[index], &expected, outcome)) return false;
+    RB_OBJ_WRITTEN(batch->self, Qundef, outcome);
+    if (failure) atomic_fetch_add_explicit(&batch->failed, 1, memory_order_relaxed);
+    if (atomic_fetch_add(&batch->done, 1) + 1 == batch->size) complete(batch);
+    return true;
+}
+
+void guildhall_batch_release(guildhall_batch *batch, size_t index, VALUE mark, VALUE to)
+{
+    VALUE expected = mark;
+    atomic_compare_exchange_strong(&batch->slots[index], &expected, to);
+}
+
+void guildhall_batch_notify(guildhall_batch *batch, size_t from, size_t to)
+{
+    atomic_thread_fence(memory_order_seq_cst); /* pairs with the one in guildhall_batch_wait */
+    if (guildhall_waitlist_count(&batch->readers) == 0) return;
+    size_t wanted = atomic_load(&batch->wanted);
+    if (guildhall_batch_complete(batch) || wanted == ANY || (wanted >= from && wanted < to)) {
+        guildhall_waitlist_wake_all(&batch->readers);
+    }
+}
+
+typedef struct {
+    guildhall_batch *batch;
+    size_t index;   /* of an item; GUILDHALL_ALL: the whole batch */
+    size_t beyond;  /* or, where this is not GUILDHALL_ALL: more outcomes than these */
+    int64_t deadline;
+} reading;
+
+static int readable(void *context)
+{
+    const reading *reader = context;
+    if (reader->beyond != GUILDHALL_ALL) return atomic_load(&reader->batch->done) > reader->beyond;
+    if (reader->index == GUILDHALL_ALL) return guildhall_batch_complete(reader->batch);
+    return guildhall_outcome_p(guildhall_batch_slot(reader->batch, reader->index));
+}
+
+static VALUE wait_until_readable(VALUE argument)
+{
+    reading *reader = (reading *)argument;
+    guildhall_batch *batch = reader->batch;
+    return guildhall_wait_as(&batch->queue->reader_patience, &batch->readers, readable, reader, reader->deadline);
+}
+
+static VALUE stop_yielding(VALUE argument)
+{
+    atomic_fetch_sub(&((reading *)argument)->batch->queue->yielding, 1);
+    return Qnil;
+}
+
+static int wait_for(reading *reader)
+{
+    if (readable(reader)) return 1;
+    atomic_fetch_add(&reader->batch->queue->yielding, 1);
+    return (int)rb_ensure(wait_until_readable, (VALUE)reader, stop_yielding, (VALUE)reader);
+}
+
+static VALUE wait_for_item(VALUE reader)
+{
+    return wait_for((void *)reader);
+}
+
+/* Futures are read in one Ractor: no two of its threads are in these functions at once. */
+static void want(guildhall_batch *batch, size_t index)
+{
+    bool first = atomic_fetch_add(&batch->item_readers, 1) == 0;
+    atomic_store(&batch->wanted, first ? index : ANY);
+    atomic_thread_fence(memory_order_seq_cst); /* then guildhall_wait looks at the slot */
+}
+
+static VALUE stop_wanting(VALUE object)
+{
+    guildhall_batch *batch = (guildhall_batch *)object;
+    if (atomic_fetch_sub(&batch->item_readers, 1) == 1) atomic_store(&batch->wanted, NOBODY);
+    return Qnil;
+}
+
+static int read_item(reading *reader, size_t wanted)
+{
+    if (readable(reader)) return 1;
+    want(reader->batch, wanted);
+    return (int)rb_ensure(wait_for_item, (VALUE)reader, stop_wanting, (VALUE)reader->batch);
+}
+
+int guildhall_batch_wait(guildhall_batch *batch, size_t index, int64_t deadline)
+{
+    reading reader = {batch, index, GUILDHALL_ALL, deadline};
+    return index == GUILDHALL_ALL ? wait_for(&reader) : read_item(&reader, index);
+}
+
+int guildhall_batch_wait_beyond(guildhall_batch *batch, size_t count, int64_t deadline)
+{
+    reading reader = {batch, 0, count, deadline};
+    return read_item(&reader, ANY);
+}
+
+bool guildhall_batch_on_trial(const guildhall_batch *batch)
+{
+    if (!atomic_load(&batch->parallel) || !guildhall_code_untried(batch->runnable->code)) return false;
+    bool begun = atomic_load(&batch->reached) || guildhall_now() - batch->lined_up_at < trial_ns;
+    return begun && guildhall_fair_queue_has_workers(batch->queue);
+}
+
+double guildhall_batch_cost(const guildhall_batch *batch)
+{
+    size_t payloads = atomic_load_explicit(&batch->run_payloads, memory_order_relaxed);
+    if (payloads == 0) return guildhall_cost_read(batch->cost);
+    return (double)atomic_load_explicit(&batch->run_ns, memory_order_relaxed) / (double)payloads;
+}
+
+static size_t unclaimed(const guildhall_batch *batch)
+{
+    size_t cursor = atomic_load_explicit(&batch->cursor, memory_order_relaxed);
+    return cursor < batch->size ? batch->size - cursor : 0;
+}
+
+size_t guildhall_batch_slice(const guildhall_batch *batch)
+{
+    if (batch->slice) return batch->slice;
+    double cost = guildhall_batch_cost(batch), left = (double)unclaimed(batch);
+    if (cost <= 0 || left < 1) return 1;
+    /* In several rounds, so that all end at the same time; but one that has to wait for its turns needs few of them. */
+    double rounds = atomic_load_explicit(&batch->queue->batches, memory_order_relaxed) > 1 ? 1 : 2;
+    double share = left / (rounds * (double)(batch->parallelism ? batch->parallelism : 1));
+    double shortest = shortest_slice_ns / cost, longest = longest_slice_ns / cost;
+    double slice = share < shortest ? shortest : share > longest ? longest : share;
+    return slice < 1 ? 1 : slice > left ? (size_t)left : (size_t)slice;
+}
+
+static guildhall_cost *cost_of_batches(const guildhall_batch *batch)
+{
+    return guildhall_cost_find(&batch->queue->costs, batch->runnable->code->number, batch->bytes, batch->size);
+}
+
+bool guildhall_batch_spreads(guildhall_batch *batch)
+{
+    if (atomic_load(&batch->parallel) || !guildhall_decision_may_change(batch->decision)) return false;
+    return guildhall_worth_spreading(batch->queue, (double)unclaimed(batch) * guildhall_batch_cost(batch)) &&
+           guildhall_cost_spreads(cost_of_batches(batch));
+}
+
+/* Its reader goes on alone, or no longer. Finding out must not take more than a share of what is left. */
+static void change_way(guildhall_batch *batch, const guildhall_cost *cost)
+{
+    bool reader_only = !guildhall_cost_spreads(cost);
+    double left = (double)unclaimed(batch) * cost->each_ns[1], epoch = guildhall_cost_epoch(guildhall_batch_cost(batch));
+    if (reader_only && left < exploration_share * epoch) return;
+    if (atomic_exchange(&batch->reader_only, reader_only) && !reader_only) guildhall_fair_queue_return(batch->queue, batch);
+}
+
+void guildhall_batch_measure(guildhall_batch *batch)
+{
+    int64_t now = guildhall_now(), ns = now - batch->measured_at;
+    size_t done = atomic_load(&batch->done), payloads = done > batch->measured_done ? done - batch->measured_done : 0;
+    bool parallel = atomic_load(&batch->parallel), reader_only = atomic_load(&batch->reader_only);
+    if (!guildhall_decision_may_change(batch->decision) || atomic_load(&batch->failed) > done / 2) return;
+    /* Where callers wait for each other, that is what would be measured. */
+    if (!batch->reading || (parallel && !batch->alone) || atomic_load(&batch->queue->yielding) > 0) return;
+    if (payloads == 0) return;
+    batch->measured_at = now;
+    batch->measured_done = done;
+    guildhall_cost *cost = cost_of_batches(batch);
+    guildhall_cost_measured(cost, parallel && !reader_only, guildhall_batch_complete(batch), ns, payloads);
+    if (parallel) change_way(batch, cost);
+}
+
+void guildhall_batch_reset_after_fork(guildhall_batch *batch)
+{
+    if (batch->generation == guildhall_fork_generation()) return;
+    batch->generation = guildhall_fork_generation();
+    guildhall_waitlist_init(&batch->readers); /* a thread of the parent may have held its lock */
+    atomic_store(&batch->parallel, false);
+    atomic_store(&batch->item_readers, 0);
+    for (size_t i = 0; i < batch->size; i++) {
+        if (!guildhall_outcome_p(guildhall_batch_slot(batch, i))) atomic_store(&batch->slots[i], GUILDHALL_SLOT_UNSET);
+    }
+    atomic_store(&batch->cursor, 0);
+    size_t done = 0;
+    for (size_t i = 0; i < batch->size; i++) done += guildhall_outcome_p(guildhall_batch_slot(batch, i));
+    atomic_store(&batch->done, done);
+}

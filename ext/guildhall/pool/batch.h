@@ -1,0 +1,166 @@
+/* A batch: payloads, and one slot a payload for its outcome. Workers and callers claim payloads, run them, and publish
+ * what came out; a slot changes hands by compare-and-swap only, so that every payload has exactly one outcome however
+ * many claim, abandon or repeat it.
+ *
+ *   UNSET → RUNNING → outcome            as it should be
+ *           RUNNING → UNSET              a caller was interrupted: whoever comes next runs it
+ *           RUNNING → AGAIN → RUNNING_AGAIN → outcome     its thread ended while it ran: once more
+ */
+#ifndef GUILDHALL_POOL_BATCH_H
+#define GUILDHALL_POOL_BATCH_H
+
+#include <ruby.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <time.h>
+#include "cost_model.h"
+#include "decision.h"
+#include "runnable.h"
+#include "waiting/waiter.h"
+
+/* Special constants that Ruby does not use: no object is ever equal to one of them. */
+enum {
+    GUILDHALL_SLOT_UNSET = 0x124,
+    GUILDHALL_SLOT_RUNNING = 0x224,
+    GUILDHALL_SLOT_AGAIN = 0x324,
+    GUILDHALL_SLOT_RUNNING_AGAIN = 0x424
+};
+
+#define GUILDHALL_ALL SIZE_MAX /* "index" of those who wait for the whole batch */
+
+struct guildhall_source;
+struct guildhall_fair_queue;
+
+typedef struct guildhall_batch {
+    VALUE self;
+    unsigned generation;        /* of the process that dispatched it */
+    VALUE runnable_object;
+    guildhall_runnable *runnable;
+    VALUE *payloads;
+    VALUE *metadata;            /* NULL: none */
+    _Atomic VALUE *slots;
+    size_t size;
+    size_t bytes;               /* the payloads' mean size, estimated */
+    bool records;               /* payloads are objects with `raw_payload`, and are their own metadata */
+    bool workers_only;          /* callers keep off it while there are workers */
+    bool reading;               /* its caller reads it at once, and runs slices too */
+    guildhall_decision decision;
+    size_t parallelism;               /* threads that it makes work for */
+    bool retry;                 /* run once more what a worker died with */
+    int64_t deadline_ns;        /* for one payload on a worker; 0: none */
+    size_t slice;               /* payloads a claim, fixed by the caller; 0: as it pays */
+
+    _Atomic size_t cursor;      /* the next payload to claim; the slots have the last word */
+    _Atomic size_t done, failed;
+    guildhall_waitlist readers;
+    _Atomic size_t wanted;      /* the index that a reader waits for, or several, or nobody */
+    _Atomic uint32_t item_readers;
+    _Atomic bool watched;       /* somebody wants to be told of its completion */
+    _Atomic bool suspicious;    /* a worker died of one of these, or two readers did: callers leave them to workers */
+
+    _Atomic bool parallel;      /* given to workers; else whoever reads a payload runs it */
+    _Atomic bool reader_only;          /* its reader has found that workers do not make it faster: they take no more of it */
+    bool alone;                 /* all workers were there and free at dispatch: its duration says what workers are good for */
+    _Atomic bool reached;       /* a worker has it */
+    _Atomic size_t workers;     /* that run a slice of it now */
+    int64_t dispatched_at, lined_up_at;
+    _Atomic int64_t completed_at;
+    guildhall_cost *cost;       /* of one payload; another code's when cost_key has changed */
+    uint64_t cost_key;
+    _Atomic int64_t run_ns;     /* time that all threads spent running so many payloads */
+    _Atomic size_t run_payloads;
+    int64_t measured_at;        /* by its reader, when so many were done */
+    size_t measured_done;
+
+    VALUE queue_object;
+    struct guildhall_fair_queue *queue;
+    /* Owned by the queue, under its lock. */
+    struct guildhall_batch *next;
+    struct guildhall_source *source; /* NULL: not in line */
+    uint64_t source_key;
+    VALUE source_name;
+    unsigned weight;                 /* slices a turn of its source */
+} guildhall_batch;
+
+/* How long a caller runs payloads before other threads get their turn. */
+#define GUILDHALL_SPAN_NS 5000000
+#define GUILDHALL_SHORT_SPAN_NS 500000 /* where others are known to wait */
+
+guildhall_batch *guildhall_batch_of(VALUE object);
+/* What may be given to a worker: frozen Strings go as they are, others are copied, because what belongs to the caller is
+ * never frozen. Raises NotShareableError naming the path to what cannot be shared. */
+VALUE guildhall_shareable_payload(VALUE payload, long index);
+/* Of a few of them. */
+size_t guildhall_mean_bytes(VALUE payloads, bool records);
+/* A batch of what is in the Array, which begins with `done` outcomes instead of payloads. */
+VALUE guildhall_batch_continue(VALUE queue, VALUE runnable, VALUE outcomes, size_t done, size_t failed, size_t bytes);
+/* Runs what is unclaimed in this thread, for one span. May raise what interrupts the thread. */
+void guildhall_batch_help(guildhall_batch *);
+/* Whether what is left of a batch that its reader runs alone is to be spread over workers. */
+bool guildhall_batch_spreads(guildhall_batch *);
+/* What was done since the last call, for the comparison of both ways: with workers, or without. */
+void guildhall_batch_measure(guildhall_batch *);
+/* Other threads of the main Ractor get their turn, if they had none lately. May raise what interrupts the thread. */
+void guildhall_give_way(struct guildhall_fair_queue *);
+
+/* The same clock as guildhall_now: it stands still for some milliseconds, but costs next to nothing. */
+static inline int64_t guildhall_coarse_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+static inline bool guildhall_outcome_p(VALUE slot)
+{
+    return slot != GUILDHALL_SLOT_UNSET && slot != GUILDHALL_SLOT_RUNNING && slot != GUILDHALL_SLOT_AGAIN &&
+           slot != GUILDHALL_SLOT_RUNNING_AGAIN;
+}
+
+static inline VALUE guildhall_batch_slot(const guildhall_batch *batch, size_t index)
+{
+    return atomic_load_explicit(&batch->slots[index], memory_order_acquire);
+}
+
+static inline bool guildhall_batch_complete(const guildhall_batch *batch)
+{
+    return atomic_load_explicit(&batch->done, memory_order_acquire) == batch->size;
+}
+
+static inline bool guildhall_batch_unclaimed(const guildhall_batch *batch)
+{
+    return atomic_load_explicit(&batch->cursor, memory_order_relaxed) < batch->size;
+}
+
+/* Whether running it needs no Ruby at all. */
+static inline bool guildhall_batch_native(const guildhall_batch *batch)
+{
+    return batch->runnable->decoder && NIL_P(batch->runnable->rest);
+}
+
+/* Takes up to `count` payloads off the cursor. Returns how many, 0 when none are left; *from is the first. */
+size_t guildhall_batch_take(guildhall_batch *, size_t count, size_t *from);
+/* Puts the cursor back, and the batch in line, so that what is unset from `index` on is found again. */
+void guildhall_batch_rewind(guildhall_batch *, size_t index);
+/* Claims one payload. Returns the mark the slot now has, to be given back on publish or release; 0: not available. */
+VALUE guildhall_batch_claim(guildhall_batch *, size_t index);
+/* With the GVL. Whether the outcome became the payload's outcome. Nobody is woken: see notify. */
+bool guildhall_batch_publish(guildhall_batch *, size_t index, VALUE mark, VALUE outcome, bool failure);
+/* Gives back a claimed payload that was not run to its end; rewind comes after it. */
+void guildhall_batch_release(guildhall_batch *, size_t index, VALUE mark, VALUE to);
+/* With the GVL. Wakes whoever waits for an outcome between from and to, or for completion. */
+void guildhall_batch_notify(guildhall_batch *, size_t from, size_t to);
+/* Blocks until the payload (GUILDHALL_ALL: all of them) has an outcome. 0 at the deadline. */
+int guildhall_batch_wait(guildhall_batch *, size_t index, int64_t deadline);
+/* Blocks until more than `count` payloads have an outcome. 0 at the deadline. */
+int guildhall_batch_wait_beyond(guildhall_batch *, size_t count, int64_t deadline);
+/* Whether its caller should still wait for a worker to run the first payload: none has run its code yet. */
+bool guildhall_batch_on_trial(const guildhall_batch *);
+/* Nanoseconds a payload: as measured in this batch, else in earlier ones; 0: not known. */
+double guildhall_batch_cost(const guildhall_batch *);
+/* How many payloads to claim at once, so that a slice is worth taking and leaves some for others. */
+size_t guildhall_batch_slice(const guildhall_batch *);
+/* In a child process: what workers of the parent had begun is nobody's now, and all of it is left to readers. */
+void guildhall_batch_reset_after_fork(guildhall_batch *);
+
+#endif

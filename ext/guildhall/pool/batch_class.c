@@ -1,0 +1,513 @@
+/* Guildhall::Pool::Batch in Ruby. */
+#include "batch.h"
+#include "fair_queue.h"
+#include "fork_generation.h"
+#include "run.h"
+#include <ruby/ractor.h>
+#include "init.h"
+
+enum { PAYLOADS_SAMPLED = 8 };
+
+static ID id_raw_payload;
+static VALUE guildhall_module;
+
+/* Claims and publications go on while this runs from a walk over all objects: one load a slot. */
+static void batch_mark(void *data)
+{
+    guildhall_batch *batch = data;
+    rb_gc_mark(batch->runnable_object);
+    rb_gc_mark(batch->queue_object);
+    rb_gc_mark(batch->source_name);
+    for (size_t i = 0; i < batch->size; i++) {
+        VALUE slot = guildhall_batch_slot(batch, i);
+        rb_gc_mark(batch->payloads[i]);
+        if (batch->metadata) rb_gc_mark(batch->metadata[i]);
+        if (!RB_SPECIAL_CONST_P(slot)) rb_gc_mark(slot);
+    }
+}
+
+static void batch_free(void *data)
+{
+    guildhall_batch *batch = data;
+    if (batch->generation == guildhall_fork_generation()) guildhall_waitlist_destroy(&batch->readers);
+    ruby_xfree(batch->payloads);
+    ruby_xfree(batch);
+}
+
+static size_t batch_memsize(const void *data)
+{
+    const guildhall_batch *batch = data;
+    return sizeof(guildhall_batch) + batch->size * sizeof(VALUE) * (batch->metadata ? 3 : 2);
+}
+
+static const rb_data_type_t batch_type = {
+    "Guildhall::Pool::Batch",
+    {batch_mark, batch_free, batch_memsize},
+    0, 0,
+    RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_FROZEN_SHAREABLE | RUBY_TYPED_WB_PROTECTED};
+
+guildhall_batch *guildhall_batch_of(VALUE object)
+{
+    return rb_check_typeddata(object, &batch_type);
+}
+
+static VALUE checked(VALUE object, const char *name, long index)
+{
+    if (rb_ractor_shareable_p(object)) return object;
+    VALUE shareable = rb_const_get(guildhall_module, rb_intern("Shareable"));
+    rb_funcall(shareable, rb_intern("check!"), 2, object, rb_sprintf("%s[%ld]", name, index));
+    return object;
+}
+
+VALUE guildhall_shareable_payload(VALUE payload, long index)
+{
+    if (!RB_TYPE_P(payload, T_STRING)) return checked(payload, "payloads", index);
+    VALUE frozen = OBJ_FROZEN(payload) ? payload : rb_str_new_frozen(payload);
+    /* Without instance variables the check would cost more than decoding a small one. */
+    return rb_ivar_count(frozen) == 0 ? frozen : checked(frozen, "payloads", index);
+}
+
+static VALUE argument_error(void)
+{
+    return rb_const_get(guildhall_module, rb_intern("ArgumentError"));
+}
+
+static size_t bytes_in(VALUE payload, bool record)
+{
+    VALUE bytes = record ? rb_funcallv(payload, id_raw_payload, 0, NULL) : payload;
+    return RB_TYPE_P(bytes, T_STRING) ? (size_t)RSTRING_LEN(bytes) : 0;
+}
+
+size_t guildhall_mean_bytes(VALUE payloads, bool records)
+{
+    long count = RARRAY_LEN(payloads), step = count / PAYLOADS_SAMPLED + 1, sampled = 0;
+    size_t sum = 0;
+    for (long i = 0; i < count; i += step, sampled++) sum += bytes_in(rb_ary_entry(payloads, i), records);
+    return sampled ? sum / (size_t)sampled : 0;
+}
+
+/* One block of memory: payloads, slots, metadata. The slots are unset before anything can be collected. */
+static void allocate_slots(guildhall_batch *batch, size_t size, bool metadata)
+{
+    VALUE *block = ruby_xmalloc2(size * (metadata ? 3 : 2) + 1, sizeof(VALUE));
+    batch->payloads = block;
+    batch->slots = (_Atomic VALUE *)(block + size);
+    batch->metadata = metadata ? block + 2 * size : NULL;
+    for (size_t i = 0; i < size; i++) {
+        block[i] = Qnil;
+        atomic_init(&batch->slots[i], GUILDHALL_SLOT_UNSET);
+        if (metadata) batch->metadata[i] = Qnil;
+    }
+    batch->size = size;
+}
+
+/* The slots have been counted; Ruby that ran since may have changed the Array. */
+static void fill(VALUE self, VALUE *to, VALUE from, bool metadata)
+{
+    long count = (long)guildhall_batch_of(self)->size;
+    if (RARRAY_LEN(from) != count) rb_raise(argument_error(), "%s has changed meanwhile: %ld elements, not %ld", metadata ? "metadata" : "payloads", RARRAY_LEN(from), count);
+    for (long i = 0; i < count; i++) {
+        VALUE object = RARRAY_AREF(from, i);
+        RB_OBJ_WRITE(self, &to[i], metadata ? checked(object, "metadata", i) : guildhall_shareable_payload(object, i));
+    }
+}
+
+static VALUE batch_class;
+
+static VALUE allocate(VALUE queue, VALUE runnable, size_t size, size_t bytes, bool metadata)
+{
+    guildhall_fair_queue *in = guildhall_fair_queue_of(queue);
+    guildhall_runnable *of = guildhall_runnable_of(runnable);
+    guildhall_batch *batch;
+    VALUE self = TypedData_Make_Struct(batch_class, guildhall_batch, &batch_type, batch);
+    batch->self = self;
+    batch->generation = guildhall_fork_generation();
+    batch->queue_object = batch->source_name = batch->runnable_object = Qnil;
+    guildhall_waitlist_init(&batch->readers);
+    RB_OBJ_WRITE(self, &batch->runnable_object, runnable);
+    RB_OBJ_WRITE(self, &batch->queue_object, queue);
+    batch->runnable = of;
+    batch->queue = in;
+    batch->bytes = bytes;
+    batch->retry = true;
+    batch->weight = 1;
+    batch->source_key = (uint64_t)(uintptr_t)batch;
+    batch->cost = guildhall_cost_find(&in->costs, of->code->number, bytes, 0);
+    batch->cost_key = batch->cost->key;
+    batch->dispatched_at = batch->measured_at = guildhall_now();
+    if (size == 0) atomic_store(&batch->completed_at, batch->dispatched_at);
+    allocate_slots(batch, size, metadata);
+    return self;
+}
+
+static VALUE shared(VALUE self)
+{
+    return rb_ractor_make_shareable(rb_obj_freeze(self));
+}
+
+/* What statistics call a source. Workers pass the queue on, so it must not lead to what is not shareable. */
+static VALUE name_of(VALUE source)
+{
+    if (rb_ractor_shareable_p(source)) return source;
+    return rb_ractor_make_shareable(rb_str_new_frozen(rb_obj_as_string(source)));
+}
+
+/* Whose batches stay in line behind each other, and how many slices it has a turn. */
+static void belong_to(VALUE self, VALUE source, VALUE weight)
+{
+    guildhall_batch *batch = guildhall_batch_of(self);
+    if (!NIL_P(source)) batch->source_key = NUM2ULL(rb_hash(source)) << 1 | 1;
+    RB_OBJ_WRITE(self, &batch->source_name, name_of(source));
+    batch->weight = NUM2UINT(weight);
+    if (batch->weight == 0) batch->weight = 1;
+}
+
+/* Batch.build(queue, runnable, payloads, metadata or nil, records, retry, deadline in seconds or nil, slice or nil,
+ *             source or nil, slices a turn) */
+static VALUE batch_build(VALUE class, VALUE queue, VALUE runnable, VALUE payloads, VALUE metadata, VALUE records,
+                         VALUE retry, VALUE deadline, VALUE slice, VALUE source, VALUE weight)
+{
+    size_t bytes = guildhall_mean_bytes(payloads, RTEST(records));
+    VALUE self = allocate(queue, runnable, (size_t)RARRAY_LEN(payloads), bytes, !NIL_P(metadata));
+    guildhall_batch *batch = guildhall_batch_of(self);
+    batch->records = RTEST(records);
+    batch->retry = RTEST(retry);
+    batch->deadline_ns = NIL_P(deadline) ? 0 : (int64_t)(NUM2DBL(deadline) * 1e9);
+    batch->slice = NIL_P(slice) ? 0 : NUM2SIZET(slice);
+    belong_to(self, source, weight);
+    fill(self, batch->payloads, payloads, false);
+    if (!NIL_P(metadata)) fill(self, batch->metadata, metadata, true);
+    return shared(self);
+}
+
+VALUE guildhall_batch_continue(VALUE queue, VALUE runnable, VALUE outcomes, size_t done, size_t failed, size_t bytes)
+{
+    size_t size = (size_t)RARRAY_LEN(outcomes);
+    VALUE self = allocate(queue, runnable, size, bytes, false);
+    guildhall_batch *batch = guildhall_batch_of(self);
+    for (size_t i = 0; i < size; i++) {
+        VALUE object = RARRAY_AREF(outcomes, (long)i);
+        if (i < done) atomic_store(&batch->slots[i], object);
+        else batch->payloads[i] = object;
+        RB_OBJ_WRITTEN(self, Qundef, object);
+    }
+    batch->measured_done = done;
+    batch->reading = true;
+    atomic_store(&batch->done, done);
+    atomic_store(&batch->failed, failed);
+    atomic_store(&batch->cursor, done);
+    return shared(self);
+}
+
+static VALUE batch_size(VALUE self)
+{
+    return SIZET2NUM(guildhall_batch_of(self)->size);
+}
+
+/* [dispatched, complete] in seconds of the monotonic clock; nil while it is not complete. */
+static VALUE batch_times(VALUE self)
+{
+    const guildhall_batch *batch = guildhall_batch_of(self);
+    if (!guildhall_batch_complete(batch)) return Qnil;
+    return rb_assoc_new(DBL2NUM((double)batch->dispatched_at / 1e9), DBL2NUM((double)atomic_load(&batch->completed_at) / 1e9));
+}
+
+static VALUE batch_done(VALUE self)
+{
+    return SIZET2NUM(atomic_load(&guildhall_batch_of(self)->done));
+}
+
+static VALUE batch_failed(VALUE self)
+{
+    return SIZET2NUM(atomic_load(&guildhall_batch_of(self)->failed));
+}
+
+static VALUE batch_complete_p(VALUE self)
+{
+    return guildhall_batch_complete(guildhall_batch_of(self)) ? Qtrue : Qfalse;
+}
+
+static VALUE batch_parallel_p(VALUE self)
+{
+    return atomic_load(&guildhall_batch_of(self)->parallel) ? Qtrue : Qfalse;
+}
+
+/* The outcome at the index; Qundef stands for none and becomes the given object. */
+static VALUE batch_at(VALUE self, VALUE index, VALUE none)
+{
+    guildhall_batch *batch = guildhall_batch_of(self);
+    long at = NUM2LONG(index);
+    if (at < 0) at += (long)batch->size;
+    if (at < 0 || (size_t)at >= batch->size) return none;
+    VALUE slot = guildhall_batch_slot(batch, (size_t)at);
+    return guildhall_outcome_p(slot) ? slot : none;
+}
+
+/* All outcomes; nil while one is missing. */
+static VALUE batch_outcomes(VALUE self)
+{
+    const guildhall_batch *batch = guildhall_batch_of(self);
+    if (!guildhall_batch_complete(batch)) return Qnil;
+    return rb_obj_freeze(rb_ary_new_from_values((long)batch->size, (const VALUE *)batch->slots));
+}
+
+static size_t checked_index(const guildhall_batch *batch, VALUE index)
+{
+    size_t at = NUM2SIZET(index);
+    if (at >= batch->size) rb_raise(argument_error(), "there is no payload %zu: the batch has %zu", at, batch->size);
+    return at;
+}
+
+/* wait(index or nil for all, seconds or nil) → false at the deadline */
+static VALUE batch_wait(VALUE self, VALUE index, VALUE timeout)
+{
+    guildhall_batch *batch = guildhall_batch_of(self);
+    size_t at = NIL_P(index) ? GUILDHALL_ALL : checked_index(batch, index);
+    int there = guildhall_batch_wait(batch, at, guildhall_deadline(timeout));
+    guildhall_batch_measure(batch);
+    RB_GC_GUARD(self);
+    return there ? Qtrue : Qfalse;
+}
+
+/* wait_beyond(number of outcomes, seconds or nil) → false at the deadline */
+static VALUE batch_wait_beyond(VALUE self, VALUE count, VALUE timeout)
+{
+    guildhall_batch *batch = guildhall_batch_of(self);
+    int there = guildhall_batch_wait_beyond(batch, NUM2SIZET(count), guildhall_deadline(timeout));
+    guildhall_batch_measure(batch);
+    RB_GC_GUARD(self);
+    return there ? Qtrue : Qfalse;
+}
+
+static bool available(const guildhall_batch *batch, VALUE index)
+{
+    VALUE slot = guildhall_batch_slot(batch, checked_index(batch, index));
+    return slot == GUILDHALL_SLOT_UNSET || slot == GUILDHALL_SLOT_AGAIN;
+}
+
+/* Its reader runs no more of it: a worker takes its place. */
+static void stop_reading(guildhall_batch *batch)
+{
+    if (!batch->reading) return;
+    batch->reading = false;
+    guildhall_fair_queue_wake(batch->queue, 1);
+}
+
+/* Whether a caller is to run payloads that are in line for workers. `stalled`: it has waited for some, in vain. */
+static bool caller_helps(guildhall_batch *batch, bool stalled)
+{
+    guildhall_fair_queue *queue = batch->queue;
+    size_t idle = atomic_load(&queue->idle_workers), worker_count = atomic_load(&queue->worker_count);
+    if (atomic_load(&batch->reader_only) || (worker_count == 0 && !guildhall_fair_queue_has_workers(queue))) return true;
+    if (batch->workers_only || atomic_load(&batch->suspicious)) return false;
+    /* One thread more than there are processors keeps the others waiting, all of them whenever garbage is collected. */
+    if (idle < worker_count && worker_count - idle >= queue->processors) return idle == 0 && stalled;
+    if (idle == 0) return true;
+    /* While it runs payloads other callers wait for the GVL, and so does what they would dispatch. */
+    if (atomic_load(&queue->yielding) > 0) stop_reading(batch);
+    if (stalled) guildhall_fair_queue_wake(queue, worker_count); /* those that have it may be busy with a payload that is dearer than the others */
+    return batch->reading;
+}
+
+/* Whether a worker is to run the first payload before its caller runs any, because none has run its code before. */
+static VALUE batch_trial_p(VALUE self)
+{
+    return guildhall_batch_on_trial(guildhall_batch_of(self)) ? Qtrue : Qfalse;
+}
+
+/* help?(index or nil, whether it has waited in vain): whether this caller should run some of it: it reads the batch from
+ * the start, or nobody else will run it, or nobody else is free to. */
+static VALUE batch_help_p(VALUE self, VALUE index, VALUE stalled)
+{
+    guildhall_batch *batch = guildhall_batch_of(self);
+    if (!NIL_P(index) && !available(batch, index)) return Qfalse;
+    if (NIL_P(index) && !guildhall_batch_unclaimed(batch)) return Qfalse;
+    return !atomic_load(&batch->parallel) || (!guildhall_batch_on_trial(batch) && caller_helps(batch, RTEST(stalled))) ? Qtrue : Qfalse;
+}
+
+static VALUE take_turns(VALUE nothing)
+{
+    rb_thread_schedule();
+    return nothing;
+}
+
+static bool others_wait(const guildhall_fair_queue *queue)
+{
+    return atomic_load_explicit(&queue->yielding, memory_order_relaxed) > 0;
+}
+
+static int64_t span(const guildhall_fair_queue *queue)
+{
+    return others_wait(queue) ? GUILDHALL_SHORT_SPAN_NS : GUILDHALL_SPAN_NS;
+}
+
+/* Now, not when Ruby's time slice of 100 ms is over; sooner where some are known to wait for one. */
+void guildhall_give_way(guildhall_fair_queue *queue)
+{
+    int64_t now = others_wait(queue) ? guildhall_now() : guildhall_coarse_now();
+    if (now - atomic_load_explicit(&queue->yielded_at, memory_order_relaxed) < span(queue)) return;
+    atomic_fetch_add(&queue->yielding, 1);
+    int state = 0;
+    rb_protect(take_turns, Qnil, &state);
+    atomic_fetch_sub(&queue->yielding, 1);
+    atomic_store_explicit(&queue->yielded_at, guildhall_now(), memory_order_relaxed);
+    if (state) rb_jump_tag(state);
+}
+
+static void call_missing_worker(const guildhall_batch *batch)
+{
+    guildhall_fair_queue *queue = batch->queue;
+    size_t idle = atomic_load(&queue->idle_workers), worker_count = atomic_load(&queue->worker_count), busy = worker_count > idle ? worker_count - idle : 0;
+    if (busy < guildhall_fair_queue_workers_for(batch)) guildhall_fair_queue_wake(queue, 1);
+}
+
+void guildhall_batch_help(guildhall_batch *batch)
+{
+    bool parallel = atomic_load(&batch->parallel);
+    int64_t until = guildhall_now() + (parallel || !guildhall_decision_may_change(batch->decision) ? span(batch->queue) : GUILDHALL_SHORT_SPAN_NS);
+    size_t from, count, next = 0, skipped = GUILDHALL_ALL;
+    do {
+        count = parallel ? guildhall_batch_slice(batch) : batch->size;
+        count = guildhall_batch_take(batch, count, &from);
+        if (count) next = guildhall_run(batch, from, from + count, until, NULL, &skipped);
+        if (count && next < from + count) guildhall_batch_rewind(batch, next);
+    } while (count && parallel && guildhall_now() < until);
+    if (skipped != GUILDHALL_ALL) guildhall_batch_rewind(batch, skipped);
+    guildhall_batch_measure(batch);
+    if (parallel && guildhall_batch_unclaimed(batch)) call_missing_worker(batch);
+    guildhall_give_way(batch->queue);
+}
+
+/* Runs payloads that nobody has run, for some milliseconds at most. Whether the batch is complete now. */
+static VALUE batch_help(VALUE self)
+{
+    guildhall_batch *batch = guildhall_batch_of(self);
+    guildhall_batch_help(batch);
+    RB_GC_GUARD(self);
+    return guildhall_batch_complete(batch) ? Qtrue : Qfalse;
+}
+
+/* Whether what is left of a batch that its reader runs alone should be given to workers as well. */
+static VALUE batch_spreads_p(VALUE self)
+{
+    return guildhall_batch_spreads(guildhall_batch_of(self)) ? Qtrue : Qfalse;
+}
+
+/* Its reader goes: what it kept to itself is left to workers. */
+static VALUE batch_let_go(VALUE self)
+{
+    guildhall_batch *batch = guildhall_batch_of(self);
+    if (atomic_exchange(&batch->reader_only, false)) guildhall_fair_queue_return(batch->queue, batch);
+    return Qnil;
+}
+
+/* decide(whether its caller reads it at once) → the number of the decision */
+static VALUE batch_decide(VALUE self, VALUE reading)
+{
+    guildhall_batch *batch = guildhall_batch_of(self);
+    batch->reading = RTEST(reading);
+    batch->decision = guildhall_decide(batch->queue, batch->runnable, batch->bytes, batch->size, batch->reading);
+    return UINT2NUM(batch->decision);
+}
+
+static VALUE batch_set_decision(VALUE self, VALUE number)
+{
+    unsigned decision = NUM2UINT(number);
+    if (decision >= GUILDHALL_DECISIONS) rb_raise(argument_error(), "there is no decision %u", decision);
+    guildhall_batch_of(self)->decision = decision;
+    return number;
+}
+
+/* Why its task can run in the main Ractor only, or nil. */
+static VALUE batch_inline_reason(VALUE self)
+{
+    return guildhall_batch_of(self)->runnable->code->inline_reason;
+}
+
+static VALUE batch_decision(VALUE self)
+{
+    return UINT2NUM(guildhall_batch_of(self)->decision);
+}
+
+/* Runs the one payload in this thread, if nobody else has claimed it. */
+static VALUE batch_run_at(VALUE self, VALUE index)
+{
+    guildhall_batch *batch = guildhall_batch_of(self);
+    size_t at = NUM2SIZET(index);
+    size_t skipped = GUILDHALL_ALL;
+    if (at < batch->size) guildhall_run(batch, at, at + 1, 0, NULL, &skipped);
+    RB_GC_GUARD(self);
+    return Qnil;
+}
+
+/* Whether the payload waits for somebody to run it. */
+static VALUE batch_available_p(VALUE self, VALUE index)
+{
+    return available(guildhall_batch_of(self), index) ? Qtrue : Qfalse;
+}
+
+/* fail_at(index, failure) gives that outcome to the payload unless somebody has claimed it. Whether it did. */
+static VALUE batch_fail_at(VALUE self, VALUE index, VALUE failure)
+{
+    guildhall_batch *batch = guildhall_batch_of(self);
+    size_t at = NUM2SIZET(index);
+    VALUE mark = at < batch->size ? guildhall_batch_claim(batch, at) : 0;
+    return mark && guildhall_batch_publish(batch, at, mark, failure, true) ? Qtrue : Qfalse;
+}
+
+/* Wakes all that wait for something that fail_at has given. */
+static VALUE batch_notify(VALUE self)
+{
+    guildhall_batch *batch = guildhall_batch_of(self);
+    guildhall_batch_notify(batch, 0, batch->size);
+    return self;
+}
+
+/* To be called by readers: see guildhall_batch_reset_after_fork. */
+static VALUE batch_reset_after_fork(VALUE self)
+{
+    guildhall_batch_reset_after_fork(guildhall_batch_of(self));
+    return self;
+}
+
+static VALUE batch_watch(VALUE self)
+{
+    atomic_store(&guildhall_batch_of(self)->watched, true);
+    return self;
+}
+
+void guildhall_init_pool_batch(VALUE guildhall, VALUE pool)
+{
+    guildhall_module = guildhall;
+    id_raw_payload = rb_intern("raw_payload");
+    VALUE batch = rb_define_class_under(pool, "Batch", rb_cObject);
+    batch_class = batch;
+    rb_gc_register_mark_object(batch);
+    rb_undef_alloc_func(batch);
+    rb_define_singleton_method(batch, "build", batch_build, 10);
+    rb_define_method(batch, "size", batch_size, 0);
+    rb_define_method(batch, "times", batch_times, 0);
+    rb_define_method(batch, "done", batch_done, 0);
+    rb_define_method(batch, "failed", batch_failed, 0);
+    rb_define_method(batch, "complete?", batch_complete_p, 0);
+    rb_define_method(batch, "parallel?", batch_parallel_p, 0);
+    rb_define_method(batch, "at", batch_at, 2);
+    rb_define_method(batch, "outcomes", batch_outcomes, 0);
+    rb_define_method(batch, "wait", batch_wait, 2);
+    rb_define_method(batch, "help?", batch_help_p, 2);
+    rb_define_method(batch, "help", batch_help, 0);
+    rb_define_method(batch, "spreads?", batch_spreads_p, 0);
+    rb_define_method(batch, "trial?", batch_trial_p, 0);
+    rb_define_method(batch, "let_go", batch_let_go, 0);
+    rb_define_method(batch, "decide", batch_decide, 1);
+    rb_define_method(batch, "decision=", batch_set_decision, 1);
+    rb_define_method(batch, "decision", batch_decision, 0);
+    rb_define_method(batch, "inline_reason", batch_inline_reason, 0);
+    rb_define_method(batch, "run_at", batch_run_at, 1);
+    rb_define_method(batch, "available?", batch_available_p, 1);
+    rb_define_method(batch, "fail_at", batch_fail_at, 2);
+    rb_define_method(batch, "notify", batch_notify, 0);
+    rb_define_method(batch, "wait_beyond", batch_wait_beyond, 2);
+    rb_define_method(batch, "reset_after_fork", batch_reset_after_fork, 0);
+    rb_define_method(batch, "watch", batch_watch, 0);
+}

@@ -1,0 +1,58 @@
+/* What a pool knows about the code that it has run: what one payload costs, and whether batches of about one size are
+ * faster in the caller alone or spread over workers. A table of fixed size; the entry that was used least lately is given
+ * up. Numbers are estimates: workers write them without a lock, and a lost update makes an estimate a little older. */
+#ifndef GUILDHALL_POOL_COST_MODEL_H
+#define GUILDHALL_POOL_COST_MODEL_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { GUILDHALL_COST_SETS = 128, GUILDHALL_COST_WAYS = 4, GUILDHALL_COST_EPOCHS = 3 };
+
+typedef struct {
+    uint64_t key;              /* code, size of payloads, size of batches; 0: free */
+    uint64_t used;             /* when it was last looked up */
+    _Atomic float payload_ns;  /* one payload, run by one thread; 0: not known */
+    _Atomic uint32_t samples;
+    /* Of batches: how long a payload takes from the first to the last, by the caller alone [0] and with workers [1]. */
+    float each_ns[2];          /* 0: not known */
+    float epoch_ns, epoch_payloads;       /* of the epoch that is being measured, the way that is used now */
+    float epochs[GUILDHALL_COST_EPOCHS];  /* those measured since the last comparison */
+    uint32_t measured, until_exploration, gap;  /* epochs; comparisons until the other way is tried again; how many the next time */
+    bool inline_faster;                 /* by the caller alone is faster */
+    bool exploring;               /* the other way, to compare it */
+} guildhall_cost;
+
+typedef struct {
+    uint64_t clock;
+    guildhall_cost entries[GUILDHALL_COST_SETS][GUILDHALL_COST_WAYS];
+} guildhall_cost_model;
+
+/* In the main Ractor: the entry of batches of `count` payloads of about so many bytes each; `count` 0: of one payload. */
+guildhall_cost *guildhall_cost_find(guildhall_cost_model *, uint32_t code, size_t bytes, size_t count);
+/* What one payload costs; 0: not known. */
+double guildhall_cost_read(const guildhall_cost *);
+/* From any Ractor. */
+void guildhall_cost_add(guildhall_cost *, double payload_ns);
+/* In the main Ractor: so many payloads of a batch took so long, by the caller alone or spread; `complete`: to its end. From time to time compares
+ * both ways, and decides which is to be used from now on. */
+void guildhall_cost_measured(guildhall_cost *of_batches, bool spread, bool complete, int64_t ns, size_t payloads);
+/* Whether such batches are to be spread now: without a measurement they are. */
+static inline bool guildhall_cost_spreads(const guildhall_cost *of_batches)
+{
+    return of_batches->inline_faster == of_batches->exploring;
+}
+/* Nanoseconds until the next comparison: an epoch, or one payload where that takes longer. */
+double guildhall_cost_epoch(double payload_ns);
+/* The same where callers wait for each other: only what is much slower with workers stays with its caller. */
+static inline bool guildhall_cost_spreads_in_crowd(const guildhall_cost *of_batches)
+{
+    return !of_batches->inline_faster || of_batches->each_ns[1] < 2 * of_batches->each_ns[0];
+}
+/* A power of two of bytes or payloads, and about the number that it stands for. */
+unsigned guildhall_cost_class(size_t number);
+size_t guildhall_cost_middle(unsigned class);
+
+#endif

@@ -1,0 +1,189 @@
+/* Lines of batches, a line a source, and the turns they take. */
+#include "fair_queue.h"
+#include <stdlib.h>
+
+enum { SOURCES_AHEAD = 4 };
+
+static guildhall_source *find(guildhall_fair_queue *queue, uint64_t key)
+{
+    guildhall_source *source = queue->last;
+    if (!source) return NULL;
+    do {
+        if (source->key == key) return source;
+        source = source->next;
+    } while (source != queue->last);
+    return NULL;
+}
+
+/* Joins the circle as the one whose turn is farthest away. */
+static guildhall_source *join(guildhall_fair_queue *queue, const guildhall_batch *batch)
+{
+    guildhall_source *source = calloc(1, sizeof(guildhall_source));
+    if (!source) return NULL;
+    source->key = batch->source_key;
+    source->name = batch->source_name;
+    source->weight = source->turns = batch->weight;
+    if (queue->last) {
+        source->next = queue->last->next;
+        queue->last->next = source;
+    }
+    else source->next = source;
+    queue->last = source;
+    return source;
+}
+
+/* Takes the source whose turn it is out of the circle. */
+static void leave(guildhall_fair_queue *queue)
+{
+    guildhall_source *gone = queue->last->next;
+    if (gone == queue->last) queue->last = NULL;
+    else queue->last->next = gone->next;
+    free(gone);
+}
+
+static bool line_up(guildhall_fair_queue *queue, guildhall_batch *batch)
+{
+    guildhall_source *source = find(queue, batch->source_key);
+    if (!source) source = join(queue, batch);
+    if (!source) return false;
+    batch->source = source;
+    batch->next = NULL;
+    if (source->last) source->last->next = batch;
+    else source->first = batch;
+    source->last = batch;
+    source->payloads += batch->size;
+    atomic_fetch_add(&queue->payloads, batch->size);
+    atomic_fetch_add(&queue->batches, 1);
+    return true;
+}
+
+/* The first batch of the source has nothing more to claim. */
+static void step_out(guildhall_fair_queue *queue, guildhall_source *source)
+{
+    guildhall_batch *batch = source->first;
+    source->first = batch->next;
+    if (!source->first) source->last = NULL;
+    batch->next = NULL;
+    batch->source = NULL;
+    source->payloads -= batch->size;
+    atomic_fetch_sub(&queue->payloads, batch->size);
+    atomic_fetch_sub(&queue->batches, 1);
+}
+
+void guildhall_fair_queue_wake(guildhall_fair_queue *queue, size_t workers)
+{
+    atomic_thread_fence(memory_order_seq_cst); /* a worker that is not on the list yet will look at the line again */
+    size_t asleep = guildhall_waitlist_count(&queue->workers), idle = atomic_load(&queue->idle_workers);
+    size_t awake = idle > asleep ? idle - asleep : 0; /* about to look once more, at least before they sleep */
+    for (size_t i = awake; i < workers && i < awake + asleep; i++) guildhall_waitlist_wake_one(&queue->workers);
+}
+
+/* A worker more than there are slices, or than it makes work for, would only be in the way. */
+size_t guildhall_fair_queue_workers_for(const guildhall_batch *batch)
+{
+    size_t slice = guildhall_batch_slice(batch), slices = (batch->size + slice - 1) / slice;
+    size_t threads = batch->reading && batch->parallelism > 1 ? batch->parallelism - 1 : batch->parallelism;
+    return slices < threads ? slices : threads;
+}
+
+bool guildhall_fair_queue_has_workers(const guildhall_fair_queue *queue)
+{
+    return atomic_load(&queue->worker_count) > 0 || (atomic_load(&queue->target_worker_count) > 0 && !queue->closed);
+}
+
+bool guildhall_fair_queue_has_room(const guildhall_fair_queue *queue, size_t payloads)
+{
+    size_t waiting = atomic_load(&queue->payloads);
+    return waiting == 0 || waiting + payloads <= queue->capacity;
+}
+
+bool guildhall_fair_queue_push(guildhall_fair_queue *queue, guildhall_batch *batch)
+{
+    batch->lined_up_at = batch->measured_at = guildhall_now();
+    batch->measured_done = atomic_load(&batch->done);
+    double work = batch->decision == GUILDHALL_PARALLEL_FORCED ? 0 : guildhall_batch_cost(batch) * (double)batch->size;
+    batch->parallelism = guildhall_parallelism_for(queue, work, batch->reading);
+    pthread_mutex_lock(&queue->lock);
+    bool room = !queue->closed && guildhall_fair_queue_has_room(queue, batch->size);
+    if (room) {
+        /* One may still be on its way back from the batch before. */
+        bool ready = atomic_load(&queue->idle_workers) * 2 >= atomic_load(&queue->worker_count) && atomic_load(&queue->yielding) == 0;
+        batch->alone = atomic_fetch_add(&queue->inflight, 1) == 0 && ready;
+        atomic_store(&batch->parallel, true);
+        room = line_up(queue, batch);
+    }
+    pthread_mutex_unlock(&queue->lock);
+    if (!room) return false;
+    RB_OBJ_WRITTEN(queue->self, Qundef, batch->source_name);
+    RB_OBJ_WRITTEN(queue->self, Qundef, batch->self);
+    guildhall_fair_queue_wake(queue, guildhall_fair_queue_workers_for(batch));
+    return true;
+}
+
+void guildhall_fair_queue_return(guildhall_fair_queue *queue, guildhall_batch *batch)
+{
+    pthread_mutex_lock(&queue->lock);
+    if (!batch->source && guildhall_batch_unclaimed(batch)) line_up(queue, batch);
+    pthread_mutex_unlock(&queue->lock);
+    RB_OBJ_WRITTEN(queue->self, Qundef, batch->self); /* it refers to the name */
+    guildhall_fair_queue_wake(queue, 1);
+}
+
+static void pass_turn(guildhall_fair_queue *queue, guildhall_source *source)
+{
+    if (--source->turns > 0) return;
+    source->turns = source->weight;
+    queue->last = source;
+}
+
+static void assign(guildhall_worker_slot *worker, guildhall_batch *batch, size_t from, size_t count)
+{
+    atomic_store(&worker->from, from);
+    atomic_store(&worker->to, from + count);
+    atomic_store(&worker->position, GUILDHALL_NO_POSITION);
+    atomic_store(&worker->batch, batch->self);
+    atomic_fetch_add(&batch->workers, 1);
+    atomic_fetch_sub(&worker->queue->idle_workers, 1);
+    atomic_fetch_add_explicit(&worker->slices, 1, memory_order_relaxed);
+}
+
+/* Whether a batch that has the turn soon could do with one worker more: whoever lined it up may have counted on one that
+ * was awake, but has taken something else. */
+static bool needs_worker(const guildhall_fair_queue *queue)
+{
+    const guildhall_source *source = queue->last;
+    for (int looks = 0; source && looks < SOURCES_AHEAD; looks++) {
+        source = source->next;
+        const guildhall_batch *batch = source->first;
+        if (atomic_load(&batch->workers) < guildhall_fair_queue_workers_for(batch)) return true;
+        if (source == queue->last) break;
+    }
+    return false;
+}
+
+bool guildhall_fair_queue_take(guildhall_fair_queue *queue, guildhall_worker_slot *worker)
+{
+    bool taken = false;
+    if (atomic_load(&queue->batches) == 0) return false;
+    pthread_mutex_lock(&queue->lock);
+    while (!taken && queue->last) {
+        guildhall_source *source = queue->last->next;
+        guildhall_batch *batch = source->first;
+        size_t from, slice = atomic_load(&batch->reader_only) ? 0 : guildhall_batch_slice(batch);
+        size_t count = slice ? guildhall_batch_take(batch, slice, &from) : 0;
+        taken = count > 0;
+        if (taken) assign(worker, batch, from, count);
+        if (atomic_load(&batch->reader_only) || !guildhall_batch_unclaimed(batch)) step_out(queue, source);
+        if (!source->first) leave(queue);
+        else if (taken) pass_turn(queue, source);
+    }
+    worker->others_wanted = taken && needs_worker(queue);
+    pthread_mutex_unlock(&queue->lock);
+    return taken;
+}
+
+void guildhall_fair_queue_call(guildhall_fair_queue *queue, unsigned what)
+{
+    atomic_fetch_or(&queue->calls, what);
+    guildhall_waitlist_wake_all(&queue->attention);
+}

@@ -1,0 +1,70 @@
+/* The work that waits for workers: batches, in line behind others of their source; sources take turns, a slice each.
+ * Workers take slices themselves. All of it is guarded by one lock that is held for some ten instructions, and never
+ * while Ruby could run, so that it is a line to stand in, not a lock to wait for. */
+#ifndef GUILDHALL_POOL_FAIR_QUEUE_H
+#define GUILDHALL_POOL_FAIR_QUEUE_H
+
+#include <pthread.h>
+#include "batch.h"
+#include "cost_model.h"
+#include "histogram.h"
+#include "worker_slot.h"
+
+typedef struct guildhall_source {
+    uint64_t key;
+    VALUE name;                    /* for statistics; nil: a batch that is its own source */
+    struct guildhall_source *next; /* the circle of those that have work */
+    guildhall_batch *first, *last;
+    size_t payloads;
+    unsigned weight, turns;        /* slices a turn, and those left of this one */
+} guildhall_source;
+
+typedef struct guildhall_fair_queue {
+    VALUE self;
+    unsigned generation;           /* of the process that made it */
+    pthread_mutex_t lock;
+    guildhall_source *last;        /* its next one has the turn; NULL: nothing waits */
+    size_t capacity;               /* payloads that may wait; beyond it the pool is saturated */
+    size_t processors;
+    bool closed;
+    _Atomic size_t payloads, batches;
+    _Atomic size_t worker_count, idle_workers;   /* workers; those of them that look for work */
+    _Atomic size_t target_worker_count;          /* workers that there should be */
+    _Atomic int64_t handover_ns;
+    _Atomic int64_t yielded_at;    /* when a caller last gave up the GVL */
+    _Atomic size_t yielding;       /* callers that have, and wait for their next turn or for outcomes */
+    guildhall_patience worker_patience, reader_patience;
+    guildhall_waitlist workers;
+    guildhall_waitlist space;      /* callers that wait for room */
+    guildhall_waitlist attention;  /* the supervisor */
+    guildhall_waitlist stopping;   /* callers that wait until nothing is in flight, or until no worker is left */
+    _Atomic unsigned calls;        /* what it is called for */
+    _Atomic size_t inflight;       /* parallel batches that are not complete */
+    _Atomic bool slices_wanted;    /* somebody listens to every slice */
+    _Atomic uint64_t decisions[GUILDHALL_DECISIONS]; /* how often each was made */
+    guildhall_cost_model costs;    /* written in the main Ractor, but for payloads' costs */
+    _Atomic uint64_t inlined_payloads, worker_payloads, late_results;
+    guildhall_histogram waits, runs; /* of batches until their first slice; of slices */
+} guildhall_fair_queue;
+
+enum { GUILDHALL_CALL_WORKER_LEFT = 1, GUILDHALL_CALL_COMPLETED = 2, GUILDHALL_CALL_LOOK = 4 };
+
+guildhall_fair_queue *guildhall_fair_queue_of(VALUE object);
+/* Whether there are workers, or will be in a moment. */
+bool guildhall_fair_queue_has_workers(const guildhall_fair_queue *);
+/* Whether so many payloads more may wait. A batch alone may be larger than the capacity. */
+bool guildhall_fair_queue_has_room(const guildhall_fair_queue *, size_t payloads);
+/* With the GVL. False when there is no room, or the queue is closed. */
+bool guildhall_fair_queue_push(guildhall_fair_queue *, guildhall_batch *);
+/* Puts a batch back in line whose cursor was put back, unless it still stands there. */
+void guildhall_fair_queue_return(guildhall_fair_queue *, guildhall_batch *);
+/* The next slice, for this worker. False when nothing waits. Does not block. `others_wanted` tells whether more workers are wanted. */
+bool guildhall_fair_queue_take(guildhall_fair_queue *, guildhall_worker_slot *);
+/* With the GVL. Sees to it that so many workers look for work, if there are so many without. */
+void guildhall_fair_queue_wake(guildhall_fair_queue *, size_t workers);
+/* How many workers a batch is meant for, beside its caller where that one reads it at once. */
+size_t guildhall_fair_queue_workers_for(const guildhall_batch *);
+/* Calls the supervisor. */
+void guildhall_fair_queue_call(guildhall_fair_queue *, unsigned what);
+
+#endif

@@ -1,0 +1,378 @@
+/* Guildhall::Pool::FairQueue in Ruby. */
+#include "fair_queue.h"
+#include "fork_generation.h"
+#include <ruby/ractor.h>
+#include <stdlib.h>
+#include "init.h"
+
+static const int64_t first_handover_ns = 100000; /* a guess, until one was measured */
+/* A worker looks out for the next batch for as long as a caller takes to make one of the last one's results, if it does
+ * little with them; being woken takes it longer than that. */
+static const int spins_between_batches = 16000;
+
+enum { COPIED_ON_STACK = 256 };
+
+/* Under the lock: batches in line and sources' names, as many as there is room for. Returns how many there are. */
+static size_t copy_line(const guildhall_fair_queue *queue, VALUE *to, size_t room)
+{
+    size_t count = 0;
+    const guildhall_source *source = queue->last;
+    if (source) do {
+        if (count < room) to[count] = source->name;
+        count++;
+        for (const guildhall_batch *batch = source->first; batch; batch = batch->next, count++) {
+            if (count < room) to[count] = batch->self;
+        }
+        source = source->next;
+    } while (source != queue->last);
+    return count;
+}
+
+static size_t copy_line_safely(guildhall_fair_queue *queue, VALUE *to, size_t room)
+{
+    pthread_mutex_lock(&queue->lock);
+    size_t count = copy_line(queue, to, room);
+    pthread_mutex_unlock(&queue->lock);
+    return count;
+}
+
+/* A walk over all objects may come while workers change the line, and its visitor may collect garbage: nothing is visited
+ * under the lock. */
+static void queue_mark(void *data)
+{
+    guildhall_fair_queue *queue = data;
+    if (queue->generation != guildhall_fork_generation()) return; /* nobody takes anything from it any more */
+    VALUE some[COPIED_ON_STACK], *all = some;
+    size_t room = COPIED_ON_STACK, count;
+    while ((count = copy_line_safely(queue, all, room)) > room) {
+        if (all != some) free(all);
+        all = malloc((room = 2 * count) * sizeof(VALUE)); /* not Ruby's: this may be a collection */
+        if (!all) rb_bug("guildhall: no memory to mark %zu batches", count);
+    }
+    for (size_t i = 0; i < count; i++) rb_gc_mark(all[i]);
+    if (all != some) free(all);
+}
+
+static void queue_free(void *data)
+{
+    guildhall_fair_queue *queue = data;
+    guildhall_source *source = queue->last ? queue->last->next : NULL;
+    while (source) {
+        guildhall_source *next = source == queue->last ? NULL : source->next;
+        free(source);
+        source = next;
+    }
+    if (queue->generation == guildhall_fork_generation()) {
+        guildhall_waitlist_destroy(&queue->workers);
+        guildhall_waitlist_destroy(&queue->space);
+        guildhall_waitlist_destroy(&queue->attention);
+        guildhall_waitlist_destroy(&queue->stopping);
+        pthread_mutex_destroy(&queue->lock);
+    }
+    ruby_xfree(queue);
+}
+
+static size_t queue_memsize(const void *data)
+{
+    return sizeof(guildhall_fair_queue);
+}
+
+static const rb_data_type_t queue_type = {
+    "Guildhall::Pool::FairQueue",
+    {queue_mark, queue_free, queue_memsize},
+    0, 0,
+    RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_FROZEN_SHAREABLE | RUBY_TYPED_WB_PROTECTED};
+
+guildhall_fair_queue *guildhall_fair_queue_of(VALUE object)
+{
+    return rb_check_typeddata(object, &queue_type);
+}
+
+/* FairQueue.build(capacity in payloads, processors) */
+static VALUE queue_build(VALUE class, VALUE capacity, VALUE processors)
+{
+    size_t room = NUM2SIZET(capacity), cores = NUM2SIZET(processors);
+    guildhall_fair_queue *queue;
+    VALUE self = TypedData_Make_Struct(class, guildhall_fair_queue, &queue_type, queue);
+    queue->self = self;
+    queue->generation = guildhall_fork_generation();
+    queue->capacity = room;
+    queue->processors = cores;
+    pthread_mutex_init(&queue->lock, NULL);
+    guildhall_waitlist_init(&queue->workers);
+    guildhall_waitlist_init(&queue->space);
+    guildhall_waitlist_init(&queue->attention);
+    guildhall_waitlist_init(&queue->stopping);
+    atomic_store(&queue->handover_ns, first_handover_ns);
+    queue->worker_patience = (guildhall_patience){spins_between_batches, 0, spins_between_batches};
+    return rb_ractor_make_shareable(rb_obj_freeze(self));
+}
+
+/* push(batch, whether callers are to keep off it) → false when there is no room */
+static VALUE queue_push(VALUE self, VALUE object, VALUE workers_only)
+{
+    guildhall_batch *batch = guildhall_batch_of(object);
+    batch->workers_only = RTEST(workers_only);
+    return guildhall_fair_queue_push(guildhall_fair_queue_of(self), batch) ? Qtrue : Qfalse;
+}
+
+static VALUE queue_close(VALUE self)
+{
+    guildhall_fair_queue *queue = guildhall_fair_queue_of(self);
+    pthread_mutex_lock(&queue->lock);
+    queue->closed = true;
+    pthread_mutex_unlock(&queue->lock);
+    guildhall_waitlist_wake_all(&queue->workers);
+    guildhall_waitlist_wake_all(&queue->space);
+    guildhall_fair_queue_call(queue, GUILDHALL_CALL_LOOK);
+    return self;
+}
+
+static VALUE queue_wake_workers(VALUE self)
+{
+    guildhall_waitlist_wake_all(&guildhall_fair_queue_of(self)->workers);
+    return self;
+}
+
+static int called(void *context)
+{
+    return atomic_load(&((guildhall_fair_queue *)context)->calls) != 0;
+}
+
+/* attend(seconds or nil) → what the supervisor is called for, as bits; 0 when the time was up */
+static VALUE queue_attend(VALUE self, VALUE timeout)
+{
+    guildhall_fair_queue *queue = guildhall_fair_queue_of(self);
+    guildhall_wait(&queue->attention, called, queue, guildhall_deadline(timeout));
+    return UINT2NUM(atomic_exchange(&queue->calls, 0));
+}
+
+static VALUE queue_call(VALUE self)
+{
+    guildhall_fair_queue_call(guildhall_fair_queue_of(self), GUILDHALL_CALL_LOOK);
+    return self;
+}
+
+typedef struct {
+    guildhall_fair_queue *queue;
+    size_t payloads;
+} room;
+
+static int roomy(void *context)
+{
+    const room *wanted = context;
+    return guildhall_fair_queue_has_room(wanted->queue, wanted->payloads) || wanted->queue->closed;
+}
+
+/* wait_for_room(payloads, seconds or nil): blocks until there seems to be room for so many. False at the deadline. */
+static VALUE queue_wait_for_room(VALUE self, VALUE payloads, VALUE timeout)
+{
+    room wanted = {guildhall_fair_queue_of(self), NUM2SIZET(payloads)};
+    return guildhall_wait(&wanted.queue->space, roomy, &wanted, guildhall_deadline(timeout)) ? Qtrue : Qfalse;
+}
+
+static int drained(void *queue)
+{
+    return atomic_load(&((guildhall_fair_queue *)queue)->inflight) == 0;
+}
+
+static int workerless(void *queue)
+{
+    return atomic_load(&((guildhall_fair_queue *)queue)->worker_count) == 0;
+}
+
+static VALUE wait_until(VALUE self, guildhall_attempt condition, VALUE timeout)
+{
+    guildhall_fair_queue *queue = guildhall_fair_queue_of(self);
+    return guildhall_wait(&queue->stopping, condition, queue, guildhall_deadline(timeout)) ? Qtrue : Qfalse;
+}
+
+/* wait_until_drained(seconds or nil): blocks until no batch is in flight. False at the deadline. */
+static VALUE queue_wait_until_drained(VALUE self, VALUE timeout)
+{
+    return wait_until(self, drained, timeout);
+}
+
+/* wait_until_workerless(seconds or nil): blocks until all workers have exited, but for those that were given up. False at the
+ * deadline. */
+static VALUE queue_wait_until_workerless(VALUE self, VALUE timeout)
+{
+    return wait_until(self, workerless, timeout);
+}
+
+static VALUE queue_saturated(VALUE self)
+{
+    guildhall_fair_queue *queue = guildhall_fair_queue_of(self);
+    return atomic_load(&queue->payloads) >= queue->capacity ? Qtrue : Qfalse;
+}
+
+static VALUE queue_payloads(VALUE self)
+{
+    return SIZET2NUM(atomic_load(&guildhall_fair_queue_of(self)->payloads));
+}
+
+static VALUE queue_batches(VALUE self)
+{
+    return SIZET2NUM(atomic_load(&guildhall_fair_queue_of(self)->batches));
+}
+
+static VALUE queue_idle(VALUE self)
+{
+    return SIZET2NUM(atomic_load(&guildhall_fair_queue_of(self)->idle_workers));
+}
+
+static VALUE queue_worker_count(VALUE self)
+{
+    return SIZET2NUM(atomic_load(&guildhall_fair_queue_of(self)->worker_count));
+}
+
+/* How many workers there should be: while there are none, readers wait for them, unless this is 0. */
+static VALUE queue_set_target_worker_count(VALUE self, VALUE count)
+{
+    atomic_store(&guildhall_fair_queue_of(self)->target_worker_count, NUM2SIZET(count));
+    return count;
+}
+
+static VALUE queue_inflight(VALUE self)
+{
+    return SIZET2NUM(atomic_load(&guildhall_fair_queue_of(self)->inflight));
+}
+
+static VALUE queue_handover(VALUE self)
+{
+    return DBL2NUM((double)atomic_load(&guildhall_fair_queue_of(self)->handover_ns) / 1e9);
+}
+
+/* Whether the process was forked since: its workers are elsewhere. */
+static VALUE queue_forked(VALUE self)
+{
+    return guildhall_fair_queue_of(self)->generation == guildhall_fork_generation() ? Qfalse : Qtrue;
+}
+
+/* Whether the supervisor is to be called for every slice. */
+static VALUE queue_want_slices(VALUE self, VALUE wanted)
+{
+    atomic_store(&guildhall_fair_queue_of(self)->slices_wanted, RTEST(wanted));
+    return wanted;
+}
+
+/* [payloads run by callers, by workers, results that came too late] */
+static VALUE queue_counts(VALUE self)
+{
+    guildhall_fair_queue *queue = guildhall_fair_queue_of(self);
+    return rb_ary_new_from_args(3, ULL2NUM(atomic_load(&queue->inlined_payloads)),
+                                ULL2NUM(atomic_load(&queue->worker_payloads)), ULL2NUM(atomic_load(&queue->late_results)));
+}
+
+/* How often each decision was made, in the order of Decision::ALL. */
+static VALUE queue_decisions(VALUE self)
+{
+    guildhall_fair_queue *queue = guildhall_fair_queue_of(self);
+    VALUE counts = rb_ary_new_capa(GUILDHALL_DECISIONS);
+    for (int i = 0; i < GUILDHALL_DECISIONS; i++) rb_ary_push(counts, ULL2NUM(atomic_load(&queue->decisions[i])));
+    return counts;
+}
+
+static VALUE queue_decided(VALUE self, VALUE batch)
+{
+    atomic_fetch_add_explicit(&guildhall_fair_queue_of(self)->decisions[guildhall_batch_of(batch)->decision], 1, memory_order_relaxed);
+    return batch;
+}
+
+static VALUE seconds(float nanoseconds)
+{
+    return nanoseconds > 0 ? DBL2NUM((double)nanoseconds / 1e9) : Qnil;
+}
+
+/* [code, about so many bytes a payload, about so many payloads a batch (0: one payload's cost), seconds a payload, seconds a
+ * payload of such batches by the caller alone, spread, whether they are spread now] */
+static VALUE cost_row(const guildhall_cost *cost)
+{
+    VALUE row[] = {ULL2NUM(cost->key >> 16), SIZET2NUM(guildhall_cost_middle(cost->key >> 8 & 0xff)),
+                   SIZET2NUM(guildhall_cost_middle(cost->key & 0xff)), seconds(cost->payload_ns), seconds(cost->each_ns[0]),
+                   seconds(cost->each_ns[1]), guildhall_cost_spreads(cost) ? Qtrue : Qfalse};
+    return rb_ary_new_from_values(sizeof(row) / sizeof(*row), row);
+}
+
+/* What is known of the code that was run. */
+static VALUE queue_costs(VALUE self)
+{
+    guildhall_fair_queue *queue = guildhall_fair_queue_of(self);
+    VALUE rows = rb_ary_new();
+    for (int set = 0; set < GUILDHALL_COST_SETS; set++) {
+        for (int way = 0; way < GUILDHALL_COST_WAYS; way++) {
+            const guildhall_cost *cost = &queue->costs.entries[set][way];
+            if (cost->key) rb_ary_push(rows, cost_row(cost));
+        }
+    }
+    return rows;
+}
+
+static VALUE quantile(const guildhall_histogram *histogram, VALUE share)
+{
+    return DBL2NUM(guildhall_histogram_quantile(histogram, NUM2DBL(share)) / 1e9);
+}
+
+/* Seconds that a share of the batches stayed in line, at most. */
+static VALUE queue_wait_quantile(VALUE self, VALUE share)
+{
+    return quantile(&guildhall_fair_queue_of(self)->waits, share);
+}
+
+/* Seconds that a share of the slices took, at most. */
+static VALUE queue_run_quantile(VALUE self, VALUE share)
+{
+    return quantile(&guildhall_fair_queue_of(self)->runs, share);
+}
+
+/* [[source, payloads], …] of the sources that have work in line; batches without a source count as one. */
+static VALUE queue_depths(VALUE self)
+{
+    enum { MAX_SOURCES = 512 };
+    guildhall_fair_queue *queue = guildhall_fair_queue_of(self);
+    VALUE names[MAX_SOURCES];
+    size_t payloads[MAX_SOURCES], count = 0;
+    pthread_mutex_lock(&queue->lock);
+    const guildhall_source *source = queue->last;
+    if (source) do {
+        names[count] = source->name;
+        payloads[count++] = source->payloads;
+        source = source->next;
+    } while (source != queue->last && count < MAX_SOURCES);
+    pthread_mutex_unlock(&queue->lock);
+    VALUE depths = rb_ary_new_capa((long)count);
+    for (size_t i = 0; i < count; i++) rb_ary_push(depths, rb_assoc_new(names[i], SIZET2NUM(payloads[i])));
+    return depths;
+}
+
+void guildhall_init_pool_fair_queue(VALUE pool)
+{
+    VALUE queue = rb_define_class_under(pool, "FairQueue", rb_cObject);
+    rb_undef_alloc_func(queue);
+    rb_define_singleton_method(queue, "build", queue_build, 2);
+    rb_define_method(queue, "push", queue_push, 2);
+    rb_define_method(queue, "close", queue_close, 0);
+    rb_define_method(queue, "wake_workers", queue_wake_workers, 0);
+    rb_define_method(queue, "attend", queue_attend, 1);
+    rb_define_method(queue, "call", queue_call, 0);
+    rb_define_method(queue, "wait_for_room", queue_wait_for_room, 2);
+    rb_define_method(queue, "wait_until_drained", queue_wait_until_drained, 1);
+    rb_define_method(queue, "wait_until_workerless", queue_wait_until_workerless, 1);
+    rb_define_method(queue, "saturated?", queue_saturated, 0);
+    rb_define_method(queue, "payloads", queue_payloads, 0);
+    rb_define_method(queue, "batches", queue_batches, 0);
+    rb_define_method(queue, "idle", queue_idle, 0);
+    rb_define_method(queue, "worker_count", queue_worker_count, 0);
+    rb_define_method(queue, "target_worker_count=", queue_set_target_worker_count, 1);
+    rb_define_method(queue, "inflight", queue_inflight, 0);
+    rb_define_method(queue, "handover", queue_handover, 0);
+    rb_define_method(queue, "forked?", queue_forked, 0);
+    rb_define_method(queue, "want_slices", queue_want_slices, 1);
+    rb_define_method(queue, "counts", queue_counts, 0);
+    rb_define_method(queue, "decisions", queue_decisions, 0);
+    rb_define_method(queue, "decided", queue_decided, 1);
+    rb_define_method(queue, "costs", queue_costs, 0);
+    rb_define_method(queue, "wait_quantile", queue_wait_quantile, 1);
+    rb_define_method(queue, "run_quantile", queue_run_quantile, 1);
+    rb_define_method(queue, "depths", queue_depths, 0);
+}

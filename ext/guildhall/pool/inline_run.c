@@ -1,0 +1,260 @@
+/* The short way for a caller that waits for a batch: it begins at once, in its own thread, without a Batch or a Future. Only
+ * what takes longer than a hand-over becomes a Batch, and is spread over workers while it runs. */
+#include "batch.h"
+#include "fair_queue.h"
+#include "fork_generation.h"
+#include "task.h"
+#include "values.h"
+#include <ruby/fiber/scheduler.h>
+
+static ID id_known, id_inline_context, id_subscribers, id_take_over, id_of, id_aref, id_logger, id_thread_variable_get, id_thread_variable_set;
+static VALUE instruction_sequence; /* the class */
+
+static const int64_t look_ns = 20000; /* between two looks at the clock, if all goes as before */
+enum { MAX_PAYLOADS_BETWEEN_LOOKS = 64 };     /* payloads */
+
+/* Where in @inline_context of a pool, which is nil where it is closed or settings want a look at each batch. */
+enum { CONTEXT_QUEUE, CONTEXT_ADMISSION, CONTEXT_INSTRUMENTATION, CONTEXT_WORKERS /* whether there are any */, CONTEXT_LOGGER };
+
+typedef struct {
+    guildhall_fair_queue *queue;
+    const guildhall_runnable *runnable;
+    VALUE outcomes, stage;  /* outcomes begin as the payloads, and are replaced one after the other */
+    long next, look;        /* the payload to run, and the one to look at the clock before */
+    size_t failures, bytes;
+    bool running;           /* a payload, not what lies between two */
+    bool may_spread, spread;
+    guildhall_decision decision;
+    int64_t began, looked_at, measured_at;
+    long measured;
+} inline_run;
+
+/* The payloads as they are now: a task, or another thread, may change the Array and what is in it. */
+static VALUE shareable_payloads(VALUE payloads)
+{
+    VALUE copy = rb_ary_new_capa(RARRAY_LEN(payloads));
+    for (long i = 0; i < RARRAY_LEN(payloads); i++) rb_ary_push(copy, guildhall_shareable_payload(RARRAY_AREF(payloads, i), i));
+    return copy;
+}
+
+static void store(inline_run *run, VALUE outcome)
+{
+    run->running = false;
+    rb_ary_store(run->outcomes, run->next++, outcome);
+}
+
+static size_t size_of(const inline_run *run)
+{
+    return (size_t)RARRAY_LEN(run->outcomes);
+}
+
+/* What was done since the last time, for the comparison with workers. */
+static guildhall_cost *measure(inline_run *run, int64_t now)
+{
+    guildhall_cost *cost = guildhall_cost_find(&run->queue->costs, run->runnable->code->number, run->bytes, size_of(run));
+    bool crowded = atomic_load_explicit(&run->queue->yielding, memory_order_relaxed) > 0;
+    if (crowded || run->failures * 2 > (size_t)run->next) return cost;
+    guildhall_cost_measured(cost, false, false, now - run->measured_at, (size_t)(run->next - run->measured));
+    run->measured_at = now;
+    run->measured = run->next;
+    return cost;
+}
+
+/* Is what is left worth handing over, now that it is known how long payloads take? */
+static void check_clock(inline_run *run)
+{
+    int64_t now = guildhall_now();
+    double each = (double)(now - run->began) / (double)run->next, left = (double)(RARRAY_LEN(run->outcomes) - run->next);
+    run->looked_at = now;
+    long stride = (long)((double)look_ns / (each + 1));
+    run->look = run->next + (stride < 1 ? 1 : stride > MAX_PAYLOADS_BETWEEN_LOOKS ? MAX_PAYLOADS_BETWEEN_LOOKS : stride);
+    if (!guildhall_worth_spreading(run->queue, left * each)) return;
+    run->spread = guildhall_cost_spreads(measure(run, now));
+}
+
+/* Looked at after every payload, because one may take a thousand times as long as the last. */
+static bool overtime(const inline_run *run)
+{
+    return guildhall_coarse_now() > run->looked_at + GUILDHALL_SHORT_SPAN_NS;
+}
+
+static VALUE run_payloads(VALUE argument)
+{
+    inline_run *run = (inline_run *)argument;
+    while (run->next < RARRAY_LEN(run->outcomes)) {
+        bool failed = false;
+        if (run->may_spread && run->next && (run->next >= run->look || overtime(run))) check_clock(run);
+        if (run->spread) break;
+        run->running = true;
+        VALUE payload = RARRAY_AREF(run->outcomes, run->next);
+        VALUE outcome = guildhall_task_call(run->runnable, payload, Qnil, (size_t)run->next, false, &run->stage, &failed);
+        run->failures += failed;
+        store(run, outcome);
+        RB_GC_GUARD(payload);
+        rb_thread_check_ints(); /* others may wait to collect garbage */
+    }
+    return Qnil;
+}
+
+/* What a payload has raised becomes its Failure; what else was raised goes on. */
+static void handle_exception(inline_run *run, int state)
+{
+    VALUE failure = run->running ? guildhall_task_failure(run->runnable, (size_t)run->next, run->stage, true, &state) : Qundef;
+    if (failure == Qundef) rb_jump_tag(state);
+    run->stage = Qnil;
+    run->failures++;
+    store(run, failure);
+}
+
+static void run_inline(inline_run *run)
+{
+    int state;
+    do {
+        state = 0;
+        rb_protect(run_payloads, (VALUE)run, &state);
+        if (state) handle_exception(run, state);
+    } while (state);
+}
+
+static void record_stats(inline_run *run)
+{
+    guildhall_fair_queue *queue = run->queue;
+    atomic_fetch_add_explicit(&queue->inlined_payloads, (size_t)run->next, memory_order_relaxed);
+    if (!run->began || run->next == 0 || run->failures * 2 > (size_t)run->next) return;
+    int64_t now = guildhall_now();
+    guildhall_cost *cost = guildhall_cost_find(&queue->costs, run->runnable->code->number, run->bytes, 0);
+    guildhall_cost_add(cost, (double)(now - run->began) / (double)run->next);
+    if (run->decision == GUILDHALL_INLINE_SLOWER && !run->spread) measure(run, now);
+}
+
+static VALUE batch_of_the_rest(VALUE queue, VALUE runnable, const inline_run *run)
+{
+    VALUE batch = guildhall_batch_continue(queue, runnable, run->outcomes, (size_t)run->next, run->failures, run->bytes);
+    guildhall_batch_of(batch)->decision = run->decision;
+    return batch;
+}
+
+/* What is known of a task costs a look into a Hash; of a lambda that was written at the call, two. */
+static VALUE runnable_of(VALUE admission, VALUE task)
+{
+    VALUE known = rb_ivar_get(admission, id_known), runnable = rb_hash_lookup(known, task);
+    if (NIL_P(runnable) && rb_obj_is_proc(task)) runnable = rb_hash_lookup(known, rb_funcallv(instruction_sequence, id_of, 1, &task));
+    bool usable = !NIL_P(runnable) && guildhall_code_standing(guildhall_runnable_of(runnable)->code) != GUILDHALL_REFUSED;
+    return usable ? runnable : rb_funcallv(admission, id_aref, 1, &task);
+}
+
+/* All outcomes, made in this thread; or a Batch to hand over, where the rest, or all of it, is worth that; nil where this is no
+ * way to run it. */
+static VALUE run_here(VALUE context, VALUE called, VALUE payloads, bool raising)
+{
+    VALUE self = RARRAY_AREF(context, CONTEXT_QUEUE);
+    guildhall_fair_queue *queue = guildhall_fair_queue_of(self);
+    if (!RB_TYPE_P(payloads, T_ARRAY) || queue->generation != guildhall_fork_generation()) return Qnil;
+    VALUE runnable = runnable_of(RARRAY_AREF(context, CONTEXT_ADMISSION), called);
+    const guildhall_runnable *task = guildhall_runnable_of(runnable);
+    if (!NIL_P(task->preparer)) return Qnil;
+    inline_run run = {.queue = queue, .runnable = task, .stage = Qnil, .decision = GUILDHALL_INLINE_NO_WORKERS};
+    if (guildhall_code_main_only(task->code)) run.decision = GUILDHALL_INLINE_MAIN_ONLY;
+    else run.may_spread = RTEST(RARRAY_AREF(context, CONTEXT_WORKERS));
+    run.outcomes = shareable_payloads(payloads);
+    if (run.may_spread) {
+        run.bytes = guildhall_mean_bytes(run.outcomes, false);
+        run.decision = guildhall_decide(queue, task, run.bytes, size_of(&run), NIL_P(rb_fiber_scheduler_current()));
+    }
+    if (run.decision >= GUILDHALL_PARALLEL_UNKNOWN) return batch_of_the_rest(self, runnable, &run);
+    run.may_spread = run.may_spread && size_of(&run) > 1;
+    if (run.may_spread) run.began = run.looked_at = run.measured_at = guildhall_now();
+    run.look = run.decision == GUILDHALL_INLINE_SMALL ? 1 : MAX_PAYLOADS_BETWEEN_LOOKS;
+    run_inline(&run);
+    record_stats(&run);
+    if (run.spread) run.decision = GUILDHALL_PARALLEL_OVERDUE;
+    if (run.spread) return batch_of_the_rest(self, runnable, &run);
+    atomic_fetch_add_explicit(&queue->decisions[run.decision], 1, memory_order_relaxed);
+    guildhall_give_way(queue);
+    VALUE outcomes = rb_obj_freeze(run.outcomes);
+    RB_GC_GUARD(runnable);
+    return raising ? guildhall_values(outcomes) : outcomes;
+}
+
+typedef struct {
+    VALUE context, task, payloads, logger_before;
+    bool raising;
+} logged_run;
+
+static VALUE run_logged(VALUE argument)
+{
+    const logged_run *run = (const logged_run *)argument;
+    rb_funcall(rb_thread_current(), id_thread_variable_set, 2, ID2SYM(id_logger), RARRAY_AREF(run->context, CONTEXT_LOGGER));
+    return run_here(run->context, run->task, run->payloads, run->raising);
+}
+
+static VALUE restore_logger(VALUE argument)
+{
+    return rb_funcall(rb_thread_current(), id_thread_variable_set, 2, ID2SYM(id_logger), ((const logged_run *)argument)->logger_before);
+}
+
+/* Tasks find the pool's logger in the thread that runs them. */
+static VALUE run_with_logger(VALUE context, VALUE task, VALUE payloads, bool raising)
+{
+    VALUE before = rb_funcall(rb_thread_current(), id_thread_variable_get, 1, ID2SYM(id_logger));
+    logged_run run = {context, task, payloads, before, raising};
+    return rb_ensure(run_logged, (VALUE)&run, restore_logger, (VALUE)&run);
+}
+
+static VALUE run_in_pool(VALUE pool, VALUE payloads, VALUE task, bool raising)
+{
+    VALUE context = rb_ivar_get(pool, id_inline_context);
+    if (NIL_P(context) || NIL_P(task)) return Qnil;
+    if (RARRAY_LEN(rb_ivar_get(RARRAY_AREF(context, CONTEXT_INSTRUMENTATION), id_subscribers)) > 0) return Qnil;
+    bool logged = !NIL_P(RARRAY_AREF(context, CONTEXT_LOGGER));
+    VALUE made = logged ? run_with_logger(context, task, payloads, raising) : run_here(context, task, payloads, raising);
+    RB_GC_GUARD(context);
+    if (NIL_P(made) || RB_TYPE_P(made, T_ARRAY)) return made;
+    return rb_funcall(pool, id_take_over, 2, made, raising ? Qtrue : Qfalse);
+}
+
+/* run_inline(payloads, task, whether the first failure is raised, and what was dropped is left out): the outcomes; nil: it has to go
+ * the long way */
+static VALUE pool_run_inline(VALUE self, VALUE payloads, VALUE task, VALUE raising)
+{
+    return run_in_pool(self, payloads, task, RTEST(raising));
+}
+
+/* A block with several parameters takes a payload apart, and is none of the short way's. */
+static VALUE plain_block(void)
+{
+    VALUE block = rb_block_proc();
+    int parameters = rb_proc_arity(block);
+    return RTEST(rb_proc_lambda_p(block)) || (parameters >= -1 && parameters <= 1) ? block : Qnil;
+}
+
+static VALUE map(int argc, const VALUE *argv, VALUE self, bool raising)
+{
+    VALUE task = Qnil, made;
+    if (!rb_keyword_given_p() && argc == (rb_block_given_p() ? 1 : 2)) task = argc == 2 ? argv[1] : plain_block();
+    made = NIL_P(task) ? Qnil : run_in_pool(self, argv[0], task, raising);
+    return NIL_P(made) ? rb_call_super_kw(argc, argv, rb_keyword_given_p()) : made;
+}
+
+/* Mapping#map and #results without options, for a task or a plain block: documented there. */
+static VALUE pool_map(int argc, VALUE *argv, VALUE self) { return map(argc, argv, self, true); }
+
+static VALUE pool_results(int argc, VALUE *argv, VALUE self) { return map(argc, argv, self, false); }
+
+void guildhall_init_pool_inline_run(VALUE pool)
+{
+    id_known = rb_intern("@known");
+    id_inline_context = rb_intern("@inline_context");
+    id_subscribers = rb_intern("@subscribers");
+    id_take_over = rb_intern("take_over");
+    id_logger = rb_intern("guildhall_logger");
+    id_thread_variable_get = rb_intern("thread_variable_get");
+    id_thread_variable_set = rb_intern("thread_variable_set");
+    id_of = rb_intern("of");
+    id_aref = rb_intern("[]");
+    instruction_sequence = rb_path2class("RubyVM::InstructionSequence");
+    rb_gc_register_mark_object(instruction_sequence);
+    rb_define_method(pool, "map", pool_map, -1);
+    rb_define_method(pool, "results", pool_results, -1);
+    rb_define_private_method(pool, "run_inline", pool_run_inline, 3);
+}

@@ -1,0 +1,206 @@
+/* The loop that the payloads of batches go through. One rb_protect serves all payloads up to the next one that raises. */
+#include "fair_queue.h"
+#include "run.h"
+#include "task.h"
+
+enum { MAX_PAYLOADS_BETWEEN_LOOKS = 64 };         /* payloads */
+static const double look_after_ns = 2.5e5; /* how often to look at the clock and to wake readers */
+
+static const size_t malloc_noticed = 16 * 1024; /* bytes decoded */
+
+static ID id_raw_payload;
+
+typedef struct {
+    guildhall_batch *batch;
+    guildhall_worker_slot *worker;
+    size_t next, to, notified, looked, skipped;
+    int64_t until;
+    VALUE mark;         /* of the payload being run; 0: none */
+    VALUE stage;        /* nil, or that of the native decoder while it runs */
+    size_t outcomes, failures, stride;
+    bool stopped;
+} run;
+
+/* Tells what was done so far to those who wait for it; looks whether it is time to stop. */
+static void check_clock(run *r)
+{
+    guildhall_batch_notify(r->batch, r->notified, r->next);
+    r->notified = r->next;
+    r->looked = r->next;
+    if (r->until && guildhall_now() >= r->until) r->stopped = true;
+}
+
+static void publish(run *r, VALUE outcome, bool failure)
+{
+    VALUE mark = r->mark;
+    r->mark = 0;
+    r->stage = Qnil;
+    if (r->worker) atomic_store_explicit(&r->worker->position, GUILDHALL_NO_POSITION, memory_order_relaxed);
+    if (guildhall_batch_publish(r->batch, r->next, mark, outcome, failure)) {
+        r->outcomes++;
+        r->failures += failure;
+    }
+    else {
+        /* Its worker was given up, and nobody would notice if it got stuck again. */
+        if (r->worker) r->stopped = true;
+        atomic_fetch_add_explicit(&r->batch->queue->late_results, 1, memory_order_relaxed);
+    }
+    r->next++;
+}
+
+static VALUE bytes_of(const run *r, VALUE payload)
+{
+    VALUE bytes = r->batch->records ? rb_funcallv(payload, id_raw_payload, 0, NULL) : payload;
+    return RB_TYPE_P(bytes, T_STRING) && !OBJ_FROZEN(bytes) ? rb_str_new_frozen(bytes) : bytes;
+}
+
+static VALUE metadata_of(const run *r, VALUE payload)
+{
+    if (r->batch->records) return payload;
+    return r->batch->metadata ? r->batch->metadata[r->next] : Qnil;
+}
+
+/* What a worker or two readers have died of must not be tried in a caller's thread: another worker does, if there will be
+ * one. */
+static void leave_to_workers(run *r)
+{
+    bool workers = atomic_load(&r->batch->parallel) && guildhall_fair_queue_has_workers(r->batch->queue);
+    if (!workers && (r->mark = guildhall_batch_claim(r->batch, r->next))) {
+        publish(r, guildhall_task_fatal(r->next), true);
+        return;
+    }
+    if (r->skipped == GUILDHALL_ALL) r->skipped = r->next;
+    r->next++;
+}
+
+static void run_one(run *r)
+{
+    if (!r->worker && guildhall_batch_slot(r->batch, r->next) == GUILDHALL_SLOT_AGAIN && atomic_load(&r->batch->suspicious)) {
+        leave_to_workers(r);
+        return;
+    }
+    r->mark = guildhall_batch_claim(r->batch, r->next);
+    if (!r->mark) {
+        r->next++;
+        return;
+    }
+    if (r->worker) {
+        atomic_store_explicit(&r->worker->mark, r->mark, memory_order_relaxed);
+        if (r->batch->deadline_ns) atomic_store(&r->worker->payload_since, guildhall_now());
+        atomic_store_explicit(&r->worker->position, r->next, memory_order_release);
+    }
+    VALUE payload = r->batch->payloads[r->next];
+    bool failed = false;
+    VALUE outcome = guildhall_task_call(r->batch->runnable, bytes_of(r, payload), metadata_of(r, payload), r->next, r->worker != NULL, &r->stage,
+                                        &failed);
+    publish(r, outcome, failed);
+}
+
+/* Looked at after every payload, because one may take a thousand times as long as was expected. */
+static bool overtime(const run *r)
+{
+    return r->until && guildhall_coarse_now() >= r->until;
+}
+
+static VALUE run_payloads(VALUE argument)
+{
+    run *r = (run *)argument;
+    while (r->next < r->to && !r->stopped) {
+        run_one(r);
+        if (overtime(r)) r->stopped = true;
+        rb_thread_check_ints(); /* also where others wait to collect garbage, which nobody can while this one runs */
+        if (r->next - r->looked >= r->stride) check_clock(r);
+    }
+    return Qnil;
+}
+
+/* A caller's thread was interrupted: what it had claimed is left to others. Where the thread ends, the task may have ended
+ * it: such a payload gets one more chance in a caller. */
+static void release(run *r, bool ends)
+{
+    bool again = r->mark == GUILDHALL_SLOT_RUNNING_AGAIN;
+    ends = ends && !guildhall_batch_native(r->batch);
+    if (r->mark) guildhall_batch_release(r->batch, r->next, r->mark, again || ends ? GUILDHALL_SLOT_AGAIN : GUILDHALL_SLOT_UNSET);
+    if (r->mark && again && ends) atomic_store(&r->batch->suspicious, true);
+    guildhall_batch_rewind(r->batch, r->skipped < r->next ? r->skipped : r->next);
+    guildhall_batch_notify(r->batch, r->notified, r->next);
+}
+
+typedef struct {
+    run *r;
+    int state;
+    bool ends;
+} leaving;
+
+static VALUE leave(VALUE argument)
+{
+    rb_jump_tag(((leaving *)argument)->state);
+    return Qnil;
+}
+
+static VALUE release_on_leaving(VALUE argument)
+{
+    leaving *of = (leaving *)argument;
+    if (!of->r->worker) release(of->r, of->ends);
+    return Qnil;
+}
+
+/* What came out of rb_protect becomes the payload's Failure, or goes on to where it was meant for. A worker's last payload
+ * is the supervisor's. */
+static void handle_exception(run *r, int state)
+{
+    leaving of = {r, state, guildhall_task_ends_thread()};
+    VALUE failure = r->mark ? guildhall_task_failure(r->batch->runnable, r->next, r->stage, !r->worker, &of.state) : Qundef;
+    /* rb_ensure keeps $!, which waking others may clear. */
+    if (failure == Qundef) rb_ensure(leave, (VALUE)&of, release_on_leaving, (VALUE)&of);
+    publish(r, failure, true);
+}
+
+static void record_stats(const run *r, int64_t began)
+{
+    int64_t spent = guildhall_now() - began;
+    guildhall_batch *batch = r->batch;
+    if (r->outcomes && r->failures < r->outcomes) {
+        atomic_fetch_add_explicit(&batch->run_ns, spent, memory_order_relaxed);
+        atomic_fetch_add_explicit(&batch->run_payloads, r->outcomes, memory_order_relaxed);
+        if (batch->cost->key == batch->cost_key) guildhall_cost_add(batch->cost, (double)spent / (double)r->outcomes);
+    }
+    if (!r->worker) {
+        atomic_fetch_add_explicit(&batch->queue->inlined_payloads, r->outcomes, memory_order_relaxed);
+        return;
+    }
+    atomic_fetch_add_explicit(&r->worker->payloads, r->outcomes, memory_order_relaxed);
+    atomic_fetch_add_explicit(&r->worker->failures, r->failures, memory_order_relaxed);
+    atomic_fetch_add_explicit(&r->worker->busy_ns, (uint64_t)spent, memory_order_relaxed);
+    atomic_fetch_add_explicit(&batch->queue->worker_payloads, r->outcomes, memory_order_relaxed);
+    guildhall_histogram_add(&batch->queue->runs, spent);
+}
+
+static size_t payloads_between_looks(const guildhall_batch *batch)
+{
+    double stride = look_after_ns / (guildhall_batch_cost(batch) + 1);
+    return stride < 1 ? 1 : stride > MAX_PAYLOADS_BETWEEN_LOOKS ? MAX_PAYLOADS_BETWEEN_LOOKS : (size_t)stride;
+}
+
+size_t guildhall_run(guildhall_batch *batch, size_t from, size_t to, int64_t until, guildhall_worker_slot *worker, size_t *skipped)
+{
+    run r = {.batch = batch, .worker = worker, .next = from, .to = to, .notified = from, .looked = from, .skipped = skipped ? *skipped : GUILDHALL_ALL, .until = until,
+             .stage = Qnil, .stride = payloads_between_looks(batch)};
+    int64_t began = guildhall_now();
+    while (r.next < r.to && !r.stopped) {
+        int state = 0;
+        rb_protect(run_payloads, (VALUE)&r, &state);
+        if (state) handle_exception(&r, state);
+    }
+    guildhall_batch_notify(batch, r.notified, r.next);
+    if (skipped) *skipped = r.skipped;
+    record_stats(&r, began);
+    /* Native decoders allocate with malloc; this is where the GC looks at how much that was. */
+    if (batch->runnable->decoder && r.outcomes * batch->bytes >= malloc_noticed) ruby_xfree(ruby_xmalloc(1));
+    return r.next;
+}
+
+void guildhall_init_pool_run(void)
+{
+    id_raw_payload = rb_intern("raw_payload");
+}

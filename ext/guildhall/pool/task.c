@@ -1,0 +1,180 @@
+#include "task.h"
+#include <ruby/ractor.h>
+#include "init.h"
+#include "values/share.h"
+
+static rb_ractor_local_key_t own_task;
+static ID id_call, id_own, id_of, id_result, id_refused, id_judge, id_uncaught_throw, id_unreadable, id_fatal;
+static VALUE guildhall_module;
+
+static VALUE failure_class(void)
+{
+    return rb_const_get(guildhall_module, rb_intern("Failure"));
+}
+
+/* Ruby keeps `$~` of a block in the variables around it, which a shareable block has in common with all Ractors that run it: two
+ * that match at once corrupt the memory of the process. So each worker runs a copy that has its variables to itself; the last
+ * one is kept. */
+static VALUE own(const guildhall_runnable *runnable, VALUE task)
+{
+    VALUE last;
+    if (rb_ractor_local_storage_value_lookup(own_task, &last) && RARRAY_AREF(last, 0) == task) return RARRAY_AREF(last, 1);
+    VALUE arguments[2] = {task, runnable->receiver};
+    last = rb_ary_new_from_args(2, task, rb_funcallv(rb_const_get(guildhall_module, rb_intern("Shareable")), id_own, 2, arguments));
+    rb_ractor_local_storage_value_set(own_task, last);
+    return RARRAY_AREF(last, 1);
+}
+
+static VALUE call(const guildhall_runnable *runnable, VALUE task, VALUE value, VALUE metadata, bool on_worker)
+{
+    VALUE arguments[2] = {value, metadata};
+    if (on_worker && runnable->runs_blocks) task = own(runnable, task);
+    return rb_funcallv(task, id_call, runnable->takes_metadata ? 2 : 1, arguments);
+}
+
+static VALUE decode_and_wrap(const guildhall_runnable *runnable, VALUE bytes)
+{
+    const guildhall_decoder *decoder = runnable->decoder;
+    const uint8_t *start = (const uint8_t *)RSTRING_PTR(bytes);
+    size_t length = (size_t)RSTRING_LEN(bytes);
+    guildhall_result result = {0};
+    guildhall_decoded verdict = decoder->decode(decoder->context, start, length, &result);
+    VALUE value;
+    if (verdict == GUILDHALL_DECODED) value = decoder->wrap(decoder->context, &result, bytes, start, length);
+    else if (verdict == GUILDHALL_DEFER) value = rb_funcallv(runnable->codec, id_call, 1, &bytes);
+    else rb_exc_raise(decoder->error(decoder->context, &result, start, length));
+    RB_GC_GUARD(bytes);
+    return value;
+}
+
+/* What the codec itself would return, or raise, without a method call. */
+static VALUE decode(const guildhall_runnable *runnable, VALUE bytes, VALUE *stage)
+{
+    const guildhall_decoder *decoder = runnable->decoder;
+    *stage = runnable->decode_stage;
+    VALUE value = decoder->call ? decoder->call(decoder->context, bytes) : decode_and_wrap(runnable, bytes);
+    *stage = Qnil;
+    return value;
+}
+
+static VALUE outcome_of(const guildhall_runnable *runnable, VALUE bytes, VALUE metadata, bool on_worker, VALUE *stage)
+{
+    if (!runnable->decoder || !RB_TYPE_P(bytes, T_STRING)) return call(runnable, runnable->task, bytes, metadata, on_worker);
+    VALUE value = decode(runnable, bytes, stage);
+    return NIL_P(runnable->rest) ? value : call(runnable, runnable->rest, value, metadata, on_worker);
+}
+
+/* Only what was made for this payload alone may be frozen: not what a tool keeps, and not what code that no worker has run yet
+ * may have from anywhere in the main Ractor. */
+static bool may_freeze(const guildhall_code *code, bool on_worker)
+{
+    return !code->copies && (on_worker || !guildhall_code_untried(code));
+}
+
+static VALUE shared(const guildhall_runnable *runnable, VALUE outcome, bool on_worker)
+{
+    if (RB_SPECIAL_CONST_P(outcome) || RB_FL_ANY_RAW(outcome, RUBY_FL_SHAREABLE)) return outcome;
+    if (may_freeze(runnable->code, on_worker)) {
+        if (guildhall_share_plain(outcome)) return outcome;
+    } else if (rb_ractor_shareable_p(outcome)) {
+        return outcome;
+    }
+    VALUE arguments[2] = {outcome, runnable->task};
+    return rb_funcallv(rb_const_get(guildhall_module, rb_intern("Shareable")), id_result, 2, arguments);
+}
+
+static VALUE refused(const guildhall_runnable *runnable, size_t index)
+{
+    VALUE arguments[2] = {runnable->code_object, SIZET2NUM(index)};
+    return rb_funcallv(failure_class(), id_refused, 2, arguments);
+}
+
+VALUE guildhall_task_call(const guildhall_runnable *runnable, VALUE bytes, VALUE metadata, size_t index, bool on_worker, VALUE *stage, bool *failed)
+{
+    if (RB_UNLIKELY(guildhall_code_standing(runnable->code) == GUILDHALL_REFUSED)) {
+        *failed = true;
+        return refused(runnable, index);
+    }
+    VALUE outcome = shared(runnable, outcome_of(runnable, bytes, metadata, on_worker, stage), on_worker);
+    if (on_worker) guildhall_code_tried(runnable->code);
+    return outcome;
+}
+
+/* Ruby keeps as $! an Exception, a hidden object (throw), or a number (the thread is to end). */
+static bool ends_thread(VALUE error)
+{
+    return RB_SPECIAL_CONST_P(error);
+}
+
+static bool meant_for_caller(VALUE error)
+{
+    if (RB_BUILTIN_TYPE(error) == T_IMEMO) return false;
+    if (rb_obj_is_kind_of(error, rb_eSignal)) return true;
+    return strcmp(rb_obj_classname(error), "Timeout::ExitException") == 0;
+}
+
+typedef struct {
+    const guildhall_runnable *runnable;
+    size_t index;
+    VALUE stage, error;
+    bool on_worker;
+} failing;
+
+static VALUE fail(VALUE argument)
+{
+    const failing *of = (const failing *)argument;
+    VALUE index = SIZET2NUM(of->index);
+    rb_set_errinfo(Qnil);
+    if (RB_BUILTIN_TYPE(of->error) == T_IMEMO) return rb_funcallv(failure_class(), id_uncaught_throw, 1, &index);
+    VALUE arguments[3] = {of->error, index, of->stage};
+    VALUE failure = rb_funcallv(failure_class(), id_of, 3, arguments);
+    if (!of->on_worker) return failure;
+    VALUE judged[2] = {of->error, failure};
+    return rb_funcallv(of->runnable->code_object, id_judge, 2, judged);
+}
+
+/* Of an exception that cannot tell about itself without raising another one. */
+static VALUE fail_plainly(VALUE argument)
+{
+    const failing *of = (const failing *)argument;
+    VALUE arguments[2] = {of->error, SIZET2NUM(of->index)};
+    rb_set_errinfo(Qnil);
+    return rb_funcallv(failure_class(), id_unreadable, 2, arguments);
+}
+
+VALUE guildhall_task_failure(const guildhall_runnable *runnable, size_t index, VALUE stage, bool in_caller, int *state)
+{
+    VALUE error = rb_errinfo();
+    if (ends_thread(error) || (in_caller && meant_for_caller(error))) return Qundef;
+    failing of = {runnable, index, stage, error, !in_caller};
+    VALUE failure = rb_protect(fail, (VALUE)&of, state);
+    if (*state && !ends_thread(rb_errinfo()) && !meant_for_caller(rb_errinfo()))
+        failure = rb_protect(fail_plainly, (VALUE)&of, state);
+    RB_GC_GUARD(of.error);
+    return *state ? Qundef : failure;
+}
+
+bool guildhall_task_ends_thread(void)
+{
+    return ends_thread(rb_errinfo());
+}
+
+VALUE guildhall_task_fatal(size_t index)
+{
+    return rb_funcall(failure_class(), id_fatal, 1, SIZET2NUM(index));
+}
+
+void guildhall_init_pool_task(VALUE guildhall)
+{
+    guildhall_module = guildhall;
+    own_task = rb_ractor_local_storage_value_newkey();
+    id_call = rb_intern("call");
+    id_own = rb_intern("own");
+    id_of = rb_intern("of");
+    id_result = rb_intern("result");
+    id_refused = rb_intern("refused");
+    id_judge = rb_intern("judge");
+    id_uncaught_throw = rb_intern("uncaught_throw");
+    id_unreadable = rb_intern("unreadable");
+    id_fatal = rb_intern("fatal");
+}

@@ -1,0 +1,301 @@
+/* Guildhall::Pool::WorkerSlot in Ruby: the worker's side (take, work, announce_exit) and the supervisor's (watching, recovering). */
+#include "fair_queue.h"
+#include "run.h"
+#include "worker_slot.h"
+#include <ruby/ractor.h>
+#include "init.h"
+
+static void slot_mark(void *data)
+{
+    guildhall_worker_slot *worker = data;
+    rb_gc_mark(worker->queue_object);
+    rb_gc_mark(atomic_load(&worker->batch));
+}
+
+static size_t slot_memsize(const void *data)
+{
+    return sizeof(guildhall_worker_slot);
+}
+
+static const rb_data_type_t slot_type = {
+    "Guildhall::Pool::WorkerSlot",
+    {slot_mark, RUBY_DEFAULT_FREE, slot_memsize},
+    0, 0,
+    RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_FROZEN_SHAREABLE};
+
+guildhall_worker_slot *guildhall_worker_slot_of(VALUE object)
+{
+    return rb_check_typeddata(object, &slot_type);
+}
+
+static VALUE slot_build(VALUE class, VALUE queue)
+{
+    guildhall_fair_queue *of = guildhall_fair_queue_of(queue);
+    guildhall_worker_slot *worker;
+    VALUE self = TypedData_Make_Struct(class, guildhall_worker_slot, &slot_type, worker);
+    worker->queue_object = queue;
+    worker->queue = of;
+    atomic_store(&worker->batch, Qnil);
+    atomic_store(&worker->position, GUILDHALL_NO_POSITION);
+    atomic_fetch_add(&of->worker_count, 1);
+    return rb_ractor_make_shareable(rb_obj_freeze(self));
+}
+
+static bool unwanted(const guildhall_worker_slot *worker)
+{
+    return atomic_load(&worker->abandoned) || atomic_load(&worker->retired);
+}
+
+static int take(void *context)
+{
+    guildhall_worker_slot *worker = context;
+    if (unwanted(worker) || guildhall_fair_queue_take(worker->queue, worker)) return 1;
+    return worker->queue->closed;
+}
+
+static VALUE wait_for_slice(VALUE argument)
+{
+    guildhall_worker_slot *worker = (guildhall_worker_slot *)argument;
+    guildhall_wait_as(&worker->queue->worker_patience, &worker->queue->workers, take, worker, 0);
+    return Qnil;
+}
+
+/* Without a slice; what it may have been expected to take is left to another one. */
+static VALUE stop_looking(VALUE argument)
+{
+    guildhall_worker_slot *worker = (guildhall_worker_slot *)argument;
+    if (!NIL_P(atomic_load(&worker->batch))) return Qnil;
+    atomic_fetch_sub(&worker->queue->idle_workers, 1);
+    if (atomic_load(&worker->queue->batches) > 0) guildhall_fair_queue_wake(worker->queue, 1);
+    return Qnil;
+}
+
+static void learn_handover(guildhall_worker_slot *worker)
+{
+    guildhall_batch *batch = guildhall_batch_of(atomic_load(&worker->batch));
+    if (atomic_load_explicit(&batch->reached, memory_order_relaxed) || atomic_exchange(&batch->reached, true)) return;
+    int64_t sample = atomic_load(&worker->slice_since) - batch->lined_up_at;
+    guildhall_histogram_add(&worker->queue->waits, sample);
+    if (!batch->alone) return;
+    int64_t mean = atomic_load(&worker->queue->handover_ns);
+    if (sample > 2 * mean) sample = 2 * mean; /* what else happens on the machine is no part of it */
+    atomic_store(&worker->queue->handover_ns, mean + (sample - mean) / 8);
+}
+
+/* Blocks until there is a slice, which is then in the slot; false when the worker is to end. */
+static VALUE slot_take(VALUE self)
+{
+    guildhall_worker_slot *worker = guildhall_worker_slot_of(self);
+    atomic_fetch_add(&worker->queue->idle_workers, 1);
+    if (take(worker)) stop_looking((VALUE)worker);
+    else rb_ensure(wait_for_slice, (VALUE)worker, stop_looking, (VALUE)worker);
+    if (NIL_P(atomic_load(&worker->batch))) return Qfalse;
+    atomic_store(&worker->slice_since, guildhall_now());
+    learn_handover(worker);
+    if (worker->others_wanted) guildhall_fair_queue_wake(worker->queue, 1);
+    guildhall_waitlist_wake_all(&worker->queue->space);
+    return Qtrue;
+}
+
+/* For those who listen to every slice. One that nobody has fetched in time is overwritten. */
+static void record_slice(guildhall_worker_slot *worker)
+{
+    size_t number = atomic_load(&worker->recorded);
+    size_t from = atomic_load(&worker->from), to = atomic_load(&worker->to);
+    worker->records[number % GUILDHALL_SLICE_RECORDS] =
+        (guildhall_slice_record){from, to - from, guildhall_now() - atomic_load(&worker->slice_since)};
+    atomic_store(&worker->recorded, number + 1);
+    guildhall_fair_queue_call(worker->queue, GUILDHALL_CALL_LOOK);
+}
+
+/* The slice is done, or others have been told of it. */
+static void release_slice(guildhall_worker_slot *worker)
+{
+    VALUE object = atomic_exchange(&worker->batch, Qnil);
+    if (!NIL_P(object)) atomic_fetch_sub(&guildhall_batch_of(object)->workers, 1);
+}
+
+/* Runs the slice; what it was stopped before goes back in line. */
+static VALUE slot_work(VALUE self)
+{
+    guildhall_worker_slot *worker = guildhall_worker_slot_of(self);
+    VALUE object = atomic_load(&worker->batch);
+    guildhall_batch *batch = guildhall_batch_of(object);
+    int64_t until = batch->slice ? 0 : guildhall_now() + GUILDHALL_SPAN_NS; /* payloads may be dearer than they were */
+    size_t to = atomic_load(&worker->to), next = guildhall_run(batch, atomic_load(&worker->from), to, until, worker, NULL);
+    if (next < to) guildhall_batch_rewind(batch, next);
+    release_slice(worker);
+    if (atomic_load_explicit(&worker->queue->slices_wanted, memory_order_relaxed)) record_slice(worker);
+    RB_GC_GUARD(object);
+    return Qnil;
+}
+
+static void count_out(guildhall_worker_slot *worker)
+{
+    if (atomic_exchange(&worker->uncounted, true)) return;
+    if (atomic_fetch_sub(&worker->queue->worker_count, 1) == 1) guildhall_waitlist_wake_all(&worker->queue->stopping);
+}
+
+/* The worker's last words, whatever ends it. */
+static VALUE slot_announce_exit(VALUE self)
+{
+    guildhall_worker_slot *worker = guildhall_worker_slot_of(self);
+    if (atomic_exchange(&worker->exited, true)) return Qnil;
+    count_out(worker);
+    guildhall_fair_queue_call(worker->queue, GUILDHALL_CALL_WORKER_LEFT);
+    return Qnil;
+}
+
+/* The worker's first words. False when nobody waits for it any more. */
+static VALUE slot_claim(VALUE self)
+{
+    return atomic_exchange(&guildhall_worker_slot_of(self)->claimed, true) ? Qfalse : Qtrue;
+}
+
+/* Unless its worker is there: it need not come. Whether that was so. */
+static VALUE slot_cancel_start(VALUE self)
+{
+    guildhall_worker_slot *worker = guildhall_worker_slot_of(self);
+    if (atomic_exchange(&worker->claimed, true)) return Qfalse;
+    atomic_store(&worker->exited, true);
+    count_out(worker);
+    return Qtrue;
+}
+
+/* Supervisor: [batch, index, whether it was its last chance] of the payload
+ * being run; nil when there is none. */
+static VALUE slot_running_payload(VALUE self)
+{
+    guildhall_worker_slot *worker = guildhall_worker_slot_of(self);
+    VALUE object = atomic_load(&worker->batch);
+    size_t position = atomic_load_explicit(&worker->position, memory_order_acquire);
+    if (NIL_P(object) || position == GUILDHALL_NO_POSITION) return Qnil;
+    guildhall_batch *batch = guildhall_batch_of(object);
+    bool last = !batch->retry || atomic_load(&worker->mark) == GUILDHALL_SLOT_RUNNING_AGAIN;
+    return rb_ary_new_from_args(3, object, SIZET2NUM(position), last ? Qtrue : Qfalse);
+}
+
+/* Supervisor: [index, seconds past its deadline (negative: seconds left), when it was begun] of the payload being run;
+ * nil without one. */
+static VALUE slot_overdue(VALUE self)
+{
+    guildhall_worker_slot *worker = guildhall_worker_slot_of(self);
+    VALUE object = atomic_load(&worker->batch);
+    size_t position = atomic_load_explicit(&worker->position, memory_order_acquire);
+    if (NIL_P(object)) return Qnil;
+    int64_t deadline = guildhall_batch_of(object)->deadline_ns;
+    if (deadline == 0) return Qnil;
+    int64_t since = position == GUILDHALL_NO_POSITION ? guildhall_now() : atomic_load(&worker->payload_since);
+    return rb_ary_new_from_args(3, SIZET2NUM(position), DBL2NUM((double)(guildhall_now() - since - deadline) / 1e9),
+                                LL2NUM(since));
+}
+
+/* Supervisor, after the worker is gone: the payload it died with gets this outcome (nil: runs once more), and what
+ * else was unfinished of its slice goes back in line. */
+static VALUE slot_recover(VALUE self, VALUE failure)
+{
+    guildhall_worker_slot *worker = guildhall_worker_slot_of(self);
+    VALUE object = atomic_load(&worker->batch);
+    if (NIL_P(object)) return Qfalse;
+    guildhall_batch *batch = guildhall_batch_of(object);
+    size_t position = atomic_load(&worker->position), from = atomic_load(&worker->from);
+    if (position != GUILDHALL_NO_POSITION) {
+        VALUE mark = atomic_load(&worker->mark);
+        if (NIL_P(failure)) {
+            atomic_store(&batch->suspicious, true);
+            guildhall_batch_release(batch, position, mark, GUILDHALL_SLOT_AGAIN);
+        }
+        else if (guildhall_batch_publish(batch, position, mark, failure, true)) guildhall_batch_notify(batch, position, position + 1);
+    }
+    guildhall_batch_rewind(batch, from);
+    release_slice(worker);
+    RB_GC_GUARD(object);
+    return Qtrue;
+}
+
+/* Supervisor: the payload that was begun then gets this outcome unless it has just got one; then the worker is given up,
+ * and the rest of its slice goes back in line. Whether it was. Meanwhile the worker may have begun another one, at the same
+ * index of another batch. */
+static VALUE slot_abandon(VALUE self, VALUE index, VALUE since, VALUE failure)
+{
+    guildhall_worker_slot *worker = guildhall_worker_slot_of(self);
+    size_t position = NUM2SIZET(index);
+    VALUE object = atomic_load(&worker->batch);
+    if (NIL_P(object) || atomic_load(&worker->position) != position) return Qfalse;
+    if (atomic_load(&worker->payload_since) != NUM2LL(since)) return Qfalse;
+    guildhall_batch *batch = guildhall_batch_of(object);
+    if (!guildhall_batch_publish(batch, position, atomic_load(&worker->mark), failure, true)) return Qfalse;
+    atomic_store(&worker->abandoned, true);
+    count_out(worker);
+    guildhall_batch_notify(batch, position, position + 1);
+    guildhall_batch_rewind(batch, position);
+    RB_GC_GUARD(object);
+    return Qtrue;
+}
+
+/* Supervisor: [[index of the first payload, payloads, seconds], …] of the slices since the last call. */
+static VALUE slot_new_slices(VALUE self)
+{
+    guildhall_worker_slot *worker = guildhall_worker_slot_of(self);
+    size_t upto = atomic_load(&worker->recorded), at = atomic_load(&worker->reported);
+    VALUE slices = rb_ary_new();
+    if (upto - at > GUILDHALL_SLICE_RECORDS) at = upto - GUILDHALL_SLICE_RECORDS;
+    for (; at < upto; at++) {
+        guildhall_slice_record record = worker->records[at % GUILDHALL_SLICE_RECORDS];
+        rb_ary_push(slices, rb_ary_new_from_args(3, SIZET2NUM(record.from), SIZET2NUM(record.count),
+                                                 DBL2NUM((double)record.nanoseconds / 1e9)));
+    }
+    atomic_store(&worker->reported, upto);
+    return slices;
+}
+
+static VALUE slot_retire(VALUE self)
+{
+    atomic_store(&guildhall_worker_slot_of(self)->retired, true);
+    return self;
+}
+
+static VALUE slot_queue(VALUE self)
+{
+    return guildhall_worker_slot_of(self)->queue_object;
+}
+
+static VALUE slot_exited_p(VALUE self)
+{
+    return atomic_load(&guildhall_worker_slot_of(self)->exited) ? Qtrue : Qfalse;
+}
+
+static VALUE slot_busy_p(VALUE self)
+{
+    return NIL_P(atomic_load(&guildhall_worker_slot_of(self)->batch)) ? Qfalse : Qtrue;
+}
+
+/* [slices, payloads, failures, seconds busy] */
+static VALUE slot_counts(VALUE self)
+{
+    guildhall_worker_slot *worker = guildhall_worker_slot_of(self);
+    return rb_ary_new_from_args(4, ULL2NUM(atomic_load(&worker->slices)), ULL2NUM(atomic_load(&worker->payloads)),
+                                ULL2NUM(atomic_load(&worker->failures)), DBL2NUM((double)atomic_load(&worker->busy_ns) / 1e9));
+}
+
+void guildhall_init_pool_worker_slot(VALUE pool)
+{
+    VALUE worker = rb_define_class_under(pool, "WorkerSlot", rb_cObject);
+    rb_undef_alloc_func(worker);
+    rb_define_singleton_method(worker, "build", slot_build, 1);
+    rb_define_method(worker, "take", slot_take, 0);
+    rb_define_method(worker, "work", slot_work, 0);
+    rb_define_method(worker, "announce_exit", slot_announce_exit, 0);
+    rb_define_method(worker, "claim", slot_claim, 0);
+    rb_define_method(worker, "cancel_start", slot_cancel_start, 0);
+    rb_define_method(worker, "running_payload", slot_running_payload, 0);
+    rb_define_method(worker, "overdue", slot_overdue, 0);
+    rb_define_method(worker, "recover", slot_recover, 1);
+    rb_define_method(worker, "abandon", slot_abandon, 3);
+    rb_define_method(worker, "new_slices", slot_new_slices, 0);
+    rb_define_method(worker, "retire", slot_retire, 0);
+    rb_define_method(worker, "queue", slot_queue, 0);
+    rb_define_method(worker, "exited?", slot_exited_p, 0);
+    rb_define_method(worker, "busy?", slot_busy_p, 0);
+    rb_define_method(worker, "counts", slot_counts, 0);
+}

@@ -1,0 +1,182 @@
+/* The Ruby class Guildhall::Schema::Program. */
+#include <ruby.h>
+#include <ruby/ractor.h>
+#include "format.h"
+#include "init.h"
+#include "json/document.h"
+#include "walk.h"
+
+static void schema_mark(void *program) { guildhall_program_mark(program); }
+
+static void schema_release(void *program)
+{
+    guildhall_program_free(program);
+    ruby_xfree(program);
+}
+
+static size_t schema_memory_size(const void *program)
+{
+    return sizeof(guildhall_program) + guildhall_program_memory(program);
+}
+
+static const rb_data_type_t program_type = {
+    .wrap_struct_name = "guildhall_schema_program",
+    .function = {.dmark = schema_mark, .dfree = schema_release, .dsize = schema_memory_size},
+    .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED | RUBY_TYPED_FROZEN_SHAREABLE,
+};
+
+static VALUE schema_program_s_allocate(VALUE class)
+{
+    guildhall_program *program;
+    VALUE self = TypedData_Make_Struct(class, guildhall_program, &program_type, program);
+    program->owner = self;
+    return self;
+}
+
+static guildhall_program *schema_program_of(VALUE self)
+{
+    guildhall_program *program = rb_check_typeddata(self, &program_type);
+    if (program->count == 0) rb_raise(rb_eArgError, "not initialised");
+    return program;
+}
+
+/* Program.new(schemas, work_limit): what the compiler made, all of it shareable; schemas[0] is where to begin. */
+static VALUE schema_program_initialize(VALUE self, VALUE schemas, VALUE work_limit)
+{
+    guildhall_program *program = rb_check_typeddata(self, &program_type);
+    if (program->count > 0) rb_raise(rb_eArgError, "initialised already");
+    if (!rb_ractor_shareable_p(schemas)) rb_raise(rb_eArgError, "not shareable");
+    program->work_limit = NUM2ULL(work_limit);
+    guildhall_program_build(program, schemas);
+    RB_GC_GUARD(schemas);
+    rb_obj_freeze(self);
+    return rb_ractor_make_shareable(self);
+}
+
+typedef struct {
+    guildhall_walk walk;
+    VALUE value;
+} run;
+
+/* Documents of other formats are read as what they decode to. */
+static VALUE schema_plain(VALUE value)
+{
+    if (!RB_TYPE_P(value, T_DATA)) return value;
+    VALUE decoded = rb_check_funcall(value, rb_intern("decode"), 0, NULL);
+    return decoded == Qundef ? value : decoded;
+}
+
+static VALUE schema_run_walk(VALUE data)
+{
+    run *state = (run *)data;
+    if (!guildhall_json_document_p(state->value)) state->value = schema_plain(state->value);
+    if (!guildhall_json_document_p(state->value)) return guildhall_walk_value(&state->walk, state->value) ? Qtrue : Qfalse;
+    guildhall_json_cursor cursor = guildhall_json_document_read(state->value);
+    state->walk.source = &cursor;
+    return guildhall_walk_tape(&state->walk, cursor.index) ? Qtrue : Qfalse;
+}
+
+static VALUE schema_run_end(VALUE data)
+{
+    run *state = (run *)data;
+    guildhall_stack_free(&state->walk.stack);
+    return Qnil;
+}
+
+static VALUE schema_walk_all(VALUE self, VALUE value, guildhall_walk_mode mode, VALUE errors)
+{
+    run state;
+    state.value = value;
+    state.walk.program = schema_program_of(self);
+    state.walk.mode = mode;
+    state.walk.errors = errors;
+    state.walk.string = Qnil;
+    state.walk.work = 0;
+    state.walk.depth = 0;
+    state.walk.source = NULL;
+    guildhall_stack_init(&state.walk.stack);
+    VALUE verdict = rb_ensure(schema_run_walk, (VALUE)&state, schema_run_end, (VALUE)&state);
+    RB_GC_GUARD(self);
+    RB_GC_GUARD(value);
+    RB_GC_GUARD(errors);
+    return verdict;
+}
+
+/* program.valid?(value): true or false */
+static VALUE schema_program_valid_p(VALUE self, VALUE value)
+{
+    return schema_walk_all(self, value, GUILDHALL_WALK_VERDICT, Qnil);
+}
+
+/* program.errors(value, all): [[keyword, path, location, operand, detail, causes], …] */
+static VALUE schema_program_errors(VALUE self, VALUE value, VALUE all)
+{
+    VALUE errors = rb_ary_new();
+    schema_walk_all(self, value, RTEST(all) ? GUILDHALL_WALK_ALL : GUILDHALL_WALK_FIRST, errors);
+    return errors;
+}
+
+/* Program.format(name): the number of a format that is checked natively, or nil */
+static VALUE schema_program_s_format(VALUE class, VALUE name)
+{
+    int number = guildhall_format_number(StringValueCStr(name));
+    return number < 0 ? Qnil : INT2FIX(number);
+}
+
+static const char *const operations[GUILDHALL_OPS] = {
+    [GUILDHALL_OP_NEVER] = "never",
+    [GUILDHALL_OP_ENUM] = "enum",
+    [GUILDHALL_OP_MINIMUM] = "minimum",
+    [GUILDHALL_OP_MAXIMUM] = "maximum",
+    [GUILDHALL_OP_EXCLUSIVE_MINIMUM] = "exclusive_minimum",
+    [GUILDHALL_OP_EXCLUSIVE_MAXIMUM] = "exclusive_maximum",
+    [GUILDHALL_OP_MULTIPLE_OF] = "multiple_of",
+    [GUILDHALL_OP_MIN_LENGTH] = "min_length",
+    [GUILDHALL_OP_MAX_LENGTH] = "max_length",
+    [GUILDHALL_OP_PATTERN] = "pattern",
+    [GUILDHALL_OP_FORMAT] = "format",
+    [GUILDHALL_OP_FORMAT_CALL] = "format_call",
+    [GUILDHALL_OP_MIN_ITEMS] = "min_items",
+    [GUILDHALL_OP_MAX_ITEMS] = "max_items",
+    [GUILDHALL_OP_UNIQUE_ITEMS] = "unique_items",
+    [GUILDHALL_OP_ITEMS] = "items",
+    [GUILDHALL_OP_CONTAINS] = "contains",
+    [GUILDHALL_OP_MIN_PROPERTIES] = "min_properties",
+    [GUILDHALL_OP_MAX_PROPERTIES] = "max_properties",
+    [GUILDHALL_OP_PROPERTIES] = "properties",
+    [GUILDHALL_OP_DEPENDENT_REQUIRED] = "dependent_required",
+    [GUILDHALL_OP_DEPENDENT_SCHEMAS] = "dependent_schemas",
+    [GUILDHALL_OP_ALL_OF] = "all_of",
+    [GUILDHALL_OP_ANY_OF] = "any_of",
+    [GUILDHALL_OP_ONE_OF] = "one_of",
+    [GUILDHALL_OP_NOT] = "not",
+    [GUILDHALL_OP_IF] = "if",
+    [GUILDHALL_OP_REF] = "ref",
+    [GUILDHALL_OP_DYNAMIC_REF] = "dynamic_ref",
+    [GUILDHALL_OP_CUSTOM] = "custom",
+    [GUILDHALL_OP_UNEVALUATED_ITEMS] = "unevaluated_items",
+    [GUILDHALL_OP_UNEVALUATED_PROPERTIES] = "unevaluated_properties",
+};
+
+/* Program::OPERATIONS: their names as Symbols, each at the index of its number. */
+static VALUE schema_operation_names(void)
+{
+    VALUE names = rb_ary_new();
+    for (int op = 0; op < GUILDHALL_OPS; op++) rb_ary_push(names, ID2SYM(rb_intern(operations[op])));
+    return rb_ractor_make_shareable(names);
+}
+
+void guildhall_init_schema(VALUE guildhall)
+{
+    VALUE schema = rb_define_class_under(guildhall, "Schema", rb_cObject);
+    VALUE program = rb_define_class_under(schema, "Program", rb_cObject);
+    guildhall_number_init();
+    guildhall_walk_init();
+    rb_define_alloc_func(program, schema_program_s_allocate);
+    rb_undef_method(program, "initialize_copy");
+    rb_define_method(program, "initialize", schema_program_initialize, 2);
+    rb_define_method(program, "valid?", schema_program_valid_p, 1);
+    rb_define_method(program, "errors", schema_program_errors, 2);
+    rb_define_singleton_method(program, "format", schema_program_s_format, 1);
+    rb_define_const(program, "OPERATIONS", schema_operation_names());
+}

@@ -1,0 +1,174 @@
+/* A compiled schema: what the walker runs. Made once from the compiler's Arrays, then only read, by any number of
+ * Ractors at once. */
+#ifndef GUILDHALL_SCHEMA_PROGRAM_H
+#define GUILDHALL_SCHEMA_PROGRAM_H
+
+#include <ruby.h>
+#include "number.h"
+#include "table.h"
+
+/* What an instance can be, as bits: a schema's `types` is a union of them. */
+enum {
+    GUILDHALL_KIND_NULL = 1,
+    GUILDHALL_KIND_BOOLEAN = 2,
+    GUILDHALL_KIND_INTEGER = 4,
+    GUILDHALL_KIND_FLOAT = 8, /* a number that is not written as an integer */
+    GUILDHALL_KIND_STRING = 16,
+    GUILDHALL_KIND_ARRAY = 32,
+    GUILDHALL_KIND_OBJECT = 64,
+    GUILDHALL_KIND_OTHER = 128, /* nothing that JSON knows */
+    GUILDHALL_KIND_NUMBER = GUILDHALL_KIND_INTEGER | GUILDHALL_KIND_FLOAT,
+    GUILDHALL_KIND_ANY = 255
+};
+
+typedef enum {
+    GUILDHALL_OP_NEVER,
+    GUILDHALL_OP_ENUM,
+    GUILDHALL_OP_MINIMUM,
+    GUILDHALL_OP_MAXIMUM,
+    GUILDHALL_OP_EXCLUSIVE_MINIMUM,
+    GUILDHALL_OP_EXCLUSIVE_MAXIMUM,
+    GUILDHALL_OP_MULTIPLE_OF,
+    GUILDHALL_OP_MIN_LENGTH,
+    GUILDHALL_OP_MAX_LENGTH,
+    GUILDHALL_OP_PATTERN,
+    GUILDHALL_OP_FORMAT,
+    GUILDHALL_OP_FORMAT_CALL,
+    GUILDHALL_OP_MIN_ITEMS,
+    GUILDHALL_OP_MAX_ITEMS,
+    GUILDHALL_OP_UNIQUE_ITEMS,
+    GUILDHALL_OP_ITEMS,
+    GUILDHALL_OP_CONTAINS,
+    GUILDHALL_OP_MIN_PROPERTIES,
+    GUILDHALL_OP_MAX_PROPERTIES,
+    GUILDHALL_OP_PROPERTIES,
+    GUILDHALL_OP_DEPENDENT_REQUIRED,
+    GUILDHALL_OP_DEPENDENT_SCHEMAS,
+    GUILDHALL_OP_ALL_OF,
+    GUILDHALL_OP_ANY_OF,
+    GUILDHALL_OP_ONE_OF,
+    GUILDHALL_OP_NOT,
+    GUILDHALL_OP_IF,
+    GUILDHALL_OP_REF,
+    GUILDHALL_OP_DYNAMIC_REF,
+    GUILDHALL_OP_CUSTOM,
+    GUILDHALL_OP_UNEVALUATED_ITEMS,
+    GUILDHALL_OP_UNEVALUATED_PROPERTIES,
+    GUILDHALL_OPS
+} guildhall_op;
+
+#define GUILDHALL_NO_SCHEMA UINT32_MAX
+
+/* Some schemas by index. */
+typedef struct {
+    uint32_t count;
+    uint32_t *indexes;
+} guildhall_schema_list;
+
+/* A closed set of values: `enum`, and `const` with one. */
+typedef struct {
+    guildhall_table texts;
+    bool null, yes, no;
+    VALUE others;   /* an Array of numbers, Arrays and Hashes, compared one by one */
+} guildhall_enum;
+
+/* All that is said of an object's members, checked in one pass. */
+typedef struct {
+    guildhall_table names;   /* of `properties` and `required` */
+    uint32_t *schemas;       /* a name's schema, or NO_SCHEMA */
+    uint32_t *required;      /* the names' indexes, in the order of `required` */
+    uint32_t required_count;
+    uint32_t *needs;         /* a name's place in `required` + 1; 0 when it is not required */
+    uint32_t pattern_count;
+    uint32_t *pattern_schemas;
+    VALUE patterns;          /* an Array of Regexps */
+    uint32_t additional;     /* for members with no schema by name or pattern */
+    uint32_t member_names;   /* `propertyNames` */
+} guildhall_members;
+
+typedef struct {
+    uint32_t count;
+    guildhall_text *texts;
+} guildhall_texts;
+
+/* `dependentRequired`: key i asks for names[i]; `dependentSchemas`: for schemas[i]. */
+typedef struct {
+    uint32_t count;
+    guildhall_text *keys;
+    guildhall_texts *names;
+    uint32_t *schemas;
+} guildhall_dependents;
+
+/* Where `$dynamicRef` may lead: resource → schema, and where it leads when none of these is in scope. */
+typedef struct {
+    uint32_t fallback;
+    uint32_t count;
+    uint32_t *resources;
+    uint32_t *schemas;
+} guildhall_dynamic;
+
+typedef struct {
+    guildhall_op op;
+    unsigned applies; /* kinds of instance that it says something about */
+    VALUE keyword;    /* String */
+    VALUE operand;    /* the keyword's value in the schema, for messages */
+    union {
+        guildhall_number number;
+        size_t limit;
+        int format;
+        VALUE callable; /* Regexp, or an object with `call` */
+        guildhall_enum *values;
+        guildhall_members *members;
+        guildhall_dependents *dependents;
+        guildhall_schema_list list;
+        guildhall_dynamic *dynamic;
+        uint32_t schema;
+        struct { guildhall_schema_list prefix; uint32_t rest; } items;
+        struct { uint32_t schema; size_t min, max; } contains;
+        struct { uint32_t test, yes, no; } branch;
+    };
+} guildhall_instruction;
+
+typedef struct {
+    uint32_t first, count; /* instructions */
+    unsigned types;        /* kinds that `type` allows; ANY without it */
+    uint32_t resource;     /* which `$id` it belongs to */
+    bool tracks;           /* has an `unevaluated…` of its own */
+    VALUE location;        /* String: its address */
+    VALUE type;            /* the value of `type`, for messages */
+} guildhall_schema;
+
+typedef struct {
+    guildhall_schema *schemas;
+    uint32_t count;
+    guildhall_instruction *instructions;
+    uint32_t instruction_count;
+    bool dynamic;       /* has a `$dynamicRef` */
+    uint64_t work_limit;
+    VALUE owner;        /* the Ruby object around it */
+    VALUE *values;      /* every VALUE above, pinned: compaction must not move them */
+    size_t value_count, value_capacity;
+    struct guildhall_chunk *memory; /* everything else */
+    size_t memory_size;
+} guildhall_program;
+
+/* Fills an empty program with what the compiler made: an Array of
+ * [location, kinds, type, resource, tracks, [[op, kinds, keyword, operand, argument…], …]] per schema.
+ * Raises for anything else; what was taken until then is freed with the program all the same. */
+void guildhall_program_build(guildhall_program *program, VALUE schemas);
+void guildhall_program_mark(const guildhall_program *program);
+void guildhall_program_free(guildhall_program *program);
+size_t guildhall_program_memory(const guildhall_program *program);
+
+/* Memory that lives as long as the program. */
+void *guildhall_program_allocate(guildhall_program *program, size_t size);
+/* Keeps a VALUE alive and where it is; returns it. */
+VALUE guildhall_program_pin(guildhall_program *program, VALUE value);
+/* The index of a schema, checked; NO_SCHEMA for nil. */
+uint32_t guildhall_program_schema(const guildhall_program *program, VALUE index);
+
+/* build.c: an instruction's arguments, an Array in which they begin at `first`. */
+void guildhall_instruction_build(guildhall_program *program, guildhall_instruction *instruction, VALUE array,
+                                 long first);
+
+#endif

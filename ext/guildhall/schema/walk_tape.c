@@ -1,0 +1,124 @@
+/* The walker over the tape of a JSON Document: no Ruby object is made for what is valid, except where Ruby has to
+ * look at it (a Regexp, a callable, a number beyond 64 bits). */
+#include <ruby.h>
+#include <ruby/encoding.h>
+#include "format.h"
+#include "json/build.h"
+#include "json/document.h"
+#include "walk.h"
+
+typedef uint32_t node; /* its place on the tape */
+
+static inline guildhall_json_view view_of(const guildhall_walk *walk)
+{
+    return ((const guildhall_json_cursor *)walk->source)->view;
+}
+static inline guildhall_json_node at(const guildhall_walk *walk, node n) { return view_of(walk).nodes[n]; }
+
+static inline unsigned kind_of(guildhall_walk *walk, node n)
+{
+    static const uint8_t kinds[16] = {
+        [GUILDHALL_JSON_NULL] = GUILDHALL_KIND_NULL,
+        [GUILDHALL_JSON_FALSE] = GUILDHALL_KIND_BOOLEAN,
+        [GUILDHALL_JSON_TRUE] = GUILDHALL_KIND_BOOLEAN,
+        [GUILDHALL_JSON_INTEGER] = GUILDHALL_KIND_INTEGER,
+        [GUILDHALL_JSON_BIG_INTEGER] = GUILDHALL_KIND_INTEGER,
+        [GUILDHALL_JSON_FLOAT] = GUILDHALL_KIND_FLOAT,
+        [GUILDHALL_JSON_CONSTANT] = GUILDHALL_KIND_FLOAT,
+        [GUILDHALL_JSON_ASCII] = GUILDHALL_KIND_STRING,
+        [GUILDHALL_JSON_UTF8] = GUILDHALL_KIND_STRING,
+        [GUILDHALL_JSON_ESCAPED] = GUILDHALL_KIND_STRING,
+        [GUILDHALL_JSON_ARRAY] = GUILDHALL_KIND_ARRAY,
+        [GUILDHALL_JSON_OBJECT] = GUILDHALL_KIND_OBJECT,
+    };
+    return kinds[guildhall_json_type_of(at(walk, n))];
+}
+
+static inline bool is_true(guildhall_walk *walk, node n)
+{
+    return guildhall_json_type_of(at(walk, n)) == GUILDHALL_JSON_TRUE;
+}
+static inline size_t size_of(guildhall_walk *walk, node n) { return guildhall_json_length(at(walk, n)); }
+
+static VALUE value_of(guildhall_walk *walk, node n)
+{
+    const guildhall_json_cursor *cursor = walk->source;
+    return guildhall_json_build(cursor->codec, cursor->view, n);
+}
+
+static inline guildhall_number number_of(guildhall_walk *walk, node n)
+{
+    guildhall_json_node number = at(walk, n);
+    switch (guildhall_json_type_of(number)) {
+    case GUILDHALL_JSON_INTEGER:
+        return (guildhall_number){.kind = GUILDHALL_NUMBER_INTEGER, .integer = guildhall_json_integer(number)};
+    case GUILDHALL_JSON_BIG_INTEGER: return guildhall_number_of(value_of(walk, n));
+    default:
+        return (guildhall_number){.kind = GUILDHALL_NUMBER_DOUBLE, .real = guildhall_json_double(view_of(walk), number)};
+    }
+}
+
+static inline guildhall_text text_of(guildhall_walk *walk, node n)
+{
+    guildhall_json_node string = at(walk, n);
+    guildhall_text text = {guildhall_json_source(view_of(walk), string), guildhall_json_length(string)};
+    if (guildhall_json_type_of(string) != GUILDHALL_JSON_ESCAPED) return text;
+    uint8_t *plain = guildhall_stack_take(&walk->stack, text.length);
+    return (guildhall_text){plain, guildhall_json_unescape(text.bytes, text.length, plain)};
+}
+
+/* One String for all that Ruby has to match or look up, refilled each time. */
+static VALUE string_of(guildhall_walk *walk, node n)
+{
+    guildhall_stack_mark mark = guildhall_stack_marked(&walk->stack);
+    guildhall_text text = text_of(walk, n);
+    if (NIL_P(walk->string)) walk->string = rb_enc_str_new(NULL, 0, rb_utf8_encoding());
+    rb_str_set_len(walk->string, 0);
+    rb_str_cat(walk->string, (const char *)text.bytes, (long)text.length);
+    guildhall_stack_release(&walk->stack, mark);
+    return walk->string;
+}
+
+typedef struct {
+    const guildhall_json_node *nodes;
+    uint32_t index, left;
+} item_cursor;
+
+static inline item_cursor items_of(guildhall_walk *walk, node n)
+{
+    return (item_cursor){view_of(walk).nodes, n + 1, guildhall_json_length(at(walk, n))};
+}
+
+static inline bool next_item(item_cursor *cursor, node *item)
+{
+    if (cursor->left == 0) return false;
+    cursor->left--;
+    *item = cursor->index;
+    cursor->index = guildhall_json_next(cursor->nodes, cursor->index);
+    return true;
+}
+
+typedef item_cursor member_cursor;
+#define MEMBERS_OF(walk, n, cursor) member_cursor cursor = items_of(walk, n)
+#define MEMBERS_END(cursor) ((void)0)
+
+static inline bool next_member(member_cursor *cursor, node *key, node *value)
+{
+    *key = cursor->index++;
+    return next_item(cursor, value);
+}
+
+static bool find_member(guildhall_walk *walk, node n, guildhall_text text, node *value)
+{
+    guildhall_walk_count(walk, size_of(walk, n) / 8);
+    *value = guildhall_json_find(view_of(walk), n, text.bytes, text.length);
+    return *value != 0;
+}
+
+#include "walker.h"
+
+bool guildhall_walk_tape(guildhall_walk *walk, uint32_t index)
+{
+    const frame root = {NULL, index, -1};
+    return walk_schema(walk, 0, index, &root, NULL, NULL);
+}

@@ -1,0 +1,120 @@
+/* The walker over Ruby's Hashes, Arrays and scalars. Keys may be Symbols: a Symbol counts as its name there, and as
+ * nothing that JSON knows anywhere else. */
+#include <ruby.h>
+#include <ruby/encoding.h>
+#include "format.h"
+#include "walk.h"
+
+typedef VALUE node;
+
+static inline unsigned kind_of(guildhall_walk *walk, node n)
+{
+    if (FIXNUM_P(n)) return GUILDHALL_KIND_INTEGER;
+    if (RB_FLONUM_P(n)) return GUILDHALL_KIND_FLOAT;
+    if (NIL_P(n)) return GUILDHALL_KIND_NULL;
+    if (n == Qtrue || n == Qfalse) return GUILDHALL_KIND_BOOLEAN;
+    if (RB_SPECIAL_CONST_P(n)) return GUILDHALL_KIND_OTHER;
+    switch (RB_BUILTIN_TYPE(n)) {
+    case T_STRING: return GUILDHALL_KIND_STRING;
+    case T_ARRAY: return GUILDHALL_KIND_ARRAY;
+    case T_HASH: return GUILDHALL_KIND_OBJECT;
+    case T_BIGNUM: return GUILDHALL_KIND_INTEGER;
+    case T_FLOAT: return GUILDHALL_KIND_FLOAT;
+    default: return rb_obj_is_kind_of(n, rb_cNumeric) ? GUILDHALL_KIND_FLOAT : GUILDHALL_KIND_OTHER;
+    }
+}
+
+static inline bool is_true(guildhall_walk *walk, node n) { return n == Qtrue; }
+
+static inline size_t size_of(guildhall_walk *walk, node n)
+{
+    return RB_TYPE_P(n, T_ARRAY) ? (size_t)RARRAY_LEN(n) : RB_TYPE_P(n, T_HASH) ? (size_t)RHASH_SIZE(n) : 0;
+}
+
+static inline guildhall_number number_of(guildhall_walk *walk, node n) { return guildhall_number_of(n); }
+static inline guildhall_text text_of(guildhall_walk *walk, node n)
+{
+    return (guildhall_text){(const uint8_t *)RSTRING_PTR(n), (size_t)RSTRING_LEN(n)};
+}
+static inline VALUE value_of(guildhall_walk *walk, node n) { return n; }
+
+/* As UTF-8: binary bytes are what came over the wire. */
+static VALUE string_of(guildhall_walk *walk, node n)
+{
+    int encoding = rb_enc_get_index(n);
+    if (encoding == rb_utf8_encindex() || encoding == rb_usascii_encindex()) return n;
+    if (encoding == rb_ascii8bit_encindex()) return rb_enc_str_new(RSTRING_PTR(n), RSTRING_LEN(n), rb_utf8_encoding());
+    return rb_str_encode(n, rb_enc_from_encoding(rb_utf8_encoding()), ECONV_INVALID_REPLACE | ECONV_UNDEF_REPLACE, Qnil);
+}
+
+typedef struct {
+    VALUE array;
+    long index;
+} item_cursor;
+
+static inline item_cursor items_of(guildhall_walk *walk, node n) { return (item_cursor){n, 0}; }
+
+static inline bool next_item(item_cursor *cursor, node *item)
+{
+    if (cursor->index >= RARRAY_LEN(cursor->array)) return false;
+    *item = RARRAY_AREF(cursor->array, cursor->index++);
+    return true;
+}
+
+/* Keys and values copied out, to where the garbage collector sees them: a Hash cannot be walked from outside. */
+typedef struct {
+    VALUE *pairs;
+    size_t index, count;
+} member_cursor;
+
+static int copy_pair(VALUE key, VALUE value, VALUE data)
+{
+    member_cursor *cursor = (member_cursor *)data;
+    if (cursor->count * 2 >= cursor->index) return ST_STOP; /* it grew: another thread changes it */
+    if (SYMBOL_P(key)) key = rb_sym2str(key);
+    else if (!RB_TYPE_P(key, T_STRING)) key = rb_obj_as_string(key);
+    cursor->pairs[cursor->count * 2] = key;
+    cursor->pairs[cursor->count * 2 + 1] = value;
+    cursor->count++;
+    return ST_CONTINUE;
+}
+
+static inline member_cursor members_of(VALUE hash, VALUE *room, size_t pairs)
+{
+    member_cursor cursor = {room, pairs * 2, 0};
+    rb_hash_foreach(hash, copy_pair, (VALUE)&cursor);
+    cursor.index = 0;
+    return cursor;
+}
+
+#define MEMBERS_OF(walk, n, cursor) \
+    VALUE cursor##_room; \
+    size_t cursor##_size = (size_t)RHASH_SIZE(n); \
+    VALUE *cursor##_pairs = ALLOCV_N(VALUE, cursor##_room, cursor##_size * 2 + 1); \
+    member_cursor cursor = members_of(n, cursor##_pairs, cursor##_size)
+#define MEMBERS_END(cursor) ALLOCV_END(cursor##_room)
+
+static inline bool next_member(member_cursor *cursor, node *key, node *value)
+{
+    if (cursor->index == cursor->count) return false;
+    *key = cursor->pairs[cursor->index * 2];
+    *value = cursor->pairs[cursor->index * 2 + 1];
+    cursor->index++;
+    return true;
+}
+
+static bool find_member(guildhall_walk *walk, node n, guildhall_text text, node *value)
+{
+    VALUE key = rb_utf8_str_new((const char *)text.bytes, (long)text.length);
+    *value = rb_hash_lookup2(n, key, Qundef);
+    if (*value == Qundef) *value = rb_hash_lookup2(n, rb_str_intern(key), Qundef);
+    return *value != Qundef;
+}
+
+#include "walker.h"
+
+bool guildhall_walk_value(guildhall_walk *walk, VALUE value)
+{
+    const frame root = {NULL, value, -1};
+    return walk_schema(walk, 0, value, &root, NULL, NULL);
+}

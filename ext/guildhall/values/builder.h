@@ -1,0 +1,64 @@
+/* What the decoders of binary formats build values with. Needs the GVL. */
+#ifndef GUILDHALL_VALUES_BUILDER_H
+#define GUILDHALL_VALUES_BUILDER_H
+
+#include "caches.h"
+#include "memory/stack_check.h"
+#include "memory/value_stack.h"
+#include "text/ascii.h"
+#include "text/utf8.h"
+
+typedef struct {
+    guildhall_caches *caches;
+    uint32_t hint, depth; /* of keys, for the cache; of open containers */
+    guildhall_value_stack stack;
+} guildhall_builder;
+
+static inline void guildhall_builder_init(guildhall_builder *builder)
+{
+    builder->caches = guildhall_caches_current();
+    builder->hint = builder->depth = 0;
+    guildhall_value_stack_init(&builder->stack);
+}
+
+static inline void guildhall_builder_push(guildhall_builder *builder, VALUE value) { guildhall_value_stack_push(&builder->stack, value); }
+
+/* Opens a container. 0: it would be too deep. */
+static inline int guildhall_builder_open(guildhall_builder *builder, uint32_t max_nesting)
+{
+    if (RB_UNLIKELY(++builder->depth > max_nesting)) return 0;
+    guildhall_check_stack(builder->depth);
+    return 1;
+}
+
+/* Closes the container that was opened last: of the values from `base` on, and of as many pairs as they are. */
+static inline VALUE guildhall_builder_close(guildhall_builder *builder, size_t base, int map)
+{
+    const VALUE *first = builder->stack.values + base;
+    long count = (long)(builder->stack.count - base);
+    VALUE made = map ? guildhall_hash_from_template(&builder->caches->templates, count / 2, first) : guildhall_array_new(count, first);
+    builder->stack.count = base;
+    builder->depth--;
+    return made;
+}
+
+/* Qundef: it is not UTF-8. With allow_invalid it is checked only when the String is asked. */
+static inline VALUE guildhall_builder_text(guildhall_builder *builder, const uint8_t *bytes, size_t length, int allow_invalid)
+{
+    if (RB_LIKELY(guildhall_ascii(bytes, length))) {
+        return guildhall_string_cached(&builder->caches->values, bytes, length, GUILDHALL_TEXT_ASCII);
+    }
+    if (allow_invalid) return guildhall_string_new(bytes, length, GUILDHALL_TEXT_UNCHECKED);
+    if (guildhall_utf8_classify(bytes, length) == GUILDHALL_UTF8_INVALID) return Qundef;
+    return guildhall_string_new(bytes, length, GUILDHALL_TEXT_UTF8);
+}
+
+/* The same for a key. */
+static inline VALUE guildhall_builder_key(guildhall_builder *builder, const uint8_t *bytes, size_t length, int allow_invalid, int symbol)
+{
+    if (RB_UNLIKELY(!allow_invalid) && !guildhall_ascii(bytes, length) &&
+        guildhall_utf8_classify(bytes, length) == GUILDHALL_UTF8_INVALID) return Qundef;
+    return guildhall_key_cached(&builder->caches->keys, &builder->hint, bytes, length, GUILDHALL_TEXT_UNCHECKED, symbol);
+}
+
+#endif

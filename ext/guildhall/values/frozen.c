@@ -1,0 +1,55 @@
+/* Strings, arrays, hashes and numbers that are frozen and shareable from the start. */
+#include <ruby.h>
+#include <ruby/encoding.h>
+#include "frozen.h"
+#include "init.h"
+
+int guildhall_utf8_index, guildhall_ascii_index, guildhall_binary_index;
+
+VALUE guildhall_string_finish(VALUE string, guildhall_text text)
+{
+    VALUE flags = RUBY_FL_FREEZE | RUBY_FL_SHAREABLE;
+    if (text == GUILDHALL_TEXT_ASCII) flags |= RUBY_ENC_CODERANGE_7BIT;
+    if (text == GUILDHALL_TEXT_UTF8) flags |= RUBY_ENC_CODERANGE_VALID;
+    RB_FL_SET_RAW(string, flags);
+    return string;
+}
+
+VALUE guildhall_string_new(const void *bytes, size_t length, guildhall_text text)
+{
+    VALUE string = rb_str_new((const char *)bytes, (long)length);
+    if (text != GUILDHALL_TEXT_BINARY) RB_ENCODING_SET_INLINED(string, guildhall_utf8_index);
+    return guildhall_string_finish(string, text);
+}
+
+VALUE guildhall_array_new(long count, const VALUE *elements)
+{
+    return guildhall_share(rb_ary_new_from_values(count, elements));
+}
+
+VALUE guildhall_hash_new(long count, const VALUE *pairs)
+{
+    VALUE hash = rb_hash_new_capa(count);
+    rb_hash_bulk_insert(count * 2, pairs, hash);
+    return guildhall_share(hash);
+}
+
+VALUE guildhall_integer_from_digits(const uint8_t *digits, size_t length)
+{
+    char on_stack[64];
+    VALUE buffer = 0;
+    char *terminated = on_stack;
+    if (length >= sizeof on_stack) terminated = rb_alloc_tmp_buffer(&buffer, (long)length + 1);
+    memcpy(terminated, digits, length);
+    terminated[length] = '\0';
+    VALUE integer = rb_cstr2inum(terminated, 10);
+    if (buffer) rb_free_tmp_buffer(&buffer);
+    return guildhall_number(integer);
+}
+
+void guildhall_init_values(void)
+{
+    guildhall_utf8_index = rb_utf8_encindex();
+    guildhall_ascii_index = rb_usascii_encindex();
+    guildhall_binary_index = rb_ascii8bit_encindex();
+}

@@ -1,0 +1,57 @@
+/* Makes the Ruby objects that decoders return: frozen and shareable from the start, so that they are not walked afterwards.
+ *
+ * Everything here needs the GVL, may raise NoMemoryError, and runs no Ruby code, so no thread switch happens inside.
+ * The parts handed in (elements, keys, values) must be shareable already: nothing checks them.
+ */
+#ifndef GUILDHALL_VALUES_FROZEN_H
+#define GUILDHALL_VALUES_FROZEN_H
+
+#include <ruby.h>
+#include <ruby/ractor.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Of Ruby's encodings. */
+extern int guildhall_utf8_index, guildhall_ascii_index, guildhall_binary_index;
+
+/* What is known about the bytes of a string. */
+typedef enum {
+    GUILDHALL_TEXT_ASCII,     /* UTF-8 encoding, every byte below 0x80 */
+    GUILDHALL_TEXT_UTF8,      /* UTF-8 encoding, valid, some byte above 0x7f */
+    GUILDHALL_TEXT_UNCHECKED, /* UTF-8 encoding, validity unknown */
+    GUILDHALL_TEXT_BINARY     /* ASCII-8BIT encoding */
+} guildhall_text;
+
+/* Marks a new object, not seen by anyone yet, as frozen and shareable. RB_OBJ_SET_SHAREABLE is not exported by every
+ * Ruby, and Ractor.make_shareable walks; all that the flag promises is true here by construction. */
+static inline VALUE guildhall_share(VALUE object)
+{
+    RB_FL_SET_RAW(object, RUBY_FL_FREEZE | RUBY_FL_SHAREABLE);
+    return object;
+}
+
+VALUE guildhall_string_new(const void *bytes, size_t length, guildhall_text text);
+
+/* For strings written in place: make with rb_str_new, write, set the length, then pass it here. */
+VALUE guildhall_string_finish(VALUE string, guildhall_text text);
+
+VALUE guildhall_array_new(long count, const VALUE *elements);
+
+/* `count` key-value pairs: pairs[0] is the first key, pairs[1] its value. The last of equal keys wins.
+ * String keys must be frozen. */
+VALUE guildhall_hash_new(long count, const VALUE *pairs);
+
+/* Shareable like everything else: flonums and fixnums are, heap floats and big integers get the flag. */
+static inline VALUE guildhall_number(VALUE number)
+{
+    if (!RB_SPECIAL_CONST_P(number)) guildhall_share(number);
+    return number;
+}
+static inline VALUE guildhall_float_new(double value) { return guildhall_number(DBL2NUM(value)); }
+static inline VALUE guildhall_integer_new(int64_t value) { return guildhall_number(LL2NUM(value)); }
+static inline VALUE guildhall_unsigned_new(uint64_t value) { return guildhall_number(ULL2NUM(value)); }
+
+/* An Integer of any size from ASCII decimal digits, with an optional leading minus. */
+VALUE guildhall_integer_from_digits(const uint8_t *digits, size_t length);
+
+#endif

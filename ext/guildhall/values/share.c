@@ -1,0 +1,188 @@
+/* Makes plain data shareable in one walk: Strings, Arrays, Hashes, Structs and objects whose `freeze` is Ruby's own, with their
+ * instance variables. First all of it is looked at, and only then frozen, so that what cannot be shared is left as it was.
+ *
+ * The flag says "seen" during the walk: no other code runs meanwhile. What the walk does not know (a Time, say) may refer to what
+ * has that flag too early, and so is asked only after all flags were taken back. */
+#include <ruby.h>
+#include <ruby/ractor.h>
+#include "frozen.h"
+#include "init.h"
+#include "memory/value_stack.h"
+#include "share.h"
+
+static ID id_freeze, id_default, id_default_proc;
+
+typedef struct {
+    guildhall_value_stack found;  /* plain ones, with their flag; it is also the list of what to look into */
+    guildhall_value_stack others; /* to be asked whether they are shareable */
+    bool plain;
+} walk;
+
+static VALUE share_grow(VALUE stack)
+{
+    guildhall_value_stack_grow((guildhall_value_stack *)stack);
+    return Qnil;
+}
+
+static bool share_note(walk *w, guildhall_value_stack *stack, VALUE object)
+{
+    int raised = 0;
+    if (RB_UNLIKELY(stack->count == stack->capacity)) rb_protect(share_grow, (VALUE)stack, &raised);
+    if (RB_UNLIKELY(raised)) {
+        rb_set_errinfo(Qnil);
+        w->plain = false;
+        return false;
+    }
+    stack->values[stack->count++] = object;
+    return true;
+}
+
+/* Contents that are another object's, as those of a long end of a String are: that object is not shareable. */
+static inline bool share_borrows(VALUE object) { return RB_FL_ANY_RAW(object, RUBY_ELTS_SHARED) != 0; }
+
+/* A Hash that makes its defaults by a Proc never is shareable; one of a class of its own may say what it likes. */
+static bool share_plain_hash(VALUE hash)
+{
+    return rb_method_basic_definition_p(RBASIC_CLASS(hash), id_default_proc) && rb_method_basic_definition_p(RBASIC_CLASS(hash), id_default) &&
+           NIL_P(rb_funcallv(hash, id_default_proc, 0, NULL));
+}
+
+static bool share_is_plain(VALUE object)
+{
+    VALUE class = RBASIC_CLASS(object);
+    switch (RB_BUILTIN_TYPE(object)) {
+    case T_STRING:
+        if (share_borrows(object) && RB_OBJ_FROZEN_RAW(object)) return false;
+        return class == rb_cString || rb_method_basic_definition_p(class, id_freeze);
+    case T_ARRAY:
+        if (share_borrows(object) && RB_OBJ_FROZEN_RAW(object)) return false;
+        return class == rb_cArray || rb_method_basic_definition_p(class, id_freeze);
+    case T_HASH: return share_plain_hash(object) && rb_method_basic_definition_p(class, id_freeze);
+    case T_STRUCT:
+    case T_OBJECT: return rb_method_basic_definition_p(class, id_freeze);
+    case T_FLOAT: return true;
+    default: return false;
+    }
+}
+
+static void share_meet(walk *w, VALUE object)
+{
+    if (RB_SPECIAL_CONST_P(object) || RB_FL_ANY_RAW(object, RUBY_FL_SHAREABLE) || !w->plain) return;
+    if (!share_is_plain(object)) {
+        if (RB_OBJ_FROZEN_RAW(object)) share_note(w, &w->others, object);
+        else w->plain = false;
+    } else if (share_note(w, &w->found, object)) {
+        RB_FL_SET_RAW(object, RUBY_FL_SHAREABLE);
+    }
+}
+
+static int share_meet_pair(VALUE key, VALUE value, VALUE pointer)
+{
+    share_meet((walk *)pointer, key);
+    share_meet((walk *)pointer, value);
+    return ((walk *)pointer)->plain ? ST_CONTINUE : ST_STOP;
+}
+
+static int share_meet_variable(ID name, VALUE value, st_data_t pointer)
+{
+    share_meet((walk *)pointer, value);
+    return ((walk *)pointer)->plain ? ST_CONTINUE : ST_STOP;
+}
+
+static void share_look_into(walk *w, VALUE object)
+{
+    switch (RB_BUILTIN_TYPE(object)) {
+    case T_ARRAY:
+        for (long i = 0; i < RARRAY_LEN(object); i++) share_meet(w, RARRAY_AREF(object, i));
+        break;
+    case T_HASH:
+        share_meet(w, rb_funcallv(object, id_default, 0, NULL));
+        rb_hash_foreach(object, share_meet_pair, (VALUE)w);
+        break;
+    case T_STRUCT:
+        for (int i = 0; i < RSTRUCT_LEN(object); i++) share_meet(w, RSTRUCT_GET(object, i));
+        break;
+    default: break;
+    }
+    if (rb_ivar_count(object)) rb_ivar_foreach(object, share_meet_variable, (st_data_t)w);
+}
+
+static void share_take_back(walk *w)
+{
+    for (size_t i = 0; i < w->found.count; i++) RB_FL_UNSET_RAW(w->found.values[i], RUBY_FL_SHAREABLE);
+}
+
+static bool share_others(walk *w)
+{
+    if (w->others.count == 0) return true;
+    share_take_back(w);
+    for (size_t i = 0; i < w->others.count; i++)
+        if (!rb_ractor_shareable_p(w->others.values[i])) return false;
+    return true;
+}
+
+static VALUE share_own_contents(VALUE object)
+{
+    if (RB_BUILTIN_TYPE(object) == T_STRING) rb_str_modify(object);
+    else rb_ary_modify(object);
+    return Qnil;
+}
+
+/* Copies what is borrowed, which may find no memory. */
+static bool share_own_all(walk *w)
+{
+    int raised = 0;
+    for (size_t i = 0; i < w->found.count && !raised; i++) {
+        VALUE object = w->found.values[i];
+        int type = RB_BUILTIN_TYPE(object);
+        if ((type == T_STRING || type == T_ARRAY) && share_borrows(object)) rb_protect(share_own_contents, object, &raised);
+    }
+    if (raised) rb_set_errinfo(Qnil);
+    return !raised;
+}
+
+static void share_freeze_all(walk *w)
+{
+    for (size_t i = 0; i < w->found.count; i++) {
+        rb_obj_freeze(w->found.values[i]);
+        guildhall_share(w->found.values[i]);
+    }
+}
+
+bool guildhall_share_plain(VALUE object)
+{
+    walk w = {.plain = true};
+    guildhall_value_stack_init(&w.found);
+    guildhall_value_stack_init(&w.others);
+    share_meet(&w, object);
+    for (size_t i = 0; i < w.found.count && w.plain; i++) share_look_into(&w, w.found.values[i]);
+    bool shared = w.plain && share_others(&w) && share_own_all(&w);
+    if (shared) share_freeze_all(&w);
+    else if (w.others.count == 0 || !w.plain) share_take_back(&w); /* else that was done */
+    guildhall_value_stack_release(&w.found);
+    guildhall_value_stack_release(&w.others);
+    RB_GC_GUARD(object);
+    return shared;
+}
+
+/* @api private. Shareable.plain!(object): the object, shareable; what Ruby has to share may be frozen in part where it raises. */
+static VALUE share_plain_bang(VALUE self, VALUE object)
+{
+    return guildhall_share_plain(object) ? object : rb_ractor_make_shareable(object);
+}
+
+/* @api private. Shareable.plain?(object): whether it is shareable now; where it is not, nothing was changed. */
+static VALUE share_plain_p(VALUE self, VALUE object)
+{
+    return guildhall_share_plain(object) ? Qtrue : Qfalse;
+}
+
+void guildhall_init_share_plain(VALUE guildhall)
+{
+    id_freeze = rb_intern("freeze");
+    id_default = rb_intern("default");
+    id_default_proc = rb_intern("default_proc");
+    VALUE shareable = rb_define_module_under(guildhall, "Shareable");
+    rb_define_singleton_method(shareable, "plain!", share_plain_bang, 1);
+    rb_define_singleton_method(shareable, "plain?", share_plain_p, 1);
+}

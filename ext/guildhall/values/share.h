@@ -1,0 +1,12 @@
+/* Makes what a task or a parser has just made shareable, in place. */
+#ifndef GUILDHALL_VALUES_SHARE_H
+#define GUILDHALL_VALUES_SHARE_H
+
+#include <ruby.h>
+#include <stdbool.h>
+
+/* Whether all of it is shareable now. Where it is not, nothing has been frozen or changed: something inside is of a kind that is
+ * not known here (Ruby may know how to share it, or not at all). Runs no Ruby code and raises nothing. */
+bool guildhall_share_plain(VALUE object);
+
+#endif

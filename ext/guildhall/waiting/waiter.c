@@ -1,0 +1,66 @@
+/* Waiting, and how to sleep meanwhile. */
+#include "init.h"
+#include "parked.h"
+#include "patience.h"
+#include "waiter.h"
+#include <ruby/fiber/scheduler.h>
+#include <time.h>
+
+int64_t guildhall_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+VALUE guildhall_argument_error(void)
+{
+    return rb_path2class("Guildhall::ArgumentError");
+}
+
+int64_t guildhall_deadline(VALUE timeout)
+{
+    if (NIL_P(timeout)) return 0;
+    double seconds = NUM2DBL(timeout);
+    if (!(seconds >= 0)) rb_raise(guildhall_argument_error(), "timeout must be 0 or more seconds, not %" PRIsVALUE, rb_inspect(timeout));
+    if (seconds > 1e9) return 0; /* beyond thirty years: none */
+    return guildhall_now() + (int64_t)(seconds * 1e9);
+}
+
+static void waiter_choose_sleeper(guildhall_parked *self)
+{
+    if (!NIL_P(rb_fiber_scheduler_current())) guildhall_sleep_as_fiber(self);
+    else if (guildhall_sleep_pinned(self)) return;
+    else if (self->deadline && guildhall_sleep_timed(self)) return;
+    else if (self->deadline) guildhall_sleep_in_slices(self);
+    else if (!guildhall_sleep_on_port(self)) guildhall_sleep_at_rest(self);
+}
+
+int guildhall_wait(guildhall_waitlist *list, guildhall_attempt attempt, void *context, int64_t deadline)
+{
+    return guildhall_wait_as(&list->patience, list, attempt, context, deadline);
+}
+
+int guildhall_wait_as(guildhall_patience *patience, guildhall_waitlist *list, guildhall_attempt attempt, void *context,
+                      int64_t deadline)
+{
+    for (;;) {
+        if (guildhall_spin(patience, attempt, context)) return 1;
+        if (deadline && guildhall_now() >= deadline) return attempt(context);
+        guildhall_parked self = {.thread = rb_thread_current(), .resource = Qnil, .deadline = deadline};
+        waiter_choose_sleeper(&self);
+        guildhall_awaited awaited = guildhall_waitlist_await(list, &self.base, attempt, context);
+        if (self.finish) self.finish(&self);
+        if (awaited == GUILDHALL_SUCCEEDED) return 1;
+        if (awaited == GUILDHALL_GAVE_UP) rb_jump_tag(self.raised);
+    }
+}
+
+void guildhall_init_waiter(VALUE guildhall)
+{
+    guildhall_init_pinned();
+    guildhall_init_port();
+    guildhall_init_rest();
+    guildhall_init_fiber();
+    guildhall_waitlist_setup(guildhall_pinned_forked);
+}

@@ -1,0 +1,102 @@
+# frozen_string_literal: true
+
+require "fileutils"
+require "pathname"
+
+module Guildhall
+  class CLI
+    # `guildhall render TEMPLATE --data rows.jsonl --out DIR`: one file for each row.
+    class Render < Command
+      CHUNK = 200
+      SHOWN = 10 # failures
+      private_constant :CHUNK, :SHOWN
+
+      # (see Command.summary)
+      def self.summary = "Render a template once for each row of a JSONL, CSV or YAML file"
+
+      private
+
+      def arity = 1
+
+      def define_options(options)
+        options.on("--data FILE", "rows: .jsonl (or .ndjson), .json, .csv, .yaml; each key, or column, is a local variable")
+        options.on("--out DIR", "where the files go; made if it is not there")
+        options.on("--name PATTERN", "their names, such as \"{id}.html\"; default: the row's number, from 1")
+        options.on("--locals NAMES", Array,
+          "the locals, separated by commas; default: as the template's comment says, or the first row's keys, and `row`")
+        options.on("--layout FILE", "a template that writes this one where it says yield")
+        options.on("--engine NAME", "erb, erubi, haml or slim; default: as the template's name ends")
+        options.on("--trim MODE", "ERB's trim mode, such as -")
+        options.on("--[no-]escape", "escape values for HTML; default: yes, unless the template is a text (.txt.erb)")
+        options.on("--[no-]progress", "show a bar; default: on a terminal, where the gem ruby-progressbar is")
+      end
+
+      def call(arguments)
+        path = arguments.first || missing("a template")
+        folder = @options[:out] || missing("--out DIR")
+        require "guildhall/templates"
+        rows = Rows.new(@options[:data] || missing("--data FILE"))
+        template = template(path, rows)
+        FileUtils.mkdir_p(folder)
+        report(*render(template, rows, Files.new(folder, @options[:name] || Files.pattern(path))), folder)
+      end
+
+      def missing(what)
+        raise Guildhall::ArgumentError, "#{what} is needed (guildhall render --help)"
+      end
+
+      def template(path, rows)
+        locals = @options[:locals] || (rows.names unless Template.declares_locals?(path))
+        layout = Template.new(Pathname(@options[:layout])) if @options[:layout]
+        others = {engine: @options[:engine]&.to_sym, trim_mode: @options[:trim], escape: @options[:escape]}
+        Template.new(Pathname(path), locals:, layout:, **others)
+      end
+
+      # Rows are read, rendered and written a few hundred at a time.
+      # @return [Array(Integer, Integer)] files, and rows that failed
+      def render(template, rows, files)
+        places = Thread::Queue.new
+        failed = 0
+        Pool.open do |pool|
+          pool.each_result(payloads(template, rows, places), template, chunk: CHUNK, progress:) do |outcome, index|
+            row = places.pop
+            problem = outcome.is_a?(Failure) ? outcome.message : files.write(outcome, row, index + 1)
+            complain(index + 1, problem, failed += 1) if problem
+          end
+        end
+        [rows.count - failed, failed]
+      end
+
+      def payloads(template, rows, places)
+        Enumerator.new do |list|
+          rows.each do |row|
+            places << row
+            list << rows.locals(row, template.locals)
+          end
+        end
+      end
+
+      # A bar is drawn where somebody looks, by a gem that the user has.
+      def progress
+        return if @options[:progress] == false
+        return "Rendering" if @options[:progress]
+
+        "Rendering" if $stderr.tty? && Gem::Specification.find_all_by_name("ruby-progressbar").any?
+      end
+
+      def complain(number, problem, failed)
+        @err.puts("guildhall: row #{number}: #{problem}") if failed <= SHOWN
+        @err.puts("guildhall: more rows fail; they are counted only") if failed == SHOWN + 1
+      end
+
+      # @return [Integer] the exit status
+      def report(written, failed, folder)
+        @out.puts("#{written} #{written == 1 ? "file" : "files"} in #{folder}#{", #{failed} failed" if failed.positive?}")
+        failed.zero? ? 0 : 1
+      end
+    end
+  end
+end
+
+require_relative "render/rows"
+require_relative "render/files"

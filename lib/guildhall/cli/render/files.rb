@@ -1,0 +1,55 @@
+# frozen_string_literal: true
+
+module Guildhall
+  class CLI
+    class Render
+      # Writes what was rendered, each into a file of its own.
+      class Files
+        PLACE = /\{([^{}]+)\}/
+        # What a name must not contain, wherever its parts come from.
+        UNSAFE = %r{[/\\\0\x01-\x1f\x7f]|\A\.+}
+        private_constant :PLACE, :UNSAFE
+
+        # @param template [String] its path: "mail.html.erb"
+        # @return [String] "{number}.html"
+        def self.pattern(template)
+          "{number}#{File.extname(File.basename(template, ".*")).then { |ending| ending.empty? ? ".txt" : ending }}"
+        end
+
+        # @param folder [String]
+        # @param pattern [String] names of columns in braces, and {number}
+        def initialize(folder, pattern)
+          @folder = folder
+          @pattern = pattern
+          @taken = {}
+        end
+
+        # @param text [String]
+        # @param row [Hash]
+        # @param number [Integer] of the row, from 1
+        # @return [String, nil] why it was not written
+        def write(text, row, number)
+          name = name_of(row, number)
+          return "its name, #{name}, is that of row #{@taken[name]}" if @taken.key?(name)
+
+          @taken[name] = number
+          File.binwrite(File.join(@folder, name), text)
+          nil
+        rescue SystemCallError => error
+          "#{name}: #{error.message}"
+        end
+
+        private
+
+        def value(row, name, number)
+          row.fetch(name) { name == "number" ? format("%06d", number) : "" }.to_s
+        end
+
+        def name_of(row, number)
+          made = @pattern.gsub(PLACE) { |place| value(row, place[1..-2], number) }
+          made.scrub("_").gsub(UNSAFE, "_")
+        end
+      end
+    end
+  end
+end

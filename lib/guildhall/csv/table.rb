@@ -1,0 +1,31 @@
+# frozen_string_literal: true
+
+module Guildhall
+  class CSV
+    # What is to be written as rows of fields.
+    module Table
+      class << self
+        # @param rows [Enumerable]
+        # @return [Array<Array>] of Hashes with a header row
+        # @raise [EncodeError]
+        def of(rows)
+          raise EncodeError, "CSV: rows are an Enumerable, not a #{rows.class}" unless rows.is_a?(Enumerable)
+
+          rows = rows.map { |row| Document.plain(row) }
+          return rows if rows.all?(Array)
+          return with_headers(rows) if rows.all?(Hash)
+
+          raise EncodeError, "CSV: rows are Hashes or Arrays, all of one kind, not #{rows.map(&:class).uniq.first(3).join(", ")}"
+        end
+
+        private
+
+        # A key that only a later row has would be lost with the keys of the first.
+        def with_headers(rows)
+          names = rows.flat_map(&:keys).uniq
+          [names, *rows.map { |row| row.values_at(*names) }]
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,41 @@
+# frozen_string_literal: true
+
+module Guildhall
+  class CSV
+    # From rows of fields to a text that the same codec reads as these rows. The gem quotes fields for the separators of
+    # columns and lines, but not for a `row_sep` of one's own, and cannot write without quotes at all.
+    module Writer
+      class << self
+        # @param rows [Array<Array>]
+        # @param format [Hash{Symbol=>Object}] the codec's
+        # @return [String]
+        # @raise [EncodeError] for a field that would have to be quoted, where nothing is
+        def write(rows, format)
+          separators = {col_sep: format.fetch(:col_sep, ","), row_sep: row_separator(format)}
+          return unquoted(rows, **separators) if format.fetch(:quote_char, "\"").nil?
+
+          own = !["\n", "\r\n", "\r"].include?(separators[:row_sep])
+          ::CSV.generate_lines(rows, **format.except(:skip_blanks, :liberal_parsing), **separators, force_quotes: own)
+        end
+
+        private
+
+        def row_separator(format)
+          separator = format.fetch(:row_sep, :auto)
+          separator == :auto ? "\n" : separator
+        end
+
+        def unquoted(rows, col_sep:, row_sep:)
+          breaks = Regexp.union(col_sep, row_sep, "\n", "\r")
+          rows.map { |row| "#{row.map { |field| plain(field.to_s, breaks) }.join(col_sep)}#{row_sep}" }.join
+        end
+
+        def plain(field, breaks)
+          return field unless field.match?(breaks)
+
+          raise EncodeError, "CSV: a field holds a separator and would have to be quoted, but quote_char is nil"
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,70 @@
+# frozen_string_literal: true
+
+module Guildhall
+  class Encryption
+    # Keys by their ids: those that were given, or fetched by a callable in the main Ractor. Frozen and shareable.
+    # @api private
+    class Keys
+      BYTES = 32
+
+      # @param keys [Hash{String=>String}, #call]
+      def initialize(keys)
+        @known = SharedCache.new
+        @fetch = keys.respond_to?(:call) ? Shareable.callable!(keys, "keys") : nil
+        unless @fetch || (keys.is_a?(Hash) && keys.any?)
+          raise Guildhall::ArgumentError, "keys are a Hash of key ids and keys of #{BYTES} bytes, or an object with `call`"
+        end
+
+        keys.each { |id, key| add(id.to_s, key) } unless @fetch
+        @last = @fetch ? nil : keys.keys.last.to_s.freeze
+        Ractor.make_shareable(self)
+      end
+
+      # @return [String, nil] the id of the last one that was given
+      attr_reader :last
+
+      # @return [Array<String>] ids of the keys that are known
+      def ids = @known.keys
+
+      # @param id [String]
+      # @return [String]
+      # @raise [UnknownKeyError]
+      def fetch(id)
+        @known[id] || (Ractor.main? && ask(id)) || raise(UnknownKeyError.new(reason(id), key_id: id))
+      end
+
+      # @param id [String]
+      # @return [void]
+      def prepare(id)
+        @known[id] || ask(id)
+      end
+
+      # @return [String] without keys
+      def inspect = "#<#{self.class} #{ids.join(", ")}>"
+
+      private
+
+      def ask(id)
+        key = @fetch&.call(id) or return
+        add(id, key)
+      end
+
+      def add(id, key)
+        unless key.is_a?(String) && key.bytesize == BYTES
+          raise Guildhall::ArgumentError, "the key #{id} is not a String of #{BYTES} bytes: AES-256 needs that many"
+        end
+        unless id.bytesize.between?(1, Envelope::MAX_ID_BYTES)
+          raise Guildhall::ArgumentError, "a key id has 1 to #{Envelope::MAX_ID_BYTES} bytes"
+        end
+
+        @known.add(id.dup.freeze, key.b.freeze)
+      end
+
+      def reason(id)
+        return "there is no key #{id}; known are #{ids.join(", ")}" unless @fetch && !Ractor.main?
+
+        "the key #{id} is not here yet: call prepare(payloads) before the batch is dispatched"
+      end
+    end
+  end
+end

@@ -1,0 +1,92 @@
+# frozen_string_literal: true
+
+# Needs guildhall/shareable, which loads it.
+require_relative "errors"
+require_relative "inspection/finding"
+require_relative "inspection/constants"
+require_relative "inspection/instructions"
+require_relative "inspection/block"
+require_relative "inspection/findings"
+require_relative "inspection/calls"
+require_relative "inspection/visitor"
+
+module Guildhall
+  # Reads a task's instructions, without running it, and finds what only the main Ractor may touch.
+  #
+  # It reads the task's own `call`, the blocks in it, and the application's methods that these certainly call: on self, on
+  # constants, on what hangs on the task. It does not follow gems and Ruby's own library; a worker finds out about them.
+  # Used in the main Ractor. Starts nothing, freezes nothing, and loads nothing unless asked to.
+  class Inspection
+    OWN = File.expand_path("..", __dir__).freeze
+    private_constant :OWN
+
+    # @param task [#call] a lambda, module, object, pipeline …
+    # @param load [Boolean] loads what the code names, and reads all methods of the modules that it comes upon: for warm-up and for
+    #   reports; then some of what is found may never be called
+    # @return [Inspection]
+    def self.of(task, load: false)
+      new(task, load)
+    end
+
+    # @param callable [#call]
+    # @return [Array<Module>] the modules in whose bodies a block was written, from the inside out; none if it is not a block
+    def self.nesting_of(callable)
+      callable.is_a?(Proc) && RubyVM::InstructionSequence.of(callable) ? callable.binding.eval("Module.nesting").freeze : [].freeze
+    rescue ::ArgumentError # a shareable block has no binding
+      [].freeze
+    end
+
+    # @param object [Object]
+    # @return [Array<#call>] what it holds and may call: in instance variables, members, and Arrays and Hashes there
+    def self.callables_of(object)
+      return [] if object.is_a?(Module)
+
+      parts = Shareable.parts(object).map(&:last)
+      parts.flat_map { |part| part.is_a?(Array) || part.is_a?(Hash) ? Shareable.parts(part).map(&:last) : [part] }
+        .select { |part| part.respond_to?(:call) }
+    end
+
+    # @return [String] a short name of a task, for messages
+    def self.name_of(task)
+      return task.name || task.inspect if task.is_a?(Module)
+      return "#{task.lambda? ? "lambda" : "block"} at #{task.source_location&.join(":")}" if task.is_a?(Proc)
+
+      task.inspect.size <= 80 ? task.inspect : task.class.to_s
+    end
+
+    # @return [Array<String>] where the code of gems and of Ruby lies
+    def self.libraries
+      [*RbConfig::CONFIG.values_at("rubylibdir", "sitelibdir", "vendorlibdir"), *Gem.path, "#{OWN}/", "<internal:"].compact
+    end
+
+    # @return [Array<Finding>]
+    attr_reader :findings
+    # @return [Array<String>] constants that could not be loaded, each with the reason
+    attr_reader :missing
+
+    def initialize(task, load)
+      @name = Inspection.name_of(task)
+      visitor = Visitor.new(load)
+      visitor.task(task)
+      @findings = visitor.findings.uniq(&:thing).freeze
+      @missing = visitor.missing.uniq.freeze
+      @keeps_state = visitor.keeps_state
+      @foreign = visitor.foreign
+      freeze
+    end
+
+    # @return [self]
+    # @raise [IsolationError] naming all that was found
+    def check!
+      return self if @findings.empty?
+
+      raise IsolationError.new("#{@name} cannot run on workers, and so nowhere: #{@findings.join("; ")}", findings: @findings)
+    end
+
+    # @return [Boolean] whether results may be part of what the code keeps: in a tool, in a thread's or a Ractor's variables
+    def keeps_state? = @keeps_state
+
+    # @return [Boolean] whether all of it is Guildhall's own
+    def own? = !@foreign
+  end
+end

@@ -1,0 +1,58 @@
+# frozen_string_literal: true
+
+module Guildhall
+  class Inspection
+    # The words for what a visitor finds. Each returns nil: nothing is known of the value then.
+    module Findings
+      private
+
+      def find(thing, (file, line), problem, advice)
+        @findings << Finding.new(thing: thing.to_s, file:, line:, problem:, advice:)
+        nil
+      end
+
+      def found_unshareable(thing, value, place, advice)
+        find(thing, place, "is #{Shareable.article(value.class)} that is not shareable", advice)
+      end
+
+      def found_global(name, place)
+        find(name, place, "is a global variable, which workers cannot reach",
+          "hand its value over: in the payload, in a frozen constant, or as an argument of the task")
+      end
+
+      def found_class_variable(name, place)
+        find(name, place, "is a class variable, which workers cannot reach", "use a frozen constant")
+      end
+
+      def found_write(owner, name, place)
+        find("#{name} of #{owner}", place, "is set here, and workers cannot set variables of a #{owner.class.name.downcase}",
+          "use a frozen constant, or Guildhall::Task.per_worker for what each worker is to keep")
+      end
+
+      def found_self(mine, thing, place)
+        find(thing, place, "#{NEEDS_SELF} (#{Shareable.article(mine.object.class)}), which is not shareable",
+          "hand over what is needed in local variables, or freeze self")
+      end
+
+      def found_timeout(place)
+        find("Timeout.timeout", place, "does not work in a worker on Ruby #{RUBY_VERSION}", "use the pool's `deadline:`, or Ruby 4.0")
+      end
+
+      def found_match(name, place)
+        find("a regular expression with `#{name}`", place,
+          "is in a block, and Ruby #{RUBY_VERSION} crashes when several workers match there",
+          "use `match?`, a module with `call`, or Ruby 4.0")
+      end
+
+      def found_pool(object, name, place)
+        find("#{object}.#{name}", place, "is called in a task, and pools live in the main Ractor", "return the value, and continue there")
+      end
+
+      def found_define_method(method, place)
+        find("#{method.name} of #{method.owner}", place, "was made by define_method of a block, which workers cannot call", "use def")
+      end
+    end
+
+    NEEDS_SELF = "needs self"
+  end
+end

@@ -1,0 +1,173 @@
+# frozen_string_literal: true
+
+module Guildhall
+  class Inspection
+    # What is known of a value on the stack: the object itself; of what class it is; a self that no worker may have.
+    Known = Data.define(:object)
+    Instance = Data.define(:type)
+    Lost = Data.define(:object)
+
+    # Judges what instructions touch.
+    class Visitor
+      include Findings
+      include Calls
+
+      # Of which a worker has its own.
+      GLOBALS = (%i[$stdout $stderr $stdin $> $! $@ $~ $& $` $' $+ $_ $? $$ $VERBOSE $-v $-w $-W $DEBUG $-d $-a $-i $-l $-p] +
+                 (RUBY_VERSION < "4" ? [] : %i[$/ $-0])).freeze
+      STATE = [Thread, Ractor, Fiber].freeze
+      private_constant :STATE
+
+      # @return [Array<Finding>]
+      attr_reader :findings
+      # @return [Array<String>]
+      attr_reader :missing
+      # @return [Boolean] whether the code keeps something for itself
+      attr_reader :keeps_state
+      # @return [Boolean] whether some of the code is not ours
+      attr_reader :foreign
+
+      # @param load [Boolean] see {Inspection.of}
+      def initialize(load)
+        @load = load
+        @libraries = Inspection.libraries
+        @findings = []
+        @missing = []
+        @seen = {}.compare_by_identity
+        @keeps_state = @foreign = false
+      end
+
+      # @param task [#call] reads its code, and that of what it holds and may call
+      # @return [void]
+      def task(task)
+        return if @seen[task]
+
+        @seen[task] = true
+        return stage(task) if defined?(Pipeline::Stage) && task.is_a?(Pipeline::Stage)
+        return tool(task.tool) if defined?(Task::PerWorker) && task.is_a?(Task::PerWorker)
+
+        task.is_a?(Proc) ? block(task, Inspection.nesting_of(task)) : object(task)
+      end
+
+      # @param names [Array<Symbol>]
+      # @param place [Array(String, Integer)] file and line
+      # @return [Known, nil]
+      def constant(names, place)
+        known_constant(Constants.new(@nesting, load: @load).value(names), names.join("::").delete_prefix("::"), place)
+      rescue NameError, LoadError => error
+        @missing << "#{names.join("::").delete_prefix("::")} (#{error.message})" if @load
+        nil
+      end
+
+      # `scope::NAME`, where scope is an expression.
+      # @return [Known, nil]
+      def constant_in(scope, name, place)
+        return unless scope.is_a?(Known) && scope.object.is_a?(Module)
+
+        known_constant(Constants.new([scope.object], load: @load).value([name]), "#{scope.object}::#{name}", place)
+      rescue NameError, LoadError
+        nil
+      end
+
+      # @return [void]
+      def global(name, place)
+        found_global(name, place) unless GLOBALS.include?(name)
+      end
+
+      # @return [void]
+      def class_variable(name, place)
+        found_class_variable(name, place)
+      end
+
+      # @param mine [Known, Instance, Lost, nil] self
+      # @return [Known, nil]
+      def read(mine, name, place)
+        return mine.is_a?(Lost) ? found_self(mine, name, place) : nil unless mine.is_a?(Known)
+
+        value = mine.object.instance_variable_get(name)
+        return Known.new(value) if !mine.object.is_a?(Module) || Ractor.shareable?(value)
+
+        found_unshareable("#{name} of #{mine.object}", value, place, "use a frozen constant")
+      end
+
+      # @return [void]
+      def write(mine, name, place)
+        return found_self(mine, name, place) if mine.is_a?(Lost)
+        return unless mine.is_a?(Known) && mine.object.is_a?(Module)
+
+        # `@cache ||= …` is harmless if it is already set to a shareable object.
+        value = mine.object.instance_variable_get(name)
+        found_write(mine.object, name, place) unless value && Ractor.shareable?(value)
+      end
+
+      # A regular expression is given to a method, or is asked by one.
+      # @return [void]
+      def match(name, place)
+        found_match(name, place) if @in_block && RUBY_VERSION < "4" && name != :match?
+      end
+
+      # Self is used, and not only as a receiver.
+      # @return [void]
+      def bare_self(mine, place)
+        found_self(mine, "self", place) if mine.is_a?(Lost)
+      end
+
+      private
+
+      def known_constant(value, name, place)
+        return if value.equal?(Constants::UNKNOWN)
+
+        @keeps_state ||= STATE.include?(value)
+        whole(value) if @load && value.is_a?(Module)
+        return Known.new(value) if Ractor.shareable?(value)
+
+        found_unshareable(name, value, place, "make it so: #{name[/\w+\z/]} = Ractor.make_shareable(…)")
+      end
+
+      # A stage's block is shareable: the stage knows what was around it.
+      def stage(stage)
+        stage.callable.is_a?(Proc) ? block(stage.callable, stage.nesting) : task(stage.callable)
+      end
+
+      def tool(type)
+        @keeps_state = true
+        created(type)
+        follow(method_of(type, :call), Instance.new(type))
+        whole(type) if @load
+      end
+
+      def block(task, nesting)
+        code = RubyVM::InstructionSequence.of(task)
+        return unless code
+
+        @foreign = true
+        within(nesting, true) { Instructions.new(code.to_a, self, self_of(task)).visit }
+      end
+
+      # @return [Known, Lost, nil] unknown for a shareable block
+      def self_of(task)
+        receiver = task.binding.receiver
+        Ractor.shareable?(receiver) ? Known.new(receiver) : Lost.new(receiver)
+      rescue ::ArgumentError
+        nil
+      end
+
+      # What is not the application's is not read; but what it was given may be.
+      def object(task)
+        follow(method_of(task.singleton_class, :call), Known.new(task))
+        Inspection.callables_of(task).each { |part| self.task(part) }
+        whole(task.is_a?(Module) ? task : task.class) if @load
+      end
+
+      def within(nesting, in_block)
+        before = [@nesting, @in_block]
+        @nesting = nesting
+        @in_block = in_block
+        yield
+        nil
+      ensure
+        @nesting, @in_block = before
+      end
+    end
+  end
+end

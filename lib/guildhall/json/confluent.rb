@@ -1,0 +1,88 @@
+# frozen_string_literal: true
+
+require_relative "../json"
+require_relative "../schema"
+require_relative "../schema_registry"
+require_relative "../schema_registry/codec"
+
+module Guildhall
+  class JSON
+    # JSON in the wire format of Confluent's tools: a zero byte, the id of a JSON Schema in a {SchemaRegistry}, the text.
+    # Frozen and shareable; see {Avro::Confluent} for where schemas are fetched.
+    #
+    # @example
+    #   registry = Guildhall::SchemaRegistry.new("http://localhost:8081")
+    #   codec = Guildhall::JSON::Confluent.new(registry, topic: "orders", validate: true)
+    #   codec.decode(codec.encode({"id" => 1}))  # => {"id" => 1}
+    class Confluent
+      include SchemaRegistry::Codec
+
+      # @param registry [SchemaRegistry]
+      # @param validate [Boolean] whether payloads are checked by the schema that they name
+      # @param subject [String, nil] whose schema to encode with; nil: by `topic` and `subject_name`
+      # @param topic [String, nil]
+      # @param subject_name [Symbol] see {SchemaRegistry::Subject.for}; a schema's record name is its `title`
+      # @param schema [String, nil] JSON Schema to encode with; nil: the newest of the subject
+      # @param register [Boolean] whether `schema` is registered where the subject does not have it; false: that is an error
+      # @param schema_id [Symbol] :payload or :headers, where the schema is named: see {SchemaRegistry::WireFormat}
+      # @param key [Boolean] for the keys of messages
+      # @param options [Hash] see {Options}
+      # Blocks while it fetches the schema to encode with. Without subject, topic and schema it only decodes.
+      # @raise [SchemaRegistry::Error] when that cannot be fetched
+      def initialize(registry, validate: false, subject: nil, topic: nil, subject_name: :topic, schema: nil, register: false,
+                     schema_id: :payload, key: false, **options)
+        connect(registry, type: "JSON", schema_id:, key:)
+        @json = JSON.new(**options)
+        @validate = validate
+        choose_schema(subject:, topic:, subject_name:, schema:, register:, record: schema && title(schema))
+        settle
+      end
+
+      # (see SchemaRegistry::Codec#call)
+      # @raise [ValidationError] with `validate: true`
+      def decode(bytes, metadata = nil) = read(bytes, metadata) { |text| @json.decode(text) }
+
+      # @param bytes [String]
+      # @param metadata [#headers, nil]
+      # @return [ObjectDocument, ArrayDocument, Object] a lazy view
+      # @raise as {#decode} does
+      def document(bytes, metadata = nil) = read(bytes, metadata) { |text| @json.document(text) }
+
+      # @return [SchemaRegistry::LazyCodec] the codec that gives Documents; it shares the schemas that have been fetched
+      def lazy = SchemaRegistry::LazyCodec.new(self)
+
+      # @param object [Object]
+      # @return [String] frozen, binary
+      # @raise [EncodeError] also where this codec was given no subject, topic or schema
+      # @raise [ValidationError] with `validate: true`
+      def encode(object)
+        validator = encoder
+        text = @json.encode(object)
+        validator.validate!(@json.document(text)) if @validate
+        "#{@prefix}#{text.b}".b.freeze
+      end
+
+      private
+
+      def label = "JSON"
+
+      def read(bytes, metadata)
+        found = reference(bytes, metadata)
+        validator = codec_for(found.id)
+        text = bytes.byteslice(found.offset..).freeze
+        validator.validate!(@json.document(text)) if @validate
+        yield text
+      rescue ParseError => error
+        raise error.moved_by(found.offset)
+      end
+
+      # @return [Schema::Validator, true] true: payloads are decoded without being checked, but their schema has to be there
+      def make(entry) = @validate ? Schema.new(entry.schema).validator(all: true) : true
+
+      def title(schema)
+        schema = JSON.decode(schema) if schema.is_a?(String)
+        schema["title"] if schema.respond_to?(:key?)
+      end
+    end
+  end
+end

@@ -1,0 +1,28 @@
+# frozen_string_literal: true
+
+module Guildhall
+  class JSON
+    # What {JSON.encode} writes of objects that JSON has no form for.
+    # @api private
+    module Foreign
+      # Active Support's `to_json` works in the main Ractor only, because of what it remembers; its `as_json` works in all.
+      # @param object [Object]
+      # @return [Object] something that JSON has a form for; the object itself where its class says by a `to_json` of its own
+      def self.plain(object)
+        return object if own_form?(object)
+
+        made = Object.method_defined?(:as_json) ? object.as_json : object.to_s
+        made.equal?(object) ? object.to_s : made
+      end
+
+      # Not Object's, which the json gem or Active Support gave it.
+      def self.own_form?(object)
+        return false unless object.respond_to?(:to_json)
+
+        !Object.method_defined?(:to_json) || object.method(:to_json).owner != Object.instance_method(:to_json).owner
+      end
+      private_class_method :own_form?
+    end
+    private_constant :Foreign
+  end
+end

@@ -1,0 +1,42 @@
+# frozen_string_literal: true
+
+require_relative "../lag/group_lag"
+require_relative "../dead_letter_queue/replay"
+
+module Guildhall
+  module Kafka
+    class Application
+      # What an application can ask the brokers, whether it runs or not.
+      module Inspecting
+        # How far the groups are behind, as the broker knows it; whether this application runs does not matter. Blocks for
+        # the broker's answers.
+        # @param groups [Array<String>, nil] only these consumer groups; nil: all
+        # @param topics [Array<String>, nil] only these topics; nil: all
+        # @return [Array<Lag::GroupLag::Row>]
+        # @raise [ConfigurationError] listing every error
+        # @raise [Rdkafka::RdkafkaError]
+        def lag(groups: nil, topics: nil)
+          @journal.open(@instrumentation)
+          chosen = Routing::Selection.new(groups:, topics:).choose(validate!)
+          @clients.together(chosen).flat_map { |some| Lag::GroupLag.new(client_settings(some.first), some).rows }
+        end
+
+        # Opens a dead letter topic, to look through it or to replay it. Whether this application runs does not matter.
+        # @param name [String]
+        # @yieldparam dead_letters [DeadLetterQueue::Topic] closed when the block ends
+        # @return [Object] what the block returns
+        # @raise [Guildhall::ArgumentError] where there is no such topic
+        # @raise [ConfigurationError] listing every error
+        # @raise [Rdkafka::RdkafkaError]
+        def dead_letters(name)
+          validate!
+          @journal.open(@instrumentation)
+          dead_letters = DeadLetterQueue::Topic.new(name, @config)
+          yield dead_letters
+        ensure
+          dead_letters&.close
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,77 @@
+# frozen_string_literal: true
+
+module Guildhall
+  module Kafka
+    class Application
+      # How an application's threads come to life, and what they do from time to time.
+      module Launching
+        private
+
+        # Nothing of what was begun is left where something raises: it can be started again.
+        def launch_or_undo(topics)
+          launched = false
+          launch(topics)
+          launched = true
+        ensure
+          undo_launch unless launched
+        end
+
+        def undo_launch
+          now = Clock.now
+          @listeners.each { |listener| listener.stop(now + 1) }.each { |listener| listener.join(now + EXIT_TIMEOUT_SECONDS) }
+          @timer&.close
+          @runners&.close(now)
+          @own_pool&.shutdown(timeout: 1)
+          @listeners = []
+          @own_pool = nil
+          @lock.synchronize { @state = :initialized }
+        end
+
+        def launch(topics)
+          Producing::Producer.load # while there may be no Ractor yet
+          @backpressure = Processing::Backpressure.new(@config, topics) { @listeners.each(&:wake) }
+          @timer = Processing::Timer.new { |raised| error(raised, "timer") }
+          @runners = Processing::Runners.new(@config.concurrency) { |raised| error(raised, "runner") }
+          @decodings = topics.to_h { |topic| [topic, plan(topic)] }.freeze
+          @listeners = listeners(topics)
+          stop_at_exit
+          @listeners.each(&:start)
+          begin_timing
+        end
+
+        def plan(topic)
+          Deserializing::Plan.new(topic, @config.deserializing.parallel, @runners) { pool }
+        end
+
+        def listeners(topics)
+          @clients.together(topics).group_by { |together| together.first.group }.flat_map do |_, list|
+            routes = Routing::GroupRoutes.new(list.flatten, routed(list.first.first.group))
+            routes.names.each { |name| report_overlap(routes, name) }
+            list.each_with_index.map { |together, index| Connection::Listener.new(together, self, routes:, number: index + 1) }
+          end
+        end
+
+        def routed(group)
+          @routed.select { |topic| topic.group == group && topic.consumed? }
+        end
+
+        def begin_timing
+          @timer.every(@config.commit_interval) { @listeners.each(&:commit_soon) }
+          @timer.every(@config.tick_interval) { tick }
+          @timer.every(@config.lag_interval) { measure_lag }
+          watchdog = Processing::Watchdog.new(self)
+          @timer.every(watchdog.interval) { watchdog.check }
+        end
+
+        def tick
+          partitions.each { |partition| partition.notify(:tick) if partition.ticks? }
+        end
+
+        def measure_lag
+          lags = @listeners.flat_map { |listener| listener.partitions.filter_map { |one| one.measure_lag&.merge(group: listener.group) } }
+          publish("lag.measured", partitions: lags) if listening?("lag.measured")
+        end
+      end
+    end
+  end
+end

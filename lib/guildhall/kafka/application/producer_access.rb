@@ -1,0 +1,48 @@
+# frozen_string_literal: true
+
+require_relative "../producing/producer"
+
+module Guildhall
+  module Kafka
+    class Application
+      # The producer of an application, whether it consumes or not.
+      module ProducerAccess
+        # The application's producer, made when it is first asked for (after a fork, again); closed by {#stop}, or at the end
+        # of the process. Payloads other than Strings are encoded as the topic's route says.
+        # @return [WaterDrop::Producer]
+        # @raise [MissingDependencyError] without the gem waterdrop
+        # @raise [ConfigurationError] listing every error of the settings
+        def producer
+          @lock.synchronize do
+            @producer = nil if @producer_pid != Process.pid
+            @producer ||= create_producer
+          end
+        end
+
+        private
+
+        def create_producer
+          errors = Config::Errors.new
+          @config.validate(errors)
+          errors.raise!
+          @journal.open(@instrumentation)
+          stop_at_exit
+          @producer_pid = Process.pid
+          Producing::Producer.create(@config, @routes.topics, @journal.librdkafka)
+        end
+
+        # @return [Boolean] whether what was produced has been delivered
+        def close_producer(deadline)
+          producer = @lock.synchronize { @producer.tap { @producer = nil } if @producer_pid == Process.pid }
+          return true if producer.nil? || Producing::Producer.close(producer, deadline)
+
+          error(Guildhall::TimeoutError.new("messages could not be delivered before the shutdown timeout, and were dropped"), "producer")
+          false
+        rescue StandardError => error
+          error(error, "producer")
+          false
+        end
+      end
+    end
+  end
+end

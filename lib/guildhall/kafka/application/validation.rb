@@ -1,0 +1,61 @@
+# frozen_string_literal: true
+
+require_relative "../config"
+require_relative "../processing/backpressure"
+require_relative "../producing/producer"
+
+module Guildhall
+  module Kafka
+    class Application
+      # Checks settings and routes, and reports all errors together.
+      class Validation
+        # @param config [Config]
+        # @param routes [Routing::Routes]
+        # @param clients [Clients]
+        def initialize(config, routes, clients)
+          @config = config
+          @routes = routes
+          @clients = clients
+          @errors = Config::Errors.new
+        end
+
+        # @return [Array<Routing::Topic>]
+        # @raise [ConfigurationError] listing every error
+        def topics
+          @config.validate(@errors)
+          topics = @routes.topics(@errors)
+          Producing::Producer.validate(topics, @errors)
+          @errors.raise!
+          validate_together(topics)
+          @errors.raise!
+          topics
+        end
+
+        private
+
+        # What is good one by one.
+        def validate_together(topics)
+          @clients.together(topics).each do |some|
+            settings = @clients.settings(some.first)
+            Config::Timeouts.validate(settings, @config.revocation_timeout, @errors)
+            Config::LibrdkafkaSettings.validate_together(settings, :rd_kafka_consumer, @errors, "kafka")
+          end
+          Config::LibrdkafkaSettings.validate_together(Producing::Producer.settings(@config), :rd_kafka_producer, @errors, "producer")
+          Producing::Producer.validate_promise(topics, @config, @errors)
+          Processing::Backpressure.validate(@config, topics, @errors)
+          topics.each { |topic| validate_pauses(topic) }
+        end
+
+        # One of the topic's own with one of the application's.
+        def validate_pauses(topic)
+          first = topic.retries.pause_timeout || @config.pause_timeout
+          most = topic.retries.pause_max_timeout || @config.pause_max_timeout
+          return if first <= most
+
+          @errors.add("topic #{topic.name.inspect}: retries pause_timeout (#{first} s) is longer than pause_max_timeout (#{most} s): " \
+                      "set both for the topic")
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,76 @@
+# frozen_string_literal: true
+
+require_relative "../application_command"
+
+module Guildhall
+  module Kafka
+    module CLI
+      class Dlq < Guildhall::CLI::Command
+        # What the commands have in common: which dead letters are meant.
+        class DeadLettersCommand < ApplicationCommand
+          # @return [String]
+          def self.command_name = "dlq #{super}"
+
+          private
+
+          def define_options(options)
+            super
+            options.on("-t", "--topic NAME", "the dead letter topic (default: those in the routes)")
+            options.on("--partition N", Integer, "only this partition of it")
+            options.on("--offsets RANGE", "only these: 7, 7..12, 7.. or ..12, by their offsets in the dead letter topic")
+            options.on("--source TOPIC", "only dead letters from this topic")
+            options.on("--error CLASS", "only dead letters with this error class")
+          end
+
+          # @return [Array<String>]
+          def topics
+            return [@options[:topic]] if @options[:topic]
+
+            routed = Kafka.application.validate!.filter_map { |route| route.dead_letter_queue&.topic || nil }.uniq
+            return routed if routed.any?
+
+            raise Guildhall::ArgumentError, "no route has a dead letter queue with a topic: name one with --topic"
+          end
+
+          # @param dead_letters [DeadLetterQueue::Topic]
+          # @return [Hash{Integer=>Range<Integer>}] by partition
+          def chosen_ranges(dead_letters)
+            ranges = dead_letters.ranges
+            number = @options[:partition]
+            unless number.nil? || ranges.key?(number)
+              raise Guildhall::ArgumentError, "#{dead_letters.name} has no partition #{number}: it has #{ranges.size}"
+            end
+
+            ranges = ranges.slice(number) if number
+            @options[:offsets] ? ranges.transform_values { |range| cut(range) } : ranges
+          end
+
+          def cut(range)
+            first, last = bounds
+            first = [first || range.begin, range.begin].max
+            first...(last ? last + 1 : range.end).clamp(first, [range.end, first].max)
+          end
+
+          # @return [Array(Integer, Integer), Array] nil for an open end
+          def bounds
+            text = @options[:offsets]
+            match = /\A(?<first>\d+)?(?<dots>\.\.)?(?<last>\d+)?\z/.match(text)
+            numbers = match&.values_at(:first, :last)&.map { |number| number && Integer(number, 10) }
+            raise Guildhall::ArgumentError, "--offsets takes 7, 7..12, 7.. or ..12, not #{text.inspect}" unless numbers&.any?
+
+            match[:dots] ? numbers : [numbers.first, numbers.first]
+          end
+
+          def filtered?
+            !!(@options[:source] || @options[:error])
+          end
+
+          def wanted?(dead_letter)
+            (@options[:source].nil? || dead_letter.source_topic == @options[:source]) &&
+              (@options[:error].nil? || dead_letter.error_class == @options[:error])
+          end
+        end
+      end
+    end
+  end
+end

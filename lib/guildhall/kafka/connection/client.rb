@@ -1,0 +1,199 @@
+# frozen_string_literal: true
+
+require_relative "client_config"
+require_relative "client_closer"
+require_relative "commits"
+require_relative "coordinator_retry"
+
+module Guildhall
+  module Kafka
+    module Connection
+      # One membership in a consumer group: what the framework needs of librdkafka, under the names it uses. Offsets may
+      # be stored and committed from any thread; everything else is called by the listener's.
+      class Client
+        # Values of auto.offset.reset.
+        FROM_THE_FIRST = %w[smallest earliest beginning].freeze
+        COMMIT_TIMEOUT_SECONDS = 60
+        CLOSE_TIMEOUT_SECONDS = 30
+
+        # @param settings [Hash{Symbol=>Object}] librdkafka's
+        # @param listener [#partitions_assigned, #partitions_revoked]
+        def initialize(settings, listener)
+          @from_the_first = FROM_THE_FIRST.include?(settings[:"auto.offset.reset"].to_s)
+          @config = ClientConfig.new(settings, listener)
+          @consumer = @config.consumer
+          @native = @consumer.instance_variable_get(:@native_kafka)
+          @commits = Commits.new(self)
+        end
+
+        # @yieldparam handle [FFI::Pointer] usable until the block ends: closing waits for it
+        # @return [Object] what the block returns
+        def with_handle(&)
+          @native.with_inner(&)
+        end
+
+        # @param names [Array<String>] topics; none: no subscription
+        # @return [void]
+        def subscribe(names)
+          names.any? ? @consumer.subscribe(*names) : @consumer.unsubscribe
+        end
+
+        # Blocks for a broker's answer. Any thread.
+        # @param timeout_ms [Integer]
+        # @return [Array<String>, nil] the topics that there are; nil: no broker has answered in time
+        def topic_names(timeout_ms)
+          with_handle { |handle| Librdkafka.topic_names(handle, timeout_ms) }
+        end
+
+        # Takes effect with the next commit. Does not block.
+        # @param offset [Integer] the next one to consume
+        # @param metadata [String, nil]
+        # @return [Boolean] false when the partition is no longer ours
+        def store(topic, partition, offset, metadata = nil)
+          list = Rdkafka::Consumer::TopicPartitionList.new(
+            topic => [Rdkafka::Consumer::Partition.new(partition, offset, 0, metadata)]
+          )
+          native = list.to_native_tpl
+          @native.with_inner { |handle| Rdkafka::Bindings.rd_kafka_offsets_store(handle, native).zero? }
+        ensure
+          Rdkafka::Bindings.rd_kafka_topic_partition_list_destroy(native) if native
+        end
+
+        # Commits what was stored. Blocks for the broker's answer.
+        # @param timeout [Numeric] seconds; librdkafka itself would wait for a broker for ever
+        # @return [Boolean] false when the group has moved on meanwhile
+        # @raise [Rdkafka::RdkafkaError] when it failed otherwise, or no broker has answered in time
+        def commit(timeout: COMMIT_TIMEOUT_SECONDS)
+          code = @commits.complete(timeout)
+          error = failure(code)
+          raise error if error
+
+          code.zero? || Librdkafka.error_name(code) == "_NO_OFFSET"
+        end
+
+        # Commits what was stored, in the background. Does not block.
+        # @return [Rdkafka::RdkafkaError, nil] what has become of the commit before, if it was no good
+        def commit_soon
+          failure(@commits.start)
+        end
+
+        # @param seconds [Numeric]
+        # @return [Boolean] whether a commit has not been answered for so long
+        def commit_overdue?(seconds)
+          @commits.overdue?(seconds)
+        end
+
+        # Commits this offset, which may be lower than what was committed before. Does not block for the broker's answer.
+        # @return [void]
+        def commit_to(topic, partition, offset, metadata = nil)
+          @commits.force_offset(topic, partition, offset, metadata)
+          commit_soon
+        end
+
+        # @param offset [Integer] the message that is read next
+        # @return [void]
+        # @raise [Rdkafka::RdkafkaError]
+        def seek(topic, partition, offset)
+          @consumer.seek_by(topic, partition, offset)
+        end
+
+        # @param target [Object]
+        # @return [void]
+        # @raise [Guildhall::ArgumentError] unless it says where to seek to
+        def self.validate_seek_target!(target)
+          return if %i[earliest latest].include?(target) || target.is_a?(Time) || (target.is_a?(Integer) && !target.negative?)
+
+          raise Guildhall::ArgumentError, "seek takes an offset, :earliest, :latest or a Time, not #{target.inspect}"
+        end
+
+        # Blocks for the broker's answer.
+        # @param target [Integer, Symbol, Time] an offset, :earliest, :latest, or the first message at or after a time
+        # @return [Integer]
+        def resolve(topic, partition, target)
+          case target
+          when Integer then target
+          when :earliest then @consumer.query_watermark_offsets(topic, partition, 5_000).first
+          when :latest then @consumer.query_watermark_offsets(topic, partition, 5_000).last
+          when Time then offset_at(topic, partition, target)
+          end
+        end
+
+        # Blocks for the broker's answer.
+        # @return [Array(Integer, String), Array(nil, nil)] offset and metadata that the group has committed
+        def committed(topic, partition)
+          found = CoordinatorRetry.run(5) { @consumer.committed(list(topic, partition), 5_000) }.to_h.fetch(topic).first
+          found.offset && found.offset >= 0 ? [found.offset, found.metadata] : [nil, nil]
+        end
+
+        # Blocks for the broker's answer.
+        # @return [Integer] where a member of the group begins to read that is assigned the partition now
+        def start_of(topic, partition)
+          offset, = committed(topic, partition)
+          return offset if offset
+          return resolve(topic, partition, :earliest) if @from_the_first
+
+          end_offset(topic, partition) || resolve(topic, partition, :latest)
+        end
+
+        # What librdkafka knows without asking the broker.
+        # @return [Integer, nil] the offset behind what was read last, message or not; nil: nothing was since the last seek
+        def position(topic, partition)
+          offset = @consumer.position(list(topic, partition)).to_h.fetch(topic).first.offset
+          offset if offset && offset >= 0
+        end
+
+        # What librdkafka knows without asking the broker.
+        # @return [Integer, nil] the offset that the partition's next message will get
+        def end_offset(topic, partition)
+          low = FFI::MemoryPointer.new(:int64)
+          high = FFI::MemoryPointer.new(:int64)
+          code = with_handle { |handle| Librdkafka.rd_kafka_get_watermark_offsets(handle, topic, partition, low, high) }
+          offset = high.read_int64
+          offset if code.zero? && offset >= 0
+        end
+
+        # Leaves the group; the rebalance callback runs in this thread. Blocks for the brokers' answers. Where they do not
+        # come in time, librdkafka's handle is left to itself: to destroy it would wait for them, and so would the end of the
+        # process.
+        # @param timeout [Numeric] seconds
+        # @return [Boolean] whether all was done in time
+        def close(timeout: CLOSE_TIMEOUT_SECONDS)
+          limit = Clock.now + timeout
+          @commits.close
+          left = with_handle { |handle| ClientCloser.leave(handle, timeout) }
+          handle = detach
+          left && ClientCloser.destroy(handle, Clock.left(limit, least: 0.5))
+        end
+
+        private
+
+        def failure(code)
+          return if code.zero?
+
+          error = Rdkafka::RdkafkaError.new(code)
+          error unless Librdkafka::COMMIT_SETTLED.include?(error.code)
+        end
+
+        def list(topic, partition)
+          Rdkafka::Consumer::TopicPartitionList.new(topic => [Rdkafka::Consumer::Partition.new(partition, nil)])
+        end
+
+        # The gem would destroy the handle with the GVL: the whole process would be blocked meanwhile.
+        # @return [FFI::Pointer] the handle, which the gem does not know any more
+        def detach
+          ObjectSpace.undefine_finalizer(@consumer)
+          @native.synchronize do |handle|
+            @native.instance_variable_set(:@inner, nil)
+            handle
+          end
+        end
+
+        def offset_at(topic, partition, time)
+          list = Rdkafka::Consumer::TopicPartitionList.new(topic => [Rdkafka::Consumer::Partition.new(partition, (time.to_f * 1000).to_i)])
+          offset = @consumer.offsets_for_times(list, 5_000).to_h.fetch(topic).first.offset
+          offset.nil? || offset.negative? ? resolve(topic, partition, :latest) : offset
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,149 @@
+# frozen_string_literal: true
+
+require_relative "librdkafka"
+
+module Guildhall
+  module Kafka
+    module Connection
+      # The commits of one client, one after the other. Where there is no coordinator librdkafka puts commits off, and sends
+      # all of them in an order of its own once there is one again: if an old one arrives last, the committed offset goes
+      # back. Used by any thread.
+      class Commits
+        SLICE_MS = 100 # so that a thread that waits can be interrupted
+        RETRY_PAUSE_SECONDS = 0.2 # before another try
+
+        # @param client [Client]
+        def initialize(client)
+          @client = client
+          @queue = client.with_handle { |handle| Librdkafka.rd_kafka_queue_new(handle) }
+          @permit = Thread::Queue.new << true # the thread that has it may commit
+          @since = nil
+          @lock = Mutex.new
+          @forced = @sent = {}
+        end
+
+        # Commits what was stored, in the background. While a commit is under way nothing happens: the next call will do.
+        # Does not block.
+        # @return [Integer] librdkafka's error code of the commit before; 0: no error
+        def start
+          with_permit(0) do |handle|
+            code = answer(0)
+            dispatch(handle) if code
+            code
+          end || 0
+        end
+
+        # Commits what was stored. Blocks for the broker's answer, and tries again where the reason to fail may pass.
+        # @param timeout [Numeric] seconds
+        # @return [Integer] librdkafka's error code; 0: committed
+        def complete(timeout)
+          deadline = Clock.now + timeout
+          with_permit(timeout) do |handle|
+            code = await(deadline)
+            loop do
+              break if code.nil?
+
+              code = dispatch(handle)
+              code = await(deadline) if code.zero?
+              break unless again?(code, deadline)
+            end
+            code
+          end || Librdkafka::TIMED_OUT
+        end
+
+        # @param seconds [Numeric]
+        # @return [Boolean] whether a commit has been under way for longer
+        def overdue?(seconds)
+          since = @since
+          !since.nil? && Clock.now - since > seconds
+        end
+
+        # What is to be committed next, although it lies before what was committed last: of what is stored librdkafka commits
+        # only what lies beyond.
+        # @return [void]
+        def force_offset(topic, partition, offset, metadata)
+          @lock.synchronize { @forced[[topic, partition]] = [offset, metadata] }
+        end
+
+        # Before the client is closed; nothing is committed from now on.
+        # @return [void]
+        def close
+          had = @permit.pop(timeout: RETRY_PAUSE_SECONDS)
+          @permit.close
+          Librdkafka.rd_kafka_queue_destroy(@queue) if had
+        end
+
+        private
+
+        # @yieldparam handle [FFI::Pointer] the client is not closed meanwhile
+        # @return [Object, nil] what the block returns; nil: it was not its permit in time
+        def with_permit(timeout, &)
+          permit = @permit.pop(timeout:) or return
+          @client.with_handle(&)
+        ensure
+          release(permit) if permit
+        end
+
+        def release(permit)
+          @permit << permit
+        rescue ClosedQueueError
+          nil # there are no more turns
+        end
+
+        def dispatch(handle)
+          @sent = @lock.synchronize { @forced.tap { @forced = {} } }
+          list = native(@sent)
+          code = Librdkafka.rd_kafka_commit_queue(handle, list, @queue, nil, nil)
+          @since = code.zero? ? Clock.now : nil
+          code
+        ensure
+          Rdkafka::Bindings.rd_kafka_topic_partition_list_destroy(list) if list
+        end
+
+        # @return [FFI::Pointer, nil] nil: what was stored
+        def native(offsets)
+          return if offsets.empty?
+
+          topics = offsets.group_by { |(topic, _), _| topic }.transform_values do |some|
+            some.map { |(_, partition), (offset, metadata)| Rdkafka::Consumer::Partition.new(partition, offset, 0, metadata) }
+          end
+          Rdkafka::Consumer::TopicPartitionList.new(topics).to_native_tpl
+        end
+
+        # @return [Integer, nil] nil: none came in time
+        def await(deadline)
+          until (code = answer(SLICE_MS))
+            break if Clock.now > deadline || @permit.closed?
+          end
+          code
+        end
+
+        # @return [Integer, nil] the code of the commit under way; nil: it has not been answered
+        def answer(wait_ms)
+          return 0 unless @since
+
+          event = Librdkafka.rd_kafka_queue_poll(@queue, wait_ms)
+          return if event.null?
+
+          @since = nil
+          Librdkafka.rd_kafka_event_error(event).tap { |code| requeue if Librdkafka.retriable?(code) }
+        ensure
+          Librdkafka.rd_kafka_event_destroy(event) if event && !event.null?
+        end
+
+        def requeue
+          @lock.synchronize { @forced = @sent.merge(@forced) }
+        end
+
+        # Lower offsets go first, and alone.
+        def again?(code, deadline)
+          return @sent.any? if code&.zero?
+          return false unless code && Librdkafka.retriable?(code) && Clock.left(deadline) > RETRY_PAUSE_SECONDS
+
+          sleep(RETRY_PAUSE_SECONDS)
+          true
+        end
+      end
+    end
+  end
+end

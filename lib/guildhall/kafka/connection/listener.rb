@@ -1,0 +1,284 @@
+# frozen_string_literal: true
+
+require "guildhall/error_boundary"
+require "guildhall/json"
+require_relative "client"
+require_relative "topic_discovery"
+require_relative "../errors"
+require_relative "../processing/partition"
+require_relative "../reading/reader"
+require_relative "../routing/group_routes"
+
+module Guildhall
+  module Kafka
+    # A membership in a consumer group: the thread that polls, the client of librdkafka, its commits.
+    module Connection
+      # The thread that reads for some topics of one consumer group: it polls, hands what it reads to the partitions, and
+      # takes part in rebalances. It never runs the application's code and never waits for it, but for the work in
+      # progress on a partition that goes away.
+      class Listener
+        RESTART_PAUSE_SECONDS = 5 # seconds before a client that failed is replaced
+        COMMIT_STUCK = "commit still pending after all partitions were lost; rejoining the group"
+        REJOIN_CLOSE_TIMEOUT_SECONDS = 3 # seconds for leaving a group that one is out of
+        SESSION_TIMEOUT_MS = 45_000 # milliseconds, librdkafka's default
+        private_constant :COMMIT_STUCK, :REJOIN_CLOSE_TIMEOUT_SECONDS, :SESSION_TIMEOUT_MS
+
+        # @return [Client]
+        attr_reader :client
+        # @return [String] the consumer group
+        attr_reader :group
+
+        # @param topics [Array<Routing::Topic>] of the same group and the same librdkafka settings
+        # @param application [Application]
+        # @param routes [Routing::GroupRoutes] of the whole group, to which topics of other listeners belong as well
+        # @param number [Integer] which it is of the clients of this group in this process, from 1
+        def initialize(topics, application, routes: Routing::GroupRoutes.new(topics), number: 1)
+          @topics = topics
+          @routes = routes
+          @number = number
+          @group = topics.first.group
+          @application = application
+          @backpressure = application.backpressure
+          @max_wait_ms = (application.config.max_wait_time * 1000).to_i
+          @partitions = {}
+          @requests = Thread::Queue.new
+          @lock = Mutex.new
+          @reader = @fatal = @discovery = nil
+          @stopping = @failed = false
+          @closed = true
+        end
+
+        # @return [void]
+        def start
+          @thread = Thread.new do
+            run
+            ended = true
+          ensure
+            restart unless ended || @stopping
+          end
+          @thread.name = "guildhall listener #{@group}"
+          @thread.report_on_exception = false
+        end
+
+        # Commits what was stored, in the background. May be called by any thread; does not block.
+        # @return [void]
+        def commit_soon
+          partitions.each(&:store)
+          error = @client&.commit_soon
+          @application.error(error, "commit", group: @group) if error
+          request { rejoin_group! if commit_stuck? } if commit_stuck?
+        end
+
+        # @return [Array<Processing::Partition>] those that are assigned now
+        def partitions
+          @lock.synchronize { @partitions.values }
+        end
+
+        # Runs the block in this listener's thread, soon. May be called by any thread.
+        # @return [void]
+        def request(&block)
+          @requests << block
+          wake
+        end
+
+        # Ends a poll that waits. May be called by any thread.
+        # @return [void]
+        def wake
+          @lock.synchronize { @reader&.wake }
+        end
+
+        # Finishes the work in progress, commits and leaves the group. Does not block.
+        # @param deadline [Float] of the monotonic clock, in seconds
+        # @return [void]
+        def stop(deadline)
+          @deadline = deadline
+          @stopping = true
+          wake
+        end
+
+        # @param deadline [Float]
+        # @return [Boolean] whether it has ended, and has left the group in an orderly way
+        def join(deadline)
+          !!(@thread&.join(Clock.left(deadline)) && @closed)
+        end
+
+        # @param thread [Thread]
+        # @return [Boolean] whether it is this listener's
+        def include?(thread)
+          thread.equal?(@thread)
+        end
+
+        # Called by the client in this listener's thread, within a poll.
+        # @param pairs [Array<Array(String, Integer)>]
+        # @return [void]
+        def partitions_assigned(pairs)
+          # A partition without a reader would never be read: the client rejoins the group.
+          ErrorBoundary.run(->(error) { request { raise error } }) do
+            pairs.each { |name, number| assign(name, number) }
+            @application.publish("rebalance.partitions_assigned", group: @group, partitions: pairs)
+          end
+        end
+
+        # Called by the client in this listener's thread, before the partitions are given up.
+        # @param pairs [Array<Array(String, Integer)>]
+        # @param lost [Boolean] whether they belong to somebody else already
+        # @return [void]
+        def partitions_revoked(pairs, lost:)
+          guarded("rebalance") do
+            leaving = @lock.synchronize { pairs.filter_map { |pair| @partitions[pair] } }
+            release(leaving, @stopping ? :shutdown : :revoked, lost) unless leaving.empty?
+            @application.publish("rebalance.partitions_revoked", group: @group, partitions: pairs, lost:)
+          end
+        end
+
+        # Called by the client in this listener's thread, within a poll.
+        # @param json [String]
+        # @return [void]
+        def statistics_emitted(json)
+          return unless @application.listening?("statistics.emitted")
+
+          guarded("statistics") do
+            @application.publish("statistics.emitted", group: @group, statistics: Guildhall::JSON.decode(json))
+          end
+        end
+
+        private
+
+        def guarded(type, &)
+          ErrorBoundary.run(->(error) { @application.error(error, type, group: @group) }, &)
+        end
+
+        # A subscriber may end the thread that publishes (Thread.exit): nothing can rescue that, but the listener must go on.
+        def restart
+          @application.error(TaskError.new("the listener's thread was ended (by Thread.exit in a subscriber?)"), "listener", group: @group)
+          start
+        end
+
+        def run
+          until @stopping || @failed
+            ErrorBoundary.run(->(error) { failed(error) }) { listen }
+          end
+        end
+
+        def failed(error)
+          @failed = error.is_a?(FatalError)
+          return @application.failed(error, group: @group) if @failed
+
+          @application.error(error, "listener", group: @group)
+          pause_before_restart unless @stopping
+        end
+
+        def listen
+          @closed = false
+          @close_timeout = Client::CLOSE_TIMEOUT_SECONDS
+          @client = Client.new(settings, self)
+          @reader = Reading::Reader.for(@client)
+          subscribe
+          poll until @stopping
+        ensure
+          close
+        end
+
+        # A topic with a route of its own needs no looking for.
+        def subscribe
+          named = @topics.reject(&:pattern?).map(&:name)
+          return @client.subscribe(named) if @topics.none?(&:pattern?)
+
+          @discovery = TopicDiscovery.new(@client, settings) { |name| !named.include?(name) && @topics.include?(@routes.route(name)) }
+          subscribe_to(named, @discovery.look)
+          @discovery.start { |found| request { subscribe_to(named, found) } }
+        end
+
+        def subscribe_to(named, found)
+          @client.subscribe(named + found)
+          found.each { |name| @application.report_overlap(@routes, name) }
+        end
+
+        def poll
+          room = @backpressure.room
+          batches, errors = @client.with_handle { @reader.take(@max_wait_ms, *room) }
+          batches.each { |partition, *batch| partition.deliver(*batch) }
+          errors.each { |error| report(error) }
+          @requests.pop.call until @requests.empty?
+        end
+
+        def report(error)
+          return partition_of(error)&.notify(:eofed) if error.end_of_partition?
+          raise @fatal = FatalError.of(@client) if error.fatal?
+
+          partitions.each { |partition| partition.missing = true if partition.name == error.topic } if error.unknown_topic?
+          @application.error(KafkaError.from(error), "librdkafka", group: @group)
+        end
+
+        def partition_of(error)
+          @lock.synchronize { @partitions[[error.topic, error.partition]] }
+        end
+
+        def assign(name, number)
+          topic = @routes.route(name) or return
+          partition = Processing::Partition.new(topic, name, number, self, @application)
+          partition.queue = @reader.open(name, number, partition, partition.decoding.codec)
+          @lock.synchronize { @partitions[[name, number]] = partition }
+          partition.begin
+        end
+
+        def release(partitions, reason, lost)
+          partitions.each { |partition| partition.leave(reason) }
+          deadline = @stopping ? @deadline : Clock.now + @application.config.revocation_timeout
+          late = partitions.reject { |partition| partition.wait(deadline) }
+          partitions.each(&:close)
+          late.select(&:working?).each { |partition| @application.abandoned(partition) }
+          @lock.synchronize { partitions.each { |partition| @partitions.delete([partition.name, partition.number]) } }
+          @client.commit(timeout: remaining(deadline)) unless lost
+        end
+
+        # The partitions first: closing the client asks for them to be revoked, when there is nothing left to wait for.
+        def close
+          guarded("listener.close") { give_up(partitions) if @client && partitions.any? }
+        ensure
+          @discovery&.stop
+          @discovery = nil
+          reader = @reader
+          @lock.synchronize { @reader = nil } # a closed reader must not be woken
+          reader&.close
+          @closed = @client.nil? || @client.close(timeout: @stopping ? remaining(@deadline) : @close_timeout)
+          @client = nil
+        end
+
+        # After a fatal error librdkafka asks for nothing more.
+        def give_up(partitions)
+          return release(partitions, @stopping ? :shutdown : :revoked, false) unless @fatal
+
+          partitions_revoked(partitions.map { |partition| [partition.name, partition.number] }, lost: true)
+        end
+
+        # Until the last commit is answered librdkafka takes no new assignment; it has been seen to wait for one for ever.
+        def commit_stuck?
+          client = @client
+          return false if client.nil? || partitions.any?
+
+          client.commit_overdue?((settings.fetch(:"session.timeout.ms", SESSION_TIMEOUT_MS).to_i / 1000.0) + RESTART_PAUSE_SECONDS)
+        end
+
+        def rejoin_group!
+          @close_timeout = REJOIN_CLOSE_TIMEOUT_SECONDS
+          raise TimeoutError, COMMIT_STUCK
+        end
+
+        def pause_before_restart
+          limit = Clock.now + RESTART_PAUSE_SECONDS
+          sleep(0.1) until @stopping || Clock.now > limit
+        end
+
+        # @return [Float] seconds; there is always a little time left for the brokers to answer
+        def remaining(deadline)
+          Clock.left(deadline, least: 0.5)
+        end
+
+        def settings
+          @application.client_settings(@topics.first, @number)
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,74 @@
+# frozen_string_literal: true
+
+module Guildhall
+  module Kafka
+    module Connection
+      # Finds the topics that patterns match. Ruby matches them, against the names that the brokers know: librdkafka would
+      # take a pattern for a POSIX expression, in which `\d`, `(?:…)` and the flags mean something else or nothing. Asks again
+      # every `topic.metadata.refresh.interval.ms`, in a thread of its own.
+      class TopicDiscovery
+        REFRESH_MS = 300_000 # librdkafka's default
+        # Milliseconds that the brokers have for an answer, and what that grows to where it was not enough.
+        ANSWER_MS = 1_000..5_000
+        PAUSES = 1..30 # seconds before another try, where the brokers did not answer
+
+        # @param client [Client]
+        # @param settings [Hash{Symbol=>Object}] the client's
+        # @yieldparam name [String] of a topic
+        # @yieldreturn [Boolean] whether it is wanted
+        def initialize(client, settings, &wanted)
+          @client = client
+          refresh = Integer(settings.fetch(:"topic.metadata.refresh.interval.ms", REFRESH_MS), exception: false) || REFRESH_MS
+          @interval = refresh.positive? ? refresh / 1000.0 : nil
+          @wanted = wanted
+          @stop = Thread::Queue.new
+          @answer_ms = ANSWER_MS.begin
+          @pause = PAUSES.begin
+          @found = nil
+        end
+
+        # Blocks for the brokers' answer.
+        # @return [Array<String>] the wanted topics that there are; empty if no broker answers
+        def look
+          @found = ask || @found
+          @found || []
+        end
+
+        # @yieldparam found [Array<String>] the wanted topics, whenever they are others than before
+        # @return [void]
+        def start(&on_change)
+          @thread = Thread.new do
+            watch(&on_change) while @stop.pop(timeout: @found ? @interval : pause).nil? && !@stop.closed?
+          end
+          @thread.name = "guildhall topics"
+        end
+
+        # Blocks until a question on its way is answered, or given up.
+        # @return [void]
+        def stop
+          @stop.close
+          @thread&.join
+        end
+
+        private
+
+        def watch
+          before = @found
+          @found = ask || @found
+          yield @found unless @found == before
+        end
+
+        def pause
+          @pause.tap { @pause = [@pause * 2, PAUSES.end].min }
+        end
+
+        # @return [Array<String>, nil] nil: no broker has answered
+        def ask
+          names = @client.topic_names(@answer_ms)
+          @answer_ms = [@answer_ms * 2, ANSWER_MS.end].min unless names
+          names&.select(&@wanted)&.sort
+        end
+      end
+    end
+  end
+end

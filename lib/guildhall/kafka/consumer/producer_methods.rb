@@ -1,0 +1,32 @@
+# frozen_string_literal: true
+
+module Guildhall
+  module Kafka
+    class Consumer
+      # Short ways to the application's producer, with waterdrop's names and arguments. Any thread.
+      module ProducerMethods
+        # @return [WaterDrop::Producer]
+        # @raise [MissingDependencyError] without the gem waterdrop
+        def producer
+          @call.producer
+        end
+
+        # Does not wait for the broker.
+        # @return [Rdkafka::Producer::DeliveryHandle]
+        def produce_async(...) = producer.produce_async(...)
+
+        # Blocks for the broker's answer.
+        # @return [Rdkafka::Producer::DeliveryReport]
+        def produce_sync(...) = producer.produce_sync(...)
+
+        # (see #produce_async)
+        # @return [Array<Rdkafka::Producer::DeliveryHandle>]
+        def produce_many_async(...) = producer.produce_many_async(...)
+
+        # (see #produce_sync)
+        # @return [Array<Rdkafka::Producer::DeliveryHandle>]
+        def produce_many_sync(...) = producer.produce_many_sync(...)
+      end
+    end
+  end
+end

@@ -1,0 +1,61 @@
+# frozen_string_literal: true
+
+module Guildhall
+  module Kafka
+    module DeadLetterQueue
+      # One message of a dead letter topic: as it was, and what became of it.
+      DeadLetter = Data.define(:topic, :partition, :offset, :time, :key, :payload, :headers) do
+        # @param message [Rdkafka::Consumer::Message]
+        # @return [DeadLetter]
+        def self.from(message)
+          new(topic: message.topic, partition: message.partition, offset: message.offset, time: message.timestamp,
+            key: message.key, payload: message.payload, headers: message.headers.transform_keys { |name| utf8(name) })
+        end
+
+        # @return [String] as UTF-8 where it is that, else as bytes
+        def self.utf8(bytes)
+          text = bytes.dup.force_encoding(Encoding::UTF_8)
+          text.valid_encoding? ? text : bytes
+        end
+
+        # @!attribute [r] time
+        #   @return [Time, nil] when it was buried
+        # @!attribute [r] headers
+        #   @return [Hash{String=>String, Array<String>}] the message's own, and those that say where it is from
+
+        # @return [String, nil] the topic that it came from; nil where nothing says so
+        def source_topic = headers["source_topic"]
+
+        # @return [Integer, nil]
+        def source_partition = Integer(headers["source_partition"], exception: false)
+
+        # @return [Integer, nil]
+        def source_offset = Integer(headers["source_offset"], exception: false)
+
+        # @return [String, nil] the consumer group that could not handle it
+        def source_group = headers["source_consumer_group"]
+
+        # @return [Integer, nil] how often that was tried
+        def attempts = Integer(headers["source_attempts"], exception: false)
+
+        # @return [String, nil]
+        def error_class = headers["source_error_class"]
+
+        # @return [Hash{String=>String, Array<String>}] the message's own
+        def original_headers
+          headers.except(*Dispatcher::HEADERS)
+        end
+
+        # @return [String] such as "orders/3@4711", or "-"
+        def source
+          source_topic ? "#{source_topic}/#{source_partition}@#{source_offset}" : "-"
+        end
+
+        # @return [String]
+        def to_s
+          "#{topic}/#{partition}@#{offset}"
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,125 @@
+# frozen_string_literal: true
+
+require_relative "topic"
+require_relative "replay/outcome"
+
+module Guildhall
+  module Kafka
+    module DeadLetterQueue
+      # Sends dead letters back to where they came from: their bytes, key and headers, to the partition they had. A chunk is
+      # produced, waited for, and only then noted as replayed: whatever happens in between, nothing is passed over, and at
+      # most one chunk is replayed twice. The dead letters stay where they are.
+      class Replay
+        CHUNK_SIZE = 100
+        # librdkafka's default of five minutes is too long to learn that a topic cannot be written to.
+        SETTINGS = {"enable.idempotence": true, "linger.ms": 5, "message.timeout.ms": 30_000}.freeze
+
+        # @param dead_letters [Topic]
+        # @param config [Config]
+        # @param to [String, nil] another topic for all of them, whose partitioner decides; nil: where each came from
+        # @param note [Boolean] whether how far it came is kept at the broker, for the next time
+        # @yieldparam dead_letter [DeadLetter] which to replay; without a block: all
+        # @raise [Guildhall::ArgumentError] where there is no topic `to`
+        def initialize(dead_letters, config, to: nil, note: true, &filter)
+          @dead_letters = dead_letters
+          @config = config
+          @to = to
+          @note = note
+          @filter = filter
+          @interrupted = false
+          check_target(to, "there is no topic #{to}") if to
+        end
+
+        # Ends it after the chunk at hand. May be called by any thread, and by a trap.
+        # @return [void]
+        def interrupt
+          @interrupted = true
+        end
+
+        # @return [Boolean]
+        def interrupted?
+          @interrupted
+        end
+
+        # Blocks until all are replayed, or it is interrupted.
+        # @param ranges [Hash{Integer=>Range<Integer>}] of offsets, by partition
+        # @yieldparam outcome [Outcome] after each chunk
+        # @return [Array<Outcome>] of the partitions that it came to
+        # @raise [ReplayError] where a dead letter cannot be replayed; those before it are, and are noted
+        def run(ranges)
+          @producer = Rdkafka::Config.new(Producing::Producer.settings(@config).merge(SETTINGS)).producer
+          ranges.each_with_object([]) do |(partition, range), outcomes|
+            break outcomes if @interrupted
+
+            outcomes << Outcome.new(partition)
+            replay(partition, range, outcomes.last) { yield outcomes.last if block_given? }
+          end
+        ensure
+          @producer&.close
+        end
+
+        private
+
+        def replay(partition, range, outcome)
+          chunk = []
+          @dead_letters.each(partition, range) do |dead_letter|
+            chunk << dead_letter
+            next if chunk.size < CHUNK_SIZE
+
+            send_back(chunk, outcome)
+            yield
+            chunk = []
+            break if @interrupted
+          end
+          send_back(chunk, outcome)
+          yield
+        end
+
+        # In order: where one cannot be replayed, those behind it count as not replayed, although they may be.
+        def send_back(chunk, outcome)
+          chosen = @filter ? chunk.select(&@filter) : chunk
+          outcome.skip(chunk.size - chosen.size)
+          done = nil
+          produce_all(chosen) { |dead_letter| outcome.count(done = dead_letter.offset) }
+          done = chunk.last&.offset
+        ensure
+          @dead_letters.replayed_up_to(outcome.partition, done + 1) if done && @note
+        end
+
+        # Whatever happens, those that were produced are waited for.
+        def produce_all(dead_letters)
+          handles = []
+          failure = nil
+          begin
+            dead_letters.each { |dead_letter| handles << [dead_letter, produce(dead_letter)] }
+          rescue Guildhall::Error, Rdkafka::RdkafkaError => error
+            failure = error
+          end
+          handles.each { |dead_letter, handle| wait(dead_letter, handle) && yield(dead_letter) }
+          raise failure if failure
+        end
+
+        def produce(dead_letter)
+          topic = @to || dead_letter.source_topic or raise ReplayError, "#{dead_letter} names no source topic: name one (to)"
+          partitions = @to ? nil : check_target(topic, "#{dead_letter} came from #{topic}, which is gone: name another topic (to)")
+          partition = dead_letter.source_partition if partitions && dead_letter.source_partition&.<(partitions)
+          @producer.produce(topic:, partition:, key: dead_letter.key, payload: dead_letter.payload, headers: dead_letter.original_headers)
+        end
+
+        def wait(dead_letter, handle)
+          handle.wait(max_wait_timeout_ms: SETTINGS[:"message.timeout.ms"] + 10_000)
+        rescue Rdkafka::RdkafkaError, Rdkafka::AbstractHandle::WaitTimeoutError => error
+          raise ReplayError, "#{dead_letter} was not replayed: #{error.message}"
+        end
+
+        # @return [Integer] how many partitions the topic has
+        def check_target(topic, complaint)
+          raise Guildhall::ArgumentError, "a dead letter topic cannot be replayed to itself" if topic == @dead_letters.name
+
+          topics = @dead_letters.topics
+          topics[topic] || raise(Guildhall::ArgumentError, "#{complaint}#{Suggestion.for(topic, topics.keys)}")
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,42 @@
+# frozen_string_literal: true
+
+module Guildhall
+  module Kafka
+    module DeadLetterQueue
+      class Replay
+        # What has become of one partition's dead letters so far.
+        class Outcome
+          # @return [Integer]
+          attr_reader :partition
+          # @return [Integer] how many were replayed
+          attr_reader :replayed
+          # @return [Integer] how many the filter has left out
+          attr_reader :skipped
+          # @return [Integer, nil] the offset of the first, of the last that was replayed; nil where none was
+          attr_reader :first, :last
+
+          # @param partition [Integer]
+          def initialize(partition)
+            @partition = partition
+            @replayed = @skipped = 0
+            @first = @last = nil
+          end
+
+          # @param offset [Integer] of one more that was replayed
+          # @return [void]
+          def count(offset)
+            @replayed += 1
+            @first ||= offset
+            @last = offset
+          end
+
+          # @param number [Integer] more were left out
+          # @return [void]
+          def skip(number)
+            @skipped += number
+          end
+        end
+      end
+    end
+  end
+end

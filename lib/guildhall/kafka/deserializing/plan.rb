@@ -1,0 +1,155 @@
+# frozen_string_literal: true
+
+require "guildhall/callable"
+require "guildhall/pipeline"
+require "guildhall/pool"
+require_relative "comparison"
+require_relative "in_place"
+require_relative "payloads"
+require_relative "preparing"
+
+module Guildhall
+  module Kafka
+    # How the bytes of messages become payloads.
+    module Deserializing
+      # Where the payloads of one topic are decoded. This class alone decides it, once, when the application starts:
+      #
+      # - `:none`: there is no deserializer; the payload is the bytes.
+      # - `:in_reader`: the codec has a native decoder, which the reader runs while it reads, without the GVL. Stages
+      #   that follow run in the thread that asks for the payload.
+      # - `:in_pool`: batches are dispatched to the pool as they are read; {Comparison} and the pool find out whether workers
+      #   pay.
+      # - `:on_access`: in the thread that asks for the payload.
+      class Plan
+        # @return [Symbol] :none, :in_reader, :in_pool or :on_access
+        attr_reader :place
+        # @return [Symbol, nil] what a pipeline calls the decoding
+        attr_reader :stage
+
+        # @param topic [Routing::Topic]
+        # @param settings [Config::Deserializing::Parallel]
+        # @param runners [Processing::Runners, nil] prepare batches that need it; nil: the thread that reads a payload does
+        # @yieldreturn [Guildhall::Pool] asked for only where there is work for it
+        # @raise [ConfigurationError] where workers cannot run what the route wants them to run
+        def initialize(topic, settings, runners = nil, &pool)
+          @topic = topic
+          @active = settings.active
+          @min_payloads = settings.min_payloads || 1
+          @runners = runners
+          @task = topic.deserializer
+          @metadata = @task && Callable.takes_metadata?(@task)
+          @filtering = topic.filtering?
+          @stage = @task.names.first if @task.is_a?(Pipeline)
+          @native, @rest = split
+          @place = choose
+          join(pool) if @place == :in_pool
+        end
+
+        # @return [Codec, nil] what the reader is to decode with
+        def codec
+          @native if @place == :in_reader
+        end
+
+        # @return [Boolean] whether payloads may be left out
+        def filtering? = @filtering
+
+        # @return [Boolean] whether the reader's documents are the payloads
+        def complete?
+          @rest.nil?
+        end
+
+        # Takes on a batch. Does not block.
+        # @param records [Array<Record>]
+        # @param source [Object] whose batches take turns with other sources'
+        # @param documents [Array<Object, nil>, nil] what the reader has decoded of each; nil: it has not tried
+        # @return [Payloads]
+        def begin(records, source, documents = nil)
+          payloads = Payloads.new(self, records, source, documents)
+          return payloads unless @place == :in_pool
+
+          @preparing ? @runners&.push(payloads) : payloads.run
+          payloads
+        end
+
+        # Called by {Payloads}, once for each batch. Blocks where the codec has something to prepare.
+        # @param records [Array<Record>] without tombstones
+        # @return [Pool::Future, nil] nil: payloads are decoded by the thread that reads them
+        def dispatch(records, source)
+          workers = workers_for(records)
+          return if workers == false || (@preparing && !@preparing.call(records))
+
+          input = @native ? {metadata: records} : {records: true}
+          @pool.dispatch(records, @pool_task, source:, parallel: workers, prepare: false, **input)
+        rescue StandardError # a pool that is saturated or closed, say: it must not cost the membership in the group
+          nil
+        end
+
+        # Decodes one payload in the thread that calls.
+        # @param record [Record] no tombstone
+        # @return [Object, DROPPED]
+        def decode(record)
+          return record.raw_payload unless @task
+
+          @metadata ? @task.call(record.raw_payload, record) : @task.call(record.raw_payload)
+        end
+
+        # What is left to do with one payload that the reader has decoded.
+        # @param document [Object, nil]
+        # @param record [Record]
+        # @return [Object, DROPPED]
+        def finish(document, record)
+          @rest ? @rest.call(document, record) : document
+        end
+
+        private
+
+        # The codec that the reader can run, and what is left to do then.
+        def split
+          codec = @task.is_a?(Pipeline) ? @task.decoder : @task
+          return [nil, nil] unless codec.respond_to?(:native_decoder) && codec.native_decoder
+
+          [codec, (@task.rest if @task.is_a?(Pipeline))]
+        end
+
+        # Where stages in Ruby follow a native decoder, workers decode too: the reader is one thread, they are several.
+        def choose
+          return :none unless @task
+          return :on_access if @topic.lazy == :on_access
+          return :in_reader if @native && (@rest.nil? || !workers?(@rest))
+
+          workers?(@task) ? :in_pool : :on_access
+        end
+
+        def workers?(task)
+          return false if @topic.parallel == false || !@active
+
+          @topic.parallel || Ractor.shareable?(task)
+        end
+
+        # The empty batch starts nothing; it finds out whether workers can run the task.
+        def join(pool)
+          @preparing = Preparing.for(@task)
+          @pool_task = @native ? InPlace.begin_of(@task) : @task
+          @comparison = Comparison.new
+          @pool = pool.call
+          @pool.dispatch([], @pool_task, prepare: false)
+        rescue Guildhall::Error, Ractor::Error => error
+          refuse(error) if @topic.parallel
+          @place = :on_access
+        end
+
+        def refuse(error)
+          raise ConfigurationError,
+            "topic #{@topic.name.inspect}: deserializing parallel: true, but workers cannot run the deserializer: #{error.message}"
+        end
+
+        # @return [Boolean, nil] nil: as the pool thinks
+        def workers_for(records)
+          return false if records.size < @min_payloads
+
+          @topic.parallel || @comparison.parallel(records.first.class.bytes(records))
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,42 @@
+# frozen_string_literal: true
+
+require "guildhall/clock"
+
+module Guildhall
+  module Kafka
+    module Deserializing
+      # Lets a codec do what it cannot do in a worker (fetch the schemas that a batch names, say) before the batch is
+      # dispatched: the hook `prepare(payloads)`. It is the application's code: a runner calls it, never the listener.
+      class Preparing
+        # Seconds without another try once it has failed: batches that wait must not keep runners busy with a registry
+        # that does not answer.
+        RETRY_PAUSE_SECONDS = 5
+
+        # @param task [#call] a codec or a pipeline
+        # @return [Preparing, nil] nil: there is nothing to prepare
+        def self.for(task)
+          codec = task.is_a?(Pipeline) ? task.decoder : task
+          new(codec) if codec.respond_to?(:prepare)
+        end
+
+        # @param codec [#prepare]
+        def initialize(codec)
+          @codec = codec
+          @failed_at = -Float::INFINITY
+        end
+
+        # @param records [Array<Record>] without tombstones
+        # @return [Boolean] false: it failed, or did a moment ago; decoding in the main Ractor raises the reason
+        def call(records)
+          return false if Clock.now - @failed_at < RETRY_PAUSE_SECONDS
+
+          @codec.prepare(records.map(&:raw_payload))
+          true
+        rescue StandardError
+          @failed_at = Clock.now
+          false
+        end
+      end
+    end
+  end
+end

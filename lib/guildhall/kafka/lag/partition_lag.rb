@@ -1,0 +1,102 @@
+# frozen_string_literal: true
+
+module Guildhall
+  module Kafka
+    module Lag
+      # How far a partition was read, and how far it is behind, without asking the broker. Any thread.
+      class PartitionLag
+        # @param partition [Processing::Partition]
+        # @param offsets [OffsetTracker]
+        # @param schedule [Schedule]
+        # @param listener [Connection::Listener]
+        # @param application [Application]
+        def initialize(partition, offsets, schedule, listener, application)
+          @partition = partition
+          @offsets = offsets
+          @schedule = schedule
+          @listener = listener
+          @application = application
+          @caught_up_at = Time.now
+        end
+
+        # @return [Integer, nil] the offset of the message that is to be read next; nil before the first, unless it was found out
+        def position = @offsets.read_to
+
+        # What librdkafka knows of it.
+        # @return [Integer, nil] the offset that the next message will get
+        def end_offset
+          client&.end_offset(name, number)
+        end
+
+        # @return [Boolean] whether it does nothing although there may be something to read, and no request for that
+        def idle_behind?
+          @schedule.idle? && (position.nil? || (end_offset || Float::INFINITY) > reached)
+        end
+
+        # Asks the broker whether there is something to read; of a partition of which nothing was read yet, its position.
+        # Does not block: the listener's thread asks, and calls the block.
+        # @yieldparam end_offset [Integer, nil] behind the last message that can be read; nil: there is none, or it is unknown
+        # @return [void]
+        def inquire
+          @listener.request { yield(inquiry) unless @schedule.leaving? }
+        end
+
+        # @return [Integer, nil] messages that are not done; nil while that is not known: before the first was read
+        def messages
+          last = end_offset
+          next_offset = @offsets.position || @schedule.records&.first&.offset
+          return unless last && next_offset
+
+          # Behind what is done may lie nothing but the marks of transactions: they were read, too.
+          next_offset = reached if position && next_offset >= position
+          [last - next_offset, 0].max
+        end
+
+        # The age of the oldest message that is not done. Where it has not been read yet, its age is at most that.
+        # @return [Float, nil] seconds; 0.0 when there is none; nil as for {#messages}
+        def seconds
+          count = messages
+          return count && 0.0 if count.nil? || count.zero?
+
+          [Time.now - (oldest_time || [@caught_up_at, @partition.newest_time].compact.max), 0.0].max
+        end
+
+        # Called now and then: that nothing was left a moment ago bounds the age of what comes next.
+        # @return [Hash{Symbol=>Object}, nil] topic, partition, messages, seconds; nil while that is not known
+        def measure
+          count = messages or return
+          @caught_up_at = Time.now if count.zero?
+          {topic: name, partition: number, messages: count, seconds:}
+        end
+
+        private
+
+        def client = @listener.client
+        def name = @partition.name
+        def number = @partition.number
+
+        # What was read lately may have been no message, but the mark of a transaction.
+        def reached
+          [position, client&.position(name, number)].compact.max
+        end
+
+        def inquiry
+          return (@offsets.read_to = client.start_of(name, number)) && nil unless position
+
+          last = client.resolve(name, number, :latest)
+          last if idle_behind? && last > reached
+        rescue Rdkafka::RdkafkaError => error
+          @application.error(error, "watchdog", topic: name, partition: number)
+          nil
+        end
+
+        # Of the oldest message that was read and is not done.
+        def oldest_time
+          records = @schedule.records or return
+          next_offset = @offsets.position || 0
+          records.bsearch { |record| record.offset >= next_offset }&.timestamp
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,101 @@
+# frozen_string_literal: true
+
+require "guildhall/error_boundary"
+require "guildhall/printable"
+require_relative "frame"
+require_relative "line"
+require_relative "../events"
+
+module Guildhall
+  module Kafka
+    module Logging
+      # Subscribes to an application's events and writes a line for each: errors as ERROR, what is about to go wrong as WARN,
+      # what happens rarely as INFO, batches and figures as DEBUG.
+      class EventLog
+        LEVELS = {"error.occurred" => Logger::ERROR, "partition.stalled" => Logger::WARN, "partition.abandoned" => Logger::WARN,
+                  "dead_letter_queue.dispatched" => Logger::WARN, "consumer.retrying" => Logger::WARN,
+                  "consumer.consumed" => Logger::DEBUG, "consumer.skipped" => Logger::DEBUG, "consumer.shutdown" => Logger::DEBUG,
+                  "consumer.revoked" => Logger::DEBUG, "lag.measured" => Logger::DEBUG, "statistics.emitted" => Logger::DEBUG}.freeze
+        # Characters of an error's message: it may quote a payload.
+        MAX_TEXT_CHARACTERS = 1_000
+
+        # @param logger [Logger]
+        def initialize(logger)
+          @logger = logger
+        end
+
+        # @return [Array<String>] the events that this Logger would print at its present level: the others are not built
+        def names
+          Events::NAMES.select { |name| LEVELS.fetch(name, Logger::INFO) >= @logger.level }
+        end
+
+        # @param event [Instrumentation::Event]
+        # @return [void]
+        def call(event)
+          @logger.add(LEVELS.fetch(event.name, Logger::INFO)) { line(event.name, event.payload) }
+          trace = event.payload[:error]&.backtrace or return
+          @logger.debug { "backtrace:\n  #{trace.join("\n  ")}" }
+        end
+
+        private
+
+        def line(name, payload)
+          method = name.tr(".", "_")
+          text = respond_to?(method, true) ? send(method, **payload) : [name, *pairs(payload)].join(" ")
+          Line.new(Printable.words(text, 2 * MAX_TEXT_CHARACTERS), {event: name, **payload})
+        end
+
+        def app_running(version:, groups:, topics:, **)
+          "Guildhall #{version} consumes #{listed(topics)} as group #{listed(groups)}; Ruby #{RUBY_VERSION}"
+        end
+
+        def app_stopping(timeout:, **)
+          "stopping: work in progress has #{timeout.round(1)} s"
+        end
+
+        def app_stopped(unfinished:, **)
+          unfinished.empty? ? "stopped" : "stopped; not finished: #{listed(unfinished)}"
+        end
+
+        def rebalance_partitions_assigned(group:, partitions:, **)
+          "group #{group}: assigned #{places(partitions)}"
+        end
+
+        def rebalance_partitions_revoked(group:, partitions:, lost:, **)
+          "group #{group}: #{lost ? "lost" : "revoked"} #{places(partitions)}"
+        end
+
+        def consumer_retrying(topic:, partition:, attempt:, seconds:, offset: nil, **)
+          "retrying #{topic}/#{partition}#{" from offset #{offset}" if offset} in #{seconds.round(1)} s, after attempt #{attempt}"
+        end
+
+        def dead_letter_queue_dispatched(topic:, partition:, offset:, to:, error_class:, **)
+          "dead letter: #{topic}/#{partition} offset #{offset} went to #{to} because of #{error_class}"
+        end
+
+        def routes_overlapping(group:, topic:, chosen:, others:, **)
+          "group #{group}: topic #{topic} is consumed by the route #{chosen}; #{listed(others)} would match it as well"
+        end
+
+        def error_occurred(error:, type:, topic: nil, partition: nil, **rest)
+          place = "at #{[topic, partition].compact.join("/")}" if topic
+          frame = Frame.of(error)
+          what = [type, "failed", *place, *pairs(rest)].join(" ")
+          "#{what}: #{error.class}: #{ErrorBoundary.message(error)[0, MAX_TEXT_CHARACTERS]}#{" (#{frame})" if frame}"
+        end
+
+        def pairs(payload)
+          payload.map { |key, value| "#{key}=#{value.is_a?(String) ? value : value.inspect}" }
+        end
+
+        def listed(list)
+          list.join(", ")
+        end
+
+        def places(pairs)
+          pairs.empty? ? "nothing" : pairs.map { |pair| pair.join("/") }.join(", ")
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,48 @@
+# frozen_string_literal: true
+
+require "guildhall/error_boundary"
+require "guildhall/json"
+require_relative "frame"
+require_relative "line"
+
+module Guildhall
+  module Kafka
+    module Logging
+      # A line of text: time, level, message.
+      class TextFormatter
+        # @return [String]
+        def call(severity, time, _progname, message)
+          "#{time.getutc.strftime("%FT%T.%LZ")} #{severity.ljust(5)} #{message}\n"
+        end
+      end
+
+      # A line of JSON: time, level, message, and of an event its name and payload; an error as class, message and frame.
+      class JSONFormatter
+        # @return [String]
+        def call(severity, time, _progname, message)
+          fields = message.is_a?(Line) ? message.fields : {}
+          "#{JSON.encode({"time" => time.getutc.strftime("%FT%T.%LZ"), "level" => severity, "message" => text(message.to_s),
+                          **fields.to_h { |key, value| [key.to_s, plain(value)] }})}\n"
+        end
+
+        private
+
+        def plain(value)
+          case value
+          when nil, true, false, Integer then value
+          when Float then value.finite? ? value : value.to_s
+          when Array then value.map { |one| plain(one) }
+          when Hash then value.to_h { |key, one| [key.to_s, plain(one)] }
+          when Exception
+            {"class" => value.class.name.to_s, "message" => text(ErrorBoundary.message(value)), "frame" => Frame.of(value)}
+          else text(value.to_s)
+          end
+        end
+
+        def text(string)
+          string.encode(Encoding::UTF_8, invalid: :replace, undef: :replace).scrub
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,51 @@
+# frozen_string_literal: true
+
+require_relative "event_log"
+require_relative "librdkafka_log"
+
+module Guildhall
+  module Kafka
+    module Logging
+      # Where one application's log goes: its events, librdkafka's log, and what subscribers raise.
+      class Journal
+        # @return [Logger, nil] used where `config.logger` was not set
+        attr_writer :default
+
+        # @param config [Config]
+        def initialize(config)
+          @config = config
+          @default = nil
+          @opened = false
+        end
+
+        # Attaches it, the first time.
+        # @param instrumentation [Instrumentation]
+        # @return [void]
+        def open(instrumentation)
+          return if @opened
+
+          @opened = true
+          Rdkafka::Config.logger = librdkafka
+          log = EventLog.new(logger) if logger
+          instrumentation.subscribe(*log.names) { |event| log.call(event) } if log&.names&.any?
+        end
+
+        # @return [Logger, nil] nil: silence
+        def logger
+          @config.logger_given? ? @config.logger : (@default ||= Logging.logger($stderr, level: "warn"))
+        end
+
+        # @return [LibrdkafkaLog]
+        def librdkafka
+          @librdkafka ||= LibrdkafkaLog.new(logger || Logger.new(nil))
+        end
+
+        # @param message [String] what a subscriber has raised
+        # @return [void]
+        def report(message)
+          logger&.error(message)
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,117 @@
+# frozen_string_literal: true
+
+require_relative "../message"
+require_relative "../messages"
+
+module Guildhall
+  module Kafka
+    class Messages
+      # Records of one partition that were read together, in the order of their offsets, with what becomes of their
+      # payloads.
+      class Batch
+        # @return [Array<Record>]
+        attr_reader :records
+        # @return [Deserializing::Payloads] what became of each record's payload
+        attr_reader :results
+        # @return [Routing::Topic] the route
+        attr_reader :topic
+        # @return [Integer] of all payloads
+        attr_reader :bytes
+        # @return [Integer] how often the partition had been moved to another place when they were read: see
+        #   {Processing::OffsetTracker}
+        attr_reader :generation
+
+        # @param records [Array<Record>] not empty
+        # @param results [Deserializing::Payloads]
+        # @param topic [Routing::Topic]
+        # @param bytes [Integer] of all payloads
+        # @param generation [Integer]
+        def initialize(records, results, topic, bytes:, generation: 0)
+          @records = records
+          @results = results
+          @topic = topic
+          @bytes = bytes
+          @generation = generation
+          @kept = @followings = nil
+        end
+
+        # @return [Integer]
+        def first_offset
+          @records.first.offset
+        end
+
+        # @return [Integer] the offset after the batch
+        def end_offset
+          @records.last.offset + 1
+        end
+
+        # Where payloads can be left out, blocks until all results are there.
+        # @return [Array<Integer>] the indexes of the records that were not left out
+        def kept
+          @kept ||= @results.filtering? ? undropped : (0...@records.size).to_a
+        end
+
+        # @return [Integer] how many payloads were left out
+        def dropped
+          @records.size - kept.size
+        end
+
+        # Before each attempt but the first. Payloads that could not be decoded are decoded again: what was missing (a schema
+        # whose registry did not answer, say) may be there now.
+        # @return [void]
+        def decode_again
+          @results.again
+          return unless @results.filtering?
+
+          @kept = kept.reject { |index| DROPPED.equal?(@results[index]) }
+          @followings = nil
+        end
+
+        # @param indexes [Array<Integer>] of records
+        # @param call [#mark] the call of `consume` that gets them
+        # @return [Messages] those
+        def messages(indexes = kept, call = nil)
+          Messages.new(self, indexes, call)
+        end
+
+        # Where to go on after a message that was handled: what was left out right behind it is done as well.
+        # @param offset [Integer]
+        # @return [Integer] the offset of the next message of this batch, or where the batch ends; of other batches it knows
+        #   nothing
+        def offset_after(offset)
+          return offset + 1 unless offset.between?(first_offset, end_offset - 1)
+
+          index = kept[place_after(offset)]
+          index ? @records[index].offset : end_offset
+        end
+
+        # @param index [Integer] of a record that was kept
+        # @return [Integer] the offset of the message after it, or where the batch ends
+        def next_offset(index)
+          (@followings ||= followings)[index]
+        end
+
+        private
+
+        def undropped
+          @results.wait
+          (0...@records.size).reject { |index| DROPPED.equal?(@results[index]) }
+        end
+
+        # Most partitions have no gaps: then the place is known without a search.
+        def place_after(offset)
+          guess = offset - first_offset
+          return guess + 1 if kept.size == @records.size && @records[guess]&.offset == offset
+
+          kept.bsearch_index { |index| @records[index].offset > offset } || kept.size
+        end
+
+        def followings
+          pairs = kept.each_cons(2).map { |index, after| [index, @records[after].offset] }
+          pairs << [kept.last, end_offset] unless kept.empty?
+          pairs.to_h
+        end
+      end
+    end
+  end
+end

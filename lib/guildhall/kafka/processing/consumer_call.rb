@@ -1,0 +1,126 @@
+# frozen_string_literal: true
+
+require "forwardable"
+
+module Guildhall
+  module Kafka
+    module Processing
+      # One consumer, and the call of `consume` that it is in: what it asks of its partition, and what it has said about its
+      # messages. A partition has one, or, with virtual partitions, one for each of them, and one for consumption in order.
+      class ConsumerCall
+        extend Forwardable
+
+        # @!method topic
+        #   @see Partition#topic
+        def_delegators :@partition, :topic, :name, :number, :pause, :resume, :paused?, :seek, :attempt, :revoked?, :stopping?,
+          :producer, :synchronize, :collapsed?
+
+        # @return [Consumer]
+        attr_reader :consumer
+
+        # @param partition [Partition]
+        # @param offsets [OffsetTracker]
+        # @param shared [Boolean] whether it gets a share of each batch beside others
+        def initialize(partition, offsets, shared: false)
+          @partition = partition
+          @offsets = offsets
+          @shared = shared
+          @messages = nil
+          reset
+          @consumer = partition.topic.consumer.new
+          @consumer.call = self
+          @consumer.initialized
+        end
+
+        # @param batch [Messages::Batch]
+        # @param indexes [Array<Integer>] of its records
+        # @return [Messages] to {#consume}
+        def messages(batch, indexes)
+          batch.messages(indexes, self)
+        end
+
+        # Calls the application's code.
+        # @param messages [Messages]
+        # @return [Boolean] whether all of them are done; false: only what was marked
+        def consume(messages)
+          reset
+          @consumer.messages = @messages = messages
+          @consumer.consume
+          !(@only_marks || (@marked && (stopping? || revoked?)))
+        ensure
+          @consumer.messages = @messages = nil
+        end
+
+        # Only what was marked is done when `consume` returns, unless the block comes to its end.
+        # @return [void]
+        def only_marks
+          before = @only_marks
+          @only_marks = true
+          yield
+          @only_marks = before
+        end
+
+        # Only what was marked is done when `consume` returns.
+        # @return [void]
+        def redeliver_unmarked
+          @only_marks = true
+        end
+
+        # @param message [Message] with virtual partitions, it and those before it in this share are done; else it and all
+        #   before it
+        # @param metadata [String, nil]
+        # @return [Boolean] false when it was not stored: the partition is no longer ours, or a seek has made it void
+        # @raise [Guildhall::ArgumentError] for a message of another partition, whose offset means nothing here
+        def mark(message, metadata = nil)
+          own!(message)
+          mark_up_to(message.offset, message.batch, metadata)
+        end
+
+        # @param offset [Integer]
+        # @param metadata [String, nil]
+        # @return [Boolean] as {#mark}
+        # @raise [Guildhall::ArgumentError] if it is not an offset
+        def mark_offset(offset, metadata = nil)
+          raise Guildhall::ArgumentError, "mark_offset takes an Integer, not #{offset.inspect}" unless offset.is_a?(Integer)
+
+          mark_up_to(offset, @messages&.batch, metadata)
+        end
+
+        # Commits what was marked. Blocks for the broker's answer.
+        # @return [Boolean] false when the partition is no longer ours
+        def commit
+          @offsets.commit
+        end
+
+        private
+
+        def reset
+          @only_marks = @marked = false
+        end
+
+        def own!(message)
+          return if message.partition == number && message.topic == name
+
+          raise Guildhall::ArgumentError, "#{message.inspect} cannot be marked by the consumer of #{@partition}"
+        end
+
+        def mark_up_to(offset, batch, metadata)
+          unless metadata.nil? || metadata.is_a?(String)
+            raise Guildhall::ArgumentError, "metadata beside an offset has to be a String, not #{metadata.inspect}"
+          end
+
+          @marked = true
+          generation = batch ? batch.generation : @offsets.generation
+          next_offset = batch ? batch.offset_after(offset) : offset + 1
+          return @offsets.mark(next_offset, generation, metadata) unless @shared
+
+          messages = @messages # which a runner may exchange while a thread of the consumer's own marks
+          # Of an earlier batch it is not known what lies before it in this share.
+          @offsets.mark_each(generation, metadata) do
+            messages && batch.equal?(messages.batch) ? messages.next_steps(offset) : [[offset, next_offset]]
+          end
+        end
+      end
+    end
+  end
+end

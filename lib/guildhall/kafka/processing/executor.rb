@@ -1,0 +1,210 @@
+# frozen_string_literal: true
+
+require "guildhall/clock"
+require "guildhall/error_boundary"
+require_relative "consumer_call"
+require_relative "recovery"
+require_relative "virtual_partitions"
+
+module Guildhall
+  module Kafka
+    module Processing
+      # What runners do for a partition: calls its consumers with messages, events, and its end. A batch whose `consume` has
+      # returned is finished here; for all that is left of one there is {Recovery}.
+      class Executor
+        # @param partition [Partition]
+        # @param offsets [OffsetTracker]
+        # @param schedule [Schedule]
+        # @param application [Application]
+        def initialize(partition, offsets, schedule, application)
+          @partition = partition
+          @offsets = offsets
+          @schedule = schedule
+          @application = application
+          @instrumentation = application.instrumentation
+          @recovery = Recovery.new(partition, offsets, schedule, application)
+          @unfinished = nil # the batch that was not finished the last time; nil: all were
+          @first = nil # the index with which the last call of `consume` began
+          @call = nil
+          follow(partition.topic)
+        end
+
+        # @return [Integer]
+        def attempt = @unfinished ? @recovery.attempt : 1
+
+        # @return [Boolean] whether the partition is consumed in order, because of a failure, although it is virtual
+        def collapsed? = @virtual ? @virtual.collapsed? : false
+
+        # @param batch [Batch]
+        # @return [Boolean, nil] whether other runners have it now
+        def consume(batch)
+          messages = nil
+          ErrorBoundary.contain(->(error) { failed(error, batch, messages) }) do
+            recall unless @recalled
+            pending = undone(batch)
+            next skip(batch) unless (@first = pending&.first)
+
+            next postpone(batch) unless !@at_most_once || @offsets.commit_ahead(batch.end_offset, batch.generation)
+            next start_virtual(batch, pending) if @virtual && !collapsed?
+
+            messages = call.messages(batch, @unfinished ? @recovery.narrow(batch, pending) : pending)
+            consume_in_order(batch, messages)
+          end
+        end
+
+        # @param event [Symbol] a method of the consumer
+        # @return [void]
+        def dispatch_event(event)
+          report = ->(error) { event_failed(error, event) }
+          ErrorBoundary.contain(report) { call } if calls.empty?
+          calls.each { |one| ErrorBoundary.contain(report) { one.consumer.public_send(event) } }
+        end
+
+        # @param reason [Symbol] :revoked or :shutdown
+        # @return [void]
+        def leave(reason)
+          dispatch_event(reason) if calls.any?
+          @application.publish("consumer.#{reason}", topic: @partition.name, partition: @partition.number)
+        ensure
+          @schedule.left
+        end
+
+        # Called by {VirtualPartitions}.
+        # @!visibility private
+        def partitioner_failed(error, message)
+          @application.error(error, "virtual_partitions.partitioner", topic: message.topic, partition: message.partition,
+            offset: message.offset)
+        end
+
+        # @!visibility private
+        def share_failed(error, messages)
+          report(error, messages)
+        end
+
+        # Called by the runner whose share is the last to end.
+        # @!visibility private
+        def run_ended(run)
+          settle(run.batch, settled?(run)) unless given_up?(run.batch)
+        ensure
+          @partition.release
+        end
+
+        private
+
+        def follow(topic)
+          @at_most_once = topic.delivery == :at_most_once
+          @undecodable_first = topic.dead_letter_queue&.dispatch_undecodable
+          @virtual = virtual_partitions if topic.virtual_partitions
+          @recalled = @virtual.nil? && topic.dead_letter_queue.nil?
+        end
+
+        def virtual_partitions
+          VirtualPartitions.new(@partition, @offsets, @application.runners, @application.config.concurrency)
+        end
+
+        # @return [Array<Integer>, nil] the indexes of the messages to consume; nil: a seek has made the batch void
+        def undone(batch)
+          return @offsets.pending(batch) unless @unfinished || @undecodable_first
+
+          @recovery.prepare(batch, again: batch.equal?(@unfinished))
+        end
+
+        def settled?(run)
+          return @recovery.returned(run.batch, @first) || @at_most_once unless run.error
+          return true if @at_most_once
+
+          @virtual.collapsed = true
+          @recovery.failed(run.error, run.batch, run.batch.messages, together: true)
+        end
+
+        def start_virtual(batch, pending)
+          @virtual.start(batch, pending, self)
+          true
+        end
+
+        # @return [nil]
+        def consume_in_order(batch, messages)
+          began = Clock.now
+          whole = call.consume(messages) || @at_most_once
+          published(messages, began)
+          @offsets.complete(@unfinished ? batch.offset_after(messages.last_offset) : batch.end_offset, batch.generation) if whole
+          settle(batch, (whole && @unfinished.nil?) || @recovery.returned(batch, @first))
+        end
+
+        # @return [nil]
+        def settle(batch, finished)
+          return finish(batch) if finished
+
+          @unfinished = batch
+          nil
+        end
+
+        # @return [nil]
+        def postpone(batch) = settle(batch, @recovery.postpone(batch))
+
+        def published(messages, began)
+          return unless @instrumentation.listening?("consumer.consumed")
+
+          @application.publish("consumer.consumed", topic: @partition.name, partition: @partition.number, size: messages.size,
+            read: messages.read, dropped: messages.dropped, seconds: Clock.now - began, last_offset: messages.last_offset)
+        end
+
+        # Nothing was left of it.
+        def skip(batch)
+          @offsets.complete(batch.end_offset, batch.generation)
+          finish(batch)
+          return unless batch.kept.empty? && @instrumentation.listening?("consumer.skipped")
+
+          @application.publish("consumer.skipped", topic: @partition.name, partition: @partition.number, read: batch.records.size,
+            dropped: batch.dropped, bytes: batch.bytes)
+          nil
+        end
+
+        def failed(error, batch, messages)
+          report(error, messages)
+          return if given_up?(batch)
+
+          settle(batch, (messages && @at_most_once) || @recovery.failed(error, batch, messages))
+        end
+
+        # A seek, or the partition's end, makes it void whether it worked.
+        def given_up?(batch)
+          @schedule.leaving? || batch.generation != @offsets.generation
+        end
+
+        # @return [nil]
+        def finish(batch)
+          @recovery.done if @unfinished
+          @unfinished = nil
+          @virtual.collapsed = false if @virtual
+          @schedule.finish(batch)
+          nil
+        end
+
+        def report(error, messages)
+          @application.error(error, "consumer.consume", topic: @partition.name, partition: @partition.number, attempt:,
+            offset: messages&.last_read || messages&.first_offset, first_offset: messages&.first_offset,
+            last_offset: messages&.last_offset, last_read: messages&.last_read)
+        end
+
+        # What was done behind the committed offset, by another member or before a restart.
+        def recall
+          @recalled = true
+          @offsets.recall
+        rescue Rdkafka::RdkafkaError => error
+          @application.error(error, "offset_metadata", topic: @partition.name, partition: @partition.number)
+        end
+
+        def event_failed(error, event)
+          @application.error(error, "consumer.#{event}", topic: @partition.name, partition: @partition.number)
+        end
+
+        def calls = [*@call, *@virtual&.calls]
+
+        def call
+          @call ||= ConsumerCall.new(@partition, @offsets)
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,277 @@
+# frozen_string_literal: true
+
+require_relative "done_ranges"
+require_relative "offset_store"
+require_relative "progress"
+
+module Guildhall
+  module Kafka
+    module Processing
+      # How far one partition is done, and what of that is committed: the only place that stores. May be used by several
+      # threads.
+      #
+      # Each seek begins a new *generation*. What a mark, or a call of `consume` that ends, says about messages of an older
+      # one is refused: they will be read again.
+      #
+      # With manual offset management a message may be done (its `consume` has returned) although it is not marked: its
+      # offset is not stored, and it is consumed again only where a later batch fails ({#forget_unmarked}).
+      class OffsetTracker
+        # @param store [OffsetStore]
+        # @param manual [Boolean] whether what is done is stored only when it was marked as well
+        def initialize(store, manual: false)
+          @store = store
+          @manual = manual
+          @lock = Mutex.new
+          @generation = @reading = 0
+          @read_to = nil
+          @dirty = @closed = false
+          begin_progress
+        end
+
+        # @return [Integer] the generation of what is read now
+        attr_reader :reading
+
+        # @return [Integer, nil] the offset of the message that is to be read next; nil before the first, unless it was found out
+        attr_accessor :read_to
+
+        # @return [Integer] the generation of what may be marked now
+        attr_reader :generation
+
+        # @return [Integer, nil] the first offset that is neither marked nor covered by a completed `consume`; nil: nothing
+        #   was begun yet
+        def next
+          @lock.synchronize { @done.position }
+        end
+
+        # @return [Integer, nil] the first offset that is not to be committed as done; nil: nothing was begun yet
+        def position
+          @lock.synchronize { @marked.position }
+        end
+
+        # What the group has committed behind its offset is not done again. Blocks for the broker's answer; before the first
+        # batch.
+        # @return [void]
+        # @raise [Rdkafka::RdkafkaError]
+        def recall
+          offset, metadata = @store.committed
+          known = offset ? DoneRanges.load(offset, metadata) : []
+          @lock.synchronize { @known = known if @generation.zero? }
+        end
+
+        # A batch gets its turn; called again before each further attempt.
+        # @param batch [Messages::Batch]
+        # @return [Array<Integer>, nil] the indexes of its messages that are not done; nil: a seek has made it void
+        def pending(batch)
+          kept = batch.kept
+          @lock.synchronize do
+            next if batch.generation < @generation
+
+            renew(batch.generation) if batch.generation > @generation
+            enter(batch, kept) unless batch.end_offset == @entered
+            undone(batch, kept)
+          end
+        end
+
+        # Everything before an offset is done, and may be committed.
+        # @param next_offset [Integer] the first offset that is not done
+        # @param generation [Integer] of the messages
+        # @param metadata [String, nil] kept beside the offset by the broker
+        # @return [Boolean] false when the partition is no longer ours, or a seek has made the messages void
+        def mark(next_offset, generation, metadata = nil)
+          update(generation, metadata) do
+            @done.advance(next_offset) if @manual
+            @marked.advance(next_offset)
+          end
+        end
+
+        # Single messages are done, whatever lies before them, and may be committed: what virtual partitions have marked, and
+        # what went to the dead letters.
+        # @param generation [Integer]
+        # @param metadata [String, nil]
+        # @yieldreturn [Array<Array(Integer, Integer)>] each message's offset, and that of the message after it
+        # @return [Boolean] as {#mark}
+        def mark_each(generation, metadata = nil)
+          update(generation, metadata) do
+            yield.inject(false) { |news, (offset, next_offset)| add(offset, next_offset) || news }
+          end
+        end
+
+        # `consume` has returned for everything before an offset.
+        # @return [Boolean] as {#mark}
+        def complete(next_offset, generation)
+          update(generation) { @done.advance(next_offset) && !@manual }
+        end
+
+        # `consume` has returned for single messages.
+        # @param generation [Integer]
+        # @yieldreturn [Array<Array(Integer, Integer)>] as for {#mark_each}
+        # @return [Boolean] as {#mark}
+        def complete_each(generation)
+          update(generation) { yield.inject(false) { |news, (offset, next_offset)| @done.add(offset, next_offset) || news } && !@manual }
+        end
+
+        # Commits an offset before what lies before it is done, for delivery at most once. Blocks for the broker's answer.
+        # @return [Boolean] as {#mark}
+        # @raise [Rdkafka::RdkafkaError]
+        def commit_ahead(next_offset, generation)
+          update(generation) { @marked.advance(next_offset) } && commit
+        end
+
+        # Hands over to librdkafka what is to be committed next. Does not block.
+        # @return [Boolean] false when the partition is no longer ours
+        def store
+          @lock.synchronize { write }
+        end
+
+        # Commits what is done. Blocks for the broker's answer.
+        # @return [Boolean] false when the partition is no longer ours
+        def commit
+          store && @store.commit
+        end
+
+        # Messages were read. Where they lie before what was read last, without a request for it (the topic was
+        # recreated, say), they are of a new generation. By the listener.
+        # @param first [Integer] the offset of the first of them
+        # @param next_offset [Integer] the offset behind the last one
+        # @return [Integer] their generation
+        def read(first, next_offset)
+          @lock.synchronize do
+            @reading += 1 if @read_to && first < @read_to
+            @read_to = next_offset
+            @reading
+          end
+        end
+
+        # @param batch [Batch]
+        # @return [Integer, nil] the first offset that is not marked, where that is one of an earlier batch whose `consume` has
+        #   returned; else nil
+        def unmarked_before(batch)
+          @lock.synchronize do
+            position = @marked.position
+            position if @manual && batch.generation == @generation && position && position < batch.first_offset
+          end
+        end
+
+        # With manual offset management: what is not marked is not done either, and will be read again.
+        # @return [void]
+        def forget_unmarked
+          @lock.synchronize do
+            @done = @marked.dup
+            @entered = nil
+          end
+        end
+
+        # What was read until now is void; what is read from now on may lie before it.
+        # @return [Integer] the generation of what is read from now on
+        def rewind
+          @lock.synchronize do
+            renew(@reading += 1)
+            @generation
+          end
+        end
+
+        # What a generation reads begins there: that is committed although nothing of it is done yet. Else a seek would be
+        # forgotten where the partition is given up before the first message has come.
+        # @param offset [Integer]
+        # @param generation [Integer]
+        # @return [void]
+        def begin_at(offset, generation)
+          update(generation) do
+            next false if @done.position
+
+            [@done, @marked].each { |progress| progress.advance(offset) }
+            true
+          end
+        end
+
+        # Nothing is stored from now on.
+        # @param dismiss [Boolean] as {OffsetStore#dismiss}
+        # @return [void]
+        def close(dismiss: false)
+          @lock.synchronize do
+            next if @closed
+
+            dismiss ? @store.dismiss : write
+            @closed = true
+          end
+        end
+
+        # @return [Boolean]
+        def closed?
+          @closed
+        end
+
+        private
+
+        def begin_progress
+          @done = Progress.new
+          @marked = @manual ? Progress.new : @done
+          @known = []
+          @entered = @metadata = nil
+        end
+
+        def renew(generation)
+          write
+          @generation = generation
+          @dirty = false
+          begin_progress
+          @store.rewind
+        end
+
+        def update(generation, metadata = nil)
+          @lock.synchronize do
+            next false if @closed || generation != @generation
+
+            before = @marked.position
+            @dirty = true if yield || metadata
+            @metadata = metadata if metadata || @marked.position != before
+            true
+          end
+        end
+
+        # @return [Boolean] whether there is news to commit
+        def add(offset, next_offset)
+          @done.add(offset, next_offset) if @manual
+          @marked.add(offset, next_offset)
+        end
+
+        def write
+          return !@closed unless @dirty && @marked.position && !@closed
+
+          @dirty = false
+          @store.write(@marked.position, DoneRanges.dump(@marked.position, @marked.beyond, @metadata))
+        end
+
+        # Batches are done one after the other: everything before this one is, and with it what was left out at its
+        # beginning. With manual marks only where nothing before it waits to be marked.
+        def enter(batch, kept)
+          first = kept.empty? ? batch.end_offset : batch.records[kept.first].offset
+          before = @marked.position
+          @marked.advance(first) if before.nil? || @entered.nil? || before >= @entered
+          @done.advance(first)
+          @dirty = true if kept.empty? && (before.nil? || @marked.position != before)
+          @entered = batch.end_offset
+          know(batch, kept) unless @known.empty?
+        end
+
+        def know(batch, kept)
+          kept.each do |index|
+            offset = batch.records[index].offset
+            next unless @known.any? { |range| range.cover?(offset) }
+
+            add(offset, batch.next_offset(index))
+          end
+          @known = @known.reject { |range| range.last <= batch.end_offset }
+        end
+
+        def undone(batch, kept)
+          records = batch.records
+          return kept.reject { |index| @done.done?(records[index].offset) } unless @done.contiguous?
+          return kept if kept.empty? || records[kept.first].offset >= @done.position
+
+          kept.drop_while { |index| records[index].offset < @done.position }
+        end
+      end
+    end
+  end
+end

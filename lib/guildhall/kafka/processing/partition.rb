@@ -1,0 +1,234 @@
+# frozen_string_literal: true
+
+require "forwardable"
+require_relative "../messages/batch"
+require_relative "executor"
+require_relative "intake"
+require_relative "offset_tracker"
+require_relative "../lag/partition_lag"
+require_relative "schedule"
+require_relative "seek"
+
+module Guildhall
+  module Kafka
+    # From a batch that was read to an offset that is committed: schedule, consumers, retries, progress.
+    module Processing
+      # One partition for the time of its assignment: ties together what was read of it and waits ({Processing::Schedule}), what
+      # is done ({Processing::OffsetTracker}), its consumers ({Processing::Executor}), and how far it is behind
+      # ({Lag::PartitionLag}). It is run by one runner at a time; when it has nothing to do, it costs nothing.
+      class Partition
+        extend Forwardable
+
+        # @return [Routing::Topic]
+        attr_reader :topic
+        # @return [String] the topic's name
+        attr_reader :name
+        # @return [Integer]
+        attr_reader :number
+        # @return [#codec, #begin] how payloads are decoded
+        attr_reader :decoding
+        # @return [Time, nil] the timestamp of the message that was read last
+        attr_reader :newest_time
+        # @return [Boolean] whether the broker has said that there is no such topic
+        attr_writer :missing
+
+        # @!method queue=(queue)
+        #   @param queue [#allow, #close] the reader's
+        def_delegators :@intake, :queue, :queue=
+        def_delegators :@schedule, :notify, :paused?, :working?, :release
+        def_delegators :@lag, :position, :end_offset, :idle_behind?, :inquire
+        def_delegators :@executor, :attempt, :collapsed?
+        # @!method producer
+        #   @return [WaterDrop::Producer]
+        def_delegators :@application, :producer
+        # @!method store
+        #   @see Processing::OffsetTracker#store
+        def_delegators :@offsets, :store
+        # @!method synchronize
+        #   @return [Object] what the block returns
+        def_delegators :@monitor, :synchronize
+        # @!method lag
+        #   @return [Integer, nil] messages that are not done; nil while that is not known
+        def_delegator :@lag, :messages, :lag
+        # @!method lag_seconds
+        #   @return [Float, nil] the age of the oldest message that is not done
+        def_delegator :@lag, :seconds, :lag_seconds
+        def_delegator :@lag, :measure, :measure_lag
+        # @!method wait(deadline)
+        #   @see Processing::Schedule#wait_left
+        def_delegator :@schedule, :wait_left, :wait
+        def_delegators :@schedule, :leave
+
+        # @param topic [Routing::Topic]
+        # @param name [String]
+        # @param number [Integer]
+        # @param listener [Connection::Listener]
+        # @param application [Application]
+        def initialize(topic, name, number, listener, application)
+          @topic = topic
+          @name = name
+          @number = number
+          @listener = listener
+          @application = application
+          @decoding = application.decoding(topic)
+          @missing = false
+          @newest_time = nil
+          @monitor = Monitor.new
+          collaborate
+        end
+
+        # What the reader has read; dispatches it. Called by the listener; does not block.
+        # @param records [Array<Record>]
+        # @param bytes [Integer] of their payloads
+        # @param documents [Array<Object, nil>, nil] what the reader has decoded of each; nil: it has not tried
+        # @return [void]
+        def deliver(records, bytes, documents = nil)
+          return unless @schedule.takes?
+
+          @missing = false
+          return accept(records, bytes, documents) if records.size <= @intake.max_messages
+
+          @intake.each_batch(records) { |range| accept_part(records[range], documents && documents[range]) }
+        end
+
+        # Lets the reader take this partition's messages.
+        # @return [void]
+        def begin
+          @application.quiet? ? quiet : @schedule.update
+        end
+
+        # @return [Boolean] whether its consumer wants to be called periodically
+        def ticks?
+          @topic.consumer.instance_method(:tick).owner != Consumer
+        end
+
+        # Runs what is next. Called by a runner.
+        # @return [void]
+        def run
+          job, argument = @schedule.next_job
+          case job
+          when :consume then pending = @executor.consume(argument)
+          when :event then @executor.dispatch_event(argument)
+          when :leave then @executor.leave(argument)
+          end
+        ensure
+          release unless pending
+        end
+
+        # The user's pause: ends with {#resume}, whatever else the partition rests for.
+        # @param seconds [Numeric, nil] nil: until {#resume}
+        # @return [void]
+        def pause(seconds)
+          @schedule.pause(:user, seconds)
+          @application.publish("partition.paused", topic: @name, partition: @number, seconds:)
+        end
+
+        # Ends the user's pause. Any thread.
+        # @return [void]
+        def resume
+          @schedule.resume(:user)
+          @application.publish("partition.resumed", topic: @name, partition: @number)
+        end
+
+        # No new work until the partition is given up.
+        # @return [void]
+        def quiet
+          @schedule.pause(:quiet)
+          @application.publish("partition.paused", topic: @name, partition: @number, seconds: nil)
+        end
+
+        # What was read already is dropped, and what was said of it no longer counts.
+        # @param target [Integer, Symbol, Time]
+        # @return [void]
+        # @raise [Guildhall::ArgumentError]
+        def seek(target)
+          Connection::Client.validate_seek_target!(target)
+          @seek.start(target) { @offsets.rewind }
+        end
+
+        # Seeks to its own position: for a stalled partition.
+        # @param offset [Integer]
+        # @return [void]
+        def read_on(offset)
+          @seek.start(offset)
+        end
+
+        # What is not marked is delivered again, from there.
+        # @param offset [Integer] the first one that is not marked
+        # @return [void]
+        def go_back(offset)
+          @offsets.forget_unmarked
+          read_on(offset) unless @schedule.leaving?
+        end
+
+        # Leaves the group and rejoins it, with all partitions of this client: once for all that ask for it together.
+        # @return [void]
+        def rejoin
+          @listener.request { raise StalledPartitionError, "#{self} is stalled; rejoining the group" unless @schedule.leaving? }
+        end
+
+        # @return [Boolean]
+        def revoked?
+          @schedule.leaving == :revoked || @offsets.closed?
+        end
+
+        # @return [Boolean]
+        def stopping?
+          @schedule.leaving == :shutdown
+        end
+
+        # Offsets that come later are not stored.
+        # @return [void]
+        def close
+          @seek.close
+          @offsets.close(dismiss: @missing)
+          @intake.close
+        end
+
+        # @return [String]
+        def to_s
+          "#{@name}/#{@number}"
+        end
+
+        # @return [String] what it is doing
+        def inspect
+          "#<#{self.class} #{self} #{@schedule}, done up to #{@offsets.next.inspect}, attempt #{attempt}>"
+        end
+
+        private
+
+        def collaborate
+          @intake = Processing::Intake.new(@topic, @application.config)
+          @offsets = Processing::OffsetTracker.new(Processing::OffsetStore.new(@listener.client, @name, @number), manual: manual?)
+          runners = @application.runners
+          @schedule = Processing::Schedule.new(@application.backpressure, @application.timer, @intake) { |urgent| runners.push(self, urgent:) }
+          @lag = Lag::PartitionLag.new(self, @offsets, @schedule, @listener, @application)
+          @seek = Processing::Seek.new(self, @schedule, @listener, @application) { |*place| moved(*place) }
+          @executor = Processing::Executor.new(self, @offsets, @schedule, @application)
+        end
+
+        def moved(offset, generation)
+          @offsets.read_to = offset
+          @offsets.begin_at(offset, generation) if generation
+        end
+
+        # At most once: what is committed ahead is not done yet.
+        def manual?
+          @topic.manual_offset_management || @topic.delivery == :at_most_once
+        end
+
+        def accept_part(records, documents)
+          accept(records, records.first.class.bytes(records), documents)
+        end
+
+        def accept(records, bytes, documents)
+          last = records.last
+          @newest_time = last.timestamp
+          generation = @offsets.read(records.first.offset, last.offset + 1)
+          results = @decoding.begin(records, self, documents)
+          @schedule.push(Messages::Batch.new(records, results, @topic, bytes:, generation:))
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,49 @@
+# frozen_string_literal: true
+
+require "guildhall/error_boundary"
+
+module Guildhall
+  module Kafka
+    module Processing
+      # Deals a batch's messages out to virtual partitions: equal answers of the user's partitioner go to the same one.
+      class Partitioner
+        # The virtual partition of messages for which the user's partitioner raises.
+        UNKNOWN = :unknown
+
+        # @param settings [Routing::VirtualPartitions]
+        # @param concurrency [Integer] how many there are where the route does not say
+        def initialize(settings, concurrency)
+          @partitioner = settings.partitioner
+          @reducer = settings.reducer
+          @max = settings.max || concurrency
+        end
+
+        # @param messages [Messages]
+        # @param indexes [Array<Integer>] of the messages' records
+        # @yieldparam error [Exception] what the partitioner or the reducer raised
+        # @yieldparam message [Message] for this one
+        # @return [Hash{Integer, UNKNOWN=>Array<Integer>}] indexes by virtual partition
+        def deal(messages, indexes)
+          shares = Hash.new { |hash, place| hash[place] = [] }
+          message = nil
+          report = ->(error) { yield(error, message) }
+          messages.each_with_index do |one, position|
+            message = one
+            shares[place(message, report)] << indexes[position]
+          end
+          shares
+        end
+
+        private
+
+        def place(message, report)
+          ErrorBoundary.contain(report) { number(@partitioner.call(message)) } || UNKNOWN
+        end
+
+        def number(answer)
+          (@reducer ? Integer(@reducer.call(answer)) : answer.hash) % @max
+        end
+      end
+    end
+  end
+end

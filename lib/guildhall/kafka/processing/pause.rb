@@ -1,0 +1,59 @@
+# frozen_string_literal: true
+
+require "guildhall/clock"
+
+module Guildhall
+  module Kafka
+    module Processing
+      # Why a partition rests: a set of reasons, each with an end of its own. It rests while any of them holds, so that a
+      # user's pause outlasts a back-off, and quiet outlasts both. With the lock of {Schedule} held.
+      class Pause
+        # What ends them: {Consumer#resume}, the back-off's time, nothing.
+        REASONS = %i[user backoff quiet].freeze
+
+        Rest = Data.define(:ends_at, :alarm)
+        private_constant :Rest
+
+        # @param timer [Timer]
+        # @yield called by the timer when a reason with a time may have ended
+        def initialize(timer, &on_end)
+          @timer = timer
+          @on_end = on_end
+          @rests = {}
+        end
+
+        # @param reason [Symbol] one of {REASONS}; another pause for the same reason takes the place of the first
+        # @param seconds [Numeric, nil] nil: until {#finish}
+        # @return [void]
+        def start(reason, seconds = nil)
+          finish(reason)
+          ends_at = seconds ? Clock.now + seconds : Float::INFINITY
+          @rests[reason] = Rest.new(ends_at:, alarm: (@timer.after(seconds, &@on_end) if seconds))
+        end
+
+        # @param reason [Symbol]
+        # @return [void]
+        def finish(reason)
+          rest = @rests.delete(reason)
+          @timer.cancel(rest.alarm) if rest&.alarm
+        end
+
+        # @return [void]
+        def finish_all
+          @rests.keys.each { |reason| finish(reason) }
+        end
+
+        # @return [Boolean]
+        def active?
+          !@rests.empty? && reasons.any?
+        end
+
+        # @return [Array<Symbol>] those that hold now
+        def reasons
+          now = Clock.now
+          @rests.filter_map { |reason, rest| reason if now < rest.ends_at }
+        end
+      end
+    end
+  end
+end

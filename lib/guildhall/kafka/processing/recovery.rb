@@ -1,0 +1,196 @@
+# frozen_string_literal: true
+
+require "guildhall/error_boundary"
+require_relative "../dead_letter_queue/dispatcher"
+require_relative "isolation"
+require_relative "retry_policy"
+
+module Guildhall
+  module Kafka
+    module Processing
+      # What becomes of a batch that was not finished: a pause and another attempt, isolation of the message that fails, or
+      # the dead letters. Used by one runner at a time.
+      class Recovery
+        # @param partition [Partition]
+        # @param offsets [OffsetTracker]
+        # @param schedule [Schedule]
+        # @param application [Application]
+        def initialize(partition, offsets, schedule, application)
+          @partition = partition
+          @topic = partition.topic
+          @offsets = offsets
+          @schedule = schedule
+          @application = application
+          @retries = RetryPolicy.new(@topic, application.config)
+          @isolation = nil # while the message that fails is looked for
+          @dead_letters = DeadLetterQueue::Dispatcher.new(@topic, application) if @topic.dead_letter_queue
+          @at = nil
+        end
+
+        # @return [Integer] 1 at first
+        def attempt = @retries.attempt(@at)
+
+        # A batch is about to be consumed: what could not be decoded before is decoded again, and what never can be goes to
+        # the dead letters, where the route says so.
+        # @param batch [Messages::Batch]
+        # @param again [Boolean] whether it was consumed before
+        # @return [Array<Integer>, nil] the indexes of the messages to consume; nil: a seek has made the batch void
+        def prepare(batch, again:)
+          again ? batch.decode_again : @isolation = nil
+          pending = look(batch) or return
+          return pending unless pending.any? && @dead_letters&.dispatch_undecodable?
+
+          dispatch_undecodable(batch, pending)
+          look(batch)
+        end
+
+        # @param batch [Messages::Batch]
+        # @param pending [Array<Integer>] indexes of its messages
+        # @return [Array<Integer>] those that are to be consumed next: all, unless the one that fails is looked for
+        def narrow(batch, pending)
+          return pending unless @isolation
+
+          pending.first(@isolation.take(pending.map { |index| batch.records[index].offset }))
+        end
+
+        # `consume` has returned, or messages went to the dead letters.
+        # @param batch [Messages::Batch]
+        # @param first [Integer, nil] the index with which the call of `consume` began; nil: there is progress
+        # @return [Boolean] whether the batch is done; false: the rest is consumed next
+        def returned(batch, first = nil)
+          pending = look(batch)
+          return done if pending.nil? || pending.empty?
+          return go_back(batch) { @retries.postponed(@at) } if @offsets.unmarked_before(batch)
+
+          @isolation&.passed(offset(batch, pending))
+          rest(@retries.postponed(@at), batch) if pending.first == first && !@schedule.leaving?
+          false
+        end
+
+        # @param error [Exception] what a consumer raised
+        # @param batch [Messages::Batch]
+        # @param messages [Messages, nil] what `consume` was called with; nil: it was not called
+        # @param together [Boolean] whether they were consumed by several consumers at once
+        # @return [Boolean] whether the batch is done
+        def failed(error, batch, messages, together: false)
+          decided = false
+          ErrorBoundary.contain(->(failure) { undecided(failure, batch) }) { decided = decide(error, batch, messages, together) }
+          decided
+        end
+
+        # It is not consumed now, for a reason that says nothing about its messages: after a pause it is next again.
+        # @param batch [Messages::Batch]
+        # @return [false]
+        def postpone(batch)
+          rest(@retries.postponed(@at), batch)
+          false
+        end
+
+        # The batch is finished, or given up.
+        # @return [true]
+        def done
+          @isolation = @at = nil
+          true
+        end
+
+        private
+
+        # @return [Array<Integer>, nil] the indexes of what is not done
+        def look(batch)
+          pending = @offsets.pending(batch)
+          @at = [batch.generation, offset(batch, pending)] if pending&.any?
+          pending
+        end
+
+        def offset(batch, pending)
+          batch.records[pending.first].offset
+        end
+
+        def decide(error, batch, messages, together)
+          pending = look(batch)
+          return done if pending.nil? || pending.empty?
+          return postpone(batch) unless messages
+          return go_back(batch) { failed_with_others(error) } if @offsets.unmarked_before(batch)
+
+          alone = !together && alone?(messages, offset(batch, pending))
+          decision = @retries.failed(error, at: @at, alone:, isolating: !@isolation.nil?)
+          follow(decision, error, batch, messages, pending, alone)
+        end
+
+        # The strategy has raised, or the producer of dead letters: without a pause that would happen again at once.
+        def undecided(failure, batch)
+          @application.error(failure, "dead_letter_queue", topic: @partition.name, partition: @partition.number)
+          postpone(batch)
+        end
+
+        # Only one message can be the cause if the consumer has looked at no other that is not done.
+        def alone?(messages, offset)
+          messages.last_read == offset || messages.last_offset == offset
+        end
+
+        def follow(decision, error, batch, messages, pending, alone)
+          case decision.action
+          when :retry then rest(decision, batch)
+          when :isolate then isolate(batch, messages, pending)
+          else return settle(decision.action, error, batch, pending, alone)
+          end
+          false
+        end
+
+        # With manual offset management the consumer may hold messages of earlier batches, in a buffer, say: all that are not
+        # marked are delivered again.
+        # @yieldreturn [RetryPolicy::Decision]
+        def go_back(batch)
+          position = @offsets.unmarked_before(batch)
+          @at = [batch.generation, position]
+          @isolation = nil
+          rest(yield, batch)
+          @partition.go_back(position)
+          false
+        end
+
+        # Which of them fails is not to be found out: one that is given alone may only be the one that completes the buffer.
+        def failed_with_others(error)
+          decision = @retries.failed_with_others(error, at: @at)
+          if @dead_letters && @retries.failures > @topic.dead_letter_queue.max_retries
+            @application.error(UnmarkedError.new("messages from #{@partition}@#{@at.last} on are not marked as consumed: nothing goes to " \
+                                                 "the dead letters, for any of them may have failed"),
+              "dead_letter_queue", topic: @partition.name, partition: @partition.number)
+          end
+          decision
+        end
+
+        def isolate(batch, messages, pending)
+          @isolation ||= Isolation.new
+          @isolation.failed(messages.last_offset)
+          @isolation.passed(offset(batch, pending))
+        end
+
+        def settle(action, error, batch, pending, alone)
+          victims = batch.messages(action == :dispatch_all ? pending : pending.first(1))
+          attempts = alone ? @retries.failures_alone : @retries.failures
+          @dead_letters.dispatch(victims, attempts, skip: action == :skip, confirmed: ->(message) { dead(message) }) { error }
+          @at = nil
+          returned(batch)
+        end
+
+        def dispatch_undecodable(batch, pending)
+          undecodable = batch.messages(pending).undecodable
+          return if undecodable.empty?
+
+          @dead_letters.dispatch(undecodable, 0, confirmed: ->(message) { dead(message) }) { |message| message.failure.exception }
+        end
+
+        def dead(message)
+          @offsets.mark_each(message.batch.generation) { [[message.offset, message.batch.offset_after(message.offset)]] }
+        end
+
+        def rest(decision, batch)
+          @application.publish("consumer.retrying", topic: @partition.name, partition: @partition.number,
+            offset: @at&.last || batch.first_offset, attempt: @retries.failures, seconds: decision.seconds)
+          @schedule.pause(:backoff, decision.seconds)
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,216 @@
+# frozen_string_literal: true
+
+require_relative "backlog"
+require_relative "partition_state"
+require_relative "pause"
+
+module Guildhall
+  module Kafka
+    module Processing
+      # What a partition has to do next, and whether it may: its batches, its events, its state and its pauses. Hands out one
+      # job at a time.
+      #
+      # Three threads meet here: the listener delivers batches and takes the partition away, a runner works, the timer ends
+      # pauses. The lock is never held while foreign code runs.
+      class Schedule
+        # @param backpressure [Backpressure]
+        # @param timer [Timer]
+        # @param intake [Intake]
+        # @yieldparam urgent [Boolean] called when there is something to do
+        def initialize(backpressure, timer, intake, &on_work)
+          @lock = Mutex.new
+          @left = ConditionVariable.new
+          @state = PartitionState.new
+          @pause = Pause.new(timer) { change }
+          @batches = Backlog.new(backpressure)
+          @events = []
+          @intake = intake
+          @on_work = on_work
+          @runner = :none # :none → :called → :working
+          @open = true # whether messages are worked on: what state and pauses come to, see {#change}
+        end
+
+        # @param batch [Messages::Batch]
+        # @return [void]
+        def push(batch)
+          update { @batches << batch if takes? }
+        end
+
+        # An event for the consumer, delivered when it is free.
+        # @param event [Symbol] :tick or :eofed
+        # @return [void]
+        def notify(event)
+          update { @events << event unless @events.include?(event) || @state.leaving? }
+        end
+
+        # Lets the reader take messages, and a runner come.
+        # @yield what may change that, with the lock held
+        # @return [Object, nil] what the block returns
+        def update
+          @lock.synchronize do
+            result = yield if block_given?
+            arrange
+            result
+          end
+        end
+
+        # @return [Array(Symbol, Object), nil] a job and its argument; nil: there is nothing to do
+        def next_job
+          @lock.synchronize { take }
+        end
+
+        # The job is done.
+        # @return [void]
+        def release
+          update { @runner = :none }
+        end
+
+        # @param batch [Messages::Batch] that is done
+        # @return [void]
+        def finish(batch)
+          update { @batches.shift if @batches.first.equal?(batch) }
+        end
+
+        # @return [Boolean] whether messages are taken on, be it to wait
+        def takes? = @open || @state.assigned?
+
+        # What waits is void, and nothing is taken until {#sought}.
+        # @yield with the lock held
+        # @return [void]
+        def seek
+          change do
+            @state.seek
+            @batches.clear
+            yield
+          end
+        end
+
+        # @yieldreturn [Boolean] whether this was the last seek; called with the lock held
+        # @return [void]
+        def sought
+          change { @state.sought if yield }
+        end
+
+        # No new work; the consumer is notified once the work in progress is done. Does not block.
+        # @param reason [Symbol] :revoked or :shutdown
+        # @return [void]
+        def leave(reason)
+          change do
+            @state.leave(reason)
+            @batches.clear
+            @events.clear
+            @pause.finish_all
+          end
+        end
+
+        # @return [Symbol, nil] :revoked or :shutdown, when it is given up
+        def leaving = @state.reason
+
+        # @return [Boolean]
+        def leaving? = @state.leaving?
+
+        # The consumer was notified.
+        # @return [void]
+        def left
+          change do
+            @state.left
+            @left.broadcast
+          end
+        end
+
+        # Blocks until the consumer was notified.
+        # @param deadline [Float] of the monotonic clock, in seconds
+        # @return [Boolean] false when it is still at work
+        def wait_left(deadline)
+          @lock.synchronize do
+            @left.wait(@lock, Clock.left(deadline)) until @state.left? || Clock.now >= deadline
+            @state.left?
+          end
+        end
+
+        # @param reason [Symbol] one of {Pause::REASONS}
+        # @param seconds [Numeric, nil] nil: until {#resume}
+        # @return [void]
+        def pause(reason, seconds = nil)
+          change { @pause.start(reason, seconds) unless @state.leaving? }
+        end
+
+        # @param reason [Symbol]
+        # @return [void]
+        def resume(reason)
+          change { @pause.finish(reason) }
+        end
+
+        # @return [Boolean]
+        def paused?
+          @lock.synchronize { @pause.active? }
+        end
+
+        # @return [Boolean] whether a runner has a job of this partition: messages, an event, or its end
+        def working? = @runner == :working
+
+        # @return [Boolean] whether nothing is to be done without a request for it
+        def idle?
+          @lock.synchronize { @open && @runner == :none && @batches.empty? }
+        end
+
+        # @return [Array<Record>, nil] of the batch that is in work, or is next
+        def records
+          @lock.synchronize { @batches.first&.records }
+        end
+
+        # @return [String] for people
+        def to_s
+          "#{doing}, #{@batches.size} batches"
+        end
+
+        private
+
+        def doing
+          return @state.to_s unless @state.assigned?
+          return "working" if working?
+
+          paused? ? "paused" : "waiting"
+        end
+
+        # The only way to change state and pauses.
+        def change
+          update do
+            result = yield if block_given?
+            resting = @pause.active?
+            @open = @state.assigned? && !resting
+            @batches.pause_accounting(resting)
+            result
+          end
+        end
+
+        # With the lock held, as all below.
+        def arrange
+          @intake.allow(@open ? @batches.size : nil)
+          return unless @runner == :none && work?
+
+          @runner = :called
+          @on_work.call(leaves?)
+        end
+
+        def work?
+          return !@state.left? if leaves?
+
+          !@events.empty? || (@open && !@batches.empty?)
+        end
+
+        def leaves? = !@open && @state.leaving?
+
+        def take
+          return unless work?
+
+          @runner = :working
+          return [:leave, @state.reason] if leaves?
+          return [:event, @events.shift] unless @events.empty?
+
+          [:consume, @batches.first]
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,119 @@
+# frozen_string_literal: true
+
+require "guildhall/error_boundary"
+require_relative "consumer_call"
+require_relative "partitioner"
+
+module Guildhall
+  module Kafka
+    module Processing
+      # One partition worked on by several runners. Each batch is dealt out in shares, which run side by side; the next batch
+      # begins when all of them have ended. Where a consumer raises, what no share has finished is consumed in order by one
+      # consumer ("collapsed"), so that the message that fails can be found.
+      class VirtualPartitions
+        # What one virtual partition gets of a batch. A runner runs it.
+        class Share
+          # @param run [ParallelRun]
+          # @param call [ConsumerCall]
+          # @param messages [Messages]
+          def initialize(run, call, messages)
+            @run = run
+            @call = call
+            @messages = messages
+          end
+
+          # @return [void]
+          def run
+            ErrorBoundary.contain(->(error) { @run.failed(error, @messages) }) do
+              @run.returned(@messages, @call.consume(@messages))
+            end
+          ensure
+            @run.ended
+          end
+        end
+
+        # One batch while its shares run.
+        class ParallelRun
+          # @return [Messages::Batch]
+          attr_reader :batch
+          # @return [Exception, nil] the first that a consumer raised
+          attr_reader :error
+
+          # @param batch [Messages::Batch]
+          # @param count [Integer] of shares
+          # @param offsets [OffsetTracker]
+          # @param executor [#share_failed, #run_ended]
+          def initialize(batch, count, offsets, executor)
+            @batch = batch
+            @running = count
+            @offsets = offsets
+            @executor = executor
+            @lock = Mutex.new
+            @error = nil
+          end
+
+          # @return [void]
+          def failed(error, messages)
+            @lock.synchronize { @error ||= error }
+            @executor.share_failed(error, messages)
+          end
+
+          # @param whole [Boolean] whether all of these messages are done; false: only what was marked
+          # @return [void]
+          def returned(messages, whole)
+            @offsets.complete_each(@batch.generation) { messages.next_steps } if whole
+          end
+
+          # A share has ended, one way or the other.
+          # @return [void]
+          def ended
+            @executor.run_ended(self) if @lock.synchronize { (@running -= 1).zero? }
+          end
+        end
+
+        # @param partition [Partition]
+        # @param offsets [OffsetTracker]
+        # @param runners [Runners]
+        # @param concurrency [Integer] how many there are where the route does not say
+        def initialize(partition, offsets, runners, concurrency)
+          @partition = partition
+          @offsets = offsets
+          @runners = runners
+          @partitioner = Partitioner.new(partition.topic.virtual_partitions, concurrency)
+          @calls = {}
+          @collapsed = false
+        end
+
+        # @return [Boolean] whether the partition is consumed in order for now
+        attr_accessor :collapsed
+        alias collapsed? collapsed
+
+        # @return [Array<ConsumerCall>] of the virtual partitions that have been used
+        def calls = @calls.values
+
+        # Hands a batch to the runners. Does not block.
+        # @param batch [Messages::Batch]
+        # @param indexes [Array<Integer>] of the messages that are to be consumed
+        # @param executor [Executor] notified when a share fails, and when the last one has ended
+        # @return [void]
+        # @raise what a consumer's `initialized` raises; nothing has begun then
+        def start(batch, indexes, executor)
+          shares = @partitioner.deal(batch.messages(indexes), indexes) { |error, message| executor.partitioner_failed(error, message) }
+          run = ParallelRun.new(batch, shares.size, @offsets, executor)
+          jobs = shares.map { |place, some| share(run, call(place), some) }
+          jobs.each { |job| @runners.push(job) }
+        end
+
+        private
+
+        def share(run, call, indexes)
+          Share.new(run, call, call.messages(run.batch, indexes))
+        end
+
+        def call(place)
+          @calls[place] ||= ConsumerCall.new(@partition, @offsets, shared: true)
+        end
+      end
+    end
+  end
+end

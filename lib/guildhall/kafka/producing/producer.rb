@@ -1,0 +1,118 @@
+# frozen_string_literal: true
+
+require_relative "serializing"
+
+module Guildhall
+  module Kafka
+    # Sends messages: the application's producer.
+    module Producing
+      # Makes the application's producer with the gem waterdrop, a dependency only of those who produce.
+      module Producer
+        # How the names of the settings begin that any client needs.
+        SHARED = %w[client.id bootstrap.servers metadata.broker.list security. sasl. ssl. socket. broker.].freeze
+        # Whether a message is too big is for the broker to say, whose limit is the topic's; librdkafka and waterdrop would
+        # refuse whatever is bigger than 1 MB, and a dead letter is a little bigger than the message was.
+        MAX_MESSAGE_BYTES = 100_000_000
+        # Seconds that a producer without a broker takes to close, after it has dropped what it could not deliver.
+        CLOSE_GRACE_SECONDS = 0.5
+
+        # Before the first Ractor: the autoloader that waterdrop brings along, Zeitwerk, wraps `Kernel#require`, and so does
+        # Ruby with the first Ractor; in the other order constants are not found any more.
+        # @return [Boolean] whether the gem is there
+        def self.load
+          require "waterdrop"
+          true
+        rescue LoadError
+          false
+        end
+
+        # Dead letters need a producer.
+        # @param topics [Array<Routing::Topic>]
+        # @param errors [Config::Errors]
+        # @param loaded [Boolean] whether to load the gem, or only to look whether it is there
+        # @return [void]
+        def self.validate(topics, errors, loaded: false)
+          needing = topics.select { |topic| topic.dead_letter_queue&.topic }
+          return if needing.empty? || (loaded ? load : installed?)
+
+          needing.each { |topic| errors.add("topic #{topic.name.inspect}: dead_letter_queue: #{missing}") }
+        end
+
+        # A dead letter's message counts as done once the broker has the dead letter: settings that do not wait for that would lose it.
+        # @param topics [Array<Routing::Topic>]
+        # @param config [Config]
+        # @param errors [Config::Errors]
+        # @return [void]
+        def self.validate_promise(topics, config, errors)
+          return if topics.none? { |topic| topic.dead_letter_queue&.topic }
+
+          settings = settings(config)
+          if %i[acks request.required.acks].any? { |name| settings[name].to_s == "0" }
+            errors.add("producer acks 0 loses dead letters: the producer does not wait for the broker")
+          end
+          return unless settings[:"transactional.id"]
+
+          errors.add("producer must not set transactional.id beside a dead_letter_queue: dead letters are sent outside of transactions")
+        end
+
+        # @param config [Config]
+        # @param topics [Array<Routing::Topic>] whose serializers encode objects other than Strings
+        # @param logger [Logger] waterdrop makes it that of all clients
+        # @return [WaterDrop::Producer]
+        # @raise [MissingDependencyError] without the gem waterdrop
+        def self.create(config, topics, logger)
+          raise MissingDependencyError, missing unless load
+
+          WaterDrop::Producer.new do |producer|
+            producer.deliver = true
+            producer.kafka = settings(config)
+            producer.max_payload_size = MAX_MESSAGE_BYTES
+            producer.logger = logger
+            producer.middleware.append(Serializing.new(topics))
+          end
+        end
+
+        # Delivers what was produced, and closes. Blocks until then; what could not be delivered in time is given up:
+        # waterdrop by itself would wait for minutes.
+        # @param producer [WaterDrop::Producer]
+        # @param deadline [Float] of the {Clock}
+        # @return [Boolean] whether everything was delivered
+        def self.close(producer, deadline)
+          closing = Thread.new { producer.close }
+          closing.report_on_exception = false
+          return true if closing.join(Clock.left(deadline - CLOSE_GRACE_SECONDS, least: 0.1))
+
+          purging = Thread.new { producer.purge } # it waits as well
+          purging.report_on_exception = false
+          closing.join(Clock.left(deadline, least: CLOSE_GRACE_SECONDS))
+          false
+        end
+
+        # @param settings [Hash{Symbol,String=>Object}] librdkafka's
+        # @return [Hash{Symbol=>Object}] of them those that any client needs
+        def self.shared(settings)
+          settings.transform_keys(&:to_sym).select { |name, _| name.start_with?(*SHARED) }
+        end
+
+        # A consumer's settings mean nothing to a producer, and waterdrop would complain of them.
+        # @param config [Config]
+        # @return [Hash{Symbol=>Object}] librdkafka's
+        def self.settings(config)
+          defaults = {"client.id": config.client_id, "request.required.acks": "all", "message.max.bytes": MAX_MESSAGE_BYTES}
+          {**shared(config.kafka), **defaults, **config.producer.transform_keys(&:to_sym)}
+        end
+
+        def self.installed?
+          Gem.loaded_specs.key?("waterdrop") || Gem::Specification.find_all_by_name("waterdrop").any? || load
+        end
+
+        def self.missing
+          return "producing needs the gem waterdrop: add it to the Gemfile" unless Gem.loaded_specs.key?("waterdrop")
+
+          'waterdrop cannot be loaded any more, because there was a Ractor before it: require "waterdrop" when the application is loaded'
+        end
+        private_class_method :installed?, :missing
+      end
+    end
+  end
+end

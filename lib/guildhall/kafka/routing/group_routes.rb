@@ -1,0 +1,43 @@
+# frozen_string_literal: true
+
+module Guildhall
+  module Kafka
+    module Routing
+      # Which route takes which topic, in one consumer group: a route of that name wins over patterns, an earlier pattern over
+      # later ones. May be used by any thread.
+      class GroupRoutes
+        # @return [String]
+        attr_reader :group
+
+        # @param chosen [Array<Topic>] those of the group that this process consumes
+        # @param all [Array<Topic>] all that are routed in the group: a process that consumes only the pattern leaves the
+        #   topics that have a route of their own to the others
+        def initialize(chosen, all = chosen)
+          @group = chosen.first.group
+          @named = chosen.reject(&:pattern?).to_h { |topic| [topic.name, topic] }
+          @patterns = chosen.select(&:pattern?)
+          @elsewhere = all.reject(&:pattern?).map(&:name) - @named.keys
+        end
+
+        # @param name [String] of a topic
+        # @return [Topic, nil] nil: none of them
+        def route(name)
+          candidates(name).first
+        end
+
+        # @param name [String] of a topic
+        # @return [Array<Topic>] all routes that match it, the one that takes it first
+        def candidates(name)
+          return [] if @elsewhere.include?(name)
+
+          [*@named[name], *@patterns.select { |topic| topic.match?(name) }] # rubocop:disable Style/SelectByRegexp -- no Strings
+        end
+
+        # @return [Array<String>] topics with a route of their own
+        def names
+          @named.keys
+        end
+      end
+    end
+  end
+end

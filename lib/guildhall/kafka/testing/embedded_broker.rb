@@ -1,0 +1,142 @@
+# frozen_string_literal: true
+
+require_relative "../connection/librdkafka"
+
+module Guildhall
+  module Kafka
+    module Testing
+      # A broker inside this process, for tests and demonstrations: librdkafka's mock cluster, which speaks the real
+      # protocol over loopback, with consumer groups, offset commits and transactions.
+      #
+      # It keeps about 5 MB a partition and silently drops the oldest beyond that: {#verify_complete!} finds out. Topics
+      # cannot be created over the admin protocol, only with {#create_topic}. After a member has left, its group takes the
+      # members' `session.timeout.ms` to start again: set it low where that matters. Offsets cannot be looked up by time.
+      #
+      #     Guildhall::Kafka::Testing::EmbeddedBroker.start do |broker|
+      #       broker.create_topic("orders", partitions: 5)
+      #       config.kafka = {"bootstrap.servers": broker.bootstrap_servers}
+      #     end
+      class EmbeddedBroker
+        # What the mock cluster needs beyond {Connection::Librdkafka}.
+        module Functions
+          extend FFI::Library
+
+          ffi_lib(*Rdkafka::Bindings.ffi_libraries.map(&:name))
+          attach_function :rd_kafka_mock_cluster_new, %i[pointer int], :pointer, blocking: true
+          attach_function :rd_kafka_mock_cluster_bootstraps, %i[pointer], :string
+          attach_function :rd_kafka_mock_cluster_destroy, %i[pointer], :void, blocking: true
+          attach_function :rd_kafka_mock_topic_create, %i[pointer string int int], :int, blocking: true
+          attach_function :rd_kafka_mock_broker_set_down, %i[pointer int32], :int, blocking: true
+          attach_function :rd_kafka_mock_group_initial_rebalance_delay_ms, %i[pointer int32], :void, blocking: true
+          attach_function :rd_kafka_brokers_add, %i[pointer string], :int
+          attach_function :rd_kafka_mock_broker_set_up, %i[pointer int32], :int, blocking: true
+        end
+        private_constant :Functions
+
+        # @param brokers [Integer]
+        # @yieldparam broker [EmbeddedBroker] stopped when the block ends
+        # @return [EmbeddedBroker, Object] the running broker; with a block, what the block returns
+        def self.start(brokers: 1)
+          broker = new(brokers:)
+          return broker unless block_given?
+
+          begin
+            yield broker
+          ensure
+            broker.stop
+          end
+        end
+
+        # @return [String] for the setting `bootstrap.servers`
+        attr_reader :bootstrap_servers
+
+        # @param brokers [Integer]
+        def initialize(brokers: 1)
+          @brokers = brokers
+          @handle = create_handle
+          @cluster = Functions.rd_kafka_mock_cluster_new(@handle, brokers)
+          raise EmbeddedBrokerError, "librdkafka could not start its mock cluster" if @cluster.null?
+
+          @bootstrap_servers = Functions.rd_kafka_mock_cluster_bootstraps(@cluster).dup.freeze
+          Functions.rd_kafka_mock_group_initial_rebalance_delay_ms(@cluster, 0) # no other member is about to join
+          Functions.rd_kafka_brokers_add(@handle, @bootstrap_servers) # for its own questions about watermarks
+        end
+
+        # @param name [String]
+        # @param partitions [Integer]
+        # @return [void]
+        # @raise [EmbeddedBrokerError] when it is there already
+        def create_topic(name, partitions: 1)
+          code = Functions.rd_kafka_mock_topic_create(@cluster, name, partitions, @brokers)
+          raise EmbeddedBrokerError, "topic #{name} was not created: #{Connection::Librdkafka.error_name(code)}" unless code.zero?
+        end
+
+        # Blocks for the round trip to the broker.
+        # @param topic [String]
+        # @param partition [Integer]
+        # @return [Array(Integer, Integer)] the first offset that is there, and the one the next message will get
+        def watermarks(topic, partition)
+          low = FFI::MemoryPointer.new(:int64)
+          high = FFI::MemoryPointer.new(:int64)
+          code = Rdkafka::Bindings.rd_kafka_query_watermark_offsets(@handle, topic, partition, low, high, 10_000)
+          raise EmbeddedBrokerError, "no watermarks of #{topic}/#{partition}: #{Connection::Librdkafka.error_name(code)}" unless code.zero?
+
+          [low.read_int64, high.read_int64]
+        end
+
+        # @param topic [String]
+        # @param partitions [Integer]
+        # @return [Integer] how many messages are there
+        # @raise [EmbeddedBrokerError] when some were dropped because a partition had grown beyond 5 MB
+        def verify_complete!(topic, partitions:)
+          (0...partitions).sum do |partition|
+            low, high = watermarks(topic, partition)
+            raise EmbeddedBrokerError, "#{topic}/#{partition} lost #{low} messages: use more partitions" if low.positive?
+
+            high
+          end
+        end
+
+        # Makes every broker unreachable until {#resume}; what was stored stays.
+        # @return [void]
+        def suspend
+          each_broker { |id| Functions.rd_kafka_mock_broker_set_down(@cluster, id) }
+        end
+
+        # @return [void]
+        def resume
+          each_broker { |id| Functions.rd_kafka_mock_broker_set_up(@cluster, id) }
+        end
+
+        # Ends the broker; a second call does nothing. Close its clients first: they would look for it for ever.
+        # @return [void]
+        def stop
+          return unless @cluster
+
+          cluster = @cluster
+          @cluster = nil
+          Functions.rd_kafka_mock_cluster_destroy(cluster)
+          Rdkafka::Bindings.rd_kafka_destroy(@handle)
+        end
+
+        private
+
+        def create_handle
+          config = Rdkafka::Bindings.rd_kafka_conf_new
+          error = FFI::MemoryPointer.new(:char, 256)
+          # It would complain of having no brokers, which at first is so, and of losing them at the end. No callback
+          # into Ruby either: one that waits for the GVL while the handle is destroyed would wait for ever.
+          Rdkafka::Bindings.rd_kafka_conf_set(config, "log_level", "0", error, 256)
+          handle = Rdkafka::Bindings.rd_kafka_new(:rd_kafka_producer, config, error, 256)
+          raise EmbeddedBrokerError, error.read_string if handle.null?
+
+          handle
+        end
+
+        def each_broker(&)
+          (1..@brokers).each(&)
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,125 @@
+# frozen_string_literal: true
+
+module Guildhall
+  module Karafka
+    # The deserializer in Karafka's routes. It gives a message what workers have made of its payload, if they were given it, and
+    # decodes it in place where not: batches that are too small, messages that the application has made, payloads that were changed,
+    # second attempts, and whatever workers could not do.
+    #
+    # Made by {Karafka.parallel}. Used by any thread of the main Ractor.
+    class Deserializer
+      # What the pool makes of one message's payload.
+      Pending = Struct.new(:future, :index, :payload) do
+        # Waits for it. What the pool has left to its reader is done in one go: asking for one after the other costs more.
+        # @return [Object, Failure]
+        def outcome
+          future.wait if future.deferred?
+          future[index]
+        end
+      end
+      private_constant :Pending
+
+      # @param task [#call] takes a payload, or a payload and its metadata
+      # @param plugin [Plugin]
+      # @raise see {Karafka.parallel}
+      def initialize(task, plugin)
+        check(task)
+        @task = Shareable.callable!(task, "deserializer")
+        @plugin = plugin
+        @metadata = Callable.takes_metadata?(@task)
+        @refused = false
+        @copies = @task.is_a?(Task::PerWorker)
+        # An entry goes when its payload is read, or with its message.
+        @pending = ObjectSpace::WeakKeyMap.new
+      end
+
+      # Called by Karafka, when a payload is first asked for. Waits for the worker that decodes it.
+      # @param message [::Karafka::Messages::Message]
+      # @return [Object, DROPPED, nil] DROPPED for what a pipeline's `select` leaves out
+      # @raise what the task raises
+      def call(message)
+        pending = @pending.delete(message)
+        return in_place(message) unless pending
+        return replaced(message) unless pending.payload == message.raw_payload
+
+        outcome = pending.outcome
+        return in_place(message) if outcome.is_a?(Failure)
+
+        @plugin.count(:taken)
+        outcome
+      end
+
+      # Gives a batch to the pool. Never waits.
+      # @param messages [Array<::Karafka::Messages::Message>] of one partition
+      # @param source [String] whose batches take turns with other sources'
+      # @return [Pool::Future, nil] nil: it is decoded in place
+      # @raise what the pool's `dispatch` raises
+      def dispatch(messages, source)
+        settings = @plugin.settings
+        messages = messages.reject { |message| message.raw_payload.nil? } if messages.any? { |message| message.raw_payload.nil? }
+        return if @refused || messages.size < settings.min_payloads
+
+        # Copies share the bytes; the messages' own Strings stay as they are, and may change.
+        payloads = messages.map { |message| message.raw_payload.dup.freeze }
+        future = hand_over(messages, payloads, source:, parallel: settings.parallel, deadline: settings.deadline)
+        messages.each_with_index { |message, index| @pending[message] = Pending.new(future, index, payloads[index]) }
+        future
+      rescue IsolationError # found by a worker: it will never run there
+        @refused = true
+        raise
+      end
+
+      # @return [String]
+      def inspect
+        "#<Guildhall::Karafka.parallel #{@task.inspect}>"
+      end
+
+      private
+
+      # The empty batch starts nothing; it finds out whether workers can run the task.
+      def check(task)
+        Pool.new(workers: 0).dispatch([], task, prepare: false)
+      end
+
+      # The codec's `prepare` may ask a registry, which would hold up Karafka's listener: what workers cannot decode without is
+      # fetched by the thread that first asks for such a payload.
+      def hand_over(messages, payloads, **)
+        return @plugin.pool.dispatch(payloads, @task, prepare: false, **) unless @metadata
+
+        envelopes = messages.each_with_index.map { |message, index| Envelope.of(message, payloads[index]) }
+        @plugin.pool.dispatch(envelopes, @task, records: true, prepare: false, **)
+      end
+
+      def replaced(message)
+        @plugin.count(:replaced)
+        in_place(message)
+      end
+
+      # Gets and returns what it would on a worker, so that consumers see no difference.
+      def in_place(message)
+        payload = message.raw_payload
+        return run(payload, message) unless @plugin.settings.enabled
+
+        @plugin.count(:in_place)
+        payload &&= payload.dup.freeze
+        message = Envelope.of(message, payload) if @metadata
+        value = run(payload, message)
+        Ractor.shareable?(value) ? value : frozen(value, payload, message)
+      end
+
+      # What cannot be frozen is left as it was: decoded again, because a part of the first one is frozen now.
+      def frozen(value, payload, message)
+        Ractor.make_shareable(value, copy: @copies)
+      rescue StandardError
+        run(payload, message)
+      end
+
+      # Karafka gives its deserializers tombstones, too; codecs have nothing to decode there.
+      def run(payload, message)
+        return @task.call(payload, message) if @metadata
+
+        @task.call(payload) unless payload.nil?
+      end
+    end
+  end
+end

@@ -1,0 +1,37 @@
+# frozen_string_literal: true
+
+module Guildhall
+  module Karafka
+    # What workers get of a message: bytes and metadata, frozen and shareable, under the names that Karafka's messages have for them.
+    # Keys and headers are as Kafka has them: the topic's deserializers for these run in the main Ractor only.
+    Envelope = Data.define(:raw_payload, :topic, :partition, :offset, :timestamp, :received_at, :raw_key, :raw_headers) do
+      # @param message [::Karafka::Messages::Message]
+      # @param payload [String, nil] frozen; what it had as raw payload
+      # @return [Envelope]
+      def self.of(message, payload)
+        metadata = message.metadata
+        Ractor.make_shareable(new(payload, metadata.topic.dup, metadata.partition, metadata.offset, metadata.timestamp,
+          metadata.received_at, *copies(metadata)))
+      end
+
+      # Copied: a caller's objects are never frozen.
+      def self.copies(metadata)
+        headers = metadata.raw_headers
+        [metadata.raw_key.dup, headers&.to_h { |name, value| [name.dup, value.is_a?(Array) ? value.map(&:dup) : value.dup] }]
+      end
+      private_class_method :copies
+
+      # @return [String, nil]
+      def key = raw_key
+
+      # @return [Hash{String=>String, Array<String>}]
+      def headers = raw_headers
+
+      # @return [self] for deserializers that ask `message.metadata`
+      def metadata = self
+
+      # @return [Boolean] never true in a worker: tombstones are not dispatched
+      def tombstone? = !raw_key.nil? && raw_payload.nil?
+    end
+  end
+end

@@ -1,0 +1,129 @@
+# frozen_string_literal: true
+
+module Guildhall
+  module Karafka
+    # Listens to Karafka's events, and gives batches that were fetched to the topics' deserializers. One of a process.
+    class Plugin
+      EVENTS = {"connection.listener.fetch_loop.received" => :fetched, "rebalance.partitions_revoked" => :revoked,
+                "app.stopped" => :stopped}.freeze
+      EXIT_SECONDS = 1 # for workers of the plug-in's own pool
+      private_constant :EVENTS, :EXIT_SECONDS
+
+      # @return [Settings] frozen
+      attr_reader :settings
+
+      def initialize
+        @settings = Settings.new.freeze
+        @lock = Mutex.new
+        @subscribers = {}
+        @monitor = @pool = nil
+        @needed = false
+        @futures = {} # of each partition's last batch: earlier batches are not read any more
+        @counts = {dispatched: 0, taken: 0, in_place: 0, replaced: 0}
+      end
+
+      # @param settings [Settings] frozen
+      # @return [Settings]
+      def settings=(settings)
+        close_pool unless settings.concurrency == @settings.concurrency
+        @settings = settings
+        settings.enabled ? (subscribe if @needed) : unsubscribe
+      end
+
+      # Once to each of Karafka's monitors: its set-up may replace the one that there was.
+      # @return [void]
+      def subscribe
+        @needed = true
+        @lock.synchronize do
+          monitor = ::Karafka.monitor
+          next if !@settings.enabled || monitor.equal?(@monitor)
+
+          end_subscription
+          @monitor = monitor
+          @subscribers = EVENTS.transform_values { |method| guarded(method) }
+          @subscribers.each { |event, subscriber| monitor.subscribe(event, &subscriber) }
+        end
+      end
+
+      # @return [Pool]
+      def pool
+        @settings.pool || (@settings.concurrency ? own_pool : Guildhall.pool)
+      end
+
+      # @return [Hash{Symbol=>Integer}]
+      def stats = @counts.dup
+
+      # @param name [Symbol] of {#stats}
+      # @return [void]
+      def count(name, payloads = 1)
+        @counts[name] += payloads
+      end
+
+      private
+
+      def unsubscribe
+        @lock.synchronize { end_subscription }
+      end
+
+      def end_subscription
+        @subscribers.each_value { |subscriber| @monitor.unsubscribe(subscriber) }
+        @subscribers = {}
+        @monitor = nil
+      end
+
+      # What goes wrong here must not stop Karafka's listener: payloads are decoded in place then.
+      def guarded(method)
+        lambda do |event|
+          send(method, event.payload) if @settings.enabled
+        rescue StandardError => error
+          report(error)
+        end
+      end
+
+      def report(error)
+        ::Karafka.monitor.instrument("error.occurred", caller: self, error:, type: "guildhall.karafka.error")
+      end
+
+      def fetched(payload)
+        payload[:messages_buffer].each do |topic, partition, messages|
+          next if messages.empty?
+
+          deserializer = messages.first.metadata.deserializers.payload
+          next unless deserializer.is_a?(Deserializer)
+
+          dispatch(deserializer, messages, "#{payload[:subscription_group].id}/#{topic}/#{partition}")
+        end
+      end
+
+      # A partition's batch before this one has been dealt with, or will never be: what workers have not begun is cancelled.
+      def dispatch(deserializer, messages, source)
+        @futures.delete(source)&.cancel
+        future = deserializer.dispatch(messages, source) or return
+        @futures[source] = future
+        count(:dispatched, future.size)
+      end
+
+      def revoked(payload)
+        payload[:tpl].to_h.each do |topic, partitions|
+          partitions&.each { |one| @futures.delete("#{payload[:subscription_group].id}/#{topic}/#{one.partition}")&.cancel }
+        end
+      end
+
+      # An embedded Karafka may start again later.
+      def stopped(_payload)
+        @futures.each_value(&:cancel)
+        @futures.clear
+        close_pool
+      end
+
+      def own_pool
+        @lock.synchronize { @pool ||= Pool.new(workers: @settings.concurrency) }
+      end
+
+      def close_pool
+        pool = @lock.synchronize { @pool.tap { @pool = nil } }
+        pool&.shutdown(timeout: EXIT_SECONDS)
+      end
+    end
+  end
+end

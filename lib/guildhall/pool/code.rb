@@ -1,0 +1,56 @@
+# frozen_string_literal: true
+
+module Guildhall
+  class Pool
+    # What is known of one code: shared by all tasks that are made of it, and by all Ractors. A worker that comes upon what only
+    # the main Ractor may touch refuses the code: its payloads fail from then on, wherever they would run.
+    class Code
+      # What Ruby raises in a worker, and only there. The last one is a RuntimeError.
+      MAIN_ONLY = [::Ractor::IsolationError, ::Ractor::UnsafeError].freeze
+      UNSHAREABLE_METHOD = "defined with an un-shareable Proc in a different Ractor"
+      MAX_CAUSES = 5
+      private_constant :MAIN_ONLY, :UNSHAREABLE_METHOD, :MAX_CAUSES
+
+      # Called in a worker with what a payload raised.
+      # @param error [Exception]
+      # @param failure [Failure] of it
+      # @return [Failure] that one
+      def judge(error, failure)
+        if main_only?(error)
+          report(failure) if refuse(failure)
+        else
+          tried
+        end
+        failure
+      end
+
+      # @return [self]
+      # @raise [IsolationError] when it is refused
+      def check!
+        standing == :refused ? raise(IsolationError.refused(self)) : self
+      end
+
+      # @return [String]
+      def inspect
+        "#<Guildhall::Pool::Code #{name} #{standing}>"
+      end
+
+      private
+
+      def main_only?(error, causes = MAX_CAUSES)
+        return false if error.nil? || causes.zero?
+
+        MAIN_ONLY.any? { |kind| kind === error } || unshareable_method?(error) || main_only?(error.cause, causes - 1)
+      end
+
+      # A RuntimeError of Ruby's own: exceptions of other classes are not asked, whose methods may raise or return anything.
+      def unshareable_method?(error)
+        RuntimeError.equal?(error.class) && error.message.include?(UNSHAREABLE_METHOD)
+      end
+
+      def report(failure)
+        Guildhall.logger.warn("guildhall: #{name} cannot run on workers, and is refused from now on: #{failure.message} (#{failure.place})")
+      end
+    end
+  end
+end

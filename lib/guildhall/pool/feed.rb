@@ -1,0 +1,161 @@
+# frozen_string_literal: true
+
+module Guildhall
+  class Pool
+    # Payloads on their way from where they come from into batches: from an Array by slices, from anything else by a thread that
+    # reads ahead, so that a slow source holds up no result. Never holds more than two chunks.
+    class Feed
+      # How long the first payload of a chunk waits for others.
+      LINGER_SECONDS = 0.01
+
+      # @param payloads [Enumerable]
+      # @param chunk [Integer] payloads at once
+      # @return [Feed, Slices]
+      # @raise [Guildhall::ArgumentError] for what is not Enumerable
+      def self.of(payloads, chunk)
+        list = in_memory(payloads)
+        list ? Slices.new(list, chunk) : new(payloads, chunk)
+      end
+
+      # @return [Array, nil] nil: it has to be read
+      # @raise [Guildhall::ArgumentError] for what is not Enumerable
+      def self.in_memory(payloads)
+        case payloads
+        when Array then payloads
+        when Hash then payloads.map { |pair| pair.freeze } # rubocop:disable Style/SymbolProc -- which would take the key alone
+        when Set, Struct then payloads.to_a
+        when Range then payloads.to_a if payloads.begin.is_a?(Integer) && payloads.end.is_a?(Integer) && payloads.size <= MAX_RANGE_PAYLOADS
+        when Enumerable then nil
+        else raise Guildhall::ArgumentError, "payloads must be an Array or another Enumerable (an IO, an Enumerator), not #{payloads.class}"
+        end
+      end
+
+      # @return [Array] all payloads
+      # @raise [Guildhall::ArgumentError] for what is not Enumerable
+      def self.array(payloads)
+        in_memory(payloads) || payloads.to_a
+      end
+
+      MAX_RANGE_PAYLOADS = 1_000_000
+      private_constant :MAX_RANGE_PAYLOADS
+
+      # @param payloads [Enumerable]
+      # @param chunk [Integer]
+      def initialize(payloads, chunk)
+        @payloads = payloads
+        @chunk = chunk
+        @buffer = []
+        @lock = Mutex.new
+        @changed = ConditionVariable.new
+        @thread = Thread.new { read }
+        @thread.report_on_exception = false
+        @thread.name = "guildhall feed"
+      end
+
+      # Ends the thread with its owner: an Enumerator that is dropped half-way never comes to {#stop}.
+      # @param owner [Object] that this feed does not refer to
+      # @return [void]
+      def belong_to(owner)
+        ObjectSpace.define_finalizer(owner, Finalizer.new(@thread))
+      end
+
+      # @param wait [Boolean] until there are some, or the time is up
+      # @param timeout [Numeric, nil] seconds; nil: no limit
+      # @return [Array, nil] payloads; empty: none yet; nil: there are no more
+      def take(wait:, timeout: nil)
+        limit = timeout && (Clock.now + timeout)
+        @lock.synchronize do
+          pause(limit) until due? || !wait || (limit && Clock.now >= limit)
+          next if @ended && @buffer.empty?
+
+          due? ? hand_out : []
+        end
+      end
+
+      # @return [Exception, nil] what the source raised, behind the payloads
+      attr_reader :error
+
+      # @return [Boolean] whether there may be more
+      def open? = !@ended
+
+      # Ends the thread.
+      # @return [void]
+      def stop
+        @thread.kill
+        @thread.join(1)
+      end
+
+      private
+
+      def due?
+        @ended || @buffer.size >= @chunk || (@buffer.any? && Clock.now - @since >= LINGER_SECONDS)
+      end
+
+      def pause(limit)
+        left = limit && Clock.left(limit)
+        @changed.wait(@lock, [left, (LINGER_SECONDS if @buffer.any?)].compact.min)
+      end
+
+      def hand_out
+        @changed.broadcast
+        @buffer.shift(@chunk)
+      end
+
+      def read
+        @error = TaskError.new("the thread that read the payloads was ended")
+        @payloads.each_entry { |payload| @lock.synchronize { add(payload) } }
+        @error = nil
+      rescue Exception => error # rubocop:disable Lint/RescueException -- it is raised to the consumer of the feed
+        @error = error
+      ensure
+        @lock.synchronize do
+          @ended = true
+          @changed.broadcast
+        end
+      end
+
+      def add(payload)
+        @changed.wait(@lock) while @buffer.size >= 2 * @chunk
+        @since = Clock.now if @buffer.empty?
+        @buffer << payload
+        @changed.broadcast if @buffer.size == 1 || @buffer.size == @chunk
+      end
+
+      # Called wherever the collector happens to run: neither locks nor waits.
+      class Finalizer
+        def initialize(thread)
+          @thread = thread
+        end
+
+        def call(_object_id)
+          @thread.kill
+        end
+      end
+      private_constant :Finalizer
+
+      # An Array is there already.
+      class Slices
+        def initialize(payloads, chunk)
+          @payloads = payloads
+          @chunk = chunk
+          @position = 0
+        end
+
+        # (see Feed#take)
+        def take(**)
+          return if @position >= @payloads.size
+
+          @payloads[@position, @chunk].tap { @position += @chunk }
+        end
+
+        def error = nil
+
+        def open? = false
+
+        def stop; end
+
+        def belong_to(_owner); end
+      end
+    end
+  end
+end

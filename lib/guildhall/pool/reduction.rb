@@ -1,0 +1,79 @@
+# frozen_string_literal: true
+
+module Guildhall
+  class Pool
+    # The task behind {Mapping#reduce}: makes one partial result of a run of payloads. Frozen and shareable.
+    class Reduction
+      NONE = Object.new.freeze
+      MAX_RUN_PAYLOADS = 10_000
+      RUNS_PER_WORKER = 4
+      private_constant :NONE, :MAX_RUN_PAYLOADS, :RUNS_PER_WORKER
+
+      # @param arguments [Array] `[]`, `[operation]`, `[initial]` or `[initial, operation]`, as Enumerable#reduce takes them
+      # @param block [Proc, nil] the operation
+      # @return [Reduction]
+      # @raise [Guildhall::ArgumentError] when there is no operation, or two
+      def self.of(arguments, block)
+        operation = block || arguments.pop
+        unless operation.is_a?(Symbol) || operation.respond_to?(:call)
+          raise Guildhall::ArgumentError, "reduce needs an operation: a block, a Symbol or an object with `call`"
+        end
+        raise Guildhall::ArgumentError, "reduce takes an initial value and an operation" if arguments.size > 1
+
+        new(operation, arguments.empty? ? NONE : arguments.first)
+      end
+
+      # @param payloads [Enumerable]
+      # @param workers [Integer]
+      # @return [Integer] how many payloads make a good run
+      def self.chunk(payloads, workers)
+        return MAX_RUN_PAYLOADS / 10 unless payloads.is_a?(Array)
+
+        payloads.size.ceildiv([workers, 1].max * RUNS_PER_WORKER).clamp(1, MAX_RUN_PAYLOADS)
+      end
+
+      # @return [Enumerable] runs of payloads, which can cross Ractors if their payloads can
+      def self.runs(payloads, chunk)
+        runs = payloads.each_slice(chunk).lazy.map { |run| run.map { |payload| portable(payload) }.freeze }
+        payloads.is_a?(Array) ? runs.to_a : runs
+      end
+
+      def self.portable(payload)
+        payload.is_a?(String) && !payload.frozen? ? payload.dup.freeze : payload
+      end
+      private_class_method :portable
+
+      def initialize(operation, initial)
+        @initial = NONE.equal?(initial) ? NONE : Ractor.make_shareable(initial, copy: true)
+        @operation = operation.is_a?(Symbol) ? operation : Shareable.callable!(operation, "operation")
+        freeze
+      end
+
+      # In a worker.
+      # @param payloads [Array] a run
+      # @return [Object] its partial result
+      def call(payloads)
+        fold(payloads, NONE.equal?(@initial) ? NONE : @initial.dup, @operation)
+      end
+
+      # @param partials [Enumerable]
+      # @param combine [Symbol, #call, nil] nil: the operation
+      # @return [Object, nil]
+      def combine(partials, combine)
+        memo = NONE
+        partials.each { |partial| memo = NONE.equal?(memo) ? partial : fold([partial], memo, combine || @operation) }
+        memo = @initial if NONE.equal?(memo)
+        memo unless NONE.equal?(memo)
+      end
+
+      private
+
+      def fold(payloads, memo, operation)
+        memo, *payloads = payloads if NONE.equal?(memo)
+        return payloads.inject(memo, operation) if operation.is_a?(Symbol)
+
+        payloads.inject(memo) { |left, right| operation.call(left, right) }
+      end
+    end
+  end
+end

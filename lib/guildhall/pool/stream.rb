@@ -1,0 +1,123 @@
+# frozen_string_literal: true
+
+require_relative "feed"
+
+module Guildhall
+  class Pool
+    # One run of a task over an input of any length: a few batches are with the workers while earlier outcomes are read.
+    class Stream
+      # A batch on its way: the position of its first payload in the input, and which of its outcomes were not delivered.
+      Flight = Struct.new(:future, :offset, :left)
+      private_constant :Flight
+
+      # @param pool [Pool]
+      # @param payloads [Enumerable]
+      # @param task [#call]
+      # @param chunk [Integer] payloads a batch
+      # @param ahead [Integer, nil] batches at once; nil: two a worker
+      # @param ordered [Boolean] outcomes come in the order of their payloads
+      # @param timeout [Numeric, nil] seconds
+      # @param dispatch [Hash] see {Pool#dispatch}
+      def initialize(pool, payloads, task, chunk: nil, ahead: nil, ordered: true, timeout: nil, **dispatch)
+        @pool = pool
+        @task = task
+        @dispatch = dispatch
+        @ahead = ahead || [2 * pool.settings.workers, 4].max
+        @ordered = ordered
+        @timeout = timeout
+        @limit = timeout && (Clock.now + timeout)
+        @feed = Feed.of(payloads, chunk || 500)
+        @feed.belong_to(self)
+        @flights = []
+        @offset = 0
+      end
+
+      # However the block is left, payloads that had not begun are cancelled.
+      # @yieldparam outcome [Object, Failure]
+      # @yieldparam index [Integer] its payload's place in the input
+      # @return [void]
+      # @raise what the source raised, after the outcomes of the payloads before
+      def each(&)
+        fly
+        until @flights.empty?
+          deliver(&) || wait
+          @flights.delete_if { |flight| flight.left.empty? }
+          fly
+        end
+        raise @feed.error if @feed.error
+      ensure
+        @feed.stop
+        @flights.each { |flight| flight.future.cancel }
+      end
+
+      private
+
+      # Keeps as many batches on their way as may be; waits for payloads only where nothing else is to be waited for.
+      def fly
+        while @flights.size < @ahead
+          payloads = @feed.take(wait: @flights.empty?, timeout: time_left)
+          break if payloads.nil?
+
+          if payloads.empty?
+            @flights.empty? ? time_left : break
+          else
+            launch(payloads)
+          end
+        end
+      end
+
+      def launch(payloads)
+        future = @pool.dispatch(payloads, @task, **@dispatch)
+        @flights << Flight.new(future, @offset, (0...payloads.size).to_a)
+        @offset += payloads.size
+      end
+
+      # @return [Boolean] whether there was something to deliver
+      def deliver(&)
+        flights = @ordered ? @flights.first(1) : @flights
+        flights.map { |flight| deliver_from(flight, &) }.any?
+      end
+
+      def deliver_from(flight)
+        ready, left = @ordered ? in_order(flight) : flight.left.partition { |index| flight.future.ready?(index) }
+        flight.left = left
+        ready.each { |index| yield placed(flight.future[index], flight.offset), flight.offset + index }
+        ready.any?
+      end
+
+      # A Failure has the index of its payload in the input, not in the batch.
+      def placed(outcome, offset)
+        Failure === outcome && offset.positive? ? outcome.with(index: outcome.index + offset) : outcome
+      end
+
+      def in_order(flight)
+        count = flight.left.index { |index| !flight.future.ready?(index) } || flight.left.size
+        [flight.left.first(count), flight.left.drop(count)]
+      end
+
+      # For the oldest batch; not long where there is something else that may come first. Interrupts a payload that runs in this
+      # thread when the time is up.
+      def wait
+        flight = @flights.first
+        pause = Feed::LINGER_SECONDS if (@feed.open? && @flights.size < @ahead) || (!@ordered && @flights.size > 1)
+        time_left
+        Clock.within(@limit) do
+          next flight.future.reach(flight.left.first, pause) if @ordered
+
+          flight.future.move_beyond(flight.future.size - flight.left.size, pause)
+        end
+      end
+
+      # @return [Numeric, nil] seconds
+      # @raise [TimeoutError]
+      def time_left
+        return unless @limit
+
+        left = @limit - Clock.now
+        raise TimeoutError, "not done after #{@timeout} s; payloads that had not begun are cancelled" if left <= 0
+
+        left
+      end
+    end
+  end
+end

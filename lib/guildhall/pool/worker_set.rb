@@ -1,0 +1,121 @@
+# frozen_string_literal: true
+
+require "etc"
+
+module Guildhall
+  class Pool
+    # The workers of a pool: their queue, slots and Ractors. Used in the main Ractor.
+    class WorkerSet
+      WorkerHandle = Struct.new(:number, :slot, :ractor, :retired)
+
+      # @return [FairQueue]
+      attr_reader :queue
+
+      # @return [Array<WorkerHandle>]
+      attr_reader :handles
+
+      # @return [Array<WorkerHandle>] given up, and still at it
+      attr_reader :abandoned
+
+      # @param capacity [Integer] payloads
+      # @param log [Log] that tasks write to
+      def initialize(capacity, log)
+        @queue = FairQueue.build(capacity, Etc.nprocessors)
+        @log = log
+        @handles = [].freeze
+        @abandoned = [].freeze
+        @counts_of_exited = [0, 0, 0, 0.0].freeze
+        @started = 0
+        @lock = Mutex.new
+      end
+
+      # Starts or retires workers until this number is reached.
+      # @param count [Integer]
+      def resize(count)
+        @queue.target_worker_count = count
+        slots_to_fill = undisturbed do
+          missing = count - @handles.count { |handle| !handle.retired && !handle.slot.exited? }
+          retire(-missing) if missing.negative?
+          Array.new([missing, 0].max) { prepare_slot }
+        end
+        slots_to_fill.each { |handle| start(handle) }
+      ensure
+        slots_to_fill&.each { |handle| handle.retired = true if handle.ractor.nil? && handle.slot.cancel_start }
+      end
+
+      # Yields each that has left; after the block it is a handle no more. If the block raises or the thread is killed, it is yielded
+      # again.
+      # @yieldparam handle [WorkerHandle]
+      def each_exited
+        @handles.select { |handle| handle.slot.exited? }.each do |handle|
+          yield handle
+          undisturbed { @handles = without(@handles, [handle]) }
+        end
+        undisturbed { @abandoned = without(@abandoned, @abandoned.select { |handle| handle.slot.exited? }) }
+      end
+
+      # The payload that the worker has begun then gets this outcome, and it is no handle any more, but still busy.
+      # @param handle [WorkerHandle]
+      # @param index [Integer] the payload's
+      # @param since [Integer] see WorkerSlot#overdue
+      # @param failure [Failure]
+      # @return [Boolean] false when it has just been done
+      def give_up(handle, index, since, failure)
+        undisturbed do
+          next false unless handle.slot.abandon(index, since, failure)
+
+          @handles = (@handles - [handle]).freeze
+          @abandoned = [*@abandoned, handle].freeze
+          true
+        end
+      end
+
+      # No more work is taken in; workers end when they have done the queued work.
+      def close
+        @queue.close
+      end
+
+      # Workers end after the slice they have.
+      def retire_all
+        @queue.target_worker_count = 0
+        undisturbed { retire(@handles.size) }
+      end
+
+      # @return [Array<Integer>] slices, payloads, failures and seconds busy of workers that have exited
+      attr_reader :counts_of_exited
+
+      private
+
+      # Killing or interrupting this thread has to wait: a worker that is not recorded, or recorded twice, would leave its
+      # slice unprocessed when it dies.
+      def undisturbed(&)
+        Thread.handle_interrupt(Object => :never) { @lock.synchronize(&) }
+      end
+
+      def without(handles, exited)
+        exited.each { |handle| @counts_of_exited = @counts_of_exited.zip(handle.slot.counts).map(&:sum).freeze }
+        (handles - exited).freeze
+      end
+
+      def prepare_slot
+        WorkerHandle.new(@started += 1, WorkerSlot.build(@queue), nil, false).tap { |handle| @handles = [*@handles, handle].freeze }
+      end
+
+      # Not where nothing interrupts: a Ractor inherits that.
+      def start(handle)
+        handle.ractor = Worker.start(handle.slot, @log)
+      rescue StandardError => error
+        @queue.target_worker_count = 0 # readers are not to wait for it
+        warn("guildhall: a worker could not be started: #{error.class}: #{error.message}")
+      end
+
+      def retire(count)
+        @handles.reject(&:retired).last(count).each do |handle|
+          handle.retired = true
+          handle.slot.retire
+        end
+        @queue.wake_workers
+      end
+    end
+  end
+end

@@ -1,0 +1,102 @@
+# frozen_string_literal: true
+
+require_relative "../protobuf"
+require_relative "../schema_registry"
+require_relative "../schema_registry/codec"
+require_relative "message_indexes"
+
+module Guildhall
+  class Protobuf
+    # Protobuf in the wire format of Confluent's tools: a zero byte, the id of a schema in a {SchemaRegistry}, which message
+    # of that schema it is, the message. Frozen and shareable; runs in the main Ractor only, see {Protobuf}.
+    #
+    # @example
+    #   registry = Guildhall::SchemaRegistry.new("http://localhost:8081")
+    #   Guildhall::Protobuf::Confluent.new(registry).decode(bytes)
+    class Confluent
+      include SchemaRegistry::Codec
+
+      # @param registry [SchemaRegistry]
+      # @param message [String, nil] full name of the message to encode; nil: the first of the schema
+      # @param subject [String, nil] whose newest schema to encode with; nil: by `topic` and `subject_name`
+      # @param topic [String, nil]
+      # @param subject_name [Symbol] see {SchemaRegistry::Subject.for}; the record's name is `message`
+      # @param schema [String, nil] the text of a .proto file to encode with; nil: the newest of the subject
+      # @param register [Boolean] whether `schema` is registered where the subject does not have it; false: that is an error
+      # @param schema_id [Symbol] :payload or :headers, where the schema is named: see {SchemaRegistry::WireFormat}
+      # @param key [Boolean] for the keys of messages
+      # @param options [Hash] `symbolize_names`, `max_bytes`: see {Protobuf#initialize}
+      # Blocks while it fetches the schema to encode with. Without subject, topic and schema it only decodes.
+      # @raise [SchemaRegistry::Error] when that cannot be fetched
+      # @raise [Guildhall::ArgumentError] when the schema has no such message
+      def initialize(registry, message: nil, subject: nil, topic: nil, subject_name: :topic, schema: nil, register: false,
+                     schema_id: :payload, key: false, **options)
+        connect(registry, type: "PROTOBUF", schema_id:, key:)
+        @options = options
+        choose_schema(subject:, topic:, subject_name:, schema:, register:, record: message)
+        @indexes = @entry ? indexes_of(make(@entry), message) : nil
+        settle(@indexes ? MessageIndexes.write(@indexes) : "")
+      end
+
+      # (see SchemaRegistry::Codec#call)
+      def decode(bytes, metadata = nil)
+        found = reference(bytes, metadata)
+        indexes, offset = found.rest ? [MessageIndexes.read(found.rest, 0).first, 0] : MessageIndexes.read(bytes, found.offset)
+        codec = codec_for(found.id)[indexes] or
+          raise DecodeError.new("schema #{found.id} has no message at #{indexes.join(".")}", codec: label, offset: found.offset)
+        codec.decode(bytes.byteslice(offset..))
+      end
+
+      # @param object [Hash, Google::Protobuf::MessageExts]
+      # @return [String] frozen, binary
+      # @raise [EncodeError] also where this codec was given no subject, topic or schema
+      def encode(object) = "#{@prefix}#{encoder.fetch(@indexes).encode(object)}".b.freeze
+
+      # @return [String] why pools run this codec in their callers' threads
+      def inline_reason = INLINE_REASON
+
+      private
+
+      def label = "Protobuf"
+
+      # @return [Hash{Array<Integer>=>Protobuf}] by the indexes of messages
+      def make(entry)
+        descriptors = Descriptors.new
+        file = add(entry, "schema-#{entry.id}.proto", descriptors)
+        codecs = {}
+        collect(file.message_type, [file.package].reject(&:empty?), []) do |indexes, name|
+          codecs[indexes] = Protobuf.new(descriptors.message(name), **@options)
+        end
+        Ractor.make_shareable(codecs)
+      end
+
+      # What it refers to comes first, under the name by which it is imported.
+      def add(entry, name, descriptors)
+        registry.references(entry).each { |import, other| add(other, import, descriptors) }
+        file = Google::Protobuf::FileDescriptorProto.decode(registry.serialized(entry).unpack1("m"))
+        file.name = name
+        descriptors.add(file)
+        file
+      end
+
+      def collect(types, outer, indexes, &block)
+        types.each_with_index do |type, index|
+          next if type.options&.map_entry
+
+          path = [*indexes, index]
+          name = [*outer, type.name]
+          yield path, name.join(".")
+          collect(type.nested_type, name, path, &block)
+        end
+      end
+
+      def indexes_of(codecs, message)
+        return [0] unless message
+
+        indexes, = codecs.find { |_, codec| codec.message_class.descriptor.name == message }
+        indexes or raise Guildhall::ArgumentError,
+          "the schema has no message #{message}; there are #{codecs.values.map { |codec| codec.message_class.descriptor.name }.join(", ")}"
+      end
+    end
+  end
+end

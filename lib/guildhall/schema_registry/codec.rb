@@ -1,0 +1,135 @@
+# frozen_string_literal: true
+
+require_relative "../codec"
+require_relative "wire_format"
+require_relative "lazy_codec"
+require_relative "subject"
+require_relative "unknown_schema_error"
+
+module Guildhall
+  class SchemaRegistry
+    # What the codecs of all formats have in common whose payloads name a schema of a registry: which schema that is, and
+    # that it is fetched in the main Ractor before workers need it.
+    #
+    # A codec calls {#connect} when it is made, and has `make(entry)`: what it decodes with, given a schema.
+    # @api private
+    module Codec
+      include Guildhall::Codec
+
+      # @return [SchemaRegistry]
+      attr_reader :registry
+
+      # @return [Hash{String=>String}] what has to be among the headers of messages that this codec encodes; empty unless it
+      #   was made with `schema_id: :headers`
+      attr_reader :headers
+
+      # @param bytes [String]
+      # @param metadata [#headers, nil] of the message; only needed with `schema_id: :headers`
+      # @return [Object] frozen and shareable
+      # @raise [UnknownSchemaError] when the registry does not know the schema, or it is unknown here and this is not the
+      #   main Ractor
+      # @raise [SchemaRegistry::Error] when the registry cannot be asked
+      # @raise [DecodeError]
+      def call(bytes, metadata = nil) = decode(bytes, metadata)
+
+      # Fetches the schemas that these payloads name and that were not fetched yet. Blocks; in the main Ractor only. Schemas
+      # that the registry does not know, and payloads that name none, are left for `decode` to complain about.
+      # @param payloads [Enumerable<String, nil>]
+      # @param metadata [Array<#headers>, nil] one for each payload; only needed with `schema_id: :headers`
+      # @return [self]
+      # @raise [SchemaRegistry::Error] when the registry cannot be asked
+      def prepare(payloads, metadata = nil)
+        ids = payloads.each_with_index.filter_map { |bytes, index| @wire.read(bytes, metadata && metadata[index])&.id }
+        ids.uniq.each { |id| fetch(id) unless @codecs[id] }
+        self
+      end
+
+      # Prepares first, where it can.
+      # @param payloads [Array<String>]
+      # @return [Array<Object>] in order
+      # @raise [DecodeError] for the first that cannot be decoded
+      # @raise [SchemaRegistry::Error]
+      def decode_batch(payloads)
+        prepare(payloads) if Ractor.main?
+        super
+      end
+
+      # @param bytes [String]
+      # @param metadata [#headers, nil]
+      # @return [Integer, String] the id or GUID of the schema
+      # @raise [DecodeError]
+      def id_of(bytes, metadata = nil) = reference(bytes, metadata).id
+
+      private
+
+      # @param type [String] what the registry calls the format
+      # @param schema_id [Symbol] see {WireFormat#initialize}
+      # @param key [Boolean]
+      def connect(registry, type:, schema_id:, key:)
+        @registry = registry
+        @type = type
+        @wire = WireFormat.new(schema_id, key:)
+        @key = key
+        @codecs = SharedCache.new
+      end
+
+      # The schema that this codec encodes with.
+      # @return [Entry, nil] nil: it does not encode
+      def choose_schema(subject:, topic:, subject_name:, schema:, register:, record: nil)
+        return if subject.nil? && topic.nil? && schema.nil?
+
+        subject ||= Subject.for(subject_name, topic:, record:, key: @key)
+        @entry = schema ? registered(subject, schema, register) : @registry.latest(subject)
+      end
+
+      # Called last: what the codec was given is shareable then.
+      def settle(rest = "")
+        @prefix = @entry && @wire.prefix(@entry, rest)
+        @headers = @entry ? @wire.headers(@entry, rest) : {}.freeze
+        Ractor.make_shareable(self)
+        fetch(@entry.id) if @entry
+      end
+
+      def registered(subject, schema, register)
+        return @registry.schema(@registry.register(subject, schema, type: @type)) if register
+
+        @registry.lookup(subject, schema, type: @type)
+      end
+
+      def encoder
+        @entry or raise EncodeError, "#{label}: this codec has no schema to encode with: give it a subject: or a topic:"
+        @codecs[@entry.id]
+      end
+
+      def reference(bytes, metadata)
+        @wire.read(bytes, metadata) || raise(DecodeError.new(no_reference, codec: label, offset: 0))
+      end
+
+      def no_reference
+        "not Confluent's wire format: it begins with a zero byte and the id of a schema" \
+          "#{", and no header names a schema" if @wire.headers?}"
+      end
+
+      def codec_for(id)
+        @codecs[id] || (Ractor.main? && fetch(id)) || raise(unknown_schema(id))
+      end
+
+      def unknown_schema(id) = UnknownSchemaError.new(why_unknown(id), id:, codec: label, offset: 1)
+
+      def why_unknown(id)
+        return "schema #{id} is not here yet: call prepare(payloads) before the batch is dispatched" unless Ractor.main?
+
+        entry = @registry.cached(id)
+        entry ? "schema #{id} is of type #{entry.type}, not #{@type}" : "the registry has no schema #{id}"
+      end
+
+      # @return [Object, nil] nil: the registry does not know it, or it is of another type
+      def fetch(id)
+        entry = @registry.schema(id)
+        return unless entry && entry.type == @type
+
+        @codecs.add(id, make(entry))
+      end
+    end
+  end
+end

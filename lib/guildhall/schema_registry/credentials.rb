@@ -1,0 +1,45 @@
+# frozen_string_literal: true
+
+require "uri"
+
+module Guildhall
+  class SchemaRegistry
+    # Credentials: a token, or an object that returns one, or a user and a password, which may be part of a URL. Shareable.
+    # @api private
+    class Credentials
+      # @param uris [Array<URI>]
+      # @param user [String, nil]
+      # @param password [String, nil]
+      # @param token [String, #call, nil]
+      def initialize(uris, user, password, token)
+        known = uris.find(&:user)
+        @user = user || decoded(known&.user)
+        @password = password || decoded(known&.password)
+        @token = token
+      end
+
+      # @param request [Net::HTTPRequest]
+      # @return [void]
+      def add_to(request)
+        token = @token.respond_to?(:call) ? @token.call : @token
+        request["Authorization"] = "Bearer #{token}" if token
+        request.basic_auth(@user, @password) if @user && !token
+      end
+
+      # @return [Boolean] whether the next request has another token
+      def reset
+        return false unless @token.respond_to?(:reset)
+
+        @token.reset
+        true
+      end
+
+      # @return [String] without secrets
+      def inspect = "#<#{self.class}>"
+
+      private
+
+      def decoded(text) = text && URI.decode_uri_component(text)
+    end
+  end
+end

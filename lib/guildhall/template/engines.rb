@@ -1,0 +1,29 @@
+# frozen_string_literal: true
+
+require_relative "../errors"
+require_relative "../soft_dependency"
+require_relative "../suggestion"
+
+module Guildhall
+  class Template
+    # @api private
+    # What makes Ruby of templates. An engine answers `call(text, escape:, trim_mode:)` with Ruby that writes to the variable
+    # {Compiler::BUFFER}, a line for each line of the text. Escaping is ours everywhere: what gems bring for it, not all Rubies
+    # let a worker call.
+    module Engines
+      NAMES = %i[erb erubi haml slim].freeze
+
+      # @param name [Symbol]
+      # @return [#call]
+      # @raise [Guildhall::ArgumentError] for an engine that there is not
+      # @raise [MissingDependencyError] naming the gem to add
+      def self.[](name)
+        case name
+        when :erb, :erubi, :haml, :slim then require_relative "engines/#{name}"
+        else raise Guildhall::ArgumentError, "no engine #{name.inspect}#{Suggestion.for(name, NAMES)}; there are #{NAMES.join(", ")}"
+        end
+        const_get(name.capitalize)
+      end
+    end
+  end
+end

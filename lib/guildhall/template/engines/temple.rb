@@ -1,0 +1,43 @@
+# frozen_string_literal: true
+
+require "temple"
+
+module Guildhall
+  class Template
+    module Engines
+      # What Haml and Slim have in common: the gem temple writes their Ruby.
+      module Temple
+        # Of a block that is given to a method: what it writes is HTML.
+        class Capture < ::Temple::Generators::StringBuffer
+          def return_buffer = "::Guildhall::SafeString.new(#{buffer})"
+
+          def on_dynamic(code) = "guildhall_append(#{buffer}, (#{code}))"
+        end
+
+        # Writes to the buffer that is there.
+        class Generator < ::Temple::Generators::StringBuffer
+          set_options capture_generator: Capture
+
+          def create_buffer = nil
+
+          def on_dynamic(code) = "guildhall_append(#{buffer}, (#{code}))"
+        end
+
+        OPTIONS = {buffer: Compiler::BUFFER, generator: Generator, escape_code: "::Guildhall::Escaping.escape((%s))"}.freeze
+
+        # @param engine [#call] of temple
+        # @param text [String]
+        # @return [String]
+        def self.compile(engine, text)
+          ruby = +engine.call(text)
+          ruby.force_encoding(text.encoding)
+        end
+
+        # @raise [Guildhall::ArgumentError]
+        def self.refuse_trim_mode(name, trim_mode)
+          raise Guildhall::ArgumentError, "trim_mode is of ERB; engine: :#{name} has none" if trim_mode
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,115 @@
+# frozen_string_literal: true
+
+require_relative "../errors"
+require_relative "../suggestion"
+
+module Guildhall
+  class Template
+    # @api private
+    # The locals that a template takes: those it needs, those it may be given, and their defaults. Frozen and shareable.
+    class Signature
+      # As Rails has it, in a comment of the template: `<%# locals: (user:, items: []) -%>`.
+      COMMENT = %r{^\s*(?:<%-?\#|-\#|/\#?!?|%\#)\s*locals:\s*\((?<list>(?:[^()]|(?<nested>\((?:[^()]|\g<nested>)*\)))*)\)}
+      NAME = /\A(?![0-9])[[:alnum:]_]+\z/
+      WORDS = %w[alias and begin break case class def defined? do else elsif end ensure false for if in module next nil not or redo
+                 rescue retry return self super then true undef unless until when while yield __FILE__ __LINE__ __ENCODING__ __END__].freeze
+      private_constant :COMMENT, :NAME, :WORDS
+
+      # @param locals [Array<Symbol>, String, nil] names; or parameters as in a `def`; nil: the template's comment says
+      # @param source [Source]
+      # @return [String] the parameters of the method
+      # @raise [Guildhall::ArgumentError]
+      def self.parameters(locals, source)
+        case locals
+        when nil then source.text[COMMENT, :list] || ""
+        when String then locals
+        when Array then locals.map { |name| "#{checked(name, source)}:" }.join(", ")
+        else raise Guildhall::ArgumentError, "#{source.name}: locals must be an Array of names, not #{locals.class}"
+        end
+      end
+
+      # @param source [Source]
+      # @return [Boolean]
+      def self.declared?(source) = source.text.match?(COMMENT)
+
+      # @param name [#to_s]
+      # @return [Boolean] whether it can be the name of a local variable
+      def self.name?(name)
+        text = name.to_s
+        text.match?(NAME) && !text.match?(/\A(?:[[:upper:]]|_[1-9]\z|_?guildhall_)/) && !WORDS.include?(text)
+      end
+
+      def self.checked(name, source)
+        return name.to_s if name?(name)
+
+        raise Guildhall::ArgumentError, "#{source.name}: #{name.inspect} cannot be the name of a local variable"
+      end
+      private_class_method :checked
+
+      # @return [Array<Symbol>] what must be given
+      attr_reader :required
+      # @return [Array<Symbol>] all that may be given
+      attr_reader :names
+
+      # @param source [Source]
+      # @param method [UnboundMethod] of the template
+      def initialize(source, method)
+        @source = source
+        kinds = method.parameters.group_by(&:first).transform_values { |pairs| pairs.map(&:last).freeze }
+        @required = kinds.fetch(:keyreq, [].freeze)
+        @names = [*@required, *kinds[:key]].freeze
+        @open = kinds.key?(:keyrest)
+        refuse("locals are keywords: `user:, items: []`") if kinds.keys.intersect?(%i[req opt rest block])
+
+        freeze
+      end
+
+      # @param locals [Hash, #to_hash] keys are Symbols or Strings
+      # @return [Hash{Symbol=>Object}]
+      # @raise [Guildhall::ArgumentError] naming all that is missing or unknown
+      def check(locals)
+        locals = named(locals)
+        return locals if locals.size == @names.size && @names.all? { |name| locals.key?(name) }
+
+        missing = @required.reject { |name| locals.key?(name) }
+        unknown = @open ? [] : locals.keys - @names
+        missing.empty? && unknown.empty? ? locals : complain(missing, unknown)
+      end
+
+      # @param locals [Hash]
+      # @return [Hash{Symbol=>Object}] those that this template takes
+      def own(locals)
+        @open ? named(locals) : named(locals).slice(*@names)
+      end
+
+      private
+
+      def named(locals)
+        unless locals.is_a?(Hash)
+          refuse("locals must be a Hash, not #{Shareable.article(Shareable.type_of(locals))}") unless locals.respond_to?(:to_hash)
+          locals = locals.to_hash
+        end
+        locals.each_key { |name| return locals.transform_keys(&:to_sym) unless name.is_a?(Symbol) }
+        locals
+      rescue NoMethodError
+        refuse("the names of locals must be Symbols or Strings")
+      end
+
+      def complain(missing, unknown)
+        complaints = ["missing #{list(missing)}"] unless missing.empty?
+        hints = unknown.map { |name| "unknown local #{name}#{Suggestion.for(name, @names)}" }
+        none = "; the template declares none: locals: [:#{unknown.first}]" if @names.empty?
+        refuse([*complaints, *hints].join("; ") + none.to_s)
+      end
+
+      def list(names)
+        "#{names.size == 1 ? "local" : "locals"} #{names.join(", ")}"
+      end
+
+      def refuse(reason)
+        raise Guildhall::ArgumentError, "#{@source.name}: #{reason}"
+      end
+    end
+    private_constant :Signature
+  end
+end

@@ -1,0 +1,104 @@
+# frozen_string_literal: true
+
+require "pathname"
+require_relative "../errors"
+require_relative "../suggestion"
+
+module Guildhall
+  class Template
+    # @api private
+    # The text of a template, and where it came from. Frozen and shareable.
+    class Source
+      EXTENSION = /\.(erb|rhtml|erubi|haml|slim)\z/
+      # File extensions that are not HTML.
+      PLAIN = /\.(?:text|txt|csv|md|yml|yaml|json|tex)(?:\.|\z)/
+      CODING = %r{\A(?:<%#|-#|/|%#)[^\n]*?coding\s*[=:]\s*([[:alnum:]_-]+)}
+      AROUND = 2
+      WIDTH = 160
+      private_constant :EXTENSION, :PLAIN, :CODING, :AROUND, :WIDTH
+
+      # @param given [String, Pathname] the text, or a path that ends as templates do
+      # @param name [String, nil] what to call the text in messages; a path then is none
+      # @return [Source]
+      # @raise [Guildhall::ArgumentError]
+      def self.of(given, name = nil)
+        return new(given, name) if name
+        return read(given.to_s) if given.is_a?(Pathname) || path?(given)
+
+        new(given, "(template)")
+      end
+
+      # @param path [String]
+      # @param name [String] what to call it in messages
+      # @return [Source]
+      def self.read(path, name = path)
+        new(File.read(path, mode: "r:BOM|UTF-8"), name)
+      rescue SystemCallError => error
+        near = Dir[File.join(File.dirname(path), "*")]
+        raise Guildhall::ArgumentError, "no template #{path} (#{error.class})#{Suggestion.for(path, near)}"
+      end
+
+      def self.path?(given)
+        return false unless given.is_a?(String) && given.encoding.ascii_compatible? && given.valid_encoding?
+
+        !given.match?(/[\n<\0]/) && given.match?(EXTENSION)
+      end
+      private_class_method :path?
+
+      # @return [String] frozen
+      attr_reader :text
+      # @return [String]
+      attr_reader :name
+
+      def initialize(text, name)
+        raise Guildhall::ArgumentError, "a template is a String or a Pathname, not #{text.class}" unless text.is_a?(String)
+
+        @text = in_its_encoding(text)
+        @name = name.dup.freeze
+        freeze
+        check!
+      end
+
+      # @return [Symbol, nil] as the name's ending says
+      def engine
+        ending = name[EXTENSION, 1]
+        ending == "rhtml" ? :erb : ending&.to_sym
+      end
+
+      # @return [Boolean] whether the name says that it is plain text, and not to be escaped
+      def plain? = name.match?(PLAIN)
+
+      # @param line [Integer] from 1
+      # @return [String, nil] this line and those around it
+      def excerpt(line)
+        lines = text.lines
+        return unless line.between?(1, lines.size)
+
+        ([line - AROUND, 1].max..[line + AROUND, lines.size].min).map do |number|
+          format("%s %4d: %s", number == line ? "=>" : "  ", number, lines[number - 1].chomp[0, WIDTH])
+        end.join("\n").freeze
+      end
+
+      private
+
+      # A comment in the first line may tell it, as in any Ruby file.
+      def in_its_encoding(text)
+        told = text.b[CODING, 1] or return text.dup.freeze
+
+        text.dup.force_encoding(Encoding.find(told.sub(/-(?:mac|dos|unix)\z/i, ""))).freeze
+      rescue ::ArgumentError => error
+        raise Guildhall::ArgumentError, "#{name}: #{error.message}"
+      end
+
+      def check!
+        raise Guildhall::ArgumentError, "#{name}: #{text.encoding} is not supported for templates" unless text.encoding.ascii_compatible?
+        return if text.valid_encoding?
+
+        line = text.lines.index { |one| !one.valid_encoding? } + 1
+        raise Guildhall::ArgumentError, "#{name}:#{line} is not valid #{text.encoding}; " \
+                                        "save it as UTF-8, or name its encoding in the first line: <%# coding: ISO-8859-1 %>"
+      end
+    end
+    private_constant :Source
+  end
+end

@@ -1,0 +1,68 @@
+# frozen_string_literal: true
+
+require "guildhall/native"
+require_relative "safe_string"
+
+module Guildhall
+  class Template
+    # Self inside a template: a new one for each rendering, so that a template, and its helpers, may set instance variables.
+    class View
+      include Escaping
+
+      # @api private
+      # @param contents [Hash{Symbol=>SafeString}] what {#content_for} has kept, for the layout
+      def initialize(contents = {})
+        @guildhall_contents = contents
+      end
+
+      # The way out of escaping: what is HTML already.
+      # @param value [Object]
+      # @return [SafeString]
+      def raw(value) = SafeString.new(value.to_s)
+
+      # @param value [Object]
+      # @return [SafeString] escaped for HTML, unless it is safe
+      def h(value) = SafeString.new(Escaping.escape(value))
+      alias html_escape h
+
+      # Another template of the frozen set that this one was given as `partials:`, or was loaded with.
+      # @param name [String, Symbol]
+      # @param locals [Hash] its locals
+      # @return [SafeString]
+      # @raise [Guildhall::ArgumentError] for a partial that there is not, with those that there are
+      def render(name, **locals)
+        SafeString.new(guildhall_partials[name].fill(locals, @guildhall_contents))
+      end
+
+      # What the block writes, instead of writing it.
+      # @return [SafeString]
+      def capture(*)
+        from = @guildhall_out.bytesize
+        value = yield(*)
+        written = @guildhall_out.byteslice(from..)
+        @guildhall_out.bytesplice(from, written.bytesize, "")
+        written.empty? && value.is_a?(String) ? guildhall_safe(value) : SafeString.new(written)
+      end
+
+      # Keeps something for the layout, which writes it with `yield :name`.
+      # @param name [Symbol]
+      # @param value [Object] or a block, of which it is what it writes
+      # @return [nil]
+      def content_for(name, value = nil, &)
+        value = capture(&) if value.nil?
+        @guildhall_contents[name] = SafeString.new("#{@guildhall_contents[name]}#{guildhall_safe(value)}")
+        nil
+      end
+
+      # @param name [Symbol]
+      # @return [Boolean] whether something was kept
+      def content_for?(name) = @guildhall_contents.key?(name)
+
+      private
+
+      def guildhall_safe(value)
+        SafeString.new(guildhall_escapes? ? Escaping.escape(value) : value.to_s)
+      end
+    end
+  end
+end

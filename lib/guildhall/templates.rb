@@ -1,0 +1,123 @@
+# frozen_string_literal: true
+
+require_relative "suggestion"
+require_relative "template"
+
+module Guildhall
+  # The templates of a folder, compiled at once: they may `render` each other. Frozen and shareable.
+  #
+  #     mails = Guildhall::Templates.new("app/templates", helpers: [Money], layout: "layouts/mail")
+  #     mails["orders/receipt"].render(order:)
+  #
+  # A template's name is its path in the folder, without the engine's ending; `.html` and the underscore of a partial may be left out,
+  # and so may the folder, in templates of the same one. Which locals it takes says a comment in it:
+  # `<%# locals: (order:, title: "Receipt") -%>`.
+  class Templates
+    include Enumerable
+
+    ENDING = /\.(?:erb|rhtml|erubi|haml|slim)\z/
+    FORMAT = /\.(\w+)\z/
+    UNDERSCORE = %r{(\A|/)_(?=[^/]+\z)}
+    private_constant :ENDING, :FORMAT, :UNDERSCORE
+
+    # Reads and compiles all of them. Main Ractor only.
+    # @param folder [String, Pathname]
+    # @param layout [String, nil] the name of the template around all others of its format
+    # @param locals [Hash{String=>Array<Symbol>, String}] by name, for templates that do not say
+    # @param options [Hash] `helpers:`, `escape:`, `trim_mode:` of {Template#initialize}
+    # @raise [Guildhall::ArgumentError] for a folder without templates, or names that there are not
+    # @raise see {Template#initialize}
+    def initialize(folder, layout: nil, locals: {}, **options)
+      @folder = folder.to_s.dup.freeze
+      @paths = paths
+      @templates = compile(layout, locals.transform_keys { |name| known(name.to_s) }, options)
+      @partials = Template::Partials.new(aliases(@templates))
+      @templates.each { |name, template| template.know(partials_for(name)) }
+      Ractor.make_shareable(self)
+    end
+
+    # @api private
+    # @return [Template::Partials]
+    attr_reader :partials
+
+    # @param name [String, Symbol]
+    # @return [Template]
+    # @raise [Guildhall::ArgumentError] for a name that there is not
+    def [](name) = @partials[name]
+
+    # @return [Array<String>]
+    def names = @templates.keys
+
+    # @yieldparam name [String]
+    # @yieldparam template [Template]
+    # @return [self, Enumerator]
+    def each(&)
+      return @templates.each_pair unless block_given?
+
+      @templates.each_pair(&)
+      self
+    end
+
+    # @return [String]
+    def inspect = "#<Guildhall::Templates #{@folder}: #{@templates.size} templates>"
+
+    private
+
+    # @return [Hash{String=>String}] paths by the templates' names
+    def paths
+      found = Dir.glob("**/*", base: @folder).grep(ENDING).sort
+      raise Guildhall::ArgumentError, "no templates in #{@folder} (*.erb, *.erubi, *.haml, *.slim)" if found.empty?
+
+      found.to_h { |path| [path.sub(ENDING, ""), File.join(@folder, path)] }
+    end
+
+    def compile(layout, locals, options)
+      layouts = layout ? layouts_of(layout, locals, options) : {}
+      @paths.to_h do |name, path|
+        next [name, layouts[name]] if layouts.key?(name)
+
+        around = layouts.values.find { |one| format_of(one.name) == format_of(path) }
+        [name, Template.new(Pathname(path), locals: locals[name], layout: around, partials: nil, **options)]
+      end
+    end
+
+    # One for each format: `layout.html.erb` for pages, `layout.text.erb` for texts.
+    def layouts_of(layout, locals, options)
+      names = @paths.keys.select { |name| short(name) == short(layout) || short(name).sub(FORMAT, "") == layout }
+      raise Guildhall::ArgumentError, "no layout #{layout} in #{@folder}#{Suggestion.for(layout, @paths.keys)}" if names.empty?
+
+      names.to_h { |name| [name, Template.new(Pathname(@paths[name]), locals: locals[name], partials: nil, **options)] }
+    end
+
+    def known(name)
+      @paths.keys.find { |one| one == name || short(one) == name } ||
+        raise(Guildhall::ArgumentError, "locals for #{name}, which is not in #{@folder}#{Suggestion.for(name, @paths.keys)}")
+    end
+
+    def format_of(path) = path.sub(ENDING, "")[FORMAT, 1] || "html"
+
+    # "orders/_row.html" is called "orders/row".
+    def short(name) = name.delete_suffix(".html").sub(UNDERSCORE, "\\1")
+
+    # Every name that a template goes by; its own goes before what is made of another one's.
+    def aliases(templates)
+      made = templates.flat_map do |name, template|
+        [name.delete_suffix(".html"), name.sub(UNDERSCORE, "\\1"), short(name)].map { |other| [other, template] }
+      end
+      made.reverse.to_h.merge(templates)
+    end
+
+    # Templates of the same folder are called without it.
+    def partials_for(name)
+      folder = name[%r{\A.*/}]
+      return @partials unless folder
+
+      @near ||= {}
+      @near[folder] ||= Template::Partials.new(aliases(@templates).merge(aliases(near(folder))))
+    end
+
+    def near(folder)
+      @templates.filter_map { |name, one| [name.delete_prefix(folder), one] if name.start_with?(folder) }.to_h
+    end
+  end
+end

@@ -1,0 +1,71 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/guide"
+require "tmpdir"
+
+# The pages of docs and both READMEs, as a reader would run them: one program a page.
+class GuidesTest < GuildhallTest
+  GUIDES = Guide.all.freeze
+
+  GUIDES.reject { |guide| guide.run.empty? && guide.commands.empty? }.each do |guide|
+    define_method(:"test_#{guide.name.tr("/.-", "_")}") do
+      skip guide.needs_ruby_4 if guide.needs_ruby_4 && RUBY_VERSION.to_f < 4.0
+
+      Dir.mktmpdir { |folder| run_guide(guide, folder) }
+    end
+  end
+
+  def test_every_block_names_its_language
+    unnamed = GUIDES.flat_map do |guide|
+      fences = File.readlines(File.join(Guide::ROOT, guide.name), chomp: true).each_with_index.select { |line, _| line.start_with?("```") }
+      fences.each_slice(2).filter_map { |(opening, index), _| "#{guide.name}:#{index + 1}" if opening == "```" }
+    end
+    assert_empty unnamed
+  end
+
+  def test_what_is_not_run_says_why
+    assert_empty(GUIDES.flat_map { |guide| guide.not_run.select { |_, reason| reason.to_s.size < 10 }.keys.map { |line| "#{guide.name}:#{line}" } })
+  end
+
+  def test_links_lead_somewhere
+    broken = GUIDES.flat_map do |guide|
+      folder = File.dirname(File.join(Guide::ROOT, guide.name))
+      File.read(File.join(Guide::ROOT, guide.name)).scan(/\]\(([^)#:]+)(?:#[^)]*)?\)/).flatten.uniq
+        .reject { |path| File.exist?(File.expand_path(path, folder)) }.map { |path| "#{guide.name}: #{path}" }
+    end
+    assert_empty broken
+  end
+
+  def test_architecture_names_files_that_exist
+    files = Dir[File.join(Guide::ROOT, "{lib,ext,test}/**/*.{rb,c,h}")].map { |path| "/#{path}" }
+    named = File.read(File.join(Guide::ROOT, "docs/architecture.md")).scan(%r{[a-z_/]+\.(?:rb|c|h)\b}).uniq
+    assert_operator named.size, :>, 50
+    assert_empty(named.reject { |name| files.any? { |path| path.end_with?("/#{name}") } })
+  end
+
+  # Each message that the page explains is one that we raise or log: what stands between two ellipses is in a line of the source.
+  def test_troubleshooting_quotes_our_messages
+    sources = Dir[File.join(Guide::ROOT, "{lib,ext}/**/*.{rb,c,h}")].map { |path| File.read(path) }.join.gsub(/" \\\n\s+"/, "")
+    page = File.readlines(File.join(Guide::ROOT, "docs/troubleshooting.md"), chomp: true).grep(/\A\| `/)
+    pieces = page.flat_map { |row| row[/\A\|(.+?)\|/, 1].scan(/`([^`]+)`/).flatten }.flat_map { |message| message.split("…") }
+    assert_operator pieces.size, :>, 40
+    assert_empty(pieces.map(&:strip).select { |piece| piece.size > 9 && !sources.include?(piece) })
+  end
+
+  private
+
+  def run_guide(guide, folder)
+    guide.files.each { |name, code| File.write(File.join(folder, name), code) }
+    program = File.join(folder, File.basename(guide.name))
+    File.write(program, guide.program)
+    assert_command([RbConfig.ruby, program], folder) unless guide.run.empty?
+    guide.commands.each { |command| assert_command(["sh", "-ec", command], folder) }
+  end
+
+  def assert_command(command, folder)
+    path = [File.join(Guide::ROOT, "exe"), RbConfig::CONFIG["bindir"], ENV.fetch("PATH")].join(":")
+    out, err, status = run_command(command, chdir: folder, timeout: 120, env: {"PATH" => path, "LC_ALL" => "C.UTF-8"})
+    assert_predicate status, :success?, "#{command.last}\n#{out}\n#{err}"
+  end
+end

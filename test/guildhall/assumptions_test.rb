@@ -1,0 +1,53 @@
+# frozen_string_literal: true
+
+require "test_helper"
+
+# What the extension takes for granted of Ruby's inside (ext/guildhall/assumptions.c): tested when it is loaded.
+class AssumptionsTest < GuildhallTest
+  SHORTCUTS = %i[embedded_tapes hash_tables hash_slots].freeze
+  ALL = Guildhall.const_source_location(:ASSUMPTIONS) && Guildhall.send(:const_get, :ASSUMPTIONS)
+  WORK = <<~'RUBY'
+    require "guildhall/json"
+    require "guildhall/msgpack"
+    orders = Array.new(40) { |id| {"id" => id, "user" => {"name" => "n#{id}", "tags" => ["a", id]}, **(0...20).to_h { ["k#{it}", it * id] }} }
+    [Guildhall::JSON, Guildhall::MessagePack].each do |codec|
+      texts = orders.map { |order| codec.encode(order).freeze }
+      3.times do
+        texts.zip(orders) do |text, order|
+          abort("decode") unless codec.decode(text) == order && Ractor.shareable?(codec.decode(text))
+          abort("document") unless codec.document(text)["user"]["tags"].to_a == order["user"]["tags"]
+        end
+        GC.start
+      end
+    end
+    GC.verify_internal_consistency
+    print Guildhall.send(:const_get, :ASSUMPTIONS).reject { |_, holds| holds }.keys.join(" ")
+  RUBY
+
+  def test_all_hold_on_the_rubies_that_we_support
+    assert_equal({}, ALL.reject { |_, holds| holds })
+    assert Ractor.shareable?(ALL)
+  end
+
+  SHORTCUTS.each do |name|
+    class_eval(<<~RUBY, __FILE__, __LINE__ + 1)
+      def test_without_#{name} # def test_without_hash_slots
+        assert_equal "#{name}", assert_ruby(WORK, env: {"GUILDHALL_DISTRUST" => "#{name}"})
+      end
+    RUBY
+  end
+
+  def test_without_any_shortcut
+    assert_equal SHORTCUTS.join(" "), assert_ruby(WORK, env: {"GUILDHALL_DISTRUST" => SHORTCUTS.join(",")})
+  end
+
+  def test_without_what_there_is_no_other_way_for
+    needed = ALL.keys - SHORTCUTS
+    assert_operator needed.size, :>, 4
+    needed.each do |name|
+      _, err, status = run_ruby(WORK, env: {"GUILDHALL_DISTRUST" => name.to_s})
+      refute_predicate status, :success?
+      assert_match(/does not know the inside of Ruby #{RUBY_VERSION} \(#{name};.*\(LoadError\)/m, err)
+    end
+  end
+end

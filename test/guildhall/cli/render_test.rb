@@ -1,0 +1,88 @@
+# frozen_string_literal: true
+
+require "fileutils"
+require "stringio"
+require "tmpdir"
+require "test_helper"
+require "guildhall/cli"
+
+# `guildhall render`: one file for each row.
+class CLIRenderTest < GuildhallTest
+  def setup
+    @folder = Dir.mktmpdir
+    write("mail.html.erb", "Dear <%= name %> (<%= row[\"First Name\"] %>)")
+  end
+
+  def teardown
+    FileUtils.rm_rf(@folder)
+  end
+
+  def test_formats
+    write("rows.jsonl", %({"name": "Ada & Co", "First Name": "x"}\n\n{"name": "Bob"}\n))
+    write("rows.csv", "\uFEFFname,First Name\nAda & Co,x\nBob,\n")
+    write("rows.yaml", "- {name: Ada & Co, First Name: x}\n- {name: Bob}\n")
+    write("rows.json", %([{"name": "Ada & Co", "First Name": "x"}, {"name": "Bob"}]))
+    %w[jsonl csv yaml json].each do |format|
+      assert_equal [0, "2 files in #{path(format)}\n", ""], render("mail.html.erb", "rows.#{format}", format)
+      assert_equal({"000001.html" => "Dear Ada &amp; Co (x)", "000002.html" => "Dear Bob ()"}, files(format), format)
+    end
+  end
+
+  def test_a_bad_row_costs_one_file
+    write("rows.jsonl", %({"name": "a", "id": 1}\nnot JSON\n[1]\n{"id": 4}\n{"name": "b", "id": "../../x"}\n{"name": "c", "id": 1}\n\xFF\n))
+    status, out, err = render("mail.html.erb", "rows.jsonl", "out", "--name", "{id}.html")
+    assert_equal [1, "2 files in #{path("out")}, 5 failed\n"], [status, out]
+    assert_equal ["1.html", "__.._x.html"], files("out").keys.sort
+    [/row 2: line 2: JSON/, /row 3: a row is an object/, /row 4: .*missing local name/, /row 6: its name, 1.html, is that of row 1/, /row 7: line 7: JSON/]
+      .each { |problem| assert_match(problem, err) }
+  end
+
+  def test_locals_layout_engine_and_escape
+    write("rows.csv", "name\n<a>\n")
+    write("page.txt", "= <%= name %>")
+    write("layout.erb", "[<%= yield %>]")
+    write("list.slim", "/# locals: (name:)\np = name")
+    assert_equal 0, render("mail.html.erb", "rows.csv", "a", "--no-escape", "--layout", path("layout.erb")).first
+    assert_equal ["[Dear <a> ()]"], files("a").values
+    assert_equal 0, render("page.txt", "rows.csv", "b", "--engine", "erb", "--locals", "name").first
+    assert_equal({"000001.txt" => "= <a>"}, files("b"))
+    assert_equal 0, render("list.slim", "rows.csv", "c").first
+    assert_equal ["<p>&lt;a&gt;</p>"], files("c").values
+  end
+
+  def test_wrong_usage
+    write("rows.csv", "name\na\n")
+    write("rows.xls", "")
+    [["mail.html.erb", "nope.csv", "no file"], ["mail.html.erb", "rows.xls", "rows come in"], ["nope.erb", "rows.csv", "no template"]].each do |template, data, message|
+      status, _, err = render(template, data, "out")
+      assert_equal [2, true], [status, err.include?(message)], err
+    end
+    {[] => "a template is needed", ["x.erb"] => "--out DIR is needed", ["x.erb", "--out", "o"] => "--data FILE is needed"}.each do |arguments, message|
+      status, _, err = run_cli("render", *arguments)
+      assert_equal [2, true], [status, err.include?(message)], err
+    end
+    assert_includes run_cli("render", "--help")[1], "--data FILE"
+  end
+
+  def test_a_bar_where_somebody_looks
+    write("rows.csv", "name\na\nb\n")
+    assert_equal 0, render("mail.html.erb", "rows.csv", "out", "--progress").first # no terminal: nothing is drawn, and nothing breaks
+  end
+
+  private
+
+  def path(name) = File.join(@folder, name)
+
+  def write(name, text) = File.write(path(name), text)
+
+  def files(folder) = Dir.children(path(folder)).sort.to_h { |name| [name, File.read(path("#{folder}/#{name}"))] }
+
+  def render(template, data, out, *) = run_cli("render", path(template), "--data", path(data), "--out", path(out), *)
+
+  def run_cli(*arguments)
+    out = StringIO.new
+    err = StringIO.new
+    status = Guildhall::CLI.new(out:, err:).run(arguments)
+    [status, out.string, err.string]
+  end
+end

@@ -1,0 +1,37 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "guildhall/failure"
+
+class FailureTest < GuildhallTest
+  # What an HTTP client's error may hold.
+  class ConnectionError < StandardError
+    attr_reader :socket, :headers
+
+    def initialize(socket, headers)
+      super("the connection broke")
+      @socket = socket
+      @headers = headers
+    end
+  end
+
+  def test_details_keep_no_connection_open
+    reader, writer = IO.pipe
+    headers = [+"a"]
+    failure = Guildhall::Failure.of(ConnectionError.new(writer, headers))
+    assert_equal({headers: ["a"]}, failure.details)
+    refute_predicate headers.first, :frozen?
+    writer.close
+    assert reader.wait_readable(5), "somebody else holds the other end"
+    assert_predicate reader, :eof?
+  ensure
+    reader&.close
+  end
+
+  def test_an_error_of_the_system_is_rescued_as_what_it_was
+    failure = Guildhall::Failure.of(Errno::ECONNREFUSED.new("registry"))
+    error = assert_raises(Errno::ECONNREFUSED) { failure.raise! }
+    assert_equal [Errno::ECONNREFUSED::Errno, "Connection refused - registry"], [error.errno, error.message]
+    assert_instance_of SystemCallError, Guildhall::Failure.of(SystemCallError.new("odd")).exception
+  end
+end

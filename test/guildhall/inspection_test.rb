@@ -1,0 +1,119 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "guildhall/pool"
+require "guildhall/json"
+require "guildhall/pipeline"
+
+# What reading a task tells, and where: the table of tasks in pool/one_meaning_test has the rest.
+class InspectionTest < GuildhallTest
+  RATES = {"EUR" => 1.1} # rubocop:disable Style/MutableConstant -- on purpose
+
+  module Rates
+    EUR = 1
+  end
+
+  module Nested
+    RATES = {a: 1}.freeze
+    module Inner
+      def self.call(key) = RATES[key]
+    end
+  end
+
+  class Converter
+    def initialize(rate: 1) = @rate = rate
+    def call(amount) = convert(amount, times: 1 > 2 ? 3 : 4) { |one| one * RATES.size }
+    def convert(amount, times:) = yield(amount * times)
+  end
+
+  class Reader
+    attr_reader :source
+
+    def initialize(source)
+      @source = source
+      freeze
+    end
+
+    def call(key) = source.call(key)
+  end
+
+  module Looking
+    def self.call(key) = InspectionTest::RATES[key]
+  end
+
+  module Creating
+    def self.call(amount) = Converter.new(rate: 2).call(amount)
+  end
+
+  module Careless
+    def self.call(key) = @other = RATES[key] + $careless.size # rubocop:disable Style/GlobalVars
+  end
+
+  module Autoloading
+    autoload :Missing, "a file that is not there"
+    def self.call(key) = Missing[key]
+  end
+
+  def found(task) = Guildhall::Inspection.of(task).findings.map(&:thing)
+
+  def test_a_finding_says_what_where_and_what_to_do
+    finding = Guildhall::Inspection.of(Looking).findings.fetch(0)
+    assert_equal ["InspectionTest::RATES", __FILE__, Looking.method(:call).source_location[1]], [finding.thing, finding.file, finding.line]
+    assert_equal "InspectionTest::RATES (#{__FILE__}:#{finding.line}) is a Hash that is not shareable; " \
+                 "make it so: RATES = Ractor.make_shareable(…)", finding.to_s
+  end
+
+  def test_all_findings_are_told_at_once
+    error = assert_raises(Guildhall::IsolationError) { Guildhall::Inspection.of(Careless).check! }
+    assert_equal ["RATES", "$careless", "@other of InspectionTest::Careless"], error.findings.map(&:thing)
+    assert_kind_of Ractor::IsolationError, error
+  end
+
+  def test_constants_are_looked_up_as_ruby_does
+    assert_empty found(Nested::Inner)
+    assert_empty found(->(_) { Rates::EUR })
+    assert_equal ["RATES"], found(->(key) { RATES[key] })
+  end
+
+  def test_calls_are_followed_on_self_on_constants_on_parts_and_on_what_new_gives
+    assert_equal ["RATES"], found(Creating)
+    assert_equal ["RATES"], found(Converter.new.freeze)
+    assert_equal ["InspectionTest::RATES"], found(Reader.new(Looking))
+    assert_equal ["RATES"], found(Guildhall::JSON >> Guildhall.map(Ractor.make_shareable(Converter.new)))
+    assert_equal ["RATES"], found(Guildhall::Task.per_worker(Converter, rate: 3))
+  end
+
+  def test_nothing_is_loaded_unless_it_is_told_to
+    assert_empty Guildhall::Inspection.of(Autoloading).findings
+    assert Autoloading.autoload?(:Missing)
+    assert_match(/Missing \(cannot load such file/, Guildhall::Inspection.of(Autoloading, load: true).missing.fetch(0))
+  end
+
+  def test_what_keeps_state_and_what_is_all_ours
+    thread = Guildhall::Inspection.of(->(x) { Thread.current[:x] = x })
+    tool = Guildhall::Inspection.of(Guildhall::Task.per_worker(Converter))
+    assert_equal [true, true, false], [thread, tool, Guildhall::Inspection.of(Rates)].map(&:keeps_state?)
+    codec = Guildhall::Inspection.of(Guildhall::JSON.lazy)
+    assert_equal [true, false], [codec.own?, thread.own?]
+  end
+
+  def test_the_right_variable_is_named
+    a = 1
+    limit = [a, 2]
+    error = assert_raises(Guildhall::NotShareableError) { Guildhall::Shareable.callable!(nil.instance_exec { ->(x) { limit.include?(x) } }) }
+    assert_equal "task's variable limit", error.path
+  end
+
+  def test_globals_are_those_that_a_worker_has
+    names = Ractor.make_shareable(global_variables.sort)
+    reached = ractor_value(Ractor.new(names) do |all|
+      all.select do |name|
+        eval(name.to_s) || true # rubocop:disable Security/Eval
+      rescue Ractor::IsolationError, Ractor::UnsafeError
+        false
+      end
+    end)
+    ours = Guildhall::Inspection::Visitor.const_get(:GLOBALS)
+    assert_empty ours - reached
+  end
+end

@@ -1,0 +1,93 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/registry_server"
+require "guildhall/json/confluent"
+require "guildhall/pipeline"
+
+class JSONConfluentTest < GuildhallTest
+  SCHEMA = JSON.generate({title: "shop.Order", type: "object", required: ["id"], properties: {id: {type: "integer"}}})
+  GUID = "0f0d1f2a-3b4c-5d6e-7f80-91a2b3c4d5e6"
+  Metadata = Data.define(:headers)
+
+  def setup
+    answer = {id: 7, subject: "orders-value", version: 1, schemaType: "JSON", schema: SCHEMA, guid: GUID}
+    @server = RegistryServer.new("/subjects/orders-value/versions/latest" => [200, answer], "/subjects/orders-value" => [200, answer],
+      "/subjects/orders-value/versions" => [200, {id: 7}], "/schemas/guids/#{GUID}" => [200, {schemaType: "JSON", schema: SCHEMA}])
+    @server.add(7, SCHEMA, schemaType: "JSON", guid: GUID)
+    @server.add(8, '"int"')
+    @registry = Guildhall::SchemaRegistry.new(@server.url, retries: 0)
+  end
+
+  def teardown
+    @server.close
+  end
+
+  def test_reads_and_writes
+    codec = Guildhall::JSON::Confluent.new(@registry, topic: "orders")
+    bytes = codec.encode({"id" => 1})
+    assert_equal "\0\0\0\0\x07{\"id\":1}".b, bytes
+    assert_equal({"id" => 1}, codec.call(bytes))
+    assert Ractor.shareable?(codec.decode(bytes))
+    assert_equal 1, codec.lazy.decode(bytes)["id"]
+    assert_instance_of Guildhall::JSON::ObjectDocument, codec.document(bytes)
+    assert_equal({id: 1}, Guildhall::JSON::Confluent.new(@registry, symbolize_names: true).decode(bytes))
+  end
+
+  def test_validates_where_asked
+    codec = Guildhall::JSON::Confluent.new(@registry, validate: true, topic: "orders")
+    bad = "\0\0\0\0\x07{\"id\":\"x\"}".b
+    assert_match(/id/, assert_raises(Guildhall::ValidationError) { codec.decode(bad) }.message)
+    assert_raises(Guildhall::ValidationError) { codec.lazy.call(bad) }
+    assert_raises(Guildhall::ValidationError) { codec.encode({"id" => "x"}) }
+    assert_equal({"id" => "x"}, Guildhall::JSON::Confluent.new(@registry).decode(bad))
+  end
+
+  def test_workers_know_what_was_prepared
+    codec = Guildhall::JSON::Confluent.new(@registry).lazy >> Guildhall::Pipeline::Map.new(Fetch)
+    codec.prepare(["\0\0\0\0\x07{}".b, nil, "x"])
+    assert_equal 5, ractor_value(Ractor.new(codec) { |pipeline| pipeline.call("\0\0\0\0\x07{\"id\":5}".b.freeze) })
+  end
+
+  module Fetch
+    def self.call(document) = document["id"]
+  end
+
+  def test_errors_say_where
+    codec = Guildhall::JSON::Confluent.new(@registry)
+    error = assert_raises(Guildhall::JSON::ParseError) { codec.decode("\0\0\0\0\x07{\"id\":}".b) }
+    assert_equal 11, error.offset
+    assert_match(/zero byte/, assert_raises(Guildhall::DecodeError) { codec.decode("{}") }.message)
+    assert_match(/AVRO/, assert_raises(Guildhall::SchemaRegistry::UnknownSchemaError) { codec.decode("\0\0\0\0\x08{}".b) }.message)
+    assert_raises(Guildhall::EncodeError) { codec.encode({}) }
+  end
+
+  def test_schemas_named_in_headers
+    codec = Guildhall::JSON::Confluent.new(@registry, topic: "orders", schema_id: :headers)
+    bytes = codec.encode({"id" => 1})
+    assert_equal "{\"id\":1}", bytes
+    assert_equal({"__value_schema_id" => "\1".b + [GUID.delete("-")].pack("H*")}, codec.headers)
+    assert_equal({"id" => 1}, codec.call(bytes, Metadata.new(codec.headers)))
+    assert_equal({"id" => 1}, codec.lazy.call(bytes, Metadata.new(codec.headers)).to_h)
+    assert_equal({"id" => 2}, codec.call("\0\0\0\0\x07{\"id\":2}".b, Metadata.new({})), "a message of the older kind")
+    assert_raises(Guildhall::DecodeError) { codec.call(bytes, Metadata.new({})) }
+    assert_raises(Guildhall::ArgumentError) { Guildhall::JSON::Confluent.new(@registry, schema_id: :header) }
+  end
+
+  def test_headers_are_prepared_for_workers
+    codec = Guildhall::JSON::Confluent.new(@registry, schema_id: :headers)
+    metadata = Ractor.make_shareable(Metadata.new({"__value_schema_id" => "\1".b + [GUID.delete("-")].pack("H*")}))
+    (codec >> Guildhall::Pipeline::Map.new(Fetch)).prepare(["{}"], [metadata])
+    assert_equal({"id" => 3}, ractor_value(Ractor.new(codec, metadata) { |shared, given| shared.call("{\"id\":3}", given) }))
+  end
+
+  def test_schema_of_its_own
+    codec = Guildhall::JSON::Confluent.new(@registry, topic: "orders", schema: SCHEMA)
+    assert_equal "\0\0\0\0\x07".b, codec.encode({"id" => 1}).byteslice(0, 5)
+    assert_includes @server.requests, "POST /subjects/orders-value"
+    Guildhall::JSON::Confluent.new(@registry, topic: "orders", schema: SCHEMA, register: true)
+    assert_includes @server.requests, "POST /subjects/orders-value/versions"
+    assert_raises(Guildhall::SchemaRegistry::Error) { Guildhall::JSON::Confluent.new(@registry, topic: "o", subject_name: :topic_record, schema: SCHEMA) }
+    assert_includes @server.requests, "POST /subjects/o-shop.Order"
+  end
+end

@@ -1,0 +1,40 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "guildhall/json"
+
+# The language of RFC 9485, and no more than that.
+class IRegexpTest < GuildhallTest
+  IRegexp = Guildhall::JSON::Path::IRegexp
+
+  MATCHES = {
+    "a.c" => [%w[abc a/c a§c], ["a\nc", "a\rc", "ac", "abcd"]],
+    "[a-c]+|x" => [%w[abc x], ["d", "", "ax"]],
+    "[^a-c]" => [%W[d \n], %w[a dd]],
+    "[-a]" => [%w[- a], ["b"]], "[a-]" => [%w[- a], ["b"]],
+    "^a$" => [["^a$"], ["a"]], # neither is an anchor
+    "[&&x]+" => [["&&x"], ["y"]], "[:alpha]+" => [[":alpha"], ["z"]],
+    '\\p{Lu}\\P{Lu}' => [%w[Ab Éa], %w[AB ab]], '[\\p{L}\\-]+' => [["a-é"], ["1"]],
+    "(ab){2,3}" => [%w[abab ababab], %w[ab abababab]], "a{2}" => [["aa"], %w[a aaa]], "a{2,}" => [%w[aa aaaa], ["a"]],
+    '\\.\\n\\t\\\\' => [[".\n\t\\"], ["x\n\t\\"]], "" => [[""], ["a"]], "a||b" => [["a", "b", ""], ["c"]], "é+" => [["éé"], ["e"]], "a b#c" => [["a b#c"], ["abc"]]
+  }.freeze
+
+  def test_what_matches_as_a_whole
+    MATCHES.each do |source, (yes, no)|
+      regexp = IRegexp.compile(source, whole: true)
+      yes.each { |text| assert regexp.match?(text), [source, text].inspect }
+      no.each { |text| refute regexp.match?(text), [source, text].inspect }
+    end
+  end
+
+  def test_search
+    assert IRegexp.compile("b+", whole: false).match?("abbc")
+    refute IRegexp.compile("^b", whole: false).match?("bc")
+  end
+
+  def test_what_is_none
+    ["\\d", "\\w", "(?:a)", "(?=a)", "a++", "a*?", "[", "[]", "[^]", "a)", "(a", "*", "\\p{Greek}", "\\1", "[a", "{2}", "a{3,2}", "[b-a]", "a{,2}", "\\"].each do |source|
+      assert_nil IRegexp.compile(source, whole: true), source
+    end
+  end
+end

@@ -1,0 +1,156 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/kafka_records"
+require "guildhall/kafka"
+require "guildhall/json"
+
+class KafkaDeserializingPlanTest < GuildhallTest
+  include KafkaRecords
+
+  # Notes how batches are dispatched.
+  class NotingPool
+    attr_reader :asked
+
+    def dispatch(payloads, _task, **options)
+      (@asked ||= []) << [payloads.size, options[:parallel]] unless payloads.empty?
+      nil
+    end
+  end
+
+  # Refuses whatever is to be done.
+  class FullPool
+    def dispatch(payloads, _task, **)
+      raise Guildhall::PoolSaturatedError, "full" if payloads.any?
+    end
+  end
+
+  # Needs something that only the main Ractor can fetch.
+  class NeedsPreparing
+    include Guildhall::Codec
+
+    CALLS = Thread::Queue.new
+
+    def initialize(failing: false)
+      @failing = failing
+      freeze
+    end
+
+    def prepare(payloads)
+      CALLS << [Thread.current, payloads]
+      raise IOError, "out of reach" if @failing
+    end
+
+    def decode(bytes) = bytes.upcase.freeze
+  end
+
+  FIRST = Ractor.make_shareable(:upcase.to_proc)
+  STAGES = Guildhall::JSON.lazy >> Guildhall.map { |doc| doc["a"] }
+
+  def teardown
+    NeedsPreparing::CALLS.clear
+  end
+
+  def test_one_place_for_each_route
+    pool = NotingPool.new
+    places = {
+      none: plan, in_reader: plan { deserializer Guildhall::JSON.lazy },
+      in_pool: plan(pool) { deserializer FIRST }, on_access: plan { deserializer(FIRST) && deserializing(parallel: false) }
+    }
+    assert_equal places.keys, places.values.map(&:place)
+    assert_equal [nil, Guildhall::JSON.lazy, nil, nil], places.values.map(&:codec)
+  end
+
+  def test_what_follows_the_native_decoder_runs_on_workers_where_they_may_be_used
+    assert_equal :in_pool, plan(NotingPool.new) { deserializer STAGES }.place
+    in_reader = plan { deserializer(STAGES) && deserializing(parallel: false) }
+    assert_equal [:in_reader, Guildhall::JSON.lazy, false], [in_reader.place, in_reader.codec, in_reader.complete?]
+  end
+
+  def test_on_access_the_reader_does_not_decode
+    on_access = plan { deserializer(Guildhall::JSON.lazy) && deserializing(lazy: :on_access) }
+    assert_equal [:on_access, nil], [on_access.place, on_access.codec]
+  end
+
+  def test_nothing_is_sent_to_workers_where_that_is_not_active
+    parallel = Guildhall::Kafka::Config::Deserializing::Parallel.new
+    parallel.active = false
+    assert_equal :on_access, plan(parallel:) { deserializer FIRST }.place
+  end
+
+  def test_small_batches_are_not_sent_to_workers
+    parallel = Guildhall::Kafka::Config::Deserializing::Parallel.new
+    parallel.min_payloads = 3
+    pool = NotingPool.new
+    way = plan(pool, parallel:) { deserializer(FIRST) && deserializing(parallel: true) }
+    way.begin(records("a", "b"), :source)
+    way.begin(records("a", "b", "c"), :source)
+    assert_equal [[3, true]], pool.asked
+  end
+
+  def test_settings_that_contradict_each_other
+    application = Guildhall::Kafka::Application.new
+    application.config.kafka = {"bootstrap.servers": "localhost:1"}
+    errors = Guildhall::Kafka::Config::Errors.new
+    application.routes.draw { topic("t") { deserializing parallel: true, lazy: :on_access } }
+    application.routes.draw { topic("u") { deserializing lazy: :never } }
+    application.routes.topics(errors)
+    assert_includes errors.to_a, %(topic "t": deserializing lazy: :on_access cannot be parallel: true)
+    assert_includes errors.to_a, %(topic "u": lazy has to be one of :on_access, nil, not :never)
+  end
+
+  def test_what_workers_cannot_run_is_an_error_at_the_start_or_is_decoded_on_access
+    tool = Struct.new(:cache) { def call(bytes) = cache[bytes] ||= bytes.upcase }.new({})
+    with_pool do |pool|
+      error = assert_raises(Guildhall::ConfigurationError) { plan(pool) { deserializer(tool) && deserializing(parallel: true) } }
+      assert_match(/topic "t": deserializing parallel: true, but workers cannot run the deserializer: .*cache/, error.message)
+      way = plan(pool) { deserializer tool }
+      assert_equal [:on_access, "A"], [way.place, way.begin(records("a"), :source)[0]]
+    end
+  end
+
+  def test_a_pool_that_refuses_a_batch_costs_nothing_but_its_help
+    way = plan(FullPool.new) { deserializer FIRST }
+    assert_equal %w[A B], [0, 1].map { |index| way.begin(records("a", "b"), :source)[index] }
+  end
+
+  def test_a_batch_is_prepared_once_and_not_by_whoever_begins_it
+    with_runners do |runners|
+      with_pool do |pool|
+        way = plan(pool, runners:) { deserializer(NeedsPreparing.new) && deserializing(parallel: true) }
+        payloads = way.begin(records("a", nil, "b"), :source)
+        thread, prepared = NeedsPreparing::CALLS.pop(timeout: 5)
+        refute_same Thread.current, thread
+        assert_equal ["A", nil, "B"], Array.new(3) { |index| payloads[index] }
+        payloads.again
+        assert_equal ["A", %w[a b], 0], [payloads[0], prepared, NeedsPreparing::CALLS.size]
+      end
+    end
+  end
+
+  def test_where_runners_are_busy_the_thread_that_asks_prepares
+    with_pool do |pool|
+      way = plan(pool) { deserializer(NeedsPreparing.new) && deserializing(parallel: true) }
+      payloads = way.begin(records("a"), :source)
+      assert_empty NeedsPreparing::CALLS
+      assert_equal ["A", 1], [payloads[0], NeedsPreparing::CALLS.size]
+    end
+  end
+
+  def test_where_preparing_fails_payloads_are_left_to_whoever_asks_and_it_is_not_tried_for_each_batch
+    with_pool do |pool|
+      way = plan(pool) { deserializer(NeedsPreparing.new(failing: true)) && deserializing(parallel: true) }
+      outcomes = Array.new(3) { way.begin(records("a"), :source)[0] }
+      assert_equal [%w[A A A], 1], [outcomes, NeedsPreparing::CALLS.size]
+    end
+  end
+
+  private
+
+  def with_runners
+    runners = Guildhall::Kafka::Processing::Runners.new(1)
+    yield(runners)
+  ensure
+    runners.close(Guildhall::Clock.now + 5)
+  end
+end

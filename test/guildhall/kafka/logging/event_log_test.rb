@@ -1,0 +1,90 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "guildhall/kafka"
+require "json"
+require "stringio"
+
+class KafkaLoggingEventLogTest < GuildhallTest
+  def setup
+    @out = StringIO.new
+  end
+
+  def test_an_error_names_the_place_the_attempt_the_class_and_the_applications_own_frame
+    publish("error.occurred", error: raised, type: "consumer.consume", topic: "orders", partition: 3, offset: 17, attempt: 2)
+    assert_match(%r{\A\S+Z ERROR consumer.consume failed at orders/3 offset=17 attempt=2: RuntimeError: boom \(.*event_log_test.rb:\d+:in .*raised}, lines.first)
+  end
+
+  def test_lines_for_people
+    publish("app.running", version: "1.2", groups: ["g"], topics: ["orders", "/x/"])
+    publish("rebalance.partitions_assigned", group: "g", partitions: [["orders", 0], ["orders", 1]])
+    publish("rebalance.partitions_revoked", group: "g", partitions: [["orders", 0]], lost: true)
+    publish("consumer.retrying", topic: "orders", partition: 0, offset: 5, attempt: 1, seconds: 1.234)
+    publish("dead_letter_queue.dispatched", topic: "orders", partition: 0, offset: 5, to: "orders.dead", error_class: "IOError")
+    publish("app.stopped", unfinished: ["orders/1"])
+    publish("partition.paused", topic: "orders", partition: 0, seconds: 3)
+    assert_equal ["INFO  Guildhall 1.2 consumes orders, /x/ as group g; Ruby #{RUBY_VERSION}",
+                  "INFO  group g: assigned orders/0, orders/1", "INFO  group g: lost orders/0",
+                  "WARN  retrying orders/0 from offset 5 in 1.2 s, after attempt 1",
+                  "WARN  dead letter: orders/0 offset 5 went to orders.dead because of IOError",
+                  "INFO  stopped; not finished: orders/1", "INFO  partition.paused topic=orders partition=0 seconds=3"],
+      lines.map { |line| line.split(" ", 2).last.chomp }
+  end
+
+  def test_batches_and_figures_are_for_debugging
+    %w[consumer.consumed consumer.skipped lag.measured statistics.emitted].each { |name| publish(name, topic: "t", partition: 3) }
+    assert_empty lines
+    publish("consumer.consumed", level: "debug", topic: "t", partition: 3)
+    assert_match(/DEBUG consumer.consumed topic=t partition=3/, lines.first)
+  end
+
+  def test_what_comes_from_payloads_makes_no_lines_of_its_own
+    publish("error.occurred", error: RuntimeError.new("bad\n2026 ERROR forged \e[31m"), type: "consumer.consume")
+    publish("error.occurred", error: RuntimeError.new("\xFF".b), type: "consumer.consume")
+    assert_equal 2, lines.size
+    assert_includes lines.first, 'bad\u{A}2026 ERROR forged \u{1B}[31m'
+  end
+
+  def test_json_has_a_line_of_json_for_each
+    publish("error.occurred", format: "json", error: raised, type: "consumer.consume", topic: "orders", partition: 3, offset: 17, attempt: 2)
+    publish("rebalance.partitions_assigned", format: "json", group: "\xFFg", partitions: [["orders", 0]])
+    error, assigned = lines.map { |line| ::JSON.parse(line) }
+    assert_equal ["ERROR", "error.occurred", "orders", 3, 17, 2], error.values_at("level", "event", "topic", "partition", "offset", "attempt")
+    assert_equal %w[RuntimeError boom], error["error"].values_at("class", "message")
+    assert_match(/event_log_test.rb:\d+/, error["error"]["frame"])
+    assert_equal [["orders", 0]], assigned["partitions"]
+  end
+
+  def test_only_what_would_be_printed_is_subscribed_to
+    names = %w[error info debug].map { |level| Guildhall::Kafka::Logging::EventLog.new(Guildhall::Kafka::Logging.logger(@out, level:)).names }
+    assert_equal ["error.occurred"], names.first
+    assert_includes names[1], "app.running"
+    refute_includes names[1], "consumer.consumed"
+    assert_equal Guildhall::Kafka::Events::NAMES, names.last
+  end
+
+  def test_every_event_has_a_line
+    Guildhall::Kafka::Events::NAMES.each { |name| assert_kind_of String, name }
+    fields = {version: "1", groups: [], topics: [], timeout: 1, unfinished: [], group: "g", partitions: [], lost: false,
+              topic: "t", partition: 0, offset: 1, attempt: 1, seconds: 1, to: "d", error_class: "E", chosen: "t", others: [],
+              error: raised, type: "x"}
+    Guildhall::Kafka::Events::NAMES.each { |name| publish(name, level: "debug", **fields) }
+    assert_equal Guildhall::Kafka::Events::NAMES.size, lines.count { |line| line.match?(/\A\S+Z/) && !line.include?("backtrace") }
+  end
+
+  private
+
+  def raised
+    raise "boom"
+  rescue RuntimeError => error
+    error
+  end
+
+  def publish(name, format: "text", level: "info", **payload)
+    logger = Guildhall::Kafka::Logging.logger(@out, format:, level:)
+    event = Guildhall::Instrumentation::Event.new(name:, payload:, time: 0.0)
+    Guildhall::Kafka::Logging::EventLog.new(logger).call(event)
+  end
+
+  def lines = @out.string.lines
+end

@@ -1,0 +1,156 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/kafka_partition"
+
+class KafkaScheduleTest < GuildhallTest
+  # As much of a batch as counts.
+  Batch = Struct.new(:records, :bytes)
+
+  # Notes what may be taken.
+  class Queue
+    attr_reader :allowed, :closed
+
+    def allow(messages, _bytes) = @allowed = messages
+    def close = @closed = true
+  end
+
+  def setup
+    config = Guildhall::Kafka::Config.new
+    config.max_messages = 10
+    @queue = Queue.new
+    @intake = Guildhall::Kafka::Processing::Intake.new(Struct.new(:max_messages, :max_bytes).new, config)
+    @intake.queue = @queue
+    @backpressure = Guildhall::Kafka::Processing::Backpressure.new(config, [])
+    @pushed = []
+    @timer = KafkaPartition::Timer.new
+    @schedule = Guildhall::Kafka::Processing::Schedule.new(@backpressure, @timer, @intake) { |urgent| @pushed << urgent }
+  end
+
+  def batch = Batch.new([1, 2], 20)
+
+  def test_hands_out_one_job_at_a_time
+    first = batch
+    second = batch
+    @schedule.push(first)
+    @schedule.push(second)
+    assert_equal [false], @pushed, "it is announced once"
+    assert_equal [:consume, first], @schedule.next_job
+    assert_predicate @schedule, :working?
+    @schedule.finish(first)
+    @schedule.release
+    assert_equal [[false, false], [:consume, second]], [@pushed, @schedule.next_job]
+  end
+
+  def test_a_batch_that_is_not_finished_comes_again
+    @schedule.push(one = batch)
+    2.times do
+      assert_equal [:consume, one], @schedule.next_job
+      @schedule.release
+    end
+  end
+
+  def test_events_come_first_and_once
+    @schedule.push(batch)
+    2.times { @schedule.notify(:tick) }
+    assert_equal %i[event tick], @schedule.next_job
+    @schedule.release
+    assert_equal :consume, @schedule.next_job.first
+  end
+
+  def test_works_while_a_runner_has_any_job
+    jobs = [-> { @schedule.push(batch) }, -> { @schedule.notify(:tick) }, -> { @schedule.leave(:shutdown) }]
+    jobs.each do |job|
+      job.call
+      refute_predicate @schedule, :working?, "nobody has taken it yet"
+      @schedule.next_job
+      assert_predicate @schedule, :working?
+      @schedule.release
+    end
+  end
+
+  def test_takes_nothing_while_it_rests_or_has_enough
+    @schedule.update
+    assert_equal 10, @queue.allowed
+    3.times { @schedule.push(batch) }
+    assert_equal 0, @queue.allowed
+    @schedule.next_job
+    @schedule.finish(@schedule.next_job.last)
+    assert_equal 10, @queue.allowed
+    @schedule.pause(:user)
+    assert_equal 0, @queue.allowed
+    @schedule.resume(:user)
+    assert_equal 10, @queue.allowed
+  end
+
+  def test_does_nothing_while_it_rests
+    @schedule.pause(:quiet)
+    @schedule.push(batch)
+    assert_empty @pushed
+    assert_nil @schedule.next_job
+    assert_equal 0, @backpressure.messages, "what waits there holds up nobody"
+    @schedule.notify(:tick)
+    assert_equal %i[event tick], @schedule.next_job
+    @schedule.release
+    @schedule.resume(:quiet)
+    assert_equal [2, :consume], [@backpressure.messages, @schedule.next_job.first]
+  end
+
+  def test_a_back_off_ends_by_itself
+    @schedule.push(batch)
+    @schedule.next_job
+    @schedule.pause(:backoff, 0.001)
+    @schedule.release
+    assert_equal 1, @pushed.size
+    @timer.pass
+    assert_equal 2, @pushed.size
+  end
+
+  def test_a_seek_voids_what_waits
+    @schedule.push(batch)
+    yielded = false
+    @schedule.seek { yielded = true }
+    assert_equal [true, true, nil, 0], [yielded, !@schedule.takes?, @schedule.next_job, @queue.allowed]
+    @schedule.release
+    @schedule.push(batch)
+    assert_nil @schedule.records, "nothing is taken on meanwhile"
+    @schedule.sought { false }
+    refute_predicate @schedule, :takes?, "there was another seek"
+    @schedule.sought { true }
+    @schedule.push(batch)
+    assert_equal [1, 2], @schedule.records
+  end
+
+  def test_the_end_is_urgent_and_the_last_job
+    @schedule.push(one = batch)
+    assert_equal [:consume, one], @schedule.next_job
+    @schedule.pause(:user)
+    @schedule.leave(:revoked)
+    assert_equal [0, false], [@queue.allowed, @schedule.wait_left(Guildhall::Clock.now)]
+    @schedule.release
+    assert_equal [true, %i[leave revoked]], [@pushed.last, @schedule.next_job]
+    @schedule.left
+    @schedule.release
+    assert_equal [2, nil, true], [@pushed.size, @schedule.next_job, @schedule.wait_left(Guildhall::Clock.now)]
+    @schedule.notify(:tick)
+    @schedule.push(batch)
+    assert_nil @schedule.next_job
+  end
+
+  def test_knows_whether_it_is_idle
+    assert_predicate @schedule, :idle?
+    @schedule.pause(:user)
+    refute_predicate @schedule, :idle?
+    @schedule.resume(:user)
+    @schedule.push(batch)
+    refute_predicate @schedule, :idle?
+  end
+
+  def test_says_what_it_does
+    assert_equal "waiting, 0 batches", @schedule.to_s
+    @schedule.pause(:user)
+    assert_equal "paused, 0 batches", @schedule.to_s
+    @schedule.leave(:shutdown)
+    assert_equal "shutdown, 0 batches", @schedule.to_s
+  end
+end

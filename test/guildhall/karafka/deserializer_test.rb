@@ -1,0 +1,276 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "karafka"
+require "guildhall/karafka"
+require_relative "../../support/karafka_messages"
+
+module Guildhall
+  module Karafka
+    class DeserializerTest < GuildhallTest
+      include KarafkaMessages
+
+      # Says where it ran.
+      module Where
+        def self.call(payload) = {text: payload, main: Ractor.main?}
+      end
+
+      module WithMetadata
+        def self.call(payload, metadata) = [payload, metadata.topic, metadata.partition, metadata.offset, metadata.key, metadata.headers, Ractor.main?]
+      end
+
+      # As applications of Karafka have them.
+      class Own
+        def call(message)
+          [message.raw_payload&.upcase, message.headers["kind"], message.key, message.metadata.topic, message.offset, message.tombstone?]
+        end
+      end
+
+      module Failing
+        def self.call(payload) = payload == "bad" ? raise(KeyError, "no such key") : payload
+      end
+
+      module Worker
+        def self.call(payload) = Ractor.main? ? "in place" : raise(NoMemoryError, payload)
+      end
+
+      module Unshareable
+        def self.call(payload) = {text: payload.dup, lock: Mutex.new}
+      end
+
+      module Deadly
+        def self.call(payload) = Ractor.main? ? payload : Thread.exit
+      end
+
+      EVEN = Guildhall::JSON.lazy >> Guildhall.select { |doc| doc["id"].even? } >> Guildhall.map { |doc| doc["id"] }
+      TOUCHING = ->(payload) { MUTABLE.first + payload }
+      GO = Guildhall::Queue.new(2)
+
+      module Endless
+        def self.call(payload)
+          GO.pop if payload == "8" && !Ractor.main?
+          payload
+        end
+      end
+
+      module LateRefusal
+        def self.call(payload) = Object.const_get("Guildhall::Karafka::DeserializerTest::MUTA" + "BLE").fetch(0) + payload
+      end
+      MUTABLE = [+"x"] # rubocop:disable Style/MutableConstant -- what workers may not touch
+
+      def setup
+        super
+        @pool = Pool.new(workers: 1, exit_timeout: 5)
+        use(@pool)
+      end
+
+      def teardown
+        Karafka.setup
+        @pool.shutdown(timeout: 5)
+        super
+      end
+
+      def test_workers_decode
+        batch = fetched(Array.new(50, &:to_s), Where)
+        assert_equal Array.new(50) { |index| {text: index.to_s, main: false} }, batch.map(&:payload)
+        assert batch.all?(&:deserialized?)
+      end
+
+      def test_small_batches_are_decoded_in_place
+        assert_equal [true], fetched(%w[a b c], Where).map { |message| message.payload[:main] }.uniq
+      end
+
+      def test_messages_that_nobody_fetched
+        message = build(%w[a], Karafka.parallel(Where)).first
+        assert_equal({text: "a", main: true}, message.payload)
+      end
+
+      def test_payloads_are_frozen_wherever_they_were_decoded
+        [fetched(%w[a], Where), fetched(%w[a] * 20, Where)].each { |batch| assert Ractor.shareable?(batch.first.payload) }
+      end
+
+      def test_raw_payloads_stay_what_they_were
+        batch = fetched(Array.new(20) { |index| "payload #{index}" * 100 }, Where)
+        before = batch.map(&:raw_payload)
+        batch.each(&:payload)
+        batch.zip(before) { |message, raw| assert_same raw, message.raw_payload }
+        refute(before.any?(&:frozen?))
+      end
+
+      def test_raw_payloads_that_are_returned_are_not_frozen
+        message = fetched(%w[a], Where).first
+        assert_predicate message.payload[:text], :frozen?
+        refute_predicate message.raw_payload, :frozen?
+      end
+
+      def test_replaced_payloads_are_decoded_in_place
+        batch = fetched(Array.new(20, "a" * 200), Where)
+        batch[3].raw_payload = "b"
+        assert_equal({text: "b", main: true}, batch[3].payload)
+        assert_equal 19, batch.count { |message| !message.payload[:main] }
+      end
+
+      def test_payloads_that_were_changed_are_decoded_in_place
+        batch = fetched(Array.new(20, "a" * 200), Where)
+        batch[3].raw_payload << "!"
+        assert_equal({text: "#{"a" * 200}!", main: true}, batch[3].payload)
+        refute batch[4].payload[:main]
+      end
+
+      def test_tombstones
+        batch = fetched([nil, *Array.new(20, "1"), nil], Guildhall::JSON)
+        assert_equal [nil, *Array.new(20, 1), nil], batch.map(&:payload)
+      end
+
+      def test_errors_belong_to_their_message
+        batch = fetched(["good"] * 15 + ["bad"] + ["good"] * 4, Failing)
+        2.times do
+          error = assert_raises(KeyError) { batch[15].payload }
+          assert_equal "no such key", error.message
+          refute_predicate batch[15], :deserialized?
+        end
+        assert_equal 19, batch.count { |message| message.raw_payload == "good" && message.payload == "good" }
+      end
+
+      def test_errors_of_codecs
+        batch = fetched(['{"a":1}'] * 20 + ["{"], Guildhall::JSON)
+        assert_equal({"a" => 1}, batch.first.payload)
+        assert_raises(Guildhall::JSON::ParseError) { batch.last.payload }
+      end
+
+      def test_metadata
+        batch = fetched(%w[a] * 20, WithMetadata)
+        assert_equal ["a", "topic", 3, 7, "key", {"kind" => "test"}, false], batch[7].payload
+        assert_equal ["a", "topic", 3, 0, "key", {"kind" => "test"}, true], fetched(%w[a], WithMetadata).first.payload
+        refute_predicate batch.first.metadata.raw_key, :frozen?
+        refute(batch.first.metadata.raw_headers.frozen? || batch.first.metadata.raw_headers.values.any?(&:frozen?))
+      end
+
+      def test_deserializers_that_take_messages
+        expected = ["A", "test", "key", "topic", 7, false]
+        assert_equal expected, fetched(%w[a] * 20, Own.new.freeze, message: true)[7].payload
+        assert_equal expected, build(%w[a] * 20, Karafka.parallel(Own.new.freeze, message: true))[7].payload
+        assert_equal [nil, "test", "key", "topic", 0, true], fetched([nil] * 20, Own.new.freeze, message: true).first.payload
+      end
+
+      def test_pipelines
+        batch = fetched(Array.new(20) { |id| %({"id":#{id}}) }, EVEN)
+        assert_equal 0.step(18, 2).to_a, batch.map(&:payload) - [DROPPED]
+        assert_same DROPPED, batch[1].payload
+      end
+
+      def test_what_workers_cannot_do_is_done_in_place
+        assert_equal ["in place"], fetched(%w[a] * 20, Worker).map(&:payload).uniq
+      end
+
+      def test_workers_that_die
+        assert_equal Array.new(12, &:to_s), fetched(Array.new(12, &:to_s), Deadly).map(&:payload)
+      end
+
+      def test_results_that_cannot_be_shared
+        payload = fetched(%w[a] * 20, Unshareable)[5].payload
+        assert_equal "a", payload[:text]
+        refute_predicate payload[:text], :frozen?
+      end
+
+      def test_a_payload_that_never_ends
+        use(@pool, deadline: 0.2)
+        assert_equal Array.new(12, &:to_s), fetched(Array.new(12, &:to_s), Endless).map(&:payload)
+        assert_equal 1, @pool.stats[:abandoned]
+      ensure
+        GO << nil # an abandoned worker ends with its payload only
+      end
+
+      def test_a_saturated_pool
+        %i[defer reject].each do |overflow|
+          Pool.open(workers: 1, capacity: 5, overflow:) do |pool|
+            use(pool)
+            assert_equal %w[a] * 20, fetched(%w[a] * 20, Failing).map(&:payload), overflow
+          end
+        end
+      end
+
+      def test_a_pool_that_was_shut_down
+        pool = Pool.new(workers: 1).tap(&:shutdown)
+        use(pool)
+        assert_equal %w[a] * 20, fetched(%w[a] * 20, Failing).map(&:payload)
+        assert_equal [PoolClosedError], @errors.map(&:class)
+      end
+
+      def test_what_is_refused_later_is_decoded_in_place_and_reported_once
+        deserializer = Karafka.parallel(LateRefusal)
+        3.times { assert_equal %w[xa] * 20, fetched(%w[a] * 20, deserializer).map(&:payload) }
+        assert_operator @errors.size, :<=, 1
+      end
+
+      def test_what_is_not_shareable_is_refused_at_boot
+        error = assert_raises(NotShareableError) { Karafka.parallel(Own.new, message: true) }
+        assert_match(/deserializer is not shareable: .*Own that is not frozen; freeze it/, error.message)
+      end
+
+      def test_what_touches_the_main_ractor_is_refused_at_boot
+        error = assert_raises(IsolationError) { Karafka.parallel(TOUCHING) }
+        assert_match(/MUTABLE .* is an Array that is not shareable; make it so/, error.message)
+      end
+
+      def test_what_cannot_be_called_is_refused_at_boot
+        assert_raises(Guildhall::ArgumentError) { Karafka.parallel("JSON") }
+        assert_raises(Guildhall::ArgumentError) { Karafka.parallel("JSON", message: true) }
+      end
+
+      def test_per_worker_tools
+        assert_equal ["1a"] * 20, fetched(%w[a] * 20, Task.per_worker(Tool, "1")).map(&:payload)
+        assert_equal ["1a"], fetched(%w[a], Task.per_worker(Tool, "1")).map(&:payload)
+      end
+
+      class Tool
+        def initialize(prefix) = @prefix = prefix
+        def call(payload) = @prefix + payload
+      end
+
+      def test_results_go_with_their_messages
+        deserializer = Karafka.parallel(Where)
+        counts = Array.new(20) do
+          fetched(Array.new(100, "x" * 1000), deserializer)
+          GC.start
+          ObjectSpace.each_object(Pool::Future).count
+        end
+        assert_operator counts.last, :<=, counts[4] + 5
+      end
+
+      def test_the_batch_before_is_cancelled
+        pool = Pool.new(workers: 0)
+        use(pool)
+        deserializer = Karafka.parallel(Where)
+        first = fetched(%w[a] * 20, deserializer)
+        fetched(%w[b] * 20, deserializer)
+        assert_equal [{text: "a", main: true}], first.map(&:payload).uniq
+      end
+
+      def test_disabled_means_the_task_alone
+        use(nil, enabled: false)
+        payload = fetched(%w[a] * 20, Unshareable).first.payload
+        refute_predicate payload, :frozen?
+      end
+
+      def test_stats
+        before = Karafka.stats
+        batch = fetched(%w[a] * 20, Where)
+        batch[3].raw_payload = "b"
+        batch.each(&:payload) # before the partition's next batch cancels what no worker has begun
+        fetched(%w[a], Where).each(&:payload)
+        assert_equal({dispatched: 20, taken: 19, in_place: 2, replaced: 1}, Karafka.stats.to_h { |name, count| [name, count - before[name]] })
+      end
+
+      private
+
+      def use(pool, **settings)
+        Karafka.setup do |config|
+          config.pool = pool
+          config.parallel = true
+          settings.each { |name, value| config.public_send(:"#{name}=", value) }
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,184 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "guildhall/pool"
+require "support/pool_tasks"
+
+# Pools that end: by a block, by nobody's reference, from callbacks and traps; the process's pool; children.
+class PoolLifecycleTest < GuildhallTest
+  include PoolTasks
+
+  SETUP = <<~RUBY
+    $LOAD_PATH.unshift("test")
+    require "guildhall/pool"
+    require "support/pool_tasks"
+    include PoolTasks
+    Warning[:experimental] = false
+    pool = Guildhall::Pool.new(workers: 2)
+  RUBY
+
+  def test_open_shuts_down
+    kept = nil
+    assert_equal %w[A], Guildhall::Pool.open(workers: 1) { |pool| (kept = pool).map(%w[a], Upcase, parallel: true) }
+    refute_predicate kept, :workers?
+    assert_raises(Guildhall::PoolClosedError) { kept.dispatch(%w[a], Upcase) }
+    assert_raises(KeyError) { Guildhall::Pool.open(workers: 1) { |pool| (kept = pool) && raise(KeyError) } }
+    assert_raises(IOError) { kept.dispatch(%w[a], Upcase) }
+  end
+
+  def test_the_processs_pool
+    out = assert_ruby(<<~RUBY)
+      require "guildhall/pool"
+      p Guildhall.pool.equal?(Guildhall.pool), Array.new(8) { Thread.new { Guildhall.pool } }.map(&:value).uniq.size
+      Guildhall.pool = own = Guildhall::Pool.new(workers: 1)
+      p Guildhall.pool.equal?(own)
+      Guildhall.pool = nil
+      p Guildhall.pool.equal?(own), Guildhall::Pool.respond_to?(:default)
+      begin
+        Guildhall.pool = 5
+      rescue ArgumentError => error
+        puts error.message
+      end
+    RUBY
+    assert_equal %w[true 1 true false false], out.lines(chomp: true).first(5)
+    assert_equal "not a pool: 5", out.lines(chomp: true).last
+  end
+
+  def test_pools_live_in_the_main_ractor
+    out = assert_ruby(<<~RUBY)
+      #{SETUP}
+      ractor = Ractor.new do
+        [(Guildhall.pool rescue $!), (Guildhall::Pool.new rescue $!)].map { |error| [error.class.name, error.message] }
+      end
+      (ractor.respond_to?(:value) ? ractor.value : ractor.take).each { |name, text| puts name, text }
+    RUBY
+    assert_equal ["Guildhall::WrongRactorError", "pools live in the main Ractor; in a worker, call the code itself"] * 2, out.lines(chomp: true)
+  end
+
+  def test_a_pool_that_nobody_refers_to_ends
+    out = assert_ruby(<<~RUBY, timeout: 60)
+      #{SETUP}
+      pool = nil
+      def use = Guildhall::Pool.new(workers: 2).then { |pool| pool.map(%w[a b], Upcase, parallel: true) && pool.dispatch(%w[a], Upcase, parallel: true).then { 1 }.value }
+      20.times { Thread.new { use }.join }
+      limit = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 30
+      until (seen = [Ractor.count, Thread.list.size]).max <= 5 || Process.clock_gettime(Process::CLOCK_MONOTONIC) > limit
+        GC.start
+        sleep(0.02)
+      end
+      p seen.max <= 5, seen
+    RUBY
+    assert_equal "true", out.lines(chomp: true).first, out
+  end
+
+  def test_shutdown_from_a_callback
+    out = assert_ruby(<<~RUBY, timeout: 30)
+      #{SETUP}
+      reports = Thread::Queue.new
+      pool.dispatch(%w[a], Upcase, parallel: true).on_complete { reports << pool.shutdown }
+      p reports.pop(timeout: 20)&.complete
+      pool = Guildhall::Pool.new(workers: 2)
+      p pool.dispatch(%w[a], Upcase, parallel: true).then { pool.shutdown.complete }.value(timeout: 20)
+    RUBY
+    assert_equal "true\ntrue\n", out
+  end
+
+  def test_shutdown_from_a_subscriber
+    out = assert_ruby(<<~RUBY, timeout: 30)
+      #{SETUP}
+      reports = Thread::Queue.new
+      pool.instrumentation.subscribe("pool.worker_died") { reports << pool.shutdown(timeout: 2) }
+      pool.results(["thread exit"], Trouble, parallel: true)
+      p reports.pop(timeout: 20).class
+    RUBY
+    assert_equal "Guildhall::Pool::Lifecycle::Shutdown\n", out
+  end
+
+  def test_shutdown_in_a_trap
+    out = assert_ruby(<<~RUBY, timeout: 30)
+      #{SETUP}
+      pool.map(%w[a], Upcase, parallel: true)
+      report = nil
+      trap(:USR1) { report = pool.shutdown }
+      Process.kill(:USR1, Process.pid)
+      sleep(0.01) until report
+      p report.complete, report.stuck
+    RUBY
+    assert_equal "true\n0\n", out
+  end
+
+  def test_shutdown_without_a_limit
+    pool = Guildhall::Pool.new(workers: 1)
+    future = pool.dispatch([0.1], Sleepy, parallel: true)
+    assert pool.shutdown(timeout: nil).complete
+    assert_equal [0.1], future.value
+    assert Guildhall::Pool.new(workers: 1).rest(timeout: nil)
+  end
+
+  def test_a_subscriber_that_raises_anything_harms_nobody
+    pool = Guildhall::Pool.new(workers: 1)
+    pool.instrumentation.subscribe("pool.worker_died", "pool.dispatched") { raise NotImplementedError }
+    _, err = capture_io do
+      assert_equal "Guildhall::WorkerDiedError", pool.results(["thread exit"], Trouble, parallel: true).first.error_class
+      assert pool.shutdown.complete
+    end
+    assert_includes err, "NotImplementedError"
+  end
+
+  def forks
+    skip "Ruby #{RUBY_VERSION} cannot be forked while Ractors live" if RUBY_VERSION.to_f < 4.0
+  end
+
+  def in_child(body, before: "")
+    forks
+    assert_ruby(<<~RUBY, timeout: 60)
+      #{SETUP}
+      #{before}
+      child = fork do
+        #{body}
+      end
+      Process.wait(child)
+      puts $?.exitstatus
+    RUBY
+  end
+
+  def test_a_child_runs_what_the_parent_has_in_flight
+    out = in_child(<<~RUBY, before: "future = pool.dispatch([0.3] * 2, Sleepy, parallel: true, slice: 1)")
+      p future.then(&:sum).value(timeout: 20), future.value, pool.stats[:workers]
+    RUBY
+    assert_equal "0.6\n[0.3, 0.3]\n0\n0\n", out
+  end
+
+  def test_a_parents_continuation_raises_in_a_child
+    before = "continued = pool.dispatch([0.5], Sleepy, parallel: true).then { 1 }"
+    out = in_child(<<~RUBY, before:)
+      begin
+        continued.value(timeout: 20)
+      rescue Guildhall::PoolClosedError => error
+        puts error.message
+      end
+      p((continued.then { 2 }.value(timeout: 20) rescue $!.class))
+    RUBY
+    assert_equal ["this continuation belongs to the process before the fork, and runs there", "Guildhall::PoolClosedError", "0"], out.lines(chomp: true)
+  end
+
+  def test_callbacks_run_once_and_in_the_parent
+    before = "future = pool.dispatch([0.3] * 2, Sleepy, parallel: true, slice: 1); " \
+             "future.on_complete { $stdout.syswrite(Process.pid == parent ? 'called in the parent' : 'called in the child') }"
+    out = in_child("future.value; sleep(0.2)", before: "parent = Process.pid; #{before}; at_exit { future.value && sleep(0.3) if Process.pid == parent }")
+    assert_equal 1, out.scan("called in the parent").size
+    refute_includes out, "called in the child"
+  end
+
+  def test_drain_shutdown_and_rest_return_in_a_child
+    before = "pool.dispatch([0.8] * 4, Sleepy, parallel: true, slice: 1); sleep(0.1)"
+    %w[pool.drain pool.shutdown.stuck.zero? pool.rest].each do |call|
+      out = in_child(<<~RUBY, before:)
+        began = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+        p #{call}
+        exit(Process.clock_gettime(Process::CLOCK_MONOTONIC) - began < 0.7 ? 0 : 1)
+      RUBY
+      assert_equal "true\n0\n", out, call
+    end
+  end
+end

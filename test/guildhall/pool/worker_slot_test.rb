@@ -1,0 +1,192 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "guildhall/pool"
+require "support/pool_tasks"
+
+# What happens between a worker, a caller and the supervisor, step by step: threads play the workers, and the order of events
+# is the one that would do harm.
+class PoolWorkerSlotTest < GuildhallTest
+  include PoolTasks
+
+  # Waits at a payload that is a gate's name until the gate is opened. Runs in the main Ractor only.
+  module Gated
+    GATES = Hash.new { |gates, name| gates[name] = [Thread::Queue.new, Thread::Queue.new] }
+
+    def self.call(payload)
+      return payload unless payload.start_with?("gate")
+
+      reached, opened = GATES[payload]
+      reached << true
+      opened.pop
+      payload
+    end
+
+    def self.await(name) = GATES[name].first.pop(timeout: 10) || raise("nobody came to #{name}")
+    def self.open(name) = GATES[name].last << true
+  end
+
+  # Ends its thread the first time.
+  module Deadly
+    SEEN = Thread::Queue.new
+
+    def self.call(payload)
+      SEEN << payload
+      Thread.exit if payload == "die" && SEEN.size == 1
+      raise Interrupt, "from outside" if payload == "interrupt"
+
+      payload
+    end
+  end
+
+  def setup
+    @queue = Guildhall::Pool::FairQueue.build(10, 2)
+  end
+
+  def batch(payloads, task, deadline: nil, slice: nil, source: nil, weight: 1)
+    runnable = Guildhall::Pool::Admission.new.runnable(task, Guildhall::Pool::Code.build(task.name, false, true, nil))
+    Guildhall::Pool::Batch.build(@queue, runnable, payloads, nil, false, true, deadline, slice, source, weight)
+  end
+
+  def slot = Guildhall::Pool::WorkerSlot.build(@queue)
+
+  # A slot that has taken a slice, and a thread that runs it.
+  def worker
+    sitting = slot.tap { |mine| assert mine.take }
+    [sitting, Thread.new { sitting.work }]
+  end
+
+  def failure = Guildhall::Failure.of(Guildhall::StuckError.new("stuck"), 0)
+
+  def test_what_a_worker_died_with_is_found_again_although_a_helping_caller_was_interrupted
+    mine = batch(%w[die interrupt b], Deadly)
+    @queue.push(mine, false)
+    dead, thread = worker
+    thread.join
+    dead.recover(nil) # once more, and not in a caller's thread
+    assert_raises(Interrupt) { mine.help }
+    Deadly::SEEN << "so that it lives"
+    3.times { worker.last.join unless mine.complete? } # nothing is known of what it costs: a payload a slice
+    assert_predicate mine, :complete?
+    assert_equal "die", mine.at(0, nil)
+  end
+
+  def test_whoever_waits_for_the_end_is_woken_by_the_last_payload_and_the_last_worker
+    mine = batch(%w[a], PoolTasks::Upcase)
+    @queue.push(mine, false)
+    sitting = slot.tap { |one| assert one.take }
+    refute @queue.wait_until_drained(0)
+    refute @queue.wait_until_workerless(0)
+    waiting = %i[wait_until_drained wait_until_workerless].map { |name| Thread.new { @queue.public_send(name, nil) }.tap { |thread| eventually { thread.stop? } } }
+    sitting.work
+    assert waiting.first.value
+    sitting.announce_exit
+    assert waiting.last.value
+  end
+
+  def test_the_supervisor_cannot_take_one_payload_for_the_one_before
+    first, second = Array.new(2) { |number| batch(["gate #{number} of two"], Gated, deadline: 0.0001, source: 1) }
+    @queue.push(first, true)
+    @queue.push(second, true)
+    sitting, thread = worker
+    Gated.await("gate 0 of two")
+    index, late, since = eventually { sitting.overdue.then { |seen| seen if seen[1].positive? } }
+    assert_operator late, :>, 0
+    Gated.open("gate 0 of two") # meanwhile it has been done
+    thread.join
+    assert sitting.take
+    thread = Thread.new { sitting.work }
+    Gated.await("gate 1 of two")
+    refute sitting.abandon(index, since, failure)
+    refute_predicate second, :complete?
+    _, _, since = sitting.overdue
+    assert sitting.abandon(index, since, failure)
+    assert_predicate second, :complete?
+    Gated.open("gate 1 of two")
+    thread.join
+    assert_equal 0, @queue.worker_count
+  end
+
+  def test_a_worker_that_was_given_up_runs_nothing_more_and_others_do_it
+    mine = batch(["gate alone", "a", "b"], Gated, deadline: 0.0001, slice: 3)
+    @queue.push(mine, true)
+    sitting, thread = worker
+    Gated.await("gate alone")
+    index, _, since = sitting.overdue
+    assert sitting.abandon(index, since, failure)
+    Gated.open("gate alone")
+    thread.join
+    assert_equal 1, mine.done
+    refute sitting.take
+    worker.last.join
+    assert_equal %w[a b], mine.outcomes.last(2)
+    assert_equal 1, @queue.counts.last # the late result
+  end
+
+  def test_native_batches_trust_no_index
+    mine = batch(%w[a], Upcase)
+    [[:wait, 500_000_000, 0.1], [:help?, 500_000_000, false], [:available?, 500_000_000]].each do |name, *arguments|
+      assert_match(/the batch has 1/, assert_raises(Guildhall::ArgumentError) { mine.public_send(name, *arguments) }.message)
+    end
+    assert_raises(Guildhall::ArgumentError) { mine.decision = 99 }
+  end
+
+  def test_a_weight_of_none_starves_nobody
+    greedy, small = [[%w[a b], 0], [%w[c], 1]].map { |payloads, weight| batch(payloads, Upcase, slice: 1, weight:) }
+    [greedy, small].each { |one| @queue.push(one, true) }
+    mine = slot
+    2.times { mine.take && mine.work }
+    assert_equal [1, 1], [greedy.done, small.done]
+  end
+
+  # A walk over all objects visits the line; what it allocates may collect garbage.
+  def test_a_heap_walk_with_batches_in_line_ends
+    @queue.push(batch(%w[a], Upcase, source: "a source"), true)
+    require "objspace"
+    GC.stress = true
+    assert_operator ObjectSpace.reachable_objects_from(@queue).size, :>=, 1
+  ensure
+    GC.stress = false
+  end
+
+  def test_room_is_waited_for_where_there_is_some_but_not_enough
+    @queue.push(batch(%w[a] * 6, Upcase), true)
+    refute @queue.wait_for_room(6, 0.01)
+    assert @queue.wait_for_room(4, 0.01)
+  end
+
+  def test_idle_workers_are_counted_right_whatever_ends_their_wait
+    slots = Array.new(4) { slot }
+    slots[0].retire
+    threads = slots.map { |sitting| Thread.new { sitting.take } }
+    eventually { @queue.idle == 3 }
+    threads[1].kill.join
+    threads[2].report_on_exception = false
+    threads[2].raise(IOError)
+    assert_raises(IOError) { threads[2].join }
+    assert_equal 1, @queue.idle
+    @queue.push(batch(%w[a], Upcase), true)
+    assert threads[3].value
+    assert_equal 0, @queue.idle
+  end
+
+  def test_the_line_outlives_collections_and_leads_to_nothing_unshareable
+    out = assert_ruby(<<~RUBY)
+      $LOAD_PATH.unshift("test")
+      require "guildhall/pool"
+      require "support/pool_tasks"
+      queue = Guildhall::Pool::FairQueue.build(10, 2)
+      runnable = Guildhall::Pool::Admission.new[PoolTasks::Upcase]
+      batch = Guildhall::Pool::Batch.build(queue, runnable, %w[a b], nil, false, true, nil, 2, "a source".dup, 1)
+      queue.push(batch, true)
+      GC.start
+      GC.compact if GC.respond_to?(:compact)
+      GC.verify_internal_consistency # Ruby 4.0 also looks for what is not shareable behind what is
+      p queue.depths
+      slot = Guildhall::Pool::WorkerSlot.build(queue)
+      slot.take && slot.work
+      p batch.outcomes, queue.payloads
+    RUBY
+    assert_equal "[[\"a source\", 2]]\n[\"A\", \"B\"]\n0\n", out
+  end
+end

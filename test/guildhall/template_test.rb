@@ -1,0 +1,298 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "cgi/escape"
+require "delegate"
+require "pathname"
+require "tmpdir"
+require "guildhall/templates"
+
+# A template alone: locals, escaping, layouts, partials, errors.
+class TemplateTest < GuildhallTest
+  UNSHAREABLE = {a: 1} # rubocop:disable Style/MutableConstant -- that it is not frozen is what is tested
+
+  # Methods for templates.
+  module Money
+    EURO = "€"
+
+    def euro(amount) = format("%.2f %s", amount, EURO)
+
+    def boxed(&) = raw("<div>#{capture(&)}</div>")
+
+    def counted = @counted = (@counted || 0) + 1
+  end
+
+  # One that a worker cannot call.
+  module Careless
+    def rate = UNSHAREABLE[:a]
+  end
+
+  def test_a_frozen_shareable_template
+    template = template("<p><%= name %></p>", :name)
+    assert_equal [true, true, [:name], :erb], [template.frozen?, Ractor.shareable?(template), template.locals, template.engine]
+    assert_equal "<p>Zoë</p>", template.render(name: "Zoë")
+    assert_predicate template.render(name: ""), :frozen?
+    assert_instance_of String, template.render(name: "")
+  end
+
+  def test_renders_in_a_ractor
+    Warning[:experimental] = false
+    template = template("<%= euro(amount) %> <%= '<' %> <%== '<' %>", :amount, helpers: [Money])
+    assert_equal "1.50 € &lt; <", ractor_value(Ractor.new(template) { |one| one.render(amount: 1.5) })
+  ensure
+    Warning[:experimental] = true
+  end
+
+  def test_escapes_what_is_not_safe
+    template = template("<%= text %>|<%= raw(text) %>|<%== text %>|<%= h(text) %>", :text)
+    assert_equal "&lt;&amp;&#39;&quot;&gt;|<&'\">|<&'\">|&lt;&amp;&#39;&quot;&gt;", template.render(text: "<&'\">")
+    assert_equal "<b>|<b>|<b>|<b>", template.render(text: Guildhall::SafeString.new("<b>"))
+    assert_equal "<", template("<%= text %>", :text, escape: false).render(text: "<")
+    assert_equal "&lt;B&gt;", template("<%= text.upcase %>", :text).render(text: Guildhall::SafeString.new("<b>"))
+  end
+
+  def test_asks_others_whether_they_are_safe
+    safe = Class.new(String) { def html_safe? = true }
+    html = Class.new(SimpleDelegator) { def html_safe? = true }
+    template = template("<%= text %>", :text)
+    assert_equal %w[<b> <i>], [safe.new("<b>"), html.new("<i>")].map { |text| template.render(text:) }
+  end
+
+  def test_writes_what_each_to_s_gives
+    template = template("<%= value %>", :value)
+    values = [nil, true, 0, -1, 2**62, -(2**62), 2**70, 1.5, :<, Object, [1, "<"], 1r, 2**62 - 1, -(2**62) - 1]
+    values.each { |value| assert_equal CGI.escapeHTML(value.to_s), template.render(value:) }
+  end
+
+  def test_long_texts_with_much_to_escape
+    template = template("<%= a %><%= b %>é<%= a %>", :a, :b)
+    a = "ü<&>'\"" * 5000
+    b = "x" * 70_000
+    expected = "#{CGI.escapeHTML(a)}#{b}é#{CGI.escapeHTML(a)}"
+    assert_equal expected, template.render(a:, b:)
+    assert_predicate template.render(a:, b:), :valid_encoding?
+    refute_predicate template.render(a: "<\xFF", b:), :valid_encoding?
+  end
+
+  def test_the_names_of_texts_say_that_they_are_not_escaped
+    {"a.html.erb" => "&lt;", "a.erb" => "&lt;", "a.xml.erb" => "&lt;", "a.text.erb" => "<", "a.txt.erb" => "<", "a.csv.erb" => "<"}.each do |name, expected|
+      assert_equal expected, Guildhall::Template.new("<%= '<' %>", name:).render, name
+    end
+    assert_equal "&lt;", Guildhall::Template.new("<%= '<' %>", name: "a.txt.erb", escape: true).render
+  end
+
+  def test_locals_are_checked
+    template = template("<%= user %><%= items %>", :user, :items, name: "cart")
+    error = assert_raises(Guildhall::ArgumentError) { template.render(user: 1, itms: 2) }
+    assert_equal "cart: missing local items; unknown local itms; did you mean items?", error.message
+    error = assert_raises(Guildhall::ArgumentError) { template.render }
+    assert_equal "cart: missing locals user, items", error.message
+    assert_equal "12", template.call({"user" => 1, "items" => 2})
+    ["no", nil, 7, [1], {7 => 1}].each { |locals| assert_raises(Guildhall::ArgumentError) { template.call(locals) } }
+    error = assert_raises(Guildhall::ArgumentError) { template("x").render(user: 1) }
+    assert_includes error.message, "the template declares none"
+  end
+
+  def test_locals_with_defaults_and_in_a_comment
+    assert_equal "1 2", Guildhall::Template.new("<%= a %> <%= b %>", locals: "a:, b: a + 1").render(a: 1)
+    assert_equal "\n1 []", Guildhall::Template.new("<%# locals: (a:, b: []) -%>\n<%= a %> <%= b %>").render(a: 1)
+    assert_equal "1 {c: 2}", Guildhall::Template.new("<%# locals: (a:, **rest) %><%= a %> <%= rest %>").render(a: 1, c: 2)
+    assert_raises(Guildhall::ArgumentError) { Guildhall::Template.new("<%# locals: (a:) %>").render }
+    ["a", "a = 1", "*a", "&a"].each { |locals| assert_raises(Guildhall::ArgumentError, locals) { Guildhall::Template.new("", locals:) } }
+    ["a:, ) ; (", "a:, a:"].each { |locals| assert_raises(Guildhall::ArgumentError) { Guildhall::Template.new("", locals:) } }
+    assert_equal "()", Guildhall::Template.new("<%# locals: (a: (1), b: [(2)]) %>(<%= '' %>)").render
+  end
+
+  def test_names_that_no_local_can_have
+    [:class, :if, "a b", "a-b", :Name, "1a", :a?, :self, "", :_1, :_guildhall_out, nil, :"a:, b", :__FILE__].each do |name|
+      assert_raises(Guildhall::ArgumentError, name.inspect) { template("", name) }
+    end
+    assert_raises(Guildhall::ArgumentError) { Guildhall::Template.new("", locals: {a: 1}) }
+    assert_equal "12", template("<%= _a %><%= größe %>", :_a, :größe).render(_a: 1, größe: 2)
+  end
+
+  def test_helpers_and_variables_of_a_rendering
+    template = template("<%= euro(1) %> <%= counted %><%= counted %><% x = boxed do %>a<%= '<' %><% end %><%= x %>", helpers: [Money])
+    2.times { assert_equal "1.00 € 12<div>a&lt;</div>", template.render }
+    assert_raises(Guildhall::ArgumentError) { template("", helpers: [String]) }
+    assert_raises(Guildhall::ArgumentError) { template("", helpers: ["Money"]) }
+  end
+
+  def test_layouts
+    outer = template("<html><%= yield %></html>")
+    layout = template("<h1><%= title %></h1><%= yield :head %><% if content_for?(:foot) %>foot<% end %>[<%= yield %>]", :title, layout: outer)
+    page = template("<% content_for :head, '<x>' %><% content_for(:head) do %><b><%= name %></b><% end %><%= name %>", :title, :name, layout:)
+    assert_equal "<html><h1>&lt;t&gt;</h1>&lt;x&gt;<b>n&amp;</b>[n&amp;]</html>", page.render(title: "<t>", name: "n&")
+    error = assert_raises(Guildhall::ArgumentError) { template("", name: "page", layout: template("<%= title %>", :title, name: "around")).render }
+    assert_equal "around: missing local title", error.message
+    assert_raises(Guildhall::ArgumentError) { template("", layout: "x") }
+  end
+
+  def test_partials
+    row = template("<li><%= item %></li>", :item)
+    list = template("<% items.each do |item| %><%= render 'row', item: %><% end %>", :items, partials: {row:})
+    assert_equal "<li>1</li><li>&lt;</li>", list.render(items: [1, "<"])
+    error = assert_raises(Guildhall::TemplateError) { template("\n<%= render 'roww' %>", partials: {"row" => row}).render }
+    assert_includes error.message, "no partial roww; did you mean row?"
+    assert_equal 2, error.line
+    error = assert_raises(Guildhall::TemplateError) { template("<%= render 'row' %>").render }
+    assert_includes error.message, "the template was given none"
+    assert_raises(Guildhall::ArgumentError) { template("", partials: {row: "x"}) }
+    assert_raises(Guildhall::ArgumentError) { template("", partials: [row]) }
+  end
+
+  def test_errors_name_the_templates_line
+    error = assert_raises(Guildhall::TemplateError) { template("1\n2\n<%= nme %>\n4\n5\n6", :name, name: "mail.erb").render(name: 1) }
+    assert_equal [3, "mail.erb", NameError], [error.line, error.template, error.cause.class]
+    assert_match(/\ANameError: undefined local variable or method 'nme' for .*; did you mean name\? \(mail.erb:3\)\n/, error.message)
+    assert_equal "      1: 1\n      2: 2\n=>    3: <%= nme %>\n      4: 4\n      5: 5", error.excerpt
+    assert_match(/\Amail.erb:3/, error.backtrace.first)
+  end
+
+  def test_errors_in_partials_and_helpers
+    partial = template("a\n<%= item.upcase %>", :item, name: "_row")
+    page = template("\n\n<%= render 'row', item: 1 %>", partials: {row: partial}, name: "page")
+    error = assert_raises(Guildhall::TemplateError) { page.render }
+    assert_equal ["_row", 2], [error.template, error.line]
+    assert(error.backtrace.any? { |line| line.start_with?("page:3") })
+    error = assert_raises(Guildhall::TemplateError) { template("\n<%= euro('x') %>", helpers: [Money], name: "page").render }
+    assert_equal [2, ::ArgumentError], [error.line, error.cause.class]
+  end
+
+  def test_whatever_a_template_raises
+    template = template("\n<% raise thing %>", :thing, name: "x")
+    mute = Class.new(StandardError) { def message = raise("no") }
+    [NotImplementedError.new("a"), mute.new, StandardError.new("\xFF\xFE".b), StandardError.new("é".encode("UTF-16"))].each do |thing|
+      error = assert_raises(Guildhall::TemplateError) { template.render(thing:) }
+      assert_equal [2, thing], [error.line, error.cause]
+    end
+    assert_raises(SystemExit) { template("<% exit %>").render }
+    assert_raises(Guildhall::TemplateError) { template("<% throw :a %>").render }
+    ["<% return %>", "<% return 5 %>"].each { |text| assert_kind_of LocalJumpError, assert_raises(Guildhall::TemplateError) { template(text).render }.cause }
+    assert_equal 1, catch(:a) { template("<% throw :a, 1 %>").render }
+  end
+
+  def test_endless_recursion
+    Dir.mktmpdir do |folder|
+      File.write(File.join(folder, "a.erb"), "\n<%= render 'a' %>")
+      error = assert_raises(Guildhall::TemplateError) { Guildhall::Templates.new(folder)["a"].render }
+      assert_kind_of SystemStackError, error.cause
+    end
+  end
+
+  def test_what_is_no_ruby
+    {"a\n<% if %>\n" => 2, "a\n\n<% end %>\nb" => 3, "<% [1].each do |x| %>\n\n" => nil, "a\n<%= ) %>" => 2}.each do |text, line|
+      error = assert_raises(Guildhall::TemplateError, text) { template(text, name: "page.erb") }
+      assert_includes error.message, "no valid Ruby"
+      assert_equal line, error.line if line
+    end
+    {"\n<% X = 1 %>" => "dynamic constant assignment", "\n<% class A; end %>" => "class definition in method body", "\n<% break %>" => "Invalid break"}.each do |text, reason|
+      error = assert_raises(Guildhall::TemplateError, text) { template(text) }
+      assert_match(/#{reason}/i, error.message)
+      assert_equal 2, error.line
+    end
+    ["a\n<% def foo = 1 %>", "\n<% [1].each do %><% def self.foo(a)\n a\nend %><% end %>"].each do |text|
+      error = assert_raises(Guildhall::TemplateError, text) { template(text) }
+      assert_equal 2, error.line
+      assert_includes error.message, "must not define methods"
+    end
+    assert_equal "definemethod\n0000 definemethod", template("<%= \"definemethod\\n0000 definemethod\" %>").render
+    error = assert_raises(Guildhall::TemplateError) { template("%p\n    %b\n  %i\n", engine: :haml, name: "x.haml") }
+    assert_equal 3, error.line
+    error = assert_raises(Guildhall::TemplateError) { template("p\n  b\n i\n", engine: :slim, name: "x.slim") }
+    assert_equal 3, error.line
+  end
+
+  def test_what_workers_may_not_touch
+    {"\n<%= TemplateTest::UNSHAREABLE %>" => 2, "<%= $things %>" => 1, "\n\n<%= @@count %>" => 3}.each do |text, line|
+      error = assert_raises(Guildhall::IsolationError, text) { template(text, name: "page.erb") }
+      assert_includes error.message, "(page.erb:#{line})"
+      assert_includes error.message, format("=> %4d: ", line)
+    end
+    error = assert_raises(Guildhall::IsolationError) { template("<%= rate %>", helpers: [Careless]) }
+    assert_match(/UNSHAREABLE \(#{__FILE__}:\d+\) is a Hash/, error.message)
+  end
+
+  def test_engines
+    error = assert_raises(Guildhall::ArgumentError) { template("", engine: :hmal) }
+    assert_includes error.message, "did you mean haml?"
+    assert_raises(Guildhall::ArgumentError) { template("", engine: :haml, trim_mode: "-") }
+    ["zz", :-, 7].each { |trim_mode| assert_raises(Guildhall::ArgumentError) { template("", trim_mode:) } }
+    assert_raises(Guildhall::ArgumentError) { template("", escape: "no") }
+    assert_equal({"a.haml" => :haml, "a.html.slim" => :slim, "a.erubi" => :erubi, "a.rhtml" => :erb, "a" => :erb},
+      %w[a.haml a.html.slim a.erubi a.rhtml a].to_h { |name| [name, template("", name:).engine] })
+  end
+
+  def test_an_engine_that_is_not_there
+    script = <<~'RUBY'
+      module Kernel
+        alias_method :found, :require
+        def require(name) = %w[erubi haml slim].include?(name) ? raise(LoadError.new("no #{name}").tap { |error| error.define_singleton_method(:path) { name } }) : found(name)
+        private :require
+      end
+      require "guildhall/templates"
+      %i[erubi haml slim].each do |engine|
+        Guildhall::Template.new("", engine:)
+      rescue Guildhall::MissingDependencyError => error
+        puts error.message
+      end
+    RUBY
+    expected = %w[erubi haml slim].map { |gem| "engine: :#{gem} needs the gem #{gem}: add `gem \"#{gem}\"` to the Gemfile" }
+    assert_equal expected, assert_ruby(script).lines(chomp: true)
+  end
+
+  def test_files
+    Dir.mktmpdir do |folder|
+      path = File.join(folder, "mail.txt.erb")
+      File.write(path, "Dear <%= name %>")
+      assert_equal "Dear <", Guildhall::Template.new(path, locals: [:name]).render(name: "<")
+      File.write(path, "\uFEFFDear <%= name %>")
+      assert_equal "Dear x", Guildhall::Template.new(Pathname(path), locals: [:name]).render(name: "x")
+      error = assert_raises(Guildhall::ArgumentError) { Guildhall::Template.new(File.join(folder, "mial.txt.erb")) }
+      assert_includes error.message, "did you mean #{path}?"
+    end
+    assert_equal "mail.txt.erb", Guildhall::Template.new("mail.txt.erb", name: "a text").render
+    assert_raises(Guildhall::ArgumentError) { Guildhall::Template.new(7) }
+  end
+
+  def test_encodings
+    assert_equal Encoding::UTF_8, template("a").render.encoding
+    latin = template("<%# coding: ISO-8859-1 %>\xE9<%= x %>".b, :x)
+    assert_equal ["\xE9b".dup.force_encoding("ISO-8859-1")] * 2, [latin.render(x: "b"), latin.render(x: "").then { |text| "#{text}b" }]
+    error = assert_raises(Guildhall::TemplateError) { template("ü\n<%= x %>", :x).render(x: "\xE9".dup.force_encoding("ISO-8859-1")) }
+    assert_equal [2, Encoding::CompatibilityError], [error.line, error.cause.class]
+    error = assert_raises(Guildhall::TemplateError) { template("ü\n<%= x %>", :x).render(x: "<\xE9".dup.force_encoding("ISO-8859-1")) }
+    assert_equal Encoding::CompatibilityError, error.cause.class
+    error = assert_raises(Guildhall::ArgumentError) { template("a\n\xFFb", name: "x.erb") }
+    assert_includes error.message, "x.erb:2 is not valid UTF-8"
+    assert_raises(Guildhall::ArgumentError) { template("a".encode("UTF-16LE")) }
+    assert_raises(Guildhall::ArgumentError) { template("<%# coding: klingon %>") }
+    assert_equal "&lt;é", template("<%= x %>", :x).render(x: "<é".encode("UTF-8"))
+  end
+
+  def test_the_given_text_stays_as_it_is
+    text = +"<%= 1 %>"
+    template = Guildhall::Template.new(text)
+    text << "!"
+    refute_predicate text, :frozen?
+    assert_equal "1", template.render
+  end
+
+  def test_compiled_in_the_main_ractor
+    Warning[:experimental] = false
+    ractor = Ractor.new do
+      Guildhall::Template.new("x")
+    rescue StandardError
+      $!.class
+    end
+    assert_equal Guildhall::WrongRactorError, ractor_value(ractor)
+  ensure
+    Warning[:experimental] = true
+  end
+
+  private
+
+  def template(text, *locals, **)
+    Guildhall::Template.new(text, locals:, **)
+  end
+end

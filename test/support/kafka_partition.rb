@@ -1,0 +1,207 @@
+# frozen_string_literal: true
+
+require "guildhall/kafka"
+
+# A partition without a broker: what is fed to it is consumed by the test's own thread, one job after the other.
+class KafkaPartition
+  # Notes what is stored and committed.
+  class Client
+    attr_reader :stored, :committed_to, :sought
+    attr_accessor :kept, :commit_error
+
+    def initialize
+      @stored = []
+      @committed_to = []
+      @kept = [nil, nil]
+    end
+
+    def store(_topic, _partition, offset, metadata = nil) = !!(@stored << [offset, metadata])
+
+    def commit(**)
+      raise @commit_error if @commit_error
+
+      true
+    end
+
+    def commit_to(_topic, _partition, *rest) = @committed_to << rest
+    def committed(*) = @kept
+    def end_offset(*) = nil
+    def position(*) = nil
+    def resolve(_topic, _partition, where) = where
+    def seek(_topic, _partition, offset) = @sought = offset
+  end
+
+  # Requests wait for the test.
+  class Listener
+    attr_reader :client, :requests
+
+    def initialize(client)
+      @client = client
+      @requests = []
+    end
+
+    def request(&block) = @requests << block
+  end
+
+  # Jobs that wait for the test.
+  class Runners
+    attr_reader :jobs
+
+    def initialize = @jobs = []
+    def push(job, **) = @jobs << job
+  end
+
+  # Time passes when nothing else is to be done.
+  class Timer
+    def initialize = @entries = []
+
+    def after(seconds, &block)
+      [Guildhall::Clock.now + seconds, block].tap { |entry| @entries << entry }
+    end
+
+    def cancel(entry) = @entries.delete_if { |other| other.equal?(entry) }
+
+    def pass
+      entry = @entries.min_by(&:first) or return
+      cancel(entry)
+      sleep([entry.first - Guildhall::Clock.now, 0].max)
+      entry.last.call
+      true
+    end
+  end
+
+  # What a partition needs of the application.
+  class Application
+    attr_reader :config, :backpressure, :runners, :timer, :errors, :events, :dead_letters, :producer
+
+    # Payloads are decoded when they are asked for.
+    def initialize(topic, **settings)
+      @config = Guildhall::Kafka::Config.new
+      @config.pause_timeout = 0.0001
+      @config.pause_max_timeout = 0.001
+      settings.each { |name, value| @config.public_send(:"#{name}=", value) }
+      @config.deserializing.parallel.active = false
+      @plan = Guildhall::Kafka::Deserializing::Plan.new(topic, @config.deserializing.parallel)
+      @backpressure = Guildhall::Kafka::Processing::Backpressure.new(@config, [])
+      @runners = Runners.new
+      @timer = Timer.new
+      @errors = []
+      @events = []
+      @dead_letters = []
+      @producer = Producer.new(self)
+    end
+
+    def decoding(_topic) = @plan
+    def quiet? = false
+    def instrumentation = self
+    def listening?(_name) = true
+    def publish(name, **payload) = @events << [name, payload]
+    def error(error, type, **payload) = @errors << [error, type, payload]
+  end
+
+  # Takes dead letters.
+  class Producer
+    CONFIG = Struct.new(:max_wait_timeout).new(1000)
+    HANDLE = Class.new { def wait(**) = nil }.new
+    FAILING = Class.new { def wait(**) = raise(Rdkafka::RdkafkaError.new(-192)) }.new # rubocop:disable Style/RaiseArgs -- it takes a code
+    # Which dead letters do not arrive, by their keys, the first time that they are sent.
+    attr_writer :failing
+    attr_accessor :down
+
+    def initialize(application)
+      @application = application
+      @failing = []
+    end
+
+    def client = self
+    def config = CONFIG
+
+    def produce(**dead_letter)
+      raise Rdkafka::RdkafkaError.new(-195) if @down # rubocop:disable Style/RaiseArgs -- it takes a code
+
+      @application.dead_letters << dead_letter
+      @failing.delete(dead_letter[:key]) ? FAILING : HANDLE
+    end
+  end
+
+  # One message as it was read.
+  Record = Struct.new(:offset, :raw_payload, :key) do
+    def self.bytes(records) = records.sum { |record| record.raw_payload.to_s.bytesize }
+    def tombstone? = raw_payload.nil?
+    def topic = "t"
+    def partition = 0
+    def headers = {}
+    def timestamp = Time.at(0)
+    def decode_error = nil
+    def deferred? = true
+  end
+
+  attr_reader :application, :client, :listener, :partition
+
+  # @param consumer [Class]
+  # @param client [Client]
+  # @param settings [Hash] of the application
+  # @yield the route, as in `topic "t" do … end`
+  def initialize(consumer, client: Client.new, **settings, &route)
+    errors = Guildhall::Kafka::Config::Errors.new
+    builder = Guildhall::Kafka::Routing::TopicBuilder.new("t", "group", errors)
+    builder.consumer(consumer)
+    builder.instance_eval(&route) if route
+    topic = builder.build
+    errors.raise!
+    @client = client
+    @application = Application.new(topic, **settings)
+    @listener = Listener.new(@client)
+    @partition = Guildhall::Kafka::Processing::Partition.new(topic, "t", 0, @listener, @application)
+    @partition.begin
+  end
+
+  # @param offsets [Enumerable<Integer>]
+  # @yieldparam offset [Integer]
+  # @yieldreturn [String] the payload
+  # @return [self]
+  def deliver(offsets)
+    records = offsets.map { |offset| Record.new(offset, block_given? ? yield(offset) : offset.to_s, "k#{offset}") }
+    @partition.deliver(records, Record.bytes(records))
+    self
+  end
+
+  # @param limit [Integer] jobs that are run at most
+  # @return [Boolean] whether nothing is left to be done
+  def work(limit = 100_000)
+    limit.times do
+      next if run_next
+      return true unless @application.timer.pass
+    end
+    false
+  end
+
+  # Runs what can be run now; does not let time pass.
+  # @return [void]
+  def work_now
+    nil while run_next
+  end
+
+  # @return [Boolean] whether there was something to run
+  def run_next
+    job = @listener.requests.shift || @application.runners.jobs.shift or return false
+    job.respond_to?(:run) ? job.run : job.call
+    true
+  end
+
+  # @return [Integer, nil] what would be committed
+  def committed
+    @partition.store
+    @client.stored.last&.first
+  end
+
+  # @return [Array<Integer>] offsets of the dead letters, in order
+  def dead
+    @application.dead_letters.map { |dead_letter| Integer(dead_letter[:headers]["source_offset"]) }
+  end
+
+  # @return [Array<Exception>] what was reported
+  def errors
+    @application.errors.map(&:first)
+  end
+end

@@ -1,0 +1,36 @@
+# frozen_string_literal: true
+
+require "guildhall/kafka/deserializing/plan"
+require_relative "plain_record"
+
+# Records that no broker has sent, and the plan of a route.
+module KafkaRecords
+  private
+
+  # @param payloads [Array<String, nil>]
+  # @return [Array<PlainRecord>] shareable
+  def records(*payloads)
+    Ractor.make_shareable(payloads.each_with_index.map do |raw_payload, offset|
+      PlainRecord.new(topic: "t", partition: 0, offset:, timestamp_ms: nil, key: nil, raw_payload:, headers: {})
+    end)
+  end
+
+  # @return [Guildhall::Kafka::Routing::Topic]
+  def route(&settings)
+    builder = Guildhall::Kafka::Routing::TopicBuilder.new("t", "g", Guildhall::Kafka::Config::Errors.new)
+    builder.instance_eval(&settings) if settings
+    builder.build
+  end
+
+  # @return [Guildhall::Kafka::Deserializing::Plan]
+  def plan(pool = nil, runners: nil, parallel: Guildhall::Kafka::Config::Deserializing::Parallel.new, &settings)
+    Guildhall::Kafka::Deserializing::Plan.new(route(&settings), parallel, runners) { pool || flunk("nobody needs a pool") }
+  end
+
+  def with_pool(**settings)
+    pool = Guildhall::Pool.new(workers: 1, **settings)
+    yield(pool)
+  ensure
+    pool.shutdown(timeout: 5)
+  end
+end
