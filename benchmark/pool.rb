@@ -288,11 +288,16 @@ class PoolRows
     @bench.row("pool.idle", against: "5 ms of CPU over #{@bench.quick? ? 2 : 10} s", ratio: 0.005 / [used, 1e-4].max, goal: 1)
   end
 
-  # In a process of its own: in this one the memory of the rows before is there to be used again.
+  # In processes of their own: in this one the memory of the rows before is there to be used again.
   def memory
+    each, bare = %w[pool ractor].map { |kind| Bench.median(Array.new(rounds) { worker_memory(kind) }) }
+    @bench.row("pool.memory.worker", against: "0.3 MB", ratio: 0.3 / [each, 0.01].max, goal: 1, note: format("%.2f MB", each))
+    @bench.row("pool.memory.worker", against: "a bare Ractor", ratio: bare / [each, 0.01].max, goal: 1, note: format("%.2f MB", bare))
+  end
+
+  def worker_memory(kind)
     script = File.join(__dir__, "support/pool_memory.rb")
-    each = IO.popen([RbConfig.ruby, *$LOAD_PATH.map { |path| "-I#{path}" }, script], &:read).to_f
-    @bench.row("pool.memory a worker", against: "0.3 MB", ratio: 0.3 / [each, 0.01].max, goal: 1, note: format("%.2f MB", each))
+    IO.popen([RbConfig.ruby, *$LOAD_PATH.map { |path| "-I#{path}" }, script, kind], &:read).to_f
   end
 
   def rounds = @bench.rounds

@@ -12,6 +12,10 @@ elsif name == "--chart" && rest.any?
   require "json"
   require_relative "support/chart"
   puts Bench::Chart.new(rest.flat_map { |path| File.readlines(path, encoding: "UTF-8").map { |line| JSON.parse(line) } }).write || abort("bin/bench: none of the chart's rows is in there")
+elsif names.include?(name) && rest.intersect?(["--help", "-h"])
+  header = File.foreach(File.join(__dir__, "#{name}.rb"), encoding: "UTF-8").drop(1).drop_while { |line| line == "\n" }
+  puts "usage: bin/bench #{name} [--quick] [--json] [--only ROW,…]", ""
+  puts header.take_while { |line| line.start_with?("# ") }.map { |line| line.delete_prefix("# ") }
 elsif names.include?(name)
   ARGV.replace(rest)
   load File.join(__dir__, "#{name}.rb")

@@ -1,20 +1,36 @@
 # frozen_string_literal: true
 
-# Prints how many MB of resident memory a worker of a pool takes that has worked, in a process that does nothing else.
+# Prints how many MB of resident memory a worker takes that has worked, in a process that does nothing else: `pool` for a
+# worker of a pool, `ractor` for a bare Ractor that calls JSON.parse, which is the least that a worker can take.
 
+require "json"
 require "guildhall/pool"
 require "guildhall/json"
+require_relative "pool_peers"
 
 Warning[:experimental] = false
-texts = Array.new(500) { |number| %({"id":#{number},"name":"#{"a" * 600}"}).freeze }
+texts = Ractor.make_shareable(Array.new(500) { |number| %({"id":#{number},"name":"#{"a" * 600}"}) })
 resident = lambda do
   GC.start
-  File.read("/proc/self/status")[/VmRSS:\s+(\d+)/, 1].to_i / 1024.0
+  PoolPeers.resident
 end
-work = ->(pool) { 50.times { pool.map(texts, Guildhall::JSON.lazy, parallel: true) } }
+PARSE = Ractor.current.instance_exec { ->(part) { part.each { |text| JSON.parse(text) }.size } }
+# Each starts workers, and returns what gives them something to do.
+starts = {
+  "pool" => lambda do |count|
+    pool = Guildhall::Pool.new(workers: count)
+    ->(_) { pool.map(texts, Guildhall::JSON.lazy, parallel: true) }
+  end,
+  "ractor" => lambda do |count|
+    inbox = PoolPeers.inbox
+    workers = Array.new(count) { |number| PoolPeers.worker(inbox, number, PARSE) }
+    ->(_) { workers.each { |worker| worker.send(texts) }.each { PoolPeers.take(inbox) } }
+  end
+}
 
-one, nine = Array.new(2) { |number| Guildhall::Pool.new(workers: [1, 9][number]) }
-work.call(one)
+start = starts.fetch(ARGV.fetch(0))
+one, nine = [1, 9].map(&start)
+50.times(&one)
 before = resident.call
-work.call(nine)
+50.times(&nine)
 puts((resident.call - before) / 9)
