@@ -2,6 +2,7 @@
 
 require_relative "codec"
 require_relative "errors"
+require_relative "option_rules"
 require_relative "shareable"
 require_relative "soft_dependency"
 require_relative "text"
@@ -20,6 +21,13 @@ module Guildhall
   class YAML
     include Codec
 
+    RULES = OptionRules.new(
+      symbolize_names: OptionRules.boolean, aliases: OptionRules.boolean, max_nesting: OptionRules.integer(1..1_000),
+      permitted_classes: OptionRules.rule("an Array of classes") { |value| value.is_a?(Array) && value.all?(Class) },
+      permitted_symbols: OptionRules.rule("an Array of Symbols") { |value| value.is_a?(Array) && value.all?(Symbol) }
+    )
+    private_constant :RULES
+
     # @param symbolize_names [Boolean]
     # @param permitted_classes [Array<Class>] beyond plain data: Date, Time, Symbol, …; their objects have to be shareable
     #   once frozen
@@ -30,7 +38,7 @@ module Guildhall
     # @raise [Guildhall::ArgumentError]
     def initialize(symbolize_names: false, permitted_classes: [], permitted_symbols: [], aliases: false, max_nesting: 100,
                    max_bytes: Text::Limit::DEFAULT_BYTES)
-      check(permitted_classes, permitted_symbols, max_nesting, symbolize_names:, aliases:)
+      RULES.check!({symbolize_names:, permitted_classes:, permitted_symbols:, aliases:, max_nesting:}, owner: "Guildhall::YAML")
       @limit = Text::Limit.new("YAML", max_bytes)
       @max_nesting = max_nesting
       @options = {symbolize_names:, permitted_classes: permitted_classes.dup, permitted_symbols: permitted_symbols.dup, aliases:,
@@ -66,16 +74,6 @@ module Guildhall
       raise
     rescue StandardError => error
       raise DecodeError.new(error.message, codec: "YAML", **Place.of(text, **@options))
-    end
-
-    def check(classes, symbols, max_nesting, **flags)
-      errors = flags.filter_map { |name, value| "#{name} is true or false, not #{value.inspect}" unless [true, false].include?(value) }
-      errors << "permitted_classes are classes, not #{classes.inspect}" unless classes.is_a?(Array) && classes.all?(Class)
-      errors << "permitted_symbols are Symbols, not #{symbols.inspect}" unless symbols.is_a?(Array) && symbols.all?(Symbol)
-      unless max_nesting.is_a?(Integer) && max_nesting.between?(1, 1_000)
-        errors << "max_nesting is an Integer from 1 to 1000, not #{max_nesting.inspect}"
-      end
-      raise Guildhall::ArgumentError, "Guildhall::YAML: #{errors.join("; ")}" if errors.any?
     end
 
     class << self

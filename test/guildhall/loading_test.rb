@@ -4,13 +4,13 @@ require "test_helper"
 
 # Each part in a fresh Ruby brings what it is allowed to bring, and nothing else of ours.
 class LoadingTest < GuildhallTest
-  BASE = %w[clock errors printable shareable inspection callable dropped error_boundary instrumentation version native].freeze
+  BASE = %w[clock errors printable shareable inspection callable dropped error_boundary instrumentation option_rules suggestion version native].freeze
   JSON = [*BASE, "codec", "document", "json"].freeze
   MESSAGE_PACK = [*BASE, "codec", "document", "msgpack"].freeze
   AVRO = [*BASE, "codec", "document", "avro", "schema_registry", "shared_cache", "soft_dependency"].freeze
   CODECS = [*JSON, *MESSAGE_PACK, *AVRO, "codecs", "schema", "text"].uniq.freeze
   PIPELINE = [*CODECS, "pipeline"].freeze
-  POOL = [*PIPELINE, "queue", "pool", "task", "failure", "suggestion"].freeze
+  POOL = [*PIPELINE, "queue", "pool", "task", "failure"].freeze
   # A part and the first folder or file below guildhall/ of all that may come with it.
   PERMITTED = {
     "errors" => BASE, "shareable" => BASE, "instrumentation" => BASE,

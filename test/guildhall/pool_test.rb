@@ -223,7 +223,7 @@ class PoolTest < GuildhallTest
   def test_settings_are_checked_together
     error = assert_raises(Guildhall::ConfigurationError) { Guildhall::Pool.new(workers: -1, overflow: :explode) }
     assert_includes error.message, "workers must be"
-    assert_includes error.message, "overflow must be one of :defer, :wait, :reject"
+    assert_includes error.message, "overflow must be :defer, :wait or :reject"
   end
 
   def test_a_caller_that_is_interrupted_leaves_its_payload_to_others

@@ -59,12 +59,8 @@ module Guildhall
       end
 
       # @param names [true, false, Array<String>] all, none or these
-      # @raise [Guildhall::ArgumentError]
       def initialize(names)
         @names = {true => NAMES, false => []}.fetch(names, names)
-        unknown = @names.is_a?(Array) ? @names - NAMES : [@names]
-        raise Guildhall::ArgumentError, "logical_types: unknown #{unknown.join(", ")}; there are #{NAMES.join(", ")}" if unknown.any?
-
         Ractor.make_shareable(self)
       end
 

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../option_rules"
+
 module Guildhall
   class Avro
     # The options of a codec, and what they are when they are not given.
@@ -18,30 +20,22 @@ module Guildhall
         logical_types: true, symbolize_names: false, tagged_unions: false, allow_invalid_utf8: true, max_nesting: 256,
         max_bytes: 64 * 1024 * 1024, max_empty_items: 65_536
       }.freeze
-      FLAGS = %i[symbolize_names tagged_unions allow_invalid_utf8].freeze
-      RANGES = {max_nesting: 1..1000, max_bytes: 1..268_435_455, max_empty_items: 0..100_000_000}.freeze
+      RULES = OptionRules.new(
+        **%i[symbolize_names tagged_unions allow_invalid_utf8].to_h { |name| [name, OptionRules.boolean] },
+        logical_types: OptionRules.rule("true, false or an Array of #{Logical::NAMES.join(", ")}") do |names|
+          [true, false].include?(names) || (names.is_a?(Array) && (names - Logical::NAMES).empty?)
+        end,
+        max_nesting: OptionRules.integer(1..1000), max_bytes: OptionRules.integer(1..268_435_455),
+        max_empty_items: OptionRules.integer(0..100_000_000)
+      )
+      private_constant :RULES
 
       # @param given [Hash{Symbol=>Object}]
       # @return [Hash{Symbol=>Object}] every option
       # @raise [Guildhall::ArgumentError] naming every option that is wrong
       def self.check(given)
-        errors = given.filter_map { |name, value| error(name, value) }
-        raise Guildhall::ArgumentError, "Guildhall::Avro: #{errors.join("; ")}" if errors.any?
-
-        DEFAULTS.merge(given)
+        DEFAULTS.merge(RULES.check!(given, owner: "Guildhall::Avro"))
       end
-
-      def self.error(name, value)
-        return "unknown option #{name.inspect} (there are #{DEFAULTS.keys.join(", ")})" unless DEFAULTS.key?(name)
-        unless RANGES.key?(name)
-          return ("#{name} is true or false, not #{value.inspect}" if FLAGS.include?(name) && ![true,
-                                                                                                false].include?(value))
-        end
-
-        range = RANGES[name]
-        "#{name} is an Integer from #{range.begin} to #{range.end}, not #{value.inspect}" unless value.is_a?(Integer) && range.cover?(value)
-      end
-      private_class_method :error
     end
   end
 end

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../option_rules"
+
 module Guildhall
   class JSON
     # The options of a codec, and what they are when they are not given.
@@ -23,17 +25,12 @@ module Guildhall
         allow_nan: false, allow_duplicate_key: false, allow_invalid_utf8: false, allow_trailing_comma: false,
         allow_control_characters: false
       }.freeze
-      FLAGS = DEFAULTS.select { |_, value| value == false }.keys.freeze
-      NESTING = (1..1_000_000)
 
       # @param given [Hash{Symbol=>Object}]
       # @return [Hash{Symbol=>Object}] every option
       # @raise [Guildhall::ArgumentError] naming every option that is wrong
       def self.check(given)
-        errors = given.filter_map { |name, value| error(name, value) }
-        raise Guildhall::ArgumentError, "Guildhall::JSON: #{errors.join("; ")}" if errors.any?
-
-        DEFAULTS.merge(given)
+        DEFAULTS.merge(RULES.check!(given, owner: "Guildhall::JSON"))
       end
 
       # @param decimal_class [Module, nil]
@@ -46,42 +43,27 @@ module Guildhall
         [Kernel, decimal_class.name.to_sym] # BigDecimal, Rational
       end
 
-      class << self
-        private
+      # Tries it: what cannot make a number of this would fail with every payload.
+      # @return [true, String]
+      def self.try_decimal(decimal_class)
+        receiver, method = decimal(decimal_class)
+        made = receiver ? receiver.public_send(method, "1.5") : 1.5
+        return "#{decimal_class} makes nothing of \"1.5\"" if made.nil?
 
-        def error(name, value)
-          return "unknown option #{name.inspect} (there are #{DEFAULTS.keys.join(", ")})" unless DEFAULTS.key?(name)
-          return ("#{name} is true or false, not #{value.inspect}" unless [true, false].include?(value)) if FLAGS.include?(name)
-
-          case name
-          when :max_nesting then range_error(name, value, NESTING)
-          when :max_bytes then range_error(name, value, 1..BYTES_LIMIT)
-          when :max_digits then range_error(name, value, 17..BYTES_LIMIT)
-          when :decimal_class then decimal_error(value)
-          end
-        end
-
-        def range_error(name, value, range)
-          return if value.is_a?(Integer) && range.cover?(value)
-
-          "#{name} is an Integer from #{range.begin} to #{range.end}, not #{value.inspect}"
-        end
-
-        # Tries it: what cannot make a number of this would fail with every payload.
-        def decimal_error(value)
-          return if value.nil?
-          return "decimal_class is a class, not #{value.inspect}" unless value.is_a?(Class)
-
-          receiver, method = Options.decimal(value)
-          made = receiver ? receiver.public_send(method, "1.5") : 1.5
-          return "decimal_class: #{value} makes nothing of \"1.5\"" if made.nil?
-
-          Ractor.make_shareable(made)
-          nil
-        rescue StandardError => error
-          "decimal_class: #{value} cannot take \"1.5\": #{error.message}"
-        end
+        Ractor.make_shareable(made)
+        true
+      rescue StandardError => error
+        "#{decimal_class} cannot take \"1.5\": #{error.message}"
       end
+      private_class_method :try_decimal
+
+      RULES = OptionRules.new(
+        **DEFAULTS.select { |_, value| value == false }.transform_values { OptionRules.boolean },
+        max_nesting: OptionRules.integer(1..1_000_000), max_bytes: OptionRules.integer(1..BYTES_LIMIT),
+        max_digits: OptionRules.integer(17..BYTES_LIMIT),
+        decimal_class: OptionRules.rule("a class") { |value| value.is_a?(Class) && try_decimal(value) }.or(nil)
+      )
+      private_constant :RULES
     end
   end
 end

@@ -1,35 +1,33 @@
 # frozen_string_literal: true
 
+require "guildhall/option_rules"
 require_relative "config/errors"
 require_relative "config/deserializing"
-require_relative "config/setting"
+require_relative "config/duration"
 require_relative "config/librdkafka_settings"
 require_relative "config/timeouts"
-require_relative "config/unknown_settings"
 
 module Guildhall
   module Kafka
     # The application's settings, in `Guildhall::Kafka.configure`. Durations are in seconds, except in {#kafka}, which
     # is handed to librdkafka as it is. Frozen once the application starts.
     class Config
-      include UnknownSettings
+      include OptionRules::Assigned
 
-      LOGGER = %i[add debug info error level].freeze # what is called of it
-      private_constant :LOGGER
-      SETTINGS = [
-        *%i[kafka producer].map { |name| Setting.new(name, "a Hash of librdkafka settings") { |value| value.is_a?(Hash) } },
-        *%i[client_id group_id].map { |name| Setting.new(name, "a String", &Setting::TEXT) },
-        *%i[concurrency max_messages max_bytes].map { |name| Setting.new(name, "a positive Integer", &Setting::POSITIVE) },
-        *%i[max_messages_in_flight max_bytes_in_flight].map do |name|
-          Setting.new(name, "a positive Integer, or nil") { |value| value.nil? || Setting::POSITIVE.call(value) }
-        end,
-        *%i[max_wait_time commit_interval tick_interval lag_interval pause_timeout pause_max_timeout shutdown_timeout stall_timeout]
-          .map { |name| Setting.duration(name) },
-        Setting.duration(:revocation_timeout, zero: true),
-        Setting.new(:pause_with_exponential_backoff, "true or false", &Setting::BOOLEAN),
-        Setting.new(:pool, "a Guildhall::Pool, or nil") { |value| value.nil? || value.respond_to?(:dispatch) },
-        Setting.new(:logger, "a Logger, or nil") { |value| value.nil? || LOGGER.all? { |method| value.respond_to?(method) } }
-      ].freeze
+      RULES = OptionRules.new(
+        "setting",
+        **%i[kafka producer].to_h { |name| [name, OptionRules.kind("a Hash of librdkafka settings", Hash)] },
+        **%i[client_id group_id].to_h { |name| [name, OptionRules.rule("a String that is not empty") { it.is_a?(String) && !it.empty? }] },
+        **%i[concurrency max_messages max_bytes].to_h { |name| [name, OptionRules.integer] },
+        **%i[max_messages_in_flight max_bytes_in_flight].to_h { |name| [name, OptionRules.integer.or(nil)] },
+        **%i[max_wait_time commit_interval tick_interval lag_interval pause_timeout pause_max_timeout shutdown_timeout
+             stall_timeout].to_h { |name| [name, Duration::RULE] },
+        revocation_timeout: Duration::RULE_WITH_ZERO,
+        pause_with_exponential_backoff: OptionRules.boolean,
+        pool: OptionRules.object("a Guildhall::Pool", :dispatch).or(nil),
+        logger: OptionRules.object("a Logger", :add, :debug, :info, :error, :level).or(nil) # what is called of it
+      )
+      private_constant :RULES
 
       # @return [Hash{Symbol,String=>Object}] settings of librdkafka, such as `"bootstrap.servers"`
       attr_accessor :kafka
@@ -113,8 +111,7 @@ module Guildhall
       # @param errors [Config::Errors]
       # @return [void]
       def validate(errors)
-        SETTINGS.each { |setting| setting.validate(public_send(setting.name), errors) }
-        validate_names(SETTINGS.map(&:name), errors)
+        errors.add(*setting_errors(RULES))
         @deserializing.validate(errors)
         validate_pauses(errors)
         validate_kafka(errors) if @kafka.is_a?(Hash)

@@ -1,23 +1,20 @@
 # frozen_string_literal: true
 
-require "guildhall/suggestion"
+require "guildhall/option_rules"
 
 module Guildhall
   module Karafka
     # The plug-in's settings, in `Guildhall::Karafka.setup`.
     class Settings
-      POSITIVE = ->(value) { value.is_a?(Integer) && value.positive? }
-      SECONDS = ->(value) { value.is_a?(Numeric) && value.real? && value.positive? && value.to_f.finite? }
-      # What each setting must be, and how to say so.
-      RULES = {
-        enabled: ["true or false", ->(value) { [true, false].include?(value) }],
-        concurrency: ["a positive Integer, or nil", ->(value) { value.nil? || POSITIVE.call(value) }],
-        min_payloads: ["a positive Integer", POSITIVE],
-        parallel: ["true, false or nil", ->(value) { [true, false, nil].include?(value) }],
-        deadline: ["a number > 0 (seconds), or nil", ->(value) { value.nil? || SECONDS.call(value) }],
-        pool: ["a Guildhall::Pool, or nil", ->(value) { value.nil? || value.respond_to?(:dispatch) }]
-      }.freeze
-      private_constant :POSITIVE, :SECONDS, :RULES
+      include OptionRules::Assigned
+
+      RULES = OptionRules.new(
+        "setting",
+        enabled: OptionRules.boolean, concurrency: OptionRules.integer.or(nil), min_payloads: OptionRules.integer,
+        parallel: OptionRules.one_of(true, false, nil), deadline: OptionRules.seconds.or(nil),
+        pool: OptionRules.object("a Guildhall::Pool", :dispatch).or(nil)
+      )
+      private_constant :RULES
 
       # @return [Boolean] false: nothing is subscribed to, and each payload is decoded where it is asked for. true unless set
       attr_accessor :enabled
@@ -44,30 +41,11 @@ module Guildhall
       # @return [self]
       # @raise [ConfigurationError] listing everything that is wrong
       def validate!
-        faults = [*@unknown, *RULES.filter_map { |name, rule| fault(name, *rule) }]
-        faults << "set concurrency or pool, not both: a pool has its own workers" if @pool && @concurrency
-        raise ConfigurationError, "Guildhall::Karafka.setup: #{faults.join("; ")}" if faults.any?
+        errors = setting_errors(RULES)
+        errors << "set concurrency or pool, not both: a pool has its own workers" if @pool && @concurrency
+        raise ConfigurationError, "Guildhall::Karafka.setup: #{errors.join("; ")}" if errors.any?
 
         self
-      end
-
-      private
-
-      def fault(name, expected, rule)
-        value = public_send(name)
-        "#{name} must be #{expected}, not #{value.inspect}" unless rule.call(value)
-      end
-
-      # Noted, and reported with everything else that is wrong.
-      def method_missing(name, *arguments)
-        return super unless name.end_with?("=") && arguments.size == 1
-
-        setting = name.to_s.delete_suffix("=")
-        (@unknown ||= []) << "there is no setting #{setting}#{Suggestion.for(setting, RULES.keys)}"
-      end
-
-      def respond_to_missing?(_name, _private = false)
-        false
       end
     end
   end

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../option_rules"
+
 module Guildhall
   class MessagePack
     # The options of a codec, and what they are when they are not given.
@@ -17,43 +19,24 @@ module Guildhall
         max_bytes: 64 * 1024 * 1024, types: [].freeze
       }.freeze
       OTHER_NAMES = {symbolize_keys: :symbolize_names}.freeze
-      RANGES = {max_nesting: 1..512, max_bytes: 1..268_435_455}.freeze
+      RULES = OptionRules.new(
+        **%i[symbolize_names symbolize_keys allow_unknown_ext allow_invalid_utf8].to_h { |name| [name, OptionRules.boolean] },
+        max_nesting: OptionRules.integer(1..512), max_bytes: OptionRules.integer(1..268_435_455),
+        types: OptionRules.rule("an Array of ExtensionTypes, one for each number") do |types|
+          types.is_a?(Array) && types.all?(ExtensionType) && types.uniq(&:type).size == types.size
+        end
+      )
+      private_constant :RULES
 
       # @param given [Hash{Symbol=>Object}]
       # @return [Hash{Symbol=>Object}] every option
       # @raise [Guildhall::ArgumentError] naming every option that is wrong
       def self.check(given)
-        errors = given.filter_map { |name, value| error(name, value) }
-        OTHER_NAMES.each { |other, name| errors << "#{other} and #{name} are the same" if given.key?(other) && given.key?(name) }
-        raise Guildhall::ArgumentError, "Guildhall::MessagePack: #{errors.join("; ")}" if errors.any?
+        RULES.check!(given, owner: "Guildhall::MessagePack")
+        other, name = OTHER_NAMES.find { |names| names.all? { |one| given.key?(one) } }
+        raise Guildhall::ArgumentError, "Guildhall::MessagePack: #{other} and #{name} are the same" if other
 
         DEFAULTS.merge(given.transform_keys(OTHER_NAMES))
-      end
-
-      class << self
-        private
-
-        def error(name, value)
-          known = DEFAULTS.key?(OTHER_NAMES.fetch(name, name))
-          return "unknown option #{name.inspect} (there are #{DEFAULTS.keys.join(", ")})" unless known
-          return types_error(value) if name == :types
-          return range_error(name, value, RANGES[name]) if RANGES.key?(name)
-
-          "#{name} is true or false, not #{value.inspect}" unless [true, false].include?(value)
-        end
-
-        def range_error(name, value, range)
-          return if value.is_a?(Integer) && range.cover?(value)
-
-          "#{name} is an Integer from #{range.begin} to #{range.end}, not #{value.inspect}"
-        end
-
-        def types_error(types)
-          return "types is an Array of ExtensionTypes" unless types.is_a?(Array) && types.all?(ExtensionType)
-
-          doubled = types.map(&:type).tally.select { |_, count| count > 1 }.keys
-          "types has more than one type #{doubled.join(", ")}" if doubled.any?
-        end
       end
     end
   end

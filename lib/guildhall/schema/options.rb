@@ -1,11 +1,18 @@
 # frozen_string_literal: true
 
+require_relative "../option_rules"
+
 module Guildhall
   class Schema
     # How schemas are read and run. Frozen and shareable.
     class Options
       DRAFTS = %w[2020-12 7].freeze
-      private_constant :DRAFTS
+      RULES = OptionRules.new(
+        draft: OptionRules.one_of(*DRAFTS), registry: OptionRules.kind("a Hash of URI and schema", Hash),
+        keywords: OptionRules.kind("a Hash of name and callable", Hash), work_limit: OptionRules.integer,
+        regexp_timeout: OptionRules.seconds
+      )
+      private_constant :DRAFTS, :RULES
 
       # @return [String] the schema's own URI where it has no `$id`: relative references are resolved against it; ""
       attr_reader :uri
@@ -38,7 +45,7 @@ module Guildhall
         @regexp_timeout = regexp_timeout
         @formats, @keywords = [formats.is_a?(Hash) ? formats : {}, keywords].map { |callables| shareable(callables) }
         @registry = read(registry)
-        check
+        RULES.check!({draft: @draft, registry: @registry, keywords: @keywords, work_limit:, regexp_timeout:})
         Ractor.make_shareable(self)
       end
 
@@ -54,17 +61,6 @@ module Guildhall
         return registry unless registry.is_a?(Hash)
 
         registry.to_h { |uri, document| [uri.to_s.delete_suffix("#").freeze, Source.read(document)] }.freeze
-      end
-
-      def check
-        errors = [
-          ("draft is one of #{DRAFTS.join(", ")}" unless DRAFTS.include?(@draft)),
-          ("registry is a Hash of URI and schema" unless @registry.is_a?(Hash)),
-          ("keywords is a Hash of name and callable" unless @keywords.is_a?(Hash)),
-          ("work_limit is a positive Integer" unless @work_limit.is_a?(Integer) && @work_limit.positive?),
-          ("regexp_timeout is a positive number of seconds" unless @regexp_timeout.is_a?(Numeric) && @regexp_timeout.positive?)
-        ].compact
-        raise Guildhall::ArgumentError, errors.join("; ") if errors.any?
       end
     end
   end

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../errors"
+require_relative "../option_rules"
 
 module Guildhall
   class Text
@@ -9,14 +10,14 @@ module Guildhall
     class Limit
       DEFAULT_BYTES = 64 * 1024 * 1024
 
+      RULES = OptionRules.new(max_bytes: OptionRules.integer)
+      private_constant :RULES
+
       # @param codec [String] its name, for messages
       # @param bytes [Integer]
       # @raise [Guildhall::ArgumentError]
       def initialize(codec, bytes)
-        unless bytes.is_a?(Integer) && bytes.positive?
-          raise Guildhall::ArgumentError, "Guildhall::#{codec}: max_bytes is an Integer above 0, not #{bytes.inspect}"
-        end
-
+        RULES.check!({max_bytes: bytes}, owner: "Guildhall::#{codec}")
         @codec = codec
         @bytes = bytes
         freeze

@@ -35,7 +35,7 @@ class KafkaCLITest < GuildhallTest
   def test_wrong_routes_are_errors
     out, err, status = guildhall("routes", application: "#{APPLICATION}\nGuildhall::Kafka.config.concurency = 3")
     assert_equal ["", 1], [out, status]
-    assert_includes err, "there is no setting concurency; did you mean concurrency?"
+    assert_includes err, "unknown setting concurency; did you mean concurrency?"
   end
 
   def test_names_that_are_not_routed_are_wrong_usage

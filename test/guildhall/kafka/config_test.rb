@@ -37,12 +37,12 @@ class KafkaConfigTest < GuildhallTest
     end
     error = assert_raises(Guildhall::ConfigurationError) { @application.start }
     [
-      "concurrency has to be a positive Integer, not 0", "no setting concurency; did you mean concurrency?",
-      "shutdown_timeout is in seconds: 90000 looks like milliseconds", "deserializing.parallel.min_payloads has to be",
+      "concurrency must be an Integer ≥ 1, not 0", "unknown setting concurency; did you mean concurrency?",
+      "shutdown_timeout is in seconds: 90000 looks like milliseconds", "deserializing.parallel.min_payloads must be",
       'kafka needs "bootstrap.servers"', "did you mean bootstrap.servers?", "must not set enable.auto.offset.store",
       "session.timeout.ms", 'topic "no good name!": is not a valid topic name', "has no method consume", "did you mean deserializer",
-      "partitioner has no method call", "dead_letter_queue topic", "max_retries", "there is no topc; did you mean topic?",
-      "topic /x/: needs a consumer", "did you mean compression.codec?", "serializer 5 has neither encode nor call"
+      "virtual_partitions partitioner must be an object with `call`, not 3", "dead_letter_queue topic", "max_retries", "unknown setting topc; did you mean topic?",
+      "topic /x/: needs a consumer", "did you mean compression.codec?", "serializer must be an object with `encode` or `call`, or nil, not 5"
     ].each { |text| assert_includes error.message, text }
     assert_equal :initialized, @application.state
   end
@@ -216,8 +216,8 @@ class KafkaConfigTest < GuildhallTest
     @application.config.stall_timeout = "5"
     @application.config.tick_interval = -1
     @application.config.commit_interval = 0
-    assert_errors("shutdown_timeout has to be seconds, not NaN", "pause_max_timeout has to be seconds, not Infinity",
-      'stall_timeout has to be seconds, not "5"', "tick_interval has to be seconds, not -1", "commit_interval has to be seconds, not 0")
+    assert_errors("shutdown_timeout must be a finite number > 0 (seconds), not NaN", "pause_max_timeout must be a finite number > 0 (seconds), not Infinity",
+      'stall_timeout must be a finite number > 0 (seconds), not "5"', "tick_interval must be a finite number > 0 (seconds), not -1", "commit_interval must be a finite number > 0 (seconds), not 0")
   end
 
   def test_retries_are_checked
@@ -235,9 +235,9 @@ class KafkaConfigTest < GuildhallTest
         retries pause_timeout: 50, pause_max_timeout: 10
       end
     end
-    assert_errors('topic "a": retries pause_timeout has to be seconds, not "5"', 'topic "a": retries pause_with_exponential_backoff has to be one of',
+    assert_errors('topic "a": retries pause_timeout must be a finite number > 0 (seconds), or nil, not "5"', 'topic "a": retries pause_with_exponential_backoff must be true, false or nil, not 2',
       'topic "a": retries non_retryable takes classes of errors, not "ArgumentError"', 'topic "a": retries transient takes classes of errors, not :x',
-      'topic "b": retries pause_timeout has to be seconds, not -1', 'topic "b": retries has no keyword max',
+      'topic "b": retries pause_timeout must be a finite number > 0 (seconds), or nil, not -1', 'topic "b": retries: unknown keyword max',
       *%w[a b].map { |name| "topic #{name.inspect}: retries non_retryable needs a dead_letter_queue" },
       'topic "b": retries has IOError as non_retryable and as transient', 'topic "c": retries pause_timeout (50 s) must not be longer')
   end
@@ -292,7 +292,7 @@ class KafkaConfigTest < GuildhallTest
     @application.config.kafka = {"bootstrap.servers": ["a:1", "b:2"]}
     @application.config.logger = Class.new { def add(*); end && def info(*); end }.new
     @application.routes.draw { consumer_group("") { topic("a") { consumer Handles } } }
-    assert_errors('kafka: bootstrap.servers takes one String, with commas, not ["a:1", "b:2"]', "logger has to be a Logger, or nil", "consumer_group needs a name")
+    assert_errors('kafka: bootstrap.servers takes one String, with commas, not ["a:1", "b:2"]', "logger must be a Logger, or nil", "consumer_group needs a name")
   end
 
   def test_transient_errors_are_the_routes
@@ -324,9 +324,9 @@ class KafkaConfigTest < GuildhallTest
       end
     end
     assert_errors('topic "a": its dead letters come back to it (a → a)',
-      'topic "a": dead_letter_queue has no keyword max_retry; did you mean max_retries?', 'topic "a": dead_letter_queue independent has to be',
-      'topic "a": dead_letter_queue dispatch_undecodable has to be one of true, false, not "no"', 'topic "a": dead_letter_queue strategy has to be',
-      'topic "b": dead_letter_queue topic has to be the name of a topic, or false to skip, not nil',
+      'topic "a": dead_letter_queue: unknown keyword max_retry; did you mean max_retries?', 'topic "a": dead_letter_queue independent must be',
+      'topic "a": dead_letter_queue dispatch_undecodable must be true or false, not "no"', 'topic "a": dead_letter_queue strategy must be',
+      'topic "b": dead_letter_queue topic must be the name of a topic, or false, not nil',
       'topic "b": delivery :at_most_once cannot have a dead_letter_queue', 'topic "b": delivery :at_most_once cannot have manual_offset_management',
       'topic /\\Ac/: its dead letters come back to it (/\\Ac/ → c.dead)')
   end
@@ -390,9 +390,9 @@ class KafkaConfigTest < GuildhallTest
       topic("b") { max_messages }
       consumer_group "g"
     end
-    assert_errors("there is no setting deserializing.parallel.workers", "there is no setting deserializing.paralel; did you mean parallel?",
-      'topic "a": virtual_partitions needs a partitioner', 'topic "a": deserializing has no keyword foo',
-      'topic "a": deserializing has no keyword paralel; did you mean parallel?', 'topic "a": deserializers has no keyword value',
+    assert_errors("unknown setting deserializing.parallel.workers", "unknown setting deserializing.paralel; did you mean parallel?",
+      'topic "a": virtual_partitions partitioner must be an object with `call`, not nil', 'topic "a": deserializing: unknown keyword foo',
+      'topic "a": deserializing: unknown keyword paralel; did you mean parallel?', 'topic "a": deserializers: unknown keyword value',
       'topic "b": max_messages: wrong number of arguments', 'consumer_group "g" needs a block')
   end
 

@@ -37,8 +37,8 @@ module Guildhall
             config.enabled = nil
           end
         end
-        assert_match(/there is no setting concurency; did you mean concurrency\?/, error.message)
-        ["min_payloads must be a positive Integer, not 0", "deadline must be a number > 0 (seconds), or nil, not -1",
+        assert_match(/unknown setting concurency; did you mean concurrency\?/, error.message)
+        ["min_payloads must be an Integer ≥ 1, not 0", "deadline must be a finite number > 0 (seconds), or nil, not -1",
          "parallel must be true, false or nil, not :yes", "enabled must be true or false, not nil"].each { |fault| assert_includes error.message, fault }
       end
 

@@ -67,7 +67,7 @@ class SchemaContractTest < GuildhallTest
     error = assert_raises(Guildhall::ArgumentError) { Guildhall::Schema.contract { required "a", Object } }
     assert_includes error.message, "a: no type Object"
     error = assert_raises(Guildhall::ArgumentError) { Guildhall::Schema.contract { required "a", Integer, rnage: 1..2 } }
-    assert_includes error.message, "a: unknown rnage"
+    assert_includes error.message, "a: unknown option rnage; did you mean range?"
     assert_raises(Guildhall::ArgumentError) { Guildhall::Schema.contract }
     mutable = Struct.new(:list) { def call(_) = true }.new([])
     assert_raises(Guildhall::NotShareableError) { Guildhall::Schema.contract { required "a", satisfies: mutable } }

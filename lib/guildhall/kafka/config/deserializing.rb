@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "setting"
-require_relative "unknown_settings"
+require "guildhall/option_rules"
 
 module Guildhall
   module Kafka
@@ -10,14 +9,11 @@ module Guildhall
       class Deserializing
         # The settings of `config.deserializing.parallel`.
         class Parallel
-          include UnknownSettings
+          include OptionRules::Assigned
 
-          SETTINGS = [
-            Setting.new(:active, "true or false", &Setting::BOOLEAN),
-            *%i[concurrency min_payloads].map do |name|
-              Setting.new(name, "a positive Integer, or nil") { |value| value.nil? || Setting::POSITIVE.call(value) }
-            end
-          ].freeze
+          RULES = OptionRules.new("setting", active: OptionRules.boolean, concurrency: OptionRules.integer.or(nil),
+            min_payloads: OptionRules.integer.or(nil))
+          private_constant :RULES
 
           # @return [Boolean] false: payloads are decoded when they are asked for, in the thread that asks. true unless set
           attr_accessor :active
@@ -34,12 +30,14 @@ module Guildhall
           # @param errors [Errors]
           # @return [void]
           def validate(errors)
-            SETTINGS.each { |setting| setting.validate(public_send(setting.name), errors, "deserializing.parallel.") }
-            validate_names(SETTINGS.map(&:name), errors, "deserializing.parallel.")
+            errors.add(*setting_errors(RULES, prefix: "deserializing.parallel."))
           end
         end
 
-        include UnknownSettings
+        include OptionRules::Assigned
+
+        RULES = OptionRules.new("setting", parallel: OptionRules.kind("the settings that are there", Parallel))
+        private_constant :RULES
 
         # @return [Parallel]
         attr_reader :parallel
@@ -52,7 +50,7 @@ module Guildhall
         # @return [void]
         def validate(errors)
           @parallel.validate(errors)
-          validate_names([:parallel], errors, "deserializing.")
+          errors.add(*setting_errors(RULES, prefix: "deserializing."))
         end
 
         # @return [self]

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require "guildhall/option_rules"
+
 module Guildhall
   module Kafka
     class Config
@@ -11,18 +13,23 @@ module Guildhall
         # No duration here makes sense beyond a day.
         MAX_SECONDS = 86_400
 
-        # @param value [Object]
         # @param zero [Boolean] whether 0 will do
-        # @return [String, nil] what is wrong with it, to follow the setting's name; nil: nothing
-        def self.problem(value, zero: false)
-          unless value.is_a?(Numeric) && value.real? && value.to_f.finite? && (value.positive? || (zero && value.zero?))
-            return "has to be seconds#{", or 0" if zero}, not #{value.inspect}"
-          end
+        # @return [OptionRules::Rule]
+        def self.rule(zero: false)
+          seconds = OptionRules.seconds(zero:)
+          seconds.with(check: ->(value) { seconds.check.call(value) && (Duration.milliseconds(value) || true) })
+        end
+
+        # @return [String, nil] what to say of a number that looks like milliseconds
+        def self.milliseconds(value)
           return "is in seconds: #{value} looks like milliseconds" if value > MAX_SECONDS
           return unless value.is_a?(Integer) && value > MAX_INTEGER_SECONDS
 
           "is in seconds: #{value} looks like milliseconds (write #{value / 1000.0} for that, or #{value}.0 if seconds are meant)"
         end
+
+        RULE = rule
+        RULE_WITH_ZERO = rule(zero: true)
       end
     end
   end

@@ -1,7 +1,5 @@
 # frozen_string_literal: true
 
-require "guildhall/suggestion"
-
 module Guildhall
   module Kafka
     class Config
@@ -11,10 +9,10 @@ module Guildhall
           @messages = []
         end
 
-        # @param message [String]
+        # @param messages [Array<String>]
         # @return [void]
-        def add(message)
-          @messages << message unless @messages.include?(message)
+        def add(*messages)
+          @messages |= messages
         end
 
         # @return [Boolean]

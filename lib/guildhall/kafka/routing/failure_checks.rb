@@ -11,6 +11,16 @@ module Guildhall
       class FailureChecks
         include Reporting
 
+        RETRIES = OptionRules.new(
+          pause_timeout: Config::Duration::RULE.or(nil), pause_max_timeout: Config::Duration::RULE.or(nil),
+          pause_with_exponential_backoff: OptionRules.one_of(true, false, nil)
+        )
+        DEAD_LETTER_QUEUE = OptionRules.new(
+          topic: TOPIC_NAME.or(false), max_retries: OptionRules.integer(0..), independent: OptionRules.boolean,
+          dispatch_undecodable: OptionRules.boolean, strategy: OptionRules.object("a callable", :call).or(:one, :all)
+        )
+        private_constant :RETRIES, :DEAD_LETTER_QUEUE
+
         # @return [void]
         def run
           check_retries
@@ -22,11 +32,10 @@ module Guildhall
 
         def check_retries
           retries = @topic.retries
-          pauses = retries.deconstruct_keys(%i[pause_timeout pause_max_timeout])
-          pauses.each { |name, value| (problem = value && Config::Duration.problem(value)) && report("retries #{name} #{problem}") }
-          one_of("retries pause_with_exponential_backoff", retries.pause_with_exponential_backoff, [true, false, nil])
+          check(RETRIES, retries, "retries ")
           check_classes(retries)
-          first, most = pauses.values
+          first = retries.pause_timeout
+          most = retries.pause_max_timeout
           return unless first.is_a?(Numeric) && most.is_a?(Numeric) && first > most
 
           report("retries pause_timeout (#{first} s) must not be longer than pause_max_timeout (#{most} s)")
@@ -46,25 +55,8 @@ module Guildhall
 
         def check_dead_letter_queue
           queue = @topic.dead_letter_queue or return
-          check_dead_letter_topic(queue.topic)
-          unless queue.max_retries.is_a?(Integer) && !queue.max_retries.negative?
-            report("dead_letter_queue max_retries has to be an Integer ≥ 0, not #{queue.max_retries.inspect}")
-          end
-          %i[independent dispatch_undecodable].each { |name| one_of("dead_letter_queue #{name}", queue.public_send(name), [true, false]) }
-          check_strategy(queue.strategy)
-        end
-
-        def check_strategy(strategy)
-          return takes("dead_letter_queue strategy", strategy, 2) if strategy.respond_to?(:call)
-          return if %i[one all].include?(strategy)
-
-          report("dead_letter_queue strategy has to be :one, :all or callable, not #{strategy.inspect}")
-        end
-
-        def check_dead_letter_topic(name)
-          return if name == false || (name.is_a?(String) && name.match?(Checks::NAME))
-
-          report("dead_letter_queue topic has to be the name of a topic, or false to skip, not #{name.inspect}")
+          check(DEAD_LETTER_QUEUE, queue, "dead_letter_queue ")
+          takes("dead_letter_queue strategy", queue.strategy, 2) if queue.strategy.respond_to?(:call)
         end
 
         # Offsets are committed before the work is done: there is nothing left to retry, to mark or to set aside.

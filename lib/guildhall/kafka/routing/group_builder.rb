@@ -58,7 +58,7 @@ module Guildhall
         private
 
         def method_missing(name, *)
-          @errors.add("routes: there is no #{name}#{Suggestion.for(name, METHODS)}")
+          @errors.add("routes: #{OptionRules.unknown("setting #{name}", name, METHODS)}")
         end
 
         def respond_to_missing?(_name, _private = false)

@@ -1,10 +1,14 @@
 # frozen_string_literal: true
 
+require "guildhall/option_rules"
+
 module Guildhall
   module Kafka
     module Routing
       # How checks of a topic report what is wrong with it.
       module Reporting
+        TOPIC_NAME = OptionRules.rule("the name of a topic") { |value| value.is_a?(String) && value.match?(/\A[a-zA-Z0-9._-]{1,249}\z/) }
+
         # @param topic [Topic]
         # @param errors [Config::Errors]
         def initialize(topic, errors)
@@ -14,8 +18,11 @@ module Guildhall
 
         private
 
-        def one_of(name, value, choices)
-          report("#{name} has to be one of #{choices.map(&:inspect).join(", ")}, not #{value.inspect}") unless choices.include?(value)
+        # @param rules [OptionRules]
+        # @param settings [#deconstruct_keys]
+        # @param prefix [String] of the names in messages
+        def check(rules, settings, prefix = "")
+          rules.errors(settings.deconstruct_keys(rules.names), prefix:).each { |error| report(error) }
         end
 
         # What is called with another number of arguments than it takes would raise for every message.

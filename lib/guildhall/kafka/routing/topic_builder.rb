@@ -155,7 +155,7 @@ module Guildhall
 
         def refuse(setting, unknown)
           known = method(setting).parameters.filter_map { |kind, name| name if kind == :key }
-          unknown.each_key { |name| report("#{setting} has no keyword #{name}#{Suggestion.for(name, known)}") }
+          unknown.each_key { |name| report("#{setting}: #{OptionRules.unknown("keyword #{name}", name, known)}") }
         end
 
         def report(text)
@@ -163,7 +163,7 @@ module Guildhall
         end
 
         def method_missing(name, *)
-          report("there is no setting #{name}#{Suggestion.for(name, SETTINGS)}")
+          report(OptionRules.unknown("setting #{name}", name, SETTINGS))
         end
 
         def respond_to_missing?(_name, _private = false)

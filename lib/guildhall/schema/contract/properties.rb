@@ -50,8 +50,8 @@ module Guildhall
         # A property that may be left out.
         # @see #required
         def optional(name, type = nil, **options, &block)
-          unknown = options.keys - OPTIONS
-          raise Guildhall::ArgumentError, "#{name}: unknown #{unknown.join(", ")}; there are #{OPTIONS.join(", ")}" if unknown.any?
+          unknown = (options.keys - OPTIONS).first
+          raise Guildhall::ArgumentError, "#{name}: #{OptionRules.unknown("option #{unknown}", unknown, OPTIONS)}" if unknown
 
           @properties[name.to_s] = property(name, type, options, block)
         end

@@ -96,7 +96,7 @@ class KafkaDeserializingPlanTest < GuildhallTest
     application.routes.draw { topic("u") { deserializing lazy: :never } }
     application.routes.topics(errors)
     assert_includes errors.to_a, %(topic "t": deserializing lazy: :on_access cannot be parallel: true)
-    assert_includes errors.to_a, %(topic "u": lazy has to be one of :on_access, nil, not :never)
+    assert_includes errors.to_a, %(topic "u": lazy must be :on_access or nil, not :never)
   end
 
   def test_what_workers_cannot_run_is_an_error_at_the_start_or_is_decoded_on_access

@@ -1,0 +1,129 @@
+# frozen_string_literal: true
+
+require_relative "suggestion"
+
+module Guildhall
+  # What the options of a method, or the settings of an object, may be: a {Rule} for each name. Reports everything that is
+  # wrong together, in one wording. Shareable.
+  class OptionRules
+    # What a value may be: `expected` says it in a message. `check` answers whether the value will do, or with a String that
+    # says what is wrong with it. `others` will do as well.
+    Rule = Data.define(:expected, :others, :check) do
+      # @return [Rule] that allows these values too
+      def or(*values)
+        with(expected: "#{expected}, or #{values.map(&:inspect).join(" or ")}", others: values.freeze)
+      end
+
+      # @return [String, nil] what is wrong with the value, to follow its name; nil: nothing
+      def problem(value)
+        return if others.include?(value)
+
+        answer = check.call(value)
+        answer.is_a?(String) ? answer : ("must be #{expected}, not #{value.inspect}" unless answer)
+      end
+    end
+
+    class << self
+      # @param expected [String] with its article
+      # @return [Rule]
+      def rule(expected, &check) = Ractor.make_shareable(Rule.new(expected:, others: [], check:))
+
+      # @return [Rule]
+      def one_of(*values)
+        Ractor.make_shareable(values)
+        *first, last = values.map(&:inspect)
+        rule("#{first.join(", ")} or #{last}") { |value| values.include?(value) }
+      end
+
+      # @return [Rule]
+      def boolean = one_of(true, false)
+
+      # @param range [Range<Integer>]
+      # @return [Rule]
+      def integer(range = 1..)
+        bounds = range.end ? "from #{range.begin} to #{range.end}" : "≥ #{range.begin}"
+        rule("an Integer #{bounds}") { |value| value.is_a?(Integer) && range.cover?(value) }
+      end
+
+      # @param zero [Boolean] whether 0 will do
+      # @return [Rule]
+      def seconds(zero: false)
+        rule("a finite number #{zero ? "≥" : ">"} 0 (seconds)") do |value|
+          value.is_a?(Numeric) && value.real? && value.to_f.finite? && (value.positive? || (zero && value.zero?))
+        end
+      end
+
+      # @return [Rule]
+      def object(expected, *methods)
+        methods.freeze
+        rule(expected) { |value| methods.all? { |name| value.respond_to?(name) } }
+      end
+
+      # @param what [String] what is unknown: "setting deserializing.paralel"
+      # @param name [#to_s] of it what may be a typing error
+      # @param names [Array<#to_s>] those that there are
+      # @return [String]
+      def unknown(what, name, names)
+        hint = Suggestion.for(name, names)
+        "unknown #{what}#{hint.empty? ? "; there are #{names.join(", ")}" : hint}"
+      end
+
+      # @return [Rule]
+      def kind(expected, klass) = rule(expected) { |value| value.is_a?(klass) }
+    end
+
+    # @return [Array<Symbol>]
+    attr_reader :names
+
+    # @param noun [String] what a name is called in messages
+    # @param rules [Hash{Symbol=>Rule}]
+    def initialize(noun = "option", **rules)
+      @noun = noun
+      @rules = rules
+      @names = rules.keys
+      Ractor.make_shareable(self)
+    end
+
+    # @param values [Hash{Symbol=>Object}]
+    # @param names [Array<Symbol>] those that are allowed here
+    # @param prefix [String] of the names in messages
+    # @return [Array<String>] everything that is wrong
+    def errors(values, names: @names, prefix: "")
+      values.filter_map do |name, value|
+        next self.class.unknown("#{@noun} #{prefix}#{name}", name, names) unless names.include?(name)
+
+        problem = @rules[name].problem(value)
+        "#{prefix}#{name} #{problem}" if problem
+      end
+    end
+
+    # @param values [Hash{Symbol=>Object}]
+    # @param owner [String, nil] what the options belong to
+    # @return [Hash{Symbol=>Object}] the values
+    # @raise [Guildhall::ArgumentError] naming everything that is wrong
+    def check!(values, owner: nil, names: @names, error: Guildhall::ArgumentError)
+      errors = errors(values, names:)
+      raise error, [owner, errors.join("; ")].compact.join(": ") if errors.any?
+
+      values
+    end
+
+    # For an object whose settings are assigned. An assignment to one that does not exist is kept, to be reported with
+    # everything else that is wrong instead of alone by a NoMethodError.
+    module Assigned
+      private
+
+      def setting_errors(rules, prefix: "")
+        rules.errors({**rules.names.to_h { |name| [name, public_send(name)] }, **@unknown}, prefix:)
+      end
+
+      def method_missing(name, *arguments)
+        return super unless name.end_with?("=") && arguments.size == 1
+
+        (@unknown ||= {})[name[..-2].to_sym] = arguments.first
+      end
+
+      def respond_to_missing?(_name, _private = false) = false
+    end
+  end
+end
