@@ -3,12 +3,11 @@
 require "minitest"
 require "guildhall"
 require_relative "support/warnings_raise"
-require_relative "support/leak_check"
 require_relative "support/subprocess"
 
 # Every test case of the project: fails on warnings from our code and on what is left behind.
 class GuildhallTest < Minitest::Test
-  include LeakCheck
+  include Guildhall::LeakCheck::Minitest
   include Subprocess
 
   # Waits until the block is true: deadlines, not sleeps.

@@ -6,6 +6,7 @@ require_relative "errors"
 require_relative "suggestion"
 require_relative "text_table"
 require_relative "cli/command"
+require_relative "cli/doctor"
 require_relative "cli/help"
 require_relative "cli/info"
 require_relative "cli/render"
@@ -17,7 +18,7 @@ module Guildhall
   # A command is a subclass of {Command}. Those of this gem are listed here; another gem adds its own by having a file
   # `guildhall/NAME/cli.rb` whose module `Guildhall::Name::CLI` answers `commands`.
   class CLI
-    COMMANDS = [Help, Info, Render, Version].freeze
+    COMMANDS = [Doctor, Help, Info, Render, Version].freeze
 
     # @param out [IO]
     # @param err [IO]

@@ -195,6 +195,21 @@ module Guildhall
     include Error
   end
 
+  # A block has left threads, Ractors or file descriptors behind, or the process has grown more than it may: see {LeakCheck.check}.
+  class LeakError < StandardError
+    include Error
+
+    # @return [Array<LeakCheck::Growth::Leak>] empty where only memory has grown
+    attr_reader :leaks
+
+    # @param message [String]
+    # @param leaks [Array<LeakCheck::Growth::Leak>]
+    def initialize(message, leaks = [].freeze)
+      super(message)
+      @leaks = leaks
+    end
+  end
+
   # Configuration or routes are wrong; the message lists all that is.
   class ConfigurationError < ArgumentError; end
 end

@@ -25,7 +25,9 @@ module Guildhall
     #   reports; then some of what is found may never be called
     # @return [Inspection]
     def self.of(task, load: false)
-      new(task, load)
+      visitor = Visitor.new(load)
+      visitor.task(task)
+      new(name_of(task), visitor)
     end
 
     # @param callable [#call]
@@ -64,10 +66,10 @@ module Guildhall
     # @return [Array<String>] constants that could not be loaded, each with the reason
     attr_reader :missing
 
-    def initialize(task, load)
-      @name = Inspection.name_of(task)
-      visitor = Visitor.new(load)
-      visitor.task(task)
+    # @param name [String] of what was read
+    # @param visitor [Visitor] has read it
+    def initialize(name, visitor)
+      @name = name
       @findings = visitor.findings.uniq(&:thing).freeze
       @missing = visitor.missing.uniq.freeze
       @keeps_state = visitor.keeps_state

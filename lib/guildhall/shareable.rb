@@ -7,6 +7,16 @@ module Guildhall
   # Finds out whether an object may cross Ractors and, where it may not, which part of it is the reason.
   # All methods may be called from any Ractor; none blocks; none freezes or changes what it is given.
   module Shareable
+    PER_WORKER = "make one in each worker, with Guildhall::Task.per_worker"
+    # No freezing makes these shareable: what to do instead.
+    UNSHAREABLE = {
+      IO => "open it where it is used, or return data and write it in the main Ractor",
+      Thread => "workers run in parallel without it", Thread::Queue => "use Guildhall::Queue, which Ractors can share",
+      Thread::Mutex => "return what is to be shared, and combine it in the main Ractor, where a lock can stay",
+      Enumerator => PER_WORKER, Fiber => PER_WORKER, Binding => PER_WORKER
+    }.freeze
+    private_constant :PER_WORKER, :UNSHAREABLE
+
     # @param object [Object]
     # @param name [String] what the caller calls the object, the root of the path in the message
     # @return [Object] the object itself
@@ -15,7 +25,7 @@ module Guildhall
       return object if Ractor.shareable?(object)
 
       path, culprit = find(object, name)
-      raise NotShareableError.new("#{path} is not shareable: #{describe(culprit)}", path: path)
+      raise NotShareableError.new("#{path} is not shareable: #{describe(culprit).join("; ")}", path: path)
     end
 
     # Like {check!}, but takes a block or lambda, too: what comes back is a shareable one that does the same. The one that was given
@@ -98,7 +108,42 @@ module Guildhall
       [name, object]
     end
 
+    # @api private
+    # @param object [Object]
+    # @param name [String]
+    # @return [Array<Array(String, Object)>] path to and value of every part on which something has to change: those that have no
+    #   unshareable parts themselves, and those that are not frozen
+    def self.all(object, name = "object", seen = {}.compare_by_identity)
+      return [] if Ractor.shareable?(object) || seen[object]
+
+      seen[object] = true
+      inner = parts(object).flat_map { |suffix, part| all(part, "#{name}#{suffix}", seen) }
+      inner.empty? || !frozen_object?(object) ? [[name, object], *inner] : inner
+    end
+
     class << self
+      # @api private
+      # @param object [Object] not shareable
+      # @return [Array(String, String)] what it is, and what to do about it
+      def describe(object)
+        type = type_of(object)
+        return ["a Proc (#{object.source_location&.join(":")})", "make it with Ractor.shareable_proc"] if type == Proc
+        return ["a Method", "use a lambda, or a module with `call`"] if type == Method
+
+        advice = remedy(object)
+        return ["#{article(type)}, which cannot be shared between Ractors", advice] if advice
+
+        ["#{article(type)} that is not frozen", "freeze it, or make it with Ractor.make_shareable"]
+      end
+
+      # @api private
+      # @param object [Object] not shareable, and its parts are
+      # @return [String, nil] what to do instead of sharing it; nil where freezing it is enough
+      def remedy(object)
+        _, advice = UNSHAREABLE.find { |kind, _| kind === object }
+        advice || (PER_WORKER if frozen_object?(object) && !(Proc === object))
+      end
+
       private
 
       def elements(object)
@@ -117,15 +162,6 @@ module Guildhall
         default = hash.default_proc || hash.default
         pairs = hash.flat_map { |key, part| [[".keys[#{key.inspect}]", key], ["[#{key.inspect}]", part]] }
         default.nil? ? pairs : [[".default", default], *pairs]
-      end
-
-      def describe(object)
-        type = type_of(object)
-        return "a Proc (#{object.source_location&.join(":")}); make it with Ractor.shareable_proc" if type == Proc
-        return "a Method; use a lambda, or a module with `call`" if type == Method
-        return "#{article(type)} cannot be shared between Ractors" if frozen_object?(object)
-
-        "#{article(type)} that is not frozen; freeze it, or make it with Ractor.make_shareable"
       end
     end
   end

@@ -28,6 +28,8 @@ class LoadingTest < GuildhallTest
     "pool" => POOL,
     "template" => [*POOL, "template"],
     "templates" => [*POOL, "template", "templates"],
+    "doctor" => [*POOL, "doctor"],
+    "leak_check" => [*BASE, "leak_check"],
     "cli" => [*POOL, "cli", "text_table"],
     "kafka" => [*POOL, "kafka", "text_table"],
     "karafka" => [*POOL, "karafka", "soft_dependency"]

@@ -4,9 +4,6 @@ module Guildhall
   class Inspection
     # Follows calls, where the receiver is known, into the application's methods.
     module Calls
-      MAX_FOLLOWED = 1000 # objects and methods
-      private_constant :MAX_FOLLOWED
-
       # @param receiver [Known, Instance, Lost, nil]
       # @param name [Symbol]
       # @param place [Array(String, Integer)]
@@ -87,10 +84,10 @@ module Guildhall
       # @return [nil]
       def follow(method, mine)
         file, = method&.source_location
-        return if file.nil? || library?(file)
+        return if file.nil? || skipped?(file)
 
         code = RubyVM::InstructionSequence.of(method)
-        return if code.nil? || @seen[code] || @seen.size >= MAX_FOLLOWED
+        return if code.nil? || @seen[code] || @seen.size >= max_followed
 
         @seen[code] = @foreign = true
         body = code.to_a
@@ -99,6 +96,12 @@ module Guildhall
         within(Constants.nesting_of(method.owner), false) { Instructions.new(body, self, mine).visit }
       end
 
+      # Objects and methods.
+      def max_followed = 1000
+
+      # Not read: a worker finds out about gems.
+      def skipped?(file) = library?(file)
+
       def library?(file)
         @libraries.any? { |library| file.start_with?(library) }
       end
@@ -106,7 +109,7 @@ module Guildhall
       # All methods of an application's module, whether or not somebody calls them.
       def whole(type)
         file, = type.name && Object.const_source_location(type.name)
-        return if file.nil? || library?(file) || @seen[type] == :whole || @seen.size >= MAX_FOLLOWED
+        return if file.nil? || skipped?(file) || @seen[type] == :whole || @seen.size >= max_followed
 
         @seen[type] = :whole
         type.singleton_methods(false).each { |name| follow(type.method(name).unbind, Known.new(type)) }

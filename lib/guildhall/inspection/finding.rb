@@ -7,16 +7,19 @@ module Guildhall
     # @!attribute [r] thing
     #   @return [String] `RATES`, `$logger`, `@@count`, `@cache`, `self` …
     # @!attribute [r] file
-    #   @return [String]
+    #   @return [String, nil] nil: it is about an object, not about code
     # @!attribute [r] line
-    #   @return [Integer]
+    #   @return [Integer, nil]
     # @!attribute [r] problem
     #   @return [String] "is a Hash that is not shareable"
     # @!attribute [r] advice
     #   @return [String] what to change
     Finding = Data.define(:thing, :file, :line, :problem, :advice) do
+      # @return [String, nil] "file:line"
+      def place = file && [file, line].compact.join(":")
+
       # @return [String]
-      def to_s = "#{thing} (#{file}:#{line}) #{problem}; #{advice}"
+      def to_s = "#{thing}#{" (#{place})" if place} #{problem}; #{advice}"
     end
   end
 end

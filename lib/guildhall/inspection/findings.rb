@@ -12,7 +12,12 @@ module Guildhall
       end
 
       def found_unshareable(thing, value, place, advice)
-        find(thing, place, "is #{Shareable.article(value.class)} that is not shareable", advice)
+        find(thing, place, "is #{Shareable.article(Shareable.type_of(value))} that is not shareable", advice)
+      end
+
+      def found_constant(name, value, place)
+        _, culprit = Shareable.find(value)
+        found_unshareable(name, value, place, Shareable.remedy(culprit) || "make it so: #{name[/\w+\z/]} = Ractor.make_shareable(…)")
       end
 
       def found_global(name, place)
@@ -49,10 +54,11 @@ module Guildhall
       end
 
       def found_define_method(method, place)
-        find("#{method.name} of #{method.owner}", place, "was made by define_method of a block, which workers cannot call", "use def")
+        find("#{method.name} of #{method.owner}", place, "#{BLOCK_METHOD}, which workers cannot call", "use def")
       end
     end
 
     NEEDS_SELF = "needs self"
+    BLOCK_METHOD = "was made by define_method of a block"
   end
 end

@@ -28,8 +28,10 @@ module Guildhall
       attr_reader :foreign
 
       # @param load [Boolean] see {Inspection.of}
-      def initialize(load)
+      # @param whole [Boolean] reads all methods of the modules that it comes upon
+      def initialize(load, whole: load)
         @load = load
+        @whole = whole
         @libraries = Inspection.libraries
         @findings = []
         @missing = []
@@ -76,7 +78,7 @@ module Guildhall
 
       # @return [void]
       def class_variable(name, place)
-        found_class_variable(name, place)
+        found_class_variable([name, *@nesting.first].join(" of "), place)
       end
 
       # @param mine [Known, Instance, Lost, nil] self
@@ -118,10 +120,10 @@ module Guildhall
         return if value.equal?(Constants::UNKNOWN)
 
         @keeps_state ||= STATE.include?(value)
-        whole(value) if @load && value.is_a?(Module)
+        whole(value) if @whole && value.is_a?(Module)
         return Known.new(value) if Ractor.shareable?(value)
 
-        found_unshareable(name, value, place, "make it so: #{name[/\w+\z/]} = Ractor.make_shareable(…)")
+        found_constant(name, value, place)
       end
 
       # A stage's block is shareable: the stage knows what was around it.
@@ -133,7 +135,7 @@ module Guildhall
         @keeps_state = true
         created(type)
         follow(method_of(type, :call), Instance.new(type))
-        whole(type) if @load
+        whole(type) if @whole
       end
 
       def block(task, nesting)
@@ -156,7 +158,7 @@ module Guildhall
       def object(task)
         follow(method_of(task.singleton_class, :call), Known.new(task))
         Inspection.callables_of(task).each { |part| self.task(part) }
-        whole(task.is_a?(Module) ? task : task.class) if @load
+        whole(task.is_a?(Module) ? task : task.class) if @whole
       end
 
       def within(nesting, in_block)

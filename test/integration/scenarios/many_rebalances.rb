@@ -6,7 +6,7 @@
 # Proves that what an assignment costs is given back when it ends: after many rebalances there are no more consumer
 # instances, threads, Ractors and file descriptors than before; each instance is told that its partition has gone.
 require_relative "../support/scenario"
-require_relative "../../support/leak_check"
+require "guildhall/leak_check"
 
 Scenario.run do
   partitions = 4
@@ -51,12 +51,12 @@ Scenario.run do
     eventually_complete
     visitor(name, kafka) { eventually("some went away") { application.partitions.size < partitions } }
   end
-  threads = -> { Thread.list.reject { |thread| LeakCheck.kept?(thread) }.map { |thread| thread.name || thread.inspect } }
+  threads = -> { Guildhall::LeakCheck.snapshot.threads }
   counted = lambda do
     eventually("all assigned", &all_here)
     eventually("goodbyes") { born.size - gone.size <= partitions }
     GC.start
-    {threads: threads.call.size, ractors: Ractor.count, files: descriptors, instances: ObjectSpace.each_object(consumer).count,
+    {threads: threads.call.values.sum, ractors: Ractor.count, files: descriptors, instances: ObjectSpace.each_object(consumer).count,
      partitions: ObjectSpace.each_object(Guildhall::Kafka::Processing::Partition).count}
   end
   3.times(&round)

@@ -1,0 +1,94 @@
+# frozen_string_literal: true
+
+require_relative "constant"
+require_relative "payloads"
+
+module Guildhall
+  class CLI
+    # `guildhall doctor FILE:Constant`, a gem, or a folder.
+    class Doctor < Command
+      # (see Command.summary)
+      def self.summary = "Explain what keeps a task, a gem or a folder from running on workers, and try it"
+
+      private
+
+      def arity = 1
+
+      def define_options(options)
+        options.banner = "usage: guildhall doctor FILE:Constant | GEM | FOLDER [options]\n#{self.class.summary}\n\n"
+        options.on("-r", "--require FILE", "load this first, such as config/environment.rb")
+        options.on("--payloads PATH", "try the task on these: a file, the lines of a .jsonl, or the files of a folder")
+        options.on("--stress N", Integer, "call it from N Ractors at once, in a process of its own (needs --payloads)")
+        options.on("--strict", "exit with 1 for suspicions, too")
+        options.on("--json", "as one JSON object")
+        options.separator("\nExit status: 0 it can run, or is only suspected not to; 1 it cannot; 2 wrong usage.")
+      end
+
+      def call(arguments)
+        target = arguments.first || raise(Guildhall::ArgumentError, "FILE:Constant, a gem or a folder is needed (guildhall doctor --help)")
+        require_relative "../doctor"
+        require_relative "../pool"
+        Constant.load(@options[:require]) if @options[:require]
+        report = Guildhall::Doctor.new(subject(target), payloads:, stress: @options[:stress]).examine
+        @options[:json] ? print_json(report.to_h) : @out.puts(report)
+        status(report.verdict)
+      end
+
+      def payloads = @options[:payloads] ? Payloads.read(@options[:payloads], limit: 100) : []
+
+      def status(verdict)
+        return 1 if verdict == :cannot_run
+
+        verdict == :may_fail && @options[:strict] ? 1 : 0
+      end
+
+      def subject(target)
+        return folder(target) if File.directory?(target)
+        return Constant.resolve(target) if Constant.looks_like?(target)
+        raise Guildhall::ArgumentError, "#{target} has several constants: name one, as #{target}:Constant" if target.end_with?(".rb")
+
+        library(target)
+      end
+
+      # Files may need each other: those that cannot be loaded are tried again as long as others could.
+      def folder(path)
+        left = Dir[File.join(path, "**/*.rb")].to_h { |file| [file, nil] }
+        raise Guildhall::ArgumentError, "no Ruby files in #{path}" if left.empty?
+
+        loop do
+          before = left.size
+          left = left.keys.filter_map { |file| (reason = failure_of(file)) && [file, reason] }.to_h
+          break if left.empty? || left.size == before
+        end
+        Guildhall::Doctor::Modules.new(path, [path], missing: left)
+      end
+
+      def failure_of(file)
+        require File.expand_path(file)
+        nil
+      rescue ScriptError, StandardError => error
+        error.message.lines.first.chomp
+      end
+
+      def library(name)
+        require_gem(name)
+        specification = ::Gem.loaded_specs[name] || raise(Guildhall::ArgumentError, "#{name} is no gem, folder or FILE:Constant")
+        Guildhall::Doctor::Modules.new(name, specification.full_require_paths, gem: name)
+      end
+
+      # As Bundler does: a-b may be the file a/b.
+      def require_gem(name)
+        require name
+      rescue LoadError => error
+        raise unless error.path == name
+        raise Guildhall::ArgumentError, missing(name) unless name.include?("-")
+
+        require name.tr("-", "/")
+      end
+
+      def missing(name)
+        "no gem #{name}#{Suggestion.for(name, ::Gem.loaded_specs.keys)}; add it to the Gemfile, or name a folder or FILE:Constant"
+      end
+    end
+  end
+end

@@ -1,0 +1,140 @@
+# frozen_string_literal: true
+
+module Guildhall
+  class Doctor
+    # Makes a finding of what a task raised in a Ractor: Ruby's message, completed with variable, owner, line, and what to change.
+    # The words are those of the analyser.
+    class Explanation
+      include Inspection::Findings
+      include GemFindings
+
+      CONSTANT = /non-shareable objects in constant (?:Object::)?([\w:]+)/
+      GLOBAL = /access global variables? (\$\S+)/
+      CLASS_VARIABLE = /class variables from non-main Ractors(?: \((@@\w+) from (.+)\))?/
+      READ = /get unshareable values from instance variables of classes.modules from non-main Ractors(?: \((@\w+) from (.+)\))?/
+      WRITE = /set instance variables of classes.modules/
+      UNSHAREABLE_METHOD = "un-shareable Proc in a different Ractor"
+      LABEL = /in '(?:block (?:\(\d+ levels\) )?in )?(.+)'\z/
+      CORE = /in '(?:Array|Hash|Integer|Range|Struct|Kernel|Enumerable|Enumerator)[#.]/ # which call blocks
+      private_constant :CORE, :CONSTANT, :GLOBAL, :CLASS_VARIABLE, :READ, :WRITE, :UNSHAREABLE_METHOD, :LABEL
+
+      # @param failure [Failure]
+      # @param visitor [Visitor] what it found on the same line is what it was
+      def initialize(failure, visitor)
+        @failure = innermost(failure)
+        @visitor = visitor
+        @findings = []
+        @frame = @failure.backtrace.find { |frame| !frame.start_with?(__dir__) }.to_s
+        @place = [@frame[/\A(.+?):\d+/, 1], @frame[/:(\d+)/, 1]&.to_i]
+      end
+
+      # @return [Inspection::Finding]
+      def finding
+        read_on_that_line || (read_method && read_on_that_line) || explain
+        found = @findings.first
+        @place.first && Origin.at(@place.first) ? found.with(advice: in_gem(@place, found.advice)) : found
+      end
+
+      private
+
+      # The error of Ruby's own that lies below those that others have made of it.
+      def innermost(failure)
+        inner = failure
+        inner = inner.cause while inner.cause && !ractors?(inner)
+        ractors?(inner) ? inner : failure
+      end
+
+      def ractors?(failure) = failure.error_class.match?(/\ARactor::|\ASystemStackError/)
+
+      def read_on_that_line
+        found = (@visitor.findings + @visitor.suspicions).find { |one| same?(one) }
+        @findings << found if found
+      end
+
+      # Calls that could not be followed have led there.
+      def read_method
+        name = label[/[.#]([^.#]+)\z/, 1] or return
+        @visitor.read_method(label.include?("#") ? owner_module : owner_module.singleton_class, name.to_sym)
+        true
+      end
+
+      def same?(finding)
+        return finding.problem.include?(Inspection::BLOCK_METHOD) if @failure.message.include?(UNSHAREABLE_METHOD)
+
+        @failure.error_class == "Ractor::IsolationError" && [finding.file,
+                                                             finding.line] == @place && @failure.message.include?(kind(finding))
+      end
+
+      # A word of Ruby's message about such a thing.
+      def kind(finding)
+        case finding.thing
+        when /\A\$/ then "global"
+        when /\A@@/ then "class variables"
+        when /\A@/ then "instance variables"
+        else finding.thing[/\w+\z/].to_s
+        end
+      end
+
+      def explain
+        case @failure.message
+        when CONSTANT then constant(::Regexp.last_match(1))
+        when GLOBAL then found_global(::Regexp.last_match(1), @place)
+        when CLASS_VARIABLE then found_class_variable(
+          ::Regexp.last_match(1) ? "#{::Regexp.last_match(1)} of #{::Regexp.last_match(2)}" : "a class variable of #{owner}", @place
+        )
+        when READ then unshareable_variable(::Regexp.last_match(1), ::Regexp.last_match(2))
+        when WRITE then found_write(owner_module, "a variable", @place)
+        when /#{UNSHAREABLE_METHOD}/ then find(label, @place, "calls a method that #{Inspection::BLOCK_METHOD}, which workers cannot call",
+          "use def")
+        else other
+        end
+      end
+
+      def constant(name)
+        value = Object.const_get(name)
+        @place.first && Origin.at(@place.first) ? found_in_gem(name, value, @place) : found_constant(name, value, @place)
+      rescue NameError
+        find(name, @place, "is not shareable", "make it so: #{name[/\w+\z/]} = Ractor.make_shareable(…)")
+      end
+
+      def unshareable_variable(name, type)
+        find(name ? "#{name} of #{type}" : "a variable of #{owner}", @place, "is not shareable", "use a frozen constant")
+      end
+
+      def other
+        case @failure.error_class
+        when "Ractor::UnsafeError" then unsafe
+        when "SystemStackError" then too_deep
+        else find(label, @place, "raises #{@failure.summary} in a Ractor, and not in the main one",
+          "look at what it takes for granted there")
+        end
+      end
+
+      def unsafe
+        origin = Origin.of(owner_module)
+        problem, advice = origin&.unsafe
+        find(label, @place, problem || "is written in C, and its extension does not say that it is safe to use in Ractors",
+          advice || CALL_ELSEWHERE)
+      end
+
+      def too_deep
+        line = @failure.backtrace.grep_v(CORE).tally.max_by(&:last)&.first || @frame
+        @place = [line[/\A(.+?):\d+/, 1] || @place[0], (line[/:(\d+)/, 1] || @place[1]).to_i]
+        find(line[LABEL, 1] || "task", @place,
+          "calls itself deeper than a worker's stack allows, which is smaller than that of the main Ractor",
+          "start Ruby with a larger RUBY_THREAD_VM_STACK_SIZE and RUBY_THREAD_MACHINE_STACK_SIZE, or use a loop")
+      end
+
+      # "Oj.load" of "order.rb:3:in 'Oj.load'"
+      def label = @frame[LABEL, 1] || "task"
+
+      def owner = label[/\A(.+)[.#]/, 1] || "its module"
+
+      def owner_module
+        Object.const_get(owner)
+      rescue NameError
+        Object
+      end
+    end
+  end
+end

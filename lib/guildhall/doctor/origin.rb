@@ -1,0 +1,100 @@
+# frozen_string_literal: true
+
+module Guildhall
+  class Doctor
+    # The gem that a module comes from, and its compiled extensions.
+    class Origin
+      CLAIM = "rb_ext_ractor_safe" # the function that an extension calls to say so; its name is in the file
+      NAME = Module.instance_method(:name)
+      private_constant :CLAIM, :NAME
+
+      # @param type [Module]
+      # @return [Origin, nil] nil: not a gem's
+      def self.of(type)
+        file = file_of(type)
+        at(file) if file
+      end
+
+      # @param file [String]
+      # @return [Origin, nil] nil: not a gem's
+      def self.at(file)
+        specification = installed.find { |one| folders(one).any? { |folder| file.start_with?(folder) } }
+        specification && new(specification)
+      end
+
+      # One that Bundler takes from a folder is being developed: it is the application's own.
+      def self.installed
+        ::Gem.loaded_specs.each_value.select { |one| one.full_gem_path.start_with?(*::Gem.path) }
+      end
+      private_class_method :installed
+
+      # @param gem [String]
+      # @return [Origin, nil]
+      def self.named(gem)
+        specification = ::Gem.loaded_specs[gem]
+        specification && new(specification)
+      end
+
+      # @param type [Module]
+      # @return [String, nil] where it, or the module around it, was first defined; for one of an extension, where that was required
+      def self.file_of(type)
+        type = type.attached_object if type.singleton_class?
+        name = NAME.bind_call(type.is_a?(Module) ? type : type.class) or return
+        [name, name[/\A\w+/]].each do |path|
+          file, = Object.const_source_location(path)
+          return file if file
+        end
+        nil
+      rescue NameError
+        nil
+      end
+
+      def self.folders(specification)
+        [specification.full_gem_path, specification.extension_dir].map { |folder| "#{folder}/" }
+      end
+      private_class_method :folders
+
+      # @return [String]
+      attr_reader :name
+
+      # @param specification [Gem::Specification]
+      def initialize(specification)
+        @name = specification.name
+        @folders = Origin.send(:folders, specification)
+      end
+
+      # @param path [String]
+      # @return [Boolean]
+      def include?(path) = path.start_with?(*@folders)
+
+      # @return [String, nil] what to use in a task instead of it; nil: nothing is known
+      def instead = KnownGems[@name]&.last
+
+      # @return [Array(String, String), nil] what is wrong with all of it, and what to do; nil: nothing is known
+      def verdict = KnownGems[@name] || unsafe
+
+      # @return [Array(String, String), nil] what is wrong with its methods in C, and what to do; nil: nothing is known
+      def unsafe
+        return if unsafe_extensions.empty?
+
+        names = unsafe_extensions.map { |path| File.basename(path) }.join(", ")
+        ["is written in C, and #{names} of the gem #{@name} does not say that it is safe to use in Ractors: " \
+         "its methods raise Ractor::UnsafeError there", instead || CALL_ELSEWHERE]
+      end
+
+      private
+
+      def unsafe_extensions
+        @unsafe_extensions ||= $LOADED_FEATURES.select { |path| path.end_with?(".#{RbConfig::CONFIG["DLEXT"]}") && mine?(path) && !claims?(path) }
+      end
+
+      def mine?(path) = path.start_with?(*@folders)
+
+      def claims?(path)
+        File.binread(path).include?(CLAIM)
+      rescue SystemCallError
+        true # nothing is known of it
+      end
+    end
+  end
+end

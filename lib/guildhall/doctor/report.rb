@@ -1,0 +1,91 @@
+# frozen_string_literal: true
+
+module Guildhall
+  class Doctor
+    # What the doctor has found.
+    class Report
+      SHOWN = 20 # suspicions
+      private_constant :SHOWN
+
+      # @return [String]
+      attr_reader :name
+      # @return [Array<Inspection::Finding>] what keeps it from running on workers
+      attr_reader :findings
+      # @return [Array<Inspection::Finding>] what may: in gems, where nobody knows whether a payload gets to it
+      attr_reader :suspicions
+      # @return [Trial, nil] nil: there were no payloads
+      attr_reader :trial
+      # @return [Stress, nil]
+      attr_reader :stress
+
+      # @param findings [Array<Inspection::Finding>]
+      # @param suspicions [Array<Inspection::Finding>]
+      def initialize(name:, findings:, suspicions:, trial:, stress:)
+        @name = name
+        @findings = [*findings, *stress&.finding].uniq(&:thing).freeze
+        @suspicions = (suspicions.uniq(&:thing) - @findings).freeze
+        @trial = trial
+        @stress = stress
+        freeze
+      end
+
+      # @return [Symbol] :cannot_run (something was found), :may_fail (something is suspected, and no sample has passed), :runs
+      def verdict
+        return :cannot_run if @findings.any?
+
+        @suspicions.any? && !@trial&.passed? ? :may_fail : :runs
+      end
+
+      # @return [Boolean]
+      def runs? = verdict == :runs
+
+      # @return [String] for people
+      def to_s
+        [headline, *section(@findings), *suspected, *tried].join("\n")
+      end
+
+      # @return [Hash{String=>Object}] for JSON
+      def to_h
+        {"object" => @name, "verdict" => verdict.to_s, "findings" => rows(@findings), "suspicions" => rows(@suspicions),
+         "payloads_tried" => @trial ? @trial.size : 0, "stress_calls" => @stress&.calls}.compact
+      end
+
+      private
+
+      def rows(findings) = findings.map { |finding| finding.to_h.transform_keys(&:to_s).compact }
+
+      def headline
+        {cannot_run: "#{@name} cannot run on workers: #{count(@findings.size, "finding")}",
+         may_fail: "#{@name} may fail on workers: #{count(@suspicions.size, "suspicion")}",
+         runs: "#{@name} can run on workers"}.fetch(verdict)
+      end
+
+      def count(number, noun) = "#{number} #{noun}#{"s" if number != 1}"
+
+      def section(findings)
+        findings.flat_map do |finding|
+          ["", "  #{[finding.thing, finding.place].compact.join("  ")}", "    #{finding.problem}", "    → #{finding.advice}"]
+        end
+      end
+
+      def suspected
+        return [] if @suspicions.empty?
+
+        head = if @trial&.passed? then "not reached by the payloads"
+               else "suspected, in code of gems or of Ruby; payloads would show whether they get there"
+               end
+        more = "  and #{@suspicions.size - SHOWN} more (--json lists all)" if @suspicions.size > SHOWN
+        ["", "  #{head}:", *@suspicions.first(SHOWN).map { |finding| "    #{finding}" }, *more]
+      end
+
+      def tried
+        return [] unless @trial
+
+        passed = "#{count(@trial.size, "payload")} in a Ractor, as in the main one"
+        lines = ["", "  tried: #{@trial.passed? ? passed : "it failed in a Ractor"}"]
+        lines << "  stress: #{@stress.calls} calls from #{@stress.ractors} Ractors at once, all alike" if @stress&.passed?
+        lines
+      end
+    end
+  end
+end

@@ -1,0 +1,88 @@
+# frozen_string_literal: true
+
+module Guildhall
+  class Doctor
+    # Calls a task from several Ractors at once, in a process of its own: an extension that says that it is Ractor-safe may still crash,
+    # or answer differently.
+    class Stress
+      SECONDS = 1 # of calling
+      LIMIT = 60 # until the process is given up
+      private_constant :SECONDS, :LIMIT
+
+      # @return [Integer] Ractors
+      attr_reader :ractors
+      # @return [Integer] calls that were made; 0 after a crash
+      attr_reader :calls
+      # @return [String, nil] nil: no fault was found
+      attr_reader :problem
+
+      # @param task [#call]
+      # @param payloads [Array] shareable
+      # @param ractors [Integer]
+      def initialize(task, payloads, ractors)
+        @task = Shareable.callable!(task)
+        @payloads = payloads.freeze
+        @ractors = ractors
+        @calls = 0
+      end
+
+      # Blocks for some seconds.
+      # @return [self]
+      def run
+        judge(Child.new(LIMIT) { |writer| work(writer) })
+        self
+      end
+
+      # @return [Boolean]
+      def passed? = @problem.nil?
+
+      # @return [Inspection::Finding, nil]
+      def finding
+        return unless @problem
+
+        Inspection::Finding.new(thing: "task", file: nil, line: nil, problem: @problem,
+          advice: "do not call it from several workers: Guildhall::Pool.new(workers: 1), or something else in the task")
+      end
+
+      # @api private
+      # @return [String] of what a payload became: comparable wherever it was made
+      def self.outcome(task, payload)
+        value = Callable.takes_metadata?(task) ? task.call(payload, nil) : task.call(payload)
+        value.is_a?(Comparable) || value.respond_to?(:to_hash) || value.is_a?(Array) ? value.inspect : value.class.to_s
+      rescue StandardError => error
+        error.class.to_s
+      end
+
+      private
+
+      def work(writer)
+        expected = Ractor.make_shareable(@payloads.map { |payload| Stress.outcome(@task, payload) })
+        ractors = Array.new(@ractors) { start(@task, @payloads, expected) }
+        writer.write(ractors.map { |ractor| (ractor.respond_to?(:value) ? ractor.value : ractor.take).join(" ") }.join("\n"))
+      rescue Exception => error # rubocop:disable Lint/RescueException -- the process does nothing else
+        writer.write("raised #{error.class}: #{error.message}")
+      end
+
+      def start(task, payloads, expected)
+        Ractor.new(task, payloads, expected, Clock.now + SECONDS) do |one, all, right, limit|
+          calls = different = 0
+          while Clock.now < limit
+            all.each_with_index { |payload, index| different += 1 if Stress.outcome(one, payload) != right[index] }
+            calls += all.size
+          end
+          [calls, different]
+        end
+      end
+
+      def judge(child)
+        at_once = "when #{@ractors} Ractors call it at once"
+        return @problem = "crashes Ruby (#{child.crash}) #{at_once}" if child.crash
+        return @problem = "has not returned after #{LIMIT} s #{at_once}" if child.late?
+        return @problem = "#{child.output} #{at_once}" unless child.output.match?(/\A\d+ \d+/)
+
+        @calls, different = child.output.lines.map { |line| line.split.map(&:to_i) }.transpose.map(&:sum)
+        @problem = "gives other results than in the main Ractor in #{different} of #{@calls} calls #{at_once}" if different.positive?
+      end
+    end
+  end
+end

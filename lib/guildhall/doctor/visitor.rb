@@ -1,0 +1,141 @@
+# frozen_string_literal: true
+
+module Guildhall
+  class Doctor
+    # As {Inspection::Visitor}, and farther: into gems and Ruby's library, to methods in C, and what it comes upon for the first time
+    # is loaded. What it finds outside the application is a suspicion.
+    class Visitor < Inspection::Visitor
+      include GemFindings
+
+      INTERNAL = ["<internal:", File.expand_path("..", __dir__)].freeze
+      MAX_SUSPICIONS = 200
+      private_constant :INTERNAL, :MAX_SUSPICIONS
+
+      # @return [Array<Inspection::Finding>]
+      attr_reader :suspicions
+      # @return [Array<Inspection::Finding>] gems that are known not to work, and that the application's code names
+      attr_reader :known_gems
+
+      def initialize
+        super(true, whole: false)
+        @suspicions = []
+        @known_gems = []
+        @gems = {} # what was looked at: their methods, modules, names
+      end
+
+      # @param list [Array<Module>] all of whose methods are read
+      # @return [void]
+      def modules(list)
+        list.each { |type| whole(type) }
+      end
+
+      # @param gem [String] that is to be judged itself
+      # @return [void]
+      def gem(gem)
+        origin = Origin.named(gem) or return
+        problem, advice = origin.verdict
+        @gems[gem] = true
+        @findings << Inspection::Finding.new(thing: gem, file: nil, line: nil, problem:, advice:) if problem
+      end
+
+      # @param type [Module]
+      # @param name [Symbol] of a method that was called, as an error's backtrace says
+      # @return [void]
+      def read_method(type, name)
+        follow(method_of(type, name), type.singleton_class? ? Inspection::Known.new(type.attached_object) : Inspection::Instance.new(type))
+      end
+
+      # (see Inspection::Visitor#constant)
+      def constant(names, place)
+        autoloaded(names, place)
+        super
+      end
+
+      # (see Inspection::Calls#call)
+      def call(receiver, name, place)
+        native(receiver, name, place)
+        super
+      end
+
+      private
+
+      def max_followed = 20_000
+      def skipped?(file) = file.start_with?(*INTERNAL)
+
+      def find(thing, place, problem, advice)
+        return super unless library?(place.first)
+
+        suspect(thing.to_s, place, problem, in_gem(place, advice))
+      end
+
+      def suspect(thing, (file, line), problem, advice)
+        @suspicions << Inspection::Finding.new(thing:, file:, line:, problem:, advice:) if @suspicions.size < MAX_SUSPICIONS
+        nil
+      end
+
+      def found_constant(name, value, place)
+        library?(place.first) ? found_in_gem(full_name(name), value, place) : super
+      end
+
+      def full_name(name)
+        scope = @nesting.find { |type| type.const_defined?(name[/\A\w+/], false) }
+        scope && scope != Object ? "#{scope}::#{name}" : name
+      end
+
+      def known_constant(value, name, place)
+        named(value, place) if value.is_a?(Module)
+        super
+      end
+
+      def autoloaded(names, place)
+        scope = names.first == :"" ? Object : @nesting.find { |type| type.autoload?(names.first, false) } || Object
+        name = names.find { |one| one != :"" }
+        return unless scope.autoload?(name)
+
+        suspect(names.join("::").delete_prefix("::"), place,
+          "is loaded when it is first named (autoload), which a worker leaves to the main Ractor",
+          "name it before the pool starts, or call pool.warm_up(task)")
+      end
+
+      # The application's own code names a module of a gem.
+      def named(type, place)
+        return if library?(place.first) || @gems[type]
+
+        @gems[type] = true
+        problem, advice = KnownGems.of(type)
+        @known_gems << Inspection::Finding.new(thing: type.to_s, file: place[0], line: place[1], problem:, advice:) if problem
+      end
+
+      def native(receiver, name, place)
+        method = method_called(receiver, name)
+        return if method.nil? || method.source_location
+
+        origin = Origin.of(method.owner)
+        return if origin.nil? || @gems[method]
+
+        @gems[method] = true
+        find("#{owner_name(method.owner)}#{method.name}", place, *origin.unsafe) if origin.unsafe
+      end
+
+      # `new` leads to `initialize`, unless the class has its own.
+      def method_called(receiver, name)
+        type = type_of(receiver) or return
+        method = method_of(type, name)
+        return method unless name == :new && method&.owner == Class
+
+        method_of(receiver.object, :initialize)
+      end
+
+      def type_of(receiver)
+        case receiver
+        when Inspection::Known then receiver.object.singleton_class
+        when Inspection::Instance then receiver.type
+        end
+      rescue TypeError
+        nil
+      end
+
+      def owner_name(owner) = owner.singleton_class? ? "#{owner.attached_object}." : "#{owner}#"
+    end
+  end
+end

@@ -1,0 +1,29 @@
+# frozen_string_literal: true
+
+require_relative "../leak_check"
+
+module Guildhall
+  module LeakCheck
+    # Include it in a test case of Minitest (or of Rails): a test that leaves a thread, a Ractor or a file descriptor behind fails.
+    module Minitest
+      # Minitest calls it.
+      # @return [void]
+      def before_setup
+        super
+        @guildhall_before = LeakCheck.snapshot
+      end
+
+      # Minitest calls it.
+      # @return [void]
+      def after_teardown
+        super
+        return if skipped?
+
+        growth = LeakCheck.settled(@guildhall_before)
+        flunk("left behind: #{growth.leaks.join("; ")}") if growth.leak?
+      rescue ::Minitest::Assertion => error
+        failures << error
+      end
+    end
+  end
+end

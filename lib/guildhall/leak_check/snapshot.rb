@@ -1,0 +1,75 @@
+# frozen_string_literal: true
+
+require "etc"
+
+module Guildhall
+  module LeakCheck
+    # What a process has at one moment: how many of each, by where they were created.
+    #
+    # @!attribute [r] threads
+    #   @return [Hash{String=>Integer}] by "file:line" of the thread's block, or by its name where it has no block in Ruby
+    # @!attribute [r] ractors
+    #   @return [Hash{String=>Integer}] by "file:line"; the main Ractor is left out
+    # @!attribute [r] descriptors
+    #   @return [Hash{String=>Integer}] by what they lead to: a path, or "socket", "pipe", "eventfd"; empty where the system does not tell
+    # @!attribute [r] memory
+    #   @return [Integer] resident bytes; 0 where the system does not tell
+    class Snapshot < Data.define(:threads, :ractors, :descriptors, :memory)
+      KINDS = %i[threads ractors descriptors].freeze
+      # Started once by a library and kept: by the first Timeout.timeout, by the first callback from C, by the first line that
+      # librdkafka logs.
+      KEPT = %r{/timeout\.rb:|\AFFI Callback Dispatcher|/rdkafka/config\.rb:}
+      FOLDER = "/proc/self/fd"
+      PAGE = Etc.respond_to?(:sysconf) ? Etc.sysconf(Etc::SC_PAGESIZE) : 4096
+      private_constant :KEPT, :FOLDER, :PAGE
+
+      class << self
+        # @return [Snapshot]
+        def take
+          new(threads: threads.freeze, ractors: ractors.freeze, descriptors: descriptors.freeze, memory:)
+        end
+
+        private
+
+        def threads
+          (Thread.list - [Thread.main]).reject { |thread| thread.name == Watcher::NAME }.map { |thread| site_of(thread) }.grep_v(KEPT).tally
+        end
+
+        # "#<Thread:0x00007f@name file.rb:12 sleep>"
+        def site_of(thread)
+          return thread.name if thread.name == "FFI Callback Dispatcher"
+
+          thread.inspect[/\A#<\S+ (.+:\d+) \S+>\z/, 1] || thread.name || thread.class.to_s
+        end
+
+        # Looking for them takes a walk through the heap: only where there are some.
+        def ractors
+          return {} if Ractor.count == 1
+
+          found = ObjectSpace.each_object(Ractor).filter_map { |ractor| ractor.inspect[/\A#<Ractor:#\d+ (.+:\d+) (?!terminated)\S+>\z/, 1] }
+          found.first(Ractor.count - 1).tally
+        end
+
+        def descriptors
+          return {} unless File.directory?(FOLDER)
+
+          Dir.children(FOLDER).filter_map { |number| target_of(number) }.tally
+        end
+
+        # The descriptor that lists the folder is gone by now.
+        def target_of(number)
+          target = File.readlink(File.join(FOLDER, number))
+          target[/\Aanon_inode:\[?(\w+)/, 1] || target[/\A(socket|pipe):/, 1] || target
+        rescue SystemCallError
+          nil
+        end
+
+        def memory
+          File.read("/proc/self/statm").split[1].to_i * PAGE
+        rescue SystemCallError
+          0
+        end
+      end
+    end
+  end
+end

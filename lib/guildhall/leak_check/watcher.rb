@@ -1,0 +1,70 @@
+# frozen_string_literal: true
+
+module Guildhall
+  module LeakCheck
+    # Compares the process with what it was when watching began, and reports each creation site that has grown since it was last reported.
+    class Watcher
+      NAME = "guildhall leak check"
+      MEMORY_FACTOR = 1.5 # of the first look, and then of the last report
+      private_constant :MEMORY_FACTOR
+
+      # @see LeakCheck.watch
+      def initialize(every:, least:, logger:, report:)
+        raise Guildhall::ArgumentError, "every is seconds, above 0, not #{every.inspect}" unless every.is_a?(Numeric) && every.positive?
+        raise Guildhall::ArgumentError, "least is an Integer above 0, not #{least.inspect}" unless least.is_a?(Integer) && least.positive?
+
+        @every = every
+        @least = least
+        @report = report || ->(growth) { log(logger, growth) }
+        @stopped = Thread::Queue.new
+        @told = {}
+      end
+
+      # @return [self]
+      def start
+        return self if @thread&.alive?
+
+        look
+        @thread = Thread.new { look until @stopped.pop(timeout: @every) }
+        @thread.name = NAME
+        self
+      end
+
+      # Waits for a look that has begun.
+      # @return [void]
+      def stop
+        @stopped << true
+        @thread&.join
+      end
+
+      # Looks now; reports to the block, or logs, what has grown.
+      # @return [Growth, nil] nil: nothing is to be reported
+      def look
+        now = LeakCheck.snapshot
+        @first ||= now
+        growth = Growth.new(@first, now)
+        news = growth.only { |leak| leak.count >= [@least, @told.fetch(leak.site, 0) + 1].max }
+        return unless news.leak? | swollen?(growth)
+
+        news.leaks.each { |leak| @told[leak.site] = leak.count }
+        ErrorBoundary.run(->(error) { warn("guildhall: reporting a leak raised #{error.class}: #{error.message}") }) { @report.call(news) }
+        news
+      end
+
+      private
+
+      def swollen?(growth)
+        memory = @first.memory + growth.memory
+        return false if memory.zero? || memory < MEMORY_FACTOR * (@told[:memory] ||= @first.memory)
+
+        @told[:memory] = memory
+        true
+      end
+
+      def log(logger, growth)
+        text = "guildhall: grown since watching began: #{growth}"
+        logger ? logger.warn(text) : warn(text)
+      end
+    end
+  end
+end

@@ -1,0 +1,77 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "guildhall/cli"
+require "json"
+require "tmpdir"
+
+# The command, in a process of its own: it loads what it is told to.
+class CLIDoctorTest < GuildhallTest
+  FILES = {
+    "rates.rb" => "module Rates\n  RATES = {\"EUR\" => 1.1}\n  def self.call(code) = RATES[code]\nend\n",
+    "task.rb" => "module Task\n  def self.call(code) = code.downcase\nend\n",
+    "app/models/order.rb" => "class Order < Base\n  def total = Totals.of(self)\nend\n",
+    "app/models/base.rb" => "class Base\nend\n",
+    "app/totals.rb" => "module Totals\n  @cache = {}\n  def self.of(order) = @cache[order]\nend\n",
+    "app/broken.rb" => "module Broken\n  include Nowhere\nend\n",
+    "payloads.jsonl" => "EUR\nUSD\n", "payloads/1.json" => "EUR"
+  }.freeze
+
+  def test_a_constant_of_a_file
+    status, out, = doctor("rates.rb:Rates")
+    assert_equal 1, status
+    assert_match(/\ARates cannot run on workers: 1 finding\n\n  RATES  .*rates\.rb:3\n    is a Hash that is not shareable\n    → make it so/, out)
+  end
+
+  def test_as_json
+    status, out, = doctor("rates.rb:Rates", "--json")
+    report = ::JSON.parse(out)
+    assert_equal [1, "cannot_run", "RATES", 3], [status, report["verdict"], *report["findings"].first.values_at("thing", "line")]
+  end
+
+  def test_payloads_are_tried
+    %w[payloads.jsonl payloads].each do |path|
+      status, out, = doctor("task.rb:Task", "--payloads", path)
+      assert_equal 0, status
+      assert_match(/tried: \d payloads? in a Ractor, as in the main one/, out)
+    end
+  end
+
+  # Files that need each other, in whatever order; what cannot be loaded is named.
+  def test_a_folder
+    status, out, = doctor("app")
+    assert_equal 1, status
+    assert_match(/@cache of Totals .*totals\.rb:3/, out)
+    assert_match(/broken\.rb .*could not be loaded: uninitialized constant Broken::Nowhere; name what it needs with -r/, out)
+  end
+
+  def test_a_gem
+    status, out, = doctor("simdjson")
+    assert_equal 1, status
+    assert_match(/simdjson\n +is written in C.*\n +→ use Guildhall::JSON/, out)
+    assert_equal 0, doctor("oj").first
+  end
+
+  def test_wrong_use
+    {[] => "is needed", ["no_such_gem"] => "no gem no_such_gem", ["rates.rb"] => "name one, as rates.rb:Constant",
+     ["rates.rb:Rate"] => "no constant Rate in rates.rb; did you mean Rates?", ["none.rb:X"] => "no file none.rb",
+     ["rates.rb:Rates", "--stress", "4"] => "stress needs payloads", ["rates.rb:Rates", "--payloads", "nowhere"] => "no file or folder nowhere"}
+      .each do |arguments, message|
+        status, _, err = doctor(*arguments)
+        assert_equal [2, true], [status, err.include?(message)], err
+      end
+  end
+
+  private
+
+  def doctor(*arguments)
+    Dir.mktmpdir do |folder|
+      FILES.each do |name, code|
+        FileUtils.mkdir_p(File.dirname(File.join(folder, name)))
+        File.write(File.join(folder, name), code)
+      end
+      out, err, status = run_command([RbConfig.ruby, File.join(WarningsRaise::ROOT, "exe/guildhall"), "doctor", *arguments], chdir: folder)
+      [status.exitstatus, out, err]
+    end
+  end
+end

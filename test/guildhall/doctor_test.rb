@@ -1,0 +1,98 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "guildhall"
+require "support/doctor_examples"
+
+# Twenty examples, each with what is to be found.
+class DoctorTest < GuildhallTest
+  DoctorExamples::ALL.each do |example|
+    define_method(:"test_#{example.name.gsub(/\W+/, "_")}") do
+      report = Guildhall.doctor(example.object, payloads: example.payloads)
+      assert_equal example.things, report.findings.map(&:thing), report
+      assert_equal example.things.empty?, report.runs?, report
+      example.says.each { |text| assert_match text, report.to_s }
+    end
+  end
+
+  def test_there_are_twenty
+    assert_operator DoctorExamples::ALL.size, :>=, 20
+  end
+
+  def test_a_finding_has_file_and_line_and_what_to_change
+    finding = Guildhall.doctor(DoctorExamples::Rates).findings.fetch(0)
+    line = DoctorExamples::Rates.method(:call).source_location[1]
+    assert_equal ["RATES", line, "is a Hash that is not shareable", "make it so: RATES = Ractor.make_shareable(…)"],
+      [finding.thing, finding.line, finding.problem, finding.advice]
+    assert finding.file.end_with?("doctor_examples.rb")
+  end
+
+  # What the pool says when it refuses a task.
+  def test_the_words_are_the_pools
+    error = assert_raises(Guildhall::IsolationError) { Guildhall::Pool.open(workers: 1) { |pool| pool.map(["x"], DoctorExamples::Rates) } }
+    assert_equal error.findings, Guildhall.doctor(DoctorExamples::Rates).findings
+  end
+
+  # The analyser cannot see these; the trial does.
+  def test_a_trial_completes_what_ruby_raises
+    {DoctorExamples::HiddenConstant => ["DoctorExamples::HIDDEN", /is an Array that is not shareable/],
+     DoctorExamples::HiddenGlobal => ["$doctor_hidden", /is a global variable/]}.each do |task, (thing, problem)|
+      assert_empty Guildhall.doctor(task).findings
+      finding = Guildhall.doctor(task, payloads: ["x"]).findings.fetch(0)
+      assert_equal thing, finding.thing
+      assert_match problem, finding.problem
+      assert_equal "doctor_examples.rb", File.basename(finding.file)
+    end
+  end
+
+  def test_a_stack_that_is_too_deep_names_the_method
+    finding = Guildhall.doctor(DoctorExamples::Deep, payloads: [2500]).findings.fetch(0)
+    assert_equal "DoctorExamples::Deep.call", finding.thing
+    assert_match(/deeper than a worker's stack/, finding.problem)
+    assert_match(/RUBY_THREAD_VM_STACK_SIZE/, finding.advice)
+  end
+
+  def test_what_fails_everywhere_is_not_a_matter_of_ractors
+    report = Guildhall.doctor(Guildhall::JSON, payloads: ["no JSON"])
+    assert_empty report.findings
+    assert_predicate report, :runs?
+  end
+
+  def test_stress
+    report = Guildhall.doctor(Guildhall::JSON, payloads: ['{"id": 1}'], stress: 2)
+    assert_operator report.stress.calls, :>, 0
+    assert_predicate report, :runs?
+    assert_match(/stress: \d+ calls from 2 Ractors at once, all alike/, report.to_s)
+  end
+
+  def test_stress_reports_differing_results
+    report = Guildhall.doctor(DoctorExamples::Racing, payloads: ["x"], stress: 2)
+    assert_match(/gives other results than in the main Ractor in \d+ of \d+ calls when 2 Ractors call it at once/, report.to_s)
+  end
+
+  def test_stress_reports_a_crash
+    report = Guildhall.doctor(DoctorExamples::Crashing, payloads: ["x"], stress: 2)
+    assert_match(/crashes Ruby \(SIGSEGV|crashes Ruby \(SIGABRT|crashes Ruby \(SIGKILL/, report.to_s)
+    refute_predicate report, :runs?
+  end
+
+  def test_wrong_use
+    assert_raises(Guildhall::ArgumentError) { Guildhall.doctor(Guildhall::JSON, stress: 4) }
+    assert_raises(Guildhall::ArgumentError) { Guildhall.doctor(Guildhall::JSON, payloads: ["1"], stress: 1) }
+  end
+
+  def test_as_a_hash
+    hash = Guildhall.doctor(DoctorExamples::Rates).to_h
+    assert_equal %w[cannot_run RATES], [hash["verdict"], hash["findings"].first["thing"]]
+  end
+
+  # Nothing is frozen or changed on the way.
+  def test_changes_nothing
+    data = {list: [+"a"]}
+    Guildhall.doctor(data)
+    refute_predicate data[:list][0], :frozen?
+    payload = +"x"
+    Guildhall.doctor(DoctorExamples::Plain, payloads: [payload])
+    refute_predicate payload, :frozen?
+  end
+end
