@@ -84,7 +84,7 @@ module Guildhall
         )
         when READ then unshareable_variable(::Regexp.last_match(1), ::Regexp.last_match(2))
         when WRITE then found_write(owner_module, "a variable", @place)
-        when /#{UNSHAREABLE_METHOD}/ then find(label, @place, "calls a method that #{Inspection::BLOCK_METHOD}, which workers cannot call",
+        when /#{UNSHAREABLE_METHOD}/ then find(label, @place, "calls a method that #{Inspection::BLOCK_METHOD}",
           "use def")
         else other
         end

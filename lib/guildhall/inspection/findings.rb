@@ -54,11 +54,11 @@ module Guildhall
       end
 
       def found_define_method(method, place)
-        find("#{method.name} of #{method.owner}", place, "#{BLOCK_METHOD}, which workers cannot call", "use def")
+        find("#{method.name} of #{method.owner}", place, BLOCK_METHOD, "use def")
       end
     end
 
     NEEDS_SELF = "needs self"
-    BLOCK_METHOD = "was made by define_method of a block"
+    BLOCK_METHOD = "was made by define_method of a block, which workers cannot call"
   end
 end
