@@ -35,12 +35,16 @@ Scenario.run do
   start
   eventually("what was there") { lock.synchronize { seen.values.sum(&:size) } >= 30 }
   eventually("the one at its end is assigned") { Guildhall::Kafka.application.partitions.any? { |one| one.name == other } }
-  sleep(1)
-  produce(other, [{payload: "new", partition: 0}])
-  eventually("the new one") { lock.synchronize { seen.key?(["#{group}-2", other]) } }
+  # Where its end is, the broker is asked after the assignment: what is produced before the answer is not new.
+  eventually("a new one") do
+    produce(other, [{payload: "new", partition: 0}])
+    sleep(0.5)
+    lock.synchronize { seen.key?(["#{group}-2", other]) }
+  end
   stop
   ten = (0...10).to_a
   uniq = seen.sort.to_h.transform_values(&:uniq)
-  equal({[group, first] => ten, [group, second] => ten, ["#{group}-2", first] => ten, ["#{group}-2", other] => [10]},
-    uniq, "consumed by group and topic")
+  latest = uniq.delete(["#{group}-2", other])
+  equal({[group, first] => ten, [group, second] => ten, ["#{group}-2", first] => ten}, uniq, "consumed by group and topic")
+  check(latest.first >= 10 && latest == [*latest.first..latest.last], "consumed from the end on: #{latest}")
 end

@@ -37,7 +37,7 @@ Scenario.run do
   row = application.lag.first
   equal([3, 10, 7], [row.committed, row.end_offset, row.messages], "what the broker knows")
   check(row.seconds.positive?, "age of the first message: #{row.seconds.inspect}")
-  emitted = statistics.pop(timeout: 10)
+  emitted = statistics.pop(timeout: 60)
   equal([group, "consumer"], [emitted[:group], emitted[:statistics]["type"]], "librdkafka's statistics")
 
   let_go.close

@@ -27,10 +27,11 @@ Scenario.run do
   steps << [:pause, nil, 0.3] << [:pause, 15] << %i[seek earliest] << [:seek, back] << [:seek, 50]
   start
   eventually("the other partition goes on") { seen[1].size == 100 }
-  eventually("the second pause") { steps.size == 3 }
+  partition = Guildhall::Kafka.application.partitions.find { |one| one.number.zero? }
+  eventually("the second pause") { steps.size == 3 && partition.paused? }
   sleep(0.3)
   equal((0...20).to_a, seen[0], "paused")
-  Guildhall::Kafka.application.partitions.find { |partition| partition.number.zero? }.resume
+  partition.resume
   eventually("all steps") { steps.empty? && seen[0].last == 99 }
   stop
   # pause after 0…9, pause at 15 after 10…19, 15…24 then earliest, 0…9 then the start again, 0…9 then 50

@@ -50,7 +50,7 @@ Scenario.run do
   count = 0
   while awake - began < (embedded ? 4 : 2) # longer than the session of the embedded broker
     produce(quick, [{payload: "b", partition: 0}])
-    eventually("the other topic's message", 5) { seen.size > count }
+    eventually("the other topic's message") { seen.size > count }
     count += 1
   end
   equal([quick], drain(seen).map(&:first).uniq, "consumed while prepare blocks")

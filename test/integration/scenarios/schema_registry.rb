@@ -31,17 +31,17 @@ Scenario.run do
   end
   produce(name, Array.new(50) { {payload: text.call(1, "a"), partition: 0} })
   start
-  eventually("fifty are there", 20) { seen.size == 50 }
+  eventually("fifty are there") { seen.size == 50 }
   equal(["a"], drain(seen).uniq, "payloads")
   equal(["GET /schemas/ids/1"], server.requests.uniq, "what was asked of the registry")
-  workers = Guildhall::Kafka.application.instance_variable_get(:@own_pool).stats
-  check(workers.fetch(:by_worker).sum { |_, done| done.fetch(:payloads) } == 50, "the workers decoded: #{workers}")
+  pool = Guildhall::Kafka.application.instance_variable_get(:@own_pool)
+  eventually("the workers decoded all") { pool.stats.fetch(:by_worker).sum { |_, done| done.fetch(:payloads) } == 50 }
 
   produce(name, Array.new(5) { {payload: text.call(2, "b"), partition: 0} })
   error = errors.pop(timeout: 30)
   equal(["consumer.consume", Guildhall::SchemaRegistry::Error], [error[:type], error[:error].class], "what is told meanwhile")
   server.add(2, {type: "string"})
-  eventually("all are there", 20) { seen.size == 5 }
+  eventually("all are there") { seen.size == 5 }
   stop
   equal([55], committed(name), "committed")
 ensure

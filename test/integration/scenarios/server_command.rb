@@ -62,14 +62,20 @@ Scenario.run do
   eventually("both are consumed") { consumed.call.size >= 2 }
   equal(["#{group} #{wanted} 1", "#{group}-2 #{other} 1"], consumed.call.sort, "consumed")
 
-  Process.kill(:TTIN, pid)
-  eventually("TTIN is answered") { output.seen.any? { |line| line.include?("Partition #{other}/0 waiting") } }
+  # The message is on its way out before `consume` has returned: until then the partition is at work.
+  asking = lambda do |state|
+    eventually("TTIN tells that #{other}/0 is #{state}") do
+      Process.kill(:TTIN, pid)
+      sleep(0.2)
+      output.seen.any? { |line| line.include?("Partition #{other}/0 #{state}") }
+    end
+  end
+  asking.call("waiting")
   equal(%w[1 2 3], output.seen.grep(/guildhall runner/).filter_map { |line| line[/runner (\d+)/, 1] }.uniq.sort, "runner threads")
   check(output.seen.any? { |line| line.include?("Partition #{wanted}/0") }, "TTIN does not tell of #{wanted}")
 
   Process.kill(:TSTP, pid)
-  Process.kill(:TTIN, pid)
-  eventually("quiet") { output.seen.any? { |line| line.include?("Partition #{other}/0 paused") } }
+  asking.call("paused")
   produce(other, [{payload: "not any more", partition: 0}])
   sleep(1)
   Process.kill(:TERM, pid)

@@ -76,7 +76,7 @@ Scenario.run do
   equal(0, status, "status after HUP")
   events = lines.map { |line| JSON.parse(line) }
   equal([], events.map { |event| event["level"] } - %w[WARN ERROR], "levels")
-  error = events.find { |event| event["event"] == "error.occurred" }
+  error = events.find { |event| event["event"] == "error.occurred" && event["type"] == "consumer.consume" }
   equal([name, 0, 2, "KeyError", "no price"], [*error.values_at("topic", "partition", "offset"), *error["error"].values_at("class", "message")], "error")
 
   produce(name, [{payload: "hang", partition: 0}])
