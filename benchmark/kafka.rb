@@ -11,8 +11,8 @@ require_relative "kafka/race"
 # What each row does.
 class KafkaRows
   # KB => messages, messages with --quick, goals: Document × Karafka, Document of C
-  SIZES = {1 => [1_000_000, 60_000, 3.5, 0.3], 5 => [300_000, 20_000, 4, 0.5],
-           25 => [120_000, 6_000, 4, 0.5], 100 => [40_000, 1_500, 6, 0.5]}.freeze
+  SIZES = {1 => [1_000_000, 60_000, 5, 0.45], 5 => [300_000, 20_000, 5, 0.6],
+           25 => [120_000, 6_000, 5, 0.6], 100 => [40_000, 1_500, 5, 0.6]}.freeze
   CONCURRENCIES = [2, 4, 8].freeze
   PACE = 1_000 # messages a second
 
@@ -50,7 +50,7 @@ class KafkaRows
 
     result = race(contenders, kb)
     limit = race({c: Contender.new("consumer.c", "raw")}, kb) if contenders[:document]
-    [document, hash].zip(%i[document hash], [karafka_goal, 1.5]).each do |name, mode, goal|
+    [document, hash].zip(%i[document hash], [karafka_goal, 2]).each do |name, mode, goal|
       row(name, "Karafka", result.ratio(mode, :karafka), goal) if contenders[mode]
     end
     return unless limit
@@ -71,7 +71,7 @@ class KafkaRows
     return unless wanted?(name = "kafka.raw.#{kb}KB")
 
     result = race({ours: ours("raw"), karafka: karafka("raw")}, kb)
-    row(name, "Karafka, not touched", result.ratio(:ours, :karafka), 2.5)
+    row(name, "Karafka, not touched", result.ratio(:ours, :karafka), 2)
   end
 
   def ruby_stages(name, mode, against, goal)
