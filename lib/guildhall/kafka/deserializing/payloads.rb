@@ -26,7 +26,7 @@ module Guildhall
           @values = documents && plan.complete? ? documents : Array.new(records.size)
           @undispatched = plan.place == :in_pool
           @lock = Mutex.new if @undispatched
-          @future = @outcomes = @places = nil
+          @future = @meter = @outcomes = @places = nil
           @again = false
         end
 
@@ -39,6 +39,7 @@ module Guildhall
 
           value = outcome(index)
           @values[index] = value.nil? ? DECODED_NIL : value
+          @meter&.count
           value
         end
 
@@ -66,7 +67,7 @@ module Guildhall
           @lock.synchronize do
             next unless @undispatched
 
-            @future = @plan.dispatch(without_tombstones, @source)
+            @future, @meter = @plan.dispatch(without_tombstones, @source)
             @undispatched = false
           end
         end

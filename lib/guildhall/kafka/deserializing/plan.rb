@@ -73,15 +73,14 @@ module Guildhall
 
         # Called by {Payloads}, once for each batch. Blocks where the codec has something to prepare.
         # @param records [Array<Record>] without tombstones
-        # @return [Pool::Future, nil] nil: payloads are decoded by the thread that reads them
+        # @return [Array(Pool::Future | nil, Comparison::Meter | nil), nil] no future: payloads are decoded by the thread that
+        #   reads them; the meter, if there is one, is to count them
         def dispatch(records, source)
-          workers = workers_for(records)
-          return if workers == false || (@preparing && !@preparing.call(records))
+          return if records.size < @min_payloads
+          return [to_workers(records, source, true), nil] unless @comparison
 
-          input = @native ? {metadata: records} : {records: true}
-          @pool.dispatch(records, @pool_task, source:, parallel: workers, prepare: false, **input)
-        rescue StandardError # a pool that is saturated or closed, say: it must not cost the membership in the group
-          nil
+          meter = @comparison.meter(records.first.class.bytes(records), records.size)
+          [(to_workers(records, source, meter&.workers) unless meter&.workers == false), meter]
         end
 
         # Decodes one payload in the thread that calls.
@@ -130,7 +129,7 @@ module Guildhall
         def join(pool)
           @preparing = Preparing.for(@task)
           @pool_task = @native ? InPlace.begin_of(@task) : @task
-          @comparison = Comparison.new
+          @comparison = Comparison.new unless @topic.parallel
           @pool = pool.call
           @pool.dispatch([], @pool_task, prepare: false)
         rescue Guildhall::Error, Ractor::Error => error
@@ -143,11 +142,14 @@ module Guildhall
             "topic #{@topic.name.inspect}: deserializing parallel: true, but workers cannot run the deserializer: #{error.message}"
         end
 
-        # @return [Boolean, nil] nil: as the pool thinks
-        def workers_for(records)
-          return false if records.size < @min_payloads
+        # @param parallel [Boolean, nil] nil: as the pool thinks
+        def to_workers(records, source, parallel)
+          return if @preparing && !@preparing.call(records)
 
-          @topic.parallel || @comparison.parallel(records.first.class.bytes(records))
+          input = @native ? {metadata: records} : {records: true}
+          @pool.dispatch(records, @pool_task, source:, parallel:, prepare: false, **input)
+        rescue StandardError # a pool that is saturated or closed, say: it must not cost the membership in the group
+          nil
         end
       end
     end

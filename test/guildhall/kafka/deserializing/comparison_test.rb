@@ -1,93 +1,117 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "delegate"
 require "guildhall/kafka/deserializing/comparison"
 
 class KafkaComparisonTest < GuildhallTest
+  Comparison = Guildhall::Kafka::Deserializing::Comparison
   BATCH = 1 << 20
+  SIZE = 200 # payloads of a batch
+  READ = 1 << 16
+  STOCK = 12 # batches that wait to be read, decoded the way that they came
 
-  # Batches come as fast as they are consumed, each way at its own rate.
-  # @param rates [Hash{Boolean=>Numeric}] batches a second, with workers and without
-  # @return [Float] which share of the seconds from the fourth on was spent with workers
-  def share_with_workers(comparison, rates, seconds)
-    now = start = @now || 0.0
-    spent = {true => 0.0, false => 0.0}
-    while now - start < seconds
-      way = comparison.parallel(BATCH, now)
-      now += 1.0 / rates.fetch(way)
-      spent[way] += 1.0 / rates.fetch(way) if now - start > 4
+  # Consumers that read as fast as they can, each way at its own rate.
+  class Backlog
+    attr_reader :now, :spent
+
+    def initialize(comparison = Comparison.new)
+      @comparison = comparison
+      @now = 100.0
+      @stock = Array.new(STOCK) { way }
     end
-    @now = now
-    spent[true] / spent.values.sum
+
+    def way = @comparison.meter(BATCH, SIZE).workers
+
+    # @param rates [Hash{Boolean=>Numeric}] batches a second, with workers and without
+    # @return [Float] which share of the time was spent with workers
+    def run(rates, seconds)
+      @spent = {true => 0.0, false => 0.0}
+      limit = @now + seconds
+      read(@stock.shift, rates) && @stock.push(way) while @now < limit
+      @spent[true] / @spent.values.sum
+    end
+
+    # @return [Float] which share of what the better way reads was read
+    def efficiency(rates, seconds)
+      run(rates, seconds)
+      rates.sum { |workers, rate| @spent[workers] * rate } / (rates.values.max * @spent.values.sum)
+    end
+
+    def pause(seconds) = @now += seconds
+
+    private
+
+    def read(workers, rates)
+      (BATCH / READ).times { @comparison.read(workers, READ, @now += READ.fdiv(BATCH) / rates.fetch(workers)) }
+      @spent[workers] += 1.0 / rates.fetch(workers)
+    end
   end
 
-  def test_the_faster_way_stays_whichever_came_first
-    [true, false].each do |first|
-      @now = nil
-      assert_operator share_with_workers(compared(first), {true => 130, false => 100}, 60), :>, 0.9
-      @now = nil
-      assert_operator share_with_workers(compared(first), {true => 80, false => 100}, 60), :<, 0.1
+  def test_it_begins_without_workers_and_settles_within_a_second
+    backlog = Backlog.new
+    assert_in_delta 0, backlog.run({true => 200, false => 100}, 0.3), 0.01
+    backlog.run({true => 200, false => 100}, 0.7)
+    assert_operator backlog.run({true => 200, false => 100}, 20), :>, 0.95
+  end
+
+  def test_finding_out_costs_little_also_where_a_backlog_is_short
+    [0.5, 0.67, 0.9, 1.1, 1.3, 1.6, 2].each do |workers|
+      assert_operator Backlog.new.efficiency({true => 100 * workers, false => 100}, 10), :>, 0.955, "workers #{workers} times as fast"
+      backlog = Backlog.new.tap { |one| one.run({true => 100 * workers, false => 100}, 10) }
+      assert_operator backlog.efficiency({true => 100 * workers, false => 100}, 60), :>, 0.975, "workers #{workers} times as fast"
     end
   end
 
   def test_workers_that_are_no_faster_are_left_to_others
-    assert_operator share_with_workers(compared(true), {true => 101, false => 100}, 60), :<, 0.1
+    assert_operator Backlog.new.run({true => 102, false => 100}, 60), :<, 0.3
   end
 
-  def test_what_has_changed_is_found_out
-    comparison = compared(false)
-    share_with_workers(comparison, {true => 80, false => 100}, 30)
-    assert_operator share_with_workers(comparison, {true => 200, false => 100}, 300), :>, 0.8
-  end
-
-  # Rates of the two ways, which settle half a second after the start, and how long a backlog lasts.
-  def test_finding_out_costs_little_also_where_a_backlog_is_short
-    [0.75, 0.9, 1.1, 1.3, 1.6].each do |workers|
-      comparison = compared(true)
-      now = bytes = 0.0
-      while now < 8
-        rate = 100 * (comparison.parallel(BATCH, now) ? workers : 1)
-        now += (now < 0.5 ? 1.4 : 1.0) / rate
-        bytes += 1
-      end
-      assert_operator bytes / (785 * [workers, 1].max), :>, 0.96, "workers #{workers} times as fast"
+  def test_what_has_changed_is_found_out_within_seconds
+    [[{true => 50, false => 100}, {true => 90, false => 45}], [{true => 200, false => 100}, {true => 60, false => 100}]].each do |before, after|
+      backlog = Backlog.new.tap { |one| one.run(before, 30) }
+      backlog.run(after, 3)
+      assert_operator backlog.efficiency(after, 20), :>, 0.95
     end
   end
 
-  def test_without_a_backlog_nothing_is_compared
-    comparison = compared(false)
-    ways = Array.new(100) { |index| comparison.parallel(BATCH, index.to_f) }
-    assert_equal [false], ways.uniq
-    assert_nil comparison.parallel(100, 101.0), "small batches are left to the pool"
+  def test_small_batches_are_left_to_the_pool_and_without_a_backlog_nothing_is_tried
+    comparison = Comparison.new
+    assert_nil comparison.meter(100, 1)
+    100.times { |index| comparison.read(false, BATCH, index.to_f) }
+    refute comparison.meter(BATCH, SIZE).workers
   end
 
-  # A moment in which something else happens when it is used for the third time: at the end of an epoch.
-  class Moment < SimpleDelegator
-    def initialize(seconds, &other)
-      super(seconds)
-      @other = other
-      @uses = 0
-    end
-
-    def -(earlier)
-      @other.call if (@uses += 1) == 3
-      super
-    end
+  def test_a_trial_ends_with_the_backlog
+    backlog = Backlog.new
+    backlog.run({true => 1_000, false => 10}, 0.01) until backlog.way
+    backlog.pause(1)
+    backlog.run({true => 1_000, false => 10}, 0.01)
+    refute backlog.way
+    assert_operator backlog.run({true => 1_000, false => 10}, 20), :>, 0.5, "it is tried again"
   end
 
-  def test_several_runners_at_once
-    comparison = compared(true)
-    18.times { |index| comparison.parallel(BATCH, index / 20.0) }
-    second = nil
-    way = comparison.parallel(BATCH, Moment.new(0.92) do
-      second = Thread.new { comparison.parallel(BATCH, 0.93) }
-      Thread.pass until second.stop?
-    end)
-    assert_equal [false, false], [way, second.value], "the epoch ends once"
+  def test_a_trial_that_cannot_be_measured_is_given_up
+    comparison = Comparison.new
+    backlog = Backlog.new(comparison)
+    backlog.run({true => 100, false => 100}, 0.01) until backlog.way
+    600.times { |index| comparison.read(index.odd?, READ, backlog.now + (index / 100.0)) }
+    refute backlog.way, "a consumer still reads what was decoded before"
   end
 
-  private
+  # Notes what it is told.
+  class Noting < Comparison
+    attr_reader :noted
 
-  def compared(first) = Guildhall::Kafka::Deserializing::Comparison.new(workers: first)
+    def read(*arguments) = (@noted ||= []) << arguments
+  end
+
+  def test_what_is_read_is_noted_now_and_then
+    noting = Noting.new
+    meter = noting.meter(BATCH, 1_000)
+    1_000.times { meter.count }
+    assert_operator noting.noted.size, :<, 20
+    assert_in_delta BATCH, noting.noted.sum { |_, bytes| bytes }, READ
+    big = noting.meter(BATCH, 2)
+    assert_equal [false, BATCH / 2], 2.times.map { big.count.then { noting.noted.last } }.uniq.first
+  end
 end
