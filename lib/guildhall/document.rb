@@ -21,11 +21,15 @@ module Guildhall
 
     # Decoders give the same object for equal parts; YAML would write aliases for them, which hardly anybody reads.
     # @api private
+    # @param levels [Numeric] how deep they may be nested
     # @return [Object] plain Hashes and Arrays, each of which occurs once
-    def self.unshared(object)
+    # @raise [EncodeError] where they are nested deeper, or within themselves
+    def self.unshared(object, levels = Float::INFINITY)
+      raise EncodeError, "nested deeper than max_nesting; does it contain itself?" if levels.negative?
+
       case (object = plain(object))
-      when Hash then object.to_h { |key, value| [unshared(key), unshared(value)] }
-      when Array then object.map { |element| unshared(element) }
+      when Hash then object.to_h { |key, value| [unshared(key, levels - 1), unshared(value, levels - 1)] }
+      when Array then object.map { |element| unshared(element, levels - 1) }
       else object
       end
     end

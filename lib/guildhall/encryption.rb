@@ -31,7 +31,7 @@ module Guildhall
     # @raise [NotShareableError]
     def initialize(keys, write: nil, header: nil)
       @keys = Keys.new(keys)
-      @write = write ? write.to_s : @keys.last
+      @write = write ? Keys.id(write) : @keys.last
       @header = header&.to_s
       @decrypt = Decrypt.new(@keys, @header)
       @encrypt = @write && Encrypt.new(@keys, @write, @header)

@@ -76,6 +76,7 @@ module Guildhall
     # @return [self, Enumerator]
     # @raise [ParseError] at the first text that is not valid; its offset and line count from the beginning of the source
     # @raise [Guildhall::ArgumentError] for another on_error, or a chunk that is not above 0
+    # @raise [TypeError] for a source that is neither
     def each_document(source, chunk: 65_536, on_error: :raise, &block)
       unless chunk.is_a?(Integer) && chunk.positive?
         raise Guildhall::ArgumentError, "chunk is how many bytes to read at once, above 0, not #{chunk.inspect}"
@@ -109,7 +110,9 @@ module Guildhall
 
     # Newlines are looked for among bytes.
     def utf8(source)
-      return source unless source.is_a?(String) && ![Encoding::UTF_8, Encoding::BINARY, Encoding::US_ASCII].include?(source.encoding)
+      return source if !source.is_a?(String) && source.respond_to?(:read)
+      raise TypeError, "each_document reads a String or an IO, not #{Shareable.type_of(source)}" unless source.is_a?(String)
+      return source if [Encoding::UTF_8, Encoding::BINARY, Encoding::US_ASCII].include?(source.encoding)
 
       source.encode(Encoding::UTF_8)
     rescue EncodingError => error

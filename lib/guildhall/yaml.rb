@@ -61,8 +61,13 @@ module Guildhall
     # @param object [Object] Documents as what they represent. Objects that stand in it twice are written twice, unless this
     #   codec reads aliases
     # @return [String] frozen
+    # @raise [EncodeError] for text that is not valid, and for what is nested too deep to be read again
     def encode(object)
-      Psych.dump(@options[:aliases] ? object : Document.unshared(object)).freeze
+      Psych.dump(@options[:aliases] ? object : Document.unshared(object, @max_nesting)).freeze
+    rescue SystemStackError
+      raise EncodeError, "YAML: nested too deep", cause: nil
+    rescue ::ArgumentError, EncodingError, RuntimeError => error # Psych says in many ways that a text is not one
+      raise error.is_a?(EncodeError) ? error : EncodeError.new("YAML: #{error.message}")
     end
 
     private

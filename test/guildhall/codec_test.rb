@@ -73,6 +73,18 @@ class CodecTest < GuildhallTest
     end
   end
 
+  # Text that its own encoding, or the way to UTF-8, has no place for.
+  def test_text_that_cannot_be_written
+    texts = {"Windows-1252" => "\x81", "UTF-16BE" => "\xD8", "Shift_JIS" => "\x82", "UTF-7" => "abc", "Emacs-Mule" => "\x80"}.map { |name, bytes| bytes.dup.force_encoding(name) }
+    [Guildhall::JSON, Guildhall::MessagePack, Guildhall::Avro.new({type: "map", values: "string"})].each do |codec|
+      texts.each do |text|
+        assert_raises(Guildhall::EncodeError, [codec, text.encoding].inspect) { codec.encode({"a" => text}) }
+        assert_raises(Guildhall::EncodeError, [codec, text.encoding].inspect) { codec.encode({text => "a"}) }
+      end
+    end
+    texts.each { |text| assert_raises(Guildhall::DecodeError, text.encoding.name) { Guildhall::JSON.document(text) } }
+  end
+
   def test_documents_show_the_same
     LAZY.each do |name|
       codec, value, wrong = CODECS.fetch(name)

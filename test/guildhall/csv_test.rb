@@ -81,8 +81,9 @@ class CSVTest < GuildhallTest
   end
 
   def test_what_cannot_be_written
-    [nil, 1, [1], [[1], {"a" => 1}], [["\xFF"]], [["\xFF".b, "é"]]].each { |rows| assert_raises(Guildhall::EncodeError, rows.inspect) { Guildhall::CSV.encode(rows) } }
+    [nil, 1, [1], {"a" => 1}, [[1], {"a" => 1}], [{"a" => 1}, {a: 1}], [{"1" => 1, 1 => 2}], [["\xFF"]], [["\xFF".b, "é"]]].each { |rows| assert_raises(Guildhall::EncodeError, rows.inspect) { Guildhall::CSV.encode(rows) } }
     assert_equal "a,b\n1,\n,2\n", Guildhall::CSV.encode([{"a" => 1}, {"b" => 2}])
+    assert_equal "a\n1\n", Guildhall::CSV.encode([{"a" => 1}].lazy)
   end
 
   def test_options_that_cannot_work

@@ -90,6 +90,18 @@ class EncryptionTest < GuildhallTest
     assert_equal TEXT, encryption.decrypt.call(encryption.encrypt.call(TEXT), Metadata.new(encryption.headers))
   end
 
+  # Headers come from the wire as bytes.
+  def test_ids_beyond_ascii
+    [nil, "key-id"].each do |header|
+      encryption = Encryption.new({"schlüssel" => OLD, "größer".encode("ISO-8859-1") => NEW}, write: "schlüssel", header:)
+      bytes = encryption.encrypt.call(TEXT)
+      [encryption.headers, encryption.headers.transform_values(&:b)].each { |headers| assert_equal TEXT, encryption.decrypt.call(bytes, Metadata.new(headers)) }
+    end
+    in_header = Encryption.new({"ü" => NEW}, header: "key-id")
+    error = assert_raises(Encryption::UnknownKeyError) { in_header.decrypt.call(in_header.encrypt.call(TEXT), Metadata.new({"key-id" => "\xFFü".b})) }
+    assert_equal "\xFFü", error.key_id
+  end
+
   def test_what_is_no_payload
     assert_raises(TypeError) { @encryption.decrypt.call(nil) }
     assert_raises(TypeError) { @encryption.encrypt.call(nil) }

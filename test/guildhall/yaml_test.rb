@@ -62,6 +62,18 @@ class YAMLTest < GuildhallTest
     assert_equal VALUE, Guildhall::YAML.decode(text)
   end
 
+  def test_what_cannot_be_written
+    within_itself = [].tap { |array| array << array }
+    deep = 5_000.times.reduce(nil) { |inner, _| [inner] }
+    ["\xFF", "\xD8".dup.force_encoding("UTF-16BE"), "\x81".dup.force_encoding("Windows-1252"), deep].each do |value|
+      [Guildhall::YAML, Guildhall::YAML.new(aliases: true)].each { |codec| assert_raises(Guildhall::EncodeError, value.inspect[0, 40]) { codec.encode([value]) } }
+    end
+    assert_raises(Guildhall::EncodeError) { Guildhall::YAML.encode(within_itself) }
+    assert_raises(Guildhall::EncodeError) { Guildhall::YAML.new(max_nesting: 2).encode([[[1]]]) }
+    assert_equal [[1]], Guildhall::YAML.new(max_nesting: 2).then { |codec| codec.decode(codec.encode([[1]])) }
+    assert_equal [[]], Guildhall::YAML.new(max_nesting: 2).then { |codec| codec.decode(codec.encode([[]])) }
+  end
+
   def test_options_are_checked
     [{permitted_classes: ["Date"]}, {permitted_classes: Date}, {permitted_symbols: ["a"]}, {max_nesting: 0}, {max_bytes: 0}, {max_bytes: 1.5},
      {aliases: 1}, {symbolize_names: "yes"}].each do |options|

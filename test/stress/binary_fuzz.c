@@ -157,10 +157,9 @@ static int read_avro(const uint8_t *bytes, size_t length, const uint32_t *progra
     note_outcome(outcome.status, outcome.fault, builder);
     if (outcome.fault > length) abort();
     guildhall_avro_input input = {bytes, bytes + length, 1000};
-    guildhall_avro_status skipped = guildhall_avro_skip(&input, &program, 0, 200);
+    guildhall_avro_skip(&input, &program, 0, 200); /* sizes of blocks may lie: it may end anywhere, and find anything wrong there */
     if (input.at < bytes || input.at > input.end) abort();
     if (outcome.status != GUILDHALL_AVRO_VALID) return 0;
-    if (skipped != GUILDHALL_AVRO_VALID && skipped != GUILDHALL_AVRO_UNEXPECTED_END) abort(); /* sizes of blocks may lie */
     guildhall_avro_view view = {bytes, length, &program, builder->entries.words};
     walk_avro(&view, (guildhall_position){0, 0, 0});
     return 1;

@@ -25,6 +25,7 @@ static void avro_encode_refuse(const encoder *e, const node *node, VALUE object,
     guildhall_path path;
     guildhall_avro_path(at, &path);
     VALUE shown = RB_SPECIAL_CONST_P(object) || RB_FLOAT_TYPE_P(object) ? rb_inspect(object) : rb_class_name(rb_obj_class(object));
+    if (RB_TYPE_P(object, T_STRING)) shown = rb_sprintf("%" PRIsVALUE " of %ld bytes in %s", shown, RSTRING_LEN(object), rb_enc_name(rb_enc_get(object)));
     rb_raise(guildhall_encode_error(), "Avro: %s: %s expected, got %" PRIsVALUE, path.text,
              guildhall_avro_type_name(node), shown);
 }
@@ -55,11 +56,12 @@ static void avro_encode_span(encoder *e, VALUE string)
     e->bytes.at += length;
 }
 
-static void avro_encode_text(encoder *e, VALUE string)
+static void avro_encode_text(encoder *e, const node *node, VALUE string, const place *at)
 {
     int index = RB_ENCODING_GET(string);
     if (RB_UNLIKELY(index != guildhall_utf8_index && index != guildhall_ascii_index)) {
-        string = rb_str_encode(string, rb_enc_from_encoding(rb_utf8_encoding()), 0, Qnil);
+        VALUE given = string;
+        if (NIL_P(string = guildhall_in_utf8(given))) avro_encode_refuse(e, node, given, at);
     }
     avro_encode_span(e, string);
     RB_GC_GUARD(string);
@@ -123,7 +125,7 @@ static int avro_encode_pair(VALUE key, VALUE value, VALUE pointer)
     if (!RB_TYPE_P(key, T_STRING)) avro_encode_refuse(p->e, p->node, key, p->inside.up);
     p->inside.text = RSTRING_PTR(key);
     p->inside.index = (uint64_t)RSTRING_LEN(key);
-    avro_encode_text(p->e, key);
+    avro_encode_text(p->e, p->node, key, p->inside.up);
     avro_encode_value(p->e, p->e->codec->program.operands[p->node->first], value, &p->inside);
     RB_GC_GUARD(key);
     return ST_CONTINUE;
@@ -181,7 +183,7 @@ static void avro_encode_raw_bytes(encoder *e, const node *node, VALUE object, co
     case GUILDHALL_AVRO_FLOAT: avro_encode_real(e, object, 1); break;
     case GUILDHALL_AVRO_DOUBLE: avro_encode_real(e, object, 0); break;
     case GUILDHALL_AVRO_BYTES: avro_encode_span(e, object); break;
-    case GUILDHALL_AVRO_STRING: avro_encode_text(e, object); break;
+    case GUILDHALL_AVRO_STRING: avro_encode_text(e, node, object, at); break;
     case GUILDHALL_AVRO_FIXED: guildhall_byte_buffer_append(&e->bytes, RSTRING_PTR(object), node->count); break;
     case GUILDHALL_AVRO_ENUM: avro_encode_number(e, guildhall_avro_symbol_index(e->codec, node, object)); break;
     case GUILDHALL_AVRO_ARRAY: avro_encode_array(e, node, object, at); break;
@@ -212,5 +214,5 @@ VALUE guildhall_avro_encode(const guildhall_avro_codec *codec, VALUE object, VAL
     avro_encode_value(&e, 0, object, NULL);
     RB_GC_GUARD(object);
     RB_GC_GUARD(prefix);
-    return guildhall_byte_buffer_finish(&e.bytes);
+    return guildhall_byte_buffer_finish(&e.bytes, GUILDHALL_TEXT_BINARY);
 }

@@ -8,6 +8,7 @@
 #include "document.h"
 #include "init.h"
 #include "document/any.h"
+#include "document/errors.h"
 #include "split.h"
 #include "values/frozen.h"
 
@@ -65,7 +66,12 @@ static VALUE json_codec_in_utf8(VALUE source)
 {
     int index = rb_enc_get_index(source);
     if (index == guildhall_utf8_index || index == guildhall_ascii_index || index == guildhall_binary_index) return source;
-    return rb_str_encode(source, rb_enc_from_encoding(rb_utf8_encoding()), 0, Qnil);
+    VALUE text = guildhall_in_utf8(source);
+    if (!NIL_P(text)) return text;
+    guildhall_path path;
+    guildhall_path_init(&path);
+    rb_exc_raise(guildhall_decode_error("JSON", "the String cannot be converted to UTF-8", 0, &path, (const uint8_t *)RSTRING_PTR(source),
+                                        (size_t)RSTRING_LEN(source)));
 }
 
 VALUE guildhall_json_bytes(VALUE source)

@@ -6,6 +6,7 @@
 #include "codec.h"
 #include "document.h"
 #include "document/any.h"
+#include "memory/byte_buffer.h"
 #include "memory/stack_check.h"
 #include "plain.h"
 #include "scan.h"
@@ -13,15 +14,9 @@
 #include "source.h"
 #include "values/frozen.h"
 
-#define BYTES_ON_STACK 4096
-
-/* Where the text is written: on the stack, as long as it fits, then into a String that no other code sees, which the
- * collector frees when an exception ends the work. */
 typedef struct {
+    guildhall_byte_buffer bytes;
     const guildhall_json_codec *codec;
-    char *bytes;
-    size_t used, capacity;
-    VALUE heap; /* 0: on the stack */
     uint32_t depth;
 } output;
 
@@ -38,37 +33,21 @@ static void json_encode_fail(const char *reason, VALUE object)
     rb_exc_raise(rb_funcallv(error_class, rb_intern("at"), 2, arguments));
 }
 
-static void json_encode_grow(output *out, size_t needed)
-{
-    size_t capacity = out->capacity * 2;
-    while (capacity < out->used + needed) capacity *= 2;
-    if (out->heap) {
-        rb_str_set_len(out->heap, (long)out->used);
-        rb_str_modify_expand(out->heap, (long)(capacity - out->used));
-    } else {
-        out->heap = rb_str_buf_new((long)capacity);
-        memcpy(RSTRING_PTR(out->heap), out->bytes, out->used);
-    }
-    out->bytes = RSTRING_PTR(out->heap);
-    out->capacity = capacity;
-}
-
-static inline char *json_encode_room(output *out, size_t needed)
-{
-    if (RB_UNLIKELY(out->capacity - out->used < needed)) json_encode_grow(out, needed);
-    return out->bytes + out->used;
-}
-
 static inline void json_encode_append(output *out, const void *bytes, size_t length)
 {
-    memcpy(json_encode_room(out, length), bytes, length);
-    out->used += length;
+    guildhall_byte_buffer_append(&out->bytes, bytes, length);
+}
+
+static void json_encode_append_string(output *out, VALUE string)
+{
+    json_encode_append(out, RSTRING_PTR(string), (size_t)RSTRING_LEN(string));
+    RB_GC_GUARD(string);
 }
 
 static inline void json_encode_append_byte(output *out, char byte)
 {
-    *json_encode_room(out, 1) = byte;
-    out->used++;
+    *guildhall_byte_buffer_room(&out->bytes, 1) = (uint8_t)byte;
+    out->bytes.at++;
 }
 
 static void json_encode_escape(output *out, uint8_t byte)
@@ -85,7 +64,7 @@ static void json_encode_escape(output *out, uint8_t byte)
     json_encode_append(out, escape, 6);
 }
 
-static __attribute__((noinline)) void write_with_escapes(output *out, const uint8_t *at, size_t length)
+static __attribute__((noinline)) void json_encode_with_escapes(output *out, const uint8_t *at, size_t length)
 {
     const uint8_t *end = at + length;
     unsigned high = 0;
@@ -102,10 +81,10 @@ static __attribute__((noinline)) void write_with_escapes(output *out, const uint
 
 static inline void json_encode_text(output *out, const uint8_t *bytes, size_t length)
 {
-    char *target = json_encode_room(out, length + 2);
-    if (RB_UNLIKELY(!guildhall_json_copy_plain(target + 1, bytes, length))) return write_with_escapes(out, bytes, length);
+    char *target = (char *)guildhall_byte_buffer_room(&out->bytes, length + 2);
+    if (RB_UNLIKELY(!guildhall_json_copy_plain(target + 1, bytes, length))) return json_encode_with_escapes(out, bytes, length);
     target[0] = target[length + 1] = '"';
-    out->used += length + 2;
+    out->bytes.at += length + 2;
 }
 
 static VALUE json_encode_in_utf8(VALUE string)
@@ -117,7 +96,9 @@ static VALUE json_encode_in_utf8(VALUE string)
         return string;
     }
     if (index == guildhall_binary_index) json_encode_fail("the String is binary and not ASCII; force_encoding it to what it is", string);
-    return rb_str_encode(string, rb_enc_from_encoding(rb_utf8_encoding()), 0, Qnil);
+    VALUE text = guildhall_in_utf8(string);
+    if (NIL_P(text)) json_encode_fail("the String cannot be converted to UTF-8", string);
+    return text;
 }
 
 static void json_encode_string(output *out, VALUE string)
@@ -149,7 +130,7 @@ static void json_encode_float(output *out, VALUE number)
 {
     double value = RFLOAT_VALUE(number);
     if (isfinite(value)) {
-        out->used += guildhall_json_write_double(value, json_encode_room(out, GUILDHALL_JSON_DOUBLE_BYTES));
+        out->bytes.at += guildhall_json_write_double(value, (char *)guildhall_byte_buffer_room(&out->bytes, GUILDHALL_JSON_DOUBLE_BYTES));
         return;
     }
     if (!out->codec->rules.allow_nan) json_encode_fail("NaN and Infinity are not JSON (allow_nan: true writes them)", number);
@@ -267,10 +248,9 @@ static void json_encode_instead(output *out, VALUE object)
 
 static void json_encode_own_json(output *out, VALUE object)
 {
-    VALUE text = rb_check_string_type(rb_funcall(object, to_json, 0));
+    VALUE state = Qnil, text = rb_check_string_type(rb_funcallv(object, to_json, rb_obj_method_arity(object, to_json) == 1, &state));
     if (NIL_P(text)) json_encode_fail("its to_json does not return a String", object);
-    json_encode_append(out, RSTRING_PTR(text), (size_t)RSTRING_LEN(text));
-    RB_GC_GUARD(text);
+    json_encode_append_string(out, text);
 }
 
 /* A BigDecimal, for a codec that reads numbers as such. */
@@ -283,13 +263,11 @@ static int json_encode_is_decimal(const output *out, VALUE object)
 
 static void json_encode_decimal(output *out, VALUE decimal)
 {
-    VALUE digits = rb_funcall(decimal, rb_intern("to_s"), 1, rb_str_new_cstr("F"));
-    json_encode_append(out, RSTRING_PTR(digits), (size_t)RSTRING_LEN(digits));
-    RB_GC_GUARD(digits);
+    json_encode_append_string(out, rb_funcall(decimal, rb_intern("to_s"), 1, rb_str_new_cstr("F")));
 }
 
 /* Seldom, and large: not for the frame of every value. */
-static __attribute__((noinline)) void write_other(output *out, VALUE object)
+static __attribute__((noinline)) void json_encode_other(output *out, VALUE object)
 {
     if (guildhall_json_document_p(object)) return json_encode_document(out, object);
     if (guildhall_document_p(object)) return json_encode_instead(out, guildhall_document_decoded_value(object));
@@ -311,25 +289,19 @@ static void json_encode_value(output *out, VALUE value)
     case T_STRING: return json_encode_string(out, value);
     case T_HASH: return json_encode_hash(out, value);
     case T_ARRAY: return json_encode_array(out, value);
-    case T_BIGNUM: {
-        VALUE digits = rb_big2str(value, 10);
-        json_encode_append(out, RSTRING_PTR(digits), (size_t)RSTRING_LEN(digits));
-        RB_GC_GUARD(digits);
-        return;
-    }
-    default: write_other(out, value);
+    case T_BIGNUM: return json_encode_append_string(out, rb_big2str(value, 10));
+    default: json_encode_other(out, value);
     }
 }
 
 VALUE guildhall_json_encode(const guildhall_json_codec *codec, VALUE value)
 {
-    char on_stack[BYTES_ON_STACK];
-    output out = {.codec = codec, .bytes = on_stack, .capacity = sizeof on_stack};
+    output out;
+    guildhall_byte_buffer_init(&out.bytes);
+    out.codec = codec;
+    out.depth = 0;
     json_encode_value(&out, value);
-    VALUE text = guildhall_string_new(out.bytes, out.used, GUILDHALL_TEXT_UNCHECKED);
-    if (out.heap) rb_str_resize(out.heap, 0);
-    RB_GC_GUARD(out.heap);
-    return text;
+    return guildhall_byte_buffer_finish(&out.bytes, GUILDHALL_TEXT_UNCHECKED);
 }
 
 static VALUE json_encode_codec(VALUE self, VALUE value) { return guildhall_json_encode(guildhall_json_codec_of(self), value); }

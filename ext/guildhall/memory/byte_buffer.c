@@ -1,6 +1,5 @@
 /* Growing beyond the C stack, and the end. */
 #include "byte_buffer.h"
-#include "values/frozen.h"
 
 /* A String: the collector does not look into it, and in the end it is the result. */
 void guildhall_byte_buffer_grow(guildhall_byte_buffer *buffer, size_t needed)
@@ -20,16 +19,12 @@ void guildhall_byte_buffer_grow(guildhall_byte_buffer *buffer, size_t needed)
     buffer->end = buffer->begin + capacity;
 }
 
-VALUE guildhall_byte_buffer_finish(guildhall_byte_buffer *buffer)
+VALUE guildhall_byte_buffer_finish(guildhall_byte_buffer *buffer, guildhall_text text)
 {
     size_t length = guildhall_byte_buffer_length(buffer);
     VALUE string = buffer->holder;
-    if (string) {
-        rb_str_set_len(string, (long)length);
-        guildhall_string_finish(rb_str_resize(string, (long)length), GUILDHALL_TEXT_BINARY);
-    } else {
-        string = guildhall_string_new(buffer->begin, length, GUILDHALL_TEXT_BINARY);
-    }
+    if (!string) return guildhall_string_new(buffer->begin, length, text);
+    rb_str_set_len(string, (long)length);
     guildhall_byte_buffer_init(buffer);
-    return string;
+    return guildhall_string_finish(rb_str_resize(string, (long)length), text);
 }

@@ -6,6 +6,7 @@
 #include <ruby.h>
 #include <stdint.h>
 #include <string.h>
+#include "values/frozen.h"
 
 #define GUILDHALL_BYTE_BUFFER_ON_C_STACK 8192
 
@@ -42,7 +43,7 @@ static inline size_t guildhall_byte_buffer_length(const guildhall_byte_buffer *b
     return (size_t)(buffer->at - buffer->begin);
 }
 
-/* A frozen, shareable binary String of what was written; the buffer is empty after that. */
-VALUE guildhall_byte_buffer_finish(guildhall_byte_buffer *buffer);
+/* A frozen, shareable String of what was written; the buffer must not be used after that. */
+VALUE guildhall_byte_buffer_finish(guildhall_byte_buffer *buffer, guildhall_text text);
 
 #endif

@@ -148,7 +148,8 @@ static inline void msgpack_encode_string(encoder *e, VALUE string)
         msgpack_encode_sized(e, length, 0, 0, 0xc4, 0xc5);
         guildhall_byte_buffer_append(&e->bytes, RSTRING_PTR(string), length);
     } else {
-        VALUE text = rb_str_encode(string, rb_enc_from_encoding(rb_utf8_encoding()), 0, Qnil);
+        VALUE text = guildhall_in_utf8(string);
+        if (NIL_P(text)) msgpack_encode_fail("a String cannot be converted to UTF-8");
         msgpack_encode_text_bytes(e, text);
         RB_GC_GUARD(text);
     }
@@ -319,7 +320,7 @@ VALUE guildhall_msgpack_encode(const guildhall_msgpack_codec *codec, VALUE objec
     e.depth = 0;
     msgpack_encode_value(&e, object);
     RB_GC_GUARD(object);
-    return guildhall_byte_buffer_finish(&e.bytes);
+    return guildhall_byte_buffer_finish(&e.bytes, GUILDHALL_TEXT_BINARY);
 }
 
 void guildhall_init_msgpack_encode(VALUE msgpack)

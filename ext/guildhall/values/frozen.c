@@ -9,6 +9,7 @@ int guildhall_utf8_index, guildhall_ascii_index, guildhall_binary_index;
 VALUE guildhall_string_finish(VALUE string, guildhall_text text)
 {
     VALUE flags = RUBY_FL_FREEZE | RUBY_FL_SHAREABLE;
+    if (text != GUILDHALL_TEXT_BINARY) RB_ENCODING_SET_INLINED(string, guildhall_utf8_index);
     if (text == GUILDHALL_TEXT_ASCII) flags |= RUBY_ENC_CODERANGE_7BIT;
     if (text == GUILDHALL_TEXT_UTF8) flags |= RUBY_ENC_CODERANGE_VALID;
     RB_FL_SET_RAW(string, flags);
@@ -17,10 +18,13 @@ VALUE guildhall_string_finish(VALUE string, guildhall_text text)
 
 VALUE guildhall_string_new(const void *bytes, size_t length, guildhall_text text)
 {
-    VALUE string = rb_str_new((const char *)bytes, (long)length);
-    if (text != GUILDHALL_TEXT_BINARY) RB_ENCODING_SET_INLINED(string, guildhall_utf8_index);
-    return guildhall_string_finish(string, text);
+    return guildhall_string_finish(rb_str_new((const char *)bytes, (long)length), text);
 }
+
+static VALUE frozen_convert(VALUE string) { return rb_str_encode(string, rb_enc_from_encoding(rb_utf8_encoding()), 0, Qnil); }
+static VALUE frozen_unconvertible(VALUE unused, VALUE error) { return Qnil; }
+
+VALUE guildhall_in_utf8(VALUE string) { return rb_rescue2(frozen_convert, string, frozen_unconvertible, Qnil, rb_eEncodingError, (VALUE)0); }
 
 VALUE guildhall_array_new(long count, const VALUE *elements)
 {

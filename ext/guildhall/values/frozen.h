@@ -35,6 +35,9 @@ VALUE guildhall_string_new(const void *bytes, size_t length, guildhall_text text
 /* For strings written in place: make with rb_str_new, write, set the length, then pass it here. */
 VALUE guildhall_string_finish(VALUE string, guildhall_text text);
 
+/* A String of another encoding in UTF-8; nil where it cannot be converted. Runs Ruby code. */
+VALUE guildhall_in_utf8(VALUE string);
+
 VALUE guildhall_array_new(long count, const VALUE *elements);
 
 /* `count` key-value pairs: pairs[0] is the first key, pairs[1] its value. The last of equal keys wins.

@@ -9,9 +9,11 @@ module Guildhall
         # @return [Array<Array>] of Hashes with a header row
         # @raise [EncodeError]
         def of(rows)
-          raise EncodeError, "CSV: rows are an Enumerable, not a #{rows.class}" unless rows.is_a?(Enumerable)
+          if !rows.is_a?(Enumerable) || rows.is_a?(Hash)
+            raise EncodeError, "CSV: rows are an Enumerable of Hashes or Arrays, not a #{rows.class}"
+          end
 
-          rows = rows.map { |row| Document.plain(row) }
+          rows = rows.to_a.map { |row| Document.plain(row) }
           return rows if rows.all?(Array)
           return with_headers(rows) if rows.all?(Hash)
 
@@ -23,6 +25,9 @@ module Guildhall
         # A key that only a later row has would be lost with the keys of the first.
         def with_headers(rows)
           names = rows.flat_map(&:keys).uniq
+          twice, = names.group_by(&:to_s).find { |_, same| same.size > 1 }
+          raise EncodeError, "CSV: two keys are the column #{twice.inspect}: write all of them as Strings, or as Symbols" if twice
+
           [names, *rows.map { |row| row.values_at(*names) }]
         end
       end

@@ -52,7 +52,7 @@ module Guildhall
       end
 
       def id_of(opened, metadata)
-        opened.id || (@header && Array(metadata&.headers&.fetch(@header, nil)).last)
+        opened.id || (@header && Array(metadata&.headers&.fetch(@header, nil)).last&.then { |id| Keys.id(id) })
       end
     end
   end

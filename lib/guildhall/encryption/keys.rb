@@ -7,6 +7,10 @@ module Guildhall
     class Keys
       BYTES = 32
 
+      # @param id [Object] as it was given, or came in a header: of any encoding
+      # @return [String] UTF-8
+      def self.id(id) = id.to_s.dup.force_encoding(Encoding::UTF_8).freeze
+
       # @param keys [Hash{String=>String}, #call]
       def initialize(keys)
         @known = SharedCache.new
@@ -15,8 +19,8 @@ module Guildhall
           raise Guildhall::ArgumentError, "keys are a Hash of key ids and keys of #{BYTES} bytes, or an object with `call`"
         end
 
-        keys.each { |id, key| add(id.to_s, key) } unless @fetch
-        @last = @fetch ? nil : keys.keys.last.to_s.freeze
+        keys.each { |id, key| add(Keys.id(id), key) } unless @fetch
+        @last = @fetch ? nil : Keys.id(keys.keys.last)
         Ractor.make_shareable(self)
       end
 

@@ -51,6 +51,8 @@ class JSONEncodeTest < GuildhallTest
   def test_objects_write_themselves
     custom = Struct.new(:id) { def to_json(*) = "{\"custom\":#{id}}" }
     assert_equal '[{"custom":7}]', CODEC.encode([custom.new(7)])
+    with_state = Struct.new(:id) { def to_json(state) = "{\"state\":#{state.inspect.dump}}" }
+    assert_equal '[{"state":"nil"}]', CODEC.encode([with_state.new(7)])
   end
 
   def test_what_cannot_be_written

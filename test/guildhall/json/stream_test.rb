@@ -30,6 +30,13 @@ class JSONStreamTest < GuildhallTest
     assert_raises(Guildhall::DecodeError) { read("\x81".dup.force_encoding("Windows-1252")) }
   end
 
+  def test_what_is_no_source
+    [nil, :sym, 12, [], Object].each do |source|
+      error = assert_raises(TypeError) { read(source) }
+      assert_includes error.message, "each_document reads a String or an IO"
+    end
+  end
+
   def test_faults_count_from_the_beginning
     ["[1]\n[2,}\n[3]", "[1]\n[2,"].each do |text|
       values = []

@@ -16,10 +16,11 @@ module Guildhall
         NORMAL = /[^()*+.?\[\\\]{|}]/m
         IN_CLASS = /[^\-\[\\\]]/m
         LETTERS = {"n" => '\n', "r" => '\r', "t" => '\t'}.freeze
+        ANCHORS = {"^" => '\A', "$" => '\z'}.freeze # which ECMAScript makes of them (RFC 9485, 5.3), and the compliance test suite wants
         TIMEOUT_SECONDS = 1.0
         NESTING = 100 # of groups; an expression may come from a payload
         private_constant :TIMEOUT_SECONDS, :NESTING
-        private_constant :ESCAPE, :PROPERTY, :QUANTIFIER, :NORMAL, :IN_CLASS, :LETTERS
+        private_constant :ESCAPE, :PROPERTY, :QUANTIFIER, :NORMAL, :IN_CLASS, :LETTERS, :ANCHORS
 
         # @param source [String]
         # @param whole [Boolean] whether it has to match the whole text
@@ -60,7 +61,7 @@ module Guildhall
         end
 
         def next_atom
-          return Regexp.escape(@text.matched) if @text.scan(NORMAL)
+          return ANCHORS[@text.matched] || Regexp.escape(@text.matched) if @text.scan(NORMAL)
           return '[^\n\r]' if @text.skip(/\./)
           return escaped if @text.check(/\\/)
           return character_class if @text.skip(/\[/)

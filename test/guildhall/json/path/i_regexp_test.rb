@@ -12,7 +12,7 @@ class IRegexpTest < GuildhallTest
     "[a-c]+|x" => [%w[abc x], ["d", "", "ax"]],
     "[^a-c]" => [%W[d \n], %w[a dd]],
     "[-a]" => [%w[- a], ["b"]], "[a-]" => [%w[- a], ["b"]],
-    "^a$" => [["^a$"], ["a"]], # neither is an anchor
+    "^a$" => [["a"], ["^a$"]], "a\\^?" => [%w[a a^], ["^a"]], "[$^]+" => [["^$"], ["a"]], "a^b" => [[], ["a^b", "ab"]], # anchors, as in ECMAScript
     "[&&x]+" => [["&&x"], ["y"]], "[:alpha]+" => [[":alpha"], ["z"]],
     '\\p{Lu}\\P{Lu}' => [%w[Ab Éa], %w[AB ab]], '[\\p{L}\\-]+' => [["a-é"], ["1"]],
     "(ab){2,3}" => [%w[abab ababab], %w[ab abababab]], "a{2}" => [["aa"], %w[a aaa]], "a{2,}" => [%w[aa aaaa], ["a"]],
@@ -29,7 +29,11 @@ class IRegexpTest < GuildhallTest
 
   def test_search
     assert IRegexp.compile("b+", whole: false).match?("abbc")
-    refute IRegexp.compile("^b", whole: false).match?("bc")
+    ["^b", "c$"].each do |source|
+      assert IRegexp.compile(source, whole: false).match?("bc"), source
+      refute IRegexp.compile(source, whole: false).match?("abca"), source
+      refute IRegexp.compile(source, whole: false).match?("a\nbc\na"), source
+    end
   end
 
   def test_what_is_none
