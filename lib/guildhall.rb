@@ -13,7 +13,7 @@ require_relative "guildhall/pool"
 # Loaded when one of them is first named.
 module Guildhall
   {Template: "template", Templates: "templates", TemplateError: "template/errors", SafeString: "template/safe_string",
-   Doctor: "doctor", LeakCheck: "leak_check"}.each do |name, file|
+   Doctor: "doctor", LeakCheck: "leak_check", Advisor: "advisor", Chart: "chart"}.each do |name, file|
     autoload(name, File.expand_path("guildhall/#{file}.rb", __dir__))
   end
 

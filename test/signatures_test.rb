@@ -7,7 +7,7 @@ class SignaturesTest < GuildhallTest
   SCRIPT = <<~'RUBY'
     require "rbs"
     require "guildhall"
-    %w[csv yaml cli doctor leak_check leak_check/minitest kafka kafka/cli].each { |part| require "guildhall/#{part}" }
+    %w[csv yaml cli advisor advisor/page chart doctor leak_check leak_check/minitest kafka kafka/cli].each { |part| require "guildhall/#{part}" }
 
     loader = RBS::EnvironmentLoader.new
     loader.add(library: "timeout", version: nil)

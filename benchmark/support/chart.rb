@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "guildhall/chart"
 require_relative "machine"
 
 class Bench
@@ -16,10 +17,6 @@ class Bench
       ["pool.hashes 5 KB", "JSON.parse"] => "JSON on the pool, whole Hashes × JSON.parse",
       ["pool.never_slower 0.7 KB × 1", "same codec inline"] => "one small payload on the pool × no pool"
     }.freeze
-    ROW_PIXELS = 30
-    LABEL_PIXELS = 380
-    BARS_PIXELS = 430
-    FONT = 'font-family="sans-serif" font-size="14"'
 
     # @param rows [Array<Hash>] as the scripts print them with --json
     # @param machine [String]
@@ -39,25 +36,7 @@ class Bench
 
     # @return [String]
     def svg
-      height = (@bars.size * ROW_PIXELS) + 50
-      <<~SVG
-        <svg xmlns="http://www.w3.org/2000/svg" width="880" height="#{height}" viewBox="0 0 880 #{height}" role="img">
-        <rect width="880" height="#{height}" fill="#ffffff"/>
-        <text x="10" y="20" #{FONT} font-weight="bold">Times as fast (1 = the same); #{@machine}</text>
-        #{@bars.each_with_index.map { |(label, ratio), index| bar(label, ratio, 34 + (index * ROW_PIXELS)) }.join("\n")}
-        <line x1="#{x(1)}" x2="#{x(1)}" y1="30" y2="#{height - 14}" stroke="#c0392b" stroke-dasharray="4"/>
-        </svg>
-      SVG
+      Guildhall::Chart::Bars.new(@bars, title: "Times as fast (1 = the same); #{@machine}", mark: 1).to_svg
     end
-
-    private
-
-    def bar(label, ratio, top)
-      %(<text x="#{LABEL_PIXELS - 8}" y="#{top + 16}" text-anchor="end" #{FONT}>#{label}</text>) +
-        %(<rect x="#{LABEL_PIXELS}" y="#{top}" width="#{x(ratio) - LABEL_PIXELS}" height="22" fill="#{ratio < 1 ? "#b0b7bd" : "#2c7fb8"}"/>) +
-        %(<text x="#{x(ratio) + 6}" y="#{top + 16}" #{FONT}>#{format(ratio < 2 ? "%.2f" : "%.1f", ratio)}</text>)
-    end
-
-    def x(ratio) = (LABEL_PIXELS + (ratio / @bars.map(&:last).max * BARS_PIXELS)).round
   end
 end

@@ -6,6 +6,7 @@ require_relative "errors"
 require_relative "suggestion"
 require_relative "text_table"
 require_relative "cli/command"
+require_relative "cli/advise"
 require_relative "cli/doctor"
 require_relative "cli/help"
 require_relative "cli/info"
@@ -18,7 +19,7 @@ module Guildhall
   # A command is a subclass of {Command}. Those of this gem are listed here; another gem adds its own by having a file
   # `guildhall/NAME/cli.rb` whose module `Guildhall::Name::CLI` answers `commands`.
   class CLI
-    COMMANDS = [Doctor, Help, Info, Render, Version].freeze
+    COMMANDS = [Advise, Doctor, Help, Info, Render, Version].freeze
 
     # @param out [IO]
     # @param err [IO]

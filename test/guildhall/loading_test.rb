@@ -29,6 +29,8 @@ class LoadingTest < GuildhallTest
     "template" => [*POOL, "template"],
     "templates" => [*POOL, "template", "templates"],
     "doctor" => [*POOL, "doctor"],
+    "advisor" => [*POOL, "advisor", "text_table"],
+    "chart" => ["chart"],
     "leak_check" => [*BASE, "leak_check"],
     "cli" => [*POOL, "cli", "text_table"],
     "kafka" => [*POOL, "kafka", "text_table"],

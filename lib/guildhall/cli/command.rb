@@ -54,6 +54,16 @@ module Guildhall
         @out.puts(Guildhall::JSON.encode(hash))
       end
 
+      # A bar is drawn where somebody looks, by a gem that the user has; `--[no-]progress` decides otherwise.
+      # @param title [String]
+      # @return [String, nil] for the option `progress` of a pool
+      def progress(title)
+        return if @options[:progress] == false
+        return title if @options[:progress]
+
+        title if $stderr.tty? && ::Gem::Specification.find_all_by_name("ruby-progressbar").any?
+      end
+
       # @param options [OptionParser]
       def define_options(_options); end
 

@@ -1,11 +1,14 @@
 # frozen_string_literal: true
 
+require_relative "../soft_dependency"
+
 module Guildhall
   class CLI
     # Sample payloads from files: each line of .jsonl and .ndjson, else each file.
     module Payloads
       LINES = %w[.jsonl .ndjson].freeze
-      private_constant :LINES
+      WAIT_MS = 5000 # for a message
+      private_constant :LINES, :WAIT_MS
 
       class << self
         # @param path [String] a file or a folder of files
@@ -21,7 +24,37 @@ module Guildhall
           payloads
         end
 
+        # Blocks until that many were read, or there are no more.
+        # @param topic [String]
+        # @param servers [String] as for `bootstrap.servers`
+        # @param limit [Integer] of each partition the first ones, in turn
+        # @return [Array<String>] frozen
+        # @raise [Guildhall::ArgumentError] where there is none, or no broker
+        # @raise [MissingDependencyError] without librdkafka
+        def of_topic(topic, servers, limit:)
+          SoftDependency.require!("rdkafka", gem: "guildhall-kafka", purpose: "reading a topic")
+          payloads = consume(topic, servers, limit)
+          raise Guildhall::ArgumentError, "no payloads in the topic #{topic} at #{servers}" if payloads.empty?
+
+          payloads
+        rescue Rdkafka::RdkafkaError => error
+          raise Guildhall::ArgumentError, "topic #{topic} at #{servers}: #{error.message}"
+        end
+
         private
+
+        def consume(topic, servers, limit)
+          consumer = Rdkafka::Config.new("bootstrap.servers": servers, "group.id": "guildhall-advise-#{Process.pid}-#{rand(1_000_000)}",
+            "auto.offset.reset": "earliest", "enable.auto.commit": false, log_level: 3).consumer
+          consumer.subscribe(topic)
+          payloads = []
+          while payloads.size < limit && (message = consumer.poll(WAIT_MS))
+            payloads << text(message.payload.dup) if message.payload
+          end
+          payloads
+        ensure
+          consumer&.close
+        end
 
         def files(path)
           File.directory?(path) ? Dir[File.join(path, "**/*")].select { |file| File.file?(file) }.sort : [path]

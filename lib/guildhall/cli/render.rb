@@ -58,7 +58,7 @@ module Guildhall
         places = Thread::Queue.new
         failed = 0
         Pool.open do |pool|
-          pool.each_result(payloads(template, rows, places), template, chunk: CHUNK, progress:) do |outcome, index|
+          pool.each_result(payloads(template, rows, places), template, chunk: CHUNK, progress: progress("Rendering")) do |outcome, index|
             row = places.pop
             problem = outcome.is_a?(Failure) ? outcome.message : files.write(outcome, row, index + 1)
             complain(index + 1, problem, failed += 1) if problem
@@ -74,14 +74,6 @@ module Guildhall
             list << rows.locals(row, template.locals)
           end
         end
-      end
-
-      # A bar is drawn where somebody looks, by a gem that the user has.
-      def progress
-        return if @options[:progress] == false
-        return "Rendering" if @options[:progress]
-
-        "Rendering" if $stderr.tty? && Gem::Specification.find_all_by_name("ruby-progressbar").any?
       end
 
       def complain(number, problem, failed)

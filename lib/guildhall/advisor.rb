@@ -1,0 +1,148 @@
+# frozen_string_literal: true
+
+require_relative "clock"
+require_relative "errors"
+require_relative "pool"
+require_relative "pipeline"
+
+module Guildhall
+  # Measures a user's task on the user's payloads, on this machine: whether workers pay, from which batch size, how many, eager or lazy.
+  class Advisor
+    BATCHES = [1, 5, 10, 25, 50, 100, 250, 500, 1000].freeze
+    SECONDS = 0.04 # one measurement, about
+    ROUNDS = 5
+    SAMPLES = 2000 # payloads at most
+    WASTE = 1.1 # a gain below this is none
+    CLASSES = 3 # of sizes
+    TRIES = 3
+    CONFIRMATION = 3 # times as many rounds for what is promised
+    private_constant :SECONDS, :SAMPLES, :CLASSES, :TRIES, :CONFIRMATION
+
+    # @param task [#call]
+    # @param payloads [Array<String, Object>] samples, the more the better
+    # @param workers [Integer, nil] at most so many; nil: as many as a pool has by default
+    # @param rounds [Integer] of each measurement; the median counts
+    # @param batches [Array<Integer>] sizes of batches to try
+    # @param progress [true, String, #call, nil] see {Pool#map}
+    def initialize(task, payloads, workers: nil, rounds: ROUNDS, batches: BATCHES, progress: nil)
+      raise Guildhall::ArgumentError, "advise needs payloads" if payloads.empty?
+      raise Guildhall::ArgumentError, "a task needs the method `call`; #{Inspection.name_of(task)} has none" unless task.respond_to?(:call)
+
+      @variants = Variants.of(task)
+      @payloads = Payloads.new(payloads.first(SAMPLES))
+      @workers = Advisor.steps(workers || Pool::Settings.default_workers)
+      @rounds = rounds
+      @batches = batches.sort
+      @progress = progress
+    end
+
+    # @param most [Integer]
+    # @return [Array<Integer>] 1, 2, 4 … up to it
+    def self.steps(most)
+      [*(0..).lazy.map { |power| 2**power }.take_while { |count| count < most }, most].uniq
+    end
+
+    # @api private
+    # @return [Integer] payloads of one measurement
+    def self.enough(cost, size)
+      [(SECONDS / cost.seconds).ceil, size, 20].max.clamp(size, [size * 200, 20_000].max)
+    end
+
+    # Blocks while it measures: some seconds. Starts pools, and ends them. Main Ractor.
+    # @return [Advice]
+    # @raise [IsolationError, NotShareableError] for a task that cannot run on workers: the doctor has more to say of it
+    def advise
+      @variants.each_value { |task| Shareable.callable!(task) && Inspection.of(task).check! }
+      cost = Cost.new(@variants.values.first, @payloads).measure
+      return Advice.new(variants: @variants, payloads: @payloads, cost:, reason: cost.reason) if cost.reason
+
+      with_pools do |pools|
+        cells = measure(pools, @variants, @payloads, cost)
+        cells, best = confirmed(pools, cells, cost)
+        Advice.new(variants: @variants, payloads: @payloads, cost:, cells:, best:, handover: pools.values.last.report.handover_seconds,
+          table: table(pools, best))
+      end
+    end
+
+    private
+
+    # @return [Array<Cell>]
+    def measure(pools, variants, payloads, cost, workers: [0, *@workers])
+      grid = variants.keys.product(workers, @batches).reject do |name, count, size|
+        count.zero? && (name == :given || size > @batches.first)
+      end
+      progress = Pool::Progress.of(@progress, grid.size)
+      grid.map { |way| cell(pools, payloads, cost, *way, @rounds).tap { progress&.add } }
+    ensure
+      progress&.finish
+    end
+
+    def cell(pools, payloads, cost, name, count, size, rounds)
+      trial = Comparison.new(@variants.values.first, @variants.fetch(name), pools[count],
+        payloads.batches(size, Advisor.enough(cost, size)))
+      Cell.new(variant: name, workers: count, batch: size, gains: trial.gains(rounds))
+    end
+
+    # The best of many measurements was lucky, too: what is promised is measured once more.
+    # @return [Array(Array<Cell>, Cell)] no cell: none pays
+    def confirmed(pools, cells, cost)
+      TRIES.times do
+        best = Choice.of(cells) or break
+        again = cell(pools, @payloads, cost, best.variant, best.workers, best.batch, @rounds * CONFIRMATION)
+        cells = cells.map { |one| one.equal?(best) ? again : one }
+        return [cells, again] if again.pays?
+      end
+      [cells, nil]
+    end
+
+    def with_pools
+      pools = @workers.to_h { |count| [count, Pool.new(workers: count)] }
+      yield(pools)
+    ensure
+      pools&.each_value { |pool| pool.shutdown(timeout: 10) }
+    end
+
+    # For each class of sizes: from which batch size it pays, with the workers of the best cell.
+    # @return [Array<Advice::Line>]
+    def table(pools, best)
+      return [] unless best&.workers&.positive?
+
+      @payloads.classes(CLASSES).map do |group|
+        cost = Cost.new(@variants.fetch(best.variant), group).measure
+        cells = measure(pools, @variants.slice(best.variant), group, cost, workers: [best.workers])
+        Advice::Line.new(bytes: group.median, payloads: group.size, seconds: cost.seconds, from: Choice.first(cells)&.batch,
+          gain: cells.map(&:gain).max)
+      end
+    end
+
+    # One measurement: how many times faster than the task as it is given, in a loop.
+    #
+    # @!attribute [r] variant
+    #   @return [Symbol] :given, :eager or :lazy
+    # @!attribute [r] workers
+    #   @return [Integer] 0: none, in the caller's thread
+    # @!attribute [r] batch
+    #   @return [Integer] payloads
+    # @!attribute [r] gains
+    #   @return [Array<Float>] of each round, the lowest first
+    Cell = Data.define(:variant, :workers, :batch, :gains) do
+      def initialize(gains:, **) = super(gains: gains.sort.freeze, **)
+
+      # @return [Float] the median
+      def gain = gains[gains.size / 2]
+
+      # @return [Array(Float, Float)] the lowest and the highest
+      def spread = [gains.first, gains.last]
+
+      # @return [Boolean] whether that is a gain beyond what measuring is worth
+      def pays? = gain >= WASTE && gains[gains.size / 4] > 1
+    end
+  end
+end
+
+require_relative "advisor/variants"
+require_relative "advisor/payloads"
+require_relative "advisor/cost"
+require_relative "advisor/comparison"
+require_relative "advisor/choice"
+require_relative "advisor/advice"

@@ -1,0 +1,113 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "guildhall"
+require "guildhall/advisor"
+require "guildhall/advisor/page"
+
+# Five tasks and what is to be said of them. How much is gained depends on the machine; whether does not, here.
+class AdvisorTest < GuildhallTest
+  ORDERS = Array.new(60) { |id| %({"id": #{id}, "items": [#{Array.new(200) { |n| %({"sku": "SKU-#{id}-#{n}", "price": #{n}.5}) }.join(", ")}]}).freeze }
+  FEW = {batches: [10, 50], rounds: 3, workers: 2}.freeze
+
+  module Orders
+    EAGER = Guildhall::JSON >> Guildhall.map { |order| order["id"] }
+  end
+
+  module Waiting
+    def self.call(_text) = sleep(0.0005)
+  end
+
+  module Mutating
+    def self.call(text) = text << "!"
+  end
+
+  module Failing
+    def self.call(text) = Integer(text)
+  end
+
+  module Nothing
+    def self.call(text) = text
+  end
+
+  module Remembering
+    def self.call(text) = (@seen ||= []) << text
+  end
+
+  def advise(task, payloads = ORDERS, **options) = Guildhall::Advisor.new(task, payloads, **FEW, **options).advise
+
+  def test_eager_decoding_of_what_is_hardly_read
+    advice = advise(Orders::EAGER)
+    assert_predicate advice, :pays?
+    assert_equal :lazy, advice.best.variant
+    assert_match(/\AIt pays: lazy decoding, .* × as fast as a loop \(\d.* in 9 rounds\)/, advice.verdict)
+    assert_equal 59, advice.task.call(ORDERS.last)
+  end
+
+  def test_waiting
+    advice = advise(Waiting)
+    assert_equal [false, :io_bound], [advice.pays?, advice.reason]
+    assert_match(/waits most of its time.*threads or fibers/, advice.verdict)
+  end
+
+  def test_mutating
+    advice = advise(Mutating)
+    assert_equal :mutates, advice.reason
+    assert_match(/changes its payload.*advisor_test\.rb:\d+.*payload\.dup/, advice.verdict)
+  end
+
+  def test_failing
+    advice = advise(Failing)
+    assert_equal :fails, advice.reason
+    assert_match(/raises for these payloads: ArgumentError/, advice.verdict)
+  end
+
+  def test_nothing_to_do
+    advice = advise(Nothing)
+    assert_equal [:too_small, Nothing], [advice.reason, advice.task]
+    assert_match(/do not pay.*hand-over/, advice.verdict)
+    assert_nil advice.from
+  end
+
+  def test_what_a_worker_may_not_is_refused
+    assert_raises(Guildhall::IsolationError) { advise(Remembering) }
+    assert_raises(Guildhall::ArgumentError) { advise(Nothing, []) }
+    assert_raises(Guildhall::ArgumentError) { advise(7) }
+  end
+
+  def test_steps_of_workers
+    assert_equal({1 => [1], 2 => [1, 2], 6 => [1, 2, 4, 6], 8 => [1, 2, 4, 8]}, [1, 2, 6, 8].to_h { |most| [most, Guildhall::Advisor.steps(most)] })
+  end
+
+  def test_the_first_batch_that_pays
+    cells = {1 => 0.5, 10 => 1.3, 50 => 1.0, 100 => 1.5, 500 => 1.8}.map do |batch, gain|
+      Guildhall::Advisor::Cell.new(variant: :given, workers: 2, batch:, gains: [gain] * 3)
+    end
+    assert_equal 100, Guildhall::Advisor::Choice.first(cells).batch
+    assert_equal 500, Guildhall::Advisor::Choice.of(cells).batch
+    assert_nil Guildhall::Advisor::Choice.of(cells.first(1))
+  end
+
+  def test_sizes
+    payloads = Guildhall::Advisor::Payloads.new([*["a" * 100] * 5, *["a" * 5000] * 5, *["a" * 20_000] * 5])
+    assert_equal [100, 5000, 20_000], payloads.quantiles.values_at("smallest", "median", "largest")
+    assert_equal [100, 5000, 20_000], payloads.classes(3).map(&:median)
+    assert_equal 15, payloads.histogram.sum(&:last)
+    assert_equal [[7, 7, 7], [21]], [payloads.batches(7, 20).map(&:size), [payloads.batches(7, 20).flatten.size]]
+  end
+
+  # Nothing is loaded from elsewhere, and what the user wrote is escaped.
+  def test_the_page_stands_alone
+    html = Guildhall::Advisor::Page.new(advise(Orders::EAGER), name: "<Orders>").to_html
+    assert_operator html.scan("<svg").size, :>=, 2
+    assert_includes html, "&lt;Orders&gt;"
+    refute_match(/<script|<link|src=|href=/, html)
+    refute_match(%r{https?://(?!www\.w3\.org/2000/svg)}, html)
+  end
+
+  def test_as_a_hash
+    hash = advise(Nothing).to_h
+    assert_equal [false, "too_small"], hash.values_at("pays", "reason")
+    assert_operator hash["cells"].size, :>=, 2
+  end
+end
