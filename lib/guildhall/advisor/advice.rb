@@ -89,13 +89,9 @@ module Guildhall
 
       # @return [Hash{String=>Object}] for JSON
       def to_h
-        {"pays" => pays?, "reason" => @reason&.name, "workers" => @best&.workers, "batch" => @best&.batch, "from" => from,
-         "decoding" => @best&.variant&.name, "gain" => @best&.gain&.round(2), "spread" => @best&.spread&.map { |gain| gain.round(2) },
-         "bytes" => @payloads.quantiles, "seconds_per_payload" => @cost.seconds, "objects_per_payload" => @cost.objects.round(1),
-         "handover_seconds" => @handover, "table" => @table.map { |line| line.to_h.transform_keys(&:to_s) },
-         "cells" => @cells.map do |cell|
-           {"decoding" => cell.variant.name, "workers" => cell.workers, "batch" => cell.batch, "gain" => cell.gain.round(2)}
-         end}
+        {"pays" => pays?, "reason" => @reason&.name, **(@best ? chosen : {}), "bytes" => @payloads.quantiles,
+         "seconds_per_payload" => @cost.seconds, "objects_per_payload" => @cost.objects.round(1), "handover_seconds" => @handover,
+         "table" => @table.map { |line| line.to_h.transform_keys(&:to_s) }, "cells" => @cells.map { |cell| row(cell) }}
       end
 
       # @return [Array<Array(String, String)>] what was measured, each with its name
@@ -136,6 +132,9 @@ module Guildhall
 
         "#{lazy}on #{@best.workers} worker#{"s" if @best.workers > 1}, in batches of #{@best.batch},"
       end
+
+      def chosen = {**row(@best), "from" => from, "spread" => @best.spread.map { |gain| gain.round(2) }}
+      def row(cell) = {"decoding" => cell.variant.name, "workers" => cell.workers, "batch" => cell.batch, "gain" => cell.gain.round(2)}
 
       def busy = @cost.seconds.zero? ? 0 : 100 * @cost.cpu_seconds / @cost.seconds
 
