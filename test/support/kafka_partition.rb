@@ -125,13 +125,12 @@ class KafkaPartition
   end
 
   # One message as it was read.
-  Record = Struct.new(:offset, :raw_payload, :key) do
+  Record = Struct.new(:offset, :raw_payload, :key, :timestamp) do
     def self.bytes(records) = records.sum { |record| record.raw_payload.to_s.bytesize }
     def tombstone? = raw_payload.nil?
     def topic = "t"
     def partition = 0
     def headers = {}
-    def timestamp = Time.at(0)
     def decode_error = nil
     def deferred? = true
   end
@@ -157,11 +156,12 @@ class KafkaPartition
   end
 
   # @param offsets [Enumerable<Integer>]
+  # @param time [Time, nil] when they were written
   # @yieldparam offset [Integer]
   # @yieldreturn [String] the payload
   # @return [self]
-  def deliver(offsets)
-    records = offsets.map { |offset| Record.new(offset, block_given? ? yield(offset) : offset.to_s, "k#{offset}") }
+  def deliver(offsets, time: Time.at(0))
+    records = offsets.map { |offset| Record.new(offset, block_given? ? yield(offset) : offset.to_s, "k#{offset}", time) }
     @partition.deliver(records, Record.bytes(records))
     self
   end

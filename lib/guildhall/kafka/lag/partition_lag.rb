@@ -62,11 +62,11 @@ module Guildhall
         end
 
         # Called now and then: that nothing was left a moment ago bounds the age of what comes next.
-        # @return [Hash{Symbol=>Object}, nil] topic, partition, messages, seconds; nil while that is not known
+        # @return [Hash{Symbol=>Object}, nil] topic, partition, messages, seconds, paused; nil while that is not known
         def measure
           count = messages or return
           @caught_up_at = Time.now if count.zero?
-          {topic: name, partition: number, messages: count, seconds:}
+          {topic: name, partition: number, messages: count, seconds:, paused: @schedule.paused?}
         end
 
         private

@@ -15,7 +15,8 @@ module Guildhall
         LEVELS = {"error.occurred" => Logger::ERROR, "partition.stalled" => Logger::WARN, "partition.abandoned" => Logger::WARN,
                   "dead_letter_queue.dispatched" => Logger::WARN, "consumer.retrying" => Logger::WARN,
                   "consumer.consumed" => Logger::DEBUG, "consumer.skipped" => Logger::DEBUG, "consumer.shutdown" => Logger::DEBUG,
-                  "consumer.revoked" => Logger::DEBUG, "lag.measured" => Logger::DEBUG, "statistics.emitted" => Logger::DEBUG}.freeze
+                  "consumer.revoked" => Logger::DEBUG, "filter.rejected" => Logger::DEBUG, "filter.waiting" => Logger::DEBUG,
+                  "lag.measured" => Logger::DEBUG, "statistics.emitted" => Logger::DEBUG}.freeze
         # Characters of an error's message: it may quote a payload.
         MAX_TEXT_CHARACTERS = 1_000
 

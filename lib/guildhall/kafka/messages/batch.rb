@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require "guildhall/clock"
+require_relative "../deserializing/payloads/part"
 require_relative "../message"
 require_relative "../messages"
 
@@ -32,7 +34,8 @@ module Guildhall
           @topic = topic
           @bytes = bytes
           @generation = generation
-          @kept = @followings = nil
+          @kept = @followings = @held_until = nil
+          @filtered = false
         end
 
         # @return [Integer]
@@ -49,6 +52,47 @@ module Guildhall
         # @return [Array<Integer>] the indexes of the records that were not left out
         def kept
           @kept ||= @results.filtering? ? undropped : (0...@records.size).to_a
+        end
+
+        # Leaves out more records: what a filter has rejected.
+        # @param indexes [Array<Integer>]
+        # @return [void]
+        def reject(indexes)
+          return if indexes.empty?
+
+          gone = indexes.to_h { |index| [index, true] }
+          @kept = kept.reject { |index| gone.key?(index) }
+          @followings = nil
+        end
+
+        # The filters have decided about all of its records.
+        # @return [void]
+        def filtered
+          @filtered = true
+        end
+
+        # @return [Boolean]
+        def filtered? = @filtered
+
+        # A filter makes all of it wait.
+        # @param seconds [Numeric]
+        # @return [self]
+        def hold(seconds)
+          @held_until = Clock.now + seconds
+          self
+        end
+
+        # @return [Boolean] whether it has to wait, as a filter has said
+        def held? = !@held_until.nil? && Clock.now < @held_until
+
+        # @return [Numeric] how long it has to wait
+        def held_seconds = Clock.left(@held_until)
+
+        # @param index [Integer] of the record with which the second part begins; not 0
+        # @return [Array(Batch, Batch)] which share the payloads
+        def split(index)
+          head_bytes = @records.first.class.bytes(@records[0...index])
+          [part(0, @records[0...index], head_bytes), part(index, @records[index..], @bytes - head_bytes)]
         end
 
         # @return [Integer] how many payloads were left out
@@ -91,7 +135,17 @@ module Guildhall
           (@followings ||= followings)[index]
         end
 
+        protected
+
+        attr_writer :kept
+
         private
+
+        def part(first, records, bytes)
+          own = kept.filter_map { |index| index - first if index.between?(first, first + records.size - 1) }
+          results = first.zero? ? @results : Deserializing::Payloads::Part.new(@results, first)
+          self.class.new(records, results, @topic, bytes:, generation: @generation).tap { |batch| batch.kept = own }
+        end
 
         def undropped
           @results.wait

@@ -43,6 +43,12 @@ module Guildhall
           batch
         end
 
+        # @param parts [Array<Messages::Batch>] that hold together what the first batch holds
+        # @return [void]
+        def replace_first(parts)
+          @batches[0, 1] = parts
+        end
+
         # @return [void]
         def clear
           shift until empty?

@@ -5,6 +5,7 @@ require "guildhall/error_boundary"
 require_relative "consumer_call"
 require_relative "recovery"
 require_relative "virtual_partitions"
+require_relative "../filtering/gate"
 
 module Guildhall
   module Kafka
@@ -26,6 +27,7 @@ module Guildhall
           @unfinished = nil # the batch that was not finished the last time; nil: all were
           @first = nil # the index with which the last call of `consume` began
           @call = nil
+          @gate = Filtering::Gate.for(partition, schedule, application)
           follow(partition.topic)
         end
 
@@ -41,6 +43,8 @@ module Guildhall
           messages = nil
           ErrorBoundary.contain(->(error) { failed(error, batch, messages) }) do
             recall unless @recalled
+            next unless (batch = @gate ? @gate.pass(batch) : batch)
+
             pending = undone(batch)
             next skip(batch) unless (@first = pending&.first)
 

@@ -8,8 +8,8 @@ module Guildhall
       # Why a partition rests: a set of reasons, each with an end of its own. It rests while any of them holds, so that a
       # user's pause outlasts a back-off, and quiet outlasts both. With the lock of {Schedule} held.
       class Pause
-        # What ends them: {Consumer#resume}, the back-off's time, nothing.
-        REASONS = %i[user backoff quiet].freeze
+        # What ends them: {Consumer#resume}, the back-off's time, the time that a filter has asked for, nothing.
+        REASONS = %i[user backoff filter quiet].freeze
 
         Rest = Data.define(:ends_at, :alarm)
         private_constant :Rest

@@ -71,6 +71,13 @@ module Guildhall
           update { @batches.shift if @batches.first.equal?(batch) }
         end
 
+        # @param batch [Messages::Batch] in work
+        # @param parts [Array<Messages::Batch>] of it, which take its place
+        # @return [Boolean] false when a seek, or the partition's end, has made it void
+        def replace(batch, parts)
+          update { @batches.replace_first(parts) if @batches.first.equal?(batch) } ? true : false
+        end
+
         # @return [Boolean] whether messages are taken on, be it to wait
         def takes? = @open || @state.assigned?
 
@@ -80,6 +87,7 @@ module Guildhall
         def seek
           change do
             @state.seek
+            @pause.finish(:filter) # what it waits for is void
             @batches.clear
             yield
           end

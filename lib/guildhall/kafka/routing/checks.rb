@@ -2,6 +2,7 @@
 
 require_relative "../config/librdkafka_settings"
 require_relative "failure_checks"
+require_relative "filter_checks"
 require_relative "reporting"
 
 module Guildhall
@@ -36,6 +37,7 @@ module Guildhall
           check(RULES, @topic)
           check_deserializing
           FailureChecks.new(@topic, @errors).run
+          FilterChecks.new(@topic, @errors).run
           check_virtual_partitions
           check_kafka
         end

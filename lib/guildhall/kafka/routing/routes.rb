@@ -59,6 +59,7 @@ module Guildhall
           notes << "parallel: #{topic.parallel}" unless topic.parallel.nil?
           notes << "dead letters: #{topic.dead_letter_queue.topic}" if topic.dead_letter_queue
           notes << "virtual partitions" if topic.virtual_partitions
+          notes << "filters: #{topic.filters.map(&:name).join(", ")}" if topic.filters.any?
           notes << "manual offsets" if topic.manual_offset_management
           notes.join(", ")
         end

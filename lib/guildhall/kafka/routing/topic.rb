@@ -6,7 +6,7 @@ module Guildhall
       # How one topic, or every topic that matches a pattern, is consumed. Frozen.
       Topic = Data.define(:name, :group, :consumer, :deserializer, :key_deserializer, :headers_deserializer, :serializer, :parallel, :lazy,
         :max_messages, :max_bytes, :initial_offset, :manual_offset_management, :delivery, :dead_letter_queue, :virtual_partitions,
-        :retries, :kafka, :excluded) do
+        :filters, :retries, :kafka, :excluded) do
         # @!attribute [r] name
         #   @return [String, Regexp]
         # @!attribute [r] group
@@ -70,6 +70,7 @@ module Guildhall
         def summary
           {"group" => group, "topic" => to_s, "pattern" => pattern?, "consumer" => consumer&.to_s, "parallel" => parallel,
            "dead_letter_topic" => dead_letter_queue&.topic || nil, "virtual_partitions" => !virtual_partitions.nil?,
+           "filters" => filters.map(&:name),
            "manual_offset_management" => manual_offset_management}
         end
       end
@@ -79,6 +80,13 @@ module Guildhall
 
       # How one partition is shared among several runner threads.
       VirtualPartitions = Data.define(:partitioner, :max, :reducer)
+
+      # What decides about messages before the consumer sees them: a class, of which each partition has an instance of its own, or
+      # an object with `call`, which all partitions share.
+      Filter = Data.define(:name, :source, :arguments) do
+        # @return [#call]
+        def build = source.is_a?(Class) ? source.new(**arguments) : source
+      end
 
       # How often and how soon a consumer that raised is called again; nil where the application's setting holds.
       Retries = Data.define(:pause_timeout, :pause_max_timeout, :pause_with_exponential_backoff, :non_retryable, :transient) do

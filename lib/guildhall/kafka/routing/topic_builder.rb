@@ -1,8 +1,9 @@
 # frozen_string_literal: true
 
 require "guildhall/pipeline"
-require_relative "topic"
 require_relative "checks"
+require_relative "filter_settings"
+require_relative "topic"
 
 module Guildhall
   module Kafka
@@ -10,8 +11,14 @@ module Guildhall
       # The block of `topic "name" do … end`: each method is a setting. What is wrong is noted, not raised, so that
       # all errors are reported together.
       class TopicBuilder
-        SETTINGS = %i[consumer deserializer deserializers deserializing serializer max_messages max_bytes initial_offset
-                      manual_offset_management delivery dead_letter_queue virtual_partitions retries kafka].freeze
+        include FilterSettings
+
+        SETTINGS = (%i[consumer deserializer deserializers deserializing serializer max_messages max_bytes initial_offset
+                       manual_offset_management delivery dead_letter_queue virtual_partitions retries kafka] +
+                    FilterSettings.instance_methods(false)).freeze
+        # Where a setting with wrong arguments is ours.
+        OWN_FILES = [__FILE__, FilterSettings::FILE].freeze
+        private_constant :OWN_FILES
 
         # @param name [String, Regexp]
         # @param group [String]
@@ -24,7 +31,7 @@ module Guildhall
             group:, consumer: nil, deserializer: nil, key_deserializer: nil, headers_deserializer: nil, serializer: nil,
             parallel: nil, lazy: nil, max_messages: nil, max_bytes: nil, initial_offset: nil, manual_offset_management: false,
             delivery: :at_least_once, dead_letter_queue: nil, virtual_partitions: nil, kafka: {}.freeze, excluded: [].freeze,
-            retries: Retries.new
+            filters: [].freeze, retries: Retries.new
           }
         end
 
@@ -138,7 +145,7 @@ module Guildhall
           instance_eval(&block)
         rescue ::ArgumentError => error
           place = error.backtrace_locations&.first
-          raise unless place&.path == __FILE__
+          raise unless OWN_FILES.include?(place&.path)
 
           @incomplete = true
           report("#{place.base_label}: #{error.message}")

@@ -1,0 +1,88 @@
+# frozen_string_literal: true
+
+require "guildhall/error_boundary"
+require_relative "../processing/backoff"
+require_relative "chain"
+
+module Guildhall
+  module Kafka
+    # What happens to messages between the topic and the consumer: they are rejected, or wait.
+    module Filtering
+      # Lets the filters of a partition decide about each of its batches, once, before the consumer sees it. What has to wait
+      # becomes a batch of its own, which pauses the partition when its turn comes. Used by one runner at a time.
+      class Gate
+        # @param partition [Processing::Partition]
+        # @param schedule [Processing::Schedule]
+        # @param application [Application]
+        # @return [Gate, nil] nil: the route has no filters
+        def self.for(partition, schedule, application)
+          new(partition, schedule, application) if partition.topic.filters.any?
+        end
+
+        # (see .for)
+        def initialize(partition, schedule, application)
+          @partition = partition
+          @schedule = schedule
+          @application = application
+          @backoff = Processing::Backoff.new(application.config, partition.topic.retries)
+          @failures = 0
+          @chain = nil
+        end
+
+        # @param batch [Messages::Batch]
+        # @return [Messages::Batch, nil] what is consumed now; nil: nothing is, and the partition is paused, or the batch is void
+        def pass(batch)
+          return batch if batch.filtered?
+          return wait(batch) if batch.held?
+
+          ErrorBoundary.contain(->(error) { failed(error, batch) }) { decide(batch) }
+        end
+
+        private
+
+        def chain
+          @chain ||= Chain.new(@partition.topic.filters) do |name, count|
+            publish("filter.rejected", filter: name, count:)
+          end
+        end
+
+        def decide(batch)
+          selection = chain.call(batch)
+          @failures = 0
+          batch.reject(selection.rejected)
+          return batch.tap(&:filtered) unless selection.postponed
+
+          selection.postponed.zero? ? wait(batch.hold(selection.seconds)) : cut(batch, selection)
+        end
+
+        # @return [nil]
+        def wait(batch)
+          seconds = batch.held_seconds
+          publish("filter.waiting", offset: batch.first_offset, seconds:)
+          @schedule.pause(:filter, seconds)
+          nil
+        end
+
+        def cut(batch, selection)
+          now, later = batch.split(selection.postponed)
+          later.hold(selection.seconds)
+          now.tap(&:filtered) if @schedule.replace(batch, [now, later])
+        end
+
+        # What it has decided before it raised does not count: the filters are called with the same messages again.
+        # @return [nil]
+        def failed(error, batch)
+          @application.error(error, "filter", topic: @partition.name, partition: @partition.number, offset: batch.first_offset)
+          @schedule.pause(:backoff, @backoff.seconds(@failures += 1))
+          nil
+        end
+
+        def publish(name, **payload)
+          return unless @application.listening?(name)
+
+          @application.publish(name, topic: @partition.name, partition: @partition.number, **payload)
+        end
+      end
+    end
+  end
+end

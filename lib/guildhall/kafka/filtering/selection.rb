@@ -1,0 +1,84 @@
+# frozen_string_literal: true
+
+require "guildhall/option_rules"
+
+module Guildhall
+  module Kafka
+    module Filtering
+      # What a filter is called with: the messages of a batch that no filter before it has rejected or postponed. Used by one
+      # runner at a time.
+      class Selection
+        include Enumerable
+
+        POSTPONE = OptionRules.new(seconds: OptionRules.seconds)
+        private_constant :POSTPONE
+
+        # @return [Array<Integer>] the indexes of the records that were rejected
+        attr_reader :rejected
+        # @return [Integer, nil] the index of the first record that has to wait; nil: none has to
+        attr_reader :postponed
+        # @return [Numeric, nil] how long it has to wait
+        attr_reader :seconds
+
+        # @param batch [Messages::Batch]
+        def initialize(batch)
+          @entries = batch.kept.map { |index| [index, Message.new(batch, index)] }
+          @rejected = []
+          @postponed = @seconds = nil
+        end
+
+        # @yieldparam message [Message]
+        # @return [self, Enumerator]
+        def each
+          return enum_for(:each) { size } unless block_given?
+
+          @entries.each { |_, message| yield message }
+          self
+        end
+
+        # @return [Integer]
+        def size = @entries.size
+
+        # @return [Boolean]
+        def empty? = @entries.empty?
+
+        # @return [Message, nil]
+        def last = @entries.last&.last
+
+        # Messages for which the block is true are not consumed; offsets pass them.
+        # @yieldparam message [Message]
+        # @return [self]
+        def reject!
+          gone, @entries = @entries.partition { |_, message| yield message }
+          @rejected.concat(gone.map(&:first))
+          self
+        end
+
+        # Messages for which the block is false or nil are not consumed; offsets pass them.
+        # @yieldparam message [Message]
+        # @return [self]
+        def select! = reject! { |message| !yield(message) }
+
+        # This message and all after it wait; those before it are consumed now. The partition is paused meanwhile; then the
+        # filters are called with what has waited. Other partitions go on.
+        # @param message [Message] one of these
+        # @param seconds [Numeric]
+        # @return [self]
+        # @raise [Guildhall::ArgumentError]
+        def postpone(message, seconds)
+          POSTPONE.check!({seconds:}, owner: "postpone")
+          place = @entries.index { |_, other| other.equal?(message) }
+          raise Guildhall::ArgumentError, "postpone takes one of these messages, not #{message.inspect}" unless place
+
+          @postponed = @entries[place].first
+          @seconds = seconds
+          @entries = @entries.first(place)
+          self
+        end
+
+        # @return [String]
+        def inspect = "#<#{self.class} #{size} messages#{", #{@seconds} s to wait for the rest" if @seconds}>"
+      end
+    end
+  end
+end

@@ -1,0 +1,69 @@
+# frozen_string_literal: true
+
+# Proves that partitions that `throttle` and `delay` make wait hold up nobody (another topic of the same runner goes on), that what
+# waits is consumed later, in order and once, that no more than the limit passes in any period and nothing before it is
+# old enough, that waiting partitions count as paused, and that a member that joins and leaves meanwhile loses nothing.
+require_relative "../support/scenario"
+
+Scenario.run do
+  throttled, delayed, free = %w[throttled delayed free].map { |kind| topic(name: kind, partitions: 2) }
+  per = 1
+  limit = 40
+  wait = 2
+  times = Hash.new { |hash, key| hash[key] = [] }
+  lock = Mutex.new
+  journal = account
+  consumer = Class.new(Guildhall::Kafka::Consumer) do
+    define_method(:consume) do
+      messages.each do |message|
+        journal.handled("#{topic_name}/#{partition}", message.offset, self)
+        lock.synchronize { times[[topic_name, partition]] << [Process.clock_gettime(Process::CLOCK_MONOTONIC), Time.now - message.timestamp] }
+      end
+    end
+  end
+  configure(concurrency: 1, lag_interval: 0.1, max_messages: 100)
+  lags = Thread::Queue.new
+  Guildhall::Kafka.instrumentation.subscribe("lag.measured") { |event| lags << event.payload[:partitions] }
+  routes do
+    topic(throttled) do
+      consumer consumer
+      throttle limit:, per:
+    end
+    topic(delayed) do
+      consumer consumer
+      delay wait
+    end
+    topic(free) { consumer consumer }
+  end
+  start
+  fill = lambda do |name, count|
+    produce(name, (0...(count * 2)).map { |i| {payload: i.to_s, partition: i % 2} })
+    2.times { |partition| account.produced("#{name}/#{partition}", count) }
+  end
+  fill.call(throttled, limit * 4)
+  fill.call(delayed, 200)
+  fill.call(free, 1_000)
+  eventually("the free topic is not held up") { lock.synchronize { times.select { |(name, _), _| name == free }.sum { |_, list| list.size } } == 2_000 }
+  left = account.produced_in_all - account.settled
+  check(left > 200, "only #{left} messages waited while 2000 others were consumed")
+  eventually("waiting partitions count as paused") do
+    paused = lags.pop.select { |lag| lag[:paused] && lag[:messages].positive? }
+    paused.any? { |lag| lag[:topic] == throttled || lag[:topic] == delayed }
+  end
+  # A member that comes and goes: what waits is read and filtered anew.
+  visitor(throttled, client_settings) { sleep(1) } unless embedded
+  eventually_complete
+  lock.synchronize do
+    times.each do |(name, partition), list|
+      case name
+      when throttled
+        # Without a rebalance, which begins a new period.
+        too_many = list.map(&:first).each_cons(limit + 1).find { |some| some.last - some.first < per * 0.9 }
+        check(too_many.nil? || !embedded, "#{name}/#{partition}: more than #{limit} in #{per} s")
+      when delayed then check(list.all? { |_, age| age >= wait - 0.01 }, "#{name}/#{partition}: consumed #{list.map(&:last).min.round(3)} s old")
+      end
+    end
+  end
+  stop
+  [throttled, delayed].each { |name| check(committed(name, partitions: 2).all?, "committed") }
+end
