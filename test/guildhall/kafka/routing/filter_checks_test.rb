@@ -57,10 +57,10 @@ class KafkaFilterChecksTest < GuildhallTest
         throttling limit: 3
       end
     end
-    assert_errors("throttle has no keyword interval", "throttle limit must be an Integer ≥ 1, not 0", "throttle per must be a finite number > 0 (seconds), not -1",
+    assert_errors("throttle: unknown keyword interval", "throttle limit must be an Integer ≥ 1, not 0", "throttle per must be a finite number > 0 (seconds), not -1",
       'delay seconds must be a finite number > 0 (seconds), not "5"', "expire seconds must be", "sample rate must be a rate above 0 and up to 1",
       "deduplicate window must be an Integer ≥ 1, not nil", "deduplicate by must be a method of a message (:key) or a callable, not :kye",
-      "a callable, not nil", "throttling; did you mean throttle?")
+      "a callable, not nil", "unknown setting throttling; did you mean throttle?")
   end
 
   def test_filters_that_would_raise_for_every_batch_are_errors
