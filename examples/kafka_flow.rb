@@ -28,7 +28,7 @@ Guildhall::Kafka::Testing::EmbeddedBroker.start do |broker|
   end
   Guildhall::Kafka.start
   producer = Rdkafka::Config.new("bootstrap.servers": broker.bootstrap_servers).producer
-  %w[p1 p2 p1 p3 p2].each_with_index.map { |key, index| producer.produce(topic: "payments", key:, payload: "payment #{index}") }.each(&:wait)
+  %w[p1 p2 p1 p3 p2].each_with_index.map { |key, i| producer.produce(topic: "payments", key:, payload: "payment #{i}") }.each(&:wait)
   producer.close
   seen = Array.new(3) { PaymentsConsumer::SEEN.pop(timeout: 30) || abort("no payment came") }
   Guildhall::Kafka.stop
