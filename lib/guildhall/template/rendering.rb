@@ -1,13 +1,16 @@
 # frozen_string_literal: true
 
-require_relative "../clock"
 require_relative "../pool"
+require_relative "any_of"
 require_relative "locals"
 
 module Guildhall
   class Template # rubocop:disable Style/Documentation -- is in template.rb
     # What pools can do with templates, once `guildhall/templates` is loaded.
     module Rendering
+      MAX_REMEMBERED = 64 # sets of templates
+      private_constant :MAX_REMEMBERED
+
       # Renders a template once for each of many locals, in parallel where that is faster.
       #
       #     pool.render(mail, users.map { |user| {name: user.name} })
@@ -20,35 +23,43 @@ module Guildhall
       # @raise [Guildhall::ArgumentError] if it is not a template, or not a list of locals
       # @raise [TimeoutError]
       def render(template, locals, **options)
-        results(shared(template, listed(locals)), template, **options)
+        needed(template)
+        results(shared(listed(locals)), template, **options)
       end
 
-      # Renders different templates at once.
+      # Renders different templates at once, as one batch.
       #
       #     pool.render_all([[mail, {name: "Ada"}], [report, {rows: rows}]])
       #
       # @param pairs [Enumerable<Array(Template, Hash)>]
-      # @param timeout [Numeric, nil] seconds for all of it
-      # @param options [Hash] see {Pool#dispatch}
+      # @param options [Hash] see {#render}
       # @return [Array<String, Failure>] frozen, in order; Failures in place
       # @raise see {#render}
-      def render_all(pairs, timeout: nil, **options)
-        groups = grouped(pairs)
-        return render(groups.keys.first, groups.values.first.map(&:first), timeout:, **options) if groups.size == 1
+      def render_all(pairs, **options)
+        pairs = listed(pairs)
+        templates = pairs.map { |template, _| needed(template) }
+        list = shared(pairs.map { |_, locals| locals })
+        pairs = templates.zip(list).each(&:freeze)
+        templates.uniq!
+        return results(list, templates.first, **options) if templates.size == 1
 
-        futures = groups.map { |template, entries| dispatch(shared(template, entries.map(&:first)), template, **options) }
-        await_all(futures, timeout)
-        in_order(futures, groups.values.map { |entries| entries.map(&:last) })
+        render_any(pairs, any_of(templates), options) || render_each(pairs, options)
       end
 
       private
 
-      def shared(template, list)
-        unless template.is_a?(Template)
-          raise Guildhall::ArgumentError, "a Guildhall::Template is needed, not #{Shareable.article(Shareable.type_of(template))}"
+      def shared(list)
+        index = -1
+        list.map do |locals|
+          index += 1
+          Ractor.shareable?(locals) ? locals : Locals.share(locals, "locals[#{index}]")
         end
+      end
 
-        list.each_with_index.map { |locals, index| Locals.share(locals, "locals[#{index}]") }
+      def needed(template)
+        return template if template.is_a?(Template)
+
+        raise Guildhall::ArgumentError, "a Guildhall::Template is needed, not #{Shareable.article(Shareable.type_of(template))}"
       end
 
       def listed(locals)
@@ -58,33 +69,32 @@ module Guildhall
                                         "not #{Shareable.article(Shareable.type_of(locals))}"
       end
 
-      # @return [Hash{Template=>Array<Array(Hash, Integer)>}] locals and their places
-      def grouped(pairs)
-        groups = {}.compare_by_identity
-        listed(pairs).each_with_index do |(template, locals), index|
-          (groups[template] ||= []) << [locals, index]
-        end
-        groups
+      # One object for the same templates, whatever their order: the pool knows then what they cost.
+      def any_of(templates)
+        @any_of ||= {}
+        templates = templates.sort_by(&:object_id)
+        @any_of.shift if @any_of.size >= MAX_REMEMBERED && !@any_of.key?(templates)
+        @any_of[templates] ||= AnyOf.new(templates)
       end
 
-      def await_all(futures, timeout)
-        Clock.within(timeout && (Clock.now + timeout)) { futures.each(&:wait) }
-        return if futures.all?(&:ready?)
-
-        futures.each(&:cancel)
-        raise TimeoutError, "not all templates were rendered after #{timeout} s; payloads that had not begun are cancelled"
+      # @return [Array<String, Failure>, nil] nil: a worker has refused one of the templates, and all of them with it
+      def render_any(pairs, task, options)
+        outcomes = results(pairs, task, **options)
+        @admission[task] if outcomes.any?(Failure)
+        outcomes
+      rescue IsolationError
+        nil
       end
 
-      def in_order(futures, places)
-        outcomes = Array.new(places.sum(&:size))
-        futures.zip(places) do |future, indexes|
-          future.results.zip(indexes) { |outcome, index| outcomes[index] = placed(outcome, index) }
+      # Only the refused one fails.
+      def render_each(pairs, options)
+        outcomes = Array.new(pairs.size)
+        pairs.each_index.group_by { |index| pairs[index].first }.each do |template, indexes|
+          results(indexes.map { |index| pairs[index].last }, template, **options).zip(indexes) do |outcome, index|
+            outcomes[index] = outcome.is_a?(Failure) ? outcome.with(index:) : outcome
+          end
         end
         outcomes.freeze
-      end
-
-      def placed(outcome, index)
-        outcome.is_a?(Failure) ? outcome.with(index:) : outcome
       end
     end
 

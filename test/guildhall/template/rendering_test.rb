@@ -105,6 +105,30 @@ class TemplateRenderingTest < GuildhallTest
     assert_equal [[], ["Hi a,\nA"]], [@pool.render_all([]), @pool.render_all([[@greeting, {name: "a"}]])]
   end
 
+  def test_different_templates_are_one_batch
+    other = Guildhall::Template.new("<%= n * 2 %>", locals: [:n])
+    batches = []
+    @pool.instrumentation.subscribe("pool.dispatched") { |event| batches << event.payload[:payloads] }
+    pairs = [[@greeting, {name: "a"}], [other, {n: 1}], [@greeting, {name: "b"}]]
+    2.times { assert_equal ["Hi a,\nA", "2", "Hi b,\nB"], @pool.render_all(pairs, parallel: true) }
+    assert_equal %w[2] + ["Hi a,\nA"], @pool.render_all(pairs.first(2).reverse, parallel: true)
+    assert_equal [3, 3, 2], batches
+  end
+
+  def test_a_template_that_a_worker_refuses_costs_its_own_results
+    other = Guildhall::Template.new("<%= n * 2 %>", locals: [:n])
+    sneaky = Guildhall::Template.new("<%= Object.const_get('TemplateRenderingTest').const_get('TO' + 'UCHED').size %>")
+    pairs = [[other, {n: 1}], [sneaky, {}], [@greeting, {name: "a"}], [sneaky, {}], [other, {n: 2}]]
+    Guildhall::Pool.open(workers: 2, logger: Logger.new(File::NULL)) do |pool|
+      results = pool.render_all(pairs, parallel: true)
+      assert_equal ["2", "Hi a,\nA", "4"], results.values_at(0, 2, 4)
+      assert_equal [1, 3], results.values_at(1, 3).map(&:index)
+      assert_equal ["2", "Hi a,\nA"], pool.render_all([[other, {n: 1}], [@greeting, {name: "a"}]], parallel: true)
+      assert_raises(Guildhall::IsolationError) { pool.render_all(pairs) }
+    end
+  end
+  TOUCHED = [+"x"] # rubocop:disable Style/MutableConstant -- what workers may not touch
+
   def test_wrong_arguments
     [[nil, []], ["x", []], [@greeting, nil], [@greeting, {name: 1}], [@greeting, 7]].each do |template, locals|
       assert_raises(Guildhall::ArgumentError, locals.inspect) { @pool.render(template, locals) }

@@ -1,0 +1,26 @@
+# frozen_string_literal: true
+
+module Guildhall
+  class Template
+    # @api private
+    # Several templates as one task of the pool: each payload says which one, and with which locals. Frozen and shareable.
+    class AnyOf
+      # @param templates [Array<Template>]
+      def initialize(templates)
+        @templates = templates.dup.freeze
+        freeze
+      end
+
+      # @param pair [Array(Template, Hash)]
+      # @return [String]
+      # @raise see {Template#render}
+      def call(pair)
+        pair[0].call(pair[1])
+      end
+
+      # @return [String]
+      def inspect = "any of #{@templates.map(&:name).join(", ")}"
+    end
+    private_constant :AnyOf
+  end
+end
