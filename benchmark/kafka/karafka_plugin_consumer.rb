@@ -60,7 +60,10 @@ class GemAvro
   end
 end
 
-Guildhall::Karafka.setup { |config| config.enabled = ENV["PLUGIN"] != "off" }
+Guildhall::Karafka.setup do |config|
+  config.enabled = ENV["PLUGIN"] != "off"
+  config.parallel = {"true" => true, "false" => false}[ENV.fetch("PARALLEL", nil)]
+end
 
 DESERIALIZERS = {
   "default" => -> { Karafka::Deserializers::Payload.new }, "stages" => -> { Stages }, "avro" => -> { GemAvro.new },
