@@ -6,6 +6,7 @@ require_relative "karafka/settings"
 require_relative "karafka/envelope"
 require_relative "karafka/adapted"
 require_relative "karafka/deserializer"
+require_relative "karafka/subscription"
 require_relative "karafka/plugin"
 
 module Guildhall
@@ -50,6 +51,7 @@ module Guildhall
       # @return [Deserializer]
       # @raise [NotShareableError] naming the path to what workers cannot share
       # @raise [IsolationError] naming what a worker may not touch, and what to change
+      # @raise [ConfigurationError] where Karafka's monitor has a bus that passes no events on
       # @raise [MissingDependencyError] without the gem karafka
       def parallel(deserializer, message: false)
         SoftDependency.require!("karafka", gem: "karafka", purpose: "Guildhall::Karafka") unless defined?(::Karafka::App)

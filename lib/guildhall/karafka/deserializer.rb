@@ -27,6 +27,7 @@ module Guildhall
         @task = Shareable.callable!(task, "deserializer")
         @plugin = plugin
         @metadata = Callable.takes_metadata?(@task)
+        @native = native?(@task)
         @refused = false
         @copies = @task.is_a?(Task::PerWorker)
         # An entry goes when its payload is read, or with its message.
@@ -56,8 +57,10 @@ module Guildhall
       # @raise what the pool's `dispatch` raises
       def dispatch(messages, source)
         settings = @plugin.settings
+        return if @refused || !workers?(settings)
+
         messages = messages.reject { |message| message.raw_payload.nil? } if messages.any? { |message| message.raw_payload.nil? }
-        return if @refused || messages.size < settings.min_payloads
+        return if messages.size < settings.min_payloads
 
         # Copies share the bytes; the messages' own Strings stay as they are, and may change.
         payloads = messages.map { |message| message.raw_payload.dup.freeze }
@@ -79,6 +82,18 @@ module Guildhall
       # The empty batch starts nothing; it finds out whether workers can run the task.
       def check(task)
         Pool.new(workers: 0).dispatch([], task, prepare: false)
+      end
+
+      # A Document alone is made in about the time that handing its payload over takes: workers gain nothing, and take a core from
+      # librdkafka.
+      def workers?(settings)
+        settings.parallel.nil? ? !@native : settings.parallel
+      end
+
+      # Whether nothing written in Ruby follows a native decoder; what such a decoder makes is shareable.
+      def native?(task)
+        codec, rest = task.is_a?(Pipeline) ? [task.decoder, task.rest] : [task, nil]
+        rest.nil? && codec.respond_to?(:native_decoder) && !codec.native_decoder.nil?
       end
 
       # The codec's `prepare` may ask a registry, which would hold up Karafka's listener: what workers cannot decode without is
@@ -104,7 +119,7 @@ module Guildhall
         payload &&= payload.dup.freeze
         message = Envelope.of(message, payload) if @metadata
         value = run(payload, message)
-        Ractor.shareable?(value) ? value : frozen(value, payload, message)
+        @native || Ractor.shareable?(value) ? value : frozen(value, payload, message)
       end
 
       # What cannot be frozen is left as it was: decoded again, because a part of the first one is frozen now.

@@ -15,8 +15,7 @@ module Guildhall
       def initialize
         @settings = Settings.new.freeze
         @lock = Mutex.new
-        @subscribers = {}
-        @monitor = @pool = nil
+        @subscription = @pool = nil
         @needed = false
         @futures = {} # of each partition's last batch: earlier batches are not read any more
         @counts = {dispatched: 0, taken: 0, in_place: 0, replaced: 0}
@@ -32,16 +31,15 @@ module Guildhall
 
       # Once to each of Karafka's monitors: its set-up may replace the one that there was.
       # @return [void]
+      # @raise [ConfigurationError] for a monitor whose events cannot be subscribed to
       def subscribe
         @needed = true
         @lock.synchronize do
           monitor = ::Karafka.monitor
-          next if !@settings.enabled || monitor.equal?(@monitor)
+          next if !@settings.enabled || monitor.equal?(@subscription&.monitor)
 
           end_subscription
-          @monitor = monitor
-          @subscribers = EVENTS.transform_values { |method| guarded(method) }
-          @subscribers.each { |event, subscriber| monitor.subscribe(event, &subscriber) }
+          @subscription = Subscription.new(monitor, EVENTS.transform_values { |method| guarded(method) })
         end
       end
 
@@ -66,14 +64,13 @@ module Guildhall
       end
 
       def end_subscription
-        @subscribers.each_value { |subscriber| @monitor.unsubscribe(subscriber) }
-        @subscribers = {}
-        @monitor = nil
+        @subscription&.end
+        @subscription = nil
       end
 
       # What goes wrong here must not stop Karafka's listener: payloads are decoded in place then.
       def guarded(method)
-        lambda do |event|
+        proc do |event|
           send(method, event.payload) if @settings.enabled
         rescue StandardError => error
           report(error)

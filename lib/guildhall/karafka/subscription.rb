@@ -16,7 +16,7 @@ module Guildhall
       # @raise [ConfigurationError] for a monitor whose events do not reach those who subscribe
       def initialize(monitor, handlers)
         @monitor = monitor
-        @bus = monitor.notifications_bus
+        @bus = monitor.respond_to?(:notifications_bus) ? monitor.notifications_bus : monitor
         @subscribers = handlers.map { |event, handler| subscribe(full_name(event), handler) }
       end
 

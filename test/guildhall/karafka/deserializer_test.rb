@@ -80,6 +80,21 @@ module Guildhall
         assert_equal [true], fetched(%w[a b c], Where).map { |message| message.payload[:main] }.uniq
       end
 
+      def test_documents_are_left_to_the_consumer_unless_workers_are_asked_for
+        {nil => 0, false => 0, true => 20}.each do |parallel, count|
+          use(@pool, parallel:)
+          assert_equal count, dispatched { fetched(['{"a":1}'] * 20, Guildhall::JSON.lazy).each { |message| assert_equal({"a" => 1}, message.payload) } }
+        end
+      end
+
+      def test_stages_in_ruby_go_to_workers
+        use(@pool, parallel: nil)
+        assert_equal 20, dispatched { fetched(['{"id":2}'] * 20, EVEN).each(&:payload) }
+        assert_equal 20, dispatched { fetched(%w[a] * 20, Own.new.freeze, message: true).each(&:payload) }
+        use(@pool, parallel: false)
+        assert_equal 0, dispatched { assert_equal [2] * 20, fetched(['{"id":2}'] * 20, EVEN).map(&:payload) }
+      end
+
       def test_messages_that_nobody_fetched
         message = build(%w[a], Karafka.parallel(Where)).first
         assert_equal({text: "a", main: true}, message.payload)
@@ -263,6 +278,12 @@ module Guildhall
       end
 
       private
+
+      def dispatched
+        before = Karafka.stats[:dispatched]
+        yield
+        Karafka.stats[:dispatched] - before
+      end
 
       def use(pool, **settings)
         Karafka.setup do |config|

@@ -4,6 +4,7 @@
 # codecs of their own and several partitions at once. Small batches and tombstones are decoded in place. Raw payloads stay as they are.
 require_relative "../support/karafka_application"
 require "guildhall/avro"
+require "guildhall/csv"
 
 # Says where it ran.
 module Own
@@ -13,7 +14,8 @@ end
 AVRO = Guildhall::Avro.new({"type" => "record", "name" => "Row", "fields" => [{"name" => "id", "type" => "long"}]})
 COUNT = 2_000
 PARTITIONS = 3
-JSON_TOPIC, AVRO_TOPIC, OWN_TOPIC, PLAIN_TOPIC = %w[json avro own plain].map { |name| KarafkaApplication.topic(name, partitions: PARTITIONS) }
+ROWS = Guildhall::CSV.new
+JSON_TOPIC, AVRO_TOPIC, CSV_TOPIC, OWN_TOPIC, PLAIN_TOPIC = %w[json avro csv own plain].map { |name| KarafkaApplication.topic(name, partitions: PARTITIONS) }
 
 class Collector < Karafka::BaseConsumer
   def consume
@@ -31,7 +33,7 @@ class App < Karafka::App
   KarafkaApplication.setup(self, concurrency: 3)
   Guildhall::Karafka.setup { |config| config.parallel = true }
   routes.draw do
-    {JSON_TOPIC => Guildhall::JSON, AVRO_TOPIC => AVRO, OWN_TOPIC => Own}.each do |name, codec|
+    {JSON_TOPIC => Guildhall::JSON, AVRO_TOPIC => AVRO, CSV_TOPIC => ROWS, OWN_TOPIC => Own}.each do |name, codec|
       topic(name) do
         consumer Collector
         deserializer Guildhall::Karafka.parallel(codec)
@@ -42,18 +44,20 @@ class App < Karafka::App
 end
 
 json = Array.new(COUNT) { |id| %({"id":#{id}}) }
-{JSON_TOPIC => json, AVRO_TOPIC => Array.new(COUNT) { |id| AVRO.encode({"id" => id}) }, OWN_TOPIC => json, PLAIN_TOPIC => json}.each do |name, payloads|
+{JSON_TOPIC => json, AVRO_TOPIC => Array.new(COUNT) { |id| AVRO.encode({"id" => id}) }, CSV_TOPIC => Array.new(COUNT) { |id| "id\n#{id}\n" },
+ OWN_TOPIC => json, PLAIN_TOPIC => json}.each do |name, payloads|
   KarafkaApplication.produce(name, payloads, partitions: PARTITIONS)
 end
 
 KarafkaApplication.run do
-  rows = KarafkaApplication.results(4 * COUNT)
+  rows = KarafkaApplication.results(5 * COUNT)
   rows.group_by { |row| row.first(2) }.each do |(topic, partition), some|
     KarafkaApplication.equal((0...some.size).to_a, some.map { |row| row[2] }, "offsets of #{topic}/#{partition}")
   end
   by_topic = rows.group_by(&:first).transform_values { |some| some.sort_by { |row| [row[2], row[1]] }.map { |row| row[3] } }
   hashes = Array.new(COUNT) { |id| {"id" => id} }
   [JSON_TOPIC, AVRO_TOPIC, PLAIN_TOPIC].each { |topic| KarafkaApplication.equal(hashes, by_topic[topic], topic) }
+  KarafkaApplication.equal(Array.new(COUNT) { |id| [{"id" => id.to_s}] }, by_topic[CSV_TOPIC], CSV_TOPIC)
   KarafkaApplication.equal(json, by_topic[OWN_TOPIC].map { |payload| payload["text"] }, OWN_TOPIC)
   in_workers = by_topic[OWN_TOPIC].count { |payload| !payload["main"] }
   KarafkaApplication.check("only #{in_workers} payloads were decoded in workers") { in_workers > COUNT / 2 }

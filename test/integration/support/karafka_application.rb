@@ -4,7 +4,7 @@
 # written as the manual of Karafka says; the process ends with status 1 when a check fails.
 ENV["KARAFKA_ENV"] = "production"
 require "karafka"
-require "guildhall/karafka"
+require "guildhall/karafka" unless ENV["PLUGIN"] == "removed"
 require "securerandom"
 require_relative "../../support/warnings_raise"
 
@@ -15,7 +15,7 @@ module KarafkaApplication
   LIMIT = 60 # seconds
   RESULTS = Thread::Queue.new
   ERRORS = Thread::Queue.new
-  GROUP = "group-#{SecureRandom.hex(4)}" # rubocop:disable Style/MutableConstant -- queues
+  GROUP = ENV["GROUP"] || "group-#{SecureRandom.hex(4)}" # rubocop:disable Style/MutableConstant -- queues
 
   module_function
 
@@ -68,7 +68,7 @@ module KarafkaApplication
     server.report_on_exception = false
     yield
     finish(server)
-    puts "ok #{Guildhall::Karafka.stats}"
+    puts "ok #{Guildhall::Karafka.stats if defined?(Guildhall::Karafka)}"
     $stdout.flush
     exit!(0) # Karafka's own hooks would wait for a server that was stopped here
   rescue Failed => error
@@ -79,6 +79,8 @@ module KarafkaApplication
   def finish(server)
     ::Karafka::Server.stop
     check("Karafka has not stopped") { server.join(30) }
+    return unless defined?(Guildhall::Karafka)
+
     check("workers live on") { eventually("no threads of pools") { Guildhall::Karafka.config.concurrency.nil? || Ractor.count == 1 } || true }
   end
 
