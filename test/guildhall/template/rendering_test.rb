@@ -151,8 +151,8 @@ class TemplateRenderingTest < GuildhallTest
     sneaky = Guildhall::Template.new("\n<%= Object.const_get(:TEMPLATE_TEST_STATE)[:a] %>", name: "sneaky.erb")
     log = StringIO.new
     Guildhall::Pool.open(workers: 2, logger: Logger.new(log)) do |pool|
-      failure = pool.render(sneaky, [{}] * 3, parallel: true).first
-      assert_equal "Guildhall::TemplateError", failure.error_class
+      results = pool.render(sneaky, [{}] * 3, parallel: true)
+      failure = results.find { |one| one.error_class == "Guildhall::TemplateError" } # others may find it refused already
       assert_equal 2, failure.details[:line]
       assert_equal ["Hi a,\nA"], pool.render(@greeting, [{name: "a"}], parallel: true)
       assert_raises(Guildhall::IsolationError) { pool.render(sneaky, [{}]) }

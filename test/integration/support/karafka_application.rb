@@ -15,7 +15,7 @@ module KarafkaApplication
   LIMIT = 60 # seconds
   RESULTS = Thread::Queue.new
   ERRORS = Thread::Queue.new
-  GROUP = ENV["GROUP"] || "group-#{SecureRandom.hex(4)}" # rubocop:disable Style/MutableConstant -- queues
+  GROUP = ENV["GROUP"] || "group-#{SecureRandom.hex(4)}"
 
   module_function
 
