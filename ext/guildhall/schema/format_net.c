@@ -56,81 +56,38 @@ static bool schema_format_net_label(const uint8_t *b, size_t length)
     return length < 4 || b[2] != '-' || b[3] != '-' || ((b[0] | 32) == 'x' && (b[1] | 32) == 'n' && length > 4);
 }
 
-typedef size_t separator(const uint8_t *b, size_t left);
-
-/* Labels with separators between them; `separates` answers how many bytes one has, 0 for none. */
-static bool schema_format_net_host(guildhall_text text, separator *separates, bool (*valid)(const uint8_t *, size_t), size_t limit)
-{
-    size_t start = 0;
-    if (text.length == 0 || text.length > limit) return false;
-    for (size_t i = 0; i < text.length;) {
-        size_t width = separates(text.bytes + i, text.length - i);
-        if (width > 0) {
-            if (!valid(text.bytes + start, i - start)) return false;
-            start = i + width;
-        }
-        i += width > 0 ? width : 1;
-    }
-    return valid(text.bytes + start, text.length - start);
-}
-
-static size_t schema_format_net_dot(const uint8_t *b, size_t left) { return *b == '.'; }
-
-/* Full stops as they are written in Chinese and Japanese count as dots: U+3002, U+FF0E, U+FF61. */
-static size_t schema_format_net_wide_dot(const uint8_t *b, size_t left)
-{
-    if (*b < 0x80 || left < 3) return *b == '.';
-    return memcmp(b, "\xe3\x80\x82", 3) == 0 || memcmp(b, "\xef\xbc\x8e", 3) == 0 || memcmp(b, "\xef\xbd\xa1", 3) == 0
-               ? 3 : 0;
-}
-
 bool guildhall_format_hostname(guildhall_text text)
 {
-    return schema_format_net_host(text, schema_format_net_dot, schema_format_net_label, 253);
-}
-
-/* Any letter beyond ASCII is taken for one that IDNA allows: its tables of Unicode are not kept here. */
-static bool schema_format_net_wide_label(const uint8_t *b, size_t length)
-{
-    size_t ascii = 0;
-    while (ascii < length && b[ascii] < 0x80) ascii++;
-    if (ascii == length) return schema_format_net_label(b, length);
-    if (b[0] == '-' || b[length - 1] == '-' || guildhall_text_characters((guildhall_text){b, length}) > 59) return false;
-    for (size_t i = 0; i < length; i++) {
-        if (b[i] < 0x80 && !guildhall_is_alphanumeric(b[i]) && b[i] != '-') return false;
+    const uint8_t *start = text.bytes, *end = start + text.length, *dot;
+    if (text.length > 253) return false;
+    for (; (dot = memchr(start, '.', (size_t)(end - start))); start = dot + 1) {
+        if (!schema_format_net_label(start, (size_t)(dot - start))) return false;
     }
-    return !(length > 4 && b[2] == '-' && b[3] == '-');
+    return schema_format_net_label(start, (size_t)(end - start));
 }
 
-bool guildhall_format_idn_hostname(guildhall_text text)
+static bool schema_format_net_atom_byte(uint8_t byte)
 {
-    return guildhall_text_characters(text) <= 253 && schema_format_net_host(text, schema_format_net_wide_dot, schema_format_net_wide_label, 1012);
-}
-
-static bool schema_format_net_atom_byte(uint8_t byte, bool wide)
-{
-    return guildhall_is_alphanumeric(byte) || (byte != 0 && byte < 0x80 && strchr("!#$%&'*+-/=?^_`{|}~", byte)) ||
-           (wide && byte >= 0x80);
+    return guildhall_is_alphanumeric(byte) || (byte != 0 && strchr("!#$%&'*+-/=?^_`{|}~", byte));
 }
 
 /* Atoms with single dots between them. */
-static bool schema_format_net_dotted_atoms(const uint8_t *b, size_t length, bool wide)
+static bool schema_format_net_dotted_atoms(const uint8_t *b, size_t length)
 {
     bool after_dot = true;
     for (size_t i = 0; i < length; i++) {
-        if (b[i] == '.' ? after_dot : !schema_format_net_atom_byte(b[i], wide)) return false;
+        if (b[i] == '.' ? after_dot : !schema_format_net_atom_byte(b[i])) return false;
         after_dot = b[i] == '.';
     }
     return !after_dot;
 }
 
-static bool schema_format_net_quoted(const uint8_t *b, size_t length, bool wide)
+static bool schema_format_net_quoted(const uint8_t *b, size_t length)
 {
     if (length < 2 || b[0] != '"' || b[length - 1] != '"') return false;
     for (size_t i = 1; i < length - 1; i++) {
-        if (b[i] == '\\' && ++i == length - 1) return false;
-        else if (b[i] == '"' && b[i - 1] != '\\') return false;
-        if (b[i] < 32 || b[i] == 127 || (b[i] >= 0x80 && !wide)) return false;
+        if (b[i] == '"' || (b[i] == '\\' && ++i == length - 1)) return false;
+        if (b[i] < 32 || b[i] > 126) return false;
     }
     return true;
 }
@@ -142,24 +99,13 @@ static bool schema_format_net_address_literal(const uint8_t *b, size_t length)
     return guildhall_format_ipv4((guildhall_text){b + 1, length - 2});
 }
 
-static bool schema_format_net_mailbox(guildhall_text text, bool wide)
+bool guildhall_format_email(guildhall_text text)
 {
     const uint8_t *b = text.bytes;
     size_t at = text.length;
     while (at > 0 && b[at - 1] != '@') at--;
     if (at-- <= 1) return false;
-    if (!schema_format_net_dotted_atoms(b, at, wide) && !schema_format_net_quoted(b, at, wide)) return false;
+    if (!schema_format_net_dotted_atoms(b, at) && !schema_format_net_quoted(b, at)) return false;
     guildhall_text domain = {b + at + 1, text.length - at - 1};
-    return schema_format_net_address_literal(domain.bytes, domain.length) ||
-           (wide ? guildhall_format_idn_hostname(domain) : guildhall_format_hostname(domain));
-}
-
-bool guildhall_format_email(guildhall_text text)
-{
-    return schema_format_net_mailbox(text, false);
-}
-
-bool guildhall_format_idn_email(guildhall_text text)
-{
-    return schema_format_net_mailbox(text, true);
+    return schema_format_net_address_literal(domain.bytes, domain.length) || guildhall_format_hostname(domain);
 }

@@ -1,4 +1,4 @@
-/* date, time and date-time of RFC 3339, duration of ISO 8601 as RFC 3339 gives its grammar. */
+/* date, time and date-time of RFC 3339. */
 #include "format.h"
 
 /* `count` digits as a number; -1 when there are fewer. */
@@ -68,34 +68,4 @@ bool guildhall_format_date_time(guildhall_text text)
     if (text.length < 11 || (text.bytes[10] | 32) != 't') return false;
     return guildhall_format_date((guildhall_text){text.bytes, 10}) &&
            guildhall_format_time((guildhall_text){text.bytes + 11, text.length - 11});
-}
-
-/* Numbers with units, units in this order and without gaps between the first and the last ("P1Y2D" has one). */
-static const char *schema_format_time_units(const char *order, const uint8_t *b, size_t length, size_t *used)
-{
-    const char *last = NULL;
-    size_t i = 0;
-    while (i < length) {
-        size_t start = i;
-        while (i < length && guildhall_is_digit(b[i])) i++;
-        if (i == start || i == length || b[i] == 0) break;
-        const char *unit = strchr(last ? last + 1 : order, b[i]);
-        if (unit == NULL || (last && unit != last + 1)) break;
-        last = unit;
-        *used = ++i;
-    }
-    return last;
-}
-
-bool guildhall_format_duration(guildhall_text text)
-{
-    const uint8_t *b = text.bytes;
-    size_t length = text.length, i = 1, used = 0;
-    if (length < 3 || b[0] != 'P') return false;
-    if (schema_format_time_units("W", b + i, length - i, &used)) return i + used == length;
-    if (schema_format_time_units("YMD", b + i, length - i, &used)) i += used;
-    if (i == length) return true;
-    if (b[i++] != 'T') return false;
-    used = 0;
-    return schema_format_time_units("HMS", b + i, length - i, &used) && i + used == length;
 }

@@ -58,6 +58,9 @@ module Guildhall
           own = compilation.options.formats[value] || (Pattern::Format if value == "regex")
           return compilation.emit(:format_call, keyword, value, own) if own
 
+          regexp = Formats::REGEXPS[value]
+          return compilation.emit(:pattern, keyword, value, regexp) if regexp
+
           number = Program.format(value)
           compilation.emit(:format, keyword, value, number) if number
         end
