@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# A contender: guildhall_consumer.rb SERVERS TOPIC COUNT MODE, with CONCURRENCY in the environment. MODE: document, hash,
+# A contender: guildhall_consumer.rb SERVERS TOPIC COUNT MODE, with CONCURRENCY and WORKERS in the environment. MODE: document, hash,
 # raw, schema, stages, cpu, io, virtual, latency, memory.
 require "guildhall/kafka"
 require "guildhall/json"
@@ -75,6 +75,7 @@ class MemoryConsumer < FieldsConsumer
   end
 end
 
+Guildhall.pool = Guildhall::Pool.new(workers: Integer(ENV["WORKERS"])) if ENV["WORKERS"]
 Guildhall::Kafka.configure do |config|
   config.kafka = SETTINGS.merge("bootstrap.servers": servers, "queued.max.messages.kbytes": 10_000)
   config.group_id = "bench-guildhall-#{Process.pid}"

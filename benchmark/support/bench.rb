@@ -68,7 +68,7 @@ class Bench
   # @param any [Boolean] whether it is enough to meet one of the goals: the others are not judged then
   # @yieldparam results [Array] of ours and the peers; returns whether they are right
   # @return [Hash{String=>Float}] the ratios
-  def compare(name, ours, peers, goals: {}, any: false, rounds: self.rounds, &check)
+  def compare(name, ours, peers, goals: {}, any: false, rounds: self.rounds, talk: nil, &check)
     return {} unless wanted?(name)
 
     comparison = Comparison.new([ours, *peers.values], warm_up: quick? ? 0.05 : 0.2)
@@ -76,18 +76,21 @@ class Bench
     ratios = peers.keys.zip(comparison.ratios(quick? ? [rounds, self.rounds].min : rounds)).to_h
     met = goals.select { |peer, goal| ratios[peer] >= goal }
     goals = met if any && met.any?
-    ratios.each { |peer, ratio| row(name, against: peer, ratio:, goal: goals[peer]) }
+    ratios.each { |peer, ratio| row(name, against: peer, ratio:, goal: goals[peer], talk:) }
   end
 
   # Prints a row. The ratio is always such that higher is better.
-  def row(name, against:, ratio:, goal: nil, note: nil)
+  # @param talk [String, nil] what the talk measured that gave the pattern its name, on its machine
+  def row(name, against:, ratio:, goal: nil, note: nil, talk: nil)
     return unless wanted?(name)
 
     ratio = ratio.to_f.round(3)
-    return @out.puts(JSON.generate({row: name, against:, ratio:, goal:, met: goal && ratio >= goal, note:}.compact)) if @json
+    return @out.puts(JSON.generate({row: name, against:, ratio:, goal:, met: goal && ratio >= goal, note:, talk:}.compact)) if @json
 
     verdict = goal ? (ratio >= goal ? "✓" : "✗") : " "
-    @out.puts(format("%-44s %-26s %8.2f %6s %s %s", name, against, ratio, goal, verdict, note).rstrip)
+    @out.puts(format("%-44s %-26s %8.2f %6s %s %s", name, against, ratio, goal, verdict, [note, (if talk
+                                                                                                   "(talk: #{talk})"
+                                                                                                 end)].compact.join(" ")).rstrip)
   end
 
   # A line for people; nothing with --json.

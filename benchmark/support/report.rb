@@ -1,27 +1,29 @@
 # frozen_string_literal: true
 
-require "json"
-require "open3"
-require "rbconfig"
-require_relative "machine"
+require_relative "suite"
+require_relative "page"
 require_relative "chart"
 
 class Bench
-  # benchmark/RESULTS.md: every script's rows, each script in a process of its own; and the chart.
+  # benchmark/RESULTS.md, the page and the charts, of all that was measured and kept, whenever that was.
   class Report
     PATH = File.expand_path("../RESULTS.md", __dir__)
+    PAGE = File.expand_path("../results/index.html", __dir__)
+    REMARK = "Ratios of one run each, higher is better; each table says when and on what it was taken. Every script checks its results before it measures."
 
-    # @param names [Array<String>] of the scripts
+    # @param names [Array<String>] of the scripts to run; none: only what was kept is written
     def initialize(names)
-      @names = names.sort
+      @names = names
     end
 
     # @param arguments [Array<String>] handed to each script
     # @return [Integer] exit status
     def write(arguments)
-      measured = @names.to_h { |name| [name, rows_of(name, arguments)] }
-      File.write(PATH, [header, *measured.map { |name, rows| section(name, rows) }].join("\n"))
-      puts PATH, Chart.new(measured.values.compact.flatten).write
+      Suite.new(@names, arguments).run if @names.any?
+      taken = Results.all
+      File.write(PATH, [header, *taken.map { |table| section(table) }].join("\n"))
+      puts PATH, Page.new(taken, title: "Guildhall: what bin/bench has measured", remark: REMARK).write(PAGE),
+        Chart.new(taken.reject(&:quick).flat_map(&:rows)).write
       0
     end
 
@@ -31,29 +33,21 @@ class Bench
       <<~TEXT
         # Results
 
-        #{Machine.description}. Written by `bin/bench --report`: ratios of one run, higher is better.
+        Written by `bin/bench --report`. #{REMARK} As a page with charts: [results/index.html](results/index.html).
 
         ![The rows that people ask for first](../docs/images/figures.svg)
       TEXT
     end
 
-    # @return [Array<Hash>, nil] nil: the script has failed
-    def rows_of(name, arguments)
-      warn("  #{name} …")
-      out, status = Open3.capture2(RbConfig.ruby, File.expand_path("../run.rb", __dir__), name, "--json", *arguments)
-      out.lines.map { |line| JSON.parse(line) } if status.success?
-    end
-
-    def section(name, rows)
-      return "## #{name}\n\nfailed\n" unless rows
-
-      head = ["## #{name}\n", "| row | against | ratio | goal | | |", "|---|---|---|---|---|---|"]
-      [*head, *rows.map { |line| row(line) }, ""].join("\n")
+    def section(taken)
+      remarks = [taken.machine, taken.date, ("quick run" if taken.quick), ("cut off when its time was up" if taken.cut)].compact.join("; ")
+      head = ["## #{taken.name}\n", "#{remarks}\n", "| row | against | ratio | goal | | the talk | |", "|---|---|---|---|---|---|---|"]
+      [*head, *taken.rows.map { |line| row(line) }, ""].join("\n")
     end
 
     def row(line)
       mark = {true => "✓", false => "✗"}.fetch(line["met"], "")
-      "| #{line["row"]} | #{line["against"]} | #{format("%.2f", line["ratio"])} | #{line["goal"]} | #{mark} | #{line["note"]} |"
+      "| #{line["row"]} | #{line["against"]} | #{format("%.2f", line["ratio"])} | #{line["goal"]} | #{mark} | #{line["talk"]} | #{line["note"]} |"
     end
   end
 end

@@ -1,0 +1,34 @@
+# frozen_string_literal: true
+
+require "fileutils"
+require "json"
+require_relative "machine"
+
+class Bench
+  # What each script has measured, one file a script and way: with the machine and the date, because not all are taken in the same hour.
+  module Results
+    FOLDER = File.expand_path("../results", __dir__)
+    Taken = Data.define(:name, :machine, :date, :quick, :cut, :rows) do
+      def self.from(hash) = new(**hash.transform_keys(&:to_sym))
+    end
+
+    class << self
+      # @param name [String] the script
+      # @param rows [Array<Hash>]
+      # @param quick [Boolean]
+      # @param cut [Boolean] whether its time was up before all rows were measured
+      # @return [Taken]
+      def save(name, rows, machine:, quick: false, cut: false, folder: FOLDER)
+        taken = Taken.new(name:, machine:, date: Time.now.strftime("%F %R"), quick:, cut:, rows:)
+        FileUtils.mkdir_p(folder)
+        File.write(File.join(folder, "#{name}.#{machine[/\(YJIT\)/] ? "yjit" : "plain"}.json"), JSON.pretty_generate(taken.to_h))
+        taken
+      end
+
+      # @return [Array<Taken>] by name, without YJIT first
+      def all(folder: FOLDER)
+        Dir[File.join(folder, "*.json")].map { |path| Taken.from(JSON.parse(File.read(path, encoding: "UTF-8"))) }
+      end
+    end
+  end
+end
