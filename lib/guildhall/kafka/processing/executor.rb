@@ -1,7 +1,9 @@
 # frozen_string_literal: true
 
+require "forwardable"
 require "guildhall/clock"
 require "guildhall/error_boundary"
+require_relative "assignment"
 require_relative "consumer_call"
 require_relative "recovery"
 require_relative "virtual_partitions"
@@ -13,17 +15,16 @@ module Guildhall
       # What runners do for a partition: calls its consumers with messages, events, and its end. A batch whose `consume` has
       # returned is finished here; for all that is left of one there is {Recovery}.
       class Executor
-        # @param partition [Partition]
-        # @param offsets [OffsetTracker]
-        # @param schedule [Schedule]
-        # @param application [Application]
-        def initialize(partition, offsets, schedule, application)
-          @partition = partition
-          @offsets = offsets
-          @schedule = schedule
-          @application = application
+        extend Forwardable
+
+        def_delegators :@assignment, :partition, :offsets, :schedule, :application
+        private :partition, :offsets, :schedule, :application
+
+        # @param assignment [Assignment]
+        def initialize(assignment)
+          @assignment = assignment
           @instrumentation = application.instrumentation
-          @recovery = Recovery.new(partition, offsets, schedule, application)
+          @recovery = Recovery.new(assignment)
           @unfinished = nil # the batch that was not finished the last time; nil: all were
           @first = nil # the index with which the last call of `consume` began
           @call = nil
@@ -48,7 +49,7 @@ module Guildhall
             pending = undone(batch)
             next skip(batch) unless (@first = pending&.first)
 
-            next postpone(batch) unless !@at_most_once || @offsets.commit_ahead(batch.end_offset, batch.generation)
+            next postpone(batch) unless !@at_most_once || offsets.commit_ahead(batch.end_offset, batch.generation)
             next start_virtual(batch, pending) if @virtual && !collapsed?
 
             messages = call.messages(batch, @unfinished ? @recovery.narrow(batch, pending) : pending)
@@ -68,16 +69,15 @@ module Guildhall
         # @return [void]
         def leave(reason)
           dispatch_event(reason) if calls.any?
-          @application.publish("consumer.#{reason}", topic: @partition.name, partition: @partition.number)
+          @assignment.publish("consumer.#{reason}")
         ensure
-          @schedule.left
+          schedule.left
         end
 
         # Called by {VirtualPartitions}.
         # @!visibility private
         def partitioner_failed(error, message)
-          @application.error(error, "virtual_partitions.partitioner", topic: message.topic, partition: message.partition,
-            offset: message.offset)
+          @assignment.error(error, "virtual_partitions.partitioner", offset: message.offset)
         end
 
         # @!visibility private
@@ -90,7 +90,7 @@ module Guildhall
         def run_ended(run)
           settle(run.batch, settled?(run)) unless given_up?(run.batch)
         ensure
-          @partition.release
+          partition.release
         end
 
         private
@@ -103,12 +103,12 @@ module Guildhall
         end
 
         def virtual_partitions
-          VirtualPartitions.new(@partition, @offsets, @application.runners, @application.config.concurrency)
+          VirtualPartitions.new(partition, offsets, application.runners, application.config.concurrency)
         end
 
         # @return [Array<Integer>, nil] the indexes of the messages to consume; nil: a seek has made the batch void
         def undone(batch)
-          return @offsets.pending(batch) unless @unfinished || @undecodable_first
+          return offsets.pending(batch) unless @unfinished || @undecodable_first
 
           @recovery.prepare(batch, again: batch.equal?(@unfinished))
         end
@@ -131,7 +131,7 @@ module Guildhall
           began = Clock.now
           whole = call.consume(messages) || @at_most_once
           published(messages, began)
-          @offsets.complete(@unfinished ? batch.offset_after(messages.last_offset) : batch.end_offset, batch.generation) if whole
+          offsets.complete(@unfinished ? batch.offset_after(messages.last_offset) : batch.end_offset, batch.generation) if whole
           settle(batch, (whole && @unfinished.nil?) || @recovery.returned(batch, @first))
         end
 
@@ -149,18 +149,17 @@ module Guildhall
         def published(messages, began)
           return unless @instrumentation.listening?("consumer.consumed")
 
-          @application.publish("consumer.consumed", topic: @partition.name, partition: @partition.number, size: messages.size,
-            read: messages.read, dropped: messages.dropped, seconds: Clock.now - began, last_offset: messages.last_offset)
+          @assignment.publish("consumer.consumed", size: messages.size, read: messages.read,
+            dropped: messages.dropped, seconds: Clock.now - began, last_offset: messages.last_offset)
         end
 
         # Nothing was left of it.
         def skip(batch)
-          @offsets.complete(batch.end_offset, batch.generation)
+          offsets.complete(batch.end_offset, batch.generation)
           finish(batch)
           return unless batch.kept.empty? && @instrumentation.listening?("consumer.skipped")
 
-          @application.publish("consumer.skipped", topic: @partition.name, partition: @partition.number, read: batch.records.size,
-            dropped: batch.dropped, bytes: batch.bytes)
+          @assignment.publish("consumer.skipped", read: batch.records.size, dropped: batch.dropped, bytes: batch.bytes)
           nil
         end
 
@@ -173,7 +172,7 @@ module Guildhall
 
         # A seek, or the partition's end, makes it void whether it worked.
         def given_up?(batch)
-          @schedule.leaving? || batch.generation != @offsets.generation
+          schedule.leaving? || batch.generation != offsets.generation
         end
 
         # @return [nil]
@@ -181,12 +180,12 @@ module Guildhall
           @recovery.done if @unfinished
           @unfinished = nil
           @virtual.collapsed = false if @virtual
-          @schedule.finish(batch)
+          schedule.finish(batch)
           nil
         end
 
         def report(error, messages)
-          @application.error(error, "consumer.consume", topic: @partition.name, partition: @partition.number, attempt:,
+          @assignment.error(error, "consumer.consume", attempt:,
             offset: messages&.last_read || messages&.first_offset, first_offset: messages&.first_offset,
             last_offset: messages&.last_offset, last_read: messages&.last_read)
         end
@@ -194,19 +193,19 @@ module Guildhall
         # What was done behind the committed offset, by another member or before a restart.
         def recall
           @recalled = true
-          @offsets.recall
+          offsets.recall
         rescue Rdkafka::RdkafkaError => error
-          @application.error(error, "offset_metadata", topic: @partition.name, partition: @partition.number)
+          @assignment.error(error, "offset_metadata")
         end
 
         def event_failed(error, event)
-          @application.error(error, "consumer.#{event}", topic: @partition.name, partition: @partition.number)
+          @assignment.error(error, "consumer.#{event}")
         end
 
         def calls = [*@call, *@virtual&.calls]
 
         def call
-          @call ||= ConsumerCall.new(@partition, @offsets)
+          @call ||= ConsumerCall.new(partition, offsets)
         end
       end
     end

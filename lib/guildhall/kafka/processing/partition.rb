@@ -204,7 +204,7 @@ module Guildhall
           @schedule = Processing::Schedule.new(@application.backpressure, @application.timer, @intake) { |urgent| runners.push(self, urgent:) }
           @lag = Lag::PartitionLag.new(self, @offsets, @schedule, @listener, @application)
           @seek = Processing::Seek.new(self, @schedule, @listener, @application) { |*place| moved(*place) }
-          @executor = Processing::Executor.new(self, @offsets, @schedule, @application)
+          @executor = Processing::Executor.new(Processing::Assignment.new(self, @offsets, @schedule, @application))
         end
 
         def moved(offset, generation)

@@ -1,7 +1,9 @@
 # frozen_string_literal: true
 
+require "forwardable"
 require "guildhall/error_boundary"
 require_relative "../dead_letter_queue/dispatcher"
+require_relative "assignment"
 require_relative "isolation"
 require_relative "retry_policy"
 
@@ -11,16 +13,15 @@ module Guildhall
       # What becomes of a batch that was not finished: a pause and another attempt, isolation of the message that fails, or
       # the dead letters. Used by one runner at a time.
       class Recovery
-        # @param partition [Partition]
-        # @param offsets [OffsetTracker]
-        # @param schedule [Schedule]
-        # @param application [Application]
-        def initialize(partition, offsets, schedule, application)
-          @partition = partition
+        extend Forwardable
+
+        def_delegators :@assignment, :partition, :offsets, :schedule, :application
+        private :partition, :offsets, :schedule, :application
+
+        # @param assignment [Assignment]
+        def initialize(assignment)
+          @assignment = assignment
           @topic = partition.topic
-          @offsets = offsets
-          @schedule = schedule
-          @application = application
           @retries = RetryPolicy.new(@topic, application.config)
           @isolation = nil # while the message that fails is looked for
           @dead_letters = DeadLetterQueue::Dispatcher.new(@topic, application) if @topic.dead_letter_queue
@@ -60,10 +61,10 @@ module Guildhall
         def returned(batch, first = nil)
           pending = look(batch)
           return done if pending.nil? || pending.empty?
-          return go_back(batch) { @retries.postponed(@at) } if @offsets.unmarked_before(batch)
+          return go_back(batch) { @retries.postponed(@at) } if offsets.unmarked_before(batch)
 
           @isolation&.passed(offset(batch, pending))
-          rest(@retries.postponed(@at), batch) if pending.first == first && !@schedule.leaving?
+          rest(@retries.postponed(@at), batch) if pending.first == first && !schedule.leaving?
           false
         end
 
@@ -97,7 +98,7 @@ module Guildhall
 
         # @return [Array<Integer>, nil] the indexes of what is not done
         def look(batch)
-          pending = @offsets.pending(batch)
+          pending = offsets.pending(batch)
           @at = [batch.generation, offset(batch, pending)] if pending&.any?
           pending
         end
@@ -110,7 +111,7 @@ module Guildhall
           pending = look(batch)
           return done if pending.nil? || pending.empty?
           return postpone(batch) unless messages
-          return go_back(batch) { failed_with_others(error) } if @offsets.unmarked_before(batch)
+          return go_back(batch) { failed_with_others(error) } if offsets.unmarked_before(batch)
 
           alone = !together && alone?(messages, offset(batch, pending))
           decision = @retries.failed(error, at: @at, alone:, isolating: !@isolation.nil?)
@@ -119,7 +120,7 @@ module Guildhall
 
         # The strategy has raised, or the producer of dead letters: without a pause that would happen again at once.
         def undecided(failure, batch)
-          @application.error(failure, "dead_letter_queue", topic: @partition.name, partition: @partition.number)
+          @assignment.error(failure, "dead_letter_queue")
           postpone(batch)
         end
 
@@ -141,11 +142,11 @@ module Guildhall
         # marked are delivered again.
         # @yieldreturn [RetryPolicy::Decision]
         def go_back(batch)
-          position = @offsets.unmarked_before(batch)
+          position = offsets.unmarked_before(batch)
           @at = [batch.generation, position]
           @isolation = nil
           rest(yield, batch)
-          @partition.go_back(position)
+          partition.go_back(position)
           false
         end
 
@@ -153,9 +154,8 @@ module Guildhall
         def failed_with_others(error)
           decision = @retries.failed_with_others(error, at: @at)
           if @dead_letters && @retries.failures > @topic.dead_letter_queue.max_retries
-            @application.error(UnmarkedError.new("messages from #{@partition}@#{@at.last} on are not marked as consumed: nothing goes to " \
-                                                 "the dead letters, for any of them may have failed"),
-              "dead_letter_queue", topic: @partition.name, partition: @partition.number)
+            @assignment.error(UnmarkedError.new("messages from #{partition}@#{@at.last} on are not marked as consumed: nothing goes to " \
+                                                "the dead letters, for any of them may have failed"), "dead_letter_queue")
           end
           decision
         end
@@ -182,13 +182,13 @@ module Guildhall
         end
 
         def dead(message)
-          @offsets.mark_each(message.batch.generation) { [[message.offset, message.batch.offset_after(message.offset)]] }
+          offsets.mark_each(message.batch.generation) { [[message.offset, message.batch.offset_after(message.offset)]] }
         end
 
         def rest(decision, batch)
-          @application.publish("consumer.retrying", topic: @partition.name, partition: @partition.number,
+          @assignment.publish("consumer.retrying",
             offset: @at&.last || batch.first_offset, attempt: @retries.failures, seconds: decision.seconds)
-          @schedule.pause(:backoff, decision.seconds)
+          schedule.pause(:backoff, decision.seconds)
         end
       end
     end

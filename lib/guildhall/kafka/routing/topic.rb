@@ -76,7 +76,7 @@ module Guildhall
       end
 
       # What becomes of messages that a consumer keeps failing on.
-      DeadLetterQueue = Data.define(:topic, :max_retries, :independent, :strategy, :dispatch_undecodable)
+      DeadLetterPolicy = Data.define(:topic, :max_retries, :independent, :strategy, :dispatch_undecodable)
 
       # How one partition is shared among several runner threads.
       VirtualPartitions = Data.define(:partitioner, :max, :reducer)

@@ -108,7 +108,7 @@ module Guildhall
         #   there at once, without `consume`
         def dead_letter_queue(topic: nil, max_retries: 3, independent: false, strategy: :one, dispatch_undecodable: false, **unknown)
           refuse(__method__, unknown)
-          @settings[:dead_letter_queue] = DeadLetterQueue.new(topic:, max_retries:, independent:, strategy:, dispatch_undecodable:)
+          @settings[:dead_letter_queue] = DeadLetterPolicy.new(topic:, max_retries:, independent:, strategy:, dispatch_undecodable:)
         end
 
         # @param partitioner [#call] takes a message; equal answers are processed in order by one thread

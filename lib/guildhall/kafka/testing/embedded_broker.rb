@@ -33,6 +33,7 @@ module Guildhall
         end
         private_constant :Functions
 
+        # Without a block it ends with the process, at the latest.
         # @param brokers [Integer]
         # @yieldparam broker [EmbeddedBroker] stopped when the block ends
         # @return [EmbeddedBroker, Object] the running broker; with a block, what the block returns
@@ -60,6 +61,7 @@ module Guildhall
           @bootstrap_servers = Functions.rd_kafka_mock_cluster_bootstraps(@cluster).dup.freeze
           Functions.rd_kafka_mock_group_initial_rebalance_delay_ms(@cluster, 0) # no other member is about to join
           Functions.rd_kafka_brokers_add(@handle, @bootstrap_servers) # for its own questions about watermarks
+          stop_at_exit
         end
 
         # @param name [String]
@@ -120,6 +122,12 @@ module Guildhall
         end
 
         private
+
+        # Ruby unloads librdkafka when it ends: threads that still ran there would crash the process.
+        def stop_at_exit
+          owner = Process.pid
+          at_exit { stop if Process.pid == owner }
+        end
 
         def create_handle
           config = Rdkafka::Bindings.rd_kafka_conf_new

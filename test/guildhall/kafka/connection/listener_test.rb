@@ -1,0 +1,78 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "guildhall/kafka"
+require "guildhall/kafka/testing"
+
+# A listener's thread outlives whatever happens in it; on the embedded broker.
+class KafkaListenerTest < GuildhallTest
+  LIMIT = 60 # seconds
+
+  def setup
+    @broker = Guildhall::Kafka::Testing::EmbeddedBroker.start
+    @broker.create_topic("t", partitions: 1)
+    @seen = seen = Thread::Queue.new
+    consumer = Class.new(Guildhall::Kafka::Consumer) { define_method(:consume) { messages.each { |message| seen << message.offset } } }
+    @application = Guildhall::Kafka::Application.new
+    servers = @broker.bootstrap_servers
+    @application.config.kafka = {"bootstrap.servers": servers, "auto.offset.reset": "earliest", "session.timeout.ms": 6_000}
+    @application.config.logger = nil
+    @application.routes.draw { topic("t") { consumer(consumer) } }
+    @errors = errors = Thread::Queue.new
+    @application.instrumentation.subscribe("error.occurred") { |event| errors << event.payload.values_at(:type, :error) }
+  end
+
+  def teardown
+    @application.stop(timeout: 20)
+    @broker.stop
+  end
+
+  def listener = @application.instance_variable_get(:@listeners).first
+
+  def produce
+    producer = Rdkafka::Config.new("bootstrap.servers": @broker.bootstrap_servers).producer
+    producer.produce(topic: "t", partition: 0, payload: "x").wait
+  ensure
+    producer.close
+  end
+
+  def start
+    @application.start
+    produce
+    assert_equal 0, @seen.pop(timeout: LIMIT)
+  end
+
+  def test_after_an_error_the_group_is_joined_anew
+    start
+    before = listener.client
+    listener.request { raise IOError, "the network is gone" }
+    type, error = @errors.pop(timeout: LIMIT)
+    assert_equal ["listener", "the network is gone"], [type, error.message]
+    produce
+    assert_equal 1, @seen.pop(timeout: LIMIT)
+    refute_same before, listener.client
+  end
+
+  def test_a_stop_does_not_wait_for_the_pause_after_an_error
+    start
+    listener.request { raise IOError, "the network is gone" }
+    assert @errors.pop(timeout: LIMIT)
+    assert @application.stop(timeout: 20)
+    assert_nil listener.client
+  end
+
+  def test_a_subscriber_that_ends_the_thread_is_reported_and_the_thread_replaced
+    exits = [true]
+    @application.instrumentation.subscribe("rebalance.partitions_assigned") { Thread.exit if exits.shift }
+    start
+    type, error = @errors.pop(timeout: LIMIT)
+    assert_equal ["listener", Guildhall::TaskError], [type, error.class]
+  end
+
+  def test_a_subscriber_that_raises_costs_no_partition
+    @application.instrumentation.subscribe("rebalance.partitions_assigned", "rebalance.partitions_revoked") { raise "no" }
+    start
+    assert_equal 1, @application.partitions.size
+    assert @application.stop(timeout: 20)
+  end
+end

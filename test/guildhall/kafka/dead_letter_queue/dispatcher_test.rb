@@ -1,0 +1,61 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/kafka_partition"
+
+class KafkaDeadLetterDispatcherTest < GuildhallTest
+  Message = Struct.new(:offset) do
+    def topic = "t"
+    def partition = 3
+    def raw_payload = "p#{offset}"
+    def raw_key = "k#{offset}"
+    def raw_headers = {"h" => "v"}
+  end
+
+  def setup
+    consumer = Class.new(Guildhall::Kafka::Consumer) { def consume = nil }
+    @topics = {true => "dead", false => false}.transform_values do |dead|
+      KafkaPartition.new(consumer) { dead_letter_queue topic: dead, max_retries: 1 }
+    end
+    @confirmed = []
+  end
+
+  def dispatch(*offsets, sends: true, **options)
+    kafka = @topics.fetch(sends)
+    dispatcher = Guildhall::Kafka::DeadLetterQueue::Dispatcher.new(kafka.partition.topic, kafka.application)
+    confirmed = ->(message) { @confirmed << message.offset }
+    dispatcher.dispatch(offsets.map { |offset| Message.new(offset) }, 2, confirmed:, **options) { |message| KeyError.new("no #{message.offset}") }
+  end
+
+  def application = @topics[true].application
+
+  def test_a_dead_letter_has_the_message_and_where_it_came_from
+    dispatch(5)
+    assert_equal [{topic: "dead", payload: "p5", key: "k5",
+                   headers: {"h" => "v", "source_topic" => "t", "source_partition" => "3", "source_offset" => "5",
+                             "source_consumer_group" => "group", "source_attempts" => "2", "source_error_class" => "KeyError"}}],
+      application.dead_letters
+    assert_equal [5], @confirmed
+    assert_equal [["dead_letter_queue.dispatched", "dead", 5, "KeyError"]],
+      application.events.map { |name, payload| [name, *payload.values_at(:to, :offset, :error_class)] }.last(1)
+  end
+
+  def test_what_is_skipped_is_settled_without_being_sent
+    dispatch(1, 2, skip: true)
+    dispatch(3, sends: false)
+    assert_equal [[1, 2, 3], []], [@confirmed, application.dead_letters]
+  end
+
+  def test_one_that_does_not_arrive_does_not_keep_the_others_from_being_settled
+    application.producer.failing = ["k2"]
+    error = assert_raises(Guildhall::Kafka::DeadLetterError) { dispatch(1, 2, 3) }
+    assert_equal [1, 3], @confirmed
+    assert_match(%r{t/3@2 could not be sent to the dead letter topic dead, and is tried again}, error.message)
+  end
+
+  def test_a_producer_that_takes_nothing_settles_nothing
+    application.producer.down = true
+    assert_raises(Guildhall::Kafka::DeadLetterError) { dispatch(1, 2) }
+    assert_empty @confirmed
+  end
+end

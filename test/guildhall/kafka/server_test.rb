@@ -1,0 +1,87 @@
+# frozen_string_literal: true
+
+require "test_helper"
+
+# Runs a server of an application that consumes nothing; what it does it writes down.
+class KafkaServerTest < GuildhallTest
+  PROGRAM = <<~'RUBY'
+    require "guildhall/kafka"
+    $stdout.sync = true
+    %w[INT TERM QUIT HUP].each { |name| trap(name, "DEFAULT") } # what is ignored, as by a job in the background, stays so
+    # Stops at once, late, or never.
+    class Application
+      attr_reader :failure, :unfinished, :partitions
+
+      def initialize(stop) = (@stop, @unfinished, @partitions = stop, ["t/0"], [])
+      def config = Struct.new(:shutdown_timeout).new(@stop == "never" ? 0.1 : 30)
+      def on_failure(&block) = @on_failure = block
+      def backpressure = Struct.new(:messages, :max_messages, :bytes, :max_bytes).new(1, 2, 3, 4)
+      def quiet = puts("quiet")
+
+      def start(**)
+        puts "started"
+        return unless @stop == "failed"
+
+        @failure = "fenced"
+        @on_failure.call
+      end
+
+      def stop
+        puts "stopping"
+        sleep if %w[never late].include?(@stop)
+        @stop != "unfinished"
+      end
+    end
+    exit(Guildhall::Kafka::Server.new(Application.new(ARGV[0])).run)
+  RUBY
+
+  # @param steps [Array<(Symbol, String)>] a signal, and the line that it is sent after
+  # @return [Array(Integer, String)] its exit status and what it wrote
+  def serve(stop, *steps)
+    out = +""
+    IO.popen([RbConfig.ruby, "-e", PROGRAM, stop], err: %i[child out]) do |io|
+      Timeout.timeout(60) do
+        steps.each do |signal, line|
+          out << io.gets until out.include?(line)
+          Process.kill(signal, io.pid)
+        end
+        out << io.read
+      end
+    rescue Timeout::Error
+      Process.kill(:KILL, io.pid)
+    end
+    [$?.exitstatus, out]
+  end
+
+  def test_each_of_the_stopping_signals_stops_in_order
+    %i[INT TERM QUIT HUP].each { |signal| assert_equal [0, "started\nstopping\n"], serve("at once", [signal, "started"]) }
+  end
+
+  def test_quiet_and_a_dump_end_nothing
+    status, out = serve("at once", [:TSTP, "started"], [:TTIN, "quiet"], [:TERM, "in flight: 1 of 2 messages, 3 of 4 bytes"])
+    assert_equal 0, status
+    assert_match(/Thread.*run/, out)
+  end
+
+  def test_a_failure_ends_it_with_status_1
+    assert_equal [1, "started\nstopping\n"], serve("failed")
+  end
+
+  def test_work_that_was_not_finished_is_named
+    status, out = serve("unfinished", [:TERM, "started"])
+    assert_equal 1, status
+    assert_includes out, "not all work was finished within the shutdown timeout: the process ends now; still at work: t/0"
+  end
+
+  def test_a_second_signal_ends_it_at_once
+    status, out = serve("late", [:TERM, "started"], [:INT, "stopping"])
+    assert_equal 1, status
+    assert_includes out, "a second signal: the process ends now"
+  end
+
+  def test_a_stop_that_hangs_is_left_behind_after_the_timeout
+    status, out = serve("never", [:TERM, "started"])
+    assert_equal 1, status
+    assert_includes out, "the shutdown timeout is over, and the process has not stopped"
+  end
+end
