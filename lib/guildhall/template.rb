@@ -124,11 +124,22 @@ module Guildhall
 
     def run(locals, contents, &)
       text = @view.new(contents).guildhall_render(**locals, &)
-      String === text ? text : raise(LocalJumpError, "a template must not use `return`; put the rest into an `if`")
+      raise LocalJumpError, "a template must not use `return`; put the rest into an `if`" unless String === text
+
+      encoded(text)
     rescue TemplateError
       raise
     rescue StandardError, ScriptError, SystemStackError => error
       raise TemplateError.of(error, @source, locals.keys)
+    end
+
+    # What is written first decides on the encoding of a Ruby String that was empty.
+    def encoded(text)
+      encoding = @source.text.encoding
+      return text if text.encoding == encoding
+      return text.force_encoding(encoding) if text.ascii_only?
+
+      raise Encoding::CompatibilityError, "what was written is #{text.encoding}, and the template is #{encoding}; encode values first"
     end
 
     def compile(parameters, escape, trim_mode, helpers)

@@ -255,6 +255,15 @@ class TemplateTest < GuildhallTest
     assert_raises(Guildhall::ArgumentError) { Guildhall::Template.new(7) }
   end
 
+  def test_the_first_value_does_not_decide_on_the_encoding
+    template = template("<%= x %>", :x)
+    assert_equal Encoding::UTF_8, template.render(x: "a".encode("US-ASCII")).encoding
+    assert_equal Encoding::UTF_8, template.render(x: "<".encode("ISO-8859-1")).encoding
+    ["\xE9".dup.force_encoding("ISO-8859-1"), "a".encode("UTF-16LE")].each do |x|
+      assert_kind_of Encoding::CompatibilityError, assert_raises(Guildhall::TemplateError) { template.render(x:) }.cause
+    end
+  end
+
   def test_encodings
     assert_equal Encoding::UTF_8, template("a").render.encoding
     latin = template("<%# coding: ISO-8859-1 %>\xE9<%= x %>".b, :x)

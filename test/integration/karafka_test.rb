@@ -1,10 +1,12 @@
 # frozen_string_literal: true
 
+require "fileutils"
 require "test_helper"
 require_relative "support/scenario_tests"
+require_relative "../../tool/environment"
 
 # The plug-in in applications of the gem karafka, which are processes of their own: see test/integration/karafka. On the broker that
-# KAFKA_BOOTSTRAP_SERVERS names, or else on the embedded one. KARAFKA_GEMFILE names a Gemfile with another version of Karafka.
+# KAFKA_BOOTSTRAP_SERVERS names, or else on the embedded one.
 class KarafkaTest < GuildhallTest
   LIMIT = 120 # seconds
   APPLICATIONS = Dir[File.expand_path("karafka/*.rb", __dir__)]
@@ -22,9 +24,43 @@ class KarafkaTest < GuildhallTest
   def leaked = []
 
   def assert_application(path)
-    gemfile = ENV.fetch("KARAFKA_GEMFILE", nil)
-    out, err, status = run_command([RbConfig.ruby, path], timeout: LIMIT, env: gemfile ? {"BUNDLE_GEMFILE" => gemfile} : {})
+    out, err, status = run_command([RbConfig.ruby, path], timeout: LIMIT)
     assert_predicate status, :success?, "#{status}\n#{out}\n#{err}"
     assert_match(/^ok/, out)
+  end
+end
+
+# What depends on Karafka's interfaces, with the oldest version that the plug-in works with. Its gems are installed here, the first time.
+class OldestKarafkaTest < GuildhallTest
+  LIMIT = KarafkaTest::LIMIT
+  GEMFILE = File.join(Environment::BUILD, "karafka_2_5", "Gemfile") # its lock file stands beside it
+  VARIABLES = Environment.variables.merge("BUNDLE_GEMFILE" => GEMFILE).freeze
+  NAMES = %w[active_job errors_and_retries off parallel rebalance removed swarm].freeze
+
+  def test_applications
+    install
+    out, = run_command([RbConfig.ruby, "-e", "require 'karafka'; print Karafka::VERSION"], timeout: LIMIT, env: VARIABLES)
+    assert_equal "2.5.9", out
+    NAMES.each { |name| assert_application(File.expand_path("karafka/#{name}.rb", __dir__)) }
+  end
+
+  private
+
+  def leaked = []
+
+  def assert_application(path)
+    out, err, status = run_command([RbConfig.ruby, path], timeout: LIMIT, env: VARIABLES)
+    assert_predicate status, :success?, "#{File.basename(path)}: #{status}\n#{out}\n#{err}"
+    assert_match(/^ok/, out)
+  end
+
+  def install
+    FileUtils.mkdir_p(File.dirname(GEMFILE))
+    File.write(GEMFILE, "eval_gemfile #{File.expand_path("support/karafka_2_5.gemfile", __dir__).dump}\n")
+    return if run_command([RbConfig.ruby, "-e", ""], env: VARIABLES).last.success? # with Bundler's set-up, which wants all of them
+
+    bundle = File.join(RbConfig::CONFIG["bindir"], "bundle")
+    out, err, status = run_command([bundle, "install", "--quiet"], env: VARIABLES.merge("RUBYOPT" => nil, "BUNDLER_SETUP" => nil), timeout: 300)
+    assert_predicate status, :success?, "#{out}\n#{err}"
   end
 end

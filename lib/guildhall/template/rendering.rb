@@ -36,7 +36,7 @@ module Guildhall
       # @return [Array<String, Failure>] frozen, in order; Failures in place
       # @raise see {#render}
       def render_all(pairs, **options)
-        pairs = listed(pairs)
+        pairs = listed(pairs, "pairs must be a list of [template, locals]")
         templates = pairs.map { |template, _| needed(template) }
         list = shared(pairs.map { |_, locals| locals })
         pairs = templates.zip(list).each(&:freeze)
@@ -62,11 +62,10 @@ module Guildhall
         raise Guildhall::ArgumentError, "a Guildhall::Template is needed, not #{Shareable.article(Shareable.type_of(template))}"
       end
 
-      def listed(locals)
-        return locals.to_a if locals.is_a?(Enumerable) && !locals.is_a?(Hash)
+      def listed(list, expected = "locals must be a list of Hashes, one for each rendering")
+        return list.to_a if list.is_a?(Enumerable) && !list.is_a?(Hash)
 
-        raise Guildhall::ArgumentError, "locals must be a list of Hashes, one for each rendering, " \
-                                        "not #{Shareable.article(Shareable.type_of(locals))}"
+        raise Guildhall::ArgumentError, "#{expected}, not #{Shareable.article(Shareable.type_of(list))}"
       end
 
       # One object for the same templates, whatever their order: the pool knows then what they cost.
