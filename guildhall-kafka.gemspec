@@ -21,7 +21,7 @@ Gem::Specification.new do |spec|
   spec.add_dependency "karafka-rdkafka", "~> 0.31.0"
   spec.homepage = Guildhall::HOMEPAGE
   spec.metadata = {
-    "homepage_uri" => Guildhall::HOMEPAGE, "source_code_uri" => Guildhall::HOMEPAGE,
+    "source_code_uri" => "#{Guildhall::HOMEPAGE}/tree/v#{Guildhall::VERSION}",
     "changelog_uri" => "#{Guildhall::HOMEPAGE}/blob/main/CHANGELOG.md", "documentation_uri" => "#{Guildhall::HOMEPAGE}/tree/main/docs",
     "bug_tracker_uri" => "#{Guildhall::HOMEPAGE}/issues", "rubygems_mfa_required" => "true"
   }

@@ -13,9 +13,9 @@ class KarafkaPluginRows
   SIZES = {1 => [200_000, 60_000], 5 => [100_000, 20_000], 25 => [30_000, 6_000], 100 => [8_000, 1_500]}.freeze
   CONCURRENCIES = [1, 5].freeze
   # row => mode with the plug-in, mode of Karafka, goal at 1 KB, goal from 5 KB up
-  ROWS = {"document" => ["document", "default", 1.2, 1.7], "hash" => ["hash", "default", 0.97, 1.15],
-          "stages" => ["stages-plugin", "stages", 1.5, 1.5],
-          "avro.document" => ["avro-document", "avro", 0.97, 0.97], "avro.hash" => ["avro-hash", "avro", 0.97, 0.97]}.freeze
+  ROWS = {"document" => ["plugin.document", "hash", 1.2, 1.7], "hash" => ["plugin.hash", "hash", 0.97, 1.15],
+          "stages" => ["plugin.checks", "checks", 1.5, 1.5],
+          "avro.document" => ["plugin.avro-document", "avro", 0.97, 0.97], "avro.hash" => ["plugin.avro-hash", "avro", 0.97, 0.97]}.freeze
   AVRO = "gem avro, in place"
   JSON = "JSON.parse, in place"
 
@@ -43,7 +43,7 @@ class KarafkaPluginRows
     @bench.row(name, against: row.start_with?("avro") ? AVRO : JSON, ratio: result.ratio(:plugin, :karafka), goal: kb == 1 ? small : big)
   end
 
-  def app(mode, threads) = Contender.new("karafka_plugin_consumer.rb", mode, {"CONCURRENCY" => threads})
+  def app(mode, threads) = Contender.new("karafka_consumer.rb", mode, {"CONCURRENCY" => threads})
 end
 
 servers = ENV.fetch("KAFKA_BOOTSTRAP_SERVERS", "")

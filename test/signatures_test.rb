@@ -14,7 +14,7 @@ class SignaturesTest < GuildhallTest
     loader.add(path: Pathname("sig"))
     builder = RBS::DefinitionBuilder.new(env: RBS::Environment.from_loader(loader).resolve_type_names)
     missing = ->(definition, name, there) { definition.methods.select { |_, method| method.defined_in == name }.keys - there }
-    faults = []
+    errors = []
     left_to_subclasses = %w[Guildhall::JSON::Document#each Guildhall::Kafka::Consumer#consume]
 
     walk = lambda do |constant, path|
@@ -22,21 +22,21 @@ class SignaturesTest < GuildhallTest
       next unless builder.env.class_decls.key?(name)
 
       there = constant.instance_methods + constant.private_instance_methods
-      faults.concat(missing.call(builder.build_instance(name), name, there).map { |method| "#{path}##{method}" })
+      errors.concat(missing.call(builder.build_instance(name), name, there).map { |method| "#{path}##{method}" })
       there = constant.methods + constant.private_methods
-      faults.concat(missing.call(builder.build_singleton(name), name, there).map { |method| "#{path}.#{method}" })
+      errors.concat(missing.call(builder.build_singleton(name), name, there).map { |method| "#{path}.#{method}" })
       constant.constants(false).each do |child|
         value = constant.const_get(child)
         walk.call(value, "#{path}::#{child}") if value.is_a?(Module) && value.name == "#{path}::#{child}"
       end
     end
     walk.call(Guildhall, "Guildhall")
-    faults -= left_to_subclasses
-    faults.map! { |method| "#{method} is declared, but not there" }
+    errors -= left_to_subclasses
+    errors.map! { |method| "#{method} is declared, but not there" }
 
     parts = Guildhall.constants.select { |name| Guildhall.const_get(name).is_a?(Module) }
     unsigned = parts.reject { |name| builder.env.class_decls.key?(RBS::TypeName.parse("::Guildhall::#{name}")) }
-    puts faults, unsigned.map { |name| "Guildhall::#{name} has no signature" }
+    puts errors, unsigned.map { |name| "Guildhall::#{name} has no signature" }
   RUBY
 
   def test_match_the_code

@@ -7,14 +7,21 @@ module OrderTask
   Summary = Data.define(:id, :email, :pieces)
 
   # @return [Array<String>] what is wrong
-  def self.faults(order)
-    faults = []
-    faults << "id" unless order["id"].is_a?(Integer)
-    faults << "status" unless STATES.include?(order["status"])
-    faults << "total" unless order["total"].is_a?(Numeric) && order["total"] >= 0
-    faults << "email" unless order.dig("customer", "email").is_a?(String)
-    order["items"].each { |item| faults << "item" unless item["sku"].is_a?(String) && item["quantity"].positive? }
-    faults
+  def self.errors(order)
+    errors = []
+    errors << "id" unless order["id"].is_a?(Integer)
+    errors << "status" unless STATES.include?(order["status"])
+    errors << "total" unless order["total"].is_a?(Numeric) && order["total"] >= 0
+    errors << "email" unless order.dig("customer", "email").is_a?(String)
+    order["items"].each { |item| errors << "item" unless item["sku"].is_a?(String) && item["quantity"].positive? }
+    errors
+  end
+
+  # @return [Object] the order
+  # @raise [ArgumentError] saying what is wrong with it
+  def self.checked(order)
+    wrong = errors(order)
+    wrong.empty? ? order : raise(ArgumentError, wrong.join("; "))
   end
 
   # @return [Boolean] true for 1 in 200

@@ -16,7 +16,7 @@ STOPWATCH = Stopwatch.new(Integer(count))
 
 # What happens to each order before the consumer sees it.
 module Stages
-  CHECK = Guildhall.validate { |order| OrderTask.faults(order) }
+  CHECK = Guildhall.validate { |order| OrderTask.errors(order) }
   WANTED = Guildhall.select { |order| OrderTask.wanted?(order) }
   SUMMARY = Guildhall.map { |order| OrderTask.summary(order) }
   ALL = Guildhall::JSON.lazy >> CHECK >> WANTED >> SUMMARY

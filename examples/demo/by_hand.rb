@@ -56,8 +56,8 @@ module Demo
 
       batch[:bytes] += payload.bytesize
       delivery = parse(payload)
-      faults = Checks.faults(delivery)
-      raise ArgumentError, faults.join("; ") if faults.any?
+      errors = Checks.errors(delivery)
+      raise ArgumentError, errors.join("; ") if errors.any?
 
       event = message.headers["event"]
       return batch[:filtered] += 1 unless Checks::EVENTS.include?(event)

@@ -7,25 +7,25 @@ module Demo
     Summary = Data.define(:repository, :event, :action, :author, :title, :number)
 
     # @return [Array<String>] what is wrong with a delivery
-    def self.faults(delivery)
-      faults = []
-      faults << "action is not a text" unless text?(delivery["action"])
-      repository(delivery["repository"], faults)
+    def self.errors(delivery)
+      errors = []
+      errors << "action is not a text" unless text?(delivery["action"])
+      repository(delivery["repository"], errors)
       sender = delivery["sender"]
-      faults << "sender has no login" if sender && !sender["login"].is_a?(String)
-      faults
+      errors << "sender has no login" if sender && !sender["login"].is_a?(String)
+      errors
     end
 
     def self.text?(value)
       value.nil? || value.is_a?(String)
     end
 
-    def self.repository(repository, faults)
+    def self.repository(repository, errors)
       return if repository.nil?
-      return faults << "repository is not an object" unless repository.respond_to?(:key?)
+      return errors << "repository is not an object" unless repository.respond_to?(:key?)
 
-      faults << "repository has no id" unless repository["id"].is_a?(Integer)
-      faults << "repository has no full name" unless repository["full_name"].is_a?(String)
+      errors << "repository has no id" unless repository["id"].is_a?(Integer)
+      errors << "repository has no full name" unless repository["full_name"].is_a?(String)
     end
 
     # @return [Summary] small, frozen, and all that the application wants to know

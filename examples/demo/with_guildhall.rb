@@ -6,10 +6,10 @@ require_relative "tally"
 module Demo
   # What happens to each payload on the worker Ractors: decode → validate → select → map.
   module Stages
-    FAULTS = Guildhall.validate { |delivery| Checks.faults(delivery) }
+    CHECK = Guildhall.validate { |delivery| Checks.errors(delivery) }
     WANTED = Guildhall.select { |_, metadata| Checks::EVENTS.include?(metadata.headers["event"]) }
     SUMMARY = Guildhall.map { |delivery, metadata| Checks.summarize(delivery, metadata.headers["event"]) }
-    ALL = Guildhall::JSON.lazy >> FAULTS >> WANTED >> SUMMARY
+    ALL = Guildhall::JSON.lazy >> CHECK >> WANTED >> SUMMARY
   end
 
   # Counts what the workers made of the deliveries.

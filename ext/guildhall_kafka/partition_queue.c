@@ -138,7 +138,7 @@ static VALUE make_records(VALUE pointer)
 }
 
 /* $! is no object while a thread ends. */
-static bool payload_is_at_fault(void)
+static bool payload_is_to_blame(void)
 {
     VALUE error = rb_errinfo();
     if (RB_SPECIAL_CONST_P(error) || RB_BUILTIN_TYPE(error) == T_IMEMO) return false;
@@ -157,7 +157,7 @@ void guildhall_partition_queue_make_records(guildhall_partition_queue *queue)
         queue->wrapping = Qfalse;
         rb_protect(make_records, (VALUE)queue, &state);
         if (queue->wrapping) guildhall_kafka_record_not_wrapped(queue->wrapping);
-        if (state && !(queue->wrapping && payload_is_at_fault())) rb_jump_tag(state);
+        if (state && !(queue->wrapping && payload_is_to_blame())) rb_jump_tag(state);
         if (state) rb_set_errinfo(Qnil);
     } while (state);
 }

@@ -103,7 +103,7 @@ module Guildhall
 
         return text.encode(Encoding::UTF_8, invalid: :replace, undef: :replace, replace: @replacement)
       end
-      offset = @encoding == Encoding::UTF_8 ? Text.fault(text) : unconvertible(text)
+      offset = @encoding == Encoding::UTF_8 ? Text.error_offset(text) : unconvertible(text)
       raise DecodeError.new("not valid #{@encoding}", codec: "Text", offset:, excerpt: text.byteslice(offset, 40))
     end
 

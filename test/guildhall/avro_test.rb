@@ -67,7 +67,7 @@ class AvroTest < GuildhallTest
     assert_equal "text", codec.decode(AvroGem.encode(schema, order.merge("note" => "text")))["remark"]
   end
 
-  def test_faults_say_where
+  def test_errors_say_where
     codec = Guildhall::Avro.new(AvroSamples::ORDER)
     bytes = codec.encode(AvroSamples.order(Random.new(1)).merge("parts" => [1, {"sku" => "x" * 20, "inside" => nil}]))
     error = assert_raises(Guildhall::DecodeError) { codec.decode(bytes[0..-12]) }

@@ -52,12 +52,12 @@ class CodecTest < GuildhallTest
     each_codec do |codec, value, wrong, name|
       assert Ractor.shareable?(codec), name
       ractor = Ractor.new(codec, codec.encode(value), wrong) do |shared, bytes, broken|
-        fault = begin
+        raised_by = begin
           shared.decode(broken) if broken
         rescue Guildhall::DecodeError => error
           error.codec
         end
-        [shared.decode(bytes), shared.encode(shared.decode(bytes)) == bytes, fault.is_a?(String)]
+        [shared.decode(bytes), shared.encode(shared.decode(bytes)) == bytes, raised_by.is_a?(String)]
       end
       found = ractor_value(ractor)
       assert_equal [value, true, !wrong.nil?], found, name

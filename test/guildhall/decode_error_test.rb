@@ -43,7 +43,7 @@ class DecodeErrorTest < GuildhallTest
     end
   end
 
-  def test_faults_of_a_schema_are_safe_to_log
+  def test_errors_of_a_schema_are_safe_to_log
     validator = Guildhall::Schema.new({"additionalProperties" => {"properties" => {"a" => false}}}).validator
     errors = validator.errors({HOSTILE => {"a" => 1}})
     assert_equal ["/#{HOSTILE.gsub("/", "~1")}/a"], errors.map(&:instance_location)

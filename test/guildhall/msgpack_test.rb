@@ -48,7 +48,7 @@ class MessagePackTest < GuildhallTest
     assert_in_delta 1.5, Codec.decode("\xCA\x3F\xC0\x00\x00".b)
   end
 
-  def test_faults_say_where
+  def test_errors_say_where
     error = assert_raises(Guildhall::DecodeError) { Codec.decode("\x81\xA4user\x82\xA5roles\x92\x01\xC1".b) }
     assert_equal ["MessagePack", 15, "$.user.roles[1]"], [error.codec, error.offset, error.path]
     assert_operator error.excerpt.length, :<=, 40

@@ -56,7 +56,7 @@ class SchemaTest < GuildhallTest
     assert_equal ["/id is less than 1"], @validator.errors(document).map(&:to_s)
   end
 
-  def test_faults_as_data
+  def test_errors_as_data
     value = {"id" => 0, "user" => {"e-mail/x" => "nobody", "roles" => %w[admin root]}}
     [value, Guildhall::JSON.document(JSON.generate(value))].each do |form|
       errors = @validator.errors(form)
@@ -69,12 +69,12 @@ class SchemaTest < GuildhallTest
     end
   end
 
-  def test_no_fault
+  def test_no_error
     assert_nil @validator.error({"id" => 1, "user" => 1})
     assert_empty @validator.errors({"id" => 1, "user" => 1})
   end
 
-  def test_missing_members_one_fault_each
+  def test_missing_properties_one_error_each
     assert_equal ['the value is missing required property "id"', 'the value is missing required property "user"'], @validator.errors({}).map(&:to_s)
   end
 
@@ -86,7 +86,7 @@ class SchemaTest < GuildhallTest
     assert_includes validator.error(3).message, "more than one"
   end
 
-  def test_call_answers_the_first_fault_or_all
+  def test_call_answers_the_first_error_or_all
     assert_equal true, @validator.call({"id" => 1, "user" => 1})
     assert_equal 1, @validator.call({}).size
     assert_equal 2, @validator.all.call({}).size

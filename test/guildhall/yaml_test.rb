@@ -119,7 +119,7 @@ class YAMLTest < GuildhallTest
     results.each { |ractor| assert_equal [VALUE, {"a" => 1}, 2024, "---\n- 1\n"], ractor_value(ractor) }
   end
 
-  def test_a_fault_in_a_ractor
+  def test_an_error_in_a_ractor
     message = ractor_value(Ractor.new do
       Guildhall::YAML.decode("a: [1")
     rescue StandardError

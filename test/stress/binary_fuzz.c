@@ -31,10 +31,10 @@ static void note(uint64_t found)
     digest ^= digest >> 29;
 }
 
-static void note_outcome(int status, size_t fault, const guildhall_index_builder *builder)
+static void note_outcome(int status, size_t error_offset, const guildhall_index_builder *builder)
 {
     note((uint64_t)status);
-    note(status ? fault : builder->entries.count);
+    note(status ? error_offset : builder->entries.count);
     for (size_t i = 0; !status && i < builder->entries.count; i++) note(builder->entries.words[i]);
 }
 
@@ -90,7 +90,7 @@ static int read_msgpack(const uint8_t *bytes, size_t length, guildhall_index_bui
     rules.allow_unknown_extensions = 1;
     rules.allow_invalid_utf8 = next_random() & 1;
     guildhall_outcome outcome = guildhall_msgpack_read(bytes, length, &rules, builder);
-    note_outcome(outcome.status, outcome.fault, builder);
+    note_outcome(outcome.status, outcome.error_offset, builder);
     if (outcome.status == GUILDHALL_MSGPACK_VALID) {
         guildhall_msgpack_view view = {bytes, length, builder->entries.words};
         guildhall_key_indexes indexes = {.entries = 0};
@@ -98,11 +98,11 @@ static int read_msgpack(const uint8_t *bytes, size_t length, guildhall_index_bui
         guildhall_key_indexes_free(&indexes);
         return 1;
     }
-    if (outcome.fault > length) abort();
+    if (outcome.error_offset > length) abort();
     guildhall_path path;
     char excerpt[GUILDHALL_EXCERPT_BYTES];
     guildhall_msgpack_locate(bytes, length, &rules, &path);
-    if (path.text[0] != '$' || guildhall_excerpt(bytes, length, outcome.fault, excerpt) > sizeof excerpt) abort();
+    if (path.text[0] != '$' || guildhall_excerpt(bytes, length, outcome.error_offset, excerpt) > sizeof excerpt) abort();
     return 0;
 }
 
@@ -154,8 +154,8 @@ static int read_avro(const uint8_t *bytes, size_t length, const uint32_t *progra
                                             sizeof operands / sizeof *operands, 1};
     guildhall_avro_rules rules = {.max_nesting = 200, .max_bytes = 1 << 20, .max_empty_items = 1000, .allow_invalid_utf8 = next_random() & 1};
     guildhall_outcome outcome = guildhall_avro_read(bytes, 0, length, &program, &rules, builder);
-    note_outcome(outcome.status, outcome.fault, builder);
-    if (outcome.fault > length) abort();
+    note_outcome(outcome.status, outcome.error_offset, builder);
+    if (outcome.error_offset > length) abort();
     guildhall_avro_input input = {bytes, bytes + length, 1000};
     guildhall_avro_skip(&input, &program, 0, 200); /* sizes of blocks may lie: it may end anywhere, and find anything wrong there */
     if (input.at < bytes || input.at > input.end) abort();

@@ -150,7 +150,7 @@ static void check(const text *given, guildhall_json_rules rules)
 {
     guildhall_json_outcome outcome = guildhall_json_parse(given->bytes, given->length, &rules, guildhall_json_scratch_current());
     note(outcome.status);
-    note(outcome.status == GUILDHALL_JSON_VALID ? outcome.count : outcome.fault);
+    note(outcome.status == GUILDHALL_JSON_VALID ? outcome.count : outcome.error_offset);
     if (outcome.status == GUILDHALL_JSON_VALID) {
         for (size_t i = 0; i < outcome.count; i++) note(guildhall_json_scratch_current()->nodes[i]);
         guildhall_json_view view = {given->bytes, given->bytes + given->length, guildhall_json_scratch_current()->nodes};
@@ -161,8 +161,8 @@ static void check(const text *given, guildhall_json_rules rules)
         }
     } else {
         guildhall_json_location location;
-        if (outcome.fault > given->length) abort();
-        guildhall_json_locate(given->bytes, given->length, outcome.fault, &location);
+        if (outcome.error_offset > given->length) abort();
+        guildhall_json_locate(given->bytes, given->length, outcome.error_offset, &location);
     }
     note(guildhall_utf8_classify(given->bytes, given->length));
     for (size_t from = 0;;) {

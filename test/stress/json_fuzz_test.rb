@@ -18,7 +18,7 @@ class JSONFuzzTest < GuildhallTest
              "\"a\":1,\"a\":2", "[[[[[[[[", "99999999999999999999", " ", "\n", "\u0001", "//", "e400", "/* */"].map(&:b).freeze
 
   # Each of the reader's paths: without vectors, with those of every processor, with the widest of this one. All of them
-  # make the same tapes and find the same faults.
+  # make the same tapes and find the same errors.
   def test_sanitizers
     puts "JSON fuzz: SEED=#{SEED} ROUNDS=#{ROUNDS}"
     Dir.mktmpdir do |folder|

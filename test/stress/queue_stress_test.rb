@@ -20,15 +20,15 @@ class QueueStressTest < GuildhallTest
     def self.now = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
   RUBY
 
-  def test_history_checker_finds_faults
+  def test_history_checker_finds_errors
     good = [[1, 0, 1], [2, 2, 3]]
-    assert_nil QueueHistory.new(good, [[1, 4, 5], [2, 6, 7]]).fault
-    assert_nil QueueHistory.new(good, [[2, 4, 6], [1, 5, 7]]).fault, "side by side"
-    assert_match(/overtook/, QueueHistory.new(good, [[2, 4, 5], [1, 6, 7]]).fault)
-    assert_match(/before/, QueueHistory.new([[1, 5, 6]], [[1, 1, 2]]).fault)
-    assert_match(/twice/, QueueHistory.new(good, [[1, 4, 5], [1, 6, 7]]).fault)
-    assert_match(/lost/, QueueHistory.new(good, [[1, 4, 5], [3, 6, 7]]).fault)
-    assert_match(/pops of/, QueueHistory.new(good, [[1, 4, 5]]).fault)
+    assert_nil QueueHistory.new(good, [[1, 4, 5], [2, 6, 7]]).error
+    assert_nil QueueHistory.new(good, [[2, 4, 6], [1, 5, 7]]).error, "side by side"
+    assert_match(/overtook/, QueueHistory.new(good, [[2, 4, 5], [1, 6, 7]]).error)
+    assert_match(/before/, QueueHistory.new([[1, 5, 6]], [[1, 1, 2]]).error)
+    assert_match(/twice/, QueueHistory.new(good, [[1, 4, 5], [1, 6, 7]]).error)
+    assert_match(/lost/, QueueHistory.new(good, [[1, 4, 5], [3, 6, 7]]).error)
+    assert_match(/pops of/, QueueHistory.new(good, [[1, 4, 5]]).error)
   end
 
   def test_histories_are_linearizable
@@ -65,7 +65,7 @@ class QueueStressTest < GuildhallTest
         queue.close
         puts JSON.generate([pushes, Array.new(3) { popped.pop }.flatten(1) + others.flat_map(&:value)])
       RUBY
-      assert_nil QueueHistory.new(*JSON.parse(out)).fault, "RUBY_MAX_CPU=#{cpus}, capacity #{capacity}"
+      assert_nil QueueHistory.new(*JSON.parse(out)).error, "RUBY_MAX_CPU=#{cpus}, capacity #{capacity}"
     end
   end
 

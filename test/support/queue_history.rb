@@ -13,7 +13,7 @@ class QueueHistory
   end
 
   # @return [String, nil] nil: linearizable
-  def fault
+  def error
     return "#{@pops.size} pops of #{@pushes.size} items" unless @pops.size == @pushes.size
 
     popped = @pops.to_h { |item, began, ended| [item, [began, ended]] }

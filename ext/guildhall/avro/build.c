@@ -313,7 +313,7 @@ static VALUE avro_build_decode_again(VALUE pointer)
     return Qnil;
 }
 
-/* Decodes once more, which finds the same fault and the path to it. */
+/* Decodes once more, which finds the same error and the path to it. */
 VALUE guildhall_avro_error(const void *codec, guildhall_outcome outcome, const uint8_t *bytes, size_t from, size_t length)
 {
     if (outcome.status == GUILDHALL_AVRO_NO_MEMORY) return guildhall_no_memory(); /* nothing is wrong with the payload */
@@ -326,7 +326,7 @@ VALUE guildhall_avro_error(const void *codec, guildhall_outcome outcome, const u
     if (state) return error;
     guildhall_path path;
     guildhall_path_init(&path);
-    return guildhall_decode_error("Avro", guildhall_avro_status_text(outcome.status), outcome.fault, &path, bytes, length);
+    return guildhall_decode_error("Avro", guildhall_avro_status_text(outcome.status), outcome.error_offset, &path, bytes, length);
 }
 
 VALUE guildhall_avro_decode_many(const guildhall_avro_codec *codec, VALUE source, uint64_t count)

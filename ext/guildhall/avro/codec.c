@@ -107,7 +107,7 @@ VALUE guildhall_avro_tagged(const guildhall_avro_codec *codec, uint32_t branch, 
 
 static uint32_t avro_codec_field(VALUE node, long index) { return NUM2UINT(rb_ary_entry(node, index)); }
 
-/* What is wrong here is a fault of the compiler in Ruby, and must not become one in memory. */
+/* What is wrong here is a bug of the compiler in Ruby, and must not become one in memory. */
 static uint32_t avro_codec_below(uint32_t index, uint32_t limit)
 {
     if (index >= limit) rb_raise(rb_eIndexError, "Avro program: %u is not below %u", index, limit);

@@ -52,7 +52,7 @@ guildhall_decoded guildhall_document_decode(const void *codec, const uint8_t *by
     guildhall_structural_index *index;
     guildhall_outcome outcome = document_decoder_read(codec, bytes, from, length, &index);
     if (outcome.status) {
-        *result = (guildhall_result){.error_code = outcome.status, .error_offset = outcome.fault};
+        *result = (guildhall_result){.error_code = outcome.status, .error_offset = outcome.error_offset};
         return GUILDHALL_INVALID;
     }
     *result = (guildhall_result){.data = index, .size = guildhall_structural_index_size(index)};

@@ -10,14 +10,14 @@ static VALUE errors_text(const char *bytes, size_t length)
 
 static void errors_set(VALUE hash, const char *name, VALUE value) { rb_hash_aset(hash, ID2SYM(rb_intern(name)), value); }
 
-VALUE guildhall_decode_error(const char *codec, const char *reason, size_t fault, const guildhall_path *path,
+VALUE guildhall_decode_error(const char *codec, const char *reason, size_t error_offset, const guildhall_path *path,
                              const uint8_t *bytes, size_t length)
 {
     char excerpt[GUILDHALL_EXCERPT_BYTES];
-    size_t excerpt_length = guildhall_excerpt(bytes, length, fault, excerpt);
+    size_t excerpt_length = guildhall_excerpt(bytes, length, error_offset, excerpt);
     VALUE details = rb_hash_new();
     errors_set(details, "codec", errors_text(codec, strlen(codec)));
-    errors_set(details, "offset", SIZET2NUM(fault));
+    errors_set(details, "offset", SIZET2NUM(error_offset));
     errors_set(details, "path", errors_text(path->text, path->length));
     errors_set(details, "excerpt", errors_text(excerpt, excerpt_length));
     VALUE arguments[] = {errors_text(reason, strlen(reason)), details};

@@ -5,8 +5,8 @@
 #include <ruby.h>
 #include "path.h"
 
-/* The exception, not raised. fault: byte offset. */
-VALUE guildhall_decode_error(const char *codec, const char *reason, size_t fault, const guildhall_path *path,
+/* The exception, not raised. error_offset: in bytes. */
+VALUE guildhall_decode_error(const char *codec, const char *reason, size_t error_offset, const guildhall_path *path,
                              const uint8_t *bytes, size_t length);
 
 /* The class of what encoders raise. */

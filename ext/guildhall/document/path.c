@@ -67,9 +67,9 @@ void guildhall_path_key(guildhall_path *path, const uint8_t *key, size_t length)
     document_path_add(path, "']", 2);
 }
 
-size_t guildhall_excerpt(const uint8_t *bytes, size_t length, size_t fault, char *out)
+size_t guildhall_excerpt(const uint8_t *bytes, size_t length, size_t error_offset, char *out)
 {
-    size_t from = fault > 8 ? fault - 8 : 0, used = 0;
+    size_t from = error_offset > 8 ? error_offset - 8 : 0, used = 0;
     for (size_t i = from; i < length; i++) {
         char piece[5];
         size_t size = document_path_escape(bytes[i], piece);

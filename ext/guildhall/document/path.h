@@ -18,7 +18,7 @@ void guildhall_path_init(guildhall_path *path);
 void guildhall_path_key(guildhall_path *path, const uint8_t *key, size_t length);
 void guildhall_path_index(guildhall_path *path, int64_t index);
 
-/* The bytes around the fault, escaped so that they are safe to log: at most GUILDHALL_EXCERPT_BYTES characters. */
-size_t guildhall_excerpt(const uint8_t *bytes, size_t length, size_t fault, char *out);
+/* The bytes around the error, escaped so that they are safe to log: at most GUILDHALL_EXCERPT_BYTES characters. */
+size_t guildhall_excerpt(const uint8_t *bytes, size_t length, size_t error_offset, char *out);
 
 #endif

@@ -36,10 +36,10 @@ typedef struct {
     uint32_t offset, entry, node;
 } guildhall_position;
 
-/* Of a reader. status: 0, or the format's number of what is wrong; fault: byte offset. */
+/* Of a reader. status: 0, or the format's number of what is wrong; error_offset: in bytes. */
 typedef struct {
     int status;
-    size_t fault;
+    size_t error_offset;
 } guildhall_outcome;
 
 /* 0 when memory is short. */

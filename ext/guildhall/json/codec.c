@@ -82,10 +82,10 @@ VALUE guildhall_json_bytes(VALUE source)
     return guildhall_frozen_bytes(source);
 }
 
-static VALUE json_codec_raise_fault(const guildhall_json_codec *codec, guildhall_json_outcome outcome, VALUE source)
+static VALUE json_codec_raise_error(const guildhall_json_codec *codec, guildhall_json_outcome outcome, VALUE source)
 {
     if (outcome.status == GUILDHALL_JSON_NO_MEMORY) rb_memerror();
-    rb_exc_raise(guildhall_json_error(codec, outcome.status, outcome.fault, (const uint8_t *)RSTRING_PTR(source),
+    rb_exc_raise(guildhall_json_error(codec, outcome.status, outcome.error_offset, (const uint8_t *)RSTRING_PTR(source),
                                       (size_t)RSTRING_LEN(source)));
     return Qnil;
 }
@@ -114,7 +114,7 @@ static VALUE json_codec_decode_with(const guildhall_json_codec *codec, VALUE sou
     guildhall_json_scratch *scratch = guildhall_json_scratch_current();
     const uint8_t *bytes = (const uint8_t *)RSTRING_PTR(source);
     guildhall_json_outcome outcome = guildhall_json_parse(bytes, (size_t)RSTRING_LEN(source), &codec->rules, scratch);
-    if (RB_UNLIKELY(outcome.status != GUILDHALL_JSON_VALID)) return json_codec_raise_fault(codec, outcome, source);
+    if (RB_UNLIKELY(outcome.status != GUILDHALL_JSON_VALID)) return json_codec_raise_error(codec, outcome, source);
     VALUE value;
     if (RB_LIKELY(NIL_P(codec->decimal_receiver))) {
         value = guildhall_json_build(codec, (guildhall_json_view){bytes, (const uint8_t *)RSTRING_END(source), scratch->nodes}, 0);
@@ -133,7 +133,7 @@ VALUE guildhall_json_document_of(const guildhall_json_codec *codec, VALUE source
     const uint8_t *bytes = (const uint8_t *)RSTRING_PTR(source);
     size_t length = (size_t)RSTRING_LEN(source);
     guildhall_json_outcome outcome = guildhall_json_parse(bytes, length, &codec->rules, scratch);
-    if (RB_UNLIKELY(outcome.status != GUILDHALL_JSON_VALID)) return json_codec_raise_fault(codec, outcome, source);
+    if (RB_UNLIKELY(outcome.status != GUILDHALL_JSON_VALID)) return json_codec_raise_error(codec, outcome, source);
     guildhall_json_text text = {.owner = source, .bytes = bytes, .length = (uint32_t)length, .count = (uint32_t)outcome.count,
                                 .deduplicated = (unsigned)outcome.deduplicated};
     VALUE made = guildhall_json_document_new(codec, text, scratch->nodes);

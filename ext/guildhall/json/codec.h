@@ -21,7 +21,7 @@ const guildhall_json_codec *guildhall_json_codec_of(VALUE codec);
 const guildhall_json_codec *guildhall_json_codec_default(void);
 
 /* The ParseError (not raised) for a text that was not valid. */
-VALUE guildhall_json_error(const guildhall_json_codec *codec, guildhall_json_status status, size_t fault,
+VALUE guildhall_json_error(const guildhall_json_codec *codec, guildhall_json_status status, size_t error_offset,
                            const uint8_t *bytes, size_t length);
 
 /* A text's bytes as a frozen, shareable String; what was not frozen is copied. Other encodings become UTF-8. */

@@ -3,9 +3,9 @@
 #include "document.h"
 #include "memory/block_pool.h"
 
-static guildhall_decoded json_decoder_invalid(guildhall_result *result, guildhall_json_status status, size_t fault)
+static guildhall_decoded json_decoder_invalid(guildhall_result *result, guildhall_json_status status, size_t error_offset)
 {
-    *result = (guildhall_result){.error_code = (int)status, .error_offset = fault};
+    *result = (guildhall_result){.error_code = (int)status, .error_offset = error_offset};
     return GUILDHALL_INVALID;
 }
 
@@ -14,7 +14,7 @@ static guildhall_decoded json_decoder_decode(const void *context, const uint8_t 
     const guildhall_json_codec *codec = context;
     guildhall_json_scratch *scratch = guildhall_json_scratch_current();
     guildhall_json_outcome outcome = guildhall_json_parse(bytes, length, &codec->rules, scratch);
-    if (outcome.status != GUILDHALL_JSON_VALID) return json_decoder_invalid(result, outcome.status, outcome.fault);
+    if (outcome.status != GUILDHALL_JSON_VALID) return json_decoder_invalid(result, outcome.status, outcome.error_offset);
     size_t size = outcome.count * sizeof(guildhall_json_node);
     guildhall_json_node *nodes = guildhall_block_take(size);
     if (!nodes) return json_decoder_invalid(result, GUILDHALL_JSON_NO_MEMORY, 0);

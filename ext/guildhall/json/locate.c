@@ -1,4 +1,4 @@
-/* Line, column, path and excerpt of a fault. The text before it is valid, so this walk need not check anything. */
+/* Line, column, path and excerpt of an error. The text before it is valid, so this walk need not check anything. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,11 +39,11 @@ static const uint8_t *json_locate_closing_quote(const uint8_t *at, const uint8_t
     return at < end ? at : end;
 }
 
-/* Follows the text up to `fault`; the steps are then the containers that are open there. */
-static void json_locate_follow(walk *path, const uint8_t *at, const uint8_t *fault, const uint8_t *end)
+/* Follows the text up to `error`; the steps are then the containers that are open there. */
+static void json_locate_follow(walk *path, const uint8_t *at, const uint8_t *error, const uint8_t *end)
 {
     int key_next = 0;
-    for (; at < end && at <= fault; at++) {
+    for (; at < end && at <= error; at++) {
         step *inner = path->depth ? &path->steps[path->depth - 1] : NULL;
         if (*at == '"') {
             const uint8_t *quote = json_locate_closing_quote(at + 1, end);
@@ -53,7 +53,7 @@ static void json_locate_follow(walk *path, const uint8_t *at, const uint8_t *fau
                 key_next = 0;
             }
             at = quote;
-        } else if (at == fault) {
+        } else if (at == error) {
             return; /* a bracket here belongs to the outside of what it opens or closes */
         } else if (*at == '{' || *at == '[') {
             key_next = *at == '{';

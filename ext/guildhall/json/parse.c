@@ -25,7 +25,7 @@ static int json_parse_reserve(void *block, size_t *capacity, size_t needed, size
     return 1;
 }
 
-/* A text of n bytes has at most (n + 1) / 2 values, and each container that is still open when a fault ends the parse
+/* A text of n bytes has at most (n + 1) / 2 values, and each container that is still open when an error ends the parse
  * may have cost one byte only. */
 static int json_parse_prepare(guildhall_json_scratch *scratch, size_t length, uint32_t max_nesting)
 {
@@ -61,26 +61,26 @@ static parser *json_parse_chosen(void)
     }
 }
 
-/* Where the first key of the object goes wrong, if that is before `fault`; else `fault`. */
-static const uint8_t *json_parse_key_fault(guildhall_json_view view, uint32_t object, const uint8_t *fault)
+/* Where the first key of the object goes wrong, if that is before `error`; else `error`. */
+static const uint8_t *json_parse_key_error(guildhall_json_view view, uint32_t object, const uint8_t *error)
 {
     uint32_t end = guildhall_json_offset(view.nodes[object]);
     for (uint32_t key = object + 1; key < end; key = guildhall_json_next(view.nodes, key + 1)) {
         const uint8_t *source = guildhall_json_source(view, view.nodes[key]);
         const uint8_t *source_end = source + guildhall_json_length(view.nodes[key]);
-        const uint8_t *found = guildhall_utf8_fault(source, source_end);
-        if (found < source_end && found < fault) return found;
+        const uint8_t *found = guildhall_utf8_error(source, source_end);
+        if (found < source_end && found < error) return found;
     }
-    return fault;
+    return error;
 }
 
 static void json_parse_check_keys(guildhall_json_view view, guildhall_json_outcome *outcome)
 {
-    const uint8_t *fault = view.end;
+    const uint8_t *error = view.end;
     for (uint32_t i = 0; i < outcome->count; i++) {
-        if (guildhall_json_type_of(view.nodes[i]) == GUILDHALL_JSON_OBJECT) fault = json_parse_key_fault(view, i, fault);
+        if (guildhall_json_type_of(view.nodes[i]) == GUILDHALL_JSON_OBJECT) error = json_parse_key_error(view, i, error);
     }
-    if (fault < view.end) *outcome = (guildhall_json_outcome){GUILDHALL_JSON_INVALID_UTF8, (size_t)(fault - view.bytes), 0, 0};
+    if (error < view.end) *outcome = (guildhall_json_outcome){GUILDHALL_JSON_INVALID_UTF8, (size_t)(error - view.bytes), 0, 0};
 }
 
 guildhall_json_outcome guildhall_json_parse(const uint8_t *bytes, size_t length, const guildhall_json_rules *rules,

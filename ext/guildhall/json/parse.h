@@ -93,7 +93,7 @@ void guildhall_json_scratch_trim(guildhall_json_scratch *scratch);
 
 typedef struct {
     guildhall_json_status status;
-    size_t fault; /* byte offset, unless VALID */
+    size_t error_offset; /* in bytes, unless VALID */
     size_t count; /* nodes in scratch->nodes, when VALID */
     int deduplicated; /* pairs that are in the text are not on the tape */
 } guildhall_json_outcome;

@@ -18,7 +18,7 @@ typedef struct {
     const uint8_t *bytes, *end;
     const guildhall_json_rules *rules;
     const uint8_t *checked; /* from the first string with a byte above 0x7f on, all is valid UTF-8 up to here */
-    const uint8_t *fault;
+    const uint8_t *error;
     guildhall_json_status status;
     /* Of the innermost open container; here and not in local variables, because registers are scarce. */
     guildhall_json_scratch *scratch;
@@ -30,7 +30,7 @@ typedef struct {
 
 static const uint8_t *fail(text *source, const uint8_t *at, guildhall_json_status status)
 {
-    source->fault = at;
+    source->error = at;
     source->status = status;
     return NULL;
 }
@@ -77,7 +77,7 @@ static const uint8_t *escape(text *source, const uint8_t *at)
 static const uint8_t *check_utf8(text *source, const uint8_t *from, const uint8_t *quote)
 {
     if (source->checked >= quote || source->rules->allow_invalid_utf8) return quote;
-    source->checked = guildhall_utf8_fault(from, source->end);
+    source->checked = guildhall_utf8_error(from, source->end);
     return source->checked >= quote ? quote : fail(source, source->checked, GUILDHALL_JSON_INVALID_UTF8);
 }
 
@@ -333,7 +333,7 @@ static inline const uint8_t *skip_space(const uint8_t *at, const uint8_t *end)
     return at;
 }
 
-/* Sees to unique keys in the object that has just been closed; returns the new length of the tape, 0 at a fault. */
+/* Sees to unique keys in the object that has just been closed; returns the new length of the tape, 0 at an error. */
 static size_t unique_keys(text *source, guildhall_json_scratch *scratch, uint32_t object, size_t count, uint64_t print)
 {
     guildhall_json_view view = {source->bytes, source->end, scratch->nodes};
@@ -365,7 +365,7 @@ static inline __attribute__((always_inline)) const uint8_t *foreseen_key(text *s
     return at + known->span;
 }
 
-/* The position after the colon that is next, NULL at a fault. */
+/* The position after the colon that is next, NULL at an error. */
 static inline const uint8_t *colon(text *source, const uint8_t *at)
 {
     at = skip_space(at, source->end);
@@ -373,7 +373,7 @@ static inline const uint8_t *colon(text *source, const uint8_t *at)
     return LIKELY(*at == ':') ? at + 1 : fail(source, at, GUILDHALL_JSON_EXPECTED_COLON);
 }
 
-/* A key that was not foreseen, its opening quote at `at`. Returns the position after its colon, NULL at a fault. */
+/* A key that was not foreseen, its opening quote at `at`. Returns the position after its colon, NULL at an error. */
 static __attribute__((noinline)) const uint8_t *other_key(text *source, const uint8_t *at, guildhall_json_node *node)
 {
     guildhall_json_scratch *scratch = source->scratch;
@@ -413,7 +413,7 @@ static inline guildhall_json_node *open_container(text *source, guildhall_json_n
     return out + 1;
 }
 
-/* A container ends, and the one around it goes on. Returns where the tape goes on, NULL at a fault. */
+/* A container ends, and the one around it goes on. Returns where the tape goes on, NULL at an error. */
 static inline guildhall_json_node *close_container(text *source, guildhall_json_node *out, uint32_t *count, int object)
 {
     guildhall_json_scratch *scratch = source->scratch;
@@ -441,7 +441,7 @@ static inline guildhall_json_node *close_container(text *source, guildhall_json_
 /* An array or an object? Their brackets differ in one bit. */
 static inline int opens(uint8_t byte) { return (byte | 0x20) == '{'; }
 
-/* The state machine. Returns the number of nodes, 0 at a fault. One function on purpose, with a loop for arrays and one
+/* The state machine. Returns the number of nodes, 0 at an error. One function on purpose, with a loop for arrays and one
  * for objects: which of them it is in is known by the place in the code. */
 static size_t parse(text *source)
 {
@@ -573,5 +573,5 @@ guildhall_json_outcome GUILDHALL_JSON_PARSER(const uint8_t *bytes, size_t length
                    .open = NO_CONTAINER};
     size_t count = parse(&source);
     if (count) return (guildhall_json_outcome){GUILDHALL_JSON_VALID, 0, count, source.deduplicated};
-    return (guildhall_json_outcome){source.status, (size_t)(source.fault - bytes), 0, 0};
+    return (guildhall_json_outcome){source.status, (size_t)(source.error - bytes), 0, 0};
 }

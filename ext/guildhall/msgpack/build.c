@@ -19,7 +19,7 @@ static ID id_unpack_extension;
 
 static VALUE msgpack_build_value(builder *b);
 
-/* Reads again, which finds the same fault and the path to it. */
+/* Reads again, which finds the same error and the path to it. */
 NORETURN(static void msgpack_build_fail(const builder *b));
 static void msgpack_build_fail(const builder *b)
 {

@@ -1,4 +1,4 @@
-/* Faults as Ruby exceptions. */
+/* Errors as Ruby exceptions. */
 #include <ruby.h>
 #include "codec.h"
 #include "document/errors.h"
@@ -10,5 +10,5 @@ VALUE guildhall_msgpack_error(const void *context, guildhall_outcome outcome, co
     guildhall_path path;
     guildhall_msgpack_locate(bytes, length, &codec->rules, &path);
     return guildhall_decode_error("MessagePack", guildhall_msgpack_status_text((guildhall_msgpack_status)outcome.status),
-                                  outcome.fault, &path, bytes, length);
+                                  outcome.error_offset, &path, bytes, length);
 }

@@ -52,7 +52,7 @@ static inline const uint8_t *utf8_skip_blocks(const uint8_t *bytes, const uint8_
     return bytes;
 }
 
-const uint8_t *guildhall_utf8_fault(const uint8_t *bytes, const uint8_t *end)
+const uint8_t *guildhall_utf8_error(const uint8_t *bytes, const uint8_t *end)
 {
     bytes = utf8_skip_blocks(bytes, end);
     while ((bytes = utf8_skip_ascii(bytes, end)) < end) {
@@ -69,5 +69,5 @@ guildhall_utf8_class guildhall_utf8_classify(const uint8_t *bytes, size_t length
 {
     const uint8_t *end = bytes + length, *first = utf8_skip_ascii(bytes, end);
     if (first == end) return GUILDHALL_UTF8_ASCII;
-    return guildhall_utf8_fault(first, end) == end ? GUILDHALL_UTF8_VALID : GUILDHALL_UTF8_INVALID;
+    return guildhall_utf8_error(first, end) == end ? GUILDHALL_UTF8_VALID : GUILDHALL_UTF8_INVALID;
 }

@@ -7,7 +7,7 @@
 
 /* The first byte of the first sequence that is not valid UTF-8 (overlong forms, surrogates and code points above
  * U+10FFFF are not; a sequence cut off by `end` is not), or `end` when all of it is. */
-const uint8_t *guildhall_utf8_fault(const uint8_t *bytes, const uint8_t *end);
+const uint8_t *guildhall_utf8_error(const uint8_t *bytes, const uint8_t *end);
 
 typedef enum { GUILDHALL_UTF8_ASCII, GUILDHALL_UTF8_VALID, GUILDHALL_UTF8_INVALID } guildhall_utf8_class;
 

@@ -26,7 +26,7 @@ WITH_AVX2 static inline tables load_tables(void)
 }
 
 /* Non-zero bytes where an error is. The others: the bytes one, two and three before each byte of the block. */
-WITH_AVX2 static inline __m256i faults(const tables *table, __m256i block, __m256i previous1, __m256i previous2, __m256i previous3)
+WITH_AVX2 static inline __m256i errors(const tables *table, __m256i block, __m256i previous1, __m256i previous2, __m256i previous3)
 {
     __m256i first_high = _mm256_shuffle_epi8(table->first_high, _mm256_and_si256(_mm256_srli_epi16(previous1, 4), table->low_half));
     __m256i first_low = _mm256_shuffle_epi8(table->first_low, _mm256_and_si256(previous1, table->low_half));
@@ -41,40 +41,40 @@ WITH_AVX2 static inline __m256i faults(const tables *table, __m256i block, __m25
 WITH_AVX2 static inline __m256i load(const uint8_t *bytes) { return _mm256_loadu_si256((const __m256i *)bytes); }
 
 /* Of the first block. */
-WITH_AVX2 static inline __m256i first_faults(const tables *table, __m256i block)
+WITH_AVX2 static inline __m256i first_errors(const tables *table, __m256i block)
 {
     __m256i across = _mm256_permute2x128_si256(block, block, 0x08); /* zeros, then the lower half */
-    return faults(table, block, _mm256_alignr_epi8(block, across, 15), _mm256_alignr_epi8(block, across, 14),
+    return errors(table, block, _mm256_alignr_epi8(block, across, 15), _mm256_alignr_epi8(block, across, 14),
                   _mm256_alignr_epi8(block, across, 13));
 }
 
 /* To load the bytes before again costs less than to shift them in. */
-WITH_AVX2 static inline __m256i next_faults(const tables *table, const uint8_t *bytes, __m256i block)
+WITH_AVX2 static inline __m256i next_errors(const tables *table, const uint8_t *bytes, __m256i block)
 {
-    return faults(table, block, load(bytes - 1), load(bytes - 2), load(bytes - 3));
+    return errors(table, block, load(bytes - 1), load(bytes - 2), load(bytes - 3));
 }
 
-/* Sequences that a block of ASCII leaves open before it are a fault of the block. */
+/* Sequences that a block of ASCII leaves open before it are an error of the block. */
 WITH_AVX2 const uint8_t *guildhall_utf8_skip_avx2(const uint8_t *bytes, const uint8_t *end)
 {
     const tables table = load_tables();
     const uint8_t *begin = bytes;
     if (end - bytes < 32) return bytes;
-    __m256i block = load(bytes), fault = first_faults(&table, block);
-    if (!_mm256_testz_si256(fault, fault)) return begin;
+    __m256i block = load(bytes), error = first_errors(&table, block);
+    if (!_mm256_testz_si256(error, error)) return begin;
     bytes += 32;
     for (; end - bytes >= 64; bytes += 64) { /* two at once: neither waits for the other */
         __m256i first = load(bytes), second = load(bytes + 32);
         if (!_mm256_movemask_epi8(_mm256_or_si256(first, second))) {
-            fault = _mm256_subs_epu8(load(bytes - 32), table.open_at_end);
+            error = _mm256_subs_epu8(load(bytes - 32), table.open_at_end);
         } else {
-            fault = _mm256_or_si256(next_faults(&table, bytes, first), next_faults(&table, bytes + 32, second));
+            error = _mm256_or_si256(next_errors(&table, bytes, first), next_errors(&table, bytes + 32, second));
         }
-        if (!_mm256_testz_si256(fault, fault)) return guildhall_utf8_boundary(begin, bytes);
+        if (!_mm256_testz_si256(error, error)) return guildhall_utf8_boundary(begin, bytes);
     }
     if (end - bytes >= 32) {
-        fault = next_faults(&table, bytes, load(bytes));
-        if (_mm256_testz_si256(fault, fault)) bytes += 32;
+        error = next_errors(&table, bytes, load(bytes));
+        if (_mm256_testz_si256(error, error)) bytes += 32;
     }
     return guildhall_utf8_boundary(begin, bytes);
 }

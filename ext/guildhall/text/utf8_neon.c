@@ -4,7 +4,7 @@
 #ifdef GUILDHALL_UTF8_NEON
 #include <arm_neon.h>
 
-static inline uint8x16_t utf8_neon_faults(uint8x16_t block, uint8x16_t before)
+static inline uint8x16_t utf8_neon_errors(uint8x16_t block, uint8x16_t before)
 {
     static const uint8_t high[16] = {FIRST_HIGH}, low[16] = {FIRST_LOW}, second[16] = {SECOND_HIGH};
     uint8x16_t previous1 = vextq_u8(before, block, 15), previous2 = vextq_u8(before, block, 14),
@@ -23,7 +23,7 @@ const uint8_t *guildhall_utf8_skip_neon(const uint8_t *bytes, const uint8_t *end
     uint8x16_t before = vdupq_n_u8(0);
     for (; end - bytes >= 16; bytes += 16) {
         uint8x16_t block = vld1q_u8(bytes);
-        if (vmaxvq_u8(utf8_neon_faults(block, before))) break;
+        if (vmaxvq_u8(utf8_neon_errors(block, before))) break;
         before = block;
     }
     return guildhall_utf8_boundary(begin, bytes);

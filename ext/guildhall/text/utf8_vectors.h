@@ -1,5 +1,5 @@
 /* The vector half of the UTF-8 validator, after Keiser and Lemire, "Validating UTF-8 in less than one instruction per
- * byte" (2021): three table look-ups on the halves of neighbouring bytes give eight kinds of fault at once. */
+ * byte" (2021): three table look-ups on the halves of neighbouring bytes give eight kinds of error at once. */
 #ifndef GUILDHALL_TEXT_UTF8_VECTORS_H
 #define GUILDHALL_TEXT_UTF8_VECTORS_H
 
@@ -36,7 +36,7 @@ enum {
     CONTINUED | SURROGATE | TOO_LARGE, CONTINUED | SURROGATE | TOO_LARGE, TOO_SHORT, TOO_SHORT, TOO_SHORT, TOO_SHORT
 
 /* Each checks whole blocks only. Returns where the scalar check has to go on: at the beginning of a sequence, with
- * everything before it valid; at a fault not far behind it, or near the end. */
+ * everything before it valid; at an error not far behind it, or near the end. */
 #ifdef GUILDHALL_AVX2
 const uint8_t *guildhall_utf8_skip_avx2(const uint8_t *bytes, const uint8_t *end);
 #elif defined(__aarch64__) && defined(__ARM_NEON) && !defined(GUILDHALL_PORTABLE)

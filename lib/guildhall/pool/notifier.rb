@@ -106,9 +106,17 @@ module Guildhall
         return if @waiting.positive? || @running >= MAX_THREADS || (@pending.empty? && @ready.empty?)
 
         @waiting += 1
+        start_thread
+      end
+
+      # While the process exits, Ruby starts no more threads and counts the main one as dead: no thread reads what is left.
+      def start_thread
         thread = Thread.new { Thread.handle_interrupt(Object => :immediate) { work } }
         thread.name = "guildhall notifier"
         @threads[thread] = true
+      rescue ThreadError
+        @waiting -= 1
+        raise if Thread.main.alive?
       end
 
       def work

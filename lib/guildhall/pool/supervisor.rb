@@ -56,7 +56,7 @@ module Guildhall
 
       # Brings the thread back if something has killed it.
       def supervise
-        ensure_running if @started && !@thread&.alive?
+        ensure_running if @started && !@thread&.alive? && Thread.main.alive? # a process that exits starts no threads
       end
 
       # @param count [Integer]

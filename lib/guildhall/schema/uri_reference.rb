@@ -45,7 +45,7 @@ module Guildhall
           segments.pop if segment == ".." && segments != [""]
           segments << segment unless [".", ".."].include?(segment)
         end
-        kept << "" if path.end_with?("/.", "/..") && kept.last != ""
+        kept << "" if path.end_with?("/.", "/..") && (kept.last != "" || kept.size == 1)
         kept.join("/")
       end
       private_class_method :remove_dots

@@ -12,13 +12,13 @@ module Guildhall
         loader = Psych::ClassLoader::Restricted.new(permitted_classes.map(&:to_s), permitted_symbols.map(&:to_s))
         type = aliases ? Psych::Visitors::ToRuby : Psych::Visitors::NoAliasRuby
         visitor = type.new(Psych::ScalarScanner.new(loader), loader, **options).extend(self)
-        visitor.fault(Psych.parse(text))
+        visitor.failing_node(Psych.parse(text))
       rescue StandardError
         {}
       end
 
       # @return [Hash{Symbol=>Integer}]
-      def fault(tree)
+      def failing_node(tree)
         accept(tree)
         {}
       rescue StandardError

@@ -27,7 +27,7 @@ class JSONDecoderTest < GuildhallTest
     RUBY
   end
 
-  def test_faults_are_the_codecs_errors
+  def test_errors_are_the_codecs_errors
     assert_probe(<<~'RUBY')
       text = '{"user":{"roles":[1,tru]}}'.freeze
       DecoderProbe.decode(ADDRESS, text, 10).each do |error|

@@ -31,20 +31,20 @@ class JSONKeyPredictorTest < GuildhallTest
     assert_equal(Array.new(4) { texts.map { |each| JSON.parse(each) } }, Array.new(4) { Ractor.new(texts.map(&:freeze).freeze) { |all| all.map { |each| Guildhall::JSON.decode(each) } } }.map { |ractor| value_of(ractor) })
   end
 
-  def test_faults_stay_where_they_are
+  def test_errors_stay_where_they_are
     good = %({"first":1,"second":{"third":"x","fourth":null},"fifth":[true,{"sixth":2}]}) + (" " * 40)
     bad = {%("second":) => [%("second" ), %("second":,), %("second"::), %(second":), %("secon\\d":), %("first":)],
            %("sixth":2) => [%("sixth":2,), %("sixth":), %("sixth"), %("sixth":2,"sixth":3), "\0" * 40]}
     texts = bad.flat_map { |right, wrong| wrong.map { |each| good.sub(right) { each } } }
-    before = texts.map { |each| fault(each) }
+    before = texts.map { |each| error(each) }
     TIMES.times { assert_equal JSON.parse(good), CODEC.decode(good) }
-    assert_equal before, texts.map { |each| fault(each) }
+    assert_equal before, texts.map { |each| error(each) }
   end
 
   def test_texts_that_end_early
     text = %({"first":1,"second":{"third":"x","fourth":[null]},"fifth":"#{"y" * 40}"})
     read([text])
-    (0...text.size).each { |size| assert_includes (size - 3)..size, fault(text[0, size]).last, text[0, size] } # null is four characters
+    (0...text.size).each { |size| assert_includes (size - 3)..size, error(text[0, size]).last, text[0, size] } # null is four characters
   end
 
   def test_characters_that_are_not_checked
@@ -63,7 +63,7 @@ class JSONKeyPredictorTest < GuildhallTest
     end
   end
 
-  def fault(text)
+  def error(text)
     error = assert_raises(CODEC::ParseError, text) { CODEC.decode(text) }
     [error.message, error.offset]
   end

@@ -6,7 +6,7 @@ class JSONParseErrorTest < GuildhallTest
   CODEC = Guildhall::JSON
 
   # text => byte, path, words of the reason
-  FAULTS = {
+  ERRORS = {
     "" => [0, "$", "the input is empty"], "  \n " => [4, "$", "the input is empty"], "{" => [1, "$", "end of input"],
     "[1" => [2, "$[0]", "end of input"], '{"a"' => [4, "$.a", "end of input"], '{"a":' => [5, "$.a", "end of input"],
     "[1,]" => [3, "$[1]", "unexpected"], '{"a":1,}' => [7, "$", "object key"], "[1 2]" => [3, "$[0]", "expected ','"],
@@ -23,8 +23,8 @@ class JSONParseErrorTest < GuildhallTest
     '{"a":1,"b":{"c":1,"c":2}}' => [18, "$.b.c", "duplicate key"], '[{"a":1},{"x y":[0,?]}]' => [19, '$[1]["x y"][1]', "unexpected"]
   }.freeze
 
-  def test_each_fault_says_where_it_is
-    FAULTS.each do |text, (offset, path, reason)|
+  def test_each_error_says_where_it_is
+    ERRORS.each do |text, (offset, path, reason)|
       [-> { CODEC.decode(text) }, -> { CODEC.document(text) }].each do |attempt|
         error = assert_raises(CODEC::ParseError, text.inspect, &attempt)
         assert_equal [offset, path], [error.offset, error.path], text.inspect
@@ -37,15 +37,15 @@ class JSONParseErrorTest < GuildhallTest
   NOT_UTF8 = ["\xC3", "\x80", "\xC0\xAF", "\xC1\xBF", "\xE0\x9F\x80", "\xE2\x82", "\xED\xA0\x80", "\xF0\x8F\x80\x80", "\xF4\x90\x80\x80", "\xF5\x80\x80\x80",
               "\xF0\x9F\x98", "\xFF", "\xE2\x28\xA1", "\xC3\xC3"].map(&:b).freeze
 
-  # Blocks of vectors begin and end somewhere: a fault is found wherever it stands, and nothing valid is taken for one.
+  # Blocks of vectors begin and end somewhere: an error is found wherever it stands, and nothing valid is taken for one.
   def test_invalid_utf8_at_every_place
     ["a", "é", "東", "😀", "aé東😀"].each do |unit|
       text = (unit * 40)[0, 40]
       (0..40).each do |place|
-        NOT_UTF8.each do |fault|
+        NOT_UTF8.each do |invalid|
           before = "[\"#{text[0, place]}".b
-          error = assert_raises(CODEC::ParseError) { CODEC.decode("#{before}#{fault}#{text[place..].b}\"]".b) }
-          assert_equal before.bytesize, error.offset, "#{unit} #{place} #{fault.inspect}"
+          error = assert_raises(CODEC::ParseError) { CODEC.decode("#{before}#{invalid}#{text[place..].b}\"]".b) }
+          assert_equal before.bytesize, error.offset, "#{unit} #{place} #{invalid.inspect}"
         end
         assert_equal [text[place..]], CODEC.decode("[\"#{text[place..]}\"]")
       end
@@ -54,10 +54,10 @@ class JSONParseErrorTest < GuildhallTest
 
   def test_invalid_utf8
     {"\xFF" => 0, "ok\x80" => 2, "\xC3" => 0, "\xE2\x82" => 0, "\xC0\xAF" => 0, "\xED\xA0\x80" => 0, "\xF4\x90\x80\x80" => 0, "\xF0\x9F\x98" => 0,
-     "é\xE9" => 2, "#{"é" * 100}\xE9#{"é" * 100}" => 200}.each do |bytes, fault|
+     "é\xE9" => 2, "#{"é" * 100}\xE9#{"é" * 100}" => 200}.each do |bytes, offset|
       text = "{\"größe\":[\"#{bytes}\"]}"
       error = assert_raises(CODEC::ParseError, bytes.inspect) { CODEC.decode(text) }
-      assert_equal 13 + fault, error.offset, bytes.inspect
+      assert_equal 13 + offset, error.offset, bytes.inspect
       assert_includes error.message, "UTF-8"
     end
   end

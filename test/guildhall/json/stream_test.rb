@@ -37,7 +37,7 @@ class JSONStreamTest < GuildhallTest
     end
   end
 
-  def test_faults_count_from_the_beginning
+  def test_errors_count_from_the_beginning
     ["[1]\n[2,}\n[3]", "[1]\n[2,"].each do |text|
       values = []
       error = assert_raises(Guildhall::JSON::ParseError) { Guildhall::JSON.each_document(StringIO.new(text), chunk: 3) { |value| values << value.decode } }

@@ -32,8 +32,8 @@ class JSONVectorsTest < GuildhallTest
     script = format(SCRIPT, support: SUPPORT)
     results = %w[none base best].to_h { |level| [level, assert_ruby(script, env: {"GUILDHALL_SIMD" => level})] }
     assert_equal 1, results.values.uniq.size, results.inspect
-    texts, faults, = results["best"].lines.map(&:to_i)
-    assert_operator faults, :>, 100
-    assert_operator texts - faults, :>, 600
+    texts, errors, = results["best"].lines.map(&:to_i)
+    assert_operator errors, :>, 100
+    assert_operator texts - errors, :>, 600
   end
 end

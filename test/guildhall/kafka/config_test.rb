@@ -16,7 +16,7 @@ class KafkaConfigTest < GuildhallTest
     @application.config.kafka = {"bootstrap.servers": "localhost:1"}
   end
 
-  def test_all_faults_of_settings_and_routes_are_told_at_once
+  def test_all_errors_of_settings_and_routes_are_told_at_once
     @application.config.concurrency = 0
     @application.config.concurency = 3
     @application.config.shutdown_timeout = 90_000
@@ -47,7 +47,7 @@ class KafkaConfigTest < GuildhallTest
     assert_equal :initialized, @application.state
   end
 
-  def test_good_settings_have_no_faults
+  def test_good_settings_have_no_errors
     @application.routes.draw do
       defaults { max_messages 10 }
       topic("a") { consumer Handles }
@@ -69,12 +69,12 @@ class KafkaConfigTest < GuildhallTest
     assert_equal ["a"], Guildhall::Kafka::Routing::Selection.new.choose(@application.validate!).map(&:name)
   end
 
-  def test_a_topic_twice_in_a_group_is_a_fault
+  def test_a_topic_twice_in_a_group_is_an_error
     @application.routes.draw { 2.times { topic("a") { consumer Handles } } }
     assert_includes assert_raises(Guildhall::ConfigurationError) { @application.validate! }.message, "routed 2 times"
   end
 
-  def test_no_topic_is_a_fault
+  def test_no_topic_is_an_error
     assert_includes assert_raises(Guildhall::ConfigurationError) { @application.validate! }.message, "no topic is routed"
   end
 

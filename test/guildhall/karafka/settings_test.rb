@@ -39,7 +39,7 @@ module Guildhall
         end
         assert_match(/unknown setting concurency; did you mean concurrency\?/, error.message)
         ["min_payloads must be an Integer ≥ 1, not 0", "deadline must be a finite number > 0 (seconds), or nil, not -1",
-         "parallel must be true, false or nil, not :yes", "enabled must be true or false, not nil"].each { |fault| assert_includes error.message, fault }
+         "parallel must be true, false or nil, not :yes", "enabled must be true or false, not nil"].each { |text| assert_includes error.message, text }
       end
 
       def test_what_is_wrong_changes_nothing

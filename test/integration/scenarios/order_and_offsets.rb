@@ -15,13 +15,13 @@ Scenario.run do
   errors = Thread::Queue.new
   consumer = Class.new(Guildhall::Kafka::Consumer) do
     const_set(:SEEN, seen)
-    const_set(:FAULTS, errors)
+    const_set(:ERRORS, errors)
     def consume
       messages.each do |message|
         i = message.payload["i"]
         good = message.key == "k#{i}" && message.headers == {"h" => "v#{i}", "twice" => %w[a b]} &&
                message.timestamp.is_a?(Time) && i % 3 == message.partition && message.raw_payload == %({"i": #{i}})
-        self.class::FAULTS << message.inspect unless good
+        self.class::ERRORS << message.inspect unless good
         self.class::SEEN[partition] << message.offset
       end
     end

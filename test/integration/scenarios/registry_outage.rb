@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Proves that an outage is nobody's fault: while a schema registry refuses or is out of reach, and while a stage cannot reach
+# Proves that an outage is no message's error: while a schema registry refuses or is out of reach, and while a stage cannot reach
 # its database, nothing goes to the dead letters, nothing is skipped and no attempt is counted, although the route sends
 # undecodable payloads there at once; it is reported. Afterwards all are consumed in order and once; only payloads whose bytes
 # are wrong went to the dead letters at once, and one on which a stage raises NoMethodError after its attempts.

@@ -22,7 +22,7 @@ typedef enum {
 typedef struct {
     void *data;            /* the decoder's own; opaque to the caller */
     size_t size;           /* bytes of memory that `data` holds */
-    size_t error_offset;   /* byte offset of the first fault */
+    size_t error_offset;   /* byte offset of the first error */
     int error_code;        /* the decoder's own numbering; `error` makes an exception of it */
 } guildhall_result;
 

@@ -5,7 +5,7 @@ require "guildhall/pool"
 require "support/pool_tasks"
 require "tmpdir"
 
-class PoolSupervisionTest < GuildhallTest
+class PoolSupervisorTest < GuildhallTest
   include PoolTasks
 
   # Ends its worker, but only the first time that a file is not there.

@@ -1,0 +1,26 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "guildhall/callable"
+
+class CallableTest < GuildhallTest
+  def self.one(value) = value
+  def self.two(value, other = nil) = [value, other]
+  def self.keyword(value, other: nil) = [value, other]
+  def self.rest(*values) = values
+
+  def two?(callable) = Guildhall::Callable.takes_metadata?(callable)
+
+  def test_blocks_and_lambdas
+    [->(a, b) {}, ->(a, b = nil) {}, proc { |a, b| }].each { |block| assert two?(block), block.inspect }
+    [->(a) {}, -> {}, proc { |a| }, proc {}, ->(a, b: 1) {}, ->(*a) {}].each { |block| refute two?(block), block.inspect }
+  end
+
+  def test_objects
+    {one: false, two: true, keyword: false, rest: false}.each do |name, expected|
+      method = self.class.method(name)
+      assert_equal expected, Guildhall::Callable.takes_two?(method), name
+      assert_equal expected, two?(Class.new { define_singleton_method(:call, &method) }), name
+    end
+  end
+end

@@ -1,0 +1,25 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "guildhall/csv"
+
+class CSVWriterTest < GuildhallTest
+  def write(rows, **format) = Guildhall::CSV.const_get(:Writer).write(rows, format)
+
+  def test_quotes_where_it_has_to
+    assert_equal %(a,"b,c","d""e","f\ng",\n), write([["a", "b,c", "d\"e", "f\ng", nil]])
+  end
+
+  def test_separators_of_ones_own
+    assert_equal "a;b\r\n", write([%w[a b]], col_sep: ";", row_sep: "\r\n")
+    assert_equal %("a|"~"b"|), write([%w[a| b]], col_sep: "~", row_sep: "|")
+  end
+
+  def test_without_quotes
+    assert_equal "a\tb\"\n\t\n", write([%w[a b"], [nil, nil]], col_sep: "\t", quote_char: nil)
+    ["b\tc", "b\nc", "b\rc"].each do |field|
+      error = assert_raises(Guildhall::EncodeError) { write([[field]], col_sep: "\t", quote_char: nil) }
+      assert_includes error.message, "quote_char is nil"
+    end
+  end
+end

@@ -1,0 +1,39 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "guildhall/printable"
+
+class PrintableTest < GuildhallTest
+  Printable = Guildhall::Printable
+
+  def test_bytes_become_ascii
+    {"plain" => "plain", "\e[31m" => "\\x1B[31m", "ü" => "\\xC3\\xBC", "a\nb" => "a\\x0Ab", nil => nil, "" => ""}.each do |text, shown|
+      shown.nil? ? assert_nil(Printable.bytes(text, 40)) : assert_equal(shown, Printable.bytes(text, 40))
+    end
+  end
+
+  def test_bytes_are_cut
+    assert_equal "abc", Printable.bytes("abcdef", 3)
+    assert_operator Printable.bytes("\x00" * 100, 40).bytesize, :<=, 40
+  end
+
+  def test_words_stay_as_they_are_but_for_what_could_do_something
+    {"naïve 日本 €" => "naïve 日本 €", "a\u0007b" => "a\\u{7}b", "\u202Eevil" => "\\u{202E}evil", "a\nb" => "a\\u{A}b", nil => nil}.each do |text, shown|
+      shown.nil? ? assert_nil(Printable.words(text, 40)) : assert_equal(shown, Printable.words(text, 40))
+    end
+  end
+
+  def test_words_of_any_encoding_are_valid_utf8
+    ["\xFF".b, "\xFFa", "ü".encode("ISO-8859-1"), "a".encode("UTF-16LE")].each do |text|
+      shown = Printable.words(text, 40)
+      assert_equal Encoding::UTF_8, shown.encoding
+      assert_predicate shown, :valid_encoding?
+    end
+    assert_equal "ü", Printable.words("ü".encode("ISO-8859-1"), 40)
+  end
+
+  def test_words_are_cut
+    assert_equal "abc…", Printable.words("abcdef", 3)
+    assert_operator Printable.words("\u0007" * 100, 40).size, :<=, 41
+  end
+end

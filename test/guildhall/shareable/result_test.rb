@@ -1,0 +1,38 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "guildhall/pool"
+
+# What tasks return, on its way out of a worker.
+class ShareableResultOfTasksTest < GuildhallTest
+  Part = Struct.new(:name, :tool)
+
+  def shared(value) = Guildhall::Shareable.const_get(:Result).new(value, nil).shared
+
+  def test_a_copy_that_is_shareable
+    value = [+"a", {b: [+"c"]}]
+    copy = shared(value)
+    assert_equal value, copy
+    assert Ractor.shareable?(copy)
+    refute_predicate value, :frozen?
+  end
+
+  def test_what_never_leaves_is_named_with_its_path
+    {[1, {a: $stdout}] => "result[1][:a]", Part.new("x", -> {}) => "result.tool"}.each do |value, path|
+      error = assert_raises(Guildhall::NotShareableError) { shared(value) }
+      assert_equal path, error.path
+      assert_includes error.message, "cannot leave its Ractor"
+    end
+  end
+
+  def test_what_cannot_be_copied_is_named_with_its_path
+    error = assert_raises(Guildhall::NotShareableError) { shared([{a: [Thread.current]}]) }
+    assert_equal "result[0][:a][0]", error.path
+  end
+
+  def test_an_object_that_holds_itself
+    value = []
+    value << value << $stdout
+    assert_equal "result[1]", assert_raises(Guildhall::NotShareableError) { shared(value) }.path
+  end
+end

@@ -1,0 +1,16 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "guildhall/suggestion"
+
+class SuggestionTest < GuildhallTest
+  def test_what_was_meant
+    assert_equal "; did you mean workers?", Guildhall::Suggestion.for(:wrokers, %i[workers capacity])
+    assert_equal "; did you mean orders?", Guildhall::Suggestion.for("order", %w[orders payments])
+  end
+
+  def test_nothing_is_near
+    assert_equal "", Guildhall::Suggestion.for("x", %w[orders])
+    assert_equal "", Guildhall::Suggestion.for("x", [])
+  end
+end
