@@ -4,6 +4,8 @@ require "guildhall"
 require_relative "kafka/errors"
 require_relative "kafka/application"
 require_relative "kafka/consumer"
+require_relative "kafka/delaying/due"
+require_relative "kafka/delaying/forwarder"
 require_relative "kafka/producing/producer"
 require_relative "kafka/server"
 
@@ -72,6 +74,11 @@ module Guildhall
       # @raise [MissingDependencyError] without the gem waterdrop
       def producer
         application.producer
+      end
+
+      # (see Application::IteratingAccess#each_message)
+      def each_message(...)
+        application.each_message(...)
       end
 
       # @return [Instrumentation] see {Events}

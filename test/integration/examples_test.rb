@@ -31,6 +31,10 @@ class ExamplesTest < GuildhallTest
     assert_equal "payment 0\npayment 1\npayment 3\neach a second old: true\n", run_example("kafka_flow")
   end
 
+  def test_kafka_later
+    assert_equal "order 1 after 1 attempt: RuntimeError\nnot before its time, and the retry's second: true\n", run_example("kafka_later")
+  end
+
   def test_kafka_dead_letters
     assert_equal [
       "no JSON from offset 1 after 0 attempts: Guildhall::JSON::ParseError",

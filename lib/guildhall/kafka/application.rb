@@ -14,6 +14,7 @@ require_relative "processing/watchdog"
 require_relative "logging"
 require_relative "application/clients"
 require_relative "application/inspecting"
+require_relative "application/iterating_access"
 require_relative "application/launching"
 require_relative "application/producer_access"
 require_relative "application/validation"
@@ -24,6 +25,7 @@ module Guildhall
     # have others. Belongs to the main Ractor; its methods may be called by any thread.
     class Application
       include Inspecting
+      include IteratingAccess
       include Launching
       include ProducerAccess
 

@@ -22,6 +22,9 @@ module Guildhall
         **%i[max_messages_in_flight max_bytes_in_flight].to_h { |name| [name, OptionRules.integer.or(nil)] },
         **%i[max_wait_time commit_interval tick_interval lag_interval pause_timeout pause_max_timeout shutdown_timeout
              stall_timeout].to_h { |name| [name, Duration::RULE] },
+        producer_middleware: OptionRules.rule("an Array of objects with `call`") do |list|
+          list.is_a?(Array) && list.all? { it.respond_to?(:call) }
+        end,
         revocation_timeout: Duration::RULE_WITH_ZERO,
         pause_with_exponential_backoff: OptionRules.boolean,
         pool: OptionRules.object("a Guildhall::Pool", :dispatch).or(nil),
@@ -34,6 +37,9 @@ module Guildhall
       # @return [Hash{Symbol,String=>Object}] settings of librdkafka for the producer alone, such as `"compression.type"`;
       #   it has the brokers' addresses and the security settings from {#kafka}
       attr_accessor :producer
+      # @return [Array<#call>] steps that each message passes before it is produced: called with the message's Hash, return the Hash that
+      #   goes on. They see the payload as it was passed, before it is encoded
+      attr_accessor :producer_middleware
       # @return [String] what brokers call this application; "guildhall" unless set
       attr_accessor :client_id
       # @return [String] the consumer group of topics routed outside a `consumer_group`; unless set, what {#kafka} has as
@@ -131,6 +137,7 @@ module Guildhall
       def set_defaults
         @kafka = {}
         @producer = {}
+        @producer_middleware = []
         @client_id = "guildhall"
         @group_id = nil
         @concurrency = 5

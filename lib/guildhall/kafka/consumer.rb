@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "consumer/flow"
+require_relative "consumer/piping"
 require_relative "consumer/producer_methods"
 
 module Guildhall
@@ -21,6 +22,7 @@ module Guildhall
     # and `shutdown`: one of the two is always called.
     class Consumer
       include Flow
+      include Piping
       include ProducerMethods
 
       # @return [Messages] the batch

@@ -29,6 +29,11 @@ module Guildhall
       include Error
     end
 
+    # The producer's queue stays full: waterdrop's own error has this, too, so that either is rescued.
+    module QueueFullError
+      include Error
+    end
+
     # A dead letter could not be replayed.
     class ReplayError < StandardError
       include Error

@@ -26,6 +26,7 @@ module Guildhall
         "partition.stalled" => "topic, partition, position, end_offset, action: it makes no progress; action is :seek or :rejoin",
         "rebalance.partitions_assigned" => "group, partitions",
         "rebalance.partitions_revoked" => "group, partitions, lost",
+        "retry_topic.dispatched" => "topic, partition, offset, to, error_class",
         "routes.overlapping" => "group, topic, chosen, others: several routes of the group match the topic",
         "statistics.emitted" => "group, statistics: librdkafka's, as often as its setting statistics.interval.ms says"
       }.freeze

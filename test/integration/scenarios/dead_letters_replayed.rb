@@ -25,6 +25,8 @@ APPLICATION = <<~'RUBY'
   end
 RUBY
 
+SOURCE = %w[source_topic source_partition source_offset source_consumer_group source_attempts source_error_class].freeze
+
 Scenario.run do
   partitions = 2
   name = topic(partitions:)
@@ -56,7 +58,7 @@ Scenario.run do
   dead_letter = lambda do |number, error = "RuntimeError"|
     origin = [name, ((number + 1) % 2).to_s, (1_000 + number).to_s, group, "3", error]
     {payload: number == 3 ? "\xFF\x00".b : "payload #{number}", key: "k#{number}", partition: number % 2,
-     headers: {"h" => %w[a b], "i" => number.to_s, **Guildhall::Kafka::DeadLetterQueue::Dispatcher::HEADERS.zip(origin).to_h}}
+     headers: {"h" => %w[a b], "i" => number.to_s, **SOURCE.zip(origin).to_h}}
   end
 
   out, = dlq.call("list")

@@ -28,7 +28,10 @@ module Guildhall
           @journal.open(@instrumentation)
           stop_at_exit
           @producer_pid = Process.pid
-          Producing::Producer.create(@config, @routes.topics, @journal.librdkafka)
+          Producing::Producer.create(@config, @routes.topics, @journal.librdkafka).tap do |producer|
+            producer.delay_tiers = -> { @routes.topics.filter_map(&:delay_tiers).first }
+            Producing::Reporting.subscribe(producer) { |error, place| error(error, "producer", **place) }
+          end
         end
 
         # @return [Boolean] whether what was produced has been delivered

@@ -38,11 +38,28 @@ module Guildhall
           names.any? ? @consumer.subscribe(*names) : @consumer.unsubscribe
         end
 
+        # Reads these partitions, whatever others do: without a group.
+        # @param topic [String]
+        # @param offsets [Hash{Integer=>Integer}] where to begin, by partition
+        # @return [void]
+        # @raise [Rdkafka::RdkafkaError]
+        def assign(topic, offsets)
+          partitions = offsets.map { |partition, offset| Rdkafka::Consumer::Partition.new(partition, offset) }
+          @consumer.assign(Rdkafka::Consumer::TopicPartitionList.new(topic => partitions))
+        end
+
+        # Blocks for a broker's answer. Any thread.
+        # @param timeout_ms [Integer]
+        # @return [Hash{String=>Integer}, nil] how many partitions each topic has; nil: no broker has answered in time
+        def partition_counts(timeout_ms)
+          with_handle { |handle| Librdkafka.partition_counts(handle, timeout_ms) }
+        end
+
         # Blocks for a broker's answer. Any thread.
         # @param timeout_ms [Integer]
         # @return [Array<String>, nil] the topics that there are; nil: no broker has answered in time
         def topic_names(timeout_ms)
-          with_handle { |handle| Librdkafka.topic_names(handle, timeout_ms) }
+          partition_counts(timeout_ms)&.keys
         end
 
         # Takes effect with the next commit. Does not block.

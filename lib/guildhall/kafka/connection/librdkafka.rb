@@ -72,8 +72,9 @@ module Guildhall
         # The gem's own way fails as a whole where one topic has an error. Blocks for a broker's answer.
         # @param handle [FFI::Pointer]
         # @param timeout_ms [Integer]
-        # @return [Array<String>, nil] all topics that there are; nil: no broker has answered in time
-        def self.topic_names(handle, timeout_ms)
+        # @return [Hash{String=>Integer}, nil] all topics that there are, and how many partitions they have; nil: no broker has
+        #   answered in time
+        def self.partition_counts(handle, timeout_ms)
           answer = FFI::MemoryPointer.new(:pointer)
           return unless Rdkafka::Bindings.rd_kafka_metadata(handle, 1, nil, answer, timeout_ms).zero?
 
@@ -81,7 +82,8 @@ module Guildhall
           topics = Array.new(native[:topics_count]) do |index|
             Rdkafka::Metadata::TopicMetadata.new(native[:topics_metadata] + (index * Rdkafka::Metadata::TopicMetadata.size))
           end
-          topics.filter_map { |topic| topic[:topic_name].dup if topic[:rd_kafka_resp_err].zero? || topic[:partition_count].positive? }
+          topics.select { |topic| topic[:rd_kafka_resp_err].zero? || topic[:partition_count].positive? }
+            .to_h { |topic| [topic[:topic_name].dup, topic[:partition_count]] }
         ensure
           Rdkafka::Bindings.rd_kafka_metadata_destroy(native.to_ptr) if native
         end

@@ -3,6 +3,7 @@
 require "guildhall/error_boundary"
 require "guildhall/json"
 require_relative "client"
+require_relative "topic_creation"
 require_relative "topic_discovery"
 require_relative "../errors"
 require_relative "../processing/partition"
@@ -181,12 +182,19 @@ module Guildhall
 
         # A topic with a route of its own needs no looking for.
         def subscribe
+          create_topics
           named = @topics.reject(&:pattern?).map(&:name)
           return @client.subscribe(named) if @topics.none?(&:pattern?)
 
           @discovery = TopicDiscovery.new(@client, settings) { |name| !named.include?(name) && @topics.include?(@routes.route(name)) }
           subscribe_to(named, @discovery.look)
           @discovery.start { |found| request { subscribe_to(named, found) } }
+        end
+
+        def create_topics
+          TopicCreation.new(settings, @topics) do |error, name|
+            @application.error(error, "topic_creation", group: @group, topic: name)
+          end.run
         end
 
         def subscribe_to(named, found)

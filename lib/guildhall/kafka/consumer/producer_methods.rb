@@ -19,6 +19,9 @@ module Guildhall
         # @return [Rdkafka::Producer::DeliveryReport]
         def produce_sync(...) = producer.produce_sync(...)
 
+        # (see Producing::Later#produce_later)
+        def produce_later(...) = producer.produce_later(...)
+
         # (see #produce_async)
         # @return [Array<Rdkafka::Producer::DeliveryHandle>]
         def produce_many_async(...) = producer.produce_many_async(...)

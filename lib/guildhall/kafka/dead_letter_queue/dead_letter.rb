@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "origin"
+
 module Guildhall
   module Kafka
     module DeadLetterQueue
@@ -38,12 +40,19 @@ module Guildhall
         # @return [Integer, nil] how often that was tried
         def attempts = Integer(headers["source_attempts"], exception: false)
 
+        # @return [Time, nil] when it failed first
+        def first_failed_at
+          Time.iso8601(headers["source_first_failed_at"].to_s)
+        rescue ::ArgumentError
+          nil
+        end
+
         # @return [String, nil]
         def error_class = headers["source_error_class"]
 
         # @return [Hash{String=>String, Array<String>}] the message's own
         def original_headers
-          headers.except(*Dispatcher::HEADERS)
+          headers.except(*Origin::HEADERS)
         end
 
         # @return [String] such as "orders/3@4711", or "-"

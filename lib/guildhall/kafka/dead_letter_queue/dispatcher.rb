@@ -1,22 +1,22 @@
 # frozen_string_literal: true
 
 require "guildhall/clock"
+require_relative "../processing/error_kind"
+require_relative "origin"
 
 module Guildhall
   module Kafka
-    # Sends messages to a dead letter topic, and reads and replays what is there.
+    # Sends messages to a retry topic or a dead letter topic, and reads and replays what is there.
     module DeadLetterQueue
-      # Sends messages to the dead letter topic, with their bytes, key and headers, and with what went wrong in further
-      # headers. Which messages, and when, {Processing::RetryPolicy} decides.
+      # Sends messages to the next retry topic or to the dead letter topic, with their bytes, key and headers, and with what went
+      # wrong in further headers. Which messages, and when, {Processing::RetryPolicy} decides.
       class Dispatcher
-        # Those that a dead letter has beside the message's own.
-        HEADERS = %w[source_topic source_partition source_offset source_consumer_group source_attempts source_error_class].freeze
-
         # @param topic [Routing::Topic]
         # @param application [Application]
         def initialize(topic, application)
           @topic = topic
           @queue = topic.dead_letter_queue
+          @retries = topic.retry_topics
           @application = application
         end
 
@@ -36,7 +36,7 @@ module Guildhall
         # @return [void]
         # @raise [Guildhall::Error] when one of them could not be sent
         def dispatch(messages, attempts, confirmed:, skip: false, &error_of)
-          return messages.each { |message| confirmed.call(message) } if skip || @queue.topic == false
+          return messages.each { |message| confirmed.call(message) } if skip
 
           sent, failure = send_all(messages, attempts, error_of)
           limit = Clock.now + (@application.producer.config.max_wait_timeout / 1000.0)
@@ -57,18 +57,31 @@ module Guildhall
           sent = []
           messages.each do |message|
             error = error_of.call(message)
-            sent << [message, error, send_one(client, message, dead_letter(message, error, attempts))]
+            to = target(error)
+            handle = send_one(client, message, dead_letter(to, message, error, attempts)) if to
+            sent << [message, error, to, handle]
           end
           [sent, nil]
         rescue DeadLetterError => error
           [sent, error]
         end
 
-        def settle(message, error, handle, limit, confirmed)
-          confirm(handle, message, limit)
+        # @return [String, false] false: nowhere, it is skipped. A later attempt helps neither wrong bytes nor what the route says
+        #   is not to be retried
+        def target(error)
+          later = @retries&.next_topic
+          return @queue.topic if later.nil? || @topic.retries.non_retryable?(error)
+
+          Processing::ErrorKind.of(error, @topic) == :undecodable ? @queue.topic : later
+        end
+
+        def settle(message, error, target, handle, limit, confirmed)
+          confirm(handle, message, target, limit) if handle
           confirmed.call(message)
-          @application.publish("dead_letter_queue.dispatched", topic: message.topic, partition: message.partition,
-            offset: message.offset, to: @queue.topic, error_class: error.class.name)
+          return unless handle
+
+          @application.publish(target == @queue.topic ? "dead_letter_queue.dispatched" : "retry_topic.dispatched", topic: message.topic,
+            partition: message.partition, offset: message.offset, to: target, error_class: error.class.name)
         end
 
         # By the client behind waterdrop, whose own rules (no empty keys, no headers without a value) are not Kafka's: a
@@ -76,27 +89,24 @@ module Guildhall
         def send_one(client, message, dead_letter)
           client.produce(**dead_letter)
         rescue Rdkafka::RdkafkaError => error
-          raise DeadLetterError, undelivered(message, error)
+          raise DeadLetterError, undelivered(message, dead_letter[:topic], error)
         end
 
-        def confirm(handle, message, limit)
+        def confirm(handle, message, target, limit)
           handle.wait(max_wait_timeout_ms: (Clock.left(limit, least: 0.001) * 1000).ceil)
         rescue Rdkafka::RdkafkaError, Rdkafka::AbstractHandle::WaitTimeoutError => error
-          raise DeadLetterError, undelivered(message, error)
+          raise DeadLetterError, undelivered(message, target, error)
         end
 
-        def undelivered(message, error)
-          "#{message.topic}/#{message.partition}@#{message.offset} could not be sent to the dead letter topic #{@queue.topic}, " \
+        def undelivered(message, target, error)
+          kind = target == @queue.topic ? "dead letter" : "retry"
+          "#{message.topic}/#{message.partition}@#{message.offset} could not be sent to the #{kind} topic #{target}, " \
             "and is tried again: #{error.message}"
         end
 
-        def dead_letter(message, error, attempts)
-          {topic: @queue.topic, payload: message.raw_payload, key: message.raw_key,
-           headers: {**message.raw_headers, **HEADERS.zip(origin(message, error, attempts)).to_h}}
-        end
-
-        def origin(message, error, attempts)
-          [message.topic, message.partition.to_s, message.offset.to_s, @topic.group, attempts.to_s, error.class.name.to_s]
+        def dead_letter(target, message, error, attempts)
+          {topic: target, payload: message.raw_payload, key: message.raw_key,
+           headers: {**message.raw_headers, **Origin.headers(message, @topic, attempts, error)}}
         end
       end
     end

@@ -13,7 +13,7 @@ module Guildhall
       # what happens rarely as INFO, batches and figures as DEBUG.
       class EventLog
         LEVELS = {"error.occurred" => Logger::ERROR, "partition.stalled" => Logger::WARN, "partition.abandoned" => Logger::WARN,
-                  "dead_letter_queue.dispatched" => Logger::WARN, "consumer.retrying" => Logger::WARN,
+                  "dead_letter_queue.dispatched" => Logger::WARN, "consumer.retrying" => Logger::WARN, "retry_topic.dispatched" => Logger::WARN,
                   "consumer.consumed" => Logger::DEBUG, "consumer.skipped" => Logger::DEBUG, "consumer.shutdown" => Logger::DEBUG,
                   "consumer.revoked" => Logger::DEBUG, "filter.rejected" => Logger::DEBUG, "filter.waiting" => Logger::DEBUG,
                   "lag.measured" => Logger::DEBUG, "statistics.emitted" => Logger::DEBUG}.freeze
@@ -72,6 +72,10 @@ module Guildhall
 
         def dead_letter_queue_dispatched(topic:, partition:, offset:, to:, error_class:, **)
           "dead letter: #{topic}/#{partition} offset #{offset} went to #{to} because of #{error_class}"
+        end
+
+        def retry_topic_dispatched(topic:, partition:, offset:, to:, error_class:, **)
+          "retry later: #{topic}/#{partition} offset #{offset} went to #{to} because of #{error_class}"
         end
 
         def routes_overlapping(group:, topic:, chosen:, others:, **)

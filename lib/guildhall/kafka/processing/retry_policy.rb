@@ -122,9 +122,7 @@ module Guildhall
           raise StrategyError, "the strategy of the dead letter queue has to answer :dispatch, :skip or :retry, not #{answer.inspect}"
         end
 
-        def non_retryable?(error)
-          @topic.retries.non_retryable.any? { |klass| error.is_a?(klass) }
-        end
+        def non_retryable?(error) = @topic.retries.non_retryable?(error)
       end
     end
   end

@@ -1,5 +1,8 @@
 # frozen_string_literal: true
 
+require_relative "defaults"
+require_relative "later"
+require_relative "reporting"
 require_relative "serializing"
 
 module Guildhall
@@ -32,7 +35,7 @@ module Guildhall
         # @param loaded [Boolean] whether to load the gem, or only to look whether it is there
         # @return [void]
         def self.validate(topics, errors, loaded: false)
-          needing = topics.select { |topic| topic.dead_letter_queue&.topic }
+          needing = topics.select(&:republishes?)
           return if needing.empty? || (loaded ? load : installed?)
 
           needing.each { |topic| errors.add("topic #{topic.name.inspect}: dead_letter_queue: #{missing}") }
@@ -44,7 +47,7 @@ module Guildhall
         # @param errors [Config::Errors]
         # @return [void]
         def self.validate_promise(topics, config, errors)
-          return if topics.none? { |topic| topic.dead_letter_queue&.topic }
+          return if topics.none?(&:republishes?)
 
           settings = settings(config)
           if %i[acks request.required.acks].any? { |name| settings[name].to_s == "0" }
@@ -68,8 +71,11 @@ module Guildhall
             producer.kafka = settings(config)
             producer.max_payload_size = MAX_MESSAGE_BYTES
             producer.logger = logger
-            producer.middleware.append(Serializing.new(topics))
-          end
+            producer.wait_on_queue_full = true
+            producer.instrument_on_wait_queue_full = false
+            producer.reload_on_idempotent_fatal_error = true
+            [*config.producer_middleware, Serializing.new(topics)].each { |step| producer.middleware.append(step) }
+          end.extend(Reporting, Later)
         end
 
         # Delivers what was produced, and closes. Blocks until then; what could not be delivered in time is given up:
@@ -98,8 +104,9 @@ module Guildhall
         # @param config [Config]
         # @return [Hash{Symbol=>Object}] librdkafka's
         def self.settings(config)
+          own = config.producer.transform_keys(&:to_sym)
           defaults = {"client.id": config.client_id, "request.required.acks": "all", "message.max.bytes": MAX_MESSAGE_BYTES}
-          {**shared(config.kafka), **defaults, **config.producer.transform_keys(&:to_sym)}
+          {**shared(config.kafka), **defaults, **Defaults.for(own), **own}
         end
 
         def self.installed?

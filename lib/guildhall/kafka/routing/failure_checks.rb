@@ -19,12 +19,14 @@ module Guildhall
           topic: TOPIC_NAME.or(false), max_retries: OptionRules.integer(0..), independent: OptionRules.boolean,
           dispatch_undecodable: OptionRules.boolean, strategy: OptionRules.object("a callable", :call).or(:one, :all)
         )
-        private_constant :RETRIES, :DEAD_LETTER_QUEUE
+        RETRY_TOPICS = OptionRules.new(delays: ASCENDING_SECONDS, prefix: TOPIC_PREFIX)
+        private_constant :RETRIES, :DEAD_LETTER_QUEUE, :RETRY_TOPICS
 
         # @return [void]
         def run
           check_retries
           check_dead_letter_queue
+          check_retry_topics
           check_delivery
         end
 
@@ -57,6 +59,12 @@ module Guildhall
           queue = @topic.dead_letter_queue or return
           check(DEAD_LETTER_QUEUE, queue, "dead_letter_queue ")
           takes("dead_letter_queue strategy", queue.strategy, 2) if queue.strategy.respond_to?(:call)
+        end
+
+        def check_retry_topics
+          retries = @topic.retry_topics or return
+          check(RETRY_TOPICS, retries, "retry_topics ")
+          report("retry_topics needs a dead_letter_queue: what comes after the last one") unless @topic.dead_letter_queue
         end
 
         # Offsets are committed before the work is done: there is nothing left to retry, to mark or to set aside.

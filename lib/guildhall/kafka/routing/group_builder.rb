@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../delaying/tiers"
 require_relative "topic_builder"
 
 module Guildhall
@@ -7,7 +8,10 @@ module Guildhall
     module Routing
       # The block of `Guildhall::Kafka.routes`, and of `consumer_group "name" do … end` within it.
       class GroupBuilder
-        METHODS = %i[topic pattern consumer_group defaults].freeze
+        METHODS = %i[topic pattern consumer_group defaults delay_topics].freeze
+
+        DELAY_TOPICS = OptionRules.new(delays: Reporting::ASCENDING_SECONDS, prefix: Reporting::TOPIC_PREFIX)
+        private_constant :DELAY_TOPICS
 
         # @return [Array<Topic>]
         attr_reader :topics
@@ -33,7 +37,22 @@ module Guildhall
         def topic(name, &block)
           builder = TopicBuilder.new(name, @group, @errors)
           [*@defaults, *block].each { |settings| builder.apply(settings) }
-          @topics << builder.build
+          topic = builder.build
+          @topics.push(topic, *(topic.retry_routes if topic.retry_topics&.prefix))
+        end
+
+        # The topics that messages of `produce_later` wait in, `PREFIX.SECONDS`. This process sends them on when it consumes; those
+        # that are missing are created when the application starts. A message that cannot be sent on goes to `PREFIX.dead`.
+        # @param delays [Array<Numeric>] seconds; the first is how exactly times are kept
+        # @param prefix [String, nil] of the topics' names; nil: "GROUP.delay"
+        # @return [void]
+        def delay_topics(*delays, prefix: nil)
+          delays = Delaying::Tiers::DEFAULT if delays.empty?
+          tiers = Delaying::Tiers.new(prefix: prefix || "#{@group}.delay", delays: delays.freeze)
+          problems = DELAY_TOPICS.errors(tiers.to_h, prefix: "delay_topics ")
+          return problems.each { |problem| @errors.add(problem) } if problems.any?
+
+          delays.each { |delay| @topics << delay_route(tiers, delay) }
         end
 
         # Every topic whose name matches, also those that are created later.
@@ -56,6 +75,15 @@ module Guildhall
         end
 
         private
+
+        def delay_route(tiers, delay)
+          due = Filter.new(name: "delay", source: Delaying::Due, arguments: {seconds: delay}.freeze)
+          builder = TopicBuilder.new(tiers.name(delay), @group, @errors)
+          builder.consumer(Delaying::Forwarder)
+          builder.initial_offset("earliest")
+          builder.dead_letter_queue(topic: tiers.dead_letters)
+          builder.build.with(delay_tiers: tiers, filters: [due].freeze)
+        end
 
         def method_missing(name, *)
           @errors.add("routes: #{OptionRules.unknown("setting #{name}", name, METHODS)}")

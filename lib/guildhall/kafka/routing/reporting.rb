@@ -9,6 +9,15 @@ module Guildhall
       module Reporting
         TOPIC_NAME = OptionRules.rule("the name of a topic") { |value| value.is_a?(String) && value.match?(/\A[a-zA-Z0-9._-]{1,249}\z/) }
 
+        # Of topics whose names end with seconds.
+        TOPIC_PREFIX = OptionRules.rule("the beginning of topic names") do |value|
+          value.is_a?(String) && TOPIC_NAME.problem("#{value}.1000000").nil?
+        end
+        ASCENDING_SECONDS = OptionRules.rule("one or more ascending numbers of seconds (5, 30, 300)") do |value|
+          value.is_a?(Array) && value.any? && value.all? { |seconds| OptionRules.seconds.problem(seconds).nil? } &&
+            value.each_cons(2).all? { |one, next_one| one < next_one }
+        end
+
         # @param topic [Topic]
         # @param errors [Config::Errors]
         def initialize(topic, errors)

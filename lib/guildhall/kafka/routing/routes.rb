@@ -60,6 +60,7 @@ module Guildhall
           notes << "dead letters: #{topic.dead_letter_queue.topic}" if topic.dead_letter_queue
           notes << "virtual partitions" if topic.virtual_partitions
           notes << "filters: #{topic.filters.map(&:name).join(", ")}" if topic.filters.any?
+          notes << "retries after #{topic.retry_topics.delays.join(", ")} s" if topic.retry_topics&.first?
           notes << "manual offsets" if topic.manual_offset_management
           notes.join(", ")
         end

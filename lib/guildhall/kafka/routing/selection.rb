@@ -58,7 +58,9 @@ module Guildhall
           routes = routes.select { |topic| @groups.include?(topic.group) } if @groups
           return routes unless @topics
 
-          chosen = routes.flat_map { |topic| @topics.include?(topic.to_s) ? [topic] : @topics.filter_map { |name| topic.narrowed(name) } }
+          chosen = routes.flat_map do |topic|
+            @topics.intersect?(topic.names) ? [topic] : @topics.filter_map { |name| topic.narrowed(name) }
+          end
           own, narrowed = chosen.partition { |topic| routes.include?(topic) }
           (own | narrowed).uniq { |topic| [topic.group, topic.name] } # a route of its own wins over a pattern
         end
@@ -67,7 +69,7 @@ module Guildhall
           routes = routes.reject { |topic| @exclude_groups.include?(topic.group) } if @exclude_groups
           return routes unless @exclude_topics
 
-          routes.reject { |topic| @exclude_topics.include?(topic.to_s) }.map { |topic| topic.excluding(@exclude_topics) }
+          routes.reject { |topic| @exclude_topics.intersect?(topic.names) }.map { |topic| topic.excluding(@exclude_topics) }
         end
       end
     end

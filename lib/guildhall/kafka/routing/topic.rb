@@ -6,7 +6,7 @@ module Guildhall
       # How one topic, or every topic that matches a pattern, is consumed. Frozen.
       Topic = Data.define(:name, :group, :consumer, :deserializer, :key_deserializer, :headers_deserializer, :serializer, :parallel, :lazy,
         :max_messages, :max_bytes, :initial_offset, :manual_offset_management, :delivery, :dead_letter_queue, :virtual_partitions,
-        :filters, :retries, :kafka, :excluded) do
+        :filters, :retry_topics, :delay_tiers, :retries, :kafka, :excluded) do
         # @!attribute [r] name
         #   @return [String, Regexp]
         # @!attribute [r] group
@@ -41,6 +41,15 @@ module Guildhall
         def excluding(topic_names)
           pattern? ? with(excluded: [*excluded, *topic_names].freeze) : self
         end
+
+        # @return [Boolean] whether messages of it are sent to other topics: retry topics, or dead letters
+        def republishes? = !retry_topics.nil? || !!dead_letter_queue&.topic
+
+        # @return [Array<String>] names by which it is chosen: its own, and that of the topic whose retries it has
+        def names = [to_s, *retry_topics&.source].uniq
+
+        # @return [Array<Topic>] the routes of its retry topics: its own, with a delay
+        def retry_routes = retry_topics ? retry_topics.routes(self) : []
 
         # @return [Boolean] false for a topic that is produced to, and nothing else
         def consumed?
@@ -81,6 +90,26 @@ module Guildhall
       # How one partition is shared among several runner threads.
       VirtualPartitions = Data.define(:partitioner, :max, :reducer)
 
+      # Where messages go that a consumer has failed on, before they become dead letters. step: how many of the topics a message of
+      # this route has passed; 0: it is in its own topic.
+      RetryTopics = Data.define(:source, :delays, :prefix, :step) do
+        # @return [String, nil] where a message goes next; nil: to the dead letters
+        def next_topic = step < delays.size ? "#{prefix}.#{delays[step]}" : nil
+
+        # @return [Boolean] whether the message comes from its own topic
+        def first? = step.zero?
+
+        # @param topic [Topic]
+        # @return [Array<Topic>]
+        def routes(topic)
+          delays.each_with_index.map do |seconds, index|
+            delay = Filter.new(name: "delay", source: Filtering::Delay, arguments: {seconds:}.freeze)
+            topic.with(name: "#{prefix}.#{seconds}", retry_topics: with(step: index + 1), filters: [delay].freeze,
+              initial_offset: "earliest", excluded: [].freeze)
+          end
+        end
+      end
+
       # What decides about messages before the consumer sees them: a class, of which each partition has an instance of its own, or
       # an object with `call`, which all partitions share.
       Filter = Data.define(:name, :source, :arguments) do
@@ -96,6 +125,10 @@ module Guildhall
           transient = [*transient].freeze
           super
         end
+
+        # @param error [Exception]
+        # @return [Boolean] whether another attempt is not to be made
+        def non_retryable?(error) = non_retryable.any? { |klass| error.is_a?(klass) }
       end
     end
   end

@@ -14,7 +14,7 @@ module Guildhall
         include FilterSettings
 
         SETTINGS = (%i[consumer deserializer deserializers deserializing serializer max_messages max_bytes initial_offset
-                       manual_offset_management delivery dead_letter_queue virtual_partitions retries kafka] +
+                       manual_offset_management delivery dead_letter_queue virtual_partitions retries retry_topics kafka] +
                     FilterSettings.instance_methods(false)).freeze
         # Where a setting with wrong arguments is ours.
         OWN_FILES = [__FILE__, FilterSettings::FILE].freeze
@@ -31,7 +31,7 @@ module Guildhall
             group:, consumer: nil, deserializer: nil, key_deserializer: nil, headers_deserializer: nil, serializer: nil,
             parallel: nil, lazy: nil, max_messages: nil, max_bytes: nil, initial_offset: nil, manual_offset_management: false,
             delivery: :at_least_once, dead_letter_queue: nil, virtual_partitions: nil, kafka: {}.freeze, excluded: [].freeze,
-            filters: [].freeze, retries: Retries.new
+            filters: [].freeze, retry_topics: nil, delay_tiers: nil, retries: Retries.new
           }
         end
 
@@ -100,15 +100,27 @@ module Guildhall
         end
 
         # @param topic [String, false] where the message goes; false: it is skipped
-        # @param max_retries [Integer] how often `consume` is called again before that; 0: never
+        # @param max_retries [Integer, nil] how often `consume` is called again before that; 0: never; nil: 3, with retry topics 0
         # @param independent [Boolean] whether attempts are counted again from 1 once a message has been marked as consumed
         # @param strategy [Symbol, #call] :one message, or :all that are left of the batch; or a callable that takes
         #   `(errors, attempt)` and answers :dispatch, :skip or :retry
         # @param dispatch_undecodable [Boolean] true: payloads whose bytes cannot be decoded, or that a validator refuses, go
         #   there at once, without `consume`
-        def dead_letter_queue(topic: nil, max_retries: 3, independent: false, strategy: :one, dispatch_undecodable: false, **unknown)
+        def dead_letter_queue(topic: nil, max_retries: nil, independent: false, strategy: :one, dispatch_undecodable: false, **unknown)
           refuse(__method__, unknown)
           @settings[:dead_letter_queue] = DeadLetterPolicy.new(topic:, max_retries:, independent:, strategy:, dispatch_undecodable:)
+        end
+
+        # A message that the consumer keeps failing on goes to the first of these topics, is consumed again from there after so many
+        # seconds, then goes to the next one, and at last to the dead letter queue. The topics are `PREFIX.SECONDS`, each with
+        # this route; those that are missing are created when the application starts.
+        # @param delays [Array<Numeric>] seconds
+        # @param prefix [String, nil] of the topics' names; nil: "TOPIC.GROUP.retry". A pattern needs one
+        def retry_topics(*delays, prefix: nil, **unknown)
+          refuse(__method__, unknown)
+          prefix ||= "#{@name}.#{@settings[:group]}.retry" unless @name.is_a?(Regexp)
+          source = @name.is_a?(Regexp) ? @name.inspect : @name
+          @settings[:retry_topics] = RetryTopics.new(source:, delays: delays.flatten.freeze, prefix:, step: 0)
         end
 
         # @param partitioner [#call] takes a message; equal answers are processed in order by one thread
@@ -153,12 +165,16 @@ module Guildhall
 
         # @return [Topic]
         def build
-          topic = Topic.new(name: @name, **@settings)
+          topic = Topic.new(name: @name, **@settings, dead_letter_queue: complete(@settings[:dead_letter_queue]))
           Checks.new(topic, @errors).run unless @incomplete
           topic
         end
 
         private
+
+        def complete(queue)
+          queue&.max_retries.nil? ? queue&.with(max_retries: @settings[:retry_topics] ? 0 : 3) : queue
+        end
 
         def refuse(setting, unknown)
           known = method(setting).parameters.filter_map { |kind, name| name if kind == :key }

@@ -130,6 +130,73 @@ class KafkaProducerTest < GuildhallTest
     RUBY
   end
 
+  def test_steps_of_the_applications_own_see_the_payload_before_it_is_encoded
+    assert_ruby(PROLOGUE + <<~'RUBY')
+      Guildhall::Kafka::Testing::EmbeddedBroker.start do |broker|
+        broker.create_topic("orders")
+        broker.create_topic("later.1")
+        Guildhall::Kafka.configure do |config|
+          config.kafka = {"bootstrap.servers": broker.bootstrap_servers}
+          config.producer_middleware << ->(message) { message.merge(headers: {"traced" => message[:topic]}, payload: {**message[:payload], "by" => "me"}) }
+        end
+        Guildhall::Kafka.routes do
+          topic("orders") { serializer Guildhall::JSON }
+          delay_topics 1, prefix: "later"
+        end
+        Guildhall::Kafka.producer.produce_sync(topic: "orders", payload: {"id" => 1})
+        Guildhall::Kafka.producer.produce_later(at: Time.now + 60, topic: :orders, payload: {"id" => 2})
+        equal([[%({"id":1,"by":"me"}), {"traced" => "orders"}]], read(broker, "orders", 1).map { |message| [message.payload, message.headers] })
+        message = read(broker, "later.1", 1).first
+        equal([%({"id":2,"by":"me"}), "orders", "orders"], [message.payload, message.headers["traced"], message.headers["delay_topic"]])
+        equal(true, Guildhall::Kafka.stop(timeout: 10))
+      end
+    RUBY
+  end
+
+  def test_a_queue_that_stays_full_says_what_to_do
+    assert_ruby(PROLOGUE + <<~'RUBY')
+      Guildhall::Kafka.configure do |config|
+        config.kafka = {"bootstrap.servers": "127.0.0.1:1"}
+        config.producer = {"queue.buffering.max.messages": 3}
+        config.logger = nil
+      end
+      Guildhall::Kafka.routes { topic("t") { serializer Guildhall::JSON } }
+      producer = Guildhall::Kafka.producer
+      producer.config.wait_timeout_on_queue_full = 300
+      3.times { producer.produce_async(topic: "t", payload: "x") }
+      began = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+      [-> { producer.produce_async(topic: "t", payload: "x") }, -> { producer.produce_many_async([{topic: "t", payload: "x"}]) }].each do |produce|
+        error = begin
+          produce.call
+        rescue Guildhall::Kafka::QueueFullError => error
+          error
+        end
+        equal(true, error.is_a?(WaterDrop::Errors::ProduceError))
+        equal(true, error.message.include?("raise queue.buffering.max.messages"))
+      end
+      equal(true, Process.clock_gettime(Process::CLOCK_MONOTONIC) - began >= 0.3)
+      Guildhall::Kafka.stop(timeout: 1)
+    RUBY
+  end
+
+  def test_a_message_that_nobody_waits_for_and_that_does_not_arrive_is_reported
+    assert_ruby(PROLOGUE + <<~'RUBY')
+      Guildhall::Kafka.configure do |config|
+        config.kafka = {"bootstrap.servers": "127.0.0.1:1"}
+        config.producer = {"message.timeout.ms": 200}
+        config.logger = nil
+      end
+      Guildhall::Kafka.routes { topic("t") { serializer Guildhall::JSON } }
+      errors = Thread::Queue.new
+      Guildhall::Kafka.instrumentation.subscribe("error.occurred") { |event| errors << event.payload }
+      Guildhall::Kafka.producer.produce_async(topic: "t", payload: "x", partition: 0)
+      payload = errors.pop(timeout: 30)
+      payload = errors.pop(timeout: 30) until payload.nil? || payload[:topic]
+      equal([:msg_timed_out, "producer", "t"], [payload[:error].code, payload[:type], payload[:topic]])
+      Guildhall::Kafka.stop(timeout: 1)
+    RUBY
+  end
+
   def test_settings_that_are_wrong_are_told
     assert_ruby(PROLOGUE + <<~'RUBY')
       Guildhall::Kafka.configure { |config| config.kafka = {"bootstrap.servers": "localhost:1"} && config.producer = {"linger" => 1} }

@@ -1,0 +1,46 @@
+# frozen_string_literal: true
+
+module Guildhall
+  module Kafka
+    module Delaying
+      # The headers of a message that waits: when it is due, and where it goes then.
+      module Envelope
+        DUE = "delay_until" # milliseconds since 1970
+        TOPIC = "delay_topic"
+        PARTITION = "delay_partition"
+        HEADERS = [DUE, TOPIC, PARTITION].freeze
+        private_constant :DUE, :TOPIC, :PARTITION, :HEADERS
+
+        # @param due [Numeric] seconds since 1970
+        # @param topic [String]
+        # @param partition [Integer, nil] nil: the partitioner decides
+        # @return [Hash{String=>String}]
+        def self.headers(due, topic, partition)
+          {DUE => (due * 1000).round.to_s, TOPIC => topic, **(partition ? {PARTITION => partition.to_s} : {})}
+        end
+
+        # @param message [Message]
+        # @return [Float, nil] seconds since 1970; nil: it says nothing
+        def self.due(message)
+          milliseconds = Integer(message.raw_headers[DUE], exception: false)
+          milliseconds && (milliseconds / 1000.0)
+        end
+
+        # @param message [Message]
+        # @return [Hash{Symbol=>Object}, nil] as it is produced when its time has come; nil: it does not say where
+        def self.open(message)
+          headers = message.raw_headers
+          topic = headers[TOPIC] or return
+          {topic:, partition: Integer(headers[PARTITION], exception: false), **content(message), headers: headers.except(*HEADERS)}.compact
+        end
+
+        # @param message [Message]
+        # @return [Hash{Symbol=>Object}] as it is produced to the next delay topic
+        def self.pass_on(message, topic) = {topic:, **content(message), headers: message.raw_headers}
+
+        def self.content(message) = {payload: message.raw_payload, key: message.raw_key}
+        private_class_method :content
+      end
+    end
+  end
+end

@@ -1,0 +1,51 @@
+# frozen_string_literal: true
+
+require_relative "../connection/librdkafka"
+
+module Guildhall
+  module Kafka
+    module Producing
+      # A message on its way that has to arrive before something else counts as done. It is sent by the client behind waterdrop, whose
+      # own rules (no empty keys, no headers without a value) are not Kafka's.
+      class Delivery
+        # @param producer [WaterDrop::Producer]
+        # @param message [Hash{Symbol=>Object}] bytes
+        # @return [Delivery]
+        # @raise [Guildhall::TimeoutError] when the producer's queue is full
+        # @raise [Rdkafka::RdkafkaError]
+        def self.start(producer, message)
+          new(producer.client.produce(**message), producer.config.max_wait_timeout)
+        rescue Rdkafka::RdkafkaError => error
+          raise reason(error)
+        end
+
+        # @return [Exception] an outage as what it is: it says nothing about the message
+        def self.reason(error)
+          passing = error.is_a?(Rdkafka::AbstractHandle::WaitTimeoutError) || PASSING.include?(error.code)
+          passing ? TimeoutError.new("the broker did not take a message in time: #{error.message}") : error
+        end
+
+        PASSING = [:queue_full, :msg_timed_out, :not_enough_replicas, :not_enough_replicas_after_append, :leader_not_available,
+                   :not_leader_for_partition, *Connection::Librdkafka::RETRIABLE].freeze
+        private_constant :PASSING
+
+        # @param handle [Rdkafka::Producer::DeliveryHandle]
+        # @param timeout_ms [Integer]
+        def initialize(handle, timeout_ms)
+          @handle = handle
+          @timeout_ms = timeout_ms
+        end
+
+        # Blocks until the broker has it.
+        # @return [Rdkafka::Producer::DeliveryReport]
+        # @raise [Guildhall::TimeoutError] when it did not take it in time
+        # @raise [Rdkafka::RdkafkaError] when it refused it
+        def wait
+          @handle.wait(max_wait_timeout_ms: @timeout_ms)
+        rescue Rdkafka::RdkafkaError, Rdkafka::AbstractHandle::WaitTimeoutError => error
+          raise self.class.reason(error)
+        end
+      end
+    end
+  end
+end

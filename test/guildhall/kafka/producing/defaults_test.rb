@@ -1,0 +1,50 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "guildhall/kafka"
+require "guildhall/kafka/testing"
+
+class KafkaProducerDefaultsTest < GuildhallTest
+  # What the Java client's Utils.murmur2 makes of keys, from its own tests.
+  MURMUR2 = {"21" => -973_932_308, "foobar" => -790_332_482, "a-little-bit-long-string" => -985_981_536,
+             "a-little-bit-longer-string" => -1_486_304_829, "lkjh234lh9fiuh90y23oiuhsafujhadof229phr9h19h89h8" => -58_897_971,
+             "abc" => 479_470_107}.freeze
+  PARTITIONS = 7
+
+  def settings(**own)
+    config = Guildhall::Kafka::Config.new
+    config.kafka = {"bootstrap.servers": "localhost:1"}
+    config.producer = own
+    Guildhall::Kafka::Producing::Producer.settings(config)
+  end
+
+  def test_safe_unless_the_application_says_otherwise
+    assert_equal [true, "lz4", "murmur2_random", "all"], settings.values_at(:"enable.idempotence", :"compression.codec", :partitioner, :"request.required.acks")
+    assert_equal %w[zstd random], settings("compression.codec": "zstd", partitioner: "random").values_at(:"compression.codec", :partitioner)
+    [{acks: 1}, {"request.required.acks": "0"}, {"max.in.flight": 6}, {retries: 0}, {"queuing.strategy": "lifo"}].each do |own|
+      refute settings(**own).key?(:"enable.idempotence"), own
+      assert_librdkafka_takes(settings(**own))
+    end
+    [{acks: -1}, {"max.in.flight": 5}, {retries: 3}].each do |own|
+      assert settings(**own)[:"enable.idempotence"], own
+      assert_librdkafka_takes(settings(**own))
+    end
+  end
+
+  def assert_librdkafka_takes(settings)
+    errors = Guildhall::Kafka::Config::Errors.new
+    Guildhall::Kafka::Config::LibrdkafkaSettings.validate_together(settings, :rd_kafka_producer, errors, "producer")
+    assert_empty errors.to_a
+  end
+
+  def test_the_same_key_goes_where_the_java_client_sends_it
+    Guildhall::Kafka::Testing::EmbeddedBroker.start do |broker|
+      broker.create_topic("t", partitions: PARTITIONS)
+      producer = Rdkafka::Config.new(settings.merge("bootstrap.servers": broker.bootstrap_servers)).producer
+      found = MURMUR2.keys.to_h { |key| [key, producer.produce(topic: "t", key:, payload: "x").wait(max_wait_timeout_ms: 30_000).partition] }
+      assert_equal(MURMUR2.transform_values { |hash| (hash & 0x7fffffff) % PARTITIONS }, found)
+    ensure
+      producer&.close
+    end
+  end
+end
