@@ -38,9 +38,9 @@ module Guildhall
     end
 
     # @param raised [Exception] by code that is not ours: to ask for its message may raise
-    # @return [String]
+    # @return [String] in UTF-8
     def self.message(raised)
-      raised.message.to_s
+      Printable.utf8(raised.message.to_s)
     rescue StandardError, ScriptError, SystemStackError => error
       "(its message raises #{error.class})"
     end

@@ -33,7 +33,7 @@ module Guildhall
       def of(error, index = nil, stage = nil, causes = MAX_CAUSES)
         stage ||= Pipeline.stage_of(error) if defined?(Guildhall::Pipeline) && Pipeline.respond_to?(:stage_of)
         cause = of(error.cause, index, nil, causes - 1) if error.cause && causes.positive?
-        new(error_class: name_of(error.class), message: text { [error.message, *advice(error)].join("; ") },
+        new(error_class: name_of(error.class), message: text { [Printable.utf8(error.message.to_s), *advice(error)].join("; ") },
           backtrace: lines(error.backtrace), index:, stage:, cause:, details: details_of(error))
       end
 

@@ -12,6 +12,15 @@ module Guildhall
     BEYOND_ASCII = /[^ -~]/n
     private_constant :SAFE, :UNSAFE, :ASCII, :BEYOND_ASCII
 
+    # @param text [String] in any encoding, UTF-16 among them
+    # @return [String] the same in UTF-8, so that it can be put together with other text; what was invalid may still be
+    def self.utf8(text)
+      return text if text.encoding == Encoding::UTF_8 || text.ascii_only?
+      return text.dup.force_encoding(Encoding::UTF_8) if text.encoding == Encoding::BINARY
+
+      text.encode(Encoding::UTF_8, invalid: :replace, undef: :replace)
+    end
+
     # @param text [String, nil]
     # @param limit [Integer] bytes
     # @return [String, nil] printable ASCII; other bytes as `\xE2`
@@ -27,8 +36,7 @@ module Guildhall
     def self.words(text, limit)
       return text if text.nil? || (text.size <= limit && text.encoding == Encoding::UTF_8 && text.valid_encoding? && SAFE.match?(text))
 
-      utf8 = text[0, limit].encode(Encoding::UTF_8, invalid: :replace, undef: :replace)
-      shown = utf8.scrub.gsub(UNSAFE) { |character| format("\\u{%X}", character.ord) }
+      shown = utf8(text[0, limit]).scrub.gsub(UNSAFE) { |character| format("\\u{%X}", character.ord) }
       text.size > limit || shown.size > limit ? "#{shown[0, limit]}…" : shown
     end
   end

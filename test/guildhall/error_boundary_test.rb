@@ -60,6 +60,12 @@ class ErrorBoundaryTest < GuildhallTest
     assert_match(/its message raises RuntimeError/, @reported.first)
   end
 
+  def test_a_message_is_in_utf8_whatever_it_was_in
+    texts = ["é".encode("UTF-16BE"), "é".encode("ISO-8859-1"), "é".b, "é"]
+    assert_equal ["é"], texts.map { |text| Boundary.message(RuntimeError.new(text)) }.uniq
+    assert_equal "(its message raises Encoding::ConverterNotFoundError)", Boundary.message(RuntimeError.new("x".dup.force_encoding("UTF-7")))
+  end
+
   def test_nothing_comes_of_a_closed_standard_error
     closed = IO.pipe.each(&:close).last
     previous = $stderr

@@ -28,6 +28,12 @@ class FailureTest < GuildhallTest
     reader&.close
   end
 
+  def test_a_message_in_any_encoding_can_be_put_together_with_other_text
+    texts = ["é".encode("UTF-16LE"), "é".encode("ISO-8859-1"), "é".b, "é"]
+    summaries = texts.map { |text| Guildhall::Failure.of(RuntimeError.new(text)).inspect }
+    assert_equal ["#<Guildhall::Failure RuntimeError: é>"], summaries.uniq
+  end
+
   def test_an_error_of_the_system_is_rescued_as_what_it_was
     failure = Guildhall::Failure.of(Errno::ECONNREFUSED.new("registry"))
     error = assert_raises(Errno::ECONNREFUSED) { failure.raise! }

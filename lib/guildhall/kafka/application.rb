@@ -59,7 +59,7 @@ module Guildhall
         @changed = ConditionVariable.new
         @state = :initialized
         @listeners = []
-        @producer = @producer_pid = @own_pool = @on_failure = @runners = @timer = nil
+        @producer = @producer_pid = @own_pool = @on_failure = @runners = @timer = @stopper = nil
         reset_run
       end
 
@@ -100,20 +100,18 @@ module Guildhall
 
       # Finishes the work in progress, commits, leaves the group. Blocks until that is done, or the time is over. Called by a
       # consumer, by a subscriber in one of the application's threads, or in a `trap`, it returns at once, and the
-      # application stops in the background: {#wait_stopped} waits for it.
+      # application stops in the background: {#wait_stopped} waits for it. So it does where the thread that waits is interrupted
+      # (Ctrl-C, `Timeout.timeout`).
       # @param timeout [Numeric, nil] seconds; nil: `config.shutdown_timeout`
       # @return [Boolean] whether all work in progress was finished, and the brokers have answered; false where it does not
       #   wait
       def stop(timeout: nil)
-        return !Thread.new { stop(timeout:) } if trap? || own?(Thread.current)
-
         deadline = Clock.now + (timeout || @config.shutdown_timeout)
-        return wait_stopped && close_producer(deadline) unless begin_stop
+        stopper = Thread.new { stop_by(deadline) }
+        stopper.report_on_exception = false # the caller gets it
+        return false if trap? || own?(Thread.current)
 
-        publish("app.stopping", timeout: Clock.left(deadline))
-        clean = shut_down(deadline)
-        finish_stop
-        clean
+        stopper.value || false
       end
 
       # @return [Array<String>] partitions ("orders/0") whose work in progress was not finished within the last stop's time
@@ -225,7 +223,7 @@ module Guildhall
       end
 
       def own?(thread)
-        [@runners, @timer, *@listeners].compact.any? { |one| one.include?(thread) }
+        thread.equal?(@stopper) || [@runners, @timer, *@listeners].compact.any? { |one| one.include?(thread) }
       end
 
       # A script that ends, or raises, without a stop: librdkafka's threads must not call into a Ruby that is gone.
@@ -241,10 +239,23 @@ module Guildhall
         @config.pool || (@own_pool ||= Pool.new(workers: @config.deserializing.parallel.concurrency))
       end
 
+      # In a thread of its own, which nobody interrupts who waits for it.
+      def stop_by(deadline)
+        return wait_stopped(Clock.left(deadline)) && close_producer(deadline) unless begin_stop
+
+        begin
+          publish("app.stopping", timeout: Clock.left(deadline))
+          shut_down(deadline)
+        ensure
+          finish_stop
+        end
+      end
+
       def begin_stop
         @lock.synchronize do
           next false unless @state == :running
 
+          @stopper = Thread.current
           @state = :stopping
         end
       end

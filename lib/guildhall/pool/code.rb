@@ -45,7 +45,7 @@ module Guildhall
 
       # A RuntimeError of Ruby's own: exceptions of other classes are not asked, whose methods may raise or return anything.
       def unshareable_method?(error)
-        RuntimeError.equal?(error.class) && error.message.include?(UNSHAREABLE_METHOD)
+        RuntimeError.equal?(error.class) && error.message.b.include?(UNSHAREABLE_METHOD)
       end
 
       def report(failure)

@@ -93,6 +93,34 @@ class KafkaApplicationTest < GuildhallTest
     end
   end
 
+  def test_a_subscriber_of_the_stop_itself_may_stop_the_application
+    @application.routes.draw { topic("t") { consumer Idle } }
+    answers = []
+    @application.instrumentation.subscribe("app.stopping") { answers << @application.stop(timeout: 10) }
+    @application.start
+    assert @application.stop(timeout: 30)
+    assert_equal [false], answers
+  end
+
+  def test_a_stop_whose_caller_is_interrupted_goes_on_and_another_one_keeps_its_own_deadline
+    began = Thread::Queue.new
+    finish = Thread::Queue.new
+    waiting = Class.new(Guildhall::Kafka::Consumer) { define_method(:consume) { (began << true) && finish.pop } }
+    @application.routes.draw { topic("t") { consumer waiting } }
+    @application.start
+    produce
+    assert began.pop(timeout: 30)
+    caller = Thread.new { @application.stop(timeout: 60) }
+    caller.report_on_exception = false
+    eventually(30) { @application.state == :stopping }
+    caller.raise(Interrupt)
+    assert_raises(Interrupt) { caller.join(30) }
+    refute @application.stop(timeout: 0.1)
+    finish << true
+    assert @application.wait_stopped(30)
+    assert_empty @application.unfinished
+  end
+
   def test_stop_works_in_a_trap
     @application.routes.draw { topic("t") { consumer Idle } }
     @application.start

@@ -40,6 +40,16 @@ class PoolOneMeaningTest < GuildhallTest
     end
   end
 
+  UTF16 = ->(_) { raise "é".encode("UTF-16LE") }
+
+  def test_an_exception_whose_message_is_in_another_encoding
+    Guildhall::Pool.open(workers: 1) do |pool|
+      failures = [true, false].map { |parallel| pool.results(["x"], UTF16, parallel:).first }
+      assert_equal ["#<Guildhall::Failure RuntimeError: é at payload 0>"] * 2, failures.map(&:inspect)
+      assert(failures.none? { |failure| failure.backtrace.empty? })
+    end
+  end
+
   private
 
   def assert_no_deviation(mode, **)
