@@ -56,7 +56,7 @@ module PoolPeers
     end
   end
 
-  # Forked processes that have their part of the payloads, and do all of it whenever they are told to.
+  # Forked processes that have their part of the payloads, and do all of it on request.
   class Processes
     def initialize(count, payloads, task)
       @children = payloads.each_slice((payloads.size / count.to_f).ceil).map { |part| start(part, task) }

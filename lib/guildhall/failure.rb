@@ -97,14 +97,14 @@ module Guildhall
       def details_of(error)
         names = error.instance_variables.select { |name| error.respond_to?(name.to_s.delete_prefix("@")) }
         pairs = names.filter_map do |name|
-          value = portable(error.instance_variable_get(name))
+          value = shareable_copy(error.instance_variable_get(name))
           [name.to_s.delete_prefix("@").to_sym, value] unless value.nil?
         end
         Ractor.make_shareable(pairs.to_h)
       end
 
       # Copied: what the exception holds may belong to somebody. An IO is left out: its copy would keep the file or connection open.
-      def portable(value)
+      def shareable_copy(value)
         Ractor.shareable?(value) ? value : Shareable.result(value)
       rescue StandardError
         nil

@@ -5,7 +5,7 @@ require "guildhall/pool"
 require "guildhall/json"
 require "guildhall/pipeline"
 
-# What reading a task tells, and where: the table of tasks in pool/one_meaning_test has the rest.
+# What reading a task finds, and where: the table of tasks in pool/one_meaning_test has the rest.
 class InspectionTest < GuildhallTest
   RATES = {"EUR" => 1.1} # rubocop:disable Style/MutableConstant -- on purpose
 

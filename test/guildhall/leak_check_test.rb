@@ -7,7 +7,7 @@ require "logger"
 require "stringio"
 
 class LeakCheckTest < GuildhallTest
-  # As in a consumer that gives each instance a thread, and whose instances come anew with each rebalance.
+  # As in a consumer that gives each instance a thread, and whose instances are new after each rebalance.
   class Processor
     LINE = __LINE__ + 4
 

@@ -168,7 +168,7 @@ class QueueTest < GuildhallTest
       make.call(20)
       GC.start
       before = resident.call
-      make.call(300) # 480 MB if nothing were freed, nor the collector told
+      make.call(300) # 480 MB if nothing were freed, nor the collector reported
       GC.start
       after = resident.call
       puts after - before < 150 ? "ok" : "grew from #{before} to #{after} MB"

@@ -69,7 +69,7 @@ class QueueStormTest < GuildhallTest
       finish.join
       taken.concat(queue.drain)
       abort("twice: #{taken.size - taken.uniq.size}") unless taken.uniq.size == taken.size
-      # The last number of each producer may not have been pushed when it was told to stop.
+      # The last number of each producer may not have been pushed when it was stopped.
       missing = (1..next_item).to_a - taken
       unsure = threads.last(2).map { |thread| thread[:left] }
       abort("lost: #{missing - unsure}") unless (missing - unsure).empty?

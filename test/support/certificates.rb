@@ -2,7 +2,7 @@
 
 require "openssl"
 
-# An authority and what it certifies, made anew for each test: nothing that is secret lies in the repository.
+# An authority and what it certifies, made for each test: nothing that is secret lies in the repository.
 class Certificates
   DAY = 86_400
 

@@ -19,7 +19,7 @@ module PoolTasks
     def self.call(text, metadata) = [text, metadata].freeze
   end
 
-  # Tells where it ran.
+  # Returns where it ran.
   module WhichRactor
     def self.call(_payload) = Ractor.current == Ractor.main ? :main : :worker
   end

@@ -4,7 +4,7 @@
 module Sanitizers
   OPTIONS = {
     # Ruby frees little at its end, reads its own stacks, switches them, and handles SIGSEGV itself. What is asked for more
-    # memory than there is has to be told so.
+    # memory than there is has to be configured.
     "ASAN_OPTIONS" => "allocator_may_return_null=1:detect_leaks=0:detect_stack_use_after_return=0:use_sigaltstack=0:handle_segv=0:detect_odr_violation=0",
     "UBSAN_OPTIONS" => "print_stacktrace=1"
   }.freeze

@@ -55,7 +55,7 @@ typedef struct guildhall_batch {
     guildhall_waitlist readers;
     _Atomic size_t wanted;      /* the index that a reader waits for, or several, or nobody */
     _Atomic uint32_t item_readers;
-    _Atomic bool watched;       /* somebody wants to be told of its completion */
+    _Atomic bool watched;       /* somebody wants to know of its completion */
     _Atomic bool suspicious;    /* a worker died of one of these, or two readers did: callers leave them to workers */
 
     _Atomic bool parallel;      /* given to workers; else whoever reads a payload runs it */

@@ -58,7 +58,7 @@ bool guildhall_fair_queue_has_room(const guildhall_fair_queue *, size_t payloads
 bool guildhall_fair_queue_push(guildhall_fair_queue *, guildhall_batch *);
 /* Puts a batch back in line whose cursor was put back, unless it still stands there. */
 void guildhall_fair_queue_return(guildhall_fair_queue *, guildhall_batch *);
-/* The next slice, for this worker. False when nothing waits. Does not block. `others_wanted` tells whether more workers are wanted. */
+/* The next slice, for this worker. False when nothing waits. Does not block. `others_wanted`: whether more workers are wanted. */
 bool guildhall_fair_queue_take(guildhall_fair_queue *, guildhall_worker_slot *);
 /* With the GVL. Sees to it that so many workers look for work, if there are so many without. */
 void guildhall_fair_queue_wake(guildhall_fair_queue *, size_t workers);

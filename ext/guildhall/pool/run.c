@@ -21,7 +21,7 @@ typedef struct {
     bool stopped;
 } run;
 
-/* Tells what was done so far to those who wait for it; looks whether it is time to stop. */
+/* Publishes what was done so far to those who wait for it; checks whether it is time to stop. */
 static void check_clock(run *r)
 {
     guildhall_batch_notify(r->batch, r->notified, r->next);

@@ -133,7 +133,7 @@ static VALUE fail(VALUE argument)
     return rb_funcallv(of->runnable->code_object, id_judge, 2, judged);
 }
 
-/* Of an exception that cannot tell about itself without raising another one. */
+/* Of an exception whose methods raise another one. */
 static VALUE fail_plainly(VALUE argument)
 {
     const failing *of = (const failing *)argument;

@@ -108,7 +108,7 @@ static void record_slice(guildhall_worker_slot *worker)
     guildhall_fair_queue_call(worker->queue, GUILDHALL_CALL_LOOK);
 }
 
-/* The slice is done, or others have been told of it. */
+/* The slice is done, or it was reported. */
 static void release_slice(guildhall_worker_slot *worker)
 {
     VALUE object = atomic_exchange(&worker->batch, Qnil);

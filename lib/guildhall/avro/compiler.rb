@@ -44,7 +44,7 @@ module Guildhall
         @path = []
         @nodes << incomplete
         @nodes[0] = @nodes[compile(writer.root, reader.root)].dup
-        weigh
+        compute_minimum_sizes
       end
 
       private
@@ -139,8 +139,8 @@ module Guildhall
       end
 
       def unreadable(writer, reader)
-        rival = reader.branches.find { |branch| match?(writer, branch) && Logical.conflict?(writer, branch) }
-        rival ? conflict(writer, rival) : mismatch(writer, reader)
+        conflicting = reader.branches.find { |branch| match?(writer, branch) && Logical.conflict?(writer, branch) }
+        conflicting ? conflict(writer, conflicting) : mismatch(writer, reader)
       end
 
       def readable?(writer, reader)
@@ -223,21 +223,21 @@ module Guildhall
 
       # The fewest bytes that a value of each node takes. Starts with none and grows until nothing changes: types may be
       # recursive. What takes for ever is cut off, which is still no more than the truth.
-      def weigh
+      def compute_minimum_sizes
         8.times do
-          break unless @nodes.map { |node| grow(node) }.any?
+          break unless @nodes.map { |node| raise_minimum(node) }.any?
         end
       end
 
-      def grow(node)
+      def raise_minimum(node)
         type, _, count, first, = node
-        weight = weight(TYPES.key(type), count, first)
-        changed = weight != node[5]
-        node[5] = weight
+        minimum = minimum_size(TYPES.key(type), count, first)
+        changed = minimum != node[5]
+        node[5] = minimum
         changed
       end
 
-      def weight(kind, count, first)
+      def minimum_size(kind, count, first)
         case kind
         when :fixed then count
         when :record then [count.times.sum { |index| @nodes[@operands[first + (2 * index)]][5] }, 0xffff].min

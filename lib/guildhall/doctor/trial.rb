@@ -43,8 +43,8 @@ module Guildhall
       # First everything in a Ractor; then in the main one what has failed there. Each as soon as it is known.
       def work(writer)
         outcomes = ractor
-        Trial.tell(writer, outcomes.map { |outcome| outcome && Trial.portable(outcome) })
-        outcomes.each_with_index { |failure, index| Trial.tell(writer, failure && everywhere?(failure, @payloads[index])) }
+        Trial.write(writer, outcomes.map { |outcome| outcome && Trial.portable(outcome) })
+        outcomes.each_with_index { |failure, index| Trial.write(writer, failure && everywhere?(failure, @payloads[index])) }
       end
 
       # @return [Array<Failure, nil>]
@@ -71,7 +71,7 @@ module Guildhall
 
       def judge(child)
         stream = StringIO.new(child.output)
-        outcomes, *everywhere = Array.new(@payloads.size + 1) { stream.eof? ? nil : Trial.told(stream) }
+        outcomes, *everywhere = Array.new(@payloads.size + 1) { stream.eof? ? nil : Trial.read(stream) }
         return not_returned(child) unless outcomes
 
         @size = outcomes.size
@@ -91,10 +91,10 @@ module Guildhall
 
       class << self
         # @api private
-        def tell(writer, object) = Marshal.dump(object, writer)
+        def write(writer, object) = Marshal.dump(object, writer)
 
         # @api private
-        def told(stream) = Marshal.load(stream) # rubocop:disable Security/MarshalLoad -- our own child
+        def read(stream) = Marshal.load(stream) # rubocop:disable Security/MarshalLoad -- our own child
 
         # @api private
         # @return [Failure] without what an application's exception may hold

@@ -42,7 +42,7 @@ module Guildhall
         @bus.listeners.keys.find { |name| name == event || name.start_with?("#{event}.") } || refuse("knows no event #{event}")
       end
 
-      # The monitor does not tell its namespace: an event of our own shows what becomes of a name.
+      # The monitor does not say its namespace: an event of our own shows what becomes of a name.
       def ending
         @ending ||= begin
           found = nil

@@ -11,9 +11,9 @@ module Guildhall
     # @!attribute [r] ractors
     #   @return [Hash{String=>Integer}] by "file:line"; the main Ractor is left out
     # @!attribute [r] descriptors
-    #   @return [Hash{String=>Integer}] by what they lead to: a path, or "socket", "pipe", "eventfd"; empty where the system does not tell
+    #   @return [Hash{String=>Integer}] by what they lead to: a path, or "socket", "pipe", "eventfd"; empty where the system does not say
     # @!attribute [r] memory
-    #   @return [Integer] resident bytes; 0 where the system does not tell
+    #   @return [Integer] resident bytes; 0 where the system does not say
     class Snapshot < Data.define(:threads, :ractors, :descriptors, :memory)
       KINDS = %i[threads ractors descriptors].freeze
       # Started once by a library and kept: by the first Timeout.timeout, by the first callback from C, by the first line that

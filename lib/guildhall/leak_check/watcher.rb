@@ -17,7 +17,7 @@ module Guildhall
         @least = least
         @report = report || ->(growth) { log(logger, growth) }
         @stopped = Thread::Queue.new
-        @told = {}
+        @reported = {}
       end
 
       # @return [self]
@@ -43,10 +43,10 @@ module Guildhall
         now = LeakCheck.snapshot
         @first ||= now
         growth = Growth.new(@first, now)
-        news = growth.only { |leak| leak.count >= [@least, @told.fetch(leak.site, 0) + 1].max }
+        news = growth.only { |leak| leak.count >= [@least, @reported.fetch(leak.site, 0) + 1].max }
         return unless news.leak? | swollen?(growth)
 
-        news.leaks.each { |leak| @told[leak.site] = leak.count }
+        news.leaks.each { |leak| @reported[leak.site] = leak.count }
         ErrorBoundary.run(->(error) { warn("guildhall: reporting a leak raised #{error.class}: #{error.message}") }) { @report.call(news) }
         news
       end
@@ -55,9 +55,9 @@ module Guildhall
 
       def swollen?(growth)
         memory = @first.memory + growth.memory
-        return false if memory.zero? || memory < MEMORY_FACTOR * (@told[:memory] ||= @first.memory)
+        return false if memory.zero? || memory < MEMORY_FACTOR * (@reported[:memory] ||= @first.memory)
 
-        @told[:memory] = memory
+        @reported[:memory] = memory
         true
       end
 

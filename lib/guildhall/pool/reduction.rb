@@ -34,14 +34,14 @@ module Guildhall
 
       # @return [Enumerable] runs of payloads, which can cross Ractors if their payloads can
       def self.runs(payloads, chunk)
-        runs = payloads.each_slice(chunk).lazy.map { |run| run.map { |payload| portable(payload) }.freeze }
+        runs = payloads.each_slice(chunk).lazy.map { |run| run.map { |payload| frozen_text(payload) }.freeze }
         payloads.is_a?(Array) ? runs.to_a : runs
       end
 
-      def self.portable(payload)
+      def self.frozen_text(payload)
         payload.is_a?(String) && !payload.frozen? ? payload.dup.freeze : payload
       end
-      private_class_method :portable
+      private_class_method :frozen_text
 
       def initialize(operation, initial)
         @initial = NONE.equal?(initial) ? NONE : Ractor.make_shareable(initial, copy: true)

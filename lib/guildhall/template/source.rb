@@ -81,11 +81,11 @@ module Guildhall
 
       private
 
-      # A comment in the first line may tell it, as in any Ruby file.
+      # A comment in the first line may declare it, as in any Ruby file.
       def in_its_encoding(text)
-        told = text.b[CODING, 1] or return text.dup.freeze
+        declared = text.b[CODING, 1] or return text.dup.freeze
 
-        text.dup.force_encoding(Encoding.find(told.sub(/-(?:mac|dos|unix)\z/i, ""))).freeze
+        text.dup.force_encoding(Encoding.find(declared.sub(/-(?:mac|dos|unix)\z/i, ""))).freeze
       rescue ::ArgumentError => error
         raise Guildhall::ArgumentError, "#{name}: #{error.message}"
       end

@@ -5,7 +5,7 @@ require "guildhall/cli"
 require "json"
 require "tmpdir"
 
-# The command, in a process of its own: it loads what it is told to.
+# The command, in a process of its own: it loads what its arguments name.
 class CLIDoctorTest < GuildhallTest
   FILES = {
     "rates.rb" => "module Rates\n  RATES = {\"EUR\" => 1.1}\n  def self.call(code) = RATES[code]\nend\n",

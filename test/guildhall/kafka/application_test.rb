@@ -34,7 +34,7 @@ class KafkaApplicationTest < GuildhallTest
     @broker.stop
   end
 
-  def test_a_listener_whose_thread_is_ended_begins_anew
+  def test_a_listener_whose_thread_is_ended_begins_again
     errors = Thread::Queue.new
     assigned = Thread::Queue.new
     @application.config.kafka[:"session.timeout.ms"] = 1_000 # the embedded broker's groups restart after one session

@@ -8,7 +8,7 @@ require "support/pool_tasks"
 class PoolDecisionTest < GuildhallTest
   include PoolTasks
 
-  # Sleeps, and tells where.
+  # Sleeps, and returns where.
   module SleepyWhere
     def self.call(seconds)
       sleep(seconds) if seconds.positive?

@@ -168,7 +168,7 @@ class PoolInterruptionTest < GuildhallTest
     assert_equal [*(["Guildhall::WorkerDiedError"] * 3), "a"], reader.value.map { |it| it.is_a?(String) ? it : it.error_class }
   end
 
-  # Changes the Array that it is called for, in a way that reading it does not tell.
+  # Changes the Array that it is called for, in a way that reading it does not show.
   module Meddling
     LIST = [] # rubocop:disable Style/MutableConstant
 

@@ -13,7 +13,7 @@ class PoolSchedulerTest < GuildhallTest
     Warning[:experimental] = false
     pool = Guildhall::Pool.new(workers: 2)
 
-    # The longest that another fiber had to wait while the block ran: in seconds of work of this process, which tell nothing of
+    # The longest that another fiber had to wait while the block ran: in seconds of work of this process, which say nothing about
     # other processes.
     def lag(task)
       worst = 0

@@ -5,11 +5,11 @@ require "guildhall/pool"
 require "guildhall/json"
 require "guildhall/pipeline"
 
-# What reading a task cannot tell, its first payload on a worker does.
+# What reading a task does not show, its first payload on a worker does.
 class PoolTrialTest < GuildhallTest
   RATES = {"EUR" => 1.1} # rubocop:disable Style/MutableConstant -- on purpose
 
-  # Reading does not tell which constant it is.
+  # Reading does not show which constant it is.
   module Hidden
     def self.call(name) = PoolTrialTest.const_get(:RATES)[name]
   end

@@ -48,7 +48,7 @@ class QueueWaitingTest < GuildhallTest
     RUBY
   end
 
-  # Between the wake that it interrupted and the thread that raises it anew, nothing else refers to the error.
+  # Between the wake that it interrupted and the thread that raises it again, nothing else refers to the error.
   def test_an_interrupt_put_off_by_a_wake_survives_garbage_collection
     skip("ports came with Ruby 4.0") unless defined?(Ractor::Port)
     assert_equal "[\"late\"]\n", assert_ruby(<<~'RUBY', env: UNPINNED, timeout: 60)

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Proves that each kind of bad payload has its own error, told where it is, and that its neighbours are handled: cut in
+# Proves that each kind of bad payload has its own error, with its position, and that its neighbours are handled: cut in
 # half, invalid UTF-8, empty, not JSON, decoded but not valid, a tombstone; and a scalar that the codec's own Ruby code refuses
 # while the reader hands it over. Both ways of decoding are tried: a lazy codec alone, and a pipeline whose stages run on the
 # workers.

@@ -5,7 +5,7 @@
 # stress: frozen for longer
 #
 # Proves that a broker that stands still (SIGSTOP) for longer than a session lasts, and then goes on, loses nothing and
-# reorders nothing: the membership is lost, the group is joined anew, and what is handled twice is counted.
+# reorders nothing: the membership is lost, the member rejoins the group, and what is handled twice is counted.
 # KAFKA_BROKER_PID names a file with the broker's process id; without it there is nothing to prove.
 require_relative "../support/scenario"
 

@@ -59,6 +59,6 @@ Scenario.run do
   stop
   equal([530] * partitions, committed(name, partitions:), "committed")
   equal(0, account.consumed - account.settled, "inserted twice")
-  told = drain(errors)
-  check(told.any? { |error| error[:error].is_a?(Guildhall::Kafka::UnmarkedError) }, "nobody was told that nothing is dead-lettered")
+  reported = drain(errors)
+  check(reported.any? { |error| error[:error].is_a?(Guildhall::Kafka::UnmarkedError) }, "it was not reported that nothing is dead-lettered")
 end

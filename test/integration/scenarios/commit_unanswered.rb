@@ -3,7 +3,7 @@
 # broker: real (the embedded one refuses commits while a group rebalances)
 #
 # Proves that a member whose commit is never answered is not kept out of its group by it: librdkafka takes no new assignment
-# until then, so that the group is joined anew. What was not committed is handled again, and counted; nothing is lost.
+# until then, so that the member rejoins the group. What was not committed is handled again, and counted; nothing is lost.
 require_relative "../support/scenario"
 
 Scenario.run do
@@ -29,7 +29,7 @@ Scenario.run do
   end
   produce_to(name, partitions, 100)
   eventually_complete("consumed again, still without an answer")
-  check(drain(errors).any? { |payload| payload[:error].message.include?("rejoining the group") }, "it was not told")
+  check(drain(errors).any? { |payload| payload[:error].message.include?("rejoining the group") }, "it was not reported")
 
   proxy.cut # what the broker has committed, and never answered, is asked for once more on a new connection
   proxy.open

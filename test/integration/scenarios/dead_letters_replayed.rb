@@ -3,7 +3,7 @@
 # everyday: embedded
 # stress: on the real broker too, there ten times as many (the embedded one keeps 5 MB a partition)
 #
-# Proves that `guildhall dlq list` tells what dead letter topics hold, as a table and as JSON; that `guildhall dlq replay`
+# Proves that `guildhall dlq list` shows what dead letter topics hold, as a table and as JSON; that `guildhall dlq replay`
 # sends dead letters back with their bytes, keys, headers and partitions, all, the rest, or by offsets, to where they came from or
 # elsewhere; and that one that is interrupted, or killed again and again, passes nothing over and goes on where it was.
 require_relative "../support/scenario"
@@ -73,10 +73,10 @@ Scenario.run do
   out, = dlq.call("list", "--error", "Timeout::Error")
   equal(["#{dead}/0@2"], out.lines[1..-2].map { |line| line.split.first }, "by error class")
   out, = dlq.call("list", "--json", "--partition", "1", "--offsets", "1..2")
-  told = out.lines.map { |line| JSON.parse(line) }
+  reported = out.lines.map { |line| JSON.parse(line) }
   equal([["k3", nil, "/wA=", 1003], ["k5", "payload 5", nil, 1005]],
-    told.map { |one| one.values_at("key", "payload", "payload_base64", "source_offset") }, "as JSON")
-  equal({"h" => %w[a b], "i" => ["3"]}, told.first["headers"], "headers as JSON")
+    reported.map { |one| one.values_at("key", "payload", "payload_base64", "source_offset") }, "as JSON")
+  equal({"h" => %w[a b], "i" => ["3"]}, reported.first["headers"], "headers as JSON")
 
   _, err = dlq.call("replay", status: 2)
   check(err.include?("one of --all, --rest and --offsets"), err)
@@ -103,7 +103,7 @@ Scenario.run do
     end
   end
   out, = dlq.call("list", "--limit", "0")
-  check(out.lines[1..10].all? { |line| line.end_with?("yes\n") }, "not told as replayed:\n#{out}")
+  check(out.lines[1..10].all? { |line| line.end_with?("yes\n") }, "not shown as replayed:\n#{out}")
 
   count = long? && !embedded ? 40_000 : 4_000
   produce(dead, (0...count).map { |i| {**dead_letter.call(10 + i), partition: 0} })

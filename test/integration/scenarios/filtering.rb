@@ -51,8 +51,8 @@ Scenario.run do
   end
   stop
   equal((0...50).map { |i| [i * 10, [i * 10, i * 10, "v#{i * 10}"]] }, seen, "kept")
-  told = failed.map { |message| [message.offset, message.failure.stage, message.failure.error_class] }
-  equal([[222, :decode, "Guildhall::JSON::ParseError"]], told, "failed")
+  reported = failed.map { |message| [message.offset, message.failure.stage, message.failure.error_class] }
+  equal([[222, :decode, "Guildhall::JSON::ParseError"]], reported, "failed")
   equal([111], dead.map(&:offset), "tombstones")
   equal(count - 52, dropped.sum, "left out")
   equal([count], committed(name), "committed")

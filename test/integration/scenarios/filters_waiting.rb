@@ -50,7 +50,7 @@ Scenario.run do
     paused = lags.pop.select { |lag| lag[:paused] && lag[:messages].positive? }
     paused.any? { |lag| lag[:topic] == throttled || lag[:topic] == delayed }
   end
-  # A member that comes and goes: what waits is read and filtered anew.
+  # A member that comes and goes: what waits is read and filtered again.
   visitor(throttled, client_settings) { sleep(1) } unless embedded
   eventually_complete
   lock.synchronize do

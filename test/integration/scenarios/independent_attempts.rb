@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Proves that attempts belong to one message and are counted anew once it has been marked as consumed, so that many messages
+# Proves that attempts belong to one message and start again from 1 once it has been marked as consumed, so that many messages
 # that fail a little never reach the dead letter queue; `independent: false` changes nothing about that.
 require_relative "../support/scenario"
 

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Proves that lag is told in messages and seconds, of the partitions that are assigned, by the event and by the command
+# Proves that lag is reported in messages and seconds, of the partitions that are assigned, by the event and by the command
 # alike, is 0 once all is done, and that librdkafka's statistics come as events.
 require_relative "../support/scenario"
 require "guildhall/cli"

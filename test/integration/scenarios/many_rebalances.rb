@@ -4,7 +4,7 @@
 # stress: 1,000 rebalances
 #
 # Proves that what an assignment costs is given back when it ends: after many rebalances there are no more consumer
-# instances, threads, Ractors and file descriptors than before; each instance is told that its partition has gone.
+# instances, threads, Ractors and file descriptors than before; each instance learns that its partition was revoked.
 require_relative "../support/scenario"
 require "guildhall/leak_check"
 

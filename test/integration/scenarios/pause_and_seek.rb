@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # Proves that `pause` rests one partition while others go on, that it ends by itself or by `resume`, that `seek` goes
-# where it is told (an offset, :earliest, :latest, a Time), and that nothing is lost or reordered by any of them.
+# to the given place (an offset, :earliest, :latest, a Time), and that nothing is lost or reordered by any of them.
 require_relative "../support/scenario"
 
 Scenario.run do

@@ -3,8 +3,8 @@
 # broker: real (the embedded one refuses commits while a group rebalances)
 #
 # Proves that a partition that was paused for ever, by its consumer, and then goes to another member and comes back, is
-# consumed: a pause ends with the assignment. And that an application that was told to be quiet stays so: it begins
-# nothing with what it is assigned anew.
+# consumed: a pause ends with the assignment. And that an application that was made quiet stays so: it begins
+# nothing with what it is assigned again.
 require_relative "../support/scenario"
 
 Scenario.run do

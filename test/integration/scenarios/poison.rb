@@ -83,13 +83,13 @@ Scenario.run do
   end
   found = dead_letters.map { |one| [*one.headers.values_at("source_partition", "source_offset").map(&:to_i), one] }.sort_by { |one| one.first(2) }
   expected = (0...partitions).to_a.product(poison)
-  told = found.map { |one| one.first(2) }
-  check(told == expected, "dead letters: #{(expected - told).first(5)} lack, #{told.size - told.uniq.size} are there twice")
+  reported = found.map { |one| one.first(2) }
+  check(reported == expected, "dead letters: #{(expected - reported).first(5)} lack, #{reported.size - reported.uniq.size} are there twice")
   found.each do |_, number, dead_letter|
     check(payload.call(number).b == dead_letter.payload.b, "the bytes of #{number}: #{dead_letter.payload.inspect}")
     attempts, error = KINDS.fetch(kinds.call(number))
-    told = dead_letter.headers.values_at("source_topic", "source_attempts", "source_error_class", "h")
-    equal(["k#{number}", name, attempts.to_s, error, "v#{number}"], [dead_letter.key, *told], "dead letter of #{number}")
+    reported = dead_letter.headers.values_at("source_topic", "source_attempts", "source_error_class", "h")
+    equal(["k#{number}", name, attempts.to_s, error, "v#{number}"], [dead_letter.key, *reported], "dead letter of #{number}")
   end
   notes << "#{poison.size * partitions} poison"
 end

@@ -81,10 +81,10 @@ Scenario.run do
   eventually("all are committed") { names.flat_map { |name| committed(name) } == [COUNT] * 4 }
   stop
   equal(wanted, names.to_h { |name| [name, Marking::SEEN[name]] }, "consumed")
-  told = drain(dead_letters).map { |dead_letter| dead_letter.values_at(:topic, :offset, :error_class) }.sort
+  reported = drain(dead_letters).map { |dead_letter| dead_letter.values_at(:topic, :offset, :error_class) }.sort
   expected = [[eager, BROKEN, "Guildhall::DecodeError"], [lazy, BROKEN, "Guildhall::DecodeError"],
               [staged, 7, "NoMethodError"], [staged, BROKEN, "Guildhall::JSON::ParseError"]].sort
-  equal(expected, told, "dead letters")
+  equal(expected, reported, "dead letters")
 ensure
   server&.close
 end

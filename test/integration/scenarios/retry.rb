@@ -30,8 +30,8 @@ Scenario.run do
   seen.each { |offsets| equal((0...100).to_a, offsets, "offsets") }
   tries = Array.new(calls.size) { calls.pop }.select { |partition, *, first| partition.zero? && first == 40 }
   equal([[0, 2, true, 40], [0, 3, true, 40]], tries, "calls again from the first unmarked message")
-  equal(2, errors.size, "errors told")
-  told = errors.pop
-  equal(["not yet", "consumer.consume", 0, 40, 1], [told[:error].message, *told.values_at(:type, :partition, :offset, :attempt)], "told")
+  equal(2, errors.size, "errors reported")
+  reported = errors.pop
+  equal(["not yet", "consumer.consume", 0, 40, 1], [reported[:error].message, *reported.values_at(:type, :partition, :offset, :attempt)], "reported")
   equal([100, 100], committed(name, partitions: 2), "committed")
 end

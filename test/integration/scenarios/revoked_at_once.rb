@@ -3,8 +3,8 @@
 # broker: real (the embedded one refuses commits while a group rebalances)
 #
 # Proves that with `revocation_timeout = 0` a rebalance does not wait for work in progress: the partition goes while its
-# consumer is still at work, that is told, `revoked?` says so there, the late result is never committed, and the work is
-# done again. Partitions that have nothing to do are not told as abandoned.
+# consumer is still at work, that is reported, `revoked?` says so there, the late result is never committed, and the work is
+# done again. Partitions that have nothing to do are not reported as abandoned.
 require_relative "../support/scenario"
 
 Scenario.run do
@@ -24,7 +24,7 @@ Scenario.run do
     end
 
     def revoked
-      self.class::LATE << [partition, :told]
+      self.class::LATE << [partition, :revoked]
     end
   end
   kafka = {"session.timeout.ms": 6_000, "heartbeat.interval.ms": 200}
@@ -46,8 +46,8 @@ Scenario.run do
   end
   eventually_complete
   stop
-  told = drain(late)
-  check(told.include?([1, false]), "the late mark was stored: #{told}")
-  check(told.include?([1, :told]), "revoked was not called: #{told}")
+  reported = drain(late)
+  check(reported.include?([1, false]), "the late mark was stored: #{reported}")
+  check(reported.include?([1, :revoked]), "revoked was not called: #{reported}")
   equal([20], committed(name, partitions: 2).drop(1), "committed at the end")
 end

@@ -36,8 +36,8 @@ Scenario.run do
   Guildhall::Kafka.reset
   configure
   Guildhall::Kafka.config.group_id = "#{group}-own"
-  told = Thread::Queue.new
-  Guildhall::Kafka.instrumentation.subscribe("routes.overlapping") { |event| told << event.payload }
+  reported = Thread::Queue.new
+  Guildhall::Kafka.instrumentation.subscribe("routes.overlapping") { |event| reported << event.payload }
   routes do
     pattern(/\Arx-.*#{tail}/) { consumer(pattern_first) }
     topic(names["22"]) { consumer(own) }
@@ -46,5 +46,5 @@ Scenario.run do
   eventually("all three are consumed") { by.size == 3 }
   stop
   equal([[:own, names["22"]], [:pattern, names["1"]], [:pattern, names["ABC"]]].sort, drain(by).sort, "who consumed what")
-  equal([[names["22"], names["22"]]], drain(told).map { |one| one.values_at(:topic, :chosen) }, "overlaps that were reported")
+  equal([[names["22"], names["22"]]], drain(reported).map { |one| one.values_at(:topic, :chosen) }, "overlaps that were reported")
 end

@@ -39,7 +39,7 @@ Scenario.run do
 
   produce(name, Array.new(5) { {payload: text.call(2, "b"), partition: 0} })
   error = errors.pop(timeout: 30)
-  equal(["consumer.consume", Guildhall::SchemaRegistry::Error], [error[:type], error[:error].class], "what is told meanwhile")
+  equal(["consumer.consume", Guildhall::SchemaRegistry::Error], [error[:type], error[:error].class], "what is reported meanwhile")
   server.add(2, {type: "string"})
   eventually("all are there") { seen.size == 5 }
   stop

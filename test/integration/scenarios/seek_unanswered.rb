@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Proves that a seek is not forgotten when the broker does not answer where that is: it is told, tried again, and done once
+# Proves that a seek is not forgotten when the broker does not answer where that is: it is reported, retried, and done once
 # there is an answer, without a rebalance; the other partition goes on meanwhile. A later seek takes its place; an argument
 # that is none raises where it was given.
 require_relative "../support/scenario"
@@ -34,7 +34,7 @@ Scenario.run do
   proxy.swallow_answers(Proxy::LIST_OFFSETS)
   steps << :earliest
   produce(name, [{payload: "10", partition: 0}])
-  eventually("told") { errors.size >= 2 }
+  eventually("reported") { errors.size >= 2 }
   equal(["seek"], drain(errors).map { |payload| payload[:type] }.uniq, "errors")
   check(!partition.idle_behind?, "it looks idle while it is to seek")
   produce(name, [{payload: "10", partition: 1}])

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # Proves that `guildhall server` consumes the groups and topics that are named and not those that are excluded (also where
-# a pattern matches them), with as many runner threads as it is told; that TTIN tells what every thread and partition is
+# a pattern matches them), with as many runner threads as configured; that TTIN reports what every thread and partition is
 # doing; that after TSTP no new work is started; and that it stops on SIGTERM with status 0.
 require_relative "../support/scenario"
 require "tempfile"
@@ -64,7 +64,7 @@ Scenario.run do
 
   # The message is on its way out before `consume` has returned: until then the partition is at work.
   asking = lambda do |state|
-    eventually("TTIN tells that #{other}/0 is #{state}") do
+    eventually("TTIN reports that #{other}/0 is #{state}") do
       Process.kill(:TTIN, pid)
       sleep(0.2)
       output.seen.any? { |line| line.include?("Partition #{other}/0 #{state}") }
@@ -72,7 +72,7 @@ Scenario.run do
   end
   asking.call("waiting")
   equal(%w[1 2 3], output.seen.grep(/guildhall runner/).filter_map { |line| line[/runner (\d+)/, 1] }.uniq.sort, "runner threads")
-  check(output.seen.any? { |line| line.include?("Partition #{wanted}/0") }, "TTIN does not tell of #{wanted}")
+  check(output.seen.any? { |line| line.include?("Partition #{wanted}/0") }, "TTIN does not report #{wanted}")
 
   Process.kill(:TSTP, pid)
   asking.call("paused")

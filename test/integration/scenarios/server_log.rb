@@ -4,7 +4,7 @@
 # Proves that `guildhall server` says by default, on standard output, what it consumes, what was assigned, each failure with
 # its topic, partition, offset, attempt, class, message and place in the application, each retry with its pause, each dead
 # dead letter, and the end; that `--log-format json` says the same as JSON; that QUIT and HUP stop it in order; that a stop that
-# was too short names the partitions; and that a broker out of reach is told in one line, with its address.
+# was too short names the partitions; and that a broker out of reach is reported in one line, with its address.
 require_relative "../support/scenario"
 require "open3"
 require "tempfile"

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Proves that a partition that stands still for no reason (here because its queue is shut by hand) is noticed, told as an
+# Proves that a partition that stands still for no reason (here because its queue is shut by hand) is noticed, reported as an
 # event and cured, be it in the middle or before anything was read of it; that nothing is lost or handled twice; and that
 # a partition whose end is not a message (but the mark of a transaction) is left in peace.
 require_relative "../support/scenario"
@@ -8,11 +8,11 @@ require_relative "../support/scenario"
 Scenario.run do
   name = topic(partitions: 3)
   produce_to(name, 3, 10)
-  told = Thread::Queue.new
+  reported = Thread::Queue.new
   shut = []
   configure(stall_timeout: 2)
   instrumentation = Guildhall::Kafka.instrumentation
-  instrumentation.subscribe("partition.stalled") { |event| told << event.payload.values_at(:topic, :partition, :position, :action) }
+  instrumentation.subscribe("partition.stalled") { |event| reported << event.payload.values_at(:topic, :partition, :position, :action) }
   consumer = accounting
   drawing = proc { topic(name) { consumer(consumer) } }
   routes(&drawing)
@@ -35,10 +35,10 @@ Scenario.run do
     sleep(5)
   end
   stop
-  equal([[name, 1, 10, :seek]], drain(told), "told")
+  equal([[name, 1, 10, :seek]], drain(reported), "reported")
 
   restart(stall_timeout: 2, &drawing)
-  Guildhall::Kafka.instrumentation.subscribe("partition.stalled") { |event| told << event.payload.values_at(:topic, :partition, :position, :action) }
+  Guildhall::Kafka.instrumentation.subscribe("partition.stalled") { |event| reported << event.payload.values_at(:topic, :partition, :position, :action) }
   Guildhall::Kafka.instrumentation.subscribe("rebalance.partitions_assigned") do
     shut = Guildhall::Kafka.application.partitions.first(2).each { |one| one.queue.allow(0, 1) } if shut.empty?
   end
@@ -46,6 +46,6 @@ Scenario.run do
   produce_to(name, 2, 10)
   eventually_complete("cured before anything was read")
   stop
-  equal([[name, 0, 20, :seek], [name, 1, 20, :seek]], drain(told).sort, "told of those from which nothing was read")
+  equal([[name, 0, 20, :seek], [name, 1, 20, :seek]], drain(reported).sort, "reported of those from which nothing was read")
   equal(61 - (embedded ? 1 : 0) + 20, account.consumed, "handled once")
 end

@@ -1,15 +1,15 @@
 # frozen_string_literal: true
 
 # Proves that where a seek does not move a partition that stands still (here because its queue stays shut, whatever is
-# done about it) the group is joined anew, with all partitions of that client, and that nothing is lost or handled twice.
+# done about it) the client rejoins the group, with all partitions of that client, and that nothing is lost or handled twice.
 require_relative "../support/scenario"
 
 Scenario.run do
   name = topic(partitions: 2)
-  told = Thread::Queue.new
+  reported = Thread::Queue.new
   consumer = accounting
   configure(stall_timeout: 1, commit_interval: 0.2)
-  Guildhall::Kafka.instrumentation.subscribe("partition.stalled") { |event| told << event.payload.values_at(:partition, :position, :action) }
+  Guildhall::Kafka.instrumentation.subscribe("partition.stalled") { |event| reported << event.payload.values_at(:partition, :position, :action) }
   routes { topic(name) { consumer(consumer) } }
   produce_to(name, 2, 10)
   start
@@ -22,7 +22,7 @@ Scenario.run do
   eventually_complete("cured")
   check(Guildhall::Kafka.application.partitions.none? { |one| one.equal?(partition) }, "the partition is still the one that stood still")
   stop
-  equal([[1, 10, :seek], [1, 10, :rejoin]], drain(told), "told")
+  equal([[1, 10, :seek], [1, 10, :rejoin]], drain(reported), "reported")
   equal(40, account.consumed, "handled once")
   equal([20, 20], committed(name, partitions: 2), "committed")
 end

@@ -41,7 +41,7 @@ Scenario.run do
     end
     equal(1, $?.exitstatus, "exit status")
     check(took.between?(1, 3 + Guildhall::Kafka::Server::GRACE_SECONDS + 20), "it took #{took.round(1)} s to end")
-    equal(["shutdown 1"], lines, "told of the end")
+    equal(["shutdown 1"], lines, "shutdown was called")
     notes << "#{took.round(1)} s"
   end
   equal([nil, 10], committed(name, partitions: 2).map { |offset| offset if offset&.>=(0) }, "committed")

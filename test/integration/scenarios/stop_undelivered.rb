@@ -46,8 +46,8 @@ Scenario.run do
   10.times { Guildhall::Kafka.producer.produce_async(topic: name, payload: "lost", partition: 0) }
   drain(errors)
   equal(false, stopping.call("consuming", 0) { Guildhall::Kafka.stop(timeout:) }, "whether all is done")
-  told = drain(errors).find { |payload| payload[:type] == "producer" }
-  check(told&.fetch(:error).is_a?(Guildhall::TimeoutError), "nobody was told")
+  reported = drain(errors).find { |payload| payload[:type] == "producer" }
+  check(reported&.fetch(:error).is_a?(Guildhall::TimeoutError), "it was not reported")
   proxy.close
 
   Guildhall::Kafka.reset

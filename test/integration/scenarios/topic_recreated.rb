@@ -2,7 +2,7 @@
 
 # broker: real (the embedded one deletes no topics)
 #
-# Proves that a topic that is deleted while it is consumed, and created anew with the same name, is consumed from its new
+# Proves that a topic that is deleted while it is consumed, and recreated with the same name, is consumed from its new
 # beginning, although that lies before what was handled of the old one: everything of both, each once and in order.
 require_relative "../support/scenario"
 
@@ -28,7 +28,7 @@ Scenario.run do
       client(:admin) do |admin|
         admin.delete_topic(name).wait(max_wait_timeout_ms: 15_000)
         sleep(gone_for)
-        eventually("created anew") do
+        eventually("recreated") do
           admin.create_topic(name, partitions, 1).wait(max_wait_timeout_ms: 15_000)
         rescue Rdkafka::RdkafkaError
           false # the deletion is still under way

@@ -7,7 +7,7 @@ require "tempfile"
 #
 # No message may be handled for the first time after a later one of its partition; dead letters have no order. What is
 # handled again is counted, and so is each time that a life (one consumer instance: one assignment of one partition to one
-# member) went back, as when librdkafka fetches anew after an answer was lost.
+# member) went back, as when librdkafka fetches again after an answer was lost.
 class Account
   # @return [String] for other processes: {.open}
   attr_reader :path

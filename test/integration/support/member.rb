@@ -5,7 +5,7 @@ require "rbconfig"
 require_relative "account"
 
 # A member of a scenario's consumer group in a process of its own: it consumes one topic and keeps the account until it
-# is told to leave, or killed.
+# is asked to leave, or killed.
 class Member
   READY = 3 # the file descriptor that is closed when it runs
 
@@ -59,7 +59,7 @@ class Member
     writer.close
   end
 
-  # Asks it to stop once it runs (Ruby ends with status 1 if it is told so while it starts), and waits until it has.
+  # Asks it to stop once it runs (Ruby ends with status 1 if it is asked while it starts), and waits until it has.
   # @return [Integer, String] its exit status, or the signal that ended it
   def leave
     @ready.wait_readable(30)

@@ -3,7 +3,7 @@
 require "socket"
 
 # A stretch of network between clients and a broker on loopback, which can fail. Clients that are given its address get
-# to know no other: in every answer of the broker the address that it tells of itself is replaced by the proxy's, which
+# to know no other: in every answer of the broker its own address is replaced by the proxy's, which
 # is as long, so that nothing else of the answer changes.
 class Proxy
   # Kinds of requests, as Kafka's protocol numbers them.
@@ -24,7 +24,7 @@ class Proxy
     @host, port = target.split(":")
     @port = Integer(port)
     @server = TCPServer.new(@host, 0)
-    @told = address(@port)
+    @reported = address(@port)
     @own = address(@server.addr[1])
     @lock = Mutex.new
     @changed = ConditionVariable.new
@@ -61,7 +61,7 @@ class Proxy
     reset
   end
 
-  # Nothing passes, and nobody is told: what is sent meanwhile arrives when the proxy is open again.
+  # Nothing passes, and no error is seen: what is sent meanwhile arrives when the proxy is open again.
   # @return [void]
   def silence
     become(:silent)
@@ -149,7 +149,7 @@ class Proxy
       bytes = broker.read(length.unpack1("N")) or break
       next @swallowed += 1 if dropped.delete(bytes.unpack1("N"))
 
-      bytes.gsub!(@told, @own)
+      bytes.gsub!(@reported, @own)
       pass(:silent, :unanswered)
       return halve(client, length, bytes) if @state == :halved && bytes.size > 1024
 

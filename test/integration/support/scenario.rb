@@ -15,7 +15,7 @@ require_relative "proxy"
 # One scenario in a process of its own.
 class Scenario
   LIMIT = 60 # seconds
-  # With the embedded broker, a group takes a session time-out to begin anew after a member has left.
+  # With the embedded broker, a group takes a session time-out to start again after a member has left.
   QUICK = {"session.timeout.ms": 2_000, "heartbeat.interval.ms": 200}.freeze
 
   # It keeps 5 MB a partition.
@@ -160,7 +160,7 @@ class Scenario
     check(clean && awake - before < timeout, "not all work was finished within #{timeout} s")
   end
 
-  # Anew, as after the process was started again.
+  # Again, as after the process was started again.
   def restart(**settings, &)
     Guildhall::Kafka.reset
     configure(**settings)

@@ -24,7 +24,7 @@ module Guildhall
           @topic = topic
           @queue = topic.dead_letter_queue
           @backoff = Backoff.new(config, topic.retries)
-          start_anew(nil)
+          restart(nil)
         end
 
         # @return [Integer] how often the first message that is not done has failed, alone or with others
@@ -64,18 +64,18 @@ module Guildhall
         # not take a dead letter.
         # @return [Decision]
         def postponed(at)
-          start_anew(at) unless at == @at
+          restart(at) unless at == @at
           uncounted
         end
 
         private
 
         def outage?(error, at)
-          start_anew(at) unless at == @at
+          restart(at) unless at == @at
           !non_retryable?(error) && ErrorKind.of(error, @topic) == :outage
         end
 
-        def start_anew(at)
+        def restart(at)
           @at = at
           @failures = @failures_alone = @uncounted = 0
         end

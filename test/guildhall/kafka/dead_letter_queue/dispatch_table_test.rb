@@ -144,7 +144,7 @@ class KafkaDispatchTableTest < GuildhallTest
     assert_equal [bad], kafka.dead
     assert_equal [*0...count] - [bad], shape.handled.uniq.sort
     assert_operator shape.calls, :<=, limit(count, max_retries, virtual), "calls"
-    tell(shape, count, max_retries, virtual, kafka) unless non_retryable
+    note(shape, count, max_retries, virtual, kafka) unless non_retryable
   end
 
   # One call would do; virtual partitions begin with three. The batch has its retries, then the message alone has them.
@@ -170,7 +170,7 @@ class KafkaDispatchTableTest < GuildhallTest
     kafka
   end
 
-  def tell(shape, count, max_retries, virtual, kafka)
+  def note(shape, count, max_retries, virtual, kafka)
     return unless ENV["TABLE"]
 
     puts [shape.name.split("::").last, virtual ? "virtual" : "", count, max_retries, shape.calls, shape.handled.uniq.size,

@@ -98,7 +98,7 @@ class KafkaComparisonTest < GuildhallTest
     refute backlog.way, "a consumer still reads what was decoded before"
   end
 
-  # Notes what it is told.
+  # Notes what it is reported.
   class Noting < Comparison
     attr_reader :noted
 

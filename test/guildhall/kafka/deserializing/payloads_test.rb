@@ -8,7 +8,7 @@ require "guildhall/json"
 class KafkaPayloadsTest < GuildhallTest
   include KafkaRecords
 
-  # Counts what it decodes; fails as often as it is told to.
+  # Counts what it decodes; fails a given number of times.
   class Counting
     attr_reader :calls
 

@@ -12,7 +12,7 @@ class KafkaInFlightTest < GuildhallTest
     @config.concurrency = 1
     @config.max_messages = 10
     @config.max_bytes = 100
-    @told = 0
+    @reported = 0
   end
 
   def test_room_is_for_all_and_who_was_refused_is_told_once
@@ -24,11 +24,11 @@ class KafkaInFlightTest < GuildhallTest
     assert_equal [31, 1_100], [flight.messages, flight.bytes]
     assert_equal [0, 0], flight.room
     flight.remove(batch(1, 50))
-    assert_equal 0, @told, "there is still no room"
+    assert_equal 0, @reported, "there is still no room"
     flight.remove(batch(10, 850))
-    assert_equal 1, @told
+    assert_equal 1, @reported
     flight.remove(batch(10, 100))
-    assert_equal 1, @told, "nobody has asked since"
+    assert_equal 1, @reported, "nobody has asked since"
     assert_equal [30, 900], flight.room
   end
 
@@ -61,7 +61,7 @@ class KafkaInFlightTest < GuildhallTest
   def backpressure(messages: nil, bytes: nil)
     @config.max_messages_in_flight = messages
     @config.max_bytes_in_flight = bytes
-    Guildhall::Kafka::Processing::Backpressure.new(@config, []) { @told += 1 }
+    Guildhall::Kafka::Processing::Backpressure.new(@config, []) { @reported += 1 }
   end
 
   def limits(flight)

@@ -86,7 +86,7 @@ class KafkaPartitionTest < GuildhallTest
     end
   end
 
-  def test_a_seek_beyond_the_end_loses_nothing_where_reading_begins_anew
+  def test_a_seek_beyond_the_end_loses_nothing_where_reading_begins_again
     seen = []
     kafka = kafka(consumer { messages.each { |message| seen << message.offset } })
     kafka.deliver(0...3).work
@@ -434,7 +434,7 @@ class KafkaPartitionTest < GuildhallTest
     2.times { kafka.partition.rejoin }
     first, second = kafka.listener.requests
     assert_raises(Guildhall::Kafka::StalledPartitionError) { first.call }
-    kafka.partition.leave(:revoked) # as the listener does before it begins anew, with what was asked of it meanwhile
+    kafka.partition.leave(:revoked) # as the listener does before it begins again, with what was asked of it meanwhile
     assert_nil second.call
   end
 
@@ -614,10 +614,10 @@ class KafkaPartitionTest < GuildhallTest
   end
 
   def test_events_reach_the_consumer_between_batches_and_at_the_end
-    told = []
+    reported = []
     consumer = Class.new(Guildhall::Kafka::Consumer) do
-      define_method(:consume) { told << :consume }
-      %i[tick eofed revoked].each { |event| define_method(event) { told << event } }
+      define_method(:consume) { reported << :consume }
+      %i[tick eofed revoked].each { |event| define_method(event) { reported << event } }
     end
     kafka = kafka(consumer).deliver(0...3)
     kafka.partition.notify(:tick)
@@ -627,7 +627,7 @@ class KafkaPartitionTest < GuildhallTest
     kafka.work
     kafka.partition.leave(:revoked)
     kafka.work
-    assert_equal %i[tick consume eofed revoked], told
+    assert_equal %i[tick consume eofed revoked], reported
     assert kafka.partition.wait(Guildhall::Clock.now)
   end
 
