@@ -13,7 +13,7 @@ module Guildhall
       attr_reader :ractors
       # @return [Integer] calls that were made; 0 after a crash
       attr_reader :calls
-      # @return [String, nil] nil: no fault was found
+      # @return [String, nil] nil: nothing was found
       attr_reader :problem
 
       # @param task [#call]
