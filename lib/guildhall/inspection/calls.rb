@@ -33,7 +33,7 @@ module Guildhall
       # What Kernel's functions and methods at the top level do is the same for every self.
       def call_lost(mine, name, place)
         method = method_of(mine.object.singleton_class, name)
-        return if kernel_function?(method, name)
+        return if kernel_function?(name, method)
         return follow(method, mine) if method && method.owner == Object
 
         found_self(mine, "#{name} (a method of #{mine.object.class})", place)
@@ -41,8 +41,9 @@ module Guildhall
         found_self(mine, name, place)
       end
 
-      def kernel_function?(method, name)
-        method && method.owner == Kernel && Kernel.singleton_methods(false).include?(name) && name != :binding && name != :eval
+      # Kernel's private methods. The first Ractor puts a `require` of its own before Kernel's.
+      def kernel_function?(name, method)
+        method && Kernel.ancestors.include?(method.owner) && Kernel.private_method_defined?(name, false) && name != :binding && name != :eval
       end
 
       def timeout?(object, name)

@@ -38,6 +38,8 @@ module Guildhall # rubocop:disable Style/Documentation
       # On Ruby 3.4 such a fork fails every other time: better never, and with an explanation.
       module ForkGuard
         def _fork
+          raise ::Ractor::IsolationError, "can not fork from non-main Ractors" unless Ractor.main? # 4.0's own words
+
           busy = ForkTracking.at_work
           return super if busy.empty?
 

@@ -2,6 +2,8 @@
 
 require "test_helper"
 require "guildhall/pool"
+require "logger"
+require "stringio"
 require "support/pool_tasks"
 
 # Start, resize, fork and end; each scenario that might harm the process in one of its own.
@@ -146,6 +148,17 @@ class PoolForkTrackingTest < GuildhallTest
     RUBY
     assert_includes out, "Guildhall.before_fork"
     assert_includes out, "spawned"
+  end
+
+  module Forking
+    def self.call(_) = fork { exit!(0) }
+  end
+
+  def test_a_task_cannot_fork
+    Guildhall::Pool.open(workers: 1, logger: Logger.new(StringIO.new)) do |pool|
+      failure = pool.results(["x"], Forking, parallel: true).first
+      assert_equal ["Ractor::IsolationError", "can not fork from non-main Ractors"], [failure.error_class, failure.message]
+    end
   end
 
   def test_before_fork_lets_servers_fork

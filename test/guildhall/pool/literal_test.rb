@@ -16,6 +16,7 @@ class PoolLiteralTest < GuildhallTest
   class Stall
     def initialize = @stock = []
     def rounded(pool, texts) = pool.map(texts) { |text| Integer(text) }
+    def loaded(pool, names) = pool.map(names) { |name| require(name) ? pp(name) : name }
     def counted(pool, texts) = pool.map(texts) { |text| @stock << text }
   end
 
@@ -72,6 +73,12 @@ class PoolLiteralTest < GuildhallTest
     2.times { assert_equal [3], Stall.new.rounded(@pool, %w[3]) }
     assert_equal(0, looked_at { Stall.new.rounded(@pool, %w[4]) })
     2.times { assert_raises(Guildhall::NotShareableError) { Stall.new.counted(@pool, %w[3]) } }
+  end
+
+  def test_kernels_functions_need_no_self_once_ractors_live_either
+    skip "blocks keep their self" if RUBY_VERSION < "4"
+    @pool.map([1], adding(1), parallel: true) # the first Ractor replaces `require`
+    assert_equal %w[set], Stall.new.loaded(@pool, %w[set])
   end
 
   def test_the_same_block_of_a_shareable_self_and_of_one_that_is_not

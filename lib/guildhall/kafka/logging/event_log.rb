@@ -67,7 +67,7 @@ module Guildhall
         end
 
         def consumer_retrying(topic:, partition:, attempt:, seconds:, offset: nil, **)
-          "retrying #{topic}/#{partition}#{" from offset #{offset}" if offset} in #{seconds.round(1)} s, after attempt #{attempt}"
+          "retrying #{topic}/#{partition}#{" from offset #{offset}" if offset} in #{seconds.round(1)} s#{", after attempt #{attempt}" if attempt.positive?}"
         end
 
         def dead_letter_queue_dispatched(topic:, partition:, offset:, to:, error_class:, **)
@@ -85,7 +85,7 @@ module Guildhall
         def error_occurred(error:, type:, topic: nil, partition: nil, **rest)
           place = "at #{[topic, partition].compact.join("/")}" if topic
           frame = Frame.of(error)
-          what = [type, "failed", *place, *pairs(rest)].join(" ")
+          what = [type, "failed", *place, *pairs(rest.compact)].join(" ")
           "#{what}: #{error.class}: #{ErrorBoundary.message(error)[0, MAX_TEXT_CHARACTERS]}#{" (#{frame})" if frame}"
         end
 

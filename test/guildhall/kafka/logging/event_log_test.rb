@@ -31,6 +31,13 @@ class KafkaLoggingEventLogTest < GuildhallTest
       lines.map { |line| line.split(" ", 2).last.chomp }
   end
 
+  def test_what_is_not_known_is_left_out
+    publish("error.occurred", error: RuntimeError.new("boom"), type: "consumer.consume", topic: "orders", partition: 0, offset: nil, attempt: 1)
+    publish("consumer.retrying", topic: "orders", partition: 0, offset: 0, attempt: 0, seconds: 1)
+    assert_equal ["ERROR consumer.consume failed at orders/0 attempt=1: RuntimeError: boom", "WARN  retrying orders/0 from offset 0 in 1 s"],
+      lines.map { |line| line.split(" ", 2).last.chomp }
+  end
+
   def test_batches_and_figures_are_for_debugging
     %w[consumer.consumed consumer.skipped lag.measured statistics.emitted].each { |name| publish(name, topic: "t", partition: 3) }
     assert_empty lines
