@@ -9,7 +9,7 @@ module Guildhall
       # taken for one that IDNA allows: its tables of Unicode are not kept here. Two hyphens in the third place mark an encoding, of
       # which "xn" is the only one.
       dots = '.\u3002\uff0e\uff61'
-      letter = "A-Za-z0-9[^\\x00-\\x7f#{dots}]"
+      letter = "A-Za-z0-9[^\\x00-\\x7f#{dots.delete(".")}]" # Ruby warns of a full stop, which is ASCII, beside ASCII
       plain = "(?![^#{dots}]{64})(?:(?![^#{dots}]{2}--)|(?=[xX][nN]--[^#{dots}]))[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?=[#{dots}]|\\z)"
       label = "(?:#{plain}|(?![^#{dots}]{60})(?![^#{dots}]{2}--)[#{letter}](?:[-#{letter}]*[#{letter}])?)"
       hostname = "(?=[^@]{1,253}\\z)#{label}(?:[#{dots}]#{label})*"
