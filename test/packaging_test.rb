@@ -25,7 +25,8 @@ class PackagingTest < GuildhallTest
 
   def test_each_gem_says_where_it_comes_from
     SPECIFICATIONS.each_value do |specification|
-      %w[homepage_uri source_code_uri changelog_uri documentation_uri bug_tracker_uri].each { |name| assert_match(%r{\Ahttps://}, specification.metadata[name]) }
+      uris = specification.metadata.values_at("source_code_uri", "changelog_uri", "documentation_uri", "bug_tracker_uri")
+      [specification.homepage, *uris].each { |uri| assert_match(%r{\Ahttps://}, uri) }
     end
   end
 
