@@ -5,6 +5,7 @@ require "guildhall/pool"
 
 class PoolReductionTest < GuildhallTest
   Reduction = Guildhall::Pool::Reduction
+  MULTIPLY = ->(left, right) { left * right } # here, because Ruby 3.4 keeps its self
 
   def of(*arguments, &block) = Reduction.of(arguments, block)
 
@@ -12,7 +13,7 @@ class PoolReductionTest < GuildhallTest
     assert_equal 6, of(:+).call([1, 2, 3])
     assert_equal 16, of(10, :+).call([1, 2, 3])
     assert_equal 6, of(&:+).call([1, 2, 3])
-    assert_equal 24, of(4) { |left, right| left * right }.call([1, 2, 3])
+    assert_equal 24, of(4, &MULTIPLY).call([1, 2, 3])
   end
 
   def test_needs_one_operation
