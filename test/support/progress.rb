@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# How far a run of the tests is: dots, with the count at the end of each line, and at the end why tests were skipped.
+# How far a run of the tests is: dots, with the count at the end of each line; failures as they come; at the end why tests were
+# skipped.
 class Progress < Minitest::ProgressReporter
   LINE = 60 # dots
 
@@ -29,7 +30,7 @@ class Progress < Minitest::ProgressReporter
     super
     @done += 1
     @skipped << result if result.skipped?
-    @failed += 1 unless result.passed? || result.skipped?
+    failed(result) unless result.passed? || result.skipped?
     io.puts("  #{@done}/#{@total}#{", #{@failed} failed" if @failed.positive?}") if !options[:verbose] && (@done % LINE).zero?
   end
 
@@ -44,6 +45,12 @@ class Progress < Minitest::ProgressReporter
   end
 
   private
+
+  # At once, because the end of a long run is far away.
+  def failed(result)
+    @failed += 1
+    io.puts("", "  #{result.failure.result_label}: #{result.location}", result.failure.message.gsub(/^/, "    "))
+  end
 
   def wanted(suite)
     suite.respond_to?(:filter_runnable_methods) ? suite.filter_runnable_methods(options) : suite.runnable_methods

@@ -10,7 +10,7 @@ module Guildhall
         # @raise [EncodeError]
         def of(rows)
           if !rows.is_a?(Enumerable) || rows.is_a?(Hash)
-            raise EncodeError, "CSV: rows are an Enumerable of Hashes or Arrays, not a #{rows.class}"
+            raise EncodeError, "CSV: rows are an Enumerable of Hashes or Arrays, not #{rows.class}"
           end
 
           rows = rows.to_a.map { |row| Document.plain(row) }

@@ -21,7 +21,7 @@ class CSVTableTest < GuildhallTest
   end
 
   def test_what_is_no_table
-    {5 => "rows are an Enumerable, not a Integer", [[1], {}] => "all of one kind, not Array, Hash", ["a"] => "not String"}.each do |rows, message|
+    {5 => "rows are an Enumerable of Hashes or Arrays, not Integer", [[1], {}] => "all of one kind, not Array, Hash", ["a"] => "not String"}.each do |rows, message|
       assert_includes assert_raises(Guildhall::EncodeError) { of(rows) }.message, message
     end
   end

@@ -60,7 +60,7 @@ class PoolForkTrackingTest < GuildhallTest
   end
 
   def test_exit_while_workers_run_ruby_code_ends_the_process
-    out = assert_ruby(<<~RUBY, timeout: 20)
+    out = assert_ruby(<<~RUBY, timeout: 60)
       #{SETUP}
       module Busy; def self.call(_) = loop { }; end
       pool.dispatch(%w[a b], Busy, parallel: true)
@@ -72,7 +72,7 @@ class PoolForkTrackingTest < GuildhallTest
   end
 
   def test_workers_that_were_started_where_nothing_interrupts_end_nevertheless
-    out = assert_ruby(<<~RUBY, timeout: 20)
+    out = assert_ruby(<<~RUBY, timeout: 60)
       #{SETUP}
       module Busy; def self.call(_) = loop { }; end
       Thread.handle_interrupt(Object => :never) { pool.dispatch(%w[a b], Busy, parallel: true, slice: 1) }
@@ -83,7 +83,7 @@ class PoolForkTrackingTest < GuildhallTest
   end
 
   def test_a_child_ends_while_its_workers_run_ruby_code
-    out = assert_ruby(<<~RUBY, timeout: 20)
+    out = assert_ruby(<<~RUBY, timeout: 60)
       #{SETUP}
       module Busy; def self.call(_) = loop { }; end
       pool.map(%w[a], Upcase, parallel: true)
@@ -119,7 +119,7 @@ class PoolForkTrackingTest < GuildhallTest
 
   def test_a_forked_child_starts_afresh
     skip "Ruby #{RUBY_VERSION} cannot be forked while Ractors live" if RUBY_VERSION.to_f < 4.0
-    out = assert_ruby(<<~RUBY, timeout: 30)
+    out = assert_ruby(<<~RUBY, timeout: 60)
       #{SETUP}
       future = pool.dispatch([0.5] * 4, Sleepy, parallel: true, slice: 1)
       sleep 0.1
@@ -136,7 +136,7 @@ class PoolForkTrackingTest < GuildhallTest
 
   def test_fork_with_live_workers_is_refused_where_it_is_unsafe
     skip "Ruby #{RUBY_VERSION} can be forked" if RUBY_VERSION.to_f >= 4.0
-    out = assert_ruby(<<~RUBY, timeout: 30)
+    out = assert_ruby(<<~RUBY, timeout: 60)
       #{SETUP}
       pool.map(%w[a], Upcase, parallel: true)
       begin
@@ -162,7 +162,7 @@ class PoolForkTrackingTest < GuildhallTest
   end
 
   def test_before_fork_lets_servers_fork
-    out = assert_ruby(<<~RUBY, timeout: 30)
+    out = assert_ruby(<<~RUBY, timeout: 60)
       #{SETUP}
       pool.map(%w[a], Upcase, parallel: true)
       Guildhall.before_fork
@@ -174,7 +174,7 @@ class PoolForkTrackingTest < GuildhallTest
   end
 
   def test_ctrl_c_reaches_a_caller_that_waits
-    out = assert_ruby(<<~RUBY, timeout: 20)
+    out = assert_ruby(<<~RUBY, timeout: 60)
       #{SETUP}
       Thread.new { sleep(0.2); Process.kill(:INT, Process.pid) }
       begin
@@ -187,7 +187,7 @@ class PoolForkTrackingTest < GuildhallTest
   end
 
   def test_an_idle_pool_uses_no_processor
-    out = assert_ruby(<<~RUBY, timeout: 20)
+    out = assert_ruby(<<~RUBY, timeout: 60)
       #{SETUP}
       pool.map(%w[a] * 100, Upcase, parallel: true)
       before = Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID)

@@ -72,7 +72,7 @@ class PoolLifecycleTest < GuildhallTest
   end
 
   def test_shutdown_from_a_callback
-    out = assert_ruby(<<~RUBY, timeout: 30)
+    out = assert_ruby(<<~RUBY, timeout: 60)
       #{SETUP}
       reports = Thread::Queue.new
       pool.dispatch(%w[a], Upcase, parallel: true).on_complete { reports << pool.shutdown }
@@ -84,7 +84,7 @@ class PoolLifecycleTest < GuildhallTest
   end
 
   def test_shutdown_from_a_subscriber
-    out = assert_ruby(<<~RUBY, timeout: 30)
+    out = assert_ruby(<<~RUBY, timeout: 60)
       #{SETUP}
       reports = Thread::Queue.new
       pool.instrumentation.subscribe("pool.worker_died") { reports << pool.shutdown(timeout: 2) }
@@ -95,7 +95,7 @@ class PoolLifecycleTest < GuildhallTest
   end
 
   def test_shutdown_in_a_trap
-    out = assert_ruby(<<~RUBY, timeout: 30)
+    out = assert_ruby(<<~RUBY, timeout: 60)
       #{SETUP}
       pool.map(%w[a], Upcase, parallel: true)
       report = nil

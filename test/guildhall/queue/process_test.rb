@@ -20,7 +20,7 @@ class QueueProcessTest < GuildhallTest
   RUBY
 
   def test_the_process_ends_while_ractors_and_threads_wait
-    assert_equal "end\n", assert_ruby(<<~RUBY, timeout: 30)
+    assert_equal "end\n", assert_ruby(<<~RUBY, timeout: 60)
       #{HEAD}
       10.times { Ractor.new(queue) { |source| source.pop } }
       5.times { Thread.new { queue.pop } }
@@ -30,7 +30,7 @@ class QueueProcessTest < GuildhallTest
   end
 
   def test_an_interrupt_ends_a_wait
-    assert_equal "Interrupt 0 kept\n", assert_ruby(<<~RUBY, timeout: 30)
+    assert_equal "Interrupt 0 kept\n", assert_ruby(<<~RUBY, timeout: 60)
       #{HEAD}
       Thread.new { wait_for { queue.num_waiting == 1 }; Process.kill(:INT, Process.pid) }
       begin
@@ -44,7 +44,7 @@ class QueueProcessTest < GuildhallTest
   end
 
   def test_a_trap_handler_may_use_the_queue_that_is_waited_on
-    assert_equal "handled\n", assert_ruby(<<~RUBY, timeout: 30)
+    assert_equal "handled\n", assert_ruby(<<~RUBY, timeout: 60)
       #{HEAD}
       trap(:USR1) { queue.push(:handled) }
       Thread.new { wait_for { queue.num_waiting == 1 }; Process.kill(:USR1, Process.pid) }
@@ -53,7 +53,7 @@ class QueueProcessTest < GuildhallTest
   end
 
   def test_a_timeout_of_the_standard_library
-    assert_equal "Timeout::Error kept\n", assert_ruby(<<~RUBY, timeout: 30)
+    assert_equal "Timeout::Error kept\n", assert_ruby(<<~RUBY, timeout: 60)
       #{HEAD}
       require "timeout"
       begin
@@ -67,7 +67,7 @@ class QueueProcessTest < GuildhallTest
 
   # The parent's waiters are not the child's: it has a copy of the queue, with what was in it.
   def test_the_child_of_a_fork_has_a_queue_of_its_own
-    assert_equal "child [1, 2] 0 true parent [1]\n", assert_ruby(<<~RUBY, timeout: 30)
+    assert_equal "child [1, 2] 0 true parent [1]\n", assert_ruby(<<~RUBY, timeout: 60)
       #{HEAD}
       threads = Array.new(3) { Thread.new { Guildhall::Queue.new(1).tap { |own| Thread.current[:queue] = own }.pop } }
       wait_for { threads.all? { |thread| thread[:queue]&.num_waiting == 1 } }

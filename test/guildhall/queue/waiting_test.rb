@@ -15,7 +15,7 @@ class QueueWaitingTest < GuildhallTest
   # Claimed and interrupted at once, a waiter passes the wake on; that it fails must not cost it its own exception.
   def test_an_exception_survives_a_wake_that_fails
     skip("ports came with Ruby 4.0") unless defined?(Ractor::Port)
-    assert_equal "stop\n", assert_ruby(<<~'RUBY', env: UNPINNED, timeout: 30)
+    assert_equal "stop\n", assert_ruby(<<~'RUBY', env: UNPINNED, timeout: 60)
       require "guildhall/queue"
       Warning[:experimental] = false
       module Failing
@@ -131,7 +131,7 @@ class QueueWaitingTest < GuildhallTest
   end
 
   def test_a_fiber_that_is_interrupted_as_it_begins_to_wait_leaves_no_descriptor
-    assert_equal "true\n", assert_ruby(<<~'RUBY', timeout: 30)
+    assert_equal "true\n", assert_ruby(<<~'RUBY', timeout: 60)
       require "guildhall/queue"
       class NoIO
         def io_wait(...) = raise("not reached")
