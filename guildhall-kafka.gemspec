@@ -12,8 +12,9 @@ Gem::Specification.new do |spec|
   spec.license = "MIT"
   spec.required_ruby_version = ">= 3.4"
   spec.files = Dir.chdir(__dir__) do
-    Dir["{lib,sig}/guildhall/{kafka,karafka}{.rb,.rbs,/**/*.{rb,rbs}}", "ext/guildhall_kafka/**/*.{c,h,rb}",
-      "README-kafka.md", "docs/{kafka*,karafka*,from_karafka,from_racecar}.md", "examples/{kafka,karafka}*.rb",
+    Dir["lib/guildhall-kafka.rb", "{lib,sig}/guildhall/{adapters,kafka,karafka}{.rb,.rbs,/**/*.{rb,rbs}}",
+      "lib/generators/**/*.{rb,tt}", "ext/guildhall_kafka/**/*.{c,h,rb}",
+      "README-kafka.md", "docs/{active_job,kafka*,karafka*,from_karafka,from_racecar,rails}.md", "examples/{kafka,karafka}*.rb",
       "examples/karafka/**/*.rb", "LICENSE.txt"]
   end
   spec.extensions = ["ext/guildhall_kafka/extconf.rb"]

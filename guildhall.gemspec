@@ -15,7 +15,8 @@ Gem::Specification.new do |spec|
     # What is taken off, guildhall-kafka has.
     Dir["{lib,sig}/**/*.{rb,rbs}", "sig/manifest.yaml", "ext/guildhall/**/*.{c,h,rb}", "exe/guildhall", "{README,CHANGELOG}.md",
       "docs/**/*.{md,svg}", "examples/*.rb", "LICENSE.txt"] -
-      Dir["{lib,sig}/guildhall/{kafka,karafka}{.rb,.rbs,/**/*}", "docs/{kafka*,karafka*,from_karafka,from_racecar}.md",
+      Dir["lib/guildhall-kafka.rb", "lib/generators/**/*", "{lib,sig}/guildhall/{adapters,kafka,karafka}{.rb,.rbs,/**/*}",
+        "docs/{active_job,kafka*,karafka*,from_karafka,from_racecar,rails}.md",
         "examples/{kafka*,karafka*,demo}.rb"]
   end
   spec.bindir = "exe"

@@ -7,7 +7,8 @@ class SignaturesTest < GuildhallTest
   SCRIPT = <<~'RUBY'
     require "rbs"
     require "guildhall"
-    %w[csv yaml cli advisor advisor/page chart doctor leak_check leak_check/minitest kafka kafka/cli].each { |part| require "guildhall/#{part}" }
+    %w[csv yaml cli advisor advisor/page chart doctor leak_check leak_check/minitest kafka kafka/cli kafka/health kafka/testing
+       adapters/statsd adapters/prometheus adapters/open_telemetry].each { |part| require "guildhall/#{part}" }
 
     loader = RBS::EnvironmentLoader.new
     loader.add(library: "timeout", version: nil)

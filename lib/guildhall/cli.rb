@@ -10,6 +10,7 @@ require_relative "cli/advise"
 require_relative "cli/doctor"
 require_relative "cli/help"
 require_relative "cli/info"
+require_relative "cli/probe"
 require_relative "cli/render"
 require_relative "cli/version"
 
@@ -19,7 +20,7 @@ module Guildhall
   # A command is a subclass of {Command}. Those of this gem are listed here; another gem adds its own by having a file
   # `guildhall/NAME/cli.rb` whose module `Guildhall::Name::CLI` answers `commands`.
   class CLI
-    COMMANDS = [Advise, Doctor, Help, Info, Render, Version].freeze
+    COMMANDS = [Advise, Doctor, Help, Info, Probe, Render, Version].freeze
 
     # @param out [IO]
     # @param err [IO]

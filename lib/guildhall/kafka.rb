@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "guildhall"
+require_relative "adapters"
 require_relative "kafka/errors"
 require_relative "kafka/application"
 require_relative "kafka/consumer"

@@ -92,6 +92,7 @@ class KafkaPartition
     end
 
     def decoding(_topic) = @plan
+    def consumer_class(topic) = topic.consumer
     def quiet? = false
     def instrumentation = self
     def listening?(_name) = true

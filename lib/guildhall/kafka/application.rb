@@ -38,6 +38,9 @@ module Guildhall
       attr_reader :routes
       # @return [Instrumentation]
       attr_reader :instrumentation
+      # @!visibility private
+      # @return [Array<Connection::Listener>]
+      attr_reader :listeners
       # @return [Processing::Runners]
       attr_reader :runners
       # @return [Processing::Timer]
@@ -59,7 +62,7 @@ module Guildhall
         @changed = ConditionVariable.new
         @state = :initialized
         @listeners = []
-        @producer = @producer_pid = @own_pool = @on_failure = @runners = @timer = @stopper = nil
+        @producer = @producer_pid = @own_pool = @on_failure = @runners = @timer = @stopper = @reloading = @collectors = nil
         reset_run
       end
 
@@ -86,12 +89,18 @@ module Guildhall
         end
         @config.freeze unless @config.frozen?
         @journal.open(@instrumentation)
+        measure
         launch_or_undo(chosen)
         publish("app.running", version: Guildhall::VERSION, groups: chosen.map(&:group).uniq, topics: chosen.map(&:to_s).uniq)
         self
       end
 
-      # Where the log goes while `config.logger` was not set; nil: to standard error, from WARN on.
+      # @return [Logger, nil] where the log goes while `config.logger` was not set; nil: to standard error, from WARN on
+      def default_logger
+        @journal.default
+      end
+
+      # (see #default_logger)
       # @param logger [Logger, nil]
       # @return [void]
       def default_logger=(logger)
@@ -158,6 +167,20 @@ module Guildhall
         @on_failure = block
       end
 
+      # The block is asked for the class of a consumer before each of its calls: where code is reloaded, the class that the route
+      # has is an old one. A consumer of another class is replaced, and its `shutdown` is called.
+      # @yieldparam klass [Class] the route's
+      # @yieldreturn [Class]
+      # @return [void]
+      def reload_consumers(&block)
+        @reloading = block
+      end
+
+      # @!visibility private
+      def consumer_class(topic)
+        @reloading ? @reloading.call(topic.consumer) : topic.consumer
+      end
+
       # @!visibility private
       def failed(error, **payload)
         @failure ||= error
@@ -170,6 +193,12 @@ module Guildhall
       def abandoned(partition)
         @unfinished |= [partition.to_s] unless running?
         publish("partition.abandoned", topic: partition.name, partition: partition.number)
+      end
+
+      # @!visibility private
+      # @return [Guildhall::Pool, nil] nil: none has been needed yet
+      def pool_in_use
+        @config.pool || @own_pool
       end
 
       # @!visibility private
@@ -213,6 +242,14 @@ module Guildhall
         @quiet = false
         @unfinished = []
         @overlaps = Set.new
+      end
+
+      # Starts the metrics, the first time.
+      def measure
+        return if @collectors || @config.metrics.empty?
+
+        require_relative "metrics/collector"
+        @collectors = @config.metrics.map { |backend| Metrics::Collector.new(self, backend).attach }
       end
 
       # In a trap no lock can be taken.

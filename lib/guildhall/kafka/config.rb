@@ -14,6 +14,7 @@ module Guildhall
     class Config
       include OptionRules::Assigned
 
+      HEALTH = OptionRules.new("setting", port: OptionRules.integer(0..65_535), host: OptionRules.kind("a String", String))
       RULES = OptionRules.new(
         "setting",
         **%i[kafka producer].to_h { |name| [name, OptionRules.kind("a Hash of librdkafka settings", Hash)] },
@@ -27,10 +28,22 @@ module Guildhall
         end,
         revocation_timeout: Duration::RULE_WITH_ZERO,
         pause_with_exponential_backoff: OptionRules.boolean,
+        middleware: OptionRules.rule("an Array of objects with call") do |value|
+          value.is_a?(Array) && value.all? { |one| one.respond_to?(:call) }
+        end,
+        health: OptionRules.rule("a Hash with port: and perhaps host:") do |value|
+          next unless value.is_a?(Hash)
+
+          problems = HEALTH.errors({port: nil, **value})
+          problems.empty? || problems.join("; ")
+        end.or(nil),
+        metrics: OptionRules.rule("an Array of objects with record") do |value|
+          value.is_a?(Array) && value.all? { |one| one.respond_to?(:record) }
+        end,
         pool: OptionRules.object("a Guildhall::Pool", :dispatch).or(nil),
         logger: OptionRules.object("a Logger", :add, :debug, :info, :error, :level).or(nil) # what is called of it
       )
-      private_constant :RULES
+      private_constant :HEALTH, :RULES
 
       # @return [Hash{Symbol,String=>Object}] settings of librdkafka, such as `"bootstrap.servers"`
       attr_accessor :kafka
@@ -85,6 +98,14 @@ module Guildhall
       attr_accessor :stall_timeout
       # @return [Guildhall::Pool, nil] the pool that payloads are dispatched to; nil: one of the application's own
       attr_accessor :pool
+      # @return [Array<#call>] what is put around each call of a consumer's method: `call(call) { … }` gets a
+      #   {Processing::Middleware::Call} and has to yield once; the first is the outermost. Empty unless set
+      attr_accessor :middleware
+      # @return [Hash{Symbol=>Object}, nil] the server process answers probes over HTTP: `{port: 9292}`, and `host:`, the address to
+      #   listen on, "0.0.0.0" unless set. Needs the gem webrick. nil (unless set): it does not
+      attr_accessor :health
+      # @return [Array<#record>] where metrics go: see docs/kafka_monitoring.md. Empty unless set
+      attr_accessor :metrics
       # @return [Logger, nil] where the application's and librdkafka's log goes. Unless set: `guildhall server` logs to standard
       #   output from INFO on, any other process to standard error from WARN on. nil, set by hand: silence
       attr_reader :logger
@@ -128,6 +149,8 @@ module Guildhall
       def freeze
         @kafka = @kafka.transform_keys(&:to_sym).freeze
         @producer = @producer.transform_keys(&:to_sym).freeze
+        @middleware = @middleware.dup.freeze
+        @metrics = @metrics.dup.freeze
         @deserializing.freeze
         super
       end
@@ -146,6 +169,9 @@ module Guildhall
         @pause_with_exponential_backoff = true
         @max_messages_in_flight = @max_bytes_in_flight = nil
         @pool = @logger = nil
+        @middleware = []
+        @health = nil
+        @metrics = []
         @logger_given = false
       end
 

@@ -34,6 +34,11 @@ module Guildhall
       include Error
     end
 
+    # An object of `config.middleware` has not yielded, or more than once: see {Config#middleware}.
+    class MiddlewareError < StandardError
+      include Error
+    end
+
     # A dead letter could not be replayed.
     class ReplayError < StandardError
       include Error

@@ -142,6 +142,12 @@ module Guildhall
         @batch.bytes
       end
 
+      # For middleware: who looks at them has not consumed them.
+      # @return [Array<Record>] of the messages
+      def records
+        @indexes.map { |index| @batch.records[index] }
+      end
+
       # @return [Integer]
       def first_offset
         offset_at(0)

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "supervision"
+
 module Guildhall
   module Kafka
     # Runs an application as a process: until a signal asks it to stop.
@@ -33,6 +35,7 @@ module Guildhall
         previous = trap_signals
         @application.on_failure { @signals << FAILED }
         settle_down
+        supervision = Supervision.new(@application).start
         @application.start(**selection)
         signal = @signals.pop
         signal = handle(signal) until STOP.include?(signal) || signal == FAILED
@@ -40,6 +43,7 @@ module Guildhall
 
         @application.failure ? 1 : 0
       ensure
+        supervision&.stop
         previous&.each { |name, handler| trap(name, handler || "DEFAULT") }
       end
 

@@ -20,8 +20,8 @@ module Guildhall
       def to_h
         slots = @worker_set.handles.map(&:slot)
         {workers: @worker_set.queue.worker_count, busy: slots.count(&:busy?), abandoned: @worker_set.abandoned.size,
-         breaker_open: @supervisor.circuit_breaker.open?, **line, **done, wait_seconds: quantiles(:wait_quantile),
-         run_seconds: quantiles(:run_quantile), by_worker:, gc_share:}
+         deaths: @supervisor.deaths, breaker_open: @supervisor.circuit_breaker.open?, **line, **done,
+         wait_seconds: quantiles(:wait_quantile), run_seconds: quantiles(:run_quantile), by_worker:, gc_share:}
       end
 
       private

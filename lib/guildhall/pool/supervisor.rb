@@ -25,6 +25,7 @@ module Guildhall
         @notifier = notifier
         @log = Log.new
         @worker_set = WorkerSet.new(settings.capacity, @log)
+        @deaths = 0
         @circuit_breaker = CircuitBreaker.new(deaths: settings.breaker_deaths, window: settings.breaker_window,
           pause: settings.breaker_pause)
         @workers = settings.workers
@@ -35,6 +36,8 @@ module Guildhall
 
       # @return [Integer] how many there should be
       attr_reader :workers
+      # @return [Integer] how many have died
+      attr_reader :deaths
 
       # @return [Boolean] whether there are or may be workers
       def any_workers?
@@ -158,6 +161,7 @@ module Guildhall
         handle.slot.recover(index && (last_chance || @closing || @circuit_breaker.open?) ? Failure.fatal(index) : nil)
         return if handle.retired || @closing
 
+        @deaths += 1
         opened = @circuit_breaker.died
         @instrumentation.publish("pool.worker_died", index:, worker: handle.number)
         open_breaker if opened

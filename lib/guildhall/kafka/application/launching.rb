@@ -33,7 +33,7 @@ module Guildhall
           @timer = Processing::Timer.new { |raised| error(raised, "timer") }
           @runners = Processing::Runners.new(@config.concurrency) { |raised| error(raised, "runner") }
           @decodings = topics.to_h { |topic| [topic, plan(topic)] }.freeze
-          @listeners = listeners(topics)
+          @listeners = create_listeners(topics)
           stop_at_exit
           @listeners.each(&:start)
           begin_timing
@@ -43,7 +43,7 @@ module Guildhall
           Deserializing::Plan.new(topic, @config.deserializing.parallel, @runners) { pool }
         end
 
-        def listeners(topics)
+        def create_listeners(topics)
           @clients.together(topics).group_by { |together| together.first.group }.flat_map do |_, list|
             routes = Routing::GroupRoutes.new(list.flatten, routed(list.first.first.group))
             routes.names.each { |name| report_overlap(routes, name) }

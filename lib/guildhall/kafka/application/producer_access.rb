@@ -19,6 +19,13 @@ module Guildhall
           end
         end
 
+        # @!visibility private
+        # @return [Integer] messages that wait in the producer for a broker
+        def producer_queue
+          producer = @lock.synchronize { @producer if @producer_pid == Process.pid }
+          producer ? producer.queue_size : 0
+        end
+
         private
 
         def create_producer
@@ -26,12 +33,18 @@ module Guildhall
           @config.validate(errors)
           errors.raise!
           @journal.open(@instrumentation)
+          measure
           stop_at_exit
           @producer_pid = Process.pid
           Producing::Producer.create(@config, @routes.topics, @journal.librdkafka).tap do |producer|
             producer.delay_tiers = -> { @routes.topics.filter_map(&:delay_tiers).first }
+            tell_of(producer) if listening?("messages.produced")
             Producing::Reporting.subscribe(producer) { |error, place| error(error, "producer", **place) }
           end
+        end
+
+        def tell_of(producer)
+          Producing::Measuring.subscribe(producer) { |figures| publish("messages.produced", **figures) }
         end
 
         # @return [Boolean] whether what was produced has been delivered

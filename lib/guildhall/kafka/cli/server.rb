@@ -35,7 +35,10 @@ module Guildhall
         def log
           chosen = {format: @options[:"log-format"], level: @options[:"log-level"]}.compact
           logger = Logging.logger(@out, **chosen)
-          chosen.any? ? Kafka.config.logger = logger : Kafka.application.default_logger = logger
+          return Kafka.config.logger = logger if chosen.any?
+
+          own = Kafka.application.default_logger
+          own.respond_to?(:log_to) ? own.log_to(@out) : Kafka.application.default_logger = logger
         end
       end
     end

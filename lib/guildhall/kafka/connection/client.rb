@@ -94,6 +94,13 @@ module Guildhall
           failure(@commits.start)
         end
 
+        # Each is given out once.
+        # @return [Array<Array(String | nil, Float)>] librdkafka's name of the error of each commit that was answered, nil where it was
+        #   none, and how many seconds it took
+        def answered_commits
+          @commits.answers.map { |code, seconds| [failure(code)&.code&.to_s, seconds] }
+        end
+
         # @param seconds [Numeric]
         # @return [Boolean] whether a commit has not been answered for so long
         def commit_overdue?(seconds)

@@ -18,6 +18,7 @@ module Guildhall
           @queue = client.with_handle { |handle| Librdkafka.rd_kafka_queue_new(handle) }
           @permit = Thread::Queue.new << true # the thread that has it may commit
           @since = nil
+          @answers = Thread::Queue.new
           @lock = Mutex.new
           @forced = @sent = {}
         end
@@ -57,6 +58,10 @@ module Guildhall
           since = @since
           !since.nil? && Clock.now - since > seconds
         end
+
+        # Each is given out once.
+        # @return [Array<Array(Integer, Float)>] librdkafka's error code of each commit that was answered, and how many seconds it took
+        def answers = Array.new(@answers.size) { @answers.pop }
 
         # What is to be committed next, although it lies before what was committed last: of what is stored librdkafka commits
         # only what lies beyond.
@@ -125,8 +130,12 @@ module Guildhall
           event = Librdkafka.rd_kafka_queue_poll(@queue, wait_ms)
           return if event.null?
 
+          took = Clock.now - @since
           @since = nil
-          Librdkafka.rd_kafka_event_error(event).tap { |code| requeue if Librdkafka.retriable?(code) }
+          Librdkafka.rd_kafka_event_error(event).tap do |code|
+            requeue if Librdkafka.retriable?(code)
+            @answers << [code, took]
+          end
         ensure
           Librdkafka.rd_kafka_event_destroy(event) if event && !event.null?
         end

@@ -28,6 +28,11 @@ module Guildhall
         attr_reader :client
         # @return [String] the consumer group
         attr_reader :group
+        # @return [Float, nil] when it has last polled, of the {Clock}; nil: not yet
+        attr_reader :polled_at
+        # @return [Boolean] whether the group has assigned partitions to it, if only none
+        attr_reader :assigned
+        alias assigned? assigned
 
         # @param topics [Array<Routing::Topic>] of the same group and the same librdkafka settings
         # @param application [Application]
@@ -44,8 +49,8 @@ module Guildhall
           @partitions = {}
           @requests = Thread::Queue.new
           @lock = Mutex.new
-          @reader = @fatal = @discovery = nil
-          @stopping = @failed = false
+          @reader = @fatal = @discovery = @polled_at = nil
+          @stopping = @failed = @assigned = false
           @closed = true
         end
 
@@ -67,6 +72,7 @@ module Guildhall
           partitions.each(&:store)
           error = @client&.commit_soon
           @application.error(error, "commit", group: @group) if error
+          tell_commits
           request { rejoin_group! if commit_stuck? } if commit_stuck?
         end
 
@@ -116,6 +122,7 @@ module Guildhall
           # A partition without a reader would never be read: the client rejoins the group.
           ErrorBoundary.run(->(error) { request { raise error } }) do
             pairs.each { |name, number| assign(name, number) }
+            @assigned = true
             @application.publish("rebalance.partitions_assigned", group: @group, partitions: pairs)
           end
         end
@@ -147,6 +154,10 @@ module Guildhall
 
         def guarded(type, &)
           ErrorBoundary.run(->(error) { @application.error(error, type, group: @group) }, &)
+        end
+
+        def tell_commits
+          @client&.answered_commits&.each { |error, seconds| @application.publish("offsets.committed", group: @group, seconds:, error:) }
         end
 
         # A subscriber may end the thread that publishes (Thread.exit): nothing can rescue that, but the listener must go on.
@@ -205,6 +216,7 @@ module Guildhall
         def poll
           room = @backpressure.room
           batches, errors = @client.with_handle { @reader.take(@max_wait_ms, *room) }
+          @polled_at = Clock.now
           batches.each { |partition, *batch| partition.deliver(*batch) }
           errors.each { |error| report(error) }
           @requests.pop.call until @requests.empty?

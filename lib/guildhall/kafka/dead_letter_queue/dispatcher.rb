@@ -80,8 +80,8 @@ module Guildhall
           confirmed.call(message)
           return unless handle
 
-          @application.publish(target == @queue.topic ? "dead_letter_queue.dispatched" : "retry_topic.dispatched", topic: message.topic,
-            partition: message.partition, offset: message.offset, to: target, error_class: error.class.name)
+          @application.publish(target == @queue.topic ? "dead_letter_queue.dispatched" : "retry_topic.dispatched", group: @topic.group,
+            topic: message.topic, partition: message.partition, offset: message.offset, to: target, error_class: error.class.name)
         end
 
         # By the client behind waterdrop, whose own rules (no empty keys, no headers without a value) are not Kafka's: a

@@ -125,10 +125,12 @@ module Guildhall
           @topic.parallel || Ractor.shareable?(task)
         end
 
-        # The empty batch starts nothing; it finds out whether workers can run the task.
+        # What the task names is loaded here, for a worker would have to wait for it. The empty batch starts nothing; it
+        # finds out whether workers can run the task.
         def join(pool)
           @preparing = Preparing.for(@task)
           @pool_task = @native ? InPlace.begin_of(@task) : @task
+          Inspection.of(@pool_task, load: true)
           @comparison = Comparison.new unless @topic.parallel
           @pool = pool.call
           @pool.dispatch([], @pool_task, prepare: false)

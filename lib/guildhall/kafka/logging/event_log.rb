@@ -16,7 +16,8 @@ module Guildhall
                   "dead_letter_queue.dispatched" => Logger::WARN, "consumer.retrying" => Logger::WARN, "retry_topic.dispatched" => Logger::WARN,
                   "consumer.consumed" => Logger::DEBUG, "consumer.skipped" => Logger::DEBUG, "consumer.shutdown" => Logger::DEBUG,
                   "consumer.revoked" => Logger::DEBUG, "filter.rejected" => Logger::DEBUG, "filter.waiting" => Logger::DEBUG,
-                  "lag.measured" => Logger::DEBUG, "statistics.emitted" => Logger::DEBUG}.freeze
+                  "lag.measured" => Logger::DEBUG, "messages.produced" => Logger::DEBUG, "offsets.committed" => Logger::DEBUG,
+                  "statistics.emitted" => Logger::DEBUG}.freeze
         # Characters of an error's message: it may quote a payload.
         MAX_TEXT_CHARACTERS = 1_000
 

@@ -9,7 +9,7 @@ module Guildhall
       # Where one application's log goes: its events, librdkafka's log, and what subscribers raise.
       class Journal
         # @return [Logger, nil] used where `config.logger` was not set
-        attr_writer :default
+        attr_accessor :default
 
         # @param config [Config]
         def initialize(config)

@@ -19,6 +19,8 @@ module Guildhall
         attr_reader :topic
         # @return [Integer] of all payloads
         attr_reader :bytes
+        # @return [Float] when it was read, of the {Clock}
+        attr_reader :read_at
         # @return [Integer] how often the partition had been moved to another place when they were read: see
         #   {Processing::OffsetTracker}
         attr_reader :generation
@@ -28,7 +30,8 @@ module Guildhall
         # @param topic [Routing::Topic]
         # @param bytes [Integer] of all payloads
         # @param generation [Integer]
-        def initialize(records, results, topic, bytes:, generation: 0)
+        # @param read_at [Float] of the {Clock}
+        def initialize(records, results, topic, bytes:, generation: 0, read_at: Clock.now)
           @records = records
           @results = results
           @topic = topic
@@ -36,6 +39,7 @@ module Guildhall
           @generation = generation
           @kept = @followings = @held_until = nil
           @filtered = false
+          @read_at = read_at
         end
 
         # @return [Integer]
@@ -144,7 +148,7 @@ module Guildhall
         def part(first, records, bytes)
           own = kept.filter_map { |index| index - first if index.between?(first, first + records.size - 1) }
           results = first.zero? ? @results : Deserializing::Payloads::Part.new(@results, first)
-          self.class.new(records, results, @topic, bytes:, generation: @generation).tap { |batch| batch.kept = own }
+          self.class.new(records, results, @topic, bytes:, generation: @generation, read_at: @read_at).tap { |batch| batch.kept = own }
         end
 
         def undropped

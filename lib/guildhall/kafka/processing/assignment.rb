@@ -4,7 +4,7 @@ module Guildhall
   module Kafka
     module Processing
       # What those work with who work on one partition for the time of its assignment, {Executor} and {Recovery}; and how they
-      # report: with the partition's name.
+      # report: with the partition's name, and, of events, the consumer group.
       #
       # @!attribute [r] partition
       #   @return [Partition]
@@ -18,7 +18,7 @@ module Guildhall
         # @param name [String] of an event
         # @return [void]
         def publish(name, **payload)
-          application.publish(name, topic: partition.name, partition: partition.number, **payload)
+          application.publish(name, group: partition.topic.group, topic: partition.name, partition: partition.number, **payload)
         end
 
         # @param error [Exception]

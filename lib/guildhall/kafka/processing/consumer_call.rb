@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "forwardable"
+require_relative "middleware"
 
 module Guildhall
   module Kafka
@@ -15,21 +16,17 @@ module Guildhall
         def_delegators :@partition, :topic, :name, :number, :pause, :resume, :paused?, :seek, :attempt, :revoked?, :stopping?,
           :producer, :synchronize, :collapsed?
 
-        # @return [Consumer]
-        attr_reader :consumer
-
         # @param partition [Partition]
         # @param offsets [OffsetTracker]
         # @param shared [Boolean] whether it gets a share of each batch beside others
+        # @raise what the consumer's `initialized` raises
         def initialize(partition, offsets, shared: false)
           @partition = partition
           @offsets = offsets
           @shared = shared
-          @messages = nil
+          @consumer = @messages = nil
           reset
-          @consumer = partition.topic.consumer.new
-          @consumer.call = self
-          @consumer.initialized
+          with_consumer(:initialized, &:itself)
         end
 
         # @param batch [Messages::Batch]
@@ -44,11 +41,29 @@ module Guildhall
         # @return [Boolean] whether all of them are done; false: only what was marked
         def consume(messages)
           reset
-          @consumer.messages = @messages = messages
-          @consumer.consume
+          @messages = messages
+          with_consumer(:consume) { |consumer| consume_by(consumer) }
           !(@only_marks || (@marked && (stopping? || revoked?)))
         ensure
-          @consumer.messages = @messages = nil
+          @messages = nil
+        end
+
+        # Calls the application's code.
+        # @param event [Symbol] a method of the consumer
+        # @return [void]
+        def dispatch(event)
+          with_consumer(event) { |consumer| consumer.public_send(event) }
+        end
+
+        # Calls the application's middleware, and within it the block.
+        # @param event [Symbol] what is about to happen
+        # @param messages [Messages, Array<Message>, nil] with these
+        # @return [Object] what the block returns
+        def wrap(event, messages = @messages, &block)
+          chain = @partition.middleware
+          return block.call if chain.empty?
+
+          Middleware.call(chain, Middleware::Call.new(topic:, name:, partition: number, event:, messages:, attempt:), &block)
         end
 
         # Only what was marked is done when `consume` returns, unless the block comes to its end.
@@ -96,6 +111,31 @@ module Guildhall
 
         def reset
           @only_marks = @marked = false
+        end
+
+        def with_consumer(event)
+          wrap(event) { yield(present_consumer) }
+        end
+
+        # Where code is reloaded, an instance of the class as it is now.
+        def present_consumer
+          klass = @partition.consumer_class
+          return @consumer if @consumer.instance_of?(klass)
+
+          before = @consumer
+          @consumer = nil
+          before&.shutdown
+          @consumer = klass.new.tap do |consumer|
+            consumer.call = self
+            consumer.initialized
+          end
+        end
+
+        def consume_by(consumer)
+          consumer.messages = @messages
+          consumer.consume
+        ensure
+          consumer.messages = nil
         end
 
         def own!(message)

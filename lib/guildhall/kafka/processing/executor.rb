@@ -62,7 +62,7 @@ module Guildhall
         def dispatch_event(event)
           report = ->(error) { event_failed(error, event) }
           ErrorBoundary.contain(report) { call } if calls.empty?
-          calls.each { |one| ErrorBoundary.contain(report) { one.consumer.public_send(event) } }
+          calls.each { |one| ErrorBoundary.contain(report) { one.dispatch(event) } }
         end
 
         # @param reason [Symbol] :revoked or :shutdown
@@ -88,6 +88,7 @@ module Guildhall
         # Called by the runner whose share is the last to end.
         # @!visibility private
         def run_ended(run)
+          published(run.messages, run.began) unless run.error
           settle(run.batch, settled?(run)) unless given_up?(run.batch)
         ensure
           partition.release
@@ -149,8 +150,9 @@ module Guildhall
         def published(messages, began)
           return unless @instrumentation.listening?("consumer.consumed")
 
-          @assignment.publish("consumer.consumed", size: messages.size, read: messages.read,
-            dropped: messages.dropped, seconds: Clock.now - began, last_offset: messages.last_offset)
+          @assignment.publish("consumer.consumed", size: messages.size, read: messages.read, dropped: messages.dropped,
+            bytes: messages.bytes, waited: began - messages.batch.read_at, seconds: Clock.now - began,
+            last_offset: messages.last_offset)
         end
 
         # Nothing was left of it.

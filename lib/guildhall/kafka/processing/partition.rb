@@ -97,6 +97,16 @@ module Guildhall
           @application.quiet? ? quiet : @schedule.update
         end
 
+        # @return [Class] of its consumers, as it is now
+        def consumer_class
+          @application.consumer_class(@topic)
+        end
+
+        # @return [Array<#call>] see {Config#middleware}
+        def middleware
+          @application.config.middleware
+        end
+
         # @return [Boolean] whether its consumer wants to be called periodically
         def ticks?
           @topic.consumer.instance_method(:tick).owner != Consumer

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "guildhall/clock"
 require "guildhall/error_boundary"
 require_relative "consumer_call"
 require_relative "partitioner"
@@ -34,23 +35,29 @@ module Guildhall
 
         # One batch while its shares run.
         class ParallelRun
-          # @return [Messages::Batch]
-          attr_reader :batch
+          # @return [Messages] all that are consumed
+          attr_reader :messages
+          # @return [Float] when it began, of the {Clock}
+          attr_reader :began
           # @return [Exception, nil] the first that a consumer raised
           attr_reader :error
 
-          # @param batch [Messages::Batch]
+          # @param messages [Messages] all that are consumed
           # @param count [Integer] of shares
           # @param offsets [OffsetTracker]
           # @param executor [#share_failed, #run_ended]
-          def initialize(batch, count, offsets, executor)
-            @batch = batch
+          def initialize(messages, count, offsets, executor)
+            @messages = messages
+            @began = Clock.now
             @running = count
             @offsets = offsets
             @executor = executor
             @lock = Mutex.new
             @error = nil
           end
+
+          # @return [Messages::Batch]
+          def batch = @messages.batch
 
           # @return [void]
           def failed(error, messages)
@@ -61,7 +68,7 @@ module Guildhall
           # @param whole [Boolean] whether all of these messages are done; false: only what was marked
           # @return [void]
           def returned(messages, whole)
-            @offsets.complete_each(@batch.generation) { messages.next_steps } if whole
+            @offsets.complete_each(batch.generation) { messages.next_steps } if whole
           end
 
           # A share has ended, one way or the other.
@@ -98,8 +105,9 @@ module Guildhall
         # @return [void]
         # @raise what a consumer's `initialized` raises; nothing has begun then
         def start(batch, indexes, executor)
-          shares = @partitioner.deal(batch.messages(indexes), indexes) { |error, message| executor.partitioner_failed(error, message) }
-          run = ParallelRun.new(batch, shares.size, @offsets, executor)
+          messages = batch.messages(indexes)
+          shares = @partitioner.deal(messages, indexes) { |error, message| executor.partitioner_failed(error, message) }
+          run = ParallelRun.new(messages, shares.size, @offsets, executor)
           jobs = shares.map { |place, some| share(run, call(place), some) }
           jobs.each { |job| @runners.push(job) }
         end

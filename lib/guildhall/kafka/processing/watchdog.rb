@@ -54,8 +54,8 @@ module Guildhall
         def cure(partition, seen, end_offset)
           action = seen.cures.zero? ? :seek : :rejoin
           seen.cures += 1
-          @application.publish("partition.stalled", topic: partition.name, partition: partition.number, position: seen.position,
-            end_offset:, action:)
+          @application.publish("partition.stalled", group: partition.topic.group, topic: partition.name, partition: partition.number,
+            position: seen.position, end_offset:, action:)
           action == :seek ? partition.read_on(seen.position) : partition.rejoin
         end
       end

@@ -2,6 +2,7 @@
 
 require_relative "defaults"
 require_relative "later"
+require_relative "measuring"
 require_relative "reporting"
 require_relative "serializing"
 
@@ -74,8 +75,15 @@ module Guildhall
             producer.wait_on_queue_full = true
             producer.instrument_on_wait_queue_full = false
             producer.reload_on_idempotent_fatal_error = true
-            [*config.producer_middleware, Serializing.new(topics)].each { |step| producer.middleware.append(step) }
+            steps(config, topics).each { |step| producer.middleware.append(step) }
           end.extend(Reporting, Later)
+        end
+
+        # @param config [Config]
+        # @param topics [Array<Routing::Topic>] whose serializers encode objects other than Strings
+        # @return [Array<#call>] what becomes of each message before it is sent
+        def self.steps(config, topics)
+          [*config.producer_middleware, Serializing.new(topics)]
         end
 
         # Delivers what was produced, and closes. Blocks until then; what could not be delivered in time is given up:

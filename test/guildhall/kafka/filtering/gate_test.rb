@@ -40,7 +40,7 @@ class KafkaGateTest < GuildhallTest
     kafka.deliver(5...8).work
     assert_equal [[[0, 1]], 8], [@seen, kafka.committed]
     assert_equal [3, 3], events(kafka, "filter.rejected").map { |payload| payload[:count] }
-    assert_equal [{topic: "t", partition: 0, read: 3, dropped: 3, bytes: 3}], events(kafka, "consumer.skipped")
+    assert_equal [{group: "group", topic: "t", partition: 0, read: 3, dropped: 3, bytes: 3}], events(kafka, "consumer.skipped")
   end
 
   def test_with_manual_marks_what_was_rejected_behind_one_is_stored_with_it

@@ -32,7 +32,8 @@ class KafkaExecutorTest < GuildhallTest
 
   def test_a_batch_that_was_consumed_is_published_and_done
     @kafka.deliver(3...7).work
-    assert_equal({topic: "t", partition: 0, size: 4, read: 4, dropped: 0, last_offset: 6}, events("consumer.consumed").first.except(:seconds))
+    assert_equal({group: "group", topic: "t", partition: 0, size: 4, read: 4, dropped: 0, bytes: 4, last_offset: 6},
+      events("consumer.consumed").first.except(:seconds, :waited))
     assert_equal [[:consume], 7, 1], [Noting::CALLS, @kafka.committed, @partition.attempt]
   end
 

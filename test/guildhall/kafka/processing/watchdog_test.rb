@@ -19,6 +19,7 @@ class KafkaWatchdogTest < GuildhallTest
       @cures = []
     end
 
+    def topic = Struct.new(:group).new("group")
     def name = "t"
     def number = 0
     def idle_behind? = @behind

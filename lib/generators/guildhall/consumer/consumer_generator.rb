@@ -1,0 +1,53 @@
+# frozen_string_literal: true
+
+require "rails/generators"
+
+module Guildhall
+  module Generators
+    # `bin/rails generate guildhall:consumer Orders --topic orders --codec json`: a consumer, its route and its test.
+    class ConsumerGenerator < ::Rails::Generators::NamedBase
+      # What the route has as deserializer.
+      CODECS = {
+        "json" => "Guildhall::JSON.lazy", "msgpack" => "Guildhall::MessagePack.lazy", "yaml" => "Guildhall::YAML", "none" => nil
+      }.freeze
+      ROUTES = /^Guildhall::Kafka\.routes do.*\n/
+
+      source_root File.expand_path("templates", __dir__)
+      desc "Adds a consumer, its route in config/guildhall.rb, and its test"
+      check_class_collision suffix: "Consumer"
+      class_option :topic, type: :string, desc: "The topic (default: the name, as a file's)"
+      class_option :codec, type: :string, default: "json", enum: CODECS.keys, desc: "How payloads are decoded"
+
+      def create_consumer
+        template "consumer.rb.tt", File.join("app/consumers", class_path, "#{file_name}_consumer.rb")
+      end
+
+      def add_route
+        unless File.exist?(File.join(destination_root, "config/guildhall.rb"))
+          raise Thor::Error, "config/guildhall.rb is missing: run bin/rails generate guildhall:install first"
+        end
+
+        inject_into_file "config/guildhall.rb", route, after: ROUTES
+      end
+
+      def create_test
+        kind = File.directory?(File.join(destination_root, "spec")) ? "spec" : "test"
+        template "consumer_#{kind}.rb.tt", File.join(kind, "consumers", class_path, "#{file_name}_consumer_#{kind}.rb")
+      end
+
+      private
+
+      def file_name = super.delete_suffix("_consumer")
+      def topic = options[:topic] || file_name
+      def consumer = "#{class_name.delete_suffix("Consumer")}Consumer"
+      def payload = CODECS[options[:codec]] ? '{"id" => 7}' : '"7"'
+
+      def route
+        codec = CODECS[options[:codec]]
+        settings = ["consumer #{consumer}", *("deserializer #{codec}" if codec), "initial_offset :earliest"]
+        lines = ["topic #{topic.inspect} do", *settings.map { |line| "  #{line}" }, "end"]
+        "#{lines.map { |line| "  #{line}\n" }.join}\n"
+      end
+    end
+  end
+end

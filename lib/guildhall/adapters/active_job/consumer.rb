@@ -1,0 +1,64 @@
+# frozen_string_literal: true
+
+require "json"
+require_relative "../../kafka/consumer"
+
+module Guildhall
+  module Adapters
+    module ActiveJob
+      # Performs jobs. Each is marked when it is done, so that a stop or a rebalance in the middle of a batch repeats none. What escapes a
+      # job's `retry_on` and `discard_on` is handled by the topic's retries and its dead letter queue.
+      class Consumer < Kafka::Consumer
+        CURRENT = :guildhall_active_job_consumer
+        private_constant :CURRENT
+
+        # @return [Consumer, nil] the one that performs a job in this thread
+        def self.current = Thread.current[CURRENT]
+
+        # @return [String, nil] the id of the job that it performs
+        attr_reader :job_id
+
+        # (see Kafka::Consumer#consume)
+        def consume
+          messages.each_marking do |message|
+            break if stopping? || revoked?
+
+            perform(message) unless message.tombstone?
+          end
+        end
+
+        private
+
+        # Wrapped as a call of its own, so that no job sees what another has left.
+        def perform(message)
+          @call.wrap(:perform, [message]) do
+            data = parse(message)
+            as_current(data["job_id"]) { ActiveJob.carried.restore(message.headers) { ::ActiveJob::Base.execute(data) } }
+          end
+        end
+
+        # Not by our own codec: its Strings are frozen, and a job may change its arguments.
+        def parse(message)
+          data = ::JSON.parse(message.raw_payload)
+          data.is_a?(Hash) && data.key?("job_class") ? data : refuse_payload("job_class is missing")
+        rescue ::JSON::ParserError
+          refuse_payload("invalid JSON")
+        end
+
+        def refuse_payload(reason)
+          raise DecodeError.new("not a job of Active Job: #{reason}", codec: "job")
+        end
+
+        def as_current(job_id)
+          @job_id = job_id
+          before = Consumer.current
+          Thread.current[CURRENT] = self
+          yield
+        ensure
+          Thread.current[CURRENT] = before
+          @job_id = nil
+        end
+      end
+    end
+  end
+end

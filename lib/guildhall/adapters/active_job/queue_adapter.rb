@@ -1,0 +1,123 @@
+# frozen_string_literal: true
+
+require "active_job/queue_adapters/abstract_adapter"
+require_relative "../active_job"
+
+module Guildhall
+  module Adapters
+    module ActiveJob
+      # Active Job's contract of an adapter. Produces jobs with the application's producer; may be used by any thread.
+      class QueueAdapter < ::ActiveJob::QueueAdapters::AbstractAdapter
+        # Called by Active Job. Blocks until the broker has the job, unless its class says `produce: :async`.
+        # @param job [::ActiveJob::Base]
+        # @return [void]
+        # @raise [::ActiveJob::EnqueueError] where it was not produced; `perform_later` returns false then
+        def enqueue(job)
+          handle = produce(job)
+          delivered(job, handle) if sync?(job)
+        end
+
+        # As {#enqueue}, but the job waits in a delay topic of the routes until its time has come.
+        # @param job [::ActiveJob::Base]
+        # @param timestamp [Float] seconds since the epoch
+        # @return [void]
+        # @raise [DelayedJobError] where the routes have no delay topics
+        # @raise [::ActiveJob::EnqueueError]
+        def enqueue_at(job, timestamp)
+          due?(job, timestamp) ? enqueue(job) : delay(job, timestamp)
+        end
+
+        # Called by `ActiveJob.perform_all_later`: produced as one batch.
+        # @param jobs [Array<::ActiveJob::Base>]
+        # @return [Integer] how many were produced; the others have an `enqueue_error`
+        # @raise [DelayedJobError] before any is produced
+        def enqueue_all(jobs)
+          later, now = jobs.partition { |job| job.scheduled_at && !due?(job, job.scheduled_at.to_f) }
+          later.each { |job| check_delays(job) }
+          handles = now.map { |job| noting(job) { produce(job) } }
+          now.zip(handles) { |job, handle| noting(job) { delivered(job, handle) } if handle && sync?(job) }
+          later.each { |job| noting(job) { delay(job, job.scheduled_at.to_f) } }
+          jobs.count(&:successfully_enqueued?)
+        end
+
+        # In a transaction of Active Record: a consumer would look for what has not been committed yet (Rails 7.2).
+        # @return [Boolean]
+        def enqueue_after_transaction_commit? = true
+
+        # Asked by jobs with steps.
+        # @return [Boolean] whether the job at hand had better end: the process stops, or its partition goes to another member
+        def stopping?
+          consumer = Consumer.current
+          application = Kafka.application
+          application.state == :stopping || application.quiet? || !consumer.nil? && (consumer.stopping? || consumer.revoked?)
+        end
+
+        private
+
+        def produce(job)
+          sending(job) { |producer, message| producer.produce_async(message) }
+        end
+
+        # Blocks until the broker has it.
+        def delay(job, timestamp)
+          check_delays(job)
+          sending(job) { |producer, message| producer.produce_later(at: timestamp, **message) }
+        end
+
+        def delivered(job, handle)
+          report = sending(job, nil) { |producer, _| handle.wait(max_wait_timeout_ms: producer.config.max_wait_timeout) }
+          job.provider_job_id = "#{report.topic_name || job.queue_name}/#{report.partition}@#{report.offset}"
+        end
+
+        # The producer first: it loads waterdrop, whose errors are named here, or says that the gem is missing.
+        def sending(job, message = message_of(job))
+          producer = Kafka.producer
+          begin
+            yield(producer, message)
+          rescue WaterDrop::Errors::BaseError, Rdkafka::AbstractHandle::WaitTimeoutError, Rdkafka::RdkafkaError => error
+            raise ::ActiveJob::EnqueueError, "topic #{job.queue_name}: #{error.message}"
+          end
+        end
+
+        def message_of(job)
+          {topic: job.queue_name, payload: ::JSON.generate(job.serialize), key: key(job), headers: ActiveJob.carried.headers}
+        end
+
+        # One that fails does not keep the others from being produced.
+        def noting(job)
+          result = yield
+          job.successfully_enqueued = true
+          result
+        rescue ::ActiveJob::EnqueueError => error
+          job.enqueue_error = error
+          job.successfully_enqueued = false
+          nil
+        end
+
+        def sync?(job) = options(job)[:produce] == :sync
+
+        def options(job) = job.class.guildhall_options
+
+        def key(job)
+          key = options(job)[:key]
+          answer = key.is_a?(Symbol) ? job.public_send(key) : key&.call(job)
+          answer&.to_s
+        end
+
+        # A job that was interrupted because this process stops waits for its next start anyway.
+        def due?(job, timestamp)
+          timestamp <= Time.now.to_f || (stopping? && job.job_id == Consumer.current&.job_id)
+        end
+
+        def check_delays(job)
+          return if Kafka.routes.topics.any?(&:delay_tiers)
+
+          raise DelayedJobError, "#{job.class} is to be performed later (set(wait:), retry_on wait:), and the routes have no delay " \
+                                 "topics: add `delay_topics` to them, or use `wait: 0`, or another adapter for this job"
+        end
+      end
+    end
+  end
+end
+
+ActiveJob::QueueAdapters::GuildhallAdapter = Guildhall::Adapters::ActiveJob::QueueAdapter

@@ -1,0 +1,33 @@
+# frozen_string_literal: true
+
+require_relative "consumer"
+
+module Guildhall
+  module Adapters
+    module ActiveJob
+      # `active_job_topic "default", "mailers"` in `Guildhall::Kafka.routes`.
+      module Routing
+        # Jobs with a key keep its order; those without one have none.
+        BY_KEY = ->(message) { message.raw_key || message.offset }
+
+        # Performs the jobs of these topics. A group that is new begins with the first job that is there.
+        # @param names [Array<String, Symbol>] queues
+        # @param parallel [Boolean] true: the jobs of a partition run side by side, in virtual partitions by key; false: one after
+        #   the other
+        # @yield further settings of each topic, as in `topic`
+        # @return [void]
+        def active_job_topic(*names, parallel: true, &settings)
+          @errors.add("active_job_topic needs the name of a queue") if names.empty?
+          names.each do |name|
+            topic(name) do
+              consumer Consumer
+              initial_offset :earliest
+              virtual_partitions partitioner: BY_KEY if parallel
+              instance_eval(&settings) if settings
+            end
+          end
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,25 @@
+# frozen_string_literal: true
+
+require "json"
+require_relative "../kafka/metrics"
+require_relative "dashboards/datadog"
+require_relative "dashboards/grafana"
+require_relative "dashboards/markdown"
+
+module Guildhall
+  module Adapters
+    # What is made of the list of metrics: dashboards to import, and the table of the guide. `guildhall metrics` prints them.
+    module Dashboards
+      # What stands together, in the order of a page: title => how the names of its metrics begin.
+      ROWS = {
+        "Consuming" => %w[consumed dropped], "Lag" => %w[lag stalled partitions in_flight], "Failures" => %w[retries dead_letters errors],
+        "Group" => %w[rebalances commit], "Threads and workers" => %w[runners pool gc], "Producing" => %w[produce]
+      }.freeze
+
+      # @return [Hash{String=>Array<Kafka::Metrics::Metric>}]
+      def self.rows
+        ROWS.transform_values { |beginnings| Kafka::Metrics::LIST.select { |metric| metric.name.start_with?(*beginnings) } }
+      end
+    end
+  end
+end

@@ -1,0 +1,51 @@
+# frozen_string_literal: true
+
+require "guildhall/soft_dependency"
+require "guildhall/version"
+require_relative "../kafka/metrics"
+
+module Guildhall
+  module Adapters
+    # Metrics for OpenTelemetry, by its API gems: `opentelemetry-metrics-api`. Which of them leave the process, and how, is decided by
+    # the SDK. Spans: {Tracing}.
+    #
+    #     config.metrics << Guildhall::Adapters::OpenTelemetry.new
+    class OpenTelemetry
+      # Unified Code for Units of Measure, as OpenTelemetry wants it: annotations for what is only counted.
+      UNITS = {seconds: "s", bytes: "By", ratio: "1"}.freeze
+      private_constant :UNITS
+
+      # @param meter [::OpenTelemetry::Metrics::Meter, nil] nil: one of the process's provider
+      # @raise [MissingDependencyError] without the gem opentelemetry-metrics-api
+      def initialize(meter = nil)
+        SoftDependency.require!("opentelemetry-metrics-api", gem: "opentelemetry-metrics-api", purpose: "Guildhall::Adapters::OpenTelemetry")
+        @meter = meter || ::OpenTelemetry.meter_provider.meter("guildhall", version: VERSION)
+        @instruments = Kafka::Metrics::LIST.to_h { |metric| [metric.name, instrument(metric)] }
+      end
+
+      # Called by the application, in any of its threads. Does not block.
+      # @param metric [Kafka::Metrics::Metric]
+      # @param value [Numeric]
+      # @param tags [Hash{Symbol=>Object}]
+      # @return [void]
+      def record(metric, value, tags)
+        attributes = tags.to_h { |tag, said| [tag.to_s, said.is_a?(Symbol) ? said.to_s : said] }
+        one = @instruments.fetch(metric.name)
+        metric.type == :counter ? one.add(value, attributes:) : one.record(value, attributes:)
+      end
+
+      private
+
+      def instrument(metric)
+        settings = {unit: UNITS.fetch(metric.unit) { "{#{metric.unit}}" }, description: metric.description}
+        case metric.type
+        when :counter then @meter.create_counter(metric.full_name, **settings)
+        when :gauge then @meter.create_gauge(metric.full_name, **settings)
+        else @meter.create_histogram(metric.full_name, **settings)
+        end
+      end
+    end
+  end
+end
+
+require_relative "open_telemetry/tracing" # reopens the class

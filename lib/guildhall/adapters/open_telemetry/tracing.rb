@@ -1,0 +1,80 @@
+# frozen_string_literal: true
+
+require "guildhall/soft_dependency"
+
+module Guildhall
+  module Adapters
+    class OpenTelemetry
+      # Middleware: a span for each batch that is consumed, linked to the spans that its messages were produced in; for each job one
+      # within the trace that enqueued it. What is produced carries the current span in its headers (`traceparent`). Sampling is the
+      # SDK's. Names and attributes are those of OpenTelemetry's semantic conventions for messaging.
+      #
+      #     tracing = Guildhall::Adapters::OpenTelemetry::Tracing.new
+      #     config.middleware << tracing
+      #     config.producer_middleware << tracing.method(:produce)
+      class Tracing
+        MAX_LINKS = 128 # the SDK keeps no more of a span's
+
+        # @param tracer [::OpenTelemetry::Trace::Tracer, nil] nil: one of the process's provider
+        # @raise [MissingDependencyError] without the gem opentelemetry-api
+        def initialize(tracer = nil)
+          SoftDependency.require!("opentelemetry-api", gem: "opentelemetry-api", purpose: "Guildhall::Adapters::OpenTelemetry::Tracing")
+          @tracer = tracer || ::OpenTelemetry.tracer_provider.tracer("guildhall", VERSION)
+        end
+
+        # @param call [Kafka::Processing::Middleware::Call]
+        # @return [void]
+        def call(call, &block)
+          return block.call unless call.consuming?
+          return message(call.messages.first, call.topic.group, &block) if call.event == :perform
+
+          about = {**attributes(call.name, call.partition, call.topic.group), "messaging.batch.message_count" => call.messages.size}
+          in_span("process #{call.name}", about, links: links(call.messages), &block)
+        end
+
+        # A span for one message, in the trace that it was produced in: for consumers that want one for each.
+        # @param message [Kafka::Message]
+        # @param group [String, nil]
+        # @return [Object] what the block returns
+        def message(message, group = nil, &)
+          context = ::OpenTelemetry.propagation.extract(message.raw_headers)
+          about = {**attributes(message.topic, message.partition, group), "messaging.kafka.offset" => message.offset}
+          ::OpenTelemetry::Context.with_current(context) { in_span("process #{message.topic}", about, &) }
+        end
+
+        # A step of `config.producer_middleware`.
+        # @param message [Hash{Symbol=>Object}]
+        # @return [Hash{Symbol=>Object}] with headers that name the current span, where there is one
+        def produce(message)
+          carrier = {}
+          ::OpenTelemetry.propagation.inject(carrier)
+          carrier.empty? ? message : message.merge(headers: {**message[:headers].to_h, **carrier})
+        end
+
+        private
+
+        def in_span(name, attributes, links: nil, &block)
+          @tracer.in_span(name, attributes:, links:, kind: :consumer) { block.call }
+        end
+
+        def attributes(topic, partition, group)
+          {"messaging.system" => "kafka", "messaging.operation.name" => "process", "messaging.operation.type" => "process",
+           "messaging.destination.name" => topic, "messaging.destination.partition.id" => partition.to_s,
+           "messaging.consumer.group.name" => group}.compact
+        end
+
+        # Read from the records: looking at them is not consuming.
+        def links(messages)
+          messages.records.lazy.filter_map { |record| link(record.headers) }.first(MAX_LINKS)
+        end
+
+        def link(headers)
+          return unless headers.key?("traceparent")
+
+          context = ::OpenTelemetry::Trace.current_span(::OpenTelemetry.propagation.extract(headers)).context
+          ::OpenTelemetry::Trace::Link.new(context) if context.valid?
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,70 @@
+# frozen_string_literal: true
+
+require "guildhall/soft_dependency"
+require_relative "../kafka/metrics"
+
+module Guildhall
+  module Adapters
+    # Metrics for Prometheus, by the gem prometheus-client. All of them are registered at once, so that a dashboard finds them before they
+    # have values.
+    #
+    #     config.metrics << Guildhall::Adapters::Prometheus.new
+    class Prometheus
+      # Seconds. From a batch of small messages to one that takes minutes.
+      BUCKETS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300].freeze
+      # Prometheus' own: a counter ends with "_total", and a unit that is one of its base units stands before it.
+      SUFFIXES = {counter: "_total"}.freeze
+      private_constant :SUFFIXES
+
+      # @param metric [Kafka::Metrics::Metric]
+      # @return [Symbol] such as :guildhall_consumed_messages_total
+      def self.name_of(metric)
+        :"#{metric.full_name.tr(".", "_")}#{SUFFIXES[metric.type]}"
+      end
+
+      # @param registry [::Prometheus::Client::Registry, nil] nil: the process's
+      # @raise [MissingDependencyError] without the gem prometheus-client
+      def initialize(registry = nil)
+        SoftDependency.require!("prometheus/client", gem: "prometheus-client", purpose: "Guildhall::Adapters::Prometheus")
+        @registry = registry || ::Prometheus::Client.registry
+        @metrics = Kafka::Metrics::LIST.to_h { |metric| [metric.name, register(metric)] }
+      end
+
+      # Called by the application, in any of its threads. Does not block.
+      # @param metric [Kafka::Metrics::Metric]
+      # @param value [Numeric]
+      # @param tags [Hash{Symbol=>Object}]
+      # @return [void]
+      def record(metric, value, tags)
+        labels = tags.transform_values(&:to_s)
+        one = @metrics.fetch(metric.name)
+        case metric.type
+        when :counter then one.increment(by: value, labels:)
+        when :gauge then one.set(value, labels:)
+        else one.observe(value, labels:)
+        end
+      end
+
+      # @return [String] all metrics of the registry, in Prometheus' text format
+      def text
+        require "prometheus/client/formats/text"
+        ::Prometheus::Client::Formats::Text.marshal(@registry)
+      end
+
+      private
+
+      # One that is registered already (after a reload, by another application) is used again.
+      def register(metric)
+        name = self.class.name_of(metric)
+        return @registry.get(name) if @registry.exist?(name)
+
+        settings = {docstring: metric.description, labels: metric.tags}
+        case metric.type
+        when :counter then @registry.counter(name, **settings)
+        when :gauge then @registry.gauge(name, **settings)
+        else @registry.histogram(name, buckets: BUCKETS, **settings)
+        end
+      end
+    end
+  end
+end

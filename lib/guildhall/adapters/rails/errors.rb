@@ -1,0 +1,42 @@
+# frozen_string_literal: true
+
+module Guildhall
+  module Adapters
+    module Rails
+      # Passes errors on to `Rails.error`, and so to whatever error tracker the application has. Payloads are never part of it.
+      module Errors
+        SOURCE = "guildhall.kafka"
+
+        class << self
+          # Rails reports an error object once: what {#during} has reported comes here again, and is ignored.
+          # @param event [Hash{Symbol=>Object}] the payload of `error.occurred`
+          # @return [void]
+          def report(event)
+            ::Rails.error.report(event[:error], handled: false, context: event.except(:error), source: SOURCE)
+          end
+
+          # Within the executor, which would report what the block raises, but does not know where it happened.
+          # @param call [Kafka::Processing::Middleware::Call]
+          # @return [Object] what the block returns
+          def during(call)
+            yield
+          rescue Exception => error # rubocop:disable Lint/RescueException -- as the executor does
+            ::Rails.error.report(error, handled: false, context: context(call), source: SOURCE)
+            raise
+          end
+
+          private
+
+          def context(call)
+            place = {type: "consumer.#{call.event}", group: call.topic.group, topic: call.name, partition: call.partition}
+            call.consuming? ? {**place, attempt: call.attempt, offset: offset(call), first_offset: call.first_offset} : place
+          end
+
+          def offset(call)
+            (call.messages.last_read if call.messages.respond_to?(:last_read)) || call.first_offset
+          end
+        end
+      end
+    end
+  end
+end

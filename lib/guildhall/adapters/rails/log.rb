@@ -1,0 +1,21 @@
+# frozen_string_literal: true
+
+require "delegate"
+
+module Guildhall
+  module Adapters
+    module Rails
+      # `Rails.logger`, for Guildhall's own lines.
+      class Log < SimpleDelegator
+        # `guildhall server` is looked at where it was started, as `rails server` is.
+        # @param out [IO]
+        # @return [void]
+        def log_to(out)
+          return if ActiveSupport::Logger.logger_outputs_to?(__getobj__, out) || !__getobj__.respond_to?(:broadcast_to)
+
+          __getobj__.broadcast_to(Kafka::Logging.logger(out))
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,83 @@
+# frozen_string_literal: true
+
+require "guildhall/clock"
+
+module Guildhall
+  module Kafka
+    # Whether a running application is alive and ready, as a supervisor (Kubernetes, systemd, a load balancer) wants to know it. Any thread
+    # may ask; nothing is asked of a broker.
+    class Health
+      # A listener polls at least once in `config.max_wait_time`, unless it waits for work on a partition that goes away. Seconds.
+      GRACE_SECONDS = 30
+
+      # What was found: empty `problems` mean yes.
+      Answer = Data.define(:problems) do
+        # @return [Boolean]
+        def ok? = problems.empty?
+
+        # @return [String]
+        def to_s = ok? ? "ok" : problems.join("; ")
+      end
+
+      # @param application [Application]
+      def initialize(application)
+        @application = application
+        @began = Clock.now
+        @stalled = {}
+        @lock = Mutex.new
+        application.instrumentation.subscribe("partition.stalled") { |event| stalled(**event.payload) }
+      end
+
+      # Every listener polls, and no partition with messages left has stopped for good. A process that is not restarted for it would
+      # stay as it is.
+      # @return [Answer]
+      def live
+        problems = []
+        problems << "failed: #{@application.failure.message}" if @application.failure
+        problems.concat(silent.map { |listener| "group #{listener.group}: not polled for #{since(listener).round} s" })
+        problems.concat(stuck.map { |place| "#{place} is stalled" })
+        Answer.new(problems:)
+      end
+
+      # The application is running, and each of its groups has assigned partitions (if only none, where there are more members).
+      # @return [Answer]
+      def ready
+        return Answer.new(problems: ["draining"]) if @application.state == :stopping || @application.quiet?
+        return Answer.new(problems: [@application.state.to_s]) unless @application.running?
+
+        waiting = @application.listeners.reject(&:assigned?).map { |listener| "group #{listener.group}: no assignment yet" }
+        Answer.new(problems: waiting)
+      end
+
+      private
+
+      def silent
+        return [] unless @application.running?
+
+        @application.listeners.select { |listener| since(listener) > limit }
+      end
+
+      def since(listener) = Clock.now - (listener.polled_at || @began)
+
+      def limit
+        config = @application.config
+        config.max_wait_time + config.revocation_timeout + GRACE_SECONDS
+      end
+
+      # The first time the partition seeks, and the second time it rejoins: what was tried already has not helped.
+      def stalled(topic:, partition:, position:, action:, **)
+        @lock.synchronize { @stalled["#{topic}/#{partition}"] = position if action == :rejoin }
+      end
+
+      def stuck
+        return [] if @stalled.empty?
+
+        positions = @application.partitions.to_h { |partition| [partition.to_s, partition.position] }
+        @lock.synchronize do
+          @stalled.delete_if { |place, position| positions[place] != position }
+          @stalled.keys
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,71 @@
+# frozen_string_literal: true
+
+require "guildhall/soft_dependency"
+require_relative "../health"
+
+module Guildhall
+  module Kafka
+    class Health
+      # Answers probes over HTTP, by the gem webrick: small, in Ruby alone, kept with Ruby itself, and without effects on the process
+      # around it. `/live` and `/ready` are 200 or 503, with the reasons as text; `/metrics` is what a {Adapters::Prometheus} of
+      # `config.metrics` has.
+      class Server
+        # What `config.health` may have.
+        DEFAULTS = {port: nil, host: "0.0.0.0"}.freeze
+        TEXT = "text/plain; version=0.0.4; charset=utf-8"
+        private_constant :TEXT
+
+        # @param settings [Hash]
+        # @option settings [Integer] port 0: any that is free
+        # @option settings [String] host the address to listen on; "0.0.0.0" unless set
+        # @param health [Health]
+        # @param metrics [Array<#record>]
+        # @raise [MissingDependencyError] without the gem webrick
+        # @raise [Errno::EADDRINUSE]
+        def initialize(settings, health, metrics)
+          SoftDependency.require!("webrick", gem: "webrick", purpose: "config.health")
+          port, host = DEFAULTS.merge(settings).values_at(:port, :host)
+          @server = WEBrick::HTTPServer.new(Port: port, BindAddress: host, Logger: WEBrick::Log.new(File::NULL), AccessLog: [])
+          mount("/live") { health.live }
+          mount("/ready") { health.ready }
+          text = metrics.find { |backend| backend.respond_to?(:text) }
+          @server.mount_proc("/metrics") { |_, response| reply(response, 200, text.text) } if text
+        end
+
+        # @return [Integer]
+        def port = @server.config[:Port]
+
+        # @return [self]
+        def start
+          @thread = Thread.new { @server.start }
+          @thread.name = "guildhall health"
+          @thread.report_on_exception = false
+          self
+        end
+
+        # Blocks until it has ended.
+        # @return [void]
+        def stop
+          @server.shutdown
+          @thread&.join(5)
+          WEBrick::Utils::TimeoutHandler.terminate # a thread of webrick's own
+        end
+
+        private
+
+        def mount(path)
+          @server.mount_proc(path) do |_, response|
+            answer = yield
+            reply(response, answer.ok? ? 200 : 503, "#{answer}\n")
+          end
+        end
+
+        def reply(response, status, body)
+          response.status = status
+          response.content_type = TEXT
+          response.body = body
+        end
+      end
+    end
+  end
+end

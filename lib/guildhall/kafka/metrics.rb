@@ -1,0 +1,63 @@
+# frozen_string_literal: true
+
+module Guildhall
+  module Kafka
+    # Every figure of a running application: its name, type, unit and tags. The adapters (StatsD, Prometheus, OpenTelemetry), the guide's
+    # table and the dashboards are made of {LIST}; nothing else says what a metric is called.
+    module Metrics
+      # @!attribute [r] name
+      #   @return [String] without the prefix "guildhall."
+      # @!attribute [r] type
+      #   @return [Symbol] :counter, :gauge or :distribution
+      # @!attribute [r] unit
+      #   @return [Symbol] what is counted; :seconds, :bytes, or :ratio (0 to 1)
+      # @!attribute [r] tags
+      #   @return [Array<Symbol>] that each value has
+      Metric = Data.define(:name, :type, :unit, :tags, :description) do
+        # @return [String] as StatsD and OpenTelemetry have it
+        def full_name = "guildhall.#{name}"
+      end
+
+      PLACE = %i[group topic partition].freeze
+
+      LIST = [
+        # name, type, unit, tags, description
+        ["consumed.messages", :counter, :messages, PLACE, "Messages that `consume` has returned for"],
+        ["consumed.bytes", :counter, :bytes, PLACE, "Bytes of the batches that were consumed"],
+        ["consumed.batches", :counter, :batches, PLACE, "Calls of `consume` that have returned; with virtual partitions, batches"],
+        ["consumed.seconds", :distribution, :seconds, PLACE, "Time in `consume`, of a batch"],
+        ["consumed.wait_seconds", :distribution, :seconds, PLACE, "Time from reading a batch to the call of `consume`"],
+        ["dropped.messages", :counter, :messages, PLACE, "Messages that a pipeline's `select` left out"],
+        ["retries", :counter, :retries, PLACE, "Attempts that failed and will be repeated"],
+        ["dead_letters", :counter, :messages, [*PLACE, :error], "Messages that went to a dead letter topic"],
+        ["errors", :counter, :errors, %i[type error], "Errors, by where they happened and by class"],
+        ["lag.messages", :gauge, :messages, PLACE, "Messages of the partition that are not done"],
+        ["lag.seconds", :gauge, :seconds, PLACE, "Age of the oldest message that is not done"],
+        ["rebalances", :counter, :rebalances, %i[group kind], "Rebalances: assigned, revoked, or lost without having been asked"],
+        ["commits", :counter, :commits, %i[group result], "Commits that a broker has answered: ok, or failed"],
+        ["commit.seconds", :distribution, :seconds, %i[group], "Time until a broker has answered a commit"],
+        ["stalled", :counter, :partitions, PLACE, "Times that a partition with messages left made no progress"],
+        ["partitions", :gauge, :partitions, [], "Partitions that are assigned to this process"],
+        ["in_flight.messages", :gauge, :messages, [], "Messages in memory that are not done"],
+        ["in_flight.bytes", :gauge, :bytes, [], "Their bytes"],
+        ["runners.busy", :gauge, :threads, [], "Runner threads that call consumers now"],
+        ["runners.waiting", :gauge, :jobs, [], "Partitions that wait for a runner thread"],
+        ["pool.workers", :gauge, :workers, [], "Worker Ractors that decode"],
+        ["pool.busy", :gauge, :workers, [], "Workers that run a task now"],
+        ["pool.queued", :gauge, :payloads, [], "Payloads that wait for a worker"],
+        ["pool.payloads", :counter, :payloads, %i[place], "Payloads that the pool has run: inline, or by workers"],
+        ["pool.wait_seconds", :gauge, :seconds, %i[quantile], "Time that a slice waits for a worker"],
+        ["pool.run_seconds", :gauge, :seconds, %i[quantile], "Time that a worker decodes a slice"],
+        ["pool.deaths", :counter, :workers, [], "Workers that died and were replaced"],
+        ["pool.breaker_open", :gauge, :ratio, [], "1 while the circuit breaker is open: callers decode themselves"],
+        ["produced.messages", :counter, :messages, %i[topic], "Messages that the application's producer has taken"],
+        ["produced.bytes", :counter, :bytes, %i[topic], "Their bytes"],
+        ["produced.seconds", :distribution, :seconds, %i[topic], "Time that producing took its caller"],
+        ["producer.queued", :gauge, :messages, [], "Messages that wait in the producer for a broker"],
+        ["gc.share", :gauge, :ratio, [], "Share of the time that the garbage collector took, since the last value"]
+      ].map { |name, type, unit, tags, description| Metric.new(name:, type:, unit:, tags: tags.dup.freeze, description:) }.freeze
+
+      BY_NAME = LIST.to_h { |metric| [metric.name, metric] }.freeze
+    end
+  end
+end

@@ -1,0 +1,103 @@
+# frozen_string_literal: true
+
+require_relative "../metrics"
+require_relative "sampler"
+
+module Guildhall
+  module Kafka
+    module Metrics
+      # Makes metrics of one application's events, and takes a sample of what has no events each time that lag is measured.
+      # Subscribes to nothing that `config.metrics` does not ask for. Its subscribers run in the thread that publishes.
+      class Collector
+        # @param application [Application]
+        # @param backend [#record] called with a {Metric}, a number and a Hash of tags; what it raises harms no other
+        def initialize(application, backend)
+          @application = application
+          @backend = backend
+          @sampler = Sampler.new(application) { |*value| record(*value) }
+        end
+
+        # @return [self]
+        def attach
+          instrumentation = @application.instrumentation
+          HANDLERS.each { |event, handler| instrumentation.subscribe(event) { |one| send(handler, **one.payload) } }
+          self
+        end
+
+        HANDLERS = {
+          "consumer.consumed" => :consumed, "consumer.skipped" => :skipped, "consumer.retrying" => :retrying,
+          "dead_letter_queue.dispatched" => :dead_letter, "error.occurred" => :error, "lag.measured" => :measured,
+          "rebalance.partitions_assigned" => :assigned, "rebalance.partitions_revoked" => :revoked,
+          "offsets.committed" => :committed, "partition.stalled" => :stalled, "messages.produced" => :produced
+        }.freeze
+        private_constant :HANDLERS
+
+        private
+
+        def record(name, value, tags = {})
+          @backend.record(BY_NAME.fetch(name), value, tags)
+        end
+
+        def consumed(group:, topic:, partition:, size:, dropped:, bytes:, seconds:, waited:, **)
+          place = {group:, topic:, partition:}
+          record("consumed.messages", size, place)
+          record("consumed.bytes", bytes, place)
+          record("consumed.batches", 1, place)
+          record("consumed.seconds", seconds, place)
+          record("consumed.wait_seconds", waited, place)
+          record("dropped.messages", dropped, place) if dropped.positive?
+        end
+
+        def skipped(group:, topic:, partition:, dropped:, **)
+          record("dropped.messages", dropped, {group:, topic:, partition:}) if dropped.positive?
+        end
+
+        def retrying(group:, topic:, partition:, **)
+          record("retries", 1, {group:, topic:, partition:})
+        end
+
+        def dead_letter(group:, topic:, partition:, error_class:, **)
+          record("dead_letters", 1, {group:, topic:, partition:, error: error_class})
+        end
+
+        def error(error:, type:, **)
+          record("errors", 1, {type:, error: error.class.name.to_s})
+        end
+
+        def measured(partitions:)
+          partitions.each { |lag| behind(**lag) }
+          @sampler.sample
+        end
+
+        def behind(group:, topic:, partition:, messages:, seconds:, **)
+          record("lag.messages", messages, {group:, topic:, partition:})
+          record("lag.seconds", seconds, {group:, topic:, partition:})
+        end
+
+        def assigned(group:, **)
+          record("rebalances", 1, {group:, kind: "assigned"})
+        end
+
+        def revoked(group:, lost:, **)
+          record("rebalances", 1, {group:, kind: lost ? "lost" : "revoked"})
+        end
+
+        def committed(group:, seconds:, error:)
+          record("commits", 1, {group:, result: error ? "failed" : "ok"})
+          record("commit.seconds", seconds, {group:})
+        end
+
+        def stalled(group:, topic:, partition:, **)
+          record("stalled", 1, {group:, topic:, partition:})
+        end
+
+        def produced(topic:, size:, bytes:, seconds:, **)
+          tags = {topic: topic || "several"}
+          record("produced.messages", size, tags)
+          record("produced.bytes", bytes, tags)
+          record("produced.seconds", seconds, tags)
+        end
+      end
+    end
+  end
+end

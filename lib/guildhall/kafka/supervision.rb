@@ -1,0 +1,44 @@
+# frozen_string_literal: true
+
+require_relative "health"
+
+module Guildhall
+  module Kafka
+    # What a server process tells those that watch it: HTTP probes where `config.health` is set, systemd where that has started it.
+    class Supervision
+      # @param application [Application]
+      def initialize(application)
+        @application = application
+        @health = Health.new(application)
+        @parts = []
+      end
+
+      # @return [self]
+      # @raise [ConfigurationError] naming the gem that is missing, or why the port cannot be listened on
+      def start
+        @parts << http if @application.config.health
+        @parts << systemd if ENV.key?("NOTIFY_SOCKET")
+        self
+      end
+
+      # @return [void]
+      def stop
+        @parts.each(&:stop)
+      end
+
+      private
+
+      def http
+        settings = @application.config.health
+        require_relative "health/server"
+        Health::Server.new(settings, @health, @application.config.metrics).start
+      rescue MissingDependencyError, SystemCallError, SocketError => error
+        raise ConfigurationError, "config.health #{settings}: #{error.message}"
+      end
+
+      def systemd
+        Adapters::Systemd.new(@application, @health).start
+      end
+    end
+  end
+end

@@ -1,0 +1,63 @@
+# frozen_string_literal: true
+
+require_relative "doubles"
+
+module Guildhall
+  module Kafka
+    module Testing
+      module Offline
+        # What one partition needs of an application.
+        class Application
+          PAUSE_SECONDS = 0.0005 # between two attempts
+          private_constant :PAUSE_SECONDS
+
+          # @return [Config] the application's, but for pauses between attempts
+          attr_reader :config
+          # @return [Producer]
+          attr_reader :producer
+          # @return [Processing::Backpressure]
+          attr_reader :backpressure
+          # @return [Runners]
+          attr_reader :runners
+          # @return [Timer]
+          attr_reader :timer
+          # @return [Array<Exception>] that were reported
+          attr_reader :errors
+
+          # @param topic [Routing::Topic]
+          # @param real [Kafka::Application]
+          def initialize(topic, real)
+            @real = real
+            @config = real.config.dup
+            @config.pause_timeout = @config.pause_max_timeout = PAUSE_SECONDS
+            @plan = Deserializing::Plan.new(topic, parallel)
+            @producer = Producer.new(Producing::Producer.steps(@config, real.routes.topics))
+            @backpressure = Processing::Backpressure.new(@config, [topic])
+            @runners = Runners.new
+            @timer = Timer.new
+            @errors = []
+          end
+
+          def decoding(_topic) = @plan
+          def consumer_class(topic) = @real.consumer_class(topic)
+          def quiet? = false
+          def instrumentation = @real.instrumentation
+          def listening?(name) = instrumentation.listening?(name)
+          def publish(name, **payload) = instrumentation.publish(name, **payload)
+
+          def error(error, type, **payload)
+            @errors << error
+            publish("error.occurred", error:, type:, **payload)
+          end
+
+          private
+
+          # Payloads are decoded when they are read, as with `deserializing parallel: false`.
+          def parallel
+            Config::Deserializing::Parallel.new.tap { |settings| settings.active = false }
+          end
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,113 @@
+# frozen_string_literal: true
+
+require "guildhall/clock"
+
+module Guildhall
+  module Kafka
+    module Testing
+      # What stands behind {OfflineTopic} in place of threads and a broker: nothing happens before the test lets it.
+      module Offline
+        # Notes what is stored, and has nothing to read from.
+        class Client
+          # @return [Array<Integer>] each the offset after a message that is done
+          attr_reader :stored
+
+          def initialize = @stored = []
+          def store(_topic, _partition, offset, _metadata = nil) = !!(@stored << offset)
+          def commit(**) = true
+          def commit_to(*) = nil
+          def committed(*) = [nil, nil]
+          def end_offset(*) = nil
+          def position(*) = nil
+          def resolve(_topic, _partition, where) = where
+          def seek(*) = nil
+        end
+
+        # Its requests wait.
+        class Listener
+          # @return [Client]
+          attr_reader :client
+          # @return [Array<#call>]
+          attr_reader :requests
+
+          def initialize
+            @client = Client.new
+            @requests = []
+          end
+
+          def request(&block) = @requests << block
+        end
+
+        # Its jobs wait.
+        class Runners
+          # @return [Array<#run>]
+          attr_reader :jobs
+
+          def initialize = @jobs = []
+          def push(job, **) = @jobs << job
+        end
+
+        # Time passes when nothing else is to be done, but not for long.
+        class Timer
+          LONGEST_SECONDS = 0.05
+          private_constant :LONGEST_SECONDS
+
+          def initialize = @entries = []
+          def after(seconds, &block) = [Clock.now + seconds, block].tap { |entry| @entries << entry }
+          def cancel(entry) = @entries.delete_if { |other| other.equal?(entry) }
+
+          # @return [Boolean, nil] whether anything was due soon
+          def pass
+            entry = @entries.min_by(&:first) or return
+            wait = entry.first - Clock.now
+            return if wait > LONGEST_SECONDS
+
+            sleep([wait, 0].max)
+            cancel(entry)
+            entry.last.call
+            true
+          end
+        end
+
+        # Takes messages as waterdrop's producer does, and keeps them.
+        class Producer
+          CONFIG = Struct.new(:max_wait_timeout).new(60_000).freeze
+          # What a message that was delivered comes back as.
+          Report = Data.define(:topic_name, :partition, :offset) do
+            def wait(**) = self
+          end
+          private_constant :CONFIG, :Report
+
+          # @return [Array<Hash>] messages of consumers
+          attr_reader :produced
+          # @return [Array<Hash>] messages that went to a dead letter topic
+          attr_reader :dead_letters
+
+          # @param steps [Array<#call>] what waterdrop's middleware would do with each message
+          def initialize(steps)
+            @steps = steps
+            @produced = []
+            @dead_letters = []
+          end
+
+          def config = CONFIG
+          def client = self
+
+          # Dead letters come here: see {DeadLetterQueue::Dispatcher}.
+          def produce(**message) = keep(message, @dead_letters)
+          def produce_async(message) = keep(@steps.reduce(message) { |made, step| step.call(made) }, @produced)
+          def produce_many_async(messages) = messages.map { |message| produce_async(message) }
+          alias produce_sync produce_async
+          alias produce_many_sync produce_many_async
+
+          private
+
+          def keep(message, list)
+            list << message
+            Report.new(topic_name: message[:topic], partition: 0, offset: list.size - 1)
+          end
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,30 @@
+# frozen_string_literal: true
+
+module Guildhall
+  module Kafka
+    module Testing
+      module Offline
+        # A message that no broker has sent, with the methods of {Record}.
+        Record = Data.define(:topic, :partition, :offset, :timestamp, :key, :raw_payload, :headers) do
+          # @return [Integer] bytes of their payloads
+          def self.bytes(records) = records.sum(&:size)
+
+          # @return [Integer] bytes of the payload
+          def size = raw_payload.to_s.bytesize
+
+          # @return [Boolean]
+          def tombstone? = raw_payload.nil?
+
+          # @return [Boolean] whether the payload is left to others than the reader
+          def deferred? = !tombstone?
+
+          # @return [nil] the reader has not tried
+          def decode_error = nil
+
+          # @return [Integer, nil]
+          def timestamp_ms = timestamp && (timestamp.to_r * 1000).to_i
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,261 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "guildhall/kafka/testing"
+require "waterdrop" # before the first Ractor
+
+# In processes of their own: Active Support changes Ruby's classes.
+class ActiveJobTest < GuildhallTest
+  PRELUDE = <<~'RUBY'
+    require "active_job"
+    require "active_support/all"
+    require "guildhall/adapters/active_job"
+    require "guildhall/kafka/testing"
+    ActiveJob::Base.logger = Logger.new(nil)
+    ActiveJob::Base.queue_adapter = :guildhall
+    RESULTS = Thread::Queue.new
+    class Current < ActiveSupport::CurrentAttributes
+      attribute :user, :tenant
+    end
+    class Job < ActiveJob::Base
+      queue_as "jobs"
+      def perform(*arguments, **options) = RESULTS << [*arguments, *options, Current.user].compact
+    end
+    def check(condition, message = "wrong") = condition || abort("line #{caller_locations(1, 1).first.lineno}: #{message}")
+    def equal(expected, actual) = check(expected == actual, "expected #{expected.inspect}, got #{actual.inspect}")
+    def raised(klass)
+      yield
+      abort("line #{caller_locations(1, 1).first.lineno}: nothing was raised")
+    rescue klass => error
+      error
+    end
+    Guildhall::Kafka.config.pause_timeout = 0.05
+    def routes(&block) = Guildhall::Kafka.routes(&block)
+  RUBY
+  BROKER = <<~'RUBY'
+    require "waterdrop"
+    broker = Guildhall::Kafka::Testing::EmbeddedBroker.start
+    %w[jobs others dead].each { |topic| broker.create_topic(topic, partitions: 3) }
+    Guildhall::Kafka.config.kafka = {"bootstrap.servers": broker.bootstrap_servers}
+    Guildhall::Kafka.config.logger = nil
+    at_exit { Guildhall::Kafka.stop; broker.stop }
+    def results(count) = Array.new(count) { |n| RESULTS.pop(timeout: 30) || abort("only #{n} of #{count}: #{ERRORS.first&.full_message}") }
+    ERRORS = []
+    Guildhall::Kafka.instrumentation.subscribe("error.occurred") { |event| ERRORS << event.payload[:error] }
+  RUBY
+  OFFLINE = <<~'RUBY'
+    Guildhall::Kafka.config.kafka = {"bootstrap.servers": "127.0.0.1:1"}
+    def topic = Guildhall::Kafka::Testing.topic("jobs")
+    def payload(job) = JSON.generate(job.serialize)
+  RUBY
+
+  # What Rails' own integration tests ask of an adapter ("queuing_test"), where an adapter without delays is concerned.
+  def test_contract_of_an_adapter
+    online(<<~'RUBY')
+      routes { active_job_topic "jobs", "others" }
+      class Nobody
+        include GlobalID::Identification
+        attr_reader :id
+        def initialize(id) = @id = id
+        def self.find(id) = new(id)
+        def ==(other) = other.is_a?(Nobody) && other.id == id
+      end
+      GlobalID.app = "test"
+      Guildhall::Kafka.start
+      # runs jobs enqueued on a listening queue; serializes arguments
+      job = Job.perform_later("hello", 1, nil, [:a], Time.utc(2026), Nobody.new("7"), name: "n")
+      check(job.successfully_enqueued?)
+      equal([["hello", 1, [:a], Time.utc(2026), Nobody.new("7"), [:name, "n"]]], results(1))
+      # provider_job_id is there
+      check(job.provider_job_id.match?(%r{\Ajobs/[0-2]@\d+\z}), job.provider_job_id)
+      # does not run jobs of a queue that is not listened to
+      broker.create_topic("elsewhere")
+      Job.set(queue: "elsewhere").perform_later("lost")
+      Job.set(queue: "others").perform_later("other")
+      equal([["other"]], results(1))
+      # runs in an around callback, with its own queue name, priority and locale
+      class Told < Job
+        around_perform { |job, block| RESULTS << [job.queue_name, job.priority, I18n.locale, job.arguments]; block.call }
+      end
+      I18n.available_locales = %i[en de]
+      I18n.with_locale(:de) { Told.set(queue: "others", priority: 5).perform_later(2) }
+      equal([["others", 5, :de, [2]], [2]], results(2))
+      # a job that was enqueued by a job
+      class Outer < Job
+        def perform(n) = n.zero? ? RESULTS << :end : self.class.perform_later(n - 1)
+      end
+      Outer.perform_later(3)
+      equal([:end], results(1))
+      # runs jobs enqueued at once: perform_all_later
+      jobs = Array.new(50) { |n| Job.new(n) }
+      equal(nil, ActiveJob.perform_all_later(jobs))
+      check(jobs.all?(&:successfully_enqueued?))
+      equal((0...50).map { |n| [n] }, results(50).sort)
+      # retries and discards
+      class Flaky < Job
+        retry_on(KeyError, wait: 0, attempts: 3) { RESULTS << :gave_up }
+        discard_on(IOError) { RESULTS << :discarded }
+        def perform(kind)
+          RESULTS << executions
+          raise kind == :io ? IOError : KeyError
+        end
+      end
+      Flaky.perform_later(:key)
+      equal([1, 2, 3, :gave_up], results(4))
+      Flaky.perform_later(:io)
+      equal([1, :discarded], results(2))
+      equal([], ERRORS)
+    RUBY
+  end
+
+  def test_order_by_key
+    online(<<~'RUBY')
+      class Keyed < Job
+        guildhall_options key: ->(job) { job.arguments.first }
+        def perform(key, number)
+          sleep(0.001) if number.even?
+          RESULTS << [key, number]
+        end
+      end
+      class ByName < Keyed
+        guildhall_options key: :name
+        def name = arguments.last
+      end
+      routes { active_job_topic "jobs" }
+      ActiveJob.perform_all_later(Array.new(300) { |n| Keyed.new("k#{n % 7}", n) })
+      Guildhall::Kafka.start
+      results(300).group_by(&:first).each_value { |list| equal(list.map(&:last).sort, list.map(&:last)) }
+      check(ByName.guildhall_options[:produce] == :sync && Job.guildhall_options[:key].nil?)
+      error = raised(Guildhall::ArgumentError) { Keyed.guildhall_options(kay: 1, produce: :later) }
+      check(error.message.include?("did you mean key?") && error.message.include?(":sync or :async"), error.message)
+    RUBY
+  end
+
+  def test_what_cannot_be_enqueued
+    offline(<<~'RUBY')
+      error = raised(Guildhall::ActiveJob::DelayedJobError) { Job.set(wait: 60).perform_later }
+      check(error.is_a?(NotImplementedError) && error.is_a?(Guildhall::Error) && error.message.match?(/Job is to be performed later.*`delay_topics`/), error.message)
+      raised(Guildhall::ActiveJob::DelayedJobError) { ActiveJob.perform_all_later(Job.new, Job.new.set(wait: 60)) }
+      Guildhall::Kafka.config.producer = {"message.timeout.ms": 300}
+      Guildhall::Kafka.config.logger = nil
+      job = Job.new
+      equal(false, job.enqueue)
+      check(job.enqueue_error.is_a?(ActiveJob::EnqueueError) && job.enqueue_error.message.start_with?("topic jobs: "), job.enqueue_error.inspect)
+      jobs = [Job.new, Job.new]
+      ActiveJob.perform_all_later(jobs)
+      check(jobs.none?(&:successfully_enqueued?) && jobs.all?(&:enqueue_error))
+      Guildhall::Kafka.stop(timeout: 2)
+    RUBY
+  end
+
+  def test_delays
+    online(<<~'RUBY')
+      %w[guildhall.delay.1 guildhall.delay.dead].each { |topic| broker.create_topic(topic) }
+      routes do
+        active_job_topic "jobs"
+        delay_topics 1
+      end
+      class Later < Job
+        retry_on KeyError, wait: 1
+        def perform(name) = executions == 1 && name == :fails ? raise(KeyError) : RESULTS << [name, Time.now.to_f]
+      end
+      Guildhall::Kafka.start
+      began = Time.now.to_f
+      Later.set(wait: 1.5).perform_later(:waits)
+      jobs = [Later.new(:now), Later.new(:too).set(wait: 1)]
+      ActiveJob.perform_all_later(jobs)
+      Later.perform_later(:fails)
+      check(jobs.all?(&:successfully_enqueued?))
+      times = results(4).to_h
+      {waits: 1.5, now: 0, too: 1, fails: 1}.each { |name, seconds| check(times[name] - began >= seconds, "#{name} after #{times[name] - began}") }
+      equal([], ERRORS)
+    RUBY
+  end
+
+  def test_each_job_is_marked
+    offline(<<~'RUBY')
+      routes { active_job_topic("jobs", parallel: false) { dead_letter_queue topic: "dead", max_retries: 1, dispatch_undecodable: true } }
+      class Bad < Job
+        def perform(n) = (RESULTS << n; raise("bad") if n == 1)
+      end
+      one = topic.deliver(*Array.new(3) { |n| payload(Bad.new(n)) }, nil, "{", '{"job_class": "Missing", "job_id": "x"}', "[]", payload(Bad.new(9)))
+      equal([0, 1, 1, 2, 9], Array.new(RESULTS.size) { RESULTS.pop })
+      equal(8, one.done)
+      letters = one.dead_letters.map { |letter| letter[:headers].values_at("source_offset", "source_error_class") }
+      equal([["1", "RuntimeError"], ["4", "Guildhall::DecodeError"], ["5", letters[2].last], ["6", "Guildhall::DecodeError"]], letters)
+    RUBY
+  end
+
+  def test_arguments_are_the_jobs_own
+    offline(<<~'RUBY')
+      routes { active_job_topic "jobs" }
+      class Changing < Job
+        def perform(text, hash) = RESULTS << [text << "!", hash.merge!("b" => 2)]
+      end
+      topic.deliver(payload(Changing.new("a", {"a" => 1})))
+      equal(["a!", {"a" => 1, "b" => 2}], RESULTS.pop)
+    RUBY
+  end
+
+  def test_current_attributes
+    online(<<~'RUBY')
+      routes { active_job_topic("jobs", parallel: false) }
+      Guildhall::ActiveJob.current_attributes Current
+      Guildhall::Kafka.start
+      Current.set(user: :ada, tenant: {"id" => 1}) { Job.perform_later(1) }
+      Job.perform_later(2)
+      equal([[1, :ada], [2]], results(2))
+      class Again < Job
+        retry_on KeyError, wait: 0
+        def perform = executions == 1 ? raise(KeyError) : RESULTS << Current.tenant
+      end
+      Current.set(user: nil, tenant: "t") { Again.perform_later }
+      equal(["t"], results(1))
+      raised(ActiveJob::SerializationError) { Current.set(user: Object.new) { Job.perform_later } }
+    RUBY
+  end
+
+  def test_a_stop_in_the_middle_of_a_batch
+    offline(<<~'RUBY')
+      routes { active_job_topic "jobs", parallel: false }
+      STOPPED = topic
+      class Stopping < Job
+        def perform(n)
+          RESULTS << n
+          STOPPED.leave if n == 2
+        end
+      end
+      STOPPED.deliver(*Array.new(10) { |n| payload(Stopping.new(n)) })
+      equal([0, 1, 2], Array.new(RESULTS.size) { RESULTS.pop })
+      equal(3, STOPPED.done)
+    RUBY
+  end
+
+  def test_steps_end_when_the_process_stops
+    offline(<<~'RUBY')
+      routes { active_job_topic "jobs", parallel: false }
+      STOPPED = topic
+      class Steps < ActiveJob::Base
+        include ActiveJob::Continuable
+        queue_as "jobs"
+        def perform
+          step(:first) { RESULTS << :first; STOPPED.leave }
+          step(:second) { RESULTS << :second }
+        end
+      end
+      again = []
+      producer = Struct.new(:messages, :config) { def produce_async(message) = (messages << message; Struct.new(:topic_name, :partition, :offset) { def wait(**) = self }.new("jobs", 0, 0)) }
+      fake = producer.new(again, Struct.new(:max_wait_timeout).new(1))
+      Guildhall::Kafka.define_singleton_method(:producer) { fake }
+      STOPPED.deliver(payload(Steps.new))
+      equal([:first], Array.new(RESULTS.size) { RESULTS.pop })
+      equal([1, ["first"]], [again.size, JSON.parse(again.first[:payload]).dig("continuation", "completed")])
+      check(!ActiveJob::Base.queue_adapter.stopping?)
+    RUBY
+  end
+
+  private
+
+  def online(code) = assert_ruby("#{PRELUDE}#{BROKER}#{code}", timeout: 120)
+  def offline(code) = assert_ruby("#{PRELUDE}#{OFFLINE}#{code}", timeout: 120)
+end

@@ -1,0 +1,133 @@
+# frozen_string_literal: true
+
+require "socket"
+require "test_helper"
+require "guildhall/kafka"
+require "guildhall/kafka/metrics/collector"
+require "guildhall/adapters/statsd"
+require "guildhall/adapters/prometheus"
+require "guildhall/adapters/open_telemetry"
+require "datadog/statsd"
+require "opentelemetry-metrics-sdk"
+require "prometheus/client"
+
+# Every metric of the list arrives in all three systems, with name, unit, tags and value.
+class MetricsTest < GuildhallTest
+  LIST = Guildhall::Kafka::Metrics::LIST
+
+  def setup
+    @socket = UDPSocket.new.tap { |socket| socket.bind("127.0.0.1", 0) }
+    @statsd = Datadog::Statsd.new("127.0.0.1", @socket.addr[1], single_thread: true)
+    @prometheus = Guildhall::Adapters::Prometheus.new(Prometheus::Client::Registry.new)
+    @exporter = OpenTelemetry::SDK::Metrics::Export::InMemoryMetricPullExporter.new
+    @provider = OpenTelemetry::SDK::Metrics::MeterProvider.new
+    @provider.add_metric_reader(@exporter)
+    @backends = [Guildhall::Adapters::StatsD.new(@statsd), @prometheus, Guildhall::Adapters::OpenTelemetry.new(@provider.meter("test"))]
+  end
+
+  def teardown
+    @statsd.close
+    @socket.close
+    @exporter.shutdown
+  end
+
+  def test_each_metric_in_each_system
+    LIST.each_with_index { |metric, index| @backends.each { |one| one.record(metric, index + 1, metric.tags.to_h { |tag| [tag, "a #{tag}"] }) } }
+    seen = {"StatsD" => statsd, "Prometheus" => prometheus, "OpenTelemetry" => open_telemetry}
+    expected = LIST.each_with_index.to_h { |metric, index| [metric.full_name, [metric.type, index + 1, metric.tags.map { |tag| "a #{tag}" }.sort]] }
+    seen.each { |system, metrics| assert_equal expected, metrics, system }
+  end
+
+  def test_every_metric_comes_of_an_event_or_a_sample
+    recorded = Hash.new { |hash, name| hash[name] = [] }
+    recorder = Struct.new(:to) { def record(metric, value, tags) = to[metric.name] << [value, tags.keys] }.new(recorded)
+    application = busy_application
+    Guildhall::Kafka::Metrics::Collector.new(application, recorder).attach
+    publish_everything(application.instrumentation)
+    assert_empty LIST.map(&:name) - recorded.keys
+    recorded.each { |name, values| values.each { |_, tags| assert_equal Guildhall::Kafka::Metrics::BY_NAME[name].tags, tags, name } }
+  end
+
+  def test_names_keep_their_form
+    LIST.each do |metric|
+      assert_match(/\A[a-z_]+(\.[a-z_]+)?\z/, metric.name)
+      assert_includes %i[counter gauge distribution], metric.type
+      refute_match(/\.\z/, metric.description)
+    end
+  end
+
+  private
+
+  # Lines of several metrics come in one packet: name:value|type|#tag:value,…
+  def statsd
+    @statsd.flush(sync: true)
+    types = {"c" => :counter, "g" => :gauge, "d" => :distribution}
+    received.to_h do |line|
+      name, value, type, tags = line.match(/\A([^:]+):([^|]+)\|(\w)(?:\|#(.*))?\z/).captures
+      [name, [types.fetch(type), Float(value), tags.to_s.split(",").map { |tag| tag.split(":", 2).last }.sort]]
+    end.reject { |name, _| name.start_with?("datadog.") }
+  end
+
+  def received
+    lines = []
+    lines.concat(@socket.recv(65_536).split("\n")) while @socket.wait_readable(0.2)
+    lines
+  end
+
+  # By the format's own rules, one line a sample.
+  def prometheus
+    types, samples = parse(@prometheus.text)
+    LIST.to_h do |metric|
+      name = Guildhall::Adapters::Prometheus.name_of(metric).to_s
+      type = {"counter" => :counter, "gauge" => :gauge, "histogram" => :distribution}.fetch(types.fetch(name))
+      labels, value = samples.fetch(type == :distribution ? "#{name}_sum" : name)
+      [metric.full_name, [type, value, labels]]
+    end
+  end
+
+  def parse(text)
+    types = text.scan(/^# TYPE (\S+) (\S+)$/).to_h
+    samples = text.scan(/^([a-z_]+)(?:\{(.*)\})? (\S+)$/).to_h { |name, labels, value| [name, [labels.to_s.scan(/="([^"]*)"/).flatten.sort, Float(value)]] }
+    [types, samples]
+  end
+
+  def open_telemetry
+    @exporter.pull
+    @exporter.metric_snapshots.to_h do |metric|
+      point = metric.data_points.first
+      type = {counter: :counter, gauge: :gauge, histogram: :distribution}.fetch(metric.instrument_kind)
+      assert_equal unit(metric.name), metric.unit
+      [metric.name, [type, type == :distribution ? point.sum : point.value, point.attributes.values.sort]]
+    end
+  end
+
+  def unit(name)
+    unit = LIST.find { |metric| metric.full_name == name }.unit
+    {seconds: "s", bytes: "By", ratio: "1"}.fetch(unit, "{#{unit}}")
+  end
+
+  def busy_application
+    stats = {workers: 2, busy: 1, queued: 3, inlined: 4, by_workers: 5, deaths: 1, breaker_open: false, wait_seconds: {p50: 0.1}, run_seconds: {p50: 0.2}}
+    pool = Struct.new(:stats).new(stats)
+    flight = Struct.new(:messages, :bytes).new(1, 2)
+    runners = Struct.new(:busy, :waiting).new(1, 0)
+    events = Guildhall::Instrumentation.new(Guildhall::Kafka::Events::NAMES) { |message| flunk(message) }
+    application = Struct.new(:instrumentation, :partitions, :backpressure, :runners, :pool_in_use, :producer_queue)
+    application.new(events, [1], flight, runners, pool, 7)
+  end
+
+  def publish_everything(events)
+    place = {group: "g", topic: "t", partition: 0} # tags in the order of the list
+    events.publish("consumer.consumed", **place, size: 1, read: 2, dropped: 1, bytes: 9, seconds: 0.1, waited: 0.2, last_offset: 1)
+    events.publish("consumer.skipped", **place, read: 2, dropped: 2, bytes: 9)
+    events.publish("consumer.retrying", **place, offset: 1, attempt: 1, seconds: 1)
+    events.publish("dead_letter_queue.dispatched", **place, offset: 1, to: "dead", error_class: "KeyError")
+    events.publish("error.occurred", error: KeyError.new, type: "consumer.consume")
+    events.publish("rebalance.partitions_assigned", group: "g", partitions: [])
+    events.publish("rebalance.partitions_revoked", group: "g", partitions: [], lost: true)
+    events.publish("offsets.committed", group: "g", seconds: 0.1, error: nil)
+    events.publish("partition.stalled", **place, position: 1, end_offset: 2, action: :seek)
+    events.publish("messages.produced", topic: nil, size: 1, bytes: 2, seconds: 0.1, sync: true)
+    events.publish("lag.measured", partitions: [{**place, messages: 1, seconds: 0.5}])
+  end
+end

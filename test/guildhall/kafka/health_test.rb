@@ -1,0 +1,160 @@
+# frozen_string_literal: true
+
+require "net/http"
+require "socket"
+require "tmpdir"
+require "test_helper"
+require "guildhall/kafka"
+require "guildhall/kafka/testing"
+require "guildhall/kafka/health/server"
+require "guildhall/adapters/prometheus"
+require "guildhall/cli/probe"
+require "prometheus/client"
+
+class HealthTest < GuildhallTest
+  Listener = Struct.new(:group, :polled_at, :assigned) { alias_method :assigned?, :assigned }
+  Partition = Struct.new(:name, :position) { def to_s = name }
+  Application = Struct.new(:config, :instrumentation, :state, :quiet, :failure, :listeners, :partitions) do
+    def running? = state == :running
+    def quiet? = quiet
+  end
+
+  def setup
+    @listener = Listener.new("g", Guildhall::Clock.now, true)
+    @partition = Partition.new("orders/0", 7)
+    events = Guildhall::Instrumentation.new(Guildhall::Kafka::Events::NAMES)
+    @application = Application.new(Guildhall::Kafka::Config.new, events, :running, false, nil, [@listener], [@partition])
+    @health = Guildhall::Kafka::Health.new(@application)
+  end
+
+  def test_ready
+    assert_predicate @health.ready, :ok?
+    @listener.assigned = false
+    assert_equal "group g: no assignment yet", @health.ready.to_s
+    @application.quiet = true
+    assert_equal "draining", @health.ready.to_s
+    @application.quiet = false
+    assert_equal(%w[draining stopped initialized], %i[stopping stopped initialized].map { |state| (@application.state = state) && @health.ready.to_s })
+  end
+
+  def test_a_listener_that_does_not_poll
+    assert_predicate @health.live, :ok?
+    @listener.polled_at = Guildhall::Clock.now - 100
+    assert_equal "group g: not polled for 100 s", @health.live.to_s
+    @application.state = :stopping
+    assert_predicate @health.live, :ok?
+  end
+
+  def test_a_partition_that_does_not_move
+    stalled(:seek)
+    assert_predicate @health.live, :ok?
+    stalled(:rejoin)
+    assert_equal "orders/0 is stalled", @health.live.to_s
+    @partition.position = 8
+    assert_predicate @health.live, :ok?
+  end
+
+  def test_a_group_that_cannot_be_consumed_any_more
+    @application.failure = RuntimeError.new("fenced")
+    assert_equal "failed: fenced", @health.live.to_s
+  end
+
+  def test_over_http
+    prometheus = Guildhall::Adapters::Prometheus.new(Prometheus::Client::Registry.new)
+    with_server([prometheus]) do |port|
+      assert_equal %W[200 ok\n], get(port, "/live")
+      @application.state = :stopping
+      assert_equal %W[503 draining\n], get(port, "/ready")
+      assert_includes get(port, "/metrics").last, "# TYPE guildhall_consumed_messages_total counter"
+      assert_equal "404", get(port, "/").first
+      assert_equal [1, "draining\n", ""], probe("ready", "--port", port.to_s)
+      assert_equal [0, "ok\n", ""], probe("--port", port.to_s)
+    end
+  end
+
+  def test_probe_without_an_answer
+    free = TCPServer.open("127.0.0.1", 0) { |server| server.addr[1] }
+    status, _, err = probe("live", "--port", free.to_s)
+    assert_equal 1, status
+    assert_match(/no answer from 127.0.0.1:#{free}/, err)
+    TCPServer.open("127.0.0.1", 0) do |mute|
+      assert_equal 1, probe("--port", mute.addr[1].to_s, "--timeout", "0.05").first
+    end
+  end
+
+  def test_probe_with_wrong_arguments
+    [%w[alive], %w[live more], %w[--port], %w[--port x], %w[--timeout soon]].each { |arguments| assert_equal 2, probe(*arguments).first }
+    assert_equal 0, probe("--help").first
+  end
+
+  def test_the_command_loads_nothing_else
+    out, = run_command([RbConfig.ruby, "--disable=gems", "-e", <<~'RUBY'], env: {"RUBYOPT" => nil})
+      ARGV.replace(%w[probe --help])
+      at_exit { puts $LOADED_FEATURES.grep(/guildhall|rubygems|optparse/) }
+      load "exe/guildhall"
+    RUBY
+    assert_equal 1, out.lines.grep(%r{^/.*guildhall/cli/probe\.rb$}).size
+    assert_equal 2, out.lines.size
+  end
+
+  def test_settings
+    [[{port: 9292}, nil], [{host: "::1"}, /port must be an Integer/], [{port: 1, prt: 2}, /unknown setting prt; did you mean port/],
+     [9292, /must be a Hash with port/]].each do |health, problem|
+      errors = Guildhall::Kafka::Config::Errors.new
+      Guildhall::Kafka::Config.new.tap { |config| config.health = health }.validate(errors)
+      found = errors.to_a.grep(/health/)
+      problem ? assert_match(problem, found.join) : assert_empty(found)
+    end
+  end
+
+  def test_systemd
+    Dir.mktmpdir do |folder|
+      socket = Socket.new(:UNIX, :DGRAM).tap { |one| one.bind(Addrinfo.unix(File.join(folder, "notify"))) }
+      with_environment("NOTIFY_SOCKET" => File.join(folder, "notify"), "WATCHDOG_USEC" => "100000") do
+        @application.quiet = true
+        supervision = Guildhall::Kafka::Supervision.new(@application).start
+        refute socket.wait_readable(0.3)
+        @application.quiet = false
+        assert_equal "READY=1", socket.recv(100)
+        assert_equal "WATCHDOG=1", socket.recv(100)
+        @application.instrumentation.publish("app.stopping", timeout: 1)
+        assert_includes Array.new(3) { socket.recv(100) }, "STOPPING=1"
+      ensure
+        supervision&.stop
+        socket.close
+      end
+    end
+  end
+
+  private
+
+  def stalled(action)
+    @application.instrumentation.publish("partition.stalled", group: "g", topic: "orders", partition: 0, position: 7, end_offset: 9, action:)
+  end
+
+  def with_server(metrics = [])
+    server = Guildhall::Kafka::Health::Server.new({port: 0, host: "127.0.0.1"}, @health, metrics).start
+    yield server.port
+  ensure
+    server&.stop
+  end
+
+  def get(port, path)
+    response = Net::HTTP.get_response("127.0.0.1", path, port)
+    [response.code, response.body]
+  end
+
+  def probe(*arguments)
+    out = StringIO.new
+    err = StringIO.new
+    [Guildhall::CLI::Probe.new(out:, err:).run(arguments), out.string, err.string]
+  end
+
+  def with_environment(values)
+    before = values.keys.to_h { |name| [name, ENV.fetch(name, nil)] }
+    ENV.update(values)
+    yield
+  ensure
+    ENV.update(before)
+  end
+end

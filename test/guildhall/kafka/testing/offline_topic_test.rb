@@ -1,0 +1,70 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "guildhall/kafka/testing"
+require "guildhall/json"
+
+class OfflineTopicTest < GuildhallTest
+  class Orders < Guildhall::Kafka::Consumer
+    SEEN = Queue.new
+    def consume
+      messages.each do |message|
+        raise KeyError, "no id" unless message.payload["id"]
+
+        SEEN << [message.payload["id"], message.key, attempt]
+        produce_async(topic: "copies", payload: {"copy" => message.payload["id"]})
+      end
+    end
+
+    def shutdown = SEEN << :shutdown
+    def tick = SEEN << :tick
+  end
+
+  def setup
+    Orders::SEEN.clear
+    @application = Guildhall::Kafka::Application.new
+    @application.config.kafka = {"bootstrap.servers": "127.0.0.1:1"}
+    @application.routes.draw do
+      topic "copies" do
+        serializer Guildhall::JSON
+      end
+      pattern(/\Aorders/) do
+        consumer Orders
+        deserializer Guildhall::JSON.lazy
+        dead_letter_queue topic: "dead", max_retries: 1, dispatch_undecodable: true
+      end
+      topic("stubborn") { consumer Orders }
+    end
+  end
+
+  def test_consumes_as_the_route_says
+    topic = topic("orders").deliver({"id" => 1}, '{"id": 2}', nil.to_s, key: "k")
+
+    assert_equal [[1, "k", 1], [2, "k", 1]], Array.new(2) { Orders::SEEN.pop }
+    assert_equal 3, topic.done
+    assert_equal([["dead", ""]], topic.dead_letters.map { |letter| letter.values_at(:topic, :payload) })
+    assert_equal(['{"copy":1}', '{"copy":2}'], topic.produced.map { |message| message[:payload] })
+  end
+
+  def test_failures_are_retried_without_waiting
+    topic = topic("orders-eu").deliver({"id" => 1}, {"other" => 2}, {"id" => 3}).tick.leave
+
+    assert_equal [3, %w[2]], [topic.done, topic.dead_letters.map { |letter| letter[:payload][/\d/] }]
+    assert_includes topic.errors.map(&:class), KeyError
+    assert_equal %i[tick shutdown], Array.new(Orders::SEEN.size) { Orders::SEEN.pop }.last(2)
+  end
+
+  def test_a_topic_without_a_route
+    error = assert_raises(Guildhall::ArgumentError) { topic("order") }
+    assert_match(/unknown topic order.*stubborn/, error.message)
+  end
+
+  def test_what_would_be_retried_for_ever
+    error = assert_raises(Guildhall::TaskError) { topic("stubborn").deliver("x") }
+    assert_match(/retried for ever/, error.message)
+  end
+
+  private
+
+  def topic(name) = Guildhall::Kafka::Testing.topic(name, application: @application)
+end

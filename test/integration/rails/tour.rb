@@ -1,0 +1,305 @@
+# frozen_string_literal: true
+
+# What a developer does: `rails new`, the generators, a consumer, an ordered job that fails twice, metrics, probes, a stop. With the time
+# of each step. Usage: tour.rb RAILS; on the broker that KAFKA_BOOTSTRAP_SERVERS names, or else on the embedded one.
+require "guildhall/kafka/testing"
+require "net/http"
+require "securerandom"
+require "tmpdir"
+require_relative "application"
+
+# The steps, in their order.
+class Tour
+  LIMIT = Integer(ENV.fetch("TOUR_LIMIT", "60")) # seconds, for what is waited for
+  JOB = <<~'RUBY'
+    class ShipJob < ActiveJob::Base
+      queue_as ENV.fetch("JOBS")
+      guildhall_options key: ->(job) { job.arguments.first }
+      retry_on KeyError, wait: 0, attempts: 5
+
+      def perform(customer, number)
+        raise KeyError, "not yet" if number == 1 && executions < 3
+
+        Shipment.create!(customer:, number:, by: Current.user, executions:)
+      end
+    end
+  RUBY
+  CONSUMER = <<~'RUBY'
+    class OrdersConsumer < ApplicationConsumer
+      def consume
+        raise ArgumentError, "boom" if messages.payloads.any? { |order| order["number"] == -1 } && attempt == 1
+
+        Order.insert_all(messages.payloads.map { |order| {number: order["number"], topic: Current.user || topic_name} })
+        Current.user = "left behind"
+      end
+    end
+  RUBY
+  SLOW = <<~'RUBY'
+    class SlowJob < ActiveJob::Base
+      queue_as ENV.fetch("JOBS")
+
+      def perform
+        file = Rails.root.join("tmp/slow")
+        file.write("")
+        sleep(0.02) while file.exist?
+      end
+    end
+  RUBY
+  TRACKER = <<~'RUBY'
+    class Tracker
+      def report(error, handled:, severity:, context:, source: nil)
+        line = [error.message, source, *context.values_at(:type, :group, :topic, :partition, :offset)].join(" ")
+        Rails.root.join("tmp/errors").open("a") { |file| file.puts(line) }
+      end
+    end
+    Rails.error.subscribe(Tracker.new)
+    ActiveSupport::Notifications.subscribe("consumed.consumer.guildhall") { Rails.root.join("tmp/notified").write("") }
+  RUBY
+  SETTINGS = <<~'RUBY'
+    config.health = {port: Integer(ENV.fetch("HEALTH_PORT", 9292)), host: "127.0.0.1"}
+    config.metrics << Guildhall::Adapters::Prometheus.new
+    config.lag_interval = 0.2
+    config.kafka[:"session.timeout.ms"] = 6_000
+  RUBY
+  CURRENT = <<~'RUBY'
+    class Current < ActiveSupport::CurrentAttributes
+      attribute :user
+    end
+  RUBY
+
+  def initialize(version)
+    @folder = File.realpath(Dir.mktmpdir)
+    @application = GeneratedApplication.new(@folder, version)
+    id = SecureRandom.hex(4)
+    @orders = "orders-#{id}"
+    @jobs = "jobs-#{id}"
+    @version = version
+  end
+
+  def run
+    began = now
+    start_broker
+    steps.each { |name, step| time(name) { step.call } }
+    puts format("ok Rails %s, %.1f s", @version, now - began)
+  rescue StandardError => error
+    warn(error.full_message(highlight: false), *what_it_does, *log_lines)
+    exit(1)
+  ensure
+    kill
+    @broker&.stop
+    FileUtils.rm_rf(@folder)
+  end
+
+  private
+
+  def steps
+    {
+      "bundle" => -> { @application.bundle },
+      "rails new" => -> { @application.create },
+      "guildhall:install" => -> { @application.rails("generate", "guildhall:install") },
+      "a consumer, models, a job" => -> { write },
+      "db:migrate" => -> { @application.rails("db:migrate") },
+      "the generated test" => -> { generated_test },
+      "bin/guildhall routes" => -> { routes },
+      "bin/guildhall server" => -> { serve },
+      "consumed" => -> { consumed },
+      "jobs" => -> { jobs },
+      "code is reloaded" => -> { reload },
+      "an error is reported" => -> { report },
+      "metrics scraped" => -> { metrics },
+      "a probe while draining" => -> { drain },
+      "stop" => -> { stop },
+      "production, eagerly loaded" => -> { production }
+    }
+  end
+
+  def start_broker
+    @servers = ENV.fetch("KAFKA_BOOTSTRAP_SERVERS", "")
+    if @servers.empty?
+      @broker = Guildhall::Kafka::Testing::EmbeddedBroker.start
+      @servers = @broker.bootstrap_servers
+    end
+    [@orders, @jobs].each { |topic| create_topic(topic) }
+    @port = TCPServer.open("127.0.0.1", 0) { |server| server.addr[1] }
+    @environment = {"HEALTH_PORT" => @port.to_s, "KAFKA_BOOTSTRAP_SERVERS" => @servers, "ORDERS" => @orders, "JOBS" => @jobs}
+  end
+
+  def create_topic(name)
+    return @broker.create_topic(name, partitions: 2) if @broker
+
+    admin = Rdkafka::Config.new("bootstrap.servers": @servers).admin
+    admin.create_topic(name, 2, 1).wait(max_wait_timeout_ms: 15_000)
+  ensure
+    admin&.close
+  end
+
+  def write
+    @application.rails("generate", "model", "Order", "number:integer", "topic:string", "--no-fixture", "--no-test-framework")
+    @application.rails("generate", "model", "Shipment", "customer:string", "number:integer", "by:string", "executions:integer", "--no-test-framework")
+    @application.rails("generate", "guildhall:consumer", "Orders", "--topic", @orders, "--codec", "json")
+    @application.write("app/consumers/orders_consumer.rb", CONSUMER)
+    @application.write("app/models/current.rb", CURRENT)
+    @application.write("config/initializers/errors.rb", TRACKER)
+    @application.write("app/jobs/ship_job.rb", JOB)
+    @application.write("app/jobs/slow_job.rb", SLOW)
+    @application.edit("config/application.rb") { |text| text.sub(/^    config.load_defaults.*\n/) { "#{$~}    config.active_job.queue_adapter = :guildhall\n" } }
+    @application.edit("config/guildhall.rb") { |text| text.sub("Guildhall::Kafka.routes do\n", "\\0  active_job_topic #{@jobs.dump}\n") }
+    @application.edit("config/guildhall.rb") { |text| text.sub("  # config.concurrency = 5\n", SETTINGS.gsub(/^/, "  ")) }
+    @application.append("config/guildhall.rb", "\nGuildhall::ActiveJob.current_attributes \"Current\"\n")
+  end
+
+  def generated_test
+    out = @application.run(RbConfig.ruby, "-W0", "bin/rails", "test", env: @environment)
+    check(out.match?(/1 runs, \d+ assertions, 0 failures, 0 errors/), "the generated test: #{out}")
+  end
+
+  def routes
+    out = @application.run(RbConfig.ruby, "-W0", "bin/guildhall", "routes", env: @environment)
+    check(out.include?("OrdersConsumer") && out.include?("ActiveJob::Consumer"), out)
+  end
+
+  def serve
+    @pid = @application.spawn(RbConfig.ruby, "bin/guildhall", "server", log: log, env: @environment)
+    eventually("assigned") { File.read(log).scan(%r{(?:#{@orders}|#{@jobs})/\d}).uniq.size == 4 }
+  end
+
+  def consumed
+    runner(<<~'RUBY')
+      Guildhall::Kafka.producer.produce_many_sync(Array.new(20) { |number| {topic: ENV["ORDERS"], payload: {number:}.to_json, partition: number % 2} })
+    RUBY
+    eventually("orders") { query("SELECT count(*) FROM orders") == [[20]] }
+  end
+
+  # The first job of each customer fails twice; the one of another customer goes on.
+  def jobs
+    runner(<<~'RUBY')
+      Current.user = "ada"
+      ShipJob.perform_later("a", 0)
+      ShipJob.perform_later("b", 1)
+      ActiveJob.perform_all_later(ShipJob.new("a", 2), ShipJob.new("a", 3))
+      begin
+        ShipJob.set(wait: 3600).perform_later("a", 4)
+        abort("a job was delayed")
+      rescue NotImplementedError => error
+        abort(error.message) unless error.message.include?("delay_topics")
+      end
+    RUBY
+    eventually("shipments") { query("SELECT count(*) FROM shipments") == [[4]] }
+    check(query("SELECT number, executions, \"by\" FROM shipments WHERE customer = 'a' ORDER BY id") == [0, 2, 3].map { |number| [number, 1, "ada"] }, "order")
+    check(query("SELECT executions, \"by\" FROM shipments WHERE customer = 'b'") == [[3, "ada"]], "retries")
+  end
+
+  def reload
+    sleep(1.1) # file systems and their seconds
+    @application.write("app/consumers/orders_consumer.rb", CONSUMER.sub("topic_name", "'reloaded'"))
+    runner('Guildhall::Kafka.producer.produce_sync(topic: ENV["ORDERS"], payload: {number: 99}.to_json, partition: 0)')
+    eventually("the new code") { query("SELECT topic FROM orders WHERE number = 99") == [["reloaded"]] }
+  end
+
+  def report
+    runner('Guildhall::Kafka.producer.produce_sync(topic: ENV["ORDERS"], payload: {number: -1}.to_json, partition: 1)')
+    eventually("consumed by the second attempt") { query("SELECT topic FROM orders WHERE number = -1") == [["reloaded"]] }
+    reports = File.readlines(File.join(@application.root, "tmp/errors"), chomp: true)
+    check(reports == ["boom guildhall.kafka consumer.consume shop #{@orders} 1 10"], "reported: #{reports}")
+    check(File.exist?(File.join(@application.root, "tmp/notified")), "no notification")
+  end
+
+  def metrics
+    eventually("lag") { get("/metrics").last.match?(/^guildhall_lag_messages{[^}]*topic="#{@orders}"[^}]*} 0\.0$/) }
+    text = get("/metrics").last
+    consumed = text.scan(/^guildhall_consumed_messages_total{[^}]*topic="#{@orders}"[^}]*} (\S+)$/).sum { |(value)| Float(value) }
+    check(consumed == 22, "consumed: #{consumed}\n#{text}")
+    check(probe("ready") && probe("live"), "not ready")
+  end
+
+  # A job that takes a while holds up the stop.
+  def drain
+    runner("SlowJob.perform_later")
+    eventually("the job has begun") { File.exist?(File.join(@application.root, "tmp/slow")) }
+    Process.kill(:TERM, @pid)
+    eventually("not ready while draining") { !probe("ready") && get("/ready").last == "draining\n" }
+    check(probe("live"), "not live while draining")
+    FileUtils.rm(File.join(@application.root, "tmp/slow"))
+  end
+
+  def probe(what)
+    @application.run("bin/guildhall-probe", what, "--port", @port.to_s, bundled: false) { return false }
+    true
+  end
+
+  def get(path)
+    response = Net::HTTP.get_response("127.0.0.1", path, @port)
+    [response.code, response.body]
+  end
+
+  def stop
+    _, status = Process.wait2(@pid)
+    @pid = nil
+    check(status.exitstatus.zero?, "exit status #{status.inspect}")
+    lines = File.readlines(File.join(@application.root, "log/development.log"))
+    check(lines.any? { |line| line.include?("[shop]") && line.include?("[#{@orders}/0@") }, "tags: #{lines.last(5)}")
+  end
+
+  def production
+    runner(<<~'RUBY', "RAILS_ENV" => "production", "DATABASE_URL" => "sqlite3::memory:")
+      abort("no eager loading") unless Rails.application.config.eager_load && Object.autoload?(:OrdersConsumer).nil?
+      Guildhall::Kafka.application.validate!
+    RUBY
+  end
+
+  def runner(code, env = {})
+    @application.run(RbConfig.ruby, "-W0", "bin/rails", "runner", code, env: {**@environment, **env})
+  end
+
+  def query(sql)
+    require "sqlite3"
+    SQLite3::Database.open(File.join(@application.root, "storage/development.sqlite3"), readonly: true) { |database| database.execute(sql) }
+  rescue SQLite3::BusyException
+    nil
+  end
+
+  # The server's threads, for people who wonder why it does nothing.
+  def what_it_does
+    return unless @pid
+
+    Process.kill(:TTIN, @pid)
+    sleep(2)
+  rescue Errno::ESRCH
+    nil
+  end
+
+  def log = File.join(@folder, "server.log")
+  def log_lines = File.exist?(log) ? File.readlines(log).last(150) : []
+
+  def kill
+    return unless @pid
+
+    Process.kill(:KILL, -@pid)
+    Process.wait(@pid)
+  end
+
+  def eventually(what)
+    limit = now + LIMIT
+    until yield
+      raise GeneratedApplication::Failed, "not within #{LIMIT} s: #{what}" if now > limit
+      raise GeneratedApplication::Failed, "the server has ended: #{what}" if @pid && Process.wait(@pid, Process::WNOHANG)
+
+      sleep(0.05)
+    end
+  end
+
+  def check(condition, message)
+    raise GeneratedApplication::Failed, message unless condition
+  end
+
+  def time(name)
+    began = now
+    yield
+    puts format("%-30s %5.1f s", name, now - began)
+    $stdout.flush
+  end
+
+  def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+end
+
+Tour.new(ARGV.fetch(0)).run
