@@ -72,6 +72,7 @@ module Guildhall
 
       event = Event.new(name:, payload: payload.freeze, time: Process.clock_gettime(Process::CLOCK_REALTIME))
       subscribers.each { |names, listener| deliver(listener, event) if names.empty? || names.include?(name) }
+      nil
     end
 
     private

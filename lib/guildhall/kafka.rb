@@ -28,7 +28,10 @@ module Guildhall
 
       # @yieldparam config [Config]
       # @return [Config]
+      # @raise [ApplicationStateError] after the first start
       def configure
+        raise ApplicationStateError, "settings are fixed from the first start on: Guildhall::Kafka.reset begins anew" if application.config.frozen?
+
         yield application.config
         application.config
       end
@@ -40,7 +43,10 @@ module Guildhall
 
       # With a block, adds routes to the application; they are checked when it starts.
       # @return [Routing::Routes]
+      # @raise [ApplicationStateError] with a block while the application runs, which would not see it
       def routes(&block)
+        raise ApplicationStateError, "routes are read at the start: draw them before it, or stop the application first" if block && application.running?
+
         application.routes.draw(&block) if block
         application.routes
       end

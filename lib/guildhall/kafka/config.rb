@@ -145,6 +145,11 @@ module Guildhall
         LibrdkafkaSettings.validate(@producer, errors, "producer") if @producer.is_a?(Hash)
       end
 
+      # @return [String] without values, for some of them are secret
+      def inspect
+        "#<#{self.class} of group #{group_id}>"
+      end
+
       # @return [self]
       def freeze
         @kafka = @kafka.transform_keys(&:to_sym).freeze

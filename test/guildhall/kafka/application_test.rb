@@ -93,6 +93,20 @@ class KafkaApplicationTest < GuildhallTest
     end
   end
 
+  def test_settings_and_routes_that_come_too_late_are_refused
+    Guildhall::Kafka.reset
+    Guildhall::Kafka.configure { |config| config.kafka = @application.config.kafka }
+    Guildhall::Kafka.routes { topic("t") { consumer Idle } }
+    Guildhall::Kafka.start
+    [-> { Guildhall::Kafka.configure { nil } }, -> { Guildhall::Kafka.routes { topic("u") { consumer Idle } } }].each do |late|
+      assert_raises(Guildhall::Kafka::ApplicationStateError, &late)
+    end
+    assert_equal ["t"], Guildhall::Kafka.routes.topics.map(&:name)
+  ensure
+    Guildhall::Kafka.stop
+    Guildhall::Kafka.reset
+  end
+
   def test_a_subscriber_of_the_stop_itself_may_stop_the_application
     @application.routes.draw { topic("t") { consumer Idle } }
     answers = []

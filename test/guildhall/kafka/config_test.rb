@@ -288,6 +288,29 @@ class KafkaConfigTest < GuildhallTest
     assert_errors("producer must not set transactional.id beside a dead_letter_queue")
   end
 
+  def test_settings_of_librdkafka_that_have_no_default_are_suggested_too
+    @application.config.kafka = {"bootstrap.servers": "a:1", "sasl.passwrd": "x", "auto.ofset.reset": "earliest", "group.instnce.id": "a", "session.timeout.ms": "x"}
+    @application.routes.draw { topic("a") { consumer Handles } }
+    assert_errors("did you mean sasl.password?", "did you mean auto.offset.reset?", "did you mean group.instance.id?", 'property "session.timeout.ms"')
+    assert_operator Guildhall::Kafka::Connection::Librdkafka.property_names.size, :>, 150
+  end
+
+  def test_names_that_kafka_refuses_are_errors
+    @application.routes.draw do
+      [".", "..", "t\xff"].each { |name| topic(name) { consumer Handles } }
+      topic("t") { consumer(Handles) && dead_letter_queue(topic: ".") }
+    end
+    assert_errors('topic ".": is not a valid', 'topic "..": is not a valid', 'topic "t\\xFF": is not a valid', 'dead_letter_queue topic must be the name of a topic, or false, not "."')
+  end
+
+  def test_settings_are_not_shown_where_the_configuration_is
+    @application.config.kafka[:"sasl.password"] = "hunter2"
+    @application.config.freeze
+    error = assert_raises(FrozenError) { @application.config.concurrency = 3 }
+    assert_includes error.message, "#<Guildhall::Kafka::Config of group guildhall>"
+    refute_includes @application.inspect, "hunter2"
+  end
+
   def test_names_and_values_that_mean_nothing_are_errors
     @application.config.kafka = {"bootstrap.servers": ["a:1", "b:2"]}
     @application.config.logger = Class.new { def add(*); end && def info(*); end }.new

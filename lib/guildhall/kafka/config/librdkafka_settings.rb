@@ -32,8 +32,6 @@ module Guildhall
         # @param owner [String]
         # @return [void]
         def self.validate(settings, errors, owner = "kafka")
-          # librdkafka lists this one under its older name only.
-          known = ["bootstrap.servers", *Rdkafka::Config.new.describe_properties.keys.map(&:to_s)]
           settings.each do |name, value|
             ours, reason = RESERVED_SETTINGS[name.to_s]
             next errors.add("#{owner} must not set #{name}: #{reason}") if reason && ours != value.to_s
@@ -41,7 +39,7 @@ module Guildhall
             next errors.add("#{owner}: #{name} takes one String, with commas, not #{value.inspect}") if value.is_a?(Enumerable)
 
             problem = problem_with(name.to_s, value.to_s)
-            errors.add("#{owner}: #{problem}#{Suggestion.for(name, known) unless known.include?(name.to_s)}") if problem
+            errors.add("#{owner}: #{problem}") if problem
           end
         end
 
@@ -94,7 +92,9 @@ module Guildhall
           config = Rdkafka::Bindings.rd_kafka_conf_new
           error = FFI::MemoryPointer.new(:char, 512)
           answer = Rdkafka::Bindings.rd_kafka_conf_set(config, name, value, error, 512)
-          answer == :config_ok ? nil : error.read_string.strip
+          return if answer == :config_ok
+
+          "#{error.read_string.strip}#{Suggestion.for(name, Connection::Librdkafka.property_names) if answer == :config_unknown}"
         ensure
           Rdkafka::Bindings.rd_kafka_conf_destroy(config) if config
         end

@@ -13,6 +13,7 @@ module Guildhall
       class Client
         # Values of auto.offset.reset.
         FROM_THE_FIRST = %w[smallest earliest beginning].freeze
+        OFFSETS = (0..(2**63) - 1)
         COMMIT_TIMEOUT_SECONDS = 60
         CLOSE_TIMEOUT_SECONDS = 30
 
@@ -125,7 +126,7 @@ module Guildhall
         # @return [void]
         # @raise [Guildhall::ArgumentError] unless it says where to seek to
         def self.validate_seek_target!(target)
-          return if %i[earliest latest].include?(target) || target.is_a?(Time) || (target.is_a?(Integer) && !target.negative?)
+          return if %i[earliest latest].include?(target) || target.is_a?(Time) || (target.is_a?(Integer) && OFFSETS.cover?(target))
 
           raise Guildhall::ArgumentError, "seek takes an offset, :earliest, :latest or a Time, not #{target.inspect}"
         end

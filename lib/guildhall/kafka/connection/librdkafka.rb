@@ -51,6 +51,7 @@ module Guildhall
         attach_function :rd_kafka_consumer_closed, %i[pointer], :int
         attach_function :rd_kafka_fatal_error, %i[pointer pointer size_t], :int
         attach_function :rd_kafka_set_log_level, %i[pointer int], :void
+        attach_function :rd_kafka_conf_properties_show, %i[pointer], :void
         # The gem's own does not give up the GVL.
         attach_function :rd_kafka_destroy, %i[pointer], :void, blocking: true
 
@@ -61,12 +62,41 @@ module Guildhall
           ffi_lib FFI::CURRENT_PROCESS
           attach_function :dlopen, %i[string int], :pointer
         end
-        private_constant :Loader
+
+        # A file of C's, in memory.
+        module Stream
+          extend FFI::Library
+
+          ffi_lib FFI::CURRENT_PROCESS
+          attach_function :open_memstream, %i[pointer pointer], :pointer
+          attach_function :fclose, %i[pointer], :int
+          attach_function :free, %i[pointer], :void
+
+          # @yieldparam file [FFI::Pointer] a FILE
+          # @return [String] what was written to it
+          def self.read
+            text = FFI::MemoryPointer.new(:pointer)
+            bytes = FFI::MemoryPointer.new(:size_t)
+            file = open_memstream(text, bytes)
+            yield file
+            fclose(file)
+            text.read_pointer.read_bytes(bytes.read(:size_t))
+          ensure
+            free(text.read_pointer) # NULL is freed as well
+          end
+        end
+        private_constant :Loader, :Stream
 
         # From now on the library stays until the process has ended.
         # @return [void]
         def self.keep
           Loader.dlopen(ffi_libraries.first.name, FFI::DynamicLibrary::RTLD_LAZY)
+        end
+
+        # The gem's own list has only those that have a default.
+        # @return [Array<String>] all settings that librdkafka documents, for clients and for topics
+        def self.property_names
+          Stream.read { |file| rd_kafka_conf_properties_show(file) }.scan(/^([a-z._]+) +\|/).flatten.uniq
         end
 
         # The gem's own way fails as a whole where one topic has an error. Blocks for a broker's answer.

@@ -68,7 +68,8 @@ module Guildhall
         end
 
         def consumer_retrying(topic:, partition:, attempt:, seconds:, offset: nil, **)
-          "retrying #{topic}/#{partition}#{" from offset #{offset}" if offset} in #{seconds.round(1)} s#{", after attempt #{attempt}" if attempt.positive?}"
+          ["retrying #{topic}/#{partition}", *(" from offset #{offset}" if offset), " in #{seconds.round(1)} s",
+           *(", after attempt #{attempt}" if attempt.positive?)].join
         end
 
         def dead_letter_queue_dispatched(topic:, partition:, offset:, to:, error_class:, **)

@@ -139,7 +139,7 @@ module Guildhall
         end
 
         def own!(message)
-          return if message.partition == number && message.topic == name
+          return if message.respond_to?(:partition) && message.partition == number && message.topic == name
 
           raise Guildhall::ArgumentError, "#{message.inspect} cannot be marked by the consumer of #{@partition}"
         end

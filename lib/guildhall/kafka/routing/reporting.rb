@@ -7,7 +7,9 @@ module Guildhall
     module Routing
       # How checks of a topic report what is wrong with it.
       module Reporting
-        TOPIC_NAME = OptionRules.rule("the name of a topic") { |value| value.is_a?(String) && value.match?(/\A[a-zA-Z0-9._-]{1,249}\z/) }
+        TOPIC_NAME = OptionRules.rule("the name of a topic") do |value|
+          value.is_a?(String) && value.b.match?(/\A[a-zA-Z0-9._-]{1,249}\z/) && value != "." && value != ".."
+        end
 
         # Of topics whose names end with seconds.
         TOPIC_PREFIX = OptionRules.rule("the beginning of topic names") do |value|

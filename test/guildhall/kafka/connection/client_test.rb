@@ -43,7 +43,7 @@ class KafkaClientTest < GuildhallTest
     produce(2)
     assert_equal [7, 0, 2], [7, :earliest, :latest].map { |target| client.resolve("t", 0, target) }
     [0, :earliest, :latest, Time.now].each { |target| assert_nil Client.validate_seek_target!(target) }
-    [-1, 1.5, "earliest", :middle, nil].each do |target|
+    [-1, 2**63, 1.5, "earliest", :middle, nil].each do |target|
       assert_raises(Guildhall::ArgumentError) { Client.validate_seek_target!(target) }
     end
   end

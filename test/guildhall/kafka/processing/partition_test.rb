@@ -504,13 +504,14 @@ class KafkaPartitionTest < GuildhallTest
     other = Guildhall::Kafka::Message.new(Guildhall::Kafka::Messages::Batch.new([KafkaPartition::Record.new(500, "x", "k")], ["x"], nil, bytes: 1), 0)
     other.record.define_singleton_method(:partition) { 1 }
     kafka = kafka(consumer do
-      mark_as_consumed(other)
+      mark_as_consumed(refused.empty? ? other : messages.select { false }.last)
     rescue Guildhall::ArgumentError => error
       refused << error.message
       raise "not handled"
     end).deliver(0...3)
     kafka.work(3)
     assert_match(%r{t/1@500> cannot be marked by the consumer of t/0}, refused.first)
+    assert_equal "nil cannot be marked by the consumer of t/0", refused[1]
     refute_equal 501, kafka.committed
   end
 
