@@ -115,7 +115,7 @@ def deserializer_of(mode)
   case mode
   when "checks" then Checks
   when "avro" then GemAvro.new
-  when /\Aplugin\./ then Plugin.deserializer($')
+  when /\Aplugin\./ then Plugin.deserializer(Regexp.last_match.post_match)
   end
 end
 

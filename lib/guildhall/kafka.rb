@@ -30,7 +30,7 @@ module Guildhall
       # @return [Config]
       # @raise [ApplicationStateError] after the first start
       def configure
-        raise ApplicationStateError, "settings are fixed from the first start on: Guildhall::Kafka.reset begins anew" if application.config.frozen?
+        raise ApplicationStateError, "settings are fixed once it has started: Guildhall::Kafka.reset starts over" if application.config.frozen?
 
         yield application.config
         application.config
@@ -45,7 +45,7 @@ module Guildhall
       # @return [Routing::Routes]
       # @raise [ApplicationStateError] with a block while the application runs, which would not see it
       def routes(&block)
-        raise ApplicationStateError, "routes are read at the start: draw them before it, or stop the application first" if block && application.running?
+        raise ApplicationStateError, "routes are read at the start: draw them before it, or stop first" if block && application.running?
 
         application.routes.draw(&block) if block
         application.routes

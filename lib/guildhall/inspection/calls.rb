@@ -43,7 +43,9 @@ module Guildhall
 
       # Kernel's private methods. The first Ractor puts a `require` of its own before Kernel's.
       def kernel_function?(name, method)
-        method && Kernel.ancestors.include?(method.owner) && Kernel.private_method_defined?(name, false) && name != :binding && name != :eval
+        return false if method.nil? || %i[binding eval].include?(name)
+
+        Kernel.ancestors.include?(method.owner) && Kernel.private_method_defined?(name, false)
       end
 
       def timeout?(object, name)

@@ -9,7 +9,6 @@ module Guildhall
       # @param application [Application]
       def initialize(application)
         @application = application
-        @health = Health.new(application)
         @parts = []
       end
 
@@ -28,16 +27,19 @@ module Guildhall
 
       private
 
+      # Made where somebody asks, because it listens to the application.
+      def health = @health ||= Health.new(@application)
+
       def http
         settings = @application.config.health
         require_relative "health/server"
-        Health::Server.new(settings, @health, @application.config.metrics).start
+        Health::Server.new(settings, health, @application.config.metrics).start
       rescue MissingDependencyError, SystemCallError, SocketError => error
         raise ConfigurationError, "config.health #{settings}: #{error.message}"
       end
 
       def systemd
-        Adapters::Systemd.new(@application, @health).start
+        Adapters::Systemd.new(@application, health).start
       end
     end
   end

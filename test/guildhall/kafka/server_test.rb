@@ -13,7 +13,7 @@ class KafkaServerTest < GuildhallTest
       attr_reader :failure, :unfinished, :partitions
 
       def initialize(stop) = (@stop, @unfinished, @partitions = stop, ["t/0"], [])
-      def config = Struct.new(:shutdown_timeout).new(@stop == "never" ? 0.1 : 30)
+      def config = Struct.new(:shutdown_timeout, :health).new(@stop == "never" ? 0.1 : 30)
       def on_failure(&block) = @on_failure = block
       def backpressure = Struct.new(:messages, :max_messages, :bytes, :max_bytes).new(1, 2, 3, 4)
       def quiet = puts("quiet")

@@ -36,7 +36,7 @@ class PipelineBatchTest < GuildhallTest
 
   def test_a_call_for_all_that_raises_is_followed_by_one_for_each
     seen = []
-    results = run_batch(Guildhall.map(Doubling.new.freeze, name: :double), ["a", "bad", "b"]) do |error, index|
+    results = run_batch(Guildhall.map(Doubling.new.freeze, name: :double), %w[a bad b]) do |error, index|
       seen << [error.message, index]
       :failed
     end

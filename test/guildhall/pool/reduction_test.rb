@@ -29,7 +29,7 @@ class PoolReductionTest < GuildhallTest
     reduction = of(initial, :+)
     assert Ractor.shareable?(reduction)
     refute_predicate initial, :frozen?
-    assert_equal ["ab", "ac"], [reduction.call(["b"]), reduction.call(["c"])]
+    assert_equal %w[ab ac], [reduction.call(["b"]), reduction.call(["c"])]
   end
 
   def test_partial_results_are_combined_in_order

@@ -26,7 +26,7 @@ class ShareableResultOfTasksTest < GuildhallTest
   end
 
   def test_what_cannot_be_copied_is_named_with_its_path
-    error = assert_raises(Guildhall::NotShareableError) { shared([{a: [Thread.current]}]) }
+    error = assert_raises(Guildhall::NotShareableError) { shared([{a: [Thread.new { nil }]}]) }
     assert_equal "result[0][:a][0]", error.path
   end
 

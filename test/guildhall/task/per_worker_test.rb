@@ -29,7 +29,7 @@ class TaskPerWorkerTest < GuildhallTest
   end
 
   def test_metadata_where_the_tool_takes_it
-    assert_equal [:a, :b], Guildhall::Task.per_worker(WithMetadata).call(:a, :b)
+    assert_equal %i[a b], Guildhall::Task.per_worker(WithMetadata).call(:a, :b)
   end
 
   def test_what_cannot_work_is_refused

@@ -28,7 +28,7 @@ class AvroSchemaCanonicalFormTest < GuildhallTest
 
   # From the specification's own test cases.
   def test_fingerprints
-    {'"null"' => 7195948357588979594, '"int"' => 8247732601305521295, '"string"' => -8142146995180207161}.each do |form, number|
+    {'"null"' => 7_195_948_357_588_979_594, '"int"' => 8_247_732_601_305_521_295, '"string"' => -8_142_146_995_180_207_161}.each do |form, number|
       assert_equal number, [Form.fingerprint(form)].pack("Q").unpack1("q"), form
     end
   end
