@@ -30,7 +30,7 @@ module Guildhall
       # @return [Config]
       # @raise [ApplicationStateError] after the first start
       def configure
-        raise ApplicationStateError, "settings are fixed once it has started: Guildhall::Kafka.reset starts over" if application.config.frozen?
+        raise ApplicationStateError, "settings are fixed after the start: call Guildhall::Kafka.reset first" if application.config.frozen?
 
         yield application.config
         application.config

@@ -13,7 +13,7 @@ module Guildhall
       class Client
         # Values of auto.offset.reset.
         FROM_THE_FIRST = %w[smallest earliest beginning].freeze
-        OFFSETS = (0..(2**63) - 1)
+        OFFSETS = 0...(2**63)
         COMMIT_TIMEOUT_SECONDS = 60
         CLOSE_TIMEOUT_SECONDS = 30
 
