@@ -14,7 +14,7 @@ class PoolNotifierTest < GuildhallTest
     @pool.shutdown
   end
 
-  def future(*payloads) = @pool.dispatch(payloads) { |payload| payload }
+  def future(*payloads) = @pool.dispatch(payloads, :itself.to_proc)
 
   def test_every_callback_of_a_future_runs_once
     future(1).tap { |one| 5.times { |number| one.on_complete { @seen << number } } }

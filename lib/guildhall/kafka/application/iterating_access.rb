@@ -22,9 +22,8 @@ module Guildhall
         # @raise [KafkaError, Rdkafka::RdkafkaError]
         def each_message(topic, from: :earliest, until: :end, partitions: nil, deserializer: nil, &block)
           span = Iterating::Span.new(from, binding.local_variable_get(:until))
-          # rubocop:disable Lint/ToEnumArguments -- `until` is a keyword of Ruby, and can be read from the binding alone
+          # rubocop:disable-next Lint/ToEnumArguments -- `until` is a keyword of Ruby, and can be read from the binding alone
           return to_enum(:each_message, topic, from:, until: binding.local_variable_get(:until), partitions:, deserializer:) unless block
-          # rubocop:enable Lint/ToEnumArguments
 
           iterator(topic.to_s, deserializer, partitions && [*partitions], span).each(&block)
           nil
