@@ -40,7 +40,8 @@ module Guildhall
         # @raise [Guildhall::ArgumentError] where there is no such topic or partition
         # @raise [Rdkafka::RdkafkaError]
         def open(partitions, span)
-          spans = chosen(partitions).to_h { |number| [number, span.resolve(@client, @topic, number)] }.select { |_, (first, last)| first < last }
+          spans = chosen(partitions).to_h { |number| [number, span.resolve(@client, @topic, number)] }
+          spans.select! { |_, (first, last)| first < last }
           @client.assign(@topic, spans.transform_values(&:first))
           @reader = Reading::Reader.for(@client)
           spans.each { |number, (_, last)| add(number, last) }

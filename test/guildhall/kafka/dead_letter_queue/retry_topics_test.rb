@@ -36,7 +36,7 @@ class KafkaRetryTopicsTest < GuildhallTest
     assert_equal [[["t.group.retry.5", "k2"]], 5, 1], [sent(kafka), kafka.committed, kafka.errors.size]
     headers = kafka.application.dead_letters.first[:headers]
     assert_equal %w[t 0 2 group 1 RuntimeError], headers.values_at("source_topic", "source_partition", "source_offset", "source_consumer_group", "source_attempts", "source_error_class")
-    assert_equal [{topic: "t", partition: 0, offset: 2, to: "t.group.retry.5", error_class: "RuntimeError"}], events(kafka, "retry_topic.dispatched")
+    assert_equal [{group: "group", topic: "t", partition: 0, offset: 2, to: "t.group.retry.5", error_class: "RuntimeError"}], events(kafka, "retry_topic.dispatched")
   end
 
   def test_max_retries_are_attempts_before_that
