@@ -18,8 +18,8 @@ module Guildhall
         "consumer.shutdown" => "group, topic, partition",
         "dead_letter_queue.dispatched" => "group, topic, partition, offset, to, error_class",
         "error.occurred" => "error, type, and where it happened",
-        "filter.rejected" => "topic, partition, filter, count: messages that a filter has rejected; a batch that waits may count again",
-        "filter.waiting" => "topic, partition, offset, seconds: a filter makes the messages from there on wait; the partition is paused",
+        "filter.rejected" => "group, topic, partition, filter, count: messages that it has rejected; those that wait may count again",
+        "filter.waiting" => "group, topic, partition, offset, seconds: a filter makes what follows wait; the partition is paused",
         "lag.measured" => "partitions: group, topic, partition, messages, seconds, paused of each partition that was read",
         "messages.produced" => "topic: nil if they are of several, size, bytes, seconds, sync: what the application's producer has taken",
         "offsets.committed" => "group, seconds, error: librdkafka's name of it, or nil: a commit was answered",
@@ -29,7 +29,7 @@ module Guildhall
         "partition.stalled" => "group, topic, partition, position, end_offset, action: it makes no progress; action is :seek or :rejoin",
         "rebalance.partitions_assigned" => "group, partitions",
         "rebalance.partitions_revoked" => "group, partitions, lost",
-        "retry_topic.dispatched" => "topic, partition, offset, to, error_class",
+        "retry_topic.dispatched" => "group, topic, partition, offset, to, error_class",
         "routes.overlapping" => "group, topic, chosen, others: several routes of the group match the topic",
         "statistics.emitted" => "group, statistics: librdkafka's, as often as its setting statistics.interval.ms says"
       }.freeze

@@ -58,7 +58,7 @@ class PoolNotifierTest < GuildhallTest
       require "guildhall/pool"
       pool = Guildhall::Pool.new(workers: 0)
       begun = Queue.new
-      pool.dispatch([1]) { |payload| payload }.on_complete do |future|
+      pool.dispatch([1], :itself.to_proc).on_complete do |future|
         Thread.handle_interrupt(Object => :never) do
           begun << true
           sleep(0.001) while Thread.main.alive?

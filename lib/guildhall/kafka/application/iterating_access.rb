@@ -21,9 +21,12 @@ module Guildhall
         # @raise [ConfigurationError] listing every error of the settings
         # @raise [KafkaError, Rdkafka::RdkafkaError]
         def each_message(topic, from: :earliest, until: :end, partitions: nil, deserializer: nil, &block)
-          span = Iterating::Span.new(from, binding.local_variable_get(:until))
-          # rubocop:disable-next Lint/ToEnumArguments -- `until` is a keyword of Ruby, and can be read from the binding alone
-          return to_enum(:each_message, topic, from:, until: binding.local_variable_get(:until), partitions:, deserializer:) unless block
+          til = binding.local_variable_get(:until) # which Ruby takes for a keyword of its own
+          span = Iterating::Span.new(from, til)
+          unless block
+            arguments = {from:, until: til, partitions:, deserializer:}
+            return Enumerator.new { |messages| each_message(topic, **arguments) { |message| messages << message } }
+          end
 
           iterator(topic.to_s, deserializer, partitions && [*partitions], span).each(&block)
           nil

@@ -11,20 +11,18 @@ module Guildhall
       # Lets the filters of a partition decide about each of its batches, once, before the consumer sees it. What has to wait
       # becomes a batch of its own, which pauses the partition when its turn comes. Used by one runner at a time.
       class Gate
-        # @param partition [Processing::Partition]
-        # @param schedule [Processing::Schedule]
-        # @param application [Application]
+        # @param assignment [Processing::Assignment]
         # @return [Gate, nil] nil: the route has no filters
-        def self.for(partition, schedule, application)
-          new(partition, schedule, application) if partition.topic.filters.any?
+        def self.for(assignment)
+          new(assignment) if assignment.partition.topic.filters.any?
         end
 
         # (see .for)
-        def initialize(partition, schedule, application)
-          @partition = partition
-          @schedule = schedule
-          @application = application
-          @backoff = Processing::Backoff.new(application.config, partition.topic.retries)
+        def initialize(assignment)
+          @assignment = assignment
+          @schedule = assignment.schedule
+          @topic = assignment.partition.topic
+          @backoff = Processing::Backoff.new(assignment.application.config, @topic.retries)
           @failures = 0
           @chain = nil
         end
@@ -41,7 +39,7 @@ module Guildhall
         private
 
         def chain
-          @chain ||= Chain.new(@partition.topic.filters) do |name, count|
+          @chain ||= Chain.new(@topic.filters) do |name, count|
             publish("filter.rejected", filter: name, count:)
           end
         end
@@ -72,15 +70,13 @@ module Guildhall
         # What it has decided before it raised does not count: the filters are called with the same messages again.
         # @return [nil]
         def failed(error, batch)
-          @application.error(error, "filter", topic: @partition.name, partition: @partition.number, offset: batch.first_offset)
+          @assignment.error(error, "filter", offset: batch.first_offset)
           @schedule.pause(:backoff, @backoff.seconds(@failures += 1))
           nil
         end
 
         def publish(name, **payload)
-          return unless @application.listening?(name)
-
-          @application.publish(name, topic: @partition.name, partition: @partition.number, **payload)
+          @assignment.publish(name, **payload) if @assignment.application.listening?(name)
         end
       end
     end

@@ -28,7 +28,7 @@ module Guildhall
           @unfinished = nil # the batch that was not finished the last time; nil: all were
           @first = nil # the index with which the last call of `consume` began
           @call = nil
-          @gate = Filtering::Gate.for(partition, schedule, application)
+          @gate = Filtering::Gate.for(assignment)
           follow(partition.topic)
         end
 
