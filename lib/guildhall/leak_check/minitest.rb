@@ -5,6 +5,7 @@ require_relative "../leak_check"
 module Guildhall
   module LeakCheck
     # Include it in a test case of Minitest (or of Rails): a test that leaves a thread, a Ractor or a file descriptor behind fails.
+    # Tests that run side by side (`parallelize_me!`) are not checked: what is there may belong to the test beside.
     module Minitest
       # Minitest calls it.
       # @return [void]
@@ -17,7 +18,7 @@ module Guildhall
       # @return [void]
       def after_teardown
         super
-        return if skipped?
+        return if skipped? || self.class.test_order == :parallel
 
         growth = LeakCheck.settled(@guildhall_before)
         flunk("left behind: #{growth.leaks.join("; ")}") if growth.leak?

@@ -74,13 +74,16 @@ Scenario.run do
   stop
 
   # Now in processes that are killed.
-  restart do
+  Guildhall::Kafka.reset
+  configure
+  routes do
+    consumer_group("nobody") { delay_topics 0.5, 2, 6, prefix: prefix } # not started: for the producer
     topic(name) do
       consumer consumer
       deserializer Guildhall::JSON
     end
   end
-  Guildhall::Kafka.routes { consumer_group("nobody") { delay_topics 0.5, 2, 6, prefix: prefix } } # never started: for the producer
+  Guildhall::Kafka.start(groups: [group])
   producing.call((half + 1)...count)
   kills = 0
   until account.complete?

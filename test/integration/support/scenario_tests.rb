@@ -55,9 +55,6 @@ module ScenarioTests
 
   private
 
-  # What is alive in this process belongs to the tests beside this one, too. Scenarios are processes of their own.
-  def leaked = []
-
   def run_scenario(path, broker, stress)
     environment = {"KAFKA_BOOTSTRAP_SERVERS" => broker == "real" ? REAL : "", "LONG" => stress ? "1" : nil}
     out, err, status = run_command([RbConfig.ruby, path], timeout: self.class::LIMIT, env: environment)
