@@ -18,12 +18,19 @@ module Guildhall
       # @return [void]
       def after_teardown
         super
-        return if skipped? || self.class.test_order == :parallel
+        return if skipped? || side_by_side?
 
         growth = LeakCheck.settled(@guildhall_before)
         flunk("left behind: #{growth.leaks.join("; ")}") if growth.leak?
       rescue ::Minitest::Assertion => error
         failures << error
+      end
+
+      private
+
+      # Minitest 6 calls it `run_order`, Minitest 5 `test_order`.
+      def side_by_side?
+        self.class.public_send(self.class.respond_to?(:run_order) ? :run_order : :test_order) == :parallel
       end
     end
   end
