@@ -69,7 +69,7 @@ class ShareableResultTest < GuildhallTest
     refute_predicate value, :frozen?
   end
 
-  NEVER = {"IO" => -> { $stdout }, "Proc" => -> { -> {} }, "Thread" => -> { Thread.current }, "Thread::Mutex" => -> { Mutex.new },
+  NEVER = {"IO" => -> { $stdout }, "Proc" => -> { -> {} }, "Thread" => -> { Thread.new { nil } }, "Thread::Mutex" => -> { Mutex.new },
            "Method" => -> { "x".method(:size) }, "Enumerator" => -> { [1].each }, "Binding" => -> { binding }}.freeze
 
   def test_what_cannot_be_shared_is_refused_and_nothing_around_it_is_frozen
@@ -86,7 +86,7 @@ class ShareableResultTest < GuildhallTest
   def test_a_flag_is_never_left_on_what_is_not_shareable
     value = [Point.new]
     value[0].x = value
-    value << Thread.current
+    value << Thread.new { nil }
     assert_raises(Guildhall::NotShareableError) { share(value) }
     refute Ractor.shareable?(value)
     refute Ractor.shareable?(value[0])
