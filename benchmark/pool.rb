@@ -123,7 +123,7 @@ class PoolRows
       turns
     end
 
-    # @return [Integer] turns that take so many milliseconds in one thread
+    # @return [Integer] turns that keep one thread busy for `milliseconds`
     def self.turns(milliseconds)
       times = Array.new(5) { PoolPeers.seconds { call(1_000_000) } }
       (milliseconds * 1000 / times.min).round

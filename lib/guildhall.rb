@@ -21,7 +21,7 @@ module Guildhall
   # main Ractor may. With payloads it tries the task in a Ractor, too. Loads what the object's code names. Blocks. Main Ractor.
   # @param object [#call, Module, Object] a task, a module whose methods are to be read, or data
   # @param payloads [Array] samples for a task
-  # @param stress [Integer, nil] so many Ractors call the task at once, in a process of its own, which finds extensions that crash or
+  # @param stress [Integer, nil] the number of Ractors that call the task at once, in its own process: finds extensions that crash or
   #   answer differently then
   # @return [Doctor::Report]
   # @raise [Guildhall::ArgumentError] for stress without payloads

@@ -15,7 +15,7 @@ class Topics
 
   # @param bytes [Integer] a payload
   # @param count [Integer] messages
-  # @param used [Integer] so many partitions, the first ones, hold all of them
+  # @param used [Integer] how many partitions, the first ones, hold all messages
   # @return [String] the topic's name
   def filled(bytes, count, partitions: PARTITIONS, used: partitions)
     name = "#{prefix}-#{bytes}-#{count}-#{partitions}-#{used}"

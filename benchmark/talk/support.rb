@@ -28,7 +28,7 @@ module Talk
   VALID = LAZY >> Guildhall.map { |order| Valid.check(order) }
 
   class << self
-    # @return [Array<String>] so many texts in which nothing repeats
+    # @return [Array<String>] `count` JSON texts of about `bytes` bytes each, whose values do not repeat
     def texts(bytes, count)
       Corpus.new(bytes: [bytes * count, 20_000_000].min).fresh(bytes).cycle.first(count).freeze
     end
@@ -42,8 +42,8 @@ module Talk
       Array.new(rounds) { ways.map { |way| seconds(&way) } }.transpose.map { |times| Bench.median(times) }
     end
 
-    # Calls the block again and again in so many threads; how long each call took.
-    # @return [Array<Float>]
+    # Calls the block repeatedly in `count` threads for `seconds`.
+    # @return [Array<Float>] the duration of each call, in seconds
     def callers(count, seconds, &block)
       limit = PoolPeers.now + seconds
       threads = Array.new(count) do

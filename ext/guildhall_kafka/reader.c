@@ -46,8 +46,7 @@ static void reader_mark(void *pointer)
     for (size_t index = 0; index < reader->queue_count; index++) rb_gc_mark(reader->queues[index]);
 }
 
-/* Not closed means that the client was not closed either: then its callbacks may still notify the wakeup, and the memory
- * has to stay. */
+/* If the reader was not closed, its client was not closed either: callbacks may still use the memory, so it is not freed. */
 static void reader_free(void *pointer)
 {
     reader *reader = pointer;

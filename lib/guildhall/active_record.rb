@@ -7,7 +7,7 @@ module Guildhall
   # Documents as conditions of Active Record: `Order.where(id: document["ids"])`. Active Record takes anything else than an
   # Array for one value, and type casting makes nil of what it does not know: `id IS NULL`, silently.
   #
-  # Loaded when Active Record is, where Active Support was loaded before Guildhall, as in every Rails application; elsewhere
+  # Loaded together with Active Record if Active Support was loaded before Guildhall, as in every Rails application. Otherwise
   # `require "guildhall/active_record"`.
   # @api private
   module ActiveRecord

@@ -20,7 +20,7 @@ module Guildhall
 
     # @param task [#call]
     # @param payloads [Array<String, Object>] samples, the more the better
-    # @param workers [Integer, nil] at most so many; nil: as many as a pool has by default
+    # @param workers [Integer, nil] the maximum; nil: the number that a pool has by default
     # @param rounds [Integer] of each measurement; the median counts
     # @param batches [Array<Integer>] sizes of batches to try
     # @param progress [true, String, #call, nil] see {Pool#map}

@@ -111,7 +111,8 @@ module Guildhall
       end
     end
 
-    # Frozen is not enough for what batches, which are shareable, refer to: asked, Ruby notes that it is shareable.
+    # A batch is shareable, and may refer only to objects that Ruby knows to be shareable. Frozen is not enough: asking makes
+    # Ruby note it.
     def initialize(**)
       super
       Ractor.shareable?(self)

@@ -61,7 +61,7 @@ module Guildhall
 
     # Looks at the process from time to time, in a thread of its own, and reports what keeps growing.
     # @param every [Numeric] seconds
-    # @param least [Integer] a creation site is reported when it has so many more than at the beginning
+    # @param least [Integer] the growth since the beginning from which a creation site is reported
     # @param logger [Logger, nil] nil: standard error
     # @yieldparam growth [Growth] called instead of logging
     # @return [Watcher] stop it with `stop`

@@ -126,9 +126,9 @@ module Guildhall
       take_in(false, Feed.array(payloads), task_of(task, block, options), **options)
     end
 
-    # Starts the workers, and loads what the task needs here in the main Ractor: a worker that had to would wait for it,
-    # or fail. Give it payloads to run the task on them; without, the constants that its code names are resolved, and
-    # those that cannot be are named in a warning.
+    # Starts the workers, and loads here in the main Ractor what the task needs: a worker would have to wait for that, or fail.
+    # With payloads, the task is run on them. Without, the constants that its code names are resolved; a warning names those
+    # that cannot be.
     # @param task [#call]
     # @param payloads [Array] samples
     # @return [self]

@@ -75,8 +75,8 @@ module Guildhall
   #   @return [self]
   #
   # @!method close
-  #   Nothing can be pushed any more; what is there can still be taken. Ends the waits of those who push (they raise) and,
-  #   once the queue is empty, of those who pop (they get their default).
+  #   After it nothing can be pushed; queued items can still be popped. Waiting calls of push raise; waiting calls of pop return
+  #   their default once the queue is empty.
   #   @return [self]
   #
   # @!method closed?

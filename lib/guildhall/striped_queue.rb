@@ -4,8 +4,8 @@ require "etc"
 require_relative "queue"
 
 module Guildhall
-  # Several rings behind one push and one pop, for many Ractors on many cores, who would get into each other's way at the
-  # ends of a single one. Everything is as in {Queue}, but for the order and what "full" means:
+  # Several rings behind one push and one pop: less contention for many Ractors on many cores. It has the interface of {Queue};
+  # order and fullness differ:
   #
   # - A producer (a thread) always pushes to the same stripe. Its items come out in the order in which it pushed them;
   #   items of different producers in any order.

@@ -99,10 +99,10 @@ static uint32_t avro_branch_by_name(const finder *f, const node *node, VALUE *ob
 #define LOOKS 20000000   /* half a second */
 #define LOOKS_BETWEEN 65536 /* two looks at whether the thread is wanted elsewhere */
 
-/* Where branches resemble each other at every level, there are more ways down than anybody can go. */
+/* Limits the search: if branches resemble each other at every level, the number of combinations is exponential. */
 static void avro_branch_look(const finder *f)
 {
-    if (!--*f->looks) rb_raise(guildhall_encode_error(), "Avro: which branches of unions fit is not found out in %d looks", LOOKS);
+    if (!--*f->looks) rb_raise(guildhall_encode_error(), "Avro: cannot determine which branches of unions fit within %d comparisons", LOOKS);
     if (*f->looks % LOOKS_BETWEEN == 0) rb_thread_check_ints();
 }
 

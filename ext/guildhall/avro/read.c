@@ -154,7 +154,7 @@ static status avro_read_nested(reader *r, const node *node, status (*inside)(rea
     return GUILDHALL_AVRO_VALID;
 }
 
-/* A field that the reader's schema leaves out is gone past as the decoder does it, which is less strict. */
+/* Skips a field that the reader's schema leaves out, by the rules of the eager decoder, which are less strict. */
 static status avro_read_skipped(reader *r, uint32_t index, uint32_t depth_left)
 {
     const node *node = &r->program->nodes[index];

@@ -1,5 +1,5 @@
-/* Containers do not say where they are in the text (that would cost eight bytes more a container, for something that
- * is seldom asked for): the nearest string or number before one does. */
+/* Finds the text of a container. A container has no position of its own: that would cost eight more bytes each and is
+ * seldom needed. The position is computed from the nearest string or number before it. */
 #include "scan.h"
 #include "source.h"
 

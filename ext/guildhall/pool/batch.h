@@ -67,9 +67,9 @@ typedef struct guildhall_batch {
     _Atomic int64_t completed_at;
     guildhall_cost *cost;       /* of one payload; another code's when cost_key has changed */
     uint64_t cost_key;
-    _Atomic int64_t run_ns;     /* time that all threads spent running so many payloads */
+    _Atomic int64_t run_ns;     /* time that all threads spent running `run_payloads` payloads */
     _Atomic size_t run_payloads;
-    int64_t measured_at;        /* by its reader, when so many were done */
+    int64_t measured_at;        /* when its reader measured last; `measured_done` payloads were done then */
     size_t measured_done;
 
     VALUE queue_object;
@@ -98,9 +98,9 @@ VALUE guildhall_batch_continue(VALUE queue, VALUE runnable, VALUE outcomes, size
 void guildhall_batch_help(guildhall_batch *);
 /* Whether what is left of a batch that its reader runs alone is to be spread over workers. */
 bool guildhall_batch_spreads(guildhall_batch *);
-/* What was done since the last call, for the comparison of both ways: with workers, or without. */
+/* Records what was done since the last call, for the comparison of running inline and on workers. */
 void guildhall_batch_measure(guildhall_batch *);
-/* Other threads of the main Ractor get their turn, if they had none lately. May raise what interrupts the thread. */
+/* Releases the GVL for a moment, if that was not done lately. May raise what interrupts the thread. */
 void guildhall_give_way(struct guildhall_fair_queue *);
 
 /* The same clock as guildhall_now: it stands still for some milliseconds, but costs next to nothing. */
@@ -160,7 +160,7 @@ bool guildhall_batch_on_trial(const guildhall_batch *);
 double guildhall_batch_cost(const guildhall_batch *);
 /* How many payloads to claim at once, so that a slice is worth taking and leaves some for others. */
 size_t guildhall_batch_slice(const guildhall_batch *);
-/* In a child process: what workers of the parent had begun is nobody's now, and all of it is left to readers. */
+/* In a child process: it has none of the parent's workers, so readers run all unfinished payloads. */
 void guildhall_batch_reset_after_fork(guildhall_batch *);
 
 #endif

@@ -66,7 +66,7 @@ static VALUE code_refusal(VALUE self)
     return refusal ? refusal : Qnil;
 }
 
-/* refuse(failure): from now on it fails wherever it would run. Whether this was the first to find out. Any Ractor. */
+/* refuse(failure): the code fails from now on, wherever it would run. True for the first caller only. Any Ractor may call it. */
 static VALUE code_refuse(VALUE self, VALUE failure)
 {
     guildhall_code *code = guildhall_code_of(self);

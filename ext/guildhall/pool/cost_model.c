@@ -61,7 +61,8 @@ static uint32_t comparisons_until_exploration(guildhall_cost *cost, bool changed
     return (uint32_t)((float)cost->gap * ratio * ratio);
 }
 
-/* The other way has been tried, or the usual one has become slower than the other one was. */
+/* Compares the cost inline with the cost on workers. Called after an exploration, and when the current way has become slower
+ * than the other one was. */
 static void compare(guildhall_cost *cost)
 {
     bool inline_faster = cost->each_ns[1] > cost->each_ns[0] * worthwhile, changed = inline_faster != cost->inline_faster;

@@ -16,7 +16,7 @@ typedef struct {
     uint64_t used;             /* when it was last looked up */
     _Atomic float payload_ns;  /* one payload, run by one thread; 0: not known */
     _Atomic uint32_t samples;
-    /* Of batches: how long a payload takes from the first to the last, by the caller alone [0] and with workers [1]. */
+    /* Nanoseconds per payload over a whole batch: by the caller alone [0], with workers [1]. */
     float each_ns[2];          /* 0: not known */
     float epoch_ns, epoch_payloads;       /* of the epoch that is being measured, the way that is used now */
     float epochs[GUILDHALL_COST_EPOCHS];  /* those measured since the last comparison */
@@ -30,14 +30,14 @@ typedef struct {
     guildhall_cost entries[GUILDHALL_COST_SETS][GUILDHALL_COST_WAYS];
 } guildhall_cost_model;
 
-/* In the main Ractor: the entry of batches of `count` payloads of about so many bytes each; `count` 0: of one payload. */
+/* In the main Ractor: the entry for batches of `count` payloads of about `bytes` bytes each; `count` 0: for a single payload. */
 guildhall_cost *guildhall_cost_find(guildhall_cost_model *, uint32_t code, size_t bytes, size_t count);
 /* What one payload costs; 0: not known. */
 double guildhall_cost_read(const guildhall_cost *);
 /* From any Ractor. */
 void guildhall_cost_add(guildhall_cost *, double payload_ns);
-/* In the main Ractor: so many payloads of a batch took so long, by the caller alone or spread; `complete`: to its end. From time to time compares
- * both ways, and decides which is to be used from now on. */
+/* In the main Ractor: adds a measurement: `payloads` of a batch took `ns`, by the caller alone or spread over workers; `complete`: the
+ * batch has ended. From time to time compares both ways, and decides which is used from now on. */
 void guildhall_cost_measured(guildhall_cost *of_batches, bool spread, bool complete, int64_t ns, size_t payloads);
 /* Whether such batches are to be spread now: without a measurement they are. */
 static inline bool guildhall_cost_spreads(const guildhall_cost *of_batches)

@@ -27,12 +27,12 @@ typedef enum {
 
 struct guildhall_fair_queue;
 
-/* For a batch of `count` payloads of about so many bytes. `reading`: its caller waits for it, and can run it as well. Code that no
- * worker has run yet goes to a worker first, whatever it costs: that is its trial. */
+/* Decides where a batch runs: `count` payloads of about `bytes` bytes. `reading`: the caller waits for it, and can run payloads too.
+ * Code that no worker has run yet always goes to a worker first: that is its trial. */
 guildhall_decision guildhall_decide(struct guildhall_fair_queue *, const guildhall_runnable *, size_t bytes, size_t count, bool reading);
-/* Whether so much work is worth handing over. */
+/* Whether this much work is worth a hand-over to workers. */
 bool guildhall_worth_spreading(struct guildhall_fair_queue *, double work_ns);
-/* How many threads it makes work for, of the caller and all workers; 0: it is not known how much it is. */
+/* How many threads the work is enough for, the caller and the workers together; 0: its cost is not known. */
 size_t guildhall_parallelism_for(struct guildhall_fair_queue *, double work_ns, bool reading);
 
 /* Whether it was made by what is known of the code, not by a setting or by the state of the pool. */

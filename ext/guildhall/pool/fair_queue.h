@@ -52,7 +52,7 @@ enum { GUILDHALL_CALL_WORKER_LEFT = 1, GUILDHALL_CALL_COMPLETED = 2, GUILDHALL_C
 guildhall_fair_queue *guildhall_fair_queue_of(VALUE object);
 /* Whether there are workers, or will be in a moment. */
 bool guildhall_fair_queue_has_workers(const guildhall_fair_queue *);
-/* Whether so many payloads more may wait. A batch alone may be larger than the capacity. */
+/* Whether there is room for this number of payloads. A batch alone may be larger than the capacity. */
 bool guildhall_fair_queue_has_room(const guildhall_fair_queue *, size_t payloads);
 /* With the GVL. False when there is no room, or the queue is closed. */
 bool guildhall_fair_queue_push(guildhall_fair_queue *, guildhall_batch *);
@@ -60,7 +60,7 @@ bool guildhall_fair_queue_push(guildhall_fair_queue *, guildhall_batch *);
 void guildhall_fair_queue_return(guildhall_fair_queue *, guildhall_batch *);
 /* The next slice, for this worker. False when nothing waits. Does not block. `others_wanted`: whether more workers are wanted. */
 bool guildhall_fair_queue_take(guildhall_fair_queue *, guildhall_worker_slot *);
-/* With the GVL. Sees to it that so many workers look for work, if there are so many without. */
+/* With the GVL. Makes sure that this number of workers look for work, or all idle ones where there are fewer. */
 void guildhall_fair_queue_wake(guildhall_fair_queue *, size_t workers);
 /* How many workers a batch is meant for, beside its caller where that one reads it at once. */
 size_t guildhall_fair_queue_workers_for(const guildhall_batch *);

@@ -6,13 +6,13 @@
 #include "init.h"
 
 static const int64_t first_handover_ns = 100000; /* a guess, until one was measured */
-/* A worker looks out for the next batch for as long as a caller takes to make one of the last one's results, if it does
- * little with them; being woken takes it longer than that. */
+/* How long a worker spins for the next batch before it sleeps: about as long as a caller that does little with results takes
+ * to dispatch the next one. Waking a worker takes longer. */
 static const int spins_between_batches = 16000;
 
 enum { COPIED_ON_STACK = 256 };
 
-/* Under the lock: batches in line and sources' names, as many as there is room for. Returns how many there are. */
+/* Under the lock: copies the queued batches and the names of their sources, `room` at most. Returns how many are queued. */
 static size_t copy_line(const guildhall_fair_queue *queue, VALUE *to, size_t room)
 {
     size_t count = 0;
@@ -164,7 +164,7 @@ static int roomy(void *context)
     return guildhall_fair_queue_has_room(wanted->queue, wanted->payloads) || wanted->queue->closed;
 }
 
-/* wait_for_room(payloads, seconds or nil): blocks until there seems to be room for so many. False at the deadline. */
+/* wait_for_room(payloads, seconds or nil): blocks until there seems to be room for `payloads`. False at the deadline. */
 static VALUE queue_wait_for_room(VALUE self, VALUE payloads, VALUE timeout)
 {
     room wanted = {guildhall_fair_queue_of(self), NUM2SIZET(payloads)};
@@ -284,7 +284,7 @@ static VALUE seconds(float nanoseconds)
     return nanoseconds > 0 ? DBL2NUM((double)nanoseconds / 1e9) : Qnil;
 }
 
-/* [code, about so many bytes a payload, about so many payloads a batch (0: one payload's cost), seconds a payload, seconds a
+/* [code, bytes a payload, payloads a batch (both rounded; 0: one payload's cost), seconds a payload, seconds a
  * payload of such batches by the caller alone, spread, whether they are spread now] */
 static VALUE cost_row(const guildhall_cost *cost)
 {

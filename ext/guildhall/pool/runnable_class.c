@@ -90,13 +90,13 @@ static VALUE runnable_code(VALUE self)
     return guildhall_runnable_of(self)->code_object;
 }
 
-/* What is to see the payloads first, in the dispatching thread; nil: nothing. */
+/* The object whose `prepare` is called with the payloads, in the dispatching thread; nil: none. */
 static VALUE runnable_preparer(VALUE self)
 {
     return guildhall_runnable_of(self)->preparer;
 }
 
-/* Whether a worker has come upon what only the main Ractor may touch. */
+/* Whether the code was refused: it touches what only the main Ractor may. */
 static VALUE runnable_refused_p(VALUE self)
 {
     return guildhall_code_standing(guildhall_runnable_of(self)->code) == GUILDHALL_REFUSED ? Qtrue : Qfalse;

@@ -5,8 +5,8 @@
 #include <ruby.h>
 #include <stdbool.h>
 
-/* The outcomes, frozen, without those that were dropped: the same Array where there are none. Raises the first Failure, which then
- * says which payload it was. */
+/* The outcomes without DROPPED, frozen; the same Array if none was dropped. If an outcome is a Failure, raises the first one, with
+ * the index of its payload. */
 VALUE guildhall_values(VALUE outcomes);
 void guildhall_init_pool_values(VALUE guildhall, VALUE pool);
 

@@ -95,7 +95,7 @@ static VALUE queue_s_make(VALUE class, VALUE capacity, VALUE stripes, VALUE chec
     return RTEST(check) ? rb_ractor_make_shareable(queue) : queue; /* while it is empty: nothing to walk */
 }
 
-/* Sending an object that is not shareable to another Ractor copies it, which begins here. */
+/* Ruby calls this to copy a queue that is not shareable, when it is sent to another Ractor. */
 static VALUE queue_s_allocate(VALUE class)
 {
     rb_raise(rb_eTypeError, "a %" PRIsVALUE " cannot be copied; one made with check: false stays in the Ractor that made it",

@@ -31,7 +31,7 @@ static inline int guildhall_builder_open(guildhall_builder *builder, uint32_t ma
     return 1;
 }
 
-/* Closes the container that was opened last: of the values from `base` on, and of as many pairs as they are. */
+/* Closes the container that was opened last: makes an Array, or a Hash of pairs, of the values from `base` on. */
 static inline VALUE guildhall_builder_close(guildhall_builder *builder, size_t base, int map)
 {
     const VALUE *first = builder->stack.values + base;

@@ -1,5 +1,5 @@
-/* A descriptor that becomes readable when it is rung: a timer on Linux (alarm_timer.c), which needs one descriptor and
- * rings at the deadline by itself; a pipe elsewhere (alarm_pipe.c). Without Ruby. */
+/* A descriptor that becomes readable when the alarm rings. On Linux a timer (alarm_timer.c): one descriptor, which rings at
+ * the deadline by itself. Elsewhere a pipe (alarm_pipe.c). Does not use Ruby. */
 #ifndef GUILDHALL_WAITING_ALARM_H
 #define GUILDHALL_WAITING_ALARM_H
 

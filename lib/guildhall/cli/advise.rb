@@ -18,7 +18,7 @@ module Guildhall
         options.on("--servers LIST", "of the topic's broker (default: localhost:9092)")
         options.on("--task CONSTANT", "FILE:Constant, or a constant such as Guildhall::JSON")
         options.on("-r", "--require FILE", "load this first, such as config/environment.rb")
-        options.on("--workers N", Integer, "at most so many (default: as many as a pool has)")
+        options.on("--workers N", Integer, "the maximum of workers (default: what a pool has)")
         options.on("--limit N", Integer, "payloads at most (default: 2000)")
         options.on("--html FILE", "write a page with charts, too")
         options.on("--quick", "fewer rounds")

@@ -12,7 +12,7 @@ module Guildhall
 
       class << self
         # @param path [String] a file or a folder of files
-        # @param limit [Integer] at most so many
+        # @param limit [Integer] the maximum of payloads
         # @return [Array<String>] frozen
         # @raise [Guildhall::ArgumentError] where there is none
         def read(path, limit: 10_000)

@@ -45,9 +45,9 @@ module Guildhall
         rows.map! { |row| hash(columns, row, keys.size) }
       end
 
-      # As the gem's `CSV::Row#to_h`: of columns with the same name the first one counts, a short row lacks nothing, and what
-      # a long row has beyond the header has the key nil (its first field, unless a column without a name has that key).
-      # Without a pair for each field: what is not made need not be collected.
+      # As `CSV::Row#to_h` of the gem: the first of several columns with one name counts; missing fields are nil; the first field
+      # beyond the header has the key nil, unless a column without a name has it. Makes no pair for each field, so that there
+      # is less to collect.
       def hash(columns, row, width)
         made = {}
         columns.each { |key, column| made[key] = row[column] }

@@ -2,8 +2,8 @@
 
 module Guildhall
   class Pool
-    # Payloads on their way from where they come from into batches: from an Array by slices, from anything else by a thread that
-    # reads ahead, so that a slow source holds up no result. Never holds more than two chunks.
+    # Cuts the payloads of a source into chunks: an Array directly, any other Enumerable by a thread that reads ahead, so that a
+    # slow source delays no result. Holds two chunks at most.
     class Feed
       # How long the first payload of a chunk waits for others.
       LINGER_SECONDS = 0.01

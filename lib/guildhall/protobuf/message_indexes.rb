@@ -2,8 +2,8 @@
 
 module Guildhall
   class Protobuf
-    # Which message of its file a payload is, as Confluent's wire format says it: the place of the message in the file, then
-    # of the message within that message, and so on. Zigzag varints behind their count; a single 0 means [0].
+    # The message indexes of Confluent's wire format, which say which message type of its file a payload is: the index of the message
+    # in the file, then of the message nested in it, and so on. Encoded as a count and zigzag varints; a single 0 means [0].
     # @see https://docs.confluent.io/platform/current/schema-registry/fundamentals/serdes-develop/index.html#wire-format
     # @api private
     module MessageIndexes

@@ -105,7 +105,7 @@ module Guildhall
         location
       end
 
-      # In draft-07 nothing beside a `$ref` counts, its `$id` neither.
+      # In draft-07, `$ref` makes all keywords beside it void, `$id` too.
       def identify(location)
         id = location.schema["$id"]
         return location if !id.is_a?(String) || (location.dialect.draft7? && location.schema.key?("$ref"))

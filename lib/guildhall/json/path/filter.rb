@@ -77,7 +77,7 @@ module Guildhall
           end
         end
 
-        # As RFC 9535, 2.3.5.2.2 has it: only numbers and strings are less or more than others of their kind.
+        # RFC 9535, 2.3.5.2.2: only two numbers, or two strings, can be ordered.
         Comparison = Data.define(:left, :operator, :right) do
           def true_for?(root, node)
             one = left.value(root, node)

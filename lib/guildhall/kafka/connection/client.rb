@@ -8,8 +8,8 @@ require_relative "coordinator_retry"
 module Guildhall
   module Kafka
     module Connection
-      # One membership in a consumer group: what the framework needs of librdkafka, under the names it uses. Offsets may
-      # be stored and committed from any thread; everything else is called by the listener's.
+      # One membership in a consumer group: wraps the consumer of librdkafka. Any thread may store and commit offsets; only
+      # the listener's thread calls the other methods.
       class Client
         # Values of auto.offset.reset.
         FROM_THE_FIRST = %w[smallest earliest beginning].freeze

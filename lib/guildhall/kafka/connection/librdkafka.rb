@@ -11,8 +11,8 @@ end
 module Guildhall
   module Kafka
     module Connection
-      # The functions of librdkafka that karafka-rdkafka does not attach itself, from the very library that it has
-      # loaded: there is one librdkafka in the process.
+      # Attaches the functions of librdkafka that karafka-rdkafka does not, from the library that it has loaded: there is
+      # one librdkafka in the process.
       module Librdkafka
         extend FFI::Library
 

@@ -14,9 +14,9 @@ module Guildhall
   module Kafka
     # A membership in a consumer group: the thread that polls, the client of librdkafka, its commits.
     module Connection
-      # The thread that reads for some topics of one consumer group: it polls, hands what it reads to the partitions, and
-      # takes part in rebalances. It never runs the application's code and never waits for it, but for the work in
-      # progress on a partition that goes away.
+      # The thread that reads some topics of one consumer group: it polls, hands messages to the partitions, and takes part in
+      # rebalances. It never runs the application's code. It waits for that code only when a partition is revoked while its
+      # consumer is at work.
       class Listener
         RESTART_PAUSE_SECONDS = 5 # seconds before a client that failed is replaced
         COMMIT_STUCK = "commit still pending after all partitions were lost; rejoining the group"

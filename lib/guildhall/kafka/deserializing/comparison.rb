@@ -24,7 +24,7 @@ module Guildhall
         TRIAL_SHARE = 0.005 # of the time may be lost by trials
         PAUSES = 2.0..60.0 # seconds between trials
         MAX_TRIAL_SECONDS = 5 # the way before it may have been slow to be read, with a consumer that waits
-        CHANGED = 1.5 # so many times faster or slower than when it was chosen: the other way may be better now
+        CHANGED = 1.5 # factor: if the way in use gets faster or slower by it, the other way is tried again
         SMOOTHING = 0.25 # what the last epoch counts in the rate of the way in use
         private_constant :MAX_GAP_SECONDS, :SETTLING_SECONDS, :EPOCH_SECONDS, :MIN_GAIN, :TRIAL_SHARE, :PAUSES, :MAX_TRIAL_SECONDS,
           :CHANGED, :SMOOTHING

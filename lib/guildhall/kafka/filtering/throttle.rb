@@ -5,7 +5,7 @@ require "guildhall/clock"
 module Guildhall
   module Kafka
     module Filtering
-      # At most so many messages of a partition in any period; what comes beyond that waits.
+      # At most `limit` messages of a partition pass in any period of `per` seconds; the others wait.
       class Throttle
         # Messages that were let through together.
         Run = Data.define(:time, :offsets, :size)

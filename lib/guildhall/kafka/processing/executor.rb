@@ -12,8 +12,8 @@ require_relative "../filtering/gate"
 module Guildhall
   module Kafka
     module Processing
-      # What runners do for a partition: calls its consumers with messages, events, and its end. A batch whose `consume` has
-      # returned is finished here; for all that is left of one there is {Recovery}.
+      # Runs the work of a partition on a runner thread: calls its consumers with messages and events, and when it ends. Finishes a
+      # batch whose `consume` has returned; {Recovery} handles one that failed or was left early.
       class Executor
         extend Forwardable
 

@@ -7,11 +7,11 @@ require_relative "progress"
 module Guildhall
   module Kafka
     module Processing
-      # How far one partition is done, and what of that is committed: the only place that stores. May be used by several
-      # threads.
+      # Tracks which messages of one partition are done and which offset is to be committed. The only place that stores offsets.
+      # May be used by several threads.
       #
-      # Each seek begins a new *generation*. What a mark, or a call of `consume` that ends, says about messages of an older
-      # one is refused: they will be read again.
+      # Each seek begins a new *generation*. Marks, and ends of `consume`, that concern messages of an older generation are
+      # refused: these messages will be read again.
       #
       # With manual offset management a message may be done (its `consume` has returned) although it is not marked: its
       # offset is not stored, and it is consumed again only where a later batch fails ({#forget_unmarked}).

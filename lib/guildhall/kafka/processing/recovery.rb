@@ -138,8 +138,8 @@ module Guildhall
           false
         end
 
-        # With manual offset management the consumer may hold messages of earlier batches, in a buffer, say: all that are not
-        # marked are delivered again.
+        # With manual offset management the consumer may still hold messages of earlier batches, in a buffer for instance. All
+        # messages that are not marked are delivered again.
         # @yieldreturn [RetryPolicy::Decision]
         def go_back(batch)
           position = offsets.unmarked_before(batch)

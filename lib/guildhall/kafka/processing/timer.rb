@@ -66,7 +66,7 @@ module Guildhall
 
         private
 
-        # A job may end the thread (Thread.exit): then another one goes on.
+        # If a job ends the thread (Thread.exit), a new thread continues.
         def start
           @thread = Thread.new do
             Thread.current.report_on_exception = false

@@ -20,8 +20,8 @@ module Guildhall
         # Seconds that a producer without a broker takes to close, after it has dropped what it could not deliver.
         CLOSE_GRACE_SECONDS = 0.5
 
-        # Before the first Ractor: the autoloader that waterdrop brings along, Zeitwerk, wraps `Kernel#require`, and so does
-        # Ruby with the first Ractor; in the other order constants are not found any more.
+        # Has to be called before the first Ractor. Zeitwerk, the autoloader of waterdrop, wraps `Kernel#require`, and so does
+        # Ruby when it makes the first Ractor; if Ruby comes first, constants are not found any more.
         # @return [Boolean] whether the gem is there
         def self.load
           require "waterdrop"

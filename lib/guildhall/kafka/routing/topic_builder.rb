@@ -111,8 +111,8 @@ module Guildhall
           @settings[:dead_letter_queue] = DeadLetterPolicy.new(topic:, max_retries:, independent:, strategy:, dispatch_undecodable:)
         end
 
-        # A message that the consumer keeps failing on goes to the first of these topics, is consumed again from there after so many
-        # seconds, then goes to the next one, and at last to the dead letter queue. The topics are `PREFIX.SECONDS`, each with
+        # A message that the consumer keeps failing on goes to the first of these topics, is consumed again from there after its
+        # delay, then goes to the next one, and at last to the dead letter queue. The topics are `PREFIX.SECONDS`, each with
         # this route; those that are missing are created when the application starts.
         # @param delays [Array<Numeric>] seconds
         # @param prefix [String, nil] of the topics' names; nil: "TOPIC.GROUP.retry". A pattern needs one

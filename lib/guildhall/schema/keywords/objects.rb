@@ -32,7 +32,7 @@ module Guildhall
           compilation.emit(:dependent_schemas, keyword, value, names, children(compilation, keyword, value))
         end
 
-        # Both of the above in one, before the drafts took them apart.
+        # Draft-07: one keyword for both of the above.
         def dependencies(compilation, keyword, value)
           required, schemas = map(compilation, keyword).partition { |_, dependency| dependency.is_a?(Array) }.map(&:to_h)
           compilation.emit(:dependent_required, keyword, value, required.keys, required.values) if required.any?

@@ -58,7 +58,7 @@ module Guildhall
             end.sort_by { |dead_letter| dead_letter.time.to_f }.last([limit, 1 << 40].min)
           end
 
-          # Where nothing is left out, those before them need not be read.
+          # Without a filter, only the last `limit` messages need to be read.
           def newest(range)
             filtered? || limit.infinite? ? range : [range.begin, range.end - limit].max...range.end
           end
