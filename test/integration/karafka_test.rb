@@ -5,10 +5,24 @@ require "test_helper"
 require_relative "support/scenario_tests"
 require_relative "../../tool/environment"
 
+# Applications of the gem karafka run and say that all is well.
+module KarafkaApplications
+  LIMIT = 120 # seconds
+
+  private
+
+  def assert_application(path, env: {})
+    out, err, status = run_command([RbConfig.ruby, path], timeout: LIMIT, env:)
+    assert_predicate status, :success?, "#{File.basename(path)}: #{status}\n#{out}\n#{err}"
+    assert_match(/^ok/, out)
+  end
+end
+
 # The plug-in in applications of the gem karafka, which are processes of their own: see test/integration/karafka. On the broker that
 # KAFKA_BOOTSTRAP_SERVERS names, or else on the embedded one.
 class KarafkaTest < GuildhallTest
-  LIMIT = 120 # seconds
+  include KarafkaApplications
+
   APPLICATIONS = Dir[File.expand_path("karafka/*.rb", __dir__)]
 
   APPLICATIONS.each do |path|
@@ -17,22 +31,12 @@ class KarafkaTest < GuildhallTest
       def test_#{name} = assert_application(#{path.inspect}) # def test_order = assert_application(".../order.rb")
     RUBY
   end
-
-  private
-
-  # What is alive in this process belongs to the tests beside this one, too.
-  def leaked = []
-
-  def assert_application(path)
-    out, err, status = run_command([RbConfig.ruby, path], timeout: LIMIT)
-    assert_predicate status, :success?, "#{status}\n#{out}\n#{err}"
-    assert_match(/^ok/, out)
-  end
 end
 
 # What depends on Karafka's interfaces, with the oldest version that the plug-in works with. Its gems are installed here, the first time.
 class OldestKarafkaTest < GuildhallTest
-  LIMIT = KarafkaTest::LIMIT
+  include KarafkaApplications
+
   GEMFILE = File.join(Environment::BUILD, "karafka_2_5", "Gemfile") # its lock file stands beside it
   VARIABLES = Environment.variables.merge("BUNDLE_GEMFILE" => GEMFILE).freeze
   NAMES = %w[active_job errors_and_retries off parallel rebalance removed swarm].freeze
@@ -41,18 +45,10 @@ class OldestKarafkaTest < GuildhallTest
     install
     out, = run_command([RbConfig.ruby, "-e", "require 'karafka'; print Karafka::VERSION"], timeout: LIMIT, env: VARIABLES)
     assert_equal "2.5.9", out
-    NAMES.each { |name| assert_application(File.expand_path("karafka/#{name}.rb", __dir__)) }
+    NAMES.each { |name| assert_application(File.expand_path("karafka/#{name}.rb", __dir__), env: VARIABLES) }
   end
 
   private
-
-  def leaked = []
-
-  def assert_application(path)
-    out, err, status = run_command([RbConfig.ruby, path], timeout: LIMIT, env: VARIABLES)
-    assert_predicate status, :success?, "#{File.basename(path)}: #{status}\n#{out}\n#{err}"
-    assert_match(/^ok/, out)
-  end
 
   def install
     FileUtils.mkdir_p(File.dirname(GEMFILE))
