@@ -23,6 +23,19 @@ module Guildhall
       end
     end
 
+    # @api private
+    # @param parts [Array<String, nil>] what is drawn
+    # @return [String]
+    def self.svg(height, title, parts)
+      <<~SVG
+        <svg xmlns="http://www.w3.org/2000/svg" width="#{WIDTH}" height="#{height}" viewBox="0 0 #{WIDTH} #{height}" role="img">
+        <rect width="#{WIDTH}" height="#{height}" fill="#ffffff"/>
+        <text x="10" y="20" #{FONT} font-weight="bold">#{escape(title)}</text>
+        #{parts.compact.join("\n")}
+        </svg>
+      SVG
+    end
+
     # One bar a row, one below the other.
     class Bars
       ROW_PIXELS = 30
@@ -42,14 +55,9 @@ module Guildhall
       # @return [String]
       def to_svg
         height = (@rows.size * ROW_PIXELS) + 50
-        <<~SVG
-          <svg xmlns="http://www.w3.org/2000/svg" width="#{WIDTH}" height="#{height}" viewBox="0 0 #{WIDTH} #{height}" role="img">
-          <rect width="#{WIDTH}" height="#{height}" fill="#ffffff"/>
-          <text x="10" y="20" #{FONT} font-weight="bold">#{Chart.escape(@title)}</text>
-          #{@rows.each_with_index.map { |(label, value), index| bar(label, value, 34 + (index * ROW_PIXELS)) }.join("\n")}
-          #{%(<line x1="#{x(@mark)}" x2="#{x(@mark)}" y1="30" y2="#{height - 14}" stroke="#c0392b" stroke-dasharray="4"/>) if @mark}
-          </svg>
-        SVG
+        bars = @rows.each_with_index.map { |(label, value), index| bar(label, value, 34 + (index * ROW_PIXELS)) }
+        mark = %(<line x1="#{x(@mark)}" x2="#{x(@mark)}" y1="30" y2="#{height - 14}" stroke="#c0392b" stroke-dasharray="4"/>) if @mark
+        Chart.svg(height, @title, [*bars, mark])
       end
 
       private
@@ -89,14 +97,7 @@ module Guildhall
 
       # @return [String]
       def to_svg
-        <<~SVG
-          <svg xmlns="http://www.w3.org/2000/svg" width="#{WIDTH}" height="#{HEIGHT}" viewBox="0 0 #{WIDTH} #{HEIGHT}" role="img">
-          <rect width="#{WIDTH}" height="#{HEIGHT}" fill="#ffffff"/>
-          <text x="10" y="20" #{FONT} font-weight="bold">#{Chart.escape(@title)}</text>
-          #{axes}
-          #{@series.each_with_index.map { |(name, values), index| line(name, values, index) }.join("\n")}
-          </svg>
-        SVG
+        Chart.svg(HEIGHT, @title, [*axes, *@series.each_with_index.map { |(name, values), index| line(name, values, index) }])
       end
 
       private
@@ -112,7 +113,7 @@ module Guildhall
         end
         mark = %(<line x1="#{LEFT}" x2="#{RIGHT}" y1="#{y(@mark)}" y2="#{y(@mark)}" stroke="#c0392b" stroke-dasharray="4"/>) if @mark
         below = %(<text x="#{(LEFT + RIGHT) / 2}" y="#{BOTTOM + 42}" text-anchor="middle" #{FONT}>#{Chart.escape(@below)}</text>)
-        [*across, *steps, mark, below].compact.join("\n")
+        [*across, *steps, mark, below]
       end
 
       def line(name, values, index)
