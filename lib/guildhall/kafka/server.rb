@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "supervision"
+require_relative "server/supervision"
 
 module Guildhall
   module Kafka

@@ -112,7 +112,7 @@ class HealthTest < GuildhallTest
       socket = Socket.new(:UNIX, :DGRAM).tap { |one| one.bind(Addrinfo.unix(File.join(folder, "notify"))) }
       with_environment("NOTIFY_SOCKET" => File.join(folder, "notify"), "WATCHDOG_USEC" => "100000") do
         @application.quiet = true
-        supervision = Guildhall::Kafka::Supervision.new(@application).start
+        supervision = Guildhall::Kafka::Server::Supervision.new(@application).start
         refute socket.wait_readable(0.3)
         @application.quiet = false
         assert_equal "READY=1", socket.recv(100)
