@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "guildhall/kafka"
+require "guildhall/kafka/testing/offline/doubles"
 
 # A partition without a broker: what is fed to it is consumed by the test's own thread, one job after the other.
 class KafkaPartition
@@ -31,44 +32,10 @@ class KafkaPartition
     def seek(_topic, _partition, offset) = @sought = offset
   end
 
-  # Requests wait for the test.
-  class Listener
-    attr_reader :client, :requests
+  Offline = Guildhall::Kafka::Testing::Offline
 
-    def initialize(client)
-      @client = client
-      @requests = []
-    end
-
-    def request(&block) = @requests << block
-  end
-
-  # Jobs that wait for the test.
-  class Runners
-    attr_reader :jobs
-
-    def initialize = @jobs = []
-    def push(job, **) = @jobs << job
-  end
-
-  # Time passes when nothing else is to be done.
-  class Timer
-    def initialize = @entries = []
-
-    def after(seconds, &block)
-      [Guildhall::Clock.now + seconds, block].tap { |entry| @entries << entry }
-    end
-
-    def cancel(entry) = @entries.delete_if { |other| other.equal?(entry) }
-
-    def pass
-      entry = @entries.min_by(&:first) or return
-      cancel(entry)
-      sleep([entry.first - Guildhall::Clock.now, 0].max)
-      entry.last.call
-      true
-    end
-  end
+  # @return [Offline::Timer] one for which time passes however long it takes
+  def self.timer = Offline::Timer.new(longest: Float::INFINITY)
 
   # What a partition needs of the application.
   class Application
@@ -83,8 +50,8 @@ class KafkaPartition
       @config.deserializing.parallel.active = false
       @plan = Guildhall::Kafka::Deserializing::Plan.new(topic, @config.deserializing.parallel)
       @backpressure = Guildhall::Kafka::Processing::Backpressure.new(@config, [])
-      @runners = Runners.new
-      @timer = Timer.new
+      @runners = Offline::Runners.new
+      @timer = KafkaPartition.timer
       @errors = []
       @events = []
       @dead_letters = []
@@ -151,7 +118,7 @@ class KafkaPartition
     errors.raise!
     @client = client
     @application = Application.new(topic, **settings)
-    @listener = Listener.new(@client)
+    @listener = Offline::Listener.new(@client)
     @partition = Guildhall::Kafka::Processing::Partition.new(topic, "t", 0, @listener, @application)
     @partition.begin
   end

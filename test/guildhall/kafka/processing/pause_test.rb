@@ -5,7 +5,7 @@ require "support/kafka_partition"
 
 class KafkaPauseTest < GuildhallTest
   def setup
-    @timer = KafkaPartition::Timer.new
+    @timer = KafkaPartition.timer
     @ended = 0
     @pause = Guildhall::Kafka::Processing::Pause.new(@timer) { @ended += 1 }
   end

@@ -23,7 +23,7 @@ class KafkaScheduleTest < GuildhallTest
     @intake.queue = @queue
     @backpressure = Guildhall::Kafka::Processing::Backpressure.new(config, [])
     @pushed = []
-    @timer = KafkaPartition::Timer.new
+    @timer = KafkaPartition.timer
     @schedule = Guildhall::Kafka::Processing::Schedule.new(@backpressure, @timer, @intake) { |urgent| @pushed << urgent }
   end
 

@@ -30,8 +30,9 @@ module Guildhall
           # @return [Array<#call>]
           attr_reader :requests
 
-          def initialize
-            @client = Client.new
+          # @param client [Client]
+          def initialize(client = Client.new)
+            @client = client
             @requests = []
           end
 
@@ -52,7 +53,12 @@ module Guildhall
           LONGEST_SECONDS = 0.05
           private_constant :LONGEST_SECONDS
 
-          def initialize = @entries = []
+          # @param longest [Numeric] seconds; what is due later does not come
+          def initialize(longest: LONGEST_SECONDS)
+            @longest = longest
+            @entries = []
+          end
+
           def after(seconds, &block) = [Clock.now + seconds, block].tap { |entry| @entries << entry }
           def cancel(entry) = @entries.delete_if { |other| other.equal?(entry) }
 
@@ -60,7 +66,7 @@ module Guildhall
           def pass
             entry = @entries.min_by(&:first) or return
             wait = entry.first - Clock.now
-            return if wait > LONGEST_SECONDS
+            return if wait > @longest
 
             sleep([wait, 0].max)
             cancel(entry)
