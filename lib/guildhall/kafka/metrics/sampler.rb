@@ -23,8 +23,8 @@ module Guildhall
           sample_memory
           sample_threads
           sample_pool
-          @record.call("producer.queued", @application.producer_queue, {})
-          @record.call("gc.share", gc_share, {})
+          gauge("producer.queued", @application.producer_queue)
+          gauge("gc.share", gc_share)
         end
 
         private

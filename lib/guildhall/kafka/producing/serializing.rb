@@ -3,34 +3,32 @@
 module Guildhall
   module Kafka
     module Producing
-      module Producer
-        # Makes bytes of payloads that are none, as the topic's route says: a step of waterdrop's middleware, so that every
-        # way to produce takes it. Bytes (any String) and tombstones (nil) pass untouched.
-        class Serializing
-          # @param topics [Array<Routing::Topic>]
-          def initialize(topics)
-            @topics = topics
-          end
+      # Makes bytes of payloads that are none, as the topic's route says: a step of waterdrop's middleware, so that every
+      # way to produce takes it. Bytes (any String) and tombstones (nil) pass untouched.
+      class Serializing
+        # @param topics [Array<Routing::Topic>]
+        def initialize(topics)
+          @topics = topics
+        end
 
-          # @param message [Hash] waterdrop's
-          # @return [Hash] the same, or a copy with bytes for its payload
-          # @raise [EncodeError] where no route says how
-          # @raise whatever the serializer raises
-          def call(message)
-            payload = message[:payload]
-            return message if payload.nil? || payload.is_a?(String)
+        # @param message [Hash] waterdrop's
+        # @return [Hash] the same, or a copy with bytes for its payload
+        # @raise [EncodeError] where no route says how
+        # @raise whatever the serializer raises
+        def call(message)
+          payload = message[:payload]
+          return message if payload.nil? || payload.is_a?(String)
 
-            message.merge(payload: serialize(message[:topic].to_s, payload))
-          end
+          message.merge(payload: serialize(message[:topic].to_s, payload))
+        end
 
-          private
+        private
 
-          def serialize(topic, payload)
-            encoder = @topics.filter_map { |route| route.encoder if route.match?(topic) }.first
-            raise EncodeError, "topic #{topic}: no serializer for a #{payload.class}: give the topic's route a serializer" unless encoder
+        def serialize(topic, payload)
+          encoder = @topics.filter_map { |route| route.encoder if route.match?(topic) }.first
+          raise EncodeError, "topic #{topic}: no serializer for a #{payload.class}: give the topic's route a serializer" unless encoder
 
-            encoder.respond_to?(:encode) ? encoder.encode(payload) : encoder.call(payload)
-          end
+          encoder.respond_to?(:encode) ? encoder.encode(payload) : encoder.call(payload)
         end
       end
     end

@@ -24,7 +24,7 @@ module Guildhall
         def initialize(topic, application)
           @topic = topic = topic.with(retries: topic.retries.with(pause_timeout: nil, pause_max_timeout: nil))
           @application = Offline::Application.new(topic, application)
-          @serializing = Producing::Producer::Serializing.new([topic])
+          @serializing = Producing::Serializing.new([topic])
           @listener = Offline::Listener.new
           @partition = Processing::Partition.new(topic, topic.name, 0, @listener, @application)
           @partition.begin
