@@ -107,7 +107,7 @@ static VALUE assumptions_catch(RB_BLOCK_CALL_FUNC_ARGLIST(tag, unused))
 
 static int assumptions_throws(void) { return rb_catch_obj(rb_obj_alloc(rb_cObject), assumptions_catch, Qnil) == Qtrue; }
 
-/* How threads of other Ractors wait without a native thread of their own: waiting/port.c, or waiting/rest.c, which knows the
+/* How threads of other Ractors wait without a native thread of their own: waiting/port.c, or waiting/sleep_forever.c, which knows the
  * scheduler of 3.4 and no other. */
 static int assumptions_waits(void)
 {

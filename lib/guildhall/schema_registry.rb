@@ -1,9 +1,8 @@
 # frozen_string_literal: true
 
 require_relative "clock"
-require_relative "errors"
 require_relative "shared_cache"
-require_relative "schema_registry/error"
+require_relative "schema_registry/errors"
 require_relative "schema_registry/entry"
 require_relative "schema_registry/http"
 require_relative "schema_registry/subject"

@@ -163,7 +163,7 @@ static size_t unclaimed(const guildhall_batch *batch)
     return cursor < batch->size ? batch->size - cursor : 0;
 }
 
-size_t guildhall_batch_slice(const guildhall_batch *batch)
+size_t guildhall_batch_slice_size(const guildhall_batch *batch)
 {
     if (batch->slice) return batch->slice;
     double cost = guildhall_batch_cost(batch), left = (double)unclaimed(batch);

@@ -159,7 +159,7 @@ bool guildhall_batch_on_trial(const guildhall_batch *);
 /* Nanoseconds a payload: as measured in this batch, else in earlier ones; 0: not known. */
 double guildhall_batch_cost(const guildhall_batch *);
 /* How many payloads to claim at once, so that a slice is worth taking and leaves some for others. */
-size_t guildhall_batch_slice(const guildhall_batch *);
+size_t guildhall_batch_slice_size(const guildhall_batch *);
 /* In a child process: it has none of the parent's workers, so readers run all unfinished payloads. */
 void guildhall_batch_reset_after_fork(guildhall_batch *);
 

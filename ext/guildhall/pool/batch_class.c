@@ -367,7 +367,7 @@ void guildhall_batch_help(guildhall_batch *batch)
     int64_t until = guildhall_now() + (parallel || !guildhall_decision_may_change(batch->decision) ? span(batch->queue) : GUILDHALL_SHORT_SPAN_NS);
     size_t from, count, next = 0, skipped = GUILDHALL_ALL;
     do {
-        count = parallel ? guildhall_batch_slice(batch) : batch->size;
+        count = parallel ? guildhall_batch_slice_size(batch) : batch->size;
         count = guildhall_batch_take(batch, count, &from);
         if (count) next = guildhall_run(batch, from, from + count, until, NULL, &skipped);
         if (count && next < from + count) guildhall_batch_rewind(batch, next);

@@ -81,7 +81,7 @@ void guildhall_fair_queue_wake(guildhall_fair_queue *queue, size_t workers)
 /* A worker more than there are slices, or than it makes work for, would only be in the way. */
 size_t guildhall_fair_queue_workers_for(const guildhall_batch *batch)
 {
-    size_t slice = guildhall_batch_slice(batch), slices = (batch->size + slice - 1) / slice;
+    size_t slice = guildhall_batch_slice_size(batch), slices = (batch->size + slice - 1) / slice;
     size_t threads = batch->reading && batch->parallelism > 1 ? batch->parallelism - 1 : batch->parallelism;
     return slices < threads ? slices : threads;
 }
@@ -169,7 +169,7 @@ bool guildhall_fair_queue_take(guildhall_fair_queue *queue, guildhall_worker_slo
     while (!taken && queue->last) {
         guildhall_source *source = queue->last->next;
         guildhall_batch *batch = source->first;
-        size_t from, slice = atomic_load(&batch->reader_only) ? 0 : guildhall_batch_slice(batch);
+        size_t from, slice = atomic_load(&batch->reader_only) ? 0 : guildhall_batch_slice_size(batch);
         size_t count = slice ? guildhall_batch_take(batch, slice, &from) : 0;
         taken = count > 0;
         if (taken) assign(worker, batch, from, count);

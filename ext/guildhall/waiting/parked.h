@@ -4,10 +4,10 @@
  *         always have one of their own; of the other Ractors at most RUBY_MAX_CPU - 2 may be pinned at once, or the M:N
  *         scheduler has no native thread left to run a runnable Ractor on.
  * port    receive on a Ractor::Port (4.0).
- * rest    rb_thread_sleep_forever (3.4).
+ * forever rb_thread_sleep_forever (3.4).
  * timed   until a descriptor is readable (alarm.h): for waits with a deadline beyond the pinned ones, because neither port
- *         nor rest can end at a deadline.
- * slices  rb_thread_wait_for in slices: instead of timed where that way is not open.
+ *         nor forever can end at a deadline.
+ * steps   rb_thread_wait_for, a step at a time: instead of timed where that way is not open.
  * fiber   as timed, through the fiber scheduler.
  *
  * Every loop looks for interrupts before it sleeps: one that came while handle_interrupt allowed it only where a call blocks
@@ -34,14 +34,14 @@ typedef struct guildhall_parked {
  * just now. May raise, as long as there is nothing to finish. */
 int guildhall_sleep_pinned(guildhall_parked *self);
 int guildhall_sleep_on_port(guildhall_parked *self);
-void guildhall_sleep_at_rest(guildhall_parked *self);
+void guildhall_sleep_forever(guildhall_parked *self);
 int guildhall_sleep_timed(guildhall_parked *self);
-void guildhall_sleep_in_slices(guildhall_parked *self);
+void guildhall_sleep_in_steps(guildhall_parked *self);
 void guildhall_sleep_as_fiber(guildhall_parked *self);
 
 void guildhall_init_pinned(void);
 void guildhall_init_port(void);
-void guildhall_init_rest(void);
+void guildhall_init_sleep_forever(void);
 void guildhall_init_fiber(void);
 
 /* In a child after fork. */

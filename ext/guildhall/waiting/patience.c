@@ -7,7 +7,7 @@
 #include <ruby/thread.h>
 
 #define SPINS_LEAST 10
-#define SPINS_MOST 1000      /* some tens of microseconds, as being put to sleep and woken costs on a machine at rest */
+#define MAX_SPINS 1000      /* some tens of microseconds, as being put to sleep and woken costs on a machine at rest */
 #define EXPLORING 2          /* times the most: long enough to meet one that has to be woken first */
 #define EXPLORE_EVERY 16
 #define TURNS_BETWEEN_CHECKS 512 /* some ten microseconds */
@@ -21,7 +21,7 @@ static inline void patience_relax(void)
 #endif
 }
 
-static int patience_most(const guildhall_patience *patience) { return patience->most ? patience->most : SPINS_MOST; }
+static int patience_most(const guildhall_patience *patience) { return patience->most ? patience->most : MAX_SPINS; }
 
 static int patience_limit(guildhall_patience *patience, int spins)
 {

@@ -1,4 +1,4 @@
-/* Until an alarm rings; in slices where the process has no descriptor left, and where alarms do not keep the time: Ruby's M:N
+/* Until an alarm rings; in steps where the process has no descriptor left, and where alarms do not keep the time: Ruby's M:N
  * scheduler loses wake-ups of threads that wait for a descriptor with a limit. */
 #include "parked.h"
 #include <ruby/thread.h>
@@ -31,7 +31,7 @@ int guildhall_sleep_timed(guildhall_parked *self)
     return 1;
 }
 
-static VALUE slices_loop(VALUE argument)
+static VALUE steps_loop(VALUE argument)
 {
     guildhall_parked *self = (guildhall_parked *)argument;
     while (guildhall_parked_waiting(self)) {
@@ -42,13 +42,13 @@ static VALUE slices_loop(VALUE argument)
     return Qnil;
 }
 
-static int slices_sleep(guildhall_waiter *waiter) { return guildhall_parked_protect(waiter, slices_loop); }
+static int steps_sleep(guildhall_waiter *waiter) { return guildhall_parked_protect(waiter, steps_loop); }
 
-static const guildhall_sleeper slices = {slices_sleep, guildhall_rouse_thread, 1};
+static const guildhall_sleeper steps = {steps_sleep, guildhall_rouse_thread, 1};
 
 void guildhall_rouse_thread(guildhall_waiter *unused, uintptr_t thread)
 {
     rb_thread_wakeup_alive((VALUE)thread); /* checks no interrupts */
 }
 
-void guildhall_sleep_in_slices(guildhall_parked *self) { guildhall_sleep_with(self, &slices, (uintptr_t)self->thread); }
+void guildhall_sleep_in_steps(guildhall_parked *self) { guildhall_sleep_with(self, &steps, (uintptr_t)self->thread); }

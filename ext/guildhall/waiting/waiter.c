@@ -32,8 +32,8 @@ static void waiter_choose_sleeper(guildhall_parked *self)
     if (!NIL_P(rb_fiber_scheduler_current())) guildhall_sleep_as_fiber(self);
     else if (guildhall_sleep_pinned(self)) return;
     else if (self->deadline && guildhall_sleep_timed(self)) return;
-    else if (self->deadline) guildhall_sleep_in_slices(self);
-    else if (!guildhall_sleep_on_port(self)) guildhall_sleep_at_rest(self);
+    else if (self->deadline) guildhall_sleep_in_steps(self);
+    else if (!guildhall_sleep_on_port(self)) guildhall_sleep_forever(self);
 }
 
 int guildhall_wait(guildhall_waitlist *list, guildhall_attempt attempt, void *context, int64_t deadline)
@@ -60,7 +60,7 @@ void guildhall_init_waiter(VALUE guildhall)
 {
     guildhall_init_pinned();
     guildhall_init_port();
-    guildhall_init_rest();
+    guildhall_init_sleep_forever();
     guildhall_init_fiber();
     guildhall_waitlist_setup(guildhall_pinned_forked);
 }

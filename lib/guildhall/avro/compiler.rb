@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "mismatch_error"
+require_relative "errors"
 
 module Guildhall
   class Avro

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "json"
-require_relative "schema_error"
+require_relative "errors"
 require_relative "schema/type"
 require_relative "schema/field"
 require_relative "schema/parser"

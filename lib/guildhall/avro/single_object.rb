@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "unknown_schema_error"
+require_relative "errors"
 
 module Guildhall
   class Avro

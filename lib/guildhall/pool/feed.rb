@@ -10,11 +10,11 @@ module Guildhall
 
       # @param payloads [Enumerable]
       # @param chunk [Integer] payloads at once
-      # @return [Feed, Slices]
+      # @return [Feed, Chunks]
       # @raise [Guildhall::ArgumentError] for what is not Enumerable
       def self.of(payloads, chunk)
         list = in_memory(payloads)
-        list ? Slices.new(list, chunk) : new(payloads, chunk)
+        list ? Chunks.new(list, chunk) : new(payloads, chunk)
       end
 
       # @return [Array, nil] nil: it has to be read
@@ -134,7 +134,7 @@ module Guildhall
       private_constant :Finalizer
 
       # An Array is there already.
-      class Slices
+      class Chunks
         def initialize(payloads, chunk)
           @payloads = payloads
           @chunk = chunk

@@ -53,7 +53,7 @@ module Guildhall
       end
 
       # Ends the workers, when they have done the queued work or the time is up. What was not done stays readable: its reader runs
-      # it runs it. Can be called from anywhere in the main Ractor: a callback, a subscriber, a trap.
+      # it. Can be called from anywhere in the main Ractor: a callback, a subscriber, a trap.
       # @param timeout [Numeric, nil] seconds in which this returns, whatever the workers do; nil: no limit
       # @return [Shutdown] what was not done
       def shutdown(timeout: 10)

@@ -35,8 +35,10 @@ module Guildhall
       end
 
       # As {#map}; the task gets `(payload, index)`.
+      # @param options [Hash] as for {#map}, without `metadata` and `records`
       # @return [Array] frozen
       def map_with_index(payloads, task = nil, **options, &block)
+        Options.check!(options, Options::MAP_WITH_INDEX)
         list = Feed.array(payloads)
         map(list, task, metadata: (0...list.size).to_a, **options, &block)
       end

@@ -4,7 +4,7 @@ require_relative "../codec"
 require_relative "wire_format"
 require_relative "lazy_codec"
 require_relative "subject"
-require_relative "unknown_schema_error"
+require_relative "errors"
 
 module Guildhall
   class SchemaRegistry

@@ -74,6 +74,13 @@ class PoolMappingTest < GuildhallTest
     assert_equal [["a", 0], ["b", 1]], @pool.map_with_index(%w[a b].each, WithMetadata)
   end
 
+  def test_with_index_takes_no_other_metadata
+    [{metadata: [7, 8]}, {records: true}].each do |options|
+      error = assert_raises(Guildhall::ArgumentError) { @pool.map_with_index(%w[a b], WithMetadata, **options) }
+      assert_includes error.message, "unknown option #{options.keys.first}"
+    end
+  end
+
   def test_filter_map
     WAYS.each { |how| assert_equal [2, 4], @pool.filter_map(1..5, **how, &Blocks::EVEN) }
   end

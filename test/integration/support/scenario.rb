@@ -15,6 +15,7 @@ require_relative "proxy"
 # One scenario in a process of its own.
 class Scenario
   LIMIT = 60 # seconds
+  SEED = Integer(ENV.fetch("SEED", Random.new_seed % 100_000)) # of `rand`; printed where a scenario fails
   # With the embedded broker, a group takes a session time-out to start again after a member has left.
   QUICK = {"session.timeout.ms": 2_000, "heartbeat.interval.ms": 200}.freeze
 
@@ -24,6 +25,7 @@ class Scenario
   class Failed < StandardError; end
 
   def self.run(&)
+    srand(SEED)
     $stdout.sync = true # so that of one that never ends it is known how far it came
     Rdkafka::Config.logger = Logger.new($stderr, level: Logger::FATAL)
     scenario = new
@@ -33,6 +35,7 @@ class Scenario
   rescue Failed => error
     raise error, "#{error.message}#{scenario.standstill}"
   ensure
+    warn("SEED=#{SEED}") if $!
     scenario&.finish
   end
 

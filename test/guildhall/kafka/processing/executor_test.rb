@@ -39,11 +39,12 @@ class KafkaExecutorTest < GuildhallTest
 
   def test_an_error_is_reported_with_the_partition_and_the_messages
     Noting::FAILING << :consume
-    @kafka.deliver(3...7).work_now
-    error, type, payload = @kafka.application.errors.first
+    kafka = KafkaPartition.new(Noting, pause_timeout: 60, pause_max_timeout: 60)
+    kafka.deliver(3...7).work_now
+    error, type, payload = kafka.application.errors.first
     assert_equal ["no consume", "consumer.consume", "t", 0, 1, 3, 6],
       [error.message, type, *payload.values_at(:topic, :partition, :attempt, :first_offset, :last_offset)]
-    assert_equal 2, @partition.attempt
+    assert_equal 2, kafka.partition.attempt
   end
 
   def test_an_event_that_fails_is_reported_and_holds_up_nothing

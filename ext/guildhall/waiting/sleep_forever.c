@@ -7,29 +7,29 @@
 
 static rb_internal_thread_specific_key_t parked_key;
 
-static VALUE rest_loop(VALUE argument)
+static VALUE sleep_forever_loop(VALUE argument)
 {
     guildhall_parked *self = (guildhall_parked *)argument;
     while (guildhall_parked_waiting(self)) rb_thread_sleep_forever();
     return Qnil;
 }
 
-static int rest_sleep(guildhall_waiter *waiter)
+static int sleep_forever_sleep(guildhall_waiter *waiter)
 {
     VALUE thread = ((guildhall_parked *)waiter)->thread;
     /* Ruby code that interrupts the sleep (a trap) may wait as well: put back what the outer wait had here. */
     void *outer = rb_internal_thread_specific_get(thread, parked_key);
     rb_internal_thread_specific_set(thread, parked_key, waiter);
-    int raised = guildhall_parked_protect(waiter, rest_loop);
+    int raised = guildhall_parked_protect(waiter, sleep_forever_loop);
     rb_internal_thread_specific_set(thread, parked_key, outer);
     return raised;
 }
 
-static const guildhall_sleeper rest = {rest_sleep, guildhall_rouse_thread, 1};
+static const guildhall_sleeper forever = {sleep_forever_sleep, guildhall_rouse_thread, 1};
 
 /* Runs on a thread that is about to sleep, after its last interrupt check. Claimed meanwhile, it interrupts itself, so that
  * the sleep returns at once. */
-static void rest_on_suspended(rb_event_flag_t event, const rb_internal_thread_event_data_t *data, void *unused)
+static void sleep_forever_on_suspended(rb_event_flag_t event, const rb_internal_thread_event_data_t *data, void *unused)
 {
     guildhall_waiter *waiter = rb_internal_thread_specific_get(data->thread, parked_key);
     if (!waiter || guildhall_waiter_state(waiter) == GUILDHALL_WAITING) return;
@@ -38,11 +38,11 @@ static void rest_on_suspended(rb_event_flag_t event, const rb_internal_thread_ev
     rb_thread_wakeup_alive(data->thread);
 }
 
-void guildhall_sleep_at_rest(guildhall_parked *self) { guildhall_sleep_with(self, &rest, (uintptr_t)self->thread); }
+void guildhall_sleep_forever(guildhall_parked *self) { guildhall_sleep_with(self, &forever, (uintptr_t)self->thread); }
 
-void guildhall_init_rest(void)
+void guildhall_init_sleep_forever(void)
 {
     parked_key = rb_internal_thread_specific_key_create(); /* before any other Ractor exists */
     if (rb_const_defined(rb_cRactor, rb_intern("Port"))) return;
-    rb_internal_thread_add_event_hook(rest_on_suspended, RUBY_INTERNAL_THREAD_EVENT_SUSPENDED, NULL);
+    rb_internal_thread_add_event_hook(sleep_forever_on_suspended, RUBY_INTERNAL_THREAD_EVENT_SUSPENDED, NULL);
 }

@@ -4,6 +4,21 @@ require_relative "../errors"
 
 module Guildhall
   class SchemaRegistry
+    # The registry could not be asked, or refused.
+    class Error < StandardError
+      include Guildhall::Error
+
+      # @return [Integer, nil] HTTP status; nil when there was no answer
+      attr_reader :status
+
+      # @param message [String]
+      # @param status [Integer, nil]
+      def initialize(message = nil, status: nil)
+        super(message)
+        @status = status
+      end
+    end
+
     # A payload names an unknown schema.
     class UnknownSchemaError < DecodeError
       # @return [Integer, String, nil] the registry's id or GUID
