@@ -3,6 +3,7 @@
 require "guildhall/error_boundary"
 require "guildhall/json"
 require_relative "client"
+require_relative "lost_membership"
 require_relative "topic_creation"
 require_relative "topic_discovery"
 require_relative "../errors"
@@ -19,10 +20,8 @@ module Guildhall
       # consumer is at work.
       class Listener
         RESTART_PAUSE_SECONDS = 5 # seconds before a client that failed is replaced
-        COMMIT_STUCK = "commit still pending after all partitions were lost; rejoining the group"
         REJOIN_CLOSE_TIMEOUT_SECONDS = 3 # seconds for leaving a group that one is out of
-        SESSION_TIMEOUT_MS = 45_000 # milliseconds, librdkafka's default
-        private_constant :COMMIT_STUCK, :REJOIN_CLOSE_TIMEOUT_SECONDS, :SESSION_TIMEOUT_MS
+        private_constant :REJOIN_CLOSE_TIMEOUT_SECONDS
 
         # @return [Client]
         attr_reader :client
@@ -49,7 +48,7 @@ module Guildhall
           @partitions = {}
           @requests = Thread::Queue.new
           @lock = Mutex.new
-          @reader = @fatal = @discovery = @polled_at = nil
+          @reader = @membership = @fatal = @discovery = @polled_at = nil
           @stopping = @failed = @assigned = false
           @closed = true
         end
@@ -73,7 +72,7 @@ module Guildhall
           error = @client&.commit_soon
           @application.error(error, "commit", group: @group) if error
           tell_commits
-          request { rejoin_group! if commit_stuck? } if commit_stuck?
+          request { rejoin_group_if_stuck } if stuck?
         end
 
         # @return [Array<Processing::Partition>] those that are assigned now
@@ -123,6 +122,7 @@ module Guildhall
           ErrorBoundary.run(->(error) { request { raise error } }) do
             pairs.each { |name, number| assign(name, number) }
             @assigned = true
+            @membership&.assigned
             @application.publish("rebalance.partitions_assigned", group: @group, partitions: pairs)
           end
         end
@@ -133,6 +133,7 @@ module Guildhall
         # @return [void]
         def partitions_revoked(pairs, lost:)
           guarded("rebalance") do
+            @membership&.lost if lost
             leaving = @lock.synchronize { pairs.filter_map { |pair| @partitions[pair] } }
             release(leaving, @stopping ? :shutdown : :revoked, lost) unless leaving.empty?
             @application.publish("rebalance.partitions_revoked", group: @group, partitions: pairs, lost:)
@@ -184,6 +185,7 @@ module Guildhall
           @closed = false
           @close_timeout = Client::CLOSE_TIMEOUT_SECONDS
           @client = Client.new(settings, self)
+          @membership = LostMembership.new(@client, settings)
           @reader = Reading::Reader.for(@client)
           subscribe
           poll until @stopping
@@ -262,7 +264,7 @@ module Guildhall
           @lock.synchronize { @reader = nil } # a closed reader must not be woken
           reader&.close
           @closed = @client.nil? || @client.close(timeout: @stopping ? remaining(@deadline) : @close_timeout)
-          @client = nil
+          @client = @membership = nil
         end
 
         # After a fatal error librdkafka asks for nothing more.
@@ -272,17 +274,13 @@ module Guildhall
           partitions_revoked(partitions.map { |partition| [partition.name, partition.number] }, lost: true)
         end
 
-        # Until the last commit is answered librdkafka takes no new assignment; it has been seen to wait for one for ever.
-        def commit_stuck?
-          client = @client
-          return false if client.nil? || partitions.any?
+        def stuck? = partitions.none? && @membership&.suspected?
 
-          client.commit_overdue?((settings.fetch(:"session.timeout.ms", SESSION_TIMEOUT_MS).to_i / 1000.0) + RESTART_PAUSE_SECONDS)
-        end
-
-        def rejoin_group!
+        # Blocks the listener's thread for a broker's answer, when there is nothing to poll for.
+        def rejoin_group_if_stuck
+          reason = stuck? && @membership.reason or return
           @close_timeout = REJOIN_CLOSE_TIMEOUT_SECONDS
-          raise TimeoutError, COMMIT_STUCK
+          raise TimeoutError, reason
         end
 
         def pause_before_restart
