@@ -33,4 +33,6 @@ Scenario.run do
   stop(timeout: 40)
   eventually("committed") { committed(name, partitions:) == [1_500] * partitions }
   notes << "#{account.lives} assignments"
+  replaced = Array.new(errors.size) { errors.pop[:error].message }.count(Guildhall::Kafka::Connection::LostMembership::NO_BROKER)
+  notes << "the client was replaced" if replaced.positive?
 end
