@@ -33,19 +33,21 @@ class MetricsTest < GuildhallTest
 
   def test_each_metric_in_each_system
     LIST.each_with_index { |metric, index| @backends.each { |one| one.record(metric, index + 1, metric.tags.to_h { |tag| [tag, "a #{tag}"] }) } }
-    seen = {"StatsD" => statsd, "Prometheus" => prometheus, "OpenTelemetry" => open_telemetry}
-    expected = LIST.each_with_index.to_h { |metric, index| [metric.full_name, [metric.type, index + 1, metric.tags.map { |tag| "a #{tag}" }.sort]] }
-    seen.each { |system, metrics| assert_equal expected, metrics, system }
+    expected = LIST.each_with_index.map { |metric, index| [metric.full_name, metric.type, index + 1, metric.tags.map { |tag| "a #{tag}" }] }
+    assert_in_each_system(expected)
   end
 
+  # From the event, or the sample, to each of the systems.
   def test_every_metric_comes_of_an_event_or_a_sample
-    recorded = Hash.new { |hash, name| hash[name] = [] }
-    recorder = Struct.new(:to) { def record(metric, value, tags) = to[metric.name] << [value, tags.keys] }.new(recorded)
+    recorded = []
+    recorder = Struct.new(:to) { def record(*one) = to << one }.new(recorded)
     application = busy_application
-    Guildhall::Kafka::Metrics::Collector.new(application, recorder).attach
+    every = Struct.new(:all) { def record(*one) = all.each { |backend| backend.record(*one) } }.new([recorder, *@backends])
+    Guildhall::Kafka::Metrics::Collector.new(application, every).attach
     publish_everything(application.instrumentation)
-    assert_empty LIST.map(&:name) - recorded.keys
-    recorded.each { |name, values| values.each { |_, tags| assert_equal Guildhall::Kafka::Metrics::BY_NAME[name].tags, tags, name } }
+    assert_empty LIST - recorded.map(&:first)
+    recorded.each { |metric, _, tags| assert_equal metric.tags, tags.keys, metric.name }
+    assert_in_each_system(recorded.map { |metric, value, tags| [metric.full_name, metric.type, value, tags.values] })
   end
 
   def test_names_keep_their_form
@@ -58,14 +60,30 @@ class MetricsTest < GuildhallTest
 
   private
 
+  # @param samples [Array<Array(String, Symbol, Numeric, Array)>] name, type, value and values of tags of what was recorded
+  def assert_in_each_system(samples)
+    expected = totals(samples)
+    assert_equal LIST.size, expected.size
+    {"StatsD" => statsd, "Prometheus" => prometheus, "OpenTelemetry" => open_telemetry}.each do |system, seen|
+      assert_equal expected, totals(seen), system
+    end
+  end
+
+  # No gauge is set twice with the same tags here, so that a sum is a value of every type.
+  def totals(samples)
+    samples.group_by(&:first).sort.to_h do |name, ones|
+      [name, [ones.first[1], ones.sum { |one| one[2].to_f }.round(9), ones.flat_map(&:last).map(&:to_s).uniq.sort]]
+    end
+  end
+
   # Lines of several metrics come in one packet: name:value|type|#tag:value,…
   def statsd
     @statsd.flush(sync: true)
     types = {"c" => :counter, "g" => :gauge, "d" => :distribution}
-    received.to_h do |line|
+    received.map do |line|
       name, value, type, tags = line.match(/\A([^:]+):([^|]+)\|(\w)(?:\|#(.*))?\z/).captures
-      [name, [types.fetch(type), Float(value), tags.to_s.split(",").map { |tag| tag.split(":", 2).last }.sort]]
-    end.reject { |name, _| name.start_with?("datadog.") }
+      [name, types.fetch(type), Float(value), tags.to_s.split(",").map { |tag| tag.split(":", 2).last }]
+    end.reject { |name,| name.start_with?("datadog.") }
   end
 
   def received
@@ -77,27 +95,25 @@ class MetricsTest < GuildhallTest
   # By the format's own rules, one line a sample.
   def prometheus
     types, samples = parse(@prometheus.text)
-    LIST.to_h do |metric|
+    LIST.flat_map do |metric|
       name = Guildhall::Adapters::Prometheus.name_of(metric).to_s
       type = {"counter" => :counter, "gauge" => :gauge, "histogram" => :distribution}.fetch(types.fetch(name))
-      labels, value = samples.fetch(type == :distribution ? "#{name}_sum" : name)
-      [metric.full_name, [type, value, labels]]
+      samples.fetch(type == :distribution ? "#{name}_sum" : name).map { |labels, value| [metric.full_name, type, value, labels] }
     end
   end
 
   def parse(text)
     types = text.scan(/^# TYPE (\S+) (\S+)$/).to_h
-    samples = text.scan(/^([a-z_]+)(?:\{(.*)\})? (\S+)$/).to_h { |name, labels, value| [name, [labels.to_s.scan(/="([^"]*)"/).flatten.sort, Float(value)]] }
-    [types, samples]
+    samples = text.scan(/^([a-z_]+)(?:\{(.*)\})? (\S+)$/).group_by(&:first)
+    [types, samples.transform_values { |ones| ones.map { |_, labels, value| [labels.to_s.scan(/="([^"]*)"/).flatten, Float(value)] } }]
   end
 
   def open_telemetry
     @exporter.pull
-    @exporter.metric_snapshots.to_h do |metric|
-      point = metric.data_points.first
+    @exporter.metric_snapshots.flat_map do |metric|
       type = {counter: :counter, gauge: :gauge, histogram: :distribution}.fetch(metric.instrument_kind)
       assert_equal unit(metric.name), metric.unit
-      [metric.name, [type, type == :distribution ? point.sum : point.value, point.attributes.values.sort]]
+      metric.data_points.map { |point| [metric.name, type, type == :distribution ? point.sum : point.value, point.attributes.values] }
     end
   end
 
@@ -121,6 +137,8 @@ class MetricsTest < GuildhallTest
     events.publish("consumer.consumed", **place, size: 1, read: 2, dropped: 1, bytes: 9, seconds: 0.1, waited: 0.2, last_offset: 1)
     events.publish("consumer.skipped", **place, read: 2, dropped: 2, bytes: 9)
     events.publish("consumer.retrying", **place, offset: 1, attempt: 1, seconds: 1)
+    events.publish("filter.rejected", **place, filter: "deduplicate", count: 3)
+    events.publish("retry_topic.dispatched", **place, offset: 1, to: "retry", error_class: "KeyError")
     events.publish("dead_letter_queue.dispatched", **place, offset: 1, to: "dead", error_class: "KeyError")
     events.publish("error.occurred", error: KeyError.new, type: "consumer.consume")
     events.publish("rebalance.partitions_assigned", group: "g", partitions: [])

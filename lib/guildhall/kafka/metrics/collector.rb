@@ -25,8 +25,8 @@ module Guildhall
         end
 
         HANDLERS = {
-          "consumer.consumed" => :consumed, "consumer.skipped" => :skipped, "consumer.retrying" => :retrying,
-          "dead_letter_queue.dispatched" => :dead_letter, "error.occurred" => :error, "lag.measured" => :measured,
+          "consumer.consumed" => :consumed, "consumer.skipped" => :skipped, "consumer.retrying" => :retrying, "filter.rejected" => :rejected,
+          "retry_topic.dispatched" => :retry_topic, "dead_letter_queue.dispatched" => :dead_letter, "error.occurred" => :error, "lag.measured" => :measured,
           "rebalance.partitions_assigned" => :assigned, "rebalance.partitions_revoked" => :revoked,
           "offsets.committed" => :committed, "partition.stalled" => :stalled, "messages.produced" => :produced
         }.freeze
@@ -54,6 +54,14 @@ module Guildhall
 
         def retrying(group:, topic:, partition:, **)
           record("retries", 1, {group:, topic:, partition:})
+        end
+
+        def rejected(group:, topic:, partition:, filter:, count:)
+          record("rejected.messages", count, {group:, topic:, partition:, filter:})
+        end
+
+        def retry_topic(group:, topic:, partition:, error_class:, **)
+          record("retry_topic.messages", 1, {group:, topic:, partition:, error: error_class})
         end
 
         def dead_letter(group:, topic:, partition:, error_class:, **)
