@@ -12,7 +12,8 @@ module Guildhall
     module Dashboards
       # What stands together, in the order of a page: title => how the names of its metrics begin.
       ROWS = {
-        "Consuming" => %w[consumed dropped rejected], "Lag" => %w[lag stalled partitions in_flight], "Failures" => %w[retries retry_topic dead_letters errors],
+        "Consuming" => %w[consumed dropped rejected], "Lag" => %w[lag stalled partitions in_flight],
+        "Failures" => %w[retries retry_topic dead_letters errors],
         "Group" => %w[rebalances commit], "Threads and workers" => %w[runners pool gc], "Producing" => %w[produce]
       }.freeze
 

@@ -23,6 +23,7 @@ module Guildhall
         **%i[max_messages_in_flight max_bytes_in_flight].to_h { |name| [name, OptionRules.integer.or(nil)] },
         **%i[max_wait_time commit_interval tick_interval lag_interval pause_timeout pause_max_timeout shutdown_timeout
              stall_timeout].to_h { |name| [name, Duration::RULE] },
+        max_consume_time: Duration::RULE.or(nil),
         producer_middleware: OptionRules.rule("an Array of objects with `call`") do |list|
           list.is_a?(Array) && list.all? { it.respond_to?(:call) }
         end,
@@ -96,6 +97,10 @@ module Guildhall
       # @return [Numeric] seconds without progress after which a partition with messages left counts as stuck; 120
       #   unless set
       attr_accessor :stall_timeout
+      # @return [Numeric, nil] seconds that a call of `consume` (or another method of a consumer) may take without marking a message
+      #   before `/live` and systemd's watchdog take the process for dead. Nothing is interrupted. nil: any time. 3600.0 (an hour)
+      #   unless set
+      attr_accessor :max_consume_time
       # @return [Guildhall::Pool, nil] the pool that payloads are dispatched to; nil: one of the application's own
       attr_accessor :pool
       # @return [Array<#call>] what is put around each call of a consumer's method: `call(call) { … }` gets a
@@ -190,6 +195,7 @@ module Guildhall
         @shutdown_timeout = 60
         @revocation_timeout = 10
         @stall_timeout = 120
+        @max_consume_time = 3600.0
       end
 
       def validate_pauses(errors)

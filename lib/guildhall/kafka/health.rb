@@ -28,14 +28,14 @@ module Guildhall
         application.instrumentation.subscribe("partition.stalled") { |event| stalled(**event.payload) }
       end
 
-      # Every listener polls, and no partition with messages left has stopped for good. A process that is not restarted for it would
-      # stay as it is.
+      # Every listener polls, no partition with messages left has stopped for good, and no consumer has been at work for longer than
+      # `config.max_consume_time` without progress. A process that is not restarted for it would stay as it is.
       # @return [Answer]
       def live
         problems = []
         problems << "failed: #{@application.failure.message}" if @application.failure
         problems.concat(silent.map { |listener| "group #{listener.group}: not polled for #{since(listener).round} s" })
-        problems.concat(stuck.map { |place| "#{place} is stalled" })
+        problems.concat(stuck.map { |place| "#{place} is stalled" }, overdue)
         Answer.new(problems:)
       end
 
@@ -62,6 +62,16 @@ module Guildhall
       def limit
         config = @application.config
         config.max_wait_time + config.revocation_timeout + GRACE_SECONDS
+      end
+
+      def overdue
+        limit = @application.config.max_consume_time
+        return [] unless limit && @application.running?
+
+        @application.partitions.filter_map do |partition|
+          seconds = partition.seconds_without_progress
+          "#{partition}: at work for #{seconds.round} s without progress" if seconds && seconds > limit
+        end
       end
 
       # The first time the partition seeks, and the second time it rejoins: what was tried already has not helped.

@@ -28,7 +28,7 @@ module Guildhall
         ["consumed.seconds", :distribution, :seconds, PLACE, "Time in `consume`, of a batch"],
         ["consumed.wait_seconds", :distribution, :seconds, PLACE, "Time from reading a batch to the call of `consume`"],
         ["dropped.messages", :counter, :messages, PLACE, "Messages that a pipeline's `select` left out"],
-        ["rejected.messages", :counter, :messages, [*PLACE, :filter], "Messages that a filter has rejected; those that wait may count again"],
+        ["rejected.messages", :counter, :messages, [*PLACE, :filter], "Messages that a filter has rejected; what waits may count again"],
         ["retries", :counter, :retries, PLACE, "Attempts that failed and will be repeated"],
         ["retry_topic.messages", :counter, :messages, [*PLACE, :error], "Messages that went to a retry topic"],
         ["dead_letters", :counter, :messages, [*PLACE, :error], "Messages that went to a dead letter topic"],

@@ -13,7 +13,7 @@ require "prometheus/client"
 
 class HealthTest < GuildhallTest
   Listener = Struct.new(:group, :polled_at, :assigned) { alias_method :assigned?, :assigned }
-  Partition = Struct.new(:name, :position) { def to_s = name }
+  Partition = Struct.new(:name, :position, :seconds_without_progress) { def to_s = name }
   Application = Struct.new(:config, :instrumentation, :state, :quiet, :failure, :listeners, :partitions) do
     def running? = state == :running
     def quiet? = quiet
@@ -51,6 +51,19 @@ class HealthTest < GuildhallTest
     stalled(:rejoin)
     assert_equal "orders/0 is stalled", @health.live.to_s
     @partition.position = 8
+    assert_predicate @health.live, :ok?
+  end
+
+  def test_a_consumer_that_does_not_return
+    @application.config.max_consume_time = 60
+    @partition.seconds_without_progress = 59.9
+    assert_predicate @health.live, :ok?
+    @partition.seconds_without_progress = 61
+    assert_equal "orders/0: at work for 61 s without progress", @health.live.to_s
+    @application.state = :stopping # which has a limit of its own
+    assert_predicate @health.live, :ok?
+    @application.state = :running
+    @application.config.max_consume_time = nil
     assert_predicate @health.live, :ok?
   end
 

@@ -59,6 +59,7 @@ class Tour
     config.health = {port: Integer(ENV.fetch("HEALTH_PORT", 9292)), host: "127.0.0.1"}
     config.metrics << Guildhall::Adapters::Prometheus.new
     config.lag_interval = 0.2
+    config.max_consume_time = 2
     config.kafka[:"session.timeout.ms"] = 6_000
   RUBY
   CURRENT = <<~'RUBY'
@@ -212,10 +213,11 @@ class Tour
     check(probe("ready") && probe("live"), "not ready")
   end
 
-  # A job that takes a while holds up the stop.
+  # A job that takes a while is noticed, and holds up the stop.
   def drain
     runner("SlowJob.perform_later")
     eventually("the job has begun") { File.exist?(File.join(@application.root, "tmp/slow")) }
+    eventually("not live: a job does not end") { get("/live").last.match?(%r{\A#{@jobs}/\d: at work for \d+ s without progress$}) }
     Process.kill(:TERM, @pid)
     eventually("not ready while draining") { !probe("ready") && get("/ready").last == "draining\n" }
     check(probe("live"), "not live while draining")

@@ -25,8 +25,9 @@ module Guildhall
         end
 
         HANDLERS = {
-          "consumer.consumed" => :consumed, "consumer.skipped" => :skipped, "consumer.retrying" => :retrying, "filter.rejected" => :rejected,
-          "retry_topic.dispatched" => :retry_topic, "dead_letter_queue.dispatched" => :dead_letter, "error.occurred" => :error, "lag.measured" => :measured,
+          "consumer.consumed" => :consumed, "consumer.skipped" => :skipped, "consumer.retrying" => :retrying,
+          "filter.rejected" => :rejected, "retry_topic.dispatched" => :retry_topic,
+          "dead_letter_queue.dispatched" => :dead_letter, "error.occurred" => :error, "lag.measured" => :measured,
           "rebalance.partitions_assigned" => :assigned, "rebalance.partitions_revoked" => :revoked,
           "offsets.committed" => :committed, "partition.stalled" => :stalled, "messages.produced" => :produced
         }.freeze

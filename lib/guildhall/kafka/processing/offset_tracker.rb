@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "guildhall/clock"
 require_relative "done_ranges"
 require_relative "offset_store"
 require_relative "progress"
@@ -25,8 +26,12 @@ module Guildhall
           @generation = @reading = 0
           @read_to = nil
           @dirty = @closed = false
+          @progressed_at = -Float::INFINITY
           begin_progress
         end
+
+        # @return [Float] of the {Clock}: when a message was last marked, or its `consume` returned
+        attr_reader :progressed_at
 
         # @return [Integer] the generation of what is read now
         attr_reader :reading
@@ -223,6 +228,7 @@ module Guildhall
             next false if @closed || generation != @generation
 
             before = @marked.position
+            @progressed_at = Clock.now
             @dirty = true if yield || metadata
             @metadata = metadata if metadata || @marked.position != before
             true

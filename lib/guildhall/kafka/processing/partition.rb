@@ -171,6 +171,13 @@ module Guildhall
           read_on(offset) unless @schedule.leaving?
         end
 
+        # @return [Float, nil] seconds that its work has made no progress for: no message was marked, no call of a consumer has returned;
+        #   nil: it has no work
+        def seconds_without_progress
+          since = @schedule.busy_since
+          Clock.now - [since, @offsets.progressed_at].max if since
+        end
+
         # Leaves the group and rejoins it, with all partitions of this client: once for all that ask for it together.
         # @return [void]
         def rejoin

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "guildhall/clock"
 require_relative "backlog"
 require_relative "partition_state"
 require_relative "pause"
@@ -27,6 +28,7 @@ module Guildhall
           @intake = intake
           @on_work = on_work
           @runner = :none # :none → :called → :working
+          @called_at = nil
           @open = true # whether messages are worked on: what state and pauses come to, see {#change}
         end
 
@@ -157,6 +159,9 @@ module Guildhall
         # @return [Boolean] whether a runner has a job of this partition: messages, an event, or its end
         def working? = @runner == :working
 
+        # @return [Float, nil] of the {Clock}: since when a runner has a job of this partition, or is waited for; nil: neither
+        def busy_since = (@called_at unless @runner == :none)
+
         # @return [Boolean] whether nothing is to be done without a request for it
         def idle?
           @lock.synchronize { @open && @runner == :none && @batches.empty? }
@@ -198,6 +203,7 @@ module Guildhall
           return unless @runner == :none && work?
 
           @runner = :called
+          @called_at = Clock.now
           @on_work.call(leaves?)
         end
 

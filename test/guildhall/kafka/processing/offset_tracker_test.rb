@@ -45,6 +45,18 @@ class KafkaOffsetTrackerTest < GuildhallTest
     assert_nil stored(tracker)
   end
 
+  def test_when_there_was_progress
+    tracker = tracker()
+    tracker.pending(Batch.new([5, 6, 7]))
+    assert_equal(-Float::INFINITY, tracker.progressed_at)
+    tracker.mark(6, 0)
+    assert_in_delta Guildhall::Clock.now, marked = tracker.progressed_at, 30
+    tracker.complete(8, 0)
+    assert_operator marked, :<, completed = tracker.progressed_at
+    tracker.mark(6, -1)
+    assert_equal completed, tracker.progressed_at, "the mark of a message that a seek has made void"
+  end
+
   def test_marks_only_grow_and_are_stored_when_asked
     tracker = tracker()
     batch = Batch.new([5, 6, 7])

@@ -17,6 +17,19 @@ class KafkaPartitionTest < GuildhallTest
 
   def kafka(consumer, **settings, &) = KafkaPartition.new(consumer, **settings, &)
 
+  def test_how_long_it_makes_no_progress
+    since = []
+    kafka = kafka(consumer do
+      since << (Guildhall::Clock.now - kafka.partition.seconds_without_progress)
+      mark_as_consumed(messages.first)
+      since << (Guildhall::Clock.now - kafka.partition.seconds_without_progress)
+    end)
+    assert_nil kafka.partition.seconds_without_progress
+    kafka.deliver(0...3).work
+    assert_operator since[0], :<, since[1]
+    assert_nil kafka.partition.seconds_without_progress
+  end
+
   def test_a_users_pause_outlasts_an_error
     calls = 0
     kafka = kafka(consumer do

@@ -42,6 +42,21 @@ class KafkaScheduleTest < GuildhallTest
     assert_equal [[false, false], [:consume, second]], [@pushed, @schedule.next_job]
   end
 
+  def test_since_when_it_has_work
+    assert_nil @schedule.busy_since
+    @schedule.push(one = batch)
+    since = @schedule.busy_since
+    assert_in_delta Guildhall::Clock.now, since, 30
+    @schedule.next_job
+    assert_equal since, @schedule.busy_since, "it waits for a runner, or works: nothing has been done"
+    @schedule.release
+    assert_operator since, :<, @schedule.busy_since, "the next job"
+    @schedule.next_job
+    @schedule.finish(one)
+    @schedule.release
+    assert_nil @schedule.busy_since
+  end
+
   def test_a_batch_that_is_not_finished_comes_again
     @schedule.push(one = batch)
     2.times do
