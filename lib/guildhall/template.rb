@@ -16,6 +16,11 @@ module Guildhall
     # @return [Boolean] whether a comment in the file says which locals it takes
     def self.declares_locals?(path) = Signature.declared?(Source.read(path))
 
+    # @api private
+    # @param path [String]
+    # @return [Boolean] whether the engine that it names by its ending has a trim mode
+    def self.trim_mode?(path) = !path.match?(/\.(?:haml|slim)\z/)
+
     # @param name [#to_s]
     # @return [Boolean] whether it can be the name of a local
     def self.local_name?(name) = Signature.name?(name)

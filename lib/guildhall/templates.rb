@@ -24,7 +24,7 @@ module Guildhall
     # @param folder [String, Pathname]
     # @param layout [String, nil] the name of the template around all others of its format
     # @param locals [Hash{String=>Array<Symbol>, String}] by name, for templates that do not say
-    # @param options [Hash] `helpers:`, `escape:`, `trim_mode:` of {Template#initialize}
+    # @param options [Hash] `helpers:`, `escape:`, `trim_mode:` of {Template#initialize}; the trim mode is for its ERB templates
     # @raise [Guildhall::ArgumentError] for a folder without templates, or names that there are not
     # @raise see {Template#initialize}
     def initialize(folder, layout: nil, locals: {}, **options)
@@ -77,7 +77,7 @@ module Guildhall
         next [name, layouts[name]] if layouts.key?(name)
 
         around = layouts.values.find { |one| format_of(one.name) == format_of(path) }
-        [name, Template.new(Pathname(path), locals: locals[name], layout: around, partials: nil, **options)]
+        [name, template(path, options, locals: locals[name], layout: around)]
       end
     end
 
@@ -86,7 +86,12 @@ module Guildhall
       names = @paths.keys.select { |name| short(name) == short(layout) || short(name).sub(FORMAT, "") == layout }
       raise Guildhall::ArgumentError, "no layout #{layout} in #{@folder}#{Suggestion.for(layout, @paths.keys)}" if names.empty?
 
-      names.to_h { |name| [name, Template.new(Pathname(@paths[name]), locals: locals[name], partials: nil, **options)] }
+      names.to_h { |name| [name, template(@paths[name], options, locals: locals[name])] }
+    end
+
+    def template(path, options, **own)
+      options = options.except(:trim_mode) unless Template.trim_mode?(path)
+      Template.new(Pathname(path), partials: nil, **options, **own)
     end
 
     def known(name)

@@ -25,8 +25,10 @@ module Guildhall
         options.on("--locals NAMES", Array,
           "the locals, separated by commas; default: as the template's comment says, or the first row's keys, and `row`")
         options.on("--layout FILE", "a template that writes this one where it says yield")
+        options.on("--partials DIR", "a folder of templates that the template, and its layout, may render")
+        options.on("--helpers MODULES", Array, "modules whose methods templates may call: helpers/money.rb:Money, separated by commas")
         options.on("--engine NAME", "erb, erubi, haml or slim; default: as the template's name ends")
-        options.on("--trim MODE", "ERB's trim mode, such as -")
+        options.on("--trim MODE", "the trim mode of ERB templates, such as -")
         options.on("--[no-]escape", "escape values for HTML; default: yes, unless the template is a text (.txt.erb)")
         options.on("--[no-]progress", "show a bar; default: on a terminal, where the gem ruby-progressbar is")
       end
@@ -47,10 +49,18 @@ module Guildhall
 
       def template(path, rows)
         locals = @options[:locals] || (rows.names unless Template.declares_locals?(path))
-        layout = Template.new(Pathname(@options[:layout])) if @options[:layout]
-        others = {engine: @options[:engine]&.to_sym, trim_mode: @options[:trim], escape: @options[:escape]}
-        Template.new(Pathname(path), locals:, layout:, **others)
+        common = {escape: @options[:escape], helpers: helpers}
+        common[:partials] = @options[:partials] ? Templates.new(@options[:partials], trim_mode: @options[:trim], **common) : {}
+        own = {locals:, layout: layout(common), engine: @options[:engine]&.to_sym, trim_mode: @options[:trim]}
+        Template.new(Pathname(path), **common, **own)
       end
+
+      def layout(common)
+        path = @options[:layout] or return
+        Template.new(Pathname(path), trim_mode: (@options[:trim] if Template.trim_mode?(path)), **common)
+      end
+
+      def helpers = @options.fetch(:helpers, []).map { |name| Constant.resolve(name) }
 
       # Rows are read, rendered and written a few hundred at a time.
       # @return [Array(Integer, Integer)] files, and rows that failed

@@ -50,6 +50,35 @@ class CLIRenderTest < GuildhallTest
     assert_equal ["<p>&lt;a&gt;</p>"], files("c").values
   end
 
+  def test_partials_and_helpers_in_the_template_and_its_layout
+    write("rows.csv", "name,price\nAda,7\nBob,9\n")
+    write("page.html.erb", "<%= render 'line', name: name, price: price %>")
+    write("layout.html.erb", "<%= render 'shared/head' %><%= yield %><%= euros(1) %>")
+    write("helpers.rb", "module RenderTestMoney\n  def euros(price) = \"\#{price} €\"\nend\nmodule RenderTestLoud\n  def loud(text) = text.upcase\nend\n")
+    write("partials/_line.html.erb", "<%# locals: (name:, price:) -%>\n<%= loud(name) %>: <%= euros(price) %>;")
+    write("partials/shared/head.html.slim", "b Prices")
+    options = ["--layout", path("layout.html.erb"), "--partials", path("partials"), "--trim", "-",
+               "--helpers", "#{path("helpers.rb")}:RenderTestMoney,RenderTestLoud"]
+    assert_equal [0, "2 files in #{path("out")}\n", ""], render("page.html.erb", "rows.csv", "out", *options)
+    assert_equal ["<b>Prices</b>ADA: 7 €;1 €", "<b>Prices</b>BOB: 9 €;1 €"], files("out").values
+  end
+
+  def test_partials_and_helpers_that_there_are_not
+    write("rows.csv", "name\na\n")
+    write("page.erb", "<%= render 'lien' %>")
+    write("partials/line.erb", "x")
+    write("helpers.rb", "module RenderTestOther; end\nRENDER_TEST_NUMBER = 1")
+    status, out, err = render("page.erb", "rows.csv", "out", "--partials", path("partials"))
+    assert_equal [1, "0 files in #{path("out")}, 1 failed\n"], [status, out]
+    assert_match(/row 1: .*no partial lien; did you mean line\?/m, err)
+    {["--partials", path("nowhere")] => "no templates in", ["--helpers", "#{path("nowhere.rb")}:Money"] => "no file",
+     ["--helpers", "#{path("helpers.rb")}:RenderTestOhter"] => "did you mean RenderTestOther",
+     ["--helpers", "#{path("helpers.rb")}:RENDER_TEST_NUMBER"] => "helpers must be modules"}.each do |options, message|
+      status, _, err = render("page.erb", "rows.csv", "out", *options)
+      assert_equal [2, true], [status, err.include?(message)], err
+    end
+  end
+
   def test_wrong_usage
     write("rows.csv", "name\na\n")
     write("rows.xls", "")
@@ -73,7 +102,10 @@ class CLIRenderTest < GuildhallTest
 
   def path(name) = File.join(@folder, name)
 
-  def write(name, text) = File.write(path(name), text)
+  def write(name, text)
+    FileUtils.mkdir_p(File.dirname(path(name)))
+    File.write(path(name), text)
+  end
 
   def files(folder) = Dir.children(path(folder)).sort.to_h { |name| [name, File.read(path("#{folder}/#{name}"))] }
 
