@@ -14,7 +14,7 @@ module Guildhall
       ROWS = {
         "Consuming" => %w[consumed dropped rejected], "Lag" => %w[lag stalled partitions in_flight],
         "Failures" => %w[retries retry_topic dead_letters errors],
-        "Group" => %w[rebalances commit], "Threads and workers" => %w[runners pool gc], "Producing" => %w[produce]
+        "Group" => %w[members rebalances commit], "Threads and workers" => %w[runners pool gc], "Producing" => %w[produce]
       }.freeze
 
       # @return [Hash{String=>Array<Kafka::Metrics::Metric>}]

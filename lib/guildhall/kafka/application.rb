@@ -6,7 +6,7 @@ require_relative "routing/routes"
 require_relative "routing/selection"
 require_relative "processing/runners"
 require_relative "processing/timer"
-require_relative "connection/listener"
+require_relative "connection/members"
 require_relative "processing/backpressure"
 require_relative "deserializing/plan"
 require_relative "events"
@@ -39,8 +39,8 @@ module Guildhall
       # @return [Instrumentation]
       attr_reader :instrumentation
       # @!visibility private
-      # @return [Array<Connection::Listener>]
-      attr_reader :listeners
+      # @return [Array<Connection::Members>]
+      attr_reader :members
       # @return [Processing::Runners]
       attr_reader :runners
       # @return [Processing::Timer]
@@ -61,7 +61,7 @@ module Guildhall
         @lock = Mutex.new
         @changed = ConditionVariable.new
         @state = :initialized
-        @listeners = []
+        @members = []
         @producer = @producer_pid = @own_pool = @on_failure = @runners = @timer = @stopper = @reloading = @collectors = nil
         reset_run
       end
@@ -158,7 +158,13 @@ module Guildhall
 
       # @return [Array<Processing::Partition>] those that are assigned now
       def partitions
-        @listeners.flat_map(&:partitions)
+        listeners.flat_map(&:partitions)
+      end
+
+      # @!visibility private
+      # @return [Array<Connection::Listener>]
+      def listeners
+        @members.flat_map(&:listeners)
       end
 
       # The block is called, in a thread that must not wait for long, when a group cannot be consumed any more: see {#failure}.
@@ -260,7 +266,7 @@ module Guildhall
       end
 
       def own?(thread)
-        thread.equal?(@stopper) || [@runners, @timer, *@listeners].compact.any? { |one| one.include?(thread) }
+        thread.equal?(@stopper) || [@runners, @timer, *listeners].compact.any? { |one| one.include?(thread) }
       end
 
       # A script that ends, or raises, without a stop: librdkafka's threads must not call into a Ruby that is gone.
@@ -299,8 +305,8 @@ module Guildhall
 
       # The listeners get most of the time; what is left of it is for closing.
       def shut_down(deadline)
-        @listeners.each { |listener| listener.stop(deadline - 1) }
-        clean = @listeners.map { |listener| listener.join(deadline) }.all?
+        @members.each { |members| members.stop(deadline - 1) }
+        clean = @members.map { |members| members.join(deadline) }.all?
         @timer.close
         clean = @runners.close(deadline) && clean
         clean = close_producer(deadline) && clean

@@ -21,17 +21,18 @@ module Guildhall
         "filter.rejected" => "group, topic, partition, filter, count: messages that it has rejected; those that wait may count again",
         "filter.waiting" => "group, topic, partition, offset, seconds: a filter makes what follows wait; the partition is paused",
         "lag.measured" => "partitions: group, topic, partition, messages, seconds, paused of each partition that was read",
+        "members.changed" => "group, members: how many this process has now, change: 1 or -1, seconds: how far it is behind",
         "messages.produced" => "topic: nil if they are of several, size, bytes, seconds, sync: what the application's producer has taken",
         "offsets.committed" => "group, seconds, error: librdkafka's name of it, or nil: a commit was answered",
         "partition.abandoned" => "topic, partition: revoked while its consumer was at work, in any of its methods",
         "partition.paused" => "topic, partition, seconds",
         "partition.resumed" => "topic, partition",
         "partition.stalled" => "group, topic, partition, position, end_offset, action: it makes no progress; action is :seek or :rejoin",
-        "rebalance.partitions_assigned" => "group, partitions",
-        "rebalance.partitions_revoked" => "group, partitions, lost",
+        "rebalance.partitions_assigned" => "group, member: which of this process's, from 1, partitions",
+        "rebalance.partitions_revoked" => "group, member, partitions, lost",
         "retry_topic.dispatched" => "group, topic, partition, offset, to, error_class",
         "routes.overlapping" => "group, topic, chosen, others: several routes of the group match the topic",
-        "statistics.emitted" => "group, statistics: librdkafka's, as often as its setting statistics.interval.ms says"
+        "statistics.emitted" => "group, member, statistics: librdkafka's, as often as its setting statistics.interval.ms says"
       }.freeze
       NAMES = DESCRIPTIONS.keys.freeze
     end

@@ -22,7 +22,6 @@ module Guildhall
       # @param application [Application]
       def initialize(application)
         @application = application
-        @began = Clock.now
         @stalled = {}
         @lock = Mutex.new
         application.instrumentation.subscribe("partition.stalled") { |event| stalled(**event.payload) }
@@ -45,7 +44,7 @@ module Guildhall
         return Answer.new(problems: ["draining"]) if @application.state == :stopping || @application.quiet?
         return Answer.new(problems: [@application.state.to_s]) unless @application.running?
 
-        waiting = @application.listeners.reject(&:assigned?).map { |listener| "group #{listener.group}: no assignment yet" }
+        waiting = @application.members.reject(&:assigned?).map { |members| "group #{members.group}: no assignment yet" }
         Answer.new(problems: waiting)
       end
 
@@ -54,10 +53,10 @@ module Guildhall
       def silent
         return [] unless @application.running?
 
-        @application.listeners.select { |listener| since(listener) > limit }
+        @application.listeners.select { |listener| !listener.leaving? && since(listener) > limit }
       end
 
-      def since(listener) = Clock.now - (listener.polled_at || @began)
+      def since(listener) = Clock.now - listener.polled_at
 
       def limit
         config = @application.config

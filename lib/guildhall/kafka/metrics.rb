@@ -39,6 +39,7 @@ module Guildhall
         ["commits", :counter, :commits, %i[group result], "Commits that a broker has answered: ok, or failed"],
         ["commit.seconds", :distribution, :seconds, %i[group], "Time until a broker has answered a commit"],
         ["stalled", :counter, :partitions, PLACE, "Times that a partition with messages left made no progress"],
+        ["members", :gauge, :members, %i[group], "Members of the group in this process"],
         ["partitions", :gauge, :partitions, [], "Partitions that are assigned to this process"],
         ["in_flight.messages", :gauge, :messages, [], "Messages in memory that are not done"],
         ["in_flight.bytes", :gauge, :bytes, [], "Their bytes"],

@@ -128,8 +128,9 @@ class MetricsTest < GuildhallTest
     flight = Struct.new(:messages, :bytes).new(1, 2)
     runners = Struct.new(:busy, :waiting).new(1, 0)
     events = Guildhall::Instrumentation.new(Guildhall::Kafka::Events::NAMES) { |message| flunk(message) }
-    application = Struct.new(:instrumentation, :partitions, :backpressure, :runners, :pool_in_use, :producer_queue)
-    application.new(events, [1], flight, runners, pool, 7)
+    listener = Struct.new(:group, :leaving?).new("g", false)
+    application = Struct.new(:instrumentation, :partitions, :listeners, :backpressure, :runners, :pool_in_use, :producer_queue)
+    application.new(events, [1], [listener], flight, runners, pool, 7)
   end
 
   def publish_everything(events)

@@ -43,7 +43,7 @@ class KafkaApplicationTest < GuildhallTest
     @application.instrumentation.subscribe("rebalance.partitions_assigned") { |event| assigned << event.payload[:partitions] }
     @application.start
     assert assigned.pop(timeout: 10)
-    @application.instance_variable_get(:@listeners).first.request { Thread.exit }
+    @application.listeners.first.request { Thread.exit }
     assert_instance_of Guildhall::TaskError, errors.pop(timeout: 10)
     assert_equal [["t", 0]], assigned.pop(timeout: 20)
   end

@@ -12,11 +12,15 @@ require "guildhall/cli/probe"
 require "prometheus/client"
 
 class HealthTest < GuildhallTest
-  Listener = Struct.new(:group, :polled_at, :assigned) { alias_method :assigned?, :assigned }
+  Listener = Struct.new(:group, :polled_at, :assigned, :leaving) do
+    alias_method :assigned?, :assigned
+    alias_method :leaving?, :leaving
+  end
   Partition = Struct.new(:name, :position, :seconds_without_progress) { def to_s = name }
   Application = Struct.new(:config, :instrumentation, :state, :quiet, :failure, :listeners, :partitions) do
     def running? = state == :running
     def quiet? = quiet
+    def members = listeners
   end
 
   def setup
@@ -41,6 +45,9 @@ class HealthTest < GuildhallTest
     assert_predicate @health.live, :ok?
     @listener.polled_at = Guildhall::Clock.now - 100
     assert_equal "group g: not polled for 100 s", @health.live.to_s
+    @listener.leaving = true
+    assert_predicate @health.live, :ok?
+    @listener.leaving = false
     @application.state = :stopping
     assert_predicate @health.live, :ok?
   end

@@ -18,24 +18,24 @@ module Guildhall
 
         def undo_launch
           now = Clock.now
-          @listeners.each { |listener| listener.stop(now + 1) }.each { |listener| listener.join(now + EXIT_TIMEOUT_SECONDS) }
+          @members.each { |members| members.stop(now + 1) }.each { |members| members.join(now + EXIT_TIMEOUT_SECONDS) }
           @timer&.close
           @runners&.close(now)
           @own_pool&.shutdown(timeout: 1)
-          @listeners = []
+          @members = []
           @own_pool = nil
           @lock.synchronize { @state = :initialized }
         end
 
         def launch(topics)
           Producing::Producer.load # while there may be no Ractor yet
-          @backpressure = Processing::Backpressure.new(@config, topics) { @listeners.each(&:wake) }
+          @backpressure = Processing::Backpressure.new(@config, topics) { listeners.each(&:wake) }
           @timer = Processing::Timer.new { |raised| error(raised, "timer") }
           @runners = Processing::Runners.new(@config.concurrency) { |raised| error(raised, "runner") }
           @decodings = topics.to_h { |topic| [topic, plan(topic)] }.freeze
-          @listeners = create_listeners(topics)
+          @members = create_members(topics)
           stop_at_exit
-          @listeners.each(&:start)
+          @members.each(&:start)
           begin_timing
         end
 
@@ -43,11 +43,13 @@ module Guildhall
           Deserializing::Plan.new(topic, @config.deserializing.parallel, @runners) { pool }
         end
 
-        def create_listeners(topics)
+        def create_members(topics)
           @clients.together(topics).group_by { |together| together.first.group }.flat_map do |_, list|
             routes = Routing::GroupRoutes.new(list.flatten, routed(list.first.first.group))
             routes.names.each { |name| report_overlap(routes, name) }
-            list.each_with_index.map { |together, index| Connection::Listener.new(together, self, routes:, number: index + 1) }
+            list.each_with_index.map do |together, index|
+              Connection::Members.new(together, self, routes:, before: index * together.first.multiplexing.maximum)
+            end
           end
         end
 
@@ -56,7 +58,7 @@ module Guildhall
         end
 
         def begin_timing
-          @timer.every(@config.commit_interval) { @listeners.each(&:commit_soon) }
+          @timer.every(@config.commit_interval) { listeners.each(&:commit_soon) }
           @timer.every(@config.tick_interval) { tick }
           @timer.every(@config.lag_interval) { measure_lag }
           watchdog = Processing::Watchdog.new(self)
@@ -68,7 +70,7 @@ module Guildhall
         end
 
         def measure_lag
-          lags = @listeners.flat_map { |listener| listener.partitions.filter_map { |one| one.measure_lag&.merge(group: listener.group) } }
+          lags = @members.flat_map(&:measure_lag)
           publish("lag.measured", partitions: lags) if listening?("lag.measured")
         end
       end

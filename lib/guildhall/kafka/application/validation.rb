@@ -37,6 +37,7 @@ module Guildhall
         def validate_together(topics)
           @clients.together(topics).each do |some|
             settings = @clients.settings(some.first)
+            validate_multiplexing(some.first, settings)
             Config::Timeouts.validate(settings, @config.revocation_timeout, @errors)
             Config::LibrdkafkaSettings.validate_together(settings, :rd_kafka_consumer, @errors, "kafka")
           end
@@ -44,6 +45,15 @@ module Guildhall
           Producing::Producer.validate_promise(topics, @config, @errors)
           Processing::Backpressure.validate(@config, topics, @errors)
           topics.each { |topic| validate_pauses(topic) }
+        end
+
+        # A static member that leaves keeps its partitions until its session is over.
+        def validate_multiplexing(topic, settings)
+          return unless topic.multiplexing.elastic? && settings[:"group.instance.id"]
+
+          @errors.add("group #{topic.group}: multiplexing #{topic.multiplexing.size} cannot have group.instance.id: partitions of a " \
+                      "static member that leaves would be consumed by nobody until session.timeout.ms; " \
+                      "write multiplexing #{topic.multiplexing.maximum}")
         end
 
         # One of the topic's own with one of the application's.

@@ -27,7 +27,9 @@ module Guildhall
         attr_reader :client
         # @return [String] the consumer group
         attr_reader :group
-        # @return [Float, nil] when it has last polled, of the {Clock}; nil: not yet
+        # @return [Integer] which it is of this process's members of the group, from 1
+        attr_reader :number
+        # @return [Float] when it has last polled, or was made, of the {Clock}
         attr_reader :polled_at
         # @return [Boolean] whether the group has assigned partitions to it, if only none
         attr_reader :assigned
@@ -36,7 +38,7 @@ module Guildhall
         # @param topics [Array<Routing::Topic>] of the same group and the same librdkafka settings
         # @param application [Application]
         # @param routes [Routing::GroupRoutes] of the whole group, to which topics of other listeners belong as well
-        # @param number [Integer] which it is of the clients of this group in this process, from 1
+        # @param number [Integer] see {#number}
         def initialize(topics, application, routes: Routing::GroupRoutes.new(topics), number: 1)
           @topics = topics
           @routes = routes
@@ -48,7 +50,8 @@ module Guildhall
           @partitions = {}
           @requests = Thread::Queue.new
           @lock = Mutex.new
-          @reader = @membership = @fatal = @discovery = @polled_at = nil
+          @reader = @membership = @fatal = @discovery = nil
+          @polled_at = Clock.now
           @stopping = @failed = @assigned = false
           @closed = true
         end
@@ -61,7 +64,7 @@ module Guildhall
           ensure
             restart unless ended || @stopping
           end
-          @thread.name = "guildhall listener #{@group}"
+          @thread.name = ["guildhall listener", @group, *(@number if @number > 1)].join(" ")
           @thread.report_on_exception = false
         end
 
@@ -89,9 +92,7 @@ module Guildhall
 
         # Ends a poll that waits. May be called by any thread.
         # @return [void]
-        def wake
-          @lock.synchronize { @reader&.wake }
-        end
+        def wake = @lock.synchronize { @reader&.wake }
 
         # Finishes the work in progress, commits and leaves the group. Does not block.
         # @param deadline [Float] of the monotonic clock, in seconds
@@ -108,11 +109,15 @@ module Guildhall
           !!(@thread&.join(Clock.left(deadline)) && @closed)
         end
 
+        # @return [Boolean] whether it was asked to stop
+        def leaving? = @stopping
+
+        # @return [Boolean] whether it has left, and does nothing any more
+        def ended? = @stopping && !@thread&.alive?
+
         # @param thread [Thread]
         # @return [Boolean] whether it is this listener's
-        def include?(thread)
-          thread.equal?(@thread)
-        end
+        def include?(thread) = thread.equal?(@thread)
 
         # Called by the client in this listener's thread, within a poll.
         # @param pairs [Array<Array(String, Integer)>]
@@ -123,7 +128,7 @@ module Guildhall
             pairs.each { |name, number| assign(name, number) }
             @assigned = true
             @membership&.assigned
-            @application.publish("rebalance.partitions_assigned", group: @group, partitions: pairs)
+            @application.publish("rebalance.partitions_assigned", group: @group, member: @number, partitions: pairs)
           end
         end
 
@@ -136,7 +141,7 @@ module Guildhall
             @membership&.lost if lost
             leaving = @lock.synchronize { pairs.filter_map { |pair| @partitions[pair] } }
             release(leaving, @stopping ? :shutdown : :revoked, lost) unless leaving.empty?
-            @application.publish("rebalance.partitions_revoked", group: @group, partitions: pairs, lost:)
+            @application.publish("rebalance.partitions_revoked", group: @group, member: @number, partitions: pairs, lost:)
           end
         end
 
@@ -147,7 +152,7 @@ module Guildhall
           return unless @application.listening?("statistics.emitted")
 
           guarded("statistics") do
-            @application.publish("statistics.emitted", group: @group, statistics: Guildhall::JSON.decode(json))
+            @application.publish("statistics.emitted", group: @group, member: @number, statistics: Guildhall::JSON.decode(json))
           end
         end
 

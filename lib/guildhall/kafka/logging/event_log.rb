@@ -59,12 +59,21 @@ module Guildhall
           unfinished.empty? ? "stopped" : "stopped; not finished: #{listed(unfinished)}"
         end
 
-        def rebalance_partitions_assigned(group:, partitions:, **)
-          "group #{group}: assigned #{places(partitions)}"
+        def rebalance_partitions_assigned(group:, partitions:, member: 1, **)
+          "#{membership(group, member)}: assigned #{places(partitions)}"
         end
 
-        def rebalance_partitions_revoked(group:, partitions:, lost:, **)
-          "group #{group}: #{lost ? "lost" : "revoked"} #{places(partitions)}"
+        def rebalance_partitions_revoked(group:, partitions:, lost:, member: 1, **)
+          "#{membership(group, member)}: #{lost ? "lost" : "revoked"} #{places(partitions)}"
+        end
+
+        def members_changed(group:, members:, change:, seconds:, **)
+          state = change.positive? ? "#{seconds.round} s behind" : "caught up"
+          "group #{group}: #{state}, so that this process has #{members} member#{"s" if members > 1} now"
+        end
+
+        def membership(group, number)
+          "group #{group}#{", member #{number}" if number > 1}"
         end
 
         def consumer_retrying(topic:, partition:, attempt:, seconds:, offset: nil, **)

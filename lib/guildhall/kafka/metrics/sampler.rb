@@ -20,6 +20,7 @@ module Guildhall
 
         # @return [void]
         def sample
+          sample_group
           sample_memory
           sample_threads
           sample_pool
@@ -28,6 +29,10 @@ module Guildhall
         end
 
         private
+
+        def sample_group
+          @application.listeners.reject(&:leaving?).group_by(&:group).each { |group, list| gauge("members", list.size, {group:}) }
+        end
 
         def sample_memory
           gauge("partitions", @application.partitions.size)

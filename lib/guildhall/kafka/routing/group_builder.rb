@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../delaying/tiers"
+require_relative "multiplexing"
 require_relative "topic_builder"
 
 module Guildhall
@@ -8,21 +9,25 @@ module Guildhall
     module Routing
       # The block of `Guildhall::Kafka.routes`, and of `consumer_group "name" do … end` within it.
       class GroupBuilder
-        METHODS = %i[topic pattern consumer_group defaults delay_topics].freeze
+        METHODS = %i[topic pattern consumer_group defaults delay_topics multiplexing].freeze
 
         DELAY_TOPICS = OptionRules.new(delays: Reporting::ASCENDING_SECONDS, prefix: Reporting::TOPIC_PREFIX)
         private_constant :DELAY_TOPICS
 
         # @return [Array<Topic>]
         attr_reader :topics
+        # @return [Hash{String=>Multiplexing}] by consumer group, where it was set
+        attr_reader :multiplexed
 
         # @param group [String]
         # @param errors [Config::Errors]
         # @param defaults [Array<Proc>] settings that every topic begins with
-        def initialize(group, errors, defaults = [])
+        # @param multiplexed [Hash{String=>Multiplexing}] gets what is set here
+        def initialize(group, errors, defaults = [], multiplexed = {})
           @group = group
           @errors = errors
           @defaults = defaults.dup
+          @multiplexed = multiplexed
           @topics = []
         end
 
@@ -63,13 +68,29 @@ module Guildhall
           topic(expression, &)
         end
 
+        # How many members of this consumer group each process has, so that it reads with several threads, and decodes there on several
+        # cores. Topics with librdkafka settings of their own have as many members of their own.
+        # @param size [Integer, Range<Integer>] with a Range the lag decides: one more when this process was behind for `grow_after`, one
+        #   less when it has been caught up for `shrink_after`; never more than it has partitions
+        # @param options [Hash]
+        # @option options [Numeric] lag seconds: behind means that the oldest message that is not done is older; 10 unless set
+        # @option options [Numeric] grow_after seconds; 30 unless set
+        # @option options [Numeric] shrink_after seconds; 600 unless set
+        # @return [void]
+        def multiplexing(size, **options)
+          problems = Multiplexing.errors(size, options)
+          problems << "is set twice" if @multiplexed.key?(@group)
+          problems.each { |problem| @errors.add("group #{@group}: multiplexing #{problem}") }
+          @multiplexed[@group] = problems.any? ? Multiplexing::NONE : Multiplexing.new(size:, **options)
+        end
+
         # @param name [String, Symbol]
         # @return [void]
         def consumer_group(name, &block)
           return @errors.add("consumer_group #{name.to_s.inspect} needs a block with its topics") unless block
 
           @errors.add("consumer_group needs a name") if name.to_s.strip.empty?
-          inner = GroupBuilder.new(name.to_s, @errors, @defaults)
+          inner = GroupBuilder.new(name.to_s, @errors, @defaults, @multiplexed)
           inner.instance_eval(&block)
           @topics.concat(inner.topics)
         end

@@ -28,9 +28,10 @@ module Guildhall
         def topics(errors = Config::Errors.new)
           builder = GroupBuilder.new(@config.group_id, errors)
           @blocks.each { |block| builder.instance_eval(&block) }
-          topics = builder.topics
+          topics = builder.topics.map { |topic| topic.with(multiplexing: builder.multiplexed.fetch(topic.group, Multiplexing::NONE)) }
           errors.add("no topic is routed: Guildhall::Kafka.routes { topic \"name\" do … end }") if topics.empty?
           check_duplicates(topics, errors)
+          check_groups(builder.multiplexed.keys - topics.select(&:consumed?).map(&:group), errors)
           DeadLetterCycles.new(topics).each { |topic, names| report_cycle(topic, names, errors) }
           topics
         end
@@ -49,13 +50,21 @@ module Guildhall
           end
         end
 
+        def check_groups(without_topics, errors)
+          without_topics.each { |group| errors.add("group #{group}: multiplexing: no topic of this group is consumed") }
+        end
+
         def report_cycle(topic, names, errors)
           errors.add("topic #{topic.name.inspect}: its dead letters come back to it (#{[topic, *names].join(" → ")}): give one of these " \
                      "routes another dead_letter_queue topic, or none")
         end
 
+        def members(topic)
+          topic.consumed? && !topic.multiplexing.single? ? [topic.multiplexing.to_s] : []
+        end
+
         def notes(topic)
-          notes = []
+          notes = members(topic)
           notes << "parallel: #{topic.parallel}" unless topic.parallel.nil?
           notes << "dead letters: #{topic.dead_letter_queue.topic}" if topic.dead_letter_queue
           notes << "virtual partitions" if topic.virtual_partitions

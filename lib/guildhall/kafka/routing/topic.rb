@@ -6,13 +6,15 @@ module Guildhall
       # How one topic, or every topic that matches a pattern, is consumed. Frozen.
       Topic = Data.define(:name, :group, :consumer, :deserializer, :key_deserializer, :headers_deserializer, :serializer, :parallel, :lazy,
         :max_messages, :max_bytes, :initial_offset, :manual_offset_management, :delivery, :dead_letter_queue, :virtual_partitions,
-        :filters, :retry_topics, :delay_tiers, :retries, :kafka, :excluded) do
+        :filters, :retry_topics, :delay_tiers, :retries, :kafka, :excluded, :multiplexing) do
         # @!attribute [r] name
         #   @return [String, Regexp]
         # @!attribute [r] group
         #   @return [String] the consumer group
         # @!attribute [r] consumer
         #   @return [Class] a subclass of {Consumer}
+        # @!attribute [r] multiplexing
+        #   @return [Multiplexing] of its group
         # @!attribute [r] parallel
         #   @return [Boolean, nil] true: always on the workers; false: never; nil: what measures faster
         # @!attribute [r] lazy
@@ -80,7 +82,7 @@ module Guildhall
           {"group" => group, "topic" => to_s, "pattern" => pattern?, "consumer" => consumer&.to_s, "parallel" => parallel,
            "dead_letter_topic" => dead_letter_queue&.topic || nil, "virtual_partitions" => !virtual_partitions.nil?,
            "filters" => filters.map(&:name),
-           "manual_offset_management" => manual_offset_management}
+           "manual_offset_management" => manual_offset_management, "members" => [multiplexing.minimum, multiplexing.maximum]}
         end
       end
 

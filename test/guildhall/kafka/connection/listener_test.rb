@@ -27,7 +27,7 @@ class KafkaListenerTest < GuildhallTest
     @broker.stop
   end
 
-  def listener = @application.instance_variable_get(:@listeners).first
+  def listener = @application.listeners.first
 
   def produce
     producer = Rdkafka::Config.new("bootstrap.servers": @broker.bootstrap_servers).producer

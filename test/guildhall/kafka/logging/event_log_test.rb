@@ -70,11 +70,20 @@ class KafkaLoggingEventLogTest < GuildhallTest
     assert_equal Guildhall::Kafka::Events::NAMES, names.last
   end
 
+  def test_members
+    publish("rebalance.partitions_assigned", group: "g", member: 2, partitions: [["orders", 0]])
+    publish("members.changed", group: "g", members: 3, change: 1, seconds: 12.3)
+    publish("members.changed", group: "g", members: 1, change: -1, seconds: 0.0)
+    assert_includes lines[0], "INFO  group g, member 2: assigned orders/0"
+    assert_includes lines[1], "INFO  group g: 12 s behind, so that this process has 3 members now"
+    assert_includes lines[2], "INFO  group g: caught up, so that this process has 1 member now"
+  end
+
   def test_every_event_has_a_line
     Guildhall::Kafka::Events::NAMES.each { |name| assert_kind_of String, name }
     fields = {version: "1", groups: [], topics: [], timeout: 1, unfinished: [], group: "g", partitions: [], lost: false,
               topic: "t", partition: 0, offset: 1, attempt: 1, seconds: 1, to: "d", error_class: "E", chosen: "t", others: [],
-              error: raised, type: "x"}
+              error: raised, type: "x", members: 2, change: 1}
     Guildhall::Kafka::Events::NAMES.each { |name| publish(name, level: "debug", **fields) }
     assert_equal Guildhall::Kafka::Events::NAMES.size, lines.count { |line| line.match?(/\A\S+Z/) && !line.include?("backtrace") }
   end
