@@ -6,7 +6,6 @@ require_relative "orders"
 # Topics, filled once and used again by every contender.
 class Topics
   PARTITIONS = 5
-  DISTINCT = 200
   WINDOW_BYTES = 50_000_000 # on their way at once
 
   def initialize(servers)
@@ -53,6 +52,7 @@ class Topics
 
   def prefix = "guildhall-bench"
   def payload(bytes, index) = Orders.document(bytes, index)
+  def distinct(_bytes) = 200
   def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
   def create(name, partitions)
@@ -74,7 +74,9 @@ class Topics
   end
 
   def fill(name, bytes, missing)
-    documents = Array.new(DISTINCT) { |index| payload(bytes, index) }
+    return if missing.none?(&:positive?)
+
+    documents = Array.new([distinct(bytes), missing.sum].min) { |index| payload(bytes, index) }
     window = WINDOW_BYTES / bytes
     client(:producer, "linger.ms": 20, "batch.size": 1_000_000, "queue.buffering.max.kbytes": 200_000) do |producer|
       pending = []
@@ -82,7 +84,7 @@ class Topics
         missing.each_with_index do |count, partition|
           next if index >= count
 
-          payload = documents[((index * missing.size) + partition) % DISTINCT]
+          payload = documents[((index * missing.size) + partition) % documents.size]
           pending << producer.produce(topic: name, payload:, key: index.to_s, partition:)
         end
         pending.shift(window / 2).each(&:wait) if pending.size > window

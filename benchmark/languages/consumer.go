@@ -53,7 +53,7 @@ func main() {
 		read = fromMap
 	}
 	consumer, err := kafka.NewConsumer(&kafka.ConfigMap{"bootstrap.servers": os.Args[1], "group.id": fmt.Sprintf("bench-go-%d", os.Getpid()),
-		"auto.offset.reset": "earliest", "fetch.wait.max.ms": 50, "fetch.queue.backoff.ms": 5, "queued.max.messages.kbytes": 50000, "fetch.message.max.bytes": 10000000})
+		"auto.offset.reset": "earliest", "fetch.wait.max.ms": 50, "queued.max.messages.kbytes": 50000, "fetch.message.max.bytes": 10000000})
 	if err != nil {
 		panic(err)
 	}

@@ -1,18 +1,19 @@
-# python3 consumer.py SERVERS TOPIC COUNT: reads COUNT messages with confluent-kafka and orjson.
+# python3 consumer.py SERVERS TOPIC COUNT PARSER: reads COUNT messages with confluent-kafka and orjson, or another module that has loads.
+import importlib
 import json
 import os
 import sys
 import time
 
-import orjson
 from confluent_kafka import Consumer
 
 servers, topic, total = sys.argv[1], sys.argv[2], int(sys.argv[3])
+loads = importlib.import_module(sys.argv[4]).loads
 goal = total * 9 // 10
 
 
 def read(data):
-    order = orjson.loads(data)
+    order = loads(data)
     return order["id"] + len(order["status"]) + int(order["total"] * 100 + 0.5) + len(order["customer"]["email"]) + order["items"][0]["quantity"]
 
 

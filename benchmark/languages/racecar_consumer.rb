@@ -1,15 +1,16 @@
 # frozen_string_literal: true
 
-# racecar_consumer.rb SERVERS TOPIC COUNT: reads COUNT messages with the gem racecar and JSON.parse.
+# racecar_consumer.rb SERVERS TOPIC COUNT: reads COUNT messages with the gem racecar and JSON.parse, in racecar's own bundle.
 require "racecar"
 require_relative "../kafka/orders"
+require_relative "../kafka/settings"
 require_relative "../kafka/stopwatch"
 
 SERVERS, NAME, COUNT = ARGV
 STOPWATCH = Stopwatch.new(Integer(COUNT))
 
 class OrdersConsumer < Racecar::Consumer
-  subscribes_to NAME, start_from_beginning: true, max_bytes_per_partition: 10_000_000
+  subscribes_to NAME, start_from_beginning: true
 
   def process_batch(messages)
     STOPWATCH.start
@@ -20,7 +21,7 @@ end
 Racecar.configure do |config|
   config.brokers = [SERVERS]
   config.group_id = "bench-racecar-#{Process.pid}"
-  config.fetch_messages = 1000
+  config.consumer = SETTINGS.except(:"auto.offset.reset").map { |name, value| "#{name}=#{value}" }
 end
 Racecar.config.load_consumer_class(OrdersConsumer)
 Thread.new { Racecar::Runner.new(OrdersConsumer.new, config: Racecar.config, logger: Logger.new(File::NULL)).run }
