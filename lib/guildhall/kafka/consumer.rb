@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "consumer/flow"
+require_relative "consumer/periodic"
 require_relative "consumer/piping"
 require_relative "consumer/producer_methods"
 
@@ -22,6 +23,7 @@ module Guildhall
     # and `shutdown`: one of the two is always called.
     class Consumer
       include Flow
+      include Periodic
       include Piping
       include ProducerMethods
 
@@ -34,7 +36,7 @@ module Guildhall
       # @return [void]
       def initialized; end
 
-      # Called every `config.tick_interval` seconds, also while there are no messages.
+      # Called every `config.tick_interval` seconds, also while there are no messages. For other intervals: {Periodic::Declaring#every}.
       # @return [void]
       def tick; end
 

@@ -37,6 +37,7 @@ module Guildhall
           stop_at_exit
           @members.each(&:start)
           begin_timing
+          topics.map(&:consumer).uniq.each { |consumer| begin_periods(consumer) }
         end
 
         def plan(topic)
@@ -63,6 +64,14 @@ module Guildhall
           @timer.every(@config.lag_interval) { measure_lag }
           watchdog = Processing::Watchdog.new(self)
           @timer.every(watchdog.interval) { watchdog.check }
+        end
+
+        def begin_periods(consumer)
+          consumer.periods.each_with_index do |period, index|
+            @timer.every(period.seconds) do
+              partitions.each { |partition| partition.notify([:periodic, index]) if partition.topic.consumer.equal?(consumer) }
+            end
+          end
         end
 
         def tick

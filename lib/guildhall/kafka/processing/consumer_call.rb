@@ -50,9 +50,10 @@ module Guildhall
 
         # Calls the application's code.
         # @param event [Symbol] a method of the consumer
+        # @param arguments [Array] of that method
         # @return [void]
-        def dispatch(event)
-          with_consumer(event) { |consumer| consumer.public_send(event) }
+        def dispatch(event, *arguments)
+          with_consumer(event) { |consumer| consumer.public_send(event, *arguments) }
         end
 
         # Calls the application's middleware, and within it the block.

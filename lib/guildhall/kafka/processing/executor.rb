@@ -58,11 +58,12 @@ module Guildhall
         end
 
         # @param event [Symbol] a method of the consumer
+        # @param arguments [Array] of that method
         # @return [void]
-        def dispatch_event(event)
+        def dispatch_event(event, *arguments)
           report = ->(error) { event_failed(error, event) }
           ErrorBoundary.contain(report) { call } if calls.empty?
-          calls.each { |one| ErrorBoundary.contain(report) { one.dispatch(event) } }
+          calls.each { |one| ErrorBoundary.contain(report) { one.dispatch(event, *arguments) } }
         end
 
         # @param reason [Symbol] :revoked or :shutdown

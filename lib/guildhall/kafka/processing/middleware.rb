@@ -16,7 +16,8 @@ module Guildhall
         # @!attribute [r] partition
         #   @return [Integer]
         # @!attribute [r] event
-        #   @return [Symbol] the method: :initialized, :consume, :tick, :eofed, :revoked or :shutdown; :perform for a job
+        #   @return [Symbol] the method: :initialized, :consume, :tick, :periodic (a block of `every`), :eofed, :revoked or :shutdown;
+        #     :perform for a job
         # @!attribute [r] messages
         #   @return [Messages, Array<Message>, nil] what is consumed; nil for other events
         # @!attribute [r] attempt

@@ -118,7 +118,7 @@ module Guildhall
           job, argument = @schedule.next_job
           case job
           when :consume then pending = @executor.consume(argument)
-          when :event then @executor.dispatch_event(argument)
+          when :event then @executor.dispatch_event(*argument)
           when :leave then @executor.leave(argument)
           end
         ensure

@@ -39,7 +39,7 @@ module Guildhall
         end
 
         # An event for the consumer, delivered when it is free.
-        # @param event [Symbol] :tick or :eofed
+        # @param event [Symbol, Array] :tick or :eofed; with arguments: `[:periodic, index]`
         # @return [void]
         def notify(event)
           update { @events << event unless @events.include?(event) || @state.leaving? }

@@ -53,6 +53,14 @@ module Guildhall
           self
         end
 
+        # Runs the blocks of the consumer's `every`, each once.
+        # @return [self]
+        def every
+          @topic.consumer.periods.each_index { |index| @partition.notify([:periodic, index]) }
+          work
+          self
+        end
+
         # Stops as the process does, or as a rebalance: the consumer's `shutdown` or `revoked` is called.
         # @param reason [Symbol] :shutdown or :revoked
         # @return [self]
