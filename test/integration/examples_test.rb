@@ -35,6 +35,10 @@ class ExamplesTest < GuildhallTest
     assert_equal "order 1 after 1 attempt: RuntimeError\nnot before its time, and the retry's second: true\n", run_example("kafka_later")
   end
 
+  def test_kafka_schedule
+    assert_equal "report due in this minute: true\nvisits/0 looked after\n", run_example("kafka_schedule")
+  end
+
   def test_kafka_dead_letters
     assert_equal [
       "no JSON from offset 1 after 0 attempts: Guildhall::JSON::ParseError",

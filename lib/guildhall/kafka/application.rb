@@ -17,6 +17,7 @@ require_relative "application/inspecting"
 require_relative "application/iterating_access"
 require_relative "application/launching"
 require_relative "application/producer_access"
+require_relative "application/schedule_access"
 require_relative "application/validation"
 
 module Guildhall
@@ -28,6 +29,7 @@ module Guildhall
       include IteratingAccess
       include Launching
       include ProducerAccess
+      include ScheduleAccess
 
       # Seconds for an orderly stop when the process ends without one.
       EXIT_TIMEOUT_SECONDS = 10

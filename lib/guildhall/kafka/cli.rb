@@ -6,6 +6,7 @@ require_relative "cli/server"
 require_relative "cli/routes"
 require_relative "cli/lag"
 require_relative "cli/dlq"
+require_relative "cli/schedule"
 
 module Guildhall
   module Kafka
@@ -13,7 +14,7 @@ module Guildhall
     module CLI
       # @return [Array<Class>]
       def self.commands
-        [Server, Routes, Lag, Dlq]
+        [Server, Routes, Lag, Dlq, Schedule]
       end
     end
   end

@@ -32,6 +32,7 @@ module Guildhall
         "rebalance.partitions_revoked" => "group, member, partitions, lost",
         "retry_topic.dispatched" => "group, topic, partition, offset, to, error_class",
         "routes.overlapping" => "group, topic, chosen, others: several routes of the group match the topic",
+        "schedule.ran" => "group, task, due, seconds, error_class: nil if it has not failed: a scheduled task was run",
         "statistics.emitted" => "group, member, statistics: librdkafka's, as often as its setting statistics.interval.ms says"
       }.freeze
       NAMES = DESCRIPTIONS.keys.freeze

@@ -89,6 +89,10 @@ module Guildhall
           "retry later: #{topic}/#{partition} offset #{offset} went to #{to} because of #{error_class}"
         end
 
+        def schedule_ran(group:, task:, due:, seconds:, error_class:, **)
+          "group #{group}: task #{task}, due #{due}, #{error_class ? "failed (#{error_class})" : "ran"} in #{seconds.round(1)} s"
+        end
+
         def routes_overlapping(group:, topic:, chosen:, others:, **)
           "group #{group}: topic #{topic} is consumed by the route #{chosen}; #{listed(others)} would match it as well"
         end

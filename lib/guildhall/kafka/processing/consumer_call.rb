@@ -14,7 +14,7 @@ module Guildhall
         # @!method topic
         #   @see Partition#topic
         def_delegators :@partition, :topic, :name, :number, :pause, :resume, :paused?, :seek, :attempt, :revoked?, :stopping?,
-          :producer, :synchronize, :collapsed?
+          :producer, :application, :synchronize, :collapsed?
 
         # @param partition [Partition]
         # @param offsets [OffsetTracker]

@@ -25,6 +25,8 @@ module Guildhall
         attr_reader :name
         # @return [Integer]
         attr_reader :number
+        # @return [Application]
+        attr_reader :application
         # @return [#codec, #begin] how payloads are decoded
         attr_reader :decoding
         # @return [Time, nil] the timestamp of the message that was read last

@@ -30,16 +30,19 @@ module Guildhall
           false
         end
 
-        # Dead letters need a producer.
+        # Dead letters need a producer, and so do schedules.
         # @param topics [Array<Routing::Topic>]
         # @param errors [Config::Errors]
         # @param loaded [Boolean] whether to load the gem, or only to look whether it is there
         # @return [void]
         def self.validate(topics, errors, loaded: false)
-          needing = topics.select(&:republishes?)
+          needing = topics.select(&:needs_producer?)
           return if needing.empty? || (loaded ? load : installed?)
 
-          needing.each { |topic| errors.add("topic #{topic.name.inspect}: dead_letter_queue: #{missing}") }
+          needing.each do |topic|
+            setting = topic.scheduled_tasks ? "schedule" : "dead_letter_queue"
+            errors.add("topic #{topic.name.inspect}: #{setting}: #{missing}")
+          end
         end
 
         # A dead letter's message counts as done once the broker has the dead letter: settings that do not wait for that would lose it.

@@ -2,6 +2,7 @@
 
 require_relative "../delaying/tiers"
 require_relative "multiplexing"
+require_relative "schedule_builder"
 require_relative "topic_builder"
 
 module Guildhall
@@ -9,7 +10,7 @@ module Guildhall
     module Routing
       # The block of `Guildhall::Kafka.routes`, and of `consumer_group "name" do … end` within it.
       class GroupBuilder
-        METHODS = %i[topic pattern consumer_group defaults delay_topics multiplexing].freeze
+        METHODS = %i[topic pattern consumer_group defaults delay_topics schedule multiplexing].freeze
 
         DELAY_TOPICS = OptionRules.new(delays: Reporting::ASCENDING_SECONDS, prefix: Reporting::TOPIC_PREFIX)
         private_constant :DELAY_TOPICS
@@ -58,6 +59,18 @@ module Guildhall
           return problems.each { |problem| @errors.add(problem) } if problems.any?
 
           delays.each { |delay| @topics << delay_route(tiers, delay) }
+        end
+
+        # Tasks that recur, each once per due time in all processes of the group. The topic is compacted, and created when the
+        # application starts.
+        # @param topic [String, nil] keeps what was run; nil: "GROUP.schedule"
+        # @return [void]
+        def schedule(topic: nil, &block)
+          return @errors.add("schedule needs a block with its tasks") unless block
+
+          builder = ScheduleBuilder.new(topic || "#{@group}.schedule", @group, @errors)
+          builder.instance_eval(&block)
+          @topics << builder.build
         end
 
         # Every topic whose name matches, also those that are created later.

@@ -32,6 +32,7 @@ module Guildhall
           errors.add("no topic is routed: Guildhall::Kafka.routes { topic \"name\" do … end }") if topics.empty?
           check_duplicates(topics, errors)
           check_groups(builder.multiplexed.keys - topics.select(&:consumed?).map(&:group), errors)
+          check_tasks(topics, errors)
           DeadLetterCycles.new(topics).each { |topic, names| report_cycle(topic, names, errors) }
           topics
         end
@@ -54,6 +55,12 @@ module Guildhall
           without_topics.each { |group| errors.add("group #{group}: multiplexing: no topic of this group is consumed") }
         end
 
+        def check_tasks(topics, errors)
+          topics.flat_map { |topic| topic.scheduled_tasks.to_a.map(&:name) }.tally.each do |name, count|
+            errors.add("schedule: there are #{count} tasks #{name.inspect}") if count > 1
+          end
+        end
+
         def report_cycle(topic, names, errors)
           errors.add("topic #{topic.name.inspect}: its dead letters come back to it (#{[topic, *names].join(" → ")}): give one of these " \
                      "routes another dead_letter_queue topic, or none")
@@ -70,6 +77,7 @@ module Guildhall
           notes << "virtual partitions" if topic.virtual_partitions
           notes << "filters: #{topic.filters.map(&:name).join(", ")}" if topic.filters.any?
           notes << "retries after #{topic.retry_topics.delays.join(", ")} s" if topic.retry_topics&.first?
+          notes << "#{topic.scheduled_tasks.size} scheduled tasks" if topic.scheduled_tasks
           notes << "manual offsets" if topic.manual_offset_management
           notes.join(", ")
         end

@@ -6,7 +6,7 @@ module Guildhall
       # How one topic, or every topic that matches a pattern, is consumed. Frozen.
       Topic = Data.define(:name, :group, :consumer, :deserializer, :key_deserializer, :headers_deserializer, :serializer, :parallel, :lazy,
         :max_messages, :max_bytes, :initial_offset, :manual_offset_management, :delivery, :dead_letter_queue, :virtual_partitions,
-        :filters, :retry_topics, :delay_tiers, :retries, :kafka, :excluded, :multiplexing) do
+        :filters, :retry_topics, :delay_tiers, :scheduled_tasks, :retries, :kafka, :excluded, :multiplexing) do
         # @!attribute [r] name
         #   @return [String, Regexp]
         # @!attribute [r] group
@@ -46,6 +46,9 @@ module Guildhall
 
         # @return [Boolean] whether messages of it are sent to other topics: retry topics, or dead letters
         def republishes? = !retry_topics.nil? || !!dead_letter_queue&.topic
+
+        # @return [Boolean] whether the framework itself produces for it
+        def needs_producer? = republishes? || !scheduled_tasks.nil?
 
         # @return [Array<String>] names by which it is chosen: its own, and that of the topic whose retries it has
         def names = [to_s, *retry_topics&.source].uniq

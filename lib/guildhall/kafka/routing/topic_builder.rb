@@ -32,7 +32,8 @@ module Guildhall
             group:, consumer: nil, deserializer: nil, key_deserializer: nil, headers_deserializer: nil, serializer: nil,
             parallel: nil, lazy: nil, max_messages: nil, max_bytes: nil, initial_offset: nil, manual_offset_management: false,
             delivery: :at_least_once, dead_letter_queue: nil, virtual_partitions: nil, kafka: {}.freeze, excluded: [].freeze,
-            filters: [].freeze, retry_topics: nil, delay_tiers: nil, retries: Retries.new, multiplexing: Multiplexing::NONE
+            filters: [].freeze, retry_topics: nil, delay_tiers: nil, scheduled_tasks: nil, retries: Retries.new,
+            multiplexing: Multiplexing::NONE
           }
         end
 

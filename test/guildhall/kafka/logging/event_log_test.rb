@@ -83,7 +83,7 @@ class KafkaLoggingEventLogTest < GuildhallTest
     Guildhall::Kafka::Events::NAMES.each { |name| assert_kind_of String, name }
     fields = {version: "1", groups: [], topics: [], timeout: 1, unfinished: [], group: "g", partitions: [], lost: false,
               topic: "t", partition: 0, offset: 1, attempt: 1, seconds: 1, to: "d", error_class: "E", chosen: "t", others: [],
-              error: raised, type: "x", members: 2, change: 1}
+              error: raised, type: "x", members: 2, change: 1, task: "t", due: Time.at(0)}
     Guildhall::Kafka::Events::NAMES.each { |name| publish(name, level: "debug", **fields) }
     assert_equal Guildhall::Kafka::Events::NAMES.size, lines.count { |line| line.match?(/\A\S+Z/) && !line.include?("backtrace") }
   end

@@ -1,0 +1,61 @@
+# frozen_string_literal: true
+
+require_relative "../scheduling/state"
+require_relative "../scheduling/status"
+
+module Guildhall
+  module Kafka
+    class Application
+      # Recurring tasks, whether the application runs or not.
+      module ScheduleAccess
+        # All tasks of the routes, and what became of them. Blocks for the brokers' answers.
+        # @return [Array<Scheduling::Status>]
+        # @raise [ConfigurationError] listing every error
+        # @raise [Guildhall::ArgumentError] where the schedule's topic is missing: no process has run yet
+        # @raise [KafkaError, Rdkafka::RdkafkaError]
+        def scheduled_tasks
+          validate!.select(&:scheduled_tasks).flat_map do |topic|
+            state = Scheduling::State.new
+            each_message(topic.name, partitions: 0) { |message| state.read(message) }
+            topic.scheduled_tasks.map do |task|
+              Scheduling::Status.new(task:, topic:, enabled: state.enabled?(task.name), run: state.run(task.name))
+            end
+          end
+        end
+
+        # The process that has the schedule's partition runs the task no more, or again. Due times that pass meanwhile are not made up
+        # for. Blocks until a broker has it.
+        # @param name [String]
+        # @param enabled [Boolean]
+        # @return [void]
+        # @raise [Guildhall::ArgumentError] where there is no such task
+        # @raise as `produce_sync`
+        def switch_task(name, enabled)
+          topic, = find_task(name)
+          key, payload = Scheduling::State.switch_record(name, enabled)
+          producer.produce_sync(topic: topic.name, partition: 0, key:, payload:)
+          nil
+        end
+
+        # Runs a task in the calling thread, now; its due times stay as they are.
+        # @param name [String]
+        # @return [void]
+        # @raise [Guildhall::ArgumentError] where there is no such task
+        # @raise what the task raises
+        def run_task(name)
+          _, task = find_task(name)
+          task.call(Time.now.to_i)
+          nil
+        end
+
+        private
+
+        def find_task(name)
+          tasks = validate!.select(&:scheduled_tasks).flat_map { |topic| topic.scheduled_tasks.map { |task| [topic, task] } }
+          tasks.find { |_, task| task.name == name } or
+            raise Guildhall::ArgumentError, "there is no task #{name.inspect}#{Suggestion.for(name, tasks.map { |_, task| task.name })}"
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,118 @@
+# frozen_string_literal: true
+
+require "guildhall/json"
+
+module Guildhall
+  module Kafka
+    module Scheduling
+      # What the records of a schedule's topic come to: of each task its last run, and whether it is enabled. The topic is compacted;
+      # each key's last record is enough. All who read it come to the same.
+      class State
+        # The last due time of a task and what became of it.
+        #
+        # @!attribute [r] id
+        #   @return [String] of the attempt, which who has made it knows
+        # @!attribute [r] follows
+        #   @return [String, nil] the id of the attempt at the same due time that was cut off
+        # @!attribute [r] due
+        #   @return [Integer] seconds since 1970; in :added when the task was seen first
+        # @!attribute [r] state
+        #   @return [Symbol] :added, :running, :done, :failed, :skipped, or :released (claimed, but not begun)
+        # @!attribute [r] at
+        #   @return [Float] when that was, in seconds since 1970
+        # @!attribute [r] by
+        #   @return [String] the process
+        # @!attribute [r] error
+        #   @return [String, nil]
+        Run = Data.define(:id, :follows, :due, :state, :at, :by, :error) do
+          def initialize(state:, follows: nil, error: nil, **) = super(state: state.to_sym, follows:, error:, **)
+
+          # @return [Boolean] whether somebody has claimed it and not finished it
+          def running? = state == :running
+
+          # @return [Boolean] whether nobody has to look at this due time again
+          def over? = state != :released
+
+          # @param before [Run, nil]
+          # @return [Boolean] whether it counts, after that one: the first claim of a due time does
+          def after?(before)
+            before.nil? || due > before.due || id == before.id || (due == before.due && (follows == before.id || !before.over?))
+          end
+        end
+        # Whether a task is enabled, since when.
+        Switch = Data.define(:enabled, :at)
+        ENABLED = Switch.new(enabled: true, at: 0.0)
+        private_constant :ENABLED
+
+        # @param name [String] of a task
+        # @param run [Run]
+        # @return [Array(String, String)] key and payload of the record
+        def self.run_record(name, run) = ["run:#{name}", JSON.encode(run.to_h.compact)]
+
+        # @param name [String] of a task
+        # @param enabled [Boolean]
+        # @return [Array(String, String)] key and payload of the record
+        def self.switch_record(name, enabled) = ["switch:#{name}", JSON.encode({enabled:, at: Time.now.to_f})]
+
+        def initialize
+          @runs = {}
+          @switches = {}
+          @read_to = 0
+        end
+
+        # A message that was read before changes nothing.
+        # @param message [Message]
+        # @return [Array(String, Run), nil] a task and its run, where that has changed
+        def read(message)
+          return if message.offset < @read_to
+
+          @read_to = message.offset + 1
+          kind, name = message.raw_key.to_s.split(":", 2)
+          return if message.tombstone? || name.nil?
+
+          fields = JSON.decode(message.raw_payload)
+          take_fields(kind, name, fields.transform_keys(&:to_sym)) if fields.is_a?(Hash)
+        rescue DecodeError, ::ArgumentError
+          nil # nobody of ours has written that
+        end
+
+        # @param name [String] of a task
+        # @return [Run, nil] nil: nobody has ever seen it
+        def run(name) = @runs[name]
+
+        # @param name [String] of a task
+        # @return [Boolean]
+        def enabled?(name) = switch(name).enabled
+
+        # What was due while a task was disabled is not missed.
+        # @param name [String] of a task
+        # @return [Numeric, nil] after which time due times count, in seconds since 1970; nil: it was never seen
+        def since(name)
+          run = @runs[name] or return
+          [run.over? ? run.due : run.due - 1, switch(name).at].max
+        end
+
+        # @return [Hash{String=>Run}] runs that were not finished
+        def running = @runs.select { |_, run| run.running? }
+
+        private
+
+        def take_fields(kind, name, fields)
+          return take(name, Run.new(**fields.slice(*Run.members))) if kind == "run"
+
+          @switches[name] = Switch.new(**fields.slice(*Switch.members))
+          nil
+        end
+
+        def switch(name) = @switches.fetch(name, ENABLED)
+
+        def take(name, run)
+          return unless run.after?(@runs[name])
+
+          @runs[name] = run
+          [name, run]
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,75 @@
+# frozen_string_literal: true
+
+require "guildhall/option_rules"
+require "guildhall/soft_dependency"
+
+module Guildhall
+  module Kafka
+    # Recurring tasks: once per due time in all processes of a consumer group.
+    module Scheduling
+      # A recurring task of the routes, and when it is due. A due time is a number of seconds since 1970.
+      class Task
+        MISSED = %i[run_once skip].freeze
+        # A due time that is no older is not missed: a rebalance takes as long.
+        GRACE_SECONDS = 60
+        RULES = OptionRules.new(
+          name: OptionRules.rule("a name of letters, digits, spaces and . _ -") { |name| /\A[\w. -]+\z/.match?(name) },
+          cron: OptionRules.kind("a String", String), missed: OptionRules.one_of(*MISSED), block: OptionRules.kind("a block", Proc)
+        )
+        private_constant :MISSED
+
+        # @return [String]
+        attr_reader :name
+        # @return [String] as the routes have it
+        attr_reader :expression
+        # @return [Symbol] :run_once or :skip
+        attr_reader :missed
+
+        # @param expression [String]
+        # @return [Fugit::Cron, nil] nil: it cannot be understood, or is never due
+        # @raise [MissingDependencyError] without the gem fugit
+        def self.cron(expression)
+          SoftDependency.require!("fugit", gem: "fugit", purpose: "schedule")
+          Fugit.parse_cronish(expression)
+        end
+
+        # @param name [String]
+        # @param expression [String]
+        # @param cron [Fugit::Cron]
+        # @param missed [Symbol]
+        # @param block [Proc]
+        def initialize(name, expression, cron, missed, block)
+          @name = name
+          @expression = expression
+          @cron = cron
+          @missed = missed
+          @block = block
+        end
+
+        # @param due [Integer]
+        # @return [void]
+        def call(due) = @block.call(Time.at(due))
+
+        # @param time [Numeric]
+        # @return [Integer] the first due time after it
+        def next_due(time) = @cron.next_time(Time.at(time)).to_i
+
+        # Several that have passed are one.
+        # @param since [Numeric] the last due time that was looked at
+        # @param now [Numeric]
+        # @return [Integer, nil] the last due time; nil: none has come since
+        def due(since, now)
+          @cron.previous_time(Time.at(now.floor + 1)).to_i if next_due(since) <= now
+        end
+
+        # @param due [Integer]
+        # @param now [Numeric]
+        # @return [Boolean] whether it is to be left out because it has passed
+        def skip?(due, now) = @missed == :skip && now - due > GRACE_SECONDS
+
+        # @return [Boolean] whether a run that was cut off is repeated
+        def repeat? = @missed == :run_once
+      end
+    end
+  end
+end

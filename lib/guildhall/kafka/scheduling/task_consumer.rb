@@ -1,0 +1,115 @@
+# frozen_string_literal: true
+
+require "securerandom"
+require "socket"
+require "guildhall/error_boundary"
+require_relative "../consumer"
+require_relative "../producing/delivery"
+require_relative "state"
+
+module Guildhall
+  module Kafka
+    module Scheduling
+      # Runs the tasks of a schedule in the process that has its topic's partition. Before a run it writes a claim into the topic, and
+      # runs the task when it reads that claim back: of several claims of one due time the first one counts, for everybody who reads
+      # them. So a process that does not know yet that the partition has gone runs nothing twice.
+      class TaskConsumer < Consumer
+        CLAIM_SECONDS = 30 # after which a claim that was not read back is made again
+        private_constant :CLAIM_SECONDS
+
+        every(1) { claim_due if first? }
+
+        # @return [void]
+        def initialized
+          @process = "#{Socket.gethostname}:#{Process.pid}"
+          @claims = {} # task => run, as it was claimed and not read back
+        end
+
+        # @return [void]
+        def consume
+          return unless first?
+
+          state
+          messages.each do |message|
+            name, run = state.read(message)
+            perform(name, run) if run && @claims[name]&.id == run.id
+          end
+        end
+
+        # What was claimed and not begun is the next one's.
+        # @return [void]
+        def revoked
+          @claims.each { |name, run| write(name, run.with(state: :released)) }
+          @claims.clear
+        end
+        alias shutdown revoked
+
+        private
+
+        # A topic that somebody has created with more partitions does no harm.
+        def first? = partition.zero?
+
+        def state
+          @state ||= State.new.tap do |state|
+            application.each_message(topic_name, partitions: 0) { |message| state.read(message) }
+            @cut_off = state.running
+          end
+        end
+
+        def claim_due(now = Time.now.to_f)
+          state
+          @claims.delete_if { |_, run| now - run.at > CLAIM_SECONDS }
+          topic.scheduled_tasks.each { |task| consider(task, now) unless @claims.key?(task.name) }
+        end
+
+        def consider(task, now)
+          since = state.since(task.name) or return write(task.name, new_run(now.floor, :added, now))
+          return unless state.enabled?(task.name)
+          return claim(task.name, now, task.due(since, now)) { |due| task.skip?(due, now) } unless cut_off?(task)
+
+          claim(task.name, now, state.run(task.name).due, follows: state.run(task.name).id)
+        end
+
+        def cut_off?(task)
+          @cut_off.key?(task.name) && task.repeat? && state.run(task.name) == @cut_off[task.name]
+        end
+
+        def claim(name, now, due, follows: nil)
+          return unless due
+
+          skipped = block_given? && yield(due)
+          run = new_run(due, skipped ? :skipped : :running, now, follows:)
+          @claims[name] = run unless skipped
+          write(name, run)
+        end
+
+        def new_run(due, state, now, follows: nil) = State::Run.new(id: SecureRandom.hex(8), due:, state:, at: now, by: @process, follows:)
+
+        def perform(name, run)
+          @claims.delete(name)
+          task = topic.scheduled_tasks.find { |one| one.name == name } or return
+          began = Clock.now
+          error = nil
+          ErrorBoundary.contain(->(raised) { error = raised }) { task.call(run.due) }
+          seconds = Clock.now - began
+          application.error(error, "schedule", group: topic.group, task: name) if error
+          application.publish("schedule.ran", group: topic.group, task: name, due: Time.at(run.due), seconds:,
+            error_class: error&.class&.name)
+          write(name, run.with(state: error ? :failed : :done, at: Time.now.to_f, error: error && described(error)), wait: true)
+        end
+
+        def described(error) = "#{error.class}: #{ErrorBoundary.message(error)}"[0, 500]
+
+        def write(name, run, wait: false)
+          key, payload = State.run_record(name, run)
+          delivery = Producing::Delivery.start(producer, {topic: topic_name, partition: 0, key:, payload:})
+          delivery.wait if wait
+        rescue StandardError => error
+          application.error(error, "schedule", group: topic.group, task: name)
+        end
+
+        def application = @call.application
+      end
+    end
+  end
+end

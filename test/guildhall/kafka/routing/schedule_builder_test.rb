@@ -1,0 +1,67 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "guildhall/kafka"
+
+class KafkaScheduleBuilderTest < GuildhallTest
+  # @return [Array(Array<String>, Array<Routing::Topic>)] errors and routes
+  def draw(&)
+    errors = Guildhall::Kafka::Config::Errors.new
+    routes = Guildhall::Kafka::Routing::Routes.new(Guildhall::Kafka::Config.new.tap { |config| config.group_id = "shop" })
+    routes.draw(&)
+    [errors, routes.topics(errors)].then { |found, topics| [found.to_a, topics] }
+  end
+
+  def test_a_schedule_is_a_route_with_its_tasks
+    errors, topics = draw do
+      schedule { task(:report, "every hour") { nil } }
+      consumer_group("other") { schedule(topic: "other.tasks") { task("x", "0 3 * * *", missed: :skip) { nil } } }
+    end
+    assert_empty errors
+    assert_equal [["shop.schedule", "shop", ["report"]], ["other.tasks", "other", ["x"]]],
+      topics.map { |topic| [topic.name, topic.group, topic.scheduled_tasks.map(&:name)] }
+  end
+
+  def test_everything_that_is_wrong_is_reported_together
+    errors, = draw do
+      schedule do
+        task("a", "every fortnight or so") { nil }
+        task("b:c", "every hour", missed: :twice)
+        task("d", "every hour", mised: :skip) { nil }
+        task("d", "every hour") { nil }
+        tusk("e")
+      end
+      consumer_group("empty") { schedule { nil } }
+      schedule
+    end
+    assert_equal [
+      'schedule of group shop: task "a": "every fortnight or so" is no cron expression, or is never due',
+      'schedule of group shop: task "b:c": name must be a name of letters, digits, spaces and . _ -, not "b:c"',
+      'schedule of group shop: task "b:c": missed must be :run_once or :skip, not :twice',
+      'schedule of group shop: task "b:c": block must be a block, not nil',
+      'schedule of group shop: task "d": unknown keyword mised; did you mean missed?',
+      "schedule of group shop: unknown setting tusk; did you mean task?",
+      'schedule of group empty: needs a task: task("name", "0 3 * * *") { … }',
+      "schedule needs a block with its tasks",
+      'schedule: there are 2 tasks "d"'
+    ], errors
+  end
+
+  def test_the_missing_gem_is_named
+    out = assert_ruby(<<~RUBY)
+      require "guildhall/kafka"
+      module Kernel
+        alias require_before require
+        def require(name) = name == "fugit" ? raise(LoadError.new("cannot load such file -- fugit").tap { |error| error.define_singleton_method(:path) { "fugit" } }) : require_before(name)
+      end
+      Guildhall::Kafka.configure { |config| config.kafka = {"bootstrap.servers": "127.0.0.1:1"} }
+      Guildhall::Kafka.routes { schedule { task("a", "every hour") { nil } } }
+      begin
+        Guildhall::Kafka.application.validate!
+      rescue Guildhall::ConfigurationError => error
+        warn error.message unless error.message.include?('schedule needs the gem fugit: add `gem "fugit"` to the Gemfile')
+      end
+    RUBY
+    assert_empty out.to_s
+  end
+end

@@ -1,0 +1,152 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/kafka_partition"
+
+# The consumer of a schedule's topic, without a broker: what it writes comes back to it, or not.
+class KafkaTaskConsumerTest < GuildhallTest
+  State = Guildhall::Kafka::Scheduling::State
+
+  def setup
+    super
+    @log = [] # key and payload of each record
+    @ran = []
+    @delivered = 0
+  end
+
+  # A member of the group that gets the partition now.
+  def member(missed: :run_once, &block)
+    ran = @ran
+    block ||= ->(due) { ran << due.to_i }
+    task = Guildhall::Kafka::Scheduling::Task.new("t", "* * * * * *", Guildhall::Kafka::Scheduling::Task.cron("* * * * * *"), missed, block)
+    kafka = KafkaPartition.new(Guildhall::Kafka::Scheduling::TaskConsumer) { @settings[:scheduled_tasks] = [task].freeze }
+    log = @log
+    kafka.application.define_singleton_method(:each_message) do |_topic, partitions:, &reader|
+      raise "of all partitions" unless partitions.zero?
+
+      log.each_with_index { |(key, payload), offset| reader.call(KafkaPartition::Record.new(offset, payload, key).tap { |record| record.define_singleton_method(:raw_key) { key } }) }
+    end
+    kafka.application.producer.define_singleton_method(:produce) do |topic:, partition:, key:, payload:|
+      raise "elsewhere" unless topic == "t" && partition.zero?
+
+      log << [key, payload]
+      KafkaPartition::Producer::HANDLE
+    end
+    kafka
+  end
+
+  # One second passes.
+  def pass(kafka)
+    kafka.partition.notify([:periodic, 0])
+    kafka.work_now
+  end
+
+  # What is in the topic comes.
+  def read(kafka, from = @delivered)
+    records = @log.each_with_index.drop(from).map { |(key, payload), offset| KafkaPartition::Record.new(offset, payload, key, Time.now) }
+    @delivered = @log.size
+    return if records.empty?
+
+    kafka.partition.deliver(records, 1)
+    kafka.work_now
+    assert_empty kafka.errors
+  end
+
+  def states = @log.map { |_, payload| Guildhall::JSON.decode(payload)["state"] }
+
+  def seen(state, due, id: "other", **) = @log << State.run_record("t", State::Run.new(id:, due:, state:, at: 1.0, by: "p", **))
+
+  def test_a_task_is_claimed_and_runs_when_the_claim_is_read
+    seen(:done, Time.now.to_i - 10)
+    kafka = member
+    pass(kafka)
+    assert_equal [%w[done running], []], [states, @ran]
+    pass(kafka)
+    assert_equal 2, @log.size # the claim is on its way
+    read(kafka)
+    assert_equal [%w[done running done], 1], [states, @ran.size]
+    read(kafka)
+    assert_equal 1, @ran.size
+  end
+
+  def test_a_task_that_was_never_seen_is_noted_first
+    kafka = member
+    pass(kafka)
+    read(kafka)
+    assert_equal [%w[added], []], [states, @ran]
+  end
+
+  def test_of_two_claims_the_first_counts_for_both
+    seen(:done, Time.now.to_i - 10)
+    members = [member, member]
+    members.each { |kafka| read(kafka, 0) } # both know the state, and neither the other's claim
+    members.each { |kafka| pass(kafka) }
+    assert_equal %w[done running running], states
+    claims = @log.dup
+    members.each { |kafka| read(kafka, 1) }
+    dues = claims.drop(1).map { |_, payload| Guildhall::JSON.decode(payload)["due"] }
+    assert_equal dues.uniq, @ran
+  end
+
+  def test_a_run_that_was_cut_off_is_repeated_by_the_next
+    due = Time.now.to_i - 10
+    seen(:running, due, id: "cut off")
+    kafka = member
+    pass(kafka)
+    read(kafka)
+    assert_equal [[due], %w[running running done]], [@ran, states]
+  end
+
+  def test_or_not_if_what_is_missed_is_skipped
+    seen(:running, Time.now.to_i, id: "cut off")
+    kafka = member(missed: :skip)
+    pass(kafka)
+    read(kafka)
+    assert_empty @ran - [*(Time.now.to_i - 1)..Time.now.to_i]
+    refute_includes @ran, Guildhall::JSON.decode(@log.first.last)["due"]
+  end
+
+  def test_what_is_more_than_a_minute_old_is_skipped
+    seen(:done, Time.now.to_i - 200)
+    kafka = member(missed: :skip)
+    kafka.partition.topic.scheduled_tasks.first.instance_variable_set(:@cron, Class.new do
+      def next_time(_) = Time.at(1)
+      def previous_time(time) = Time.at(time.to_i - 100)
+    end.new)
+    pass(kafka)
+    read(kafka)
+    assert_equal [%w[done skipped], []], [states, @ran]
+  end
+
+  def test_what_was_claimed_and_not_begun_is_released
+    seen(:done, Time.now.to_i - 10)
+    kafka = member
+    pass(kafka)
+    kafka.partition.leave(:revoked)
+    kafka.work_now
+    assert_equal %w[done running released], states
+    heir = member
+    pass(heir)
+    read(heir, 1)
+    assert_equal 1, @ran.size
+  end
+
+  def test_what_a_task_raises_is_reported_and_the_next_due_time_comes
+    seen(:done, Time.now.to_i - 10)
+    kafka = member { raise "no ink" }
+    pass(kafka)
+    kafka.partition.deliver([KafkaPartition::Record.new(1, @log[1].last, @log[1].first, Time.now)], 1)
+    kafka.work_now
+    assert_equal [["no ink", "schedule", {group: "group", task: "t"}]], kafka.application.errors.map { |error, *rest| [error.message, *rest] }
+    assert_equal "RuntimeError: no ink", Guildhall::JSON.decode(@log.last.last)["error"]
+    assert_equal "failed", states.last
+  end
+
+  def test_a_disabled_task_is_left_alone
+    seen(:done, Time.now.to_i - 10)
+    @log << State.switch_record("t", false)
+    kafka = member
+    pass(kafka)
+    assert_equal 2, @log.size
+  end
+end
