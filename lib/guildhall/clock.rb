@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "timeout"
+require_relative "errors"
 
 module Guildhall
   # The time that deadlines are reckoned in.
@@ -9,6 +10,16 @@ module Guildhall
     # @return [Float] seconds since some moment
     def self.now
       Process.clock_gettime(Process::CLOCK_MONOTONIC)
+    end
+
+    # @param timeout [Numeric, nil] seconds from now; nil: no limit
+    # @return [Float, nil] of this clock; nil: none
+    # @raise [Guildhall::ArgumentError] for what is no time
+    def self.deadline(timeout)
+      return if timeout.nil?
+      return now + timeout if timeout.is_a?(Numeric) && timeout.real? && timeout >= 0
+
+      raise Guildhall::ArgumentError, "timeout must be 0 or more seconds, not #{timeout.inspect}"
     end
 
     # @param deadline [Float] of this clock

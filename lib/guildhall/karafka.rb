@@ -49,12 +49,15 @@ module Guildhall
       # @param message [Boolean] true: it takes a message, as Karafka's own deserializers do: `call(message)`. On workers that is
       #   an {Envelope}, which has the readers of Karafka's messages
       # @return [Deserializer]
+      # @raise [Guildhall::ArgumentError] for one that is parallel already
       # @raise [NotShareableError] naming the path to what workers cannot share
       # @raise [IsolationError] naming what a worker may not touch, and what to change
       # @raise [ConfigurationError] where Karafka's monitor has a bus that passes no events on
       # @raise [MissingDependencyError] without the gem karafka
       def parallel(deserializer, message: false)
         SoftDependency.require!("karafka", gem: "karafka", purpose: "Guildhall::Karafka") unless defined?(::Karafka::App)
+        raise Guildhall::ArgumentError, "#{deserializer.inspect} is parallel already; use it as it is" if deserializer.is_a?(Deserializer)
+
         Deserializer.new(message ? Adapted.new(deserializer) : deserializer, @plugin).tap { @plugin.subscribe }
       end
 

@@ -6,6 +6,10 @@ module Guildhall
   # What the options of a method, or the settings of an object, may be: a {Rule} for each name. Reports everything that is
   # wrong together, in one wording. Shareable.
   class OptionRules
+    LARGEST_COUNT = (2**31) - 1
+    LARGEST_BYTES = 2**40
+    private_constant :LARGEST_COUNT, :LARGEST_BYTES
+
     # What a value may be: `expected` says it in a message. `check` answers whether the value will do, or with a String that
     # says what is wrong with it. `others` will do as well.
     Rule = Data.define(:expected, :others, :check) do
@@ -39,11 +43,12 @@ module Guildhall
       def boolean = one_of(true, false)
 
       # @param range [Range<Integer>]
+      # @param ceiling [Integer] for a range without an end: what C can count, and no application needs more
       # @return [Rule]
-      def integer(range = 1..)
-        bounds = range.end ? "from #{range.begin} to #{range.end}" : "≥ #{range.begin}"
-        rule("an Integer #{bounds}") { |value| value.is_a?(Integer) && range.cover?(value) }
-      end
+      def integer(range = 1.., ceiling: LARGEST_COUNT) = integer_up_to(range, ceiling)
+
+      # @return [Rule]
+      def bytes = integer(ceiling: LARGEST_BYTES)
 
       # @param zero [Boolean] whether 0 will do
       # @return [Rule]
@@ -70,6 +75,18 @@ module Guildhall
 
       # @return [Rule]
       def kind(expected, klass) = rule(expected) { |value| value.is_a?(klass) }
+
+      private
+
+      # A method of its own: what a shareable block refers to must not be assigned.
+      def integer_up_to(range, ceiling)
+        bounds = range.end ? "from #{range.begin} to #{range.end}" : "≥ #{range.begin}"
+        rule("an Integer #{bounds}") do |value|
+          next false unless value.is_a?(Integer) && range.cover?(value)
+
+          !range.end.nil? || value <= ceiling || "must be at most #{ceiling}, not #{value}"
+        end
+      end
     end
 
     # @return [Array<Symbol>]

@@ -133,7 +133,9 @@ module Guildhall
     # @param payloads [Array] samples
     # @return [self]
     # @raise [NotShareableError] naming the path to what cannot be shared
+    # @raise [PoolClosedError]
     def warm_up(task, payloads = [])
+      check_open
       complain_of(Inspection.of(task, load: true).missing, task)
       runnable = @admission[task]
       payloads.each { |payload| runnable.task.call(payload) }
@@ -199,7 +201,7 @@ module Guildhall
     def take_in(reading, payloads, task, source: nil, metadata: nil, records: false, parallel: nil, min_payloads: nil, deadline: nil,
                 prepare: true, **options)
       reset_after_fork
-      check(payloads, metadata)
+      check(payloads, metadata, records)
       runnable = @admission[task]
       runnable.preparer&.prepare(records ? payloads.map(&:raw_payload) : payloads) if prepare
       batch = build(payloads, runnable, metadata, records, deadline, source, options)
@@ -221,11 +223,20 @@ module Guildhall
       raising ? future.value : future.results
     end
 
-    def check(payloads, metadata)
-      raise PoolClosedError, "this pool has been shut down" if @closed
+    def check(payloads, metadata, records)
+      check_open
+      check_records(payloads.first) if records && !payloads.empty?
       return if metadata.nil? || metadata.size == payloads.size
 
       raise Guildhall::ArgumentError, "metadata must be an Array as long as payloads (#{payloads.size})"
+    end
+
+    # The first one tells those who have mistaken what it means; looking at all of them would cost every batch.
+    def check_records(payload)
+      return if payload.respond_to?(:raw_payload)
+
+      what = Shareable.article(Shareable.type_of(payload))
+      raise Guildhall::ArgumentError, "records: true is for payloads with `raw_payload`; payloads[0] is #{what}"
     end
 
     def build(payloads, runnable, metadata, records, deadline, source, options)

@@ -17,6 +17,16 @@ class ClockTest < GuildhallTest
     assert_includes 50..60, Guildhall::Clock.left(Guildhall::Clock.now + 60)
   end
 
+  def test_deadlines
+    assert_nil Guildhall::Clock.deadline(nil)
+    assert_in_delta Guildhall::Clock.now + 100, Guildhall::Clock.deadline(100r), 30
+    assert_predicate Guildhall::Clock.deadline(Float::INFINITY), :infinite?
+    [Float::NAN, -1, -0.1, 1i, "1", true].each do |timeout|
+      error = assert_raises(Guildhall::ArgumentError) { Guildhall::Clock.deadline(timeout) }
+      assert_equal "timeout must be 0 or more seconds, not #{timeout.inspect}", error.message
+    end
+  end
+
   def test_answers_in_any_ractor
     assert_kind_of Float, ractor_value(Ractor.new { Guildhall::Clock.now })
   end

@@ -8,17 +8,19 @@ class OptionRulesTest < GuildhallTest
   Rules = Guildhall::OptionRules
   RULES = Rules.new("setting", workers: Rules.integer(0..8), capacity: Rules.integer.or(nil), parallel: Rules.one_of(true, false, nil),
     deadline: Rules.seconds, wait: Rules.seconds(zero: true), logger: Rules.object("a Logger", :info), kafka: Rules.kind("a Hash", Hash),
+    bytes: Rules.bytes,
     class: Rules.rule("a class") { |value| value.is_a?(Class) && (value == String ? "cannot be String" : true) })
 
   # By option: what is allowed, and what is not with the message.
   CASES = {
     workers: [[0, 8], {-1 => "must be an Integer from 0 to 8, not -1", 9 => "must be an Integer from 0 to 8, not 9", 1.0 => "not 1.0"}],
-    capacity: [[1, nil], {0 => "must be an Integer ≥ 1, or nil, not 0", "1" => 'not "1"'}],
+    capacity: [[1, nil], {0 => "must be an Integer ≥ 1, or nil, not 0", "1" => 'not "1"', 2**31 => "must be at most 2147483647, not 2147483648"}],
     parallel: [[true, false, nil], {1 => "must be true, false or nil, not 1"}],
     deadline: [[0.1, 1, 2r], {0 => "must be a finite number > 0 (seconds), not 0", Float::INFINITY => "not Infinity", 1i => "not (0+1i)"}],
     wait: [[0, 1], {-1 => "must be a finite number ≥ 0 (seconds), not -1", Float::NAN => "not NaN"}],
     logger: [[Struct.new(:info).new], {nil => "must be a Logger, not nil"}],
     kafka: [[{}], {[] => "must be a Hash, not []"}],
+    bytes: [[2**31, 2**40], {0 => "must be an Integer ≥ 1, not 0", 10**30 => "must be at most 1099511627776, not 1000000"}],
     class: [[Integer], {1 => "must be a class, not 1", String => "class cannot be String"}]
   }.freeze
 

@@ -19,8 +19,8 @@ module Guildhall
         "setting",
         **%i[kafka producer].to_h { |name| [name, OptionRules.kind("a Hash of librdkafka settings", Hash)] },
         **%i[client_id group_id].to_h { |name| [name, OptionRules.rule("a String that is not empty") { it.is_a?(String) && !it.empty? }] },
-        **%i[concurrency max_messages max_bytes].to_h { |name| [name, OptionRules.integer] },
-        **%i[max_messages_in_flight max_bytes_in_flight].to_h { |name| [name, OptionRules.integer.or(nil)] },
+        concurrency: OptionRules.integer(ceiling: 10_000), max_messages: OptionRules.integer, max_bytes: OptionRules.bytes,
+        max_messages_in_flight: OptionRules.integer.or(nil), max_bytes_in_flight: OptionRules.bytes.or(nil),
         **%i[max_wait_time commit_interval tick_interval lag_interval pause_timeout pause_max_timeout shutdown_timeout
              stall_timeout].to_h { |name| [name, Duration::RULE] },
         max_consume_time: Duration::RULE.or(nil),

@@ -33,7 +33,7 @@ module Guildhall
       # @return [Boolean] false when the time was up
       # @raise [PoolClosedError] as {#value}
       def wait(timeout: nil)
-        limit = timeout && (Clock.now + timeout)
+        limit = Clock.deadline(timeout)
         until ready?
           raise PoolClosedError, "this continuation belongs to the process before the fork, and runs there" if forked?
 

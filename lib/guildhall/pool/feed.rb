@@ -63,7 +63,7 @@ module Guildhall
       # @param timeout [Numeric, nil] seconds; nil: no limit
       # @return [Array, nil] payloads; empty: none yet; nil: there are no more
       def take(wait:, timeout: nil)
-        limit = timeout && (Clock.now + timeout)
+        limit = Clock.deadline(timeout)
         @lock.synchronize do
           pause(limit) until due? || !wait || (limit && Clock.now >= limit)
           next if @ended && @buffer.empty?

@@ -95,9 +95,10 @@ module Guildhall
       # @param timeout [Numeric, nil] seconds; nil: no limit
       # @return [Boolean] false when the time was up
       def wait(timeout: nil)
+        limit = Clock.deadline(timeout)
         return true if @batch.complete? || (brief? && @batch.reset_after_fork.help)
 
-        waiting { |wait| wait.wait(nil, timeout) }
+        waiting { |wait| wait.wait(nil, limit) }
       end
 
       # @return [Array<Failure>] in order; waits for all outcomes
@@ -169,13 +170,13 @@ module Guildhall
       # @api private
       # @return [Boolean] whether it is there
       def reach(index, timeout)
-        ready?(index) || waiting { |wait| wait.wait(index, timeout) }
+        ready?(index) || waiting { |wait| wait.wait(index, Clock.deadline(timeout)) }
       end
 
       # Waits until there are more outcomes than before.
       # @api private
       def move_beyond(done, timeout)
-        waiting { |wait| wait.wait_beyond(done, timeout) }
+        waiting { |wait| wait.wait_beyond(done, Clock.deadline(timeout)) }
       end
 
       private

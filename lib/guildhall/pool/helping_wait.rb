@@ -16,12 +16,12 @@ module Guildhall
       end
 
       # @param index [Integer, nil] nil: all
-      # @param timeout [Numeric, nil] seconds
+      # @param limit [Float, nil] of the {Clock}
       # @return [Boolean] false when the time was up
-      def wait(index, timeout = nil)
-        return in_a_thread { wait(index, timeout) } if Fiber.current_scheduler
+      def wait(index, limit = nil)
+        return in_a_thread { wait(index, limit) } if Fiber.current_scheduler
 
-        until_so(timeout, -> { index ? done?(index) : @batch.complete? }) do |pause|
+        until_so(limit, -> { index ? done?(index) : @batch.complete? }) do |pause|
           help(index) || wait_for { @batch.trial? ? @batch.wait_beyond(0, pause) : @batch.wait(index, pause) }
         end
       ensure
@@ -29,12 +29,12 @@ module Guildhall
       end
 
       # @param count [Integer] returns as soon as there are more outcomes
-      # @param timeout [Numeric, nil] seconds
+      # @param limit [Float, nil] of the {Clock}
       # @return [Boolean]
-      def wait_beyond(count, timeout = nil)
-        return in_a_thread { wait_beyond(count, timeout) } if Fiber.current_scheduler
+      def wait_beyond(count, limit = nil)
+        return in_a_thread { wait_beyond(count, limit) } if Fiber.current_scheduler
 
-        until_so(timeout, -> { @batch.done > count }) { |pause| help(nil) || wait_for { @batch.wait_beyond(count, pause) } }
+        until_so(limit, -> { @batch.done > count }) { |pause| help(nil) || wait_for { @batch.wait_beyond(count, pause) } }
       end
 
       private
@@ -50,8 +50,7 @@ module Guildhall
         thread&.kill
       end
 
-      def until_so(timeout, condition)
-        limit = timeout && (Clock.now + timeout)
+      def until_so(limit, condition)
         pause = FIRST_PAUSE_SECONDS
         until condition.call
           left = limit && (limit - Clock.now)

@@ -25,9 +25,12 @@ module Guildhall
       # @param count [Integer] workers from now on; surplus ones end after their slice
       # @return [self]
       # @raise [Guildhall::ArgumentError]
+      # @raise [PoolClosedError]
       def resize(count)
-        raise Guildhall::ArgumentError, "workers must be an Integer ≥ 0, not #{count.inspect}" unless count.is_a?(Integer) && count >= 0
+        problem = Settings::WORKERS.problem(count)
+        raise Guildhall::ArgumentError, "workers #{problem}" if problem
 
+        check_open
         reset_after_fork
         @supervisor.resize(count)
         open_short_way
@@ -42,7 +45,7 @@ module Guildhall
       # @param timeout [Numeric, nil] seconds; nil: no limit
       # @return [Boolean] false when the time was up
       def drain(timeout: nil)
-        limit = timeout && (Clock.now + timeout)
+        limit = Clock.deadline(timeout)
         reset_after_fork
         until (drained = @queue.wait_until_drained([limit && Clock.left(limit), SUPERVISE_EVERY_SECONDS].compact.min))
           break if limit && Clock.now >= limit
@@ -57,11 +60,11 @@ module Guildhall
       # @param timeout [Numeric, nil] seconds in which this returns, whatever the workers do; nil: no limit
       # @return [Shutdown] what was not done
       def shutdown(timeout: 10)
+        limit = Clock.deadline(timeout)
         @closed = true
         @inline_context = nil
         return outside_of_trap(timeout) { shutdown(timeout:) } if in_trap?
 
-        limit = timeout && (Clock.now + timeout)
         reset_after_fork
         complete = @supervisor.stop(timeout)
         @notifier.stop(limit && Clock.left(limit))
@@ -75,7 +78,7 @@ module Guildhall
       # @return [Boolean] whether all workers have ended
       def rest(timeout: 10)
         reset_after_fork
-        @supervisor.stop(timeout).tap { |ended| @lock.synchronize { start } if ended }
+        @supervisor.stop(timeout).tap { |ended| @lock.synchronize { start unless @closed } if ended }
       end
 
       # @return [Boolean] whether there are worker Ractors in this process
@@ -92,6 +95,10 @@ module Guildhall
       end
 
       private
+
+      def check_open
+        raise PoolClosedError, "this pool has been shut down" if @closed
+      end
 
       def start
         @notifier = Notifier.new(self)

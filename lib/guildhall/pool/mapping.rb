@@ -57,7 +57,7 @@ module Guildhall
       # @return [Object] nil for no payloads and no `initial`
       def reduce(payloads, *initial, **options, &block)
         Options.check!(options, Options::REDUCE)
-        limit = options[:timeout] && (Clock.now + options[:timeout])
+        limit = Clock.deadline(options[:timeout])
         reduction = Reduction.of(initial, block)
         payloads = Feed.in_memory(payloads) || payloads
         runs = Reduction.runs(payloads, options[:chunk] || Reduction.chunk(payloads, settings.workers))
@@ -124,7 +124,7 @@ module Guildhall
 
       # Interrupts a payload that runs in this thread when the time is up.
       def await(future, timeout, progress)
-        Clock.within(timeout && (Clock.now + timeout)) { progress ? show(future, progress) : future.wait }
+        Clock.within(Clock.deadline(timeout)) { progress ? show(future, progress) : future.wait }
         give_up(future, timeout) unless future.ready?
       ensure
         progress&.finish

@@ -68,7 +68,7 @@ module Guildhall
       # @param timeout [Numeric, nil] seconds
       # @return [void]
       def stop(timeout)
-        limit = timeout && (Clock.now + timeout)
+        limit = Clock.deadline(timeout)
         @lock.synchronize do
           @stopping = true
           @changed.broadcast

@@ -19,6 +19,7 @@ module Guildhall
       DISPATCH = %i[source metadata records prepare parallel deadline retry slice min_payloads priority].freeze
       MAP = [*DISPATCH, :timeout, :progress].freeze
       MAP_WITH_INDEX = (MAP - %i[metadata records]).freeze
+      RENDER = MAP_WITH_INDEX
       STREAM = [*(MAP - [:metadata]), :chunk, :ahead, :ordered].freeze
       REDUCE = [*(STREAM - %i[ordered records]), :combine].freeze
       private_constant :RULES

@@ -11,9 +11,10 @@ module Guildhall
         workers: nil, capacity: 100_000, overflow: :defer, overflow_timeout: 5, parallel: nil, min_payloads: nil, slice: nil,
         deadline: nil, max_abandoned: 2, breaker_deaths: 10, breaker_window: 10, breaker_pause: 30, logger: nil, exit_timeout: 1
       }.freeze
+      WORKERS = OptionRules.integer(0..)
       RULES = OptionRules.new(
         "setting",
-        workers: OptionRules.integer(0..).or(nil), capacity: OptionRules.integer, # payloads
+        workers: WORKERS.or(nil), capacity: OptionRules.integer, # payloads
         overflow: OptionRules.one_of(:defer, :wait, :reject), overflow_timeout: OptionRules.seconds,
         parallel: OptionRules.one_of(true, false, nil),
         min_payloads: OptionRules.integer.or(nil), slice: OptionRules.integer.or(nil), deadline: OptionRules.seconds.or(nil),

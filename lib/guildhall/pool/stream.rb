@@ -25,7 +25,7 @@ module Guildhall
         @ahead = ahead || [2 * pool.settings.workers, 4].max
         @ordered = ordered
         @timeout = timeout
-        @limit = timeout && (Clock.now + timeout)
+        @limit = Clock.deadline(timeout)
         @feed = Feed.of(payloads, chunk || 500)
         @feed.belong_to(self)
         @flights = []

@@ -85,7 +85,7 @@ module Guildhall
       # @param timeout [Numeric, nil] seconds; nil: no limit
       # @return [Boolean] whether all of them have ended
       def stop(timeout)
-        limit = timeout && (Clock.now + timeout)
+        limit = Clock.deadline(timeout)
         @closing = true
         @worker_set.close
         ended = @worker_set.queue.wait_until_workerless(timeout)

@@ -18,11 +18,12 @@ module Guildhall
       # Locals are shared as payloads are: what is shareable goes as it is, the rest is copied. Blocks until all are done.
       # @param template [Template]
       # @param locals [Enumerable<Hash>] one for each rendering
-      # @param options [Hash] see {Pool#results}: `timeout:`, `progress:`, `parallel:`, …
+      # @param options [Hash] see {Pool#results}: `timeout:`, `progress:`, `parallel:`, …; not `metadata:`, `records:`
       # @return [Array<String, Failure>] frozen, in order; Failures in place
-      # @raise [Guildhall::ArgumentError] if it is not a template, or not a list of locals
+      # @raise [Guildhall::ArgumentError] if it is not a template, or not a list of locals; naming every option that is wrong
       # @raise [TimeoutError]
       def render(template, locals, **options)
+        Pool::Options.check!(options, Pool::Options::RENDER)
         needed(template)
         results(shared(listed(locals)), template, **options)
       end
@@ -36,6 +37,7 @@ module Guildhall
       # @return [Array<String, Failure>] frozen, in order; Failures in place
       # @raise see {#render}
       def render_all(pairs, **options)
+        Pool::Options.check!(options, Pool::Options::RENDER)
         pairs = listed(pairs, "pairs must be a list of [template, locals]")
         templates = pairs.map { |template, _| needed(template) }
         list = shared(pairs.map { |_, locals| locals })

@@ -10,7 +10,7 @@ module Guildhall
     class Limit
       DEFAULT_BYTES = 64 * 1024 * 1024
 
-      RULES = OptionRules.new(max_bytes: OptionRules.integer)
+      RULES = OptionRules.new(max_bytes: OptionRules.bytes)
       private_constant :RULES
 
       # @param codec [String] its name, for messages

@@ -184,6 +184,32 @@ class KafkaConfigTest < GuildhallTest
     assert_equal 1, @application.validate!.size
   end
 
+  def test_numbers_that_nothing_can_count
+    @application.routes.draw do
+      topic("a") do
+        consumer Handles
+        max_messages 10**30
+        max_bytes 10**30
+      end
+    end
+    %i[concurrency max_messages max_bytes max_messages_in_flight max_bytes_in_flight].each { |name| @application.config.public_send("#{name}=", 10**30) }
+    assert_errors("concurrency must be at most 10000, not 1000", "max_messages must be at most 2147483647, not 1000",
+      "max_bytes must be at most 1099511627776, not 1000", "max_messages_in_flight must be at most 2147483647",
+      "max_bytes_in_flight must be at most 1099511627776", 'topic "a": max_messages must be at most 2147483647',
+      'topic "a": max_bytes must be at most 1099511627776')
+  end
+
+  def test_the_greatest_numbers_can_be_counted
+    config = @application.config
+    config.concurrency = 10_000
+    config.max_messages = (2**31) - 1
+    config.max_bytes = 2**40
+    @application.routes.draw { topic("a") { consumer Handles } }
+    assert @application.validate!
+    backpressure = Guildhall::Kafka::Processing::Backpressure.new(config, [])
+    assert_operator backpressure.room.max, :<, 2**62
+  end
+
   def test_the_group_comes_from_kafka_where_it_is_not_set
     assert_equal "guildhall", @application.config.group_id
     @application.config.kafka = {"group.id": "mine"}

@@ -228,6 +228,14 @@ module Guildhall
         assert_match(/MUTABLE .* is an Array that is not shareable; make it so/, error.message)
       end
 
+      def test_what_is_parallel_already_is_refused_at_boot
+        parallel = Karafka.parallel(Where)
+        [{}, {message: true}].each do |options|
+          error = assert_raises(Guildhall::ArgumentError) { Karafka.parallel(parallel, **options) }
+          assert_match(/\A#<Guildhall::Karafka\.parallel .*Where> is parallel already; use it as it is\z/, error.message)
+        end
+      end
+
       def test_what_cannot_be_called_is_refused_at_boot
         assert_raises(Guildhall::ArgumentError) { Karafka.parallel("JSON") }
         assert_raises(Guildhall::ArgumentError) { Karafka.parallel("JSON", message: true) }

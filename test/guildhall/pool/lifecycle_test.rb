@@ -26,6 +26,32 @@ class PoolLifecycleTest < GuildhallTest
     assert_raises(IOError) { kept.dispatch(%w[a], Upcase) }
   end
 
+  def test_a_wait_is_a_number_of_seconds
+    pool = Guildhall::Pool.new(workers: 1)
+    future = pool.dispatch(%w[a], Upcase)
+    waits = %i[wait value results failures].map { |name| ->(timeout) { future.public_send(name, timeout:) } }
+    waits += %i[drain rest shutdown].map { |name| ->(timeout) { pool.public_send(name, timeout:) } }
+    waits << ->(timeout) { future.then(&:itself).wait(timeout:) }
+    waits.product([Float::NAN, -1, "1", 1i]) do |wait, timeout|
+      error = assert_raises(Guildhall::ArgumentError, wait.inspect) { wait.call(timeout) }
+      assert_equal "timeout must be 0 or more seconds, not #{timeout.inspect}", error.message
+    end
+    assert_equal %w[A], pool.map(%w[a], Upcase), "a shutdown that was refused ends nothing"
+    assert_equal %w[A], future.value(timeout: Float::INFINITY)
+  ensure
+    pool.shutdown
+  end
+
+  def test_what_has_been_shut_down_starts_nothing
+    pool = Guildhall::Pool.new(workers: 1).tap(&:shutdown)
+    [-> { pool.resize(2) }, -> { pool.warm_up(Upcase) }, -> { pool.map(%w[a], Upcase) }].each do |call|
+      assert_equal "this pool has been shut down", assert_raises(Guildhall::PoolClosedError, &call).message
+    end
+    assert pool.rest
+    assert pool.drain
+    refute_predicate pool, :workers?
+  end
+
   def test_the_processs_pool
     out = assert_ruby(<<~RUBY)
       require "guildhall/pool"

@@ -9,8 +9,8 @@ class PoolOptionsTest < GuildhallTest
   include PoolTasks
 
   WRONG = {
-    priority: [0, -1, 2**31, 1.5, "x"], slice: [-1, 0, 0.5], deadline: [0, -1, Float::NAN, Float::INFINITY, "1"], parallel: [:yes], retry: [:banana, nil],
-    min_payloads: [0], metadata: ["a"], records: [nil]
+    priority: [0, -1, 2**31, 1.5, "x"], slice: [-1, 0, 0.5, 10**30], deadline: [0, -1, Float::NAN, Float::INFINITY, "1"], parallel: [:yes], retry: [:banana, nil],
+    min_payloads: [0, 10**30], metadata: ["a"], records: [nil]
   }.freeze
 
   def setup
@@ -32,6 +32,14 @@ class PoolOptionsTest < GuildhallTest
         end
       end
     end
+  end
+
+  def test_records_need_their_bytes
+    %i[dispatch map results].each do |method|
+      error = assert_raises(Guildhall::ArgumentError) { @pool.public_send(method, %w[a], Upcase, records: true) }
+      assert_equal "records: true is for payloads with `raw_payload`; payloads[0] is a String", error.message
+    end
+    assert_empty @pool.map([], Upcase, records: true)
   end
 
   def test_all_that_is_wrong_is_named_together

@@ -26,6 +26,14 @@ class TemplateRenderingTest < GuildhallTest
     assert_equal ["Hi a,\nA"], @pool.render(@greeting, [{name: "a"}].each)
   end
 
+  def test_options_are_those_that_mean_something
+    calls = [->(**options) { @pool.render(@greeting, [{name: "a"}], **options) }, ->(**options) { @pool.render_all([[@greeting, {name: "a"}]], **options) }]
+    calls.product([{records: true}, {metadata: [1]}, {paralel: true}]) do |call, options|
+      error = assert_raises(Guildhall::ArgumentError) { call.call(**options) }
+      assert_match(/\Aunknown option #{options.keys.first}/, error.message)
+    end
+  end
+
   def test_workers_render
     template = Guildhall::Template.new("<%= Ractor.main? %>")
     assert_equal ["false"] * 4, @pool.render(template, [{}] * 4, parallel: true)

@@ -21,7 +21,7 @@ module Guildhall
           deserializer: CALLABLE, key_deserializer: CALLABLE, headers_deserializer: CALLABLE,
           parallel: OptionRules.one_of(true, false, nil), lazy: OptionRules.one_of(:on_access, nil),
           serializer: OptionRules.rule("an object with `encode` or `call`") { it.respond_to?(:encode) || it.respond_to?(:call) }.or(nil),
-          max_messages: OptionRules.integer.or(nil), max_bytes: OptionRules.integer.or(nil),
+          max_messages: OptionRules.integer.or(nil), max_bytes: OptionRules.bytes.or(nil),
           initial_offset: OptionRules.one_of("earliest", "latest").or(nil), manual_offset_management: OptionRules.boolean,
           delivery: OptionRules.one_of(:at_least_once, :at_most_once), kafka: OptionRules.kind("a Hash of librdkafka settings", Hash)
         )
