@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "open3"
 require "socket"
 require "test_helper"
 require "guildhall/kafka"
@@ -48,6 +49,15 @@ class MetricsTest < GuildhallTest
     assert_empty LIST - recorded.map(&:first)
     recorded.each { |metric, _, tags| assert_equal metric.tags, tags.keys, metric.name }
     assert_in_each_system(recorded.map { |metric, value, tags| [metric.full_name, metric.type, value, tags.values] })
+  end
+
+  # Prometheus' own linter, of Debian's package prometheus.
+  def test_promtool_finds_nothing_wrong
+    skip "no promtool here" unless ENV.fetch("PATH").split(":").any? { |folder| File.executable?(File.join(folder, "promtool")) }
+
+    LIST.each { |metric| @prometheus.record(metric, 1, metric.tags.to_h { |tag| [tag, "a \"#{tag}\"\n\\"] }) }
+    out, status = Open3.capture2e("promtool", "check", "metrics", stdin_data: @prometheus.text)
+    assert_equal ["", true], [out, status.success?]
   end
 
   def test_names_keep_their_form

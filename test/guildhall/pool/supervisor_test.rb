@@ -120,7 +120,7 @@ class PoolSupervisorTest < GuildhallTest
       pool.resize(1)
       pool.dispatch(%w[a] * 10, Upcase, parallel: true).wait
       assert eventually { pool.stats.then { |stats| stats[:by_worker].key?(:exited) && sum_of(stats) == stats[:by_workers] } }
-      assert_operator pool.stats[:by_workers], :>=, 20
+      assert_operator pool.stats.values_at(:by_workers, :inlined).sum, :>=, 20 # a reader that has waited long runs some itself
     end
   end
 

@@ -56,7 +56,7 @@ module Guildhall
           grown("pool.payloads", stats[:by_workers], {place: "workers"})
           grown("pool.deaths", stats[:deaths], {})
           %w[wait run].each do |what|
-            stats[:"#{what}_seconds"].each { |quantile, seconds| gauge("pool.#{what}_seconds", seconds, {quantile:}) if seconds }
+            stats[:"#{what}_seconds"].each { |percentile, seconds| gauge("pool.#{what}_seconds", seconds, {percentile:}) if seconds }
           end
         end
 
