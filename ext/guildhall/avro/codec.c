@@ -1,6 +1,7 @@
 /* Guildhall::Avro::Program: a compiled schema, made once from what Ruby has worked out. */
 #include <ruby.h>
 #include "document.h"
+#include "document/any.h"
 #include "fit.h"
 #include "init.h"
 #include "values/frozen.h"
@@ -202,9 +203,9 @@ static VALUE avro_codec_decode(int count, VALUE *arguments, VALUE self)
 static VALUE avro_codec_document(int count, VALUE *arguments, VALUE self)
 {
     rb_check_arity(count, 1, 2);
-    StringValue(arguments[0]);
-    size_t from = count == 2 ? NUM2SIZET(arguments[1]) : 0, length = (size_t)RSTRING_LEN(arguments[0]);
-    return guildhall_document_of(guildhall_avro_codec_of(self), arguments[0], from < length ? from : length);
+    VALUE source = guildhall_frozen_bytes(arguments[0]);
+    size_t from = count == 2 ? NUM2SIZET(arguments[1]) : 0, length = (size_t)RSTRING_LEN(source);
+    return guildhall_document_of(guildhall_avro_codec_of(self), source, from < length ? from : length);
 }
 
 static VALUE avro_codec_decode_many(VALUE self, VALUE source, VALUE count)

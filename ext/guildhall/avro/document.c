@@ -4,42 +4,44 @@
 #include "document.h"
 #include "document/any.h"
 
+#define DOCUMENT(name) avro_document_##name
+#define DOCUMENT_NESTED avro_document_nested
 typedef guildhall_position position;
-typedef guildhall_payload payload;
+typedef guildhall_view view;
 
-static inline const guildhall_avro_codec *avro_document_codec_of(const payload *p)
+static inline const guildhall_avro_codec *avro_document_codec_of(const view *v)
 {
-    return (const guildhall_avro_codec *)p->index->codec;
+    return (const guildhall_avro_codec *)v->codec;
 }
 
-static inline guildhall_avro_view avro_document_view_of(const payload *p)
+static inline guildhall_avro_view avro_document_view_of(const view *v)
 {
-    return (guildhall_avro_view){p->bytes, p->length, &avro_document_codec_of(p)->program, p->index->entries};
+    return (guildhall_avro_view){v->bytes, v->length, &avro_document_codec_of(v)->program, v->entries};
 }
 
-static inline const guildhall_avro_node *avro_document_node_at(const payload *p, position at)
+static inline const guildhall_avro_node *avro_document_node_at(const view *v, position at)
 {
-    return &avro_document_codec_of(p)->program.nodes[at.node];
+    return &avro_document_codec_of(v)->program.nodes[at.node];
 }
 
-static inline int avro_document_is_record(const payload *p, position at) { return avro_document_node_at(p, at)->type == GUILDHALL_AVRO_RECORD; }
-static inline VALUE avro_document_constant(const payload *p, uint32_t number) { return avro_document_codec_of(p)->constants[number]; }
+static inline int avro_document_is_record(const view *v, position at) { return avro_document_node_at(v, at)->type == GUILDHALL_AVRO_RECORD; }
+static inline VALUE avro_document_constant(const view *v, uint32_t number) { return avro_document_codec_of(v)->constants[number]; }
 
-static guildhall_kind avro_document_resolve(const payload *p, position *at)
+static guildhall_kind avro_document_resolve(const view *v, position *at)
 {
-    guildhall_avro_view view = avro_document_view_of(p);
-    *at = guildhall_avro_chosen(&view, *at);
-    switch (avro_document_node_at(p, *at)->type) {
+    guildhall_avro_view in = avro_document_view_of(v);
+    *at = guildhall_avro_chosen(&in, *at);
+    switch (avro_document_node_at(v, *at)->type) {
     case GUILDHALL_AVRO_RECORD: case GUILDHALL_AVRO_MAP: return GUILDHALL_MAP;
     case GUILDHALL_AVRO_ARRAY: return GUILDHALL_ARRAY;
     default: return GUILDHALL_SCALAR;
     }
 }
 
-static uint32_t avro_document_count(const payload *p, position container)
+static uint32_t avro_document_count(const view *v, position container)
 {
-    guildhall_avro_view view = avro_document_view_of(p);
-    return avro_document_is_record(p, container) ? avro_document_node_at(p, container)->kept : guildhall_avro_count(&view, container);
+    guildhall_avro_view in = avro_document_view_of(v);
+    return avro_document_is_record(v, container) ? avro_document_node_at(v, container)->kept : guildhall_avro_count(&in, container);
 }
 
 typedef struct {
@@ -61,17 +63,17 @@ static guildhall_key avro_document_key_at(const void *pointer, uint32_t place)
     return (guildhall_key){pair.key, pair.key_length, 0};
 }
 
-static guildhall_key_index *avro_document_index_of(payload *p, const indexed *target, uint32_t count)
+static guildhall_key_index *avro_document_index_of(const view *v, const indexed *target, uint32_t count)
 {
-    guildhall_key_index *found = guildhall_key_indexes_find(&p->key_indexes, target->map.offset);
-    if (found || !guildhall_key_indexes_due(&p->key_indexes, count)) return found;
+    guildhall_key_index *found = guildhall_key_indexes_find(v->key_indexes, target->map.offset);
+    if (found || !guildhall_key_indexes_due(v->key_indexes, count)) return found;
     guildhall_key_index *made = guildhall_key_index_new(target->map.offset, count);
     if (!made) return NULL;
     guildhall_avro_items items = guildhall_avro_items_of(&target->view, target->map);
     for (uint32_t place = 1; guildhall_avro_items_next(&items); place++) {
         guildhall_key_index_put(made, (guildhall_key){items.key, items.key_length, 0}, place, avro_document_key_at, target);
     }
-    return guildhall_key_indexes_publish(&p->key_indexes, made, avro_document_key_at, target);
+    return guildhall_key_indexes_publish(v->key_indexes, made, avro_document_key_at, target);
 }
 
 /* Of equal keys the last counts, as in a Hash. */
@@ -87,12 +89,12 @@ static int avro_document_walk(const indexed *target, guildhall_key key, position
     return there;
 }
 
-static int avro_document_find_pair(payload *p, position map, VALUE text, position *found)
+static int avro_document_find_pair(const view *v, position map, VALUE text, position *found)
 {
-    indexed target = {avro_document_view_of(p), map};
+    indexed target = {avro_document_view_of(v), map};
     guildhall_key key = {(const uint8_t *)RSTRING_PTR(text), (size_t)RSTRING_LEN(text), 0};
     uint32_t count = guildhall_avro_count(&target.view, map);
-    guildhall_key_index *index = count > GUILDHALL_KEYS_WALKED ? avro_document_index_of(p, &target, count) : NULL;
+    guildhall_key_index *index = count > GUILDHALL_KEYS_WALKED ? avro_document_index_of(v, &target, count) : NULL;
     if (!index) return avro_document_walk(&target, key, found);
     uint32_t place = guildhall_key_index_get(index, key, avro_document_key_at, &target);
     if (place) *found = avro_document_pair_at(&target, place).value;
@@ -100,95 +102,117 @@ static int avro_document_find_pair(payload *p, position map, VALUE text, positio
 }
 
 /* A field that was written, in *found; a default, in *fallback. symbols: are Symbols meant; -1: either. */
-static int avro_document_find_field(const payload *p, position record, VALUE text, int symbols, position *found, VALUE *fallback)
+static int avro_document_find_field(const view *v, position record, VALUE text, int symbols, position *found, VALUE *fallback)
 {
-    const guildhall_avro_node *node = avro_document_node_at(p, record);
-    guildhall_avro_view view = avro_document_view_of(p);
-    uint32_t place = guildhall_avro_field(view.program, node, RSTRING_PTR(text), (size_t)RSTRING_LEN(text));
+    const guildhall_avro_node *node = avro_document_node_at(v, record);
+    guildhall_avro_view in = avro_document_view_of(v);
+    uint32_t place = guildhall_avro_field(in.program, node, RSTRING_PTR(text), (size_t)RSTRING_LEN(text));
     if (place == UINT32_MAX) return 0;
-    const uint32_t *operand = view.program->operands + node->first + 2 * (size_t)place;
+    const uint32_t *operand = in.program->operands + node->first + 2 * (size_t)place;
     int written = place < node->count;
-    if (symbols >= 0 && RB_SYMBOL_P(avro_document_constant(p, operand[written])) != symbols) return 0;
-    if (written) *found = guildhall_avro_member(&view, record, place);
-    else *fallback = avro_document_constant(p, operand[1]);
+    if (symbols >= 0 && RB_SYMBOL_P(avro_document_constant(v, operand[written])) != symbols) return 0;
+    if (written) *found = guildhall_avro_member(&in, record, place);
+    else *fallback = avro_document_constant(v, operand[1]);
     return 1;
 }
 
-static int avro_document_member(payload *p, position map, VALUE key, position *found, VALUE *fallback)
+static int avro_document_member(const view *v, position map, VALUE key, position *found, VALUE *fallback)
 {
-    int record = avro_document_is_record(p, map), symbol = RB_SYMBOL_P(key);
+    int record = avro_document_is_record(v, map), symbol = RB_SYMBOL_P(key);
     VALUE text = !symbol ? guildhall_document_text(key) : record ? rb_sym2str(key) : 0;
     if (!text) return 0;
-    int there = record ? avro_document_find_field(p, map, text, symbol, found, fallback) : avro_document_find_pair(p, map, text, found);
+    int there = record ? avro_document_find_field(v, map, text, symbol, found, fallback) : avro_document_find_pair(v, map, text, found);
     RB_GC_GUARD(text);
     return there;
 }
 
-static int avro_document_named(payload *p, position map, VALUE name, position *found, VALUE *fallback)
+static int avro_document_named(const view *v, position map, VALUE name, position *found, VALUE *fallback)
 {
-    return avro_document_is_record(p, map) ? avro_document_find_field(p, map, name, -1, found, fallback)
-                                           : avro_document_find_pair(p, map, name, found);
+    return avro_document_is_record(v, map) ? avro_document_find_field(v, map, name, -1, found, fallback)
+                                           : avro_document_find_pair(v, map, name, found);
 }
 
-static position avro_document_element(const payload *p, position array, uint32_t index)
+static position avro_document_element(const view *v, position array, uint32_t index)
 {
-    guildhall_avro_view view = avro_document_view_of(p);
-    return guildhall_avro_item(&view, array, index);
+    guildhall_avro_view in = avro_document_view_of(v);
+    return guildhall_avro_item(&in, array, index);
 }
 
-static VALUE avro_document_key_of(const payload *p, const guildhall_avro_items *items)
+typedef struct {
+    guildhall_avro_view view;
+    guildhall_avro_items items;
+    const guildhall_avro_codec *codec;
+    uint32_t fields; /* of a record: written ones so far, then defaults */
+} avro_document_items;
+
+static void avro_document_start(avro_document_items *items, const view *v, position container)
 {
-    if (items->node->type == GUILDHALL_AVRO_ARRAY) return Qundef;
-    if (items->node->type == GUILDHALL_AVRO_RECORD) return avro_document_constant(p, items->name);
-    return guildhall_avro_key(items->key, items->key_length);
+    *items = (avro_document_items){.view = avro_document_view_of(v), .codec = avro_document_codec_of(v)};
+    items->items = guildhall_avro_items_of(&items->view, container);
 }
 
 /* The defaults of a record come last. */
-static void avro_document_each(const payload *p, position container, guildhall_visit *visit, void *context)
+static int avro_document_next(avro_document_items *items, position *value, VALUE *fallback)
 {
-    guildhall_avro_view view = avro_document_view_of(p);
-    guildhall_avro_items items = guildhall_avro_items_of(&view, container);
-    uint32_t seen = 0;
-    for (; guildhall_avro_items_next(&items); seen++) visit(avro_document_key_of(p, &items), items.value, Qundef, context);
-    if (!avro_document_is_record(p, container)) return;
-    const uint32_t *operand = view.program->operands + items.operand;
-    for (; seen < items.node->kept; seen++, operand += 2) {
-        visit(avro_document_constant(p, operand[0]), container, avro_document_constant(p, operand[1]), context);
+    guildhall_avro_items *written = &items->items;
+    if (guildhall_avro_items_next(written)) {
+        *value = written->value;
+        items->fields++;
+        return 1;
     }
+    if (written->node->type != GUILDHALL_AVRO_RECORD || items->fields == written->node->kept) return 0;
+    const uint32_t *operand = items->codec->program.operands + written->operand;
+    written->name = operand[0];
+    *fallback = items->codec->constants[operand[1]];
+    written->operand += 2;
+    items->fields++;
+    return 1;
 }
 
-static VALUE avro_document_build(const payload *p, position at)
+static VALUE avro_document_key(const avro_document_items *items, const view *v)
 {
-    return guildhall_avro_decode_at(avro_document_codec_of(p), p->bytes, p->length, at.offset, at.node);
+    if (items->items.node->type == GUILDHALL_AVRO_RECORD) return avro_document_constant(v, items->items.name);
+    return guildhall_avro_key(items->items.key, items->items.key_length);
 }
 
-static VALUE avro_document_inside(const payload *p, position given, position at, VALUE document)
+static VALUE avro_document_build(const view *v, position at)
 {
-    if (RB_LIKELY(!avro_document_codec_of(p)->tagged) || avro_document_node_at(p, given)->type != GUILDHALL_AVRO_UNION) return document;
-    return guildhall_avro_tagged(avro_document_codec_of(p), at.node, document);
+    return guildhall_avro_decode_at(avro_document_codec_of(v), v->bytes, v->length, at.offset, at.node);
 }
 
-static VALUE avro_document_type_name(VALUE self)
+static VALUE avro_document_nested(const view *v, position given, position at, VALUE document)
 {
-    guildhall_cursor cursor = guildhall_document_read(self);
-    if (!avro_document_is_record(cursor.payload, cursor.position)) return Qnil;
-    return guildhall_avro_name(avro_document_codec_of(cursor.payload), avro_document_node_at(cursor.payload, cursor.position));
+    if (RB_LIKELY(!avro_document_codec_of(v)->tagged) || avro_document_node_at(v, given)->type != GUILDHALL_AVRO_UNION) return document;
+    return guildhall_avro_tagged(avro_document_codec_of(v), at.node, document);
 }
 
-static guildhall_outcome avro_document_read(const void *context, const uint8_t *bytes, size_t from, size_t length,
-                                            guildhall_index_builder *builder)
+static guildhall_outcome avro_document_read(const void *context, const uint8_t *bytes, size_t from, size_t length, guildhall_index *index)
 {
     const guildhall_avro_codec *codec = context;
-    return guildhall_avro_read(bytes, from, length, &codec->program, &codec->rules, builder);
+    guildhall_index_builder *builder = guildhall_index_builder_current();
+    if (!builder) return (guildhall_outcome){GUILDHALL_AVRO_NO_MEMORY, 0};
+    guildhall_outcome outcome = guildhall_avro_read(bytes, from, length, &codec->program, &codec->rules, builder);
+    *index = guildhall_index_built(builder);
+    return outcome;
 }
 
 guildhall_document_format guildhall_avro_documents = {
-    .read = avro_document_read, .error = guildhall_avro_error, .no_memory = GUILDHALL_AVRO_NO_MEMORY,
-    .inside = avro_document_inside, .resolve = avro_document_resolve, .count = avro_document_count, .member = avro_document_member, .named = avro_document_named,
-    .element = avro_document_element, .each = avro_document_each, .build = avro_document_build};
+    .read = avro_document_read, .trim = guildhall_index_builder_trim, .error = guildhall_avro_error,
+    .no_memory = GUILDHALL_AVRO_NO_MEMORY, .resolve = avro_document_resolve, .build = avro_document_build};
+
+#include "document/methods.h"
+
+static VALUE avro_document_type_name(VALUE self)
+{
+    guildhall_cursor cursor = guildhall_document_self(self);
+    const guildhall_avro_node *node = avro_document_node_at(&cursor.view, cursor.position);
+    VALUE name = node->type == GUILDHALL_AVRO_RECORD ? guildhall_avro_name(avro_document_codec_of(&cursor.view), node) : Qnil;
+    RB_GC_GUARD(self);
+    return name;
+}
 
 void guildhall_init_avro_document(VALUE avro)
 {
-    guildhall_init_documents(avro, &guildhall_avro_documents);
+    avro_document_define(avro, &guildhall_avro_documents, "MapDocument");
     rb_define_method(guildhall_avro_documents.map_class, "type_name", avro_document_type_name, 0);
 }

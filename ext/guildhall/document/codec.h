@@ -9,7 +9,7 @@
  * callers keep the struct's address. */
 #define GUILDHALL_CODEC                                                                                                \
     guildhall_decoder decoder;                     /* context: this struct */                                          \
-    const struct guildhall_document_format *format; /* NULL: the codec has Documents of its own kind */                \
+    const struct guildhall_document_format *format; /* of the codec's Documents */                                     \
     VALUE self;                                    /* the codec object that this struct belongs to */                  \
     int ready                                      /* configured, frozen and shareable */
 

@@ -1,5 +1,5 @@
-/* Documents of binary formats: a view of a payload as a frozen, shareable Ruby object. What they have in common; a
- * guildhall_document_format has what is the format's own.
+/* Documents: a view of a payload as a frozen, shareable Ruby object. What those of all formats have in common; a
+ * guildhall_document_format has what is the format's own, and its methods are made of document/methods.h.
  */
 #ifndef GUILDHALL_DOCUMENT_OBJECT_H
 #define GUILDHALL_DOCUMENT_OBJECT_H
@@ -8,74 +8,88 @@
 #include "key_index.h"
 #include "structural_index.h"
 
-typedef struct guildhall_document_format guildhall_document_format;
-
-/* The structural index of a payload that was read, and what it was read with. */
+/* A payload as it is read. */
 typedef struct {
     const guildhall_codec *codec;
-    uint32_t from;    /* where the value begins in the payload: after a header, if it has one */
-    uint32_t count;
-    uint32_t entries[];
-} guildhall_structural_index;
-
-/* A whole payload. The one that a root Document holds; sub-documents reach it through the root. */
-typedef struct {
-    VALUE owner;      /* keeps the bytes alive, unmoved and unchanged */
     const uint8_t *bytes;
     size_t length;
-    guildhall_structural_index *index;
-    guildhall_key_indexes key_indexes;
-} guildhall_payload;
+    const void *entries;                /* of its index, as the format defines it */
+    guildhall_key_indexes *key_indexes; /* NULL where there is no Document yet */
+} guildhall_view;
+
+/* What a format's reader has made of a payload: in memory of the native thread, for a while. */
+typedef struct {
+    const void *entries;
+    size_t size;        /* in bytes */
+    uint32_t pairs;     /* an upper bound */
+    int deduplicated;   /* pairs that are in the payload are not in the index */
+} guildhall_index;
+
+static inline guildhall_index guildhall_index_built(const guildhall_index_builder *builder)
+{
+    const guildhall_words *entries = &builder->entries;
+    return (guildhall_index){entries->words, entries->count * sizeof *entries->words, (uint32_t)entries->count, 0};
+}
 
 typedef enum { GUILDHALL_SCALAR, GUILDHALL_MAP, GUILDHALL_ARRAY } guildhall_kind;
 
-/* key: Qundef for an element. fallback: the value, where the payload does not have it; else Qundef, and the value is at `at`. */
-typedef void guildhall_visit(VALUE key, guildhall_position at, VALUE fallback, void *context);
-
-struct guildhall_document_format {
+typedef struct guildhall_document_format {
     VALUE map_class, array_class;
-    /* Checks a payload and indexes it. Without the GVL, from several threads at once. */
-    guildhall_outcome (*read)(const void *codec, const uint8_t *bytes, size_t from, size_t length, guildhall_index_builder *builder);
+    /* Checks a payload and indexes it, and gives back what an unusually large one took. Without the GVL, from several threads at
+     * once. */
+    guildhall_outcome (*read)(const void *codec, const uint8_t *bytes, size_t from, size_t length, guildhall_index *index);
+    void (*trim)(void);
     int no_memory; /* the outcome's status when memory is short */
     /* The exception (not raised) for a payload that was not valid. */
     VALUE (*error)(const void *codec, guildhall_outcome outcome, const uint8_t *bytes, size_t from, size_t length);
     /* What is at the position, which is moved on to the value itself (in Avro a union's branch precedes it). */
-    guildhall_kind (*resolve)(const guildhall_payload *payload, guildhall_position *at);
-    uint32_t (*count)(const guildhall_payload *payload, guildhall_position container);
-    /* Of a map; 0: there is no such key. */
-    int (*member)(guildhall_payload *payload, guildhall_position map, VALUE key, guildhall_position *found, VALUE *fallback);
-    /* The same, by a String that means a String or a Symbol. */
-    int (*named)(guildhall_payload *payload, guildhall_position map, VALUE name, guildhall_position *found, VALUE *fallback);
-    /* Of an array; index below the count. */
-    guildhall_position (*element)(const guildhall_payload *payload, guildhall_position array, uint32_t index);
-    void (*each)(const guildhall_payload *payload, guildhall_position container, guildhall_visit *visit, void *context);
-    /* What is made of a Document inside another one, at a position that was resolved. NULL: nothing. */
-    VALUE (*inside)(const guildhall_payload *payload, guildhall_position given, guildhall_position at, VALUE document);
-    /* All the way down: frozen and shareable. Of a scalar: its value. */
-    VALUE (*build)(const guildhall_payload *payload, guildhall_position at);
-};
+    guildhall_kind (*resolve)(const guildhall_view *view, guildhall_position *at);
+    /* All the way down: frozen and shareable. Of a scalar: its value; no entries are read once Ruby code runs. */
+    VALUE (*build)(const guildhall_view *view, guildhall_position at);
+} guildhall_document_format;
 
+/* A Document, which may be a part of another one. */
 typedef struct {
-    VALUE document;
-    guildhall_payload *payload;
-    guildhall_position position; /* of what the Document shows */
+    VALUE root;                  /* the Document that holds the payload; 0 in that one itself */
+    guildhall_position position; /* of what it shows */
+    unsigned on_heap : 1;        /* root: the struct is in a block (memory/block_pool.h), not in the object's slot */
+    unsigned deduplicated : 1;   /* root: as in guildhall_index */
+} guildhall_document;
+
+/* One that holds a payload; its entries follow the struct. */
+typedef struct {
+    guildhall_document document;
+    VALUE owner; /* keeps the bytes alive, unmoved and unchanged */
+    const guildhall_codec *codec;
+    const uint8_t *bytes;
+    uint32_t length, size; /* of the payload, of the entries: in bytes */
+    guildhall_key_indexes key_indexes;
+} guildhall_root_document;
+
+/* What a Document shows. All pointers stay valid while it is alive (RB_GC_GUARD it). */
+typedef struct {
+    guildhall_view view;
+    guildhall_position position;
+    VALUE root;
 } guildhall_cursor;
 
-/* All pointers stay valid while the Document is alive (RB_GC_GUARD it). */
-guildhall_cursor guildhall_document_read(VALUE document);
-
-/* The value at a position: a plain value, or a Document that shares the payload. */
-VALUE guildhall_document_value(guildhall_cursor cursor, guildhall_position at);
-
-static inline size_t guildhall_structural_index_size(const guildhall_structural_index *index)
+/* Of an object that is known to be a Document. Here, because every field that is read begins with it. */
+static inline guildhall_cursor guildhall_document_self(VALUE self)
 {
-    return index ? sizeof *index + index->count * sizeof *index->entries : 0;
+    guildhall_document *document = RTYPEDDATA_GET_DATA(self);
+    guildhall_root_document *root = document->root ? RTYPEDDATA_GET_DATA(document->root) : (void *)document;
+    return (guildhall_cursor){{root->codec, root->bytes, root->length, root + 1, &root->key_indexes}, document->position,
+                              document->root ? document->root : self};
 }
 
-/* A Document (of a scalar: its value) of what was read. It takes over the index. */
-VALUE guildhall_document_new(VALUE owner, const uint8_t *bytes, size_t length, guildhall_structural_index *index);
+/* Is it a Document of this format? */
+int guildhall_document_of_format(VALUE object, const guildhall_document_format *format);
 
-/* A Document (of a scalar: its value) of the value that begins at `from`. Raises what the format has for `error`. */
+/* A container of the root's payload, at a position that was resolved. */
+VALUE guildhall_document_inside(VALUE root, guildhall_position at, guildhall_kind kind);
+
+/* A Document (of a scalar: its value) of the value that begins at `from` of a frozen, shareable String. Raises what the format
+ * has for `error`. */
 VALUE guildhall_document_of(const void *codec, VALUE source, size_t from);
 
 /* A codec's native decoder. The next two are for native decoders of payloads with a header, whose values begin at `from`. */
@@ -85,10 +99,14 @@ guildhall_decoded guildhall_document_decode(const void *codec, const uint8_t *by
 VALUE guildhall_document_error(const void *codec, const guildhall_result *result, const uint8_t *bytes, size_t from,
                                size_t length);
 
-/* Defines Document, MapDocument and ArrayDocument under the format's class, and notes them in the format. */
-void guildhall_init_documents(VALUE under, guildhall_document_format *format);
+/* For the decoder: a Document (of a scalar: its value) of what was read; a struct for one, in a block, without the GVL (NULL when
+ * memory is short); and that struct as a Document, which takes it over and sets *block to NULL. */
+VALUE guildhall_document_new(const guildhall_codec *codec, VALUE owner, size_t from, const guildhall_index *index);
+guildhall_root_document *guildhall_document_block(const guildhall_codec *codec, size_t from, const guildhall_index *index);
+VALUE guildhall_document_adopt(void **block, VALUE owner, const uint8_t *bytes, size_t length);
+size_t guildhall_document_bytes(const guildhall_root_document *root);
 
-/* Their methods. */
-void guildhall_init_document_view(VALUE document, VALUE map, VALUE array);
+/* Defines Document and its two classes under the format's class, and notes them in the format. */
+VALUE guildhall_init_documents(VALUE under, guildhall_document_format *format, const char *map_name);
 
 #endif

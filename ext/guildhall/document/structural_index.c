@@ -25,7 +25,8 @@ void guildhall_index_builder_free(guildhall_index_builder *builder)
 
 GUILDHALL_THREAD_MEMORY(guildhall_index_builder, guildhall_index_builder_current, guildhall_index_builder_free)
 
-void guildhall_index_builder_trim(guildhall_index_builder *builder)
+void guildhall_index_builder_trim(void)
 {
-    if (builder->entries.capacity + builder->samples.capacity > KEPT_WORDS) guildhall_index_builder_free(builder);
+    guildhall_index_builder *builder = guildhall_index_builder_current();
+    if (builder && builder->entries.capacity + builder->samples.capacity > KEPT_WORDS) guildhall_index_builder_free(builder);
 }

@@ -30,6 +30,11 @@ static const rb_data_type_t type = {
 const guildhall_json_codec *guildhall_json_codec_of(VALUE self) { return guildhall_codec_of(self, &type); }
 const guildhall_json_codec *guildhall_json_codec_default(void) { return RTYPEDDATA_GET_DATA(default_codec); }
 
+static VALUE json_codec_document_of(const void *codec, VALUE source)
+{
+    return guildhall_document_of(codec, guildhall_json_bytes(source), 0);
+}
+
 static VALUE json_codec_allocate(VALUE klass)
 {
     guildhall_json_codec *codec;
@@ -37,7 +42,9 @@ static VALUE json_codec_allocate(VALUE klass)
     codec->self = self;
     codec->rules = guildhall_json_strict;
     codec->decimal_receiver = Qnil;
-    guildhall_json_decoder_setup(codec);
+    codec->format = &guildhall_json_documents;
+    codec->decoder = guildhall_document_decoder(codec);
+    codec->decoder.call = json_codec_document_of;
     return self;
 }
 
@@ -85,8 +92,8 @@ VALUE guildhall_json_bytes(VALUE source)
 static VALUE json_codec_raise_error(const guildhall_json_codec *codec, guildhall_json_outcome outcome, VALUE source)
 {
     if (outcome.status == GUILDHALL_JSON_NO_MEMORY) rb_memerror();
-    rb_exc_raise(guildhall_json_error(codec, outcome.status, outcome.error_offset, (const uint8_t *)RSTRING_PTR(source),
-                                      (size_t)RSTRING_LEN(source)));
+    guildhall_outcome invalid = {outcome.status, outcome.error_offset};
+    rb_exc_raise(guildhall_json_error(codec, invalid, (const uint8_t *)RSTRING_PTR(source), 0, (size_t)RSTRING_LEN(source)));
     return Qnil;
 }
 
@@ -126,26 +133,10 @@ static VALUE json_codec_decode_with(const guildhall_json_codec *codec, VALUE sou
     return value;
 }
 
-VALUE guildhall_json_document_of(const guildhall_json_codec *codec, VALUE source)
-{
-    source = guildhall_json_bytes(source);
-    guildhall_json_scratch *scratch = guildhall_json_scratch_current();
-    const uint8_t *bytes = (const uint8_t *)RSTRING_PTR(source);
-    size_t length = (size_t)RSTRING_LEN(source);
-    guildhall_json_outcome outcome = guildhall_json_parse(bytes, length, &codec->rules, scratch);
-    if (RB_UNLIKELY(outcome.status != GUILDHALL_JSON_VALID)) return json_codec_raise_error(codec, outcome, source);
-    guildhall_json_text text = {.owner = source, .bytes = bytes, .length = (uint32_t)length, .count = (uint32_t)outcome.count,
-                                .deduplicated = (unsigned)outcome.deduplicated};
-    VALUE made = guildhall_json_document_new(codec, text, scratch->nodes);
-    guildhall_json_scratch_trim(scratch);
-    RB_GC_GUARD(source);
-    return made;
-}
-
 static VALUE json_codec_decode(VALUE self, VALUE source) { return json_codec_decode_with(guildhall_json_codec_of(self), source); }
-static VALUE json_codec_document(VALUE self, VALUE source) { return guildhall_json_document_of(guildhall_json_codec_of(self), source); }
+static VALUE json_codec_document(VALUE self, VALUE source) { return json_codec_document_of(guildhall_json_codec_of(self), source); }
 static VALUE json_codec_default_decode(VALUE self, VALUE source) { return json_codec_decode_with(guildhall_json_codec_default(), source); }
-static VALUE json_codec_default_document(VALUE self, VALUE source) { return guildhall_json_document_of(guildhall_json_codec_default(), source); }
+static VALUE json_codec_default_document(VALUE self, VALUE source) { return json_codec_document_of(guildhall_json_codec_default(), source); }
 
 /* A codec of another class with the same options. */
 static VALUE json_codec_as(VALUE self, VALUE klass)

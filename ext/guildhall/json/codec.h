@@ -4,6 +4,7 @@
 
 #include <ruby.h>
 #include "document/codec.h"
+#include "document/structural_index.h"
 #include "parse.h"
 
 typedef struct {
@@ -21,22 +22,16 @@ const guildhall_json_codec *guildhall_json_codec_of(VALUE codec);
 const guildhall_json_codec *guildhall_json_codec_default(void);
 
 /* The ParseError (not raised) for a text that was not valid. */
-VALUE guildhall_json_error(const guildhall_json_codec *codec, guildhall_json_status status, size_t error_offset,
-                           const uint8_t *bytes, size_t length);
+VALUE guildhall_json_error(const void *codec, guildhall_outcome outcome, const uint8_t *bytes, size_t from, size_t length);
 
 /* A text's bytes as a frozen, shareable String; what was not frozen is copied. Other encodings become UTF-8. */
 VALUE guildhall_json_bytes(VALUE source);
 
-/* A Document (of a scalar: its value) of a String; the String of a value. Raise what decode and encode raise. */
-VALUE guildhall_json_document_of(const guildhall_json_codec *codec, VALUE source);
+/* The String of a value. Raises what encode raises. */
 VALUE guildhall_json_encode(const guildhall_json_codec *codec, VALUE value);
 
-void guildhall_json_decoder_setup(guildhall_json_codec *codec);
-
 void guildhall_init_json_build(void);
-void guildhall_init_json_document(VALUE json);
 void guildhall_init_json_error(VALUE json);
 void guildhall_init_json_encode(VALUE json, VALUE lazy);
-void guildhall_init_json_read(VALUE document, VALUE object, VALUE array);
 
 #endif

@@ -1,195 +1,142 @@
-/* The life of a Document: made, marked, measured, freed.
- *
- * The garbage collector sees one object a text, whatever its size. The object pins what owns the bytes; sub-documents
- * pin the root Document. A short tape lies in the object's own slot, a longer one in one block with the struct.
- */
+/* What JSON brings to Documents. */
 #include <ruby.h>
-#include <ruby/ractor.h>
-#include "assumptions.h"
 #include "build.h"
 #include "document.h"
 #include "document/any.h"
 #include "index.h"
-#include "init.h"
-#include "memory/block_pool.h"
-#include "memory/gc_block.h"
+#include "source.h"
 #include "values/frozen.h"
 
-static VALUE object_class, array_class;
+#define DOCUMENT(name) json_document_##name
+typedef guildhall_position position;
+typedef guildhall_view view;
 
-/* Pins on purpose, as the next one: pointers into the owner's bytes are kept. */
-static void json_document_mark(void *pointer)
+static inline guildhall_json_node json_document_node_at(const view *v, position at)
 {
-    const guildhall_json_text *text = &((const guildhall_json_root *)pointer)->text;
-    if (text->owner) rb_gc_mark(text->owner);
-    if (text->codec) rb_gc_mark(text->codec->self);
+    return ((const guildhall_json_node *)v->entries)[at.offset];
 }
 
-static void json_document_mark_root(void *pointer)
+static inline guildhall_kind json_document_resolve(const view *v, position *at)
 {
-    VALUE root = ((const guildhall_json_document *)pointer)->root;
-    if (root) rb_gc_mark(root);
+    guildhall_json_node node = json_document_node_at(v, *at);
+    if (!guildhall_json_is_container(node)) return GUILDHALL_SCALAR;
+    return guildhall_json_type_of(node) == GUILDHALL_JSON_OBJECT ? GUILDHALL_MAP : GUILDHALL_ARRAY;
 }
 
-static size_t json_document_nodes_size(const guildhall_json_text *text) { return text->count * sizeof(guildhall_json_node); }
-
-/* Of struct and nodes in one block. */
-static size_t json_document_heap_size(const guildhall_json_text *text) { return sizeof(guildhall_json_root) + json_document_nodes_size(text); }
-
-static void json_document_release(void *pointer)
+static inline VALUE json_document_build(const view *v, position at)
 {
-    guildhall_json_root *root = pointer;
-    guildhall_json_text *text = &root->text;
-    guildhall_key_indexes_release(&root->key_indexes);
-    if (text->off_heap) guildhall_gc_block_release(text->nodes, json_document_nodes_size(text));
-    if (text->on_heap) guildhall_gc_block_release(root, json_document_heap_size(text));
+    guildhall_json_node node = json_document_node_at(v, at);
+    if (!guildhall_json_is_container(node)) return guildhall_json_scalar(guildhall_json_codec_in(v), guildhall_json_view_of(v), node);
+    return guildhall_json_build(guildhall_json_codec_in(v), guildhall_json_view_of(v), at.offset);
 }
 
-static size_t json_document_memsize(const void *pointer)
+static inline uint32_t json_document_count(const view *v, position container) { return guildhall_json_length(json_document_node_at(v, container)); }
+
+static inline int json_document_named(const view *v, position map, VALUE name, position *found, VALUE *fallback)
 {
-    const guildhall_json_root *root = pointer;
-    size_t size = guildhall_key_indexes_size(&root->key_indexes);
-    if (root->text.on_heap) return size + guildhall_block_bytes(json_document_heap_size(&root->text));
-    return size + (root->text.off_heap ? guildhall_block_bytes(json_document_nodes_size(&root->text)) : 0);
+    uint32_t index = guildhall_json_member(guildhall_json_view_of(v), v->key_indexes, map.offset, (const uint8_t *)RSTRING_PTR(name),
+                                           (size_t)RSTRING_LEN(name));
+    *found = (position){index, 0, 0};
+    return index != 0;
 }
 
-/* EMBEDDABLE: compaction may move the struct, so nothing keeps a pointer into it but what pins the object.
- * WB_PROTECTED: Documents pile up; unprotected they would force major collections. */
-static const rb_data_type_t type = {
-    "Guildhall::JSON::Document",
-    {json_document_mark, json_document_release, json_document_memsize, NULL, {0}},
-    0, 0,
-    RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED | RUBY_TYPED_FROZEN_SHAREABLE | RUBY_TYPED_EMBEDDABLE};
-
-/* Of sub-documents: nothing is freed but the slot. */
-static const rb_data_type_t sub_type = {
-    "Guildhall::JSON::Document",
-    {json_document_mark_root, RUBY_TYPED_DEFAULT_FREE, NULL, NULL, {0}},
-    &type, 0,
-    RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED | RUBY_TYPED_FROZEN_SHAREABLE | RUBY_TYPED_EMBEDDABLE};
-
-/* Of a struct on the heap, which Ruby does not take for an embeddable type. */
-static const rb_data_type_t heap_type = {
-    "Guildhall::JSON::Document",
-    {json_document_mark, json_document_release, json_document_memsize, NULL, {0}},
-    &type, 0, RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED | RUBY_TYPED_FROZEN_SHAREABLE};
-
-int guildhall_json_document_p(VALUE object) { return rb_typeddata_is_kind_of(object, &type); }
-
-static VALUE json_document_class_of(guildhall_json_node node)
+static inline int json_document_member(const view *v, position map, VALUE key, position *found, VALUE *fallback)
 {
-    return guildhall_json_type_of(node) == GUILDHALL_JSON_OBJECT ? object_class : array_class;
+    int symbols = guildhall_json_codec_in(v)->symbolize_names;
+    VALUE text = !symbols ? guildhall_document_text(key) : RB_SYMBOL_P(key) ? rb_sym2str(key) : 0;
+    if (!text) return 0;
+    int there = json_document_named(v, map, text, found, fallback);
+    RB_GC_GUARD(text);
+    return there;
 }
 
-guildhall_json_cursor guildhall_json_document_read(VALUE self)
+static inline position json_document_element(const view *v, position array, uint32_t index)
 {
-    rb_check_typeddata(self, &type);
-    return guildhall_json_document_self(self);
+    return (position){guildhall_json_element(guildhall_json_view_of(v), v->key_indexes, array.offset, index), 0, 0};
 }
 
-const guildhall_json_text *guildhall_json_document_text(VALUE self)
+/* Indexes on the tape. */
+typedef struct {
+    const guildhall_json_node *nodes;
+    uint32_t key, next, end, to_value;
+} json_document_items;
+
+static inline void json_document_start(json_document_items *items, const view *v, position container)
 {
-    VALUE root = guildhall_json_document_read(self).root;
-    return &((const guildhall_json_root *)RTYPEDDATA_GET_DATA(root))->text;
+    guildhall_json_node node = json_document_node_at(v, container);
+    uint32_t first = container.offset + 1, object = guildhall_json_type_of(node) == GUILDHALL_JSON_OBJECT;
+    *items = (json_document_items){v->entries, first, first, guildhall_json_offset(node), object};
 }
 
-static inline guildhall_json_view json_document_view_of(const guildhall_json_text *text, const guildhall_json_node *nodes)
+static inline int json_document_next(json_document_items *items, position *value, VALUE *fallback)
 {
-    return (guildhall_json_view){text->bytes, text->bytes + text->length, nodes};
+    if (items->next >= items->end) return 0;
+    items->key = items->next;
+    *value = (position){items->key + items->to_value, 0, 0};
+    items->next = guildhall_json_next(items->nodes, value->offset);
+    return 1;
 }
 
-uint32_t guildhall_json_document_member(const guildhall_json_cursor *cursor, uint32_t container, const uint8_t *key,
-                                        size_t length)
+static inline VALUE json_document_key(const json_document_items *items, const view *v)
 {
-    guildhall_key_indexes *indexes = &((guildhall_json_root *)RTYPEDDATA_GET_DATA(cursor->root))->key_indexes;
-    uint32_t found = guildhall_json_member(cursor->view, indexes, container, key, length);
-    guildhall_key_indexes_report(indexes);
-    return found;
+    return guildhall_json_key(guildhall_json_codec_in(v), guildhall_json_view_of(v), items->nodes[items->key]);
 }
 
-uint32_t guildhall_json_document_element(const guildhall_json_cursor *cursor, uint32_t container, uint32_t position)
+static guildhall_outcome json_document_read(const void *codec, const uint8_t *bytes, size_t from, size_t length, guildhall_index *index)
 {
-    guildhall_key_indexes *indexes = &((guildhall_json_root *)RTYPEDDATA_GET_DATA(cursor->root))->key_indexes;
-    uint32_t found = guildhall_json_element(cursor->view, indexes, container, position);
-    guildhall_key_indexes_report(indexes);
-    return found;
+    guildhall_json_scratch *scratch = guildhall_json_scratch_current();
+    if (!scratch) return (guildhall_outcome){GUILDHALL_JSON_NO_MEMORY, 0};
+    guildhall_json_outcome outcome = guildhall_json_parse(bytes, length, &((const guildhall_json_codec *)codec)->rules, scratch);
+    *index = (guildhall_index){scratch->nodes, outcome.count * sizeof(guildhall_json_node), (uint32_t)outcome.count / 2, outcome.deduplicated};
+    return (guildhall_outcome){outcome.status, outcome.error_offset};
 }
 
-/* A new object needs no write barrier: it is young, and nothing has marked it. */
-static VALUE json_document_sub_document(VALUE root, uint32_t index, guildhall_json_node node)
+static void json_document_trim(void)
 {
-    VALUE made = rb_data_typed_object_zalloc(json_document_class_of(node), sizeof(guildhall_json_document), &sub_type);
-    guildhall_json_document *document = RTYPEDDATA_GET_DATA(made);
-    document->root = root;
-    document->index = index;
-    return guildhall_share(made);
+    guildhall_json_scratch *scratch = guildhall_json_scratch_current();
+    if (scratch) guildhall_json_scratch_trim(scratch);
 }
 
-VALUE guildhall_json_document_value(const guildhall_json_cursor *cursor, uint32_t index)
+guildhall_document_format guildhall_json_documents = {
+    .read = json_document_read, .trim = json_document_trim, .error = guildhall_json_error, .no_memory = GUILDHALL_JSON_NO_MEMORY,
+    .resolve = json_document_resolve, .build = json_document_build};
+
+#include "document/methods.h"
+
+const uint8_t *guildhall_json_document_source(const guildhall_cursor *cursor, size_t *length)
 {
-    guildhall_json_node node = cursor->view.nodes[index];
-    if (guildhall_json_is_container(node)) return json_document_sub_document(cursor->root, index, node);
-    return guildhall_json_scalar(cursor->codec, cursor->view, node);
+    const guildhall_document *root = RTYPEDDATA_GET_DATA(cursor->root);
+    if (root->deduplicated) return NULL;
+    guildhall_json_range range = guildhall_json_range_of(guildhall_json_view_of(&cursor->view), cursor->position.offset, cursor->view.length);
+    *length = range.end - range.begin;
+    return cursor->view.bytes + range.begin;
 }
 
-static VALUE json_document_in_slot(VALUE klass, const guildhall_json_text *text, const guildhall_json_node *nodes, size_t size)
+static VALUE json_document_source(VALUE self)
 {
-    VALUE made = rb_data_typed_object_zalloc(klass, sizeof(guildhall_json_root) + size, &type);
-    guildhall_json_root *root = RTYPEDDATA_GET_DATA(made);
-    root->text = *text;
-    root->key_indexes = guildhall_json_indexes(text->count);
-    if (size) memcpy(root->embedded, nodes, size);
-    return guildhall_share(made);
-}
-
-/* One block for struct and nodes, and the smallest of slots for the object. */
-static VALUE json_document_on_heap(VALUE klass, const guildhall_json_text *text, const guildhall_json_node *nodes, size_t size)
-{
-    guildhall_json_root *root = guildhall_gc_block_new(json_document_heap_size(text));
-    *root = (guildhall_json_root){.text = *text, .key_indexes = guildhall_json_indexes(text->count)};
-    root->text.on_heap = 1;
-    memcpy(root->embedded, nodes, size);
-    return guildhall_share(rb_data_typed_object_wrap(klass, root, &heap_type));
-}
-
-VALUE guildhall_json_document_new(const guildhall_json_codec *codec, guildhall_json_text text,
-                                  const guildhall_json_node *nodes)
-{
-    if (!guildhall_json_is_container(nodes[0])) return guildhall_json_scalar(codec, json_document_view_of(&text, nodes), nodes[0]);
-    size_t size = json_document_nodes_size(&text);
-    int fits = size + sizeof(guildhall_json_root) <= guildhall_embedded_bytes;
-    text.codec = codec;
-    VALUE made = (fits ? json_document_in_slot : json_document_on_heap)(json_document_class_of(nodes[0]), &text, nodes, size);
-    RB_GC_GUARD(text.owner);
+    guildhall_cursor cursor = guildhall_document_self(self);
+    size_t length;
+    const uint8_t *source = guildhall_json_document_source(&cursor, &length);
+    VALUE made = source ? guildhall_string_new(source, length, GUILDHALL_TEXT_UNCHECKED) : Qnil;
+    RB_GC_GUARD(self);
     return made;
 }
 
-VALUE guildhall_json_document_adopt(const guildhall_json_codec *codec, guildhall_json_text text)
+/* A Document of the same contents with a text of its own. */
+static VALUE json_document_detach(VALUE self)
 {
-    guildhall_json_node *nodes = text.nodes;
-    if (!guildhall_json_is_container(nodes[0])) {
-        VALUE value = guildhall_json_scalar(codec, json_document_view_of(&text, nodes), nodes[0]);
-        guildhall_block_give(nodes, json_document_nodes_size(&text));
-        return value;
-    }
-    text.off_heap = 1;
-    text.codec = codec;
-    VALUE made = json_document_in_slot(json_document_class_of(nodes[0]), &text, NULL, 0);
-    guildhall_gc_block_adopt(json_document_nodes_size(&text));
-    RB_GC_GUARD(made);
+    guildhall_cursor cursor = guildhall_document_self(self);
+    const guildhall_json_codec *codec = guildhall_json_codec_in(&cursor.view);
+    VALUE text = json_document_source(self);
+    if (NIL_P(text)) text = guildhall_json_encode(codec, json_document_decode(self));
+    VALUE made = guildhall_document_of(codec, guildhall_json_bytes(text), 0);
+    RB_GC_GUARD(self);
     return made;
 }
 
 void guildhall_init_json_document(VALUE json)
 {
-    VALUE document_class = rb_define_class_under(json, "Document", rb_cObject);
-    object_class = rb_define_class_under(json, "ObjectDocument", document_class);
-    array_class = rb_define_class_under(json, "ArrayDocument", document_class);
-    rb_undef_alloc_func(document_class);
-    rb_undef_alloc_func(object_class);
-    rb_undef_alloc_func(array_class);
-    rb_undef_method(CLASS_OF(document_class), "new");
-    rb_gc_register_mark_object(object_class);
-    rb_gc_register_mark_object(array_class);
-    guildhall_init_json_read(document_class, object_class, array_class);
+    VALUE document = json_document_define(json, &guildhall_json_documents, "ObjectDocument");
+    rb_define_method(document, "source", json_document_source, 0);
+    rb_define_method(document, "detach", json_document_detach, 0);
 }

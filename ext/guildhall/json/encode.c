@@ -11,7 +11,6 @@
 #include "plain.h"
 #include "scan.h"
 #include "shortest.h"
-#include "source.h"
 #include "values/frozen.h"
 
 typedef struct {
@@ -227,13 +226,12 @@ static int json_encode_copies(const guildhall_json_rules *from, const guildhall_
 
 static void json_encode_document(output *out, VALUE document)
 {
-    const guildhall_json_text *text = guildhall_json_document_text(document);
-    guildhall_json_cursor cursor = guildhall_json_document_read(document);
-    if (text->deduplicated || !json_encode_copies(&cursor.codec->rules, &out->codec->rules)) {
-        return json_encode_value(out, guildhall_json_build(cursor.codec, cursor.view, cursor.index));
-    }
-    guildhall_json_range range = guildhall_json_range_of(cursor.view, cursor.index, text->length);
-    json_encode_append(out, cursor.view.bytes + range.begin, range.end - range.begin);
+    guildhall_cursor cursor = guildhall_document_self(document);
+    const guildhall_json_codec *codec = guildhall_json_codec_in(&cursor.view);
+    size_t length;
+    const uint8_t *source = json_encode_copies(&codec->rules, &out->codec->rules) ? guildhall_json_document_source(&cursor, &length) : NULL;
+    if (source) json_encode_append(out, source, length);
+    else json_encode_value(out, guildhall_json_build(codec, guildhall_json_view_of(&cursor.view), cursor.position.offset));
     RB_GC_GUARD(document);
 }
 

@@ -9,9 +9,6 @@
 /* Smaller containers are walked. */
 #define GUILDHALL_JSON_SMALL 16
 
-/* The key indexes of a tape of `nodes` nodes, empty at first. */
-static inline guildhall_key_indexes guildhall_json_indexes(uint32_t nodes) { return (guildhall_key_indexes){.entries = nodes / 2}; }
-
 /* The index of the value under this key of an object; 0 when it has no such key. */
 uint32_t guildhall_json_member(guildhall_json_view view, guildhall_key_indexes *indexes, uint32_t object, const uint8_t *key,
                                size_t length);

@@ -1,6 +1,7 @@
 /* Guildhall::MessagePack, the class: made, configured, asked. */
 #include <ruby.h>
 #include "document.h"
+#include "document/any.h"
 #include "init.h"
 #include "values/frozen.h"
 
@@ -48,8 +49,8 @@ static VALUE msgpack_codec_configure(VALUE self, VALUE options, VALUE extension_
 
 static VALUE msgpack_codec_decode(VALUE self, VALUE source) { return guildhall_msgpack_decode(msgpack_codec_of(self), source); }
 static VALUE msgpack_codec_encode(VALUE self, VALUE object) { return guildhall_msgpack_encode(msgpack_codec_of(self), object); }
-static VALUE msgpack_codec_document(VALUE self, VALUE source) { return guildhall_document_of(msgpack_codec_of(self), source, 0); }
-static VALUE msgpack_codec_default_document(VALUE self, VALUE source) { return guildhall_document_of(msgpack_codec_default(), source, 0); }
+static VALUE msgpack_codec_document(VALUE self, VALUE source) { return guildhall_document_of(msgpack_codec_of(self), guildhall_frozen_bytes(source), 0); }
+static VALUE msgpack_codec_default_document(VALUE self, VALUE source) { return guildhall_document_of(msgpack_codec_default(), guildhall_frozen_bytes(source), 0); }
 static VALUE msgpack_codec_default_decode(VALUE self, VALUE source) { return guildhall_msgpack_decode(msgpack_codec_default(), source); }
 static VALUE msgpack_codec_default_encode(VALUE self, VALUE object) { return guildhall_msgpack_encode(msgpack_codec_default(), object); }
 

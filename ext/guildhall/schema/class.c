@@ -71,9 +71,9 @@ static VALUE schema_run_walk(VALUE data)
     run *state = (run *)data;
     if (!guildhall_json_document_p(state->value)) state->value = schema_plain(state->value);
     if (!guildhall_json_document_p(state->value)) return guildhall_walk_value(&state->walk, state->value) ? Qtrue : Qfalse;
-    guildhall_json_cursor cursor = guildhall_json_document_read(state->value);
-    state->walk.source = &cursor;
-    return guildhall_walk_tape(&state->walk, cursor.index) ? Qtrue : Qfalse;
+    guildhall_cursor cursor = guildhall_document_self(state->value);
+    state->walk.source = &cursor.view;
+    return guildhall_walk_tape(&state->walk, cursor.position.offset) ? Qtrue : Qfalse;
 }
 
 static VALUE schema_run_end(VALUE data)

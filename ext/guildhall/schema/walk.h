@@ -49,7 +49,7 @@ void guildhall_walk_init(void);
 
 /* The two walkers. Errors are left in walk->errors. */
 bool guildhall_walk_value(guildhall_walk *walk, VALUE value);
-bool guildhall_walk_tape(guildhall_walk *walk, uint32_t index); /* walk->source: a guildhall_json_view */
+bool guildhall_walk_tape(guildhall_walk *walk, uint32_t index); /* walk->source: a guildhall_view of JSON */
 
 static inline void guildhall_evaluated_begin(guildhall_walk *walk, guildhall_evaluated *evaluated, size_t size)
 {

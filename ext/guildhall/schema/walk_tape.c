@@ -11,7 +11,7 @@ typedef uint32_t node; /* its place on the tape */
 
 static inline guildhall_json_view view_of(const guildhall_walk *walk)
 {
-    return ((const guildhall_json_cursor *)walk->source)->view;
+    return guildhall_json_view_of(walk->source);
 }
 static inline guildhall_json_node at(const guildhall_walk *walk, node n) { return view_of(walk).nodes[n]; }
 
@@ -42,8 +42,7 @@ static inline size_t size_of(guildhall_walk *walk, node n) { return guildhall_js
 
 static VALUE value_of(guildhall_walk *walk, node n)
 {
-    const guildhall_json_cursor *cursor = walk->source;
-    return guildhall_json_build(cursor->codec, cursor->view, n);
+    return guildhall_json_build(guildhall_json_codec_in(walk->source), view_of(walk), n);
 }
 
 static inline guildhall_number number_of(guildhall_walk *walk, node n)
