@@ -114,7 +114,7 @@ static int assumptions_waits(void)
     return RUBY_API_VERSION_MAJOR == 3 || rb_const_defined(rb_cRactor, rb_intern("Port"));
 }
 
-/* The structs of Documents lie in their objects (document/object.c, json/document.c), which free nothing then. */
+/* The structs of Documents lie in their objects (document/object.c), which free nothing then. */
 static int assumptions_embeds(size_t bytes)
 {
     return RTYPEDDATA_EMBEDDED_P(rb_data_typed_object_zalloc(rb_cObject, bytes, &embedded_type)) != 0;

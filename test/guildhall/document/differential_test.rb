@@ -68,6 +68,7 @@ class DocumentDifferentialTest < GuildhallTest
     assert_empty document.values.grep(Array)
     assert_includes document.inspect, "ObjectDocument"
     assert_equal({a: [1, 2]}, document.deconstruct_keys([:a]))
+    assert_raises(TypeError) { document.deconstruct_keys(5) }
     assert_equal '{ "a": [1, 2], "n": 1.50 }', document.to_json
     refute [1, 2].eql?(document["a"])
     assert document["a"].eql?([1, 2])
