@@ -174,8 +174,9 @@ class Scenario
   # @return [Array<Integer, nil>] per partition the offset that the group has committed
   def committed(name, partitions: 1, group: self.group)
     tries = 6
-    client(:consumer, "group.id": group) do |consumer|
-      offsets(consumer, name, partitions, 10)
+    begin
+      # Each time by another client: librdkafka forgets brokers that, just after they stood still, are not in the metadata.
+      client(:consumer, "group.id": group) { |consumer| offsets(consumer, name, partitions, 10) }
     rescue Rdkafka::RdkafkaError => error
       raise unless error.code == :timed_out && (tries -= 1).positive?
 
