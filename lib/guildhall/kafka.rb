@@ -9,6 +9,7 @@ require_relative "kafka/delaying/due"
 require_relative "kafka/delaying/forwarder"
 require_relative "kafka/producing/producer"
 require_relative "kafka/server"
+require_relative "kafka/swarm"
 
 module Guildhall
   # Consumes Kafka: routing, consumers, offsets, retries; payloads are decoded by the reader or on the pool's workers.
@@ -75,6 +76,16 @@ module Guildhall
       # @return [Integer] the exit status
       def run(**selection)
         Server.new(application).run(**selection)
+      end
+
+      # Consumes in several processes until SIGINT or SIGTERM: what `guildhall swarm` does. The application must not have been started.
+      # @param processes [Integer, nil] nil: one for each core
+      # @param memory_limit [Numeric, nil] MiB of resident memory, beyond which a process is replaced; nil: none
+      # @param selection [Hash{Symbol=>Array<String>, nil}] as in {.start}
+      # @return [Integer] the exit status
+      # @raise [ConfigurationError] listing every error of configuration and routes
+      def swarm(processes: nil, memory_limit: nil, **selection)
+        Swarm.new(application, processes:, memory_limit:).run(**selection)
       end
 
       # @return [WaterDrop::Producer]

@@ -19,17 +19,31 @@ module Guildhall
         @application = application
         @health = health
         @stopped = Thread::Queue.new
+        @ready = false
         application.instrumentation.subscribe("app.stopping") { ::SdNotify.stopping }
       end
 
       # @return [self]
       def start
         @thread = Thread.new do
-          sleep_until { @health.ready.ok? } && ::SdNotify.ready
-          watch if ::SdNotify.watchdog?
+          while (pause = tell) && !@stopped.closed?
+            @stopped.pop(timeout: pause)
+          end
         end
         @thread.name = "guildhall systemd"
         self
+      end
+
+      # Tells systemd what there is to tell now: for those that have a loop of their own instead of {#start}. Does not block.
+      # @return [Float, nil] seconds after which it has to be called again; nil: never
+      def tell
+        unless @ready
+          return POLL_SECONDS unless @health.ready.ok?
+
+          ::SdNotify.ready
+          @ready = true
+        end
+        watch if ::SdNotify.watchdog?
       end
 
       # @return [void]
@@ -42,18 +56,8 @@ module Guildhall
 
       # Twice within the time after which systemd ends a process that says nothing.
       def watch
-        pause = Integer(ENV.fetch("WATCHDOG_USEC")).fdiv(MICROSECONDS) / 2
-        until @stopped.closed?
-          ::SdNotify.watchdog if @health.live.ok?
-          @stopped.pop(timeout: pause)
-        end
-      end
-
-      def sleep_until
-        until (so = yield) || @stopped.closed?
-          @stopped.pop(timeout: POLL_SECONDS)
-        end
-        so
+        ::SdNotify.watchdog if @health.live.ok?
+        Integer(ENV.fetch("WATCHDOG_USEC")).fdiv(MICROSECONDS) / 2
       end
     end
   end

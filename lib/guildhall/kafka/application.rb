@@ -90,7 +90,7 @@ module Guildhall
           reset_run
         end
         @config.freeze unless @config.frozen?
-        @journal.open(@instrumentation)
+        open_log
         measure
         launch_or_undo(chosen)
         publish("app.running", version: Guildhall::VERSION, groups: chosen.map(&:group).uniq, topics: chosen.map(&:to_s).uniq)
@@ -168,6 +168,17 @@ module Guildhall
       def listeners
         @members.flat_map(&:listeners)
       end
+
+      # In a process of a {Swarm}, before the start.
+      # @!visibility private
+      def process_number=(number)
+        @clients.process_number = number
+        @journal.label = "process #{number}"
+      end
+
+      # So that events are logged before the start.
+      # @!visibility private
+      def open_log = @journal.open(@instrumentation)
 
       # The block is called, in a thread that must not wait for long, when a group cannot be consumed any more: see {#failure}.
       # @return [void]

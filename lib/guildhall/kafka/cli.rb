@@ -3,6 +3,7 @@
 require "guildhall/cli/command" # of another gem: not by relative path
 require_relative "errors"
 require_relative "cli/server"
+require_relative "cli/swarm"
 require_relative "cli/routes"
 require_relative "cli/lag"
 require_relative "cli/dlq"
@@ -14,7 +15,7 @@ module Guildhall
     module CLI
       # @return [Array<Class>]
       def self.commands
-        [Server, Routes, Lag, Dlq, Schedule]
+        [Server, Swarm, Routes, Lag, Dlq, Schedule]
       end
     end
   end

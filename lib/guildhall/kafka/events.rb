@@ -33,6 +33,13 @@ module Guildhall
         "retry_topic.dispatched" => "group, topic, partition, offset, to, error_class",
         "routes.overlapping" => "group, topic, chosen, others: several routes of the group match the topic",
         "schedule.ran" => "group, task, due, seconds, error_class: nil if it has not failed: a scheduled task was run",
+        "swarm.forked" => "number: published in each process of a swarm, before it starts",
+        "swarm.process_ended" => "number, pid, status",
+        "swarm.process_restarting" => "number, seconds: until another process takes the place of the one that has ended",
+        "swarm.process_started" => "number, pid",
+        "swarm.process_stopping" => "number, pid, reason: another process is going to take its place",
+        "swarm.running" => "version, processes, pid, threads: that the application has started too early: published by the parent, before " \
+                           "the first process is forked",
         "statistics.emitted" => "group, member, statistics: librdkafka's, as often as its setting statistics.interval.ms says"
       }.freeze
       NAMES = DESCRIPTIONS.keys.freeze

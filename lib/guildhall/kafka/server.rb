@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "server/signals"
 require_relative "server/supervision"
 
 module Guildhall
@@ -13,18 +14,36 @@ module Guildhall
       STOP = %w[INT TERM QUIT HUP].freeze
       SIGNALS = [*STOP, "TSTP", "TTIN"].freeze
       FAILED = "failed"
+      ASKED = "asked to stop"
+      NOW = "asked to end now"
       UNFINISHED = "not all work was finished within the shutdown timeout"
       STUCK = "the shutdown timeout is over, and the process has not stopped"
       TWICE = "a second signal"
-      private_constant :FAILED, :UNFINISHED, :STUCK, :TWICE
+      private_constant :FAILED, :ASKED, :NOW, :UNFINISHED, :STUCK, :TWICE
       GRACE_SECONDS = 2 # beyond the shutdown timeout, after which the process leaves come what may
 
       # @param application [Application]
       # @param err [IO]
-      def initialize(application, err: $stderr)
+      # @param warm_up [Boolean] whether to prepare Ruby's memory for a long life; in a process that was forked that would end what it
+      #   shares with its parent
+      def initialize(application, err: $stderr, warm_up: true)
         @application = application
         @err = err
+        @warm_up = warm_up
         @signals = Thread::Queue.new
+        @signalled = false
+      end
+
+      # Stops in order, as after a signal. Any thread; does not wait.
+      # @return [void]
+      def stop_soon
+        @signals << ASKED
+      end
+
+      # Ends the process at once, as a second signal does. Any thread; does not wait.
+      # @return [void]
+      def end_now
+        @signals << NOW
       end
 
       # Blocks until the application has stopped.
@@ -32,19 +51,18 @@ module Guildhall
       # @return [Integer] the exit status: 0, or 1 when the deadline came before the end of the work, or a group could not be
       #   consumed any more
       def run(**selection)
-        previous = trap_signals
+        previous = Signals.trap(SIGNALS) { |name| @signals << name }
         @application.on_failure { @signals << FAILED }
         settle_down
         supervision = Supervision.new(@application).start
         @application.start(**selection)
-        signal = @signals.pop
-        signal = handle(signal) until STOP.include?(signal) || signal == FAILED
+        wait_for_the_end
         return leave(UNFINISHED) unless stop
 
         @application.failure ? 1 : 0
       ensure
         supervision&.stop
-        previous&.each { |name, handler| trap(name, handler || "DEFAULT") }
+        Signals.restore(previous)
       end
 
       private
@@ -52,21 +70,17 @@ module Guildhall
       # What was loaded is here to stay: collections need not go through all of it again while the first messages come.
       # Compacting beside other Ractors crashes Ruby 3.4.
       def settle_down
-        Process.warmup if Ractor.count == 1
+        Process.warmup if @warm_up && Ractor.count == 1
       end
 
-      # Inside a trap no lock can be taken: it only passes the signal on. What is ignored, as HUP under nohup, stays so.
-      def trap_signals
-        SIGNALS.to_h do |name|
-          previous = trap(name) { @signals << name }
-          trap(name, "IGNORE") if previous == "IGNORE"
-          [name, previous]
+      def wait_for_the_end
+        loop do
+          case signal = @signals.pop
+          when "TTIN" then dump
+          when "TSTP" then @application.quiet
+          else return @signalled = STOP.include?(signal)
+          end
         end
-      end
-
-      def handle(signal)
-        signal == "TTIN" ? dump : @application.quiet
-        @signals.pop
       end
 
       def stop
@@ -74,15 +88,18 @@ module Guildhall
         limit = Clock.now + @application.config.shutdown_timeout + GRACE_SECONDS
         until stopper.join(0.05)
           leave(STUCK) if Clock.now > limit
-          leave(TWICE) if second_signal?
+          leave(TWICE) if asked_again?
         end
         stopper.value
       end
 
-      def second_signal?
+      # A signal is the second one only if the first one was a signal, too: a supervisor may send one to parent and children.
+      def asked_again?
         signal = @signals.pop(timeout: 0)
         dump if signal == "TTIN"
-        STOP.include?(signal)
+        return signal == NOW unless STOP.include?(signal)
+
+        @signalled.tap { @signalled = true }
       end
 
       # What did not end in time would hold up an orderly exit as well.

@@ -10,7 +10,11 @@ module Guildhall
         # @param config [Config]
         def initialize(config)
           @config = config
+          @process_number = nil
         end
+
+        # @return [Integer, nil] which of several processes this is that have the same settings; nil: there is one
+        attr_accessor :process_number
 
         # @param topics [Array<Routing::Topic>]
         # @return [Array<Array<Routing::Topic>>] those together that one client can read
@@ -26,7 +30,7 @@ module Guildhall
           settings = Config::LibrdkafkaSettings::DEFAULTS.merge(@config.kafka.transform_keys(&:to_sym), topic.kafka)
           settings[:"auto.offset.reset"] = topic.initial_offset if topic.initial_offset
           instance = settings[:"group.instance.id"]
-          settings[:"group.instance.id"] = "#{instance}-#{number}" if instance && number > 1
+          settings[:"group.instance.id"] = [instance, *process_number, *(number if number > 1)].join("-") if instance
           settings.merge("client.id": @config.client_id, "group.id": topic.group, "enable.auto.offset.store": false,
             "enable.auto.commit": false)
         end

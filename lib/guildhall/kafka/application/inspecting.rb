@@ -16,7 +16,7 @@ module Guildhall
         # @raise [ConfigurationError] listing every error
         # @raise [Rdkafka::RdkafkaError]
         def lag(groups: nil, topics: nil)
-          @journal.open(@instrumentation)
+          open_log
           chosen = Routing::Selection.new(groups:, topics:).choose(validate!)
           @clients.together(chosen).flat_map { |some| Lag::GroupLag.new(client_settings(some.first), some).rows }
         end
@@ -30,7 +30,7 @@ module Guildhall
         # @raise [Rdkafka::RdkafkaError]
         def dead_letters(name)
           validate!
-          @journal.open(@instrumentation)
+          open_log
           dead_letters = DeadLetterQueue::Topic.new(name, @config)
           yield dead_letters
         ensure

@@ -32,7 +32,7 @@ module Guildhall
           errors = Config::Errors.new
           @config.validate(errors)
           errors.raise!
-          @journal.open(@instrumentation)
+          open_log
           measure
           stop_at_exit
           @producer_pid = Process.pid

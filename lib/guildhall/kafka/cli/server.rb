@@ -29,8 +29,10 @@ module Guildhall
         def perform
           Kafka.config.concurrency = @options[:concurrency] if @options[:concurrency]
           log
-          Kafka.run(**SELECTION.to_h { |name| [name.to_s.tr("-", "_").to_sym, @options[name]] })
+          consume(**SELECTION.to_h { |name| [name.to_s.tr("-", "_").to_sym, @options[name]] })
         end
+
+        def consume(**selection) = Kafka.run(**selection)
 
         def log
           chosen = {format: @options[:"log-format"], level: @options[:"log-level"]}.compact

@@ -14,6 +14,7 @@ module Guildhall
       class EventLog
         LEVELS = {"error.occurred" => Logger::ERROR, "partition.stalled" => Logger::WARN, "partition.abandoned" => Logger::WARN,
                   "dead_letter_queue.dispatched" => Logger::WARN, "consumer.retrying" => Logger::WARN, "retry_topic.dispatched" => Logger::WARN,
+                  "swarm.process_restarting" => Logger::WARN, "swarm.process_stopping" => Logger::WARN, "swarm.forked" => Logger::DEBUG,
                   "consumer.consumed" => Logger::DEBUG, "consumer.skipped" => Logger::DEBUG, "consumer.shutdown" => Logger::DEBUG,
                   "consumer.revoked" => Logger::DEBUG, "filter.rejected" => Logger::DEBUG, "filter.waiting" => Logger::DEBUG,
                   "lag.measured" => Logger::DEBUG, "messages.produced" => Logger::DEBUG, "offsets.committed" => Logger::DEBUG,
@@ -75,6 +76,21 @@ module Guildhall
         def membership(group, number)
           "group #{group}#{", member #{number}" if number > 1}"
         end
+
+        def swarm_running(version:, processes:, pid:, threads:, **)
+          "Guildhall #{version}: swarm of #{processes} process#{"es" if processes > 1}, parent #{pid}; Ruby #{RUBY_VERSION}" \
+            "#{"; these threads of the application end with the fork: #{listed(threads)}" if threads.any?}"
+        end
+
+        def swarm_process_started(number:, pid:, **) = "process #{number}: pid #{pid}"
+
+        def swarm_process_stopping(number:, pid:, reason:, **)
+          "process #{number} (pid #{pid}) is replaced: #{reason}"
+        end
+
+        def swarm_process_ended(number:, pid:, status:, **) = "process #{number} (pid #{pid}) has ended: #{status}"
+
+        def swarm_process_restarting(number:, seconds:, **) = "process #{number} is started again in #{seconds.round(1)} s"
 
         def consumer_retrying(topic:, partition:, attempt:, seconds:, offset: nil, **)
           ["retrying #{topic}/#{partition}", *(" from offset #{offset}" if offset), " in #{seconds.round(1)} s",

@@ -8,20 +8,21 @@ require_relative "line"
 module Guildhall
   module Kafka
     module Logging
-      # A line of text: time, level, message.
+      # A line of text: time, level, process of a swarm, message.
       class TextFormatter
         # @return [String]
-        def call(severity, time, _progname, message)
-          "#{time.getutc.strftime("%FT%T.%LZ")} #{severity.ljust(5)} #{message}\n"
+        def call(severity, time, progname, message)
+          "#{time.getutc.strftime("%FT%T.%LZ")} #{severity.ljust(5)} #{"#{progname}: " if progname}#{message}\n"
         end
       end
 
-      # A line of JSON: time, level, message, and of an event its name and payload; an error as class, message and frame.
+      # A line of JSON: time, level, process of a swarm, message, and of an event its name and payload; an error as class, message and frame.
       class JSONFormatter
         # @return [String]
-        def call(severity, time, _progname, message)
+        def call(severity, time, progname, message)
           fields = message.is_a?(Line) ? message.fields : {}
-          "#{JSON.encode({"time" => time.getutc.strftime("%FT%T.%LZ"), "level" => severity, "message" => text(message.to_s),
+          "#{JSON.encode({"time" => time.getutc.strftime("%FT%T.%LZ"), "level" => severity,
+                          **({"process" => progname} if progname), "message" => text(message.to_s),
                           **fields.to_h { |key, value| [key.to_s, plain(value)] }})}\n"
         end
 

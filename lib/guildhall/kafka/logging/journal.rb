@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "event_log"
+require_relative "formatters"
 require_relative "librdkafka_log"
 
 module Guildhall
@@ -33,6 +34,12 @@ module Guildhall
         # @return [Logger, nil] nil: silence
         def logger
           @config.logger_given? ? @config.logger : (@default ||= Logging.logger($stderr, level: "warn"))
+        end
+
+        # @param text [String] that stands in each line, of a Logger that writes them as ours do
+        # @return [void]
+        def label=(text)
+          logger.progname = text if [TextFormatter, JSONFormatter].include?(logger&.formatter.class)
         end
 
         # @return [LibrdkafkaLog]

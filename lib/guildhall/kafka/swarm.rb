@@ -1,0 +1,214 @@
+# frozen_string_literal: true
+
+require "etc"
+require "guildhall/option_rules"
+require_relative "health/server"
+require_relative "processing/backoff"
+require_relative "routing/topic"
+require_relative "server"
+require_relative "swarm/check"
+require_relative "swarm/child"
+require_relative "swarm/health"
+require_relative "swarm/memory"
+require_relative "swarm/node"
+require_relative "swarm/probes"
+
+module Guildhall
+  module Kafka
+    # Runs an application in several processes: `guildhall swarm`. The parent loads the application and forks; it never starts a client, a
+    # Ractor or a thread, so that it can fork again when a process has ended. Memory that was filled before the fork is shared.
+    #
+    # Each process is a {Server} of its own, and a member of the groups. The parent replaces those that end, that say that they are not
+    # alive, that say nothing for a time, and that have too much memory.
+    class Swarm
+      SIGNALS = [*Server::SIGNALS, "USR1", "USR2"].freeze
+      PACE_SECONDS = 0.5 # between two looks at the processes, where nothing happens
+      SILENCE_SECONDS = 30 # without a heartbeat, after which a process is killed
+      MEMORY_PACE_SECONDS = 2 # between two looks at the memory
+      END_NOW_SECONDS = 3 # that a process has after a second signal
+      GRACE_SECONDS = Server::GRACE_SECONDS + 3 # beyond the shutdown timeout, after which a process is killed
+      OPTIONS = OptionRules.new(processes: OptionRules.integer.or(nil),
+        memory_limit: OptionRules.rule("a number > 0 (MiB)") { it.is_a?(Numeric) && it.positive? }.or(nil))
+      STARTED_AGAIN = ["Timeout stdlib thread", "FFI Callback Dispatcher"].freeze # after a fork, by themselves
+      private_constant :OPTIONS, :STARTED_AGAIN
+
+      # @return [Symbol] :running, :quiet or :stopping
+      attr_reader :state
+
+      # @param application [Application] that has not been started
+      # @param processes [Integer, nil] nil: one for each core
+      # @param memory_limit [Numeric, nil] MiB of resident memory, beyond which a process is replaced; nil: none
+      # @param silence [Numeric] seconds: see {SILENCE_SECONDS}
+      # @raise [Guildhall::ArgumentError]
+      def initialize(application, processes: nil, memory_limit: nil, silence: SILENCE_SECONDS)
+        OPTIONS.check!({processes:, memory_limit:}, owner: "swarm")
+        @application = application
+        @config = application.config
+        @memory_limit = memory_limit
+        @silence = silence
+        backoff = Processing::Backoff.new(@config, Routing::Retries.new)
+        @children = Array.new(processes || Etc.nprocessors) { |index| Child.new(index + 1, backoff) }.freeze
+        @health = Health.new(@children, self)
+        @state = :running
+        @clean = true
+        @look_at_memory = Clock.now
+      end
+
+      # Blocks until all processes have ended, after a signal.
+      # @param selection [Hash{Symbol=>Array<String>, nil}] as in {Kafka.start}
+      # @return [Integer] the exit status: 0, or 1 when a process has not stopped in order, or none can start as it is configured
+      # @raise [ConfigurationError] listing every error of configuration and routes
+      # @raise [ApplicationStateError] where the application has started a Ractor while it was loaded
+      def run(**selection)
+        @selection = selection
+        prepare
+        listen
+        @children.each { |child| start(child) }
+        supervise while @children.any? { |child| child.running? || child.due }
+        @application.publish("app.stopped", unfinished: [])
+        @clean ? 0 : 1
+      ensure
+        Server::Signals.restore(@handlers)
+        @probes&.close
+      end
+
+      private
+
+      # What is done here is done once, and its memory is shared.
+      def prepare
+        Guildhall.before_fork
+        raise ApplicationStateError, "the application has started a Ractor while it was loaded: start it in each process" if Ractor.count > 1
+
+        Check.run(@application, @selection)
+        @application.open_log
+        Producing::Producer.load
+        Process.warmup
+        check_memory
+        @application.publish("swarm.running", version: Guildhall::VERSION, processes: @children.size, pid: Process.pid, threads:)
+      end
+
+      # They do not run in the processes that are forked.
+      def threads
+        (Thread.list - [Thread.current]).map { |thread| thread.name || thread.inspect } - STARTED_AGAIN
+      end
+
+      def check_memory
+        used = Memory.resident(Process.pid)
+        return if @memory_limit.nil? || used < @memory_limit
+
+        raise ConfigurationError, "memory limit #{@memory_limit} MB: the application alone takes #{used.round} MB before it consumes anything"
+      end
+
+      # Inside a trap no lock can be taken. What reaches a process that was forked is none of the parent's business.
+      def listen
+        @signals = Thread::Queue.new
+        @wake, waker = IO.pipe
+        parent = Process.pid
+        @handlers = Server::Signals.trap(SIGNALS) do |name|
+          @signals << name if Process.pid == parent
+          waker.write_nonblock(".", exception: false) if Process.pid == parent
+        end
+        answer_others
+      end
+
+      def answer_others
+        @probes = Probes.new({**Kafka::Health::Server::DEFAULTS, **@config.health}, @health) if @config.health
+        @systemd = Adapters::Systemd.new(@application, @health) if ENV.key?("NOTIFY_SOCKET")
+      rescue MissingDependencyError, SystemCallError, SocketError => error
+        raise ConfigurationError, "config.health #{@config.health}: #{error.message}"
+      end
+
+      def start(child)
+        child.start(@children) do |socket|
+          @probes&.close
+          Server::Signals.restore(@handlers.slice("USR1", "USR2"))
+          exit(Node.new(@application, child.number, @children.size).run(socket, @selection))
+        end
+        @application.publish("swarm.process_started", number: child.number, pid: child.pid)
+      rescue SystemCallError => error # no memory, or too many processes
+        @application.error(error, "fork")
+        restart(child)
+      end
+
+      def supervise
+        IO.select([@wake, *@probes&.sockets, *@children.filter_map(&:socket)], nil, nil, PACE_SECONDS)
+        @wake.read_nonblock(1_000, exception: false)
+        handle(@signals.pop) until @signals.empty?
+        @children.each { |child| follow(child) }
+        @probes&.answer
+        @systemd&.tell
+      end
+
+      def handle(signal)
+        case signal
+        when *Server::STOP then @state == :stopping ? end_now : stop
+        when "USR1", "USR2" then pass_on(signal) if @handlers[signal].is_a?(Proc)
+        else
+          @state = :quiet if signal == "TSTP" && @state == :running
+          pass_on(signal)
+        end
+      end
+
+      def pass_on(signal) = @children.each { |child| child.signal(signal) }
+
+      def stop
+        @state = :stopping
+        @application.publish("app.stopping", timeout: @config.shutdown_timeout)
+        @children.each { |child| child.stop(@config.shutdown_timeout + GRACE_SECONDS) }
+      end
+
+      def end_now = @children.each { |child| child.end_now(END_NOW_SECONDS) }
+
+      def follow(child)
+        child.listen
+        status = child.reap
+        if status then ended(child, status)
+        elsif child.due then start(child) if Clock.now >= child.due
+        elsif child.late? then child.signal("KILL")
+        else look_after(child)
+        end
+      end
+
+      def ended(child, status)
+        @clean = false if @state == :stopping && !status.success?
+        @application.publish("swarm.process_ended", number: child.number, pid: status.pid, status: status.to_s[/\A\S+ \d+ (.*)/, 1])
+        return if @state == :stopping
+        return give_up if status.exitstatus == Node::CONFIGURATION
+
+        restart(child) if @state == :running
+      end
+
+      def restart(child)
+        @application.publish("swarm.process_restarting", number: child.number, seconds: child.rest)
+      end
+
+      def give_up
+        @clean = false
+        stop
+      end
+
+      def look_after(child)
+        return if @state != :running || child.stopping?
+
+        if child.silence > @silence then replace(child, "no heartbeat for #{child.silence.round} s", 0)
+        elsif child.sick.any? then replace(child, "it is not alive: #{child.sick.join("; ")}")
+        elsif (megabytes = excess(child)) then replace(child, "it has #{megabytes.round} MB of memory, and the limit is #{@memory_limit}")
+        end
+      end
+
+      # One at a time: the group has to do without it for a moment.
+      def excess(child)
+        return if @memory_limit.nil? || Clock.now < @look_at_memory || @children.any?(&:stopping?)
+
+        @look_at_memory = Clock.now + MEMORY_PACE_SECONDS if child == @children.last
+        megabytes = child.memory
+        megabytes if megabytes && megabytes > @memory_limit
+      end
+
+      def replace(child, reason, timeout = @config.shutdown_timeout + GRACE_SECONDS)
+        @application.publish("swarm.process_stopping", number: child.number, pid: child.pid, reason:)
+        child.stop(timeout)
+      end
+    end
+  end
+end

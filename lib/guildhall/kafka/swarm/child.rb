@@ -1,0 +1,144 @@
+# frozen_string_literal: true
+
+require "socket"
+require "guildhall/clock"
+require "guildhall/json"
+require_relative "link"
+
+module Guildhall
+  module Kafka
+    class Swarm
+      # One process of the swarm, as the parent sees it. It has a number that stays the same when another process takes its place.
+      class Child
+        # @return [Integer] from 1
+        attr_reader :number
+        # @return [Integer, nil] nil: there is no process now
+        attr_reader :pid
+        # @return [UNIXSocket, nil] what it says comes here
+        attr_reader :socket
+        # @return [Float, nil] when another process takes the place of the one that has ended; nil: none does
+        attr_reader :due
+        # @return [Array<String>] why it is not alive, as it says itself
+        attr_reader :sick
+        # @return [Array<String>] why it is not ready
+        attr_reader :unready
+
+        # @param number [Integer]
+        # @param backoff [#seconds] takes how often in a row the process has ended soon
+        # @param steady [Numeric] seconds after which a process that ends does not count as one that ended soon
+        def initialize(number, backoff, steady: 60)
+          @number = number
+          @backoff = backoff
+          @steady = steady
+          @failures = 0
+          forget
+        end
+
+        # Forks.
+        # @param siblings [Array<Child>]
+        # @yieldparam socket [UNIXSocket] in the new process, which ends when the block does
+        # @return [void]
+        def start(siblings)
+          @socket, other = UNIXSocket.pair
+          @pid = fork do
+            siblings.filter_map(&:socket).each(&:close)
+            @socket.close
+            yield(other)
+          end
+          other.close
+          @since = @heard = Clock.now
+          @due = nil
+          @unready = ["starting"]
+        end
+
+        # @return [Boolean]
+        def running? = !@pid.nil?
+
+        # @return [Boolean] whether it was asked to stop, and has not ended yet
+        def stopping? = running? && !@deadline.nil?
+
+        # @return [Boolean] whether it was asked to stop, and should have ended by now
+        def late? = stopping? && Clock.now > @deadline
+
+        # @return [Float] seconds since it has last said something
+        def silence = Clock.now - @heard
+
+        # @return [Float, nil] MiB
+        def memory = @pid && Memory.resident(@pid)
+
+        # Reads what it has said. Does not block.
+        # @return [void]
+        def listen
+          while (text = @socket&.read_nonblock(65_536, exception: false)).is_a?(String)
+            @heard = Clock.now
+            *lines, @rest = "#{@rest}#{text}".split("\n", -1)
+            @sick, @unready = JSON.decode(lines.last) if lines.any?
+          end
+          close if text.nil?
+        rescue SystemCallError
+          close
+        end
+
+        # Asks it to stop in order; no other process takes its place unless {#rest} is called.
+        # @param timeout [Numeric] seconds after which it is late
+        # @return [void]
+        def stop(timeout)
+          @due = nil
+          @deadline ||= Clock.now + timeout
+          order(Link::STOP)
+        end
+
+        # @param timeout [Numeric] seconds after which it is late
+        # @return [void]
+        def end_now(timeout)
+          @deadline = Clock.now + timeout
+          order(Link::END_NOW)
+        end
+
+        # @param signal [String]
+        # @return [void]
+        def signal(signal)
+          Process.kill(signal, @pid) if @pid
+        rescue Errno::ESRCH
+          nil # it has ended, and that will be noticed
+        end
+
+        # @return [Process::Status, nil] nil: it has not ended
+        def reap
+          pid, status = Process.wait2(@pid, Process::WNOHANG) if @pid
+          return unless pid
+
+          @failures = Clock.now - @since > @steady ? 1 : @failures + 1
+          forget
+          status
+        end
+
+        # @return [Float] seconds until another process takes its place
+        def rest
+          pause = @backoff.seconds(@failures)
+          @due = Clock.now + pause
+          pause
+        end
+
+        private
+
+        def forget
+          close
+          @pid = @deadline = @due = @rest = nil
+          @sick = @unready = [].freeze
+        end
+
+        def close
+          @socket&.close
+          @socket = nil
+        end
+
+        def order(text)
+          @socket&.write_nonblock("#{text}\n", exception: false)
+        rescue SystemCallError
+          nil # it ends
+        end
+      end
+    end
+  end
+end

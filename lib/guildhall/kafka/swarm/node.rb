@@ -1,0 +1,54 @@
+# frozen_string_literal: true
+
+require "guildhall/pool"
+require_relative "../health"
+require_relative "../server"
+require_relative "link"
+
+module Guildhall
+  module Kafka
+    class Swarm
+      # What a process of the swarm does: it runs a {Server}, tied to its parent by a {Link}.
+      class Node
+        # Exit status (EX_CONFIG of sysexits.h): the application cannot be started as it is configured, by another process neither.
+        CONFIGURATION = 78
+
+        # @param application [Application] that has not been started
+        # @param number [Integer] of this process, from 1
+        # @param processes [Integer] that there are
+        def initialize(application, number, processes)
+          @application = application
+          @number = number
+          @processes = processes
+        end
+
+        # Blocks until the application has stopped.
+        # @param socket [UNIXSocket]
+        # @param selection [Hash{Symbol=>Array<String>, nil}]
+        # @return [Integer] the exit status
+        def run(socket, selection)
+          distinguish
+          server = Server.new(@application, warm_up: false)
+          Link.new(socket, server, Kafka::Health.new(@application)).start
+          @application.publish("swarm.forked", number: @number)
+          server.run(**selection)
+        rescue ConfigurationError => error
+          @application.error(error, "start")
+          CONFIGURATION
+        end
+
+        private
+
+        # What several processes cannot share.
+        def distinguish
+          Process.setproctitle("guildhall swarm: process #{@number}")
+          ENV.delete("NOTIFY_SOCKET") # the parent speaks to systemd
+          @application.process_number = @number
+          config = @application.config
+          config.health = {**config.health, port: config.health[:port] + @number} if config.health && config.health[:port].positive?
+          config.deserializing.parallel.concurrency ||= [Pool::Settings.default_workers / @processes, 1].max
+        end
+      end
+    end
+  end
+end
