@@ -38,8 +38,8 @@ module Guildhall
         "swarm.process_restarting" => "number, seconds: until another process takes the place of the one that has ended",
         "swarm.process_started" => "number, pid",
         "swarm.process_stopping" => "number, pid, reason: another process is going to take its place",
-        "swarm.running" => "version, processes, pid, threads: that the application has started too early: published by the parent, before " \
-                           "the first process is forked",
+        "swarm.running" => "version, processes, pid, threads: that the application has started too early; published by the " \
+                           "parent before the first process is forked",
         "statistics.emitted" => "group, member, statistics: librdkafka's, as often as its setting statistics.interval.ms says"
       }.freeze
       NAMES = DESCRIPTIONS.keys.freeze

@@ -22,7 +22,7 @@ module Guildhall
     # alive, that say nothing for a time, and that have too much memory.
     class Swarm
       SIGNALS = [*Server::SIGNALS, "USR1", "USR2"].freeze
-      PACE_SECONDS = 0.5 # between two looks at the processes, where nothing happens
+      PACE_SECONDS = 0.2 # between two looks at the processes, where nothing happens
       SILENCE_SECONDS = 30 # without a heartbeat, after which a process is killed
       MEMORY_PACE_SECONDS = 2 # between two looks at the memory
       END_NOW_SECONDS = 3 # that a process has after a second signal
@@ -77,7 +77,7 @@ module Guildhall
       # What is done here is done once, and its memory is shared.
       def prepare
         Guildhall.before_fork
-        raise ApplicationStateError, "the application has started a Ractor while it was loaded: start it in each process" if Ractor.count > 1
+        raise ApplicationStateError, "the application has started a Ractor while it was loaded: start it after the fork" if Ractor.count > 1
 
         Check.run(@application, @selection)
         @application.open_log
@@ -96,7 +96,7 @@ module Guildhall
         used = Memory.resident(Process.pid)
         return if @memory_limit.nil? || used < @memory_limit
 
-        raise ConfigurationError, "memory limit #{@memory_limit} MB: the application alone takes #{used.round} MB before it consumes anything"
+        raise ConfigurationError, "memory limit #{@memory_limit} MB: the application alone takes #{used.round} MB, before it consumes"
       end
 
       # Inside a trap no lock can be taken. What reaches a process that was forked is none of the parent's business.

@@ -32,14 +32,17 @@ class KafkaServerTest < GuildhallTest
         @stop != "unfinished"
       end
     end
-    exit(Guildhall::Kafka::Server.new(Application.new(ARGV[0])).run)
+    server = Guildhall::Kafka::Server.new(Application.new(ARGV[0]))
+    Thread.new { ARGV.drop(1).each { |method| server.public_send(method) } } # as the parent of a swarm does
+    exit(server.run)
   RUBY
 
   # @param steps [Array<(Symbol, String)>] a signal, and the line that it is sent after
+  # @param asked [Array<Symbol>] methods of the server that are called
   # @return [Array(Integer, String)] its exit status and what it wrote
-  def serve(stop, *steps)
+  def serve(stop, *steps, asked: [])
     out = +""
-    IO.popen([RbConfig.ruby, "-e", PROGRAM, stop], err: %i[child out]) do |io|
+    IO.popen([RbConfig.ruby, "-e", PROGRAM, stop, *asked.map(&:to_s)], err: %i[child out]) do |io|
       Timeout.timeout(60) do
         steps.each do |signal, line|
           out << io.gets until out.include?(line)
@@ -77,6 +80,22 @@ class KafkaServerTest < GuildhallTest
     status, out = serve("late", [:TERM, "started"], [:INT, "stopping"])
     assert_equal 1, status
     assert_includes out, "a second signal: the process ends now"
+  end
+
+  def test_it_can_be_asked_to_stop_and_asking_again_changes_nothing
+    assert_equal [0, "started\nstopping\n"], serve("at once", asked: %i[stop_soon stop_soon])
+  end
+
+  def test_a_signal_after_having_been_asked_is_the_first_one
+    status, out = serve("late", [:TERM, "stopping"], [:TTIN, "stopping"], [:TERM, "in flight"], asked: %i[stop_soon])
+    assert_equal 1, status
+    assert_includes out, "a second signal: the process ends now"
+  end
+
+  def test_it_can_be_asked_to_end_at_once
+    status, out = serve("late", asked: %i[stop_soon end_now])
+    assert_equal 1, status
+    assert_includes out, "the process ends now"
   end
 
   def test_a_stop_that_hangs_is_left_behind_after_the_timeout

@@ -16,7 +16,8 @@ module Guildhall
         end
       end
 
-      # A line of JSON: time, level, process of a swarm, message, and of an event its name and payload; an error as class, message and frame.
+      # A line of JSON: time, level, process of a swarm, message, and of an event its name and payload; an error as class, message and
+      # frame.
       class JSONFormatter
         # @return [String]
         def call(severity, time, progname, message)

@@ -3,7 +3,8 @@
 module Guildhall
   module Kafka
     class Swarm
-      # Checks settings and routes in a process of its own: librdkafka checks settings by making a client, and the parent must not have had one.
+      # Checks settings and routes in a process of its own: librdkafka checks settings by making a client, and the parent must not have
+      # had one.
       module Check
         # Blocks until it is done.
         # @param application [Application]

@@ -79,11 +79,23 @@ class KafkaLoggingEventLogTest < GuildhallTest
     assert_includes lines[2], "INFO  group g: caught up, so that this process has 1 member now"
   end
 
+  def test_a_swarm
+    publish("swarm.running", version: "1.2", processes: 2, pid: 5, threads: ["puma"])
+    publish("swarm.process_stopping", number: 1, pid: 6, reason: "it is not alive: orders/0 is stalled")
+    publish("swarm.process_ended", number: 1, pid: 6, status: "SIGKILL (signal 9)")
+    publish("swarm.process_restarting", number: 1, seconds: 1.23)
+    assert_equal ["INFO  Guildhall 1.2: swarm of 2 processes, parent 5; Ruby #{RUBY_VERSION}; these threads of the application end with the fork: puma",
+                  "WARN  process 1 (pid 6) is replaced: it is not alive: orders/0 is stalled",
+                  "INFO  process 1 (pid 6) has ended: SIGKILL (signal 9)", "WARN  process 1 is started again in 1.2 s"],
+      lines.map { |line| line.chomp.split(" ", 2).last }
+  end
+
   def test_every_event_has_a_line
     Guildhall::Kafka::Events::NAMES.each { |name| assert_kind_of String, name }
     fields = {version: "1", groups: [], topics: [], timeout: 1, unfinished: [], group: "g", partitions: [], lost: false,
               topic: "t", partition: 0, offset: 1, attempt: 1, seconds: 1, to: "d", error_class: "E", chosen: "t", others: [],
-              error: raised, type: "x", members: 2, change: 1, task: "t", due: Time.at(0)}
+              error: raised, type: "x", members: 2, change: 1, number: 1, pid: 5, status: "exit 0",
+              reason: "r", processes: 2, threads: [], task: "t", due: Time.at(0)}
     Guildhall::Kafka::Events::NAMES.each { |name| publish(name, level: "debug", **fields) }
     assert_equal Guildhall::Kafka::Events::NAMES.size, lines.count { |line| line.match?(/\A\S+Z/) && !line.include?("backtrace") }
   end

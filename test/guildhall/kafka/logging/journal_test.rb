@@ -1,0 +1,35 @@
+# frozen_string_literal: true
+
+require "logger"
+require "stringio"
+require "test_helper"
+require "guildhall/kafka"
+
+class KafkaLoggingJournalTest < GuildhallTest
+  Logging = Guildhall::Kafka::Logging
+
+  # @return [String] a line of that Logger, in a process of a swarm
+  def labelled(format)
+    out = StringIO.new
+    journal = Logging::Journal.new(Guildhall::Kafka::Config.new)
+    journal.default = format ? Logging.logger(out, format:) : Logger.new(out)
+    journal.label = "process 2"
+    journal.default.warn("late")
+    out.string
+  end
+
+  def test_each_line_says_which_process_has_written_it
+    assert_match(/Z WARN  process 2: late\n\z/, labelled("text"))
+    assert_equal({"level" => "WARN", "process" => "process 2", "message" => "late"}, Guildhall::JSON.decode(labelled("json")).to_h.except("time"))
+  end
+
+  def test_the_users_own_logger_is_left_alone
+    assert_match(/WARN -- : late\n\z/, labelled(nil))
+  end
+
+  def test_silence_has_no_label
+    config = Guildhall::Kafka::Config.new
+    config.logger = nil
+    assert_equal "process 2", Logging::Journal.new(config).label = "process 2"
+  end
+end

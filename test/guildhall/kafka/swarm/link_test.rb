@@ -1,0 +1,46 @@
+# frozen_string_literal: true
+
+require "socket"
+require "test_helper"
+require "guildhall/kafka"
+
+class KafkaSwarmLinkTest < GuildhallTest
+  LIMIT = 30 # seconds
+  Answer = Guildhall::Kafka::Health::Answer
+  Health = Struct.new(:live, :ready)
+  Server = Struct.new(:orders) do
+    def stop_soon = orders << :stop
+    def end_now = orders << :now
+  end
+
+  def setup
+    @parent, socket = UNIXSocket.pair
+    @orders = Thread::Queue.new
+    before = Thread.list
+    health = Health.new(Answer.new(problems: ["t/0 is stalled"]), Answer.new(problems: []))
+    @link = Guildhall::Kafka::Swarm::Link.new(socket, Server.new(@orders), health).start
+    @threads = Thread.list - before
+    @socket = socket
+  end
+
+  def teardown
+    @parent.close
+    @threads.each { |thread| thread.join(LIMIT) } # both end when the parent is gone
+    @socket.close
+  end
+
+  def test_it_says_how_it_is
+    assert_equal [["t/0 is stalled"], []], Guildhall::JSON.decode(@parent.gets)
+    assert @parent.wait_readable(LIMIT)
+  end
+
+  def test_it_does_what_the_parent_asks
+    @parent.write("stop\nend now\n")
+    assert_equal %i[stop now], Array.new(2) { @orders.pop(timeout: LIMIT) }
+  end
+
+  def test_it_stops_when_the_parent_is_gone
+    @parent.close
+    assert_equal :stop, @orders.pop(timeout: LIMIT)
+  end
+end

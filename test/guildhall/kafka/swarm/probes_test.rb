@@ -1,0 +1,75 @@
+# frozen_string_literal: true
+
+require "socket"
+require "test_helper"
+require "guildhall/kafka"
+
+class KafkaSwarmProbesTest < GuildhallTest
+  Answer = Guildhall::Kafka::Health::Answer
+  Health = Struct.new(:live, :ready)
+
+  def setup
+    @health = Health.new(Answer.new(problems: []), Answer.new(problems: ["starting"]))
+    @probes = Guildhall::Kafka::Swarm::Probes.new({host: "127.0.0.1", port: 0}, @health)
+    @clients = []
+  end
+
+  def teardown
+    @probes.close
+    @clients.each(&:close)
+  end
+
+  def connect(text)
+    TCPSocket.new("127.0.0.1", @probes.port).tap do |client|
+      @clients << client
+      client.write(text)
+    end
+  end
+
+  # Turns the parent's loop until the client is answered.
+  def answer(client)
+    eventually(30) do
+      IO.select(@probes.sockets, nil, nil, 0.05)
+      @probes.answer
+      client.wait_readable(0)
+    end
+    client.read
+  end
+
+  def sockets
+    @probes.answer
+    @probes.sockets.size
+  end
+
+  def test_live_and_ready
+    text = answer(connect("GET /live HTTP/1.1\r\nHost: x\r\n\r\n"))
+    assert_match(%r{\AHTTP/1.1 200 OK\r\n.*Content-Length: 3\r\nConnection: close\r\n\r\nok\n\z}m, text)
+    assert_match(%r{\AHTTP/1.1 503 Service Unavailable\r\n.*\r\n\r\nstarting\n\z}m, answer(connect("GET /ready HTTP/1.0\r\n\r\n")))
+  end
+
+  def test_anything_else
+    ["GET / HTTP/1.1\r\n\r\n", "POST /live HTTP/1.1\r\n\r\n", "\r\n\r\n", "\xFF" * 9_000].each do |request|
+      assert_match(%r{\AHTTP/1.1 404 }, answer(connect(request)), request[0, 20])
+    end
+  end
+
+  def test_a_client_that_says_nothing_holds_up_nobody
+    connect("GET /li")
+    assert_match(%r{\AHTTP/1.1 200 }, answer(connect("GET /live HTTP/1.1\r\n\r\n")))
+    assert_equal 2, @probes.sockets.size
+  end
+
+  def test_a_client_that_is_gone_is_forgotten
+    connect("GET /li")
+    eventually(30) { sockets == 2 }
+    @clients.first.close
+    eventually(30) { sockets == 1 }
+  end
+
+  def test_a_request_in_parts
+    client = connect("GET /live HT")
+    eventually(30) { sockets == 2 }
+    client.write("TP/1.1\r\n\r\n")
+    assert_match(%r{\AHTTP/1.1 200 }, answer(client))
+  end
+end
