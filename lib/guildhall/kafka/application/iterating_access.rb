@@ -38,7 +38,7 @@ module Guildhall
           errors = Config::Errors.new
           @config.validate(errors)
           errors.raise!
-          @journal.open(@instrumentation)
+          open_log
           route = iterated(name, deserializer)
           settings = client_settings(route).merge("group.id": "#{@config.client_id}.each_message")
           Iterating::Iterator.new(route, settings.except(:"group.instance.id"), @config, partitions, span) { pool }
