@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# A contender: guildhall_consumer.rb SERVERS TOPIC COUNT MODE, with CONCURRENCY and WORKERS in the environment. MODE: document, hash,
-# raw, schema, stages, cpu, io, virtual, latency, memory.
+# A contender: guildhall_consumer.rb SERVERS TOPIC COUNT MODE, with CONCURRENCY, WORKERS and MEMBERS in the environment. MODE: document,
+# hash, raw, schema, stages, cpu, io, virtual, latency, memory, members.
 require "guildhall/kafka"
 require "guildhall/json"
 require "guildhall/schema"
@@ -75,6 +75,22 @@ class MemoryConsumer < FieldsConsumer
   end
 end
 
+# Nothing is consumed before each member has its share, and has read ahead as far as it may: the rebalances of the beginning are not to be
+# measured.
+module Balanced
+  SECONDS = 2 # for reading ahead
+
+  def self.call(messages)
+    @since ||= STOPWATCH.now if balanced?
+    messages.postpone(messages.first, 0.05) unless @since && STOPWATCH.now - @since > SECONDS
+  end
+
+  def self.balanced?
+    shares = Guildhall::Kafka.application.listeners.map { |listener| listener.partitions.size }
+    shares.uniq.size == 1 && shares.first.positive?
+  end
+end
+
 Guildhall.pool = Guildhall::Pool.new(workers: Integer(ENV["WORKERS"])) if ENV["WORKERS"]
 Guildhall::Kafka.configure do |config|
   config.kafka = SETTINGS.merge("bootstrap.servers": servers, "queued.max.messages.kbytes": 10_000)
@@ -84,15 +100,20 @@ end
 Guildhall::Kafka.instrumentation.subscribe("consumer.skipped") { |event| STOPWATCH.add(event.payload[:read], 0) }
 Guildhall::Kafka.instrumentation.subscribe("error.occurred") { |event| warn(event.payload[:error].full_message) }
 Guildhall::Kafka.routes do
+  multiplexing Integer(ENV["MEMBERS"]) if ENV["MEMBERS"]
   topic(name) do
     consumer({"raw" => RawConsumer, "stages" => StagesConsumer, "cpu" => WorkConsumer, "io" => WorkConsumer, "virtual" => WorkConsumer,
               "latency" => LatencyConsumer, "memory" => MemoryConsumer}.fetch(mode, FieldsConsumer))
     case mode
-    when "document", "latency", "memory" then deserializer Guildhall::JSON.lazy
+    when "document", "latency", "memory", "members" then deserializer Guildhall::JSON.lazy
     when "hash", "hash-inline", "hash-pool" then deserializer Guildhall::JSON
     when "stages" then deserializer Stages::ALL
     when "schema" then deserializer Stages::VALID
     when "virtual" then virtual_partitions partitioner: lambda(&:offset), reducer: lambda(&:itself)
+    end
+    if mode == "members"
+      filter Balanced
+      kafka("queued.max.messages.kbytes": 1_000) # of each partition: what is fetched while the members join is not to count
     end
     deserializing parallel: false if mode == "hash-inline"
     deserializing parallel: true if mode == "hash-pool"

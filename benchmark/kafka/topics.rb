@@ -30,6 +30,14 @@ class Topics
     "guildhall-bench-#{Process.pid}-#{rand(1_000_000)}".tap { |name| create(name, PARTITIONS) }
   end
 
+  # Adds messages to a topic of {#empty}, evenly.
+  # @param bytes [Integer] a payload
+  # @param count [Integer] messages, a multiple of {PARTITIONS}
+  # @return [void]
+  def feed(name, bytes, count)
+    fill(name, bytes, [count / PARTITIONS] * PARTITIONS)
+  end
+
   # Sends messages that say when they were sent, at an even pace.
   # @param rate [Integer] messages a second
   # @param count [Integer]
