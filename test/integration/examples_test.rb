@@ -27,6 +27,10 @@ class ExamplesTest < GuildhallTest
     assert_equal "o1: 42 in 15 bytes\no2: 100 in 15 bytes\n", run_example("kafka_producing")
   end
 
+  def test_kafka_transactions
+    assert_equal "o1: 42, committed with the offset of orders\n", run_example("kafka_transactions")
+  end
+
   def test_kafka_flow
     assert_equal "payment 0\npayment 1\npayment 3\neach a second old: true\n", run_example("kafka_flow")
   end

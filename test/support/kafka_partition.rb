@@ -30,6 +30,12 @@ class KafkaPartition
     def position(*) = nil
     def resolve(_topic, _partition, where) = where
     def seek(_topic, _partition, offset) = @sought = offset
+    def group_metadata = Metadata.new
+  end
+
+  # Of the group.
+  class Metadata
+    def destroy = nil
   end
 
   Offline = Guildhall::Kafka::Testing::Offline
@@ -42,7 +48,9 @@ class KafkaPartition
     attr_reader :config, :backpressure, :runners, :timer, :errors, :events, :dead_letters, :producer
 
     # Payloads are decoded when they are asked for.
-    def initialize(topic, **settings)
+    # @param transactional_producers [#call, nil] takes a transactional id
+    def initialize(topic, transactional_producers, **settings)
+      @transactional_producers = transactional_producers
       @config = Guildhall::Kafka::Config.new
       @config.pause_timeout = 0.0001
       @config.pause_max_timeout = 0.001
@@ -58,6 +66,8 @@ class KafkaPartition
       @producer = Producer.new(self)
     end
 
+    def transactional_producer(id) = @transactional_producers.call(id)
+    def in_background = yield
     def decoding(_topic) = @plan
     def consumer_class(topic) = topic.consumer
     def quiet? = false
@@ -107,9 +117,10 @@ class KafkaPartition
 
   # @param consumer [Class]
   # @param client [Client]
+  # @param transactional_producers [#call, nil] takes a transactional id
   # @param settings [Hash] of the application
   # @yield the route, as in `topic "t" do … end`
-  def initialize(consumer, client: Client.new, **settings, &route)
+  def initialize(consumer, client: Client.new, transactional_producers: nil, **settings, &route)
     errors = Guildhall::Kafka::Config::Errors.new
     builder = Guildhall::Kafka::Routing::TopicBuilder.new("t", "group", errors)
     builder.consumer(consumer)
@@ -117,7 +128,7 @@ class KafkaPartition
     topic = builder.build
     errors.raise!
     @client = client
-    @application = Application.new(topic, **settings)
+    @application = Application.new(topic, transactional_producers, **settings)
     @listener = Offline::Listener.new(@client)
     @partition = Guildhall::Kafka::Processing::Partition.new(topic, "t", 0, @listener, @application)
     @partition.begin

@@ -64,7 +64,7 @@ module Guildhall
         @changed = ConditionVariable.new
         @state = :initialized
         @members = []
-        @producer = @producer_pid = @own_pool = @on_failure = @runners = @timer = @stopper = @reloading = @collectors = nil
+        @producer = @producer_pid = @own_pool = @on_failure = @runners = @timer = @stopper = @reloading = @collectors = @background = nil
         reset_run
       end
 
@@ -322,6 +322,7 @@ module Guildhall
         clean = @members.map { |members| members.join(deadline) }.all?
         @timer.close
         clean = @runners.close(deadline) && clean
+        clean = wait_background(deadline) && clean
         clean = close_producer(deadline) && clean
         @own_pool&.shutdown(timeout: Clock.left(deadline, least: 1))
         @own_pool = nil

@@ -104,7 +104,7 @@ module Guildhall
         @call.mark(message, metadata)
       end
 
-      # Like {#mark_as_consumed}, but commits at once and blocks for the broker's answer.
+      # Like {#mark_as_consumed}, but commits at once and blocks for the broker's answer; in a transaction, with that.
       # @return [Boolean] false when the partition is no longer ours
       def mark_as_consumed!(message, metadata = nil)
         @call.mark(message, metadata) && @call.commit
@@ -128,6 +128,18 @@ module Guildhall
       # @return [void]
       def redeliver_unmarked
         @call.redeliver_unmarked
+      end
+
+      # What the block produces (`produce_async` and the others, `pipe_to`, {#producer}) and marks as consumed is committed together, or
+      # not at all: readers of what is produced see each message's results exactly once. The block has to end; if it raises, the
+      # transaction is aborted, and the partition's rules for retries hold. Blocks for the brokers' answers. Needs
+      # `transactional` in the route. One within another is part of that one.
+      # @return [Object] what the block returns
+      # @raise [TransactionError] when it could not be committed, for a reason that lies not with a message: let it pass
+      # @raise [TransactionExitError] when the block is left by return, break or throw
+      # @raise [Guildhall::ArgumentError] where the route does not say `transactional`
+      def transaction(&)
+        @call.transaction(&)
       end
 
       # Runs the block while no other virtual partition of this partition is in such a block.

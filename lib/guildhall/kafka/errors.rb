@@ -59,6 +59,17 @@ module Guildhall
       include Error
     end
 
+    # A transaction could not be committed, for a reason that says nothing about its messages: a broker that does not answer, another
+    # owner of the partition. They are consumed again.
+    class TransactionError < StandardError
+      include Error
+    end
+
+    # The block of a transaction was left by return, break or throw.
+    class TransactionExitError < StandardError
+      include Error
+    end
+
     # A partition is stalled, and only rejoining the group recovers it.
     class StalledPartitionError < StandardError
       include Error

@@ -40,7 +40,9 @@ module Guildhall
         "swarm.process_stopping" => "number, pid, reason: another process is going to take its place",
         "swarm.running" => "version, processes, pid, threads: that the application has started too early; published by the " \
                            "parent before the first process is forked",
-        "statistics.emitted" => "group, member, statistics: librdkafka's, as often as its setting statistics.interval.ms says"
+        "statistics.emitted" => "group, member, statistics: librdkafka's, as often as its setting statistics.interval.ms says",
+        "transaction.aborted" => "group, topic, partition, error_class",
+        "transaction.committed" => "group, topic, partition, seconds: from its beginning"
       }.freeze
       NAMES = DESCRIPTIONS.keys.freeze
     end

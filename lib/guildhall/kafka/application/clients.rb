@@ -19,7 +19,9 @@ module Guildhall
         # @param topics [Array<Routing::Topic>]
         # @return [Array<Array<Routing::Topic>>] those together that one client can read
         def together(topics)
-          topics.group_by { |topic| [topic.group, topic.kafka, settings(topic)[:"auto.offset.reset"].to_s] }.values
+          topics.group_by do |topic|
+            [topic.group, (topic.name if topic.assigned), topic.kafka, settings(topic)[:"auto.offset.reset"].to_s]
+          end.values
         end
 
         # Several clients of one group are as many members, of which each needs a name of its own where they have names.

@@ -8,8 +8,8 @@ module Guildhall
     class Application
       # What an application can ask the brokers, whether it runs or not.
       module Inspecting
-        # How far the groups are behind, as the broker knows it; whether this application runs does not matter. Blocks for
-        # the broker's answers.
+        # How far the groups are behind, as the broker knows it, without topics that are read without a group; whether this
+        # application runs does not matter. Blocks for the broker's answers.
         # @param groups [Array<String>, nil] only these consumer groups; nil: all
         # @param topics [Array<String>, nil] only these topics; nil: all
         # @return [Array<Lag::GroupLag::Row>]
@@ -17,7 +17,7 @@ module Guildhall
         # @raise [Rdkafka::RdkafkaError]
         def lag(groups: nil, topics: nil)
           open_log
-          chosen = Routing::Selection.new(groups:, topics:).choose(validate!)
+          chosen = Routing::Selection.new(groups:, topics:).choose(validate!).reject(&:assigned)
           @clients.together(chosen).flat_map { |some| Lag::GroupLag.new(client_settings(some.first), some).rows }
         end
 

@@ -21,6 +21,7 @@ module Guildhall
           @members.each { |members| members.stop(now + 1) }.each { |members| members.join(now + EXIT_TIMEOUT_SECONDS) }
           @timer&.close
           @runners&.close(now)
+          wait_background(now + 1)
           @own_pool&.shutdown(timeout: 1)
           @members = []
           @own_pool = nil

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../producing/producer"
+require_relative "../producing/transactional_producer"
 
 module Guildhall
   module Kafka
@@ -17,6 +18,26 @@ module Guildhall
             @producer = nil if @producer_pid != Process.pid
             @producer ||= create_producer
           end
+        end
+
+        # @!visibility private
+        # @param id [String] the transactional id
+        # @return [Producing::TransactionalProducer] which has to be opened
+        def transactional_producer(id)
+          settings = {**Producing::Producer.settings(@config), "transactional.id": id}
+          Producing::TransactionalProducer.new(settings, Producing::Producer.steps(@config, @routes.topics)).tap do |producer|
+            producer.delay_tiers = -> { @routes.topics.filter_map(&:delay_tiers).first }
+          end
+        end
+
+        # What makes or closes a producer, and may take a while; {#stop} waits for it.
+        # @!visibility private
+        # @return [void]
+        def in_background(&)
+          thread = Thread.new(&)
+          thread.name = "guildhall transactions"
+          thread.report_on_exception = false
+          @lock.synchronize { @background = [*@background&.select(&:alive?), thread] }
         end
 
         # @!visibility private
@@ -45,6 +66,12 @@ module Guildhall
 
         def tell_of(producer)
           Producing::Measuring.subscribe(producer) { |figures| publish("messages.produced", **figures) }
+        end
+
+        # @return [Boolean] whether it has ended
+        def wait_background(deadline)
+          threads = @lock.synchronize { [*@background] }
+          threads.map { |thread| thread.join(Clock.left(deadline)) }.all?
         end
 
         # @return [Boolean] whether what was produced has been delivered

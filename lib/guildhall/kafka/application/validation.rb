@@ -43,6 +43,7 @@ module Guildhall
           end
           Config::LibrdkafkaSettings.validate_together(Producing::Producer.settings(@config), :rd_kafka_producer, @errors, "producer")
           Producing::Producer.validate_promise(topics, @config, @errors)
+          validate_transactions(topics.select(&:transactional))
           Processing::Backpressure.validate(@config, topics, @errors)
           topics.each { |topic| validate_pauses(topic) }
         end
@@ -54,6 +55,19 @@ module Guildhall
           @errors.add("group #{topic.group}: multiplexing #{topic.multiplexing.size} cannot have group.instance.id: partitions of a " \
                       "static member that leaves would be consumed by nobody until session.timeout.ms; " \
                       "write multiplexing #{topic.multiplexing.maximum}")
+        end
+
+        # The group's offset must not be read while a transaction is about to commit another.
+        def validate_transactions(topics)
+          return if topics.empty?
+
+          settings = {**Producing::Producer.settings(@config), "transactional.id": "id"}
+          Config::LibrdkafkaSettings.validate_together(settings, :rd_kafka_producer, @errors, "producer, for transactional topics")
+          topics.each do |topic|
+            next unless @clients.settings(topic)[:"isolation.level"].to_s == "read_uncommitted"
+
+            @errors.add("topic #{topic.name.inspect}: transactional needs isolation.level read_committed, which is the default")
+          end
         end
 
         # One of the topic's own with one of the application's.

@@ -4,6 +4,7 @@ require_relative "client_config"
 require_relative "client_closer"
 require_relative "commits"
 require_relative "coordinator_retry"
+require_relative "group_metadata"
 
 module Guildhall
   module Kafka
@@ -114,6 +115,11 @@ module Guildhall
           @commits.force_offset(topic, partition, offset, metadata)
           commit_soon
         end
+
+        # Any thread.
+        # @return [GroupMetadata] who this is in the group now; the owner is who asks
+        # @raise [Rdkafka::BaseError] when it is closed
+        def group_metadata = GroupMetadata.new(@consumer.consumer_group_metadata_pointer)
 
         # @param offset [Integer] the message that is read next
         # @return [void]

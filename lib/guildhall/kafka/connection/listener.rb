@@ -256,7 +256,11 @@ module Guildhall
           partitions.each(&:close)
           late.select(&:working?).each { |partition| @application.abandoned(partition) }
           @lock.synchronize { partitions.each { |partition| @partitions.delete([partition.name, partition.number]) } }
-          @client.commit(timeout: remaining(deadline)) unless lost
+          commit_given_up(partitions, deadline) unless lost
+        end
+
+        def commit_given_up(_partitions, deadline)
+          @client.commit(timeout: remaining(deadline))
         end
 
         # The partitions first: closing the client asks for them to be revoked, when there is nothing left to wait for.

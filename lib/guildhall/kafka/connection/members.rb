@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "listener"
+require_relative "direct_listener"
 require_relative "scaling"
 
 module Guildhall
@@ -68,7 +68,8 @@ module Guildhall
         private
 
         def listener(number)
-          Listener.new(@topics, @application, routes: @routes, number:)
+          kind = @topics.first.assigned ? DirectListener : Listener
+          kind.new(@topics, @application, routes: @routes, number:)
         end
 
         # @return [Numeric] seconds; 0.0 where nothing was read lately

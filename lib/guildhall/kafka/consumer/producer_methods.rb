@@ -3,9 +3,9 @@
 module Guildhall
   module Kafka
     class Consumer
-      # Short ways to the application's producer, with waterdrop's names and arguments. Any thread.
+      # Short ways to the application's producer, with waterdrop's names and arguments; in a transaction, to its own. Any thread.
       module ProducerMethods
-        # @return [WaterDrop::Producer]
+        # @return [WaterDrop::Producer, Producing::TransactionalProducer] the latter in a transaction
         # @raise [MissingDependencyError] without the gem waterdrop
         def producer
           @call.producer

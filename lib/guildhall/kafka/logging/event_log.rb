@@ -18,7 +18,8 @@ module Guildhall
                   "consumer.consumed" => Logger::DEBUG, "consumer.skipped" => Logger::DEBUG, "consumer.shutdown" => Logger::DEBUG,
                   "consumer.revoked" => Logger::DEBUG, "filter.rejected" => Logger::DEBUG, "filter.waiting" => Logger::DEBUG,
                   "lag.measured" => Logger::DEBUG, "messages.produced" => Logger::DEBUG, "offsets.committed" => Logger::DEBUG,
-                  "statistics.emitted" => Logger::DEBUG}.freeze
+                  "statistics.emitted" => Logger::DEBUG, "transaction.committed" => Logger::DEBUG,
+                  "transaction.aborted" => Logger::DEBUG}.freeze
         # Characters of an error's message: it may quote a payload.
         MAX_TEXT_CHARACTERS = 1_000
 

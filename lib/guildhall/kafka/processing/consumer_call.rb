@@ -14,7 +14,7 @@ module Guildhall
         # @!method topic
         #   @see Partition#topic
         def_delegators :@partition, :topic, :name, :number, :pause, :resume, :paused?, :seek, :attempt, :revoked?, :stopping?,
-          :producer, :application, :synchronize, :collapsed?
+          :application, :synchronize, :collapsed?
 
         # @param partition [Partition]
         # @param offsets [OffsetTracker]
@@ -24,7 +24,7 @@ module Guildhall
           @partition = partition
           @offsets = offsets
           @shared = shared
-          @consumer = @messages = nil
+          @consumer = @messages = @transaction = nil
           reset
           with_consumer(:initialized, &:itself)
         end
@@ -82,6 +82,24 @@ module Guildhall
           @only_marks = true
         end
 
+        # @return [WaterDrop::Producer, Producing::TransactionalProducer] of the transaction that is open, else the application's
+        def producer = @transaction&.producer || @partition.producer
+
+        # One within another is part of that one.
+        # @return [Object] what the block returns
+        # @raise as {Transactions#run}
+        # @raise [Guildhall::ArgumentError] where the route does not say `transactional`
+        def transaction
+          return yield if @transaction
+
+          @partition.transaction do |marks|
+            @transaction = marks
+            yield
+          ensure
+            @transaction = nil
+          end
+        end
+
         # @param message [Message] with virtual partitions, it and those before it in this share are done; else it and all
         #   before it
         # @param metadata [String, nil]
@@ -102,10 +120,10 @@ module Guildhall
           mark_up_to(offset, @messages&.batch, metadata)
         end
 
-        # Commits what was marked. Blocks for the broker's answer.
+        # Commits what was marked. Blocks for the broker's answer. In a transaction: nothing, that commits it.
         # @return [Boolean] false when the partition is no longer ours
         def commit
-          @offsets.commit
+          @transaction ? !@offsets.closed? : @offsets.commit
         end
 
         private
@@ -153,6 +171,7 @@ module Guildhall
           @marked = true
           generation = batch ? batch.generation : @offsets.generation
           next_offset = batch ? batch.offset_after(offset) : offset + 1
+          return @transaction.add(next_offset, generation, metadata) if @transaction
           return @offsets.mark(next_offset, generation, metadata) unless @shared
 
           messages = @messages # which a runner may exchange while a thread of the consumer's own marks

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "guildhall/errors"
+require_relative "../errors"
 
 module Guildhall
   module Kafka
@@ -26,6 +27,7 @@ module Guildhall
         end
 
         def self.outage?(error)
+          return true if error.is_a?(TransactionError)
           return false if error.is_a?(StuckError) # a payload that exceeds its deadline: caused by the payload, though it is a time-out
           return outage_of_registry?(error) if registry?(error)
           return error.cause ? outage?(error.cause) : false if unknown_schema?(error)

@@ -25,7 +25,7 @@ module Guildhall
           @lock = Mutex.new
           @generation = @reading = 0
           @read_to = nil
-          @dirty = @closed = false
+          @dirty = @closed = @uncommitted = @held = false
           @progressed_at = -Float::INFINITY
           begin_progress
         end
@@ -132,6 +132,48 @@ module Guildhall
         # @return [Boolean] false when the partition is no longer ours
         def commit
           store && @store.commit
+        end
+
+        # Nothing is stored until {#release}, and what was is committed: an offset that is committed beside that of a transaction could
+        # take its place. Blocks for the broker's answer where something was stored.
+        # @return [Boolean] false when the partition is no longer ours
+        # @raise [Rdkafka::RdkafkaError]
+        def hold
+          outstanding = @lock.synchronize do
+            write
+            @held = true
+            @uncommitted
+          end
+          return !@closed unless outstanding && !@closed
+
+          @store.commit.tap { |committed| @uncommitted = false if committed }
+        end
+
+        # @return [void]
+        def release
+          @held = false
+        end
+
+        # Where the partition would be if everything before an offset were done.
+        # @param next_offset [Integer]
+        # @param generation [Integer] of the messages
+        # @param metadata [String, nil] the user's own
+        # @return [Array(Integer, String), nil] offset and metadata to be committed; nil as {#mark} is false
+        def place(next_offset, generation, metadata = nil)
+          @lock.synchronize do
+            next if @closed || generation != @generation
+
+            progress = @marked.dup
+            progress.advance(next_offset)
+            [progress.position, DoneRanges.dump(progress.position, progress.beyond, metadata)]
+          end
+        end
+
+        # Everything before an offset is done, and was committed by a transaction.
+        # @return [Boolean] as {#mark}
+        def settle(next_offset, generation, metadata = nil)
+          dirty = @dirty
+          mark(next_offset, generation, metadata).tap { @lock.synchronize { @dirty = dirty } }
         end
 
         # Messages were read. Where they lie before what was read last, without a request for it (the topic was
@@ -242,9 +284,10 @@ module Guildhall
         end
 
         def write
-          return !@closed unless @dirty && @marked.position && !@closed
+          return !@closed unless @dirty && @marked.position && !@closed && !@held
 
           @dirty = false
+          @uncommitted = true
           @store.write(@marked.position, DoneRanges.dump(@marked.position, @marked.beyond, @metadata))
         end
 

@@ -4,10 +4,12 @@ require "forwardable"
 require_relative "../messages/batch"
 require_relative "executor"
 require_relative "intake"
+require_relative "no_offset_store"
 require_relative "offset_tracker"
 require_relative "../lag/partition_lag"
 require_relative "schedule"
 require_relative "seek"
+require_relative "transactions"
 
 module Guildhall
   module Kafka
@@ -96,8 +98,25 @@ module Guildhall
         # Lets the reader take this partition's messages.
         # @return [void]
         def begin
+          @transactions&.open
           @application.quiet? ? quiet : @schedule.update
         end
+
+        # @return [Object] what the block returns
+        # @see Transactions#run
+        def transaction(&)
+          raise Guildhall::ArgumentError, "topic #{@name} has no transactions: add `transactional` to its route" unless @transactions
+
+          @transactions.run(&)
+        end
+
+        # Without a consumer group nothing else says where.
+        # @param offset [Integer]
+        # @return [void]
+        def begin_at(offset) = @offsets.begin_at(offset, @offsets.generation)
+
+        # @return [Integer, nil] the first offset that is not done; nil: nothing was begun yet
+        def next_offset = @offsets.next
 
         # @return [Class] of its consumers, as it is now
         def consumer_class
@@ -201,6 +220,7 @@ module Guildhall
         def close
           @seek.close
           @offsets.close(dismiss: @missing)
+          @transactions&.close
           @intake.close
         end
 
@@ -218,12 +238,17 @@ module Guildhall
 
         def collaborate
           @intake = Processing::Intake.new(@topic, @application.config)
-          @offsets = Processing::OffsetTracker.new(Processing::OffsetStore.new(@listener.client, @name, @number), manual: manual?)
+          @offsets = Processing::OffsetTracker.new(store_of_offsets, manual: manual?)
+          @transactions = Processing::Transactions.new(self, @offsets, @listener.client, @application) if @topic.transactional
           runners = @application.runners
           @schedule = Processing::Schedule.new(@application.backpressure, @application.timer, @intake) { |urgent| runners.push(self, urgent:) }
           @lag = Lag::PartitionLag.new(self, @offsets, @schedule, @listener, @application)
           @seek = Processing::Seek.new(self, @schedule, @listener, @application) { |*place| moved(*place) }
           @executor = Processing::Executor.new(Processing::Assignment.new(self, @offsets, @schedule, @application))
+        end
+
+        def store_of_offsets
+          @topic.assigned ? Processing::NoOffsetStore.new : Processing::OffsetStore.new(@listener.client, @name, @number)
         end
 
         def moved(offset, generation)

@@ -19,10 +19,12 @@ module Guildhall
           raise reason(error)
         end
 
-        # @return [Exception] an outage as what it is: it says nothing about the message
+        # @return [Boolean] whether the error says nothing about the message
+        def self.passing?(error) = error.is_a?(Rdkafka::AbstractHandle::WaitTimeoutError) || PASSING.include?(error.code)
+
+        # @return [Exception] an outage as what it is
         def self.reason(error)
-          passing = error.is_a?(Rdkafka::AbstractHandle::WaitTimeoutError) || PASSING.include?(error.code)
-          passing ? TimeoutError.new("the broker did not take a message in time: #{error.message}") : error
+          passing?(error) ? TimeoutError.new("the broker did not take a message in time: #{error.message}") : error
         end
 
         PASSING = [:queue_full, :msg_timed_out, :not_enough_replicas, :not_enough_replicas_after_append, :leader_not_available,

@@ -23,12 +23,20 @@ module Guildhall
           serializer: OptionRules.rule("an object with `encode` or `call`") { it.respond_to?(:encode) || it.respond_to?(:call) }.or(nil),
           max_messages: OptionRules.integer.or(nil), max_bytes: OptionRules.bytes.or(nil),
           initial_offset: OptionRules.one_of("earliest", "latest").or(nil), manual_offset_management: OptionRules.boolean,
+          transactional: OptionRules.boolean,
           delivery: OptionRules.one_of(:at_least_once, :at_most_once), kafka: OptionRules.kind("a Hash of librdkafka settings", Hash)
         )
         VIRTUAL_PARTITIONS = OptionRules.new(
           partitioner: OptionRules.object("an object with `call`", :call), max: OptionRules.integer.or(nil), reducer: CALLABLE
         )
-        private_constant :CALLABLE, :RULES, :VIRTUAL_PARTITIONS
+        ASSIGN = OptionRules.new(
+          partitions: OptionRules.rule("a Hash of partitions and where to begin: {0 => :all, 1 => -10}") do |value|
+            value.is_a?(Hash) && value.any? &&
+              value.all? { |number, place| number.is_a?(Integer) && !number.negative? && PLACE.call(place) }
+          end
+        )
+        PLACE = ->(place) { place.is_a?(Integer) || place.is_a?(Time) || %i[all earliest latest].include?(place) }
+        private_constant :CALLABLE, :RULES, :VIRTUAL_PARTITIONS, :ASSIGN, :PLACE
 
         # @return [void]
         def run
@@ -39,6 +47,7 @@ module Guildhall
           FailureChecks.new(@topic, @errors).run
           FilterChecks.new(@topic, @errors).run
           check_virtual_partitions
+          check_assign
           check_kafka
         end
 
@@ -76,6 +85,17 @@ module Guildhall
           check(VIRTUAL_PARTITIONS, virtual, "virtual_partitions ")
           takes("virtual_partitions partitioner", virtual.partitioner, 1) if virtual.partitioner.respond_to?(:call)
           report("virtual_partitions cannot keep delivery :at_most_once") if @topic.delivery == :at_most_once
+          report("virtual_partitions cannot be transactional: a partition has one transaction at a time") if @topic.transactional
+        end
+
+        def check_assign
+          return if @topic.assigned.nil?
+
+          check(ASSIGN, {partitions: @topic.assigned}, "assign ")
+          report("assign needs a topic, not a pattern") if @topic.pattern?
+          {transactional: @topic.transactional, retry_topics: @topic.retry_topics,
+           "delivery :at_most_once": @topic.delivery == :at_most_once}
+            .each { |name, set| report("assign cannot be combined with #{name}: without a group nothing is committed") if set }
         end
 
         def check_kafka

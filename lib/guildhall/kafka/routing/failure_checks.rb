@@ -71,6 +71,7 @@ module Guildhall
         def check_delivery
           return unless @topic.delivery == :at_most_once
 
+          report("delivery :at_most_once cannot be transactional: offsets are committed before consume is called") if @topic.transactional
           report("delivery :at_most_once cannot have a dead_letter_queue: a message that fails is not retried") if @topic.dead_letter_queue
           return unless @topic.manual_offset_management == true
 

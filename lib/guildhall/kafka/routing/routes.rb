@@ -28,7 +28,7 @@ module Guildhall
         def topics(errors = Config::Errors.new)
           builder = GroupBuilder.new(@config.group_id, errors)
           @blocks.each { |block| builder.instance_eval(&block) }
-          topics = builder.topics.map { |topic| topic.with(multiplexing: builder.multiplexed.fetch(topic.group, Multiplexing::NONE)) }
+          topics = builder.topics.map { |topic| topic.assigned ? topic : multiplexed(topic, builder) }
           errors.add("no topic is routed: Guildhall::Kafka.routes { topic \"name\" do … end }") if topics.empty?
           check_duplicates(topics, errors)
           check_groups(builder.multiplexed.keys - topics.select(&:consumed?).map(&:group), errors)
@@ -44,6 +44,11 @@ module Guildhall
         end
 
         private
+
+        # What is read without a group has one reader.
+        def multiplexed(topic, builder)
+          topic.with(multiplexing: builder.multiplexed.fetch(topic.group, Multiplexing::NONE))
+        end
 
         def check_duplicates(topics, errors)
           topics.group_by { |topic| [topic.group, topic.name] }.each do |(group, name), same|
@@ -78,8 +83,12 @@ module Guildhall
           notes << "filters: #{topic.filters.map(&:name).join(", ")}" if topic.filters.any?
           notes << "retries after #{topic.retry_topics.delays.join(", ")} s" if topic.retry_topics&.first?
           notes << "#{topic.scheduled_tasks.size} scheduled tasks" if topic.scheduled_tasks
-          notes << "manual offsets" if topic.manual_offset_management
-          notes.join(", ")
+          [*notes, *offset_notes(topic)].join(", ")
+        end
+
+        def offset_notes(topic)
+          [("partitions #{topic.assigned.keys.join(", ")} without a group" if topic.assigned),
+           ("transactional" if topic.transactional), ("manual offsets" if topic.manual_offset_management)].compact
         end
       end
     end

@@ -5,8 +5,8 @@ module Guildhall
     module Routing
       # How one topic, or every topic that matches a pattern, is consumed. Frozen.
       Topic = Data.define(:name, :group, :consumer, :deserializer, :key_deserializer, :headers_deserializer, :serializer, :parallel, :lazy,
-        :max_messages, :max_bytes, :initial_offset, :manual_offset_management, :delivery, :dead_letter_queue, :virtual_partitions,
-        :filters, :retry_topics, :delay_tiers, :scheduled_tasks, :retries, :kafka, :excluded, :multiplexing) do
+        :max_messages, :max_bytes, :initial_offset, :manual_offset_management, :delivery, :transactional, :assigned, :dead_letter_queue,
+        :virtual_partitions, :filters, :retry_topics, :delay_tiers, :scheduled_tasks, :retries, :kafka, :excluded, :multiplexing) do
         # @!attribute [r] name
         #   @return [String, Regexp]
         # @!attribute [r] group

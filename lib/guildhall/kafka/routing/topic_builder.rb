@@ -15,7 +15,8 @@ module Guildhall
         include FilterSettings
 
         SETTINGS = (%i[consumer deserializer deserializers deserializing serializer max_messages max_bytes initial_offset
-                       manual_offset_management delivery dead_letter_queue virtual_partitions retries retry_topics kafka] +
+                       manual_offset_management delivery transactional assign dead_letter_queue virtual_partitions retries
+                       retry_topics kafka] +
                     FilterSettings.instance_methods(false)).freeze
         # Where a setting with wrong arguments is ours.
         OWN_FILES = [__FILE__, FilterSettings::FILE].freeze
@@ -31,9 +32,9 @@ module Guildhall
           @settings = {
             group:, consumer: nil, deserializer: nil, key_deserializer: nil, headers_deserializer: nil, serializer: nil,
             parallel: nil, lazy: nil, max_messages: nil, max_bytes: nil, initial_offset: nil, manual_offset_management: false,
-            delivery: :at_least_once, dead_letter_queue: nil, virtual_partitions: nil, kafka: {}.freeze, excluded: [].freeze,
-            filters: [].freeze, retry_topics: nil, delay_tiers: nil, scheduled_tasks: nil, retries: Retries.new,
-            multiplexing: Multiplexing::NONE
+            delivery: :at_least_once, transactional: false, assigned: nil, dead_letter_queue: nil, virtual_partitions: nil,
+            kafka: {}.freeze, excluded: [].freeze, filters: [].freeze, retry_topics: nil, delay_tiers: nil, scheduled_tasks: nil,
+            retries: Retries.new, multiplexing: Multiplexing::NONE
           }
         end
 
@@ -99,6 +100,19 @@ module Guildhall
         # @param promise [Symbol] :at_least_once, or :at_most_once: offsets are committed before `consume` is called
         def delivery(promise)
           @settings[:delivery] = promise
+        end
+
+        # @param active [Boolean] true: its consumer may use `transaction`, for which each partition has a producer of its own
+        def transactional(active = true) # rubocop:disable Style/OptionalBooleanParameter -- as manual_offset_management
+          @settings[:transactional] = active
+        end
+
+        # Reads these partitions without a consumer group: every process that has this route reads all of them, and nothing is committed.
+        # @param partitions [Hash{Integer=>Symbol, Integer, Time}] partition => where to begin: :all (what is there, and what comes),
+        #   :latest, an offset, the first message at or after a Time, -10: with the last ten
+        def assign(partitions: nil, **unknown)
+          refuse(__method__, unknown)
+          @settings[:assigned] = partitions.is_a?(Hash) ? partitions.dup.freeze : partitions || {}
         end
 
         # @param topic [String, false] where the message goes; false: it is skipped

@@ -19,7 +19,7 @@ class KafkaErrorKindTest < GuildhallTest
   end
 
   def test_what_cannot_be_reached_is_an_outage
-    [IOError.new, Errno::ECONNREFUSED.new, SocketError.new, Timeout::Error.new, OpenSSL::SSL::SSLError.new].each do |error|
+    [Guildhall::Kafka::TransactionError.new, IOError.new, Errno::ECONNREFUSED.new, SocketError.new, Timeout::Error.new, OpenSSL::SSL::SSLError.new].each do |error|
       assert_equal :outage, kind(error), error.class
     end
   end

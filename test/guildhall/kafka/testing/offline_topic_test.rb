@@ -20,6 +20,17 @@ class OfflineTopicTest < GuildhallTest
     def tick = SEEN << :tick
   end
 
+  class Copies < Guildhall::Kafka::Consumer
+    def consume
+      transaction do
+        messages.each { |message| produce_async(topic: "copies", payload: message.payload) }
+        raise KeyError, "at first" unless retrying?
+
+        mark_as_consumed(messages.to_a.last)
+      end
+    end
+  end
+
   def setup
     Orders::SEEN.clear
     @application = Guildhall::Kafka::Application.new
@@ -34,6 +45,11 @@ class OfflineTopicTest < GuildhallTest
         dead_letter_queue topic: "dead", max_retries: 1, dispatch_undecodable: true
       end
       topic("stubborn") { consumer Orders }
+      topic("once") do
+        consumer Copies
+        deserializer Guildhall::JSON
+        transactional
+      end
     end
   end
 
@@ -52,6 +68,12 @@ class OfflineTopicTest < GuildhallTest
     assert_equal [3, %w[2]], [topic.done, topic.dead_letters.map { |letter| letter[:payload][/\d/] }]
     assert_includes topic.errors.map(&:class), KeyError
     assert_equal %i[tick shutdown], Array.new(Orders::SEEN.size) { Orders::SEEN.pop }.last(2)
+  end
+
+  def test_a_transaction_is_committed_or_not
+    topic = topic("once").deliver({"id" => 1}, {"id" => 2})
+
+    assert_equal [2, ['{"id":1}', '{"id":2}'], [KeyError]], [topic.done, topic.produced.map { |message| message[:payload] }, topic.errors.map(&:class)]
   end
 
   def test_a_topic_without_a_route

@@ -31,7 +31,8 @@ module Guildhall
             @config = real.config.dup
             @config.pause_timeout = @config.pause_max_timeout = PAUSE_SECONDS
             @plan = Deserializing::Plan.new(topic, parallel)
-            @producer = Producer.new(Producing::Producer.steps(@config, real.routes.topics))
+            @steps = Producing::Producer.steps(@config, real.routes.topics)
+            @producer = Producer.new(@steps)
             @backpressure = Processing::Backpressure.new(@config, [topic])
             @runners = Runners.new
             @timer = Timer.new
@@ -39,6 +40,8 @@ module Guildhall
           end
 
           def decoding(_topic) = @plan
+          def transactional_producer(_id) = TransactionalProducer.new(@steps, @producer)
+          def in_background = yield
           def consumer_class(topic) = @real.consumer_class(topic)
           def quiet? = false
           def instrumentation = @real.instrumentation

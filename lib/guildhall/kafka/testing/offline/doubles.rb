@@ -21,6 +21,7 @@ module Guildhall
           def position(*) = nil
           def resolve(_topic, _partition, where) = where
           def seek(*) = nil
+          def group_metadata = self
         end
 
         # Its requests wait.
@@ -111,6 +112,37 @@ module Guildhall
           def keep(message, list)
             list << message
             Report.new(topic_name: message[:topic], partition: 0, offset: list.size - 1)
+          end
+        end
+
+        # Keeps what is produced in a transaction until that is committed.
+        class TransactionalProducer < Producer
+          # @param producer [Producer] has what was committed
+          def initialize(steps, producer)
+            super(steps)
+            @committed = producer.produced
+          end
+
+          def open = self
+          def close = nil
+          def timeout = 60
+          def partition_count(_topic) = 1
+          def begin_transaction = produced.clear
+
+          def send_offset(topic, partition)
+            @offset = [yield, topic, partition.partition, partition.offset, partition.metadata]
+          end
+
+          def commit_transaction
+            @committed.concat(produced)
+            client, *place = @offset
+            client&.store(*place)
+            abort_transaction
+          end
+
+          def abort_transaction
+            @offset = nil
+            produced.clear
           end
         end
       end

@@ -1,0 +1,174 @@
+# frozen_string_literal: true
+
+require "guildhall/clock"
+require_relative "delivery"
+require_relative "later"
+
+module Guildhall
+  module Kafka
+    module Producing
+      # Produces in transactions, one after the other; the broker lets only one producer with its transactional id do so, the one that
+      # was opened last. Takes messages as waterdrop's producer does. Any thread may produce while a transaction is open;
+      # one thread at a time begins and ends them.
+      class TransactionalProducer
+        include Later
+
+        # Seconds that a transaction may be open; librdkafka's default.
+        DEFAULT_TIMEOUT_SECONDS = 60
+        SLICE_MS = 500 # so that a thread that waits can be interrupted
+        OFFSETS_MS = 5_000
+        FLUSH_MS = 1_000
+        RETRY_PAUSE_SECONDS = 0.1
+        # What {Delivery} asks of a producer's configuration.
+        Waiting = Struct.new(:max_wait_timeout)
+        # librdkafka has one timer in a process for another try of sending offsets: of two producers one would wait for ever.
+        SENDING = Mutex.new
+        private_constant :SENDING, :OFFSETS_MS, :DEFAULT_TIMEOUT_SECONDS, :SLICE_MS, :FLUSH_MS, :RETRY_PAUSE_SECONDS, :Waiting
+
+        # @return [Rdkafka::Producer, nil] nil until it is opened
+        attr_reader :client
+        # @return [Float] seconds that a transaction may be open: the broker aborts it then
+        attr_reader :timeout
+
+        # @param settings [Hash{Symbol=>Object}] librdkafka's, with a transactional id
+        # @param steps [Array<#call>] what becomes of each message before it is sent
+        def initialize(settings, steps)
+          @settings = settings
+          @steps = steps
+          timeout_ms = settings[:"transaction.timeout.ms"]
+          @timeout = timeout_ms ? Integer(timeout_ms) / 1000.0 : DEFAULT_TIMEOUT_SECONDS
+          @deadline = 0
+        end
+
+        # Connects, and ends what an earlier producer of this id has left open. Blocks until the brokers have done that.
+        # @yieldreturn [Boolean] whether to give up, for it will not be used
+        # @return [self]
+        # @raise [Rdkafka::RdkafkaError] also when no broker has answered for as long as a transaction may be open
+        def open
+          @client = Rdkafka::Config.new(@settings).producer
+          @deadline = Clock.now + @timeout
+          patiently { initialize_transactions unless yield }
+          self
+        end
+
+        # @return [void]
+        # @raise [Rdkafka::RdkafkaError]
+        def begin_transaction
+          @client.begin_transaction
+          @deadline = Clock.now + @timeout
+        end
+
+        # Adds a consumer's offset to the transaction. Blocks for the brokers' answers.
+        # @param topic [String]
+        # @param partition [Rdkafka::Consumer::Partition] with the offset of the next message to be consumed
+        # @yieldreturn [Connection::GroupMetadata] who consumes it; called again before another try
+        # @return [void]
+        # @raise [Rdkafka::RdkafkaError, Guildhall::TimeoutError]
+        def send_offset(topic, partition)
+          list = Rdkafka::Consumer::TopicPartitionList.new(topic => [partition])
+          patiently { SENDING.synchronize { in_time { @client.send_offsets_to_transaction(yield, list, OFFSETS_MS) } } }
+        end
+
+        # Blocks for the brokers' answers.
+        # @return [void]
+        # @raise [Rdkafka::RdkafkaError] unless that can be aborted, it is not known whether it was committed
+        def commit_transaction = patiently { @client.commit_transaction(SLICE_MS) }
+
+        # Blocks for the brokers' answers. What was produced goes out before: the coordinator refuses to abort a transaction of which it
+        # has not heard yet (librdkafka's issue 4849).
+        # @return [void]
+        # @raise [Rdkafka::RdkafkaError]
+        def abort_transaction
+          @client.flush(FLUSH_MS)
+          patiently { @client.abort_transaction(SLICE_MS) }
+        end
+
+        # What is not delivered is dropped. Blocks while librdkafka ends.
+        # @return [void]
+        def close
+          return unless @client
+
+          @client.purge
+        rescue Rdkafka::BaseError
+          nil # after a fatal error, or closed already
+        ensure
+          @client&.close
+        end
+
+        # @return [#max_wait_timeout] in milliseconds
+        def config = @config ||= Waiting.new((@timeout * 1000).ceil)
+
+        # @return [self] see {#run}
+        def middleware = self
+
+        # @!visibility private
+        def run(message) = @steps.reduce(message) { |made, step| step.call(made) }
+
+        # @param topic [String]
+        # @return [Integer]
+        def partition_count(topic) = @client.partition_count(topic.to_s)
+
+        # @return [Rdkafka::Producer::DeliveryHandle]
+        # @raise [Guildhall::TimeoutError] when the queue stays full
+        def produce_async(message) = enqueue(run(message))
+
+        # @return [Rdkafka::Producer::DeliveryReport]
+        def produce_sync(message) = deliver(enqueue(run(message)))
+
+        # @return [Array<Rdkafka::Producer::DeliveryHandle>]
+        def produce_many_async(messages, run_middleware: true)
+          messages = messages.map { |message| run(message) } if run_middleware
+          messages.map { |message| enqueue(message) }
+        end
+
+        # @return [Array<Rdkafka::Producer::DeliveryHandle>]
+        def produce_many_sync(messages, run_middleware: true)
+          produce_many_async(messages, run_middleware:).each { |handle| deliver(handle) }
+        end
+
+        private
+
+        # The gem's own waits without an end.
+        def initialize_transactions
+          @client.instance_variable_get(:@native_kafka).with_inner do |handle|
+            Rdkafka::RdkafkaError.validate!(Rdkafka::Bindings.rd_kafka_init_transactions(handle, SLICE_MS), client_ptr: handle)
+          end
+        end
+
+        # Each of these calls can be resumed. Given no limit, librdkafka waits for brokers longer than a transaction may be open.
+        def patiently
+          yield
+        rescue Rdkafka::RdkafkaError => error
+          raise unless error.retryable? && Clock.now < @deadline
+
+          sleep(RETRY_PAUSE_SECONDS) unless error.code == :timed_out
+          retry
+        end
+
+        # librdkafka may wait longer than it is told to, or for ever (its issues 5456 and 5511).
+        # @raise [Guildhall::TimeoutError] the producer cannot be used any more then
+        def in_time(&)
+          thread = Thread.new(&)
+          thread.report_on_exception = false
+          return thread.value if thread.join(Clock.left(@deadline, least: SLICE_MS / 1000.0))
+
+          raise TimeoutError, "no broker has taken the offset of a transaction within transaction.timeout.ms"
+        end
+
+        def deliver(handle) = Delivery.new(handle, config.max_wait_timeout).wait
+
+        def enqueue(message)
+          message = message.merge(topic: message[:topic].to_s)
+          begin
+            @client.produce(**message)
+          rescue Rdkafka::RdkafkaError => error
+            raise Delivery.reason(error) unless error.code == :queue_full && Clock.now < @deadline
+
+            sleep(RETRY_PAUSE_SECONDS)
+            retry
+          end
+        end
+      end
+    end
+  end
+end
