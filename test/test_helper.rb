@@ -4,6 +4,7 @@ require "minitest"
 require "guildhall"
 require_relative "support/warnings_raise"
 require_relative "support/subprocess"
+require "i18n" if Guildhall::Pool::EarlyVariables::AFFECTED # before the first Ractor: some tests load gems that need it
 
 # Every test case of the project: fails on warnings from our code and on what is left behind.
 class GuildhallTest < Minitest::Test

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require_relative "../kafka"
-require_relative "rails/early_variables"
 require_relative "rails/rest_before_fork"
 require_relative "rails/errors"
 require_relative "rails/execution"

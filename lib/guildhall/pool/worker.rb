@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "early_variables"
+
 module Guildhall
   class Pool
     # A worker Ractor's body: takes slices and runs them, until there is nothing more to take. Both are native; no Ruby
@@ -9,6 +11,7 @@ module Guildhall
       # @param log [Log]
       # @return [Ractor]
       def self.start(slot, log)
+        EarlyVariables.make
         quietly do
           Ractor.new(slot, log.line(slot.queue), name: "guildhall worker") { |mine, line| Worker.run(mine, line) }
         end

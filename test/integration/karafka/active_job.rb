@@ -4,12 +4,10 @@
 require_relative "../support/karafka_application"
 require "active_job"
 require "active_job/karafka"
-require "guildhall/adapters/rails/early_variables"
 
 NAME, JOBS = %w[events jobs].map { |name| KarafkaApplication.topic(name) }
 ActiveJob::Base.logger = Logger.new(File::NULL)
 ActiveJob::Base.queue_adapter = :karafka
-Guildhall::Adapters::Rails::EarlyVariables.make # as at boot in Rails
 ActiveJob::Base.extend(Karafka::ActiveJob::JobExtensions) # which Karafka's railtie does in Rails
 
 class Job < ActiveJob::Base

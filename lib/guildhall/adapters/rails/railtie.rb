@@ -19,8 +19,6 @@ module Guildhall
           Kafka::Producing::Producer.load
         end
 
-        config.after_initialize { EarlyVariables.make }
-
         initializer "guildhall.application", after: :load_config_initializers do |app|
           Rails.install(app)
         end
