@@ -1,8 +1,9 @@
 # frozen_string_literal: true
 
-# What a developer does: `rails new`, the generators, a consumer, an ordered job that fails twice, metrics, probes, a stop. With the time
-# of each step. Usage: tour.rb RAILS; on the broker that KAFKA_BOOTSTRAP_SERVERS names, or else on the embedded one.
+# What a developer does: `rails new`, the generators, a consumer, an ordered job that fails twice, metrics, probes, a stop; the pool in Puma's
+# cluster mode. With the time of each step. Usage: tour.rb RAILS; on the broker that KAFKA_BOOTSTRAP_SERVERS names, or else on the embedded one.
 require "guildhall/kafka/testing"
+require "json"
 require "net/http"
 require "securerandom"
 require "tmpdir"
@@ -68,6 +69,27 @@ class Tour
     end
   RUBY
 
+  # A pool that was used before the fork, as an initializer may do.
+  WARM = <<~'RUBY'
+    Rails.application.config.after_initialize { Guildhall.pool.map(%w[warm], Shout, parallel: true) if ENV["PUMA"] }
+  RUBY
+  SHOUT = <<~'RUBY'
+    module Shout
+      def self.call(word) = [word.upcase, Ractor.main?]
+    end
+  RUBY
+  SHOUTS = <<~'RUBY'
+    class ShoutsController < ActionController::Base
+      def index = render(json: {process: Process.pid, shouts: Guildhall.pool.map(params[:words].split, Shout, parallel: true)})
+    end
+  RUBY
+  PUMA = <<~'RUBY'
+    workers 2
+    threads 2, 2
+    preload_app!
+    bind "tcp://127.0.0.1:#{ENV.fetch("PUMA")}"
+  RUBY
+
   def initialize(version)
     @folder = File.realpath(Dir.mktmpdir)
     @application = GeneratedApplication.new(@folder, version)
@@ -110,7 +132,10 @@ class Tour
       "metrics scraped" => -> { metrics },
       "a probe while draining" => -> { drain },
       "stop" => -> { stop },
-      "production, eagerly loaded" => -> { production }
+      "production, eagerly loaded" => -> { production },
+      "Puma, two processes" => -> { puma },
+      "a process of Puma dies" => -> { restart },
+      "Puma stops" => -> { stop_puma }
     }
   end
 
@@ -121,9 +146,11 @@ class Tour
       @servers = @broker.bootstrap_servers
     end
     [@orders, @jobs].each { |topic| create_topic(topic) }
-    @port = TCPServer.open("127.0.0.1", 0) { |server| server.addr[1] }
+    @port = free_port
     @environment = {"HEALTH_PORT" => @port.to_s, "KAFKA_BOOTSTRAP_SERVERS" => @servers, "ORDERS" => @orders, "JOBS" => @jobs}
   end
+
+  def free_port = TCPServer.open("127.0.0.1", 0) { |server| server.addr[1] }
 
   def create_topic(name)
     return @broker.create_topic(name, partitions: 2) if @broker
@@ -247,6 +274,59 @@ class Tour
       abort("no eager loading") unless Rails.application.config.eager_load && Object.autoload?(:OrdersConsumer).nil?
       Guildhall::Kafka.application.validate!
     RUBY
+  end
+
+  # On Ruby 3.4 the parent's workers have to end before it forks.
+  def puma
+    @application.write("config/initializers/warm.rb", WARM)
+    @application.write("app/models/shout.rb", SHOUT)
+    @application.write("app/controllers/shouts_controller.rb", SHOUTS)
+    @application.write("config/cluster.rb", PUMA)
+    @application.edit("config/routes.rb") { |text| text.sub(/^end/, "  get \"shouts\", to: \"shouts#index\"\nend") }
+    @port = free_port
+    @pid = @application.spawn(RbConfig.ruby, "-W0", "-e", "load Gem.bin_path('puma', 'puma')", "--", "-C", "config/cluster.rb", log: log,
+      env: {**@environment, "PUMA" => @port.to_s, "RAILS_ENV" => "production", "DATABASE_URL" => "sqlite3::memory:"})
+    eventually("two processes answer") { answering.size == 2 }
+  end
+
+  # Another one takes its place.
+  def restart
+    before = answering
+    Process.kill(:KILL, before.first)
+    eventually("a new process answers") { (answering - before).any? && answering.size == 2 }
+  end
+
+  def stop_puma
+    Process.kill(:TERM, @pid)
+    _, status = Process.wait2(@pid)
+    check(status.exitstatus == 0 || status.termsig == Signal.list["TERM"], "Puma: #{status.inspect}")
+    group = @pid
+    @pid = nil # it was waited for
+    eventually("no process is left") { gone?(group) }
+  end
+
+  def gone?(group)
+    Process.kill(0, -group)
+    false
+  rescue Errno::ESRCH
+    true
+  end
+
+  # @return [Array<Integer>] the processes that answer requests made at once, rightly, by worker Ractors
+  def answering
+    Array.new(8) { |number| Thread.new { shout("a#{number} b c") } }.filter_map(&:value).uniq.sort
+  end
+
+  # @return [Integer, nil] the process; nil: it does not answer, or not any more
+  def shout(words)
+    uri = URI("http://127.0.0.1:#{@port}/shouts?words=#{words.tr(" ", "+")}")
+    response = Net::HTTP.get_response(uri, {"X-Forwarded-Proto" => "https"})
+    check(response.code == "200", "#{response.code} #{response.body}")
+    answer = JSON.parse(response.body)
+    check(answer["shouts"] == words.upcase.split.map { |word| [word, false] }, response.body)
+    answer["process"]
+  rescue SystemCallError, EOFError
+    nil
   end
 
   def runner(code, env = {})
