@@ -2,7 +2,7 @@
 
 # The Karafka plug-in on a real broker: one application of Karafka, whose payloads are decoded where they are asked for (what Karafka
 # does) against the same with the plug-in. From the first message to 90 % of them, five fields read of each. Each contender runs in
-# a process of its own, in turn; all of them have to have read the same.
+# a process of its own, in turn; all of them have to have read the same. And what a fetch costs more that the plug-in has nothing to do with.
 require_relative "support/bench"
 require_relative "kafka/avro_topics"
 require_relative "kafka/race"
@@ -15,7 +15,10 @@ class KarafkaPluginRows
   # row => mode with the plug-in, mode of Karafka, goal at 1 KB, goal from 5 KB up
   ROWS = {"document" => ["plugin.document", "hash", 1.2, 1.7], "hash" => ["plugin.hash", "hash", 0.97, 1.15],
           "stages" => ["plugin.checks", "checks", 1.5, 1.5],
-          "avro.document" => ["plugin.avro-document", "avro", 0.97, 0.97], "avro.hash" => ["plugin.avro-hash", "avro", 0.97, 0.97]}.freeze
+          "avro.document" => ["plugin.avro-document", "avro", 0.97, 0.97], "avro.hash" => ["plugin.avro-hash", "avro", 0.97, 0.97],
+          "avro.gem" => ["plugin.avro-gem", "avro", nil, nil]}.freeze # what the talk measured: the gem on workers
+  TALK = {1 => "1.87", 100 => "0.99"}.freeze # Avro, by KB
+  OFF = {"application" => 56, "topic" => 1_000}.freeze # row => nanoseconds a fetch, at most
   AVRO = "gem avro, in place"
   JSON = "JSON.parse, in place"
 
@@ -27,6 +30,7 @@ class KarafkaPluginRows
   end
 
   def run
+    OFF.each { |row, goal| measure_off(row, goal) }
     ROWS.each_key { |row| SIZES.each_key { |kb| CONCURRENCIES.each { |threads| measure(row, kb, threads) } } }
   end
 
@@ -40,7 +44,19 @@ class KarafkaPluginRows
     topic = (row.start_with?("avro") ? @avro_topics : @topics).filled(kb * 1000, count)
     result = Race.new({plugin: app(ours, threads), karafka: app(theirs, threads)}, @servers, topic, count).run(@bench.quick? ? 1 : 3)
     @bench.note("#{name}: #{result}")
-    @bench.row(name, against: row.start_with?("avro") ? AVRO : JSON, ratio: result.ratio(:plugin, :karafka), goal: kb == 1 ? small : big)
+    avro = row.start_with?("avro")
+    goal = kb == 1 ? small : big
+    @bench.row(name, against: avro ? AVRO : JSON, ratio: result.ratio(:plugin, :karafka), goal:, talk: avro ? TALK[kb] : nil)
+  end
+
+  def measure_off(row, goal)
+    name = "karafka_plugin.off.#{row}"
+    return unless @bench.wanted?(name)
+
+    require_relative "kafka/plugin_off"
+    nanoseconds = (@off ||= PluginOff.new).public_send(row, @bench.rounds * 5)
+    ratio = nanoseconds <= 0 ? 10 : [goal / nanoseconds, 10].min
+    @bench.row(name, against: "#{goal} ns a fetch", ratio:, goal: 1, note: format("%+.0f ns", nanoseconds))
   end
 
   def app(mode, threads) = Contender.new("karafka_consumer.rb", mode, {"CONCURRENCY" => threads})

@@ -5,7 +5,7 @@
 #
 # By Karafka, when a payload is asked for: hash (JSON.parse), raw (not at all), schema, stages (checks and summary in the consumer),
 # checks (in the deserializer), avro (the gem), latency, memory. By the plug-in: plugin.document, plugin.hash, plugin.checks,
-# plugin.avro-document, plugin.avro-hash. What a mode does not use is not loaded.
+# plugin.avro-document, plugin.avro-hash, plugin.avro-gem (the gem, on workers). What a mode does not use is not loaded.
 ENV["KARAFKA_ENV"] = "production"
 require "karafka"
 require_relative "orders"
@@ -94,13 +94,14 @@ end
 # With the plug-in.
 module Plugin
   CODECS = {
+    "avro-gem" => -> { Guildhall::Task.per_worker(GemAvro) },
     "document" => -> { Guildhall::JSON.lazy }, "hash" => -> { Guildhall::JSON }, "avro-document" => -> { avro.lazy }, "avro-hash" => -> { avro },
     "checks" => lambda do
       Guildhall::JSON.lazy >> Guildhall.validate { |order| OrderTask.errors(order) } >> Guildhall.map { |order| OrderTask.summary(order) }
     end
   }.freeze
 
-  def self.deserializer(name) = Guildhall::Karafka.parallel(CODECS.fetch(name).call)
+  def self.deserializer(name) = Guildhall::Karafka.parallel(CODECS.fetch(name).call, message: name == "avro-gem")
 
   def self.avro
     require_relative "avro_topics"

@@ -299,7 +299,7 @@ class Tour
   def stop_puma
     Process.kill(:TERM, @pid)
     _, status = Process.wait2(@pid)
-    check(status.exitstatus == 0 || status.termsig == Signal.list["TERM"], "Puma: #{status.inspect}")
+    check(status.success? || status.termsig == Signal.list["TERM"], "Puma: #{status.inspect}")
     group = @pid
     @pid = nil # it was waited for
     eventually("no process is left") { gone?(group) }
