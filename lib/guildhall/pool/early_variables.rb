@@ -16,7 +16,7 @@ module Guildhall
       def self.make
         return unless AFFECTED && defined?(::I18n::Config)
 
-        NAMES.each { |name| ::I18n::Config.class_variable_set(name, nil) unless ::I18n::Config.class_variable_defined?(name) }
+        (NAMES - ::I18n::Config.class_variables).each { |name| ::I18n::Config.class_variable_set(name, nil) } # rubocop:disable Style/ClassVars -- I18n's
       end
     end
   end

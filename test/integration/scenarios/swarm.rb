@@ -45,17 +45,17 @@ Scenario.run do
 
   first = swarm.call
   kills.times do
-    produce_more.call
     eventually("three processes") { running.call.size == 3 }
     so_far = account.settled
+    produce_more.call
     eventually("they consume") { account.settled > so_far + rand(50..300) }
     Process.kill(:KILL, running.call.sample)
   end
   eventually_complete("all consumed in spite of #{kills} kills")
   twice = account.consumed - account.settled
 
-  produce_more.call
   so_far = account.settled
+  produce_more.call
   eventually("they consume") { account.settled > so_far + 100 }
   Process.kill(:KILL, first.pid)
   Process.wait(first.pid)
