@@ -10,6 +10,9 @@ class Bench
     STYLE = "body{font-family:sans-serif;max-width:1000px;margin:2em auto;color:#222}table{border-collapse:collapse;margin:1em 0;font-size:.9em}" \
             "td,th{border:1px solid #ccc;padding:.25em .6em;text-align:left}td.number{text-align:right}.when{color:#666}"
 
+    LABEL = 55 # characters
+    private_constant :LABEL
+
     # @param taken [Array<Results::Taken>]
     # @param title [String]
     # @param remark [String] what is to be said of all of it
@@ -47,8 +50,13 @@ class Bench
     def e(text) = Guildhall::Chart.escape(text)
 
     def chart(name, ways)
-      rows = ways.first.rows.map { |row| ["#{row["row"].delete_prefix("#{name}.")} / #{row["against"]}"[0, 55], row["ratio"]] }
+      rows = ways.first.rows.map { |row| [label(row, name), row["ratio"]] }
       Guildhall::Chart::Bars.new(rows, title: "#{name}: higher is better (1 = the same)", mark: 1).to_svg
+    end
+
+    def label(row, name)
+      talk = " (talk: #{row["talk"]})" if row["talk"]
+      "#{"#{row["row"].delete_prefix("#{name}.")} / #{row["against"]}"[0, LABEL - talk.to_s.size]}#{talk}"
     end
 
     def section(name, ways)

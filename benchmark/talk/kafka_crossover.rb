@@ -15,7 +15,7 @@ KafkaTables.script("kafka_crossover") do |tables|
     end
     next unless tables.bench.wanted?("kafka_crossover.Avro #{kilobytes} KB")
 
-    race = tables.race(kilobytes, {document: tables.plugin("avro-document"), gem: tables.plugin("avro")}, topics: AvroTopics)
+    race = tables.race(kilobytes, {document: tables.karafka("plugin.avro-document"), gem: tables.karafka("avro")}, topics: AvroTopics)
     tables.bench.row("kafka_crossover.Avro #{kilobytes} KB, Documents", against: "Karafka with the gem avro", ratio: race.ratio(:document, :gem), note: race.to_s)
   end
 end
