@@ -37,10 +37,11 @@ module Guildhall
 
     def check
       raise WrongRactorError, "the doctor works in the main Ractor" unless Ractor.main?
+      raise Guildhall::ArgumentError, "#{name} is no task, which responds to call: it takes no payloads" if @payloads.any? && !@task
       return if @stress.nil?
       raise Guildhall::ArgumentError, "stress is a number of Ractors, 2 or more, not #{@stress.inspect}" unless
         @stress.is_a?(Integer) && @stress >= 2
-      raise Guildhall::ArgumentError, "stress needs payloads to call the task with" if @payloads.empty? || !@task
+      raise Guildhall::ArgumentError, "stress needs payloads to call the task with" if @payloads.empty?
     end
 
     def name

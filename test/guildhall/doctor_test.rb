@@ -36,6 +36,7 @@ class DoctorTest < GuildhallTest
   # The analyser cannot see these; the trial does.
   def test_a_trial_completes_what_ruby_raises
     {DoctorExamples::HiddenConstant => ["DoctorExamples::HIDDEN", /is an Array that is not shareable/],
+     DoctorExamples::HiddenVariable => ["a variable of DoctorExamples::HiddenVariable", /is set here, and workers cannot set variables of a module/],
      DoctorExamples::HiddenGlobal => ["$doctor_hidden", /is a global variable/]}.each do |task, (thing, problem)|
       assert_empty Guildhall.doctor(task).findings
       finding = Guildhall.doctor(task, payloads: ["x"]).findings.fetch(0)
@@ -56,6 +57,21 @@ class DoctorTest < GuildhallTest
     report = Guildhall.doctor(Guildhall::JSON, payloads: ["no JSON"])
     assert_empty report.findings
     assert_predicate report, :runs?
+    assert_match(/where 1 of them raises, too \(Guildhall::JSON::ParseError: /, report.to_s)
+    assert_equal 1, report.to_h["payloads_failed"]
+  end
+
+  def test_a_task_that_ends_the_process
+    report = Guildhall.doctor(DoctorExamples::Ending, payloads: ["x"], stress: 2)
+    assert_equal ["ends the process (exit status 3)"], report.findings.map(&:problem)
+    report = Guildhall.doctor(DoctorExamples::Aborting, payloads: ["x"], stress: 2)
+    assert_match(/where 1 of them raises, too \(SystemExit: .*all alike/m, report.to_s)
+  end
+
+  def test_results_that_always_differ_are_not_compared
+    report = Guildhall.doctor(DoctorExamples::Dice, payloads: ["x"], stress: 2)
+    assert_predicate report, :runs?
+    assert_match(/1 payload not compared, because results differ from call to call/, report.to_s)
   end
 
   def test_stress
@@ -78,6 +94,7 @@ class DoctorTest < GuildhallTest
 
   def test_wrong_use
     assert_raises(Guildhall::ArgumentError) { Guildhall.doctor(Guildhall::JSON, stress: 4) }
+    assert_raises(Guildhall::ArgumentError) { Guildhall.doctor({"no" => "task"}.freeze, payloads: ["1"]) }
     assert_raises(Guildhall::ArgumentError) { Guildhall.doctor(Guildhall::JSON, payloads: ["1"], stress: 1) }
   end
 

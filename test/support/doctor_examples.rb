@@ -93,6 +93,11 @@ module DoctorExamples
     def self.call(_text) = DoctorExamples.const_get(:HIDDEN).size
   end
 
+  # The frame of a method in C lies above the one that says where.
+  module HiddenVariable
+    def self.call(text) = [self].each { |owner| owner.instance_variable_set(:@last, text) }
+  end
+
   module HiddenGlobal
     def self.call(_text) = eval("$doctor_hidden", binding, __FILE__, __LINE__)
   end
@@ -105,6 +110,18 @@ module DoctorExamples
   # Answers differently while another Ractor is at it.
   module Racing
     def self.call(_text) = Ractor.main? ? 0 : 1
+  end
+
+  module Ending
+    def self.call(_text) = exit!(3)
+  end
+
+  module Aborting
+    def self.call(_text) = exit
+  end
+
+  module Dice
+    def self.call(_text) = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
   end
 
   # As an extension would that is not what it says: not in the first Ractor, but in the ones after it.

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "loading"
+
 module Guildhall
   class CLI
     # `FILE:Constant` of a command line: requires the file and looks the constant up. `Constant` alone is one that `-r` has loaded.
@@ -17,11 +19,8 @@ module Guildhall
           raise Guildhall::ArgumentError, "#{text} is not FILE:Constant, such as app/order_task.rb:OrderTask" unless name
 
           load(file) if file
-          Object.const_get(name)
-        rescue NameError => error
-          raise unless error.instance_of?(NameError)
-
-          raise Guildhall::ArgumentError, "no constant #{name}#{" in #{file}" if file}#{Suggestion.for(name, names(file))}"
+          unknown(name, file) unless there?(name)
+          loading(name) { return Object.const_get(name) }
         end
 
         # @param file [String]
@@ -29,10 +28,27 @@ module Guildhall
         def load(file)
           raise Guildhall::ArgumentError, "no file #{file}" unless File.file?(file)
 
-          require File.expand_path(file)
+          loading(file) { require File.expand_path(file) }
         end
 
         private
+
+        def unknown(name, file)
+          raise Guildhall::ArgumentError, "no constant #{name}#{" in #{file}" if file}#{Suggestion.for(name, names(file))}"
+        end
+
+        def loading(name, &)
+          reason = Loading.failure(&)
+          raise Guildhall::ArgumentError, "#{name} could not be loaded: #{reason}" if reason
+        end
+
+        # One that is loaded late counts: what is wrong with its file is another matter.
+        def there?(name)
+          *outer, last = name.split("::")
+          owner = Object
+          loading(name) { owner = outer.inject(Object) { |type, part| type.const_defined?(part) ? type.const_get(part) : (return false) } }
+          owner.is_a?(Module) && owner.const_defined?(last)
+        end
 
         def names(file)
           Object.constants.select { |name| file.nil? || Object.const_source_location(name)&.first == File.expand_path(file) }

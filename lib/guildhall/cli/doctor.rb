@@ -63,15 +63,12 @@ module Guildhall
         Guildhall::Doctor::Modules.new(path, [path], missing: left)
       end
 
-      def failure_of(file)
-        require File.expand_path(file)
-        nil
-      rescue ScriptError, StandardError => error
-        error.message.lines.first.chomp
-      end
+      def failure_of(file) = Loading.failure { require File.expand_path(file) }
 
       def library(name)
-        require_gem(name)
+        reason = Loading.failure { require_gem(name) }
+        raise Guildhall::ArgumentError, reason_of(name, reason) if reason
+
         specification = ::Gem.loaded_specs[name] || raise(Guildhall::ArgumentError, "#{name} is no gem, folder or FILE:Constant")
         Guildhall::Doctor::Modules.new(name, specification.full_require_paths, gem: name)
       end
@@ -80,13 +77,15 @@ module Guildhall
       def require_gem(name)
         require name
       rescue LoadError => error
-        raise unless error.path == name
-        raise Guildhall::ArgumentError, missing(name) unless name.include?("-")
+        raise unless error.path == name && name.include?("-")
 
         require name.tr("-", "/")
       end
 
-      def missing(name)
+      def reason_of(name, reason)
+        return "no folder #{name}" if name.include?("/")
+        return "the gem #{name} could not be loaded: #{reason}; name what it needs with -r" if ::Gem.loaded_specs.key?(name)
+
         "no gem #{name}#{Suggestion.for(name, ::Gem.loaded_specs.keys)}; add it to the Gemfile, or name a folder or FILE:Constant"
       end
     end

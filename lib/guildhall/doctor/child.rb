@@ -28,6 +28,9 @@ module Guildhall
         "SIG#{Signal.signame(@status.termsig)}" if @status.signaled? && !@late
       end
 
+      # @return [Integer, nil] the exit status with which the work has ended the process; nil: it has not
+      def left_with = (@status.exitstatus if @status.exited? && !@status.success?)
+
       # @return [Boolean] whether it was killed because its time was up
       def late? = @late
 
@@ -36,10 +39,12 @@ module Guildhall
         reader.close
         $stderr.reopen(File::NULL)
         Warning[:experimental] = false
+        done = false
         yield writer
         writer.close
+        done = true
       ensure
-        exit!(0)
+        exit!(done)
       end
 
       # @api private

@@ -16,7 +16,8 @@ module Guildhall
       UNSHAREABLE_METHOD = "un-shareable Proc in a different Ractor"
       LABEL = /in '(?:block (?:\(\d+ levels\) )?in )?(.+)'\z/
       CORE = /in '(?:Array|Hash|Integer|Range|Struct|Kernel|Enumerable|Enumerator)[#.]/ # which call blocks
-      private_constant :CORE, :CONSTANT, :GLOBAL, :CLASS_VARIABLE, :READ, :WRITE, :UNSHAREABLE_METHOD, :LABEL
+      REFLECTION = /in '(?:Kernel#instance_variable_|Module#(?:class_variable_|const_))/ # the caller's frame says more
+      private_constant :REFLECTION, :CORE, :CONSTANT, :GLOBAL, :CLASS_VARIABLE, :READ, :WRITE, :UNSHAREABLE_METHOD, :LABEL
 
       # @param failure [Failure]
       # @param visitor [Visitor] what it found on the same line is what it was
@@ -24,7 +25,7 @@ module Guildhall
         @failure = innermost(failure)
         @visitor = visitor
         @findings = []
-        @frame = @failure.backtrace.find { |frame| !frame.start_with?(__dir__) }.to_s
+        @frame = @failure.backtrace.find { |frame| !frame.start_with?(__dir__) && !frame.match?(REFLECTION) }.to_s
         @place = [@frame[/\A(.+?):\d+/, 1], @frame[/:(\d+)/, 1]&.to_i]
       end
 

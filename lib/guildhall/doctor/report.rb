@@ -47,7 +47,8 @@ module Guildhall
       # @return [Hash{String=>Object}] for JSON
       def to_h
         {"object" => @name, "verdict" => verdict.to_s, "findings" => rows(@findings), "suspicions" => rows(@suspicions),
-         "payloads_tried" => @trial ? @trial.size : 0, "stress_calls" => @stress&.calls}.compact
+         "payloads_tried" => @trial ? @trial.size : 0, "payloads_failed" => @trial&.failed_everywhere&.size,
+         "stress_calls" => @stress&.calls}.compact
       end
 
       private
@@ -81,10 +82,23 @@ module Guildhall
       def tried
         return [] unless @trial
 
-        passed = "#{count(@trial.size, "payload")} in a Ractor, as in the main one"
+        passed = "#{count(@trial.size, "payload")} in a Ractor, as in the main one#{failed}"
         lines = ["", "  tried: #{@trial.passed? ? passed : "it failed in a Ractor"}"]
-        lines << "  stress: #{@stress.calls} calls from #{@stress.ractors} Ractors at once, all alike" if @stress&.passed?
+        lines << "  stress: #{@stress.calls} calls from #{@stress.ractors} Ractors at once, #{alike}" if @stress&.passed?
         lines
+      end
+
+      # A task that raises for each payload has shown little.
+      def failed
+        failures = @trial.failed_everywhere
+        ", where #{failures.size} of them raise#{"s" if failures.one?}, too (#{failures.first.summary})" if failures.any?
+      end
+
+      def alike
+        missing = @trial.size - @stress.compared
+        return "all alike" if missing.zero?
+
+        "#{count(missing, "payload")} not compared, because results differ from call to call in the main Ractor, too"
       end
     end
   end

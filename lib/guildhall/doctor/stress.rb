@@ -13,6 +13,8 @@ module Guildhall
       attr_reader :ractors
       # @return [Integer] calls that were made; 0 after a crash
       attr_reader :calls
+      # @return [Integer] payloads whose results were compared: those that give the same twice in the main Ractor
+      attr_reader :compared
       # @return [String, nil] nil: nothing was found
       attr_reader :problem
 
@@ -23,7 +25,7 @@ module Guildhall
         @task = Shareable.callable!(task)
         @payloads = payloads.freeze
         @ractors = ractors
-        @calls = 0
+        @calls = @compared = 0
       end
 
       # Blocks for some seconds.
@@ -49,25 +51,35 @@ module Guildhall
       def self.outcome(task, payload)
         value = Callable.takes_metadata?(task) ? task.call(payload, nil) : task.call(payload)
         value.is_a?(Comparable) || value.respond_to?(:to_hash) || value.is_a?(Array) ? value.inspect : value.class.to_s
-      rescue StandardError => error
+      rescue Exception => error # rubocop:disable Lint/RescueException -- as in {Trial}
         error.class.to_s
       end
 
       private
 
       def work(writer)
-        expected = Ractor.make_shareable(@payloads.map { |payload| Stress.outcome(@task, payload) })
+        expected = Ractor.make_shareable(@payloads.map { |payload| expected_of(payload) })
         ractors = Array.new(@ractors) { start(@task, @payloads, expected) }
+        writer.puts(expected.compact.size)
         writer.write(ractors.map { |ractor| (ractor.respond_to?(:value) ? ractor.value : ractor.take).join(" ") }.join("\n"))
       rescue Exception => error # rubocop:disable Lint/RescueException -- the process does nothing else
         writer.write("raised #{error.class}: #{error.message}")
+      end
+
+      # @return [String, nil] nil: it differs from call to call, wherever it is made
+      def expected_of(payload)
+        outcome = Stress.outcome(@task, payload)
+        outcome if outcome == Stress.outcome(@task, payload)
       end
 
       def start(task, payloads, expected)
         Ractor.new(task, payloads, expected, Clock.now + SECONDS) do |one, all, right, limit|
           calls = different = 0
           while Clock.now < limit
-            all.each_with_index { |payload, index| different += 1 if Stress.outcome(one, payload) != right[index] }
+            all.zip(right) do |payload, wanted|
+              found = Stress.outcome(one, payload)
+              different += 1 if wanted && found != wanted
+            end
             calls += all.size
           end
           [calls, different]
@@ -78,9 +90,12 @@ module Guildhall
         at_once = "when #{@ractors} Ractors call it at once"
         return @problem = "crashes Ruby (#{child.crash}) #{at_once}" if child.crash
         return @problem = "has not returned after #{LIMIT} s #{at_once}" if child.late?
-        return @problem = "#{child.output} #{at_once}" unless child.output.match?(/\A\d+ \d+/)
+        return @problem = "ends the process (exit status #{child.left_with}) #{at_once}" if child.left_with
+        return @problem = "#{child.output} #{at_once}" unless child.output.match?(/\A\d+\n\d+ \d+/)
 
-        @calls, different = child.output.lines.map { |line| line.split.map(&:to_i) }.transpose.map(&:sum)
+        compared, *counts = child.output.lines
+        @compared = compared.to_i
+        @calls, different = counts.map { |line| line.split.map(&:to_i) }.transpose.map(&:sum)
         @problem = "gives other results than in the main Ractor in #{different} of #{@calls} calls #{at_once}" if different.positive?
       end
     end

@@ -13,6 +13,8 @@ module Guildhall
       attr_reader :findings
       # @return [Integer] payloads that were tried
       attr_reader :size
+      # @return [Array<Failure>] of payloads that fail in the main Ractor, too
+      attr_reader :failed_everywhere
 
       # @param task [#call]
       # @param payloads [Array] shareable
@@ -22,6 +24,7 @@ module Guildhall
         @payloads = payloads.dup.freeze
         @visitor = visitor
         @findings = []
+        @failed_everywhere = []
         @size = 0
       end
 
@@ -75,16 +78,16 @@ module Guildhall
         return not_returned(child) unless outcomes
 
         @size = outcomes.size
-        outcomes.each_with_index { |failure, index| failures << failure if failure && !everywhere[index] }
+        @failed_everywhere, failures = outcomes.zip(everywhere).select(&:first).partition(&:last).map { |pairs| pairs.map(&:first) }
         @findings.concat(failures.uniq { |failure| [failure.error_class, failure.message, failure.place] }
           .map { |failure| Explanation.new(failure, @visitor).finding })
       end
 
-      def failures = @failures ||= []
-
       def not_returned(child)
         problem, advice = if child.crash then ["crashes Ruby in a Ractor (#{child.crash})", CALL_ELSEWHERE]
-                          else ["has not returned after #{SECONDS} s in a Ractor", "look for a lock or a queue that it waits for"]
+                          elsif child.late? then ["has not returned after #{SECONDS} s in a Ractor",
+                                                  "look for a lock or a queue that it waits for, or a loop without an end"]
+                          else ["ends the process (exit status #{child.left_with || 0})", "raise an error instead of calling exit!"]
                           end
         @findings << Inspection::Finding.new(thing: "task", file: nil, line: nil, problem:, advice:)
       end

@@ -14,6 +14,9 @@ class CLIDoctorTest < GuildhallTest
     "app/models/base.rb" => "class Base\nend\n",
     "app/totals.rb" => "module Totals\n  @cache = {}\n  def self.of(order) = @cache[order]\nend\n",
     "app/broken.rb" => "module Broken\n  include Nowhere\nend\n",
+    "raises.rb" => "module Raises\n  raise \"no settings\"\nend\n",
+    "late.rb" => "raise \"too late\"\n", "ends/ends.rb" => "exit\n", "outer.rb" => "module Outer\n  autoload :Late, File.expand_path(\"late.rb\", __dir__)\nend\n",
+    "empty/notes.txt" => "no Ruby\n",
     "payloads.jsonl" => "EUR\nUSD\n", "payloads/1.json" => "EUR"
   }.freeze
 
@@ -42,7 +45,13 @@ class CLIDoctorTest < GuildhallTest
     status, out, = doctor("app")
     assert_equal 1, status
     assert_match(/@cache of Totals .*totals\.rb:3/, out)
-    assert_match(/broken\.rb .*could not be loaded: uninitialized constant Broken::Nowhere; name what it needs with -r/, out)
+    assert_match(/broken\.rb .*could not be loaded: uninitialized constant Broken::Nowhere \(NameError, .*broken\.rb:2\); name what it needs with -r/, out)
+  end
+
+  def test_a_folder_with_a_file_that_ends_the_process
+    status, out, = doctor("ends")
+    assert_equal 0, status
+    assert_match(/ends\.rb .*could not be loaded: it ends the process/, out)
   end
 
   def test_a_gem
@@ -55,7 +64,11 @@ class CLIDoctorTest < GuildhallTest
   def test_wrong_use
     {[] => "is needed", ["no_such_gem"] => "no gem no_such_gem", ["rates.rb"] => "name one, as rates.rb:Constant",
      ["rates.rb:Rate"] => "no constant Rate in rates.rb; did you mean Rates?", ["none.rb:X"] => "no file none.rb",
-     ["rates.rb:Rates", "--stress", "4"] => "stress needs payloads", ["rates.rb:Rates", "--payloads", "nowhere"] => "no file or folder nowhere"}
+     ["rates.rb:Rates", "--stress", "4"] => "stress needs payloads", ["rates.rb:Rates", "--payloads", "nowhere"] => "no file or folder nowhere",
+     ["raises.rb:Raises"] => "raises.rb could not be loaded: no settings (RuntimeError, ", ["outer.rb:Outer::Late"] => "Outer::Late could not be loaded: too late",
+     ["ends/ends.rb:Ends"] => "ends/ends.rb could not be loaded: it ends the process", ["outer.rb:Outer::Lat"] => "no constant Outer::Lat in outer.rb",
+     ["empty"] => "no Ruby files in empty", ["no-such-gem"] => "no gem no-such-gem", ["no/folder"] => "no folder no/folder",
+     ["rates.rb:Rates::RATES", "--payloads", "payloads.jsonl"] => "is no task"}
       .each do |arguments, message|
         status, _, err = doctor(*arguments)
         assert_equal [2, true], [status, err.include?(message)], err
