@@ -73,6 +73,14 @@ static inline VALUE msgpack_build_text_key(builder *b, const guildhall_msgpack_t
     return key;
 }
 
+/* As the gem does it: a Symbol of bytes that are not text is binary too. */
+static VALUE msgpack_build_binary_key(builder *b, const guildhall_msgpack_token *token)
+{
+    if (!b->codec->rules.symbol_keys) return guildhall_string_new(token->bytes, token->length, GUILDHALL_TEXT_BINARY);
+    if (guildhall_ascii(token->bytes, token->length)) return msgpack_build_text_key(b, token);
+    return rb_str_intern(guildhall_string_new(token->bytes, token->length, GUILDHALL_TEXT_BINARY));
+}
+
 static VALUE msgpack_build_value_of(builder *b, const guildhall_msgpack_token *token);
 
 static inline void msgpack_build_next(builder *b, guildhall_msgpack_token *token)
@@ -84,7 +92,8 @@ static inline VALUE msgpack_build_key(builder *b)
 {
     guildhall_msgpack_token token;
     msgpack_build_next(b, &token);
-    return RB_LIKELY(token.type == GUILDHALL_MSGPACK_STRING) ? msgpack_build_text_key(b, &token) : msgpack_build_value_of(b, &token);
+    if (RB_LIKELY(token.type == GUILDHALL_MSGPACK_STRING)) return msgpack_build_text_key(b, &token);
+    return token.type == GUILDHALL_MSGPACK_BINARY ? msgpack_build_binary_key(b, &token) : msgpack_build_value_of(b, &token);
 }
 
 static VALUE msgpack_build_map(builder *b, uint32_t count)

@@ -39,6 +39,11 @@ static VALUE msgpack_document_build(const view *v, position at)
     return guildhall_msgpack_decode_at(msgpack_document_codec_of(v), v->bytes, v->length, at.offset);
 }
 
+static VALUE msgpack_document_build_key(const view *v, position at)
+{
+    return guildhall_msgpack_decode_key(msgpack_document_codec_of(v), v->bytes, v->length, at.offset);
+}
+
 static int msgpack_document_named(const view *v, position map, VALUE name, position *found, VALUE *fallback)
 {
     guildhall_msgpack_view in = msgpack_document_view_of(v);
@@ -59,7 +64,7 @@ static int msgpack_document_other_member(const view *v, position map, VALUE key,
     guildhall_msgpack_items items = guildhall_msgpack_items_of(&in, map);
     int there = 0;
     while (guildhall_msgpack_items_next(&items)) {
-        if (msgpack_document_token_at(v, items.key).type == GUILDHALL_MSGPACK_STRING || !rb_eql(msgpack_document_build(v, items.key), key)) continue;
+        if (msgpack_document_token_at(v, items.key).type == GUILDHALL_MSGPACK_STRING || !rb_eql(msgpack_document_build_key(v, items.key), key)) continue;
         *found = items.value;
         there = 1;
     }
@@ -69,8 +74,10 @@ static int msgpack_document_other_member(const view *v, position map, VALUE key,
 /* The String that a key given by the caller means for this codec; 0: no text key is meant. */
 static VALUE msgpack_document_key_text(const view *v, VALUE key)
 {
-    if (msgpack_document_codec_of(v)->rules.symbol_keys) return RB_SYMBOL_P(key) ? rb_sym2str(key) : 0;
-    return guildhall_document_text(key);
+    if (!msgpack_document_codec_of(v)->rules.symbol_keys) return guildhall_document_text(key);
+    if (!RB_SYMBOL_P(key)) return 0;
+    VALUE text = rb_sym2str(key);
+    return RB_ENCODING_GET_INLINED(text) == guildhall_binary_index ? 0 : text;
 }
 
 static int msgpack_document_member(const view *v, position map, VALUE key, position *found, VALUE *fallback)
@@ -109,7 +116,7 @@ static int msgpack_document_next(msgpack_document_items *items, position *value,
 
 static VALUE msgpack_document_key(const msgpack_document_items *items, const view *v)
 {
-    return guildhall_msgpack_decode_key(msgpack_document_codec_of(v), v->bytes, v->length, items->items.key.offset);
+    return msgpack_document_build_key(v, items->items.key);
 }
 
 static guildhall_outcome msgpack_document_read(const void *codec, const uint8_t *bytes, size_t from, size_t length, guildhall_index *index)

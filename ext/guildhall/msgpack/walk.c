@@ -1,4 +1,5 @@
 /* What the index does not say is read again; it was valid before. */
+#include "text/ascii.h"
 #include "walk.h"
 
 typedef guildhall_msgpack_view view;
@@ -64,10 +65,11 @@ static guildhall_key msgpack_walk_key_of(const token *found)
     return (guildhall_key){found->bytes, found->length, 0};
 }
 
-/* Other keys are not looked for by what they are. */
-static int msgpack_walk_is_key(const token *found)
+/* Binary that is ASCII is the same key as the text: to a Hash such Strings are equal. Other keys are not looked for by what they are. */
+static inline int msgpack_walk_is_key(const token *found)
 {
-    return found->type == GUILDHALL_MSGPACK_STRING || found->type == GUILDHALL_MSGPACK_INTEGER;
+    if (found->type == GUILDHALL_MSGPACK_STRING || found->type == GUILDHALL_MSGPACK_INTEGER) return 1;
+    return found->type == GUILDHALL_MSGPACK_BINARY && guildhall_ascii(found->bytes, found->length);
 }
 
 static inline int msgpack_walk_equals(const view *v, uint32_t offset, guildhall_key key)

@@ -6,7 +6,7 @@ module Guildhall
   class MessagePack
     # The options of a codec, and what they are when they are not given.
     #
-    # - `symbolize_names` (false): String keys of maps as Symbols; `symbolize_keys`, as the gem calls it, is the same
+    # - `symbolize_names` (false): keys of maps that are strings or binary as Symbols; `symbolize_keys`, as the gem calls it, is the same
     # - `allow_unknown_ext` (false): extensions of types that are not registered come as an {Extension}; else they
     #   are an error
     # - `allow_invalid_utf8` (true, as the gem does): texts are taken as they are; false: they must be valid UTF-8

@@ -115,6 +115,38 @@ class MessagePackDocumentTest < GuildhallTest
     assert_equal %i[id user], document.keys.first(2)
   end
 
+  # To a Hash, an ASCII String is the same key in every encoding.
+  def test_finds_keys_that_are_binary
+    [0, 100].each do |more|
+      numbers = Array.new(more) { ["k#{it}", it] }.to_h
+      bytes = Codec.encode({"a".b => 5, "\xC3\xA9".b => 6, **numbers})
+      plain = Codec.decode(bytes)
+      document = Codec.document(bytes)
+      100.times { assert_equal [5, 5, 6, nil], [document["a"], document["a".b], document["\xC3\xA9".b], document["é"]] }
+      assert_equal(plain.keys.map { plain[it] }, document.keys.map { document[it] })
+      assert_equal [true, 5, 5, {"a" => 5}, [5]], [document.key?("a"), document.fetch("a"), document.dig("a"), document.slice("a"), document.values_at("a")]
+      assert_operator document, :==, plain
+      assert_operator plain, :==, document
+      assert_pattern { document => {a: 5} }
+    end
+    [[5, "\x82\xC4\x01a\x01\xA1a\x05".b], [1, "\x82\xA1a\x05\xC4\x01a\x01".b]].each do |last, bytes|
+      assert_equal [last, last], [Codec.decode(bytes)["a"], Codec.document(bytes)["a"]]
+    end
+  end
+
+  def test_binary_keys_as_symbols
+    bytes = Codec.encode({"a".b => 5, "é" => 6, "\xC3\xA9".b => 7, "\xFF".b => 8})
+    plain = MessagePack.unpack(bytes, symbolize_keys: true)
+    codec = Codec.new(symbolize_names: true)
+    document = codec.document(bytes)
+    assert_equal plain, codec.decode(bytes)
+    assert_equal plain.keys, document.keys
+    assert_equal(plain.values, plain.keys.map { document[it] })
+    assert_equal [5, 6, nil], [document[:a], document[:é], document["a"]]
+    assert_operator plain, :==, document
+    assert_operator document, :==, plain
+  end
+
   def test_scalars_come_as_they_are
     [nil, 5, 2**63, 1.5, "größer", Time.at(1)].each { |value| assert_operator Codec.document(Codec.encode(value)), :==, value }
   end
