@@ -27,9 +27,6 @@ VALUE guildhall_json_error(const void *codec, guildhall_outcome outcome, const u
 /* A text's bytes as a frozen, shareable String; what was not frozen is copied. Other encodings become UTF-8. */
 VALUE guildhall_json_bytes(VALUE source);
 
-/* The String of a value. Raises what encode raises. */
-VALUE guildhall_json_encode(const guildhall_json_codec *codec, VALUE value);
-
 void guildhall_init_json_build(void);
 void guildhall_init_json_error(VALUE json);
 void guildhall_init_json_encode(VALUE json, VALUE lazy);

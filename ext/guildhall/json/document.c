@@ -4,6 +4,7 @@
 #include "document.h"
 #include "document/any.h"
 #include "index.h"
+#include "rewrite.h"
 #include "source.h"
 #include "values/frozen.h"
 
@@ -128,7 +129,7 @@ static VALUE json_document_detach(VALUE self)
     guildhall_cursor cursor = guildhall_document_self(self);
     const guildhall_json_codec *codec = guildhall_json_codec_in(&cursor.view);
     VALUE text = json_document_source(self);
-    if (NIL_P(text)) text = guildhall_json_encode(codec, json_document_decode(self));
+    if (NIL_P(text)) text = guildhall_json_rewrite(guildhall_json_view_of(&cursor.view), cursor.position.offset);
     VALUE made = guildhall_document_of(codec, guildhall_json_bytes(text), 0);
     RB_GC_GUARD(self);
     return made;

@@ -292,7 +292,7 @@ static void json_encode_value(output *out, VALUE value)
     }
 }
 
-VALUE guildhall_json_encode(const guildhall_json_codec *codec, VALUE value)
+static VALUE json_encode(const guildhall_json_codec *codec, VALUE value)
 {
     output out;
     guildhall_byte_buffer_init(&out.bytes);
@@ -302,8 +302,8 @@ VALUE guildhall_json_encode(const guildhall_json_codec *codec, VALUE value)
     return guildhall_byte_buffer_finish(&out.bytes, GUILDHALL_TEXT_UNCHECKED);
 }
 
-static VALUE json_encode_codec(VALUE self, VALUE value) { return guildhall_json_encode(guildhall_json_codec_of(self), value); }
-static VALUE json_encode_default(VALUE self, VALUE value) { return guildhall_json_encode(guildhall_json_codec_default(), value); }
+static VALUE json_encode_codec(VALUE self, VALUE value) { return json_encode(guildhall_json_codec_of(self), value); }
+static VALUE json_encode_default(VALUE self, VALUE value) { return json_encode(guildhall_json_codec_default(), value); }
 
 void guildhall_init_json_encode(VALUE json, VALUE lazy)
 {

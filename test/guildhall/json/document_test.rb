@@ -216,6 +216,21 @@ class JSONDocumentTest < GuildhallTest
     assert_operator ObjectSpace.respond_to?(:memsize_of) ? ObjectSpace.memsize_of(part) : 0, :<, 5_000
   end
 
+  # Not what encoding the decoded values would give.
+  def test_detached_parts_without_duplicate_keys_have_the_same_values
+    text = %({"x":{"p":1.50,"big":#{10**30},"i":-7,"deep":#{"[" * 90}1e400,"\xFF\\n"#{"]" * 90},"e":[],"o":{}},"q":1,"x2":[[{"a":1,"b":[[[]]],"\\u0061":{"n":null}},{"t":true,"f":false}]],"q":2})
+    [{}, {decimal_class: Rational}, {symbolize_names: true}].each do |options|
+      options = {allow_invalid_utf8: true, **options} unless options[:symbolize_names]
+      text = text.scrub("?") if options[:symbolize_names]
+      whole = Guildhall::JSON.new(allow_duplicate_key: true, **options).document(text)
+      parts(whole).each do |part|
+        detached = part.detach
+        assert detached.decode.eql?(part.decode), part.inspect
+        assert_operator detached, :==, part
+      end
+    end
+  end
+
   def test_frozen_and_shareable
     [document, document["user"], document["user"]["tags"]].each do |made|
       assert_predicate made, :frozen?
