@@ -39,6 +39,10 @@ class ExamplesTest < GuildhallTest
     assert_equal "order 1 after 1 attempt: RuntimeError\nnot before its time, and the retry's second: true\n", run_example("kafka_later")
   end
 
+  def test_kafka_scaling
+    assert_equal "2 processes have read 400 visits\nexit status 0\n", run_example("kafka_scaling")
+  end
+
   def test_kafka_schedule
     assert_equal "report due in this minute: true\nvisits/0 looked after\n", run_example("kafka_schedule")
   end
