@@ -31,7 +31,7 @@ module Guildhall
           topics = builder.topics.map { |topic| topic.assigned ? topic : multiplexed(topic, builder) }
           errors.add("no topic is routed: Guildhall::Kafka.routes { topic \"name\" do … end }") if topics.empty?
           check_duplicates(topics, errors)
-          check_groups(builder.multiplexed.keys - topics.select(&:consumed?).map(&:group), errors)
+          check_groups(builder.multiplexed.keys - topics.select { |topic| topic.consumed? && !topic.assigned }.map(&:group), errors)
           check_tasks(topics, errors)
           DeadLetterCycles.new(topics).each { |topic, names| report_cycle(topic, names, errors) }
           topics
@@ -57,7 +57,7 @@ module Guildhall
         end
 
         def check_groups(without_topics, errors)
-          without_topics.each { |group| errors.add("group #{group}: multiplexing: no topic of this group is consumed") }
+          without_topics.each { |group| errors.add("group #{group}: multiplexing: no topic is consumed by this group") }
         end
 
         def check_tasks(topics, errors)

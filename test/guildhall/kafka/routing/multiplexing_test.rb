@@ -46,13 +46,14 @@ class KafkaMultiplexingTest < GuildhallTest
       consumer_group("options") { multiplexing(1..3, lags: 5, grow_after: 30_000) && topic("a") { consumer Idle } }
       consumer_group("twice") { 2.times { multiplexing 2 } && topic("a") { consumer Idle } }
       consumer_group("empty") { multiplexing 2 }
+      consumer_group("none") { multiplexing(2) && topic("a") { assign(partitions: {0 => :all}) && consumer(Idle) } }
     end
     text = problems
     ["group guildhall: multiplexing must be an Integer from 1 to 100, or a Range of two of them (2..5), not 0",
      "group backwards: multiplexing must be", "group endless: multiplexing must be",
      "group fixed: multiplexing 3 cannot have lag: the number of members changes with a Range only",
      "group options: multiplexing unknown keyword lags; did you mean lag?", "group options: multiplexing grow_after is in seconds",
-     "group twice: multiplexing is set twice", "group empty: multiplexing: no topic of this group is consumed"].each { |part| assert_includes text, part }
+     "group twice: multiplexing is set twice", "group empty: multiplexing: no topic is consumed by this group", "group none: multiplexing: no topic is consumed by this group"].each { |part| assert_includes text, part }
   end
 
   def test_a_range_makes_no_sense_with_static_members
