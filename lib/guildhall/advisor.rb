@@ -26,6 +26,7 @@ module Guildhall
     # @param progress [true, String, #call, nil] see {Pool#map}
     def initialize(task, payloads, workers: nil, rounds: ROUNDS, batches: BATCHES, progress: nil)
       raise Guildhall::ArgumentError, "advise needs payloads" if payloads.empty?
+      raise Guildhall::ArgumentError, "workers must be 1 or more, not #{workers}" unless workers.nil? || workers.positive?
       raise Guildhall::ArgumentError, "a task needs the method `call`; #{Inspection.name_of(task)} has none" unless task.respond_to?(:call)
 
       @variants = Variants.of(task)

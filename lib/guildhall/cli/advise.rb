@@ -44,6 +44,8 @@ module Guildhall
 
       def payloads
         limit = @options[:limit] || 2000
+        raise Guildhall::ArgumentError, "--limit must be 1 or more, not #{limit}" unless limit.positive?
+
         return Payloads.of_topic(@options[:topic], @options[:servers] || "localhost:9092", limit:) if @options[:topic]
 
         path = @options[:payloads] || raise(Guildhall::ArgumentError, "--payloads PATH or --topic NAME is needed (guildhall advise --help)")

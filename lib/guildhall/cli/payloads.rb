@@ -4,7 +4,7 @@ require_relative "../soft_dependency"
 
 module Guildhall
   class CLI
-    # Sample payloads from files: each line of .jsonl and .ndjson, else each file.
+    # Sample payloads from files: each line of .jsonl and .ndjson, else each file; what is empty is left out.
     module Payloads
       LINES = %w[.jsonl .ndjson].freeze
       WAIT_MS = 5000 # for a message
@@ -61,7 +61,7 @@ module Guildhall
         end
 
         def of(file)
-          return [text(File.binread(file))] unless LINES.include?(File.extname(file).downcase)
+          return File.empty?(file) ? [] : [text(File.binread(file))] unless LINES.include?(File.extname(file).downcase)
 
           File.foreach(file, mode: "rb", chomp: true).lazy.reject { |line| line.strip.empty? }.map { |line| text(line) }
         end

@@ -24,6 +24,9 @@ class CLIAdviseTest < GuildhallTest
     Dir.mktmpdir do |folder|
       write(folder)
       {["--payloads", "payloads"] => "--task is needed", ["--task", "echo.rb:Echo"] => "--payloads PATH or --topic NAME is needed",
+       ["--task", "echo.rb:Echo", "--payloads", "empty.json"] => "no payloads in empty.json",
+       ["--task", "echo.rb:Echo", "--payloads", "payloads", "--limit", "0"] => "--limit must be 1 or more, not 0",
+       ["--task", "echo.rb:Echo", "--payloads", "payloads", "--workers", "0"] => "workers must be 1 or more, not 0",
        ["--task", "echo.rb:Ecko", "--payloads", "payloads"] => "did you mean Echo?"}.each do |arguments, message|
         status, _, err = advise(folder, *arguments)
         assert_equal [2, true], [status, err.include?(message)], err
@@ -35,6 +38,7 @@ class CLIAdviseTest < GuildhallTest
 
   def write(folder)
     File.write(File.join(folder, "echo.rb"), TASK)
+    File.write(File.join(folder, "empty.json"), "")
     File.write(File.join(folder, "payloads.ndjson"), "{\"a\": 1}\n\n{\"a\": 2}\n")
     FileUtils.mkdir_p(File.join(folder, "payloads"))
     2.times { |number| File.write(File.join(folder, "payloads/#{number}.json"), "{}") }
