@@ -4,7 +4,11 @@ require "minitest"
 require "guildhall"
 require_relative "support/warnings_raise"
 require_relative "support/subprocess"
-require "i18n" if Guildhall::Pool::EarlyVariables::AFFECTED # before the first Ractor: some tests load gems that need it
+
+if Guildhall::Pool::EarlyVariables::AFFECTED # before the first Ractor, which some tests make themselves
+  require "i18n"
+  Guildhall::Pool::EarlyVariables.make
+end
 
 # Every test case of the project: fails on warnings from our code and on what is left behind.
 class GuildhallTest < Minitest::Test
