@@ -6,15 +6,15 @@
 
 require_relative "support/suite"
 require_relative "support/page"
+require_relative "support/usage"
 
 tables = Dir[File.join(__dir__, "talk/*.rb")].map { |path| File.basename(path, ".rb") } - %w[support kafka_tables]
-options, chosen = ARGV.partition { |argument| argument.start_with?("--") }
-unknown = chosen - tables
-abort("bin/bench talk: no table #{unknown.join(", ")}; there are #{tables.sort.join(", ")}") if unknown.any?
-chosen = tables if chosen.empty?
-chosen = chosen.grep_v(/\Akafka/) if ENV.fetch("KAFKA_BOOTSTRAP_SERVERS", "").empty?
-Bench::Suite.new(chosen, options).run
+chosen, options = Bench::Usage.parse(ARGV, "table", tables, ["--quick"])
+chosen = tables.reject { |table| table.start_with?("kafka") && ENV.fetch("KAFKA_BOOTSTRAP_SERVERS", "").empty? } if chosen.empty?
+suite = Bench::Suite.new(chosen, options)
+suite.run
 taken = Bench::Results.all.select { |one| tables.include?(one.name) }
 puts Bench::Page.new(taken, title: "The talk's tables on this machine",
   remark: "The column \"the talk\" has the talk's figure where it was published; its machine had more cores. Where a claim does not hold here, the row " \
           "says so with its figure: a ratio below 1 is slower.").write(File.join(Bench::Results::FOLDER, "talk.html"))
+exit(suite.failed.empty?)

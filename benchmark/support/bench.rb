@@ -3,6 +3,7 @@
 require "json"
 require_relative "machine"
 require_relative "comparison"
+require_relative "usage"
 
 # What the scripts under benchmark/ have in common: checked results, interleaved rounds, ratios, one table.
 #
@@ -15,10 +16,12 @@ class Bench
   # @yieldparam bench [Bench]
   def self.script(title, arguments = ARGV)
     only = arguments.slice!(arguments.index("--only"), 2)[1].to_s.split(",") if arguments.include?("--only")
+    Usage.refuse("#{title}: --only needs names of rows") if only == []
     bench = new(quick: arguments.delete("--quick"), json: arguments.delete("--json"), only:)
-    abort("bin/bench #{title}: unknown #{arguments.join(" ")}; there are --quick, --json and --only ROW,…") unless arguments.empty?
+    Usage.refuse("#{title}: unknown #{arguments.join(" ")}; there are --quick, --json and --only ROW,…") unless arguments.empty?
     bench.begin_table(title)
     yield bench
+    Usage.refuse("#{title}: no row #{only.join(", ")}; without --only it prints them all") if only && bench.empty?
   end
 
   # @param only [Array<String>, nil] names of rows, or how they begin, or patterns such as "kafka.*.5KB"; nil: all rows
@@ -29,7 +32,11 @@ class Bench
     @out = out
     @out.sync = true
     @began = now
+    @count = 0
   end
+
+  # @return [Boolean] whether no row was printed
+  def empty? = @count.zero?
 
   # @return [Boolean] fewer rounds, the same rows
   def quick? = @quick
@@ -84,6 +91,7 @@ class Bench
   def row(name, against:, ratio:, goal: nil, note: nil, talk: nil)
     return unless wanted?(name)
 
+    @count += 1
     ratio = ratio.to_f.round(3)
     return @out.puts(JSON.generate({row: name, against:, ratio:, goal:, met: goal && ratio >= goal, note:, talk:}.compact)) if @json
 

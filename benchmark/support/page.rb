@@ -67,7 +67,7 @@ class Bench
     def remarks(taken)
       remarks = []
       remarks << "; quick run: few rounds" if taken.quick
-      remarks << "; cut off when its time was up" if taken.cut
+      remarks << "; cut off: #{taken.cut}" if taken.cut
       remarks.join
     end
 

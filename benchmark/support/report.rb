@@ -3,6 +3,7 @@
 require_relative "suite"
 require_relative "page"
 require_relative "chart"
+require_relative "usage"
 
 class Bench
   # benchmark/RESULTS.md, the page and the charts, of all that was measured and kept, whenever that was.
@@ -19,12 +20,13 @@ class Bench
     # @param arguments [Array<String>] handed to each script
     # @return [Integer] exit status
     def write(arguments)
-      Suite.new(@names, arguments).run if @names.any?
+      suite = Suite.new(@names, arguments).tap(&:run) if @names.any?
       taken = Results.all
+      Usage.refuse("nothing was measured yet: bin/bench --report NAME measures") if taken.empty?
       File.write(PATH, [header, *taken.map { |table| section(table) }].join("\n"))
       puts PATH, Page.new(taken, title: "Guildhall: what bin/bench has measured", remark: REMARK).write(PAGE),
         Chart.new(taken.reject(&:quick).flat_map(&:rows)).write
-      0
+      suite&.failed.to_a.empty? ? 0 : 1
     end
 
     private
@@ -40,7 +42,7 @@ class Bench
     end
 
     def section(taken)
-      remarks = [taken.machine, taken.date, ("quick run" if taken.quick), ("cut off when its time was up" if taken.cut)].compact.join("; ")
+      remarks = [taken.machine, taken.date, ("quick run" if taken.quick), ("cut off: #{taken.cut}" if taken.cut)].compact.join("; ")
       head = ["## #{taken.name}\n", "#{remarks}\n", "| row | against | ratio | goal | | the talk | |", "|---|---|---|---|---|---|---|"]
       [*head, *taken.rows.map { |line| row(line) }, ""].join("\n")
     end

@@ -16,9 +16,9 @@ class Bench
       # @param name [String] the script
       # @param rows [Array<Hash>]
       # @param quick [Boolean]
-      # @param cut [Boolean] whether its time was up before all rows were measured
+      # @param cut [String, nil] why not all rows were measured; nil: they were
       # @return [Taken]
-      def save(name, rows, machine:, quick: false, cut: false, folder: FOLDER)
+      def save(name, rows, machine:, quick: false, cut: nil, folder: FOLDER)
         taken = Taken.new(name:, machine:, date: Time.now.strftime("%F %R"), quick:, cut:, rows:)
         FileUtils.mkdir_p(folder)
         File.write(File.join(folder, "#{name}.#{machine[/\(YJIT\)/] ? "yjit" : "plain"}.json"), JSON.pretty_generate(taken.to_h))

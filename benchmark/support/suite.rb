@@ -14,13 +14,21 @@ class Bench
     # @param names [Array<String>] of the scripts
     # @param arguments [Array<String>] handed to each
     # @param yjit [Boolean] once more with YJIT, where Ruby has it
-    def initialize(names, arguments, yjit: true)
+    # @param run [String] the script that runs them
+    # @param folder [String] where results are kept
+    def initialize(names, arguments, yjit: true, run: RUN, folder: Results::FOLDER)
       @names = names.sort
+      @failed = []
+      @run = run
+      @folder = folder
       @arguments = arguments
       @quick = arguments.include?("--quick")
       @ways = [[]]
       @ways << ["--yjit"] if yjit && !@quick && system(RbConfig.ruby, "--yjit", "-e", "", err: File::NULL)
     end
+
+    # @return [Array<String>] scripts that did not end as they should
+    attr_reader :failed
 
     # @return [Array<Results::Taken>]
     def run
@@ -32,25 +40,48 @@ class Bench
 
     def take(name, way, limit)
       warn("  #{name}#{" with YJIT" if way.any?} …")
-      rows, error, cut = measured(name, way, limit)
-      return warn("  #{name} failed: #{error.lines.last}") if rows.empty?
+      rows, failure, late = measured(name, way, limit)
+      fail_with(name, failure) if failure
+      return if rows.empty?
 
       rows.each { |row| puts line(row) }
-      Results.save(name, rows, machine: machine(way), quick: @quick, cut:)
+      Results.save(name, rows, machine: machine(way), quick: @quick, cut: late ? "its time was up" : failure, folder: @folder)
     end
 
-    # Rows come one by one: those that are there when the time is up, count.
+    def fail_with(name, failure)
+      @failed |= [name]
+      warn("  #{name} failed: #{failure}")
+    end
+
+    # Rows come one by one: those that are there when the time is up, or when it fails, count.
+    # @return [Array(Array<Hash>, String, Boolean)] rows, why it failed (nil: it did not), whether its time was up
     def measured(name, way, limit)
       rows = []
-      error = +""
-      Open3.popen3(RbConfig.ruby, *way, RUN, name, "--json", *@arguments, pgroup: true) do |input, out, err, waiter|
+      Open3.popen3(RbConfig.ruby, *way, @run, name, "--json", *@arguments, pgroup: true) do |input, out, err, waiter|
         input.close
-        errors = Thread.new { error << err.read }
-        killer = limit && Thread.new { waiter.join(limit) || Process.kill(:KILL, -waiter.pid) }
+        errors = Thread.new { err.read }
+        killer = limit && Thread.new { end_group(waiter) unless waiter.join(limit) }
         out.each_line { |text| rows << JSON.parse(text) }
-        [errors, killer].compact.each(&:join)
-        [rows, error, waiter.value.signaled?]
+        late = killer&.value
+        [rows, (failure(waiter.value, errors.value) unless late), late]
+      ensure
+        end_group(waiter) # when this was interrupted
       end
+    end
+
+    # @return [Boolean] whether it was still there
+    def end_group(waiter)
+      waiter.alive? && Process.kill(:KILL, -waiter.pid).positive?
+    rescue Errno::ESRCH
+      false # it has just ended
+    end
+
+    # @return [String, nil] its error, or what it said last
+    def failure(status, errors)
+      return if status.success?
+
+      lines = errors.lines.map(&:strip).reject(&:empty?)
+      lines.grep(/ \([A-Z][\w:]*\)\z|\[BUG\]/).first || lines.last || status.to_s
     end
 
     def machine(way) = way.any? ? Machine.description.sub("(no YJIT)", "(YJIT)") : Machine.description

@@ -65,6 +65,23 @@ class LeakCheckTest < GuildhallTest
     ractor_value(@ractor)
   end
 
+  # As consumers number them.
+  def test_names_of_their_own_do_not_divide_a_site
+    growth = Guildhall::LeakCheck.growth(grace: 0) do
+      @threads = Array.new(3) { |number| Thread.new { sleep }.tap { |thread| thread.name = "order worker #{number}" } }
+    end
+    assert_equal([[:thread, "#{__FILE__}:#{__LINE__ - 2}", 3]], growth.leaks.map { |leak| [leak.kind, leak.site, leak.count] })
+  end
+
+  def test_ractors_with_names_of_their_own
+    queue = Guildhall::Queue.new(2)
+    growth = Guildhall::LeakCheck.growth(grace: 0) { @ractors = Array.new(2) { |number| Ractor.new(queue, name: "worker #{number}") { |one| one.pop } } }
+    assert_equal([[:ractor, "#{__FILE__}:#{__LINE__ - 1}", 2]], growth.leaks.map { |leak| [leak.kind, leak.site, leak.count] })
+  ensure
+    2.times { queue.push(1) }
+    @ractors.each { |ractor| ractor_value(ractor) }
+  end
+
   def test_names_descriptors
     growth = Guildhall::LeakCheck.growth(grace: 0) { @file = File.open(__FILE__) }
     skip "no /proc here" unless File.directory?("/proc/self/fd")
@@ -126,6 +143,25 @@ class LeakCheckTest < GuildhallTest
     assert_match(/WARN.*guildhall: grown since watching began: 1 thread created at/, out.string)
   ensure
     watcher.stop
+  end
+
+  # A process that has no file descriptor left.
+  def test_watching_goes_on_after_a_look_that_failed
+    out = assert_ruby(<<~RUBY)
+      require "guildhall/leak_check"
+      reports = Thread::Queue.new
+      failures = Thread::Queue.new
+      Warning.define_singleton_method(:warn) { |text, **| failures << text }
+      watcher = Guildhall::LeakCheck.watch(every: 0.01, least: 2) { |growth| reports << growth.to_s }
+      limits = Process.getrlimit(:NOFILE)
+      Process.setrlimit(:NOFILE, 3, limits.last)
+      failed = failures.pop(timeout: 30)
+      Process.setrlimit(:NOFILE, *limits)
+      threads = Array.new(2) { Thread.new { sleep } }
+      puts failed, reports.pop(timeout: 30)
+    RUBY
+    assert_match(/guildhall: looking for leaks raised Errno::EMFILE/, out)
+    assert_match(/2 threads created at/, out)
   end
 
   def test_wrong_settings

@@ -35,18 +35,25 @@ module Guildhall
           (Thread.list - [Thread.main]).reject { |thread| thread.name == Watcher::NAME }.map { |thread| site_of(thread) }.grep_v(KEPT).tally
         end
 
-        # "#<Thread:0x00007f@name file.rb:12 sleep>"
         def site_of(thread)
           return thread.name if thread.name == "FFI Callback Dispatcher"
 
-          thread.inspect[/\A#<\S+ (.+:\d+) \S+>\z/, 1] || thread.name || thread.class.to_s
+          line_of(thread) || thread.name || thread.class.to_s
+        end
+
+        # Of "#<Thread:0x00007f@name file.rb:12 sleep>" or "#<Ractor:#2 name file.rb:12 blocking>". Those of one site may each have a
+        # name of their own ("worker 1", "worker 2").
+        def line_of(object)
+          text = object.inspect
+          text = text.sub(/[@ ]#{Regexp.escape(object.name)} /, " ") if object.name
+          text[/\A#<\S+ (.+:\d+) (?!terminated)\S+>\z/, 1]
         end
 
         # Looking for them takes a walk through the heap: only where there are some.
         def ractors
           return {} if Ractor.count == 1
 
-          found = ObjectSpace.each_object(Ractor).filter_map { |ractor| ractor.inspect[/\A#<Ractor:#\d+ (.+:\d+) (?!terminated)\S+>\z/, 1] }
+          found = ObjectSpace.each_object(Ractor).filter_map { |ractor| line_of(ractor) }
           found.first(Ractor.count - 1).tally
         end
 

@@ -25,7 +25,7 @@ module Guildhall
         return self if @thread&.alive?
 
         look
-        @thread = Thread.new { look until @stopped.pop(timeout: @every) }
+        @thread = Thread.new { attempt("looking for leaks") { look } until @stopped.pop(timeout: @every) }
         @thread.name = NAME
         self
       end
@@ -47,11 +47,16 @@ module Guildhall
         return unless news.leak? | swollen?(growth)
 
         news.leaks.each { |leak| @reported[leak.site] = leak.count }
-        ErrorBoundary.run(->(error) { warn("guildhall: reporting a leak raised #{error.class}: #{error.message}") }) { @report.call(news) }
+        attempt("reporting a leak") { @report.call(news) }
         news
       end
 
       private
+
+      # What goes wrong now, such as a process without free file descriptors, does not end the watching.
+      def attempt(what, &)
+        ErrorBoundary.run(->(error) { warn("guildhall: #{what} raised #{error.class}: #{error.message}") }, &)
+      end
 
       def swollen?(growth)
         memory = @first.memory + growth.memory
