@@ -68,7 +68,13 @@ module Guildhall
       found = Dir.glob("**/*", base: @folder).grep(ENDING).sort
       raise Guildhall::ArgumentError, "no templates in #{@folder} (*.erb, *.erubi, *.haml, *.slim)" if found.empty?
 
-      found.to_h { |path| [path.sub(ENDING, ""), File.join(@folder, path)] }
+      found.group_by { |path| path.sub(ENDING, "") }.transform_values { |same| File.join(@folder, only(same)) }
+    end
+
+    def only(paths)
+      return paths.first if paths.one?
+
+      raise Guildhall::ArgumentError, "#{paths.join(" and ")} in #{@folder} have the same name: rename one, or remove it"
     end
 
     def compile(layout, locals, options)
@@ -104,12 +110,10 @@ module Guildhall
     # "orders/_row.html" is called "orders/row".
     def short(name) = name.delete_suffix(".html").sub(UNDERSCORE, "\\1")
 
-    # Every name that a template goes by; its own goes before what is made of another one's.
+    # Every name that a template goes by. What is less of a change goes first: its own, then without ".html", then without the underscore.
     def aliases(templates)
-      made = templates.flat_map do |name, template|
-        [name.delete_suffix(".html"), name.sub(UNDERSCORE, "\\1"), short(name)].map { |other| [other, template] }
-      end
-      made.reverse.to_h.merge(templates)
+      changes = [:itself.to_proc, ->(name) { name.delete_suffix(".html") }, ->(name) { name.sub(UNDERSCORE, "\\1") }, method(:short)]
+      changes.map { |change| templates.transform_keys(&change) }.reduce { |names, others| others.merge(names) }
     end
 
     # Templates of the same folder are called without it.

@@ -149,6 +149,19 @@ class TemplateTest < GuildhallTest
     assert_match(/\Amail.erb:3/, error.backtrace.first)
   end
 
+  # What is appended to a safe String would not be escaped.
+  def test_safe_strings_do_not_change
+    ["raw('<b>') << text", "h('a').concat(text)", "capture { 'a' } << text", "h('&lt;').gsub!('&lt;', text)"].each do |code|
+      error = assert_raises(Guildhall::TemplateError, code) { template("<%= #{code} %>", :text).render(text: "<script>") }
+      assert_kind_of FrozenError, error.cause
+    end
+    ["+raw('<b>') << text", "raw('<b>').dup << text", "raw('<b>').clone(freeze: false) << text", "raw('<b>') + text"].each do |code|
+      assert_equal "&lt;b&gt;&lt;i&gt;", template("<%= #{code} %>", :text).render(text: "<i>")
+    end
+    assert_equal "<b>", template("<%= raw('<b>').clone.html_safe %>").render
+    assert Ractor.shareable?(Guildhall::SafeString.new("<b>"))
+  end
+
   def test_errors_in_partials_and_helpers
     partial = template("a\n<%= item.upcase %>", :item, name: "_row")
     page = template("\n\n<%= render 'row', item: 1 %>", partials: {row: partial}, name: "page")
@@ -277,6 +290,16 @@ class TemplateTest < GuildhallTest
     assert_raises(Guildhall::ArgumentError) { template("a".encode("UTF-16LE")) }
     assert_raises(Guildhall::ArgumentError) { template("<%# coding: klingon %>") }
     assert_equal "&lt;é", template("<%= x %>", :x).render(x: "<é".encode("UTF-8"))
+  end
+
+  def test_errors_of_a_template_in_another_encoding
+    latin = template("<%# coding: ISO-8859-1 %>\xE9\n<% raise reason %>".b, :reason)
+    error = assert_raises(Guildhall::TemplateError) { latin.render(reason: "größe") }
+    assert_equal [2, Encoding::UTF_8], [error.line, error.message.encoding]
+    assert_includes error.message, "RuntimeError: größe"
+    assert_includes error.excerpt, "é"
+    error = assert_raises(Guildhall::TemplateError) { template("<%# coding: ISO-8859-1 %>\xE9\n<% if %>".b, name: "grüße") }
+    assert_equal ["grüße", 2], [error.template, error.line]
   end
 
   def test_the_given_text_stays_as_it_is

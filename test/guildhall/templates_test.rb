@@ -40,6 +40,19 @@ class TemplatesTest < GuildhallTest
     assert_includes templates.inspect, "8 templates"
   end
 
+  def test_names_of_which_one_is_a_partial
+    write("line.html.erb", "a page")
+    templates = Guildhall::Templates.new(@folder)
+    assert_equal ["a page", "a page"], [templates["line"], templates["line.html"]].map(&:render)
+    assert_equal "<li>1</li>", templates["_line"].render(line: 1)
+  end
+
+  def test_files_of_the_same_name
+    write("tree.slim", "p")
+    error = assert_raises(Guildhall::ArgumentError) { Guildhall::Templates.new(@folder) }
+    assert_includes error.message, "tree.erb and tree.slim"
+  end
+
   def test_partials_layouts_and_formats
     templates = Guildhall::Templates.new(@folder, layout: "layouts/mail")
     order = {id: "<1>", lines: ["a", "<b>"], note: "a & b"}

@@ -2,6 +2,7 @@
 
 require "pathname"
 require_relative "../errors"
+require_relative "../printable"
 require_relative "../suggestion"
 
 module Guildhall
@@ -69,9 +70,9 @@ module Guildhall
       def plain? = name.match?(PLAIN)
 
       # @param line [Integer] from 1
-      # @return [String, nil] this line and those around it
+      # @return [String, nil] this line and those around it, in UTF-8
       def excerpt(line)
-        lines = text.lines
+        lines = Printable.utf8(text).lines
         return unless line.between?(1, lines.size)
 
         ([line - AROUND, 1].max..[line + AROUND, lines.size].min).map do |number|

@@ -23,10 +23,19 @@ module Guildhall
         end
 
         # @param headers [Hash{String=>String}] a message's
-        # @return [Object] what the block returns
-        def restore(headers, &)
+        # @return [Hash{Class=>Hash{Symbol=>Object}}] attributes for {#with}
+        # @raise [::ActiveJob::DeserializationError] for a record that is gone
+        def read(headers)
           json = headers[HEADER]
-          json && @names.any? ? set(::JSON.parse(json).slice(*@names).to_a, &) : yield
+          return {} unless json && @names.any?
+
+          ::JSON.parse(json).slice(*@names).to_h { |name, attributes| known(name.constantize, attributes) }
+        end
+
+        # @param all [Hash{Class=>Hash}] of {#read}
+        # @return [Object] what the block returns
+        def with(all, &block)
+          all.to_a.reverse.reduce(block) { |inner, (current, attributes)| -> { current.set(attributes, &inner) } }.call
         end
 
         private
@@ -37,13 +46,9 @@ module Guildhall
           ::ActiveJob::Arguments.serialize([current.attributes.compact])
         end
 
-        def set(pairs, &block)
-          return yield if pairs.empty?
-
-          (name, attributes), *rest = pairs
-          current = name.constantize
-          known = ::ActiveJob::Arguments.deserialize(attributes).first.select { |attribute, _| current.respond_to?(:"#{attribute}=") }
-          current.set(known) { set(rest, &block) }
+        # Without those that the class has no longer.
+        def known(current, attributes)
+          [current, ::ActiveJob::Arguments.deserialize(attributes).first.select { |name, _| current.respond_to?(:"#{name}=") }]
         end
       end
     end

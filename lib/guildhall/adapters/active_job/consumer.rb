@@ -33,8 +33,21 @@ module Guildhall
         def perform(message)
           @call.wrap(:perform, [message]) do
             data = parse(message)
-            as_current(data["job_id"]) { ActiveJob.carried.restore(message.headers) { ::ActiveJob::Base.execute(data) } }
+            as_current(data["job_id"]) { execute(data, message.headers) }
           end
+        end
+
+        def execute(data, headers)
+          attributes = restored(data, headers) or return
+          ActiveJob.carried.with(attributes) { ::ActiveJob::Base.execute(data) }
+        end
+
+        # A record in the attributes may be gone, as one in the arguments: that is for the job's `discard_on` and `retry_on`.
+        # @return [Hash, nil] nil: it was
+        def restored(data, headers)
+          ActiveJob.carried.read(headers)
+        rescue ::ActiveJob::DeserializationError => error
+          ::ActiveJob::Base.deserialize(data).rescue_with_handler(error) ? nil : raise
         end
 
         # Not by our own codec: its Strings are frozen, and a job may change its arguments.

@@ -24,19 +24,24 @@ module Guildhall
         # @raise [DelayedJobError] where the routes have no delay topics
         # @raise [::ActiveJob::EnqueueError]
         def enqueue_at(job, timestamp)
-          due?(job, timestamp) ? enqueue(job) : delay(job, timestamp)
+          return enqueue(job) if due?(job, timestamp)
+
+          check_delays(job)
+          delay(job, timestamp)
         end
 
         # Called by `ActiveJob.perform_all_later`: produced as one batch.
         # @param jobs [Array<::ActiveJob::Base>]
         # @return [Integer] how many were produced; the others have an `enqueue_error`
         # @raise [DelayedJobError] before any is produced
+        # @raise what serializing a job, or its key, raises; before any is produced
         def enqueue_all(jobs)
           later, now = jobs.partition { |job| job.scheduled_at && !due?(job, job.scheduled_at.to_f) }
           later.each { |job| check_delays(job) }
-          handles = now.map { |job| noting(job) { produce(job) } }
+          messages = jobs.to_h { |job| [job, message_of(job)] }
+          handles = now.map { |job| noting(job) { produce(job, messages[job]) } }
           now.zip(handles) { |job, handle| noting(job) { delivered(job, handle) } if handle && sync?(job) }
-          later.each { |job| noting(job) { delay(job, job.scheduled_at.to_f) } }
+          later.each { |job| noting(job) { delay(job, job.scheduled_at.to_f, messages[job]) } }
           jobs.count(&:successfully_enqueued?)
         end
 
@@ -54,26 +59,25 @@ module Guildhall
 
         private
 
-        def produce(job)
-          sending(job) { |producer, message| producer.produce_async(message) }
+        def produce(job, message = message_of(job))
+          sending(job) { |producer| producer.produce_async(message) }
         end
 
         # Blocks until the broker has it.
-        def delay(job, timestamp)
-          check_delays(job)
-          sending(job) { |producer, message| producer.produce_later(at: timestamp, **message) }
+        def delay(job, timestamp, message = message_of(job))
+          sending(job) { |producer| producer.produce_later(at: timestamp, **message) }
         end
 
         def delivered(job, handle)
-          report = sending(job, nil) { |producer, _| handle.wait(max_wait_timeout_ms: producer.config.max_wait_timeout) }
+          report = sending(job) { |producer| handle.wait(max_wait_timeout_ms: producer.config.max_wait_timeout) }
           job.provider_job_id = "#{report.topic_name || job.queue_name}/#{report.partition}@#{report.offset}"
         end
 
         # The producer first: it loads waterdrop, whose errors are named here, or says that the gem is missing.
-        def sending(job, message = message_of(job))
+        def sending(job)
           producer = Kafka.producer
           begin
-            yield(producer, message)
+            yield(producer)
           rescue WaterDrop::Errors::BaseError, Rdkafka::AbstractHandle::WaitTimeoutError, Rdkafka::RdkafkaError => error
             raise ::ActiveJob::EnqueueError, "topic #{job.queue_name}: #{error.message}"
           end
