@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "guildhall/clock"
 require_relative "../connection/librdkafka"
 
 module Guildhall
@@ -32,10 +33,11 @@ module Guildhall
         private_constant :PASSING
 
         # @param handle [Rdkafka::Producer::DeliveryHandle]
-        # @param timeout_ms [Integer]
+        # @param timeout_ms [Integer] that the broker has, from now on: several deliveries that are waited for one after the other have
+        #   no more time together
         def initialize(handle, timeout_ms)
           @handle = handle
-          @timeout_ms = timeout_ms
+          @limit = Clock.now + (timeout_ms / 1000.0)
         end
 
         # Blocks until the broker has it.
@@ -43,7 +45,7 @@ module Guildhall
         # @raise [Guildhall::TimeoutError] when it did not take it in time
         # @raise [Rdkafka::RdkafkaError] when it refused it
         def wait
-          @handle.wait(max_wait_timeout_ms: @timeout_ms)
+          @handle.wait(max_wait_timeout_ms: (Clock.left(@limit, least: 0.001) * 1000).ceil)
         rescue Rdkafka::RdkafkaError, Rdkafka::AbstractHandle::WaitTimeoutError => error
           raise self.class.reason(error)
         end

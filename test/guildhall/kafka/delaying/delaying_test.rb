@@ -86,6 +86,20 @@ class KafkaDelayingTest < GuildhallTest
     assert_includes kafka.errors.first.message, "no header that says where"
   end
 
+  def test_a_message_that_cannot_be_sent_doubles_none_of_its_neighbours
+    numbers = (0...20).map(&:to_s)
+    refused = Rdkafka::RdkafkaError.new(3)
+    kafka = forward(*numbers.map { |number| {"n" => number, **Envelope.headers(1, number == "7" ? "gone" : "orders", nil)} }) do |one|
+      one.application.producer.define_singleton_method(:produce) do |**message|
+        next super(**message) unless message[:topic] == "gone"
+
+        Class.new { define_method(:wait) { |**| raise refused } }.new
+      end
+    end
+    sent = kafka.application.dead_letters.group_by { |one| one[:topic] }.transform_values { |list| list.map { |one| one[:headers]["n"] }.sort_by(&:to_i) }
+    assert_equal [{"orders" => numbers - ["7"], "later.dead" => ["7"]}, 20], [sent, kafka.committed]
+  end
+
   def test_what_the_broker_does_not_take_in_time_is_sent_again_and_never_dead
     down = 5
     kafka = forward(Envelope.headers(1, "orders", nil)) do |one|
