@@ -14,7 +14,7 @@ module Guildhall
       # runs the task when it reads that claim back: of several claims of one due time the first one counts, for everybody who reads
       # them. So a process that does not know yet that the partition has gone runs nothing twice.
       class TaskConsumer < Consumer
-        CLAIM_SECONDS = 30 # after which a claim that was not read back is made again
+        CLAIM_SECONDS = 30 # after which what was written and not read back is written again
         private_constant :CLAIM_SECONDS
 
         every(1) { claim_due if first? }
@@ -22,7 +22,7 @@ module Guildhall
         # @return [void]
         def initialized
           @process = "#{Socket.gethostname}:#{Process.pid}"
-          @claims = {} # task => run, as it was claimed and not read back
+          @claims = {} # task => run, as it was written and not read back
         end
 
         # @return [void]
@@ -32,14 +32,17 @@ module Guildhall
           state
           messages.each do |message|
             name, run = state.read(message)
-            perform(name, run) if run && @claims[name]&.id == run.id
+            next unless run && @claims[name]&.id == run.id
+
+            @claims.delete(name)
+            perform(name, run) if run.running?
           end
         end
 
         # What was claimed and not begun is the next one's.
         # @return [void]
         def revoked
-          @claims.each { |name, run| write(name, run.with(state: :released)) }
+          @claims.each { |name, run| write(name, run.with(state: :released)) if run.running? }
           @claims.clear
         end
         alias shutdown revoked
@@ -56,14 +59,22 @@ module Guildhall
           end
         end
 
-        def claim_due(now = Time.now.to_f)
-          state
-          @claims.delete_if { |_, run| now - run.at > CLAIM_SECONDS }
+        def now = Time.now.to_f
+
+        def claim_due(now = self.now)
+          @claims.select! { |name, run| run.after?(state.run(name)) } # another process may have been first
+          @claims.each { |name, run| note(name, run.with(at: now)) if (now - run.at).abs > CLAIM_SECONDS }
           topic.scheduled_tasks.each { |task| consider(task, now) unless @claims.key?(task.name) }
         end
 
+        # The same again does no harm: of each due time the first claim counts, and who has made it knows its id.
+        def note(name, run)
+          @claims[name] = run
+          write(name, run)
+        end
+
         def consider(task, now)
-          since = state.since(task.name) or return write(task.name, new_run(now.floor, :added, now))
+          since = state.since(task.name) or return note(task.name, new_run(now.floor, :added, now))
           return unless state.enabled?(task.name)
           return claim(task.name, now, task.due(since, now)) { |due| task.skip?(due, now) } unless cut_off?(task)
 
@@ -78,15 +89,12 @@ module Guildhall
           return unless due
 
           skipped = block_given? && yield(due)
-          run = new_run(due, skipped ? :skipped : :running, now, follows:)
-          @claims[name] = run unless skipped
-          write(name, run)
+          note(name, new_run(due, skipped ? :skipped : :running, now, follows:))
         end
 
         def new_run(due, state, now, follows: nil) = State::Run.new(id: SecureRandom.hex(8), due:, state:, at: now, by: @process, follows:)
 
         def perform(name, run)
-          @claims.delete(name)
           task = topic.scheduled_tasks.find { |one| one.name == name } or return
           began = Clock.now
           error = nil

@@ -131,6 +131,36 @@ class KafkaTaskConsumerTest < GuildhallTest
     assert_equal 1, @ran.size
   end
 
+  # The first time that this consumer looks at the clock is now, then it is later.
+  def later(kafka, seconds)
+    now = Time.now
+    consumer = kafka.partition.instance_variable_get(:@executor).send(:calls).first.instance_variable_get(:@consumer)
+    consumer.define_singleton_method(:now) { (now + seconds).to_f }
+  end
+
+  def test_a_claim_that_comes_back_late_is_made_again_and_runs_once
+    seen(:done, Time.now.to_i - 10)
+    kafka = member
+    pass(kafka)
+    later(kafka, 31) # the broker stood still
+    pass(kafka)
+    assert_equal %w[done running running], states
+    read(kafka)
+    assert_equal [1, %w[done running running done]], [@ran.size, states]
+    read(kafka)
+    assert_equal 1, @ran.size
+    heir = member
+    read(heir, 0)
+    pass(heir)
+    refute_includes Guildhall::JSON.decode(@log.last.last).keys, "follows" # it was not cut off
+  end
+
+  def test_a_task_that_was_never_seen_is_noted_once_while_nothing_comes_back
+    kafka = member
+    2.times { pass(kafka) }
+    assert_equal %w[added], states
+  end
+
   def test_what_a_task_raises_is_reported_and_the_next_due_time_comes
     seen(:done, Time.now.to_i - 10)
     kafka = member { raise "no ink" }
