@@ -8,7 +8,8 @@ module Guildhall
       # Calls blocks at a time, in a thread of its own: they have to be short. Asleep while nothing is due.
       class Timer
         Entry = Data.define(:time, :block)
-        private_constant :Entry
+        LONGEST_SECONDS = 86_400 # that the thread sleeps at once: Ruby refuses times that no clock shows
+        private_constant :Entry, :LONGEST_SECONDS
 
         # @yieldparam error [Exception] what a block raised
         def initialize(&on_error)
@@ -94,7 +95,7 @@ module Guildhall
               rest = first && (first.time - Clock.now)
               return @entries.shift if rest && rest <= 0
 
-              @changed.wait(@lock, rest)
+              @changed.wait(@lock, rest && [rest, LONGEST_SECONDS].min)
             end
           end
         end

@@ -20,6 +20,13 @@ class KafkaTimerTest < GuildhallTest
     assert_equal [1, 2], Array.new(2) { @calls.pop(timeout: 5) }
   end
 
+  def test_a_time_that_never_comes_holds_up_nothing
+    @timer.after(1e30) { @calls << :never }
+    Thread.pass until @timer.instance_variable_get(:@thread).stop?
+    @timer.after(0.01) { @calls << :soon }
+    assert_equal :soon, @calls.pop(timeout: 5)
+  end
+
   def test_what_was_cancelled_is_not_called
     token = @timer.after(0.01) { @calls << :cancelled }
     @timer.cancel(token)
