@@ -7,6 +7,7 @@ require_relative "support/subprocess"
 
 if Guildhall::Pool::EarlyVariables::AFFECTED # before the first Ractor, which some tests make themselves
   require "i18n"
+  require "tzinfo"
   Guildhall::Pool::EarlyVariables.make
 end
 
