@@ -49,6 +49,24 @@ class InspectionTest < GuildhallTest
     def self.call(key) = @other = RATES[key] + $careless.size # rubocop:disable Style/GlobalVars
   end
 
+  module Yielding
+    def self.call(key) = both { key }
+    def self.both = pair(Converter.new, yield)
+    def self.pair(converter, key) = [converter, $yielding, key] # rubocop:disable Style/GlobalVars
+  end
+
+  class Forwarding < Converter
+    def initialize(...)
+      super(...) # rubocop:disable Style/SuperArguments -- an instruction of its own
+      $forwarding.size # rubocop:disable Style/GlobalVars
+    end
+  end
+
+  # A constant that the application did not write.
+  module Borrowing
+    def self.call(text) = [Logger::Severity::LEVELS, text]
+  end
+
   module Autoloading
     autoload :Missing, "a file that is not there"
     def self.call(key) = Missing[key]
@@ -81,6 +99,19 @@ class InspectionTest < GuildhallTest
     assert_equal ["InspectionTest::RATES"], found(Reader.new(Looking))
     assert_equal ["RATES"], found(Guildhall::JSON >> Guildhall.map(Ractor.make_shareable(Converter.new)))
     assert_equal ["RATES"], found(Guildhall::Task.per_worker(Converter, rate: 3))
+  end
+
+  # A block takes no receiver from the stack.
+  def test_what_follows_a_yield_is_read
+    assert_equal ["$yielding"], found(Yielding)
+    assert_equal ["$forwarding"], found(->(amount) { Forwarding.new(rate: amount) })
+  end
+
+  def test_who_cannot_change_a_constant_is_told_to_freeze_it
+    require "logger"
+    finding = Guildhall::Inspection.of(Borrowing).findings.fetch(0)
+    assert_equal ["Logger::Severity::LEVELS", "call Ractor.make_shareable(Logger::Severity::LEVELS) before the pool starts"],
+      [finding.thing, finding.advice]
   end
 
   def test_nothing_is_loaded_unless_it_is_told_to

@@ -31,12 +31,24 @@ module Guildhall
 
       # @return [Inspection::Finding]
       def finding
+        load_library
         read_on_that_line || (read_method && read_on_that_line) || explain
         found = @findings.first
-        @place.first && Origin.at(@place.first) ? found.with(advice: in_gem(@place, found.advice)) : found
+        library?(@place.first) && !stack? ? found.with(advice: in_gem(@place, found.advice)) : found
       end
 
       private
+
+      def library?(file) = !file.nil? && Inspection.libraries.any? { |library| file.start_with?(library) }
+      def stack? = @failure.error_class == "SystemStackError"
+
+      # The process that tried may have loaded a part of Ruby's library that was not needed until then.
+      def load_library
+        file = @place.first
+        require file if library?(file) && File.extname(file) == ".rb" && !$LOADED_FEATURES.include?(file)
+      rescue ScriptError, StandardError
+        nil
+      end
 
       # The error of Ruby's own that lies below those that others have made of it.
       def innermost(failure)
@@ -92,8 +104,9 @@ module Guildhall
       end
 
       def constant(name)
-        value = Object.const_get(name)
-        @place.first && Origin.at(@place.first) ? found_in_gem(name, value, @place) : found_constant(name, value, @place)
+        names = name.split("::").map(&:to_sym)
+        constants = Inspection::Constants.new([], load: true)
+        found_constant(name, constants.value(names), @place, constants.home(names, name))
       rescue NameError
         find(name, @place, "is not shareable", "make it so: #{name[/\w+\z/]} = Ractor.make_shareable(…)")
       end
@@ -115,7 +128,7 @@ module Guildhall
         origin = Origin.of(owner_module)
         problem, advice = origin&.unsafe
         find(label, @place, problem || "is written in C, and its extension does not say that it is safe to use in Ractors",
-          advice || CALL_ELSEWHERE)
+          advice || Inspection::CALL_ELSEWHERE)
       end
 
       def too_deep

@@ -79,7 +79,7 @@ module Guildhall
 
         names = unsafe_extensions.map { |path| File.basename(path) }.join(", ")
         ["is written in C, and #{names} of the gem #{@name} does not say that it is safe to use in Ractors: " \
-         "its methods raise Ractor::UnsafeError there", instead || CALL_ELSEWHERE]
+         "its methods raise Ractor::UnsafeError there", instead || Inspection::CALL_ELSEWHERE]
       end
 
       private

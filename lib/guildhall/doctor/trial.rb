@@ -84,7 +84,7 @@ module Guildhall
       end
 
       def not_returned(child)
-        problem, advice = if child.crash then ["crashes Ruby in a Ractor (#{child.crash})", CALL_ELSEWHERE]
+        problem, advice = if child.crash then ["crashes Ruby in a Ractor (#{child.crash})", Inspection::CALL_ELSEWHERE]
                           elsif child.late? then ["has not returned after #{SECONDS} s in a Ractor",
                                                   "look for a lock or a queue that it waits for, or a loop without an end"]
                           else ["ends the process (exit status #{child.left_with || 0})", "raise an error instead of calling exit!"]

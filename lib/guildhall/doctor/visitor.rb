@@ -73,16 +73,7 @@ module Guildhall
         nil
       end
 
-      def found_constant(name, value, place)
-        library?(place.first) ? found_in_gem(full_name(name), value, place) : super
-      end
-
-      def full_name(name)
-        scope = @nesting.find { |type| type.const_defined?(name[/\A\w+/], false) }
-        scope && scope != Object ? "#{scope}::#{name}" : name
-      end
-
-      def known_constant(value, name, place)
+      def came_upon(value, place)
         named(value, place) if value.is_a?(Module)
         super
       end

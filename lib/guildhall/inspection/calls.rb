@@ -24,21 +24,17 @@ module Guildhall
         return created(object) if name == :new && object.is_a?(Class)
         return Known.new(object.class) if name == :class
 
-        method = method_of(object.singleton_class, name)
+        method = method_on(object, name)
         part_of(object, method) || follow(method, Known.new(object))
-      rescue TypeError # numbers and symbols have no singleton class
-        nil
       end
 
       # What Kernel's functions and methods at the top level do is the same for every self.
       def call_lost(mine, name, place)
-        method = method_of(mine.object.singleton_class, name)
+        method = method_on(mine.object, name)
         return if kernel_function?(name, method)
         return follow(method, mine) if method && method.owner == Object
 
         found_self(mine, "#{name} (a method of #{mine.object.class})", place)
-      rescue TypeError
-        found_self(mine, name, place)
       end
 
       # Kernel's private methods. The first Ractor puts a `require` of its own before Kernel's.
@@ -74,6 +70,12 @@ module Guildhall
         variable = :"@#{name}"
         Known.new(object.instance_variable_get(variable)) if method.source_location && object.instance_variable_defined?(variable)
       rescue NameError # no name of a variable
+        nil
+      end
+
+      def method_on(object, name)
+        method_of(object.singleton_class, name)
+      rescue TypeError # numbers and symbols have no singleton class
         nil
       end
 

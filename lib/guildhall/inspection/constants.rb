@@ -5,6 +5,8 @@ module Guildhall
     # Looks constants up as Ruby does in one place of the code, without loading anything unless asked to.
     class Constants
       UNKNOWN = Object.new.freeze
+      # Where a constant is defined: its full name, and the file; no file: by an extension, or by Ruby itself.
+      Home = Data.define(:name, :file)
 
       # @param nesting [Array<Module>] the enclosing modules, from the inside out
       # @param load [Boolean] whether autoloads and `const_missing` may run
@@ -33,6 +35,17 @@ module Guildhall
         first, *rest = names
         start = first == :"" ? Object : inside(scope_of(first), first)
         rest.inject(start) { |scope, name| scope.is_a?(Module) ? inside(scope, name) : UNKNOWN }
+      end
+
+      # @param names [Array<Symbol>] see {#value}, which has found it
+      # @param text [String] how it is named, which is all that is known where its module has no name
+      # @return [Home]
+      def home(names, text)
+        *outer, last = names
+        scope = outer.empty? ? scope_of(last) : value(outer)
+        owner = scope.ancestors.find { |type| type.const_defined?(last, false) } || Object
+        full = owner.equal?(Object) ? last.name : "#{owner}::#{last}"
+        Home.new(name: full.start_with?("#<") ? text : full, file: owner.const_source_location(last, false)&.first)
       end
 
       private

@@ -15,9 +15,25 @@ module Guildhall
         find(thing, place, "is #{Shareable.article(Shareable.type_of(value))} that is not shareable", advice)
       end
 
-      def found_constant(name, value, place)
+      # @param home [Constants::Home] who can change it is asked to, and who cannot to freeze it
+      def found_constant(name, value, place, home)
         _, culprit = Shareable.find(value)
-        found_unshareable(name, value, place, Shareable.remedy(culprit) || "make it so: #{name[/\w+\z/]} = Ractor.make_shareable(…)")
+        advice = Shareable.remedy(culprit)
+        return found_unshareable(home.name, value, place, advice || freezing(home.name, value)) if foreign?(home)
+
+        found_unshareable(name, value, place, advice || "make it so: #{name[/\w+\z/]} = #{FREEZE}(…)")
+      end
+
+      def foreign?(home) = home.file.nil? || library?(home.file)
+
+      # Tried on a copy.
+      def freezing(name, value)
+        Ractor.make_shareable(value, copy: true)
+        "call #{FREEZE}(#{name}) before the pool starts"
+      rescue TypeError # which not everything has that can be frozen
+        "try #{FREEZE}(#{name}) before the pool starts; if that raises, #{CALL_ELSEWHERE}"
+      rescue StandardError # each kind of object has its own way to say no
+        CALL_ELSEWHERE
       end
 
       def found_global(name, place)
@@ -58,6 +74,8 @@ module Guildhall
       end
     end
 
+    FREEZE = "Ractor.make_shareable"
+    CALL_ELSEWHERE = "call it in the main Ractor, or use something else in the task"
     NEEDS_SELF = "needs self"
     BLOCK_METHOD = "was made by define_method of a block, which workers cannot call"
   end

@@ -98,12 +98,12 @@ module Guildhall
 
       def receiver_of(call, name)
         arguments = @stack.pop(call[:orig_argc] + Array(call[:kw_arg]).size + (call[:flag].anybits?(BLOCK_ARGUMENT) ? 1 : 0))
-        receiver = @stack.pop
+        receiver = @stack.pop unless name == :invokeblock
         @visitor.match(call[:mid], place) if [receiver, *arguments].any? { |value| value.is_a?(Known) && value.object.is_a?(Regexp) }
         return receiver if call[:flag].nobits?(FCALL) || name == :opt_new
 
         @bare -= 1
-        name == :invokesuper ? nil : @mine
+        call[:mid] && @mine # nil: `super`
       end
 
       # `Class.new(…)` as Ruby 4.0 writes it: below the arguments the class, below that a place for the object. Two ways follow, for

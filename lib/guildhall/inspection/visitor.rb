@@ -55,7 +55,7 @@ module Guildhall
       # @param place [Array(String, Integer)] file and line
       # @return [Known, nil]
       def constant(names, place)
-        known_constant(Constants.new(@nesting, load: @load).value(names), names.join("::").delete_prefix("::"), place)
+        known_constant(Constants.new(@nesting, load: @load), names, place)
       rescue NameError, LoadError => error
         @missing << "#{names.join("::").delete_prefix("::")} (#{error.message})" if @load
         nil
@@ -66,7 +66,7 @@ module Guildhall
       def constant_in(scope, name, place)
         return unless scope.is_a?(Known) && scope.object.is_a?(Module)
 
-        known_constant(Constants.new([scope.object], load: @load).value([name]), "#{scope.object}::#{name}", place)
+        known_constant(Constants.new([scope.object], load: @load), [name], place, "#{scope.object}::#{name}")
       rescue NameError, LoadError
         nil
       end
@@ -116,14 +116,19 @@ module Guildhall
 
       private
 
-      def known_constant(value, name, place)
+      def known_constant(constants, names, place, text = names.join("::").delete_prefix("::"))
+        value = constants.value(names)
         return if value.equal?(Constants::UNKNOWN)
 
-        @keeps_state ||= STATE.include?(value)
-        whole(value) if @whole && value.is_a?(Module)
+        came_upon(value, place)
         return Known.new(value) if Ractor.shareable?(value)
 
-        found_constant(name, value, place)
+        found_constant(text, value, place, constants.home(names, text))
+      end
+
+      def came_upon(value, _place)
+        @keeps_state ||= STATE.include?(value)
+        whole(value) if @whole && value.is_a?(Module)
       end
 
       # A stage's block is shareable: the stage knows what was around it.
