@@ -10,9 +10,11 @@ module Guildhall
       # (with the broker's or librdkafka's work, say) workers make batches faster and everything else slower.
       #
       # It begins without workers, which costs nothing, and measures how many bytes consumers read in a second, for as long as
-      # they read without a break. Then it tries workers: what was left without them is read first, then the new way is measured,
-      # and the faster one stays. The slower a way was, the later it is tried again, so that trials cost half a per cent of
-      # the time; but within seconds if the way in use has become much slower or faster than it was.
+      # they read without a break. Then it tries workers: what was left without them is read first, then the new way is measured.
+      # Where one way is clearly faster, one epoch of each decides. Where they are close, which is when a wrong choice and a long
+      # trial cost little, both take turns, because the rate of one epoch varies by a third. The faster way stays. The slower the
+      # other one was, the later it is tried again, so that trials cost half a per cent of the time; but within seconds if the
+      # way in use has become much slower or faster than it was.
       #
       # Used by all threads that read payloads.
       class Comparison
@@ -23,11 +25,13 @@ module Guildhall
         MIN_GAIN = 1.03 # workers have to be that much faster: they take cores that others could use
         TRIAL_SHARE = 0.005 # of the time may be lost by trials
         PAUSES = 2.0..60.0 # seconds between trials
-        MAX_TRIAL_SECONDS = 5 # the way before it may have been slow to be read, with a consumer that waits
+        MAX_EPOCHS = 8 # of each way in a trial: then the means decide
+        CLEAR = 0.6 # one epoch of each decides if their rates differ by a factor of e to the 0.6; n epochs, by e to the 0.6 / n
+        MAX_EPOCH_SECONDS = 5 # the way before it may have been slow to be read, with a consumer that waits
         CHANGED = 1.5 # factor: if the way in use gets faster or slower by it, the other way is tried again
         SMOOTHING = 0.25 # what the last epoch counts in the rate of the way in use
-        private_constant :MAX_GAP_SECONDS, :SETTLING_SECONDS, :EPOCH_SECONDS, :MIN_GAIN, :TRIAL_SHARE, :PAUSES, :MAX_TRIAL_SECONDS,
-          :CHANGED, :SMOOTHING
+        private_constant :MAX_GAP_SECONDS, :SETTLING_SECONDS, :EPOCH_SECONDS, :MIN_GAIN, :TRIAL_SHARE, :PAUSES, :MAX_EPOCHS, :CLEAR,
+          :MAX_EPOCH_SECONDS, :CHANGED, :SMOOTHING
 
         # Counts what is read of one batch. Asking for the time costs as much as a small payload: not each is noted.
         class Meter
@@ -59,7 +63,8 @@ module Guildhall
         def initialize
           @workers = @best = false
           @rate = @rate_when_chosen = nil # bytes a second, the best way; nil: not measured yet
-          @last = @trial_began = @next_trial = -Float::INFINITY
+          @rates = nil # of a trial: those that each way has reached; nil: no trial
+          @last = @trial_began = @epoch_began = @next_trial = -Float::INFINITY
           @lock = Mutex.new
           restart(@last)
         end
@@ -86,9 +91,9 @@ module Guildhall
         def measure(workers, bytes, now)
           broken = now - @last > MAX_GAP_SECONDS
           @last = now
-          return use(@best, now) if broken
-          return give_up(now) if trial? && now - @trial_began > MAX_TRIAL_SECONDS
-          return use(@workers, now) if workers != @workers
+          return end_trial(now) if broken
+          return give_up(now) if @rates && now - @epoch_began > MAX_EPOCH_SECONDS
+          return settle(now) if workers != @workers
           return if now < @since
 
           @bytes += bytes
@@ -97,26 +102,32 @@ module Guildhall
 
         def give_up(now)
           @next_trial = now + PAUSES.end
+          end_trial(now)
+        end
+
+        def end_trial(now)
+          @rates = nil
           use(@best, now)
         end
 
-        # What is read until it has settled does not count.
         def use(workers, now)
           @workers = workers
-          restart(now + SETTLING_SECONDS)
+          @epoch_began = now
+          settle(now)
         end
+
+        # What is read until it has settled does not count.
+        def settle(now) = restart(now + SETTLING_SECONDS)
 
         def restart(from)
           @since = from
           @bytes = 0
         end
 
-        def trial? = @workers != @best
-
         def end_epoch(now)
           rate = @bytes / (now - @since)
           restart(now)
-          return judge(rate, now) if trial?
+          return compare(rate, now) if @rates
 
           @rate = @rate ? @rate + ((rate - @rate) * SMOOTHING) : rate
           @rate_when_chosen ||= @rate
@@ -129,20 +140,33 @@ module Guildhall
 
         def try(now)
           @trial_began = now
-          @next_trial = now + PAUSES.begin
+          @rates = {@best => [@rate], !@best => []}
           use(!@best, now)
         end
 
-        def judge(rate, now)
-          rates = {@best => @rate, @workers => rate}
-          @best = rates[true] > rates[false] * MIN_GAIN
-          @rate = @rate_when_chosen = rates[@best]
-          @next_trial = now + pause(rates.values.min / rates.values.max, now - @trial_began)
-          use(@best, now) if @workers != @best
+        # The closer the two ways are, the more epochs decide, and the less the trial costs.
+        def compare(rate, now)
+          @rates[@workers] << rate
+          means = @rates.transform_values { |rates| rates.sum / rates.size }
+          return choose(means, now) if decided?(means)
+
+          use(!@workers, now)
+        end
+
+        def decided?(means)
+          count = @rates.values.map(&:size).min
+          count >= MAX_EPOCHS || Math.log(means[true] / means[false] / MIN_GAIN).abs > CLEAR / count
+        end
+
+        def choose(means, now)
+          @best = means[true] > means[false] * MIN_GAIN
+          @rate = @rate_when_chosen = means[@best]
+          @next_trial = now + pause(means.values.min / means.values.max, now - @trial_began)
+          end_trial(now)
         end
 
         # @param ratio [Float] the slower way to the faster one
-        # @param seconds [Float] that a trial takes
+        # @param seconds [Float] that the trial took
         def pause(ratio, seconds)
           ((1 - ratio) * seconds / TRIAL_SHARE).clamp(PAUSES)
         end
