@@ -2,8 +2,11 @@
 
 require_relative "codec"
 require_relative "errors"
+require_relative "document"
+require_relative "option_rules"
 require_relative "shareable"
 require_relative "soft_dependency"
+require_relative "text/limit"
 Guildhall::SoftDependency.require!("google/protobuf", gem: "google-protobuf", purpose: "Guildhall::Protobuf")
 
 module Guildhall
@@ -20,9 +23,10 @@ module Guildhall
 
     autoload :Confluent, File.expand_path("protobuf/confluent.rb", __dir__)
 
-    MAX_BYTES = 64 * 1024 * 1024
     INLINE_REASON = "google-protobuf refuses to run outside the main Ractor"
-    private_constant :MAX_BYTES, :INLINE_REASON
+    MOST_LEVELS = 1_000 # of an object to encode: it may contain itself
+    RULES = OptionRules.new(symbolize_names: OptionRules.boolean)
+    private_constant :INLINE_REASON, :MOST_LEVELS, :RULES
 
     # @return [Class] of the messages
     attr_reader :message_class
@@ -31,9 +35,11 @@ module Guildhall
     # @param message [String, nil] the full name of the message in the FileDescriptorSet
     # @param symbolize_names [Boolean] names of fields as Symbols
     # @param max_bytes [Integer] longer payloads are refused
-    # @raise [Guildhall::ArgumentError] where the message is not there
+    # @raise [Guildhall::ArgumentError] where the message is not there, or an option is wrong
     # @raise [MissingDependencyError] naming the gem
-    def initialize(source, message: nil, symbolize_names: false, max_bytes: MAX_BYTES)
+    def initialize(source, message: nil, symbolize_names: false, max_bytes: Text::Limit::DEFAULT_BYTES)
+      RULES.check!({symbolize_names:}, owner: "Guildhall::Protobuf")
+      @limit = Text::Limit.new("Protobuf", max_bytes)
       @message_class = source.is_a?(Class) ? source : Descriptors.of_set(source).message(message)
       unless @message_class.respond_to?(:descriptor)
         raise Guildhall::ArgumentError, "#{@message_class} is not a class of Protobuf messages: protoc generates those"
@@ -41,7 +47,6 @@ module Guildhall
 
       Descriptors.make_classes(@message_class.descriptor)
       @symbolize_names = symbolize_names
-      @max_bytes = max_bytes
       Ractor.make_shareable(self)
     end
 
@@ -51,18 +56,16 @@ module Guildhall
     #   are Symbols, or Integers where the schema does not know them
     # @raise [DecodeError]
     def decode(bytes)
-      raise DecodeError.new("longer than max_bytes (#{@max_bytes})", codec: "Protobuf") if bytes.bytesize > @max_bytes
-
-      Ractor.make_shareable(plain(@message_class.decode(bytes)))
+      Ractor.make_shareable(plain(@message_class.decode(@limit.check(bytes))))
     rescue Google::Protobuf::ParseError => error
       raise DecodeError.new("not a #{@message_class.descriptor.name}: #{error.message}", codec: "Protobuf")
     end
 
-    # @param object [Hash, Google::Protobuf::MessageExts] with String or Symbol keys
+    # @param object [Hash, Document, Google::Protobuf::MessageExts] with String or Symbol keys; Documents at any depth
     # @return [String] frozen, binary
     # @raise [EncodeError]
     def encode(object)
-      message = object.is_a?(@message_class) ? object : @message_class.new(object.to_h)
+      message = object.is_a?(@message_class) ? object : @message_class.new(fields_of(object))
       @message_class.encode(message).freeze
     rescue ::ArgumentError, TypeError, RangeError, NoMethodError, Google::Protobuf::Error => error
       raise EncodeError, "Protobuf: not a #{@message_class.descriptor.name}: #{error.message}"
@@ -76,11 +79,18 @@ module Guildhall
 
     private
 
+    def fields_of(object)
+      return object.to_h if object.is_a?(Google::Protobuf::MessageExts)
+
+      Document.unshared(Hash.try_convert(object) || raise(TypeError, "its fields are a Hash, not #{object.class}"), MOST_LEVELS)
+    end
+
+    # A Map's own `to_h` would make Hashes of the messages in it, in its own way.
     def plain(value)
       case value
       when Google::Protobuf::MessageExts then fields(value)
       when Google::Protobuf::RepeatedField then value.map { |inner| plain(inner) }
-      when Google::Protobuf::Map then value.to_h.transform_values { |inner| plain(inner) }
+      when Google::Protobuf::Map then value.each_with_object({}) { |(key, inner), hash| hash[key] = plain(inner) }
       else value
       end
     end

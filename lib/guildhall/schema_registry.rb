@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "clock"
+require_relative "option_rules"
 require_relative "shared_cache"
 require_relative "schema_registry/errors"
 require_relative "schema_registry/entry"
@@ -16,6 +17,9 @@ module Guildhall
   # has a connection of its own, which is closed whatever happens: one that was interrupted in mid-read is never used
   # again.
   class SchemaRegistry
+    RULES = OptionRules.new(retries: OptionRules.integer(0..), unknown_for: OptionRules.seconds(zero: true))
+    private_constant :RULES
+
     autoload :OAuth, File.expand_path("schema_registry/oauth.rb", __dir__)
 
     # @return [String] without user and password
@@ -36,8 +40,9 @@ module Guildhall
     # @param ca_file [String, nil] certificates to trust; nil: the system's
     # @param certificate [String, nil] path of a client's certificate (PEM)
     # @param key [String, nil] path of its key (PEM)
-    # @raise [Guildhall::ArgumentError] when an URL is not one of HTTP
+    # @raise [Guildhall::ArgumentError] when a URL is not one of HTTP, or an option is wrong
     def initialize(url, user: nil, password: nil, token: nil, headers: {}, context: nil, retries: 3, unknown_for: 60, **connection)
+      RULES.check!({retries:, unknown_for:}, owner: "Guildhall::SchemaRegistry")
       @http = HTTP.new(url, user:, password:, token:, headers:, context:, retries:, **connection)
       @url = @http.to_s
       @unknown_for = unknown_for
@@ -74,7 +79,7 @@ module Guildhall
     end
 
     # @param subject [String]
-    # @param schema [String, #json]
+    # @param schema [String, Hash, Array, #json]
     # @param type [String] AVRO, JSON or PROTOBUF
     # @param references [Array<Hash>] as the registry's interface has them: name, subject, version
     # @return [Integer] its id; the old one, where the subject has this very schema
@@ -84,7 +89,7 @@ module Guildhall
     end
 
     # @param subject [String]
-    # @param schema [String, #json]
+    # @param schema [String, Hash, Array, #json]
     # @return [Entry] the version of the subject that is this very schema
     # @raise [Error] with the status 404 when there is none
     def lookup(subject, schema, type: "AVRO", references: [])
@@ -92,7 +97,7 @@ module Guildhall
     end
 
     # @param subject [String]
-    # @param schema [String, #json]
+    # @param schema [String, Hash, Array, #json]
     # @return [Boolean] whether the subject's rules would let it be the next version
     # @raise [Error]
     def compatible?(subject, schema, type: "AVRO", references: [])
@@ -100,7 +105,7 @@ module Guildhall
     end
 
     # @param subject [String]
-    # @param schema [String, #json]
+    # @param schema [String, Hash, Array, #json]
     # @return [Array<String>] why the subject's rules would not let it be the next version, as the registry says it; empty
     #   when they would, and for a subject that does not exist yet
     # @raise [Error]
@@ -140,6 +145,13 @@ module Guildhall
       entry.references.map { |reference| [reference["name"], version(reference["subject"], reference["version"])] }
     end
 
+    # @param entry [Entry]
+    # @return [Hash{String=>Entry}] as {#references}, and what those refer to
+    # @raise [Error]
+    def all_references(entry)
+      references(entry).each_with_object({}) { |(name, other), all| all.update(all_references(other), {name => other}) }
+    end
+
     # Asks each time: what is made of it is worth keeping.
     # @param entry [Entry] of type PROTOBUF
     # @return [String] its FileDescriptorProto, in Base64
@@ -158,7 +170,13 @@ module Guildhall
     end
 
     def body(schema, type, references)
-      {schema: schema.respond_to?(:json) ? schema.json : schema, schemaType: type, references:}
+      {schema: text(schema), schemaType: type, references:}
+    end
+
+    def text(schema)
+      return schema.json if schema.respond_to?(:json)
+
+      schema.is_a?(String) ? schema : ::JSON.generate(schema)
     end
 
     def fetch(id)

@@ -25,11 +25,34 @@ class ProtobufTest < GuildhallTest
     assert_equal({"id" => 0, "items" => [], "labels" => {}, "raw" => "", "kind" => :OPEN}, @codec.decode(""))
   end
 
+  def test_messages_in_maps_are_read_as_everywhere_else
+    codec = Guildhall::Protobuf.new(ProtobufFiles.set_of(ProtobufFiles.shelf), message: "shop.Shelf")
+    shelf = {"items" => {"a" => {"items" => {}, "name" => "x"}}, "name" => ""}
+    assert_equal shelf, codec.decode(codec.encode(shelf))
+    symbols = Guildhall::Protobuf.new(codec.message_class, symbolize_names: true)
+    assert_equal({items: {"a" => {items: {}, name: "x"}}, name: ""}, symbols.decode(codec.encode(shelf)))
+  end
+
+  def test_writes_documents_at_any_depth
+    order = Guildhall::JSON.document('{"id":5,"items":[{"sku":"a"}],"labels":{"a":"b"}}')
+    assert_equal "a", @codec.decode(@codec.encode(order))["items"][0]["sku"]
+    assert_equal "a", @codec.decode(@codec.encode({"items" => [order["items"][0]], "labels" => order["labels"]}))["items"][0]["sku"]
+    itself = {}
+    itself["at"] = itself
+    assert_raises(Guildhall::EncodeError) { @codec.encode(itself) }
+  end
+
+  def test_wrong_options_and_payloads
+    assert_match(/symbolize_names/, assert_raises(Guildhall::ArgumentError) { Guildhall::Protobuf.new(@codec.message_class, symbolize_names: "no") }.message)
+    assert_match(/max_bytes/, assert_raises(Guildhall::ArgumentError) { Guildhall::Protobuf.new(@codec.message_class, max_bytes: -1) }.message)
+    assert_raises(TypeError) { @codec.decode(nil) }
+  end
+
   def test_what_is_no_message
     error = assert_raises(Guildhall::DecodeError) { @codec.decode("\xff\xff") }
     assert_match(/not a shop.Order/, error.message)
     assert_raises(Guildhall::DecodeError) { Guildhall::Protobuf.new(@codec.message_class, max_bytes: 3).decode("\0" * 4) }
-    [{"nope" => 1}, {"id" => "x"}, {"id" => 2**70}, {"items" => 3}, 5].each { |object| assert_raises(Guildhall::EncodeError, object.inspect) { @codec.encode(object) } }
+    [{"nope" => 1}, {"id" => "x"}, {"id" => 2**70}, {"items" => 3}, 5, nil, []].each { |object| assert_raises(Guildhall::EncodeError, object.inspect) { @codec.encode(object) } }
   end
 
   def test_which_message

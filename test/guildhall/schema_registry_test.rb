@@ -187,4 +187,10 @@ class SchemaRegistryTest < GuildhallTest
   def test_wrong_urls
     ["ftp://x", "nonsense", "http://", "http:// "].each { |url| assert_raises(Guildhall::ArgumentError, url) { Registry.new(url) } }
   end
+
+  def test_wrong_options
+    {retries: -1, unknown_for: nil, connect_timeout: "3", read_timeout: 0}.each do |name, value|
+      assert_match(/SchemaRegistry: #{name}/, assert_raises(Guildhall::ArgumentError) { Guildhall::SchemaRegistry.new("http://localhost", name => value) }.message)
+    end
+  end
 end

@@ -22,9 +22,20 @@ module ProtobufFiles
     file(name: "order.proto", package: "shop", dependency: imports, message_type: [order, message("Other", [["id", 1, :TYPE_INT64]])], enum_type: [kind])
   end
 
+  # message Shelf { map<string, Shelf> items = 1; string name = 2; }
+  def shelf
+    entry = message("ItemsEntry", [["key", 1, :TYPE_STRING], ["value", 2, ".shop.Shelf"]])
+    entry.options = Google::Protobuf::MessageOptions.new(map_entry: true)
+    shelf = message("Shelf", [["items", 1, ".shop.Shelf.ItemsEntry", true], ["name", 2, :TYPE_STRING]])
+    shelf.nested_type.push(entry)
+    file(name: "shelf.proto", package: "shop", message_type: [shelf])
+  end
+
   # @return [String] a FileDescriptorSet
-  def set
-    Google::Protobuf::FileDescriptorSet.encode(Google::Protobuf::FileDescriptorSet.new(file: [item, order]))
+  def set = set_of(item, order)
+
+  def set_of(*files)
+    Google::Protobuf::FileDescriptorSet.encode(Google::Protobuf::FileDescriptorSet.new(file: files))
   end
 
   # @return [String] as a registry gives it

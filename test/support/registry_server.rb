@@ -8,7 +8,8 @@ require "socket"
 class RegistryServer
   # @return [Array<String>] "GET /schemas/ids/1", in the order they came
   # @return [Array<Hash>] their headers, names in lower case
-  attr_reader :requests, :headers
+  # @return [Array<String>] their bodies
+  attr_reader :requests, :headers, :bodies
 
   # @param answers [Hash{String=>Array, Proc}] path → [status, object], or what is called with the socket
   # @param tls [OpenSSL::SSL::SSLContext, nil] nil: HTTP without TLS
@@ -17,6 +18,7 @@ class RegistryServer
     @tls = tls
     @requests = []
     @headers = []
+    @bodies = []
     @server = TCPServer.new("127.0.0.1", 0)
     @thread = Thread.new { loop { serve } }
   end
@@ -45,7 +47,7 @@ class RegistryServer
     line = socket.gets or return
     @requests << line[/\A\S+ \S+/]
     @headers << read_headers(socket)
-    socket.read(@headers.last["content-length"].to_i)
+    @bodies << socket.read(@headers.last["content-length"].to_i)
     answer(socket, @answers.fetch(line.split[1], [404, {error_code: 40_403, message: "Schema not found"}]))
   rescue SystemCallError, IOError, OpenSSL::SSL::SSLError
     nil # the client went away, or did not trust us

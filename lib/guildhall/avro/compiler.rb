@@ -32,10 +32,13 @@ module Guildhall
       # @param reader [Schema]
       # @param logical [Logical]
       # @param symbolize_names [Boolean] records' keys as Symbols
+      # @param tagged_unions [Boolean] records in unions as {Branch}es
       # @raise [MismatchError]
-      def initialize(writer, reader, logical, symbolize_names: false)
+      # @raise [SchemaError] for a default that its logical type refuses
+      def initialize(writer, reader, logical, symbolize_names: false, tagged_unions: false)
         @logical = logical
         @key = symbolize_names ? :to_sym.to_proc : :itself.to_proc
+        @defaults = Schema::DefaultValue.new(logical, key: @key, tagged_unions:)
         @nodes = []
         @operands = []
         @constants = []
@@ -185,7 +188,7 @@ module Guildhall
       def default(reader, field)
         raise MismatchError, "#{here}: the writer has no field #{field.name}, and #{reader} no default for it" unless field.default?
 
-        value = Ractor.make_shareable(Schema::Defaults.value(field.type, field.default, @logical, @key))
+        value = Ractor.make_shareable(@defaults.of(field.type, field.default))
         [constant(@key.call(field.name)), constant(value)]
       end
 

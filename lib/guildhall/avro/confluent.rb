@@ -40,7 +40,7 @@ module Guildhall
         @options = Options.check(options)
         @directory = Directory.new("\0".b, SchemaRegistry::WireFormat::PREFIX_BYTES - 1, true)
         schema &&= Schema.parse(schema)
-        choose_schema(subject:, topic:, subject_name:, schema:, register:, record: schema&.name)
+        choose_schema(subject:, topic:, subject_name:, schema:, register:, record: schema&.root&.name)
         settle
       end
 

@@ -23,7 +23,7 @@ module Guildhall
       # @param options [Hash{Symbol=>Object}] see {Options}
       def initialize(writer, reader, options)
         logical = Logical.new(options.fetch(:logical_types))
-        compiler = Compiler.new(writer, reader, logical, symbolize_names: options.fetch(:symbolize_names))
+        compiler = Compiler.new(writer, reader, logical, **options.slice(:symbolize_names, :tagged_unions))
         compiler.constants.each { |constant| Shareable.check!(constant, "Avro constant") }
         load(compiler.nodes, compiler.operands, compiler.constants)
         configure(options)

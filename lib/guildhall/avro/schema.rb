@@ -78,3 +78,4 @@ module Guildhall
 end
 
 require_relative "schema/defaults"
+require_relative "schema/default_value"

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "uri"
 require_relative "../json"
 require_relative "../schema"
 require_relative "../schema_registry"
@@ -22,15 +23,17 @@ module Guildhall
       # @param subject [String, nil] whose schema to encode with; nil: by `topic` and `subject_name`
       # @param topic [String, nil]
       # @param subject_name [Symbol] see {SchemaRegistry::Subject.for}; a schema's record name is its `title`
-      # @param schema [String, nil] JSON Schema to encode with; nil: the newest of the subject
+      # @param schema [String, Hash, nil] JSON Schema to encode with; nil: the newest of the subject
       # @param register [Boolean] whether `schema` is registered where the subject does not have it; false: that is an error
       # @param schema_id [Symbol] :payload or :headers, where the schema is named: see {SchemaRegistry::WireFormat}
       # @param key [Boolean] for the keys of messages
       # @param options [Hash] see {Options}
       # Blocks while it fetches the schema to encode with. Without subject, topic and schema it only decodes.
       # @raise [SchemaRegistry::Error] when that cannot be fetched
+      # @raise [Guildhall::ArgumentError] for options that are wrong
       def initialize(registry, validate: false, subject: nil, topic: nil, subject_name: :topic, schema: nil, register: false,
                      schema_id: :payload, key: false, **options)
+        OPTIONS.check!({validate:}, owner: self.class.name)
         connect(registry, type: "JSON", schema_id:, key:)
         @json = JSON.new(**options)
         @validate = validate
@@ -77,7 +80,20 @@ module Guildhall
       end
 
       # @return [Schema::Validator, true] true: payloads are decoded without being checked, but their schema has to be there
-      def make(entry) = @validate ? Schema.new(entry.schema).validator(all: true) : true
+      def make(entry) = @validate ? Schema.new(entry.schema, registry: others(entry)).validator(all: true) : true
+
+      # Names of references are relative to the schema's own URI, as the schema's references are.
+      def others(entry)
+        schema = JSON.decode(entry.schema)
+        base = schema["$id"] if schema.is_a?(Hash)
+        @registry.all_references(entry).to_h { |name, other| [base ? absolute(name, base) : name, other.schema] }
+      end
+
+      def absolute(name, base)
+        URI.join(base, name).to_s
+      rescue URI::Error
+        name
+      end
 
       def title(schema)
         schema = JSON.decode(schema) if schema.is_a?(String)

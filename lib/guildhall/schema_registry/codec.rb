@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../codec"
+require_relative "../option_rules"
 require_relative "wire_format"
 require_relative "lazy_codec"
 require_relative "subject"
@@ -15,6 +16,12 @@ module Guildhall
     # @api private
     module Codec
       include Guildhall::Codec
+
+      OPTIONS = OptionRules.new(
+        registry: OptionRules.object("a Guildhall::SchemaRegistry", :schema, :cached), subject_name: OptionRules.one_of(*Subject::STRATEGIES),
+        **%i[key register validate].to_h { |name| [name, OptionRules.boolean] }
+      )
+      private_constant :OPTIONS
 
       # @return [SchemaRegistry]
       attr_reader :registry
@@ -65,7 +72,9 @@ module Guildhall
       # @param type [String] what the registry calls the format
       # @param schema_id [Symbol] see {WireFormat#initialize}
       # @param key [Boolean]
+      # @raise [Guildhall::ArgumentError]
       def connect(registry, type:, schema_id:, key:)
+        OPTIONS.check!({registry:, key:}, owner: self.class.name)
         @registry = registry
         @type = type
         @wire = WireFormat.new(schema_id, key:)
@@ -75,7 +84,10 @@ module Guildhall
 
       # The schema that this codec encodes with.
       # @return [Entry, nil] nil: it does not encode
+      # @raise [Guildhall::ArgumentError]
       def choose_schema(subject:, topic:, subject_name:, schema:, register:, record: nil)
+        OPTIONS.check!({subject_name:, register:}, owner: self.class.name)
+        raise Guildhall::ArgumentError, "#{self.class}: register: true needs a schema: to register" if register && schema.nil?
         return if subject.nil? && topic.nil? && schema.nil?
 
         subject ||= Subject.for(subject_name, topic:, record:, key: @key)

@@ -2,6 +2,7 @@
 
 require "net/http"
 require "openssl"
+require_relative "../option_rules"
 
 module Guildhall
   class SchemaRegistry
@@ -12,12 +13,17 @@ module Guildhall
       # What a request can fail with before there is an answer.
       FAILURES = [SystemCallError, SocketError, IOError, Timeout::Error, Net::ProtocolError, OpenSSL::SSL::SSLError].freeze
 
+      RULES = OptionRules.new(connect_timeout: OptionRules.seconds, read_timeout: OptionRules.seconds)
+      private_constant :RULES
+
       # @param connect_timeout [Numeric] seconds
       # @param read_timeout [Numeric] seconds, for each read
       # @param ca_file [String, nil] certificates to trust; nil: the system's
       # @param certificate [String, nil] path of a client's certificate (PEM)
       # @param key [String, nil] path of its key (PEM)
+      # @raise [Guildhall::ArgumentError]
       def initialize(connect_timeout: 5, read_timeout: 10, ca_file: nil, certificate: nil, key: nil)
+        RULES.check!({connect_timeout:, read_timeout:}, owner: "Guildhall::SchemaRegistry")
         @options = {open_timeout: connect_timeout, read_timeout:, write_timeout: read_timeout, max_retries: 0, ca_file:}.compact.freeze
         @certificate = certificate
         @key = key

@@ -32,6 +32,24 @@ class AvroConfluentTest < GuildhallTest
     assert_raises(Guildhall::EncodeError) { @codec.encode({"a" => 5}) }
   end
 
+  def test_writes_with_a_schema_of_its_own
+    @server["/subjects/r-value"] = @server["/subjects/R"] = [200, {id: 2, subject: "r-value", version: 1, schema: JSON.generate(NEW)}]
+    @server["/subjects/r-value/versions"] = [200, {id: 2}]
+    [{topic: "r"}, {topic: "r", register: true}, {subject_name: :record}].each do |options|
+      codec = Guildhall::Avro::Confluent.new(@registry, schema: NEW, **options)
+      assert_equal "\0\0\0\0\2\x0a\x02y".b, codec.encode({"a" => 5, "b" => "y"})
+      assert_equal JSON.generate(NEW), JSON.parse(@server.bodies.reject(&:empty?).last).fetch("schema")
+    end
+  end
+
+  def test_wrong_options
+    {key: "yes", register: 1, subject_name: :nope}.each do |name, value|
+      assert_match(/Avro::Confluent: #{name}/, assert_raises(Guildhall::ArgumentError) { Guildhall::Avro::Confluent.new(@registry, name => value) }.message)
+    end
+    assert_match(/SchemaRegistry/, assert_raises(Guildhall::ArgumentError) { Guildhall::Avro::Confluent.new("http://localhost:8081") }.message)
+    assert_match(/needs a schema/, assert_raises(Guildhall::ArgumentError) { Guildhall::Avro::Confluent.new(@registry, topic: "r", register: true) }.message)
+  end
+
   def test_workers_know_what_was_prepared
     payloads = ["\0\0\0\0\1\x0a".b, "\0\0\0\0\2\x0a\x02y".b, "\0\0\0\0\1\x0c".b, "no".b, nil]
     @codec.prepare(payloads)

@@ -163,4 +163,17 @@ class AvroUnionTest < GuildhallTest
   end
 
   def record(type) = {"type" => "record", "name" => "R", "fields" => [{"name" => "v", "type" => type}]}
+
+  def test_defaults_have_the_form_of_what_was_written
+    union = [{type: "record", name: "A", fields: [{name: "i", type: "int"}]}, {type: "record", name: "B", fields: [{name: "j", type: "int"}]}]
+    reader = {type: "record", name: "R", fields: [{name: "u", type: union, default: {i: 1}}, {name: "m", type: {type: "map", values: "int"}, default: {x: 1}}]}
+    writer = {type: "record", name: "R", fields: []}
+    [{tagged_unions: true}, {symbolize_names: true}, {}].each do |options|
+      written = Guildhall::Avro.new(reader, **options)
+      expected = written.decode(written.encode({"u" => {"i" => 1}, "m" => {"x" => 1}}))
+      codec = Guildhall::Avro.new(writer, reader:, **options)
+      assert_equal expected, codec.decode("")
+      assert_equal expected, codec.document("").decode
+    end
+  end
 end

@@ -90,4 +90,27 @@ class JSONConfluentTest < GuildhallTest
     assert_raises(Guildhall::SchemaRegistry::Error) { Guildhall::JSON::Confluent.new(@registry, topic: "o", subject_name: :topic_record, schema: SCHEMA) }
     assert_includes @server.requests, "POST /subjects/o-shop.Order"
   end
+
+  def test_a_schema_given_as_a_hash_is_sent_as_text
+    schema = {"title" => "shop.Order", "type" => "object"}
+    Guildhall::JSON::Confluent.new(@registry, topic: "orders", schema:)
+    assert_equal JSON.generate(schema), JSON.parse(@server.bodies.last).fetch("schema")
+    assert_raises(Guildhall::SchemaRegistry::Error) { Guildhall::JSON::Confluent.new(@registry, topic: "o", subject_name: :topic_record, schema:) }
+    assert_includes @server.requests, "POST /subjects/o-shop.Order"
+  end
+
+  def test_validates_by_schemas_that_the_schema_refers_to
+    @server["/subjects/item/versions/1"] = [200, {id: 3, schemaType: "JSON", schema: '{"properties":{"sku":{"$ref":"sku.json"}}}', references: [{name: "sku.json", subject: "sku", version: 2}]}]
+    @server["/subjects/sku/versions/2"] = [200, {id: 4, schemaType: "JSON", schema: '{"type":"string"}'}]
+    {9 => "", 10 => '"$id":"https://shop.example/order.json",'}.each do |id, own|
+      @server.add(id, "{#{own}\"$ref\":\"item.json\"}", schemaType: "JSON", references: [{name: "item.json", subject: "item", version: 1}])
+      codec = Guildhall::JSON::Confluent.new(@registry, validate: true)
+      assert_equal({"sku" => "a"}, codec.decode("\0\0\0\0#{id.chr}{\"sku\":\"a\"}".b))
+      assert_raises(Guildhall::ValidationError) { codec.decode("\0\0\0\0#{id.chr}{\"sku\":1}".b) }
+    end
+  end
+
+  def test_wrong_options
+    assert_match(/validate/, assert_raises(Guildhall::ArgumentError) { Guildhall::JSON::Confluent.new(@registry, validate: "yes") }.message)
+  end
 end

@@ -3,7 +3,7 @@
 module Guildhall
   class Avro
     class Schema
-      # Defaults of fields: JSON data → the frozen values that a decoder puts in.
+      # Defaults of fields: whether their JSON data are values of the fields' types.
       module Defaults
         KINDS = {
           null: NilClass, int: Integer, long: Integer, float: Numeric, double: Numeric, bytes: String, string: String,
@@ -20,24 +20,6 @@ module Guildhall
           seen[type] = true
           type.fields&.each { |field| check_field(type, field) }
           [type.items, *type.branches, *type.fields&.map(&:type)].compact.each { |part| check(part, seen) }
-        end
-
-        # @param logical [Logical::Choice] which logical types become Ruby values
-        # @param key [#call] makes a record's key of a field's name
-        # @return [Object] the value of a default
-        # @raise [SchemaError] when it is none of the type's
-        def self.value(type, json, logical, key = :itself.to_proc)
-          return value(branch(type, json), json, logical, key) if type.union?
-
-          made = case type.kind
-                 when :float, :double then Float(json)
-                 when :bytes, :fixed then bytes(json)
-                 when :array then json.map { |item| value(type.items, item, logical, key) }
-                 when :map then json.to_h { |name, item| [key.call(name), value(type.items, item, logical, key)] }
-                 when :record then record(type, json, logical, key)
-                 else json
-                 end
-          logical.decode(type, made)
         end
 
         # @return [Boolean] whether JSON data represents a value of the type
@@ -70,17 +52,6 @@ module Guildhall
 
           def bytes_fit?(type, json)
             json.length == (type.size || json.length) && json.each_char.all? { |char| char.ord < 256 }
-          end
-
-          def branch(type, json)
-            type.branches.find { |branch| fits?(branch, json) }
-          end
-
-          # In JSON each character is a byte.
-          def bytes(json) = json.encode(Encoding::ISO_8859_1).b
-
-          def record(type, json, logical, key)
-            type.fields.to_h { |field| [key.call(field.name), value(field.type, json.fetch(field.name) { field.default }, logical, key)] }
           end
 
           def record_fits?(field, json)

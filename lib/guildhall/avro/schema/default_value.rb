@@ -1,0 +1,58 @@
+# frozen_string_literal: true
+
+require_relative "defaults"
+require_relative "../branch"
+
+module Guildhall
+  class Avro
+    class Schema
+      # What a decoder puts in for a field that the writer does not have: the default's JSON data in the form in which the codec
+      # gives a value that was written.
+      # @api private
+      class DefaultValue
+        # @param logical [Logical] which logical types become Ruby values
+        # @param key [#call] makes a record's key of a field's name
+        # @param tagged_unions [Boolean] whether a record in a union is a {Branch}
+        def initialize(logical, key: :itself.to_proc, tagged_unions: false)
+          @logical = logical
+          @key = key
+          @tagged_unions = tagged_unions
+        end
+
+        # @param type [Type]
+        # @param json [Object] that fits the type: see {Defaults.check}
+        # @return [Object] not frozen
+        # @raise [SchemaError] for what its logical type refuses
+        def of(type, json)
+          return branch(type.branches.find { |branch| Defaults.fits?(branch, json) }, json) if type.union?
+
+          @logical.decode(type, raw(type, json))
+        rescue ::ArgumentError, RangeError => error
+          raise SchemaError, "Avro schema: default #{json.inspect} is not a valid #{type.logical || type}: #{error.message}"
+        end
+
+        private
+
+        def branch(type, json)
+          value = of(type, json)
+          @tagged_unions && type.kind == :record ? Branch.new(name: type.name, value:) : value
+        end
+
+        def raw(type, json)
+          case type.kind
+          when :float, :double then Float(json)
+          when :bytes, :fixed then json.encode(Encoding::ISO_8859_1).b # in JSON each character is a byte
+          when :array then json.map { |item| of(type.items, item) }
+          when :map then json.transform_values { |item| of(type.items, item) }
+          when :record then record(type, json)
+          else json
+          end
+        end
+
+        def record(type, json)
+          type.fields.to_h { |field| [@key.call(field.name), of(field.type, json.fetch(field.name) { field.default })] }
+        end
+      end
+    end
+  end
+end
