@@ -92,6 +92,11 @@ class MessagePackTest < GuildhallTest
     [Object.new, 2**64, -2**63 - 1, 1r, Class].each { |object| assert_raises(Guildhall::EncodeError) { Codec.encode([object]) } }
   end
 
+  def test_types_of_extensions_are_numbers_of_a_byte
+    [128, -129, 300].each { |type| assert_raises(Guildhall::EncodeError) { Guildhall::MessagePack.encode(Guildhall::MessagePack::Extension.new(type, "x")) } }
+    assert_equal "\xD4\x80x".b, Guildhall::MessagePack.encode(Guildhall::MessagePack::Extension.new(-128, "x"))
+  end
+
   def test_symbol_keys
     codec = Codec.new(symbolize_keys: true)
     assert_equal({a: {b: "b"}, 1 => "c"}, codec.decode(MessagePack.pack({"a" => {"b" => "b"}, 1 => "c"})))

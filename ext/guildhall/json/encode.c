@@ -248,7 +248,8 @@ static void json_encode_own_json(output *out, VALUE object)
 {
     VALUE state = Qnil, text = rb_check_string_type(rb_funcallv(object, to_json, rb_obj_method_arity(object, to_json) == 1, &state));
     if (NIL_P(text)) json_encode_fail("its to_json does not return a String", object);
-    json_encode_append_string(out, text);
+    if (RB_ENCODING_GET(text) == guildhall_binary_index) text = rb_utf8_str_new(RSTRING_PTR(text), RSTRING_LEN(text));
+    json_encode_append_string(out, json_encode_in_utf8(text));
 }
 
 /* A BigDecimal, for a codec that reads numbers as such. */

@@ -209,6 +209,7 @@ static void msgpack_encode_extension(encoder *e, VALUE extension)
 {
     VALUE payload = rb_funcall(extension, id_payload, 0);
     int type = NUM2INT(rb_funcall(extension, id_type, 0));
+    if (type < INT8_MIN || type > INT8_MAX) msgpack_encode_fail("the type of an Extension is from -128 to 127");
     StringValue(payload);
     msgpack_encode_extension_bytes(e, (int8_t)type, RSTRING_PTR(payload), (size_t)RSTRING_LEN(payload));
     RB_GC_GUARD(payload);

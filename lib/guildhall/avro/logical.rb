@@ -48,6 +48,11 @@ module Guildhall
         end
       end
 
+      # @api private
+      # @param number [Numeric] of units
+      # @return [Integer, nil] without its fraction; nil for what has no end, or an imaginary part
+      def self.whole(number) = (number.to_i if number.real? && number.finite?)
+
       # @param writer [Schema::Type]
       # @param reader [Schema::Type]
       # @return [Boolean] whether what was written would be read as something else. A type without a meaning takes any, and

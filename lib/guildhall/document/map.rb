@@ -45,7 +45,8 @@ module Guildhall
 
       # @return [Hash] the pairs of all other keys, frozen
       def except(*keys)
-        reject { |key, _| keys.include?(key) }
+        left_out = keys.to_h { |key| [key, true] }
+        reject { |key, _| left_out.key?(key) }
       end
 
       # @return [Hash] frozen
@@ -126,7 +127,7 @@ module Guildhall
       # For `doc => {user: {email:}}`: Symbols find String keys. Only what the pattern names is made.
       # @return [Hash{Symbol=>Object}]
       def deconstruct_keys(names)
-        names ? named_members(names) : each_with_object({}) { |(key, value), found| found[key.to_sym] = value }
+        names ? named_members(names) : each_with_object({}) { |(key, value), found| found[symbol(key)] = value }
       end
 
       # @return [Boolean] the same pairs, in any order, as a Hash or another Document
@@ -147,6 +148,9 @@ module Guildhall
       private
 
       def plain_class = ::Hash
+
+      # A key that cannot be a Symbol stays as it is.
+      def symbol(key) = key.is_a?(String) && key.valid_encoding? ? key.to_sym : key
 
       # The top as a plain Hash; what is nested as Documents.
       def pairs = each_with_object({}) { |(key, value), made| made[key] = value }

@@ -35,6 +35,39 @@ class AvroLogicalTest < GuildhallTest
     end
   end
 
+  def test_what_could_not_be_read_again_is_not_written
+    {"time-millis" => "int", "time-micros" => "long"}.each do |name, base|
+      day = 86_400 * (base == "int" ? 1_000 : 1_000_000)
+      [day, -1, Guildhall::Avro::TimeOfDay.new(86_400_000_000_000)].each do |value|
+        assert_raises(Guildhall::EncodeError) { Guildhall::Avro.new(type(base, name)).encode(value) }
+      end
+    end
+  end
+
+  def test_numbers_without_an_end
+    [Float::INFINITY, Float::NAN, BigDecimal("Infinity"), Complex(1, 1)].each do |value|
+      [type("int", "date"), type("long", "timestamp-millis"), type("bytes", "decimal", precision: 9), type("bytes", "big-decimal")].each do |schema|
+        assert_raises(Guildhall::EncodeError, "#{schema} #{value}") { Guildhall::Avro.new(schema).encode(value) }
+      end
+    end
+    union = Guildhall::Avro.new([type("long", "timestamp-millis"), "double"])
+    assert_equal Float::INFINITY, union.decode(union.encode(Float::INFINITY))
+  end
+
+  # Active Support's raises NoMethodError for a nil that to_time returned before.
+  def test_texts_are_no_times_though_they_have_to_time
+    text = Class.new(String) { def to_time = nil }.new("hello")
+    union = Guildhall::Avro.new([type("long", "timestamp-millis"), "string"])
+    assert_equal "hello", union.decode(union.encode(text))
+    assert_raises(Guildhall::EncodeError) { Guildhall::Avro.new(type("long", "timestamp-millis")).encode(text) }
+  end
+
+  def test_defaults_that_their_logical_type_refuses
+    reader = {type: "record", name: "R", fields: [{name: "d", type: type("bytes", "decimal", precision: 2), default: ""}]}
+    error = assert_raises(Guildhall::SchemaError) { Guildhall::Avro.new({type: "record", name: "R", fields: []}, reader:) }
+    assert_match(/default "" is not a valid decimal/, error.message)
+  end
+
   def test_local_timestamps
     {"millis" => 3, "micros" => 6, "nanos" => 9}.each do |unit, digits|
       codec = Guildhall::Avro.new(type("long", "local-timestamp-#{unit}"))

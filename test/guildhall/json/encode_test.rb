@@ -48,6 +48,13 @@ class JSONEncodeTest < GuildhallTest
     assert_equal '[{"a": [1, {"b" : 2}], "c":1.0e1},[1, {"b" : 2}]]', CODEC.encode([document, document["a"]])
   end
 
+  def test_texts_of_to_json_are_utf8
+    own = Struct.new(:text) { def to_json(*) = text }
+    assert_equal "[\"é\"]", Guildhall::JSON.encode([own.new("\"é\"".encode("UTF-16LE"))])
+    assert_equal "[\"é\"]", Guildhall::JSON.encode([own.new("\"é\"".b)])
+    ["\"\xff\"", "\"\xff\"".b].each { |text| assert_raises(Guildhall::EncodeError) { Guildhall::JSON.encode([own.new(text)]) } }
+  end
+
   def test_objects_write_themselves
     custom = Struct.new(:id) { def to_json(*) = "{\"custom\":#{id}}" }
     assert_equal '[{"custom":7}]', CODEC.encode([custom.new(7)])

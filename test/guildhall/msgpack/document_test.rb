@@ -228,4 +228,12 @@ class MessagePackDocumentTest < GuildhallTest
     RUBY
     assert_equal 8.times.sum { |offset| 200.times.sum { |round| (round + offset) % 500 } }, out.to_i
   end
+
+  def test_keys_that_are_no_names
+    plain = {"a" => 1, 1 => 2, nil => 3, "\xff" => 4}
+    document = Guildhall::MessagePack.document(Guildhall::MessagePack.encode(plain))
+    document => {a:, **rest}
+    assert_equal [1, {1 => 2, nil => 3, "\xff" => 4}], [a, rest]
+    assert_equal plain.except(1.0, "a"), document.except(1.0, "a")
+  end
 end

@@ -14,7 +14,7 @@ module Guildhall
         # @return [Integer, nil]
         def self.encode(value)
           case value
-          when Numeric then value.to_i
+          when Numeric then Logical.whole(value)
           when ::Date then (value - EPOCH).to_i
           end
         end

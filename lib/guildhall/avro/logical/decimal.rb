@@ -40,7 +40,7 @@ module Guildhall
         # @param value [Numeric]
         # @return [String, nil] nil if it is not a number, or has more digits than the type
         def encode(value)
-          return unless value.is_a?(Numeric) && (decimal = to_decimal(value)).finite?
+          return unless value.is_a?(Numeric) && value.real? && (decimal = to_decimal(value)).finite?
 
           scaled = decimal.mult(BigDecimal(10**@scale), 0)
           return unless scaled.frac.zero? && scaled.to_i.abs < 10**@precision

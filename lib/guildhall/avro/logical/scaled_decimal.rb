@@ -37,7 +37,7 @@ module Guildhall
         # @param value [Numeric]
         # @return [String, nil] nil if it is not a number, and for a Rational: it may be infinite
         def self.encode(value)
-          return unless value.is_a?(Numeric) && !value.is_a?(Rational) && (decimal = value.to_d).finite?
+          return unless value.is_a?(Numeric) && value.real? && !value.is_a?(Rational) && (decimal = value.to_d).finite?
 
           sign, digits, _, exponent = decimal.split
           scale = decimal.zero? ? 0 : digits.length - exponent

@@ -17,7 +17,7 @@ module Guildhall
 
         # @raise [RangeError] beyond one day
         def decode(number)
-          raise RangeError, "not within a day" unless number.between?(0, (DAY * @units) - 1)
+          raise RangeError, "not within a day" unless within_day?(number)
 
           Avro::TimeOfDay.new(number * (1_000_000_000 / @units))
         end
@@ -25,6 +25,15 @@ module Guildhall
         # @param value [Avro::TimeOfDay, Integer, Time] a number counts units; of a Time its clock is taken
         # @return [Integer, nil]
         def encode(value)
+          number = units_of(value)
+          number if number && within_day?(number)
+        end
+
+        private
+
+        def within_day?(number) = number.between?(0, (DAY * @units) - 1)
+
+        def units_of(value)
           case value
           when Integer then value
           when Avro::TimeOfDay then value.nanoseconds / (1_000_000_000 / @units)

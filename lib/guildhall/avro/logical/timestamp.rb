@@ -20,8 +20,8 @@ module Guildhall
         # @param value [Numeric, Time, Date, DateTime, #to_time] a number counts units
         # @return [Integer, nil]
         def encode(value)
-          return value.to_i if value.is_a?(Numeric)
-          return unless value.respond_to?(:to_time)
+          return Logical.whole(value) if value.is_a?(Numeric)
+          return if value.is_a?(String) || !value.respond_to?(:to_time) # Active Support gives Strings a to_time
 
           time = value.to_time
           (time.to_i * @units) + (time.nsec / (1_000_000_000 / @units))
