@@ -57,7 +57,7 @@ module Guildhall
         def wait(batch)
           seconds = batch.held_seconds
           publish("filter.waiting", offset: batch.first_offset, seconds:)
-          @schedule.pause(:filter, seconds)
+          @schedule.hold(batch, seconds)
           nil
         end
 

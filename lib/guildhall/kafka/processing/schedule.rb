@@ -145,6 +145,14 @@ module Guildhall
           change { @pause.start(reason, seconds) unless @state.leaving? }
         end
 
+        # A filter makes the batch in work wait, unless a seek has made it void.
+        # @param batch [Messages::Batch]
+        # @param seconds [Numeric]
+        # @return [void]
+        def hold(batch, seconds)
+          change { @pause.start(:filter, seconds) if @batches.first.equal?(batch) }
+        end
+
         # @param reason [Symbol]
         # @return [void]
         def resume(reason)

@@ -62,6 +62,18 @@ class KafkaGateTest < GuildhallTest
     assert_equal [[[0, 1, 2], [3, 4]], 5], [@seen, kafka.committed]
   end
 
+  def test_a_seek_beside_the_filters_ends_what_they_make_wait
+    kafka = nil
+    kafka = kafka do
+      filter do |messages|
+        kafka.partition.seek(7) # as another thread may
+        messages.postpone(messages.first, 60)
+      end
+    end
+    kafka.deliver(0...5).work_now
+    refute_predicate kafka.partition, :paused?
+  end
+
   def test_a_batch_that_waits_as_a_whole
     kafka = kafka { filter Holding, seconds: 60 }
     kafka.deliver(0...5).deliver(5...7).work_now
