@@ -63,6 +63,12 @@ Scenario.run do
     Process.wait(living.delete(pid))
   end
 
+  cli.call("disable", "skip") # before any process has run
+  policies = lambda do |name|
+    client(:admin) { |admin| admin.describe_configs([{resource_type: 2, resource_name: name}]).wait(max_wait_timeout_ms: 10_000).resources.first.configs }
+  end
+  equal("compact", policies.call("#{group}.schedule").find { |config| config.name == "cleanup.policy" }.value, "the topic") unless embedded
+  cli.call("enable", "skip")
   2.times { process.call }
   more.call("the tasks run")
   owner = begun.call.last.pid

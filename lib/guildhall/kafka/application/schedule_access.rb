@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../connection/topic_creation"
 require_relative "../scheduling/state"
 require_relative "../scheduling/status"
 
@@ -32,6 +33,8 @@ module Guildhall
         # @raise as `produce_sync`
         def switch_task(name, enabled)
           topic, = find_task(name)
+          # A topic that a broker creates by itself is not compacted, and would forget this.
+          Connection::TopicCreation.new(client_settings(topic), [topic]) { |error, _| raise error }.run
           key, payload = Scheduling::State.switch_record(name, enabled)
           producer.produce_sync(topic: topic.name, partition: 0, key:, payload:)
           nil

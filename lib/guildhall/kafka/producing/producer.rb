@@ -45,21 +45,24 @@ module Guildhall
           end
         end
 
-        # A dead letter's message counts as done once the broker has the dead letter: settings that do not wait for that would lose it.
+        # What the framework sends on (a dead letter, say) counts as done once the broker has it: settings that do not wait for that would
+        # lose it.
         # @param topics [Array<Routing::Topic>]
         # @param config [Config]
         # @param errors [Config::Errors]
         # @return [void]
         def self.validate_promise(topics, config, errors)
-          return if topics.none?(&:republishes?)
+          return if topics.none?(&:needs_producer?)
 
           settings = settings(config)
           if %i[acks request.required.acks].any? { |name| settings[name].to_s == "0" }
-            errors.add("producer acks 0 loses dead letters: the producer does not wait for the broker")
+            errors.add("producer acks 0 loses dead letters, messages for later and runs of a schedule: the producer does not wait for " \
+                       "the broker")
           end
           return unless settings[:"transactional.id"]
 
-          errors.add("producer must not set transactional.id beside a dead_letter_queue: dead letters are sent outside of transactions")
+          errors.add("producer must not set transactional.id beside a dead_letter_queue, delay_topics or a schedule: what these send is " \
+                     "sent outside of transactions")
         end
 
         # @param config [Config]

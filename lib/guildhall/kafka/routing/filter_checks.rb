@@ -30,9 +30,21 @@ module Guildhall
             rules ? check(rules, filter.arguments, "#{filter.name} ") : check_own(filter.source, filter.arguments)
             takes("deduplicate by", filter.arguments[:by], 1) if filter.arguments[:by].respond_to?(:call) && rules
           end
+          check_times
         end
 
         private
+
+        # Filters are called again with what has waited, so that their order does not matter.
+        def check_times
+          expire = seconds("expire").min
+          delay = seconds("delay").max
+          report("expire #{expire} lets nothing through that delay #{delay} has made wait") if expire && delay && expire <= delay
+        end
+
+        def seconds(name)
+          @topic.filters.filter_map { |filter| filter.arguments[:seconds] if filter.name == name }.select { SECONDS.problem(it).nil? }
+        end
 
         def check_own(source, arguments)
           return report("filter needs a class, an object with call, or a block") if source.nil?

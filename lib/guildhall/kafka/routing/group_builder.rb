@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../delaying/tiers"
+require_relative "block"
 require_relative "multiplexing"
 require_relative "schedule_builder"
 require_relative "topic_builder"
@@ -10,6 +11,8 @@ module Guildhall
     module Routing
       # The block of `Guildhall::Kafka.routes`, and of `consumer_group "name" do … end` within it.
       class GroupBuilder
+        include Block
+
         METHODS = %i[topic pattern consumer_group defaults delay_topics schedule multiplexing].freeze
 
         DELAY_TOPICS = OptionRules.new(delays: Reporting::ASCENDING_SECONDS, prefix: Reporting::TOPIC_PREFIX)
@@ -32,6 +35,12 @@ module Guildhall
           @topics = []
         end
 
+        # @param block [Proc] routes
+        # @return [void]
+        def apply(block)
+          evaluate(block, [__FILE__]) { |error| report("routes: #{error}") }
+        end
+
         # Settings for every topic that comes after it in this block.
         # @return [void]
         def defaults(&block)
@@ -52,7 +61,8 @@ module Guildhall
         # @param delays [Array<Numeric>] seconds; the first is how exactly times are kept
         # @param prefix [String, nil] of the topics' names; nil: "GROUP.delay"
         # @return [void]
-        def delay_topics(*delays, prefix: nil)
+        def delay_topics(*delays, prefix: nil, **unknown)
+          refuse(__method__, unknown)
           delays = Delaying::Tiers::DEFAULT if delays.empty?
           tiers = Delaying::Tiers.new(prefix: prefix || "#{@group}.delay", delays: delays.freeze)
           problems = DELAY_TOPICS.errors(tiers.to_h, prefix: "delay_topics ")
@@ -65,11 +75,12 @@ module Guildhall
         # application starts.
         # @param topic [String, nil] keeps what was run; nil: "GROUP.schedule"
         # @return [void]
-        def schedule(topic: nil, &block)
+        def schedule(topic: nil, **unknown, &block)
+          refuse(__method__, unknown)
           return @errors.add("schedule needs a block with its tasks") unless block
 
           builder = ScheduleBuilder.new(topic || "#{@group}.schedule", @group, @errors)
-          builder.instance_eval(&block)
+          builder.apply(block)
           @topics << builder.build
         end
 
@@ -104,11 +115,13 @@ module Guildhall
 
           @errors.add("consumer_group needs a name") if name.to_s.strip.empty?
           inner = GroupBuilder.new(name.to_s, @errors, @defaults, @multiplexed)
-          inner.instance_eval(&block)
+          inner.apply(block)
           @topics.concat(inner.topics)
         end
 
         private
+
+        def report(text) = @errors.add(text)
 
         def delay_route(tiers, delay)
           due = Filter.new(name: "delay", source: Delaying::Due, arguments: {seconds: delay}.freeze)

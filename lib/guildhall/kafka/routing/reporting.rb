@@ -16,7 +16,8 @@ module Guildhall
           value.is_a?(String) && TOPIC_NAME.problem("#{value}.1000000").nil?
         end
         ASCENDING_SECONDS = OptionRules.rule("one or more ascending numbers of seconds (5, 30, 300)") do |value|
-          value.is_a?(Array) && value.any? && value.all? { |seconds| OptionRules.seconds.problem(seconds).nil? } &&
+          value.is_a?(Array) && value.any? &&
+            value.all? { |seconds| OptionRules.seconds.problem(seconds).nil? && TOPIC_NAME.problem(seconds.to_s).nil? } &&
             value.each_cons(2).all? { |one, next_one| one < next_one }
         end
 

@@ -27,10 +27,12 @@ module Guildhall
         # @return [Array<Topic>]
         def topics(errors = Config::Errors.new)
           builder = GroupBuilder.new(@config.group_id, errors)
-          @blocks.each { |block| builder.instance_eval(&block) }
+          before = errors.to_a
+          @blocks.each { |block| builder.apply(block) }
           topics = builder.topics.map { |topic| topic.assigned ? topic : multiplexed(topic, builder) }
-          errors.add("no topic is routed: Guildhall::Kafka.routes { topic \"name\" do … end }") if topics.empty?
+          errors.add("no topic is routed: Guildhall::Kafka.routes { topic \"name\" do … end }") if topics.empty? && errors.to_a == before
           check_duplicates(topics, errors)
+          check_prefixes(topics, errors)
           check_groups(builder.multiplexed.keys - topics.select { |topic| topic.consumed? && !topic.assigned }.map(&:group), errors)
           check_tasks(topics, errors)
           DeadLetterCycles.new(topics).each { |topic, names| report_cycle(topic, names, errors) }
@@ -53,6 +55,17 @@ module Guildhall
         def check_duplicates(topics, errors)
           topics.group_by { |topic| [topic.group, topic.name] }.each do |(group, name), same|
             errors.add("topic #{name.inspect} is routed #{same.size} times in group #{group}") if same.size > 1
+          end
+        end
+
+        # Topics in which messages wait belong to one group.
+        def check_prefixes(topics, errors)
+          groups = topics.group_by(&:waiting_prefix).except(nil).transform_values { |same| same.map(&:group).uniq }
+          groups.each do |prefix, names|
+            next if names.one?
+
+            errors.add("groups #{names.join(" and ")} have the same prefix #{prefix.inspect}: each would take what the other's messages " \
+                       "wait for; give each its own")
           end
         end
 

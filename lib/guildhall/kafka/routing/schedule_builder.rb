@@ -2,6 +2,7 @@
 
 require_relative "../scheduling/task"
 require_relative "../scheduling/task_consumer"
+require_relative "block"
 require_relative "topic_builder"
 
 module Guildhall
@@ -9,6 +10,8 @@ module Guildhall
     module Routing
       # The block of `schedule do … end`: its tasks.
       class ScheduleBuilder
+        include Block
+
         # @param topic [String] the schedule's
         # @param group [String]
         # @param errors [Config::Errors]
@@ -17,6 +20,12 @@ module Guildhall
           @group = group
           @errors = errors
           @tasks = []
+        end
+
+        # @param block [Proc] tasks
+        # @return [void]
+        def apply(block)
+          evaluate(block, [__FILE__]) { |error| @errors.add("schedule of group #{@group}: #{error}") }
         end
 
         # The block runs once per due time, in the process that has the schedule's partition.

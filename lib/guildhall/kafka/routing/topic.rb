@@ -50,6 +50,9 @@ module Guildhall
         # @return [Boolean] whether the framework itself produces for it
         def needs_producer? = republishes? || !scheduled_tasks.nil?
 
+        # @return [String, nil] how the names of the topics begin that messages wait in, of which this is one; nil: it is none
+        def waiting_prefix = delay_tiers&.prefix || (retry_topics.prefix unless retry_topics.nil? || retry_topics.first?)
+
         # @return [Array<String>] names by which it is chosen: its own, and that of the topic whose retries it has
         def names = [to_s, *retry_topics&.source].uniq
 

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "guildhall/pipeline"
+require_relative "block"
 require_relative "checks"
 require_relative "filter_settings"
 require_relative "multiplexing"
@@ -12,6 +13,7 @@ module Guildhall
       # The block of `topic "name" do … end`: each method is a setting. What is wrong is noted, not raised, so that
       # all errors are reported together.
       class TopicBuilder
+        include Block
         include FilterSettings
 
         SETTINGS = (%i[consumer deserializer deserializers deserializing serializer max_messages max_bytes initial_offset
@@ -166,17 +168,13 @@ module Guildhall
           @settings[:kafka] = settings.is_a?(Hash) ? settings.transform_keys(&:to_sym).freeze : settings
         end
 
-        # Evaluates a block of settings. Wrong arguments are noted like any other error; the rest of that block is left out.
-        # @param block [Proc]
+        # @param block [Proc] settings
         # @return [void]
         def apply(block)
-          instance_eval(&block)
-        rescue ::ArgumentError => error
-          place = error.backtrace_locations&.first
-          raise unless OWN_FILES.include?(place&.path)
-
-          @incomplete = true
-          report("#{place.base_label}: #{error.message}")
+          evaluate(block, OWN_FILES) do |error|
+            @incomplete = true
+            report(error)
+          end
         end
 
         # @return [Topic]
@@ -190,11 +188,6 @@ module Guildhall
 
         def complete(queue)
           queue&.max_retries.nil? ? queue&.with(max_retries: @settings[:retry_topics] ? 0 : 3) : queue
-        end
-
-        def refuse(setting, unknown)
-          known = method(setting).parameters.filter_map { |kind, name| name if kind == :key }
-          unknown.each_key { |name| report("#{setting}: #{OptionRules.unknown("keyword #{name}", name, known)}") }
         end
 
         def report(text)

@@ -14,9 +14,12 @@ module Guildhall
         GRACE_SECONDS = 60
         RULES = OptionRules.new(
           name: OptionRules.rule("a name of letters, digits, spaces and . _ -") { |name| /\A[\w. -]+\z/.match?(name) },
-          cron: OptionRules.kind("a String", String), missed: OptionRules.one_of(*MISSED), block: OptionRules.kind("a block", Proc)
+          cron: OptionRules.rule("a String that is not empty") { |cron| cron.is_a?(String) && !cron.strip.empty? },
+          missed: OptionRules.one_of(*MISSED), block: OptionRules.kind("a block", Proc)
         )
-        private_constant :MISSED
+        # Seconds, minutes, hours, days, months, days of the week: steps have to be smaller.
+        STEPS = [60, 60, 24, 31, 12, 7].freeze
+        private_constant :MISSED, :STEPS
 
         # @return [String]
         attr_reader :name
@@ -30,8 +33,16 @@ module Guildhall
         # @raise [MissingDependencyError] without the gem fugit
         def self.cron(expression)
           SoftDependency.require!("fugit", gem: "fugit", purpose: "schedule")
-          Fugit.parse_cronish(expression)
+          cron = expression.match?(/\A\s*[\d*]/) ? Fugit.parse_cron(expression) : Fugit.parse_cronish(expression)
+          cron if cron && possible_steps?(cron)
         end
+
+        # Fugit takes "every 90 minutes" for "*/90 * * * *", which is due each hour.
+        def self.possible_steps?(cron)
+          fields = cron.original.split.first(cron.original.split.size - (cron.zone ? 1 : 0))
+          fields.zip(STEPS.last(fields.size)).none? { |field, limit| field[%r{/(\d+)}, 1].to_i >= limit }
+        end
+        private_class_method :possible_steps?
 
         # @param name [String]
         # @param expression [String]

@@ -61,6 +61,50 @@ class KafkaRoutingChecksTest < GuildhallTest
     assert_match(/\Aproducer, for transactional topics: .*acks/, errors { transactional }.first)
   end
 
+  def problems(&)
+    @application.routes.draw(&)
+    assert_raises(Guildhall::ConfigurationError) { @application.validate! }.message.lines(chomp: true).drop(1).map { |line| line.delete_prefix("  - ") }
+  end
+
+  def test_arguments_of_groups_that_do_not_fit_are_reported_with_the_rest
+    {"topic: wrong number of arguments (given 0, expected 1)" => proc { topic { nil } }, "pattern: wrong number" => proc { pattern { nil } },
+     "consumer_group: wrong number" => proc { consumer_group { nil } }, "multiplexing: wrong number" => proc { multiplexing },
+     "schedule: wrong number" => proc { schedule("x") { nil } }, "delay_topics: unknown keyword prefx; did you mean prefix?" => proc { delay_topics 1, prefx: "x" }}
+      .each do |text, block|
+        setup
+        @application.config.concurrency = 0
+        found = problems(&block)
+        assert_equal "concurrency must be an Integer ≥ 1, not 0", found.first
+        assert_includes found.last, text
+        assert_equal 2, found.size, found
+      end
+  end
+
+  def test_delays_whose_topics_would_have_no_name_are_refused
+    assert_equal ["delay_topics delays must be one or more ascending numbers of seconds (5, 30, 300), not [(1/3)]"], problems { delay_topics 1/3r }
+    setup
+    assert_match(/\Aretry_topics delays must be/, errors { dead_letter_queue(topic: "dead") && retry_topics(1e30) }.first)
+  end
+
+  def test_groups_must_not_share_topics_in_which_messages_wait
+    found = problems do
+      %w[a b].each { |name| consumer_group(name) { delay_topics(prefix: "later") } }
+      %w[c d].each { |name| consumer_group(name) { topic("t") { consumer(Handles) && dead_letter_queue(topic: "dead") && retry_topics(5, 30, prefix: "again") } } }
+    end
+    assert_equal ["groups a and b have the same prefix \"later\": each would take what the other's messages wait for; give each its own",
+                  "groups c and d have the same prefix \"again\": each would take what the other's messages wait for; give each its own"], found
+  end
+
+  def test_what_the_framework_sends_has_to_be_confirmed_and_needs_no_transaction
+    [proc { schedule { task("t", "every hour") { nil } } }, proc { delay_topics }].each do |routes|
+      {{acks: 0} => "producer acks 0", {"transactional.id": "x"} => "producer must not set transactional.id"}.each do |settings, text|
+        setup
+        @application.config.producer = settings
+        assert_includes problems(&routes).first, text
+      end
+    end
+  end
+
   def test_assign_takes_partitions_and_places
     problem = "assign partitions must be a Hash of partitions and where to begin: {0 => :all, 1 => -10}, not "
     [{}, {0 => :some}, {-1 => :all}, {"0" => :all}, 3].each do |partitions|

@@ -27,7 +27,7 @@ class KafkaFilterChecksTest < GuildhallTest
     @application.routes.draw do
       topic("a") do
         consumer Handles
-        expire 3_600
+        expire 86_400 * 4
         delay 86_400 * 3
         throttle limit: 100, per: 60
         sample 0.01
@@ -61,6 +61,15 @@ class KafkaFilterChecksTest < GuildhallTest
       'delay seconds must be a finite number > 0 (seconds), not "5"', "expire seconds must be", "sample rate must be a rate above 0 and up to 1",
       "deduplicate window must be an Integer ≥ 1, not nil", "deduplicate by must be a method of a message (:key) or a callable, not :kye",
       "a callable, not nil", "unknown setting throttling; did you mean throttle?")
+  end
+
+  def test_filters_that_together_let_nothing_through_are_errors
+    @application.routes.draw do
+      topic("a") { consumer(Handles) && delay(300) && expire(60) }
+      topic("b") { consumer(Handles) && expire(300) && delay(300) }
+      topic("c") { consumer(Handles) && expire(301) && delay(300) }
+    end
+    assert_errors('topic "a": expire 60 lets nothing through that delay 300 has made wait', 'topic "b": expire 300 lets nothing')
   end
 
   def test_filters_that_would_raise_for_every_batch_are_errors

@@ -47,6 +47,25 @@ class KafkaScheduleBuilderTest < GuildhallTest
     ], errors
   end
 
+  def test_expressions_that_mean_something_else_than_they_say_are_refused
+    errors, = draw do
+      schedule do
+        ["", " ", "1 2 3", "* * *", "every 90 minutes", "*/61 * * * * *", "*/75 * * * * Europe/Berlin", "every 30 hours"].each_with_index { |cron, index| task("t#{index}", cron) { nil } }
+        ["*/59 * * * * *", "*/45 * * * * Europe/Berlin", "every 12 hours", "at noon every day", "@daily"].each_with_index { |cron, index| task("good#{index}", cron) { nil } }
+      end
+    end
+    assert_equal (0..7).map { |index| "t#{index}" }, errors.map { |error| error[/task "([^"]*)"/, 1] }
+  end
+
+  def test_arguments_that_do_not_fit_are_reported_with_the_rest
+    errors, = draw do
+      schedule { task("a") }
+      consumer_group("b") { schedule(topci: "x") { task("b", "every hour") { nil } } }
+    end
+    assert_equal ["schedule of group shop: task: wrong number of arguments (given 1, expected 2)", "schedule: unknown keyword topci; did you mean topic?",
+                  'schedule of group shop: needs a task: task("name", "0 3 * * *") { … }'].sort, errors.sort
+  end
+
   def test_the_missing_gem_is_named
     out = assert_ruby(<<~RUBY)
       require "guildhall/kafka"
