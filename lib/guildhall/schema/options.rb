@@ -9,7 +9,7 @@ module Guildhall
       DRAFTS = %w[2020-12 7].freeze
       RULES = OptionRules.new(
         draft: OptionRules.one_of(*DRAFTS), registry: OptionRules.kind("a Hash of URI and schema", Hash),
-        keywords: OptionRules.kind("a Hash of name and callable", Hash), work_limit: OptionRules.integer,
+        keywords: OptionRules.kind("a Hash of name and callable", Hash), work_limit: OptionRules.integer(ceiling: (2**63) - 1),
         regexp_timeout: OptionRules.seconds
       )
       private_constant :DRAFTS, :RULES
