@@ -36,13 +36,15 @@ module Guildhall
 
     # Blocks for as long as the command runs.
     # @param arguments [Array<String>]
-    # @return [Integer] the exit status: 0 done, 1 failed, 2 wrong usage, or what the command says
+    # @return [Integer] the exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted, or what the command says
     def run(arguments)
       name, *rest = arguments
       status = command(name).new(out: @out, err: @err, cli: self).run(rest)
       status.is_a?(Integer) ? status : 0
     rescue OptionParser::ParseError, Guildhall::Error => error
       complain(error.message, usage?(error) ? 2 : 1)
+    rescue Interrupt
+      complain("interrupted", 130)
     end
 
     private

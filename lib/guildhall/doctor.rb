@@ -30,7 +30,7 @@ module Guildhall
       visitor = visit
       trial = Trial.new(@object, @payloads, visitor).run if @task && @payloads.any?
       stress = Stress.new(@object, @payloads, @stress).run if @stress && trial.passed?
-      Report.new(name:, findings: findings(visitor, trial), suspicions: visitor.suspicions, trial:, stress:)
+      Report.new(name:, findings: findings(visitor, trial), suspicions: visitor.suspicions, trial:, stress:, task: @task)
     end
 
     private

@@ -86,6 +86,13 @@ class CLITest < GuildhallTest
     assert_includes err, "no command dlq lst; did you mean list?"
   end
 
+  def test_an_interrupted_command
+    err = StringIO.new
+    cli = Guildhall::CLI.new(err:)
+    cli.define_singleton_method(:command) { |_| raise Interrupt }
+    assert_equal [130, "guildhall: interrupted\n"], [cli.run(["doctor"]), err.string]
+  end
+
   private
 
   def run_cli(*arguments)

@@ -68,6 +68,46 @@ class DoctorTest < GuildhallTest
     assert_match(/where 1 of them raises, too \(SystemExit: .*all alike/m, report.to_s)
   end
 
+  def test_a_task_that_ends_its_ractor
+    assert_equal ["ends the Ractor that runs it (Thread.exit)"], Guildhall.doctor(DoctorExamples::Leaving, payloads: ["x"]).findings.map(&:problem)
+  end
+
+  def test_results_that_differ_from_those_of_the_main_ractor
+    Thread.current[:doctor_tenant] = "acme"
+    report = Guildhall.doctor(DoctorExamples::Tenant, payloads: %w[x y])
+    assert_equal ['gives other results in a Ractor than in the main one, for 2 of 2 payloads: ["x", nil], not ["x", "acme"]'], report.findings.map(&:problem)
+  ensure
+    Thread.current[:doctor_tenant] = nil
+  end
+
+  def test_a_slow_task_is_tried_on_as_many_payloads_as_there_is_time_for
+    report = Guildhall.doctor(DoctorExamples::Slow, payloads: ["x"] * 50)
+    assert_predicate report, :runs?
+    assert_match(/tried: 2 payloads in a Ractor/, report.to_s)
+  end
+
+  def test_what_is_printed_meanwhile_is_not_shown
+    out = assert_ruby(<<~RUBY)
+      $LOAD_PATH.unshift("test")
+      require "guildhall"
+      require "support/doctor_examples"
+      puts Guildhall.doctor(DoctorExamples::Printing, payloads: ["x"], stress: 2).verdict
+    RUBY
+    assert_equal "runs\n", out
+  end
+
+  # What nobody waits for would run on.
+  def test_an_interrupted_trial_leaves_no_process
+    thread = Thread.new { Guildhall.doctor(DoctorExamples::Looping, payloads: ["x"]) }
+    eventually { children.any? }
+    thread.kill.join
+    assert_empty children
+  end
+
+  def test_without_payloads_nothing_is_promised
+    assert_match(/Plain: nothing was found that keeps it from running on workers.*not tried/m, Guildhall.doctor(DoctorExamples::Plain).to_s)
+  end
+
   def test_results_that_always_differ_are_not_compared
     report = Guildhall.doctor(DoctorExamples::Dice, payloads: ["x"], stress: 2)
     assert_predicate report, :runs?
@@ -102,6 +142,8 @@ class DoctorTest < GuildhallTest
     hash = Guildhall.doctor(DoctorExamples::Rates).to_h
     assert_equal %w[cannot_run RATES], [hash["verdict"], hash["findings"].first["thing"]]
   end
+
+  def children = Dir["/proc/self/task/*/children"].flat_map { |path| File.read(path).split }
 
   # Nothing is frozen or changed on the way.
   def test_changes_nothing

@@ -109,7 +109,28 @@ module DoctorExamples
 
   # Answers differently while another Ractor is at it.
   module Racing
-    def self.call(_text) = Ractor.main? ? 0 : 1
+    def self.call(_text) = Ractor.count > 2 ? 1 : 0
+  end
+
+  # Of which each thread has its own.
+  module Tenant
+    def self.call(text) = [text, Thread.current[:doctor_tenant]]
+  end
+
+  module Printing
+    def self.call(text) = (puts "printed") || text
+  end
+
+  module Leaving
+    def self.call(_text) = Thread.exit
+  end
+
+  module Slow
+    def self.call(_text) = sleep(5)
+  end
+
+  module Looping
+    def self.call(_text) = loop { nil }
   end
 
   module Ending

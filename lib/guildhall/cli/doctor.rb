@@ -52,7 +52,7 @@ module Guildhall
 
       # Files may need each other: those that cannot be loaded are tried again as long as others could.
       def folder(path)
-        left = Dir[File.join(path, "**/*.rb")].to_h { |file| [file, nil] }
+        left = Dir.glob("**/*.rb", base: path).to_h { |file| [File.join(path, file), nil] }
         raise Guildhall::ArgumentError, "no Ruby files in #{path}" if left.empty?
 
         loop do
@@ -66,27 +66,40 @@ module Guildhall
       def failure_of(file) = Loading.failure { require File.expand_path(file) }
 
       def library(name)
+        raise Guildhall::ArgumentError, "no folder #{name}" if name.include?("/")
+
         reason = Loading.failure { require_gem(name) }
-        raise Guildhall::ArgumentError, reason_of(name, reason) if reason
+        specification = ::Gem.loaded_specs[name] || raise(Guildhall::ArgumentError, unknown(name))
+        raise Guildhall::ArgumentError, "the gem #{name} could not be loaded: #{reason}; name what it needs with -r" if reason
 
-        specification = ::Gem.loaded_specs[name] || raise(Guildhall::ArgumentError, "#{name} is no gem, folder or FILE:Constant")
-        Guildhall::Doctor::Modules.new(name, specification.full_require_paths, gem: name)
+        Guildhall::Doctor::Modules.new(name, specification.full_require_paths, gem: name).tap { |modules| check_any(modules) }
       end
 
-      # As Bundler does: a-b may be the file a/b.
+      def check_any(modules)
+        return if modules.list.any?
+
+        raise Guildhall::ArgumentError, "no modules of #{modules.name} lie in its own folder; name a task that uses it, as FILE:Constant"
+      end
+
+      # As Bundler does: a-b may be the file a/b; and else what the gem has, for the file's name is often another one than the gem's.
       def require_gem(name)
-        require name
-      rescue LoadError => error
-        raise unless error.path == name && name.include?("-")
+        gem(name) unless ::Gem.loaded_specs.key?(name)
+        files = features(::Gem.loaded_specs.fetch(name))
+        found = [name, name.tr("-", "/")].find { |feature| files.include?(feature) }
+        return require(found || name) if found || files.empty?
 
-        require name.tr("-", "/")
+        files.each { |feature| require feature }
       end
 
-      def reason_of(name, reason)
-        return "no folder #{name}" if name.include?("/")
-        return "the gem #{name} could not be loaded: #{reason}; name what it needs with -r" if ::Gem.loaded_specs.key?(name)
+      # @return [Array<String>] what can be required of a gem without a folder, and a-b as a/b
+      def features(specification)
+        specification.full_require_paths.flat_map { |folder| Dir.glob(["*.rb", "#{specification.name.tr("-", "/")}.rb"], base: folder) }
+          .map { |file| file.delete_suffix(".rb") }.uniq
+      end
 
-        "no gem #{name}#{Suggestion.for(name, ::Gem.loaded_specs.keys)}; add it to the Gemfile, or name a folder or FILE:Constant"
+      def unknown(name)
+        hint = Suggestion.for(name, ::Gem::Specification.stubs.map(&:name))
+        "no gem #{name}#{hint}; add it to the Gemfile, or name a folder or FILE:Constant"
       end
     end
   end

@@ -57,7 +57,9 @@ module Guildhall
         end
 
         def files(path)
-          File.directory?(path) ? Dir[File.join(path, "**/*")].select { |file| File.file?(file) }.sort : [path]
+          return [path] unless File.directory?(path)
+
+          Dir.glob("**/*", base: path).map { |file| File.join(path, file) }.select { |file| File.file?(file) }.sort
         end
 
         def of(file)

@@ -2,7 +2,7 @@
 
 module Guildhall
   class Doctor
-    # A process of its own for what may crash or hang. What it writes is read here; what it says on its way down is not shown.
+    # A process of its own for what may crash or hang. What it writes is read here; what it prints, and says on its way down, is not shown.
     class Child
       # @return [String] what it wrote
       attr_reader :output
@@ -12,15 +12,16 @@ module Guildhall
       # @yieldparam writer [IO] in the child
       def initialize(seconds, &work)
         Guildhall.before_fork if defined?(Pool::ForkGuard)
+        @output = +"".b
+        @late = true
         reader, writer = IO.pipe(binmode: true)
         pid = fork { Child.work(reader, writer, &work) }
         writer.close
-        @output = Child.read(reader, seconds)
-        Process.kill(:KILL, pid) unless @output
-        @late = @output.nil?
-        @output ||= ""
-        @status = Process.wait2(pid).last
-        reader.close
+        @late = !read(reader, Clock.now + seconds)
+      ensure # also when this is interrupted
+        reader&.close
+        Process.kill(:KILL, pid) if pid && @late
+        @status = Process.wait2(pid).last if pid
       end
 
       # @return [String, nil] "SIGSEGV"; nil: it has ended by itself
@@ -37,7 +38,7 @@ module Guildhall
       # @api private
       def self.work(reader, writer)
         reader.close
-        $stderr.reopen(File::NULL)
+        [$stdout, $stderr].each { |io| io.reopen(File::NULL, "w") }
         Warning[:experimental] = false
         done = false
         yield writer
@@ -47,17 +48,17 @@ module Guildhall
         exit!(done)
       end
 
-      # @api private
-      # @return [String, nil] nil: it had not ended by then
-      def self.read(reader, seconds)
-        limit = Clock.now + seconds
-        output = +"".b
+      private
+
+      # @return [Boolean] whether it has come to its end
+      def read(reader, limit)
         while reader.wait_readable(Clock.left(limit))
           chunk = reader.read_nonblock(65_536, exception: false)
-          return output if chunk.nil?
+          return true if chunk.nil?
 
-          output << chunk if chunk.is_a?(String)
+          @output << chunk if chunk.is_a?(String)
         end
+        false
       end
     end
   end

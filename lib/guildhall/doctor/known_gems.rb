@@ -15,11 +15,14 @@ module Guildhall
         "json_schemer" => ["JSONSchemer", "keeps its meta-schemas and its configuration in variables that are not shareable", "use Guildhall::Schema"],
         "jsonschema_rs" => ["JSONSchema", "is written in Rust, and does not say that it is safe to use in Ractors", "use Guildhall::Schema"],
         "msgpack" => [nil, "its default factory is not shareable", "use Guildhall::MessagePack, or Guildhall::Task.per_worker with a MessagePack::Factory"],
+        "multi_json" => ["MultiJson", "calls methods that were made of blocks, and keeps its adapter in variables that are not shareable",
+                         "use Guildhall::JSON"],
         "nokogiri" => ["Nokogiri", "is written in C, and does not say that it is safe to use in Ractors",
                        "parse in the main Ractor, or in processes of their own (the gem parallel)"],
         "simdjson" => ["Simdjson", "is written in C, and does not say that it is safe to use in Ractors", "use Guildhall::JSON"],
         "sqlite3" => ["SQLite3", "is written in C, and does not say that it is safe to use in Ractors", "query it in the main Ractor"],
-        "tzinfo" => ["TZInfo", "keeps its time zones in class variables", "convert times in the main Ractor"]
+        "tzinfo" => ["TZInfo", "keeps its time zones in class variables", "convert times in the main Ractor"],
+        "yajl-ruby" => ["Yajl", "is written in C, and does not say that it is safe to use in Ractors", "use Guildhall::JSON"]
       }.transform_values(&:freeze).freeze
       MODULES = GEMS.to_h { |gem, (name, *)| [name, gem] }.freeze
       private_constant :GEMS, :MODULES

@@ -20,12 +20,14 @@ module Guildhall
 
       # @param findings [Array<Inspection::Finding>]
       # @param suspicions [Array<Inspection::Finding>]
-      def initialize(name:, findings:, suspicions:, trial:, stress:)
+      # @param task [Boolean] whether it could be tried
+      def initialize(name:, findings:, suspicions:, trial:, stress:, task: false)
         @name = name
         @findings = [*findings, *stress&.finding].uniq(&:thing).freeze
         @suspicions = (suspicions.uniq(&:thing) - @findings).freeze
         @trial = trial
         @stress = stress
+        @task = task
         freeze
       end
 
@@ -58,7 +60,7 @@ module Guildhall
       def headline
         {cannot_run: "#{@name} cannot run on workers: #{count(@findings.size, "finding")}",
          may_fail: "#{@name} may fail on workers: #{count(@suspicions.size, "suspicion")}",
-         runs: "#{@name} can run on workers"}.fetch(verdict)
+         runs: @trial ? "#{@name} can run on workers" : "#{@name}: nothing was found that keeps it from running on workers"}.fetch(verdict)
       end
 
       def count(number, noun) = "#{number} #{noun}#{"s" if number != 1}"
@@ -80,12 +82,18 @@ module Guildhall
       end
 
       def tried
-        return [] unless @trial
+        return untried unless @trial
 
         passed = "#{count(@trial.size, "payload")} in a Ractor, as in the main one#{failed}"
         lines = ["", "  tried: #{@trial.passed? ? passed : "it failed in a Ractor"}"]
         lines << "  stress: #{@stress.calls} calls from #{@stress.ractors} Ractors at once, #{alike}" if @stress&.passed?
         lines
+      end
+
+      def untried
+        return [] unless verdict == :runs && @task
+
+        ["", "  not tried: payloads would show what calls lead to that cannot be followed"]
       end
 
       # A task that raises for each payload has shown little.

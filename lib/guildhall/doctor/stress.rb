@@ -49,10 +49,17 @@ module Guildhall
       # @api private
       # @return [String] of what a payload became: comparable wherever it was made
       def self.outcome(task, payload)
-        value = Callable.takes_metadata?(task) ? task.call(payload, nil) : task.call(payload)
-        value.is_a?(Comparable) || value.respond_to?(:to_hash) || value.is_a?(Array) ? value.inspect : value.class.to_s
+        text(Callable.takes_metadata?(task) ? task.call(payload, nil) : task.call(payload))
       rescue Exception => error # rubocop:disable Lint/RescueException -- as in {Trial}
         error.class.to_s
+      end
+
+      # @api private
+      # @return [String, nil] frozen; of what has no order and is no collection, the class; nil: it cannot be written
+      def self.text(value)
+        (value.is_a?(Comparable) || value.respond_to?(:to_hash) || value.is_a?(Array) ? value.inspect : value.class.to_s).freeze
+      rescue StandardError
+        nil
       end
 
       private
@@ -78,7 +85,7 @@ module Guildhall
           while Clock.now < limit
             all.zip(right) do |payload, wanted|
               found = Stress.outcome(one, payload)
-              different += 1 if wanted && found != wanted
+              different += 1 if wanted && found && found != wanted
             end
             calls += all.size
           end

@@ -7,7 +7,10 @@ module Guildhall
     # Runs a task on samples in a Ractor of its own, as a worker would.
     class Trial
       SECONDS = 30
-      private_constant :SECONDS
+      ENOUGH = 8 # seconds of calling, in a Ractor and then in the main one: payloads that are left then are not tried
+      ENDED = :ended
+      SHOWN = 60 # characters of a result
+      private_constant :SECONDS, :ENOUGH, :ENDED, :SHOWN
 
       # @return [Array<Inspection::Finding>]
       attr_reader :findings
@@ -43,56 +46,83 @@ module Guildhall
 
       private
 
-      # First everything in a Ractor; then in the main one what has failed there. Each as soon as it is known.
+      # First everything in a Ractor; then the same in the main one. Each as soon as it is known.
       def work(writer)
-        outcomes = ractor
-        Trial.write(writer, outcomes.map { |outcome| outcome && Trial.portable(outcome) })
-        outcomes.each_with_index { |failure, index| Trial.write(writer, failure && everywhere?(failure, @payloads[index])) }
+        outcomes = ractor || (return Trial.write(writer, ENDED))
+        Trial.write(writer, outcomes.map { |outcome| Trial.portable(outcome) if outcome.is_a?(Failure) })
+        limit = Clock.now + ENOUGH
+        outcomes.zip(@payloads) do |outcome, payload|
+          Trial.write(writer, outcome.is_a?(Failure) ? everywhere?(outcome, payload) : (different(outcome, payload) if Clock.now < limit))
+        end
       end
 
-      # @return [Array<Failure, nil>]
+      # @return [Array<Failure, String>, nil] what payloads became; nil: the Ractor has ended
       def ractor
-        ractor = Ractor.new(@task, @payloads, Callable.takes_metadata?(@task)) do |task, payloads, two|
-          payloads.each_with_index.map do |payload, index|
-            value = two ? task.call(payload, nil) : task.call(payload)
-            Shareable.result(value, task) unless Ractor.shareable?(value)
-            nil
-          rescue Exception => error # rubocop:disable Lint/RescueException -- whatever a worker may come upon
-            Failure.of(error, index)
-          end.freeze
+        ractor = Ractor.new(@task, @payloads, Clock.now + ENOUGH) do |task, payloads, limit|
+          payloads.each_with_index.lazy.take_while { |_, index| index.zero? || Clock.now < limit }
+            .map { |payload, index| Trial.outcome(task, payload, index) }.to_a.freeze
         end
         ractor.respond_to?(:value) ? ractor.value : ractor.take
       end
 
       # What fails in the main Ractor, too, is not a matter of Ractors.
       def everywhere?(failure, payload)
-        Callable.takes_metadata?(@task) ? @task.call(payload, nil) : @task.call(payload)
-        false
-      rescue Exception => error # rubocop:disable Lint/RescueException -- as in the Ractor
-        error.class.to_s == failure.error_class && failure.error_class != "SystemStackError"
+        error = Trial.outcome(@task, payload, 0)
+        error.is_a?(Failure) && error.error_class == failure.error_class && error.error_class != "SystemStackError"
+      end
+
+      # @return [String, nil] what it is in the main Ractor; nil: the same, or it differs from call to call there, too
+      def different(outcome, payload)
+        here = Stress.outcome(@task, payload)
+        return if [here, nil].include?(outcome) || here != Stress.outcome(@task, payload)
+
+        [outcome, here].map { |text| Printable.words(text, SHOWN) }.join(", not ")
       end
 
       def judge(child)
         stream = StringIO.new(child.output)
-        outcomes, *everywhere = Array.new(@payloads.size + 1) { stream.eof? ? nil : Trial.read(stream) }
-        return not_returned(child) unless outcomes
+        outcomes, *here = Array.new(@payloads.size + 1) { stream.eof? ? nil : Trial.read(stream) }
+        return not_returned(child, outcomes) unless outcomes.is_a?(Array)
 
         @size = outcomes.size
-        @failed_everywhere, failures = outcomes.zip(everywhere).select(&:first).partition(&:last).map { |pairs| pairs.map(&:first) }
+        @failed_everywhere, failures = outcomes.zip(here).select(&:first).partition(&:last).map { |pairs| pairs.map(&:first) }
         @findings.concat(failures.uniq { |failure| [failure.error_class, failure.message, failure.place] }
           .map { |failure| Explanation.new(failure, @visitor).finding })
+        differs(outcomes.zip(here).filter_map { |failure, text| text unless failure })
       end
 
-      def not_returned(child)
-        problem, advice = if child.crash then ["crashes Ruby in a Ractor (#{child.crash})", Inspection::CALL_ELSEWHERE]
+      def differs(texts)
+        return if texts.empty?
+
+        add("gives other results in a Ractor than in the main one, for #{texts.size} of #{@size} payloads: #{texts.first}",
+          "look for what each Ractor, or thread, has of its own, such as `Thread.current[…]`, and hand it over in the payload")
+      end
+
+      def not_returned(child, outcomes)
+        problem, advice = if outcomes == ENDED then ["ends the Ractor that runs it (Thread.exit)", "return, or raise an error"]
+                          elsif child.crash then ["crashes Ruby in a Ractor (#{child.crash})", Inspection::CALL_ELSEWHERE]
                           elsif child.late? then ["has not returned after #{SECONDS} s in a Ractor",
                                                   "look for a lock or a queue that it waits for, or a loop without an end"]
                           else ["ends the process (exit status #{child.left_with || 0})", "raise an error instead of calling exit!"]
                           end
+        add(problem, advice)
+      end
+
+      def add(problem, advice)
         @findings << Inspection::Finding.new(thing: "task", file: nil, line: nil, problem:, advice:)
       end
 
       class << self
+        # @api private
+        # @return [Failure, String] of a call as a worker makes it
+        def outcome(task, payload, index)
+          value = Callable.takes_metadata?(task) ? task.call(payload, nil) : task.call(payload)
+          Shareable.result(value, task) unless Ractor.shareable?(value)
+          Stress.text(value)
+        rescue Exception => error # rubocop:disable Lint/RescueException -- whatever a worker may come upon
+          Failure.of(error, index)
+        end
+
         # @api private
         def write(writer, object) = Marshal.dump(object, writer)
 

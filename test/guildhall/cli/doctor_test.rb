@@ -14,6 +14,7 @@ class CLIDoctorTest < GuildhallTest
     "app/models/base.rb" => "class Base\nend\n",
     "app/totals.rb" => "module Totals\n  @cache = {}\n  def self.of(order) = @cache[order]\nend\n",
     "app/broken.rb" => "module Broken\n  include Nowhere\nend\n",
+    "app[1]/settings.rb" => "module Settings\n  @all = {}\n  def self.all = @all\nend\n",
     "raises.rb" => "module Raises\n  raise \"no settings\"\nend\n",
     "late.rb" => "raise \"too late\"\n", "ends/ends.rb" => "exit\n", "outer.rb" => "module Outer\n  autoload :Late, File.expand_path(\"late.rb\", __dir__)\nend\n",
     "empty/notes.txt" => "no Ruby\n",
@@ -48,6 +49,10 @@ class CLIDoctorTest < GuildhallTest
     assert_match(/broken\.rb .*could not be loaded: uninitialized constant Broken::Nowhere \(NameError, .*broken\.rb:2\); name what it needs with -r/, out)
   end
 
+  def test_a_folder_whose_name_is_a_pattern
+    assert_match(/Settings/, doctor("app[1]")[1])
+  end
+
   def test_a_folder_with_a_file_that_ends_the_process
     status, out, = doctor("ends")
     assert_equal 0, status
@@ -59,6 +64,17 @@ class CLIDoctorTest < GuildhallTest
     assert_equal 1, status
     assert_match(/simdjson\n +is written in C.*\n +→ use Guildhall::JSON/, out)
     assert_equal 0, doctor("oj").first
+  end
+
+  # Its file has another name.
+  def test_a_gem_is_named_as_in_the_gemfile
+    status, out, = doctor("activesupport")
+    assert_equal [1, true], [status, out.include?("use Guildhall::JSON")], out
+  end
+
+  def test_a_gem_with_blocks_forwarding_and_modules_without_a_name
+    status, out, err = doctor("dry-types")
+    assert_equal [0, true], [status, out.include?("dry-types may fail on workers")], err
   end
 
   def test_wrong_use
