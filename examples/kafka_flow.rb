@@ -24,6 +24,7 @@ Guildhall::Kafka::Testing::EmbeddedBroker.start do |broker|
       consumer PaymentsConsumer
       deduplicate by: :key, window: 1_000
       delay 1
+      throttle limit: 2, per: 0.5
     end
   end
   Guildhall::Kafka.start

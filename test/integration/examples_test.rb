@@ -35,6 +35,10 @@ class ExamplesTest < GuildhallTest
     assert_equal "payment 0\npayment 1\npayment 3\neach a second old: true\n", run_example("kafka_flow")
   end
 
+  def test_kafka_direct
+    assert_equal "tea: 4\nsalt: 1\nlast in the archive: tea, 4\n", run_example("kafka_direct")
+  end
+
   def test_kafka_later
     assert_equal "order 1 after 1 attempt: RuntimeError\nnot before its time, and the retry's second: true\n", run_example("kafka_later")
   end
