@@ -47,6 +47,7 @@ module Guildhall
     # @return [String] frozen, in the codec's encoding
     # @raise [EncodeError] for characters that the encoding does not have
     def encode(text)
+      text = String.try_convert(text) || raise(EncodeError, "Text: a String is needed, not #{text.nil? ? "nil" : text.class}")
       return frozen(text, Encoding::BINARY) if @encoding == Encoding::BINARY
 
       raise EncodeError, "Text: the String is not valid #{text.encoding}" unless text.valid_encoding?

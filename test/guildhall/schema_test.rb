@@ -282,4 +282,12 @@ class SchemaTest < GuildhallTest
       abort("compaction") unless documents.all? { |document| validator.valid?(document) }
     RUBY
   end
+
+  def test_formats_and_keywords_can_be_called
+    [{formats: 5}, {formats: nil}, {formats: {"isbn" => 5}}, {keywords: nil}, {keywords: {"divides" => 5}}].each do |options|
+      error = assert_raises(Guildhall::ArgumentError) { Guildhall::Schema.new({}, work_limit: 0, **options) }
+      assert_match(/#{options.keys.first}.*work_limit/, error.message)
+    end
+    assert_raises(Guildhall::ArgumentError) { Guildhall::Schema.contract { required "a", Integer, range: 5 } }
+  end
 end

@@ -97,4 +97,10 @@ class TextTest < GuildhallTest
     codec = Guildhall::Text.new(encoding: "ISO-8859-1")
     assert_equal %w[ü a], ractor_value(Ractor.new(codec) { |latin| [latin.decode("\xfc".b), Guildhall::Text.decode("a")] })
   end
+
+  def test_what_is_no_string_cannot_be_encoded
+    [nil, 5].each do |object|
+      [Guildhall::Text, Guildhall::Text.new(encoding: :bytes)].each { |codec| assert_raises(Guildhall::EncodeError) { codec.encode(object) } }
+    end
+  end
 end

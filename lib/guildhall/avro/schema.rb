@@ -21,7 +21,12 @@ module Guildhall
       # @param references [Array<Schema>] schemas whose named types this one refers to
       # @return [Schema]
       # @raise [SchemaError]
+      # @raise [Guildhall::ArgumentError] for references that are none
       def self.parse(source, references: [])
+        unless references.is_a?(Array) && references.all?(Schema)
+          raise Guildhall::ArgumentError, "references are an Array of Guildhall::Avro::Schema, not #{references.inspect[0, 80]}"
+        end
+
         source.is_a?(Schema) ? source : new(data(source), references)
       end
 

@@ -22,7 +22,9 @@ module Guildhall
       # @param options [Hash] see {Options}
       # @raise [Guildhall::ArgumentError] for no schemas
       def initialize(schemas, reader: nil, **options)
-        raise Guildhall::ArgumentError, "Guildhall::Avro::SingleObject: at least one schema is needed" if schemas.empty?
+        unless schemas.is_a?(Array) && schemas.any?
+          raise Guildhall::ArgumentError, "Guildhall::Avro::SingleObject: schemas are an Array of one or more, not #{schemas.class}"
+        end
 
         reader &&= Schema.parse(reader)
         codecs = schemas.map { |schema| Avro.new(schema, reader:, **options) }
@@ -58,6 +60,8 @@ module Guildhall
       private
 
       def codec_for(bytes)
+        raise TypeError, "no implicit conversion of #{Shareable.type_of(bytes)} into String" unless bytes.is_a?(String)
+
         unless bytes.bytesize >= HEADER_BYTES && bytes.byteslice(0, 2).b == MAGIC
           raise DecodeError.new("not Avro's single-object encoding", codec: "Avro", offset: 0)
         end

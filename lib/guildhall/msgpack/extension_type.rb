@@ -27,6 +27,9 @@ module Guildhall
         raise Guildhall::ArgumentError, "an extension type is an Integer from -128 to 127, not #{type.inspect}" unless NUMBERS === type
         raise Guildhall::ArgumentError, "for: is a Class or Module, not #{owner.inspect}" unless owner.is_a?(Module)
 
+        callable = [pack, unpack].all? { |one| one.respond_to?(:call) }
+        raise Guildhall::ArgumentError, "pack: and unpack: are objects with `call`" unless callable
+
         @type = type
         @for = owner
         @pack = Shareable.callable!(pack, "pack")

@@ -7,12 +7,15 @@ module Guildhall
     # How schemas are read and run. Frozen and shareable.
     class Options
       DRAFTS = %w[2020-12 7].freeze
+      CALLABLES = OptionRules.rule("a Hash of name and callable") do |given|
+        given.is_a?(Hash) && given.each_value.all? { |one| one.respond_to?(:call) }
+      end
       RULES = OptionRules.new(
         draft: OptionRules.one_of(*DRAFTS), registry: OptionRules.kind("a Hash of URI and schema", Hash),
-        keywords: OptionRules.kind("a Hash of name and callable", Hash), work_limit: OptionRules.integer(ceiling: (2**63) - 1),
+        formats: CALLABLES.or(true, false), keywords: CALLABLES, work_limit: OptionRules.integer(ceiling: (2**63) - 1),
         regexp_timeout: OptionRules.seconds
       )
-      private_constant :DRAFTS, :RULES
+      private_constant :CALLABLES, :DRAFTS, :RULES
 
       # @return [String] the schema's own URI where it has no `$id`: relative references are resolved against it; ""
       attr_reader :uri
@@ -40,26 +43,22 @@ module Guildhall
                      regexp_timeout: 1)
         @uri = uri.to_s.dup.freeze
         @draft = draft.to_s.delete_prefix("draft-0").delete_prefix("draft-").freeze
+        RULES.check!({draft: @draft, registry:, formats:, keywords:, work_limit:, regexp_timeout:})
         @check_formats = formats != false
         @work_limit = work_limit
         @regexp_timeout = regexp_timeout
         @formats, @keywords = [formats.is_a?(Hash) ? formats : {}, keywords].map { |callables| shareable(callables) }
         @registry = read(registry)
-        RULES.check!({draft: @draft, registry: @registry, keywords: @keywords, work_limit:, regexp_timeout:})
         Ractor.make_shareable(self)
       end
 
       private
 
       def shareable(callables)
-        return callables unless callables.is_a?(Hash)
-
         callables.to_h { |name, callable| [name.to_s.freeze, Shareable.callable!(callable, name.to_s)] }.freeze
       end
 
       def read(registry)
-        return registry unless registry.is_a?(Hash)
-
         registry.to_h { |uri, document| [uri.to_s.delete_suffix("#").freeze, Source.read(document)] }.freeze
       end
     end

@@ -117,4 +117,10 @@ class AvroContainerTest < GuildhallTest
     writer.flush
     io.string
   end
+
+  def test_every_wrong_option_of_writing_is_named
+    wrong = {compression: :deflate, block_bytes: "1", metadata: {"a" => 1}}
+    error = assert_raises(Guildhall::ArgumentError) { Guildhall::Avro::Container.write(StringIO.new, "int", [1], **wrong) }
+    wrong.each_key { |name| assert_includes error.message, name.to_s }
+  end
 end

@@ -69,4 +69,18 @@ class AvroSchemaTest < GuildhallTest
     assert_equal schema, Schema.parse(schema.json)
     assert_same schema, Schema.parse(schema)
   end
+
+  def test_a_default_that_contains_itself
+    reader = {type: "record", name: "R", fields: [{name: "a", type: "R", default: {}}]}
+    error = assert_raises(Guildhall::SchemaError) { Guildhall::Avro.new({type: "record", name: "R", fields: []}, reader:) }
+    assert_match(/default of a contains itself/, error.message)
+    twice = {type: "record", name: "P", fields: [{name: "x", type: "int", default: 1}]}
+    reader = {type: "record", name: "R", fields: [{name: "a", type: {type: "array", items: twice}, default: [{}, {}]}]}
+    assert_equal({"a" => [{"x" => 1}] * 2}, Guildhall::Avro.new({type: "record", name: "R", fields: []}, reader:).decode(""))
+  end
+
+  def test_a_namespace_and_references_of_another_kind
+    assert_raises(Guildhall::SchemaError) { Guildhall::Avro::Schema.parse({type: "fixed", name: "F", namespace: 5, size: 1}) }
+    [5, ["int"]].each { |references| assert_raises(Guildhall::ArgumentError) { Guildhall::Avro::Schema.parse("int", references:) } }
+  end
 end

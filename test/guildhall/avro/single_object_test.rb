@@ -27,4 +27,9 @@ class AvroSingleObjectTest < GuildhallTest
     ["", "\xC3\x01\0".b, "\xC3\x02#{"\0" * 8}".b].each { |bytes| assert_raises(Guildhall::DecodeError) { CODEC.decode(bytes) } }
     assert_raises(Guildhall::ArgumentError) { Guildhall::Avro::SingleObject.new([]) }
   end
+
+  def test_what_it_is_not_made_of
+    [[], nil, "int"].each { |schemas| assert_raises(Guildhall::ArgumentError) { Guildhall::Avro::SingleObject.new(schemas) } }
+    assert_raises(TypeError) { Guildhall::Avro::SingleObject.new(["int"]).decode(nil) }
+  end
 end

@@ -69,4 +69,13 @@ class JSONPathTest < GuildhallTest
     yield Guildhall::JSON.decode(text)
     yield Guildhall::JSON.new(symbolize_names: true).document(text)
   end
+
+  def test_white_space_is_that_of_json
+    assert_equal [1], Guildhall::JSON::Path.new("$ \t\r\n[ 'a' ]").of({"a" => 1})
+    ["$\f.a", "$[\v'a']", "$[?@\f.a]", "$[?@.a\v==1]"].each { |path| assert_raises(Guildhall::ArgumentError, path.dump) { Guildhall::JSON::Path.new(path) } }
+  end
+
+  def test_what_is_no_text
+    [nil, :a, "$.\xff"].each { |source| assert_raises(Guildhall::ArgumentError) { Guildhall::JSON::Path.new(source) } }
+  end
 end

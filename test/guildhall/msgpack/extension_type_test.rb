@@ -99,4 +99,9 @@ class MessagePackExtensionTypeTest < GuildhallTest
     hash[:a].cents = hash
     assert_includes assert_raises(Guildhall::EncodeError) { codec.encode(hash) }.message, "changed"
   end
+
+  def test_pack_and_unpack_can_be_called
+    error = assert_raises(Guildhall::ArgumentError) { Guildhall::MessagePack::ExtensionType.new(1, for: Date, pack: :iso8601, unpack: 1) }
+    assert_match(/`call`/, error.message)
+  end
 end

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "securerandom"
+require_relative "../../option_rules"
 
 module Guildhall
   class Avro
@@ -18,7 +19,7 @@ module Guildhall
         # @raise [SchemaError]
         # @raise [Guildhall::ArgumentError]
         def initialize(target, schema, compression: "null", block_bytes: BLOCK_BYTES, metadata: {})
-          check(compression, metadata)
+          check(metadata, compression:, block_bytes:)
           @target = target
           @codec = Avro.new(schema)
           @compression = Compression.named(compression)
@@ -63,10 +64,14 @@ module Guildhall
         LONG = Ractor.make_shareable(Avro.new("long"))
         private_constant :LONG
 
-        def check(compression, metadata)
-          unknown = compression unless Compression::NAMES.include?(compression)
-          raise Guildhall::ArgumentError, "compression is one of #{Compression::NAMES.join(", ")}, not #{unknown.inspect}" if unknown
+        RULES = OptionRules.new(
+          compression: OptionRules.one_of(*Compression::NAMES), block_bytes: OptionRules.bytes,
+          metadata: OptionRules.rule("a Hash of Strings") { |given| given.is_a?(Hash) && given.to_a.flatten.all?(String) }
+        )
+        private_constant :RULES
 
+        def check(metadata, **options)
+          RULES.check!({metadata:, **options}, owner: "Guildhall::Avro::Container")
           own = metadata.keys.grep(/\Aavro\./)
           raise Guildhall::ArgumentError, "metadata #{own.join(", ")} is Avro's own" if own.any?
         end

@@ -17,6 +17,7 @@ module Guildhall
           @logical = logical
           @key = key
           @tagged_unions = tagged_unions
+          @open = [] # fields whose defaults are being made
         end
 
         # @param type [Type]
@@ -50,7 +51,16 @@ module Guildhall
         end
 
         def record(type, json)
-          type.fields.to_h { |field| [@key.call(field.name), of(field.type, json.fetch(field.name) { field.default })] }
+          type.fields.to_h do |field|
+            [@key.call(field.name), json.key?(field.name) ? of(field.type, json[field.name]) : default_within(field)]
+          end
+        end
+
+        def default_within(field)
+          raise SchemaError, "Avro schema: the default of #{field.name} contains itself" if @open.any? { |one| one.equal?(field) }
+
+          @open.push(field)
+          of(field.type, field.default).tap { @open.pop }
         end
       end
     end

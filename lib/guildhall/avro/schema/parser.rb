@@ -90,7 +90,9 @@ module Guildhall
         def name_of(json, around)
           name = need(json, "name")
           refuse("#{name.inspect} is not a valid name") unless name.is_a?(String) && NAME.match?(name)
-          name = full_name(name, json.fetch("namespace", around))
+          namespace = json.fetch("namespace", around)
+          refuse("the namespace of #{name} is not a String") unless namespace.nil? || namespace.is_a?(String)
+          name = full_name(name, namespace)
           refuse("#{name} is the name of a type of Avro's own") if RESERVED.include?(name)
           [name, name[/\A(.+)\.[^.]+\z/, 1]]
         end

@@ -13,7 +13,7 @@ module Guildhall
         NAME = /[A-Za-z_\u0080-\u{10FFFF}][A-Za-z0-9_\u0080-\u{10FFFF}]*/
         QUOTED = /'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"/
         INTEGER = /0|-?[1-9]\d*/
-        SLICE = /(#{INTEGER})?\s*:\s*(#{INTEGER})?(?:\s*:\s*(#{INTEGER})?)?/
+        SLICE = /(#{INTEGER})?[ \t\n\r]*:[ \t\n\r]*(#{INTEGER})?(?:[ \t\n\r]*:[ \t\n\r]*(#{INTEGER})?)?/
         NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/
         WORDS = {"true" => true, "false" => false, "null" => nil}.freeze
         EXACT = (-(2**53) + 1)..((2**53) - 1)
@@ -35,10 +35,10 @@ module Guildhall
         private
 
         def segment
-          descend = !@text.skip(/\s*\.\./).nil?
-          return [descend, bracketed] if @text.skip(/\s*\[\s*/)
+          descend = !@text.skip(/[ \t\n\r]*\.\./).nil?
+          return [descend, bracketed] if @text.skip(/[ \t\n\r]*\[[ \t\n\r]*/)
 
-          refuse("expected . or [") unless descend || @text.skip(/\s*\./)
+          refuse("expected . or [") unless descend || @text.skip(/[ \t\n\r]*\./)
           return [descend, [:all]] if @text.skip(/\*/)
 
           [descend, [@text.scan(NAME) || refuse("expected a name")]]
@@ -46,8 +46,8 @@ module Guildhall
 
         def bracketed
           selectors = [selector]
-          selectors << selector while @text.skip(/\s*,\s*/)
-          refuse("expected , or ]") unless @text.skip(/\s*\]/)
+          selectors << selector while @text.skip(/[ \t\n\r]*,[ \t\n\r]*/)
+          refuse("expected , or ]") unless @text.skip(/[ \t\n\r]*\]/)
           selectors
         end
 
@@ -55,7 +55,7 @@ module Guildhall
           return :all if @text.skip(/\*/)
           return unquote(@text.matched) if @text.scan(QUOTED)
           return @text.captures.map { |number| number && integer(number) } if @text.scan(SLICE)
-          return alternatives if @text.skip(/\?\s*/)
+          return alternatives if @text.skip(/\?[ \t\n\r]*/)
 
           number = @text.scan(INTEGER) || refuse("expected an index, a name in quotes, a slice, a filter or *")
           integer(number)
@@ -69,28 +69,28 @@ module Guildhall
 
         def alternatives
           test = conjunction
-          test = Filter::Either.new(test, conjunction) while @text.skip(/\s*\|\|\s*/)
+          test = Filter::Either.new(test, conjunction) while @text.skip(/[ \t\n\r]*\|\|[ \t\n\r]*/)
           test
         end
 
         def conjunction
           test = basic
-          test = Filter::Both.new(test, basic) while @text.skip(/\s*&&\s*/)
+          test = Filter::Both.new(test, basic) while @text.skip(/[ \t\n\r]*&&[ \t\n\r]*/)
           test
         end
 
         def basic
-          return Filter::Opposite.new(@text.check(/\(/) ? basic : existence(operand)) if @text.skip(/!\s*/)
-          return comparison_or_existence unless @text.skip(/\(\s*/)
+          return Filter::Opposite.new(@text.check(/\(/) ? basic : existence(operand)) if @text.skip(/![ \t\n\r]*/)
+          return comparison_or_existence unless @text.skip(/\([ \t\n\r]*/)
 
           test = alternatives
-          refuse("expected )") unless @text.skip(/\s*\)/)
+          refuse("expected )") unless @text.skip(/[ \t\n\r]*\)/)
           test
         end
 
         def comparison_or_existence
           left = operand
-          return existence(left) unless @text.skip(/\s*(==|!=|<=|>=|<|>)\s*/)
+          return existence(left) unless @text.skip(/[ \t\n\r]*(==|!=|<=|>=|<|>)[ \t\n\r]*/)
 
           Filter::Comparison.new(comparable(left), @text[1], comparable(operand))
         end
@@ -113,7 +113,7 @@ module Guildhall
           return inner_query if @text.check(/[@$]/)
           return Filter::Literal.new(unquote(@text.matched)) if @text.scan(QUOTED)
           return Filter::Literal.new(JSON.decode(@text.matched)) if @text.scan(NUMBER)
-          return Filter::Literal.new(WORDS.fetch(@text.matched)) if @text.scan(/(?:true|false|null)\b(?!\s*\()/)
+          return Filter::Literal.new(WORDS.fetch(@text.matched)) if @text.scan(/(?:true|false|null)\b(?![ \t\n\r]*\()/)
 
           function(@text.scan(/[a-z][a-z_0-9]*(?=\()/) || refuse("expected @, $, a value or a function"))
         end
@@ -121,14 +121,14 @@ module Guildhall
         def inner_query
           from_root = @text.getch == "$"
           segments = []
-          segments << segment while @text.check(/\s*(\.|\[)/)
+          segments << segment while @text.check(/[ \t\n\r]*(\.|\[)/)
           Query.new(segments, from_root:)
         end
 
         def function(name)
-          @text.skip(/\(\s*/)
+          @text.skip(/\([ \t\n\r]*/)
           made = call(name)
-          refuse("expected )") unless @text.skip(/\s*\)/)
+          refuse("expected )") unless @text.skip(/[ \t\n\r]*\)/)
           made
         end
 
@@ -143,7 +143,7 @@ module Guildhall
         end
 
         def second_argument
-          refuse("expected , and a regular expression") unless @text.skip(/\s*,\s*/)
+          refuse("expected , and a regular expression") unless @text.skip(/[ \t\n\r]*,[ \t\n\r]*/)
           comparable(operand)
         end
 

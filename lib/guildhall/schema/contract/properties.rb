@@ -103,6 +103,7 @@ module Guildhall
 
         def bounds(range, least, most)
           return {} if range.nil?
+          raise Guildhall::ArgumentError, "range: is a Range, not #{range.inspect}" unless range.is_a?(Range)
 
           most = "exclusiveMaximum" if range.exclude_end?
           {least => range.begin, most => range.end}.compact
