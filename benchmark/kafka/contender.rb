@@ -12,11 +12,11 @@ class Contender
 
   # @param script [String] its file; consumer.c is built first
   # @param mode [String]
-  # @param environment [Hash{String=>#to_s}]
+  # @param environment [Hash{String=>#to_s, nil}] nil: not set
   def initialize(script, mode, environment = {})
     @script = script
     @mode = mode
-    @environment = environment.transform_values(&:to_s)
+    @environment = environment.transform_values { |value| value&.to_s }
   end
 
   # @return [Hash{String=>Object}] rate: messages a second; sum; peak_kb; and what the mode measures

@@ -2,6 +2,7 @@
 
 require "fileutils"
 require "rbconfig"
+require_relative "../support/own_bundle"
 
 # Who reads the topic: each language whose toolchain is here, its program built. What is fetched and built goes to build/languages.
 class Toolchains
@@ -11,7 +12,6 @@ class Toolchains
   RACECAR = "2.12.0"
   KAFKAJS = "2.2.4"
   GO_CLIENT = "github.com/confluentinc/confluent-kafka-go/v2@v2.1.1" # the last one for Go 1.19
-  OUTER_BUNDLE = [*ENV.keys.grep(/\ABUNDLER_/), "BUNDLE_LOCKFILE", "GEM_HOME", "GEM_PATH", "RUBYLIB", "RUBYOPT"].to_h { |name| [name, nil] }.freeze # is left
   LIMIT_SECONDS = "600" # of one run
 
   # @return [Array<String>] who is not among the contenders, and why
@@ -39,13 +39,10 @@ class Toolchains
 
   # Its rdkafka and Karafka's define the same constants: it has a bundle of its own.
   def racecar
-    folder = FileUtils.mkdir_p(File.join(BUILD, "racecar-#{RUBY_VERSION}")).first
-    bundle = {**OUTER_BUNDLE, "BUNDLE_GEMFILE" => File.join(folder, "Gemfile"), "BUNDLE_PATH" => File.join(folder, "gems")}
-    File.write(bundle["BUNDLE_GEMFILE"], %(source Gem.sources.first.uri.to_s\ngem "racecar", "#{RACECAR}"\n))
-    install = [RbConfig.ruby, File.join(RbConfig::CONFIG["bindir"], "bundle"), "install"]
-    return without("racecar", "the gem could not be installed") unless quietly(*install, folder:, environment: bundle)
+    bundle = OwnBundle.new("racecar", {"racecar" => RACECAR})
+    return without("racecar", "the gem could not be installed") unless bundle.install
 
-    {"racecar" => process(*@ruby, File.join(FOLDER, "racecar_consumer.rb"), environment: {**bundle, "RUBYOPT" => "-rbundler/setup"})}
+    {"racecar" => process(*@ruby, File.join(FOLDER, "racecar_consumer.rb"), environment: bundle.environment)}
   end
 
   def java
