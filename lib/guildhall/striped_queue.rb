@@ -13,10 +13,11 @@ module Guildhall
   # - A producer waits when its own stripe is full, even if others have room.
   class StripedQueue < Queue
     # @param capacity [Integer] of all stripes together; rounded up to a multiple of their number
-    # @param stripes [Integer] 1 or more; about as many as there are cores
+    # @param stripes [Integer, nil] 1 or more; nil: about as many as there are cores
     # @param check [Boolean] as in {Queue.new}
     # @raise [ArgumentError] when there are more stripes than items would fit
-    def self.new(capacity, stripes: Etc.nprocessors.clamp(1, [capacity, 1].max), check: true)
+    def self.new(capacity, stripes: nil, check: true)
+      stripes ||= capacity.is_a?(Integer) && capacity.positive? ? [Etc.nprocessors, capacity].min : 1
       make(capacity, stripes, check)
     end
 

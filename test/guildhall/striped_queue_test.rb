@@ -10,9 +10,7 @@ class StripedQueueTest < GuildhallTest
 
   # Of four stripes; a producer has a fourth of the capacity, so the contract's numbers are those of one stripe.
   def new_queue(capacity, stripes: 4, **)
-    raise TypeError, "capacity" unless capacity.is_a?(Integer)
-
-    Guildhall::StripedQueue.new(capacity * stripes, stripes:, **)
+    Guildhall::StripedQueue.new(capacity.is_a?(Integer) ? capacity * stripes : capacity, stripes:, **)
   end
 
   def test_capacity_is_rounded_up_to_the_stripes
@@ -22,6 +20,7 @@ class StripedQueueTest < GuildhallTest
     assert_raises(ArgumentError) { Guildhall::StripedQueue.new(3, stripes: 4) }
     assert_raises(ArgumentError) { Guildhall::StripedQueue.new(3, stripes: 0) }
     assert_operator Guildhall::StripedQueue.new(100).stripes, :>=, 1
+    [nil, "100", 0].each { |capacity| assert_raises(Guildhall::ArgumentError) { Guildhall::StripedQueue.new(capacity) } }
   end
 
   def test_a_consumer_takes_from_all_stripes

@@ -72,11 +72,15 @@ module QueueContract
     assert_raises(ArgumentError) { queue.push(1, false, 2) }
     assert_raises(ArgumentError) { queue.pop(unknown: 1) }
     assert_raises(ArgumentError) { queue.pop(timeout: -1) }
-    assert_raises(TypeError) { queue.pop(timeout: "soon") }
+    ["soon", Complex(1, 1), Float::NAN, Object.new].each do |timeout|
+      error = assert_raises(Guildhall::ArgumentError) { queue.pop(timeout:) }
+      assert_match(/\Atimeout must be 0 or more seconds, not /, error.message)
+    end
     assert_raises(ArgumentError) { queue.pop_many(0) }
-    assert_raises(TypeError) { queue.push_many(1) }
+    assert_raises(Guildhall::ArgumentError) { queue.pop_many("many") }
+    assert_equal "items must be an Array, not 1", assert_raises(Guildhall::ArgumentError) { queue.push_many(1) }.message
     assert_raises(ArgumentError) { new_queue(0) }
-    assert_raises(TypeError) { new_queue(nil) }
+    [nil, "8", 10**30].each { |capacity| assert_raises(Guildhall::ArgumentError) { new_queue(capacity) } }
   end
 
   def test_time_outs_of_any_number_type

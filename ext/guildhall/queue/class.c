@@ -67,9 +67,9 @@ static inline guildhall_channel *queue_channel_of(VALUE queue)
 
 static size_t queue_positive(VALUE value, const char *name)
 {
-    long number = NUM2LONG(value);
-    if (number < 1) rb_raise(guildhall_argument_error(), "%s must be 1 or more, not %ld", name, number);
-    return (size_t)number;
+    if (!FIXNUM_P(value) || FIX2LONG(value) < 1)
+        rb_raise(guildhall_argument_error(), "%s must be an Integer of 1 or more, not %" PRIsVALUE, name, rb_inspect(value));
+    return (size_t)FIX2LONG(value);
 }
 
 static guildhall_channel *queue_channel_new(size_t capacity, size_t stripes)
@@ -287,7 +287,9 @@ static VALUE queue_try_pop(int argc, VALUE *argv, VALUE queue)
 static VALUE queue_push_many(int argc, VALUE *argv, VALUE queue)
 {
     if (argc == 0) rb_error_arity(0, 1, 1);
-    VALUE list = rb_ary_dup(rb_convert_type(argv[0], T_ARRAY, "Array", "to_ary")); /* a copy: no other code changes it */
+    VALUE given_items = rb_check_array_type(argv[0]);
+    if (NIL_P(given_items)) rb_raise(guildhall_argument_error(), "items must be an Array, not %" PRIsVALUE, rb_inspect(argv[0]));
+    VALUE list = rb_ary_dup(given_items); /* a copy: no other code changes it */
     options given = queue_parse(argc - 1, argv + 1, 0, 1);
     int64_t deadline = guildhall_deadline(given.timeout);
     long size = RARRAY_LEN(list);

@@ -4,6 +4,8 @@
 #include "patience.h"
 #include "waiter.h"
 #include <ruby/fiber/scheduler.h>
+#include <math.h>
+#include <stdbool.h>
 #include <time.h>
 
 int64_t guildhall_now(void)
@@ -18,10 +20,18 @@ VALUE guildhall_argument_error(void)
     return rb_path2class("Guildhall::ArgumentError");
 }
 
+/* NaN for what is no real number. */
+static double waiter_seconds(VALUE timeout)
+{
+    if (RB_FLOAT_TYPE_P(timeout) || RB_INTEGER_TYPE_P(timeout) || RB_TYPE_P(timeout, T_RATIONAL)) return NUM2DBL(timeout);
+    bool real = RTEST(rb_obj_is_kind_of(timeout, rb_cNumeric)) && !RB_TYPE_P(timeout, T_COMPLEX);
+    return real ? NUM2DBL(timeout) : nan("");
+}
+
 int64_t guildhall_deadline(VALUE timeout)
 {
     if (NIL_P(timeout)) return 0;
-    double seconds = NUM2DBL(timeout);
+    double seconds = waiter_seconds(timeout);
     if (!(seconds >= 0)) rb_raise(guildhall_argument_error(), "timeout must be 0 or more seconds, not %" PRIsVALUE, rb_inspect(timeout));
     if (seconds > 1e9) return 0; /* beyond thirty years: none */
     return guildhall_now() + (int64_t)(seconds * 1e9);

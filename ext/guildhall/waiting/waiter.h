@@ -25,8 +25,7 @@ int64_t guildhall_now(void);
 /* Guildhall::ArgumentError. */
 VALUE guildhall_argument_error(void);
 
-/* A timeout in seconds (Integer, Float, Rational; nil: none) as a deadline. Raises TypeError for what is no number and
- * ArgumentError for one below 0. */
+/* A timeout in seconds (nil: none) as a deadline. Raises Guildhall::ArgumentError for what is no number, and for one below 0. */
 int64_t guildhall_deadline(VALUE timeout);
 
 #endif

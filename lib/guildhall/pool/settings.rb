@@ -11,7 +11,8 @@ module Guildhall
         workers: nil, capacity: 100_000, overflow: :defer, overflow_timeout: 5, parallel: nil, min_payloads: nil, slice: nil,
         deadline: nil, max_abandoned: 2, breaker_deaths: 10, breaker_window: 10, breaker_pause: 30, logger: nil, exit_timeout: 1
       }.freeze
-      WORKERS = OptionRules.integer(0..)
+      MAX_WORKERS = 1024 # each is a Ractor and a thread; more than there are cores do not make anything faster
+      WORKERS = OptionRules.integer(0.., ceiling: MAX_WORKERS)
       RULES = OptionRules.new(
         "setting",
         workers: WORKERS.or(nil), capacity: OptionRules.integer, # payloads
@@ -22,7 +23,7 @@ module Guildhall
         breaker_pause: OptionRules.seconds, logger: OptionRules.object("a Logger", :info).or(nil),
         exit_timeout: OptionRules.seconds(zero: true)
       )
-      private_constant :DEFAULTS, :RULES
+      private_constant :DEFAULTS, :RULES, :MAX_WORKERS
 
       attr_reader(*DEFAULTS.keys)
 

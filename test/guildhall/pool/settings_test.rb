@@ -18,6 +18,13 @@ class PoolSettingsTest < GuildhallTest
     assert_equal 0, Settings.new(workers: 0).workers
   end
 
+  def test_no_more_workers_than_a_process_can_start
+    [1025, 10**9].each do |workers|
+      error = assert_raises(Guildhall::ConfigurationError) { Settings.new(workers:) }
+      assert_equal "pool: workers must be at most 1024, not #{workers}", error.message
+    end
+  end
+
   def test_everything_wrong_is_reported_together
     error = assert_raises(Guildhall::ConfigurationError) do
       Settings.new(workers: -1, overflow: :drop, logger: "stderr", breaker_window: 0, exit_timeout: -1, deathline: 3)
