@@ -129,6 +129,16 @@ module MeaningTable
     def self.call(text) = (@memo ||= {})[text] ||= text
   end
 
+  # A setting of a module, as applications have them.
+  module Settings
+    class << self
+      attr_accessor :limits, :factor, :unset
+      alias multiplier factor
+    end
+    self.limits = {"x" => 1}
+    self.factor = 3
+  end
+
   class Defined
     define_singleton_method(:call) { |text| text }
   end
@@ -153,6 +163,9 @@ module MeaningTable
   row("a module", gives: "x!") { Plain }
   row("a module whose helper's helper reads a mutable constant", refused: /MUTABLE/) { Deep }
   row("a class that remembers", refused: /@memo of MeaningTable::Memo/) { Memo }
+  row("an attribute of a module", gives: "xxx") { ->(text) { text * Settings.multiplier } }
+  row("an attribute of a module, not shareable", refused: /@limits of MeaningTable::Settings/) { ->(text) { Settings.limits[text] } }
+  row("an attribute of a module is set", refused: /@unset of MeaningTable::Settings/) { ->(text) { Settings.unset = text } }
   row("define_method", refused: /call of .*define_method/) { Defined }
   row("an object whose part reads a mutable constant", refused: /MUTABLE/) { Holder.new(Parser.new(1).freeze).freeze }
   row("a frozen object", gives: "tag") { Tagger.new({"x" => "tag"}.freeze).freeze }

@@ -25,6 +25,8 @@ module Guildhall
         return Known.new(object.class) if name == :class
 
         method = method_on(object, name)
+        return attribute(object, method.original_name, place) if object.is_a?(Module) && attribute?(method)
+
         part_of(object, method) || follow(method, Known.new(object))
       end
 
@@ -59,6 +61,18 @@ module Guildhall
         Instance.new(type).tap { |instance| follow(method_of(type, :initialize), instance) }
       end
 
+      # @return [Boolean] whether `attr_reader` or its like made it
+      def attribute?(method)
+        method&.source_location && !RubyVM::InstructionSequence.of(method)
+      end
+
+      # @param name [Symbol] of a module's attribute
+      def attribute(object, name, place)
+        return write(Known.new(object), :"@#{name[..-2]}", place) if name.end_with?("=")
+
+        read(Known.new(object), :"@#{name}", place)
+      end
+
       # What a reader of an attribute, or of a member, gives.
       # @return [Known, nil]
       def part_of(object, method)
@@ -68,7 +82,7 @@ module Guildhall
         return Known.new(object.to_h[name]) if (object.is_a?(Struct) || object.is_a?(Data)) && object.members.include?(name)
 
         variable = :"@#{name}"
-        Known.new(object.instance_variable_get(variable)) if method.source_location && object.instance_variable_defined?(variable)
+        Known.new(object.instance_variable_get(variable)) if attribute?(method) && object.instance_variable_defined?(variable)
       rescue NameError # no name of a variable
         nil
       end

@@ -123,10 +123,16 @@ module Guildhall
         when :pop, :nop, /\A(setlocal|branch)/ then nil
         when :dup then @stack.push(@stack.last)
         when :swap then @stack.push(*@stack.pop(2).reverse)
+        when :setn then keep_below(operands[0])
         when LEAVES_ONE, *TAKES.keys, *COUNTED then @stack.push(nil)
         else @stack.clear
         end
         inner(operands) unless DEFINITIONS.include?(name)
+      end
+
+      # The value of an assignment, which is what the expression gives.
+      def keep_below(depth)
+        @stack[-1 - depth] = @stack.last if @stack.size > depth
       end
 
       def taken(name, operands)
