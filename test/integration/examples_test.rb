@@ -23,6 +23,10 @@ class ExamplesTest < GuildhallTest
     assert_equal "threads: several, each customer's orders in order: true\n", run_example("kafka_virtual_partitions")
   end
 
+  def test_kafka_ordering
+    assert_equal "waits: [\"customer 3\"], done: 190 orders\nthen #{(3...200).step(20).to_a.join(", ")}\n", run_example("kafka_ordering")
+  end
+
   def test_kafka_producing
     assert_equal "o1: 42 in 15 bytes\no2: 100 in 15 bytes\n", run_example("kafka_producing")
   end

@@ -7,12 +7,13 @@ require "guildhall/kafka/testing/offline/doubles"
 class KafkaPartition
   # Notes what is stored and committed.
   class Client
-    attr_reader :stored, :committed_to, :sought
+    attr_reader :stored, :committed_to, :renewed, :sought
     attr_accessor :kept, :commit_error
 
     def initialize
       @stored = []
       @committed_to = []
+      @renewed = []
       @kept = [nil, nil]
     end
 
@@ -25,6 +26,8 @@ class KafkaPartition
     end
 
     def commit_to(_topic, _partition, *rest) = @committed_to << rest
+    def renew_metadata(_topic, _partition, *rest) = @renewed << rest
+    def forget_metadata(*) = @renewed.clear
     def committed(*) = @kept
     def end_offset(*) = nil
     def position(*) = nil

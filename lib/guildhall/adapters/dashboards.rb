@@ -13,7 +13,7 @@ module Guildhall
       # What stands together, in the order of a page: title => how the names of its metrics begin.
       ROWS = {
         "Consuming" => %w[consumed dropped rejected], "Lag" => %w[lag stalled partitions in_flight],
-        "Failures" => %w[retries retry_topic dead_letters errors],
+        "Failures" => %w[retries retry_topic parked dead_letters errors],
         "Group" => %w[members rebalances commit], "Threads and workers" => %w[runners pool gc], "Producing" => %w[produce]
       }.freeze
 

@@ -7,6 +7,7 @@ require_relative "cli/swarm"
 require_relative "cli/routes"
 require_relative "cli/lag"
 require_relative "cli/dlq"
+require_relative "cli/keys"
 require_relative "cli/schedule"
 
 module Guildhall
@@ -15,7 +16,7 @@ module Guildhall
     module CLI
       # @return [Array<Class>]
       def self.commands
-        [Server, Swarm, Routes, Lag, Dlq, Schedule]
+        [Server, Swarm, Routes, Lag, Dlq, Keys, Schedule]
       end
     end
   end

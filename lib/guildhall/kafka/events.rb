@@ -20,6 +20,10 @@ module Guildhall
         "error.occurred" => "error, type, and where it happened",
         "filter.rejected" => "group, topic, partition, filter, count: messages that it has rejected; those that wait may count again",
         "filter.waiting" => "group, topic, partition, offset, seconds: a filter makes what follows wait; the partition is paused",
+        "key.limit_reached" => "group, topic, partition, keys, messages: so much is parked that the partition rests until a key moves on",
+        "key.parked" => "group, topic, partition, key: nil if the message has none, offset: a message of this key has failed; those " \
+                        "behind it wait for it, other keys go on",
+        "key.resumed" => "group, topic, partition, key: all of its messages that have waited are done",
         "lag.measured" => "partitions: group, topic, partition, messages, seconds, paused of each partition that was read",
         "members.changed" => "group, members: how many this process has now, change: 1 or -1, seconds: how far it is behind",
         "messages.produced" => "topic: nil if they are of several, size, bytes, seconds, sync: what the application's producer has taken",

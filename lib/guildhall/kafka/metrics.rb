@@ -35,6 +35,8 @@ module Guildhall
         ["errors", :counter, :errors, %i[type error], "Errors, by where they happened and by class"],
         ["lag.messages", :gauge, :messages, PLACE, "Messages of the partition that are not done"],
         ["lag.seconds", :gauge, :seconds, PLACE, "Age of the oldest message that is not done"],
+        ["parked.keys", :gauge, :keys, PLACE, "Keys that wait because a message of theirs has failed, with `ordering :key`"],
+        ["parked.messages", :gauge, :messages, PLACE, "Messages in memory of parked keys"],
         ["rebalances", :counter, :rebalances, %i[group kind], "Rebalances: assigned, revoked, or lost without having been asked"],
         ["commits", :counter, :commits, %i[group result], "Commits that a broker has answered: ok, or failed"],
         ["commit.seconds", :distribution, :seconds, %i[group], "Time until a broker has answered a commit"],

@@ -53,6 +53,14 @@ class KafkaCLITest < GuildhallTest
     assert_operator err.lines.size, :<=, 3, err
   end
 
+  def test_parked_keys_are_those_of_topics_that_are_ordered_by_key
+    out, _, status = guildhall("keys")
+    assert_equal ["GROUP  TOPIC  PARTITION  KEY  OFFSET  MESSAGES  SECONDS\n", 0], [out, status], "without such a topic no broker is asked"
+    _, err, status = guildhall("keys", application: APPLICATION.sub("consumer Handles }", "consumer Handles; ordering :key }"))
+    assert_equal 1, status
+    assert_match(/does not answer/, err)
+  end
+
   private
 
   def guildhall(command, *options, application: APPLICATION)

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../lag/group_keys"
 require_relative "../lag/group_lag"
 require_relative "../dead_letter_queue/replay"
 
@@ -16,9 +17,22 @@ module Guildhall
         # @raise [ConfigurationError] listing every error
         # @raise [Rdkafka::RdkafkaError]
         def lag(groups: nil, topics: nil)
-          open_log
-          chosen = Routing::Selection.new(groups:, topics:).choose(validate!).reject(&:assigned)
-          @clients.together(chosen).flat_map { |some| Lag::GroupLag.new(client_settings(some.first), some).rows }
+          ask(groups, topics) { |settings, some| Lag::GroupLag.new(settings, some).rows }
+        end
+
+        # Which keys the groups have parked, of routes with `ordering :key`, as far as their members have committed it: the messages
+        # that were passed over, of parked keys and, for a moment, those that are in work. Blocks for the broker's answers.
+        # @param groups [Array<String>, nil] as for {#lag}
+        # @param topics [Array<String>, nil]
+        # @return [Array<Lag::GroupKeys::Row>]
+        # @raise [ConfigurationError] listing every error
+        # @raise [KafkaError, Rdkafka::RdkafkaError]
+        def parked_keys(groups: nil, topics: nil)
+          ask(groups, topics, :ordering) do |settings, some|
+            Lag::GroupKeys.new(settings, some) do |topic, partition, span|
+              each_message(topic, from: span.begin, until: span.end, partitions: partition, deserializer: :itself.to_proc)
+            end.rows
+          end
         end
 
         # Opens a dead letter topic, to look through it or to replay it. Whether this application runs does not matter.
@@ -35,6 +49,15 @@ module Guildhall
           yield dead_letters
         ensure
           dead_letters&.close
+        end
+
+        private
+
+        # @param having [Symbol] only topics whose routes say that
+        def ask(groups, topics, having = :itself)
+          open_log
+          chosen = Routing::Selection.new(groups:, topics:).choose(validate!).reject(&:assigned).select(&having)
+          @clients.together(chosen).flat_map { |some| yield client_settings(some.first), some }
         end
       end
     end

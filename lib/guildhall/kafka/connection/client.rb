@@ -78,6 +78,15 @@ module Guildhall
           Rdkafka::Bindings.rd_kafka_topic_partition_list_destroy(native) if native
         end
 
+        # Commits metadata with the next commit but one at the latest, although the offset may be committed already. Does not block.
+        # @param offset [Integer] that was stored
+        # @param metadata [String, nil]
+        # @return [void]
+        def renew_metadata(topic, partition, offset, metadata) = @commits.renew_metadata(topic, partition, offset, metadata)
+
+        # @return [void]
+        def forget_metadata(topic, partition) = @commits.forget_metadata(topic, partition)
+
         # Commits what was stored. Blocks for the broker's answer.
         # @param timeout [Numeric] seconds; librdkafka itself would wait for a broker for ever
         # @return [Boolean] false when the group has moved on meanwhile

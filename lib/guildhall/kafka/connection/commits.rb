@@ -21,6 +21,8 @@ module Guildhall
           @answers = Thread::Queue.new
           @lock = Mutex.new
           @forced = @sent = {}
+          @metadata = {}
+          @stored_next = false # so that metadata that changes all the time does not hold up what was stored
         end
 
         # Commits what was stored, in the background. While a commit is under way nothing happens: the next call will do.
@@ -70,6 +72,20 @@ module Guildhall
           @lock.synchronize { @forced[[topic, partition]] = [offset, metadata] }
         end
 
+        # What is to be committed beside an offset that may be committed already: of what is stored librdkafka commits only other
+        # offsets.
+        # @param metadata [String, nil]
+        # @return [void]
+        def renew_metadata(topic, partition, offset, metadata)
+          @lock.synchronize { @metadata[[topic, partition]] = [offset, metadata] }
+        end
+
+        # Another offset was stored: with it, its own metadata is committed.
+        # @return [void]
+        def forget_metadata(topic, partition)
+          @lock.synchronize { @metadata.delete([topic, partition]) }
+        end
+
         # Before the client is closed; nothing is committed from now on.
         # @return [void]
         def close
@@ -96,13 +112,22 @@ module Guildhall
         end
 
         def dispatch(handle)
-          @sent = @lock.synchronize { @forced.tap { @forced = {} } }
+          @sent = @lock.synchronize { take }
           list = native(@sent)
           code = Librdkafka.rd_kafka_commit_queue(handle, list, @queue, nil, nil)
           @since = code.zero? ? Clock.now : nil
           code
         ensure
           Rdkafka::Bindings.rd_kafka_topic_partition_list_destroy(list) if list
+        end
+
+        # @return [Hash] empty: what was stored is next
+        def take
+          return @forced.tap { @forced = {} } if @forced.any?
+          return {}.tap { @stored_next = false } if @stored_next || @metadata.empty?
+
+          @stored_next = true
+          @metadata.tap { @metadata = {} }
         end
 
         # @return [FFI::Pointer, nil] nil: what was stored
@@ -146,8 +171,10 @@ module Guildhall
 
         # Lower offsets go first, and alone.
         def again?(code, deadline)
-          return @sent.any? if code&.zero?
-          return false unless code && Librdkafka.retriable?(code) && Clock.left(deadline) > RETRY_PAUSE_SECONDS
+          return false unless code
+
+          return @sent.any? || @metadata.any? if code.zero? || Librdkafka.error_name(code) == "_NO_OFFSET"
+          return false unless Librdkafka.retriable?(code) && Clock.left(deadline) > RETRY_PAUSE_SECONDS
 
           sleep(RETRY_PAUSE_SECONDS)
           true

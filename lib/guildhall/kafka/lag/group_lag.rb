@@ -1,8 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../connection/client_config"
-require_relative "../connection/coordinator_retry"
-require_relative "../producing/producer"
+require_relative "group_offsets"
 
 module Guildhall
   module Kafka
@@ -36,7 +34,7 @@ module Guildhall
         # @raise [Rdkafka::RdkafkaError]
         def rows
           @consumer = Rdkafka::Config.new(@settings).consumer
-          rows = committed.map { |topic, partition, offset| row(topic, partition, offset) }
+          rows = GroupOffsets.new(@consumer, @settings, @topics).to_a.map { |topic, partition, offset,| row(topic, partition, offset) }
           firsts = firsts(rows.select { |row| row.messages.positive? })
           rows.map { |row| row.messages.zero? ? row.with(seconds: 0.0) : finish(row, firsts[[row.topic, row.partition]]) }
         ensure
@@ -44,25 +42,6 @@ module Guildhall
         end
 
         private
-
-        def committed
-          list = Rdkafka::Consumer::TopicPartitionList.new
-          present.each { |topic| list.add_topic(topic.fetch(:topic_name), topic.fetch(:partition_count)) }
-          return [] if list.empty?
-
-          Connection::CoordinatorRetry.run { @consumer.committed(list, TIMEOUT_MS) }.to_h.flat_map do |topic, partitions|
-            partitions.map { |partition| [topic, partition.partition, (partition.offset if partition.offset&.>=(0))] }
-          end
-        end
-
-        # A pattern may match any number of topics.
-        def present
-          admin = Rdkafka::Config.new(Producing::Producer.shared(@settings)).admin
-          admin.metadata.topics.select { |topic| @topics.any? { |route| route.match?(topic.fetch(:topic_name)) } }
-            .sort_by { |topic| topic.fetch(:topic_name) }
-        ensure
-          admin&.close
-        end
 
         def row(topic, partition, committed)
           low, high = @consumer.query_watermark_offsets(topic, partition, TIMEOUT_MS)

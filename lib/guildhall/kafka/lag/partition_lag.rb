@@ -49,7 +49,7 @@ module Guildhall
 
           # Behind what is done may lie nothing but the marks of transactions: they were read, too.
           next_offset = reached if position && next_offset >= position
-          [last - next_offset, 0].max
+          [last - next_offset - @offsets.size_beyond, 0].max
         end
 
         # The age of the oldest message that is not done. Where it has not been read yet, its age is at most that.
@@ -92,6 +92,7 @@ module Guildhall
 
         # Of the oldest message that was read and is not done.
         def oldest_time
+          parked = @partition.parked_keys&.oldest_time and return parked
           records = @schedule.records or return
           next_offset = @offsets.position || 0
           records.bsearch { |record| record.offset >= next_offset }&.timestamp

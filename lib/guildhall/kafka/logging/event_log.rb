@@ -13,7 +13,8 @@ module Guildhall
       # what happens rarely as INFO, batches and figures as DEBUG.
       class EventLog
         LEVELS = {"error.occurred" => Logger::ERROR, "partition.stalled" => Logger::WARN, "partition.abandoned" => Logger::WARN,
-                  "dead_letter_queue.dispatched" => Logger::WARN, "consumer.retrying" => Logger::WARN, "retry_topic.dispatched" => Logger::WARN,
+                  "dead_letter_queue.dispatched" => Logger::WARN, "consumer.retrying" => Logger::WARN,
+                  "key.limit_reached" => Logger::WARN, "key.parked" => Logger::WARN, "retry_topic.dispatched" => Logger::WARN,
                   "swarm.process_restarting" => Logger::WARN, "swarm.process_stopping" => Logger::WARN, "swarm.forked" => Logger::DEBUG,
                   "consumer.consumed" => Logger::DEBUG, "consumer.skipped" => Logger::DEBUG, "consumer.shutdown" => Logger::DEBUG,
                   "consumer.revoked" => Logger::DEBUG, "filter.rejected" => Logger::DEBUG, "filter.waiting" => Logger::DEBUG,

@@ -31,7 +31,8 @@ module Guildhall
         # @param bytes [Integer] of all payloads
         # @param generation [Integer]
         # @param read_at [Float] of the {Clock}
-        def initialize(records, results, topic, bytes:, generation: 0, read_at: Clock.now)
+        # @param end_offset [Integer, nil] nil: that after the last record
+        def initialize(records, results, topic, bytes:, generation: 0, read_at: Clock.now, end_offset: nil)
           @records = records
           @results = results
           @topic = topic
@@ -40,6 +41,7 @@ module Guildhall
           @kept = @followings = @held_until = nil
           @filtered = false
           @read_at = read_at
+          @end_offset = end_offset || (records.last.offset + 1)
         end
 
         # @return [Integer]
@@ -48,9 +50,7 @@ module Guildhall
         end
 
         # @return [Integer] the offset after the batch
-        def end_offset
-          @records.last.offset + 1
-        end
+        attr_reader :end_offset
 
         # Where payloads can be left out, blocks until all results are there.
         # @return [Array<Integer>] the indexes of the records that were not left out

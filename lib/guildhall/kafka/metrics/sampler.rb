@@ -21,6 +21,7 @@ module Guildhall
         # @return [void]
         def sample
           sample_group
+          sample_parked
           sample_memory
           sample_threads
           sample_pool
@@ -32,6 +33,17 @@ module Guildhall
 
         def sample_group
           @application.listeners.reject(&:leaving?).group_by(&:group).each { |group, list| gauge("members", list.size, {group:}) }
+        end
+
+        def sample_parked
+          @application.partitions.each do |partition|
+            keys, messages = partition.parked_keys&.counts
+            next unless keys
+
+            place = {group: partition.topic.group, topic: partition.name, partition: partition.number}
+            gauge("parked.keys", keys, place)
+            gauge("parked.messages", messages, place)
+          end
         end
 
         def sample_memory

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require "guildhall/clock"
+
 module Guildhall
   module Kafka
     module Processing
@@ -19,6 +21,26 @@ module Guildhall
         # @return [void]
         def publish(name, **payload)
           application.publish(name, group: partition.topic.group, topic: partition.name, partition: partition.number, **payload)
+        end
+
+        # @param messages [Messages] that `consume` was called with
+        # @param began [Float] when, of the {Clock}
+        # @param size [Integer] how many of them are done
+        # @return [void]
+        def consumed(messages, began, size = messages.size)
+          return unless application.listening?("consumer.consumed")
+
+          publish("consumer.consumed", size:, read: messages.read, dropped: messages.dropped, bytes: messages.bytes,
+            waited: began - messages.batch.read_at, seconds: Clock.now - began, last_offset: messages.last_offset)
+        end
+
+        # @param error [Exception] that `consume` has raised
+        # @param messages [Messages, nil] that it was called with; nil: it was not called
+        # @param attempt [Integer]
+        # @return [void]
+        def consume_failed(error, messages, attempt)
+          error(error, "consumer.consume", attempt:, offset: messages&.last_read || messages&.first_offset,
+            first_offset: messages&.first_offset, last_offset: messages&.last_offset, last_read: messages&.last_read)
         end
 
         # @param error [Exception]

@@ -13,7 +13,7 @@ module Guildhall
 
         # @!method topic
         #   @see Partition#topic
-        def_delegators :@partition, :topic, :name, :number, :pause, :resume, :paused?, :seek, :attempt, :revoked?, :stopping?,
+        def_delegators :@partition, :topic, :name, :number, :pause, :resume, :paused?, :seek, :revoked?, :stopping?,
           :application, :synchronize, :collapsed?
 
         # @param partition [Partition]
@@ -24,7 +24,7 @@ module Guildhall
           @partition = partition
           @offsets = offsets
           @shared = shared
-          @consumer = @messages = @transaction = nil
+          @consumer = @messages = @attempt = @transaction = nil
           reset
           with_consumer(:initialized, &:itself)
         end
@@ -38,15 +38,20 @@ module Guildhall
 
         # Calls the application's code.
         # @param messages [Messages]
+        # @param attempt [Integer, nil] nil: the partition's
         # @return [Boolean] whether all of them are done; false: only what was marked
-        def consume(messages)
+        def consume(messages, attempt = nil)
           reset
           @messages = messages
+          @attempt = attempt
           with_consumer(:consume) { |consumer| consume_by(consumer) }
           !(@only_marks || (@marked && (stopping? || revoked?)))
         ensure
-          @messages = nil
+          @messages = @attempt = nil
         end
+
+        # @return [Integer]
+        def attempt = @attempt || @partition.attempt
 
         # Calls the application's code.
         # @param event [Symbol] a method of the consumer

@@ -13,22 +13,23 @@ module Guildhall
         MAX_BYTES = 3_000
 
         # @param offset [Integer] the committed one
-        # @param done [Array<Integer>] offsets behind it
+        # @param done [Array<Array(Integer, Integer)>] ranges behind it, in order: first offset, and the one after the last
         # @param metadata [String, nil] the user's own
         # @return [String, nil] nil when there is nothing to write
         def self.dump(offset, done, metadata = nil)
-          return metadata if done.empty?
+          most = room(metadata)
+          text = parts(offset, done).each_with_object(+"") do |part, all|
+            part = ",#{part}" unless all.empty?
+            break all if all.bytesize + part.bytesize > most
 
-          most = MAX_BYTES - metadata.to_s.bytesize
-          text = +""
-          ranges(done).each do |first, last|
-            part = "#{"," unless text.empty?}#{(first - offset).to_s(36)}.#{(last - first + 1).to_s(36)}"
-            break if text.bytesize + part.bytesize > most
-
-            text << part
-            offset = last + 1
+            all << part
           end
           text.empty? ? metadata : "#{metadata}#{MARK}#{text}"
+        end
+
+        # @return [Boolean] whether {.dump} can write all of it
+        def self.fit?(offset, done, metadata = nil)
+          done.empty? || parts(offset, done).sum { |part| part.bytesize + 1 } - 1 <= room(metadata)
         end
 
         # @param offset [Integer] the committed one
@@ -48,10 +49,14 @@ module Guildhall
           []
         end
 
-        def self.ranges(done)
-          done.sort.slice_when { |a, b| b != a + 1 }.map { |run| [run.first, run.last] }
+        def self.room(metadata) = MAX_BYTES - metadata.to_s.bytesize
+
+        def self.parts(offset, done)
+          done.map do |first, behind|
+            "#{(first - offset).to_s(36)}.#{(behind - first).to_s(36)}".tap { offset = behind }
+          end
         end
-        private_class_method :ranges
+        private_class_method :room, :parts
       end
     end
   end

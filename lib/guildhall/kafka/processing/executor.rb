@@ -5,6 +5,7 @@ require "guildhall/clock"
 require "guildhall/error_boundary"
 require_relative "assignment"
 require_relative "consumer_call"
+require_relative "key_ordering"
 require_relative "recovery"
 require_relative "virtual_partitions"
 require_relative "../filtering/gate"
@@ -38,6 +39,9 @@ module Guildhall
         # @return [Boolean] whether the partition is consumed in order, because of a failure, although it is virtual
         def collapsed? = @virtual ? @virtual.collapsed? : false
 
+        # @return [ParkedKeys, nil] nil: the route does not order by key
+        def parked_keys = @virtual&.parked_keys
+
         # @param batch [Batch]
         # @return [Boolean, nil] whether other runners have it now
         def consume(batch)
@@ -69,6 +73,7 @@ module Guildhall
         # @param reason [Symbol] :revoked or :shutdown
         # @return [void]
         def leave(reason)
+          @virtual&.leave
           dispatch_event(reason) if calls.any?
           @assignment.publish("consumer.#{reason}")
         ensure
@@ -89,7 +94,7 @@ module Guildhall
         # Called by the runner whose share is the last to end.
         # @!visibility private
         def run_ended(run)
-          published(run.messages, run.began) unless run.error
+          @assignment.consumed(run.messages, run.began, run.size) if run.size.positive?
           settle(run.batch, settled?(run)) unless given_up?(run.batch)
         ensure
           partition.release
@@ -105,7 +110,7 @@ module Guildhall
         end
 
         def virtual_partitions
-          VirtualPartitions.new(partition, offsets, application.runners, application.config.concurrency)
+          partition.topic.ordering ? KeyOrdering.new(@assignment) : VirtualPartitions.new(@assignment)
         end
 
         # @return [Array<Integer>, nil] the indexes of the messages to consume; nil: a seek has made the batch void
@@ -116,6 +121,7 @@ module Guildhall
         end
 
         def settled?(run)
+          return true if run.parking?
           return @recovery.returned(run.batch, @first) || @at_most_once unless run.error
           return true if @at_most_once
 
@@ -125,14 +131,13 @@ module Guildhall
 
         def start_virtual(batch, pending)
           @virtual.start(batch, pending, self)
-          true
         end
 
         # @return [nil]
         def consume_in_order(batch, messages)
           began = Clock.now
           whole = call.consume(messages) || @at_most_once
-          published(messages, began)
+          @assignment.consumed(messages, began)
           offsets.complete(@unfinished ? batch.offset_after(messages.last_offset) : batch.end_offset, batch.generation) if whole
           settle(batch, (whole && @unfinished.nil?) || @recovery.returned(batch, @first))
         end
@@ -148,17 +153,9 @@ module Guildhall
         # @return [nil]
         def postpone(batch) = settle(batch, @recovery.postpone(batch))
 
-        def published(messages, began)
-          return unless @instrumentation.listening?("consumer.consumed")
-
-          @assignment.publish("consumer.consumed", size: messages.size, read: messages.read, dropped: messages.dropped,
-            bytes: messages.bytes, waited: began - messages.batch.read_at, seconds: Clock.now - began,
-            last_offset: messages.last_offset)
-        end
-
         # Nothing was left of it.
         def skip(batch)
-          offsets.complete(batch.end_offset, batch.generation)
+          offsets.complete(batch.end_offset, batch.generation) unless partition.topic.ordering
           finish(batch)
           return unless batch.kept.empty? && @instrumentation.listening?("consumer.skipped")
 
@@ -187,11 +184,7 @@ module Guildhall
           nil
         end
 
-        def report(error, messages)
-          @assignment.error(error, "consumer.consume", attempt:,
-            offset: messages&.last_read || messages&.first_offset, first_offset: messages&.first_offset,
-            last_offset: messages&.last_offset, last_read: messages&.last_read)
-        end
+        def report(error, messages) = @assignment.consume_failed(error, messages, attempt)
 
         # What was done behind the committed offset, by another member or before a restart.
         def recall

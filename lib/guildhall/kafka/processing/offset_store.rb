@@ -15,6 +15,7 @@ module Guildhall
           @topic = topic
           @partition = partition
           @backwards = false
+          @written = nil
         end
 
         # @param offset [Integer] the first one that is not done
@@ -22,6 +23,7 @@ module Guildhall
         # @return [Boolean] false when the partition is no longer ours
         def write(offset, metadata = nil)
           stored = @client.store(@topic, @partition, offset, metadata)
+          renew(offset, metadata) if stored
           commit_backwards(offset, metadata) if stored && @backwards
           stored
         end
@@ -53,6 +55,15 @@ module Guildhall
         end
 
         private
+
+        def renew(offset, metadata)
+          before = @written
+          @written = [offset, metadata]
+          return if before.nil? || before == @written
+          return @client.forget_metadata(@topic, @partition) unless offset == before.first
+
+          @client.renew_metadata(@topic, @partition, offset, metadata)
+        end
 
         # Of what is stored librdkafka commits by itself only what lies beyond the last commit.
         def commit_backwards(offset, metadata)

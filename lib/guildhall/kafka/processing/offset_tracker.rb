@@ -19,9 +19,11 @@ module Guildhall
       class OffsetTracker
         # @param store [OffsetStore]
         # @param manual [Boolean] whether what is done is stored only when it was marked as well
-        def initialize(store, manual: false)
+        # @param parking [Boolean] whether messages of a batch may be done after those of later batches
+        def initialize(store, manual: false, parking: false)
           @store = store
           @manual = manual
+          @parking = parking
           @lock = Mutex.new
           @generation = @reading = 0
           @read_to = nil
@@ -60,7 +62,7 @@ module Guildhall
         def recall
           offset, metadata = @store.committed
           known = offset ? DoneRanges.load(offset, metadata) : []
-          @lock.synchronize { @known = known if @generation.zero? }
+          @lock.synchronize { know(offset, known) if known.any? && @generation.zero? }
         end
 
         # A batch gets its turn; called again before each further attempt.
@@ -76,6 +78,25 @@ module Guildhall
             undone(batch, kept)
           end
         end
+
+        # @param batch [Messages::Batch] that has had its turn
+        # @param indexes [Array<Integer>] of its messages
+        # @return [Array<Integer>, nil] those that are not done; nil: they are void
+        def left(batch, indexes)
+          @lock.synchronize do
+            indexes.reject { |index| @done.done?(batch.records[index].offset) } unless @closed || batch.generation != @generation
+          end
+        end
+
+        # @param offset [Integer]
+        # @return [Boolean]
+        def done?(offset) = @lock.synchronize { @done.done?(offset) }
+
+        # @return [Boolean] whether all that is done can be written beside the offset
+        def fit? = @lock.synchronize { DoneRanges.fit?(@marked.position, @marked.beyond, @metadata) }
+
+        # @return [Integer] how many offsets behind {#position} are done
+        def size_beyond = @lock.synchronize { @marked.size_beyond }
 
         # Everything before an offset is done, and may be committed.
         # @param next_offset [Integer] the first offset that is not done
@@ -253,8 +274,7 @@ module Guildhall
         def begin_progress
           @done = Progress.new
           @marked = @manual ? Progress.new : @done
-          @known = []
-          @entered = @metadata = nil
+          @entered = @metadata = @recalled = nil
         end
 
         def renew(generation)
@@ -294,23 +314,29 @@ module Guildhall
         # Batches are done one after the other: everything before this one is, and with it what was left out at its
         # beginning. With manual marks only where nothing before it waits to be marked.
         def enter(batch, kept)
+          begin_progress if @recalled && batch.first_offset < @recalled # what was committed is not of this log
           first = kept.empty? ? batch.end_offset : batch.records[kept.first].offset
+          before = @marked.position
+          @parking && @entered ? bridge(first) : pass(first)
+          @dirty = true if kept.empty? && (before.nil? || @marked.position != before)
+          @entered = batch.end_offset
+          @recalled = nil
+        end
+
+        def pass(first)
           before = @marked.position
           @marked.advance(first) if before.nil? || @entered.nil? || before >= @entered
           @done.advance(first)
-          @dirty = true if kept.empty? && (before.nil? || @marked.position != before)
-          @entered = batch.end_offset
-          know(batch, kept) unless @known.empty?
         end
 
-        def know(batch, kept)
-          kept.each do |index|
-            offset = batch.records[index].offset
-            next unless @known.any? { |range| range.cover?(offset) }
+        # What lies between the last batch and this one is done, whatever was parked before it.
+        def bridge(first)
+          @done.add(@entered, first) if first > @entered
+        end
 
-            add(offset, batch.next_offset(index))
-          end
-          @known = @known.reject { |range| range.last <= batch.end_offset }
+        def know(offset, ranges)
+          ranges.each { |range| add(range.begin, range.end) }
+          @recalled = offset
         end
 
         def undone(batch, kept)

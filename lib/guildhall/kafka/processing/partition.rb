@@ -41,7 +41,7 @@ module Guildhall
         def_delegators :@intake, :queue, :queue=
         def_delegators :@schedule, :notify, :paused?, :working?, :release
         def_delegators :@lag, :position, :end_offset, :idle_behind?, :inquire
-        def_delegators :@executor, :attempt, :collapsed?
+        def_delegators :@executor, :attempt, :collapsed?, :parked_keys
         # @!method producer
         #   @return [WaterDrop::Producer]
         def_delegators :@application, :producer
@@ -238,7 +238,7 @@ module Guildhall
 
         def collaborate
           @intake = Processing::Intake.new(@topic, @application.config)
-          @offsets = Processing::OffsetTracker.new(store_of_offsets, manual: manual?)
+          @offsets = Processing::OffsetTracker.new(store_of_offsets, manual: manual?, parking: !@topic.ordering.nil?)
           @transactions = Processing::Transactions.new(self, @offsets, @listener.client, @application) if @topic.transactional
           runners = @application.runners
           @schedule = Processing::Schedule.new(@application.backpressure, @application.timer, @intake) { |urgent| runners.push(self, urgent:) }

@@ -10,6 +10,9 @@ module Guildhall
         # The virtual partition of messages for which the user's partitioner raises.
         UNKNOWN = :unknown
 
+        # Stands for the key of a message that has none: it is ordered with no other.
+        Keyless = Data.define(:offset)
+
         # @param settings [Routing::VirtualPartitions]
         # @param concurrency [Integer] how many there are where the route does not say
         def initialize(settings, concurrency)
@@ -34,7 +37,36 @@ module Guildhall
           shares
         end
 
+        # @param messages [Messages]
+        # @param indexes [Array<Integer>] of the messages' records
+        # @yield as in {#deal}
+        # @return [Hash{Object=>Array<Integer>}] indexes by key: what the user's partitioner answers
+        def keys(messages, indexes)
+          keys = Hash.new { |hash, key| hash[key] = [] }
+          messages.each_with_index do |message, position|
+            key = UNKNOWN
+            ErrorBoundary.contain(->(error) { yield(error, message) }) { key = key(message) }
+            keys[key] << indexes[position]
+          end
+          keys
+        end
+
+        # @param key [Object] as {#keys} has it
+        # @yieldparam error [Exception] what the reducer raised
+        # @return [Integer, UNKNOWN] its virtual partition
+        def place_of(key, &report)
+          return key.offset % @max if key.is_a?(Keyless)
+          return UNKNOWN if UNKNOWN.equal?(key)
+
+          ErrorBoundary.contain(report) { number(key) } || UNKNOWN
+        end
+
         private
+
+        def key(message)
+          answer = @partitioner.call(message)
+          answer.nil? ? Keyless.new(message.offset) : answer
+        end
 
         def place(message, report)
           ErrorBoundary.contain(report) { number(@partitioner.call(message)) } || UNKNOWN

@@ -8,8 +8,11 @@ module Guildhall
       # Why a partition rests: a set of reasons, each with an end of its own. It rests while any of them holds, so that a
       # user's pause outlasts a back-off, and quiet outlasts both. With the lock of {Schedule} held.
       class Pause
-        # What ends them: {Consumer#resume}, the back-off's time, the time that a filter has asked for, nothing.
-        REASONS = %i[user backoff filter quiet].freeze
+        # What ends them: {Consumer#resume}, the back-off's time, the time that a filter has asked for, a parked key that has moved on,
+        # nothing.
+        REASONS = %i[user backoff filter keys quiet].freeze
+        # In which parked keys are not tried either.
+        COMPLETE = %i[user quiet].freeze
 
         Rest = Data.define(:ends_at, :alarm)
         private_constant :Rest
@@ -46,6 +49,11 @@ module Guildhall
         # @return [Boolean]
         def active?
           !@rests.empty? && reasons.any?
+        end
+
+        # @return [Boolean] whether nothing at all is to be done
+        def complete?
+          !@rests.empty? && reasons.intersect?(COMPLETE)
         end
 
         # @return [Array<Symbol>] those that hold now

@@ -29,7 +29,28 @@ module Guildhall
           @on_work = on_work
           @runner = :none # :none → :called → :working
           @called_at = nil
+          @aside = @aside_wanted = false # whether a runner is called, or wanted, that tries parked keys
+          @on_aside = nil
           @open = true # whether messages are worked on: what state and pauses come to, see {#change}
+        end
+
+        # @return [#call] called, as the block of {#initialize}, when parked keys are to be tried
+        attr_writer :on_aside
+
+        # Parked keys are due: one runner tries them, beside the one that works on batches, unless the user has paused the partition.
+        # @return [void]
+        def call_aside
+          update { @aside_wanted = true unless @state.leaving? }
+        end
+
+        # That runner has done a message.
+        # @param again [Boolean] whether there is more
+        # @return [void]
+        def aside_ended(again:)
+          update do
+            @aside = false
+            @aside_wanted = true if again && !@state.leaving?
+          end
         end
 
         # @param batch [Messages::Batch]
@@ -89,7 +110,8 @@ module Guildhall
         def seek
           change do
             @state.seek
-            @pause.finish(:filter) # what it waits for is void
+            %i[filter keys].each { |reason| @pause.finish(reason) } # what it waits for is void
+            @aside_wanted = false
             @batches.clear
             yield
           end
@@ -109,6 +131,7 @@ module Guildhall
             @state.leave(reason)
             @batches.clear
             @events.clear
+            @aside_wanted = false
             @pause.finish_all
           end
         end
@@ -165,7 +188,7 @@ module Guildhall
         end
 
         # @return [Boolean] whether a runner has a job of this partition: messages, an event, or its end
-        def working? = @runner == :working
+        def working? = @runner == :working || @aside
 
         # @return [Float, nil] of the {Clock}: since when a runner has a job of this partition, or is waited for; nil: neither
         def busy_since = (@called_at unless @runner == :none)
@@ -208,6 +231,7 @@ module Guildhall
         # With the lock held, as all below.
         def arrange
           @intake.allow(@open ? @batches.size : nil)
+          arrange_aside if @aside_wanted && !@aside
           return unless @runner == :none && work?
 
           @runner = :called
@@ -215,8 +239,16 @@ module Guildhall
           @on_work.call(leaves?)
         end
 
+        def arrange_aside
+          return unless @state.assigned? && !@pause.complete?
+
+          @aside = true
+          @aside_wanted = false
+          @on_aside.call
+        end
+
         def work?
-          return !@state.left? if leaves?
+          return !@state.left? && !@aside if leaves?
 
           !@events.empty? || (@open && !@batches.empty?)
         end

@@ -59,6 +59,12 @@ module Guildhall
           # @return [Messages::Batch]
           def batch = @messages.batch
 
+          # @return [Integer] how many messages `consume` has returned for
+          def size = @error ? 0 : @messages.size
+
+          # @return [Boolean] whether what failed is parked, by key
+          def parking? = false
+
           # @return [void]
           def failed(error, messages)
             @lock.synchronize { @error ||= error }
@@ -78,15 +84,12 @@ module Guildhall
           end
         end
 
-        # @param partition [Partition]
-        # @param offsets [OffsetTracker]
-        # @param runners [Runners]
-        # @param concurrency [Integer] how many there are where the route does not say
-        def initialize(partition, offsets, runners, concurrency)
-          @partition = partition
-          @offsets = offsets
-          @runners = runners
-          @partitioner = Partitioner.new(partition.topic.virtual_partitions, concurrency)
+        # @param assignment [Assignment]
+        def initialize(assignment)
+          @partition = assignment.partition
+          @offsets = assignment.offsets
+          @runners = assignment.application.runners
+          @partitioner = Partitioner.new(@partition.topic.virtual_partitions, assignment.application.config.concurrency)
           @calls = {}
           @collapsed = false
         end
@@ -98,11 +101,18 @@ module Guildhall
         # @return [Array<ConsumerCall>] of the virtual partitions that have been used
         def calls = @calls.values
 
+        # @return [nil] no keys are parked
+        def parked_keys = nil
+
+        # The partition is given up.
+        # @return [void]
+        def leave = nil
+
         # Hands a batch to the runners. Does not block.
         # @param batch [Messages::Batch]
         # @param indexes [Array<Integer>] of the messages that are to be consumed
         # @param executor [Executor] notified when a share fails, and when the last one has ended
-        # @return [void]
+        # @return [Boolean] whether runners have it now; false: the partition rests
         # @raise what a consumer's `initialized` raises; nothing has begun then
         def start(batch, indexes, executor)
           messages = batch.messages(indexes)
@@ -110,6 +120,7 @@ module Guildhall
           run = ParallelRun.new(messages, shares.size, @offsets, executor)
           jobs = shares.map { |place, some| share(run, call(place), some) }
           jobs.each { |job| @runners.push(job) }
+          true
         end
 
         private

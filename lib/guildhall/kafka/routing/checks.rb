@@ -29,6 +29,9 @@ module Guildhall
         VIRTUAL_PARTITIONS = OptionRules.new(
           partitioner: OptionRules.object("an object with `call`", :call), max: OptionRules.integer.or(nil), reducer: CALLABLE
         )
+        ORDERING = OptionRules.new(
+          by: OptionRules.rule(":key") { it == :key }, max_parked_keys: OptionRules.integer, max_parked_messages: OptionRules.integer
+        )
         ASSIGN = OptionRules.new(
           partitions: OptionRules.rule("a Hash of partitions and where to begin: {0 => :all, 1 => -10}") do |value|
             value.is_a?(Hash) && value.any? &&
@@ -36,7 +39,7 @@ module Guildhall
           end
         )
         PLACE = ->(place) { place.is_a?(Integer) || place.is_a?(Time) || %i[all earliest latest].include?(place) }
-        private_constant :CALLABLE, :RULES, :VIRTUAL_PARTITIONS, :ASSIGN, :PLACE
+        private_constant :CALLABLE, :RULES, :VIRTUAL_PARTITIONS, :ORDERING, :ASSIGN, :PLACE
 
         # @return [void]
         def run
@@ -47,6 +50,7 @@ module Guildhall
           FailureChecks.new(@topic, @errors).run
           FilterChecks.new(@topic, @errors).run
           check_virtual_partitions
+          check_ordering
           check_assign
           check_kafka
         end
@@ -86,6 +90,14 @@ module Guildhall
           takes("virtual_partitions partitioner", virtual.partitioner, 1) if virtual.partitioner.respond_to?(:call)
           report("virtual_partitions cannot keep delivery :at_most_once") if @topic.delivery == :at_most_once
           report("virtual_partitions cannot be transactional: a partition has one transaction at a time") if @topic.transactional
+        end
+
+        def check_ordering
+          ordering = @topic.ordering or return
+          check(ORDERING, ordering, "ordering ")
+          {retry_topics: "a message that is retried there is overtaken by those with its key",
+           manual_offset_management: "a message is done when consume has returned for it"}
+            .each { |name, why| report("ordering :key cannot have #{name}: #{why}") if @topic.public_send(name) }
         end
 
         def check_assign

@@ -92,7 +92,7 @@ module Guildhall
           notes = members(topic)
           notes << "parallel: #{topic.parallel}" unless topic.parallel.nil?
           notes << "dead letters: #{topic.dead_letter_queue.topic}" if topic.dead_letter_queue
-          notes << "virtual partitions" if topic.virtual_partitions
+          notes << (topic.ordering ? "virtual partitions, ordered by key" : "virtual partitions") if topic.virtual_partitions
           notes << "filters: #{topic.filters.map(&:name).join(", ")}" if topic.filters.any?
           notes << "retries after #{topic.retry_topics.delays.join(", ")} s" if topic.retry_topics&.first?
           notes << "#{topic.scheduled_tasks.size} scheduled tasks" if topic.scheduled_tasks

@@ -6,7 +6,8 @@ module Guildhall
       # How one topic, or every topic that matches a pattern, is consumed. Frozen.
       Topic = Data.define(:name, :group, :consumer, :deserializer, :key_deserializer, :headers_deserializer, :serializer, :parallel, :lazy,
         :max_messages, :max_bytes, :initial_offset, :manual_offset_management, :delivery, :transactional, :assigned, :dead_letter_queue,
-        :virtual_partitions, :filters, :retry_topics, :delay_tiers, :scheduled_tasks, :retries, :kafka, :excluded, :multiplexing) do
+        :virtual_partitions, :ordering, :filters, :retry_topics, :delay_tiers, :scheduled_tasks, :retries, :kafka, :excluded,
+        :multiplexing) do
         # @!attribute [r] name
         #   @return [String, Regexp]
         # @!attribute [r] group
@@ -87,6 +88,7 @@ module Guildhall
         def summary
           {"group" => group, "topic" => to_s, "pattern" => pattern?, "consumer" => consumer&.to_s, "parallel" => parallel,
            "dead_letter_topic" => dead_letter_queue&.topic || nil, "virtual_partitions" => !virtual_partitions.nil?,
+           "ordering" => (ordering ? ordering.by : :partition).to_s,
            "filters" => filters.map(&:name),
            "manual_offset_management" => manual_offset_management, "members" => [multiplexing.minimum, multiplexing.maximum]}
         end
@@ -97,6 +99,9 @@ module Guildhall
 
       # How one partition is shared among several runner threads.
       VirtualPartitions = Data.define(:partitioner, :max, :reducer)
+
+      # What waits where a message fails, and how much of a partition may wait.
+      Ordering = Data.define(:by, :max_parked_keys, :max_parked_messages)
 
       # Where messages go that a consumer has failed on, before they become dead letters. step: how many of the topics a message of
       # this route has passed; 0: it is in its own topic.

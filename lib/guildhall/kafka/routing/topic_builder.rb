@@ -17,12 +17,14 @@ module Guildhall
         include FilterSettings
 
         SETTINGS = (%i[consumer deserializer deserializers deserializing serializer max_messages max_bytes initial_offset
-                       manual_offset_management delivery transactional assign dead_letter_queue virtual_partitions retries
+                       manual_offset_management delivery transactional assign dead_letter_queue virtual_partitions ordering retries
                        retry_topics kafka] +
                     FilterSettings.instance_methods(false)).freeze
         # Where a setting with wrong arguments is ours.
         OWN_FILES = [__FILE__, FilterSettings::FILE].freeze
-        private_constant :OWN_FILES
+        # Where the route does not say what a key is.
+        BY_KEY = VirtualPartitions.new(partitioner: :raw_key.to_proc, max: nil, reducer: nil)
+        private_constant :OWN_FILES, :BY_KEY
 
         # @param name [String, Regexp]
         # @param group [String]
@@ -35,8 +37,8 @@ module Guildhall
             group:, consumer: nil, deserializer: nil, key_deserializer: nil, headers_deserializer: nil, serializer: nil,
             parallel: nil, lazy: nil, max_messages: nil, max_bytes: nil, initial_offset: nil, manual_offset_management: false,
             delivery: :at_least_once, transactional: false, assigned: nil, dead_letter_queue: nil, virtual_partitions: nil,
-            kafka: {}.freeze, excluded: [].freeze, filters: [].freeze, retry_topics: nil, delay_tiers: nil, scheduled_tasks: nil,
-            retries: Retries.new, multiplexing: Multiplexing::NONE
+            ordering: nil, kafka: {}.freeze, excluded: [].freeze, filters: [].freeze, retry_topics: nil, delay_tiers: nil,
+            scheduled_tasks: nil, retries: Retries.new, multiplexing: Multiplexing::NONE
           }
         end
 
@@ -149,6 +151,16 @@ module Guildhall
           @settings[:virtual_partitions] = VirtualPartitions.new(partitioner:, max:, reducer:)
         end
 
+        # What stays in order, and what waits where a message fails: its key, that is what the partitioner of virtual partitions
+        # answers, else the message's key. Other keys go on. `consume` is called with the messages of one key.
+        # @param by [Symbol] :key
+        # @param max_parked_keys [Integer] of a partition: when that many keys wait, it rests
+        # @param max_parked_messages [Integer] of a partition: when that many messages wait, it rests
+        def ordering(by, max_parked_keys: 100, max_parked_messages: 1_000, **unknown)
+          refuse(__method__, unknown)
+          @settings[:ordering] = Ordering.new(by:, max_parked_keys:, max_parked_messages:)
+        end
+
         # Retries of this topic, where they differ from the application's.
         # @param pause_timeout [Numeric, nil] seconds before a consumer that raised is called again; nil: the application's
         # @param pause_max_timeout [Numeric, nil] seconds that this pause grows to at most; nil: the application's
@@ -179,6 +191,7 @@ module Guildhall
 
         # @return [Topic]
         def build
+          @settings[:virtual_partitions] ||= BY_KEY if @settings[:ordering]
           topic = Topic.new(name: @name, **@settings, dead_letter_queue: complete(@settings[:dead_letter_queue]))
           Checks.new(topic, @errors).run unless @incomplete
           topic

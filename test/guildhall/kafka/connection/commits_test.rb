@@ -104,6 +104,23 @@ class KafkaCommitsTest < GuildhallTest
     assert_equal 4, committed
   end
 
+  def test_metadata_beside_a_committed_offset_is_committed_and_holds_up_nothing
+    @client.store("t", 0, 5, "a")
+    assert @client.commit
+    @client.store("t", 0, 5, "b")
+    @client.renew_metadata("t", 0, 5, "b")
+    assert @client.commit
+    assert_equal [5, "b"], @client.committed("t", 0)
+    @client.store("t", 0, 7, "c")
+    eventually do
+      @client.renew_metadata("t", 0, 5, "d")
+      @client.commit_soon
+      committed == 7
+    end
+    @client.forget_metadata("t", 0)
+    assert @client.commit
+  end
+
   def test_nobody_answers
     refute @client.commit_overdue?(0)
     @client.store("t", 0, 1)

@@ -22,6 +22,16 @@ class KafkaOffsetStoreTest < GuildhallTest
     assert_equal [[2, nil]], @client.committed_to, "librdkafka commits by itself only what grows"
   end
 
+  def test_metadata_that_changes_beside_an_offset_is_committed_by_itself
+    @store.write(5, "a")
+    @store.write(5, "a")
+    assert_empty @client.renewed
+    @store.write(5, "b")
+    assert_equal [[5, "b"]], @client.renewed, "librdkafka commits by itself only other offsets"
+    @store.write(6, "c")
+    assert_empty @client.renewed
+  end
+
   def test_what_is_dismissed_is_not_committed
     @store.write(5)
     @store.dismiss

@@ -28,9 +28,9 @@ class KafkaOffsetTrackerTest < GuildhallTest
     @client = KafkaPartition::Client.new
   end
 
-  def tracker(manual: false)
+  def tracker(**settings)
     store = Guildhall::Kafka::Processing::OffsetStore.new(@client, "t", 0)
-    Guildhall::Kafka::Processing::OffsetTracker.new(store, manual:)
+    Guildhall::Kafka::Processing::OffsetTracker.new(store, **settings)
   end
 
   def stored(tracker)
@@ -90,7 +90,7 @@ class KafkaOffsetTrackerTest < GuildhallTest
     tracker.pending(batch)
     tracker.mark_each(0, "mine") { [[6, 9]] }
     offset, metadata = stored(tracker)
-    assert_equal [5, [6...7]], [offset, Guildhall::Kafka::Processing::DoneRanges.load(5, metadata)]
+    assert_equal [5, [6...9]], [offset, Guildhall::Kafka::Processing::DoneRanges.load(5, metadata)]
     assert_equal [0, 2], tracker.pending(batch)
     tracker.complete_each(0) { [[5, 6]] }
     assert_equal 9, stored(tracker).first
@@ -98,11 +98,42 @@ class KafkaOffsetTrackerTest < GuildhallTest
 
   def test_what_the_group_has_committed_behind_its_offset_is_not_done_again
     tracker = tracker()
-    @client.kept = [5, Guildhall::Kafka::Processing::DoneRanges.dump(5, [6, 7])]
+    @client.kept = [5, Guildhall::Kafka::Processing::DoneRanges.dump(5, [[6, 8]])]
     tracker.recall
     assert_equal [0, 3], tracker.pending(Batch.new([5, 6, 7, 8]))
     tracker.complete_each(0) { [[5, 6]] }
     assert_equal 8, tracker.next
+  end
+
+  def test_ranges_that_are_known_stay_until_they_are_read_again
+    tracker = tracker()
+    @client.kept = [5, Guildhall::Kafka::Processing::DoneRanges.dump(5, [[6, 8], [100, 200]])]
+    tracker.recall
+    tracker.pending(Batch.new([5, 6, 7, 8]))
+    tracker.complete_each(0) { [[8, 9]] }
+    offset, metadata = stored(tracker)
+    assert_equal [5, [6...9, 100...200]], [offset, Guildhall::Kafka::Processing::DoneRanges.load(5, metadata)]
+  end
+
+  def test_of_another_log_nothing_is_known
+    tracker = tracker()
+    @client.kept = [5, Guildhall::Kafka::Processing::DoneRanges.dump(5, [[6, 8]])]
+    tracker.recall
+    assert_equal [0, 1, 2], tracker.pending(Batch.new([0, 6, 7]))
+  end
+
+  def test_later_batches_may_be_done_before_a_parked_message
+    tracker = tracker(parking: true)
+    first = Batch.new([5, 6])
+    tracker.pending(first)
+    tracker.complete_each(0) { [[5, 6]] }
+    assert_equal [[1], [], nil], [tracker.left(first, [0, 1]), tracker.left(first, [0]), tracker.left(Batch.new([1], generation: 3), [0])]
+    tracker.pending(Batch.new([9, 10]))
+    tracker.complete_each(0) { [[9, 10], [10, 11]] }
+    assert_equal [6, 4, true, false], [tracker.position, tracker.size_beyond, tracker.done?(8), tracker.done?(6)]
+    assert_predicate tracker, :fit?
+    tracker.complete_each(0) { [[6, 7]] }
+    assert_equal 11, tracker.position
   end
 
   def test_a_seek_makes_void_what_is_said_of_messages_before_it

@@ -168,4 +168,47 @@ class KafkaScheduleTest < GuildhallTest
     @schedule.leave(:shutdown)
     assert_equal "shutdown, 0 batches", @schedule.to_s
   end
+
+  def test_parked_keys_are_tried_beside_the_batches_by_one_runner
+    aside = 0
+    @schedule.on_aside = -> { aside += 1 }
+    2.times { @schedule.call_aside }
+    assert_equal 1, aside
+    @schedule.push(one = batch)
+    assert_equal [:consume, one], @schedule.next_job
+    @schedule.aside_ended(again: false)
+    assert_equal 2, aside, "it was called again meanwhile"
+    @schedule.aside_ended(again: true)
+    assert_equal 3, aside
+    @schedule.pause(:keys)
+    @schedule.aside_ended(again: true)
+    assert_equal 4, aside, "the partition rests for them"
+  end
+
+  def test_parked_keys_wait_for_the_users_pause
+    aside = 0
+    @schedule.on_aside = -> { aside += 1 }
+    @schedule.pause(:user)
+    @schedule.call_aside
+    assert_equal 0, aside
+    @schedule.resume(:user)
+    assert_equal 1, aside
+  end
+
+  def test_the_end_waits_for_parked_keys_that_are_being_tried
+    @schedule.on_aside = -> {}
+    @schedule.call_aside
+    assert_predicate @schedule, :working?
+    @schedule.leave(:revoked)
+    assert_nil @schedule.next_job
+    @schedule.aside_ended(again: true)
+    assert_equal %i[leave revoked], @schedule.next_job
+  end
+
+  def test_a_seek_ends_the_rest_for_parked_keys
+    @schedule.pause(:keys)
+    @schedule.seek { nil }
+    @schedule.sought { true }
+    refute_predicate @schedule, :paused?
+  end
 end

@@ -47,6 +47,33 @@ class KafkaRoutingChecksTest < GuildhallTest
       errors { transactional; delivery :at_most_once; virtual_partitions partitioner: ->(message) { message.key } }.sort # rubocop:disable Style/Semicolon
   end
 
+  def test_ordering_by_key_excludes
+    assert_equal ["ordering :key cannot have retry_topics: a message that is retried there is overtaken by those with its key",
+                  "ordering :key cannot have manual_offset_management: a message is done when consume has returned for it"],
+      errors { ordering :key; manual_offset_management; retry_topics 5; dead_letter_queue topic: "d" } # rubocop:disable Style/Semicolon
+  end
+
+  def test_ordering_takes_a_key_and_bounds
+    assert_equal ["ordering by must be :key, not :partition", "ordering max_parked_keys must be an Integer ≥ 1, not 0",
+                  "ordering max_parked_messages must be an Integer ≥ 1, not nil"],
+      errors { ordering :partition, max_parked_keys: 0, max_parked_messages: nil }
+    assert_equal ["ordering: unknown keyword max_parked_key; did you mean max_parked_keys?"], errors("u") { ordering :key, max_parked_key: 3 }
+      .grep(/ordering/).last(1)
+  end
+
+  def test_ordering_by_key_is_by_the_message_s_key_unless_the_route_says_otherwise
+    @application.routes.draw do
+      topic("a") do
+        consumer Handles
+        ordering :key
+      end
+    end
+    topic, = @application.validate!
+    assert_equal "k", topic.virtual_partitions.partitioner.call(Struct.new(:raw_key).new("k"))
+    assert_includes @application.routes.to_s, "virtual partitions, ordered by key"
+    assert_equal "key", topic.summary["ordering"]
+  end
+
   def test_transactional_takes_a_boolean
     assert_equal ["transactional must be true or false, not 3"], errors { transactional 3 }
   end

@@ -16,6 +16,8 @@ module Guildhall
           def store(_topic, _partition, offset, _metadata = nil) = !!(@stored << offset)
           def commit(**) = true
           def commit_to(*) = nil
+          def renew_metadata(*) = nil
+          def forget_metadata(*) = nil
           def committed(*) = [nil, nil]
           def end_offset(*) = nil
           def position(*) = nil

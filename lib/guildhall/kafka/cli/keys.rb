@@ -1,0 +1,48 @@
+# frozen_string_literal: true
+
+require "guildhall/printable"
+require "guildhall/text_table"
+require_relative "application_command"
+
+module Guildhall
+  module Kafka
+    module CLI
+      # `guildhall keys`: the keys that wait because a message of theirs has failed.
+      class Keys < ApplicationCommand
+        HEADINGS = %w[GROUP TOPIC PARTITION KEY OFFSET MESSAGES SECONDS].freeze
+        MAX_KEY_CHARACTERS = 60
+
+        # (see Guildhall::CLI::Command.summary)
+        def self.summary = "Print the parked keys of topics that are ordered by key, from the broker"
+
+        private
+
+        def define_options(options)
+          super
+          options.on("-g", "--groups A,B", Array, "only these consumer groups (default: all)")
+          options.on("-t", "--topics A,B", Array, "only these topics (default: all)")
+          options.on("--json", "a line of JSON for each key")
+          options.separator("\nOFFSET: of the first message that waits. MESSAGES: how many were passed over when the group last\n" \
+                            "committed; messages in work count, too. SECONDS: the age of the first.")
+        end
+
+        def perform
+          rows = Kafka.application.parked_keys(groups: @options[:groups], topics: @options[:topics])
+          return rows.each { |row| print_json(data(row)) } && nil if @options[:json]
+
+          @out.puts(TextTable.lines([HEADINGS, *rows.map { |row| cells(row) }]))
+          nil
+        end
+
+        def cells(row)
+          [row.group, row.topic, row.partition, key(row) || "-", row.offset, row.messages,
+           row.seconds && format("%.1f", row.seconds)]
+        end
+
+        def key(row) = row.key && Printable.words(row.key, MAX_KEY_CHARACTERS)
+
+        def data(row) = row.to_h.transform_keys(&:to_s).merge("key" => row.key && Printable.utf8(row.key))
+      end
+    end
+  end
+end

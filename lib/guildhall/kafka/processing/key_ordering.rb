@@ -1,0 +1,150 @@
+# frozen_string_literal: true
+
+require_relative "key_retries"
+require_relative "virtual_partitions"
+
+module Guildhall
+  module Kafka
+    module Processing
+      # Virtual partitions in which each key is on its own: `consume` is called with the messages of one key. Where it raises, that key
+      # is parked: {KeyRetries} tries it again, its further messages are held behind it, and the batch goes on without it. Where too
+      # much is parked, the partition rests.
+      class KeyOrdering < VirtualPartitions
+        # What one virtual partition gets of a batch: its keys, one after the other. A runner runs it.
+        class Share
+          # @param run [KeyedRun]
+          # @param call [ConsumerCall]
+          # @param keys [Array<Array(Object, Array<Integer>)>] each with the indexes of its messages
+          # @param runners [Runners]
+          def initialize(run, call, keys, runners)
+            @run = run
+            @call = call
+            @keys = keys
+            @runners = runners
+          end
+
+          # @return [void]
+          def run
+            while (key, indexes = @keys.shift)
+              @run.consume(@call, key, indexes)
+            end
+          ensure
+            @keys.empty? ? @run.ended : @runners.push(self) # a consumer has ended this thread
+          end
+        end
+
+        # One batch while its shares run.
+        class KeyedRun < ParallelRun
+          # @return [Integer]
+          attr_reader :size
+
+          # @param retries [KeyRetries]
+          # @param assignment [Assignment]
+          # @see ParallelRun
+          def initialize(messages, count, executor, retries, assignment)
+            super(messages, count, assignment.offsets, executor)
+            @retries = retries
+            @assignment = assignment
+            @size = 0
+          end
+
+          # @return [Boolean]
+          def parking? = true
+
+          # @param call [ConsumerCall]
+          # @param key [Object]
+          # @param indexes [Array<Integer>] of its messages
+          # @return [void]
+          def consume(call, key, indexes)
+            return if @retries.void?(batch.generation)
+
+            messages = call.messages(batch, indexes)
+            ErrorBoundary.contain(->(error) { raised(error, key, messages, indexes) }) do
+              call.consume(messages) ? returned(messages) : left_early(key, indexes)
+            end
+          end
+
+          private
+
+          def returned(messages)
+            super(messages, true)
+            @lock.synchronize { @size += messages.size }
+          end
+
+          def left_early(key, indexes)
+            park(key, indexes) { |entry, left| left.size < indexes.size ? @retries.keys.due(entry) : @retries.postpone(entry) }
+          end
+
+          def raised(error, key, messages, indexes)
+            @assignment.consume_failed(error, messages, 1)
+            park(key, indexes) { |entry, left| @retries.failed(entry, error, alone: alone?(messages, batch.records[left.first].offset)) }
+          end
+
+          def park(key, indexes)
+            return if @retries.void?(batch.generation)
+
+            left = @offsets.left(batch, indexes)
+            @retries.park(key, batch, left) { |entry| yield(entry, left) } if left&.any?
+          end
+
+          # Only one message can be the cause if the consumer has looked at no other that is not done.
+          def alone?(messages, offset) = messages.last_read == offset || messages.last_offset == offset
+        end
+
+        # @param assignment [Assignment]
+        def initialize(assignment)
+          super
+          @assignment = assignment
+          @schedule = assignment.schedule
+          @retries = KeyRetries.new(assignment)
+          @schedule.on_aside = -> { @runners.push(@retries) }
+        end
+
+        # @return [ParkedKeys]
+        def parked_keys = @retries.keys.tap { |keys| keys.renew(@offsets.generation) }
+
+        # (see VirtualPartitions#leave)
+        def leave
+          @retries.keys.clear
+          @calls[:retries] = @retries.call if @retries.call
+        end
+
+        # (see VirtualPartitions#start)
+        def start(batch, indexes, executor)
+          @retries.keys.renew(batch.generation)
+          return false if rest?
+
+          messages = batch.messages(indexes)
+          shares = deal(messages, indexes, executor)
+          run = KeyedRun.new(messages, [shares.size, 1].max, executor, @retries, @assignment)
+          shares.each { |call, keys| @runners.push(Share.new(run, call, keys, @runners)) }
+          run.ended if shares.empty?
+          true
+        end
+
+        private
+
+        # @return [Hash{ConsumerCall=>Array}] keys, and the indexes of their messages, without those that are parked
+        def deal(messages, indexes, executor)
+          keys = @partitioner.keys(messages, indexes) { |error, message| executor.partitioner_failed(error, message) }
+          calls = keys.to_h do |key, own|
+            [key, call(@partitioner.place_of(key) { |error| executor.partitioner_failed(error, messages.batch.messages(own).first) })]
+          end
+          keys.reject! { |key, own| @retries.keys.hold(key, messages.batch, own) }
+          keys.group_by { |key, _| calls.fetch(key) }
+        end
+
+        # Too much is parked. A key may move on just before the partition begins to rest: then nobody else would end that.
+        def rest?
+          return false unless @retries.full?
+
+          @schedule.pause(:keys)
+          keys, messages = @retries.keys.counts
+          @assignment.publish("key.limit_reached", keys:, messages:)
+          @schedule.resume(:keys) unless @retries.full?
+          true
+        end
+      end
+    end
+  end
+end

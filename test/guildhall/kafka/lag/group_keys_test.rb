@@ -1,0 +1,66 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "guildhall/kafka"
+require "guildhall/kafka/testing"
+
+class KafkaGroupKeysTest < GuildhallTest
+  Consumes = Class.new(Guildhall::Kafka::Consumer) { def consume = nil }
+
+  def setup
+    @broker = Guildhall::Kafka::Testing::EmbeddedBroker.start
+    @broker.create_topic("orders", partitions: 2)
+    @broker.create_topic("others", partitions: 1)
+    @application = Guildhall::Kafka::Application.new
+    @application.config.kafka = {"bootstrap.servers": @broker.bootstrap_servers}
+    @application.config.group_id = "g"
+    @application.routes.draw do
+      topic("orders") do
+        consumer Consumes
+        ordering :key
+      end
+      topic("others") { consumer Consumes }
+    end
+  end
+
+  def teardown = @broker.stop
+
+  def produce(*keys)
+    producer = Rdkafka::Config.new("bootstrap.servers": @broker.bootstrap_servers).producer
+    keys.each { |key| producer.produce(topic: "orders", partition: 0, key:, payload: "x").wait }
+  ensure
+    producer.close
+  end
+
+  def commit(offset, done)
+    metadata = Guildhall::Kafka::Processing::DoneRanges.dump(offset, done)
+    consumer = Rdkafka::Config.new("bootstrap.servers": @broker.bootstrap_servers, "group.id": "g").consumer
+    list = Rdkafka::Consumer::TopicPartitionList.new("orders" => [Rdkafka::Consumer::Partition.new(0, offset, 0, metadata)])
+    Guildhall::Kafka::Connection::CoordinatorRetry.run { consumer.commit(list) }
+  ensure
+    consumer.close
+  end
+
+  def rows(**) = @application.parked_keys(**).map { |row| row.to_h.values_at(:group, :topic, :partition, :key, :offset, :messages) }
+
+  def test_what_was_passed_over_is_listed_by_key
+    produce("a", "b", "a", nil, "b", "a", nil)
+    assert_empty rows, "nothing was committed"
+    commit(1, [[2, 3], [5, 6]])
+    assert_equal [["g", "orders", 0, "b", 1, 2], ["g", "orders", 0, nil, 3, 1]], rows
+    assert_operator @application.parked_keys.first.seconds, :>=, 0
+    commit(4, [])
+    assert_empty rows
+    assert_empty rows(topics: ["others"]), "not ordered by key"
+  end
+
+  def test_gaps_that_lie_far_apart
+    gaps = Guildhall::Kafka::Lag::GroupKeys.const_get(:MAX_DISTANCE)
+    spans = []
+    keys = Guildhall::Kafka::Lag::GroupKeys.new({}, []) { |_, _, span| spans.push(span) && [] }
+    place = ["t", 0, 5, Guildhall::Kafka::Processing::DoneRanges.dump(5, [[6, 10], [11, 20 + gaps], [21 + gaps, 30 + gaps]])]
+    keys.define_singleton_method(:committed) { [place] }
+    assert_empty keys.rows
+    assert_equal [5...11, (20 + gaps)...(21 + gaps)], spans
+  end
+end
