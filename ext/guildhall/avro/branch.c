@@ -164,12 +164,26 @@ static uint32_t avro_branch_by_fit(const finder *f, const node *node, VALUE obje
     return avro_branch_best(f, node, object, depth, &best) ? best : UINT32_MAX;
 }
 
+/* A Document of a record knows its name: records of the same fields are told apart by nothing else. */
+static uint32_t avro_branch_of_document(const finder *f, const node *node, VALUE object, uint32_t depth)
+{
+    VALUE name = guildhall_document_p(object) ? rb_check_funcall(object, rb_intern("type_name"), 0, NULL) : Qundef;
+    const uint32_t *branches = f->codec->program.operands + node->first;
+    for (uint32_t i = 0; name != Qundef && !NIL_P(name) && i < node->count; i++) {
+        const guildhall_avro_node *branch = &f->codec->program.nodes[branches[i]];
+        if (branch->type != GUILDHALL_AVRO_RECORD || !avro_branch_has_name(f, branch, name, 1)) continue;
+        return avro_branch_fit(f, branches[i], object, depth) ? i : UINT32_MAX;
+    }
+    return UINT32_MAX;
+}
+
 uint32_t guildhall_avro_branch_of(const guildhall_avro_codec *codec, const node *node, VALUE *object, uint32_t depth)
 {
     uint64_t looks = LOOKS;
     const finder f = {codec, &looks};
     if (RB_UNLIKELY(avro_branch_is_named(*object))) return avro_branch_by_name(&f, node, object);
-    uint32_t found = avro_branch_by_fit(&f, node, *object, depth);
+    uint32_t found = avro_branch_of_document(&f, node, *object, depth);
+    if (found == UINT32_MAX) found = avro_branch_by_fit(&f, node, *object, depth);
     if (RB_LIKELY(found != UINT32_MAX)) return found;
     *object = guildhall_document_plain(*object);
     return avro_branch_by_fit(&f, node, *object, depth);

@@ -167,6 +167,7 @@ static VALUE avro_codec_load(VALUE self, VALUE nodes, VALUE operands, VALUE cons
         ((guildhall_avro_node *)program->nodes)[i] = (guildhall_avro_node){
             (uint8_t)avro_codec_field(node, 0), (uint8_t)avro_codec_field(node, 1), avro_codec_field(node, 2),
             avro_codec_field(node, 3), avro_codec_field(node, 4), avro_codec_field(node, 5)};
+        codec->alternatives |= program->nodes[i].type == GUILDHALL_AVRO_UNION && program->nodes[i].kept > 1;
     }
     program->nodes_count = avro_codec_below((uint32_t)RARRAY_LEN(nodes), UINT32_MAX);
     for (uint32_t i = 0; i < program->nodes_count; i++) avro_codec_check_node(program, &program->nodes[i]);

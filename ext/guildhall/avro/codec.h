@@ -15,6 +15,7 @@ typedef struct {
     VALUE *names;                        /* of each constant that is a text, the String; else 0 */
     void *memory;                        /* of all of the above */
     unsigned tagged : 1;                 /* records of unions come as a Branch */
+    unsigned alternatives : 1;           /* there are unions of several records */
 } guildhall_avro_codec;
 
 /* Where in a value a decoder or an encoder is: from the innermost container outwards. */

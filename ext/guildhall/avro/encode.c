@@ -1,6 +1,7 @@
 /* Ruby objects → Avro bytes, as the writer's schema says, and as the gem avro writes them. */
 #include <ruby.h>
 #include <ruby/encoding.h>
+#include "document.h"
 #include "document/any.h"
 #include "document/errors.h"
 #include "fit.h"
@@ -166,11 +167,22 @@ static void avro_encode_chosen(encoder *e, const node *node, VALUE object, const
     RB_GC_GUARD(object);
 }
 
+/* The Hash or Array of a Document. What is nested in one of Avro's stays a Document, which knows the branch of a union, if there
+ * are any to tell apart. */
+static VALUE avro_encode_opened(const encoder *e, VALUE object)
+{
+    if (!e->codec->alternatives) return guildhall_document_plain(object);
+    if (!guildhall_document_p(object)) return object;
+    if (rb_obj_is_kind_of(object, guildhall_avro_documents.map_class)) return rb_funcall(object, rb_intern("pairs"), 0);
+    if (rb_obj_is_kind_of(object, guildhall_avro_documents.array_class)) return rb_funcall(object, rb_intern("elements"), 0);
+    return guildhall_document_decoded_value(object);
+}
+
 static void avro_encode_raw_bytes(encoder *e, const node *node, VALUE object, const place *at)
 {
     if (RB_UNLIKELY(!guildhall_avro_resembles(e->codec, node, object))) {
         VALUE given = object;
-        object = guildhall_document_plain(object);
+        object = avro_encode_opened(e, object);
         if (!guildhall_avro_resembles(e->codec, node, object)) avro_encode_refuse(e, node, given, at);
     }
     switch ((guildhall_avro_type)node->type) {

@@ -125,7 +125,7 @@ module Guildhall
         mismatch(writer, reader) if branches.all? { |branch| @nodes[branch][0] == TYPES[:mismatch] }
         first = @operands.size
         @operands.concat(branches)
-        [TYPES[:union], 0, branches.size, first, 0, 0]
+        [TYPES[:union], 0, branches.size, first, writer.branches.count { |branch| branch.kind == :record }, 0]
       end
 
       def refusal(message)

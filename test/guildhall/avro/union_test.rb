@@ -176,4 +176,21 @@ class AvroUnionTest < GuildhallTest
       assert_equal expected, codec.document("").decode
     end
   end
+
+  def test_documents_keep_the_branches_that_they_were_read_from
+    paid, sent = %w[shop.Paid shop.Sent].map { |name| {type: "record", name:, fields: [{name: "id", type: "long"}]} }
+    outer = {type: "record", name: "W", fields: [{name: "e", type: ["null", paid, sent]}, {name: "l", type: {type: "array", items: %w[shop.Paid shop.Sent]}}]}
+    event = Guildhall::Avro::Branch.new("shop.Sent", {"id" => 7})
+    [{}, {tagged_unions: true}].each do |options|
+      events = Guildhall::Avro.new([paid, sent], **options)
+      assert_equal "shop.Sent", events.document(events.encode(events.document(events.encode(event)))).type_name
+      codec = Guildhall::Avro.new(outer, **options)
+      bytes = codec.encode({"e" => event, "l" => [event, {"id" => 1}]})
+      document = codec.document(bytes)
+      assert_equal bytes, codec.encode(document)
+      assert_equal bytes, codec.encode({"e" => document["e"], "l" => document["l"].to_a.each_index.map { |index| document["l"][index] }})
+    end
+    other = Guildhall::Avro.new({type: "record", name: "shop.Sent", fields: [{name: "x", type: "int"}]})
+    assert_raises(Guildhall::EncodeError) { Guildhall::Avro.new([paid, sent]).encode(other.document(other.encode({"x" => 1}))) }
+  end
 end
