@@ -1,10 +1,22 @@
 # frozen_string_literal: true
 
+require_relative "errors"
+require_relative "shareable"
+
 module Guildhall
   # What can be found out about a callable before it is called.
   module Callable
     POSITIONAL = %i[req opt].freeze
     private_constant :POSITIONAL
+
+    # @param task [Object]
+    # @return [#call] the task
+    # @raise [Guildhall::ArgumentError] for what cannot be called
+    def self.check!(task)
+      return task if task.respond_to?(:call)
+
+      raise Guildhall::ArgumentError, "a task needs the method `call`; #{Shareable.article(task.class)} has none"
+    end
 
     # @param callable [#call]
     # @return [Boolean] whether it takes `(value, metadata)` rather than `(value)` alone

@@ -136,9 +136,12 @@ module Guildhall
     # @raise [PoolClosedError]
     def warm_up(task, payloads = [])
       check_open
+      Callable.check!(task)
+      payloads = Feed.array(payloads)
       complain_of(Inspection.of(task, load: true).missing, task)
       runnable = @admission[task]
-      payloads.each { |payload| runnable.task.call(payload) }
+      arguments = Callable.takes_metadata?(runnable.task) ? [nil] : []
+      payloads.each { |payload| runnable.task.call(payload, *arguments) }
       @supervisor.ensure_running unless inline?
       self
     end
@@ -275,7 +278,8 @@ module Guildhall
     def line_up(batch, source = nil, deadline = nil)
       track_forks unless @tracked
       @supervisor.ensure_running
-      pushed = push(batch) || overflow(batch, source)
+      pushed = push(batch)
+      pushed = overflow(batch, source) if pushed == false
       return batch.decision = Decision.number(:inline, :saturated) unless pushed
 
       deadline ||= @settings.deadline
@@ -293,7 +297,7 @@ module Guildhall
     end
 
     # There is no room for the batch.
-    # @return [Boolean] whether it is in line now
+    # @return [Boolean, nil] whether it is in line now
     def overflow(batch, source)
       @instrumentation.publish("pool.saturated", queued: @queue.payloads, payloads: batch.size, source:)
       return false if @settings.overflow == :defer
@@ -301,7 +305,8 @@ module Guildhall
       limit = Clock.now + @settings.overflow_timeout
       while @settings.overflow == :wait && Clock.now < limit
         @queue.wait_for_room(batch.size, limit - Clock.now)
-        return true if push(batch)
+        pushed = push(batch)
+        return pushed unless pushed == false
       end
       raise PoolSaturatedError, "#{@queue.payloads} payloads wait, and #{batch.size} more do not fit (capacity: #{@settings.capacity})"
     end

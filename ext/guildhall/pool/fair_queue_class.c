@@ -108,12 +108,15 @@ static VALUE queue_build(VALUE class, VALUE capacity, VALUE processors)
     return rb_ractor_make_shareable(rb_obj_freeze(self));
 }
 
-/* push(batch, whether callers are to keep off it) → false when there is no room */
+/* push(batch, whether callers are to keep off it) → false when there is no room, nil when there never will be: the queue is closed,
+ * or the batch was made for the one before a fork or a rest, which counts it. */
 static VALUE queue_push(VALUE self, VALUE object, VALUE workers_only)
 {
+    guildhall_fair_queue *queue = guildhall_fair_queue_of(self);
     guildhall_batch *batch = guildhall_batch_of(object);
+    if (queue->closed || batch->queue != queue) return Qnil;
     batch->workers_only = RTEST(workers_only);
-    return guildhall_fair_queue_push(guildhall_fair_queue_of(self), batch) ? Qtrue : Qfalse;
+    return guildhall_fair_queue_push(queue, batch) ? Qtrue : Qfalse;
 }
 
 static VALUE queue_close(VALUE self)

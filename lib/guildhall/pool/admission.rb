@@ -55,11 +55,7 @@ module Guildhall
       private
 
       def admit(task)
-        unless task.respond_to?(:call)
-          raise Guildhall::ArgumentError, "a task needs the method `call`; #{Shareable.article(task.class)} has none"
-        end
-
-        shareable = Shareable.callable!(task)
+        shareable = Shareable.callable!(Callable.check!(task))
         remember(@known, task, runnable(shareable, code_of(task), Shareable.receiver_of(task)))
       end
 

@@ -34,6 +34,9 @@ module Guildhall
       # @return [Continuation] of the value, of what the block returns, or of the error that was not rescued
       def rescue(*classes, &block)
         needs(block, "rescue")
+        stranger = classes.index { |one| !(Module === one) }
+        raise Guildhall::ArgumentError, "rescue takes classes of errors, not #{classes[stranger].inspect}" if stranger
+
         classes = [StandardError] if classes.empty?
         continue do |future|
           future.value
@@ -78,10 +81,10 @@ module Guildhall
       end
 
       def futures(others)
-        stranger = others.find { |other| !(Chainable === other) }
-        raise Guildhall::ArgumentError, "zip and any take futures, not #{stranger.inspect}" unless stranger.nil?
+        strangers = others.reject { |other| Chainable === other }
+        return others if strangers.empty?
 
-        others
+        raise Guildhall::ArgumentError, "zip and any take futures, not #{strangers.first.inspect}"
       end
 
       def continue

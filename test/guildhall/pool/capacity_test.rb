@@ -51,6 +51,21 @@ class PoolCapacityTest < GuildhallTest
     end
   end
 
+  # It cannot come into line any more: its reader runs it.
+  def test_a_pool_that_is_shut_down_or_rests_leaves_what_waits_for_room_to_its_reader
+    {shutdown: 0, rest: 5}.each do |ending, timeout|
+      saturated(overflow: :wait, overflow_timeout: 60) do |pool, futures|
+        waiting = Thread.new { pool.dispatch([0.001, 0.002], Sleepy, parallel: true) }
+        eventually { waiting.stop? }
+        pool.public_send(ending, timeout:)
+        assert waiting.join(10), "#{ending}: it still waits for room"
+        assert_predicate waiting.value, :deferred?
+        assert_equal [0.001, 0.002], waiting.value.value
+        futures.each(&:value)
+      end
+    end
+  end
+
   # Notes the order in which payloads ran, in a file.
   class Noted
     def initialize(path)

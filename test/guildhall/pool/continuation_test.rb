@@ -69,7 +69,8 @@ class PoolContinuationTest < GuildhallTest
     [future, future.then { 1 }].each do |one|
       assert_raises(Guildhall::ArgumentError) { one.then }
       assert_raises(Guildhall::ArgumentError) { one.rescue(KeyError) }
-      assert_raises(Guildhall::ArgumentError) { one.any(5) }
+      [5, nil].each { |stranger| assert_raises(Guildhall::ArgumentError) { one.any(stranger) } }
+      assert_raises(Guildhall::ArgumentError) { one.rescue(KeyError, "error") { 1 } }
     end
     assert_raises(Guildhall::ArgumentError) { future.then { 1 }.zip(5) }
   end

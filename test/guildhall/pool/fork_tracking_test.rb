@@ -43,7 +43,7 @@ class PoolForkTrackingTest < GuildhallTest
     assert_predicate future, :ready?
     pool.resize(0)
     assert_equal [:main], pool.map(%w[a], WhichRactor, parallel: true)
-    {-1 => "workers must be an Integer ≥ 0, not -1", nil => "workers must be an Integer ≥ 0, not nil", 10**30 => "workers must be at most 2147483647"}
+    {-1 => "workers must be an Integer ≥ 0, not -1", nil => "workers must be an Integer ≥ 0, not nil", 10**30 => "workers must be at most 1024"}
       .each { |count, message| assert_includes assert_raises(Guildhall::ArgumentError) { pool.resize(count) }.message, message }
   ensure
     pool.shutdown

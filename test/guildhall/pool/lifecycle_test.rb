@@ -42,6 +42,19 @@ class PoolLifecycleTest < GuildhallTest
     pool.shutdown
   end
 
+  # The queue that counts it in flight is not the one that would count it done.
+  def test_a_batch_of_before_a_rest_stays_with_its_reader
+    pool = Guildhall::Pool.new(workers: 1)
+    future = pool.dispatch(%w[a b], Upcase, parallel: false)
+    assert pool.rest
+    pool.spread(future.instance_variable_get(:@batch))
+    assert_predicate future, :deferred?
+    assert_equal %w[A B], future.value
+    assert pool.drain(timeout: 1)
+  ensure
+    pool.shutdown
+  end
+
   def test_what_has_been_shut_down_starts_nothing
     pool = Guildhall::Pool.new(workers: 1).tap(&:shutdown)
     [-> { pool.resize(2) }, -> { pool.warm_up(Upcase) }, -> { pool.map(%w[a], Upcase) }].each do |call|

@@ -91,7 +91,9 @@ class PoolLoadingTest < GuildhallTest
     pool = Guildhall::Pool.new(workers: 1)
     assert_same pool, pool.warm_up(Module.new { def self.call(text) = text.upcase }, %w[a])
     assert_predicate pool, :workers?
-    assert_raises(Guildhall::ArgumentError) { pool.warm_up(Object.new) }
+    [Object.new, 5, nil].each { |task| assert_raises(Guildhall::ArgumentError) { pool.warm_up(task) } }
+    assert_raises(Guildhall::ArgumentError) { pool.warm_up(Guildhall::Text, 5) }
+    pool.warm_up(Module.new { def self.call(text, metadata) = [text, metadata] }, %w[a])
   ensure
     pool.shutdown
   end
