@@ -46,8 +46,8 @@ typedef struct {
     uint8_t type, meaning;
     uint32_t count;     /* writer's fields, branches, symbols; bytes of a fixed */
     uint32_t first;     /* its first operand */
-    uint32_t kept;      /* record: pairs of the Hash it becomes; union: branches that are records; others: the constant that is the converter, the
-                           reason of a mismatch */
+    uint32_t kept;      /* record: pairs of the Hash it becomes; union: branches that are records; others: the constant that is the
+                           converter, the reason of a mismatch */
     uint32_t minimum;   /* the fewest bytes that a value takes */
 } guildhall_avro_node;
 

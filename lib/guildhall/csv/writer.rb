@@ -12,10 +12,11 @@ module Guildhall
         # @raise [EncodeError] for a field that would have to be quoted, where nothing is
         def write(rows, format)
           separators = {col_sep: format.fetch(:col_sep, ","), row_sep: row_separator(format)}
-          return unquoted(rows, **separators) if format.fetch(:quote_char, "\"").nil?
+          quote = format.fetch(:quote_char, "\"")
+          return unquoted(rows, **separators) if quote.nil?
+          return quoted(rows, quote, **separators) unless ["\n", "\r\n", "\r"].include?(separators[:row_sep])
 
-          own = !["\n", "\r\n", "\r"].include?(separators[:row_sep])
-          ::CSV.generate_lines(rows, **format.except(:skip_blanks, :liberal_parsing), **separators, force_quotes: own)
+          ::CSV.generate_lines(rows, **format.except(:skip_blanks, :liberal_parsing), **separators)
         end
 
         private
@@ -25,12 +26,20 @@ module Guildhall
           separator == :auto ? "\n" : separator
         end
 
+        # The gem would quote nils as well, which are empty Strings then.
+        def quoted(rows, quote, col_sep:, row_sep:)
+          rows.map { |row|
+            "#{row.map { |field| field.nil? ? "" : "#{quote}#{field.to_s.gsub(quote, quote * 2)}#{quote}" }.join(col_sep)}#{row_sep}"
+          }.join
+        end
+
         def unquoted(rows, col_sep:, row_sep:)
           breaks = Regexp.union(col_sep, row_sep, "\n", "\r")
           rows.map { |row| "#{row.map { |field| plain(field.to_s, breaks) }.join(col_sep)}#{row_sep}" }.join
         end
 
         def plain(field, breaks)
+          raise EncodeError, "CSV: a field is not valid #{field.encoding}" unless field.valid_encoding?
           return field unless field.match?(breaks)
 
           raise EncodeError, "CSV: a field holds a separator and would have to be quoted, but quote_char is nil"

@@ -13,6 +13,8 @@ class CSVWriterTest < GuildhallTest
   def test_separators_of_ones_own
     assert_equal "a;b\r\n", write([%w[a b]], col_sep: ";", row_sep: "\r\n")
     assert_equal %("a|"~"b"|), write([%w[a| b]], col_sep: "~", row_sep: "|")
+    assert_equal %("a""b"~~""|), write([["a\"b", nil, ""]], col_sep: "~", row_sep: "|")
+    assert_equal [["a\"b", nil, ""]], Guildhall::CSV.new(headers: false, col_sep: "~", row_sep: "|").then { |codec| codec.decode(codec.encode([["a\"b", nil, ""]])) }
   end
 
   def test_without_quotes
@@ -21,5 +23,6 @@ class CSVWriterTest < GuildhallTest
       error = assert_raises(Guildhall::EncodeError) { write([[field]], col_sep: "\t", quote_char: nil) }
       assert_includes error.message, "quote_char is nil"
     end
+    assert_raises(Guildhall::EncodeError) { write([["\xff"]], quote_char: nil) }
   end
 end
