@@ -16,7 +16,12 @@ module Guildhall
     CLASSES = 3 # of sizes
     TRIES = 3
     CONFIRMATION = 3 # times as many rounds for what is promised
-    private_constant :SECONDS, :SAMPLES, :CLASSES, :TRIES, :CONFIRMATION
+    MAX_WORKERS = 256
+    LEAST = 20 # payloads of a measurement, where they take no longer than LEAST_SECONDS
+    LEAST_SECONDS = 0.2
+    BUDGET = 15 # seconds for all batches on one pool, about: slow tasks are measured in smaller batches only
+    FEWEST = 2 # sizes of batches, however slow a task is
+    private_constant :SECONDS, :CLASSES, :TRIES, :CONFIRMATION, :MAX_WORKERS, :LEAST, :LEAST_SECONDS, :BUDGET, :FEWEST
 
     # @param task [#call]
     # @param payloads [Array<String, Object>] samples, the more the better
@@ -26,7 +31,7 @@ module Guildhall
     # @param progress [true, String, #call, nil] see {Pool#map}
     def initialize(task, payloads, workers: nil, rounds: ROUNDS, batches: BATCHES, progress: nil)
       raise Guildhall::ArgumentError, "advise needs payloads" if payloads.empty?
-      raise Guildhall::ArgumentError, "workers must be 1 or more, not #{workers}" unless workers.nil? || workers.positive?
+      raise Guildhall::ArgumentError, "workers must be 1 to #{MAX_WORKERS}, not #{workers}" unless (workers || 1).between?(1, MAX_WORKERS)
       raise Guildhall::ArgumentError, "a task needs the method `call`; #{Inspection.name_of(task)} has none" unless task.respond_to?(:call)
 
       @variants = Variants.of(task)
@@ -46,7 +51,8 @@ module Guildhall
     # @api private
     # @return [Integer] payloads of one measurement
     def self.enough(cost, size)
-      [(SECONDS / cost.seconds).ceil, size, 20].max.clamp(size, [size * 200, 20_000].max)
+      least = (LEAST_SECONDS / cost.seconds).clamp(1, LEAST).to_i
+      [(SECONDS / cost.seconds).ceil, size, least].max.clamp(size, [size * 200, 20_000].max)
     end
 
     # Blocks while it measures: some seconds. Starts pools, and ends them. Main Ractor.
@@ -61,7 +67,7 @@ module Guildhall
         cells = measure(pools, @variants, @payloads, cost)
         cells, best = confirmed(pools, cells, cost)
         Advice.new(variants: @variants, payloads: @payloads, cost:, cells:, best:, handover: pools.values.last.report.handover_seconds,
-          table: table(pools, best))
+          table: table(pools, best, cells))
       end
     end
 
@@ -69,13 +75,23 @@ module Guildhall
 
     # @return [Array<Cell>]
     def measure(pools, variants, payloads, cost, workers: [0, *@workers])
-      grid = variants.keys.product(workers, @batches).reject do |name, count, size|
-        count.zero? && (name == :given || size > @batches.first)
+      batches = affordable(cost)
+      grid = variants.keys.product(workers, batches).reject do |name, count, size|
+        count.zero? && (name == :given || size > batches.first)
       end
       progress = Pool::Progress.of(@progress, grid.size)
       grid.map { |way| cell(pools, payloads, cost, *way, @rounds).tap { progress&.add } }
     ensure
       progress&.finish
+    end
+
+    # @return [Array<Integer>] sizes of batches
+    def affordable(cost)
+      left = BUDGET
+      @batches.take_while.with_index do |size, index|
+        left -= Advisor.enough(cost, size) * cost.seconds * 2 * @rounds
+        left.positive? || index < FEWEST
+      end
     end
 
     def cell(pools, payloads, cost, name, count, size, rounds)
@@ -105,12 +121,13 @@ module Guildhall
 
     # For each class of sizes: from which batch size it pays, with the workers of the best cell.
     # @return [Array<Advice::Line>]
-    def table(pools, best)
+    def table(pools, best, measured)
       return [] unless best&.workers&.positive?
 
       @payloads.classes(CLASSES).map do |group|
         cost = Cost.new(@variants.fetch(best.variant), group).measure
-        cells = measure(pools, @variants.slice(best.variant), group, cost, workers: [best.workers])
+        cells = measured.select { |one| [one.variant, one.workers] == [best.variant, best.workers] } if group.equal?(@payloads)
+        cells ||= measure(pools, @variants.slice(best.variant), group, cost, workers: [best.workers])
         Advice::Line.new(bytes: group.median, payloads: group.size, seconds: cost.seconds, from: Choice.first(cells)&.batch,
           gain: cells.map(&:gain).max)
       end

@@ -50,6 +50,32 @@ class AdvisorTest < GuildhallTest
     assert_match(/waits most of its time.*threads or fibers/, advice.verdict)
   end
 
+  module Counting
+    CALLS = Guildhall::Queue.new(10_000)
+    def self.call(_text) = sleep(0.05) && CALLS.push(1)
+  end
+
+  # A payload that takes long is called as long as there is time, not hundreds of times.
+  def test_a_slow_task_ends_soon
+    assert_equal :io_bound, Guildhall::Advisor.new(Counting, Array.new(500, &:to_s)).advise.reason
+    assert_operator Counting::CALLS.size, :<, 60
+  end
+
+  Seconds = Struct.new(:seconds)
+
+  def test_slow_tasks_are_measured_in_smaller_batches_only
+    advisor = Guildhall::Advisor.new(Nothing, ["a"])
+    sizes = [1e-6, 0.02, 5.0].map { |seconds| advisor.send(:affordable, Seconds.new(seconds)) }
+    assert_equal [Guildhall::Advisor::BATCHES, [1, 5, 10, 25], [1, 5]], sizes
+  end
+
+  def test_says_when_others_used_the_cpu
+    advice = advise(Nothing)
+    crowded = advice.cost.dup.tap { |cost| cost.instance_variable_set(:@cpu_seconds, 0.0) }
+    again = Guildhall::Advisor::Advice.new(variants: advice.variants, payloads: advice.payloads, cost: crowded)
+    assert_match(/Other processes used the CPU meanwhile/, again.verdict)
+  end
+
   def test_mutating
     advice = advise(Mutating)
     assert_equal :mutates, advice.reason
@@ -73,6 +99,7 @@ class AdvisorTest < GuildhallTest
     assert_raises(Guildhall::IsolationError) { advise(Remembering) }
     assert_raises(Guildhall::ArgumentError) { advise(Nothing, []) }
     assert_raises(Guildhall::ArgumentError) { advise(7) }
+    assert_raises(Guildhall::ArgumentError) { Guildhall::Advisor.new(Nothing, ["a"], workers: 100_000) }
   end
 
   def test_steps_of_workers

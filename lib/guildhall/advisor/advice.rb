@@ -29,7 +29,8 @@ module Guildhall
         too_small: "Workers do not pay for these payloads: one costs %<micro>.1f µs, and a hand-over costs more than they would save. " \
                    "Leave them in the calling thread, which is what a pool does by itself."
       }.freeze
-      private_constant :REASONS
+      CROWDED = " Other processes used the CPU meanwhile: measure again when the machine is quiet."
+      private_constant :REASONS, :CROWDED
 
       # @return [Hash{Symbol=>#call}]
       attr_reader :variants
@@ -75,12 +76,7 @@ module Guildhall
       end
 
       # @return [String] in a sentence or two
-      def verdict
-        return refusal unless @best
-
-        format("It pays: %s is %.1f × as fast as a loop (%.1f to %.1f in %d rounds).%s", way, @best.gain, *@best.spread, @best.gains.size,
-          (" Workers pay from batches of #{from} on." if from))
-      end
+      def verdict = "#{@best ? promise : refusal}#{CROWDED if @cost.crowded?}"
 
       # @return [String] for people
       def to_s
@@ -125,6 +121,11 @@ module Guildhall
       end
 
       private
+
+      def promise
+        format("It pays: %s is %.1f × as fast as a loop (%.1f to %.1f in %d rounds).%s", way, @best.gain, *@best.spread, @best.gains.size,
+          (" Workers pay from batches of #{from} on." if from))
+      end
 
       def way
         lazy = "lazy decoding, " if @best.variant == :lazy

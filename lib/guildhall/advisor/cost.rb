@@ -4,10 +4,12 @@ module Guildhall
   class Advisor
     # What a payload costs in a loop, in one thread: time, of that CPU, and garbage; and why it would not pay to measure more.
     class Cost
-      SECONDS = 0.3 # of calling, at least
+      SECONDS = 0.3 # of calling, and one payload at least
+      SLICE = 0.01 # seconds of calling between two looks at the clock
+      SAMPLES = 500
       BUSY = 0.6 # of the time on the CPU: what has less waits
       SHOWN = 60 # characters of an error's message
-      private_constant :SECONDS, :BUSY, :SHOWN
+      private_constant :SECONDS, :SLICE, :SAMPLES, :BUSY, :SHOWN
 
       # @return [Float] a payload
       attr_reader :seconds
@@ -30,8 +32,7 @@ module Guildhall
 
       # @return [self]
       def measure
-        @payloads.first(10).each { |payload| call(payload) }
-        count = run
+        count = run(slices(warm_up))
         @reason = :io_bound if waiting?(count)
         self
       rescue FrozenError => error
@@ -39,6 +40,9 @@ module Guildhall
       rescue StandardError => error
         refuse(:fails, error)
       end
+
+      # @return [Boolean] whether something else has taken the CPU meanwhile: what was measured then says little
+      def crowded? = @reason.nil? && @cpu_seconds < BUSY * @seconds
 
       private
 
@@ -51,14 +55,29 @@ module Guildhall
 
       def call(payload) = @two ? @task.call(payload, nil) : @task.call(payload)
 
-      def run
+      # @return [Float] seconds a payload, about
+      def warm_up
+        began = Clock.now
+        count = 0
+        @payloads.first(10).each do |payload|
+          call(payload)
+          count += 1
+          break if Clock.now - began > SECONDS
+        end
+        (Clock.now - began) / count
+      end
+
+      def slices(seconds) = @payloads.first(SAMPLES).each_slice((SLICE / seconds).clamp(1, SAMPLES).to_i).to_a
+
+      def run(slices)
         GC.start
         @waits = switches
         before = [Clock.now, Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID), GC.stat(:total_allocated_objects)]
         count = 0
-        while Clock.now - before[0] < SECONDS
-          @payloads.first(500).each { |payload| call(payload) }
-          count += [@payloads.size, 500].min
+        slices.cycle do |slice|
+          slice.each { |payload| call(payload) }
+          count += slice.size
+          break if Clock.now - before[0] > SECONDS
         end
         after = [Clock.now, Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID), GC.stat(:total_allocated_objects)]
         @waits = switches - @waits if @waits

@@ -19,7 +19,7 @@ module Guildhall
         options.on("--task CONSTANT", "FILE:Constant, or a constant such as Guildhall::JSON")
         options.on("-r", "--require FILE", "load this first, such as config/environment.rb")
         options.on("--workers N", Integer, "the maximum of workers (default: what a pool has)")
-        options.on("--limit N", Integer, "payloads at most (default: 2000)")
+        options.on("--limit N", Integer, "payloads at most (default, and maximum: 2000)")
         options.on("--html FILE", "write a page with charts, too")
         options.on("--quick", "fewer rounds")
         options.on("--[no-]progress", "show a bar; default: on a terminal, where the gem ruby-progressbar is")
@@ -32,6 +32,7 @@ module Guildhall
         require_relative "../advisor"
         Constant.load(@options[:require]) if @options[:require]
         name = @options[:task] || raise(Guildhall::ArgumentError, "--task is needed (guildhall advise --help)")
+        check
         advice = Advisor.new(Constant.resolve(name), payloads, **settings).advise
         write_page(advice, name) if @options[:html]
         @options[:json] ? print_json(advice.to_h) : @out.puts(advice)
@@ -42,9 +43,19 @@ module Guildhall
         {workers: @options[:workers], rounds: @options[:quick] ? 3 : Advisor::ROUNDS, progress: progress("Measuring")}
       end
 
+      # Before a minute of measuring.
+      def check
+        topic, path, servers, html = @options.values_at(:topic, :payloads, :servers, :html)
+        raise Guildhall::ArgumentError, "--payloads and --topic are two sources: name one" if topic && path
+        raise Guildhall::ArgumentError, "--servers belongs to --topic" if servers && !topic
+        return if html.nil? || (File.directory?(File.dirname(html)) && !File.directory?(html))
+
+        raise Guildhall::ArgumentError, "--html needs a file in a folder that exists, not #{html}"
+      end
+
       def payloads
-        limit = @options[:limit] || 2000
-        raise Guildhall::ArgumentError, "--limit must be 1 or more, not #{limit}" unless limit.positive?
+        limit = @options[:limit] || Advisor::SAMPLES
+        raise Guildhall::ArgumentError, "--limit must be 1 to #{Advisor::SAMPLES}, not #{limit}" unless limit.between?(1, Advisor::SAMPLES)
 
         return Payloads.of_topic(@options[:topic], @options[:servers] || "localhost:9092", limit:) if @options[:topic]
 

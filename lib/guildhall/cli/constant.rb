@@ -34,7 +34,15 @@ module Guildhall
         private
 
         def unknown(name, file)
-          raise Guildhall::ArgumentError, "no constant #{name}#{" in #{file}" if file}#{Suggestion.for(name, names(file))}"
+          raise Guildhall::ArgumentError, "no constant #{name}#{" in #{file}" if file}#{hint(name, file)}"
+        end
+
+        # What is named like it in the same module.
+        def hint(name, file)
+          *outer, last = name.split("::")
+          return Suggestion.for(name, names(file)) unless outer.any? && there?(outer.join("::"))
+
+          Suggestion.for(last, Object.const_get(outer.join("::")).constants).sub("mean ", "mean #{outer.join("::")}::")
         end
 
         def loading(name, &)

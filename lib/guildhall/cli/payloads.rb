@@ -8,7 +8,10 @@ module Guildhall
     module Payloads
       LINES = %w[.jsonl .ndjson].freeze
       WAIT_MS = 5000 # for a message
-      private_constant :LINES, :WAIT_MS
+      QUIET = 2 # of the levels of syslog: what goes wrong is raised
+      UNREACHABLE = %i[transport timed_out all_brokers_down resolve].freeze
+      BEGINNING = -2 # as an offset
+      private_constant :LINES, :WAIT_MS, :QUIET, :UNREACHABLE, :BEGINNING
 
       class << self
         # @param path [String] a file or a folder of files
@@ -33,27 +36,54 @@ module Guildhall
         # @raise [MissingDependencyError] without librdkafka
         def of_topic(topic, servers, limit:)
           SoftDependency.require!("rdkafka", gem: "guildhall-kafka", purpose: "reading a topic")
-          payloads = consume(topic, servers, limit)
+          config = Rdkafka::Config.new("bootstrap.servers": servers, "group.id": "guildhall-advise", "auto.offset.reset": "earliest",
+            "enable.auto.commit": false, "enable.partition.eof": true, log_level: QUIET)
+          payloads = consume(config, topic, limit)
           raise Guildhall::ArgumentError, "no payloads in the topic #{topic} at #{servers}" if payloads.empty?
 
           payloads
         rescue Rdkafka::RdkafkaError => error
-          raise Guildhall::ArgumentError, "topic #{topic} at #{servers}: #{error.message}"
+          unreachable = "no broker answers at #{servers}" if UNREACHABLE.include?(error.code)
+          raise Guildhall::ArgumentError, unreachable || "topic #{topic}: #{error.message}"
         end
 
         private
 
-        def consume(topic, servers, limit)
-          consumer = Rdkafka::Config.new("bootstrap.servers": servers, "group.id": "guildhall-advise-#{Process.pid}-#{rand(1_000_000)}",
-            "auto.offset.reset": "earliest", "enable.auto.commit": false, log_level: 3).consumer
-          consumer.subscribe(topic)
+        # Joins no group: nobody else notices, and nobody has to wait for a rebalance.
+        def consume(config, topic, limit)
+          left = partitions(config, topic)
+          consumer = config.consumer
+          consumer.assign(all_of(topic, left))
           payloads = []
-          while payloads.size < limit && (message = consumer.poll(WAIT_MS))
-            payloads << text(message.payload.dup) if message.payload
+          while payloads.size < limit && left.positive?
+            message = take(consumer) || break
+            if message == :end then left -= 1
+            elsif message.payload then payloads << text(message.payload.dup)
+            end
           end
           payloads
         ensure
           consumer&.close
+        end
+
+        def all_of(topic, partitions)
+          Rdkafka::Consumer::TopicPartitionList.new.tap do |list|
+            list.add_topic_and_partitions_with_offsets(topic, (0...partitions).to_h { |partition| [partition, BEGINNING] })
+          end
+        end
+
+        # @return [Rdkafka::Consumer::Message, :end, nil] a message, the end of a partition; nil: nothing came
+        def take(consumer)
+          consumer.poll(WAIT_MS)
+        rescue Rdkafka::RdkafkaError => error
+          error.is_partition_eof? ? :end : raise
+        end
+
+        def partitions(config, topic)
+          admin = config.admin
+          admin.metadata(topic, WAIT_MS).topics.first[:partition_count]
+        ensure
+          admin&.close
         end
 
         def files(path)

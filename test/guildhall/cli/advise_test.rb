@@ -25,8 +25,12 @@ class CLIAdviseTest < GuildhallTest
       write(folder)
       {["--payloads", "payloads"] => "--task is needed", ["--task", "echo.rb:Echo"] => "--payloads PATH or --topic NAME is needed",
        ["--task", "echo.rb:Echo", "--payloads", "empty.json"] => "no payloads in empty.json",
-       ["--task", "echo.rb:Echo", "--payloads", "payloads", "--limit", "0"] => "--limit must be 1 or more, not 0",
-       ["--task", "echo.rb:Echo", "--payloads", "payloads", "--workers", "0"] => "workers must be 1 or more, not 0",
+       ["--task", "echo.rb:Echo", "--payloads", "payloads", "--limit", "0"] => "--limit must be 1 to 2000, not 0",
+       ["--task", "echo.rb:Echo", "--payloads", "payloads", "--workers", "0"] => "workers must be 1 to 256, not 0",
+       ["--task", "echo.rb:Echo", "--payloads", "payloads", "--topic", "t"] => "--payloads and --topic are two sources: name one",
+       ["--task", "echo.rb:Echo", "--payloads", "payloads", "--servers", "s:1"] => "--servers belongs to --topic",
+       ["--task", "echo.rb:Echo", "--payloads", "payloads", "--html", "no/advice.html"] => "--html needs a file in a folder that exists",
+       ["--task", "Guildhall::JSN", "--payloads", "payloads"] => "did you mean Guildhall::JSON?",
        ["--task", "echo.rb:Ecko", "--payloads", "payloads"] => "did you mean Echo?"}.each do |arguments, message|
         status, _, err = advise(folder, *arguments)
         assert_equal [2, true], [status, err.include?(message)], err
@@ -34,7 +38,30 @@ class CLIAdviseTest < GuildhallTest
     end
   end
 
+  def test_a_topic
+    require "guildhall/kafka"
+    require "guildhall/kafka/testing"
+    Guildhall::Kafka::Testing::EmbeddedBroker.start do |broker|
+      %w[full empty].each { |name| broker.create_topic(name, partitions: 3) }
+      produce(broker, [*["tombstone"] * 3, *"a".."z"])
+      assert_equal [*"a".."z"], payloads("full", broker.bootstrap_servers).sort
+      assert_equal 5, payloads("full", broker.bootstrap_servers, limit: 5).size
+      {["empty", broker.bootstrap_servers] => "no payloads in the topic empty", ["full", "localhost:1"] => "no broker answers at localhost:1"}
+        .each { |place, message| assert_includes assert_raises(Guildhall::ArgumentError) { payloads(*place) }.message, message }
+    end
+  end
+
   private
+
+  def payloads(topic, servers, limit: 100) = Guildhall::CLI::Payloads.of_topic(topic, servers, limit:)
+
+  def produce(broker, texts)
+    producer = Rdkafka::Config.new("bootstrap.servers": broker.bootstrap_servers).producer
+    texts.each_with_index.map { |text, index| producer.produce(topic: "full", partition: index % 3, key: "k", payload: text == "tombstone" ? nil : text) }
+      .each { |handle| handle.wait(max_wait_timeout_ms: 30_000) }
+  ensure
+    producer.close
+  end
 
   def write(folder)
     File.write(File.join(folder, "echo.rb"), TASK)
