@@ -28,9 +28,10 @@ module Guildhall
 
         # The gem would quote nils as well, which are empty Strings then.
         def quoted(rows, quote, col_sep:, row_sep:)
-          rows.map { |row|
-            "#{row.map { |field| field.nil? ? "" : "#{quote}#{field.to_s.gsub(quote, quote * 2)}#{quote}" }.join(col_sep)}#{row_sep}"
-          }.join
+          lines = rows.map do |row|
+            row.map { |field| field.nil? ? "" : "#{quote}#{field.to_s.gsub(quote, quote * 2)}#{quote}" }.join(col_sep)
+          end
+          lines.map { |line| line + row_sep }.join
         end
 
         def unquoted(rows, col_sep:, row_sep:)

@@ -68,6 +68,13 @@ class AvroLogicalTest < GuildhallTest
     assert_match(/default "" is not a valid decimal/, error.message)
   end
 
+  def test_dates_of_datetimes
+    codec = Guildhall::Avro.new(type("int", "date"))
+    [DateTime.new(1969, 12, 31, 12), DateTime.new(1969, 12, 31, 23, 0, 0, "-05:00"), DateTime.new(2026, 1, 1, 1, 0, 0, "+05:00")].each do |time|
+      assert_equal Date.new(time.year, time.month, time.day), codec.decode(codec.encode(time))
+    end
+  end
+
   def test_local_timestamps
     {"millis" => 3, "micros" => 6, "nanos" => 9}.each do |unit, digits|
       codec = Guildhall::Avro.new(type("long", "local-timestamp-#{unit}"))

@@ -10,12 +10,12 @@ module Guildhall
         # @return [::Date]
         def self.decode(days) = EPOCH + days
 
-        # @param value [::Date, Numeric] a number counts days
+        # @param value [::Date, Numeric] a number counts days; of a DateTime its own day is taken, wherever it was
         # @return [Integer, nil]
         def self.encode(value)
           case value
           when Numeric then Logical.whole(value)
-          when ::Date then (value - EPOCH).to_i
+          when ::Date then value.jd - EPOCH.jd
           end
         end
       end
