@@ -222,8 +222,7 @@ module Guildhall
       reason = inline_reason(batch, nil, nil)
       reason ? batch.decision = Decision.number(:inline, reason) : line_up(batch)
       @queue.decided(batch)
-      future = Future.new(self, batch)
-      raising ? future.value : future.results
+      read(Future.new(self, batch), raising)
     end
 
     def check(payloads, metadata, records)

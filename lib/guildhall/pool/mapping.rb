@@ -106,16 +106,19 @@ module Guildhall
         made = run_inline(list, task, raising) if options.empty?
         return made if made
 
-        future = collect(list, task, options)
-        raising ? future.value : future.results
-      end
-
-      def collect(payloads, task, options)
         Options.check!(options, Options::MAP)
         dispatch, others = options.empty? ? [options, options] : Options.split(options)
-        future = take_in(true, payloads, task, **dispatch)
-        await(future, others[:timeout], Progress.of(others[:progress], payloads.size)) unless others.empty?
-        future
+        read(take_in(true, list, task, **dispatch), raising, **others)
+      end
+
+      # Nobody else has the future: what interrupts this thread cancels payloads that had not begun.
+      # @return [Array]
+      def read(future, raising, timeout: nil, progress: nil)
+        await(future, timeout, Progress.of(progress, future.size)) if timeout || progress
+        outcomes = future.results
+        raising ? Pool.values(outcomes) : outcomes
+      ensure
+        future.cancel unless outcomes
       end
 
       SHOW_EVERY_SECONDS = 0.1
@@ -138,9 +141,8 @@ module Guildhall
       end
 
       def give_up(future, timeout)
-        done = future.done
-        future.cancel
-        raise TimeoutError, "#{done} of #{future.size} payloads are done after #{timeout} s; payloads that had not begun are cancelled"
+        raise TimeoutError, "#{future.done} of #{future.size} payloads are done after #{timeout} s; " \
+                            "payloads that had not begun are cancelled"
       end
     end
   end

@@ -41,6 +41,14 @@ class PoolInterruptionTest < GuildhallTest
     assert_raises(Interrupt) { pool.map([0, 60, 0], Sleepy) }
   end
 
+  # Twenty seconds of work that nobody reads.
+  def test_what_interrupts_a_map_cancels_what_had_not_begun
+    [{}, {parallel: true}, {progress: ->(_, _) {}}].each do |options|
+      assert_raises(Timeout::Error) { Timeout.timeout(0.1) { @pool.map([0.05] * 800, Sleepy, **options) } }
+      assert @pool.drain(timeout: 5), options.inspect
+    end
+  end
+
   # In a process of its own: it would not end.
   def assert_ends(code, expected = "")
     out = assert_ruby(<<~RUBY)
