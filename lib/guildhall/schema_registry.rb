@@ -157,8 +157,9 @@ module Guildhall
     # @return [String] its FileDescriptorProto, in Base64
     # @raise [Error]
     def serialized(entry)
-      answer = @http.get("/schemas/ids/#{entry.id}?format=serialized")
-      answer ? answer.fetch("schema") : raise(Error.new("#{url} has no schema #{entry.id}", status: 404))
+      path = entry.id ? "/schemas/ids/#{entry.id}" : "/schemas/guids/#{HTTP.escape(entry.guid)}"
+      answer = @http.get("#{path}?format=serialized")
+      answer ? answer.fetch("schema") : raise(Error.new("#{url} has no schema #{entry.id || entry.guid}", status: 404))
     end
 
     def inspect = "#<#{self.class} #{@url}, #{@entries.size} schemas>"

@@ -55,6 +55,14 @@ class ProtobufConfluentTest < GuildhallTest
     assert_equal({"id" => 3}, codec.call(codec.encode({"id" => 3}), Metadata.new(codec.headers)))
   end
 
+  def test_a_registry_that_gives_schemas_named_by_guid_no_id
+    codec = Guildhall::Protobuf::Confluent.new(@registry, topic: "orders", message: "shop.Other", schema_id: :headers)
+    @server["/schemas/guids/#{GUID}"] = [200, {schemaType: "PROTOBUF", schema: "message Order {}", references: [{name: "item.proto", subject: "item", version: 1}]}]
+    @server["/schemas/guids/#{GUID}?format=serialized"] = [200, {schema: ProtobufFiles.serialized(ProtobufFiles.order)}]
+    reader = Guildhall::Protobuf::Confluent.new(Guildhall::SchemaRegistry.new(@server.url, retries: 0), schema_id: :headers)
+    assert_equal({"id" => 3}, reader.call(codec.encode({"id" => 3}), Metadata.new(codec.headers)))
+  end
+
   def test_indexes
     [[0], [1], [0, 3, 200], [70]].each do |indexes|
       written = Guildhall::Protobuf::MessageIndexes.write(indexes)
