@@ -34,7 +34,9 @@ module Guildhall
         def switch_task(name, enabled)
           topic, = find_task(name)
           # A topic that a broker creates by itself is not compacted, and would forget this.
-          Connection::TopicCreation.new(client_settings(topic), [topic]) { |error, _| raise error }.run
+          created = Connection::TopicCreation.new(client_settings(topic), [topic]) { |error, _| raise error }.run
+          raise TimeoutError, "no broker answers" unless created
+
           key, payload = Scheduling::State.switch_record(name, enabled)
           producer.produce_sync(topic: topic.name, partition: 0, key:, payload:)
           nil

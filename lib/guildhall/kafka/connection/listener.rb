@@ -212,7 +212,7 @@ module Guildhall
         def create_topics
           TopicCreation.new(settings, @topics) do |error, name|
             @application.error(error, "topic_creation", group: @group, topic: name)
-          end.run
+          end.insist { @stopping }
         end
 
         def subscribe_to(named, found)

@@ -9,6 +9,9 @@ module Guildhall
       # listener before it subscribes: a topic that comes later is found after minutes only.
       class TopicCreation
         TIMEOUT_MS = 10_000
+        ANSWER_MS = 3_000 # that brokers have to say which topics there are
+        PAUSE_SECONDS = 0.1
+        UNANSWERED = "no broker answers: missing topics are created as soon as one does"
         BROKERS_DEFAULT = -1 # how many replicas
         # Only segments that are closed are compacted, and a process that takes over reads all that is there.
         COMPACTED = {"cleanup.policy": "compact", "segment.ms": "3600000", "min.cleanable.dirty.ratio": "0.1"}.freeze
@@ -23,16 +26,27 @@ module Guildhall
           @on_error = on_error
         end
 
-        # Blocks for the brokers' answers.
+        # As {#run}, until a broker has answered; reports once that none does.
+        # @yieldreturn [Boolean] whether to give up
         # @return [void]
+        def insist
+          told = false
+          until run || yield
+            @on_error.call(TimeoutError.new(UNANSWERED), @topics.first.name) unless told
+            told = true
+            sleep(PAUSE_SECONDS)
+          end
+        end
+
+        # Blocks for the brokers' answers.
+        # @return [Boolean] false: no broker has answered, and it is not known whether topics are missing
         def run
-          return if @topics.empty?
+          return true if @topics.empty?
 
           admin = Rdkafka::Config.new(Producing::Producer.shared(@settings)).admin
-          present = admin.metadata.topics.to_h { |topic| [topic.fetch(:topic_name), topic.fetch(:partition_count)] }
+          present = present(admin) or return false
           missing(present).each { |name, partitions| create(admin, name, *partitions) }
-        rescue Rdkafka::RdkafkaError => error
-          @on_error.call(error, @topics.first.name)
+          true
         ensure
           admin&.close
         end
@@ -40,6 +54,10 @@ module Guildhall
         private
 
         def own?(topic) = topic.delay_tiers || topic.scheduled_tasks || (topic.retry_topics && !topic.retry_topics.first?)
+
+        def present(admin)
+          admin.instance_variable_get(:@native_kafka).with_inner { |handle| Librdkafka.partition_counts(handle, ANSWER_MS) }
+        end
 
         # A retry topic gets as many partitions as the topic, a schedule one, a delay topic and its dead letters as many as the
         # brokers say.
