@@ -50,6 +50,7 @@ module Guildhall
               code = await(deadline) if code.zero?
               break unless again?(code, deadline)
             end
+            @lock.synchronize { @metadata = {} }
             code
           end || Librdkafka::TIMED_OUT
         end
@@ -158,13 +159,14 @@ module Guildhall
           took = Clock.now - @since
           @since = nil
           Librdkafka.rd_kafka_event_error(event).tap do |code|
-            requeue if Librdkafka.retriable?(code)
+            requeue if Librdkafka.retriable?(code) && !@stored_next
             @answers << [code, took]
           end
         ensure
           Librdkafka.rd_kafka_event_destroy(event) if event && !event.null?
         end
 
+        # Metadata is not sent again: another member may have the partition by then.
         def requeue
           @lock.synchronize { @forced = @sent.merge(@forced) }
         end

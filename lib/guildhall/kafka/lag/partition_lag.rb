@@ -48,7 +48,7 @@ module Guildhall
           return unless last && next_offset
 
           # Behind what is done may lie nothing but the marks of transactions: they were read, too.
-          next_offset = reached if position && next_offset >= position
+          next_offset = [next_offset, reached].max if position && next_offset >= position
           [last - next_offset - @offsets.size_beyond, 0].max
         end
 

@@ -59,8 +59,8 @@ module Guildhall
         def renew(offset, metadata)
           before = @written
           @written = [offset, metadata]
-          return if before.nil? || before == @written
-          return @client.forget_metadata(@topic, @partition) unless offset == before.first
+          return if before == @written || (before.nil? && metadata.nil?)
+          return @client.forget_metadata(@topic, @partition) unless before.nil? || offset == before.first
 
           @client.renew_metadata(@topic, @partition, offset, metadata)
         end

@@ -29,7 +29,8 @@ module Guildhall
           @on_work = on_work
           @runner = :none # :none → :called → :working
           @called_at = nil
-          @aside = @aside_wanted = false # whether a runner is called, or wanted, that tries parked keys
+          @aside = nil # since when a runner tries parked keys, or is called for it
+          @aside_wanted = false
           @on_aside = nil
           @open = true # whether messages are worked on: what state and pauses come to, see {#change}
         end
@@ -48,7 +49,7 @@ module Guildhall
         # @return [void]
         def aside_ended(again:)
           update do
-            @aside = false
+            @aside = nil
             @aside_wanted = true if again && !@state.leaving?
           end
         end
@@ -188,10 +189,10 @@ module Guildhall
         end
 
         # @return [Boolean] whether a runner has a job of this partition: messages, an event, or its end
-        def working? = @runner == :working || @aside
+        def working? = @runner == :working || !@aside.nil?
 
         # @return [Float, nil] of the {Clock}: since when a runner has a job of this partition, or is waited for; nil: neither
-        def busy_since = (@called_at unless @runner == :none)
+        def busy_since = [(@called_at unless @runner == :none), @aside].compact.min
 
         # @return [Boolean] whether nothing is to be done without a request for it
         def idle?
@@ -242,7 +243,7 @@ module Guildhall
         def arrange_aside
           return unless @state.assigned? && !@pause.complete?
 
-          @aside = true
+          @aside = Clock.now
           @aside_wanted = false
           @on_aside.call
         end

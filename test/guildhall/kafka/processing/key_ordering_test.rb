@@ -65,6 +65,15 @@ class KafkaKeyOrderingTest < GuildhallTest
     refute_predicate kafka.partition, :paused?
   end
 
+  def test_lag_is_what_is_not_done
+    @failing << 3
+    kafka = kafka(consumer(@failing), pause_timeout: 60, pause_max_timeout: 60)
+    kafka.client.define_singleton_method(:end_offset) { |*| 12 }
+    kafka.deliver(0...6, time: Time.now - 1_000).deliver(6...12, time: Time.now).work_now
+    assert_equal 3, kafka.partition.lag
+    assert_in_delta 1_000, kafka.partition.lag_seconds, 100
+  end
+
   def test_a_parked_key_goes_on_in_order_when_its_message_works
     @failing << 3
     kafka = kafka(consumer(@failing)).deliver(0...6).deliver(6...12)
@@ -183,6 +192,27 @@ class KafkaKeyOrderingTest < GuildhallTest
     assert_equal [(0...12).to_a, 12], [@seen.sort, kafka.committed]
   end
 
+  def test_the_partition_rests_when_done_ranges_do_not_fit_beside_the_offset
+    failing = @failing << 0
+    seen = @seen
+    consumer = Class.new(Guildhall::Kafka::Consumer) do
+      define_method(:consume) do
+        messages.each do |message|
+          raise "no" if failing.include?(message.offset)
+
+          mark_as_consumed(message, "x" * 2_998)
+          seen << message.offset
+        end
+      end
+    end
+    kafka = kafka(consumer).deliver(0...3).deliver(3...9)
+    kafka.work(60)
+    assert_equal [[1, 2], true], [@seen.sort, kafka.partition.paused?]
+    @failing.clear
+    kafka.work
+    assert_equal [(0...9).to_a, 9], [@seen.sort, kafka.committed]
+  end
+
   def test_a_user_s_pause_holds_up_parked_keys_too
     @failing << 0
     kafka = kafka(consumer(@failing)).deliver(0...3)
@@ -234,6 +264,16 @@ class KafkaKeyOrderingTest < GuildhallTest
     offset, metadata = client.stored.last
     ranges = Guildhall::Kafka::Processing::DoneRanges.load(offset, metadata)
     [ranges.last&.end ? ranges.last.end - 1 : offset, []]
+  end
+
+  # Of a strategy that raises it is not known what it wants.
+  def test_a_strategy_that_raises_makes_the_key_wait
+    @failing << 0
+    asked = []
+    strategy = ->(_, _) { (asked << true).size < 3 ? raise("no idea") : :skip }
+    kafka = kafka(consumer(@failing)) { dead_letter_queue topic: false, strategy: }.deliver(0...6)
+    kafka.work
+    assert_equal [[3], 6, 2], [of_key(0), kafka.committed, kafka.errors.count { |error| error.message == "no idea" }]
   end
 
   def test_it_is_given_up_while_a_key_waits_and_while_one_is_tried

@@ -24,10 +24,10 @@ class KafkaOffsetStoreTest < GuildhallTest
 
   def test_metadata_that_changes_beside_an_offset_is_committed_by_itself
     @store.write(5, "a")
+    assert_equal [[5, "a"]], @client.renewed, "it may be the committed one"
     @store.write(5, "a")
-    assert_empty @client.renewed
     @store.write(5, "b")
-    assert_equal [[5, "b"]], @client.renewed, "librdkafka commits by itself only other offsets"
+    assert_equal [[5, "a"], [5, "b"]], @client.renewed, "librdkafka commits by itself only other offsets"
     @store.write(6, "c")
     assert_empty @client.renewed
   end

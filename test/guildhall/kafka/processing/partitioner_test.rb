@@ -32,4 +32,30 @@ class KafkaPartitionerTest < GuildhallTest
     assert_equal({0 => [100, 101, 102, 104, 105], Guildhall::Kafka::Processing::Partitioner::UNKNOWN => [103]}, shares)
     assert_equal [[NotImplementedError, 3]], errors
   end
+
+  Message = Struct.new(:offset, :key)
+
+  def partitioner(**settings, &partitioner)
+    settings = Guildhall::Kafka::Routing::VirtualPartitions.new(partitioner:, max: 2, reducer: nil, **settings)
+    Guildhall::Kafka::Processing::Partitioner.new(settings, 4)
+  end
+
+  def test_keys_are_what_the_partitioner_answers
+    messages = ["a", "b", nil, "a", "c", nil].each_with_index.map { |key, offset| Message.new(offset, key) }
+    errors = []
+    keys = partitioner { |message| message.key == "c" ? raise("no") : message.key }
+      .keys(messages, [10, 11, 12, 13, 14, 15]) { |error, message| errors << [error.message, message.offset] }
+    keyless = Guildhall::Kafka::Processing::Partitioner::Keyless
+    unknown = Guildhall::Kafka::Processing::Partitioner::UNKNOWN
+    assert_equal({"a" => [10, 13], "b" => [11], keyless.new(2) => [12], unknown => [14], keyless.new(5) => [15]}, keys)
+    assert_equal [["no", 4]], errors
+  end
+
+  def test_each_key_has_its_virtual_partition
+    errors = []
+    partitioner = partitioner(reducer: ->(key) { Integer(key) })
+    keys = ["3", "4", Guildhall::Kafka::Processing::Partitioner::Keyless.new(5), Guildhall::Kafka::Processing::Partitioner::UNKNOWN, "x"]
+    assert_equal([1, 0, 1, :unknown, :unknown], keys.map { |key| partitioner.place_of(key) { |error| errors << error.class } })
+    assert_equal [::ArgumentError], errors
+  end
 end

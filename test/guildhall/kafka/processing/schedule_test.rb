@@ -199,6 +199,7 @@ class KafkaScheduleTest < GuildhallTest
     @schedule.on_aside = -> {}
     @schedule.call_aside
     assert_predicate @schedule, :working?
+    assert_in_delta Guildhall::Clock.now, @schedule.busy_since, 30
     @schedule.leave(:revoked)
     assert_nil @schedule.next_job
     @schedule.aside_ended(again: true)
