@@ -123,4 +123,10 @@ class AvroContainerTest < GuildhallTest
     error = assert_raises(Guildhall::ArgumentError) { Guildhall::Avro::Container.write(StringIO.new, "int", [1], **wrong) }
     wrong.each_key { |name| assert_includes error.message, name.to_s }
   end
+
+  def test_many_objects_that_take_no_bytes
+    file = StringIO.new("".b)
+    Guildhall::Avro::Container.write(file, "null", [nil] * 70_000)
+    assert_equal 70_000, Guildhall::Avro::Container.each(file.string).count
+  end
 end

@@ -9,6 +9,8 @@ module Guildhall
       # Writes a container file. Not shareable: it writes to an IO. One thread at a time.
       class Writer
         BLOCK_BYTES = 16_000
+        BLOCK_OBJECTS = 16_384 # of objects that take no bytes: readers limit them
+        private_constant :BLOCK_OBJECTS
 
         # Writes the head of the file; blocks on the IO.
         # @param target [IO] in binary mode
@@ -37,7 +39,7 @@ module Guildhall
         def <<(object)
           @bytes << @codec.encode(object)
           @count += 1
-          flush if @bytes.bytesize >= @block_bytes
+          flush if @bytes.bytesize >= @block_bytes || @count == BLOCK_OBJECTS
           self
         end
 
