@@ -19,6 +19,8 @@ if name == "--report"
 elsif name == "--chart" && rest.any?
   require "json"
   require_relative "support/chart"
+  missing = rest.reject { |path| File.file?(path) }
+  Bench::Usage.refuse("no file #{missing.join(", ")}: bin/bench NAME --json > FILE makes one") if missing.any?
   rows = rest.flat_map { |path| File.readlines(path, encoding: "UTF-8").map { |line| JSON.parse(line) } }
   puts Bench::Chart.new(rows).write || abort("bin/bench: none of the chart's rows is in there")
 elsif names.include?(name) && rest.intersect?(["--help", "-h"])

@@ -14,7 +14,7 @@ class BenchmarkTest < GuildhallTest
     {["jsn"] => "no benchmark jsn; did you mean json?", ["--report", "jsn"] => "no benchmark jsn; did you mean json?",
      ["--report", "json", "--only", "json.decode"] => "unknown --only; there are --quick and --page",
      %w[talk patern] => "no table patern; did you mean patterns?", ["talk", "--json"] => "unknown --json; there are --quick",
-     ["disabled", "--quik"] => "disabled: unknown --quik", ["disabled", "--only"] => "disabled: --only needs names of rows",
+     ["--chart", "no.jsonl"] => "no file no.jsonl", ["disabled", "--quik"] => "disabled: unknown --quik", ["disabled", "--only"] => "disabled: --only needs names of rows",
      ["disabled", "--quick", "--only", "disabled.c"] => "disabled: no row disabled.c"}.each do |arguments, message|
       out, err, status = bench(*arguments)
       assert_equal [2, true], [status, err.include?(message)], "#{arguments}: #{status} #{out} #{err}"

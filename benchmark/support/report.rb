@@ -25,7 +25,7 @@ class Bench
       Usage.refuse("nothing was measured yet: bin/bench --report NAME measures") if taken.empty?
       File.write(PATH, [header, *taken.map { |table| section(table) }].join("\n"))
       puts PATH, Page.new(taken, title: "Guildhall: what bin/bench has measured", remark: REMARK).write(PAGE),
-        Chart.new(taken.reject(&:quick).flat_map(&:rows)).write
+        *Chart.new(taken.reject(&:quick).flat_map(&:rows)).write
       suite&.failed.to_a.empty? ? 0 : 1
     end
 
