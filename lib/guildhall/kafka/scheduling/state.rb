@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "guildhall/json"
+require "guildhall/option_rules"
 
 module Guildhall
   module Kafka
@@ -25,7 +26,11 @@ module Guildhall
         # @!attribute [r] error
         #   @return [String, nil]
         Run = Data.define(:id, :follows, :due, :state, :at, :by, :error) do
-          def initialize(state:, follows: nil, error: nil, **) = super(state: state.to_sym, follows:, error:, **)
+          # @raise [Guildhall::ArgumentError]
+          def initialize(id:, due:, state:, at:, follows: nil, error: nil, **)
+            FIELDS.check!({id:, due:, state: state.to_s, at:}, owner: "run")
+            super(id:, due:, state: state.to_sym, at:, follows:, error:, **)
+          end
 
           # @return [Boolean] whether somebody has claimed it and not finished it
           def running? = state == :running
@@ -40,9 +45,20 @@ module Guildhall
           end
         end
         # Whether a task is enabled, since when.
-        Switch = Data.define(:enabled, :at)
+        Switch = Data.define(:enabled, :at) do
+          # @raise [Guildhall::ArgumentError]
+          def initialize(enabled:, at:)
+            SWITCH_FIELDS.check!({enabled:, at:}, owner: "switch")
+            super
+          end
+        end
+        # Anybody may write into the topic.
+        TIME = OptionRules.kind("seconds since 1970", Numeric)
+        FIELDS = OptionRules.new(id: OptionRules.kind("a String", String), due: OptionRules.kind("an Integer", Integer),
+          state: OptionRules.one_of("added", "running", "done", "failed", "skipped", "released"), at: TIME)
+        SWITCH_FIELDS = OptionRules.new(enabled: OptionRules.boolean, at: TIME)
         ENABLED = Switch.new(enabled: true, at: 0.0)
-        private_constant :ENABLED
+        private_constant :TIME, :FIELDS, :SWITCH_FIELDS, :ENABLED
 
         # @param name [String] of a task
         # @param run [Run]

@@ -58,6 +58,15 @@ class KafkaScheduleStateTest < GuildhallTest
     assert write("t", run_of("next", 160, :running))
   end
 
+  def test_records_of_others_stop_nothing
+    good = {id: "a", due: 100, state: "running", at: 1.0, by: "p"}
+    write("t", run_of("first", 50, :done))
+    [nil, 3, [], {}, good.except(:due), *(good.keys - [:by]).map { |name| good.merge(name => nil) }, good.merge(due: "soon"), good.merge(due: 1.5), good.merge(state: "odd"), good.merge(at: "now")]
+      .each { |payload| assert_nil read("run:t", Guildhall::JSON.encode(payload)), payload.inspect }
+    [{}, {enabled: nil, at: 1}, {enabled: false, at: nil}, {enabled: false}].each { |payload| assert_nil read("switch:t", Guildhall::JSON.encode(payload)) }
+    assert_equal ["first", true, 50], [@state.run("t").id, @state.enabled?("t"), @state.since("t")]
+  end
+
   def test_due_times_count_from_when_a_task_was_enabled
     assert_nil @state.since("t")
     write("t", run_of("a", 100, :added))
