@@ -3,6 +3,8 @@
 require "test_helper"
 require "json"
 require "tempfile"
+require "guildhall/kafka"
+require "guildhall/kafka/testing"
 
 # The commands for Kafka, each in a process of its own: an application is the process's.
 class KafkaCLITest < GuildhallTest
@@ -61,7 +63,32 @@ class KafkaCLITest < GuildhallTest
     assert_match(/does not answer/, err)
   end
 
+  def test_parked_keys_may_be_any_bytes
+    Guildhall::Kafka::Testing::EmbeddedBroker.start do |broker|
+      pass_over(broker, ["a", "\xFFb\n".b, "a", nil, "c"], done: [[4, 5]])
+      application = APPLICATION.sub("127.0.0.1:1", broker.bootstrap_servers).sub("consumer Handles }", "consumer Handles; ordering :key }")
+      out, err, = guildhall("keys", application:)
+      assert_equal [%w[a 0 2], ["\u{FFFD}b\\u{A}", "1", "1"], %w[- 3 1]],
+        out.lines.drop(1).map { |line| line.split.values_at(3, 4, 5) }, err
+      out, err, = guildhall("keys", "--json", application:)
+      assert_equal [["a", nil], [nil, "/2IK"], [nil, nil]], out.lines.map { |line| ::JSON.parse(line).values_at("key", "key_base64") }, err
+    end
+  end
+
   private
+
+  # Messages that the group has not done, before some that it has.
+  def pass_over(broker, keys, done:)
+    broker.create_topic("orders", partitions: 1)
+    producer = Rdkafka::Config.new("bootstrap.servers": broker.bootstrap_servers).producer
+    keys.each { |key| producer.produce(topic: "orders", partition: 0, key:, payload: "x").wait }
+    producer.close
+    consumer = Rdkafka::Config.new("bootstrap.servers": broker.bootstrap_servers, "group.id": "guildhall").consumer
+    metadata = Guildhall::Kafka::Processing::DoneRanges.dump(0, done)
+    list = Rdkafka::Consumer::TopicPartitionList.new("orders" => [Rdkafka::Consumer::Partition.new(0, 0, 0, metadata)])
+    Guildhall::Kafka::Connection::CoordinatorRetry.run { consumer.commit(list) }
+    consumer.close
+  end
 
   def guildhall(command, *options, application: APPLICATION)
     Tempfile.create(["application", ".rb"]) do |file|

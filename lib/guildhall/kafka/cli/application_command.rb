@@ -35,6 +35,14 @@ module Guildhall
           "Kafka at #{servers} does not answer (#{error.message}): check that a broker listens there, and bootstrap.servers"
         end
 
+        # For JSON: bytes that are not valid text are printed in base 64.
+        def text(name, bytes)
+          readable = bytes && DeadLetterQueue::DeadLetter.utf8(bytes.b)
+          return {name => readable} if readable.nil? || readable.encoding == Encoding::UTF_8
+
+          {"#{name}_base64" => [bytes].pack("m0")}
+        end
+
         def load_application
           file = @options[:require] || DEFAULT_FILES.find { |candidate| File.exist?(candidate) }
           raise Guildhall::ArgumentError, "no application: name its file with -r ./app.rb" unless file

@@ -41,7 +41,10 @@ module Guildhall
 
         def key(row) = row.key && Printable.words(row.key, MAX_KEY_CHARACTERS)
 
-        def data(row) = row.to_h.transform_keys(&:to_s).merge("key" => row.key && Printable.utf8(row.key))
+        def data(row)
+          {"group" => row.group, "topic" => row.topic, "partition" => row.partition, **text("key", row.key), "offset" => row.offset,
+           "messages" => row.messages, "seconds" => row.seconds}
+        end
       end
     end
   end

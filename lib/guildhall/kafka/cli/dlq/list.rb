@@ -82,14 +82,6 @@ module Guildhall
              "headers" => dead_letter.original_headers.transform_values { |value| [*value].map { |one| readable(one) } }}
           end
 
-          # Bytes that are not valid text are printed in base 64.
-          def text(name, bytes)
-            readable = bytes && DeadLetterQueue::DeadLetter.utf8(bytes)
-            return {name => readable} if readable.nil? || readable.encoding == Encoding::UTF_8
-
-            {"#{name}_base64" => [bytes].pack("m0")}
-          end
-
           def readable(bytes)
             DeadLetterQueue::DeadLetter.utf8(bytes).encode(Encoding::UTF_8, invalid: :replace, undef: :replace)
           end
