@@ -104,10 +104,7 @@ static int wait_for(reading *reader)
     return (int)rb_ensure(wait_until_readable, (VALUE)reader, stop_yielding, (VALUE)reader);
 }
 
-static VALUE wait_for_item(VALUE reader)
-{
-    return wait_for((void *)reader);
-}
+static VALUE wait_for_item(VALUE reader) { return wait_for((void *)reader); }
 
 /* Futures are read in one Ractor: no two of its threads are in these functions at once. */
 static void want(guildhall_batch *batch, size_t index)

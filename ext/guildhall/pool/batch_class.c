@@ -67,11 +67,6 @@ VALUE guildhall_shareable_payload(VALUE payload, long index)
     return rb_ivar_count(frozen) == 0 ? frozen : checked(frozen, "payloads", index);
 }
 
-static VALUE argument_error(void)
-{
-    return rb_const_get(guildhall_module, rb_intern("ArgumentError"));
-}
-
 static size_t bytes_in(VALUE payload, bool record)
 {
     VALUE bytes = record ? rb_funcallv(payload, id_raw_payload, 0, NULL) : payload;
@@ -105,7 +100,7 @@ static void allocate_slots(guildhall_batch *batch, size_t size, bool metadata)
 static void fill(VALUE self, VALUE *to, VALUE from, bool metadata)
 {
     long count = (long)guildhall_batch_of(self)->size;
-    if (RARRAY_LEN(from) != count) rb_raise(argument_error(), "%s has changed meanwhile: %ld elements, not %ld", metadata ? "metadata" : "payloads", RARRAY_LEN(from), count);
+    if (RARRAY_LEN(from) != count) rb_raise(guildhall_argument_error(), "%s has changed meanwhile: %ld elements, not %ld", metadata ? "metadata" : "payloads", RARRAY_LEN(from), count);
     for (long i = 0; i < count; i++) {
         VALUE object = RARRAY_AREF(from, i);
         RB_OBJ_WRITE(self, &to[i], metadata ? checked(object, "metadata", i) : guildhall_shareable_payload(object, i));
@@ -140,10 +135,7 @@ static VALUE allocate(VALUE queue, VALUE runnable, size_t size, size_t bytes, bo
     return self;
 }
 
-static VALUE shared(VALUE self)
-{
-    return rb_ractor_make_shareable(rb_obj_freeze(self));
-}
+static VALUE shared(VALUE self) { return rb_ractor_make_shareable(rb_obj_freeze(self)); }
 
 /* What statistics call a source. Workers pass the queue on, so it must not lead to what is not shareable. */
 static VALUE name_of(VALUE source)
@@ -199,10 +191,7 @@ VALUE guildhall_batch_continue(VALUE queue, VALUE runnable, VALUE outcomes, size
     return shared(self);
 }
 
-static VALUE batch_size(VALUE self)
-{
-    return SIZET2NUM(guildhall_batch_of(self)->size);
-}
+static VALUE batch_size(VALUE self) { return SIZET2NUM(guildhall_batch_of(self)->size); }
 
 /* [dispatched, complete] in seconds of the monotonic clock; nil while it is not complete. */
 static VALUE batch_times(VALUE self)
@@ -212,25 +201,13 @@ static VALUE batch_times(VALUE self)
     return rb_assoc_new(DBL2NUM((double)batch->dispatched_at / 1e9), DBL2NUM((double)atomic_load(&batch->completed_at) / 1e9));
 }
 
-static VALUE batch_done(VALUE self)
-{
-    return SIZET2NUM(atomic_load(&guildhall_batch_of(self)->done));
-}
+static VALUE batch_done(VALUE self) { return SIZET2NUM(atomic_load(&guildhall_batch_of(self)->done)); }
 
-static VALUE batch_failed(VALUE self)
-{
-    return SIZET2NUM(atomic_load(&guildhall_batch_of(self)->failed));
-}
+static VALUE batch_failed(VALUE self) { return SIZET2NUM(atomic_load(&guildhall_batch_of(self)->failed)); }
 
-static VALUE batch_complete_p(VALUE self)
-{
-    return guildhall_batch_complete(guildhall_batch_of(self)) ? Qtrue : Qfalse;
-}
+static VALUE batch_complete_p(VALUE self) { return guildhall_batch_complete(guildhall_batch_of(self)) ? Qtrue : Qfalse; }
 
-static VALUE batch_parallel_p(VALUE self)
-{
-    return atomic_load(&guildhall_batch_of(self)->parallel) ? Qtrue : Qfalse;
-}
+static VALUE batch_parallel_p(VALUE self) { return atomic_load(&guildhall_batch_of(self)->parallel) ? Qtrue : Qfalse; }
 
 /* The outcome at the index; Qundef stands for none and becomes the given object. */
 static VALUE batch_at(VALUE self, VALUE index, VALUE none)
@@ -254,7 +231,7 @@ static VALUE batch_outcomes(VALUE self)
 static size_t checked_index(const guildhall_batch *batch, VALUE index)
 {
     size_t at = NUM2SIZET(index);
-    if (at >= batch->size) rb_raise(argument_error(), "there is no payload %zu: the batch has %zu", at, batch->size);
+    if (at >= batch->size) rb_raise(guildhall_argument_error(), "there is no payload %zu: the batch has %zu", at, batch->size);
     return at;
 }
 
@@ -310,10 +287,7 @@ static bool caller_helps(guildhall_batch *batch, bool stalled)
 }
 
 /* Whether a worker is to run the first payload before its caller runs any, because none has run its code before. */
-static VALUE batch_trial_p(VALUE self)
-{
-    return guildhall_batch_on_trial(guildhall_batch_of(self)) ? Qtrue : Qfalse;
-}
+static VALUE batch_trial_p(VALUE self) { return guildhall_batch_on_trial(guildhall_batch_of(self)) ? Qtrue : Qfalse; }
 
 /* help?(index or nil, whether it has waited in vain): whether this caller should run some of it: it reads the batch from
  * the start, or nobody else will run it, or nobody else is free to. */
@@ -331,10 +305,7 @@ static VALUE take_turns(VALUE nothing)
     return nothing;
 }
 
-static bool others_wait(const guildhall_fair_queue *queue)
-{
-    return atomic_load_explicit(&queue->yielding, memory_order_relaxed) > 0;
-}
+static bool others_wait(const guildhall_fair_queue *queue) { return atomic_load_explicit(&queue->yielding, memory_order_relaxed) > 0; }
 
 static int64_t span(const guildhall_fair_queue *queue)
 {
@@ -388,10 +359,7 @@ static VALUE batch_help(VALUE self)
 }
 
 /* Whether what is left of a batch that its reader runs alone should be given to workers as well. */
-static VALUE batch_spreads_p(VALUE self)
-{
-    return guildhall_batch_spreads(guildhall_batch_of(self)) ? Qtrue : Qfalse;
-}
+static VALUE batch_spreads_p(VALUE self) { return guildhall_batch_spreads(guildhall_batch_of(self)) ? Qtrue : Qfalse; }
 
 /* Its reader goes: what it kept to itself is left to workers. */
 static VALUE batch_let_go(VALUE self)
@@ -413,21 +381,15 @@ static VALUE batch_decide(VALUE self, VALUE reading)
 static VALUE batch_set_decision(VALUE self, VALUE number)
 {
     unsigned decision = NUM2UINT(number);
-    if (decision >= GUILDHALL_DECISIONS) rb_raise(argument_error(), "there is no decision %u", decision);
+    if (decision >= GUILDHALL_DECISIONS) rb_raise(guildhall_argument_error(), "there is no decision %u", decision);
     guildhall_batch_of(self)->decision = decision;
     return number;
 }
 
 /* Why its task can run in the main Ractor only, or nil. */
-static VALUE batch_inline_reason(VALUE self)
-{
-    return guildhall_batch_of(self)->runnable->code->inline_reason;
-}
+static VALUE batch_inline_reason(VALUE self) { return guildhall_batch_of(self)->runnable->code->inline_reason; }
 
-static VALUE batch_decision(VALUE self)
-{
-    return UINT2NUM(guildhall_batch_of(self)->decision);
-}
+static VALUE batch_decision(VALUE self) { return UINT2NUM(guildhall_batch_of(self)->decision); }
 
 /* Runs the one payload in this thread, if nobody else has claimed it. */
 static VALUE batch_run_at(VALUE self, VALUE index)
@@ -441,10 +403,7 @@ static VALUE batch_run_at(VALUE self, VALUE index)
 }
 
 /* Whether the payload waits for somebody to run it. */
-static VALUE batch_available_p(VALUE self, VALUE index)
-{
-    return available(guildhall_batch_of(self), index) ? Qtrue : Qfalse;
-}
+static VALUE batch_available_p(VALUE self, VALUE index) { return available(guildhall_batch_of(self), index) ? Qtrue : Qfalse; }
 
 /* fail_at(index, failure) gives that outcome to the payload unless somebody has claimed it. Whether it did. */
 static VALUE batch_fail_at(VALUE self, VALUE index, VALUE failure)

@@ -14,10 +14,7 @@ static void code_mark(void *data)
     if (refusal) rb_gc_mark(refusal);
 }
 
-static size_t code_memsize(const void *data)
-{
-    return sizeof(guildhall_code);
-}
+static size_t code_memsize(const void *data) { return sizeof(guildhall_code); }
 
 static const rb_data_type_t code_type = {
     "Guildhall::Pool::Code",
@@ -30,10 +27,7 @@ guildhall_code *guildhall_code_of(VALUE object)
     return rb_check_typeddata(object, &code_type);
 }
 
-static VALUE shareable_string(VALUE string)
-{
-    return rb_ractor_make_shareable(rb_str_new_frozen(StringValue(string)));
-}
+static VALUE shareable_string(VALUE string) { return rb_ractor_make_shareable(rb_str_new_frozen(StringValue(string))); }
 
 /* Code.build(name, whether results are copied, whether it needs no trial, why workers cannot run it or nil) */
 static VALUE code_build(VALUE class, VALUE name, VALUE copies, VALUE tried, VALUE inline_reason)

@@ -72,10 +72,7 @@ static void queue_free(void *data)
     ruby_xfree(queue);
 }
 
-static size_t queue_memsize(const void *data)
-{
-    return sizeof(guildhall_fair_queue);
-}
+static size_t queue_memsize(const void *data) { return sizeof(guildhall_fair_queue); }
 
 static const rb_data_type_t queue_type = {
     "Guildhall::Pool::FairQueue",
@@ -137,10 +134,7 @@ static VALUE queue_wake_workers(VALUE self)
     return self;
 }
 
-static int called(void *context)
-{
-    return atomic_load(&((guildhall_fair_queue *)context)->calls) != 0;
-}
+static int called(void *context) { return atomic_load(&((guildhall_fair_queue *)context)->calls) != 0; }
 
 /* attend(seconds or nil) → what the supervisor is called for, as bits; 0 when the time was up */
 static VALUE queue_attend(VALUE self, VALUE timeout)
@@ -174,15 +168,9 @@ static VALUE queue_wait_for_room(VALUE self, VALUE payloads, VALUE timeout)
     return guildhall_wait(&wanted.queue->space, roomy, &wanted, guildhall_deadline(timeout)) ? Qtrue : Qfalse;
 }
 
-static int drained(void *queue)
-{
-    return atomic_load(&((guildhall_fair_queue *)queue)->inflight) == 0;
-}
+static int drained(void *queue) { return atomic_load(&((guildhall_fair_queue *)queue)->inflight) == 0; }
 
-static int workerless(void *queue)
-{
-    return atomic_load(&((guildhall_fair_queue *)queue)->worker_count) == 0;
-}
+static int workerless(void *queue) { return atomic_load(&((guildhall_fair_queue *)queue)->worker_count) == 0; }
 
 static VALUE wait_until(VALUE self, guildhall_attempt condition, VALUE timeout)
 {
@@ -191,17 +179,11 @@ static VALUE wait_until(VALUE self, guildhall_attempt condition, VALUE timeout)
 }
 
 /* wait_until_drained(seconds or nil): blocks until no batch is in flight. False at the deadline. */
-static VALUE queue_wait_until_drained(VALUE self, VALUE timeout)
-{
-    return wait_until(self, drained, timeout);
-}
+static VALUE queue_wait_until_drained(VALUE self, VALUE timeout) { return wait_until(self, drained, timeout); }
 
 /* wait_until_workerless(seconds or nil): blocks until all workers have exited, but for those that were given up. False at the
  * deadline. */
-static VALUE queue_wait_until_workerless(VALUE self, VALUE timeout)
-{
-    return wait_until(self, workerless, timeout);
-}
+static VALUE queue_wait_until_workerless(VALUE self, VALUE timeout) { return wait_until(self, workerless, timeout); }
 
 static VALUE queue_saturated(VALUE self)
 {
@@ -209,25 +191,13 @@ static VALUE queue_saturated(VALUE self)
     return atomic_load(&queue->payloads) >= queue->capacity ? Qtrue : Qfalse;
 }
 
-static VALUE queue_payloads(VALUE self)
-{
-    return SIZET2NUM(atomic_load(&guildhall_fair_queue_of(self)->payloads));
-}
+static VALUE queue_payloads(VALUE self) { return SIZET2NUM(atomic_load(&guildhall_fair_queue_of(self)->payloads)); }
 
-static VALUE queue_batches(VALUE self)
-{
-    return SIZET2NUM(atomic_load(&guildhall_fair_queue_of(self)->batches));
-}
+static VALUE queue_batches(VALUE self) { return SIZET2NUM(atomic_load(&guildhall_fair_queue_of(self)->batches)); }
 
-static VALUE queue_idle(VALUE self)
-{
-    return SIZET2NUM(atomic_load(&guildhall_fair_queue_of(self)->idle_workers));
-}
+static VALUE queue_idle(VALUE self) { return SIZET2NUM(atomic_load(&guildhall_fair_queue_of(self)->idle_workers)); }
 
-static VALUE queue_worker_count(VALUE self)
-{
-    return SIZET2NUM(atomic_load(&guildhall_fair_queue_of(self)->worker_count));
-}
+static VALUE queue_worker_count(VALUE self) { return SIZET2NUM(atomic_load(&guildhall_fair_queue_of(self)->worker_count)); }
 
 /* How many workers there should be: while there are none, readers wait for them, unless this is 0. */
 static VALUE queue_set_target_worker_count(VALUE self, VALUE count)
@@ -236,21 +206,12 @@ static VALUE queue_set_target_worker_count(VALUE self, VALUE count)
     return count;
 }
 
-static VALUE queue_inflight(VALUE self)
-{
-    return SIZET2NUM(atomic_load(&guildhall_fair_queue_of(self)->inflight));
-}
+static VALUE queue_inflight(VALUE self) { return SIZET2NUM(atomic_load(&guildhall_fair_queue_of(self)->inflight)); }
 
-static VALUE queue_handover(VALUE self)
-{
-    return DBL2NUM((double)atomic_load(&guildhall_fair_queue_of(self)->handover_ns) / 1e9);
-}
+static VALUE queue_handover(VALUE self) { return DBL2NUM((double)atomic_load(&guildhall_fair_queue_of(self)->handover_ns) / 1e9); }
 
 /* Whether the process was forked since: its workers are elsewhere. */
-static VALUE queue_forked(VALUE self)
-{
-    return guildhall_fair_queue_of(self)->generation == guildhall_fork_generation() ? Qfalse : Qtrue;
-}
+static VALUE queue_forked(VALUE self) { return guildhall_fair_queue_of(self)->generation == guildhall_fork_generation() ? Qfalse : Qtrue; }
 
 /* Whether the supervisor is to be called for every slice. */
 static VALUE queue_want_slices(VALUE self, VALUE wanted)
@@ -282,10 +243,7 @@ static VALUE queue_decided(VALUE self, VALUE batch)
     return batch;
 }
 
-static VALUE seconds(float nanoseconds)
-{
-    return nanoseconds > 0 ? DBL2NUM((double)nanoseconds / 1e9) : Qnil;
-}
+static VALUE seconds(float nanoseconds) { return nanoseconds > 0 ? DBL2NUM((double)nanoseconds / 1e9) : Qnil; }
 
 /* [code, bytes a payload, payloads a batch (both rounded; 0: one payload's cost), seconds a payload, seconds a
  * payload of such batches by the caller alone, spread, whether they are spread now] */
@@ -317,16 +275,10 @@ static VALUE quantile(const guildhall_histogram *histogram, VALUE share)
 }
 
 /* Seconds that a share of the batches stayed in line, at most. */
-static VALUE queue_wait_quantile(VALUE self, VALUE share)
-{
-    return quantile(&guildhall_fair_queue_of(self)->waits, share);
-}
+static VALUE queue_wait_quantile(VALUE self, VALUE share) { return quantile(&guildhall_fair_queue_of(self)->waits, share); }
 
 /* Seconds that a share of the slices took, at most. */
-static VALUE queue_run_quantile(VALUE self, VALUE share)
-{
-    return quantile(&guildhall_fair_queue_of(self)->runs, share);
-}
+static VALUE queue_run_quantile(VALUE self, VALUE share) { return quantile(&guildhall_fair_queue_of(self)->runs, share); }
 
 /* [[source, payloads], …] of the sources that have work in line; batches without a source count as one. */
 static VALUE queue_depths(VALUE self)

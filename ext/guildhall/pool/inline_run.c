@@ -43,10 +43,7 @@ static void store(inline_run *run, VALUE outcome)
     rb_ary_store(run->outcomes, run->next++, outcome);
 }
 
-static size_t size_of(const inline_run *run)
-{
-    return (size_t)RARRAY_LEN(run->outcomes);
-}
+static size_t size_of(const inline_run *run) { return (size_t)RARRAY_LEN(run->outcomes); }
 
 /* What was done since the last time, for the comparison with workers. */
 static guildhall_cost *measure(inline_run *run, int64_t now)
@@ -73,10 +70,7 @@ static void check_clock(inline_run *run)
 }
 
 /* Looked at after every payload, because one may take a thousand times as long as the last. */
-static bool overtime(const inline_run *run)
-{
-    return guildhall_coarse_now() > run->looked_at + GUILDHALL_SHORT_SPAN_NS;
-}
+static bool overtime(const inline_run *run) { return guildhall_coarse_now() > run->looked_at + GUILDHALL_SHORT_SPAN_NS; }
 
 static VALUE run_payloads(VALUE argument)
 {

@@ -97,10 +97,7 @@ static void run_one(run *r)
 }
 
 /* Looked at after every payload, because one may take a thousand times as long as was expected. */
-static bool overtime(const run *r)
-{
-    return r->until && guildhall_coarse_now() >= r->until;
-}
+static bool overtime(const run *r) { return r->until && guildhall_coarse_now() >= r->until; }
 
 static VALUE run_payloads(VALUE argument)
 {

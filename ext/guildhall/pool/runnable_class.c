@@ -15,10 +15,7 @@ static void runnable_mark(void *data)
     rb_gc_mark(runnable->preparer);
 }
 
-static size_t runnable_memsize(const void *data)
-{
-    return sizeof(guildhall_runnable);
-}
+static size_t runnable_memsize(const void *data) { return sizeof(guildhall_runnable); }
 
 /* WB_PROTECTED, as the queue: every batch refers to one, and old ones that refer to something without barriers are looked
  * at in each minor collection. */
@@ -75,26 +72,14 @@ static VALUE runnable_with(VALUE self, VALUE task, VALUE receiver)
     return rb_ractor_make_shareable(rb_obj_freeze(other));
 }
 
-static VALUE runnable_receiver(VALUE self)
-{
-    return guildhall_runnable_of(self)->receiver;
-}
+static VALUE runnable_receiver(VALUE self) { return guildhall_runnable_of(self)->receiver; }
 
-static VALUE runnable_task(VALUE self)
-{
-    return guildhall_runnable_of(self)->task;
-}
+static VALUE runnable_task(VALUE self) { return guildhall_runnable_of(self)->task; }
 
-static VALUE runnable_code(VALUE self)
-{
-    return guildhall_runnable_of(self)->code_object;
-}
+static VALUE runnable_code(VALUE self) { return guildhall_runnable_of(self)->code_object; }
 
 /* The object whose `prepare` is called with the payloads, in the dispatching thread; nil: none. */
-static VALUE runnable_preparer(VALUE self)
-{
-    return guildhall_runnable_of(self)->preparer;
-}
+static VALUE runnable_preparer(VALUE self) { return guildhall_runnable_of(self)->preparer; }
 
 /* Whether the code was refused: it touches what only the main Ractor may. */
 static VALUE runnable_refused_p(VALUE self)

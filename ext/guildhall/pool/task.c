@@ -7,10 +7,7 @@ static rb_ractor_local_key_t own_task;
 static ID id_call, id_own, id_of, id_result, id_refused, id_judge, id_uncaught_throw, id_unreadable, id_fatal;
 static VALUE guildhall_module;
 
-static VALUE failure_class(void)
-{
-    return rb_const_get(guildhall_module, rb_intern("Failure"));
-}
+static VALUE failure_class(void) { return rb_const_get(guildhall_module, rb_intern("Failure")); }
 
 /* Ruby keeps `$~` of a block in the variables around it, which a shareable block has in common with all Ractors that run it: two
  * that match at once corrupt the memory of the process. So each worker runs a copy that has its variables to itself; the last
@@ -66,10 +63,7 @@ static VALUE outcome_of(const guildhall_runnable *runnable, VALUE bytes, VALUE m
 
 /* Only what was made for this payload alone may be frozen: not what a tool keeps, and not what code that no worker has run yet
  * may have from anywhere in the main Ractor. */
-static bool may_freeze(const guildhall_code *code, bool on_worker)
-{
-    return !code->copies && (on_worker || !guildhall_code_untried(code));
-}
+static bool may_freeze(const guildhall_code *code, bool on_worker) { return !code->copies && (on_worker || !guildhall_code_untried(code)); }
 
 static VALUE shared(const guildhall_runnable *runnable, VALUE outcome, bool on_worker)
 {
@@ -101,10 +95,7 @@ VALUE guildhall_task_call(const guildhall_runnable *runnable, VALUE bytes, VALUE
 }
 
 /* Ruby keeps as $! an Exception, a hidden object (throw), or a number (the thread is to end). */
-static bool ends_thread(VALUE error)
-{
-    return RB_SPECIAL_CONST_P(error);
-}
+static bool ends_thread(VALUE error) { return RB_SPECIAL_CONST_P(error); }
 
 static bool meant_for_caller(VALUE error)
 {

@@ -12,10 +12,7 @@ static void slot_mark(void *data)
     rb_gc_mark(atomic_load(&worker->batch));
 }
 
-static size_t slot_memsize(const void *data)
-{
-    return sizeof(guildhall_worker_slot);
-}
+static size_t slot_memsize(const void *data) { return sizeof(guildhall_worker_slot); }
 
 static const rb_data_type_t slot_type = {
     "Guildhall::Pool::WorkerSlot",
@@ -41,10 +38,7 @@ static VALUE slot_build(VALUE class, VALUE queue)
     return rb_ractor_make_shareable(rb_obj_freeze(self));
 }
 
-static bool unwanted(const guildhall_worker_slot *worker)
-{
-    return atomic_load(&worker->abandoned) || atomic_load(&worker->retired);
-}
+static bool unwanted(const guildhall_worker_slot *worker) { return atomic_load(&worker->abandoned) || atomic_load(&worker->retired); }
 
 static int take(void *context)
 {
@@ -147,10 +141,7 @@ static VALUE slot_announce_exit(VALUE self)
 }
 
 /* The worker's first words. False when nobody waits for it any more. */
-static VALUE slot_claim(VALUE self)
-{
-    return atomic_exchange(&guildhall_worker_slot_of(self)->claimed, true) ? Qfalse : Qtrue;
-}
+static VALUE slot_claim(VALUE self) { return atomic_exchange(&guildhall_worker_slot_of(self)->claimed, true) ? Qfalse : Qtrue; }
 
 /* Unless its worker is there: it need not come. Whether that was so. */
 static VALUE slot_cancel_start(VALUE self)
@@ -255,20 +246,11 @@ static VALUE slot_retire(VALUE self)
     return self;
 }
 
-static VALUE slot_queue(VALUE self)
-{
-    return guildhall_worker_slot_of(self)->queue_object;
-}
+static VALUE slot_queue(VALUE self) { return guildhall_worker_slot_of(self)->queue_object; }
 
-static VALUE slot_exited_p(VALUE self)
-{
-    return atomic_load(&guildhall_worker_slot_of(self)->exited) ? Qtrue : Qfalse;
-}
+static VALUE slot_exited_p(VALUE self) { return atomic_load(&guildhall_worker_slot_of(self)->exited) ? Qtrue : Qfalse; }
 
-static VALUE slot_busy_p(VALUE self)
-{
-    return NIL_P(atomic_load(&guildhall_worker_slot_of(self)->batch)) ? Qfalse : Qtrue;
-}
+static VALUE slot_busy_p(VALUE self) { return NIL_P(atomic_load(&guildhall_worker_slot_of(self)->batch)) ? Qfalse : Qtrue; }
 
 /* [slices, payloads, failures, seconds busy] */
 static VALUE slot_counts(VALUE self)

@@ -41,10 +41,7 @@ static void queue_free(void *pointer)
     free(channel);
 }
 
-static size_t queue_memsize(const void *channel)
-{
-    return queue_channel_memsize(channel);
-}
+static size_t queue_memsize(const void *channel) { return queue_channel_memsize(channel); }
 
 /* Not embeddable: compaction would move the struct under other Ractors. Not write-barrier protected: the barrier takes the
  * object that refers, and with several Ractors costs a lock; a queue is marked again instead, from head to tail. */
@@ -380,30 +377,15 @@ static VALUE queue_close(VALUE queue)
     return queue;
 }
 
-static VALUE queue_closed_p(VALUE queue)
-{
-    return guildhall_channel_closed(queue_channel_of(queue)) ? Qtrue : Qfalse;
-}
+static VALUE queue_closed_p(VALUE queue) { return guildhall_channel_closed(queue_channel_of(queue)) ? Qtrue : Qfalse; }
 
-static VALUE queue_size(VALUE queue)
-{
-    return SIZET2NUM(guildhall_channel_size(queue_channel_of(queue)));
-}
+static VALUE queue_size(VALUE queue) { return SIZET2NUM(guildhall_channel_size(queue_channel_of(queue))); }
 
-static VALUE queue_capacity(VALUE queue)
-{
-    return SIZET2NUM(queue_channel_of(queue)->capacity);
-}
+static VALUE queue_capacity(VALUE queue) { return SIZET2NUM(queue_channel_of(queue)->capacity); }
 
-static VALUE queue_stripes(VALUE queue)
-{
-    return SIZET2NUM(queue_channel_of(queue)->count);
-}
+static VALUE queue_stripes(VALUE queue) { return SIZET2NUM(queue_channel_of(queue)->count); }
 
-static VALUE queue_num_waiting(VALUE queue)
-{
-    return SIZET2NUM(guildhall_channel_waiting(queue_channel_of(queue)));
-}
+static VALUE queue_num_waiting(VALUE queue) { return SIZET2NUM(guildhall_channel_waiting(queue_channel_of(queue))); }
 
 static void queue_define_methods(VALUE class)
 {
