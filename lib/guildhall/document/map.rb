@@ -38,6 +38,10 @@ module Guildhall
       # @return [Hash] all of it, frozen
       def to_hash = decode
 
+      # @return [Array<Array(Object, Object)>] as Hash#to_a: a new one, whose keys and values are plain and frozen
+      def to_a = decode.to_a
+      alias entries to_a
+
       # @return [Hash] the pairs of these keys that are there, frozen
       def slice(*keys)
         keys.filter_map { |key| [key, self[key]] if key?(key) }.to_h.freeze
@@ -135,7 +139,7 @@ module Guildhall
         return true if equal?(other)
         return other.respond_to?(:to_hash) && other == decode unless Map === other || Hash === other
 
-        size == other.size && all? { |key, value| other.key?(key) && value == other[key] }
+        decode == Document.plain(other)
       end
 
       # For Psych.

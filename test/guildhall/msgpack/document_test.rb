@@ -236,4 +236,17 @@ class MessagePackDocumentTest < GuildhallTest
     assert_equal [1, {1 => 2, nil => 3, "\xff" => 4}], [a, rest]
     assert_equal plain.except(1.0, "a"), document.except(1.0, "a")
   end
+
+  def test_maps_that_say_a_key_twice_are_equal_to_their_hash
+    twice = Guildhall::MessagePack.document("\x82\xA1a\x01\xA1a\x02".b)
+    plain = {"a" => 2}
+    assert_equal [true, true, true], [twice == plain, plain == twice, twice.eql?(plain)]
+    refute_equal Guildhall::MessagePack.document("\x82\xA1a\x02\xA1a\x02".b), {"a" => 2, "b" => 3}
+  end
+
+  def test_pairs_are_plain
+    pairs = Guildhall::MessagePack.document(Guildhall::MessagePack.encode({"a" => {"b" => [1]}})).to_a
+    assert_instance_of Hash, pairs[0][1]
+    assert_equal [["a", {"b" => [1]}], 1], pairs.push(1)
+  end
 end
