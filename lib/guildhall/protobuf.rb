@@ -25,7 +25,7 @@ module Guildhall
 
     INLINE_REASON = "google-protobuf refuses to run outside the main Ractor"
     MOST_LEVELS = 1_000 # of an object to encode: it may contain itself
-    RULES = OptionRules.new(symbolize_names: OptionRules.boolean)
+    RULES = OptionRules.new(symbolize_names: OptionRules.boolean, max_bytes: OptionRules.bytes)
     private_constant :INLINE_REASON, :MOST_LEVELS, :RULES
 
     # @return [Class] of the messages
@@ -38,7 +38,7 @@ module Guildhall
     # @raise [Guildhall::ArgumentError] where the message is not there, or an option is wrong
     # @raise [MissingDependencyError] naming the gem
     def initialize(source, message: nil, symbolize_names: false, max_bytes: Text::Limit::DEFAULT_BYTES)
-      RULES.check!({symbolize_names:}, owner: "Guildhall::Protobuf")
+      RULES.check!({symbolize_names:, max_bytes:}, owner: "Guildhall::Protobuf")
       @limit = Text::Limit.new("Protobuf", max_bytes)
       @message_class = source.is_a?(Class) ? source : Descriptors.of_set(source).message(message)
       unless @message_class.respond_to?(:descriptor)

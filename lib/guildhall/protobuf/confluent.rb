@@ -32,7 +32,7 @@ module Guildhall
       def initialize(registry, message: nil, subject: nil, topic: nil, subject_name: :topic, schema: nil, register: false,
                      schema_id: :payload, key: false, **options)
         connect(registry, type: "PROTOBUF", schema_id:, key:)
-        @options = options
+        @options = RULES.check!(options, owner: self.class.name)
         choose_schema(subject:, topic:, subject_name:, schema:, register:, record: message)
         @indexes = @entry ? indexes_of(make(@entry), message) : nil
         settle(@indexes ? MessageIndexes.write(@indexes) : "")

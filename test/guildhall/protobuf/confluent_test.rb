@@ -63,6 +63,13 @@ class ProtobufConfluentTest < GuildhallTest
     assert_equal({"id" => 3}, reader.call(codec.encode({"id" => 3}), Metadata.new(codec.headers)))
   end
 
+  def test_wrong_options
+    {max_bytes: -1, symbolize_names: "no", nope: 1}.each do |name, value|
+      error = assert_raises(Guildhall::ArgumentError) { Guildhall::Protobuf::Confluent.new(@registry, name => value) }
+      assert_match(/Protobuf::Confluent: .*#{name}/, error.message)
+    end
+  end
+
   def test_indexes
     [[0], [1], [0, 3, 200], [70]].each do |indexes|
       written = Guildhall::Protobuf::MessageIndexes.write(indexes)
