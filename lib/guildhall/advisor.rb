@@ -60,14 +60,16 @@ module Guildhall
     # @raise [IsolationError, NotShareableError] for a task that cannot run on workers: the doctor has more to say of it
     def advise
       @variants.each_value { |task| Shareable.callable!(task) && Inspection.of(task).check! }
+      sieve = Sieve.new(@variants.values.first, @payloads)
+      @payloads = sieve.sound
       cost = Cost.new(@variants.values.first, @payloads).measure
       return Advice.new(variants: @variants, payloads: @payloads, cost:, reason: cost.reason) if cost.reason
 
       with_pools do |pools|
         cells = measure(pools, @variants, @payloads, cost)
         cells, best = confirmed(pools, cells, cost)
-        Advice.new(variants: @variants, payloads: @payloads, cost:, cells:, best:, handover: pools.values.last.report.handover_seconds,
-          table: table(pools, best, cells))
+        Advice.new(variants: @variants, payloads: @payloads, cost:, cells:, best:, sieve:,
+          handover: pools.values.last.report.handover_seconds, table: table(pools, best, cells))
       end
     end
 
@@ -160,6 +162,7 @@ end
 
 require_relative "advisor/variants"
 require_relative "advisor/payloads"
+require_relative "advisor/sieve"
 require_relative "advisor/cost"
 require_relative "advisor/comparison"
 require_relative "advisor/choice"

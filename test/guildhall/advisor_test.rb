@@ -88,6 +88,19 @@ class AdvisorTest < GuildhallTest
     assert_match(/raises for these payloads: ArgumentError/, advice.verdict)
   end
 
+  module Picky
+    def self.call(text) = text == "bad" ? raise("not this one") : text
+  end
+
+  # Also those that are far behind in a big sample.
+  def test_some_payloads_fail
+    advice = advise(Picky, [*["good"] * 1995, *["bad"] * 5])
+    assert_equal [:too_small, 1995], [advice.reason, advice.payloads.size]
+    assert_match(/left out +5, for which the task raises \(RuntimeError: not this one\)/, advice.to_s)
+    assert_equal 5, advice.to_h["payloads_left_out"]
+    assert_equal :fails, advise(Picky, ["good", *["bad"] * 5]).reason
+  end
+
   def test_nothing_to_do
     advice = advise(Nothing)
     assert_equal [:too_small, Nothing], [advice.reason, advice.task]

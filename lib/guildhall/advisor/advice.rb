@@ -50,7 +50,9 @@ module Guildhall
       attr_reader :reason
 
       # @param reason [Symbol, nil]
-      def initialize(variants:, payloads:, cost:, cells: [], best: nil, handover: nil, table: [], reason: nil)
+      # @param sieve [Sieve, nil] what it left out is said
+      def initialize(variants:, payloads:, cost:, cells: [], best: nil, handover: nil, table: [], reason: nil, sieve: nil)
+        @sieve = sieve
         @variants = variants
         @payloads = payloads
         @cost = cost
@@ -86,13 +88,14 @@ module Guildhall
       # @return [Hash{String=>Object}] for JSON
       def to_h
         {"pays" => pays?, "reason" => @reason&.name, **(@best ? chosen : {}), "bytes" => @payloads.quantiles,
-         "seconds_per_payload" => @cost.seconds, "objects_per_payload" => @cost.objects.round(1), "handover_seconds" => @handover,
-         "table" => @table.map { |line| line.to_h.transform_keys(&:to_s) }, "cells" => @cells.map { |cell| row(cell) }}
+         "payloads_left_out" => @sieve&.count.to_i, "seconds_per_payload" => @cost.seconds, "objects_per_payload" => @cost.objects.round(1),
+         "handover_seconds" => @handover, "table" => @table.map { |line| line.to_h.transform_keys(&:to_s) },
+         "cells" => @cells.map { |cell| row(cell) }}
       end
 
       # @return [Array<Array(String, String)>] what was measured, each with its name
       def facts_table
-        [["payloads", @payloads.size.to_s], *@payloads.quantiles.map { |name, bytes| [name, "#{bytes} bytes"] },
+        [["payloads", @payloads.size.to_s], *left_out, *@payloads.quantiles.map { |name, bytes| [name, "#{bytes} bytes"] },
          ["cost per payload", format("%.1f µs, %.0f %% of it CPU", @cost.seconds * 1e6, busy)],
          ["garbage per payload", format("%.0f objects", @cost.objects)],
          *([["hand-over to a worker", format("%.0f µs", @handover * 1e6)]] if @handover)]
@@ -121,6 +124,8 @@ module Guildhall
       end
 
       private
+
+      def left_out = @sieve&.count.to_i.zero? ? [] : [["left out", "#{@sieve.count}, for which the task raises (#{@sieve.error})"]]
 
       def promise
         format("It pays: %s is %.1f × as fast as a loop (%.1f to %.1f in %d rounds).%s", way, @best.gain, *@best.spread, @best.gains.size,

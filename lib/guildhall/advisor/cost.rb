@@ -9,7 +9,7 @@ module Guildhall
       SAMPLES = 500
       BUSY = 0.6 # of the time on the CPU: what has less waits
       SHOWN = 60 # characters of an error's message
-      private_constant :SECONDS, :SLICE, :SAMPLES, :BUSY, :SHOWN
+      private_constant :SECONDS, :SLICE, :SAMPLES, :BUSY
 
       # @return [Float] a payload
       attr_reader :seconds
