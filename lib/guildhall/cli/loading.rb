@@ -12,7 +12,13 @@ module Guildhall
       rescue SystemExit => error
         "it ends the process#{place(error)}"
       rescue ScriptError, StandardError => error
-        "#{error.message.lines.first.to_s.chomp} (#{error.class}#{place(error)})"
+        "#{error.message.lines.first.to_s.chomp}#{detail(error)} (#{error.class}#{place(error)})"
+      end
+
+      # What Ruby's parser writes below the line: "^ unexpected end-of-input".
+      def self.detail(error)
+        found = error.message[/\^\S* (.+)/, 1] if error.is_a?(SyntaxError)
+        ": #{found}" if found
       end
 
       # @api private
@@ -22,7 +28,7 @@ module Guildhall
         line = error.backtrace&.find { |frame| frame.match?(/:in '<(?:top|main|module|class)/) && !frame.start_with?("<internal:") }
         ", #{line[/\A.+?:\d+/]}" if line
       end
-      private_class_method :place
+      private_class_method :detail, :place
     end
   end
 end

@@ -5,7 +5,8 @@ module Guildhall
     # Several modules that are examined together: those of a gem, or of a folder.
     class Modules
       NAME = Module.instance_method(:name)
-      private_constant :NAME
+      NEEDS = "name what it needs with -r, such as config/environment.rb"
+      private_constant :NAME, :NEEDS
 
       # @return [String]
       attr_reader :name
@@ -28,7 +29,7 @@ module Guildhall
         visitor.modules(list)
         @missing.each do |file, reason|
           visitor.suspicions << Inspection::Finding.new(thing: File.basename(file), file:, line: nil,
-            problem: "could not be loaded: #{reason}", advice: "name what it needs with -r, such as config/environment.rb")
+            problem: "could not be loaded: #{reason}", advice: reason.include?("SyntaxError") ? "correct it" : NEEDS)
         end
       end
 

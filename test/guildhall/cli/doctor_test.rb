@@ -15,7 +15,7 @@ class CLIDoctorTest < GuildhallTest
     "app/totals.rb" => "module Totals\n  @cache = {}\n  def self.of(order) = @cache[order]\nend\n",
     "app/broken.rb" => "module Broken\n  include Nowhere\nend\n",
     "app[1]/settings.rb" => "module Settings\n  @all = {}\n  def self.all = @all\nend\n",
-    "raises.rb" => "module Raises\n  raise \"no settings\"\nend\n",
+    "half/class.rb" => "class Half\n  def x(\n", "raises.rb" => "module Raises\n  raise \"no settings\"\nend\n",
     "late.rb" => "raise \"too late\"\n", "ends/ends.rb" => "exit\n", "outer.rb" => "module Outer\n  autoload :Late, File.expand_path(\"late.rb\", __dir__)\nend\n",
     "empty/notes.txt" => "no Ruby\n",
     "payloads.jsonl" => "EUR\nUSD\n", "payloads/1.json" => "EUR"
@@ -47,6 +47,10 @@ class CLIDoctorTest < GuildhallTest
     assert_equal 1, status
     assert_match(/@cache of Totals .*totals\.rb:3/, out)
     assert_match(/broken\.rb .*could not be loaded: uninitialized constant Broken::Nowhere \(NameError, .*broken\.rb:2\); name what it needs with -r/, out)
+  end
+
+  def test_a_folder_with_a_file_that_is_no_ruby
+    assert_match(/class\.rb .*could not be loaded: .*syntax errors found: .*\(SyntaxError\); correct it$/, doctor("half")[1])
   end
 
   def test_a_folder_whose_name_is_a_pattern
