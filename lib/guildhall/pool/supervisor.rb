@@ -44,17 +44,15 @@ module Guildhall
         @workers.positive? && !@circuit_breaker.open? && @worker_set.abandoned.size < @settings.max_abandoned + @workers
       end
 
-      # Starts workers and thread where they are missing. Cheap where they are not; called at every parallel dispatch.
+      # Starts workers and thread where they are missing. Cheap where they are not; called at every parallel dispatch. A trap
+      # cannot lock, and so starts nothing: its batch is its reader's, until another dispatch starts workers.
       def ensure_running
         return if @closing || (@thread&.alive? && @worker_set.queue.worker_count.positive?)
 
-        @lock.synchronize do
-          next if @closing
-
-          @started = true
-          fill_up
-          @thread = start unless @thread&.alive?
-        end
+        locked = false
+        @lock.synchronize { (locked = true) && start_missing }
+      rescue ThreadError
+        raise if locked
       end
 
       # Brings the thread back if something has killed it.
@@ -107,6 +105,14 @@ module Guildhall
         raise if thread.alive?
 
         warn("guildhall: the supervisor ended with #{error.class}: #{error.message}")
+      end
+
+      def start_missing
+        return if @closing
+
+        @started = true
+        fill_up
+        @thread = start unless @thread&.alive?
       end
 
       def start

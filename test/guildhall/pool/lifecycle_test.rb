@@ -42,6 +42,24 @@ class PoolLifecycleTest < GuildhallTest
     pool.shutdown
   end
 
+  # Before there are workers, and with them.
+  def test_a_trap_may_map_and_dispatch
+    out = assert_ruby(<<~RUBY)
+      #{SETUP}
+      seen = []
+      trap(:USR1) do
+        seen << pool.map(%w[a b], Upcase) << pool.map([0.002] * 5, Sleepy).sum.round(3) << pool.dispatch(%w[c], Upcase, parallel: true).value
+      end
+      2.times do |time|
+        Process.kill(:USR1, Process.pid)
+        sleep(0.001) until seen.size == 3 * (time + 1)
+        pool.map(%w[a], Upcase, parallel: true)
+      end
+      p seen, pool.shutdown.complete
+    RUBY
+    assert_equal "#{[%w[A B], 0.01, %w[C]] * 2}\ntrue\n", out
+  end
+
   # The queue that counts it in flight is not the one that would count it done.
   def test_a_batch_of_before_a_rest_stays_with_its_reader
     pool = Guildhall::Pool.new(workers: 1)
