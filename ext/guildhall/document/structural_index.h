@@ -17,9 +17,6 @@
 
 #define GUILDHALL_SAMPLED 16 /* items */
 
-/* Longer sources are refused: offsets leave room for flags. */
-#define GUILDHALL_INDEXED_BYTES_LIMIT ((size_t)0x0fffffff)
-
 /* Grows as needed, is used again for the next payload. */
 typedef struct {
     uint32_t *words;

@@ -4,6 +4,7 @@ require "test_helper"
 require "bigdecimal"
 require "date"
 require "json"
+require "oj"
 require "yaml"
 require "guildhall"
 require "guildhall/csv"
@@ -57,6 +58,7 @@ class DocumentEncodingTest < GuildhallTest
       assert_equal ROWS, JSON.parse(JSON.generate({"q" => document}))["q"], name
       assert_equal JSON.pretty_generate({"q" => [ROWS]}), JSON.pretty_generate({"q" => [document]}), name
       assert_equal ROWS, JSON.parse(document.to_json), name
+      assert_equal ROWS, JSON.parse(Oj.dump(document, mode: :rails)), name
       assert_equal ROWS, document.as_json, name
       assert_equal YAML.dump(ROWS), YAML.dump(document), name
       assert_equal ROWS, YAML.load(YAML.dump({"q" => [document, document]}), aliases: true)["q"].last, name
