@@ -114,6 +114,8 @@ module Guildhall
       end
 
       def reference(bytes, metadata)
+        raise TypeError, "no implicit conversion of #{Shareable.type_of(bytes)} into String" unless bytes.nil? || bytes.is_a?(String)
+
         @wire.read(bytes, metadata) || raise(DecodeError.new(no_reference, codec: label, offset: 0))
       end
 

@@ -62,6 +62,11 @@ class JSONConfluentTest < GuildhallTest
     assert_raises(Guildhall::EncodeError) { codec.encode({}) }
   end
 
+  def test_what_is_no_string_is_refused_as_json_refuses_it
+    codec = Guildhall::JSON::Confluent.new(@registry)
+    assert_equal "no implicit conversion of Integer into String", assert_raises(TypeError) { codec.decode(5) }.message
+  end
+
   def test_schemas_named_in_headers
     codec = Guildhall::JSON::Confluent.new(@registry, topic: "orders", schema_id: :headers)
     bytes = codec.encode({"id" => 1})
