@@ -193,6 +193,26 @@ module MeaningTable
   row("exit", fails: "SystemExit") { ->(_) { exit(3) } }
   row("throw", fails: "UncaughtThrowError") { ->(_) { throw(:nowhere) } }
 
+  # control flow
+  row("return in a block in a lambda", gives: "x") { ->(text) { [text].each { |one| return one } && "never" } }
+  row("break in a block that is no lambda", fails: "LocalJumpError") { proc { |text| break text } }
+  row("a retry", gives: 3) { ->(_) { tries = 0; begin; (tries += 1) < 3 ? raise : tries; rescue StandardError; retry; end } }
+  row("catch", gives: 4) { ->(_) { catch(:out) { throw(:out, 4) } } }
+  row("an exception in an ensure", fails: "ArgumentError") { ->(text) { begin; raise(text); ensure; raise(ArgumentError); end } }
+  row("a Fiber", gives: 3, refused34: /Fiber\.new.*Ruby 3\.4/) { ->(_) { Fiber.new { 3 }.resume } }
+  row("a flip-flop", gives: [2, 3], refused34: /flip-flop.*Ruby 3\.4/) { ->(_) { (1..5).select { |n| true if (n == 2)..(n == 3) } } } # rubocop:disable Lint/FlipFlop
+  row("endless recursion", fails: "SystemStackError") { ->(_) { down = ->(n) { down.call(n + 1) }; down.call(0) } }
+  row("an exception that is no StandardError", fails: "NoMemoryError") { ->(_) { raise(NoMemoryError) } }
+  row("two parameters of a pair", [1, 2].freeze, gives: [1, 2]) { ->((one, two)) { [one, two] } }
+  row("a payload is changed", fails: "FrozenError") { ->(text) { text << "y" } }
+
+  # odd results
+  class Label < String; end
+
+  row("a String of another class, with a variable", gives: Label.new("x")) { ->(text) { Label.new(text).tap { |one| one.instance_variable_set(:@a, +"a") } } }
+  row("DROPPED", gives: Guildhall::DROPPED) { ->(_) { Guildhall::DROPPED } }
+  row("a class", gives: String) { ->(text) { text.class } }
+
   # Adds to a buffer of its own, and returns it.
   class Buffering
     def initialize = @buffer = []

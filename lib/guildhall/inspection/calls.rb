@@ -20,6 +20,7 @@ module Guildhall
 
       def call_known(object, name, place)
         return found_timeout(place) if timeout?(object, name)
+        return found_fiber(place) if fiber?(object, name)
         return found_pool(object, name, place) if pool?(object, name)
         return created(object) if name == :new && object.is_a?(Class)
         return Known.new(object.class) if name == :class
@@ -48,6 +49,10 @@ module Guildhall
 
       def timeout?(object, name)
         RUBY_VERSION < "4" && name == :timeout && defined?(::Timeout) && object == ::Timeout
+      end
+
+      def fiber?(object, name)
+        RUBY_VERSION < "4" && name == :new && object.equal?(::Fiber)
       end
 
       def pool?(object, name)

@@ -59,10 +59,19 @@ module Guildhall
         find("Timeout.timeout", place, "does not work in a worker on Ruby #{RUBY_VERSION}", "use the pool's `deadline:`, or Ruby 4.0")
       end
 
+      def found_fiber(place)
+        find("Fiber.new", place, "can end the process in a worker on Ruby #{RUBY_VERSION}", "do without Fibers, or use Ruby 4.0")
+      end
+
       def found_match(name, place)
         find("a regular expression with `#{name}`", place,
           "is in a block, and Ruby #{RUBY_VERSION} crashes when several workers match there",
           "use `match?`, a module with `call`, or Ruby 4.0")
+      end
+
+      def found_flip_flop(place)
+        find("a flip-flop", place, "is in a block, and on Ruby #{RUBY_VERSION} workers share its state",
+          "use a variable, a module with `call`, or Ruby 4.0")
       end
 
       def found_pool(object, name, place)

@@ -76,6 +76,7 @@ module Guildhall
         when :getconstant then @stack.push(@visitor.constant_in(@stack.pop(2).first, operand, place))
         when :getinstancevariable then @stack.push(@visitor.read(@mine, operand, place))
         when :setinstancevariable then write(operand)
+        when :setspecial then @stack.clear && @visitor.flip_flop(place)
         when :getglobal, :setglobal, :getclassvariable, :setclassvariable
           name.end_with?("global") ? @visitor.global(operand, place) : @visitor.class_variable(operand, place)
           name.start_with?("get") ? @stack.push(nil) : @stack.pop

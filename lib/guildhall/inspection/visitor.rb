@@ -108,6 +108,12 @@ module Guildhall
         found_match(name, place) if @in_block && RUBY_VERSION < "4" && name != :match?
       end
 
+      # Ruby keeps its state where it keeps `$~`.
+      # @return [void]
+      def flip_flop(place)
+        found_flip_flop(place) if @in_block && RUBY_VERSION < "4"
+      end
+
       # Self is used, and not only as a receiver.
       # @return [void]
       def bare_self(mine, place)
