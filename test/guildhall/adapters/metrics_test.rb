@@ -139,8 +139,9 @@ class MetricsTest < GuildhallTest
     runners = Struct.new(:busy, :waiting).new(1, 0)
     events = Guildhall::Instrumentation.new(Guildhall::Kafka::Events::NAMES) { |message| flunk(message) }
     listener = Struct.new(:group, :leaving?).new("g", false)
+    partition = Struct.new(:topic, :name, :number, :parked_keys).new(listener, "t", 0, Struct.new(:counts).new([1, 2]))
     application = Struct.new(:instrumentation, :partitions, :listeners, :backpressure, :runners, :pool_in_use, :producer_queue)
-    application.new(events, [1], [listener], flight, runners, pool, 7)
+    application.new(events, [partition], [listener], flight, runners, pool, 7)
   end
 
   def publish_everything(events)
