@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "test_helper"
+require "guildhall/kafka"
 require "guildhall/kafka/testing"
 require "guildhall/adapters/open_telemetry"
 require "opentelemetry-sdk"
@@ -65,6 +66,17 @@ class TracingTest < GuildhallTest
     assert_equal :result, @tracing.message(one) { :result }
     span = spans.first
     assert_equal [TRACE, "b7ad6b7169203331", 7], [span.hex_trace_id, span.hex_parent_span_id, span.attributes["messaging.kafka.offset"]]
+  end
+
+  # Of a producer that is not ours.
+  def test_headers_that_no_propagator_understands
+    foreign = [%w[a b], "\xFF", "\xFF".b, ""].map { |value| {"traceparent" => value} }
+    foreign << {**PARENT, "tracestate" => %w[a=1 b=2]} << {**PARENT, "tracestate" => "\xFF"}
+    foreign.each_with_index do |headers, index|
+      topic.deliver("a", headers:)
+      assert_equal [index + 1, index < 4 ? 0 : 1], [spans.size, spans.last.links.to_a.size], headers.inspect
+    end
+    assert_equal :result, @tracing.message(Data.define(:topic, :partition, :offset, :raw_headers).new("orders", 1, 7, foreign.first)) { :result }
   end
 
   private

@@ -15,6 +15,23 @@ module Guildhall
       class Tracing
         MAX_LINKS = 128 # the SDK keeps no more of a span's
 
+        # Propagators expect Strings and raise for anything else: what a foreign producer wrote must not keep a message from being consumed.
+        module Headers
+          class << self
+            # @param headers [Hash{String=>String, Array<String>}]
+            # @param name [String]
+            # @return [String, nil] nil also for a header that is there several times, or has invalid bytes
+            def get(headers, name)
+              value = headers[name]
+              value if value.is_a?(String) && value.valid_encoding?
+            end
+
+            # @return [Array<String>]
+            def keys(headers) = headers.keys
+          end
+        end
+        private_constant :Headers
+
         # @param tracer [::OpenTelemetry::Trace::Tracer, nil] nil: one of the process's provider
         # @raise [MissingDependencyError] without the gem opentelemetry-api
         def initialize(tracer = nil)
@@ -37,7 +54,7 @@ module Guildhall
         # @param group [String, nil]
         # @return [Object] what the block returns
         def message(message, group = nil, &)
-          context = ::OpenTelemetry.propagation.extract(message.raw_headers)
+          context = extracted(message.raw_headers)
           about = {**attributes(message.topic, message.partition, group), "messaging.kafka.offset" => message.offset}
           ::OpenTelemetry::Context.with_current(context) { in_span("process #{message.topic}", about, &) }
         end
@@ -71,9 +88,11 @@ module Guildhall
         def link(headers)
           return unless headers.key?("traceparent")
 
-          context = ::OpenTelemetry::Trace.current_span(::OpenTelemetry.propagation.extract(headers)).context
+          context = ::OpenTelemetry::Trace.current_span(extracted(headers)).context
           ::OpenTelemetry::Trace::Link.new(context) if context.valid?
         end
+
+        def extracted(headers) = ::OpenTelemetry.propagation.extract(headers, getter: Headers)
       end
     end
   end
