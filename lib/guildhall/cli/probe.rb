@@ -11,7 +11,17 @@ module Guildhall
     # is run every few seconds: it needs nothing but Ruby and its sockets.
     class Probe
       USAGE = "usage: guildhall probe [live|ready] [--port N] [--host ADDRESS] [--timeout SECONDS]"
+      NOTES = <<~TEXT
+        Ask the server process here whether it is alive (or ready)
+
+            --port N           its config.health (default: GUILDHALL_HEALTH_PORT, or 9292)
+            --host ADDRESS     default: 127.0.0.1
+            --timeout SECONDS  for the connection and the answer (default: 1)
+
+        Exit status: 0 yes, 1 no or no answer, 2 wrong usage.
+      TEXT
       PORT = 9292
+      private_constant :NOTES
 
       # (see Command.command_name)
       def self.command_name = "probe"
@@ -30,23 +40,31 @@ module Guildhall
       # @param arguments [Array<String>]
       # @return [Integer] the exit status
       def run(arguments)
-        rest = arguments.dup
+        rest = arguments.flat_map { |argument| argument.start_with?("--") ? argument.split("=", 2) : [argument] }
         return help if rest.intersect?(%w[--help -h])
 
-        port = Integer(option(rest, "--port") || ENV.fetch("GUILDHALL_HEALTH_PORT", PORT))
+        port = number(rest, "--port", ENV.fetch("GUILDHALL_HEALTH_PORT", PORT)) { |text| Integer(text) }
         host = option(rest, "--host") || "127.0.0.1"
-        timeout = Float(option(rest, "--timeout") || 1)
+        timeout = number(rest, "--timeout", 1) { |text| Float(text) }
         what = rest.shift || "live"
-        rest.empty? && %w[live ready].include?(what) ? ask(host, port, what, timeout) : usage
-      rescue ::ArgumentError
-        usage
+        unexpected = %w[live ready].include?(what) ? rest.first : what
+        unexpected ? usage("unexpected argument: #{unexpected}") : ask(host, port, what, timeout)
+      rescue ::ArgumentError => error
+        usage(error.message)
       end
 
       private
 
       def option(arguments, name)
         index = arguments.index(name) or return
-        arguments.slice!(index, 2)[1] || raise(::ArgumentError, name)
+        arguments.slice!(index, 2)[1] || raise(::ArgumentError, "#{name} needs a value")
+      end
+
+      def number(arguments, name, default)
+        text = option(arguments, name) || default
+        yield(text)
+      rescue ::ArgumentError
+        raise ::ArgumentError, text ? "#{name} must be a number, not #{text}" : "#{name} needs a value"
       end
 
       def ask(host, port, what, timeout)
@@ -63,12 +81,12 @@ module Guildhall
       end
 
       def help
-        @out.puts(USAGE)
+        @out.puts(USAGE, NOTES)
         0
       end
 
-      def usage
-        @err.puts(USAGE)
+      def usage(problem)
+        @err.puts("guildhall: #{problem}", USAGE)
         2
       end
     end

@@ -32,7 +32,7 @@ class CLIProbeTest < GuildhallTest
   def test_it_asks_what_it_is_told_to
     {[] => "/live", ["ready"] => "/ready"}.each do |what, path|
       port, thread = server("HTTP/1.0 200 OK\r\n\r\nfine")
-      assert_equal 0, probe(*what, "--port", port)
+      assert_equal 0, probe(*what, "--port=#{port}", "--timeout", "30")
       assert_equal "GET #{path} HTTP/1.0\r\n", thread.value
       assert_equal "fine\n", @out.string
       @listening.close
@@ -55,10 +55,16 @@ class CLIProbeTest < GuildhallTest
   end
 
   def test_wrong_usage
-    [%w[dead], %w[live ready], %w[--port], %w[--port x], %w[--timeout soon], %w[--prot 1]].each do |arguments|
+    {%w[dead] => "unexpected argument: dead", %w[live ready] => "unexpected argument: ready", %w[--port] => "--port needs a value",
+     %w[--port x] => "--port must be a number, not x", %w[--timeout=soon] => "--timeout must be a number, not soon",
+     %w[--prot 1] => "unexpected argument: --prot"}.each do |arguments, problem|
       assert_equal 2, probe(*arguments), arguments.inspect
-      assert_match(/\Ausage: guildhall probe/, @err.string)
+      assert_equal ["guildhall: #{problem}\n", true], [@err.string.lines.first, @err.string.include?("usage: guildhall probe")]
     end
+  end
+
+  def test_help_explains_the_options
     assert_equal 0, probe("--help")
+    ["--port N ", "GUILDHALL_HEALTH_PORT", "--timeout SECONDS ", "Exit status: 0 yes, 1 no"].each { |text| assert_includes @out.string, text }
   end
 end
