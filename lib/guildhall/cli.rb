@@ -21,6 +21,10 @@ module Guildhall
   # `guildhall/NAME/cli.rb` whose module `Guildhall::Name::CLI` answers `commands`.
   class CLI
     COMMANDS = [Advise, Doctor, Help, Info, Probe, Render, Version].freeze
+    # Exit statuses, as shells have them for SIGINT and SIGPIPE.
+    INTERRUPTED = 130
+    BROKEN_PIPE = 141
+    private_constant :INTERRUPTED, :BROKEN_PIPE
 
     # @param out [IO]
     # @param err [IO]
@@ -36,7 +40,7 @@ module Guildhall
 
     # Blocks for as long as the command runs.
     # @param arguments [Array<String>]
-    # @return [Integer] the exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted, or what the command says
+    # @return [Integer] the exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted, 141 output unread, or what the command says
     def run(arguments)
       name, *rest = arguments
       status = command(name).new(out: @out, err: @err, cli: self).run(rest)
@@ -44,7 +48,9 @@ module Guildhall
     rescue OptionParser::ParseError, Guildhall::Error => error
       complain(error.message, usage?(error) ? 2 : 1)
     rescue Interrupt
-      complain("interrupted", 130)
+      complain("interrupted", INTERRUPTED)
+    rescue Errno::EPIPE
+      BROKEN_PIPE # the reader has enough, as in `guildhall lag | head -1`
     end
 
     private

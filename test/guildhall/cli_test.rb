@@ -56,6 +56,7 @@ class CLITest < GuildhallTest
 
   def test_help_takes_a_command
     assert_includes run_cli("help", "server")[1], "usage: guildhall server"
+    assert_includes run_cli("help", "dlq", "list")[1], "usage: guildhall dlq list"
     assert_equal 2, run_cli("help", "foo").first
   end
 
@@ -63,6 +64,7 @@ class CLITest < GuildhallTest
     status, out, = run_cli("info", "--json")
     info = ::JSON.parse(out)
     assert_equal [0, Guildhall::VERSION, true], [status, info["guildhall"], info["ruby"].start_with?(RUBY_DESCRIPTION)]
+    assert_equal Etc.nprocessors, info["cores"], "numbers are numbers"
   end
 
   def test_server_needs_an_application
@@ -91,6 +93,19 @@ class CLITest < GuildhallTest
     cli = Guildhall::CLI.new(err:)
     cli.define_singleton_method(:command) { |_| raise Interrupt }
     assert_equal [130, "guildhall: interrupted\n"], [cli.run(["doctor"]), err.string]
+  end
+
+  def test_a_reader_that_has_enough
+    out, writer = IO.pipe
+    out.close
+    assert_equal 141, Guildhall::CLI.new(out: writer.tap { |io| io.sync = true }).run(["version"])
+  ensure
+    writer.close
+  end
+
+  def test_the_version_is_that_of_guildhall_for_each_command
+    out, = run_command([RbConfig.ruby, "exe/guildhall", "info", "--version"])
+    assert_equal "guildhall #{Guildhall::VERSION}\n", out
   end
 
   private

@@ -73,6 +73,8 @@ module Guildhall
 
       def parser
         @parser ||= OptionParser.new do |options|
+          options.program_name = "guildhall"
+          options.version = Guildhall::VERSION
           options.banner = "usage: guildhall #{self.class.command_name} [options]\n#{self.class.summary}\n\n"
           define_options(options)
           options.on("-h", "--help", "show this")

@@ -16,10 +16,11 @@ module Guildhall
 
       private
 
-      def arity = 1
+      # A command may have commands of its own: `guildhall help dlq list`.
+      def arity = 2
 
       def call(arguments)
-        return @cli.run([arguments.first, "--help"]) if arguments.any?
+        return @cli.run([*arguments, "--help"]) if arguments.any?
 
         @out.puts(self.class.usage(@cli.commands))
       end

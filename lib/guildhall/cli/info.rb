@@ -18,7 +18,7 @@ module Guildhall
 
       def call(_arguments)
         rows = [*ruby_rows, *machine_rows, *extension_rows]
-        return print_json(rows.to_h { |name, value| [name.downcase.gsub(/\W/, "_"), value.to_s] }) if @options[:json]
+        return print_json(rows.to_h { |name, value| [name.downcase.gsub(/\W/, "_"), value] }) if @options[:json]
 
         @out.puts(TextTable.lines(rows))
       end
@@ -30,7 +30,7 @@ module Guildhall
       end
 
       def machine_rows
-        [["cores", Etc.nprocessors.to_s],
+        [["cores", Etc.nprocessors],
          ["RUBY_MAX_CPU", ENV.fetch("RUBY_MAX_CPU", "8 (not set)")],
          ["RUBY_THREAD_TIMESLICE", ENV.fetch("RUBY_THREAD_TIMESLICE", "100 ms (not set; 10 shortens waits beside busy threads)")],
          ["worker Ractors", workers]]
