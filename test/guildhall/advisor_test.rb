@@ -145,6 +145,15 @@ class AdvisorTest < GuildhallTest
     refute_match(%r{https?://(?!www\.w3\.org/2000/svg)}, html)
   end
 
+  def test_few_payloads_are_said_to_be_too_few
+    payloads = Guildhall::Advisor::Payloads
+    cost = Guildhall::Advisor::Cost.new(Nothing, payloads.new(["x"])).measure
+    few, enough = [99, 100].map { |count| Guildhall::Advisor::Advice.new(variants: {given: Nothing}, payloads: payloads.new(["x"] * count), cost:) }
+    assert_equal [[99, true], [100, false]], [few, enough].map { |advice| advice.to_h.values_at("payloads", "too_few_payloads") }
+    assert_includes few.to_s, "99 (too few to rely on: measure some hundred real ones)"
+    refute_includes enough.to_s, "too few"
+  end
+
   def test_as_a_hash
     hash = advise(Nothing).to_h
     assert_equal [false, "too_small"], hash.values_at("pays", "reason")

@@ -30,7 +30,8 @@ module Guildhall
                    "Leave them in the calling thread, which is what a pool does by itself."
       }.freeze
       CROWDED = " Other processes used the CPU meanwhile: measure again when the machine is quiet."
-      private_constant :REASONS, :CROWDED
+      FEW = 100 # payloads: fewer say little about those to come
+      private_constant :REASONS, :CROWDED, :FEW
 
       # @return [Hash{Symbol=>#call}]
       attr_reader :variants
@@ -67,6 +68,9 @@ module Guildhall
       # @return [Boolean]
       def pays? = !@best.nil?
 
+      # @return [Boolean] whether there were too few payloads to rely on it
+      def too_few_payloads? = @payloads.size < FEW
+
       # @return [#call] the task as it is advised
       def task = @variants.fetch(@best ? @best.variant : :given)
 
@@ -87,15 +91,15 @@ module Guildhall
 
       # @return [Hash{String=>Object}] for JSON
       def to_h
-        {"pays" => pays?, "reason" => @reason&.name, **(@best ? chosen : {}), "bytes" => @payloads.quantiles,
-         "payloads_left_out" => @sieve&.count.to_i, "seconds_per_payload" => @cost.seconds, "objects_per_payload" => @cost.objects.round(1),
-         "handover_seconds" => @handover, "table" => @table.map { |line| line.to_h.transform_keys(&:to_s) },
-         "cells" => @cells.map { |cell| row(cell) }}
+        {"pays" => pays?, "reason" => @reason&.name, **(@best ? chosen : {}), "payloads" => @payloads.size,
+         "too_few_payloads" => too_few_payloads?, "payloads_left_out" => @sieve&.count.to_i, "bytes" => @payloads.quantiles,
+         "seconds_per_payload" => @cost.seconds, "objects_per_payload" => @cost.objects.round(1), "handover_seconds" => @handover,
+         "table" => @table.map { |line| line.to_h.transform_keys(&:to_s) }, "cells" => @cells.map { |cell| row(cell) }}
       end
 
       # @return [Array<Array(String, String)>] what was measured, each with its name
       def facts_table
-        [["payloads", @payloads.size.to_s], *left_out, *@payloads.quantiles.map { |name, bytes| [name, "#{bytes} bytes"] },
+        [["payloads", size], *left_out, *@payloads.quantiles.map { |name, bytes| [name, "#{bytes} bytes"] },
          ["cost per payload", format("%.1f µs, %.0f %% of it CPU", @cost.seconds * 1e6, busy)],
          ["garbage per payload", format("%.0f objects", @cost.objects)],
          *([["hand-over to a worker", format("%.0f µs", @handover * 1e6)]] if @handover)]
@@ -124,6 +128,8 @@ module Guildhall
       end
 
       private
+
+      def size = "#{@payloads.size}#{" (too few to rely on: measure some hundred real ones)" if too_few_payloads?}"
 
       def left_out = @sieve&.count.to_i.zero? ? [] : [["left out", "#{@sieve.count}, for which the task raises (#{@sieve.error})"]]
 
