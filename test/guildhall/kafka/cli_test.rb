@@ -75,6 +75,23 @@ class KafkaCLITest < GuildhallTest
     end
   end
 
+  TASKS = "#{APPLICATION}\nGuildhall::Kafka.routes { schedule { task(\"report\", \"0 3 * * *\") { puts \"report\" } } }\n".freeze
+
+  def test_schedule_run_says_that_the_task_has_run
+    out, err, status = guildhall("schedule", "run", "report", application: TASKS)
+    assert_equal ["", 0], [err, status]
+    assert_match(/\Areport\nreport has run in \d+\.\d s\n\z/, out)
+  end
+
+  def test_wrong_usage_of_schedule
+    {%w[lst] => "no command schedule lst; did you mean list?", %w[] => "which command? One of list, run, enable, disable",
+     %w[run] => "schedule run needs the name of a task", %w[run report --json] => "--json is for schedule list only",
+     %w[list report] => "unexpected argument: report", %w[run reprt] => "there is no task \"reprt\"; did you mean report?"}.each do |arguments, problem|
+      out, err, status = guildhall("schedule", *arguments, application: TASKS)
+      assert_equal ["", 2, true], [out, status, err.start_with?("guildhall: #{problem}")], err
+    end
+  end
+
   private
 
   # Messages that the group has not done, before some that it has.

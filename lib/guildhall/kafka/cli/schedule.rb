@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "guildhall/clock"
 require "guildhall/suggestion"
 require "guildhall/text_table"
 require_relative "application_command"
@@ -28,22 +29,38 @@ module Guildhall
 
         def call(arguments)
           @action, @name = arguments
-          unless ACTIONS.include?(@action)
-            hint = @action ? "no command schedule #{@action}#{Suggestion.for(@action, ACTIONS)}" : "which command?"
-            raise Guildhall::ArgumentError, "#{hint} (#{ACTIONS.join(", ")})"
-          end
-          raise Guildhall::ArgumentError, "schedule #{@action} needs the name of a task" if @action != "list" && @name.nil?
+          problem = wrong_action || wrong_name
+          raise Guildhall::ArgumentError, "#{problem} (guildhall schedule --help)" if problem
 
           super
+        end
+
+        def wrong_action
+          return "which command? One of #{ACTIONS.join(", ")}" unless @action
+
+          "no command schedule #{@action}#{Suggestion.for(@action, ACTIONS)}" unless ACTIONS.include?(@action)
+        end
+
+        def wrong_name
+          return "unexpected argument: #{@name}" if @action == "list" && @name
+          return "schedule #{@action} needs the name of a task" if @action != "list" && @name.nil?
+
+          "--json is for schedule list only" if @action != "list" && @options[:json]
         end
 
         def perform
           case @action
           when "list" then list
-          when "run" then Kafka.application.run_task(@name)
+          when "run" then run_task
           else switch(@action == "enable")
           end
           nil
+        end
+
+        def run_task
+          began = Clock.now
+          Kafka.application.run_task(@name)
+          @out.puts(format("%s has run in %.1f s", @name, Clock.now - began))
         end
 
         def switch(enabled)
