@@ -26,13 +26,10 @@ module Guildhall
           end
         end
 
-        # librdkafka says what failed, and not where.
         def unanswered(error)
           return "Kafka: #{error.message}" unless UNANSWERED.include?(error.code)
 
-          kafka = Kafka.config.kafka.transform_keys(&:to_sym)
-          servers = kafka[:"bootstrap.servers"] || kafka[:"metadata.broker.list"]
-          "Kafka at #{servers} does not answer (#{error.message}): check that a broker listens there, and bootstrap.servers"
+          Connection::Librdkafka.unanswered(Kafka.config.kafka.transform_keys(&:to_sym), error.message)
         end
 
         # For JSON: bytes that are not valid text are printed in base 64.

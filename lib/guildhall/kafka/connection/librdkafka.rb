@@ -39,6 +39,15 @@ module Guildhall
           RETRIABLE.include?(Rdkafka::RdkafkaError.new(code).code)
         end
 
+        # librdkafka says what failed, and not where.
+        # @param settings [Hash{Symbol=>Object}]
+        # @param detail [String]
+        # @return [String] for an error
+        def self.unanswered(settings, detail)
+          servers = settings[:"bootstrap.servers"] || settings[:"metadata.broker.list"]
+          "Kafka at #{servers} does not answer (#{detail}): check that a broker listens there, and bootstrap.servers"
+        end
+
         attach_function :rd_kafka_queue_destroy, %i[pointer], :void
         attach_function :rd_kafka_conf_set_stats_cb, %i[pointer pointer], :void
         attach_function :rd_kafka_get_watermark_offsets, %i[pointer string int32 pointer pointer], :int

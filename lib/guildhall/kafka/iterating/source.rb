@@ -26,6 +26,7 @@ module Guildhall
         # @param config [Config] for the size of a batch
         def initialize(settings, topic, codec, config)
           @topic = topic
+          @settings = settings
           @codec = codec
           @max_messages = config.max_messages
           @max_bytes = config.max_bytes
@@ -83,7 +84,7 @@ module Guildhall
         private
 
         def chosen(partitions)
-          counts = @client.partition_counts(10_000) or raise KafkaError.new(-185, "_TIMED_OUT", "no broker has answered")
+          counts = @client.partition_counts(10_000) or raise unanswered
           count = counts.fetch(@topic) do
             raise Guildhall::ArgumentError, "there is no topic #{@topic}#{Suggestion.for(@topic, counts.keys)}"
           end
@@ -91,6 +92,11 @@ module Guildhall
           raise Guildhall::ArgumentError, "topic #{@topic} has the partitions 0 to #{count - 1}, not #{missing.join(", ")}" if missing.any?
 
           partitions || [*0...count]
+        end
+
+        def unanswered
+          text = Connection::Librdkafka.unanswered(@settings, "it was asked for topics")
+          KafkaError.new(Connection::Librdkafka::TIMED_OUT, "_TIMED_OUT", text)
         end
 
         def add(number, last)

@@ -103,4 +103,13 @@ class KafkaIteratorTest < GuildhallTest
     reading.kill
     assert reading.join(30), "the wait can be interrupted"
   end
+
+  def test_the_error_names_the_broker_that_has_not_answered
+    source = Guildhall::Kafka::Iterating::Source.new({"bootstrap.servers": "127.0.0.1:1"}, "t", nil, @application.config)
+    source.instance_variable_get(:@client).define_singleton_method(:partition_counts) { |_| nil }
+    error = assert_raises(Guildhall::Kafka::KafkaError) { source.open(nil, nil) }
+    assert_includes error.message, "Kafka at 127.0.0.1:1 does not answer"
+  ensure
+    source.close
+  end
 end
