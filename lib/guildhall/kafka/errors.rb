@@ -54,6 +54,11 @@ module Guildhall
       include Error
     end
 
+    # What a consumer raises that decodes a message itself and finds its bytes wrong: with `dispatch_undecodable: true` the message is
+    # dead-lettered at once, as one whose payload the route's deserializer refuses.
+    class UndecodableMessageError < DecodeError
+    end
+
     # With manual offset management: a consumer fails while messages of earlier batches are not marked.
     class UnmarkedError < StandardError
       include Error

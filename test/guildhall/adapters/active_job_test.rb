@@ -197,7 +197,7 @@ class ActiveJobTest < GuildhallTest
       equal([0, 1, 1, 2, 9], Array.new(RESULTS.size) { RESULTS.pop })
       equal(8, one.done)
       letters = one.dead_letters.map { |letter| letter[:headers].values_at("source_offset", "source_error_class") }
-      equal([["1", "RuntimeError"], ["4", "Guildhall::DecodeError"], ["5", letters[2].last], ["6", "Guildhall::DecodeError"]], letters)
+      equal([["1", "RuntimeError"], ["4", "Guildhall::Kafka::UndecodableMessageError"], ["5", letters[2].last], ["6", "Guildhall::Kafka::UndecodableMessageError"]], letters)
     RUBY
   end
 
@@ -249,6 +249,36 @@ class ActiveJobTest < GuildhallTest
       equal([[:discarded, 1]], Array.new(RESULTS.size) { RESULTS.pop })
       equal(2, one.done)
       equal([["1", "ActiveJob::DeserializationError"]], one.dead_letters.map { |letter| letter[:headers].values_at("source_offset", "source_error_class") })
+    RUBY
+  end
+
+  # At once: trying again changes nothing.
+  def test_what_is_no_job_is_undecodable
+    offline(<<~'RUBY')
+      routes { active_job_topic("jobs", parallel: false) { dead_letter_queue topic: "dead", max_retries: 1, dispatch_undecodable: true } }
+      Guildhall::ActiveJob.current_attributes Current
+      tries = []
+      Guildhall::Kafka.instrumentation.subscribe("error.occurred") { |event| tries << event.payload[:error].message }
+      ["{", "[]", '{"Current": 5}', '{"Current": [5]}', "\xFF", ["{}", "{}"]].each do |header|
+        one = topic.deliver(payload(Job.new(1)), headers: {"current_attributes" => header})
+        equal(["Guildhall::Kafka::UndecodableMessageError"], one.dead_letters.map { |letter| letter[:headers]["source_error_class"] })
+        equal(1, tries.size)
+        check(tries.pop.include?("the header current_attributes is "), header.inspect)
+      end
+      one = topic.deliver('{"job_class": 5, "job_id": "x"}', '{"job_class": null}', payload(Job.new(2)), headers: {"current_attributes" => "{}"})
+      equal(["Guildhall::Kafka::UndecodableMessageError"] * 2, one.dead_letters.map { |letter| letter[:headers]["source_error_class"] })
+      equal([[2], 2], [RESULTS.pop, tries.size])
+    RUBY
+  end
+
+  def test_settings_that_cannot_work
+    offline(<<~'RUBY')
+      error = raised(Guildhall::ArgumentError) { Guildhall::ActiveJob.current_attributes Current, String, 5 }
+      check(error.message.start_with?("current_attributes: each must be a class of ActiveSupport::CurrentAttributes, or its name, not String; "), error.message)
+      Guildhall::ActiveJob.current_attributes Current, "Current", :Current
+      routes { active_job_topic("jobs", parallel: "no") }
+      error = raised(Guildhall::ConfigurationError) { topic }
+      check(error.message.include?('active_job_topic: parallel must be true or false, not "no"'), error.message)
     RUBY
   end
 

@@ -53,13 +53,13 @@ module Guildhall
         # Not by our own codec: its Strings are frozen, and a job may change its arguments.
         def parse(message)
           data = ::JSON.parse(message.raw_payload)
-          data.is_a?(Hash) && data.key?("job_class") ? data : refuse_payload("job_class is missing")
+          data.is_a?(Hash) && data["job_class"].is_a?(String) ? data : refuse_payload("job_class is missing")
         rescue ::JSON::ParserError
           refuse_payload("invalid JSON")
         end
 
         def refuse_payload(reason)
-          raise DecodeError.new("not a job of Active Job: #{reason}", codec: "job")
+          raise Kafka::UndecodableMessageError.new("not a job of Active Job: #{reason}", codec: "job")
         end
 
         def as_current(job_id)

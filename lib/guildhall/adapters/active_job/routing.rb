@@ -9,6 +9,8 @@ module Guildhall
       module Routing
         # Jobs with a key keep its order; those without one have none.
         BY_KEY = ->(message) { message.raw_key || message.offset }
+        PARALLEL = OptionRules.boolean
+        private_constant :PARALLEL
 
         # Performs the jobs of these topics. A group that is new begins with the first job that is there.
         # @param names [Array<String, Symbol>] queues
@@ -18,6 +20,7 @@ module Guildhall
         # @return [void]
         def active_job_topic(*names, parallel: true, &settings)
           @errors.add("active_job_topic needs the name of a queue") if names.empty?
+          wrong = PARALLEL.problem(parallel) and @errors.add("active_job_topic: parallel #{wrong}")
           names.each do |name|
             topic(name) do
               consumer Consumer

@@ -122,7 +122,9 @@ module Guildhall
           raise StrategyError, "the strategy of the dead letter queue has to answer :dispatch, :skip or :retry, not #{answer.inspect}"
         end
 
-        def non_retryable?(error) = @topic.retries.non_retryable?(error)
+        def non_retryable?(error)
+          @topic.retries.non_retryable?(error) || (@queue&.dispatch_undecodable && error.is_a?(UndecodableMessageError))
+        end
       end
     end
   end

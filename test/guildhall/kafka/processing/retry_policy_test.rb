@@ -38,6 +38,15 @@ class KafkaRetryPolicyTest < GuildhallTest
     assert_equal [3, 3], [policy.failures, policy.failures_alone]
   end
 
+  def test_a_message_that_its_consumer_cannot_decode
+    undecodable = {error: Guildhall::Kafka::UndecodableMessageError.new("no job", codec: "job"), alone: true}
+    {true => :dispatch, false => :retry}.each do |at_once, action|
+      policy = policy { dead_letter_queue topic: "dead", max_retries: 2, dispatch_undecodable: at_once }
+      assert_equal [action], actions(policy, undecodable)
+    end
+    assert_equal [:retry], actions(policy, undecodable)
+  end
+
   def test_several_messages_are_isolated_then_the_one_has_its_own_attempts
     policy = policy { dead_letter_queue topic: "dead", max_retries: 1 }
     assert_equal %i[retry isolate], actions(policy, {}, {})
