@@ -51,6 +51,19 @@ class MetricsTest < GuildhallTest
     assert_in_each_system(recorded.map { |metric, value, tags| [metric.full_name, metric.type, value, tags.values] })
   end
 
+  # A scrape, or a sum over all processes, must not go on counting what another process has got.
+  def test_gauges_of_a_partition_that_is_gone_become_zero
+    application = busy_application
+    Guildhall::Kafka::Metrics::Collector.new(application, @prometheus).attach
+    lag = {group: "g", topic: "t", partition: 0, messages: 5, seconds: 0.5}
+    application.instrumentation.publish("lag.measured", partitions: [lag, {**lag, partition: 1}])
+    assert_equal [5, 0.5, 1, 2], gauges(0)
+    assert_equal [0, 0], gauges(1).first(2)
+    application.partitions.clear
+    application.instrumentation.publish("lag.measured", partitions: [])
+    assert_equal [0, 0, 0, 0], gauges(0)
+  end
+
   # Prometheus' own linter, of Debian's package prometheus.
   def test_promtool_finds_nothing_wrong
     skip "no promtool here" unless ENV.fetch("PATH").split(":").any? { |folder| File.executable?(File.join(folder, "promtool")) }
@@ -69,6 +82,14 @@ class MetricsTest < GuildhallTest
   end
 
   private
+
+  def gauges(partition)
+    labels = {group: "g", topic: "t", partition: partition.to_s}
+    %w[lag.messages lag.seconds parked.keys parked.messages].map do |name|
+      name = Guildhall::Adapters::Prometheus.name_of(Guildhall::Kafka::Metrics::BY_NAME.fetch(name))
+      @prometheus.instance_variable_get(:@registry).get(name).get(labels:)
+    end
+  end
 
   # @param samples [Array<Array(String, Symbol, Numeric, Array)>] name, type, value and values of tags of what was recorded
   def assert_in_each_system(samples)

@@ -74,13 +74,7 @@ module Guildhall
         end
 
         def measured(partitions:)
-          partitions.each { |lag| behind(**lag) }
-          @sampler.sample
-        end
-
-        def behind(group:, topic:, partition:, messages:, seconds:, **)
-          record("lag.messages", messages, {group:, topic:, partition:})
-          record("lag.seconds", seconds, {group:, topic:, partition:})
+          @sampler.sample(partitions)
         end
 
         def assigned(group:, **)

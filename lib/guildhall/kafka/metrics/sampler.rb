@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "guildhall/clock"
+require_relative "partition_gauges"
 
 module Guildhall
   module Kafka
@@ -14,14 +15,17 @@ module Guildhall
         def initialize(application, &record)
           @application = application
           @record = record
+          @of_partitions = PartitionGauges.new(&record)
           @seen = Hash.new(0)
           @collected = [Clock.now, GC.total_time]
         end
 
+        # @param lags [Array<Hash{Symbol=>Object}>] of the event `lag.measured`
         # @return [void]
-        def sample
+        def sample(lags)
+          sample_lags(lags)
           sample_group
-          sample_parked
+          sample_partitions
           sample_memory
           sample_threads
           sample_pool
@@ -35,15 +39,22 @@ module Guildhall
           @application.listeners.reject(&:leaving?).group_by(&:group).each { |group, list| gauge("members", list.size, {group:}) }
         end
 
-        def sample_parked
-          @application.partitions.each do |partition|
-            keys, messages = partition.parked_keys&.counts
-            next unless keys
-
-            place = {group: partition.topic.group, topic: partition.name, partition: partition.number}
-            gauge("parked.keys", keys, place)
-            gauge("parked.messages", messages, place)
+        def sample_lags(lags)
+          lags.each do |lag|
+            lag => {messages:, seconds:}
+            @of_partitions.set(lag.slice(*PLACE), {"lag.messages" => messages, "lag.seconds" => seconds})
           end
+        end
+
+        def sample_partitions
+          partitions = @application.partitions.to_h do |partition|
+            [{group: partition.topic.group, topic: partition.name, partition: partition.number}, partition]
+          end
+          partitions.each do |place, partition|
+            keys, messages = partition.parked_keys&.counts
+            @of_partitions.set(place, {"parked.keys" => keys, "parked.messages" => messages}) if keys
+          end
+          @of_partitions.reset_all_but(partitions.keys)
         end
 
         def sample_memory

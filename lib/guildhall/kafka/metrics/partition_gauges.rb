@@ -1,0 +1,34 @@
+# frozen_string_literal: true
+
+module Guildhall
+  module Kafka
+    module Metrics
+      # Gauges of single partitions. A gauge keeps its last value in Prometheus and OpenTelemetry: once a partition belongs to another
+      # process, its gauges are set to 0 here, so that a sum over all processes counts it once. Used by one thread.
+      class PartitionGauges
+        # @yieldparam name [String] of a metric
+        # @yieldparam value [Numeric]
+        # @yieldparam place [Hash{Symbol=>Object}] group, topic and partition
+        def initialize(&record)
+          @record = record
+          @names = {} # of the gauges that were set, by place
+        end
+
+        # @param values [Hash{String=>Numeric}] by metric
+        # @return [void]
+        def set(place, values)
+          @names[place] = [*@names[place], *values.keys].uniq
+          values.each { |name, value| @record.call(name, value, place) }
+        end
+
+        # @param places [Array<Hash{Symbol=>Object}>] of the partitions that are assigned to this process
+        # @return [void]
+        def reset_all_but(places)
+          (@names.keys - places).each do |place|
+            @names.delete(place).each { |name| @record.call(name, 0, place) }
+          end
+        end
+      end
+    end
+  end
+end
