@@ -24,7 +24,8 @@ module Guildhall
     # Exit statuses, as shells have them for SIGINT and SIGPIPE.
     INTERRUPTED = 130
     BROKEN_PIPE = 141
-    private_constant :INTERRUPTED, :BROKEN_PIPE
+    EXTENSIONS = %w[guildhall/native guildhall/kafka/native].freeze
+    private_constant :INTERRUPTED, :BROKEN_PIPE, :EXTENSIONS
 
     # @param out [IO]
     # @param err [IO]
@@ -45,10 +46,14 @@ module Guildhall
       name, *rest = arguments
       status = command(name).new(out: @out, err: @err, cli: self).run(rest)
       status.is_a?(Integer) ? status : 0
-    rescue OptionParser::ParseError, Guildhall::Error => error
+    rescue Guildhall::Error => error
       complain(error.message, usage?(error) ? 2 : 1)
     rescue Interrupt
       complain("interrupted", INTERRUPTED)
+    rescue LoadError => error
+      raise unless EXTENSIONS.any? { |name| error.message.end_with?(name) } # anything else is the application's
+
+      complain("#{error.message}: the C extension is not built for this Ruby; install the gem again, or run bin/setup in a checkout", 1)
     rescue Errno::EPIPE
       BROKEN_PIPE # the reader has enough, as in `guildhall lag | head -1`
     end
@@ -57,7 +62,7 @@ module Guildhall
 
     # The application's configuration is not a matter of the command line.
     def usage?(error)
-      !error.is_a?(ConfigurationError) && [OptionParser::ParseError, Guildhall::ArgumentError].any? { |kind| error.is_a?(kind) }
+      error.is_a?(Guildhall::ArgumentError) && !error.is_a?(ConfigurationError)
     end
 
     def command(name)

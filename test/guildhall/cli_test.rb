@@ -43,8 +43,25 @@ class CLITest < GuildhallTest
 
   def test_a_wrong_option
     status, _, err = run_cli("info", "--bogus")
-    assert_equal 2, status
-    assert_includes err, "--bogus"
+    assert_equal [2, "guildhall: invalid option: --bogus (guildhall info --help)\n"], [status, err]
+    assert_equal "guildhall: invalid option: --jsn=1; did you mean --json? (guildhall info --help)\n", run_cli("info", "--jsn=1")[2]
+    assert_equal "guildhall: invalid argument: --limit x (guildhall dlq list --help)\n", run_cli("dlq", "list", "--limit", "x")[2]
+  end
+
+  def test_help_of_help_and_the_order_of_notes
+    assert_includes run_cli("help", "--help")[1], "usage: guildhall help [COMMAND]"
+    assert_match(/2 wrong usage\.\n\z/, run_cli("advise", "--help")[1])
+  end
+
+  # As from a Gemfile with `path:`.
+  def test_without_the_c_extension_it_says_what_to_do
+    hidden = "$LOAD_PATH.unshift('lib').reject! { |path| File.exist?(File.join(path, 'guildhall/native.so')) }"
+    run = ->(*arguments) { run_command([RbConfig.ruby, "-e", "#{hidden}; ARGV.replace(#{arguments.inspect}); load 'exe/guildhall'"]) }
+    out, err, status = run.call("doctor", "no-such-folder/")
+    assert_equal ["", 1, 1], [out, status.exitstatus, err.lines.size], err
+    assert_match(%r{guildhall/native: the C extension is not built for this Ruby; install the gem again, or run bin/setup}, err)
+    out, err, = run.call("info", "--json")
+    assert_match(%r{\Amissing \(cannot load such file -- guildhall/native}, ::JSON.parse(out)["extension_guildhall"], err)
   end
 
   def test_stray_arguments_are_refused

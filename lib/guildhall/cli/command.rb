@@ -29,10 +29,9 @@ module Guildhall
 
       # @param arguments [Array<String>] without the command's name
       # @return [Integer, nil] exit status; nil is 0
-      # @raise [OptionParser::ParseError]
       # @raise [Guildhall::ArgumentError]
       def run(arguments)
-        rest = parser.parse(arguments, into: @options)
+        rest = parse(arguments)
         return @out.puts(parser) if @options[:help]
 
         refuse(rest[arity]) if rest.size > arity
@@ -41,9 +40,23 @@ module Guildhall
 
       private
 
-      def refuse(argument)
-        raise Guildhall::ArgumentError, "unexpected argument: #{argument} (guildhall #{self.class.command_name} --help)"
+      def parse(arguments)
+        parser.parse(arguments, into: @options)
+      rescue OptionParser::ParseError => error
+        raise Guildhall::ArgumentError, "#{error.reason}: #{error.args.join(" ")}#{suggestion(error)} #{see_help}"
       end
+
+      def suggestion(error)
+        return unless error.is_a?(OptionParser::InvalidOption)
+
+        Suggestion.for(error.args.first[/[^=]+/], parser.top.long.keys.map { |name| "--#{name}" })
+      end
+
+      def refuse(argument)
+        raise Guildhall::ArgumentError, "unexpected argument: #{argument} #{see_help}"
+      end
+
+      def see_help = "(guildhall #{self.class.command_name} --help)"
 
       # @return [Integer] how many arguments it takes besides its options
       def arity = 0
@@ -76,8 +89,8 @@ module Guildhall
           options.program_name = "guildhall"
           options.version = Guildhall::VERSION
           options.banner = "usage: guildhall #{self.class.command_name} [options]\n#{self.class.summary}\n\n"
+          options.on("-h", "--help", "show this") # first: notes follow the command's own
           define_options(options)
-          options.on("-h", "--help", "show this")
         end
       end
     end

@@ -16,6 +16,10 @@ module Guildhall
 
       private
 
+      def define_options(options)
+        options.banner = "usage: guildhall help [COMMAND]\n#{self.class.summary}\n\n"
+      end
+
       # A command may have commands of its own: `guildhall help dlq list`.
       def arity = 2
 

@@ -23,6 +23,12 @@ module Guildhall
         @out.puts(TextTable.lines(rows))
       end
 
+      # Ruby's own JSON: it works without the C extension, too.
+      def print_json(hash)
+        require "json"
+        @out.puts(::JSON.generate(hash))
+      end
+
       def ruby_rows
         yjit = defined?(RubyVM::YJIT) ? (RubyVM::YJIT.enabled? ? "on" : "built, off (--yjit turns it on)") : "not built"
         [["Guildhall", Guildhall::VERSION], ["Ruby", RUBY_DESCRIPTION + (RUBY_VERSION < "4" ? " (works; 4.0 is faster)" : "")],
