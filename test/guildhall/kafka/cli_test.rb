@@ -75,12 +75,28 @@ class KafkaCLITest < GuildhallTest
     end
   end
 
+  def test_options_that_cannot_work_are_refused_before_a_broker_is_asked
+    {%w[server -c 0] => "--concurrency must be 1 or more, not 0", %w[swarm -c -1] => "--concurrency must be 1 or more, not -1",
+     %w[dlq list --limit -5] => "--limit must be 0 or more, not -5",
+     %w[dlq replay --all --offsets x] => "--offsets takes 7, 7..12, 7.. or ..12"}.each do |arguments, problem|
+      out, err, status = guildhall(*arguments)
+      assert_equal ["", 2, true], [out, status, err.start_with?("guildhall: #{problem}")], err
+    end
+  end
+
   TASKS = "#{APPLICATION}\nGuildhall::Kafka.routes { schedule { task(\"report\", \"0 3 * * *\") { puts \"report\" } } }\n".freeze
 
   def test_schedule_run_says_that_the_task_has_run
     out, err, status = guildhall("schedule", "run", "report", application: TASKS)
     assert_equal ["", 0], [err, status]
     assert_match(/\Areport\nreport has run in \d+\.\d s\n\z/, out)
+  end
+
+  def test_schedule_disable_says_who_has_not_answered
+    _, err, status = guildhall("schedule", "disable", "report", application: TASKS)
+    assert_equal 1, status
+    assert_match(/^guildhall: Kafka at 127.0.0.1:1 does not answer/, err)
+    assert_operator err.lines.size, :<=, 3, err
   end
 
   def test_wrong_usage_of_schedule
@@ -111,7 +127,7 @@ class KafkaCLITest < GuildhallTest
     Tempfile.create(["application", ".rb"]) do |file|
       file.write(application)
       file.close
-      out, err, status = run_command([RbConfig.ruby, "exe/guildhall", command, "-r", file.path, *options])
+      out, err, status = run_command([RbConfig.ruby, "exe/guildhall", command, *options, "-r", file.path])
       [out, err, status.exitstatus]
     end
   end

@@ -33,9 +33,11 @@ module Guildhall
         # @raise as `produce_sync`
         def switch_task(name, enabled)
           topic, = find_task(name)
+          open_log
+          settings = client_settings(topic)
           # A topic that a broker creates by itself is not compacted, and would forget this.
-          created = Connection::TopicCreation.new(client_settings(topic), [topic]) { |error, _| raise error }.run
-          raise TimeoutError, "no broker answers" unless created
+          created = Connection::TopicCreation.new(settings, [topic]) { |error, _| raise error }.run
+          raise TimeoutError, Connection::Librdkafka.unanswered(settings, "it was asked for topics") unless created
 
           key, payload = Scheduling::State.switch_record(name, enabled)
           producer.produce_sync(topic: topic.name, partition: 0, key:, payload:)

@@ -26,6 +26,13 @@ module Guildhall
           options.on("--log-level LEVEL", Logging::LEVELS, "#{Logging::LEVELS.join(", ")}: to standard output; overrides config.logger")
         end
 
+        def call(arguments)
+          number = @options[:concurrency]
+          raise Guildhall::ArgumentError, "--concurrency must be 1 or more, not #{number} #{see_help}" if number&.<(1)
+
+          super
+        end
+
         def perform
           Kafka.config.concurrency = @options[:concurrency] if @options[:concurrency]
           log

@@ -22,6 +22,11 @@ module Guildhall
             options.on("--error CLASS", "only dead letters with this error class")
           end
 
+          def call(arguments)
+            bounds if @options[:offsets] # before a broker is asked
+            super
+          end
+
           # @return [Array<String>]
           def topics
             return [@options[:topic]] if @options[:topic]

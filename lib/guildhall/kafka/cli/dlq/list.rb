@@ -24,6 +24,12 @@ module Guildhall
             options.separator("\nREPLAYED: whether `guildhall dlq replay` with --all or --rest has replayed it.")
           end
 
+          def call(arguments)
+            raise Guildhall::ArgumentError, "--limit must be 0 or more, not #{@options[:limit]} #{see_help}" if @options[:limit]&.negative?
+
+            super
+          end
+
           def perform
             topics.each { |topic| Kafka.application.dead_letters(topic) { |dead_letters| list(dead_letters) } }
             nil
