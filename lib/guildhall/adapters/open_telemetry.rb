@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "guildhall/option_rules"
 require "guildhall/soft_dependency"
 require "guildhall/version"
 require_relative "../kafka/metrics"
@@ -13,11 +14,16 @@ module Guildhall
     class OpenTelemetry
       # Unified Code for Units of Measure, as OpenTelemetry wants it: annotations for what is only counted.
       UNITS = {seconds: "s", bytes: "By", ratio: "1"}.freeze
-      private_constant :UNITS
+      RULES = OptionRules.new(
+        "argument", meter: OptionRules.object("an OpenTelemetry::Metrics::Meter", :create_counter, :create_gauge, :create_histogram).or(nil)
+      )
+      private_constant :UNITS, :RULES
 
       # @param meter [::OpenTelemetry::Metrics::Meter, nil] nil: one of the process's provider
       # @raise [MissingDependencyError] without the gem opentelemetry-metrics-api
+      # @raise [Guildhall::ArgumentError] for what is no meter
       def initialize(meter = nil)
+        RULES.check!({meter:}, owner: self.class)
         SoftDependency.require!("opentelemetry-metrics-api", gem: "opentelemetry-metrics-api", purpose: "Guildhall::Adapters::OpenTelemetry")
         @meter = meter || ::OpenTelemetry.meter_provider.meter("guildhall", version: VERSION)
         @instruments = Kafka::Metrics::LIST.to_h { |metric| [metric.name, instrument(metric)] }

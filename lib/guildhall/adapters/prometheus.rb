@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "guildhall/option_rules"
 require "guildhall/soft_dependency"
 require_relative "../kafka/metrics"
 
@@ -14,7 +15,10 @@ module Guildhall
       BUCKETS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300].freeze
       # Prometheus' own: a counter ends with "_total", and a unit that is one of its base units stands before it.
       SUFFIXES = {counter: "_total"}.freeze
-      private_constant :SUFFIXES
+      RULES = OptionRules.new(
+        "argument", registry: OptionRules.object("a Prometheus::Client::Registry", :exist?, :get, :counter, :gauge, :histogram).or(nil)
+      )
+      private_constant :SUFFIXES, :RULES
 
       # @param metric [Kafka::Metrics::Metric]
       # @return [Symbol] such as :guildhall_consumed_messages_total
@@ -24,7 +28,9 @@ module Guildhall
 
       # @param registry [::Prometheus::Client::Registry, nil] nil: the process's
       # @raise [MissingDependencyError] without the gem prometheus-client
+      # @raise [Guildhall::ArgumentError] for what is no registry
       def initialize(registry = nil)
+        RULES.check!({registry:}, owner: self.class)
         SoftDependency.require!("prometheus/client", gem: "prometheus-client", purpose: "Guildhall::Adapters::Prometheus")
         @registry = registry || ::Prometheus::Client.registry
         @metrics = Kafka::Metrics::LIST.to_h { |metric| [metric.name, register(metric)] }

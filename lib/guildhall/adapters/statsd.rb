@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require "guildhall/option_rules"
+
 module Guildhall
   module Adapters
     # Metrics for StatsD with Datadog's tags, by the gem dogstatsd-ruby. Counters are counts, distributions Datadog's distributions.
@@ -7,11 +9,18 @@ module Guildhall
     #     config.metrics << Guildhall::Adapters::StatsD.new(Datadog::Statsd.new("localhost", 8125))
     class StatsD
       SENDERS = {counter: :count, gauge: :gauge, distribution: :distribution}.freeze
-      private_constant :SENDERS
+      RULES = OptionRules.new(
+        "argument",
+        client: OptionRules.object("a Datadog::Statsd, of the gem dogstatsd-ruby", *SENDERS.values),
+        prefix: OptionRules.kind("a String", String)
+      )
+      private_constant :SENDERS, :RULES
 
       # @param client [#count, #gauge, #distribution] a `Datadog::Statsd`; it batches, and its own tags are sent along
       # @param prefix [String] before each name
+      # @raise [Guildhall::ArgumentError] for a client that cannot send all of them
       def initialize(client, prefix: "")
+        RULES.check!({client:, prefix:}, owner: self.class)
         @client = client
         @prefix = prefix
         @names = {}

@@ -64,6 +64,18 @@ class MetricsTest < GuildhallTest
     assert_equal [0, 0, 0, 0], gauges(0)
   end
 
+  def test_what_cannot_take_metrics_is_refused
+    adapters = Guildhall::Adapters
+    {adapters::StatsD => "client must be a Datadog::Statsd, of the gem dogstatsd-ruby", adapters::Prometheus => "registry must be a Prometheus::Client::Registry",
+     adapters::OpenTelemetry => "meter must be an OpenTelemetry::Metrics::Meter",
+     adapters::OpenTelemetry::Tracing => "tracer must be an OpenTelemetry::Trace::Tracer"}.each do |adapter, problem|
+      error = assert_raises(Guildhall::ArgumentError) { adapter.new("none") }
+      assert_operator error.message, :start_with?, "#{adapter}: #{problem}"
+    end
+    error = assert_raises(Guildhall::ArgumentError) { adapters::StatsD.new(@statsd, prefix: nil) }
+    assert_equal "Guildhall::Adapters::StatsD: prefix must be a String, not nil", error.message
+  end
+
   # Prometheus' own linter, of Debian's package prometheus.
   def test_promtool_finds_nothing_wrong
     skip "no promtool here" unless ENV.fetch("PATH").split(":").any? { |folder| File.executable?(File.join(folder, "promtool")) }

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "guildhall/option_rules"
 require "guildhall/soft_dependency"
 
 module Guildhall
@@ -14,6 +15,8 @@ module Guildhall
       #     config.producer_middleware << tracing.method(:produce)
       class Tracing
         MAX_LINKS = 128 # the SDK keeps no more of a span's
+        RULES = OptionRules.new("argument", tracer: OptionRules.object("an OpenTelemetry::Trace::Tracer", :in_span).or(nil))
+        private_constant :RULES
 
         # Propagators expect Strings and raise for anything else: what a foreign producer wrote must not keep a message from being consumed.
         module Headers
@@ -34,7 +37,9 @@ module Guildhall
 
         # @param tracer [::OpenTelemetry::Trace::Tracer, nil] nil: one of the process's provider
         # @raise [MissingDependencyError] without the gem opentelemetry-api
+        # @raise [Guildhall::ArgumentError] for what is no tracer
         def initialize(tracer = nil)
+          RULES.check!({tracer:}, owner: self.class)
           SoftDependency.require!("opentelemetry-api", gem: "opentelemetry-api", purpose: "Guildhall::Adapters::OpenTelemetry::Tracing")
           @tracer = tracer || ::OpenTelemetry.tracer_provider.tracer("guildhall", VERSION)
         end
