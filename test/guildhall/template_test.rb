@@ -128,6 +128,12 @@ class TemplateTest < GuildhallTest
     assert_raises(Guildhall::ArgumentError) { template("", layout: "x") }
   end
 
+  def test_a_layout_asks_for_what_was_kept
+    layout = template("<title><%= content_for(:title) || '<none>' %></title><%= yield %>")
+    texts = ["<% content_for :title, '<t>' %>", "<% content_for(:title) { %>b<% } %>", "<% content_for :title, false %>", ""].map { |text| template(text, layout:).render }
+    assert_equal %w[<title>&lt;t&gt;</title> <title>b</title> <title>false</title> <title>&lt;none&gt;</title>], texts
+  end
+
   def test_partials
     row = template("<li><%= item %></li>", :item)
     list = template("<% items.each do |item| %><%= render 'row', item: %><% end %>", :items, partials: {row:})

@@ -44,12 +44,14 @@ module Guildhall
         written.empty? && value.is_a?(String) ? guildhall_safe(value) : SafeString.new(written)
       end
 
-      # Keeps something for the layout, which writes it with `yield :name`.
+      # Keeps something for the layout, which writes it with `yield :name`. Without a value and a block, answers what was kept.
       # @param name [Symbol]
       # @param value [Object] or a block, of which it is what it writes
-      # @return [nil]
-      def content_for(name, value = nil, &)
-        value = capture(&) if value.nil?
+      # @return [SafeString, nil] nil: nothing was kept, or something is now
+      def content_for(name, value = nil, &block)
+        return @guildhall_contents[name] if value.nil? && block.nil?
+
+        value = capture(&block) if value.nil?
         @guildhall_contents[name] = SafeString.new("#{@guildhall_contents[name]}#{guildhall_safe(value)}")
         nil
       end
