@@ -19,8 +19,8 @@ module Guildhall
         @application = application
         @health = health
         @stopped = Thread::Queue.new
-        @ready = false
-        application.instrumentation.subscribe("app.stopping") { ::SdNotify.stopping }
+        @ready = @reported = false
+        application.instrumentation.subscribe("app.stopping") { notify(:stopping) }
       end
 
       # @return [self]
@@ -34,13 +34,13 @@ module Guildhall
         self
       end
 
-      # Tells systemd what there is to tell now: for those that have a loop of their own instead of {#start}. Does not block.
+      # Tells systemd what there is to tell now: for those that have a loop of their own instead of {#start}. Does not block. What systemd
+      # has not got is told again the next time; the first failure of a series is an event `error.occurred`.
       # @return [Float, nil] seconds after which it has to be called again; nil: never
       def tell
         unless @ready
-          return POLL_SECONDS unless @health.ready.ok?
+          return POLL_SECONDS unless @health.ready.ok? && notify(:ready)
 
-          ::SdNotify.ready
           @ready = true
         end
         watch if ::SdNotify.watchdog?
@@ -54,9 +54,20 @@ module Guildhall
 
       private
 
+      # @return [Boolean] whether systemd has got it
+      def notify(message)
+        ::SdNotify.public_send(message)
+        @reported = false
+        true
+      rescue ::SdNotify::NotifyError => error
+        @application.error(error, "systemd") unless @reported
+        @reported = true
+        false
+      end
+
       # Twice within the time after which systemd ends a process that says nothing.
       def watch
-        ::SdNotify.watchdog if @health.live.ok?
+        notify(:watchdog) if @health.live.ok?
         Integer(ENV.fetch("WATCHDOG_USEC")).fdiv(MICROSECONDS) / 2
       end
     end

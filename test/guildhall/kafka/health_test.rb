@@ -18,6 +18,7 @@ class HealthTest < GuildhallTest
   end
   Partition = Struct.new(:name, :position, :seconds_without_progress) { def to_s = name }
   Application = Struct.new(:config, :instrumentation, :state, :quiet, :failure, :listeners, :partitions) do
+    def error(error, type) = instrumentation.publish("error.occurred", error:, type:)
     def running? = state == :running
     def quiet? = quiet
     def members = listeners
@@ -142,6 +143,26 @@ class HealthTest < GuildhallTest
       ensure
         supervision&.stop
         socket.close
+      end
+    end
+  end
+
+  # Nor does it end the thread that feeds the watchdog, or the parent of a swarm.
+  def test_systemd_that_does_not_answer_is_told_again
+    errors = []
+    @application.instrumentation.subscribe("error.occurred") { |event| errors << event.payload }
+    Dir.mktmpdir do |folder|
+      with_environment("NOTIFY_SOCKET" => File.join(folder, "notify"), "WATCHDOG_USEC" => "100000") do
+        systemd = Guildhall::Adapters::Systemd.new(@application, @health)
+        assert_equal [0.2] * 2, Array.new(2) { systemd.tell }
+        assert_equal [["systemd", SdNotify::NotifyError]], errors.map { |one| [one[:type], one[:error].class] }
+        socket = Socket.new(:UNIX, :DGRAM).tap { |one| one.bind(Addrinfo.unix(File.join(folder, "notify"))) }
+        assert_in_delta 0.05, systemd.tell
+        assert_equal %w[READY=1 WATCHDOG=1], Array.new(2) { socket.recv(100) }
+        socket.close
+        File.unlink(File.join(folder, "notify"))
+        assert_in_delta 0.05, systemd.tell
+        assert_equal 2, errors.size
       end
     end
   end
