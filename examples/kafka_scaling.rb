@@ -16,7 +16,7 @@ end
 if (servers = ARGV.first)
   Guildhall::Kafka.configure do |config|
     config.kafka = {"bootstrap.servers": servers, "auto.offset.reset": "earliest",
-                    "session.timeout.ms": 3_000, "heartbeat.interval.ms": 200} # the embedded broker lets nobody in for so long
+                    "session.timeout.ms": 3_000, "heartbeat.interval.ms": 200} # the embedded broker admits no member for that time
   end
   Guildhall::Kafka.routes do
     multiplexing 2

@@ -74,7 +74,7 @@ title() {
   esac
 }
 
-# How far the step is, where that can be told.
+# The progress of the step, if it is known.
 progress() {
   [ "$1" = compile ] || return 0
   # -c prints 0 and fails where there is none

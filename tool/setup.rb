@@ -99,7 +99,7 @@ class Setup
     await(pid, name, began)
     return if $?.success?
 
-    warn(File.read(log)) if ENV["CI"] # nobody can look at the file there
+    warn(File.read(log)) if ENV["CI"] # the file cannot be read there afterwards
     abort("guildhall: #{name} failed; #{advice} (what happened: #{log})")
   rescue Errno::ENOENT => error
     abort("guildhall: #{name} failed (#{error.message}); #{advice}")

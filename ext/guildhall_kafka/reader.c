@@ -165,8 +165,8 @@ static void note_error(reader *reader, const guildhall_kafka_message *message)
     *last = error;
 }
 
-/* A message's memory is a whole fetch response: it is copied and let go at once. A partition whose messages nobody
- * has asked for has been revoked meanwhile. */
+/* A message's memory is a whole fetch response: it is copied and released at once. Messages of a
+ * partition that is not expected belong to one that was revoked meanwhile. */
 static size_t read_queue(reader *reader, void *source, guildhall_partition_queue *expected, size_t most)
 {
     ssize_t count = reader->library.consume_batch_queue(source, 0, reader->messages, most);

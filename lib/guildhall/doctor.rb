@@ -11,7 +11,7 @@ module Guildhall
   # Explains why something cannot run on workers, and tries it: see docs/doctor.md.
   #
   # It reads what the pool reads of a task at its first dispatch ({Inspection}), and farther: into gems and Ruby's library. What it
-  # finds there, it only suspects: nobody knows whether a payload ever gets to it.
+  # finds there, it only suspects: a payload may never reach that code.
   class Doctor
     # @param object [Object] see {Guildhall.doctor}
     # @param payloads [Array] samples
@@ -37,7 +37,7 @@ module Guildhall
 
     def check
       raise WrongRactorError, "the doctor works in the main Ractor" unless Ractor.main?
-      raise Guildhall::ArgumentError, "#{name} is no task, which responds to call: it takes no payloads" if @payloads.any? && !@task
+      raise Guildhall::ArgumentError, "#{name} has no method `call`, so it is not a task: leave out payloads" if @payloads.any? && !@task
       return if @stress.nil?
       raise Guildhall::ArgumentError, "stress is a number of Ractors, 2 or more, not #{@stress.inspect}" unless
         @stress.is_a?(Integer) && @stress >= 2

@@ -164,7 +164,7 @@ static uint32_t avro_branch_by_fit(const finder *f, const node *node, VALUE obje
     return avro_branch_best(f, node, object, depth, &best) ? best : UINT32_MAX;
 }
 
-/* A Document of a record knows its name: records of the same fields are told apart by nothing else. */
+/* A Document of a record knows its name: only that distinguishes records with the same fields. */
 static uint32_t avro_branch_of_document(const finder *f, const node *node, VALUE object, uint32_t depth)
 {
     VALUE name = guildhall_document_p(object) ? rb_check_funcall(object, rb_intern("type_name"), 0, NULL) : Qundef;

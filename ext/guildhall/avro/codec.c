@@ -115,7 +115,7 @@ static uint32_t avro_codec_below(uint32_t index, uint32_t limit)
     return index;
 }
 
-/* A record's: a name and a value each, for the fields that the payload lacks. */
+/* A record's: a name and a value each, for the fields that are missing in the payload. */
 static void avro_codec_check_defaults(const guildhall_avro_program *program, const guildhall_avro_node *record)
 {
     uint64_t named = 0, first = record->first + (uint64_t)record->count * 2;

@@ -44,7 +44,7 @@ static inline int guildhall_key_equals(guildhall_key one, guildhall_key other)
 /* Reads the key at a place. */
 typedef guildhall_key guildhall_key_at(const void *payload, uint32_t place);
 
-/* Is it time to make the index of a map of so many pairs? If not, the caller walks past them. */
+/* Whether a map with this number of pairs should get its index now. If not, the caller scans the pairs. */
 int guildhall_key_indexes_due(guildhall_key_indexes *indexes, uint32_t pairs);
 
 /* keys: how many will be put, at most. NULL when memory is short. */

@@ -182,7 +182,7 @@ static const uint8_t *fraction(text *source, const uint8_t *begin, const uint8_t
     return at;
 }
 
-#define INLINE_DIGITS 17 /* any integer of so many digits fits the 60 bits of a node */
+#define INLINE_DIGITS 17 /* any integer with this number of digits fits the 60 bits of a node */
 
 static __attribute__((noinline)) const uint8_t *any_number(text *source, const uint8_t *begin, guildhall_json_node *node)
 {
@@ -352,7 +352,7 @@ static size_t unique_keys(text *source, guildhall_json_scratch *scratch, uint32_
     return kept;
 }
 
-/* The key that is foreseen, where it stands at `at`: returns the position after its colon; NULL where it does not. */
+/* Compares the predicted key with the text at `at`: returns the position after its colon, or NULL if they differ. */
 static inline __attribute__((always_inline)) const uint8_t *foreseen_key(text *source, const uint8_t *at, guildhall_json_node *node)
 {
     guildhall_json_scratch *scratch = source->scratch;

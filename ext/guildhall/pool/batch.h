@@ -3,7 +3,7 @@
  * many claim, abandon or repeat it.
  *
  *   UNSET → RUNNING → outcome            as it should be
- *           RUNNING → UNSET              a caller was interrupted: whoever comes next runs it
+ *           RUNNING → UNSET              a caller was interrupted: the next reader runs it
  *           RUNNING → AGAIN → RUNNING_AGAIN → outcome     its thread ended while it ran: once more
  */
 #ifndef GUILDHALL_POOL_BATCH_H
@@ -53,12 +53,12 @@ typedef struct guildhall_batch {
     _Atomic size_t cursor;      /* the next payload to claim; the slots have the last word */
     _Atomic size_t done, failed;
     guildhall_waitlist readers;
-    _Atomic size_t wanted;      /* the index that a reader waits for, or several, or nobody */
+    _Atomic size_t wanted;      /* the index that a reader waits for, or several, or none */
     _Atomic uint32_t item_readers;
-    _Atomic bool watched;       /* somebody wants to know of its completion */
+    _Atomic bool watched;       /* a reader wants to be notified of its completion */
     _Atomic bool suspicious;    /* a worker died of one of these, or two readers did: callers leave them to workers */
 
-    _Atomic bool parallel;      /* given to workers; else whoever reads a payload runs it */
+    _Atomic bool parallel;      /* given to workers; else the reader of a payload runs it */
     _Atomic bool reader_only;          /* its reader has found that workers do not make it faster: they take no more of it */
     bool alone;                 /* all workers were there and free at dispatch: its duration says what workers are good for */
     _Atomic bool reached;       /* a worker has it */
@@ -103,7 +103,7 @@ void guildhall_batch_measure(guildhall_batch *);
 /* Releases the GVL for a moment, if that was not done lately. May raise what interrupts the thread. */
 void guildhall_give_way(struct guildhall_fair_queue *);
 
-/* The same clock as guildhall_now: it stands still for some milliseconds, but costs next to nothing. */
+/* The same clock as guildhall_now: it advances in steps of some milliseconds, but costs next to nothing. */
 static inline int64_t guildhall_coarse_now(void)
 {
     struct timespec now;
@@ -148,7 +148,7 @@ VALUE guildhall_batch_claim(guildhall_batch *, size_t index);
 bool guildhall_batch_publish(guildhall_batch *, size_t index, VALUE mark, VALUE outcome, bool failure);
 /* Gives back a claimed payload that was not run to its end; rewind comes after it. */
 void guildhall_batch_release(guildhall_batch *, size_t index, VALUE mark, VALUE to);
-/* With the GVL. Wakes whoever waits for an outcome between from and to, or for completion. */
+/* With the GVL. Wakes all threads that wait for an outcome between from and to, or for completion. */
 void guildhall_batch_notify(guildhall_batch *, size_t from, size_t to);
 /* Blocks until the payload (GUILDHALL_ALL: all of them) has an outcome. 0 at the deadline. */
 int guildhall_batch_wait(guildhall_batch *, size_t index, int64_t deadline);

@@ -209,7 +209,7 @@ static VALUE batch_complete_p(VALUE self) { return guildhall_batch_complete(guil
 
 static VALUE batch_parallel_p(VALUE self) { return atomic_load(&guildhall_batch_of(self)->parallel) ? Qtrue : Qfalse; }
 
-/* The outcome at the index; Qundef stands for none and becomes the given object. */
+/* The outcome at the index; Qundef means none and becomes the given object. */
 static VALUE batch_at(VALUE self, VALUE index, VALUE none)
 {
     guildhall_batch *batch = guildhall_batch_of(self);
@@ -290,7 +290,7 @@ static bool caller_helps(guildhall_batch *batch, bool stalled)
 static VALUE batch_trial_p(VALUE self) { return guildhall_batch_on_trial(guildhall_batch_of(self)) ? Qtrue : Qfalse; }
 
 /* help?(index or nil, whether it has waited in vain): whether this caller should run some of it: it reads the batch from
- * the start, or nobody else will run it, or nobody else is free to. */
+ * the start, or no worker will run it, or no worker is free to. */
 static VALUE batch_help_p(VALUE self, VALUE index, VALUE stalled)
 {
     guildhall_batch *batch = guildhall_batch_of(self);
@@ -349,7 +349,7 @@ void guildhall_batch_help(guildhall_batch *batch)
     guildhall_give_way(batch->queue);
 }
 
-/* Runs payloads that nobody has run, for some milliseconds at most. Whether the batch is complete now. */
+/* Runs payloads that have not run yet, for some milliseconds at most. Whether the batch is complete now. */
 static VALUE batch_help(VALUE self)
 {
     guildhall_batch *batch = guildhall_batch_of(self);
@@ -391,7 +391,7 @@ static VALUE batch_inline_reason(VALUE self) { return guildhall_batch_of(self)->
 
 static VALUE batch_decision(VALUE self) { return UINT2NUM(guildhall_batch_of(self)->decision); }
 
-/* Runs the one payload in this thread, if nobody else has claimed it. */
+/* Runs the one payload in this thread, unless it is claimed. */
 static VALUE batch_run_at(VALUE self, VALUE index)
 {
     guildhall_batch *batch = guildhall_batch_of(self);

@@ -51,7 +51,7 @@ static inline bool guildhall_cost_spreads_in_crowd(const guildhall_cost *of_batc
 {
     return !of_batches->inline_faster || of_batches->each_ns[1] < 2 * of_batches->each_ns[0];
 }
-/* A power of two of bytes or payloads, and about the number that it stands for. */
+/* A power of two of bytes or payloads, and about the number that it represents. */
 unsigned guildhall_cost_class(size_t number);
 size_t guildhall_cost_middle(unsigned class);
 

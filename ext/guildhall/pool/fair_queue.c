@@ -147,8 +147,8 @@ static void assign(guildhall_worker_slot *worker, guildhall_batch *batch, size_t
     atomic_fetch_add_explicit(&worker->slices, 1, memory_order_relaxed);
 }
 
-/* Whether a batch that has the turn soon could do with one worker more: whoever lined it up may have counted on one that
- * was awake, but has taken something else. */
+/* Whether a batch that has the turn soon could do with one worker more: the thread that queued it may have counted on a worker
+ * that was awake, but has taken another batch. */
 static bool needs_worker(const guildhall_fair_queue *queue)
 {
     const guildhall_source *source = queue->last;

@@ -56,7 +56,7 @@ bool guildhall_fair_queue_has_workers(const guildhall_fair_queue *);
 bool guildhall_fair_queue_has_room(const guildhall_fair_queue *, size_t payloads);
 /* With the GVL. False when there is no room, or the queue is closed. */
 bool guildhall_fair_queue_push(guildhall_fair_queue *, guildhall_batch *);
-/* Puts a batch back in line whose cursor was put back, unless it still stands there. */
+/* Queues a batch again after its cursor was put back, unless it is still in the queue. */
 void guildhall_fair_queue_return(guildhall_fair_queue *, guildhall_batch *);
 /* The next slice, for this worker. False when nothing waits. Does not block. `others_wanted`: whether more workers are wanted. */
 bool guildhall_fair_queue_take(guildhall_fair_queue *, guildhall_worker_slot *);

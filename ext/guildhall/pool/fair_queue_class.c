@@ -41,7 +41,7 @@ static size_t copy_line_safely(guildhall_fair_queue *queue, VALUE *to, size_t ro
 static void queue_mark(void *data)
 {
     guildhall_fair_queue *queue = data;
-    if (queue->generation != guildhall_fork_generation()) return; /* nobody takes anything from it any more */
+    if (queue->generation != guildhall_fork_generation()) return; /* no worker takes from it any more */
     VALUE some[COPIED_ON_STACK], *all = some;
     size_t room = COPIED_ON_STACK, count;
     while ((count = copy_line_safely(queue, all, room)) > room) {

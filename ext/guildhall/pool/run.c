@@ -41,7 +41,7 @@ static void publish(run *r, VALUE outcome, bool failure)
         r->failures += failure;
     }
     else {
-        /* Its worker was given up, and nobody would notice if it got stuck again. */
+        /* Its worker was given up: the supervisor would not notice if it got stuck again. */
         if (r->worker) r->stopped = true;
         atomic_fetch_add_explicit(&r->batch->queue->late_results, 1, memory_order_relaxed);
     }
@@ -105,7 +105,7 @@ static VALUE run_payloads(VALUE argument)
     while (r->next < r->to && !r->stopped) {
         run_one(r);
         if (overtime(r)) r->stopped = true;
-        rb_thread_check_ints(); /* also where others wait to collect garbage, which nobody can while this one runs */
+        rb_thread_check_ints(); /* also while others wait to collect garbage, which they cannot while this one runs */
         if (r->next - r->looked >= r->stride) check_clock(r);
     }
     return Qnil;

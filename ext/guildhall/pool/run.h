@@ -1,4 +1,4 @@
-/* Running payloads in the Ractor that calls: a worker with its slice, or a caller that reads what nobody has run yet. */
+/* Running payloads in the Ractor that calls: a worker with its slice, or a caller that reads payloads that have not run yet. */
 #ifndef GUILDHALL_POOL_RUN_H
 #define GUILDHALL_POOL_RUN_H
 

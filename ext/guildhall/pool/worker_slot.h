@@ -1,5 +1,5 @@
 /* A worker's slot: what it is doing now, seen from outside, and what it has done. The worker writes; the supervisor
- * and whoever asks for statistics read, from other Ractors. A slot outlives its worker until the supervisor has
+ * and callers of Pool#stats read, from other Ractors. A slot outlives its worker until the supervisor has
  * looked after the slice that was left in it. */
 #ifndef GUILDHALL_POOL_WORKER_SLOT_H
 #define GUILDHALL_POOL_WORKER_SLOT_H
@@ -29,7 +29,7 @@ typedef struct guildhall_worker_slot {
     _Atomic int64_t slice_since;
     _Atomic bool abandoned;           /* by the supervisor: stop at the next payload */
     _Atomic bool retired;             /* there are too many workers: leave instead of taking another slice */
-    _Atomic bool claimed;             /* by its worker; or by whoever could not start one */
+    _Atomic bool claimed;             /* by its worker; or by the thread that could not start one */
     _Atomic bool exited;                /* the worker is gone */
     _Atomic bool uncounted;           /* it is no more among the queue's workers */
     bool others_wanted;               /* when the slice was taken; the worker's own */

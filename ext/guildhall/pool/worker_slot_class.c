@@ -91,7 +91,7 @@ static VALUE slot_take(VALUE self)
     return Qtrue;
 }
 
-/* For those who listen to every slice. One that nobody has fetched in time is overwritten. */
+/* For subscribers to every slice. A record that was not fetched in time is overwritten. */
 static void record_slice(guildhall_worker_slot *worker)
 {
     size_t number = atomic_load(&worker->recorded);
@@ -140,7 +140,7 @@ static VALUE slot_announce_exit(VALUE self)
     return Qnil;
 }
 
-/* The worker's first words. False when nobody waits for it any more. */
+/* The worker has started. False if the supervisor no longer waits for it. */
 static VALUE slot_claim(VALUE self) { return atomic_exchange(&guildhall_worker_slot_of(self)->claimed, true) ? Qfalse : Qtrue; }
 
 /* Unless its worker is there: it need not come. Whether that was so. */

@@ -109,7 +109,7 @@ typedef struct {
     long moved; /* as the channel answers */
 } transfer;
 
-/* Each thread has a number, its lane, which picks the stripe it pushes to; a plain queue has no use for it. Beside it stands
+/* Each thread has a number, its lane, which picks the stripe it pushes to; a plain queue has no use for it. Beside it is
  * a count of pops: a consumer stays with a stripe for a run of them, then begins with the next, so that none starves. */
 #define LANE_SHIFT 20
 #define RUN_SHIFT 4

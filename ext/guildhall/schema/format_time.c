@@ -28,7 +28,7 @@ bool guildhall_format_date(guildhall_text text)
     return year >= 0 && month >= 1 && month <= 12 && day >= 1 && day <= schema_format_time_days_in(year, month);
 }
 
-/* Minutes that a zone adds to UTC: "Z", "+01:30"; false when the text is no zone. */
+/* Minutes that a zone adds to UTC: "Z", "+01:30"; false when the text is not a zone. */
 static bool schema_format_time_zone(const uint8_t *b, size_t left, int *minutes)
 {
     *minutes = 0;

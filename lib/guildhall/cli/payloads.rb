@@ -49,7 +49,7 @@ module Guildhall
 
         private
 
-        # Joins no group: nobody else notices, and nobody has to wait for a rebalance.
+        # Joins no group, so it causes no rebalance and affects no consumer.
         def consume(config, topic, limit)
           left = partitions(config, topic)
           consumer = config.consumer

@@ -11,7 +11,7 @@ module Guildhall
       attr_reader :name
       # @return [Array<Inspection::Finding>] what keeps it from running on workers
       attr_reader :findings
-      # @return [Array<Inspection::Finding>] what may: in gems, where nobody knows whether a payload gets to it
+      # @return [Array<Inspection::Finding>] what may keep it from running there: in gems, where a payload may or may not reach it
       attr_reader :suspicions
       # @return [Trial, nil] nil: there were no payloads
       attr_reader :trial

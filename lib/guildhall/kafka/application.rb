@@ -295,7 +295,7 @@ module Guildhall
         @config.pool || (@own_pool ||= Pool.new(workers: @config.deserializing.parallel.concurrency))
       end
 
-      # In a thread of its own, which nobody interrupts who waits for it.
+      # In a thread of its own, so that an interruption of the waiting thread does not interrupt the stop.
       def stop_by(deadline)
         return wait_stopped(Clock.left(deadline)) && close_producer(deadline) unless begin_stop
 

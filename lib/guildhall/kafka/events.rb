@@ -19,15 +19,17 @@ module Guildhall
         "dead_letter_queue.dispatched" => "group, topic, partition, offset, to, error_class",
         "error.occurred" => "error, type, and where it happened",
         "filter.rejected" => "group, topic, partition, filter, count: messages that it has rejected; those that wait may count again",
-        "filter.waiting" => "group, topic, partition, offset, seconds: a filter makes what follows wait; the partition is paused",
-        "key.limit_reached" => "group, topic, partition, keys, messages: so much is parked that the partition rests until a key moves on",
+        "filter.waiting" => "group, topic, partition, offset, seconds: a filter has postponed this message and those behind it; " \
+                            "the partition is paused",
+        "key.limit_reached" => "group, topic, partition, keys, messages: the limit of parked keys is reached; the partition " \
+                               "pauses until a key makes progress",
         "key.parked" => "group, topic, partition, key: nil if the message has none, offset: a message of this key has failed; those " \
-                        "behind it wait for it, other keys go on",
+                        "behind it wait, other keys continue",
         "key.resumed" => "group, topic, partition, key: all of its messages that have waited are done",
         "lag.measured" => "partitions: group, topic, partition, messages, seconds, paused of each partition that was read",
         "members.changed" => "group, members: how many this process has now, change: 1 or -1, seconds: how far it is behind",
         "messages.produced" => "topic: nil if they are of several, size, bytes, seconds, sync: what the application's producer has taken",
-        "offsets.committed" => "group, seconds, error: librdkafka's name of it, or nil: a commit was answered",
+        "offsets.committed" => "group, seconds, error: librdkafka's name of it, or nil: the broker has answered a commit",
         "partition.abandoned" => "topic, partition: revoked while its consumer was at work, in any of its methods",
         "partition.paused" => "topic, partition, seconds",
         "partition.resumed" => "topic, partition",
@@ -39,9 +41,9 @@ module Guildhall
         "schedule.ran" => "group, task, due, seconds, error_class: nil if it has not failed: a scheduled task was run",
         "swarm.forked" => "number: published in each process of a swarm, before it starts",
         "swarm.process_ended" => "number, pid, status",
-        "swarm.process_restarting" => "number, seconds: until another process takes the place of the one that has ended",
+        "swarm.process_restarting" => "number, seconds: until another process replaces the one that has ended",
         "swarm.process_started" => "number, pid",
-        "swarm.process_stopping" => "number, pid, reason: another process is going to take its place",
+        "swarm.process_stopping" => "number, pid, reason: another process will replace it",
         "swarm.running" => "version, processes, pid, threads: that the application has started too early; published by the " \
                            "parent before the first process is forked",
         "statistics.emitted" => "group, member, statistics: librdkafka's, as often as its setting statistics.interval.ms says",

@@ -134,7 +134,7 @@ module Guildhall
       def carefully
         care
       rescue StandardError => error
-        warn("guildhall: the supervisor goes on after #{error.class}: #{error.message} (#{error.backtrace&.first})")
+        warn("guildhall: the supervisor continues after #{error.class}: #{error.message} (#{error.backtrace&.first})")
         0.1
       end
 

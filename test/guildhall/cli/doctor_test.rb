@@ -88,7 +88,7 @@ class CLIDoctorTest < GuildhallTest
      ["raises.rb:Raises"] => "raises.rb could not be loaded: no settings (RuntimeError, ", ["outer.rb:Outer::Late"] => "Outer::Late could not be loaded: too late",
      ["ends/ends.rb:Ends"] => "ends/ends.rb could not be loaded: it ends the process", ["outer.rb:Outer::Lat"] => "no constant Outer::Lat in outer.rb",
      ["empty"] => "no Ruby files in empty", ["no-such-gem"] => "no gem no-such-gem", ["no/folder"] => "no folder no/folder",
-     ["rates.rb:Rates::RATES", "--payloads", "payloads.jsonl"] => "is no task"}
+     ["rates.rb:Rates::RATES", "--payloads", "payloads.jsonl"] => "is not a task"}
       .each do |arguments, message|
         status, _, err = doctor(*arguments)
         assert_equal [2, true], [status, err.include?(message)], err

@@ -4,7 +4,7 @@
 # stress: on both brokers
 #
 # Proves that an assignment that cannot be taken on as a whole (here because something raises at its second partition, once)
-# leaves no partition that nobody reads: the error is reported, the client rejoins the group, and everything is handled once.
+# leaves no partition unread: the error is reported, the client rejoins the group, and everything is handled once.
 require_relative "../support/scenario"
 
 Scenario.run do

@@ -4,7 +4,7 @@
 # alone: it stops the broker
 # stress: frozen for longer
 #
-# Proves that a broker that stands still (SIGSTOP) for longer than a session lasts, and then goes on, loses nothing and
+# Proves that a broker that is frozen (SIGSTOP) for longer than a session lasts, and then continues, loses nothing and
 # reorders nothing: the membership is lost, the member rejoins the group, and what is handled twice is counted.
 # KAFKA_BROKER_PID names a file with the broker's process id; without it there is nothing to prove.
 require_relative "../support/scenario"

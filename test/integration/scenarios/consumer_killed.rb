@@ -2,8 +2,8 @@
 
 # stress: 20 kills
 #
-# Proves that a consumer that is killed (-9) at any point loses nothing: whoever comes next begins where the last commit
-# was, in order; what is handled twice is no more than what was handled since that commit.
+# Proves that a consumer that is killed (-9) at any point loses nothing: the next member begins at the last committed
+# offset, in order, and repeats no more than what was handled since that commit.
 require_relative "../support/scenario"
 
 WORKER = <<~'RUBY'

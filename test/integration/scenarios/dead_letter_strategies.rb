@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
-# Proves what the strategies of a dead letter queue do: `:all` buries what is left of the batch, and a callable decides for
-# each failure whether to try again, to bury or to skip; messages before the failing one are handled once, those behind
-# it are not held up.
+# Proves what the strategies of a dead letter queue do: `:all` dead-letters the rest of the batch, and a callable decides for
+# each failure whether to retry, to dispatch or to skip; messages before the failing one are handled once, those behind
+# it are not blocked.
 require_relative "../support/scenario"
 
 Scenario.run do
@@ -41,9 +41,9 @@ Scenario.run do
     eventually("all done") { Guildhall::Kafka.application.partitions.first&.lag&.zero? }
     stop
     equal((0...30).to_a - lost, seen, "consumed with #{label}")
-    buried = label == :all ? lost : [13]
+    expected = label == :all ? lost : [13]
     dead_letters = Guildhall::Kafka.application.dead_letters(dead) { |one| [].tap { |list| one.each(0, one.ranges[0]) { |dead_letter| list << dead_letter.source_offset } } }
-    equal(buried, dead_letters, "buried with #{label}")
+    equal(expected, dead_letters, "dead letters with #{label}")
   end
   equal([["again", 1], ["again", 2], ["again", 3], ["skip", 1]], decisions, "what was decided")
 end

@@ -2,7 +2,7 @@
 
 # stress: a thousand messages of up to a minute, more kills
 #
-# Proves that messages of `produce_later` arrive, each no sooner than its time and (while nobody is killed) within a second of it and
+# Proves that messages of `produce_later` arrive, each no sooner than its time and (while no process is killed) within a second of it and
 # the time that polling takes, by way of several delay topics; that what is due is encoded as its topic's route says and keeps
 # its key and headers; and that processes that are killed (-9) while messages wait lose none.
 require_relative "../support/scenario"
@@ -54,7 +54,7 @@ Scenario.run do
     end
     account.produced(0, numbers.size)
   end
-  # One that sends on, in this process; nobody is killed.
+  # One that sends on, in this process; none is killed.
   start
   # The first assignment takes a real broker three seconds.
   eventually("the delay topics are assigned") { Guildhall::Kafka.application.partitions.any? { |one| one.name == "#{prefix}.0.5" } }
@@ -70,7 +70,7 @@ Scenario.run do
   account.produced(0, 1)
   eventually_complete("what is past is sent at once")
   twice = lock.synchronize { seen.values.sum(&:size) } - half - 1
-  check(twice.zero?, "#{twice} came twice although nobody was killed")
+  check(twice.zero?, "#{twice} came twice although no process was killed")
   stop
 
   # Now in processes that are killed.

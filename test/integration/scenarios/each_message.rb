@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
-# Proves that `each_message` reads each message of a topic once and in order within its partition, from where it is told to where it is told (on
+# Proves that `each_message` reads each message of a topic once and in order within its partition, from its `from:` to its `until:` (on
 # a real broker by time, too, and past the marks and the aborted messages of transactions), beside a group that consumes the same
-# topic and notices nothing, and that it leaves nothing behind.
+# topic and is not affected, and that it leaks nothing.
 require_relative "../support/scenario"
 
 Scenario.run do

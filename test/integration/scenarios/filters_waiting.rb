@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Proves that partitions that `throttle` and `delay` make wait hold up nobody (another topic of the same runner goes on), that what
+# Proves that partitions that `throttle` and `delay` make wait do not block others (another topic of the same runner continues), that what
 # waits is consumed later, in order and once, that no more than the limit passes in any period and nothing before it is
 # old enough, that waiting partitions count as paused, and that a member that joins and leaves meanwhile loses nothing.
 require_relative "../support/scenario"

@@ -2,8 +2,8 @@
 
 # stress: 12 kills
 #
-# Proves that with `ordering :key` a consumer that is killed (-9) while keys wait loses nothing: whoever comes next begins with what
-# was passed over, in order within each key; what was done further on is not done again, but what was handled since the last commit.
+# Proves that with `ordering :key` a consumer that is killed (-9) while keys wait loses nothing: the next member begins with
+# the messages that were not done, in order within each key. It repeats only what was handled since the last commit.
 require_relative "../support/scenario"
 
 WORKER = <<~'RUBY'

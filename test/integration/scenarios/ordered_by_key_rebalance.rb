@@ -3,7 +3,7 @@
 # stress: 30 members
 #
 # Proves that with `ordering :key` rebalances lose and reorder nothing while keys wait: members come and go, each gives up parked keys
-# with its partitions, and whoever is assigned them next goes on with what was passed over.
+# with its partitions, and the next owner continues with the messages that were not done.
 require "fileutils"
 require_relative "../support/scenario"
 

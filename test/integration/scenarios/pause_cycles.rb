@@ -13,7 +13,7 @@ Scenario.run do
   name = topic(partitions:)
   produce_to(name, partitions, count)
   consumer = accounting(pause: 0.0001)
-  # Long, so that a machine that stands still for a while is not taken for a dead member.
+  # Long, so that a machine that stalls for a while is not taken for a dead member.
   configure(max_messages: 100, librdkafka: {"session.timeout.ms": 120_000})
   routes { topic(name) { consumer(consumer) } }
   start

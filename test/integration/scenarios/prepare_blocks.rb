@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # Proves that a codec's `prepare` is called once for a batch, by a runner: while it blocks, for longer than the broker waits
-# for a heartbeat, other topics of the same client are read and consumed and nobody leaves the group; what it raises costs
+# for a heartbeat, other topics of the same client are read and consumed and no member leaves the group; what it raises costs
 # no membership either, and the payloads are decoded when they are asked for.
 require_relative "../support/scenario"
 

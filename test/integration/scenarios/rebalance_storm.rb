@@ -4,7 +4,7 @@
 # stress: a minute of it
 #
 # Proves that while members, processes of their own, join and leave every two seconds, under a steady stream of messages,
-# nothing is lost and nothing handled out of order, whoever handles it.
+# nothing is lost and nothing is handled out of order, by any of them.
 require_relative "../support/scenario"
 
 Scenario.run do

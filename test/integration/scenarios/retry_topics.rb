@@ -47,22 +47,22 @@ Scenario.run do
   eventually("all others are consumed") { lock.synchronize { tries.size } == count - 1 }
   stop # while the failed ones wait
   restart(commit_interval: 0.2, max_messages: 50, &route)
-  buried = []
+  found = []
   client(:consumer, "group.id": "#{group}-dead", "auto.offset.reset": "earliest") do |reader|
     reader.subscribe(dead)
     eventually("the dead letters") do
       message = reader.poll(50)
-      buried << message if message
-      buried.map { |one| one.headers["source_offset"] }.uniq.size == 5
+      found << message if message
+      found.map { |one| one.headers["source_offset"] }.uniq.size == 5
     end
   end
   eventually("the retried ones") { lock.synchronize { (0...count).select { |i| i % 40 == 3 }.all? { |i| tries[i].size > delays.size } } }
   # Consumed again at most once for the stop amid the delays.
   stop
   failing = (0...count).select { |i| i % 100 == 7 }
-  equal([50, *failing].sort, buried.map { |message| Integer(message.headers["source_offset"]) }.uniq.sort, "dead letters")
-  buried.each { |message| journal.dead_lettered(0, Integer(message.headers["source_offset"])) }
-  buried.each do |message|
+  equal([50, *failing].sort, found.map { |message| Integer(message.headers["source_offset"]) }.uniq.sort, "dead letters")
+  found.each { |message| journal.dead_lettered(0, Integer(message.headers["source_offset"])) }
+  found.each do |message|
     headers = message.headers
     equal([name, "0", group], headers.values_at("source_topic", "source_partition", "source_consumer_group"), "where it comes from")
     bad = headers["source_offset"] == "50"

@@ -2,7 +2,7 @@
 
 #
 # Proves that patterns are matched by Ruby: `\d`, `\h`, `(?:…)`, lookaheads and flags mean what they mean there, and that a
-# topic with a route of its own is consumed by that route, wherever a pattern that matches it stands.
+# topic with a route of its own is consumed by that route, wherever in the routes a pattern matches it.
 require_relative "../support/scenario"
 
 Scenario.run do

@@ -3,7 +3,7 @@
 # everyday: embedded
 # stress: on the real broker too
 #
-# Proves that after a seek back the offset that is committed goes back too: whoever comes next goes on where this one
+# Proves that after a seek back the committed offset goes back too: the next member continues where this one
 # stopped, and not where it had been before the seek.
 require_relative "../support/scenario"
 

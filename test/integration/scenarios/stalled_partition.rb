@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
-# Proves that a partition that stands still for no reason (here because its queue is shut by hand) is noticed, reported as an
-# event and cured, be it in the middle or before anything was read of it; that nothing is lost or handled twice; and that
-# a partition whose end is not a message (but the mark of a transaction) is left in peace.
+# Proves that a stalled partition (here because its queue is shut by hand) is detected, reported as an
+# event and recovered, after some messages or before the first one; that nothing is lost or handled twice; and that
+# a partition whose end is not a message (but the mark of a transaction) does not count as stalled.
 require_relative "../support/scenario"
 
 Scenario.run do

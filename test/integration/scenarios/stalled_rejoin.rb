@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# Proves that where a seek does not move a partition that stands still (here because its queue stays shut, whatever is
-# done about it) the client rejoins the group, with all partitions of that client, and that nothing is lost or handled twice.
+# Proves that if a seek does not recover a stalled partition (here because its queue stays shut),
+# the client rejoins the group, with all partitions of that client, and that nothing is lost or handled twice.
 require_relative "../support/scenario"
 
 Scenario.run do

@@ -4,7 +4,7 @@
 # stress: 200 stops instead of a few
 #
 # Proves that an application that is stopped at any moment before its first assignment, from the very start on, stops
-# well within its deadline, leaves no thread and no file descriptor behind, and that whoever comes next is not held up.
+# well within its deadline, leaves no thread and no file descriptor behind, and does not delay the next member.
 require_relative "../support/scenario"
 
 Scenario.run do

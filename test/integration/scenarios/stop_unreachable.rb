@@ -3,9 +3,9 @@
 # everyday: embedded
 # stress: 200 stops instead of a few
 #
-# Proves that an application stops within its deadline when its brokers cannot be reached: when nobody answers at their
-# address, when they went away with work in progress that cannot be committed any more, and when the network swallows
-# everything; in this process, and as a process that exits on SIGTERM.
+# Proves that an application stops within its deadline when its brokers cannot be reached: when nothing answers at their
+# address, when they went away with work in progress that cannot be committed any more, and when the network drops
+# all packets; in this process, and as a process that exits on SIGTERM.
 require_relative "../support/scenario"
 
 Scenario.run do

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # Proves that a consumer, or a deserializer in a consumer's thread, that ends its thread (Thread.exit) is a consumer that
-# failed: the message is tried again and then buried, the thread is replaced, and nothing else is lost, in order or with
+# failed: the message is retried and then dead-lettered, the thread is replaced, and nothing else is lost, in order or with
 # virtual partitions.
 require_relative "../support/scenario"
 

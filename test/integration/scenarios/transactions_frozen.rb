@@ -3,8 +3,8 @@
 # broker: real
 # stress: more members are frozen, at random points
 #
-# Proves that a consumer that stands still (SIGSTOP) in the middle of a transaction, until its partitions belong to another member, can commit
-# nothing of it when it goes on: it is fenced, says so, rejoins the group and works again. A reader of what is committed finds the
+# Proves that a consumer that is frozen (SIGSTOP) during a transaction, until its partitions belong to another member, can commit
+# nothing of it when it continues: it is fenced, reports that, rejoins the group and works again. A `read_committed` reader finds the
 # result of each message once and in order.
 require_relative "../support/scenario"
 

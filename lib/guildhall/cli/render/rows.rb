@@ -83,7 +83,7 @@ module Guildhall
         end
 
         def listed(list)
-          list.is_a?(Array) ? list : raise(Guildhall::ArgumentError, "#{@path} is no list of rows")
+          list.is_a?(Array) ? list : raise(Guildhall::ArgumentError, "#{@path} is not a list of rows")
         end
 
         def csv

@@ -53,7 +53,7 @@ module Guildhall
           return unless topic.multiplexing.elastic? && settings[:"group.instance.id"]
 
           @errors.add("group #{topic.group}: multiplexing #{topic.multiplexing.size} cannot have group.instance.id: partitions of a " \
-                      "static member that leaves would be consumed by nobody until session.timeout.ms; " \
+                      "static member that leaves would have no consumer until session.timeout.ms; " \
                       "write multiplexing #{topic.multiplexing.maximum}")
         end
 

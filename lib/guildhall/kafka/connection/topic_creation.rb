@@ -30,10 +30,10 @@ module Guildhall
         # @yieldreturn [Boolean] whether to give up
         # @return [void]
         def insist
-          told = false
+          reported = false
           until run || yield
-            @on_error.call(TimeoutError.new(UNANSWERED), @topics.first.name) unless told
-            told = true
+            @on_error.call(TimeoutError.new(UNANSWERED), @topics.first.name) unless reported
+            reported = true
             sleep(PAUSE_SECONDS)
           end
         end

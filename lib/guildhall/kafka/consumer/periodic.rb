@@ -15,9 +15,9 @@ module Guildhall
 
         # For the class: `every 60 { … }`.
         module Declaring
-          # Runs the block in each consumer of this class every so many seconds for as long as its partition is assigned, by the runner
-          # that would call `consume` otherwise: never beside another method of that consumer. One that is due while the consumer is
-          # at work comes after that, once.
+          # Calls the block periodically in each consumer of this class, for as long as its partition is assigned. A runner thread calls it,
+          # never at the same time as another method of that consumer. If it is due while the consumer is at work, it runs once
+          # afterwards.
           # @param seconds [Numeric] by the process's clock: the first time comes sooner after an assignment
           # @return [void]
           # @raise [Guildhall::ArgumentError] if it is no time, or there is no block

@@ -21,7 +21,7 @@ module Guildhall
         end
 
         # @!attribute [r] time
-        #   @return [Time, nil] when it was buried
+        #   @return [Time, nil] when it was dead-lettered
         # @!attribute [r] headers
         #   @return [Hash{String=>String, Array<String>}] the message's own, and those that say where it is from
 

@@ -6,7 +6,7 @@ require_relative "../reading/reader"
 module Guildhall
   module Kafka
     module Iterating
-      # Reads some partitions of a topic without a group: nobody else notices, nothing is committed. Belongs to one thread; close it.
+      # Reads some partitions of a topic without a group: it affects no consumer and commits nothing. Belongs to one thread; close it.
       class Source
         # One partition: what is read next, where it ends.
         Lane = Struct.new(:number, :last, :queue)

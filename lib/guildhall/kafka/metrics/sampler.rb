@@ -85,7 +85,7 @@ module Guildhall
 
         def gauge(name, value, tags = {}) = @record.call(name, value, tags)
 
-        # Counters are told what has come since the last time.
+        # Adds to the counter what has come since the last time.
         def grown(name, total, tags)
           growth = total - @seen[[name, tags]]
           @seen[[name, tags]] = total

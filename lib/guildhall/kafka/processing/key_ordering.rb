@@ -134,7 +134,8 @@ module Guildhall
           keys.group_by { |key, _| calls.fetch(key) }
         end
 
-        # Too much is parked. A key may move on just before the partition begins to rest: then nobody else would end that.
+        # Whether too much is parked, so that the partition pauses. A key may make progress just before the pause begins: then only
+        # this method can end the pause.
         def rest?
           return false unless @retries.full?
 

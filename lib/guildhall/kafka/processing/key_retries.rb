@@ -68,7 +68,7 @@ module Guildhall
           case decision.action
           when :retry then rest(entry, decision.seconds)
           when :isolate then @keys.due(entry)
-          else bury(entry, decision.action, error, alone)
+          else dispatch(entry, decision.action, error, alone)
           end
         end
 
@@ -88,7 +88,7 @@ module Guildhall
           ErrorBoundary.contain(->(error) { raised(entry, error, messages) }) do
             @call ||= ConsumerCall.new(partition, offsets, shared: true)
             messages = @call.messages(batch, [0])
-            undecodable?(messages) ? bury_undecodable(entry, messages) : consume(entry, messages)
+            undecodable?(messages) ? dispatch_undecodable(entry, messages) : consume(entry, messages)
           end
         end
 
@@ -118,18 +118,18 @@ module Guildhall
 
         def undecodable?(messages) = @dead_letters&.dispatch_undecodable? && messages.undecodable.any?
 
-        def bury_undecodable(entry, messages)
+        def dispatch_undecodable(entry, messages)
           decided(entry) do
             @dead_letters.dispatch(messages, 0, confirmed: ->(message) { dead(message) }) { |message| message.failure.exception }
             go_on(entry)
           end
         end
 
-        def bury(entry, action, error, alone)
+        def dispatch(entry, action, error, alone)
           held = @keys.held(entry)
-          victims = (action == :dispatch_all ? held : held.first(1)).map { |one| batch(entry, one).messages.first }
+          failing = (action == :dispatch_all ? held : held.first(1)).map { |one| batch(entry, one).messages.first }
           attempts = alone ? entry.retries.failures_alone : entry.retries.failures
-          @dead_letters.dispatch(victims, attempts, skip: action == :skip, confirmed: ->(message) { dead(message) }) { error }
+          @dead_letters.dispatch(failing, attempts, skip: action == :skip, confirmed: ->(message) { dead(message) }) { error }
           go_on(entry)
         end
 

@@ -167,9 +167,9 @@ module Guildhall
         end
 
         def settle(action, error, batch, pending, alone)
-          victims = batch.messages(action == :dispatch_all ? pending : pending.first(1))
+          failing = batch.messages(action == :dispatch_all ? pending : pending.first(1))
           attempts = alone ? @retries.failures_alone : @retries.failures
-          @dead_letters.dispatch(victims, attempts, skip: action == :skip, confirmed: ->(message) { dead(message) }) { error }
+          @dead_letters.dispatch(failing, attempts, skip: action == :skip, confirmed: ->(message) { dead(message) }) { error }
           @at = nil
           returned(batch)
         end

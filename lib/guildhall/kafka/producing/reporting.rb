@@ -9,7 +9,7 @@ module Guildhall
         PURGED = %i[purge_queue purge_inflight].freeze
         private_constant :PURGED
 
-        # A message that nobody waits for may not arrive all the same: that is published.
+        # Publishes an error event if a message of `produce_async` is not delivered, because its caller may not wait for it.
         # @param producer [WaterDrop::Producer]
         # @yieldparam error [Exception]
         # @yieldparam place [Hash{Symbol=>Object}] topic and partition

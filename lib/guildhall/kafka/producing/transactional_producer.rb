@@ -145,7 +145,7 @@ module Guildhall
           retry
         end
 
-        # librdkafka may wait longer than it is told to, or for ever (its issues 5456 and 5511).
+        # librdkafka may wait longer than its timeout, or for ever (its issues 5456 and 5511).
         # @raise [Guildhall::TimeoutError] the producer cannot be used any more then
         def in_time(&)
           thread = Thread.new(&)

@@ -5,8 +5,8 @@ require_relative "group_routes"
 module Guildhall
   module Kafka
     module Routing
-      # Routes whose dead letters come back to them, directly or by way of other routes: a message that always fails would go
-      # round for ever. The routes of other groups count as well, for a dead letter topic is read by every group that
+      # Routes whose dead letters come back to them, directly or by way of other routes: a message that always fails would
+      # circulate for ever. The routes of other groups count as well, for a dead letter topic is read by every group that
       # consumes it.
       class DeadLetterCycles
         # @param topics [Array<Topic>]

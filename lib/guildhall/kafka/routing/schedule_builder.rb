@@ -42,7 +42,7 @@ module Guildhall
           problems = Scheduling::Task::RULES.errors({name:, cron:, missed:, block:})
           return problems.each { |problem| report(name, problem) } if problems.any?
 
-          parsed = Scheduling::Task.cron(cron) or return report(name, "#{cron.inspect} is no cron expression, or is never due")
+          parsed = Scheduling::Task.cron(cron) or return report(name, "#{cron.inspect} is not a cron expression, or is never due")
           @tasks << Scheduling::Task.new(name, cron, parsed, missed, block)
         rescue MissingDependencyError => error
           @errors.add(error.message)

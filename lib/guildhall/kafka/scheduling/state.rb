@@ -32,10 +32,10 @@ module Guildhall
             super(id:, due:, state: state.to_sym, at:, follows:, error:, **)
           end
 
-          # @return [Boolean] whether somebody has claimed it and not finished it
+          # @return [Boolean] whether a process has claimed it and not finished it
           def running? = state == :running
 
-          # @return [Boolean] whether nobody has to look at this due time again
+          # @return [Boolean] whether this due time is settled: no process has to check it again
           def over? = state != :released
 
           # @param before [Run, nil]
@@ -89,11 +89,11 @@ module Guildhall
           fields = JSON.decode(message.raw_payload)
           take_fields(kind, name, fields.transform_keys(&:to_sym)) if fields.is_a?(Hash)
         rescue DecodeError, ::ArgumentError
-          nil # nobody of ours has written that
+          nil # not written by a schedule
         end
 
         # @param name [String] of a task
-        # @return [Run, nil] nil: nobody has ever seen it
+        # @return [Run, nil] nil: no process has run it yet
         def run(name) = @runs[name]
 
         # @param name [String] of a task

@@ -42,7 +42,7 @@ class KafkaListenerTest < GuildhallTest
     assert_equal 0, @seen.pop(timeout: LIMIT)
   end
 
-  def test_after_an_error_the_group_is_joined_anew
+  def test_after_an_error_the_consumer_rejoins_the_group
     start
     before = listener.client
     listener.request { raise IOError, "the network is gone" }

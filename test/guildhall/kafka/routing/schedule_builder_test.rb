@@ -35,7 +35,7 @@ class KafkaScheduleBuilderTest < GuildhallTest
       schedule
     end
     assert_equal [
-      'schedule of group shop: task "a": "every fortnight or so" is no cron expression, or is never due',
+      'schedule of group shop: task "a": "every fortnight or so" is not a cron expression, or is never due',
       'schedule of group shop: task "b:c": name must be a name of letters, digits, spaces and . _ -, not "b:c"',
       'schedule of group shop: task "b:c": missed must be :run_once or :skip, not :twice',
       'schedule of group shop: task "b:c": block must be a block, not nil',

@@ -2,10 +2,10 @@
 
 # stress: on both brokers, ten times as many
 #
-# Proves that one payload in a hundred can be poison, of any kind, and costs nothing but itself: no JSON, refused by a
-# stage, ends whichever thread runs it (a worker Ractor, or once too many of those have died, a runner), makes the consumer
-# raise, or end its thread. All others are consumed, in order and once; the poison goes to the dead letter queue, once and
-# with its bytes, key and headers.
+# Proves that one bad payload in a hundred does not affect the others. A payload is bad if it is not JSON, if a stage refuses it,
+# if it ends the thread that runs it (a worker Ractor, or a runner once the circuit breaker is open), or if it makes the consumer
+# raise or end its thread. All others are consumed once and in order; the bad ones are dead-lettered once, with their bytes, key
+# and headers.
 require_relative "../support/scenario"
 
 # The stages of this scenario.
@@ -69,8 +69,8 @@ Scenario.run do
   eventually_complete
   eventually("committed") { committed(name, partitions:) == [count] * partitions }
   stop
-  poison = (0...count).select { |number| kinds.call(number) }
-  equal(partitions * (count - poison.size), account.consumed, "consumed once")
+  bad = (0...count).select { |number| kinds.call(number) }
+  equal(partitions * (count - bad.size), account.consumed, "consumed once")
 
   dead_letters = []
   client(:consumer, "group.id": "letters-#{group}", "auto.offset.reset": "earliest") do |consumer|
@@ -78,18 +78,18 @@ Scenario.run do
     eventually("dead letters") do
       dead_letter = consumer.poll(100)
       dead_letters << dead_letter if dead_letter
-      dead_letter.nil? && dead_letters.size >= partitions * poison.size
+      dead_letter.nil? && dead_letters.size >= partitions * bad.size
     end
   end
   found = dead_letters.map { |one| [*one.headers.values_at("source_partition", "source_offset").map(&:to_i), one] }.sort_by { |one| one.first(2) }
-  expected = (0...partitions).to_a.product(poison)
+  expected = (0...partitions).to_a.product(bad)
   reported = found.map { |one| one.first(2) }
-  check(reported == expected, "dead letters: #{(expected - reported).first(5)} lack, #{reported.size - reported.uniq.size} are there twice")
+  check(reported == expected, "dead letters: #{(expected - reported).first(5)} are missing, #{reported.size - reported.uniq.size} are there twice")
   found.each do |_, number, dead_letter|
     check(payload.call(number).b == dead_letter.payload.b, "the bytes of #{number}: #{dead_letter.payload.inspect}")
     attempts, error = KINDS.fetch(kinds.call(number))
     reported = dead_letter.headers.values_at("source_topic", "source_attempts", "source_error_class", "h")
     equal(["k#{number}", name, attempts.to_s, error, "v#{number}"], [dead_letter.key, *reported], "dead letter of #{number}")
   end
-  notes << "#{poison.size * partitions} poison"
+  notes << "#{bad.size * partitions} bad payloads"
 end
