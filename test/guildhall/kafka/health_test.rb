@@ -93,6 +93,12 @@ class HealthTest < GuildhallTest
     end
   end
 
+  def test_the_server_opens_no_file
+    files = -> { ObjectSpace.each_object(File).count { |file| !file.closed? && file.path == File::NULL } }
+    before = files.call
+    with_server([]) { assert_equal before, files.call }
+  end
+
   def test_probe_without_an_answer
     free = TCPServer.open("127.0.0.1", 0) { |server| server.addr[1] }
     status, _, err = probe("live", "--port", free.to_s)

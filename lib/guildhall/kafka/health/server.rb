@@ -13,7 +13,8 @@ module Guildhall
         # What `config.health` may have.
         DEFAULTS = {port: nil, host: "0.0.0.0"}.freeze
         TEXT = "text/plain; version=0.0.4; charset=utf-8"
-        private_constant :TEXT
+        NO_LOG = 0 # below webrick's lowest level; its log needs no file then
+        private_constant :TEXT, :NO_LOG
 
         # @param settings [Hash]
         # @option settings [Integer] port 0: any that is free
@@ -25,7 +26,7 @@ module Guildhall
         def initialize(settings, health, metrics)
           SoftDependency.require!("webrick", gem: "webrick", purpose: "config.health")
           port, host = DEFAULTS.merge(settings).values_at(:port, :host)
-          @server = WEBrick::HTTPServer.new(Port: port, BindAddress: host, Logger: WEBrick::Log.new(File::NULL), AccessLog: [])
+          @server = WEBrick::HTTPServer.new(Port: port, BindAddress: host, Logger: WEBrick::Log.new(nil, NO_LOG), AccessLog: [])
           mount("/live") { health.live }
           mount("/ready") { health.ready }
           text = metrics.find { |backend| backend.respond_to?(:text) }
