@@ -25,7 +25,7 @@ module Guildhall
       def initialize(meter = nil)
         RULES.check!({meter:}, owner: self.class)
         SoftDependency.require!("opentelemetry-metrics-api", gem: "opentelemetry-metrics-api", purpose: "Guildhall::Adapters::OpenTelemetry")
-        @meter = meter || ::OpenTelemetry.meter_provider.meter("guildhall", version: VERSION)
+        @meter = meter || provider.meter("guildhall", version: VERSION)
         @instruments = Kafka::Metrics::LIST.to_h { |metric| [metric.name, instrument(metric)] }
       end
 
@@ -41,6 +41,12 @@ module Guildhall
       end
 
       private
+
+      # The process's, which passes on to the SDK whenever that is configured. The API gem alone does not load its accessor.
+      def provider
+        require "opentelemetry/metrics/global" unless ::OpenTelemetry.respond_to?(:meter_provider)
+        ::OpenTelemetry.meter_provider
+      end
 
       def instrument(metric)
         settings = {unit: UNITS.fetch(metric.unit) { "{#{metric.unit}}" }, description: metric.description}

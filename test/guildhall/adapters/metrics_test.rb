@@ -64,6 +64,25 @@ class MetricsTest < GuildhallTest
     assert_equal [0, 0, 0, 0], gauges(0)
   end
 
+  def test_the_sdk_of_open_telemetry_may_come_later
+    assert_ruby(<<~'RUBY')
+      require "guildhall/kafka"
+      adapter = Guildhall::Adapters::OpenTelemetry.new
+      every = ->(value) { Guildhall::Kafka::Metrics::LIST.each { |metric| adapter.record(metric, value, metric.tags.to_h { |tag| [tag, "x"] }) } }
+      every.call(1) # to nobody
+      require "opentelemetry-metrics-sdk"
+      exporter = OpenTelemetry::SDK::Metrics::Export::InMemoryMetricPullExporter.new
+      provider = OpenTelemetry::SDK::Metrics::MeterProvider.new
+      provider.add_metric_reader(exporter)
+      OpenTelemetry.meter_provider = provider
+      every.call(2)
+      exporter.pull
+      seen = exporter.metric_snapshots.to_h { |metric| [metric.name, metric.data_points.map { |one| metric.instrument_kind == :histogram ? one.sum : one.value }] }
+      expected = Guildhall::Kafka::Metrics::LIST.to_h { |metric| [metric.full_name, [2]] }
+      abort(seen.inspect) unless seen == expected
+    RUBY
+  end
+
   def test_what_cannot_take_metrics_is_refused
     adapters = Guildhall::Adapters
     {adapters::StatsD => "client must be a Datadog::Statsd, of the gem dogstatsd-ruby", adapters::Prometheus => "registry must be a Prometheus::Client::Registry",
