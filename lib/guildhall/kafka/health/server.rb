@@ -14,7 +14,8 @@ module Guildhall
         DEFAULTS = {port: nil, host: "0.0.0.0"}.freeze
         TEXT = "text/plain; version=0.0.4; charset=utf-8"
         NO_LOG = 0 # below webrick's lowest level; its log needs no file then
-        private_constant :TEXT, :NO_LOG
+        START_SECONDS = 5
+        private_constant :TEXT, :NO_LOG, :START_SECONDS
 
         # @param settings [Hash]
         # @option settings [Integer] port 0: any that is free
@@ -26,7 +27,9 @@ module Guildhall
         def initialize(settings, health, metrics)
           SoftDependency.require!("webrick", gem: "webrick", purpose: "config.health")
           port, host = DEFAULTS.merge(settings).values_at(:port, :host)
-          @server = WEBrick::HTTPServer.new(Port: port, BindAddress: host, Logger: WEBrick::Log.new(nil, NO_LOG), AccessLog: [])
+          @started = Thread::Queue.new
+          @server = WEBrick::HTTPServer.new(Port: port, BindAddress: host, Logger: WEBrick::Log.new(nil, NO_LOG), AccessLog: [],
+            StartCallback: -> { @started.close })
           mount("/live") { health.live }
           mount("/ready") { health.ready }
           text = metrics.find { |backend| backend.respond_to?(:text) }
@@ -36,11 +39,13 @@ module Guildhall
         # @return [Integer]
         def port = @server.config[:Port]
 
+        # Blocks until it serves: webrick forgets a shutdown that comes before.
         # @return [self]
         def start
           @thread = Thread.new { @server.start }
           @thread.name = "guildhall health"
           @thread.report_on_exception = false
+          @started.pop(timeout: START_SECONDS)
           self
         end
 
