@@ -40,7 +40,7 @@ class ErbRows
       @members.sum { |member| member.readpartial(20).to_i }
     end
 
-    # The later ones hold the earlier ones' pipes too: nobody sees the end of his before all are closed.
+    # The later ones hold the earlier ones' pipes too: none gets end-of-file before all are closed.
     def self.close(all)
       members = all.flat_map(&:members)
       members.each(&:close_write)

@@ -3,7 +3,7 @@
 # What would a team rewrite this consumer in? The same topic of the same broker, payloads of 0.5, 5 and 25 KB in which nothing repeats, five fields of
 # each: Guildhall (Documents, Hashes), Karafka and racecar beside Java (kafka-clients, Jackson), Go (confluent's client, encoding/json), Node (kafkajs)
 # and Python (confluent-kafka, orjson), as far as their toolchains are here; runs long enough for a JVM to be warm. Lazy reading counts what was read:
-# the five fields, and that the rest is valid JSON; it builds no object of what nobody asks for. KAFKA_LIBS names the folder with the jars of
+# the five fields, and that the rest is valid JSON; it builds no object that is not read. KAFKA_LIBS names the folder with the jars of
 # kafka-clients and Jackson (the `libs` of Apache Kafka has both). Debian: default-jdk-headless, nodejs, npm, python3-confluent-kafka, golang-go and
 # golang-github-confluentinc-confluent-kafka-go-dev; gems, Go modules and npm packages are fetched once, into build/languages. The topics
 # take up to 10 GB of the broker's disk, one after the other.
@@ -44,7 +44,7 @@ class Languages
     rows(size, goal, rates, rounds.last)
   end
 
-  # Every other round goes backwards: nobody always comes first.
+  # Every other round goes backwards, so that none always comes first.
   def read(there, topic, count, backwards)
     (backwards ? there.to_a.reverse : there.to_a).to_h { |name, way| [name, way.call(topic, count)] }
   end

@@ -36,7 +36,7 @@ class PipelineRows
       @size
     end
 
-    # The later ones hold the earlier ones' pipes too: nobody sees the end of his before all are closed.
+    # The later ones hold the earlier ones' pipes too: none gets end-of-file before all are closed.
     def close
       @members.each(&:close_write)
       @members.each(&:close)

@@ -74,7 +74,7 @@ module Handover
     value(consumer)
   end
 
-  # Jobs to whoever is free, answers to one; the job is nothing.
+  # Jobs to any free Ractor, answers to one; the job is nothing.
   def self.pool(jobs, answers, workers, count)
     ractors = Array.new(workers) { Ractor.new(jobs, answers) { |from, to| while (item = from.pop) do to.push(item) end } }
     feeder = Ractor.new(jobs, count) { |to, limit| limit.times { |item| to.push(item) } }

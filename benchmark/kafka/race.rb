@@ -15,7 +15,7 @@ class Race
     @same = same
   end
 
-  # @param rounds [Integer] every other one goes backwards: nobody always comes first
+  # @param rounds [Integer] every other one goes backwards, so that none always comes first
   # @return [self]
   def run(rounds)
     @results = Array.new(rounds) do |round|

@@ -69,7 +69,7 @@ class Topics
     raise unless error.code == :topic_already_exists
   end
 
-  # Right after the topic was made, nobody leads its partitions yet.
+  # Right after the topic was created, its partitions have no leader yet.
   def held(name, partitions, tries = 20)
     client(:consumer, "group.id": "bench-size") do |consumer|
       Array.new(partitions) { |partition| consumer.query_watermark_offsets(name, partition, 10_000).last }

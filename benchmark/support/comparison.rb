@@ -36,7 +36,7 @@ class Bench
 
     def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
-    # Every other round goes backwards: nobody always comes first.
+    # Every other round goes backwards, so that none always comes first.
     def round_of(round)
       order = @contenders.each_index.to_a
       order.reverse! if round.odd?

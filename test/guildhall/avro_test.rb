@@ -167,7 +167,7 @@ class AvroTest < GuildhallTest
   end
 
   # Each level has two branches that look alike: 2**60 ways down to what fits in none of them.
-  def test_unions_that_cannot_be_told_apart_are_refused_in_time
+  def test_ambiguous_unions_are_refused_in_time
     inner = {type: "record", name: "B", fields: [{name: "next", type: %w[null A B]}, {name: "leaf", type: "int"}]}
     codec = Guildhall::Avro.new({type: "record", name: "A", fields: [{name: "next", type: ["null", "A", inner]}, {name: "leaf", type: "int"}]})
     nest = ->(leaf) { (1..60).reduce({"next" => nil, "leaf" => leaf}) { |inside, _| {"next" => inside, "leaf" => 1} } }

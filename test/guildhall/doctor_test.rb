@@ -96,7 +96,7 @@ class DoctorTest < GuildhallTest
     assert_equal "runs\n", out
   end
 
-  # What nobody waits for would run on.
+  # A process without a waiting parent would run on.
   def test_an_interrupted_trial_leaves_no_process
     thread = Thread.new { Guildhall.doctor(DoctorExamples::Looping, payloads: ["x"]) }
     eventually { children.any? }

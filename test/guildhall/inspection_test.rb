@@ -81,7 +81,7 @@ class InspectionTest < GuildhallTest
                  "make it so: RATES = Ractor.make_shareable(…)", finding.to_s
   end
 
-  def test_all_findings_are_told_at_once
+  def test_all_findings_are_reported_together
     error = assert_raises(Guildhall::IsolationError) { Guildhall::Inspection.of(Careless).check! }
     assert_equal ["RATES", "$careless", "@other of InspectionTest::Careless"], error.findings.map(&:thing)
     assert_kind_of Ractor::IsolationError, error
@@ -107,14 +107,14 @@ class InspectionTest < GuildhallTest
     assert_equal ["$forwarding"], found(->(amount) { Forwarding.new(rate: amount) })
   end
 
-  def test_who_cannot_change_a_constant_is_told_to_freeze_it
+  def test_the_advice_for_a_constant_of_others_is_to_freeze_it
     require "logger"
     finding = Guildhall::Inspection.of(Borrowing).findings.fetch(0)
     assert_equal ["Logger::Severity::LEVELS", "call Ractor.make_shareable(Logger::Severity::LEVELS) before the pool starts"],
       [finding.thing, finding.advice]
   end
 
-  def test_nothing_is_loaded_unless_it_is_told_to
+  def test_nothing_is_loaded_unless_asked
     assert_empty Guildhall::Inspection.of(Autoloading).findings
     assert Autoloading.autoload?(:Missing)
     assert_match(/Missing \(cannot load such file/, Guildhall::Inspection.of(Autoloading, load: true).missing.fetch(0))

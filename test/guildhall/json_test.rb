@@ -373,7 +373,7 @@ class JSONTest < GuildhallTest
   end
 
   # The same values give the same object, and others, however alike, do not.
-  def test_repeated_values_are_told_apart
+  def test_repeated_values_are_distinguished
     url = ->(name) { "https://api.example.com/users/#{name}/followers{/other_user}" }
     rows = 300.times.map { |n| {"login" => "u#{n % 7}", "url" => url["u#{n % 7}"], "other" => url["w#{n % 11}"], "n" => n % 3, "on" => n.even?} }
     3.times do

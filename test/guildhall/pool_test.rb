@@ -203,7 +203,7 @@ class PoolTest < GuildhallTest
     assert_equal [], future.to_a
   end
 
-  def test_cancel_fails_what_nobody_has_begun
+  def test_cancel_fails_payloads_that_have_not_begun
     future = @pool.dispatch([0.1] * 20, Sleepy, parallel: true, slice: 1)
     eventually { @pool.stats[:busy] == 2 }
     assert_equal 18, future.cancel

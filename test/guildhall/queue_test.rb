@@ -59,7 +59,7 @@ class QueueTest < GuildhallTest
   RUBY
 
   # More waiters than native threads: the others go on.
-  def test_blocked_ractors_stall_nobody
+  def test_blocked_ractors_stall_no_other
     [2, 4, 8].each do |cpus|
       assert_equal "64 200\n", assert_ruby(<<~'RUBY', env: {"RUBY_MAX_CPU" => cpus.to_s}), "RUBY_MAX_CPU=#{cpus}"
         require "guildhall/queue"

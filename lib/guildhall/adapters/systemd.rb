@@ -34,8 +34,8 @@ module Guildhall
         self
       end
 
-      # Tells systemd what there is to tell now: for those that have a loop of their own instead of {#start}. Does not block. What systemd
-      # has not got is told again the next time; the first failure of a series is an event `error.occurred`.
+      # Sends systemd the current notifications; call it from a loop of your own instead of {#start}. Does not block. What systemd
+      # has not received is sent again the next time; the first failure of a series is an event `error.occurred`.
       # @return [Float, nil] seconds after which it has to be called again; nil: never
       def tell
         unless @ready

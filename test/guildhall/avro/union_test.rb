@@ -72,7 +72,7 @@ class AvroUnionTest < GuildhallTest
     {"type" => "record", "name" => "Moved", "namespace" => "shop", "fields" => [{"name" => "id", "type" => "int"}, {"name" => "to", "type" => "string"}]}
   ].freeze
 
-  def test_a_branch_can_be_named_and_is_told
+  def test_a_branch_can_be_named_and_is_reported
     codec = Guildhall::Avro.new(EVENTS, tagged_unions: true)
     %w[Paid Sent].each do |name|
       [name, "shop.#{name}"].each do |given|

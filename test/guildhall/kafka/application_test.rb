@@ -57,7 +57,7 @@ class KafkaApplicationTest < GuildhallTest
     assert @application.wait_stopped(20)
   end
 
-  def test_whoever_is_told_an_event_may_stop_the_application
+  def test_a_subscriber_may_stop_the_application
     @application.routes.draw { topic("t") { consumer Idle } }
     answers = Thread::Queue.new
     @application.instrumentation.subscribe("rebalance.partitions_assigned") { answers << @application.stop(timeout: 10) }

@@ -16,7 +16,7 @@ class KafkaConfigTest < GuildhallTest
     @application.config.kafka = {"bootstrap.servers": "localhost:1"}
   end
 
-  def test_all_errors_of_settings_and_routes_are_told_at_once
+  def test_all_errors_of_settings_and_routes_are_reported_together
     @application.config.concurrency = 0
     @application.config.concurency = 3
     @application.config.shutdown_timeout = 90_000

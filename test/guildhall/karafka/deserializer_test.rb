@@ -95,7 +95,7 @@ module Guildhall
         assert_equal 0, dispatched { assert_equal [2] * 20, fetched(['{"id":2}'] * 20, EVEN).map(&:payload) }
       end
 
-      def test_messages_that_nobody_fetched
+      def test_messages_that_were_not_fetched
         message = build(%w[a], Karafka.parallel(Where)).first
         assert_equal({text: "a", main: true}, message.payload)
       end

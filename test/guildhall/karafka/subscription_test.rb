@@ -12,7 +12,7 @@ module Guildhall
       EVENT = "connection.listener.fetch_loop.received"
       ENDED = "app.stopped"
 
-      # A bus that nobody hears.
+      # A bus without subscribers.
       module Silent
         def self.subscribe(*) = nil
         def self.unsubscribe(*) = nil

@@ -96,7 +96,7 @@ class PoolCapacityTest < GuildhallTest
     assert_equal order.sort, order
   end
 
-  def test_priority_gives_more_slices_a_turn_and_starves_nobody
+  def test_priority_gives_more_slices_a_turn_and_starves_no_source
     order = order_of do |pool, task|
       [pool.dispatch(["low"] * 6, task, source: :low, parallel: true, slice: 1),
        pool.dispatch(["high"] * 20, task, source: :high, priority: 4, parallel: true, slice: 1)]

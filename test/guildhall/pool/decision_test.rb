@@ -97,7 +97,7 @@ class PoolDecisionTest < GuildhallTest
     assert_equal :main, @pool.map(%w[a], WhichRactor).first
   end
 
-  def test_unknown_code_that_nobody_reads_starts_on_a_worker
+  def test_unknown_code_without_a_reader_starts_on_a_worker
     future = @pool.dispatch(%w[a], WhichRactor)
     assert_equal "parallel: unknown", future.decision.to_s
     eventually { future.ready? }

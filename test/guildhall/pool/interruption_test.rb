@@ -41,7 +41,7 @@ class PoolInterruptionTest < GuildhallTest
     assert_raises(Interrupt) { pool.map([0, 60, 0], Sleepy) }
   end
 
-  # Twenty seconds of work that nobody reads.
+  # Twenty seconds of work without a reader.
   def test_what_interrupts_a_map_cancels_what_had_not_begun
     [{}, {parallel: true}, {progress: ->(_, _) {}}].each do |options|
       assert_raises(Timeout::Error) { Timeout.timeout(0.1) { @pool.map([0.05] * 800, Sleepy, **options) } }
@@ -264,7 +264,7 @@ class PoolInterruptionTest < GuildhallTest
     assert_equal [0.1, 0.1], seen.pop(timeout: 10)
   end
 
-  def test_what_a_continuation_raises_reaches_whoever_asks
+  def test_what_a_continuation_raises_reaches_its_reader
     assert_raises(NotImplementedError) { @pool.dispatch(%w[a], Upcase).then { raise NotImplementedError }.value(timeout: 5) }
     assert_raises(Guildhall::TaskError) { @pool.dispatch(%w[a], Upcase).then { Thread.exit }.value(timeout: 5) }
     seen = Thread::Queue.new

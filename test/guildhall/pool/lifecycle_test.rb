@@ -112,7 +112,7 @@ class PoolLifecycleTest < GuildhallTest
     assert_equal ["Guildhall::WrongRactorError", "pools live in the main Ractor; in a worker, call the code itself"] * 2, out.lines(chomp: true)
   end
 
-  def test_a_pool_that_nobody_refers_to_ends
+  def test_a_pool_without_references_ends
     out = assert_ruby(<<~RUBY, timeout: 60)
       #{SETUP}
       pool = nil
@@ -172,7 +172,7 @@ class PoolLifecycleTest < GuildhallTest
     assert Guildhall::Pool.new(workers: 1).rest(timeout: nil)
   end
 
-  def test_a_subscriber_that_raises_anything_harms_nobody
+  def test_a_subscriber_that_raises_anything_does_no_harm
     pool = Guildhall::Pool.new(workers: 1)
     pool.instrumentation.subscribe("pool.worker_died", "pool.dispatched") { raise NotImplementedError }
     _, err = capture_io do

@@ -54,7 +54,7 @@ class PoolPrepareTest < GuildhallTest
     assert_equal [:"a fetched in main"], @pool.results(%w[a], pipeline, parallel: true)
   end
 
-  def test_what_it_raises_reaches_whoever_dispatches
+  def test_what_it_raises_reaches_the_caller_of_dispatch
     error = assert_raises(IOError) { @pool.dispatch(%w[a down], Fetching.new) }
     assert_equal "nobody to ask", error.message
   end

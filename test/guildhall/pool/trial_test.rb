@@ -59,7 +59,7 @@ class PoolTrialTest < GuildhallTest
     assert_empty @log.lines
   end
 
-  def test_a_batch_of_refused_code_that_nobody_has_begun_fails_wherever_it_is_read
+  def test_a_batch_of_refused_code_that_has_not_begun_fails_wherever_it_is_read
     deferred = @pool.dispatch(%w[good good], task = Ractor.make_shareable(Sometimes.new), parallel: false)
     assert_equal %w[good good], @pool.map(%w[good good], task, parallel: true)
     assert_equal "Ractor::IsolationError", @pool.results(%w[bad], task, parallel: true)[0].error_class

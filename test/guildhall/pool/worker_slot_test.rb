@@ -71,7 +71,7 @@ class PoolWorkerSlotTest < GuildhallTest
     assert_equal "die", mine.at(0, nil)
   end
 
-  def test_whoever_waits_for_the_end_is_woken_by_the_last_payload_and_the_last_worker
+  def test_a_waiter_for_the_end_is_woken_by_the_last_payload_and_the_last_worker
     mine = batch(%w[a], PoolTasks::Upcase)
     @queue.push(mine, false)
     sitting = slot.tap { |one| assert one.take }
@@ -131,7 +131,7 @@ class PoolWorkerSlotTest < GuildhallTest
     assert_raises(Guildhall::ArgumentError) { mine.decision = 99 }
   end
 
-  def test_a_weight_of_none_starves_nobody
+  def test_a_weight_of_none_starves_no_source
     greedy, small = [[%w[a b], 0], [%w[c], 1]].map { |payloads, weight| batch(payloads, Upcase, slice: 1, weight:) }
     [greedy, small].each { |one| @queue.push(one, true) }
     mine = slot

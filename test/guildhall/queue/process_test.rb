@@ -93,14 +93,14 @@ class QueueProcessTest < GuildhallTest
 
   [2, 4, 8].each do |cpus|
     class_eval(<<~RUBY, __FILE__, __LINE__ + 1)
-      def test_64_waiting_ractors_stall_nobody_on_#{cpus} = assert_nobody_stalls(#{cpus}) # def test_64_waiting_ractors_stall_nobody_on_2 = …
+      def test_64_waiting_ractors_stall_no_other_on_#{cpus} = assert_none_stalls(#{cpus}) # def test_64_waiting_ractors_stall_no_other_on_2 = …
     RUBY
   end
 
   private
 
   # A Ractor that makes 200 steps of 1 ms while 64 others wait: it finishes, and those who wait are all woken.
-  def assert_nobody_stalls(cpus)
+  def assert_none_stalls(cpus)
     out = assert_ruby(<<~RUBY, env: {"RUBY_MAX_CPU" => cpus.to_s}, timeout: 60)
       #{HEAD}
       waiting = Array.new(64) { Ractor.new(queue) { |source| source.pop } }

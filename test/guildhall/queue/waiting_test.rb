@@ -41,7 +41,7 @@ class QueueWaitingTest < GuildhallTest
           "lost: #{error.inspect}"
         end
         Ractor.current[:failing] = false
-        second.kill.join # nobody will wake it
+        second.kill.join # no thread will wake it
         message
       end
       puts outcome.value

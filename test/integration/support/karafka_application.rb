@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# What every application of Karafka in the tests needs: a broker, topics that nobody else uses, and checks. The application itself is
+# What every application of Karafka in the tests needs: a broker, topics that no other test uses, and checks. The application itself is
 # written as the manual of Karafka says; the process ends with status 1 when a check fails.
 ENV["KARAFKA_ENV"] = "production"
 require "karafka"

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # What every scenario needs: a broker (the one KAFKA_BOOTSTRAP_SERVERS names, else one in this process), topics that
-# nobody else uses, and an application on them. The process ends with status 1 when a check fails.
+# no other scenario uses, and an application on them. The process ends with status 1 when a check fails.
 $VERBOSE = true
 require_relative "../../support/warnings_raise"
 require "guildhall/kafka"

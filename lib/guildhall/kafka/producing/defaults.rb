@@ -6,7 +6,7 @@ module Guildhall
       # Settings of librdkafka that a producer has unless the application says otherwise.
       module Defaults
         ALWAYS = {
-          # As the Java client: the same key goes to the same partition, whoever produces.
+          # As the Java client: the same key goes to the same partition, from every producer.
           partitioner: "murmur2_random",
           # Takes the least time of all; brokers from 0.10 on know it.
           "compression.codec": "lz4"

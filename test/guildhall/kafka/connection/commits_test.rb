@@ -76,7 +76,7 @@ class KafkaCommitsTest < GuildhallTest
 
   # While nobody answers, librdkafka keeps each commit, and the broker gets all of them when it is back: in an order that
   # nobody knows.
-  def test_while_nobody_answers_commits_do_not_pile_up
+  def test_without_answers_commits_do_not_pile_up
     assert @client.store("t", 0, 1)
     assert @client.commit
     cluster = @broker.instance_variable_get(:@cluster)

@@ -78,7 +78,7 @@ class KafkaDelayingTest < GuildhallTest
     assert_equal 3, kafka.committed
   end
 
-  def test_what_does_not_say_where_it_goes_becomes_a_dead_letter_and_holds_up_nobody
+  def test_what_does_not_say_where_it_goes_becomes_a_dead_letter_and_blocks_no_other
     kafka = forward({}, Envelope.headers(1, "orders", nil))
     sent = kafka.application.dead_letters.map { |one| one[:topic] }
     assert_equal ["later.dead", 2], [sent.find { |topic| topic != "orders" }, kafka.committed]

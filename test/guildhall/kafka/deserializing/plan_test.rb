@@ -114,7 +114,7 @@ class KafkaDeserializingPlanTest < GuildhallTest
     assert_equal %w[A B], [0, 1].map { |index| way.begin(records("a", "b"), :source)[index] }
   end
 
-  def test_a_batch_is_prepared_once_and_not_by_whoever_begins_it
+  def test_a_batch_is_prepared_once_and_not_by_the_runner_that_begins_it
     with_runners do |runners|
       with_pool do |pool|
         way = plan(pool, runners:) { deserializer(NeedsPreparing.new) && deserializing(parallel: true) }
@@ -137,7 +137,7 @@ class KafkaDeserializingPlanTest < GuildhallTest
     end
   end
 
-  def test_where_preparing_fails_payloads_are_left_to_whoever_asks_and_it_is_not_tried_for_each_batch
+  def test_where_preparing_fails_payloads_are_left_to_their_reader_and_it_is_not_tried_for_each_batch
     with_pool do |pool|
       way = plan(pool) { deserializer(NeedsPreparing.new(failing: true)) && deserializing(parallel: true) }
       outcomes = Array.new(3) { way.begin(records("a"), :source)[0] }

@@ -3,7 +3,7 @@
 require "test_helper"
 require "support/kafka_partition"
 
-# Each filter with batches that nobody has read, and the selection that they are called with.
+# Each filter with unread batches, and the selection that they are called with.
 class KafkaFiltersTest < GuildhallTest
   ROUTE = Guildhall::Kafka::Routing::TopicBuilder.new("t", "group", Guildhall::Kafka::Config::Errors.new).build
 

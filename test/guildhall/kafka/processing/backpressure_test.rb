@@ -15,7 +15,7 @@ class KafkaInFlightTest < GuildhallTest
     @reported = 0
   end
 
-  def test_room_is_for_all_and_who_was_refused_is_told_once
+  def test_room_is_for_all_and_a_refused_reader_is_notified_once
     flight = backpressure(messages: 40, bytes: 1_000)
     assert_equal [40, 1_000], flight.room
     flight.add(batch(30, 200))

@@ -115,7 +115,7 @@ class KafkaProducerTest < GuildhallTest
     RUBY
   end
 
-  def test_waterdrop_that_comes_too_late_is_told_as_such
+  def test_waterdrop_that_is_loaded_too_late_is_reported
     assert_ruby(<<~'RUBY')
       $VERBOSE = nil
       require "guildhall/kafka"
@@ -179,7 +179,7 @@ class KafkaProducerTest < GuildhallTest
     RUBY
   end
 
-  def test_a_message_that_nobody_waits_for_and_that_does_not_arrive_is_reported
+  def test_an_undelivered_message_without_a_waiting_caller_is_reported
     assert_ruby(PROLOGUE + <<~'RUBY')
       Guildhall::Kafka.configure do |config|
         config.kafka = {"bootstrap.servers": "127.0.0.1:1"}
@@ -197,7 +197,7 @@ class KafkaProducerTest < GuildhallTest
     RUBY
   end
 
-  def test_settings_that_are_wrong_are_told
+  def test_wrong_settings_are_reported
     assert_ruby(PROLOGUE + <<~'RUBY')
       Guildhall::Kafka.configure { |config| config.kafka = {"bootstrap.servers": "localhost:1"} && config.producer = {"linger" => 1} }
       error = begin

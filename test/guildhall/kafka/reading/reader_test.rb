@@ -64,7 +64,7 @@ module ReaderBehaviour
     batches, errors = @client.with_handle { @reader.take(timeout_ms, *room) }
     assert_empty errors
     batches.each { |_, records, bytes, _| assert_equal records.sum(&:size), bytes }
-    @documents = batches.flat_map { |_, records, _, documents| documents || [:nobody_tried] * records.size }
+    @documents = batches.flat_map { |_, records, _, documents| documents || [:not_tried] * records.size }
     batches.flat_map { |_, records| records }
   end
 
@@ -87,7 +87,7 @@ module ReaderBehaviour
     assert_equal 2, first.class.bytes([first, second, third])
     [first, second, third].each { |record| assert Ractor.shareable?(record) }
     [first.raw_payload, first.key, first.headers].each { |part| assert Ractor.shareable?(part) }
-    assert_equal [:nobody_tried] * 3, @documents
+    assert_equal [:not_tried] * 3, @documents
   end
 
   def test_no_more_is_taken_than_allowed_and_the_rest_later

@@ -56,7 +56,7 @@ class KafkaRoutingSelectionTest < GuildhallTest
     assert_includes error.message, "nothing is left to consume"
   end
 
-  def test_names_that_are_not_routed_are_told_together
+  def test_names_that_are_not_routed_are_reported_together
     error = assert_raises(Guildhall::ConfigurationError) do
       select(groups: ["report"], topics: ["order"], exclude_groups: ["nobody"], exclude_topics: ["order"])
     end

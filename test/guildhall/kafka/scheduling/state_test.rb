@@ -77,7 +77,7 @@ class KafkaScheduleStateTest < GuildhallTest
     assert_operator @state.since("t"), :>, 1_000_000_000
   end
 
-  def test_what_was_read_before_and_what_nobody_of_ours_has_written_changes_nothing
+  def test_what_was_read_before_and_foreign_records_change_nothing
     write("t", run_of("a", 100, :running))
     assert_nil @state.read(Record.new(0, *State.run_record("t", run_of("x", 500, :running))))
     [[nil, "x"], ["run:t", "{"], ["run:t", nil], ["run:t", '{"id":"x"}'], ["nonsense", "1"], ["switch:t", "[]"]].each { |record| assert_nil read(*record) }

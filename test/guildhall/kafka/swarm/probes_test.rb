@@ -53,7 +53,7 @@ class KafkaSwarmProbesTest < GuildhallTest
     end
   end
 
-  def test_a_client_that_says_nothing_holds_up_nobody
+  def test_a_client_that_says_nothing_blocks_no_other
     connect("GET /li")
     assert_match(%r{\AHTTP/1.1 200 }, answer(connect("GET /live HTTP/1.1\r\n\r\n")))
     assert_equal 2, @probes.sockets.size
