@@ -84,6 +84,12 @@ module Guildhall
     class KafkaError < StandardError
       include Error
 
+      # What to do about it, by the code's name.
+      ADVICE = {
+        "UNKNOWN_TOPIC_OR_PART" => "create the topic, or correct its name in the routes",
+        "FENCED_INSTANCE_ID" => "another process has joined the group under the same group.instance.id: give each its own"
+      }.freeze
+
       # @return [Integer] librdkafka's number
       attr_reader :code
       # @return [String] librdkafka's name, such as "_ALL_BROKERS_DOWN"
@@ -92,7 +98,7 @@ module Guildhall
       # @param read [Reading::ReadError]
       # @return [KafkaError]
       def self.from(read)
-        new(read.code, read.name, read.message)
+        new(read.code, read.name, [read.message, *ADVICE[read.name]].join("; "))
       end
 
       # @param code [Integer]
@@ -108,10 +114,6 @@ module Guildhall
     # An error after which librdkafka's client does nothing more, such as that another process has joined the group under the
     # same `group.instance.id`. To rejoin would only expel the other one.
     class FatalError < KafkaError
-      # What to do about it, by the code's name.
-      ADVICE = {
-        "FENCED_INSTANCE_ID" => "another process has joined the group under the same group.instance.id: give each its own"
-      }.freeze
       MAX_TEXT_BYTES = 512 # bytes of text at most
 
       # @param client [Connection::Client]
