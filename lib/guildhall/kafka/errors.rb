@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "guildhall/errors"
+require "guildhall/suggestion"
 
 module Guildhall
   module Kafka
@@ -57,6 +58,15 @@ module Guildhall
     # What a consumer raises that decodes a message itself and finds its bytes wrong: with `dispatch_undecodable: true` the message is
     # dead-lettered at once, as one whose payload the route's deserializer refuses.
     class UndecodableMessageError < DecodeError
+    end
+
+    # The brokers have no such topic.
+    class UnknownTopicError < Guildhall::ArgumentError
+      # @param name [String]
+      # @param names [Array<String>] those that there are
+      def initialize(name, names)
+        super("there is no topic #{name}#{Suggestion.for(name, names)}")
+      end
     end
 
     # With manual offset management: a consumer fails while messages of earlier batches are not marked.

@@ -92,6 +92,18 @@ class KafkaCLITest < GuildhallTest
     assert_match(/\Areport\nreport has run in \d+\.\d s\n\z/, out)
   end
 
+  def test_before_the_first_run_there_are_no_topics
+    Guildhall::Kafka::Testing::EmbeddedBroker.start do |broker|
+      application = TASKS.sub("127.0.0.1:1", broker.bootstrap_servers)
+      out, err, status = guildhall("schedule", "list", application:)
+      assert_equal ["", 0], [err, status]
+      assert_match(/^report +0 3 \* \* \* +run_once +yes +- +new +\d{4}-/, out)
+      out, err, status = guildhall("lag", application:)
+      assert_equal ["GROUP  TOPIC  PARTITION  COMMITTED  END  MESSAGES  SECONDS\n", 0], [out, status], err
+      assert_equal ["guildhall: there is no topic orders\n", "guildhall: there is no topic guildhall.schedule\n"], err.lines
+    end
+  end
+
   def test_schedule_disable_says_who_has_not_answered
     _, err, status = guildhall("schedule", "disable", "report", application: TASKS)
     assert_equal 1, status

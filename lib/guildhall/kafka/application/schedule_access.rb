@@ -12,12 +12,10 @@ module Guildhall
         # All tasks of the routes, and what became of them. Blocks for the brokers' answers.
         # @return [Array<Scheduling::Status>]
         # @raise [ConfigurationError] listing every error
-        # @raise [Guildhall::ArgumentError] where the schedule's topic is missing: no process has run yet
         # @raise [KafkaError, Rdkafka::RdkafkaError]
         def scheduled_tasks
           validate!.select(&:scheduled_tasks).flat_map do |topic|
-            state = Scheduling::State.new
-            each_message(topic.name, partitions: 0) { |message| state.read(message) }
+            state = schedule_state(topic)
             topic.scheduled_tasks.map do |task|
               Scheduling::Status.new(task:, topic:, enabled: state.enabled?(task.name), run: state.run(task.name))
             end
@@ -56,6 +54,14 @@ module Guildhall
         end
 
         private
+
+        def schedule_state(topic)
+          Scheduling::State.new.tap do |state|
+            each_message(topic.name, partitions: 0) { |message| state.read(message) }
+          rescue UnknownTopicError
+            nil # no process has run yet
+          end
+        end
 
         def find_task(name)
           tasks = validate!.select(&:scheduled_tasks).flat_map { |topic| topic.scheduled_tasks.map { |task| [topic, task] } }

@@ -25,11 +25,20 @@ module Guildhall
         end
 
         def perform
-          rows = Kafka.application.lag(groups: @options[:groups], topics: @options[:topics])
+          rows = Kafka.application.lag(**selection)
+          missing(rows).each { |name| @err.puts("guildhall: there is no topic #{name}") }
           return rows.each { |row| print_json(row.to_h.transform_keys(&:to_s)) } && nil if @options[:json]
 
           @out.puts(TextTable.lines([HEADINGS, *rows.map { |row| cells(row) }]))
           nil
+        end
+
+        def selection = {groups: @options[:groups], topics: @options[:topics]}
+
+        # Topics of the routes without a row: a broker has no lag for what it does not have.
+        def missing(rows)
+          routes = Routing::Selection.new(**selection).choose(Kafka.application.validate!)
+          routes.reject { |route| route.assigned || route.pattern? }.map(&:name).uniq - rows.map(&:topic)
         end
 
         def cells(row)

@@ -18,15 +18,13 @@ module Guildhall
 
         # @param name [String]
         # @param config [Config]
-        # @raise [Guildhall::ArgumentError] where there is no such topic
+        # @raise [UnknownTopicError]
         # @raise [Rdkafka::RdkafkaError]
         def initialize(name, config)
           @name = name
           @config = config
           @consumer = Rdkafka::Config.new(settings).consumer
-          @partition_count = topics.fetch(name) do
-            raise Guildhall::ArgumentError, "there is no topic #{name}#{Suggestion.for(name, topics.keys)}"
-          end
+          @partition_count = topics.fetch(name) { raise UnknownTopicError.new(name, topics.keys) }
         rescue StandardError
           close
           raise

@@ -85,9 +85,7 @@ module Guildhall
 
         def chosen(partitions)
           counts = @client.partition_counts(10_000) or raise unanswered
-          count = counts.fetch(@topic) do
-            raise Guildhall::ArgumentError, "there is no topic #{@topic}#{Suggestion.for(@topic, counts.keys)}"
-          end
+          count = counts.fetch(@topic) { raise UnknownTopicError.new(@topic, counts.keys) }
           missing = [*partitions] - [*0...count]
           raise Guildhall::ArgumentError, "topic #{@topic} has the partitions 0 to #{count - 1}, not #{missing.join(", ")}" if missing.any?
 
