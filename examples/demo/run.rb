@@ -27,7 +27,7 @@ module Demo
     def call
       trap_interrupt
       with_broker { |servers, broker| run(servers, broker) }
-    rescue Topic::Lost, Rdkafka::RdkafkaError, Guildhall::Error => error
+    rescue Topic::Lost, Topic::Unreachable, Rdkafka::RdkafkaError, Guildhall::Error => error
       warn("bin/demo: #{error.message}")
       1
     end

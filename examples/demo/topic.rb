@@ -17,8 +17,12 @@ module Demo
     PRODUCER = {"compression.type": "lz4", "linger.ms": 20, "batch.size": 1_000_000, "message.timeout.ms": 60_000,
                 "enable.idempotence": true}.freeze
 
+    ANSWER_MS = 10_000
+
     # The broker no longer has all that was sent.
     class Lost < StandardError; end
+    # No broker answers.
+    class Unreachable < StandardError; end
 
     attr_reader :name, :partitions
 
@@ -81,9 +85,20 @@ module Demo
     def create
       return @broker.create_topic(@name, partitions: @partitions) if @broker
 
-      with_client(:admin) { |admin| admin.create_topic(@name, @partitions, 1).wait(max_wait_timeout_ms: 15_000) }
+      with_client(:admin, log_level: 0) do |admin|
+        check_broker(admin)
+        admin.create_topic(@name, @partitions, 1).wait(max_wait_timeout_ms: 15_000)
+      end
     rescue Rdkafka::RdkafkaError => error
       raise unless error.code == :topic_already_exists
+    end
+
+    # A client with a request that no broker answers cannot be closed for a minute: asked first.
+    def check_broker(admin)
+      admin.metadata(nil, ANSWER_MS)
+    rescue Rdkafka::RdkafkaError
+      raise Unreachable, "no broker answers at #{@settings[:"bootstrap.servers"]}: start it, " \
+        "or unset KAFKA_BOOTSTRAP_SERVERS for a broker inside the demo"
     end
 
     def send_all(producer, corpus, held, progress, stop)

@@ -37,6 +37,12 @@ class DemoTest < GuildhallTest
     assert_includes err, "invalid argument: --messages none"
   end
 
+  def test_a_broker_that_does_not_answer_is_named
+    _, err, status = run_command([*COMMAND, "--messages", "100"], env: {"KAFKA_BOOTSTRAP_SERVERS" => "localhost:9"})
+    assert_equal 1, status.exitstatus
+    assert_includes err, "no broker answers at localhost:9"
+  end
+
   def test_a_limit_in_seconds_ends_it
     out, err, status = run_command([*COMMAND, "--messages", "3000", "--seconds", "0.05"], env: EMBEDDED)
     assert_predicate status, :success?, err
