@@ -35,7 +35,9 @@ module Demo
         options.on("--workers N", OptionParser::DecimalInteger, "worker Ractors (as many as pay off here)") { |n| chosen[:workers] = positive(n) }
         options.on("--seconds N", Float, "stop consuming after N seconds") { |n| chosen[:seconds] = positive(n) }
         options.on("--topic NAME", "an existing one is continued, not filled twice (a new one)") { |name| chosen[:topic] = name }
-        options.on("--group NAME", "consumer group; a group that was stopped continues from its committed offsets") { |name| chosen[:group] = name }
+        options.on("--group NAME", "consumer group; a group that was stopped continues from its committed offsets") do |name|
+          chosen[:group] = name
+        end
         options.on("--record FILE", "append partition and offset of each message handled") { |path| chosen[:record] = path }
         options.on("--json", "print the figures as one line of JSON") { chosen[:json] = true }
         options.on("-h", "--help", "show this") { puts(options) || exit }

@@ -98,7 +98,7 @@ module Demo
       admin.metadata(nil, ANSWER_MS)
     rescue Rdkafka::RdkafkaError
       raise Unreachable, "no broker answers at #{@settings[:"bootstrap.servers"]}: start it, " \
-        "or unset KAFKA_BOOTSTRAP_SERVERS for a broker inside the demo"
+                         "or unset KAFKA_BOOTSTRAP_SERVERS for a broker inside the demo"
     end
 
     def send_all(producer, corpus, held, progress, stop)
