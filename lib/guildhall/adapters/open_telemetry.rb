@@ -53,8 +53,15 @@ module Guildhall
         case metric.type
         when :counter then @meter.create_counter(metric.full_name, **settings)
         when :gauge then @meter.create_gauge(metric.full_name, **settings)
-        else @meter.create_histogram(metric.full_name, **settings)
+        else @meter.create_histogram(metric.full_name, **settings, **advice)
         end
+      end
+
+      # From version 0.8 of the API on. An SDK that does not follow it needs a view: docs/kafka_monitoring.md.
+      def advice
+        return {} unless @meter.method(:create_histogram).parameters.include?(%i[key advisory])
+
+        {advisory: {explicit_bucket_boundaries: Kafka::Metrics::SECONDS}}
       end
     end
   end

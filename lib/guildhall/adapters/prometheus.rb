@@ -11,8 +11,6 @@ module Guildhall
     #
     #     config.metrics << Guildhall::Adapters::Prometheus.new
     class Prometheus
-      # Seconds. From a batch of small messages to one that takes minutes.
-      BUCKETS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300].freeze
       # Prometheus' own: a counter ends with "_total", and a unit that is one of its base units stands before it.
       SUFFIXES = {counter: "_total"}.freeze
       RULES = OptionRules.new(
@@ -68,7 +66,7 @@ module Guildhall
         case metric.type
         when :counter then @registry.counter(name, **settings)
         when :gauge then @registry.gauge(name, **settings)
-        else @registry.histogram(name, buckets: BUCKETS, **settings)
+        else @registry.histogram(name, buckets: Kafka::Metrics::SECONDS, **settings)
         end
       end
     end

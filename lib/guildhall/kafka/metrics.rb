@@ -19,6 +19,8 @@ module Guildhall
       end
 
       PLACE = %i[group topic partition].freeze
+      # Steps of histograms. From a batch of small messages to one that takes minutes.
+      SECONDS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300].freeze
 
       LIST = [
         # name, type, unit, tags, description
@@ -40,6 +42,10 @@ module Guildhall
         ["rebalances", :counter, :rebalances, %i[group kind], "Rebalances: assigned, revoked, or lost without having been asked"],
         ["commits", :counter, :commits, %i[group result], "Commits that a broker has answered: ok, or failed"],
         ["commit.seconds", :distribution, :seconds, %i[group], "Time until a broker has answered a commit"],
+        ["transactions", :counter, :transactions, [*PLACE, :result], "Transactions of consumers: committed, or aborted"],
+        ["transaction.seconds", :distribution, :seconds, PLACE, "Time from the beginning of a transaction until it was committed"],
+        ["schedule.runs", :counter, :runs, %i[group task result], "Runs of scheduled tasks: done, or failed"],
+        ["schedule.seconds", :distribution, :seconds, %i[group task], "Time that a run took"],
         ["stalled", :counter, :partitions, PLACE, "Times that a partition with messages left made no progress"],
         ["members", :gauge, :members, %i[group], "Members of the group in this process"],
         ["partitions", :gauge, :partitions, [], "Partitions that are assigned to this process"],

@@ -95,6 +95,19 @@ class MetricsTest < GuildhallTest
     assert_equal "Guildhall::Adapters::StatsD: prefix must be a String, not nil", error.message
   end
 
+  # Events that are no figure, or are part of another one's.
+  WITHOUT = %w[app.running app.quiet app.stopping app.stopped consumer.revoked consumer.shutdown filter.waiting key.limit_reached key.parked
+               key.resumed members.changed
+               partition.abandoned partition.paused partition.resumed routes.overlapping statistics.emitted swarm.forked swarm.process_ended
+               swarm.process_restarting swarm.process_started swarm.process_stopping swarm.running].freeze
+
+  def test_each_event_is_a_metric_or_known_not_to_be
+    application = busy_application
+    Guildhall::Kafka::Metrics::Collector.new(application, Object.new).attach
+    measured = Guildhall::Kafka::Events::NAMES.select { |name| application.instrumentation.listening?(name) }
+    assert_equal Guildhall::Kafka::Events::NAMES.sort, (measured + WITHOUT).sort
+  end
+
   # Prometheus' own linter, of Debian's package prometheus.
   def test_promtool_finds_nothing_wrong
     skip "no promtool here" unless ENV.fetch("PATH").split(":").any? { |folder| File.executable?(File.join(folder, "promtool")) }
@@ -208,6 +221,9 @@ class MetricsTest < GuildhallTest
     events.publish("rebalance.partitions_assigned", group: "g", partitions: [])
     events.publish("rebalance.partitions_revoked", group: "g", partitions: [], lost: true)
     events.publish("offsets.committed", group: "g", seconds: 0.1, error: nil)
+    events.publish("transaction.committed", **place, seconds: 0.1)
+    events.publish("transaction.aborted", **place, error_class: "KeyError")
+    events.publish("schedule.ran", group: "g", task: "nightly", due: Time.now, seconds: 0.1, error_class: nil)
     events.publish("partition.stalled", **place, position: 1, end_offset: 2, action: :seek)
     events.publish("messages.produced", topic: nil, size: 1, bytes: 2, seconds: 0.1, sync: true)
     events.publish("lag.measured", partitions: [{**place, messages: 1, seconds: 0.5}])

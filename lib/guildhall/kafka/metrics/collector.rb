@@ -29,7 +29,8 @@ module Guildhall
           "filter.rejected" => :rejected, "retry_topic.dispatched" => :retry_topic,
           "dead_letter_queue.dispatched" => :dead_letter, "error.occurred" => :error, "lag.measured" => :measured,
           "rebalance.partitions_assigned" => :assigned, "rebalance.partitions_revoked" => :revoked,
-          "offsets.committed" => :committed, "partition.stalled" => :stalled, "messages.produced" => :produced
+          "offsets.committed" => :committed, "partition.stalled" => :stalled, "messages.produced" => :produced,
+          "transaction.committed" => :transaction, "transaction.aborted" => :aborted, "schedule.ran" => :ran
         }.freeze
         private_constant :HANDLERS
 
@@ -88,6 +89,20 @@ module Guildhall
         def committed(group:, seconds:, error:)
           record("commits", 1, {group:, result: error ? "failed" : "ok"})
           record("commit.seconds", seconds, {group:})
+        end
+
+        def transaction(group:, topic:, partition:, seconds:)
+          record("transactions", 1, {group:, topic:, partition:, result: "committed"})
+          record("transaction.seconds", seconds, {group:, topic:, partition:})
+        end
+
+        def aborted(group:, topic:, partition:, **)
+          record("transactions", 1, {group:, topic:, partition:, result: "aborted"})
+        end
+
+        def ran(group:, task:, seconds:, error_class:, **)
+          record("schedule.runs", 1, {group:, task:, result: error_class ? "failed" : "done"})
+          record("schedule.seconds", seconds, {group:, task:})
         end
 
         def stalled(group:, topic:, partition:, **)
