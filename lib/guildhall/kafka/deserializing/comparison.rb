@@ -140,6 +140,7 @@ module Guildhall
 
         def try(now)
           @trial_began = now
+          @next_trial = now + PAUSES.begin # should the backlog end first
           @rates = {@best => [@rate], !@best => []}
           use(!@best, now)
         end
