@@ -14,6 +14,7 @@ class KafkaRows
   SIZES = {1 => [1_000_000, 60_000, 5, 0.45], 5 => [300_000, 20_000, 5, 0.6],
            25 => [120_000, 6_000, 5, 0.6], 100 => [40_000, 1_500, 5, 0.6]}.freeze
   CONCURRENCIES = [2, 4, 8].freeze
+  ADAPTERS = [1, 5].freeze # KB
   PACE = 1_000 # messages a second
 
   def initialize(bench, servers)
@@ -28,6 +29,7 @@ class KafkaRows
       automatic(kb)
       raw(kb)
     end
+    ADAPTERS.each { |kb| adapters(kb) }
     ruby_stages("kafka.schema.5KB", "schema", "Karafka with jsonschema_rs", 4)
     ruby_stages("kafka.stages.5KB", "stages", "Karafka doing the same", 2.5)
     skewed
@@ -63,8 +65,16 @@ class KafkaRows
   def automatic(kb)
     return unless wanted?(name = "kafka.automatic.#{kb}KB")
 
-    result = race({automatic: ours("hash"), pool: ours("hash-pool"), inline: ours("hash-inline")}, kb)
+    result = race({automatic: ours("hash"), pool: ours("hash-pool"), inline: ours("hash-inline")}, kb, rounds: quick? ? 1 : 5)
     row(name, "better of parallel: true, false", [result.ratio(:automatic, :pool), result.ratio(:automatic, :inline)].min, 0.97)
+  end
+
+  # Metrics in three systems, traces and probes, against nothing of it.
+  def adapters(kb)
+    return unless wanted?(name = "kafka.adapters.#{kb}KB")
+
+    result = race({all: ours("document", "ADAPTERS" => 1), none: ours("document")}, kb, rounds: quick? ? 1 : 9)
+    row(name, "without adapters", result.ratio(:all, :none), 0.97)
   end
 
   def raw(kb)
@@ -151,7 +161,7 @@ class KafkaRows
     row("kafka.memory.peak", "Karafka's, a tenth read", theirs["peak_kb"].fdiv(mine["peak_kb"]), 1)
   end
 
-  def race(contenders, kb)
+  def race(contenders, kb, rounds: self.rounds)
     count = SIZES.fetch(kb)[quick? ? 1 : 0]
     result = Race.new(contenders, @servers, @topics.filled(kb * 1000, count), count).run(rounds)
     @bench.note("#{kb} KB: #{result}")

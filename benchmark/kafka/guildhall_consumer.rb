@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# A contender: guildhall_consumer.rb SERVERS TOPIC COUNT MODE, with CONCURRENCY, WORKERS and MEMBERS in the environment. MODE: document,
+# A contender: guildhall_consumer.rb SERVERS TOPIC COUNT MODE, with CONCURRENCY, WORKERS, MEMBERS and ADAPTERS in the environment. MODE: document,
 # hash, raw, schema, stages, cpu, io, virtual, latency, memory, members.
 require "guildhall/kafka"
 require "guildhall/json"
@@ -96,6 +96,10 @@ Guildhall::Kafka.configure do |config|
   config.kafka = SETTINGS.merge("bootstrap.servers": servers, "queued.max.messages.kbytes": 10_000)
   config.group_id = "bench-guildhall-#{Process.pid}"
   config.concurrency = Integer(ENV.fetch("CONCURRENCY", "5"))
+  if ENV["ADAPTERS"]
+    require_relative "adapters"
+    Adapters.switch_on(config)
+  end
 end
 Guildhall::Kafka.instrumentation.subscribe("consumer.skipped") { |event| STOPWATCH.add(event.payload[:read], 0) }
 Guildhall::Kafka.instrumentation.subscribe("error.occurred") { |event| warn(event.payload[:error].full_message) }

@@ -61,7 +61,7 @@ class Bench
   def begin_table(title)
     return if @json
 
-    @out.puts("#{title}: #{Machine.description}", "")
+    @out.puts("#{title}: #{Machine.description}#{"; #{Machine.ceiling}" unless quick?}", "")
     @out.puts("#{" " * 45}#{"against".ljust(26)} #{"ratio".rjust(8)} #{"goal".rjust(6)}")
   end
 

@@ -84,7 +84,10 @@ class Bench
       lines.grep(/ \([A-Z][\w:]*\)\z|\[BUG\]/).first || lines.last || status.to_s
     end
 
-    def machine(way) = way.any? ? Machine.description.sub("(no YJIT)", "(YJIT)") : Machine.description
+    def machine(way)
+      description = way.any? ? Machine.description.sub("(no YJIT)", "(YJIT)") : Machine.description
+      "#{description}; #{Machine.ceiling}"
+    end
 
     def line(row)
       format("    %-48s %-28s %8.2f  %s", row["row"], row["against"], row["ratio"], [row["note"], (if row["talk"]

@@ -107,6 +107,17 @@ class KafkaComparisonTest < GuildhallTest
     assert_operator backlog.run({true => 1_000, false => 10}, 20), :>, 0.5, "it is tried again"
   end
 
+  def test_a_trial_that_the_end_of_a_backlog_cut_off_is_not_repeated_at_once
+    backlog = Backlog.new
+    backlog.run({true => 100, false => 100}, 0.01) until backlog.way
+    backlog.pause(0.3)
+    10.times do
+      backlog.run({true => 100, false => 100}, 0.1)
+      refute backlog.way
+    end
+    backlog.run({true => 100, false => 100}, 0.1) until backlog.way
+  end
+
   def test_a_trial_that_cannot_be_measured_is_given_up
     comparison = Comparison.new
     backlog = Backlog.new(comparison)

@@ -1,0 +1,43 @@
+# frozen_string_literal: true
+
+require "guildhall/adapters/open_telemetry"
+require "guildhall/adapters/prometheus"
+require "guildhall/adapters/statsd"
+require "datadog/statsd"
+require "opentelemetry-metrics-sdk"
+require "opentelemetry-sdk"
+require "prometheus/client"
+require "socket"
+
+# All that can look at a consumer: metrics in three systems, a span for each batch, probes over HTTP.
+module Adapters
+  STATSD = UDPSocket.new.tap { |socket| socket.bind("127.0.0.1", 0) } # nobody reads it, as with a real one
+
+  class << self
+    # @param config [Guildhall::Kafka::Config]
+    # @return [void]
+    def switch_on(config)
+      config.metrics << Guildhall::Adapters::StatsD.new(Datadog::Statsd.new("127.0.0.1", STATSD.addr[1]))
+      config.metrics << Guildhall::Adapters::Prometheus.new
+      config.metrics << Guildhall::Adapters::OpenTelemetry.new(meter)
+      tracing = Guildhall::Adapters::OpenTelemetry::Tracing.new(tracer)
+      config.middleware << tracing
+      config.health = {host: "127.0.0.1", port: TCPServer.open("127.0.0.1", 0) { |server| server.addr[1] }}
+    end
+
+    private
+
+    def meter
+      provider = OpenTelemetry::SDK::Metrics::MeterProvider.new
+      provider.add_metric_reader(OpenTelemetry::SDK::Metrics::Export::InMemoryMetricPullExporter.new)
+      provider.meter("bench")
+    end
+
+    def tracer
+      exporter = OpenTelemetry::SDK::Trace::Export::InMemorySpanExporter.new
+      provider = OpenTelemetry::SDK::Trace::TracerProvider.new
+      provider.add_span_processor(OpenTelemetry::SDK::Trace::Export::BatchSpanProcessor.new(exporter))
+      provider.tracer("bench")
+    end
+  end
+end
