@@ -2,9 +2,9 @@
 
 # What would a team rewrite this consumer in? The same topic of the same broker, payloads of 0.5, 5 and 25 KB in which nothing repeats, five fields of
 # each: Guildhall (Documents, Hashes), Karafka and racecar beside Java (kafka-clients, Jackson), Go (confluent's client, encoding/json), Node (kafkajs)
-# and Python (confluent-kafka, orjson), as far as their toolchains are here; runs long enough for a JVM to be warm. Lazy reading counts what was read:
-# the five fields, and that the rest is valid JSON; it builds no object that is not read. KAFKA_LIBS names the folder with the jars of
-# kafka-clients and Jackson (the `libs` of Apache Kafka has both). Debian: default-jdk-headless, nodejs, npm, python3-confluent-kafka, golang-go and
+# and Python (confluent-kafka, orjson), as far as their toolchains are here. Runs take about a minute, so that a JVM is warm: who is slow reads fewer
+# messages. Lazy reading counts what was read: the five fields, and that the rest is valid JSON; it builds no object that is not read. KAFKA_LIBS
+# names the folder with the jars of kafka-clients and Jackson (the `libs` of Apache Kafka has both). Debian: default-jdk-headless, nodejs, npm, python3-confluent-kafka, golang-go and
 # golang-github-confluentinc-confluent-kafka-go-dev; gems, Go modules and npm packages are fetched once, into build/languages. The topics
 # take up to 10 GB of the broker's disk, one after the other.
 
@@ -17,12 +17,13 @@ require_relative "languages/toolchains"
 # Everybody in turn, on one topic after the other.
 class Languages
   SIZES = {"0.5 KB" => [500, 6_000_000, 2], "5 KB" => [5_000, 1_500_000, 4], "25 KB" => [25_000, 400_000, 6]}.freeze # bytes, messages, goal of Documents
-  QUICK = 60 # times fewer
-  TRIES = 2
+  SAMPLE = 60 # times fewer, of which all have to read the same
+  SECONDS = 60 # that the measured run takes, at the rate of the sample; at most the whole topic
   GEMS = %w[Karafka racecar].freeze
 
   def initialize(bench, servers)
     @bench = bench
+    @topics = FreshTopics.new(servers)
     @servers = servers
   end
 
@@ -36,24 +37,33 @@ class Languages
   private
 
   def table(size, bytes, count, goal, there)
-    count = (@bench.quick? ? count / QUICK : count) / Topics::PARTITIONS * Topics::PARTITIONS
-    rounds = FreshTopics.new(@servers).with(bytes, count) { |topic| Array.new(@bench.quick? ? 1 : TRIES) { |round| read(there, topic, count, round.odd?) } }
-    sums = rounds.flat_map { |round| round.values.map { |result| result["sum"] } }.uniq
-    abort("languages: not the same was read: #{rounds}") unless sums.size == 1
-    rates = there.keys.to_h { |name| [name, Bench.median(rounds.map { |round| round[name]["rate"] })] }
-    rows(size, goal, rates, rounds.last)
+    results = sample(there, bytes, whole(count / SAMPLE))
+    unless @bench.quick?
+      counts = results.transform_values { |result| whole([count, result["rate"] * SECONDS].min) }
+      results = @topics.with(bytes, count) { |topic| there.to_h { |name, way| [name, {"count" => counts[name], **way.call(topic, counts[name])}] } }
+      same(results.select { |name, _| counts[name] == count })
+    end
+    rows(size, goal, results)
   end
 
-  # Every other round goes backwards, so that none always comes first.
-  def read(there, topic, count, backwards)
-    (backwards ? there.to_a.reverse : there.to_a).to_h { |name, way| [name, way.call(topic, count)] }
+  # A JVM is cold in it.
+  def sample(there, bytes, count)
+    @topics.with(bytes, count) { |topic| there.transform_values { |way| {"count" => count, **way.call(topic, count)} } }.tap { |results| same(results) }
   end
 
-  def rows(size, goal, rates, results)
-    rates.each do |name, rate|
-      cpu, peak = results[name].values_at("cpu_seconds", "peak_kb")
-      note = format("%<rate>.0f a second, %<cpu>.1f s of CPU, %<peak>.0f MB", rate:, cpu:, peak: peak / 1024.0)
-      @bench.row("languages.#{size}.#{name}", against: "Karafka", ratio: rate / rates.fetch("Karafka"), note:)
+  def whole(count) = (count / Topics::PARTITIONS).ceil * Topics::PARTITIONS
+
+  def same(results)
+    sums = results.values.map { |result| result["sum"] }.uniq
+    abort("languages: not the same was read: #{results}") if sums.size > 1
+  end
+
+  def rows(size, goal, results)
+    rates = results.transform_values { |result| result["rate"] }
+    results.each do |name, result|
+      cpu = result["cpu_seconds"] / result["count"] * 1e6
+      note = format("%<rate>.0f a second, %<cpu>.1f µs of CPU each, %<peak>.0f MB", rate: rates[name], cpu:, peak: result["peak_kb"] / 1024.0)
+      @bench.row("languages.#{size}.#{name}", against: "Karafka", ratio: rates[name] / rates.fetch("Karafka"), note:)
     end
     best = rates.reject { |name, _| name.start_with?("Guildhall") || GEMS.include?(name) }.max_by(&:last) or return
     {"Guildhall, Documents" => goal, "Guildhall, Hashes" => 1}.each do |name, wanted|
