@@ -21,6 +21,8 @@ module Guildhall
     # @param callable [#call]
     # @return [Boolean] whether it takes `(value, metadata)` rather than `(value)` alone
     def self.takes_metadata?(callable)
+      return callable.takes_metadata? if callable.respond_to?(:takes_metadata?) # it hands them on
+
       takes_two?(callable.is_a?(Proc) ? callable : callable.method(:call))
     end
 

@@ -68,6 +68,9 @@ module Guildhall
       Ractor.make_shareable(self)
     end
 
+    # @return [Boolean] whether a stage takes metadata: where none does, nobody has to make them
+    def takes_metadata? = @stages.any?(&:takes_metadata?)
+
     # Runs the stages in this Ractor. Does not block, beyond what the stages themselves do.
     # @param payload [Object] what the first stage takes: bytes where it decodes
     # @param metadata [Object, nil] handed to every stage that takes two arguments

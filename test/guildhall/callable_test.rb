@@ -2,6 +2,8 @@
 
 require "test_helper"
 require "guildhall/callable"
+require "guildhall/json"
+require "guildhall/pipeline"
 
 class CallableTest < GuildhallTest
   def self.one(value) = value
@@ -22,5 +24,12 @@ class CallableTest < GuildhallTest
       assert_equal expected, Guildhall::Callable.takes_two?(method), name
       assert_equal expected, two?(Class.new { define_singleton_method(:call, &method) }), name
     end
+  end
+
+  def test_pipelines_ask_their_stages
+    one = Guildhall::JSON.lazy >> Guildhall.map { |order| order["id"] }
+    refute two?(one)
+    refute two?(one.measured)
+    assert two?(one >> Guildhall.map { |id, metadata| [id, metadata] })
   end
 end

@@ -8,8 +8,8 @@ module Guildhall
     #
     # Made by {Karafka.parallel}. Used by any thread of the main Ractor.
     class Deserializer
-      # What the pool makes of one message's payload.
-      Pending = Struct.new(:future, :index, :payload) do
+      # What the pool makes of one message's payload; the meter, if there is one, is to count it.
+      Pending = Struct.new(:future, :index, :payload, :meter) do
         # Waits for it. What the pool has left to its reader is done in one go: asking for one after the other costs more.
         # @return [Object, Failure]
         def outcome
@@ -17,7 +17,8 @@ module Guildhall
           future[index]
         end
       end
-      private_constant :Pending
+      CARRIED = :@guildhall_pending
+      private_constant :Pending, :CARRIED
 
       # @param task [#call] takes a payload, or a payload and its metadata
       # @param plugin [Plugin]
@@ -30,8 +31,7 @@ module Guildhall
         @native = native?(@task)
         @refused = false
         @copies = @task.is_a?(Task::PerWorker)
-        # An entry goes when its payload is read, or with its message.
-        @pending = ObjectSpace::WeakKeyMap.new
+        @comparison = Kafka::Deserializing::Comparison.new if !@native && codec_alone?(@task)
       end
 
       # Called by Karafka, when a payload is first asked for. Waits for the worker that decodes it.
@@ -39,15 +39,15 @@ module Guildhall
       # @return [Object, DROPPED, nil] DROPPED for what a pipeline's `select` leaves out
       # @raise what the task raises
       def call(message)
-        pending = @pending.delete(message)
-        return in_place(message) unless pending
+        pending = taken_from(message) or return in_place(message)
+        return counted(pending) { in_place(message) } if Kafka::Deserializing::Comparison::Meter === pending
         return replaced(message) unless pending.payload == message.raw_payload
 
         outcome = pending.outcome
         return in_place(message) if outcome.is_a?(Failure)
 
         @plugin.count(:taken)
-        outcome
+        pending.meter ? counted(pending.meter) { outcome } : outcome
       end
 
       # Gives a batch to the pool. Never waits.
@@ -62,10 +62,13 @@ module Guildhall
         messages = messages.reject { |message| message.raw_payload.nil? } if messages.any? { |message| message.raw_payload.nil? }
         return if messages.size < settings.min_payloads
 
+        meter = meter(messages) if settings.parallel.nil?
+        return leave(messages, meter) if meter && !meter.workers
+
         # Copies share the bytes; the messages' own Strings stay as they are, and may change.
         payloads = messages.map { |message| message.raw_payload.dup.freeze }
-        future = hand_over(messages, payloads, source:, parallel: settings.parallel, deadline: settings.deadline)
-        messages.each_with_index { |message, index| @pending[message] = Pending.new(future, index, payloads[index]) }
+        future = hand_over(messages, payloads, source:, parallel: meter ? true : settings.parallel, deadline: settings.deadline)
+        messages.each_with_index { |message, index| give(message, Pending.new(future, index, payloads[index], meter)) }
         future
       rescue IsolationError # found by a worker: it will never run there
         @refused = true
@@ -78,6 +81,17 @@ module Guildhall
       end
 
       private
+
+      # A message carries what is pending of it, and takes it along when nobody reads it. A weak map beside them takes longer for each
+      # message than handing it over, and the collector visits it each time.
+      def give(message, pending) = message.instance_variable_set(CARRIED, pending)
+
+      # @return [Pending, Kafka::Deserializing::Comparison::Meter, nil] given out once; a meter: it is to be decoded in place, and counted
+      def taken_from(message)
+        pending = message.instance_variable_get(CARRIED)
+        give(message, nil) if pending
+        pending
+      end
 
       # The empty batch starts nothing; it finds out whether workers can run the task.
       def check(task)
@@ -92,8 +106,33 @@ module Guildhall
 
       # Whether nothing written in Ruby follows a native decoder; what such a decoder makes is shareable.
       def native?(task)
-        codec, rest = task.is_a?(Pipeline) ? [task.decoder, task.rest] : [task, nil]
-        rest.nil? && codec.respond_to?(:native_decoder) && !codec.native_decoder.nil?
+        codec_alone?(task) && !codec_of(task).native_decoder.nil?
+      end
+
+      def codec_alone?(task)
+        codec_of(task).is_a?(Codec) && !(task.is_a?(Pipeline) && task.rest)
+      end
+
+      def codec_of(task) = task.is_a?(Pipeline) ? task.decoder : task
+
+      # Workers that make whole objects make as much garbage as consumers do, and stop everybody to collect it: whether they pay is
+      # found out by trying, while there is a backlog.
+      # @return [Kafka::Deserializing::Comparison::Meter, nil]
+      def meter(messages)
+        @comparison&.meter(messages.sum { |message| message.raw_payload.bytesize }, messages.size)
+      end
+
+      # To be decoded in place, and counted.
+      # @return [nil]
+      def leave(messages, meter)
+        messages.each { |message| give(message, meter) }
+        nil
+      end
+
+      def counted(meter)
+        value = yield
+        meter.count
+        value
       end
 
       # The codec's `prepare` may ask a registry, which would hold up Karafka's listener: what workers cannot decode without is

@@ -48,6 +48,9 @@ module Guildhall
         freeze
       end
 
+      # @return [Boolean] whether its callable takes `(value, metadata)`
+      def takes_metadata? = @with_metadata
+
       # @param value [Object]
       # @param metadata [Object, nil]
       # @return [Object] the value for the next stage, or {DROPPED}

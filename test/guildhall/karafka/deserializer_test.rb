@@ -95,6 +95,22 @@ module Guildhall
         assert_equal 0, dispatched { assert_equal [2] * 20, fetched(['{"id":2}'] * 20, EVEN).map(&:payload) }
       end
 
+      # A batch that is big enough for a backlog.
+      def test_whether_workers_pay_for_a_codec_alone_is_found_out_while_there_is_a_backlog
+        use(@pool, parallel: nil)
+        deserializer = Karafka.parallel(Guildhall::JSON)
+        big = [%({"text":"#{"x" * 1000}"})] * 100
+        read = -> { fetched(big, deserializer).each { |message| assert_equal 1000, message.payload["text"].size } }
+        assert_equal 0, dispatched(&read), "it begins in place"
+        limit = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 60
+        tried = dispatched(&read) until tried&.positive? || Process.clock_gettime(Process::CLOCK_MONOTONIC) > limit
+        assert_equal 100, tried
+        use(@pool, parallel: true)
+        assert_equal 100, dispatched(&read)
+        use(@pool, parallel: false)
+        assert_equal 0, dispatched(&read)
+      end
+
       def test_messages_that_were_not_fetched
         message = build(%w[a], Karafka.parallel(Where)).first
         assert_equal({text: "a", main: true}, message.payload)
