@@ -11,6 +11,9 @@ class CallableTest < GuildhallTest
   def self.keyword(value, other: nil) = [value, other]
   def self.rest(*values) = values
 
+  ONE = Guildhall::JSON.lazy >> Guildhall.map { |order| order["id"] }
+  TWO = Guildhall.map { |id, metadata| [id, metadata] }
+
   def two?(callable) = Guildhall::Callable.takes_metadata?(callable)
 
   def test_blocks_and_lambdas
@@ -27,9 +30,8 @@ class CallableTest < GuildhallTest
   end
 
   def test_pipelines_ask_their_stages
-    one = Guildhall::JSON.lazy >> Guildhall.map { |order| order["id"] }
-    refute two?(one)
-    refute two?(one.measured)
-    assert two?(one >> Guildhall.map { |id, metadata| [id, metadata] })
+    refute two?(ONE)
+    refute two?(ONE.measured)
+    assert two?(ONE >> TWO)
   end
 end

@@ -63,13 +63,7 @@ module Guildhall
         return if messages.size < settings.min_payloads
 
         meter = meter(messages) if settings.parallel.nil?
-        return leave(messages, meter) if meter && !meter.workers
-
-        # Copies share the bytes; the messages' own Strings stay as they are, and may change.
-        payloads = messages.map { |message| message.raw_payload.dup.freeze }
-        future = hand_over(messages, payloads, source:, parallel: meter ? true : settings.parallel, deadline: settings.deadline)
-        messages.each_with_index { |message, index| give(message, Pending.new(future, index, payloads[index], meter)) }
-        future
+        meter && !meter.workers ? leave(messages, meter) : give_out(messages, meter, source, settings)
       rescue IsolationError # found by a worker: it will never run there
         @refused = true
         raise
@@ -81,6 +75,15 @@ module Guildhall
       end
 
       private
+
+      # Copies share the bytes; the messages' own Strings stay as they are, and may change.
+      # @return [Pool::Future]
+      def give_out(messages, meter, source, settings)
+        payloads = messages.map { |message| message.raw_payload.dup.freeze }
+        future = hand_over(messages, payloads, source:, parallel: meter ? true : settings.parallel, deadline: settings.deadline)
+        messages.each_with_index { |message, index| give(message, Pending.new(future, index, payloads[index], meter)) }
+        future
+      end
 
       # A message carries what is pending of it, and takes it along when nobody reads it. A weak map beside them takes longer for each
       # message than handing it over, and the collector visits it each time.
