@@ -32,9 +32,14 @@ install_packages() {
   as_root env DEBIAN_FRONTEND=noninteractive sh -c "apt-get update && apt-get install -y --no-install-recommends $missing"
 }
 
-# The mirrors that apt is configured with, as apt itself prints them.
+# The mirrors that apt is configured with, as apt itself prints them: none before its lists were fetched.
+mirrors() {
+  apt-get indextargets --format '$(REPO_URI)' | sort -u
+}
+
 download() {
-  for mirror in $(apt-get indextargets --format '$(REPO_URI)' | sort -u); do
+  [ -n "$(mirrors)" ] || as_root apt-get update
+  for mirror in $(mirrors); do
     /usr/lib/apt/apt-helper download-file "${mirror%/}/pool/main/r/ruby3.4/ruby3.4_$version.orig.tar.xz" \
       "$work/ruby.tar.xz" "SHA256:$sha256" && return 0
   done

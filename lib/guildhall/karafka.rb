@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "guildhall"
-require "guildhall/kafka/deserializing/comparison"
+require "guildhall/pool/backlog_comparison"
 require "guildhall/soft_dependency"
 require_relative "karafka/settings"
 require_relative "karafka/envelope"

@@ -31,7 +31,7 @@ module Guildhall
         @native = native?(@task)
         @refused = false
         @copies = @task.is_a?(Task::PerWorker)
-        @comparison = Kafka::Deserializing::Comparison.new if !@native && codec_alone?(@task)
+        @comparison = Pool::BacklogComparison.new if !@native && codec_alone?(@task)
       end
 
       # Called by Karafka, when a payload is first asked for. Waits for the worker that decodes it.
@@ -40,7 +40,7 @@ module Guildhall
       # @raise what the task raises
       def call(message)
         pending = taken_from(message) or return in_place(message)
-        return counted(pending) { in_place(message) } if Kafka::Deserializing::Comparison::Meter === pending
+        return counted(pending) { in_place(message) } if Pool::BacklogComparison::Meter === pending
         return replaced(message) unless pending.payload == message.raw_payload
 
         outcome = pending.outcome
@@ -89,7 +89,7 @@ module Guildhall
       # message than handing it over, and the collector visits it each time.
       def give(message, pending) = message.instance_variable_set(CARRIED, pending)
 
-      # @return [Pending, Kafka::Deserializing::Comparison::Meter, nil] given out once; a meter: it is to be decoded in place, and counted
+      # @return [Pending, Pool::BacklogComparison::Meter, nil] given out once; a meter: it is to be decoded in place, and counted
       def taken_from(message)
         pending = message.instance_variable_get(CARRIED)
         give(message, nil) if pending
@@ -120,7 +120,7 @@ module Guildhall
 
       # Workers that make whole objects make as much garbage as consumers do, and stop everybody to collect it: whether they pay is
       # found out by trying, while there is a backlog.
-      # @return [Kafka::Deserializing::Comparison::Meter, nil]
+      # @return [Pool::BacklogComparison::Meter, nil]
       def meter(messages)
         @comparison&.meter(messages.sum { |message| message.raw_payload.bytesize }, messages.size)
       end

@@ -3,7 +3,7 @@
 require "guildhall/callable"
 require "guildhall/pipeline"
 require "guildhall/pool"
-require_relative "comparison"
+require "guildhall/pool/backlog_comparison"
 require_relative "in_place"
 require_relative "payloads"
 require_relative "preparing"
@@ -17,7 +17,7 @@ module Guildhall
       # - `:none`: there is no deserializer; the payload is the bytes.
       # - `:in_reader`: the codec has a native decoder, which the reader runs while it reads, without the GVL. Stages
       #   that follow run in the thread that asks for the payload.
-      # - `:in_pool`: batches are dispatched to the pool as they are read; {Comparison} and the pool find out whether workers
+      # - `:in_pool`: batches are dispatched to the pool as they are read; {Pool::BacklogComparison} and the pool find out whether workers
       #   pay.
       # - `:on_access`: in the thread that asks for the payload.
       class Plan
@@ -73,7 +73,7 @@ module Guildhall
 
         # Called by {Payloads}, once for each batch. Blocks where the codec has something to prepare.
         # @param records [Array<Record>] without tombstones
-        # @return [Array(Pool::Future | nil, Comparison::Meter | nil), nil] no future: payloads are decoded by the thread that
+        # @return [Array(Pool::Future | nil, Pool::BacklogComparison::Meter | nil), nil] no future: payloads are decoded by the thread that
         #   reads them; the meter, if there is one, is to count them
         def dispatch(records, source)
           return if records.size < @min_payloads
@@ -131,7 +131,7 @@ module Guildhall
           @preparing = Preparing.for(@task)
           @pool_task = @native ? InPlace.begin_of(@task) : @task
           Inspection.of(@pool_task, load: true)
-          @comparison = Comparison.new unless @topic.parallel
+          @comparison = Pool::BacklogComparison.new unless @topic.parallel
           @pool = pool.call
           @pool.dispatch([], @pool_task, prepare: false)
         rescue Guildhall::Error, Ractor::Error => error

@@ -1,10 +1,10 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "guildhall/kafka/deserializing/comparison"
+require "guildhall/pool/backlog_comparison"
 
-class KafkaComparisonTest < GuildhallTest
-  Comparison = Guildhall::Kafka::Deserializing::Comparison
+class PoolBacklogComparisonTest < GuildhallTest
+  Comparison = Guildhall::Pool::BacklogComparison
   BATCH = 1 << 20
   SIZE = 200 # payloads of a batch
   READ = 1 << 16
