@@ -197,6 +197,40 @@ static VALUE record_bytes(VALUE class, VALUE records)
     return SIZET2NUM(bytes);
 }
 
+static bool has_header(const guildhall_kafka_entry *entry, const char *wanted)
+{
+    const uint8_t *at = guildhall_kafka_entry_headers(entry);
+    for (uint32_t index = 0; index < entry->header_count; index++) {
+        int64_t length;
+        if (strcmp((const char *)at, wanted) == 0) return true;
+        at += strlen((const char *)at) + 1;
+        memcpy(&length, at, sizeof(length));
+        at += sizeof(length) + (length > 0 ? length : 0);
+    }
+    return false;
+}
+
+/* Makes no object of those that have none.
+ * @param records [Array<Record>]
+ * @param name [String]
+ * @param limit [Integer]
+ * @return [Array<Record>] the first ones that have such a header, at most so many */
+static VALUE record_with_header(VALUE class, VALUE records, VALUE name, VALUE limit)
+{
+    const char *wanted = StringValueCStr(name);
+    long left = NUM2LONG(limit);
+    VALUE found = rb_ary_new();
+    Check_Type(records, T_ARRAY);
+    for (long index = 0; index < RARRAY_LEN(records) && left > 0; index++) {
+        VALUE record = RARRAY_AREF(records, index);
+        if (!has_header(get(record), wanted)) continue;
+        rb_ary_push(found, record);
+        left--;
+    }
+    RB_GC_GUARD(name);
+    return found;
+}
+
 /* @return [Object, nil] what the reader has decoded; nil where it has not, or could not */
 static VALUE record_document(VALUE self)
 {
@@ -264,6 +298,7 @@ void guildhall_init_kafka_record(VALUE kafka)
     rb_undef_method(Record, "dup");
     rb_undef_method(Record, "clone");
     rb_define_singleton_method(Record, "bytes", record_bytes, 1);
+    rb_define_singleton_method(Record, "with_header", record_with_header, 3);
     rb_define_method(Record, "raw_payload", record_raw_payload, 0);
     rb_define_method(Record, "key", record_key, 0);
     rb_define_method(Record, "headers", record_headers, 0);

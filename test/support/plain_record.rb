@@ -18,6 +18,12 @@ PlainRecord = Data.define(:topic, :partition, :offset, :timestamp_ms, :key, :raw
     records.sum(&:size)
   end
 
+  # @param records [Array<PlainRecord>]
+  # @return [Array<PlainRecord>] the first ones that have such a header
+  def self.with_header(records, name, limit)
+    records.select { |record| record.headers.key?(name) }.first(limit)
+  end
+
   # @return [String] as UTF-8 where it is that, else as bytes
   def self.text(value)
     return value.map { |one| text(one) } if value.is_a?(Array)

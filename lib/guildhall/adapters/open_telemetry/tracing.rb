@@ -87,12 +87,10 @@ module Guildhall
 
         # Read from the records: looking at them is not consuming.
         def links(messages)
-          messages.records.lazy.filter_map { |record| link(record.headers) }.first(MAX_LINKS)
+          messages.records_with_header("traceparent", MAX_LINKS).filter_map { |record| link(record.headers) }
         end
 
         def link(headers)
-          return unless headers.key?("traceparent")
-
           context = ::OpenTelemetry::Trace.current_span(extracted(headers)).context
           ::OpenTelemetry::Trace::Link.new(context) if context.valid?
         end

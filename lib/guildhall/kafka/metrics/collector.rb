@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../metrics"
+require_relative "buffer"
 require_relative "sampler"
 
 module Guildhall
@@ -15,6 +16,7 @@ module Guildhall
           @application = application
           @backend = backend
           @sampler = Sampler.new(application) { |*value| record(*value) }
+          @buffer = Buffer.new { |*value| record(*value) }
         end
 
         # @return [self]
@@ -29,7 +31,7 @@ module Guildhall
           "filter.rejected" => :rejected, "retry_topic.dispatched" => :retry_topic,
           "dead_letter_queue.dispatched" => :dead_letter, "error.occurred" => :error, "lag.measured" => :measured,
           "rebalance.partitions_assigned" => :assigned, "rebalance.partitions_revoked" => :revoked,
-          "offsets.committed" => :committed, "partition.stalled" => :stalled, "messages.produced" => :produced,
+          "app.stopped" => :stopped, "offsets.committed" => :committed, "partition.stalled" => :stalled, "messages.produced" => :produced,
           "transaction.committed" => :transaction, "transaction.aborted" => :aborted, "schedule.ran" => :ran
         }.freeze
         private_constant :HANDLERS
@@ -42,16 +44,13 @@ module Guildhall
 
         def consumed(group:, topic:, partition:, size:, dropped:, bytes:, seconds:, waited:, **)
           place = {group:, topic:, partition:}
-          record("consumed.messages", size, place)
-          record("consumed.bytes", bytes, place)
-          record("consumed.batches", 1, place)
-          record("consumed.seconds", seconds, place)
-          record("consumed.wait_seconds", waited, place)
-          record("dropped.messages", dropped, place) if dropped.positive?
+          @buffer.add(place,
+            {"consumed.messages" => size, "consumed.bytes" => bytes, "consumed.batches" => 1, "dropped.messages" => dropped},
+            {"consumed.seconds" => seconds, "consumed.wait_seconds" => waited})
         end
 
         def skipped(group:, topic:, partition:, dropped:, **)
-          record("dropped.messages", dropped, {group:, topic:, partition:}) if dropped.positive?
+          @buffer.add({group:, topic:, partition:}, {"dropped.messages" => dropped})
         end
 
         def retrying(group:, topic:, partition:, **)
@@ -75,8 +74,11 @@ module Guildhall
         end
 
         def measured(partitions:)
+          @buffer.flush
           @sampler.sample(partitions)
         end
+
+        def stopped(**) = @buffer.flush
 
         def assigned(group:, **)
           record("rebalances", 1, {group:, kind: "assigned"})
@@ -111,9 +113,7 @@ module Guildhall
 
         def produced(topic:, size:, bytes:, seconds:, **)
           tags = {topic: topic || "several"}
-          record("produced.messages", size, tags)
-          record("produced.bytes", bytes, tags)
-          record("produced.seconds", seconds, tags)
+          @buffer.add(tags, {"produced.messages" => size, "produced.bytes" => bytes}, {"produced.seconds" => seconds})
         end
       end
     end

@@ -85,6 +85,8 @@ module ReaderBehaviour
     assert_equal ["", false], [third.raw_payload, third.tombstone?]
     assert_equal [2, 0, 0], [first, second, third].map(&:size)
     assert_equal 2, first.class.bytes([first, second, third])
+    assert_equal [[first], [first], [], []],
+      [["a", 3], ["b", 1], ["b", 0], ["c", 3]].map { |name, limit| first.class.with_header([first, second, third], name, limit) }
     [first, second, third].each { |record| assert Ractor.shareable?(record) }
     [first.raw_payload, first.key, first.headers].each { |part| assert Ractor.shareable?(part) }
     assert_equal [:not_tried] * 3, @documents

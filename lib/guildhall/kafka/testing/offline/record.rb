@@ -9,6 +9,9 @@ module Guildhall
           # @return [Integer] bytes of their payloads
           def self.bytes(records) = records.sum(&:size)
 
+          # @return [Array<Record>] the first ones that have such a header
+          def self.with_header(records, name, limit) = records.select { |record| record.headers.key?(name) }.first(limit)
+
           # @return [Integer] bytes of the payload
           def size = raw_payload.to_s.bytesize
 
