@@ -72,7 +72,7 @@ class KafkaPartition
     def transactional_producer(id) = @transactional_producers.call(id)
     def in_background = yield
     def decoding(_topic) = @plan
-    def consumer_class(topic) = topic.consumer
+    def consumer_class(declared) = declared
     def quiet? = false
     def instrumentation = self
     def listening?(_name) = true

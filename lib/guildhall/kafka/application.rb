@@ -196,8 +196,8 @@ module Guildhall
       end
 
       # @!visibility private
-      def consumer_class(topic)
-        @reloading ? @reloading.call(topic.consumer) : topic.consumer
+      def consumer_class(declared)
+        @reloading ? @reloading.call(declared) : declared
       end
 
       # @!visibility private

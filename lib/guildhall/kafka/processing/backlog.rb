@@ -3,15 +3,50 @@
 module Guildhall
   module Kafka
     module Processing
-      # The batches of a partition that are in memory, the first of them in work; what they hold counts as in flight,
-      # but while the partition rests: no runner works on it then, and it must not block the others. With the
-      # lock of {Schedule} held.
+      # The batches of a partition that are in memory, the first of them in work, and how much more the reader may take: nothing
+      # while the partition rests or moves, else a batch at a time. What they hold counts as in flight, but while the partition
+      # rests: no runner works on it then, and it must not block the others. With the lock of {Schedule} held.
       class Backlog
+        # Batches that may wait behind the one in work. More would only make them smaller: what is left in librdkafka's
+        # queue meanwhile comes as a bigger batch.
+        AHEAD = 2
+
+        # @return [Integer] a batch has at most that many messages
+        attr_reader :max_messages
+        # @return [#allow, #close, nil] the reader's queue
+        attr_accessor :queue
+
         # @param backpressure [Backpressure]
-        def initialize(backpressure)
+        # @param topic [Routing::Topic]
+        # @param config [Config]
+        def initialize(backpressure, topic, config)
           @backpressure = backpressure
+          @max_messages = topic.max_messages || config.max_messages
+          @max_bytes = topic.max_bytes || config.max_bytes
+          @queue = nil
           @batches = []
           @uncounted = false
+        end
+
+        # @param open [Boolean] whether anything may be taken
+        # @return [void]
+        def allow(open)
+          @queue&.allow(open && size <= AHEAD ? @max_messages : 0, @max_bytes)
+        end
+
+        # The reader takes nothing more.
+        # @return [void]
+        def close
+          @queue&.close
+          @queue = nil
+        end
+
+        # Cuts up what came before the partition had a queue of its own, without a limit.
+        # @param records [Array<Record>]
+        # @yieldparam range [Range<Integer>] of records that make one batch
+        # @return [void]
+        def each_range(records)
+          (0...records.size).step(@max_messages) { |first| yield first...[first + @max_messages, records.size].min }
         end
 
         # @param batch [Messages::Batch]

@@ -15,7 +15,7 @@ module Guildhall
         # @return [Array(Integer, Integer)] messages and bytes with which partitions that are in work, as many as there are
         #   runners, cannot take all the room: else slow ones would hold up the others
         def self.minimum(config, topics)
-          batches = (config.concurrency * (Processing::Intake::AHEAD + 1)) + 1
+          batches = (config.concurrency * (Processing::Backlog::AHEAD + 1)) + 1
           [[config.max_messages, *topics.filter_map(&:max_messages)].max * batches,
            [config.max_bytes, *topics.filter_map(&:max_bytes)].max * batches]
         end

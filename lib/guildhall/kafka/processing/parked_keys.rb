@@ -123,7 +123,7 @@ module Guildhall
           limits = @topic.ordering
           @lock.synchronize do
             @entries.size >= limits.max_parked_keys || @messages >= limits.max_parked_messages ||
-              @bytes >= (@topic.max_bytes || @config.max_bytes) * Intake::AHEAD
+              @bytes >= (@topic.max_bytes || @config.max_bytes) * Backlog::AHEAD
           end
         end
 

@@ -2,8 +2,8 @@
 
 require "forwardable"
 require_relative "../messages/batch"
+require_relative "backlog"
 require_relative "executor"
-require_relative "intake"
 require_relative "no_offset_store"
 require_relative "offset_tracker"
 require_relative "../lag/partition_lag"
@@ -33,12 +33,14 @@ module Guildhall
         attr_reader :decoding
         # @return [Time, nil] the timestamp of the message that was read last
         attr_reader :newest_time
+        # @return [Array<#call>] see {Config#middleware}
+        attr_reader :middleware
         # @return [Boolean] whether the broker has said that there is no such topic
         attr_writer :missing
 
         # @!method queue=(queue)
         #   @param queue [#allow, #close] the reader's
-        def_delegators :@intake, :queue, :queue=
+        def_delegators :@backlog, :queue, :queue=
         def_delegators :@schedule, :notify, :paused?, :working?, :release
         def_delegators :@lag, :position, :end_offset, :idle_behind?, :inquire
         def_delegators :@executor, :attempt, :collapsed?, :parked_keys
@@ -75,6 +77,8 @@ module Guildhall
           @listener = listener
           @application = application
           @decoding = application.decoding(topic)
+          @middleware = application.config.middleware
+          @declared_consumer = topic.consumer
           @missing = false
           @newest_time = nil
           @monitor = Monitor.new
@@ -90,9 +94,9 @@ module Guildhall
           return unless @schedule.takes?
 
           @missing = false
-          return accept(records, bytes, documents) if records.size <= @intake.max_messages
+          return accept(records, bytes, documents) if records.size <= @backlog.max_messages
 
-          @intake.each_batch(records) { |range| accept_part(records[range], documents && documents[range]) }
+          @backlog.each_range(records) { |range| accept_part(records[range], documents && documents[range]) }
         end
 
         # Lets the reader take this partition's messages.
@@ -120,12 +124,7 @@ module Guildhall
 
         # @return [Class] of its consumers, as it is now
         def consumer_class
-          @application.consumer_class(@topic)
-        end
-
-        # @return [Array<#call>] see {Config#middleware}
-        def middleware
-          @application.config.middleware
+          @application.consumer_class(@declared_consumer)
         end
 
         # @return [Boolean] whether its consumer wants to be called periodically
@@ -221,7 +220,7 @@ module Guildhall
           @seek.close
           @offsets.close(dismiss: @missing)
           @transactions&.close
-          @intake.close
+          @backlog.close
         end
 
         # @return [String]
@@ -237,11 +236,11 @@ module Guildhall
         private
 
         def collaborate
-          @intake = Processing::Intake.new(@topic, @application.config)
+          @backlog = Processing::Backlog.new(@application.backpressure, @topic, @application.config)
           @offsets = Processing::OffsetTracker.new(store_of_offsets, manual: manual?, parking: !@topic.ordering.nil?)
           @transactions = Processing::Transactions.new(self, @offsets, @listener.client, @application) if @topic.transactional
           runners = @application.runners
-          @schedule = Processing::Schedule.new(@application.backpressure, @application.timer, @intake) { |urgent| runners.push(self, urgent:) }
+          @schedule = Processing::Schedule.new(@backlog, @application.timer) { |urgent| runners.push(self, urgent:) }
           @lag = Lag::PartitionLag.new(self, @offsets, @schedule, @listener, @application)
           @seek = Processing::Seek.new(self, @schedule, @listener, @application) { |*place| moved(*place) }
           @executor = Processing::Executor.new(Processing::Assignment.new(self, @offsets, @schedule, @application))

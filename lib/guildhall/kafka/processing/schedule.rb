@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "guildhall/clock"
-require_relative "backlog"
 require_relative "partition_state"
 require_relative "pause"
 
@@ -14,18 +13,16 @@ module Guildhall
       # Three threads meet here: the listener delivers batches and takes the partition away, a runner works, the timer ends
       # pauses. The lock is never held while foreign code runs.
       class Schedule
-        # @param backpressure [Backpressure]
+        # @param backlog [Backlog]
         # @param timer [Timer]
-        # @param intake [Intake]
         # @yieldparam urgent [Boolean] called when there is something to do
-        def initialize(backpressure, timer, intake, &on_work)
+        def initialize(backlog, timer, &on_work)
           @lock = Mutex.new
           @left = ConditionVariable.new
           @state = PartitionState.new
           @pause = Pause.new(timer) { change }
-          @batches = Backlog.new(backpressure)
+          @batches = backlog
           @events = []
-          @intake = intake
           @on_work = on_work
           @runner = :none # :none → :called → :working
           @called_at = nil
@@ -231,7 +228,7 @@ module Guildhall
 
         # With the lock held, as all below.
         def arrange
-          @intake.allow(@open ? @batches.size : nil)
+          @batches.allow(@open)
           arrange_aside if @aside_wanted && !@aside
           return unless @runner == :none && work?
 

@@ -42,7 +42,7 @@ class KafkaInFlightTest < GuildhallTest
 
   def test_a_partition_that_rests_holds_nothing
     flight = backpressure(messages: 40, bytes: 400)
-    backlog = Guildhall::Kafka::Processing::Backlog.new(flight)
+    backlog = Guildhall::Kafka::Processing::Backlog.new(flight, Struct.new(:max_messages, :max_bytes).new, @config)
     2.times { backlog << batch(10, 100) }
     assert_equal [20, 200], [flight.messages, flight.bytes]
     backlog.pause_accounting(true)

@@ -19,12 +19,12 @@ class KafkaScheduleTest < GuildhallTest
     config = Guildhall::Kafka::Config.new
     config.max_messages = 10
     @queue = Queue.new
-    @intake = Guildhall::Kafka::Processing::Intake.new(Struct.new(:max_messages, :max_bytes).new, config)
-    @intake.queue = @queue
     @backpressure = Guildhall::Kafka::Processing::Backpressure.new(config, [])
+    backlog = Guildhall::Kafka::Processing::Backlog.new(@backpressure, Struct.new(:max_messages, :max_bytes).new, config)
+    backlog.queue = @queue
     @pushed = []
     @timer = KafkaPartition.timer
-    @schedule = Guildhall::Kafka::Processing::Schedule.new(@backpressure, @timer, @intake) { |urgent| @pushed << urgent }
+    @schedule = Guildhall::Kafka::Processing::Schedule.new(backlog, @timer) { |urgent| @pushed << urgent }
   end
 
   def batch = Batch.new([1, 2], 20)

@@ -42,7 +42,7 @@ module Guildhall
           def decoding(_topic) = @plan
           def transactional_producer(_id) = TransactionalProducer.new(@steps, @producer)
           def in_background = yield
-          def consumer_class(topic) = @real.consumer_class(topic)
+          def consumer_class(declared) = @real.consumer_class(declared)
           def quiet? = false
           def instrumentation = @real.instrumentation
           def listening?(name) = instrumentation.listening?(name)
