@@ -205,7 +205,7 @@ class MetricsTest < GuildhallTest
     events = Guildhall::Instrumentation.new(Guildhall::Kafka::Events::NAMES) { |message| flunk(message) }
     listener = Struct.new(:group, :leaving?).new("g", false)
     partition = Struct.new(:topic, :name, :number, :parked_keys).new(listener, "t", 0, Struct.new(:counts).new([1, 2]))
-    application = Struct.new(:instrumentation, :partitions, :listeners, :backpressure, :runners, :pool_in_use, :producer_queue)
+    application = Struct.new(:instrumentation, :partitions, :listeners, :backpressure, :runners, :pool_in_use, :producer_queue, :timer)
     application.new(events, [partition], [listener], flight, runners, pool, 7)
   end
 

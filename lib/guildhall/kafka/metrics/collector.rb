@@ -16,7 +16,7 @@ module Guildhall
           @application = application
           @backend = backend
           @sampler = Sampler.new(application) { |*value| record(*value) }
-          @buffer = Buffer.new { |*value| record(*value) }
+          @buffer = Buffer.new(->(seconds, &flush) { application.timer&.after(seconds, &flush) }) { |*value| record(*value) }
         end
 
         # @return [self]

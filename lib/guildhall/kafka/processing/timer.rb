@@ -22,10 +22,12 @@ module Guildhall
         end
 
         # @param seconds [Numeric] from now
-        # @return [Object] a token for {#cancel}
+        # @return [Object, nil] a token for {#cancel}; nil: the timer is closed, and will not call it
         def after(seconds, &block)
           entry = Entry.new(time: Clock.now + seconds, block:)
           @lock.synchronize do
+            return if @closed
+
             index = @entries.bsearch_index { |other| other.time > entry.time } || @entries.size
             @entries.insert(index, entry)
             @changed.signal if index.zero?

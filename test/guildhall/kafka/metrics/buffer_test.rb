@@ -6,30 +6,56 @@ require "guildhall/kafka/metrics/buffer"
 class KafkaMetricsBufferTest < GuildhallTest
   def setup
     @recorded = []
-    @buffer = Guildhall::Kafka::Metrics::Buffer.new { |*one| @recorded << one }
+    @waiting = []
+    @buffer = Guildhall::Kafka::Metrics::Buffer.new(->(_, &flush) { @waiting << flush }) { |*one| @recorded << one }
   end
 
-  def test_what_comes_seldom_is_passed_on_at_once
-    @buffer.add({topic: "a"}, {"messages" => 3, "dropped" => 0}, {"seconds" => 0.5})
-    assert_equal [["messages", 3, {topic: "a"}], ["seconds", 0.5, {topic: "a"}]], @recorded
-  end
-
-  def test_of_what_comes_soon_after_counters_are_added_up_and_values_kept
-    @buffer.add({topic: "a"}, {"messages" => 1})
-    @recorded.clear
-    [0.5, 0.7].each { |seconds| @buffer.add({topic: "a"}, {"messages" => 3, "dropped" => 1}, {"seconds" => seconds}) }
+  def test_counters_are_added_up_and_values_kept
+    [0.5, 0.7].each { |seconds| @buffer.add({topic: "a"}, {"messages" => 3, "dropped" => 1, "none" => 0}, {"seconds" => seconds}) }
     @buffer.add({topic: "b"}, {"messages" => 5})
-    assert_empty @recorded
-    @buffer.flush
+    assert_equal [[], 1], [@recorded, @waiting.size]
+    @waiting.shift.call
     assert_equal [["messages", 6, {topic: "a"}], ["dropped", 2, {topic: "a"}], ["messages", 5, {topic: "b"}],
                   ["seconds", 0.5, {topic: "a"}], ["seconds", 0.7, {topic: "a"}]], @recorded
-    @buffer.flush
-    assert_equal 5, @recorded.size
+  end
+
+  def test_nothing_is_passed_on_twice
+    @buffer.add({topic: "a"}, {"messages" => 3})
+    2.times { @buffer.flush }
+    @waiting.shift.call
+    assert_equal [["messages", 3, {topic: "a"}]], @recorded
+    @buffer.add({topic: "a"}, {"messages" => 4})
+    assert_equal 1, @waiting.size, "it waits again"
+  end
+
+  # An application that only produces has no timer.
+  def test_without_a_timer_all_of_it_is_passed_on_at_once
+    buffer = Guildhall::Kafka::Metrics::Buffer.new(->(*) {}) { |*one| @recorded << one }
+    2.times { buffer.add({}, {"messages" => 3}, {"seconds" => 0.5}) }
+    assert_equal [["messages", 3, {}], ["seconds", 0.5, {}]] * 2, @recorded
+  end
+
+  def test_a_child_passes_on_its_own_alone
+    assert_equal "child 4, parent 3", assert_ruby(<<~'RUBY').chomp
+      require "guildhall/kafka/metrics/buffer"
+      recorded = []
+      buffer = Guildhall::Kafka::Metrics::Buffer.new(->(*) { true }) { |_, value, _| recorded << value }
+      buffer.add({}, {"messages" => 3})
+      print "child "
+      $stdout.flush
+      Process.wait(fork do
+        buffer.add({}, {"messages" => 4})
+        buffer.flush
+        print(*recorded)
+      end)
+      buffer.flush
+      puts ", parent #{recorded.join}"
+    RUBY
   end
 
   def test_nothing_is_lost_between_threads
     passed_on = Thread::Queue.new
-    buffer = Guildhall::Kafka::Metrics::Buffer.new { |_, value, _| passed_on << value }
+    buffer = Guildhall::Kafka::Metrics::Buffer.new(->(*) { true }) { |_, value, _| passed_on << value }
     threads = Array.new(4) do |index|
       Thread.new do
         1_000.times do |one|

@@ -36,6 +36,12 @@ class KafkaTimerTest < GuildhallTest
     assert_empty @calls
   end
 
+  def test_who_comes_after_it_was_closed_is_told
+    assert @timer.after(60) { flunk }
+    @timer.close
+    assert_nil @timer.after(0) { flunk }
+  end
+
   def test_periodic_calls_go_on_when_one_of_them_raises
     @timer.every(0.005) do
       @calls << true
