@@ -104,6 +104,15 @@ class DoctorTest < GuildhallTest
     assert_empty children
   end
 
+  # Ruby 3.4 cannot be forked while they live.
+  def test_workers_of_a_pool_keep_nothing_from_being_tried
+    Guildhall::Pool.open(workers: 1) do |pool|
+      pool.map(["{}"] * 10, Guildhall::JSON, parallel: true)
+      assert_predicate Guildhall.doctor(DoctorExamples::Plain, payloads: ["x"]), :runs?
+      assert_equal [{}], pool.map(["{}"], Guildhall::JSON, parallel: true)
+    end
+  end
+
   def test_without_payloads_nothing_is_promised
     assert_match(/Plain: nothing was found that keeps it from running on workers.*not tried/m, Guildhall.doctor(DoctorExamples::Plain).to_s)
   end

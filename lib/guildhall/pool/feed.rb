@@ -88,12 +88,12 @@ module Guildhall
       private
 
       def due?
-        @ended || @buffer.size >= @chunk || (@buffer.any? && Clock.now - @since >= LINGER_SECONDS)
+        @ended || @buffer.size >= @chunk || (!@buffer.empty? && Clock.now - @since >= LINGER_SECONDS)
       end
 
       def pause(limit)
         left = limit && Clock.left(limit)
-        @changed.wait(@lock, [left, (LINGER_SECONDS if @buffer.any?)].compact.min)
+        @changed.wait(@lock, [left, (LINGER_SECONDS unless @buffer.empty?)].compact.min)
       end
 
       def hand_out

@@ -55,6 +55,14 @@ class PoolFeedTest < GuildhallTest
     feed&.stop
   end
 
+  def test_a_nil_does_not_wait_for_its_chunk_to_be_full
+    gate = Queue.new
+    feed = Feed.of(Enumerator.new { |yielder| (yielder << nil) && gate.pop }, 5)
+    assert_equal [nil], feed.take(wait: true, timeout: 30)
+  ensure
+    feed&.stop
+  end
+
   def test_nothing_yet_is_an_empty_chunk
     gate = Queue.new
     feed = Feed.of(Enumerator.new { |yielder| yielder << gate.pop }, 5)
