@@ -75,10 +75,18 @@ module Guildhall
       nil
     end
 
+    # Runs what a subscriber does with events later: what it raises is contained and reported as by {#publish}.
+    # @param listener [Object] the subscriber, or whom it works for
+    # @param name [String] of what it has subscribed to
+    # @return [Object, nil] what the block returns; nil: it has raised
+    def contain(listener, name, &)
+      ErrorBoundary.run(->(error) { subscriber_raised(listener, name, error) }, &)
+    end
+
     private
 
     def deliver(listener, event)
-      ErrorBoundary.run(->(error) { subscriber_raised(listener, event.name, error) }) { listener.call(event) }
+      contain(listener, event.name) { listener.call(event) }
     end
 
     def subscriber_raised(listener, name, error)

@@ -51,6 +51,23 @@ class MetricsTest < GuildhallTest
     assert_in_each_system(recorded.map { |metric, value, tags| [metric.full_name, metric.type, value, tags.values] })
   end
 
+  # Batches are passed on by the timer, with those of others.
+  def test_a_backend_that_raises_keeps_no_other_figure_back_and_is_reported_once
+    recorded = []
+    picky = Object.new
+    picky.define_singleton_method(:record) { |metric, value, _| metric.unit == :bytes ? raise(KeyError, "no bytes") : recorded << [metric.name, value] }
+    reports = []
+    application = busy_application { |message| reports << message }
+    waiting = []
+    application.timer = Object.new.tap { |timer| timer.define_singleton_method(:after) { |_, &flush| waiting << flush } }
+    Guildhall::Kafka::Metrics::Collector.new(application, picky).attach
+    2.times { publish_everything(application.instrumentation) }
+    waiting.each(&:call)
+    assert_includes recorded, ["consumed.batches", 1]
+    assert_includes recorded, ["consumed.seconds", 0.1]
+    assert_equal ["a subscriber of metrics raised KeyError: no bytes"], reports.grep(/of metrics/).map { |one| one[/\A[^(]+\b/] }
+  end
+
   # A scrape, or a sum over all processes, must not go on counting what another process has got.
   def test_gauges_of_a_partition_that_is_gone_become_zero
     application = busy_application
@@ -197,12 +214,12 @@ class MetricsTest < GuildhallTest
     {seconds: "s", bytes: "By", ratio: "1"}.fetch(unit, "{#{unit}}")
   end
 
-  def busy_application
+  def busy_application(&report)
     stats = {workers: 2, busy: 1, queued: 3, inlined: 4, by_workers: 5, deaths: 1, breaker_open: false, wait_seconds: {p50: 0.1}, run_seconds: {p50: 0.2}}
     pool = Struct.new(:stats).new(stats)
     flight = Struct.new(:messages, :bytes).new(1, 2)
     runners = Struct.new(:busy, :waiting).new(1, 0)
-    events = Guildhall::Instrumentation.new(Guildhall::Kafka::Events::NAMES) { |message| flunk(message) }
+    events = Guildhall::Instrumentation.new(Guildhall::Kafka::Events::NAMES, &report || ->(message) { flunk(message) })
     listener = Struct.new(:group, :leaving?).new("g", false)
     partition = Struct.new(:topic, :name, :number, :parked_keys).new(listener, "t", 0, Struct.new(:counts).new([1, 2]))
     application = Struct.new(:instrumentation, :partitions, :listeners, :backpressure, :runners, :pool_in_use, :producer_queue, :timer)

@@ -16,7 +16,7 @@ module Guildhall
           @application = application
           @backend = backend
           @sampler = Sampler.new(application) { |*value| record(*value) }
-          @buffer = Buffer.new(->(seconds, &flush) { application.timer&.after(seconds, &flush) }) { |*value| record(*value) }
+          @buffer = Buffer.new(->(seconds, &flush) { application.timer&.after(seconds, &flush) }) { |*value| record_later(*value) }
         end
 
         # @return [self]
@@ -40,6 +40,11 @@ module Guildhall
 
         def record(name, value, tags = {})
           @backend.record(BY_NAME.fetch(name), value, tags)
+        end
+
+        # Figures that were passed on together do not share a failure.
+        def record_later(*value)
+          @application.instrumentation.contain(@backend, "metrics") { record(*value) }
         end
 
         def consumed(group:, topic:, partition:, size:, dropped:, bytes:, seconds:, waited:, **)
