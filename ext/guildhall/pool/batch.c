@@ -1,7 +1,6 @@
 /* The slots of a batch: claiming, publishing, waiting. */
 #include "batch.h"
 #include "fair_queue.h"
-#include "fork_generation.h"
 
 #define NOBODY (SIZE_MAX - 1)
 #define ANY (SIZE_MAX - 2)
@@ -37,10 +36,9 @@ VALUE guildhall_batch_claim(guildhall_batch *batch, size_t index)
 
 static void complete(guildhall_batch *batch)
 {
-    atomic_store(&batch->completed_at, guildhall_now());
     if (!atomic_load(&batch->parallel)) return;
     if (atomic_fetch_sub(&batch->queue->inflight, 1) == 1) guildhall_waitlist_wake_all(&batch->queue->stopping);
-    if (atomic_load(&batch->watched)) guildhall_fair_queue_call(batch->queue, GUILDHALL_CALL_COMPLETED);
+    if (atomic_load(&batch->watched)) guildhall_fair_queue_call(batch->queue);
 }
 
 bool guildhall_batch_publish(guildhall_batch *batch, size_t index, VALUE mark, VALUE outcome, bool failure)
@@ -214,7 +212,6 @@ void guildhall_batch_reset_after_fork(guildhall_batch *batch)
 {
     if (batch->generation == guildhall_fork_generation()) return;
     batch->generation = guildhall_fork_generation();
-    guildhall_waitlist_init(&batch->readers); /* a thread of the parent may have held its lock */
     atomic_store(&batch->parallel, false);
     atomic_store(&batch->item_readers, 0);
     for (size_t i = 0; i < batch->size; i++) {

@@ -63,8 +63,7 @@ typedef struct guildhall_batch {
     bool alone;                 /* all workers were there and free at dispatch: its duration says what workers are good for */
     _Atomic bool reached;       /* a worker has it */
     _Atomic size_t workers;     /* that run a slice of it now */
-    int64_t dispatched_at, lined_up_at;
-    _Atomic int64_t completed_at;
+    int64_t lined_up_at;
     guildhall_cost *cost;       /* of one payload; another code's when cost_key has changed */
     uint64_t cost_key;
     _Atomic int64_t run_ns;     /* time that all threads spent running `run_payloads` payloads */

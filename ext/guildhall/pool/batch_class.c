@@ -1,7 +1,6 @@
 /* Guildhall::Pool::Batch in Ruby. */
 #include "batch.h"
 #include "fair_queue.h"
-#include "fork_generation.h"
 #include "run.h"
 #include <ruby/ractor.h>
 #include "init.h"
@@ -129,8 +128,7 @@ static VALUE allocate(VALUE queue, VALUE runnable, size_t size, size_t bytes, bo
     batch->source_key = (uint64_t)(uintptr_t)batch;
     batch->cost = guildhall_cost_find(&in->costs, of->code->number, bytes, 0);
     batch->cost_key = batch->cost->key;
-    batch->dispatched_at = batch->measured_at = guildhall_now();
-    if (size == 0) atomic_store(&batch->completed_at, batch->dispatched_at);
+    batch->measured_at = guildhall_now();
     allocate_slots(batch, size, metadata);
     return self;
 }
@@ -192,14 +190,6 @@ VALUE guildhall_batch_continue(VALUE queue, VALUE runnable, VALUE outcomes, size
 }
 
 static VALUE batch_size(VALUE self) { return SIZET2NUM(guildhall_batch_of(self)->size); }
-
-/* [dispatched, complete] in seconds of the monotonic clock; nil while it is not complete. */
-static VALUE batch_times(VALUE self)
-{
-    const guildhall_batch *batch = guildhall_batch_of(self);
-    if (!guildhall_batch_complete(batch)) return Qnil;
-    return rb_assoc_new(DBL2NUM((double)batch->dispatched_at / 1e9), DBL2NUM((double)atomic_load(&batch->completed_at) / 1e9));
-}
 
 static VALUE batch_done(VALUE self) { return SIZET2NUM(atomic_load(&guildhall_batch_of(self)->done)); }
 
@@ -445,7 +435,6 @@ void guildhall_init_pool_batch(VALUE guildhall, VALUE pool)
     rb_undef_alloc_func(batch);
     rb_define_singleton_method(batch, "build", batch_build, 10);
     rb_define_method(batch, "size", batch_size, 0);
-    rb_define_method(batch, "times", batch_times, 0);
     rb_define_method(batch, "done", batch_done, 0);
     rb_define_method(batch, "failed", batch_failed, 0);
     rb_define_method(batch, "complete?", batch_complete_p, 0);

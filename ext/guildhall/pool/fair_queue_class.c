@@ -1,6 +1,5 @@
 /* Guildhall::Pool::FairQueue in Ruby. */
 #include "fair_queue.h"
-#include "fork_generation.h"
 #include <ruby/ractor.h>
 #include <stdlib.h>
 #include "init.h"
@@ -124,7 +123,7 @@ static VALUE queue_close(VALUE self)
     pthread_mutex_unlock(&queue->lock);
     guildhall_waitlist_wake_all(&queue->workers);
     guildhall_waitlist_wake_all(&queue->space);
-    guildhall_fair_queue_call(queue, GUILDHALL_CALL_LOOK);
+    guildhall_fair_queue_call(queue);
     return self;
 }
 
@@ -134,19 +133,19 @@ static VALUE queue_wake_workers(VALUE self)
     return self;
 }
 
-static int called(void *context) { return atomic_load(&((guildhall_fair_queue *)context)->calls) != 0; }
+static int called(void *context) { return atomic_load(&((guildhall_fair_queue *)context)->called); }
 
-/* attend(seconds or nil) → what the supervisor is called for, as bits; 0 when the time was up */
+/* attend(seconds or nil): blocks until the supervisor is called. False at the deadline. */
 static VALUE queue_attend(VALUE self, VALUE timeout)
 {
     guildhall_fair_queue *queue = guildhall_fair_queue_of(self);
     guildhall_wait(&queue->attention, called, queue, guildhall_deadline(timeout));
-    return UINT2NUM(atomic_exchange(&queue->calls, 0));
+    return atomic_exchange(&queue->called, false) ? Qtrue : Qfalse;
 }
 
 static VALUE queue_call(VALUE self)
 {
-    guildhall_fair_queue_call(guildhall_fair_queue_of(self), GUILDHALL_CALL_LOOK);
+    guildhall_fair_queue_call(guildhall_fair_queue_of(self));
     return self;
 }
 

@@ -99,7 +99,7 @@ static void record_slice(guildhall_worker_slot *worker)
     worker->records[number % GUILDHALL_SLICE_RECORDS] =
         (guildhall_slice_record){from, to - from, guildhall_now() - atomic_load(&worker->slice_since)};
     atomic_store(&worker->recorded, number + 1);
-    guildhall_fair_queue_call(worker->queue, GUILDHALL_CALL_LOOK);
+    guildhall_fair_queue_call(worker->queue);
 }
 
 /* The slice is done, or it was reported. */
@@ -136,7 +136,7 @@ static VALUE slot_announce_exit(VALUE self)
     guildhall_worker_slot *worker = guildhall_worker_slot_of(self);
     if (atomic_exchange(&worker->exited, true)) return Qnil;
     count_out(worker);
-    guildhall_fair_queue_call(worker->queue, GUILDHALL_CALL_WORKER_LEFT);
+    guildhall_fair_queue_call(worker->queue);
     return Qnil;
 }
 
