@@ -69,16 +69,14 @@ void guildhall_batch_notify(guildhall_batch *batch, size_t from, size_t to)
 
 typedef struct {
     guildhall_batch *batch;
-    size_t index;   /* of an item; GUILDHALL_ALL: the whole batch */
-    size_t beyond;  /* or, where this is not GUILDHALL_ALL: more outcomes than these */
+    size_t index, beyond; /* as guildhall_batch_wait has them */
     int64_t deadline;
 } reading;
 
 static int readable(void *context)
 {
     const reading *reader = context;
-    if (reader->beyond != GUILDHALL_ALL) return atomic_load(&reader->batch->done) > reader->beyond;
-    if (reader->index == GUILDHALL_ALL) return guildhall_batch_complete(reader->batch);
+    if (reader->index == GUILDHALL_NO_INDEX) return atomic_load(&reader->batch->done) > reader->beyond;
     return guildhall_outcome_p(guildhall_batch_slot(reader->batch, reader->index));
 }
 
@@ -95,14 +93,11 @@ static VALUE stop_yielding(VALUE argument)
     return Qnil;
 }
 
-static int wait_for(reading *reader)
+static VALUE wait_for(VALUE argument)
 {
-    if (readable(reader)) return 1;
-    atomic_fetch_add(&reader->batch->queue->yielding, 1);
-    return (int)rb_ensure(wait_until_readable, (VALUE)reader, stop_yielding, (VALUE)reader);
+    atomic_fetch_add(&((reading *)argument)->batch->queue->yielding, 1);
+    return rb_ensure(wait_until_readable, argument, stop_yielding, argument);
 }
-
-static VALUE wait_for_item(VALUE reader) { return wait_for((void *)reader); }
 
 /* Futures are read in one Ractor: no two of its threads are in these functions at once. */
 static void want(guildhall_batch *batch, size_t index)
@@ -112,30 +107,20 @@ static void want(guildhall_batch *batch, size_t index)
     atomic_thread_fence(memory_order_seq_cst); /* then guildhall_wait looks at the slot */
 }
 
-static VALUE stop_wanting(VALUE object)
+static VALUE stop_wanting(VALUE argument)
 {
-    guildhall_batch *batch = (guildhall_batch *)object;
+    guildhall_batch *batch = ((reading *)argument)->batch;
     if (atomic_fetch_sub(&batch->item_readers, 1) == 1) atomic_store(&batch->wanted, NOBODY);
     return Qnil;
 }
 
-static int read_item(reading *reader, size_t wanted)
+int guildhall_batch_wait(guildhall_batch *batch, size_t index, size_t beyond, int64_t deadline)
 {
-    if (readable(reader)) return 1;
-    want(reader->batch, wanted);
-    return (int)rb_ensure(wait_for_item, (VALUE)reader, stop_wanting, (VALUE)reader->batch);
-}
-
-int guildhall_batch_wait(guildhall_batch *batch, size_t index, int64_t deadline)
-{
-    reading reader = {batch, index, GUILDHALL_ALL, deadline};
-    return index == GUILDHALL_ALL ? wait_for(&reader) : read_item(&reader, index);
-}
-
-int guildhall_batch_wait_beyond(guildhall_batch *batch, size_t count, int64_t deadline)
-{
-    reading reader = {batch, 0, count, deadline};
-    return read_item(&reader, ANY);
+    reading reader = {batch, index, beyond, deadline};
+    if (readable(&reader)) return 1;
+    if (index == GUILDHALL_NO_INDEX && beyond + 1 == batch->size) return (int)wait_for((VALUE)&reader); /* woken at its end */
+    want(batch, index == GUILDHALL_NO_INDEX ? ANY : index);
+    return (int)rb_ensure(wait_for, (VALUE)&reader, stop_wanting, (VALUE)&reader);
 }
 
 bool guildhall_batch_on_trial(const guildhall_batch *batch)

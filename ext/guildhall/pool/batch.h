@@ -26,7 +26,7 @@ enum {
     GUILDHALL_SLOT_RUNNING_AGAIN = 0x424
 };
 
-#define GUILDHALL_ALL SIZE_MAX /* "index" of those who wait for the whole batch */
+#define GUILDHALL_NO_INDEX SIZE_MAX
 
 struct guildhall_source;
 struct guildhall_fair_queue;
@@ -93,8 +93,6 @@ VALUE guildhall_shareable_payload(VALUE payload, long index);
 size_t guildhall_mean_bytes(VALUE payloads, bool records);
 /* A batch of what is in the Array, which begins with `done` outcomes instead of payloads. */
 VALUE guildhall_batch_continue(VALUE queue, VALUE runnable, VALUE outcomes, size_t done, size_t failed, size_t bytes);
-/* Runs what is unclaimed in this thread, for one span. May raise what interrupts the thread. */
-void guildhall_batch_help(guildhall_batch *);
 /* Whether what is left of a batch that its reader runs alone is to be spread over workers. */
 bool guildhall_batch_spreads(guildhall_batch *);
 /* Records what was done since the last call, for the comparison of running inline and on workers. */
@@ -149,10 +147,8 @@ bool guildhall_batch_publish(guildhall_batch *, size_t index, VALUE mark, VALUE 
 void guildhall_batch_release(guildhall_batch *, size_t index, VALUE mark, VALUE to);
 /* With the GVL. Wakes all threads that wait for an outcome between from and to, or for completion. */
 void guildhall_batch_notify(guildhall_batch *, size_t from, size_t to);
-/* Blocks until the payload (GUILDHALL_ALL: all of them) has an outcome. 0 at the deadline. */
-int guildhall_batch_wait(guildhall_batch *, size_t index, int64_t deadline);
-/* Blocks until more than `count` payloads have an outcome. 0 at the deadline. */
-int guildhall_batch_wait_beyond(guildhall_batch *, size_t count, int64_t deadline);
+/* Blocks until the payload (GUILDHALL_NO_INDEX: more than `beyond` of them) has an outcome. 0 at the deadline. */
+int guildhall_batch_wait(guildhall_batch *, size_t index, size_t beyond, int64_t deadline);
 /* Whether its caller should still wait for a worker to run the first payload: none has run its code yet. */
 bool guildhall_batch_on_trial(const guildhall_batch *);
 /* Nanoseconds a payload: as measured in this batch, else in earlier ones; 0: not known. */

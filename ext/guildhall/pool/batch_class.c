@@ -225,22 +225,15 @@ static size_t checked_index(const guildhall_batch *batch, VALUE index)
     return at;
 }
 
-/* wait(index or nil for all, seconds or nil) → false at the deadline */
-static VALUE batch_wait(VALUE self, VALUE index, VALUE timeout)
+/* wait(index or nil, number of outcomes, seconds or nil): blocks until that payload has an outcome, or until there are more than
+ * that; during a trial until there is one more. False at the deadline. */
+static VALUE batch_wait(VALUE self, VALUE index, VALUE beyond, VALUE timeout)
 {
     guildhall_batch *batch = guildhall_batch_of(self);
-    size_t at = NIL_P(index) ? GUILDHALL_ALL : checked_index(batch, index);
-    int there = guildhall_batch_wait(batch, at, guildhall_deadline(timeout));
-    guildhall_batch_measure(batch);
-    RB_GC_GUARD(self);
-    return there ? Qtrue : Qfalse;
-}
-
-/* wait_beyond(number of outcomes, seconds or nil) → false at the deadline */
-static VALUE batch_wait_beyond(VALUE self, VALUE count, VALUE timeout)
-{
-    guildhall_batch *batch = guildhall_batch_of(self);
-    int there = guildhall_batch_wait_beyond(batch, NUM2SIZET(count), guildhall_deadline(timeout));
+    size_t at = NIL_P(index) ? GUILDHALL_NO_INDEX : checked_index(batch, index);
+    bool trial = guildhall_batch_on_trial(batch);
+    size_t count = trial ? atomic_load(&batch->done) : NUM2SIZET(beyond);
+    int there = guildhall_batch_wait(batch, trial ? GUILDHALL_NO_INDEX : at, count, guildhall_deadline(timeout));
     guildhall_batch_measure(batch);
     RB_GC_GUARD(self);
     return there ? Qtrue : Qfalse;
@@ -275,9 +268,6 @@ static bool caller_helps(guildhall_batch *batch, bool stalled)
     if (stalled) guildhall_fair_queue_wake(queue, worker_count); /* those that have it may be busy with a payload that is dearer than the others */
     return batch->reading;
 }
-
-/* Whether a worker is to run the first payload before its caller runs any, because none has run its code before. */
-static VALUE batch_trial_p(VALUE self) { return guildhall_batch_on_trial(guildhall_batch_of(self)) ? Qtrue : Qfalse; }
 
 /* help?(index or nil, whether it has waited in vain): whether this caller should run some of it: it reads the batch from
  * the start, or no worker will run it, or no worker is free to. */
@@ -322,28 +312,23 @@ static void call_missing_worker(const guildhall_batch *batch)
     if (busy < guildhall_fair_queue_workers_for(batch)) guildhall_fair_queue_wake(queue, 1);
 }
 
-void guildhall_batch_help(guildhall_batch *batch)
+/* Runs payloads that have not run yet, for some milliseconds at most. Whether the batch is complete now. */
+static VALUE batch_help(VALUE self)
 {
+    guildhall_batch *batch = guildhall_batch_of(self);
     bool parallel = atomic_load(&batch->parallel);
     int64_t until = guildhall_now() + (parallel || !guildhall_decision_may_change(batch->decision) ? span(batch->queue) : GUILDHALL_SHORT_SPAN_NS);
-    size_t from, count, next = 0, skipped = GUILDHALL_ALL;
+    size_t from, count, next = 0, skipped = GUILDHALL_NO_INDEX;
     do {
         count = parallel ? guildhall_batch_slice_size(batch) : batch->size;
         count = guildhall_batch_take(batch, count, &from);
         if (count) next = guildhall_run(batch, from, from + count, until, NULL, &skipped);
         if (count && next < from + count) guildhall_batch_rewind(batch, next);
     } while (count && parallel && guildhall_now() < until);
-    if (skipped != GUILDHALL_ALL) guildhall_batch_rewind(batch, skipped);
+    if (skipped != GUILDHALL_NO_INDEX) guildhall_batch_rewind(batch, skipped);
     guildhall_batch_measure(batch);
     if (parallel && guildhall_batch_unclaimed(batch)) call_missing_worker(batch);
     guildhall_give_way(batch->queue);
-}
-
-/* Runs payloads that have not run yet, for some milliseconds at most. Whether the batch is complete now. */
-static VALUE batch_help(VALUE self)
-{
-    guildhall_batch *batch = guildhall_batch_of(self);
-    guildhall_batch_help(batch);
     RB_GC_GUARD(self);
     return guildhall_batch_complete(batch) ? Qtrue : Qfalse;
 }
@@ -386,7 +371,7 @@ static VALUE batch_run_at(VALUE self, VALUE index)
 {
     guildhall_batch *batch = guildhall_batch_of(self);
     size_t at = NUM2SIZET(index);
-    size_t skipped = GUILDHALL_ALL;
+    size_t skipped = GUILDHALL_NO_INDEX;
     if (at < batch->size) guildhall_run(batch, at, at + 1, 0, NULL, &skipped);
     RB_GC_GUARD(self);
     return Qnil;
@@ -441,11 +426,10 @@ void guildhall_init_pool_batch(VALUE guildhall, VALUE pool)
     rb_define_method(batch, "parallel?", batch_parallel_p, 0);
     rb_define_method(batch, "at", batch_at, 2);
     rb_define_method(batch, "outcomes", batch_outcomes, 0);
-    rb_define_method(batch, "wait", batch_wait, 2);
+    rb_define_method(batch, "wait", batch_wait, 3);
     rb_define_method(batch, "help?", batch_help_p, 2);
     rb_define_method(batch, "help", batch_help, 0);
     rb_define_method(batch, "spreads?", batch_spreads_p, 0);
-    rb_define_method(batch, "trial?", batch_trial_p, 0);
     rb_define_method(batch, "let_go", batch_let_go, 0);
     rb_define_method(batch, "decide", batch_decide, 1);
     rb_define_method(batch, "decision=", batch_set_decision, 1);
@@ -455,7 +439,6 @@ void guildhall_init_pool_batch(VALUE guildhall, VALUE pool)
     rb_define_method(batch, "available?", batch_available_p, 1);
     rb_define_method(batch, "fail_at", batch_fail_at, 2);
     rb_define_method(batch, "notify", batch_notify, 0);
-    rb_define_method(batch, "wait_beyond", batch_wait_beyond, 2);
     rb_define_method(batch, "reset_after_fork", batch_reset_after_fork, 0);
     rb_define_method(batch, "watch", batch_watch, 0);
 }

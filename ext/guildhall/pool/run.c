@@ -69,7 +69,7 @@ static void leave_to_workers(run *r)
         publish(r, guildhall_task_fatal(r->next), true);
         return;
     }
-    if (r->skipped == GUILDHALL_ALL) r->skipped = r->next;
+    if (r->skipped == GUILDHALL_NO_INDEX) r->skipped = r->next;
     r->next++;
 }
 
@@ -181,7 +181,7 @@ static size_t payloads_between_looks(const guildhall_batch *batch)
 
 size_t guildhall_run(guildhall_batch *batch, size_t from, size_t to, int64_t until, guildhall_worker_slot *worker, size_t *skipped)
 {
-    run r = {.batch = batch, .worker = worker, .next = from, .to = to, .notified = from, .looked = from, .skipped = skipped ? *skipped : GUILDHALL_ALL, .until = until,
+    run r = {.batch = batch, .worker = worker, .next = from, .to = to, .notified = from, .looked = from, .skipped = skipped ? *skipped : GUILDHALL_NO_INDEX, .until = until,
              .stage = Qnil, .stride = payloads_between_looks(batch)};
     int64_t began = guildhall_now();
     while (r.next < r.to && !r.stopped) {

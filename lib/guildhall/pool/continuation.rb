@@ -85,8 +85,6 @@ module Guildhall
 
       private
 
-      attr_reader :pool
-
       def forked?
         @process != Process.pid
       end
