@@ -129,12 +129,6 @@ static inline bool guildhall_batch_unclaimed(const guildhall_batch *batch)
     return atomic_load_explicit(&batch->cursor, memory_order_relaxed) < batch->size;
 }
 
-/* Whether running it needs no Ruby at all. */
-static inline bool guildhall_batch_native(const guildhall_batch *batch)
-{
-    return batch->runnable->decoder && NIL_P(batch->runnable->rest);
-}
-
 /* Takes up to `count` payloads off the cursor. Returns how many, 0 when none are left; *from is the first. */
 size_t guildhall_batch_take(guildhall_batch *, size_t count, size_t *from);
 /* Puts the cursor back, and the batch in line, so that what is unset from `index` on is found again. */

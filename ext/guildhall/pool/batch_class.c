@@ -239,9 +239,10 @@ static VALUE batch_wait(VALUE self, VALUE index, VALUE beyond, VALUE timeout)
     return there ? Qtrue : Qfalse;
 }
 
-static bool available(const guildhall_batch *batch, VALUE index)
+/* Whether the payload waits for somebody to run it. */
+static bool available(const guildhall_batch *batch, size_t index)
 {
-    VALUE slot = guildhall_batch_slot(batch, checked_index(batch, index));
+    VALUE slot = guildhall_batch_slot(batch, index);
     return slot == GUILDHALL_SLOT_UNSET || slot == GUILDHALL_SLOT_AGAIN;
 }
 
@@ -274,7 +275,7 @@ static bool caller_helps(guildhall_batch *batch, bool stalled)
 static VALUE batch_help_p(VALUE self, VALUE index, VALUE stalled)
 {
     guildhall_batch *batch = guildhall_batch_of(self);
-    if (!NIL_P(index) && !available(batch, index)) return Qfalse;
+    if (!NIL_P(index) && !available(batch, checked_index(batch, index))) return Qfalse;
     if (NIL_P(index) && !guildhall_batch_unclaimed(batch)) return Qfalse;
     return !atomic_load(&batch->parallel) || (!guildhall_batch_on_trial(batch) && caller_helps(batch, RTEST(stalled))) ? Qtrue : Qfalse;
 }
@@ -377,24 +378,19 @@ static VALUE batch_run_at(VALUE self, VALUE index)
     return Qnil;
 }
 
-/* Whether the payload waits for somebody to run it. */
-static VALUE batch_available_p(VALUE self, VALUE index) { return available(guildhall_batch_of(self), index) ? Qtrue : Qfalse; }
-
-/* fail_at(index, failure) gives that outcome to the payload unless somebody has claimed it. Whether it did. */
-static VALUE batch_fail_at(VALUE self, VALUE index, VALUE failure)
+/* cancel { |index| a Failure } gives that outcome to every payload that nobody has claimed. How many these were. */
+static VALUE batch_cancel(VALUE self)
 {
     guildhall_batch *batch = guildhall_batch_of(self);
-    size_t at = NUM2SIZET(index);
-    VALUE mark = at < batch->size ? guildhall_batch_claim(batch, at) : 0;
-    return mark && guildhall_batch_publish(batch, at, mark, failure, true) ? Qtrue : Qfalse;
-}
-
-/* Wakes all that wait for something that fail_at has given. */
-static VALUE batch_notify(VALUE self)
-{
-    guildhall_batch *batch = guildhall_batch_of(self);
+    size_t cancelled = 0;
+    for (size_t i = 0; i < batch->size; i++) {
+        if (!available(batch, i)) continue;
+        VALUE failure = rb_yield(SIZET2NUM(i)), mark = guildhall_batch_claim(batch, i);
+        if (mark && guildhall_batch_publish(batch, i, mark, failure, true)) cancelled++;
+    }
     guildhall_batch_notify(batch, 0, batch->size);
-    return self;
+    RB_GC_GUARD(self);
+    return SIZET2NUM(cancelled);
 }
 
 /* To be called by readers: see guildhall_batch_reset_after_fork. */
@@ -436,9 +432,7 @@ void guildhall_init_pool_batch(VALUE guildhall, VALUE pool)
     rb_define_method(batch, "decision", batch_decision, 0);
     rb_define_method(batch, "inline_reason", batch_inline_reason, 0);
     rb_define_method(batch, "run_at", batch_run_at, 1);
-    rb_define_method(batch, "available?", batch_available_p, 1);
-    rb_define_method(batch, "fail_at", batch_fail_at, 2);
-    rb_define_method(batch, "notify", batch_notify, 0);
+    rb_define_method(batch, "cancel", batch_cancel, 0);
     rb_define_method(batch, "reset_after_fork", batch_reset_after_fork, 0);
     rb_define_method(batch, "watch", batch_watch, 0);
 }

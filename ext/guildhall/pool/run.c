@@ -116,7 +116,8 @@ static VALUE run_payloads(VALUE argument)
 static void release(run *r, bool ends)
 {
     bool again = r->mark == GUILDHALL_SLOT_RUNNING_AGAIN;
-    ends = ends && !guildhall_batch_native(r->batch);
+    bool native = r->batch->runnable->decoder && NIL_P(r->batch->runnable->rest);
+    ends = ends && !native;
     if (r->mark) guildhall_batch_release(r->batch, r->next, r->mark, again || ends ? GUILDHALL_SLOT_AGAIN : GUILDHALL_SLOT_UNSET);
     if (r->mark && again && ends) atomic_store(&r->batch->suspicious, true);
     guildhall_batch_rewind(r->batch, r->skipped < r->next ? r->skipped : r->next);

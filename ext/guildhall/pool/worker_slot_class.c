@@ -1,6 +1,7 @@
 /* Guildhall::Pool::WorkerSlot in Ruby: the worker's side (take, work, announce_exit) and the supervisor's (watching, recovering). */
 #include "fair_queue.h"
 #include "run.h"
+#include "task.h"
 #include "worker_slot.h"
 #include <ruby/ractor.h>
 #include "init.h"
@@ -153,19 +154,6 @@ static VALUE slot_cancel_start(VALUE self)
     return Qtrue;
 }
 
-/* Supervisor: [batch, index, whether it was its last chance] of the payload
- * being run; nil when there is none. */
-static VALUE slot_running_payload(VALUE self)
-{
-    guildhall_worker_slot *worker = guildhall_worker_slot_of(self);
-    VALUE object = atomic_load(&worker->batch);
-    size_t position = atomic_load_explicit(&worker->position, memory_order_acquire);
-    if (NIL_P(object) || position == GUILDHALL_NO_POSITION) return Qnil;
-    guildhall_batch *batch = guildhall_batch_of(object);
-    bool last = !batch->retry || atomic_load(&worker->mark) == GUILDHALL_SLOT_RUNNING_AGAIN;
-    return rb_ary_new_from_args(3, object, SIZET2NUM(position), last ? Qtrue : Qfalse);
-}
-
 /* Supervisor: [index, seconds past its deadline (negative: seconds left), when it was begun] of the payload being run;
  * nil without one. */
 static VALUE slot_overdue(VALUE self)
@@ -181,27 +169,27 @@ static VALUE slot_overdue(VALUE self)
                                 LL2NUM(since));
 }
 
-/* Supervisor, after the worker is gone: the payload it died with gets this outcome (nil: runs once more), and what
- * else was unfinished of its slice goes back in line. */
-static VALUE slot_recover(VALUE self, VALUE failure)
+/* Supervisor, after the worker is gone: the payload it died with runs once more, unless that was its last chance, and what else
+ * was unfinished of its slice goes back in line. That payload's index, or nil. */
+static VALUE slot_recover(VALUE self, VALUE last_chance)
 {
     guildhall_worker_slot *worker = guildhall_worker_slot_of(self);
     VALUE object = atomic_load(&worker->batch);
-    if (NIL_P(object)) return Qfalse;
+    if (NIL_P(object)) return Qnil;
     guildhall_batch *batch = guildhall_batch_of(object);
     size_t position = atomic_load(&worker->position), from = atomic_load(&worker->from);
     if (position != GUILDHALL_NO_POSITION) {
         VALUE mark = atomic_load(&worker->mark);
-        if (NIL_P(failure)) {
+        if (!RTEST(last_chance) && batch->retry && mark != GUILDHALL_SLOT_RUNNING_AGAIN) {
             atomic_store(&batch->suspicious, true);
             guildhall_batch_release(batch, position, mark, GUILDHALL_SLOT_AGAIN);
         }
-        else if (guildhall_batch_publish(batch, position, mark, failure, true)) guildhall_batch_notify(batch, position, position + 1);
+        else if (guildhall_batch_publish(batch, position, mark, guildhall_task_fatal(position), true)) guildhall_batch_notify(batch, position, position + 1);
     }
     guildhall_batch_rewind(batch, from);
     release_slice(worker);
     RB_GC_GUARD(object);
-    return Qtrue;
+    return position == GUILDHALL_NO_POSITION ? Qnil : SIZET2NUM(position);
 }
 
 /* Supervisor: the payload that was begun then gets this outcome unless it has just got one; then the worker is given up,
@@ -246,8 +234,6 @@ static VALUE slot_retire(VALUE self)
     return self;
 }
 
-static VALUE slot_queue(VALUE self) { return guildhall_worker_slot_of(self)->queue_object; }
-
 static VALUE slot_exited_p(VALUE self) { return atomic_load(&guildhall_worker_slot_of(self)->exited) ? Qtrue : Qfalse; }
 
 static VALUE slot_busy_p(VALUE self) { return NIL_P(atomic_load(&guildhall_worker_slot_of(self)->batch)) ? Qfalse : Qtrue; }
@@ -270,13 +256,11 @@ void guildhall_init_pool_worker_slot(VALUE pool)
     rb_define_method(worker, "announce_exit", slot_announce_exit, 0);
     rb_define_method(worker, "claim", slot_claim, 0);
     rb_define_method(worker, "cancel_start", slot_cancel_start, 0);
-    rb_define_method(worker, "running_payload", slot_running_payload, 0);
     rb_define_method(worker, "overdue", slot_overdue, 0);
     rb_define_method(worker, "recover", slot_recover, 1);
     rb_define_method(worker, "abandon", slot_abandon, 3);
     rb_define_method(worker, "new_slices", slot_new_slices, 0);
     rb_define_method(worker, "retire", slot_retire, 0);
-    rb_define_method(worker, "queue", slot_queue, 0);
     rb_define_method(worker, "exited?", slot_exited_p, 0);
     rb_define_method(worker, "busy?", slot_busy_p, 0);
     rb_define_method(worker, "counts", slot_counts, 0);

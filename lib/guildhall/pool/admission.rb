@@ -29,7 +29,7 @@ module Guildhall
       # @raise [Guildhall::ArgumentError] for what cannot be called
       def [](task)
         runnable = @known[task] || (Proc === task ? admit_block(task) : admit(task))
-        runnable.code.check! if runnable.refused?
+        runnable.code.check!
         runnable
       end
 

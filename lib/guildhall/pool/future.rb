@@ -112,11 +112,7 @@ module Guildhall
       # Gives every payload that has not begun a Failure (CancelledError). Does not wait.
       # @return [Integer] how many these were
       def cancel
-        cancelled = (0...size).count do |index|
-          @batch.available?(index) && @batch.fail_at(index, Failure.of(CancelledError.new("cancelled before it was begun"), index))
-        end
-        @batch.notify
-        cancelled
+        @batch.cancel { |index| Failure.of(CancelledError.new("cancelled before it was begun"), index) }
       end
 
       # As {Chainable#zip}, with futures; as Enumerable#zip, with anything else.

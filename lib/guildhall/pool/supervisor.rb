@@ -163,8 +163,7 @@ module Guildhall
       # What the worker had finished is published; what it had not begun goes back in line; what it died with runs once
       # more, and fails the second time.
       def recover(handle)
-        _, index, last_chance = handle.slot.running_payload
-        handle.slot.recover(index && (last_chance || @closing || @circuit_breaker.open?) ? Failure.fatal(index) : nil)
+        index = handle.slot.recover(@closing || @circuit_breaker.open?)
         return if handle.retired || @closing
 
         @deaths += 1

@@ -8,12 +8,12 @@ module Guildhall
     # block, and no other thread, is involved between a payload and its result.
     module Worker
       # @param slot [WorkerSlot]
-      # @param log [Log]
+      # @param line [Log::Line]
       # @return [Ractor]
-      def self.start(slot, log)
+      def self.start(slot, line)
         EarlyVariables.make
         quietly do
-          Ractor.new(slot, log.line(slot.queue), name: "guildhall worker") { |mine, line| Worker.run(mine, line) }
+          Ractor.new(slot, line, name: "guildhall worker") { |mine, logger| Worker.run(mine, logger) }
         end
       end
 

@@ -103,7 +103,7 @@ module Guildhall
 
       # Not where nothing interrupts: a Ractor inherits that.
       def start(handle)
-        handle.ractor = Worker.start(handle.slot, @log)
+        handle.ractor = Worker.start(handle.slot, @log.line(@queue))
       rescue StandardError => error
         @queue.target_worker_count = 0 # readers are not to wait for it
         warn("guildhall: a worker could not be started: #{error.class}: #{error.message}")

@@ -125,7 +125,7 @@ class PoolWorkerSlotTest < GuildhallTest
 
   def test_native_batches_trust_no_index
     mine = batch(%w[a], Upcase)
-    [[:wait, 500_000_000, 0, 0.1], [:help?, 500_000_000, false], [:available?, 500_000_000]].each do |name, *arguments|
+    [[:wait, 500_000_000, 0, 0.1], [:help?, 500_000_000, false]].each do |name, *arguments|
       assert_match(/the batch has 1/, assert_raises(Guildhall::ArgumentError) { mine.public_send(name, *arguments) }.message)
     end
     assert_raises(Guildhall::ArgumentError) { mine.decision = 99 }
