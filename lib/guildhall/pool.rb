@@ -142,7 +142,7 @@ module Guildhall
       runnable = @admission[task]
       arguments = Callable.takes_metadata?(runnable.task) ? [nil] : []
       payloads.each { |payload| runnable.task.call(payload, *arguments) }
-      @supervisor.ensure_running unless inline?
+      start_workers unless inline?
       self
     end
 
@@ -172,8 +172,7 @@ module Guildhall
     def spread(batch)
       return if @closed || inline? || !@supervisor.any_workers?
 
-      track_forks unless @tracked
-      @supervisor.ensure_running
+      start_workers
       batch.decision = Decision.number(:parallel, :overdue) if push(batch)
     end
 
@@ -203,7 +202,6 @@ module Guildhall
     # @param prepare [Boolean] false: the caller has let the task's codec prepare what it needs
     def take_in(reading, payloads, task, source: nil, metadata: nil, records: false, parallel: nil, min_payloads: nil, deadline: nil,
                 prepare: true, **options)
-      reset_after_fork
       check(payloads, metadata, records)
       runnable = @admission[task]
       runnable.preparer&.prepare(records ? payloads.map(&:raw_payload) : payloads) if prepare
@@ -275,8 +273,7 @@ module Guildhall
     end
 
     def line_up(batch, source = nil, deadline = nil)
-      track_forks unless @tracked
-      @supervisor.ensure_running
+      start_workers
       pushed = push(batch)
       pushed = overflow(batch, source) if pushed == false
       return batch.decision = Decision.number(:inline, :saturated) unless pushed

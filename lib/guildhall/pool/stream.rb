@@ -26,7 +26,7 @@ module Guildhall
         @ordered = ordered
         @timeout = timeout
         @limit = Clock.deadline(timeout)
-        @feed = Feed.of(payloads, chunk || 500)
+        @feed = Feed.new(payloads, chunk || 500)
         @feed.belong_to(self)
         @flights = []
         @offset = 0
@@ -79,8 +79,9 @@ module Guildhall
       end
 
       def deliver_from(flight)
-        ready, left = @ordered ? in_order(flight) : flight.left.partition { |index| flight.future.ready?(index) }
-        flight.left = left
+        done = ->(index) { flight.future.ready?(index) }
+        ready = @ordered ? flight.left.take_while(&done) : flight.left.select(&done)
+        flight.left -= ready
         ready.each { |index| yield placed(flight.future[index], flight.offset), flight.offset + index }
         ready.any?
       end
@@ -88,11 +89,6 @@ module Guildhall
       # A Failure has the index of its payload in the input, not in the batch.
       def placed(outcome, offset)
         Failure === outcome && offset.positive? ? outcome.with(index: outcome.index + offset) : outcome
-      end
-
-      def in_order(flight)
-        count = flight.left.index { |index| !flight.future.ready?(index) } || flight.left.size
-        [flight.left.first(count), flight.left.drop(count)]
       end
 
       # For the oldest batch; not long where there is something else that may come first. Interrupts a payload that runs in this

@@ -72,8 +72,10 @@ module Guildhall
         @worker_set.queue.call
       end
 
-      # Ends workers and thread, when they have done the queued work. Neither waits nor locks.
+      # Ends workers and thread, when they have done the queued work. Neither waits nor locks. In a child process there are none.
       def release
+        return if @worker_set.queue.forked?
+
         @closing = true
         @worker_set.close
         @worker_set.queue.call
