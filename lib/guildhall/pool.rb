@@ -173,7 +173,7 @@ module Guildhall
       return if @closed || inline? || !@supervisor.any_workers?
 
       start_workers
-      batch.decision = Decision.number(:parallel, :overdue) if push(batch)
+      batch.decision = Decision.number(:parallel, :overdue) if @queue.push(batch)
     end
 
     # @api private
@@ -207,7 +207,7 @@ module Guildhall
       runnable.preparer&.prepare(records ? payloads.map(&:raw_payload) : payloads) if prepare
       batch = build(payloads, runnable, metadata, records, deadline, source, options)
       batch.decision = decide(batch, parallel, min_payloads || @settings.min_payloads, reading && !Fiber.current_scheduler)
-      line_up(batch, source, deadline) if decision(batch).parallel? && batch.size.positive?
+      line_up(batch, source, deadline) if Decision.of(batch).parallel? && batch.size.positive?
       publish_taken_in(batch, source) if @instrumentation.listening?
       @queue.decided(batch)
       Future.new(self, batch)
@@ -264,17 +264,13 @@ module Guildhall
       :min_payloads if parallel.nil? && min_payloads && batch.size < min_payloads
     end
 
-    def decision(batch)
-      Decision.of(batch)
-    end
-
     def inline?
       @inline || Thread.current.thread_variable_get(:guildhall_inline)
     end
 
     def line_up(batch, source = nil, deadline = nil)
       start_workers
-      pushed = push(batch)
+      pushed = @queue.push(batch)
       pushed = overflow(batch, source) if pushed == false
       return batch.decision = Decision.number(:inline, :saturated) unless pushed
 
@@ -282,14 +278,10 @@ module Guildhall
       @supervisor.expect_within(deadline) if deadline
     end
 
-    def push(batch)
-      @queue.push(batch, decision(batch).reason == :forced)
-    end
-
     def publish_taken_in(batch, source)
-      parallel = decision(batch).parallel?
+      parallel = Decision.of(batch).parallel?
       @queue.want_slices(true) if parallel
-      @instrumentation.publish(parallel ? "pool.dispatched" : "pool.inlined", payloads: batch.size, source:, decision: decision(batch).to_s)
+      @instrumentation.publish(parallel ? "pool.dispatched" : "pool.inlined", payloads: batch.size, source:, decision: Decision.of(batch).to_s)
     end
 
     # There is no room for the batch.
@@ -301,7 +293,7 @@ module Guildhall
       limit = Clock.now + @settings.overflow_timeout
       while @settings.overflow == :wait && Clock.now < limit
         @queue.wait_for_room(batch.size, limit - Clock.now)
-        pushed = push(batch)
+        pushed = @queue.push(batch)
         return pushed unless pushed == false
       end
       raise PoolSaturatedError, "#{@queue.payloads} payloads wait, and #{batch.size} more do not fit (capacity: #{@settings.capacity})"

@@ -42,7 +42,6 @@ typedef struct guildhall_batch {
     size_t size;
     size_t bytes;               /* the payloads' mean size, estimated */
     bool records;               /* payloads are objects with `raw_payload`, and are their own metadata */
-    bool workers_only;          /* callers keep off it while there are workers */
     bool reading;               /* its caller reads it at once, and runs slices too */
     guildhall_decision decision;
     size_t parallelism;               /* threads that it makes work for */

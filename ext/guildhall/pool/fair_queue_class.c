@@ -104,14 +104,13 @@ static VALUE queue_build(VALUE class, VALUE capacity, VALUE processors)
     return rb_ractor_make_shareable(rb_obj_freeze(self));
 }
 
-/* push(batch, whether callers are to keep off it) → false when there is no room, nil when there never will be: the queue is closed,
+/* push(batch) → false when there is no room, nil when there never will be: the queue is closed,
  * or the batch was made for the one before a fork or a rest, which counts it. */
-static VALUE queue_push(VALUE self, VALUE object, VALUE workers_only)
+static VALUE queue_push(VALUE self, VALUE object)
 {
     guildhall_fair_queue *queue = guildhall_fair_queue_of(self);
     guildhall_batch *batch = guildhall_batch_of(object);
     if (queue->closed || batch->queue != queue) return Qnil;
-    batch->workers_only = RTEST(workers_only);
     return guildhall_fair_queue_push(queue, batch) ? Qtrue : Qfalse;
 }
 
@@ -304,7 +303,7 @@ void guildhall_init_pool_fair_queue(VALUE pool)
     VALUE queue = rb_define_class_under(pool, "FairQueue", rb_cObject);
     rb_undef_alloc_func(queue);
     rb_define_singleton_method(queue, "build", queue_build, 2);
-    rb_define_method(queue, "push", queue_push, 2);
+    rb_define_method(queue, "push", queue_push, 1);
     rb_define_method(queue, "close", queue_close, 0);
     rb_define_method(queue, "wake_workers", queue_wake_workers, 0);
     rb_define_method(queue, "attend", queue_attend, 1);

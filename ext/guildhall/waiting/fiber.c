@@ -12,18 +12,11 @@ static VALUE fiber_limit(const guildhall_parked *self)
     return DBL2NUM(left > 0 ? (double)left / 1e9 : 0);
 }
 
-static VALUE fiber_loop(VALUE argument)
-{
-    guildhall_parked *self = (guildhall_parked *)argument;
-    while (guildhall_parked_waiting(self)) rb_io_wait(self->resource, INT2NUM(RUBY_IO_READABLE), fiber_limit(self));
-    return Qnil;
-}
-
-static int fiber_sleep(guildhall_waiter *waiter) { return guildhall_parked_protect(waiter, fiber_loop); }
+static void fiber_step(guildhall_parked *self) { rb_io_wait(self->resource, INT2NUM(RUBY_IO_READABLE), fiber_limit(self)); }
 
 static void fiber_rouse(guildhall_waiter *unused, uintptr_t bell) { guildhall_alarm_ring((int)bell); }
 
-static const guildhall_sleeper fiber = {fiber_sleep, fiber_rouse, 1};
+static const guildhall_sleeper fiber = {guildhall_parked_sleep, fiber_rouse, 1};
 
 static void fiber_close(guildhall_parked *self)
 {
@@ -49,7 +42,7 @@ void guildhall_sleep_as_fiber(guildhall_parked *self)
         rb_jump_tag(raised);
     }
     self->finish = fiber_close;
-    guildhall_sleep_with(self, &fiber, (uintptr_t)self->alarm.bell);
+    guildhall_sleep_with(self, &fiber, fiber_step, (uintptr_t)self->alarm.bell);
 }
 
 void guildhall_init_fiber(void) { id_for_fd = rb_intern("for_fd"); }

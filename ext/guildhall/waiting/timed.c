@@ -5,21 +5,11 @@
 
 #define SLICE_NS 10000000L
 
-static VALUE timed_loop(VALUE argument)
-{
-    guildhall_parked *self = (guildhall_parked *)argument;
-    while (guildhall_parked_waiting(self)) {
-        rb_thread_check_ints();
-        rb_thread_wait_fd(self->alarm.readable);
-    }
-    return Qnil;
-}
-
-static int timed_sleep(guildhall_waiter *waiter) { return guildhall_parked_protect(waiter, timed_loop); }
+static void timed_step(guildhall_parked *self) { rb_thread_wait_fd(self->alarm.readable); }
 
 static void timed_rouse(guildhall_waiter *unused, uintptr_t bell) { guildhall_alarm_ring((int)bell); }
 
-static const guildhall_sleeper timed = {timed_sleep, timed_rouse, 1};
+static const guildhall_sleeper timed = {guildhall_parked_sleep, timed_rouse, 1};
 
 static void timed_close(guildhall_parked *self) { guildhall_alarm_close(&self->alarm); }
 
@@ -27,28 +17,22 @@ int guildhall_sleep_timed(guildhall_parked *self)
 {
     if (!GUILDHALL_ALARM_KEEPS_TIME || !guildhall_alarm_open(&self->alarm, self->deadline)) return 0;
     self->finish = timed_close;
-    guildhall_sleep_with(self, &timed, (uintptr_t)self->alarm.bell);
+    guildhall_sleep_with(self, &timed, timed_step, (uintptr_t)self->alarm.bell);
     return 1;
 }
 
-static VALUE steps_loop(VALUE argument)
+static void short_step(guildhall_parked *self)
 {
-    guildhall_parked *self = (guildhall_parked *)argument;
-    while (guildhall_parked_waiting(self)) {
-        int64_t left = self->deadline - guildhall_now();
-        if (left > SLICE_NS) left = SLICE_NS;
-        if (left > 0) rb_thread_wait_for((struct timeval){0, left / 1000 + 1});
-    }
-    return Qnil;
+    int64_t left = self->deadline - guildhall_now();
+    if (left > SLICE_NS) left = SLICE_NS;
+    if (left > 0) rb_thread_wait_for((struct timeval){0, left / 1000 + 1});
 }
 
-static int steps_sleep(guildhall_waiter *waiter) { return guildhall_parked_protect(waiter, steps_loop); }
-
-static const guildhall_sleeper steps = {steps_sleep, guildhall_rouse_thread, 1};
+static const guildhall_sleeper steps = {guildhall_parked_sleep, guildhall_rouse_thread, 1};
 
 void guildhall_rouse_thread(guildhall_waiter *unused, uintptr_t thread)
 {
     rb_thread_wakeup_alive((VALUE)thread); /* checks no interrupts */
 }
 
-void guildhall_sleep_in_steps(guildhall_parked *self) { guildhall_sleep_with(self, &steps, (uintptr_t)self->thread); }
+void guildhall_sleep_in_steps(guildhall_parked *self) { guildhall_sleep_with(self, &steps, short_step, (uintptr_t)self->thread); }
