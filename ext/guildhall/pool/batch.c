@@ -7,7 +7,6 @@
 
 static const double longest_slice_ns = 1e5;  /* what a small batch may have to wait for */
 static const double shortest_slice_ns = 2e4; /* some hundred times what taking it costs */
-static const int64_t trial_ns = 50000000;    /* a caller waits for workers that are busy with other batches */
 static const double exploration_share = 16;       /* of the time that is left, for an epoch of the way that may be slower */
 
 size_t guildhall_batch_take(guildhall_batch *batch, size_t count, size_t *from)
@@ -123,13 +122,6 @@ int guildhall_batch_wait(guildhall_batch *batch, size_t index, size_t beyond, in
     return (int)rb_ensure(wait_for, (VALUE)&reader, stop_wanting, (VALUE)&reader);
 }
 
-bool guildhall_batch_on_trial(const guildhall_batch *batch)
-{
-    if (!atomic_load(&batch->parallel) || !guildhall_code_untried(batch->runnable->code)) return false;
-    bool begun = atomic_load(&batch->reached) || guildhall_now() - batch->lined_up_at < trial_ns;
-    return begun && guildhall_fair_queue_has_workers(batch->queue);
-}
-
 double guildhall_batch_cost(const guildhall_batch *batch)
 {
     size_t payloads = atomic_load_explicit(&batch->run_payloads, memory_order_relaxed);
@@ -191,19 +183,4 @@ void guildhall_batch_measure(guildhall_batch *batch)
     guildhall_cost *cost = cost_of_batches(batch);
     guildhall_cost_measured(cost, parallel && !reader_only, guildhall_batch_complete(batch), ns, payloads);
     if (parallel) change_way(batch, cost);
-}
-
-void guildhall_batch_reset_after_fork(guildhall_batch *batch)
-{
-    if (batch->generation == guildhall_fork_generation()) return;
-    batch->generation = guildhall_fork_generation();
-    atomic_store(&batch->parallel, false);
-    atomic_store(&batch->item_readers, 0);
-    for (size_t i = 0; i < batch->size; i++) {
-        if (!guildhall_outcome_p(guildhall_batch_slot(batch, i))) atomic_store(&batch->slots[i], GUILDHALL_SLOT_UNSET);
-    }
-    atomic_store(&batch->cursor, 0);
-    size_t done = 0;
-    for (size_t i = 0; i < batch->size; i++) done += guildhall_outcome_p(guildhall_batch_slot(batch, i));
-    atomic_store(&batch->done, done);
 }

@@ -142,13 +142,9 @@ void guildhall_batch_release(guildhall_batch *, size_t index, VALUE mark, VALUE 
 void guildhall_batch_notify(guildhall_batch *, size_t from, size_t to);
 /* Blocks until the payload (GUILDHALL_NO_INDEX: more than `beyond` of them) has an outcome. 0 at the deadline. */
 int guildhall_batch_wait(guildhall_batch *, size_t index, size_t beyond, int64_t deadline);
-/* Whether its caller should still wait for a worker to run the first payload: none has run its code yet. */
-bool guildhall_batch_on_trial(const guildhall_batch *);
 /* Nanoseconds a payload: as measured in this batch, else in earlier ones; 0: not known. */
 double guildhall_batch_cost(const guildhall_batch *);
 /* How many payloads to claim at once, so that a slice is worth taking and leaves some for others. */
 size_t guildhall_batch_slice_size(const guildhall_batch *);
-/* In a child process: it has none of the parent's workers, so readers run all unfinished payloads. */
-void guildhall_batch_reset_after_fork(guildhall_batch *);
 
 #endif

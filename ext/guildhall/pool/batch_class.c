@@ -6,6 +6,7 @@
 #include "init.h"
 
 enum { PAYLOADS_SAMPLED = 8 };
+static const int64_t trial_ns = 50000000; /* a caller waits for workers that are busy with other batches */
 
 static ID id_raw_payload;
 static VALUE guildhall_module;
@@ -225,13 +226,21 @@ static size_t checked_index(const guildhall_batch *batch, VALUE index)
     return at;
 }
 
+/* Whether its caller should still wait for a worker to run the first payload: none has run its code yet. */
+static bool on_trial(const guildhall_batch *batch)
+{
+    if (!atomic_load(&batch->parallel) || !guildhall_code_untried(batch->runnable->code)) return false;
+    bool begun = atomic_load(&batch->reached) || guildhall_now() - batch->lined_up_at < trial_ns;
+    return begun && guildhall_fair_queue_has_workers(batch->queue);
+}
+
 /* wait(index or nil, number of outcomes, seconds or nil): blocks until that payload has an outcome, or until there are more than
  * that; during a trial until there is one more. False at the deadline. */
 static VALUE batch_wait(VALUE self, VALUE index, VALUE beyond, VALUE timeout)
 {
     guildhall_batch *batch = guildhall_batch_of(self);
     size_t at = NIL_P(index) ? GUILDHALL_NO_INDEX : checked_index(batch, index);
-    bool trial = guildhall_batch_on_trial(batch);
+    bool trial = on_trial(batch);
     size_t count = trial ? atomic_load(&batch->done) : NUM2SIZET(beyond);
     int there = guildhall_batch_wait(batch, trial ? GUILDHALL_NO_INDEX : at, count, guildhall_deadline(timeout));
     guildhall_batch_measure(batch);
@@ -277,7 +286,7 @@ static VALUE batch_help_p(VALUE self, VALUE index, VALUE stalled)
     guildhall_batch *batch = guildhall_batch_of(self);
     if (!NIL_P(index) && !available(batch, checked_index(batch, index))) return Qfalse;
     if (NIL_P(index) && !guildhall_batch_unclaimed(batch)) return Qfalse;
-    return !atomic_load(&batch->parallel) || (!guildhall_batch_on_trial(batch) && caller_helps(batch, RTEST(stalled))) ? Qtrue : Qfalse;
+    return !atomic_load(&batch->parallel) || (!on_trial(batch) && caller_helps(batch, RTEST(stalled))) ? Qtrue : Qfalse;
 }
 
 static VALUE take_turns(VALUE nothing)
@@ -313,10 +322,9 @@ static void call_missing_worker(const guildhall_batch *batch)
     if (busy < guildhall_fair_queue_workers_for(batch)) guildhall_fair_queue_wake(queue, 1);
 }
 
-/* Runs payloads that have not run yet, for some milliseconds at most. Whether the batch is complete now. */
-static VALUE batch_help(VALUE self)
+/* For some milliseconds at most. */
+static void run_some(guildhall_batch *batch)
 {
-    guildhall_batch *batch = guildhall_batch_of(self);
     bool parallel = atomic_load(&batch->parallel);
     int64_t until = guildhall_now() + (parallel || !guildhall_decision_may_change(batch->decision) ? span(batch->queue) : GUILDHALL_SHORT_SPAN_NS);
     size_t from, count, next = 0, skipped = GUILDHALL_NO_INDEX;
@@ -330,6 +338,16 @@ static VALUE batch_help(VALUE self)
     guildhall_batch_measure(batch);
     if (parallel && guildhall_batch_unclaimed(batch)) call_missing_worker(batch);
     guildhall_give_way(batch->queue);
+}
+
+/* help(index or nil): runs payloads that have not run yet; of a batch that workers do not have only this one. Whether the batch is
+ * complete now. */
+static VALUE batch_help(VALUE self, VALUE index)
+{
+    guildhall_batch *batch = guildhall_batch_of(self);
+    size_t at = NIL_P(index) ? 0 : checked_index(batch, index);
+    if (NIL_P(index) || atomic_load(&batch->parallel)) run_some(batch);
+    else guildhall_run(batch, at, at + 1, 0, NULL, NULL);
     RB_GC_GUARD(self);
     return guildhall_batch_complete(batch) ? Qtrue : Qfalse;
 }
@@ -367,17 +385,6 @@ static VALUE batch_inline_reason(VALUE self) { return guildhall_batch_of(self)->
 
 static VALUE batch_decision(VALUE self) { return UINT2NUM(guildhall_batch_of(self)->decision); }
 
-/* Runs the one payload in this thread, unless it is claimed. */
-static VALUE batch_run_at(VALUE self, VALUE index)
-{
-    guildhall_batch *batch = guildhall_batch_of(self);
-    size_t at = NUM2SIZET(index);
-    size_t skipped = GUILDHALL_NO_INDEX;
-    if (at < batch->size) guildhall_run(batch, at, at + 1, 0, NULL, &skipped);
-    RB_GC_GUARD(self);
-    return Qnil;
-}
-
 /* cancel { |index| a Failure } gives that outcome to every payload that nobody has claimed. How many these were. */
 static VALUE batch_cancel(VALUE self)
 {
@@ -393,10 +400,22 @@ static VALUE batch_cancel(VALUE self)
     return SIZET2NUM(cancelled);
 }
 
-/* To be called by readers: see guildhall_batch_reset_after_fork. */
+/* To be called by readers. A child process has none of the parent's workers, so readers run all unfinished payloads. */
 static VALUE batch_reset_after_fork(VALUE self)
 {
-    guildhall_batch_reset_after_fork(guildhall_batch_of(self));
+    guildhall_batch *batch = guildhall_batch_of(self);
+    if (batch->generation == guildhall_fork_generation()) return self;
+    batch->generation = guildhall_fork_generation();
+    guildhall_waitlist_init(&batch->readers); /* a thread of the parent may have held its lock */
+    atomic_store(&batch->parallel, false);
+    atomic_store(&batch->item_readers, 0);
+    atomic_store(&batch->cursor, 0);
+    size_t done = 0;
+    for (size_t i = 0; i < batch->size; i++) {
+        if (guildhall_outcome_p(guildhall_batch_slot(batch, i))) done++;
+        else atomic_store(&batch->slots[i], GUILDHALL_SLOT_UNSET);
+    }
+    atomic_store(&batch->done, done);
     return self;
 }
 
@@ -424,14 +443,13 @@ void guildhall_init_pool_batch(VALUE guildhall, VALUE pool)
     rb_define_method(batch, "outcomes", batch_outcomes, 0);
     rb_define_method(batch, "wait", batch_wait, 3);
     rb_define_method(batch, "help?", batch_help_p, 2);
-    rb_define_method(batch, "help", batch_help, 0);
+    rb_define_method(batch, "help", batch_help, 1);
     rb_define_method(batch, "spreads?", batch_spreads_p, 0);
     rb_define_method(batch, "let_go", batch_let_go, 0);
     rb_define_method(batch, "decide", batch_decide, 1);
     rb_define_method(batch, "decision=", batch_set_decision, 1);
     rb_define_method(batch, "decision", batch_decision, 0);
     rb_define_method(batch, "inline_reason", batch_inline_reason, 0);
-    rb_define_method(batch, "run_at", batch_run_at, 1);
     rb_define_method(batch, "cancel", batch_cancel, 0);
     rb_define_method(batch, "reset_after_fork", batch_reset_after_fork, 0);
     rb_define_method(batch, "watch", batch_watch, 0);

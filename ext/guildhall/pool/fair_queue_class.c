@@ -126,12 +126,6 @@ static VALUE queue_close(VALUE self)
     return self;
 }
 
-static VALUE queue_wake_workers(VALUE self)
-{
-    guildhall_waitlist_wake_all(&guildhall_fair_queue_of(self)->workers);
-    return self;
-}
-
 static int called(void *context) { return atomic_load(&((guildhall_fair_queue *)context)->called); }
 
 /* attend(seconds or nil): blocks until the supervisor is called. False at the deadline. */
@@ -203,8 +197,6 @@ static VALUE queue_set_target_worker_count(VALUE self, VALUE count)
     atomic_store(&guildhall_fair_queue_of(self)->target_worker_count, NUM2SIZET(count));
     return count;
 }
-
-static VALUE queue_inflight(VALUE self) { return SIZET2NUM(atomic_load(&guildhall_fair_queue_of(self)->inflight)); }
 
 static VALUE queue_handover(VALUE self) { return DBL2NUM((double)atomic_load(&guildhall_fair_queue_of(self)->handover_ns) / 1e9); }
 
@@ -305,7 +297,6 @@ void guildhall_init_pool_fair_queue(VALUE pool)
     rb_define_singleton_method(queue, "build", queue_build, 2);
     rb_define_method(queue, "push", queue_push, 1);
     rb_define_method(queue, "close", queue_close, 0);
-    rb_define_method(queue, "wake_workers", queue_wake_workers, 0);
     rb_define_method(queue, "attend", queue_attend, 1);
     rb_define_method(queue, "call", queue_call, 0);
     rb_define_method(queue, "wait_for_room", queue_wait_for_room, 2);
@@ -317,7 +308,6 @@ void guildhall_init_pool_fair_queue(VALUE pool)
     rb_define_method(queue, "idle", queue_idle, 0);
     rb_define_method(queue, "worker_count", queue_worker_count, 0);
     rb_define_method(queue, "target_worker_count=", queue_set_target_worker_count, 1);
-    rb_define_method(queue, "inflight", queue_inflight, 0);
     rb_define_method(queue, "handover", queue_handover, 0);
     rb_define_method(queue, "forked?", queue_forked, 0);
     rb_define_method(queue, "want_slices", queue_want_slices, 1);

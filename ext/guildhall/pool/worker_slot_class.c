@@ -230,7 +230,9 @@ static VALUE slot_new_slices(VALUE self)
 
 static VALUE slot_retire(VALUE self)
 {
-    atomic_store(&guildhall_worker_slot_of(self)->retired, true);
+    guildhall_worker_slot *worker = guildhall_worker_slot_of(self);
+    atomic_store(&worker->retired, true);
+    guildhall_waitlist_wake_all(&worker->queue->workers);
     return self;
 }
 

@@ -97,7 +97,7 @@ module Guildhall
       # @return [Boolean] false when the time was up
       def wait(timeout: nil)
         limit = Clock.deadline(timeout)
-        return true if @batch.complete? || (brief? && @batch.reset_after_fork.help)
+        return true if @batch.complete? || (brief? && @batch.reset_after_fork.help(nil))
 
         wait_for(nil, size - 1, limit)
       end

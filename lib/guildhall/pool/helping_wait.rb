@@ -58,7 +58,7 @@ module Guildhall
       def help(index, stalled)
         return false unless @batch.help?(index, stalled)
 
-        with_logger { index && !parallel? ? @batch.run_at(index) : @batch.help }
+        with_logger { @batch.help(index) }
         @pool.spread(@batch) if @batch.spreads?
         true
       end

@@ -186,7 +186,7 @@ module Guildhall
         return unless @shortest_deadline
 
         nearest = @worker_set.handles.filter_map { |handle| look_at(handle) }.min
-        @lock.synchronize { @shortest_deadline = nil if @worker_set.queue.inflight.zero? } # not one that was expected just now
+        @lock.synchronize { @shortest_deadline = nil if @worker_set.queue.wait_until_drained(0) } # not one that was expected just now
         [[nearest, @shortest_deadline].compact.min || SHORTEST_PAUSE_SECONDS, SHORTEST_PAUSE_SECONDS].max
       end
 

@@ -114,7 +114,6 @@ module Guildhall
           handle.retired = true
           handle.slot.retire
         end
-        @queue.wake_workers
       end
     end
   end

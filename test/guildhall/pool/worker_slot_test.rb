@@ -64,7 +64,7 @@ class PoolWorkerSlotTest < GuildhallTest
     dead, thread = worker
     thread.join
     dead.recover(nil) # once more, and not in a caller's thread
-    assert_raises(Interrupt) { mine.help }
+    assert_raises(Interrupt) { mine.help(nil) }
     Deadly::SEEN << "so that it lives"
     3.times { worker.last.join unless mine.complete? } # nothing is known of what it costs: a payload a slice
     assert_predicate mine, :complete?
