@@ -159,7 +159,8 @@ module Guildhall
     # @return [Hash{Symbol=>Object}] see docs/pool.md
     def stats
       reset_after_fork
-      Statistics.new(@supervisor, *@began).to_h
+      began, collecting = @began
+      Statistics.of(@supervisor).merge(gc_share: (GC.total_time - collecting).fdiv((Clock.now - began) * 1_000_000_000))
     end
 
     # @return [Report] what the pool has measured, and decides by that; `puts pool.report`

@@ -39,9 +39,7 @@ module Guildhall
       end
 
       # @param task [#call] shareable
-      # @param code [Code]
       # @param receiver [Object, nil] self of a block
-      # @return [Runnable]
       def runnable(task, code, receiver = nil)
         return Runnable.build(task, Callable.takes_metadata?(task), nil, nil, nil, nil, nil, code, receiver) if Proc === task
 

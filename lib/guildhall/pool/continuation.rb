@@ -7,7 +7,6 @@ module Guildhall
       include Chainable
 
       # Made by the methods of {Chainable}.
-      # @param pool [Pool]
       def initialize(pool)
         @pool = pool
         @lock = Mutex.new

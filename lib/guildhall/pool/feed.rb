@@ -21,7 +21,6 @@ module Guildhall
         end
       end
 
-      # @return [Array] all payloads
       # @raise [Guildhall::ArgumentError] for what is not Enumerable
       def self.array(payloads)
         in_memory(payloads) || payloads.to_a
@@ -30,8 +29,6 @@ module Guildhall
       MAX_RANGE_PAYLOADS = 1_000_000
       private_constant :MAX_RANGE_PAYLOADS
 
-      # @param payloads [Enumerable]
-      # @param chunk [Integer] payloads at once
       # @raise [Guildhall::ArgumentError] for what is not Enumerable
       def initialize(payloads, chunk)
         @payloads = payloads
@@ -44,9 +41,7 @@ module Guildhall
         start unless @ended
       end
 
-      # Ends the thread with its owner: an Enumerator that is dropped half-way never comes to {#stop}.
-      # @param owner [Object] that this feed does not refer to
-      # @return [void]
+      # Ends the thread with its owner, which this must not refer to: an Enumerator that is dropped half-way never comes to {#stop}.
       def belong_to(owner)
         ObjectSpace.define_finalizer(owner, Feed.finalizer(@thread)) if @thread
       end
@@ -70,11 +65,8 @@ module Guildhall
       # @return [Exception, nil] what the source raised, behind the payloads
       attr_reader :error
 
-      # @return [Boolean] whether there may be more
       def open? = !@ended
 
-      # Ends the thread.
-      # @return [void]
       def stop
         @thread&.kill&.join(1)
       end

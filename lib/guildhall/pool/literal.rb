@@ -15,8 +15,7 @@ module Guildhall
         @admitted = {}.compare_by_identity # by self's class, where that matters
       end
 
-      # @param block [Proc]
-      # @param runnable [Runnable] as which it was admitted
+      # @param runnable [Runnable] as which the block was admitted
       # @return [Runnable] that one
       def learn(block, runnable)
         surroundings = block.binding
@@ -27,7 +26,6 @@ module Guildhall
         runnable
       end
 
-      # @param block [Proc]
       # @return [Runnable, nil] nil: it has to be looked at
       def runnable(block)
         surroundings = block.binding

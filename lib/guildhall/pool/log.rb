@@ -42,7 +42,6 @@ module Guildhall # rubocop:disable Style/Documentation
       class Line
         include Severities
 
-        # @param queue [Guildhall::Queue]
         # @param dropped [Guildhall::Queue] holds one item a dropped line, up to its capacity
         # @param call [FairQueue] whose supervisor writes the lines
         def initialize(queue, dropped, call)
@@ -67,8 +66,7 @@ module Guildhall # rubocop:disable Style/Documentation
         @dropped = Guildhall::Queue.new(CAPACITY_LINES)
       end
 
-      # @param call [FairQueue]
-      # @return [Line] for a worker
+      # For a worker.
       def line(call)
         Line.new(@queue, @dropped, call)
       end

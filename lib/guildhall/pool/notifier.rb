@@ -24,8 +24,7 @@ module Guildhall
         reset
       end
 
-      # @param future [Future]
-      # @param callback [#call] given the future when it is complete
+      # The callback is given the future when it is complete.
       def add(future, callback)
         reset if forked?
         future.watch
@@ -52,7 +51,6 @@ module Guildhall
       end
 
       # Where a callback waits: others go on meanwhile.
-      # @return [Object] what the block returns
       def blocking
         before = @threads[Thread.current] or return yield
 
@@ -65,8 +63,6 @@ module Guildhall
       end
 
       # Ends the threads when they have called what is ready. Can be called by a callback.
-      # @param timeout [Numeric, nil] seconds
-      # @return [void]
       def stop(timeout)
         limit = Clock.deadline(timeout)
         @lock.synchronize do

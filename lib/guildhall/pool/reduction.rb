@@ -23,8 +23,6 @@ module Guildhall
         new(operation, arguments.empty? ? NONE : arguments.first)
       end
 
-      # @param payloads [Enumerable]
-      # @param workers [Integer]
       # @return [Integer] how many payloads make a good run
       def self.chunk(payloads, workers)
         return MAX_RUN_PAYLOADS / 10 unless payloads.is_a?(Array)
@@ -50,15 +48,12 @@ module Guildhall
       end
 
       # In a worker.
-      # @param payloads [Array] a run
-      # @return [Object] its partial result
+      # @return [Object] the partial result of a run
       def call(payloads)
         fold(payloads, NONE.equal?(@initial) ? NONE : @initial.dup, @operation)
       end
 
-      # @param partials [Enumerable]
       # @param combine [Symbol, #call, nil] nil: the operation
-      # @return [Object, nil]
       def combine(partials, combine)
         memo = NONE
         partials.each { |partial| memo = NONE.equal?(memo) ? partial : fold([partial], memo, combine || @operation) }

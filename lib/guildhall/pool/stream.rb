@@ -10,14 +10,7 @@ module Guildhall
       Flight = Struct.new(:future, :offset, :left)
       private_constant :Flight
 
-      # @param pool [Pool]
-      # @param payloads [Enumerable]
-      # @param task [#call]
-      # @param chunk [Integer] payloads a batch
-      # @param ahead [Integer, nil] batches at once; nil: two a worker
-      # @param ordered [Boolean] outcomes come in the order of their payloads
-      # @param timeout [Numeric, nil] seconds
-      # @param dispatch [Hash] see {Pool#dispatch}
+      # See {Streaming#each}, and {Pool#dispatch} for the rest.
       def initialize(pool, payloads, task, chunk: nil, ahead: nil, ordered: true, timeout: nil, **dispatch)
         @pool = pool
         @task = task
@@ -35,7 +28,6 @@ module Guildhall
       # However the block is left, payloads that had not begun are cancelled.
       # @yieldparam outcome [Object, Failure]
       # @yieldparam index [Integer] its payload's place in the input
-      # @return [void]
       # @raise what the source raised, after the outcomes of the payloads before
       def each(&)
         fly

@@ -10,15 +10,9 @@ module Guildhall
       LAST_LOOK_SECONDS = 0.1
       private_constant :SHORTEST_PAUSE_SECONDS, :LAST_LOOK_SECONDS
 
-      # @return [WorkerSet]
-      attr_reader :worker_set
+      # `workers`: how many there should be; `deaths`: how many have died.
+      attr_reader :worker_set, :circuit_breaker, :workers, :deaths
 
-      # @return [CircuitBreaker]
-      attr_reader :circuit_breaker
-
-      # @param settings [Settings]
-      # @param instrumentation [Instrumentation]
-      # @param notifier [Notifier] notified when batches are complete
       def initialize(settings, instrumentation, notifier)
         @settings = settings
         @instrumentation = instrumentation
@@ -34,12 +28,7 @@ module Guildhall
         @lock = Mutex.new
       end
 
-      # @return [Integer] how many there should be
-      attr_reader :workers
-      # @return [Integer] how many have died
-      attr_reader :deaths
-
-      # @return [Boolean] whether there are or may be workers
+      # Whether there are or may be workers.
       def any_workers?
         @workers.positive? && !@circuit_breaker.open? && @worker_set.abandoned.size < @settings.max_abandoned + @workers
       end
@@ -60,7 +49,6 @@ module Guildhall
         ensure_running if @started && !@thread&.alive? && Thread.main.alive? # a process that exits starts no threads
       end
 
-      # @param count [Integer]
       def resize(count)
         @workers = count
         @worker_set.resize(target) if @started

@@ -7,9 +7,7 @@ module Guildhall
     # A worker Ractor's body: takes slices and runs them, until there is nothing more to take. Both are native; no Ruby
     # block, and no other thread, is involved between a payload and its result.
     module Worker
-      # @param slot [WorkerSlot]
-      # @param line [Log::Line]
-      # @return [Ractor]
+      # @param line [Log::Line] what its tasks log to
       def self.start(slot, line)
         EarlyVariables.make
         quietly do

@@ -8,17 +8,10 @@ module Guildhall
     class WorkerSet
       WorkerHandle = Struct.new(:number, :slot, :ractor, :retired)
 
-      # @return [FairQueue]
-      attr_reader :queue
+      # `abandoned`: workers that were given up, and are still at it; `counts_of_exited`: slices, payloads, failures and seconds busy
+      # of those that have exited.
+      attr_reader :queue, :handles, :abandoned, :counts_of_exited
 
-      # @return [Array<WorkerHandle>]
-      attr_reader :handles
-
-      # @return [Array<WorkerHandle>] given up, and still at it
-      attr_reader :abandoned
-
-      # @param capacity [Integer] payloads
-      # @param log [Log] that tasks write to
       def initialize(capacity, log)
         @queue = FairQueue.build(capacity, Etc.nprocessors)
         @log = log
@@ -30,7 +23,6 @@ module Guildhall
       end
 
       # Starts or retires workers until this number is reached.
-      # @param count [Integer]
       def resize(count)
         @queue.target_worker_count = count
         slots_to_fill = undisturbed do
@@ -45,7 +37,6 @@ module Guildhall
 
       # Yields each that has left; after the block it is a handle no more. If the block raises or the thread is killed, it is yielded
       # again.
-      # @yieldparam handle [WorkerHandle]
       def each_exited
         @handles.select { |handle| handle.slot.exited? }.each do |handle|
           yield handle
@@ -55,10 +46,6 @@ module Guildhall
       end
 
       # The payload that the worker has begun then gets this outcome, and it is no handle any more, but still busy.
-      # @param handle [WorkerHandle]
-      # @param index [Integer] the payload's
-      # @param since [Integer] see WorkerSlot#overdue
-      # @param failure [Failure]
       # @return [Boolean] false when it has just been done
       def give_up(handle, index, since, failure)
         undisturbed do
@@ -80,9 +67,6 @@ module Guildhall
         @queue.target_worker_count = 0
         undisturbed { retire(@handles.size) }
       end
-
-      # @return [Array<Integer>] slices, payloads, failures and seconds busy of workers that have exited
-      attr_reader :counts_of_exited
 
       private
 
