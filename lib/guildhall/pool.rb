@@ -71,6 +71,12 @@ module Guildhall
       Thread.current.thread_variable_set(:guildhall_inline, before)
     end
 
+    # @api private
+    # @raise [WrongRactorError] outside the main Ractor
+    def self.check_ractor!
+      raise WrongRactorError, "pools live in the main Ractor; in a worker, call the code itself" unless Ractor.main?
+    end
+
     # @return [Settings]
     attr_reader :settings
 
@@ -178,10 +184,9 @@ module Guildhall
     end
 
     # @api private
-    def supervise(now: false)
+    def supervise
       reset_after_fork
       @supervisor.supervise
-      @queue.call if now
     end
 
     # @return [String]

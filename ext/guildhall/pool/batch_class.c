@@ -1,14 +1,12 @@
 /* Guildhall::Pool::Batch in Ruby. */
 #include "batch.h"
 #include "fair_queue.h"
-#include "run.h"
 #include <ruby/ractor.h>
 #include "init.h"
 
 enum { PAYLOADS_SAMPLED = 8 };
 static const int64_t trial_ns = 50000000; /* a caller waits for workers that are busy with other batches */
 
-static ID id_raw_payload;
 static VALUE guildhall_module;
 
 /* Claims and publications go on while this runs from a walk over all objects: one load a slot. */
@@ -69,7 +67,7 @@ VALUE guildhall_shareable_payload(VALUE payload, long index)
 
 static size_t bytes_in(VALUE payload, bool record)
 {
-    VALUE bytes = record ? rb_funcallv(payload, id_raw_payload, 0, NULL) : payload;
+    VALUE bytes = record ? rb_funcallv(payload, rb_intern("raw_payload"), 0, NULL) : payload;
     return RB_TYPE_P(bytes, T_STRING) ? (size_t)RSTRING_LEN(bytes) : 0;
 }
 
@@ -428,7 +426,6 @@ static VALUE batch_watch(VALUE self)
 void guildhall_init_pool_batch(VALUE guildhall, VALUE pool)
 {
     guildhall_module = guildhall;
-    id_raw_payload = rb_intern("raw_payload");
     VALUE batch = rb_define_class_under(pool, "Batch", rb_cObject);
     batch_class = batch;
     rb_gc_register_mark_object(batch);

@@ -114,6 +114,7 @@ static VALUE queue_push(VALUE self, VALUE object)
     return guildhall_fair_queue_push(queue, batch) ? Qtrue : Qfalse;
 }
 
+/* No more work is taken in; workers end when they have done what is queued. */
 static VALUE queue_close(VALUE self)
 {
     guildhall_fair_queue *queue = guildhall_fair_queue_of(self);

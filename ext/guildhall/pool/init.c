@@ -1,7 +1,6 @@
 /* Initialises the native part of the pool. */
 #include "code.h"
 #include "init.h"
-#include "run.h"
 #include "values.h"
 
 void guildhall_init_pool_task(VALUE guildhall);
@@ -17,7 +16,6 @@ void guildhall_init_pool(VALUE guildhall)
     guildhall_init_pool_task(guildhall);
     guildhall_init_pool_code(pool);
     guildhall_init_pool_values(guildhall, pool);
-    guildhall_init_pool_run();
     guildhall_init_pool_runnable(pool);
     guildhall_init_pool_fair_queue(pool);
     guildhall_init_pool_worker_slot(pool);

@@ -1,14 +1,11 @@
 /* The loop that the payloads of batches go through. One rb_protect serves all payloads up to the next one that raises. */
 #include "fair_queue.h"
-#include "run.h"
 #include "task.h"
 
 enum { MAX_PAYLOADS_BETWEEN_LOOKS = 64 };         /* payloads */
 static const double look_after_ns = 2.5e5; /* how often to look at the clock and to wake readers */
 
 static const size_t malloc_noticed = 16 * 1024; /* bytes decoded */
-
-static ID id_raw_payload;
 
 typedef struct {
     guildhall_batch *batch;
@@ -50,7 +47,7 @@ static void publish(run *r, VALUE outcome, bool failure)
 
 static VALUE bytes_of(const run *r, VALUE payload)
 {
-    VALUE bytes = r->batch->records ? rb_funcallv(payload, id_raw_payload, 0, NULL) : payload;
+    VALUE bytes = r->batch->records ? rb_funcallv(payload, rb_intern("raw_payload"), 0, NULL) : payload;
     return RB_TYPE_P(bytes, T_STRING) && !OBJ_FROZEN(bytes) ? rb_str_new_frozen(bytes) : bytes;
 }
 
@@ -196,9 +193,4 @@ size_t guildhall_run(guildhall_batch *batch, size_t from, size_t to, int64_t unt
     /* Native decoders allocate with malloc; this is where the GC looks at how much that was. */
     if (batch->runnable->decoder && r.outcomes * batch->bytes >= malloc_noticed) ruby_xfree(ruby_xmalloc(1));
     return r.next;
-}
-
-void guildhall_init_pool_run(void)
-{
-    id_raw_payload = rb_intern("raw_payload");
 }

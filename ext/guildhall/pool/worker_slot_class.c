@@ -1,8 +1,6 @@
 /* Guildhall::Pool::WorkerSlot in Ruby: the worker's side (take, work, announce_exit) and the supervisor's (watching, recovering). */
 #include "fair_queue.h"
-#include "run.h"
 #include "task.h"
-#include "worker_slot.h"
 #include <ruby/ractor.h>
 #include "init.h"
 
@@ -21,7 +19,7 @@ static const rb_data_type_t slot_type = {
     0, 0,
     RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_FROZEN_SHAREABLE};
 
-guildhall_worker_slot *guildhall_worker_slot_of(VALUE object)
+static guildhall_worker_slot *slot_of(VALUE object)
 {
     return rb_check_typeddata(object, &slot_type);
 }
@@ -39,12 +37,10 @@ static VALUE slot_build(VALUE class, VALUE queue)
     return rb_ractor_make_shareable(rb_obj_freeze(self));
 }
 
-static bool unwanted(const guildhall_worker_slot *worker) { return atomic_load(&worker->abandoned) || atomic_load(&worker->retired); }
-
 static int take(void *context)
 {
     guildhall_worker_slot *worker = context;
-    if (unwanted(worker) || guildhall_fair_queue_take(worker->queue, worker)) return 1;
+    if (atomic_load(&worker->retired) || guildhall_fair_queue_take(worker->queue, worker)) return 1;
     return worker->queue->closed;
 }
 
@@ -80,7 +76,7 @@ static void learn_handover(guildhall_worker_slot *worker)
 /* Blocks until there is a slice, which is then in the slot; false when the worker is to end. */
 static VALUE slot_take(VALUE self)
 {
-    guildhall_worker_slot *worker = guildhall_worker_slot_of(self);
+    guildhall_worker_slot *worker = slot_of(self);
     atomic_fetch_add(&worker->queue->idle_workers, 1);
     if (take(worker)) stop_looking((VALUE)worker);
     else rb_ensure(wait_for_slice, (VALUE)worker, stop_looking, (VALUE)worker);
@@ -113,7 +109,7 @@ static void release_slice(guildhall_worker_slot *worker)
 /* Runs the slice; what it was stopped before goes back in line. */
 static VALUE slot_work(VALUE self)
 {
-    guildhall_worker_slot *worker = guildhall_worker_slot_of(self);
+    guildhall_worker_slot *worker = slot_of(self);
     VALUE object = atomic_load(&worker->batch);
     guildhall_batch *batch = guildhall_batch_of(object);
     int64_t until = batch->slice ? 0 : guildhall_now() + GUILDHALL_SPAN_NS; /* payloads may be dearer than they were */
@@ -134,7 +130,7 @@ static void count_out(guildhall_worker_slot *worker)
 /* The worker's last words, whatever ends it. */
 static VALUE slot_announce_exit(VALUE self)
 {
-    guildhall_worker_slot *worker = guildhall_worker_slot_of(self);
+    guildhall_worker_slot *worker = slot_of(self);
     if (atomic_exchange(&worker->exited, true)) return Qnil;
     count_out(worker);
     guildhall_fair_queue_call(worker->queue);
@@ -142,12 +138,12 @@ static VALUE slot_announce_exit(VALUE self)
 }
 
 /* The worker has started. False if the supervisor no longer waits for it. */
-static VALUE slot_claim(VALUE self) { return atomic_exchange(&guildhall_worker_slot_of(self)->claimed, true) ? Qfalse : Qtrue; }
+static VALUE slot_claim(VALUE self) { return atomic_exchange(&slot_of(self)->claimed, true) ? Qfalse : Qtrue; }
 
 /* Unless its worker is there: it need not come. Whether that was so. */
 static VALUE slot_cancel_start(VALUE self)
 {
-    guildhall_worker_slot *worker = guildhall_worker_slot_of(self);
+    guildhall_worker_slot *worker = slot_of(self);
     if (atomic_exchange(&worker->claimed, true)) return Qfalse;
     atomic_store(&worker->exited, true);
     count_out(worker);
@@ -158,7 +154,7 @@ static VALUE slot_cancel_start(VALUE self)
  * nil without one. */
 static VALUE slot_overdue(VALUE self)
 {
-    guildhall_worker_slot *worker = guildhall_worker_slot_of(self);
+    guildhall_worker_slot *worker = slot_of(self);
     VALUE object = atomic_load(&worker->batch);
     size_t position = atomic_load_explicit(&worker->position, memory_order_acquire);
     if (NIL_P(object)) return Qnil;
@@ -173,7 +169,7 @@ static VALUE slot_overdue(VALUE self)
  * was unfinished of its slice goes back in line. That payload's index, or nil. */
 static VALUE slot_recover(VALUE self, VALUE last_chance)
 {
-    guildhall_worker_slot *worker = guildhall_worker_slot_of(self);
+    guildhall_worker_slot *worker = slot_of(self);
     VALUE object = atomic_load(&worker->batch);
     if (NIL_P(object)) return Qnil;
     guildhall_batch *batch = guildhall_batch_of(object);
@@ -197,14 +193,14 @@ static VALUE slot_recover(VALUE self, VALUE last_chance)
  * index of another batch. */
 static VALUE slot_abandon(VALUE self, VALUE index, VALUE since, VALUE failure)
 {
-    guildhall_worker_slot *worker = guildhall_worker_slot_of(self);
+    guildhall_worker_slot *worker = slot_of(self);
     size_t position = NUM2SIZET(index);
     VALUE object = atomic_load(&worker->batch);
     if (NIL_P(object) || atomic_load(&worker->position) != position) return Qfalse;
     if (atomic_load(&worker->payload_since) != NUM2LL(since)) return Qfalse;
     guildhall_batch *batch = guildhall_batch_of(object);
     if (!guildhall_batch_publish(batch, position, atomic_load(&worker->mark), failure, true)) return Qfalse;
-    atomic_store(&worker->abandoned, true);
+    atomic_store(&worker->retired, true);
     count_out(worker);
     guildhall_batch_notify(batch, position, position + 1);
     guildhall_batch_rewind(batch, position);
@@ -215,7 +211,7 @@ static VALUE slot_abandon(VALUE self, VALUE index, VALUE since, VALUE failure)
 /* Supervisor: [[index of the first payload, payloads, seconds], …] of the slices since the last call. */
 static VALUE slot_new_slices(VALUE self)
 {
-    guildhall_worker_slot *worker = guildhall_worker_slot_of(self);
+    guildhall_worker_slot *worker = slot_of(self);
     size_t upto = atomic_load(&worker->recorded), at = atomic_load(&worker->reported);
     VALUE slices = rb_ary_new();
     if (upto - at > GUILDHALL_SLICE_RECORDS) at = upto - GUILDHALL_SLICE_RECORDS;
@@ -230,20 +226,20 @@ static VALUE slot_new_slices(VALUE self)
 
 static VALUE slot_retire(VALUE self)
 {
-    guildhall_worker_slot *worker = guildhall_worker_slot_of(self);
+    guildhall_worker_slot *worker = slot_of(self);
     atomic_store(&worker->retired, true);
     guildhall_waitlist_wake_all(&worker->queue->workers);
     return self;
 }
 
-static VALUE slot_exited_p(VALUE self) { return atomic_load(&guildhall_worker_slot_of(self)->exited) ? Qtrue : Qfalse; }
+static VALUE slot_exited_p(VALUE self) { return atomic_load(&slot_of(self)->exited) ? Qtrue : Qfalse; }
 
-static VALUE slot_busy_p(VALUE self) { return NIL_P(atomic_load(&guildhall_worker_slot_of(self)->batch)) ? Qfalse : Qtrue; }
+static VALUE slot_busy_p(VALUE self) { return NIL_P(atomic_load(&slot_of(self)->batch)) ? Qfalse : Qtrue; }
 
 /* [slices, payloads, failures, seconds busy] */
 static VALUE slot_counts(VALUE self)
 {
-    guildhall_worker_slot *worker = guildhall_worker_slot_of(self);
+    guildhall_worker_slot *worker = slot_of(self);
     return rb_ary_new_from_args(4, ULL2NUM(atomic_load(&worker->slices)), ULL2NUM(atomic_load(&worker->payloads)),
                                 ULL2NUM(atomic_load(&worker->failures)), DBL2NUM((double)atomic_load(&worker->busy_ns) / 1e9));
 }

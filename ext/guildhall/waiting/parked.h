@@ -1,4 +1,4 @@
-/* One wait of one thread. How it sleeps, a guildhall_sleeper says (waitlist.h); there is one a file in this folder:
+/* One wait of one thread. How it sleeps, a guildhall_sleeper says (waitlist.h):
  *
  * pinned  inside rb_nogvl, on the waiter's state word: the quickest, but it pins a native thread. Threads of the main Ractor
  *         always have one of their own; of the other Ractors at most RUBY_MAX_CPU - 2 may be pinned at once, or the M:N
@@ -43,7 +43,6 @@ void guildhall_sleep_as_fiber(guildhall_parked *self);
 void guildhall_init_pinned(void);
 void guildhall_init_port(void);
 void guildhall_init_sleep_forever(void);
-void guildhall_init_fiber(void);
 
 /* In a child after fork. */
 void guildhall_pinned_forked(void);

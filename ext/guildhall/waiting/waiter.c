@@ -87,6 +87,5 @@ void guildhall_init_waiter(VALUE guildhall)
     guildhall_init_pinned();
     guildhall_init_port();
     guildhall_init_sleep_forever();
-    guildhall_init_fiber();
     guildhall_waitlist_setup(guildhall_pinned_forked);
 }

@@ -80,17 +80,13 @@ module Guildhall
         key = CodeKey.of(task, @facts)
         reason = task.inline_reason if !(Proc === task) && task.respond_to?(:inline_reason)
         key = [key, reason] if reason
-        (@codes[key] || remember(@codes, key, reason ? main_only(task, reason) : read(task))).check!
+        (@codes[key] || remember(@codes, key, read(task, reason))).check!
       end
 
-      def read(task)
-        inspection = Inspection.of(task).check!
-        Code.build(Inspection.name_of(task), inspection.keeps_state?, inspection.own?, nil)
-      end
-
-      # It may touch what a worker may not, and what it returns may be part of that.
-      def main_only(task, reason)
-        Code.build(Inspection.name_of(task), true, true, reason)
+      # What runs in the main Ractor only may touch what a worker may not, and what it returns may be part of that.
+      def read(task, reason)
+        inspection = Inspection.of(task).check! unless reason
+        Code.build(Inspection.name_of(task), reason || inspection.keeps_state?, reason || inspection.own?, reason)
       end
 
       # A pipeline answers `prepare` for its codec, whether or not that one does.

@@ -65,7 +65,7 @@ module Guildhall
         return if @worker_set.queue.forked?
 
         @closing = true
-        @worker_set.close
+        @worker_set.queue.close
         @worker_set.queue.call
       end
 
@@ -75,7 +75,7 @@ module Guildhall
       def stop(timeout)
         limit = Clock.deadline(timeout)
         @closing = true
-        @worker_set.close
+        @worker_set.queue.close
         ended = @worker_set.queue.wait_until_workerless(timeout)
         @worker_set.retire_all
         join(@thread, limit, 0.001)
@@ -185,12 +185,10 @@ module Guildhall
         return unless late
 
         error = StuckError.new("still running #{late.round(3)} s after its deadline; its worker was abandoned")
-        abandon(handle, index) if @worker_set.give_up(handle, index, since, Failure.of(error, index))
-        nil
-      end
+        return unless @worker_set.give_up(handle, index, since, Failure.of(error, index))
 
-      def abandon(handle, index)
         @instrumentation.publish("pool.worker_abandoned", index:, worker: handle.number, abandoned: @worker_set.abandoned.size)
+        nil
       end
 
       def report_slices

@@ -57,11 +57,6 @@ module Guildhall
         end
       end
 
-      # No more work is taken in; workers end when they have done the queued work.
-      def close
-        @queue.close
-      end
-
       # Workers end after the slice they have.
       def retire_all
         @queue.target_worker_count = 0
