@@ -4,14 +4,14 @@
 #include <ruby/ractor.h>
 
 static VALUE port_class, port_closed_error;
-static ID id_new, id_send, id_receive, id_raise, id_kill;
+static ID id_new, id_send, id_receive;
 static rb_ractor_local_key_t free_key; /* an Array of ports that no thread waits at */
 
 static VALUE port_interrupt_again(void *argument)
 {
     VALUE missed = (VALUE)argument, thread = RARRAY_AREF(missed, 0), error = RARRAY_AREF(missed, 1);
-    if (rb_obj_is_kind_of(error, rb_eException)) rb_funcall(thread, id_raise, 1, error);
-    else rb_funcall(thread, id_kill, 0);
+    if (rb_obj_is_kind_of(error, rb_eException)) rb_funcall(thread, rb_intern("raise"), 1, error);
+    else rb_funcall(thread, rb_intern("kill"), 0);
     RB_GC_GUARD(missed);
     return Qnil;
 }
@@ -98,8 +98,6 @@ void guildhall_init_port(void)
     id_new = rb_intern("new");
     id_send = rb_intern("send");
     id_receive = rb_intern("receive");
-    id_raise = rb_intern("raise");
-    id_kill = rb_intern("kill");
     if (!rb_const_defined(rb_cRactor, rb_intern("Port"))) return;
     port_class = rb_const_get(rb_cRactor, rb_intern("Port"));
     port_closed_error = rb_const_get(rb_cRactor, rb_intern("ClosedError"));

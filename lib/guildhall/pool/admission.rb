@@ -11,11 +11,9 @@ module Guildhall
       MAX_REMEMBERED = 512 # tasks, codes, literals; the oldest is forgotten first
       private_constant :MAX_REMEMBERED
 
-      # @return [Hash{Object=>Runnable}] of tasks that need not be looked at again; of literals that depend on nothing around them,
-      #   by their instructions. Read by C, too.
-      attr_reader :known
-
       def initialize
+        # Runnables of tasks that need not be looked at again; of literals that depend on nothing around them, by their instructions.
+        # Read by C, too.
         @known = {}.compare_by_identity
         @codes = {} # by what CodeKey gives
         @literals = {}.compare_by_identity # by instructions

@@ -8,7 +8,6 @@ module Guildhall
       MAX_CLASSES = 16 # of self
       private_constant :MAX_CLASSES
 
-      # @param facts [Inspection::Block] of its instructions
       def initialize(facts)
         @facts = facts
         @self_matters = facts.uses_self || !Shareable::Block::SELF_CAN_GO

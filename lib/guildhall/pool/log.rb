@@ -71,8 +71,7 @@ module Guildhall # rubocop:disable Style/Documentation
         Line.new(@queue, @dropped, call)
       end
 
-      # Writes the queued lines. In the main Ractor.
-      # @param logger [Logger, nil] nil: standard error
+      # Writes the queued lines, to standard error without a logger. In the main Ractor.
       def drain(logger)
         while (severity, message = @queue.try_pop)
           write(logger, severity, message)

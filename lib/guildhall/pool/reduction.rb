@@ -11,7 +11,6 @@ module Guildhall
 
       # @param arguments [Array] `[]`, `[operation]`, `[initial]` or `[initial, operation]`, as Enumerable#reduce takes them
       # @param block [Proc, nil] the operation
-      # @return [Reduction]
       # @raise [Guildhall::ArgumentError] when there is no operation, or two
       def self.of(arguments, block)
         operation = block || arguments.pop

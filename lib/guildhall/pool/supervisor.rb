@@ -66,7 +66,6 @@ module Guildhall
 
         @closing = true
         @worker_set.queue.close
-        @worker_set.queue.call
       end
 
       # Ends workers and thread. Returns in time, whatever they do.
