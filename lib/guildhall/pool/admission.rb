@@ -11,9 +11,11 @@ module Guildhall
       MAX_REMEMBERED = 512 # tasks, codes, literals; the oldest is forgotten first
       private_constant :MAX_REMEMBERED
 
+      # Runnables of tasks that need not be looked at again; of literals that depend on nothing around them, by their instructions.
+      # Read by C, too.
+      attr_reader :known
+
       def initialize
-        # Runnables of tasks that need not be looked at again; of literals that depend on nothing around them, by their instructions.
-        # Read by C, too.
         @known = {}.compare_by_identity
         @codes = {} # by what CodeKey gives
         @literals = {}.compare_by_identity # by instructions
@@ -39,8 +41,6 @@ module Guildhall
       # @param task [#call] shareable
       # @param receiver [Object, nil] self of a block
       def runnable(task, code, receiver = nil)
-        return Runnable.build(task, Callable.takes_metadata?(task), nil, nil, nil, nil, nil, code, receiver) if Proc === task
-
         codec, rest = parts(task)
         address = codec&.native_decoder
         metadata = Callable.takes_metadata?(address && rest ? rest : task)

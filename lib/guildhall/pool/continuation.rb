@@ -39,7 +39,8 @@ module Guildhall
           left = limit && (limit - Clock.now)
           return false if left && left <= 0
 
-          @pool.notifier.blocking { doze([left, HelpingWait::LONGEST_PAUSE_SECONDS].compact.min) }
+          pause = [left, HelpingWait::LONGEST_PAUSE_SECONDS].compact.min
+          @pool.notifier.blocking { @lock.synchronize { @done.wait(@lock, pause) unless ready? } }
           @pool.supervise
         end
         true
@@ -86,10 +87,6 @@ module Guildhall
 
       def forked?
         @process != Process.pid
-      end
-
-      def doze(seconds)
-        @lock.synchronize { @done.wait(@lock, seconds) unless ready? }
       end
 
       # @return [Boolean] false when it was settled before

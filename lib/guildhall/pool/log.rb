@@ -84,7 +84,7 @@ module Guildhall # rubocop:disable Style/Documentation
       private
 
       def write(logger, severity, message)
-        logger ? logger.public_send(severity, message) : warn("#{severity}: #{message}")
+        (logger || ToStandardError).public_send(severity, message)
       rescue StandardError => error
         warn("guildhall: the logger raised #{error.class}: #{error.message}")
       end

@@ -100,7 +100,7 @@ module Guildhall
         return if @closing
 
         @started = true
-        fill_up
+        @worker_set.resize(target)
         @thread = start unless @thread&.alive?
       end
 
@@ -131,15 +131,11 @@ module Guildhall
       def care
         @worker_set.each_exited { |handle| recover(handle) }
         pause = abandon_the_stuck
-        fill_up unless @closing
+        @worker_set.resize(target) unless @closing
         report_slices if @instrumentation.listening?
         @log.drain(@settings.logger)
         @notifier.look(@worker_set.handles.empty?)
         pause
-      end
-
-      def fill_up
-        @worker_set.resize(target)
       end
 
       # Ractors cannot be killed: those that are stuck still use a core each.
