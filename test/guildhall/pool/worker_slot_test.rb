@@ -43,8 +43,8 @@ class PoolWorkerSlotTest < GuildhallTest
     @queue = Guildhall::Pool::FairQueue.build(10, 2)
   end
 
-  def batch(payloads, task, deadline: nil, slice: nil, source: nil, weight: 1)
-    runnable = Guildhall::Pool::Admission.new.runnable(task, Guildhall::Pool::Code.build(task.name, false, true, nil))
+  def batch(payloads, task, deadline: nil, slice: nil, source: nil, weight: 1, tried: true)
+    runnable = Guildhall::Pool::Admission.new.runnable(task, Guildhall::Pool::Code.build(task.name, false, tried, nil))
     Guildhall::Pool::Batch.build(@queue, runnable, payloads, nil, false, true, deadline, slice, source, weight)
   end
 
@@ -121,6 +121,19 @@ class PoolWorkerSlotTest < GuildhallTest
     worker.last.join
     assert_equal %w[a b], mine.outcomes.last(2)
     assert_equal 1, @queue.counts.last # the late result
+  end
+
+  # A reader that waited for the first outcome would never sleep: there are some already.
+  def test_during_a_trial_a_reader_sleeps_although_something_was_cancelled
+    mine = batch(["gate trial", "a", "b"], Gated, slice: 3, tried: false)
+    @queue.push(mine)
+    _, thread = worker
+    Gated.await("gate trial")
+    assert_equal 2, mine.cancel { failure }
+    refute mine.wait(nil, 0, 0.01)
+    Gated.open("gate trial")
+    assert mine.wait(nil, 2, 10)
+    thread.join
   end
 
   def test_native_batches_trust_no_index
