@@ -71,6 +71,12 @@ module Guildhall
       Thread.current.thread_variable_set(:guildhall_inline, before)
     end
 
+    # @api private
+    # @raise [WrongRactorError] outside the main Ractor
+    def self.check_ractor!
+      raise WrongRactorError, "pools live in the main Ractor; in a worker, call the code itself" unless Ractor.main?
+    end
+
     # @return [Settings]
     attr_reader :settings
 
@@ -142,7 +148,7 @@ module Guildhall
       runnable = @admission[task]
       arguments = Callable.takes_metadata?(runnable.task) ? [nil] : []
       payloads.each { |payload| runnable.task.call(payload, *arguments) }
-      @supervisor.ensure_running unless inline?
+      start_workers unless inline?
       self
     end
 
@@ -159,7 +165,8 @@ module Guildhall
     # @return [Hash{Symbol=>Object}] see docs/pool.md
     def stats
       reset_after_fork
-      Statistics.new(@supervisor, *@began).to_h
+      began, collecting = @began
+      Statistics.of(@supervisor).merge(gc_share: (GC.total_time - collecting).fdiv((Clock.now - began) * 1_000_000_000))
     end
 
     # @return [Report] what the pool has measured, and decides by that; `puts pool.report`
@@ -172,16 +179,14 @@ module Guildhall
     def spread(batch)
       return if @closed || inline? || !@supervisor.any_workers?
 
-      track_forks unless @tracked
-      @supervisor.ensure_running
-      batch.decision = Decision.number(:parallel, :overdue) if push(batch)
+      start_workers
+      batch.decision = Decision.number(:parallel, :overdue) if @queue.push(batch)
     end
 
     # @api private
-    def supervise(now: false)
+    def supervise
       reset_after_fork
       @supervisor.supervise
-      @queue.call if now
     end
 
     # @return [String]
@@ -203,13 +208,12 @@ module Guildhall
     # @param prepare [Boolean] false: the caller has let the task's codec prepare what it needs
     def take_in(reading, payloads, task, source: nil, metadata: nil, records: false, parallel: nil, min_payloads: nil, deadline: nil,
                 prepare: true, **options)
-      reset_after_fork
       check(payloads, metadata, records)
       runnable = @admission[task]
       runnable.preparer&.prepare(records ? payloads.map(&:raw_payload) : payloads) if prepare
       batch = build(payloads, runnable, metadata, records, deadline, source, options)
       batch.decision = decide(batch, parallel, min_payloads || @settings.min_payloads, reading && !Fiber.current_scheduler)
-      line_up(batch, source, deadline) if decision(batch).parallel? && batch.size.positive?
+      line_up(batch, source, deadline) if Decision.of(batch).parallel? && batch.size.positive?
       publish_taken_in(batch, source) if @instrumentation.listening?
       @queue.decided(batch)
       Future.new(self, batch)
@@ -266,18 +270,13 @@ module Guildhall
       :min_payloads if parallel.nil? && min_payloads && batch.size < min_payloads
     end
 
-    def decision(batch)
-      Decision.of(batch)
-    end
-
     def inline?
       @inline || Thread.current.thread_variable_get(:guildhall_inline)
     end
 
     def line_up(batch, source = nil, deadline = nil)
-      track_forks unless @tracked
-      @supervisor.ensure_running
-      pushed = push(batch)
+      start_workers
+      pushed = @queue.push(batch)
       pushed = overflow(batch, source) if pushed == false
       return batch.decision = Decision.number(:inline, :saturated) unless pushed
 
@@ -285,14 +284,10 @@ module Guildhall
       @supervisor.expect_within(deadline) if deadline
     end
 
-    def push(batch)
-      @queue.push(batch, decision(batch).reason == :forced)
-    end
-
     def publish_taken_in(batch, source)
-      parallel = decision(batch).parallel?
+      parallel = Decision.of(batch).parallel?
       @queue.want_slices(true) if parallel
-      @instrumentation.publish(parallel ? "pool.dispatched" : "pool.inlined", payloads: batch.size, source:, decision: decision(batch).to_s)
+      @instrumentation.publish(parallel ? "pool.dispatched" : "pool.inlined", payloads: batch.size, source:, decision: Decision.of(batch).to_s)
     end
 
     # There is no room for the batch.
@@ -304,7 +299,7 @@ module Guildhall
       limit = Clock.now + @settings.overflow_timeout
       while @settings.overflow == :wait && Clock.now < limit
         @queue.wait_for_room(batch.size, limit - Clock.now)
-        pushed = push(batch)
+        pushed = @queue.push(batch)
         return pushed unless pushed == false
       end
       raise PoolSaturatedError, "#{@queue.payloads} payloads wait, and #{batch.size} more do not fit (capacity: #{@settings.capacity})"

@@ -1,14 +1,12 @@
 /* The slots of a batch: claiming, publishing, waiting. */
 #include "batch.h"
 #include "fair_queue.h"
-#include "fork_generation.h"
 
 #define NOBODY (SIZE_MAX - 1)
 #define ANY (SIZE_MAX - 2)
 
 static const double longest_slice_ns = 1e5;  /* what a small batch may have to wait for */
 static const double shortest_slice_ns = 2e4; /* some hundred times what taking it costs */
-static const int64_t trial_ns = 50000000;    /* a caller waits for workers that are busy with other batches */
 static const double exploration_share = 16;       /* of the time that is left, for an epoch of the way that may be slower */
 
 size_t guildhall_batch_take(guildhall_batch *batch, size_t count, size_t *from)
@@ -37,10 +35,9 @@ VALUE guildhall_batch_claim(guildhall_batch *batch, size_t index)
 
 static void complete(guildhall_batch *batch)
 {
-    atomic_store(&batch->completed_at, guildhall_now());
     if (!atomic_load(&batch->parallel)) return;
     if (atomic_fetch_sub(&batch->queue->inflight, 1) == 1) guildhall_waitlist_wake_all(&batch->queue->stopping);
-    if (atomic_load(&batch->watched)) guildhall_fair_queue_call(batch->queue, GUILDHALL_CALL_COMPLETED);
+    if (atomic_load(&batch->watched)) guildhall_fair_queue_call(batch->queue);
 }
 
 bool guildhall_batch_publish(guildhall_batch *batch, size_t index, VALUE mark, VALUE outcome, bool failure)
@@ -71,16 +68,14 @@ void guildhall_batch_notify(guildhall_batch *batch, size_t from, size_t to)
 
 typedef struct {
     guildhall_batch *batch;
-    size_t index;   /* of an item; GUILDHALL_ALL: the whole batch */
-    size_t beyond;  /* or, where this is not GUILDHALL_ALL: more outcomes than these */
+    size_t index, beyond; /* as guildhall_batch_wait has them */
     int64_t deadline;
 } reading;
 
 static int readable(void *context)
 {
     const reading *reader = context;
-    if (reader->beyond != GUILDHALL_ALL) return atomic_load(&reader->batch->done) > reader->beyond;
-    if (reader->index == GUILDHALL_ALL) return guildhall_batch_complete(reader->batch);
+    if (reader->index == GUILDHALL_NO_INDEX) return atomic_load(&reader->batch->done) > reader->beyond;
     return guildhall_outcome_p(guildhall_batch_slot(reader->batch, reader->index));
 }
 
@@ -97,14 +92,11 @@ static VALUE stop_yielding(VALUE argument)
     return Qnil;
 }
 
-static int wait_for(reading *reader)
+static VALUE wait_for(VALUE argument)
 {
-    if (readable(reader)) return 1;
-    atomic_fetch_add(&reader->batch->queue->yielding, 1);
-    return (int)rb_ensure(wait_until_readable, (VALUE)reader, stop_yielding, (VALUE)reader);
+    atomic_fetch_add(&((reading *)argument)->batch->queue->yielding, 1);
+    return rb_ensure(wait_until_readable, argument, stop_yielding, argument);
 }
-
-static VALUE wait_for_item(VALUE reader) { return wait_for((void *)reader); }
 
 /* Futures are read in one Ractor: no two of its threads are in these functions at once. */
 static void want(guildhall_batch *batch, size_t index)
@@ -114,37 +106,20 @@ static void want(guildhall_batch *batch, size_t index)
     atomic_thread_fence(memory_order_seq_cst); /* then guildhall_wait looks at the slot */
 }
 
-static VALUE stop_wanting(VALUE object)
+static VALUE stop_wanting(VALUE argument)
 {
-    guildhall_batch *batch = (guildhall_batch *)object;
+    guildhall_batch *batch = ((reading *)argument)->batch;
     if (atomic_fetch_sub(&batch->item_readers, 1) == 1) atomic_store(&batch->wanted, NOBODY);
     return Qnil;
 }
 
-static int read_item(reading *reader, size_t wanted)
+int guildhall_batch_wait(guildhall_batch *batch, size_t index, size_t beyond, int64_t deadline)
 {
-    if (readable(reader)) return 1;
-    want(reader->batch, wanted);
-    return (int)rb_ensure(wait_for_item, (VALUE)reader, stop_wanting, (VALUE)reader->batch);
-}
-
-int guildhall_batch_wait(guildhall_batch *batch, size_t index, int64_t deadline)
-{
-    reading reader = {batch, index, GUILDHALL_ALL, deadline};
-    return index == GUILDHALL_ALL ? wait_for(&reader) : read_item(&reader, index);
-}
-
-int guildhall_batch_wait_beyond(guildhall_batch *batch, size_t count, int64_t deadline)
-{
-    reading reader = {batch, 0, count, deadline};
-    return read_item(&reader, ANY);
-}
-
-bool guildhall_batch_on_trial(const guildhall_batch *batch)
-{
-    if (!atomic_load(&batch->parallel) || !guildhall_code_untried(batch->runnable->code)) return false;
-    bool begun = atomic_load(&batch->reached) || guildhall_now() - batch->lined_up_at < trial_ns;
-    return begun && guildhall_fair_queue_has_workers(batch->queue);
+    reading reader = {batch, index, beyond, deadline};
+    if (readable(&reader)) return 1;
+    if (index == GUILDHALL_NO_INDEX && beyond + 1 == batch->size) return (int)wait_for((VALUE)&reader); /* woken at its end */
+    want(batch, index == GUILDHALL_NO_INDEX ? ANY : index);
+    return (int)rb_ensure(wait_for, (VALUE)&reader, stop_wanting, (VALUE)&reader);
 }
 
 double guildhall_batch_cost(const guildhall_batch *batch)
@@ -208,20 +183,4 @@ void guildhall_batch_measure(guildhall_batch *batch)
     guildhall_cost *cost = cost_of_batches(batch);
     guildhall_cost_measured(cost, parallel && !reader_only, guildhall_batch_complete(batch), ns, payloads);
     if (parallel) change_way(batch, cost);
-}
-
-void guildhall_batch_reset_after_fork(guildhall_batch *batch)
-{
-    if (batch->generation == guildhall_fork_generation()) return;
-    batch->generation = guildhall_fork_generation();
-    guildhall_waitlist_init(&batch->readers); /* a thread of the parent may have held its lock */
-    atomic_store(&batch->parallel, false);
-    atomic_store(&batch->item_readers, 0);
-    for (size_t i = 0; i < batch->size; i++) {
-        if (!guildhall_outcome_p(guildhall_batch_slot(batch, i))) atomic_store(&batch->slots[i], GUILDHALL_SLOT_UNSET);
-    }
-    atomic_store(&batch->cursor, 0);
-    size_t done = 0;
-    for (size_t i = 0; i < batch->size; i++) done += guildhall_outcome_p(guildhall_batch_slot(batch, i));
-    atomic_store(&batch->done, done);
 }

@@ -26,7 +26,7 @@ enum {
     GUILDHALL_SLOT_RUNNING_AGAIN = 0x424
 };
 
-#define GUILDHALL_ALL SIZE_MAX /* "index" of those who wait for the whole batch */
+#define GUILDHALL_NO_INDEX SIZE_MAX
 
 struct guildhall_source;
 struct guildhall_fair_queue;
@@ -42,7 +42,6 @@ typedef struct guildhall_batch {
     size_t size;
     size_t bytes;               /* the payloads' mean size, estimated */
     bool records;               /* payloads are objects with `raw_payload`, and are their own metadata */
-    bool workers_only;          /* callers keep off it while there are workers */
     bool reading;               /* its caller reads it at once, and runs slices too */
     guildhall_decision decision;
     size_t parallelism;               /* threads that it makes work for */
@@ -63,8 +62,7 @@ typedef struct guildhall_batch {
     bool alone;                 /* all workers were there and free at dispatch: its duration says what workers are good for */
     _Atomic bool reached;       /* a worker has it */
     _Atomic size_t workers;     /* that run a slice of it now */
-    int64_t dispatched_at, lined_up_at;
-    _Atomic int64_t completed_at;
+    int64_t lined_up_at;
     guildhall_cost *cost;       /* of one payload; another code's when cost_key has changed */
     uint64_t cost_key;
     _Atomic int64_t run_ns;     /* time that all threads spent running `run_payloads` payloads */
@@ -94,8 +92,6 @@ VALUE guildhall_shareable_payload(VALUE payload, long index);
 size_t guildhall_mean_bytes(VALUE payloads, bool records);
 /* A batch of what is in the Array, which begins with `done` outcomes instead of payloads. */
 VALUE guildhall_batch_continue(VALUE queue, VALUE runnable, VALUE outcomes, size_t done, size_t failed, size_t bytes);
-/* Runs what is unclaimed in this thread, for one span. May raise what interrupts the thread. */
-void guildhall_batch_help(guildhall_batch *);
 /* Whether what is left of a batch that its reader runs alone is to be spread over workers. */
 bool guildhall_batch_spreads(guildhall_batch *);
 /* Records what was done since the last call, for the comparison of running inline and on workers. */
@@ -132,12 +128,6 @@ static inline bool guildhall_batch_unclaimed(const guildhall_batch *batch)
     return atomic_load_explicit(&batch->cursor, memory_order_relaxed) < batch->size;
 }
 
-/* Whether running it needs no Ruby at all. */
-static inline bool guildhall_batch_native(const guildhall_batch *batch)
-{
-    return batch->runnable->decoder && NIL_P(batch->runnable->rest);
-}
-
 /* Takes up to `count` payloads off the cursor. Returns how many, 0 when none are left; *from is the first. */
 size_t guildhall_batch_take(guildhall_batch *, size_t count, size_t *from);
 /* Puts the cursor back, and the batch in line, so that what is unset from `index` on is found again. */
@@ -150,17 +140,11 @@ bool guildhall_batch_publish(guildhall_batch *, size_t index, VALUE mark, VALUE 
 void guildhall_batch_release(guildhall_batch *, size_t index, VALUE mark, VALUE to);
 /* With the GVL. Wakes all threads that wait for an outcome between from and to, or for completion. */
 void guildhall_batch_notify(guildhall_batch *, size_t from, size_t to);
-/* Blocks until the payload (GUILDHALL_ALL: all of them) has an outcome. 0 at the deadline. */
-int guildhall_batch_wait(guildhall_batch *, size_t index, int64_t deadline);
-/* Blocks until more than `count` payloads have an outcome. 0 at the deadline. */
-int guildhall_batch_wait_beyond(guildhall_batch *, size_t count, int64_t deadline);
-/* Whether its caller should still wait for a worker to run the first payload: none has run its code yet. */
-bool guildhall_batch_on_trial(const guildhall_batch *);
+/* Blocks until the payload (GUILDHALL_NO_INDEX: more than `beyond` of them) has an outcome. 0 at the deadline. */
+int guildhall_batch_wait(guildhall_batch *, size_t index, size_t beyond, int64_t deadline);
 /* Nanoseconds a payload: as measured in this batch, else in earlier ones; 0: not known. */
 double guildhall_batch_cost(const guildhall_batch *);
 /* How many payloads to claim at once, so that a slice is worth taking and leaves some for others. */
 size_t guildhall_batch_slice_size(const guildhall_batch *);
-/* In a child process: it has none of the parent's workers, so readers run all unfinished payloads. */
-void guildhall_batch_reset_after_fork(guildhall_batch *);
 
 #endif

@@ -1,14 +1,12 @@
 /* Guildhall::Pool::Batch in Ruby. */
 #include "batch.h"
 #include "fair_queue.h"
-#include "fork_generation.h"
-#include "run.h"
 #include <ruby/ractor.h>
 #include "init.h"
 
 enum { PAYLOADS_SAMPLED = 8 };
+static const int64_t trial_ns = 50000000; /* a caller waits for workers that are busy with other batches */
 
-static ID id_raw_payload;
 static VALUE guildhall_module;
 
 /* Claims and publications go on while this runs from a walk over all objects: one load a slot. */
@@ -69,7 +67,7 @@ VALUE guildhall_shareable_payload(VALUE payload, long index)
 
 static size_t bytes_in(VALUE payload, bool record)
 {
-    VALUE bytes = record ? rb_funcallv(payload, id_raw_payload, 0, NULL) : payload;
+    VALUE bytes = record ? rb_funcallv(payload, rb_intern("raw_payload"), 0, NULL) : payload;
     return RB_TYPE_P(bytes, T_STRING) ? (size_t)RSTRING_LEN(bytes) : 0;
 }
 
@@ -129,8 +127,7 @@ static VALUE allocate(VALUE queue, VALUE runnable, size_t size, size_t bytes, bo
     batch->source_key = (uint64_t)(uintptr_t)batch;
     batch->cost = guildhall_cost_find(&in->costs, of->code->number, bytes, 0);
     batch->cost_key = batch->cost->key;
-    batch->dispatched_at = batch->measured_at = guildhall_now();
-    if (size == 0) atomic_store(&batch->completed_at, batch->dispatched_at);
+    batch->measured_at = guildhall_now();
     allocate_slots(batch, size, metadata);
     return self;
 }
@@ -193,14 +190,6 @@ VALUE guildhall_batch_continue(VALUE queue, VALUE runnable, VALUE outcomes, size
 
 static VALUE batch_size(VALUE self) { return SIZET2NUM(guildhall_batch_of(self)->size); }
 
-/* [dispatched, complete] in seconds of the monotonic clock; nil while it is not complete. */
-static VALUE batch_times(VALUE self)
-{
-    const guildhall_batch *batch = guildhall_batch_of(self);
-    if (!guildhall_batch_complete(batch)) return Qnil;
-    return rb_assoc_new(DBL2NUM((double)batch->dispatched_at / 1e9), DBL2NUM((double)atomic_load(&batch->completed_at) / 1e9));
-}
-
 static VALUE batch_done(VALUE self) { return SIZET2NUM(atomic_load(&guildhall_batch_of(self)->done)); }
 
 static VALUE batch_failed(VALUE self) { return SIZET2NUM(atomic_load(&guildhall_batch_of(self)->failed)); }
@@ -235,30 +224,32 @@ static size_t checked_index(const guildhall_batch *batch, VALUE index)
     return at;
 }
 
-/* wait(index or nil for all, seconds or nil) → false at the deadline */
-static VALUE batch_wait(VALUE self, VALUE index, VALUE timeout)
+/* Whether its caller should still wait for a worker to run the first payload: none has run its code yet. */
+static bool on_trial(const guildhall_batch *batch)
+{
+    if (!atomic_load(&batch->parallel) || !guildhall_code_untried(batch->runnable->code)) return false;
+    bool begun = atomic_load(&batch->reached) || guildhall_now() - batch->lined_up_at < trial_ns;
+    return begun && guildhall_fair_queue_has_workers(batch->queue);
+}
+
+/* wait(index or nil, number of outcomes, seconds or nil): blocks until that payload has an outcome, or until there are more than
+ * that; during a trial until there is one more. False at the deadline. */
+static VALUE batch_wait(VALUE self, VALUE index, VALUE beyond, VALUE timeout)
 {
     guildhall_batch *batch = guildhall_batch_of(self);
-    size_t at = NIL_P(index) ? GUILDHALL_ALL : checked_index(batch, index);
-    int there = guildhall_batch_wait(batch, at, guildhall_deadline(timeout));
+    size_t at = NIL_P(index) ? GUILDHALL_NO_INDEX : checked_index(batch, index);
+    bool trial = on_trial(batch);
+    size_t count = trial ? atomic_load(&batch->done) : NUM2SIZET(beyond);
+    int there = guildhall_batch_wait(batch, trial ? GUILDHALL_NO_INDEX : at, count, guildhall_deadline(timeout));
     guildhall_batch_measure(batch);
     RB_GC_GUARD(self);
     return there ? Qtrue : Qfalse;
 }
 
-/* wait_beyond(number of outcomes, seconds or nil) → false at the deadline */
-static VALUE batch_wait_beyond(VALUE self, VALUE count, VALUE timeout)
+/* Whether the payload waits for somebody to run it. */
+static bool available(const guildhall_batch *batch, size_t index)
 {
-    guildhall_batch *batch = guildhall_batch_of(self);
-    int there = guildhall_batch_wait_beyond(batch, NUM2SIZET(count), guildhall_deadline(timeout));
-    guildhall_batch_measure(batch);
-    RB_GC_GUARD(self);
-    return there ? Qtrue : Qfalse;
-}
-
-static bool available(const guildhall_batch *batch, VALUE index)
-{
-    VALUE slot = guildhall_batch_slot(batch, checked_index(batch, index));
+    VALUE slot = guildhall_batch_slot(batch, index);
     return slot == GUILDHALL_SLOT_UNSET || slot == GUILDHALL_SLOT_AGAIN;
 }
 
@@ -276,7 +267,7 @@ static bool caller_helps(guildhall_batch *batch, bool stalled)
     guildhall_fair_queue *queue = batch->queue;
     size_t idle = atomic_load(&queue->idle_workers), worker_count = atomic_load(&queue->worker_count);
     if (atomic_load(&batch->reader_only) || (worker_count == 0 && !guildhall_fair_queue_has_workers(queue))) return true;
-    if (batch->workers_only || atomic_load(&batch->suspicious)) return false;
+    if (batch->decision == GUILDHALL_PARALLEL_FORCED || atomic_load(&batch->suspicious)) return false;
     /* One thread more than there are processors keeps the others waiting, all of them whenever garbage is collected. */
     if (idle < worker_count && worker_count - idle >= queue->processors) return idle == 0 && stalled;
     if (idle == 0) return true;
@@ -286,17 +277,14 @@ static bool caller_helps(guildhall_batch *batch, bool stalled)
     return batch->reading;
 }
 
-/* Whether a worker is to run the first payload before its caller runs any, because none has run its code before. */
-static VALUE batch_trial_p(VALUE self) { return guildhall_batch_on_trial(guildhall_batch_of(self)) ? Qtrue : Qfalse; }
-
 /* help?(index or nil, whether it has waited in vain): whether this caller should run some of it: it reads the batch from
  * the start, or no worker will run it, or no worker is free to. */
 static VALUE batch_help_p(VALUE self, VALUE index, VALUE stalled)
 {
     guildhall_batch *batch = guildhall_batch_of(self);
-    if (!NIL_P(index) && !available(batch, index)) return Qfalse;
+    if (!NIL_P(index) && !available(batch, checked_index(batch, index))) return Qfalse;
     if (NIL_P(index) && !guildhall_batch_unclaimed(batch)) return Qfalse;
-    return !atomic_load(&batch->parallel) || (!guildhall_batch_on_trial(batch) && caller_helps(batch, RTEST(stalled))) ? Qtrue : Qfalse;
+    return !atomic_load(&batch->parallel) || (!on_trial(batch) && caller_helps(batch, RTEST(stalled))) ? Qtrue : Qfalse;
 }
 
 static VALUE take_turns(VALUE nothing)
@@ -332,28 +320,32 @@ static void call_missing_worker(const guildhall_batch *batch)
     if (busy < guildhall_fair_queue_workers_for(batch)) guildhall_fair_queue_wake(queue, 1);
 }
 
-void guildhall_batch_help(guildhall_batch *batch)
+/* For some milliseconds at most. */
+static void run_some(guildhall_batch *batch)
 {
     bool parallel = atomic_load(&batch->parallel);
     int64_t until = guildhall_now() + (parallel || !guildhall_decision_may_change(batch->decision) ? span(batch->queue) : GUILDHALL_SHORT_SPAN_NS);
-    size_t from, count, next = 0, skipped = GUILDHALL_ALL;
+    size_t from, count, next = 0, skipped = GUILDHALL_NO_INDEX;
     do {
         count = parallel ? guildhall_batch_slice_size(batch) : batch->size;
         count = guildhall_batch_take(batch, count, &from);
         if (count) next = guildhall_run(batch, from, from + count, until, NULL, &skipped);
         if (count && next < from + count) guildhall_batch_rewind(batch, next);
     } while (count && parallel && guildhall_now() < until);
-    if (skipped != GUILDHALL_ALL) guildhall_batch_rewind(batch, skipped);
+    if (skipped != GUILDHALL_NO_INDEX) guildhall_batch_rewind(batch, skipped);
     guildhall_batch_measure(batch);
     if (parallel && guildhall_batch_unclaimed(batch)) call_missing_worker(batch);
     guildhall_give_way(batch->queue);
 }
 
-/* Runs payloads that have not run yet, for some milliseconds at most. Whether the batch is complete now. */
-static VALUE batch_help(VALUE self)
+/* help(index or nil): runs payloads that have not run yet; of a batch that workers do not have only this one. Whether the batch is
+ * complete now. */
+static VALUE batch_help(VALUE self, VALUE index)
 {
     guildhall_batch *batch = guildhall_batch_of(self);
-    guildhall_batch_help(batch);
+    size_t at = NIL_P(index) ? 0 : checked_index(batch, index);
+    if (NIL_P(index) || atomic_load(&batch->parallel)) run_some(batch);
+    else guildhall_run(batch, at, at + 1, 0, NULL, NULL);
     RB_GC_GUARD(self);
     return guildhall_batch_complete(batch) ? Qtrue : Qfalse;
 }
@@ -391,41 +383,37 @@ static VALUE batch_inline_reason(VALUE self) { return guildhall_batch_of(self)->
 
 static VALUE batch_decision(VALUE self) { return UINT2NUM(guildhall_batch_of(self)->decision); }
 
-/* Runs the one payload in this thread, unless it is claimed. */
-static VALUE batch_run_at(VALUE self, VALUE index)
+/* cancel { |index| a Failure } gives that outcome to every payload that nobody has claimed. How many these were. */
+static VALUE batch_cancel(VALUE self)
 {
     guildhall_batch *batch = guildhall_batch_of(self);
-    size_t at = NUM2SIZET(index);
-    size_t skipped = GUILDHALL_ALL;
-    if (at < batch->size) guildhall_run(batch, at, at + 1, 0, NULL, &skipped);
-    RB_GC_GUARD(self);
-    return Qnil;
-}
-
-/* Whether the payload waits for somebody to run it. */
-static VALUE batch_available_p(VALUE self, VALUE index) { return available(guildhall_batch_of(self), index) ? Qtrue : Qfalse; }
-
-/* fail_at(index, failure) gives that outcome to the payload unless somebody has claimed it. Whether it did. */
-static VALUE batch_fail_at(VALUE self, VALUE index, VALUE failure)
-{
-    guildhall_batch *batch = guildhall_batch_of(self);
-    size_t at = NUM2SIZET(index);
-    VALUE mark = at < batch->size ? guildhall_batch_claim(batch, at) : 0;
-    return mark && guildhall_batch_publish(batch, at, mark, failure, true) ? Qtrue : Qfalse;
-}
-
-/* Wakes all that wait for something that fail_at has given. */
-static VALUE batch_notify(VALUE self)
-{
-    guildhall_batch *batch = guildhall_batch_of(self);
+    size_t cancelled = 0;
+    for (size_t i = 0; i < batch->size; i++) {
+        if (!available(batch, i)) continue;
+        VALUE failure = rb_yield(SIZET2NUM(i)), mark = guildhall_batch_claim(batch, i);
+        if (mark && guildhall_batch_publish(batch, i, mark, failure, true)) cancelled++;
+    }
     guildhall_batch_notify(batch, 0, batch->size);
-    return self;
+    RB_GC_GUARD(self);
+    return SIZET2NUM(cancelled);
 }
 
-/* To be called by readers: see guildhall_batch_reset_after_fork. */
+/* To be called by readers. A child process has none of the parent's workers, so readers run all unfinished payloads. */
 static VALUE batch_reset_after_fork(VALUE self)
 {
-    guildhall_batch_reset_after_fork(guildhall_batch_of(self));
+    guildhall_batch *batch = guildhall_batch_of(self);
+    if (batch->generation == guildhall_fork_generation()) return self;
+    batch->generation = guildhall_fork_generation();
+    guildhall_waitlist_init(&batch->readers); /* a thread of the parent may have held its lock */
+    atomic_store(&batch->parallel, false);
+    atomic_store(&batch->item_readers, 0);
+    atomic_store(&batch->cursor, 0);
+    size_t done = 0;
+    for (size_t i = 0; i < batch->size; i++) {
+        if (guildhall_outcome_p(guildhall_batch_slot(batch, i))) done++;
+        else atomic_store(&batch->slots[i], GUILDHALL_SLOT_UNSET);
+    }
+    atomic_store(&batch->done, done);
     return self;
 }
 
@@ -438,35 +426,28 @@ static VALUE batch_watch(VALUE self)
 void guildhall_init_pool_batch(VALUE guildhall, VALUE pool)
 {
     guildhall_module = guildhall;
-    id_raw_payload = rb_intern("raw_payload");
     VALUE batch = rb_define_class_under(pool, "Batch", rb_cObject);
     batch_class = batch;
     rb_gc_register_mark_object(batch);
     rb_undef_alloc_func(batch);
     rb_define_singleton_method(batch, "build", batch_build, 10);
     rb_define_method(batch, "size", batch_size, 0);
-    rb_define_method(batch, "times", batch_times, 0);
     rb_define_method(batch, "done", batch_done, 0);
     rb_define_method(batch, "failed", batch_failed, 0);
     rb_define_method(batch, "complete?", batch_complete_p, 0);
     rb_define_method(batch, "parallel?", batch_parallel_p, 0);
     rb_define_method(batch, "at", batch_at, 2);
     rb_define_method(batch, "outcomes", batch_outcomes, 0);
-    rb_define_method(batch, "wait", batch_wait, 2);
+    rb_define_method(batch, "wait", batch_wait, 3);
     rb_define_method(batch, "help?", batch_help_p, 2);
-    rb_define_method(batch, "help", batch_help, 0);
+    rb_define_method(batch, "help", batch_help, 1);
     rb_define_method(batch, "spreads?", batch_spreads_p, 0);
-    rb_define_method(batch, "trial?", batch_trial_p, 0);
     rb_define_method(batch, "let_go", batch_let_go, 0);
     rb_define_method(batch, "decide", batch_decide, 1);
     rb_define_method(batch, "decision=", batch_set_decision, 1);
     rb_define_method(batch, "decision", batch_decision, 0);
     rb_define_method(batch, "inline_reason", batch_inline_reason, 0);
-    rb_define_method(batch, "run_at", batch_run_at, 1);
-    rb_define_method(batch, "available?", batch_available_p, 1);
-    rb_define_method(batch, "fail_at", batch_fail_at, 2);
-    rb_define_method(batch, "notify", batch_notify, 0);
-    rb_define_method(batch, "wait_beyond", batch_wait_beyond, 2);
+    rb_define_method(batch, "cancel", batch_cancel, 0);
     rb_define_method(batch, "reset_after_fork", batch_reset_after_fork, 0);
     rb_define_method(batch, "watch", batch_watch, 0);
 }

@@ -45,9 +45,6 @@ static VALUE code_build(VALUE class, VALUE name, VALUE copies, VALUE tried, VALU
 
 static VALUE code_name(VALUE self) { return guildhall_code_of(self)->name; }
 
-/* Why it can run in the main Ractor only, or nil. */
-static VALUE code_inline_reason(VALUE self) { return guildhall_code_of(self)->inline_reason; }
-
 /* :untried, :tried or :refused */
 static VALUE code_standing(VALUE self) { return ID2SYM(id_standings[guildhall_code_standing(guildhall_code_of(self))]); }
 
@@ -87,7 +84,6 @@ void guildhall_init_pool_code(VALUE pool)
     rb_undef_alloc_func(code);
     rb_define_singleton_method(code, "build", code_build, 4);
     rb_define_method(code, "name", code_name, 0);
-    rb_define_method(code, "inline_reason", code_inline_reason, 0);
     rb_define_method(code, "standing", code_standing, 0);
     rb_define_method(code, "number", code_number, 0);
     rb_define_method(code, "refusal", code_refusal, 0);

@@ -35,11 +35,6 @@ static inline bool guildhall_code_untried(const guildhall_code *code)
     return guildhall_code_standing(code) == GUILDHALL_UNTRIED;
 }
 
-static inline bool guildhall_code_main_only(const guildhall_code *code)
-{
-    return !NIL_P(code->inline_reason);
-}
-
 /* A worker has run a payload of it. */
 static inline void guildhall_code_tried(guildhall_code *code)
 {

@@ -11,7 +11,8 @@ enum {
 static const float epoch_ns = 1e7;      /* long enough to hold its share of garbage collections */
 static const float worthwhile = 0.9f;   /* a smaller gain is not worth a core that others could use */
 
-unsigned guildhall_cost_class(size_t number)
+/* A power of two of bytes or payloads. */
+static unsigned class_of(size_t number)
 {
     return number ? 64 - (unsigned)__builtin_clzll(number) : 0;
 }
@@ -23,7 +24,7 @@ size_t guildhall_cost_middle(unsigned class)
 
 guildhall_cost *guildhall_cost_find(guildhall_cost_model *model, uint32_t code, size_t bytes, size_t count)
 {
-    uint64_t key = (uint64_t)code << 16 | guildhall_cost_class(bytes) << 8 | guildhall_cost_class(count);
+    uint64_t key = (uint64_t)code << 16 | class_of(bytes) << 8 | class_of(count);
     guildhall_cost *set = model->entries[(key * 0x9E3779B97F4A7C15u) >> 57], *oldest = set;
     for (guildhall_cost *entry = set; entry < set + GUILDHALL_COST_WAYS; entry++) {
         if (entry->key == key) {

@@ -46,13 +46,7 @@ static inline bool guildhall_cost_spreads(const guildhall_cost *of_batches)
 }
 /* Nanoseconds until the next comparison: an epoch, or one payload where that takes longer. */
 double guildhall_cost_epoch(double payload_ns);
-/* The same where callers wait for each other: only what is much slower with workers stays with its caller. */
-static inline bool guildhall_cost_spreads_in_crowd(const guildhall_cost *of_batches)
-{
-    return !of_batches->inline_faster || of_batches->each_ns[1] < 2 * of_batches->each_ns[0];
-}
-/* A power of two of bytes or payloads, and about the number that it represents. */
-unsigned guildhall_cost_class(size_t number);
+/* About the number of bytes or payloads that the class in a key stands for. */
 size_t guildhall_cost_middle(unsigned class);
 
 #endif

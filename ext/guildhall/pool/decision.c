@@ -16,11 +16,13 @@ bool guildhall_worth_spreading(guildhall_fair_queue *queue, double work_ns)
     return work_ns > worth(queue);
 }
 
-/* Where callers wait for each other, what runs elsewhere is a gain for all, and nothing is tried out. */
+/* Where callers wait for each other, what runs elsewhere is a gain for all, and nothing is tried out: only what is much slower with
+ * workers stays with its caller. */
 static bool spreads(guildhall_fair_queue *queue, const guildhall_cost *cost)
 {
     bool crowded = atomic_load_explicit(&queue->yielding, memory_order_relaxed) > 0;
-    return crowded ? guildhall_cost_spreads_in_crowd(cost) : guildhall_cost_spreads(cost);
+    if (!crowded) return guildhall_cost_spreads(cost);
+    return !cost->inline_faster || cost->each_ns[1] < 2 * cost->each_ns[0];
 }
 
 guildhall_decision guildhall_decide(guildhall_fair_queue *queue, const guildhall_runnable *task, size_t bytes, size_t count, bool reading)

@@ -182,8 +182,8 @@ bool guildhall_fair_queue_take(guildhall_fair_queue *queue, guildhall_worker_slo
     return taken;
 }
 
-void guildhall_fair_queue_call(guildhall_fair_queue *queue, unsigned what)
+void guildhall_fair_queue_call(guildhall_fair_queue *queue)
 {
-    atomic_fetch_or(&queue->calls, what);
+    atomic_store(&queue->called, true);
     guildhall_waitlist_wake_all(&queue->attention);
 }

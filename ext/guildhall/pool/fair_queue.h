@@ -38,7 +38,7 @@ typedef struct guildhall_fair_queue {
     guildhall_waitlist space;      /* callers that wait for room */
     guildhall_waitlist attention;  /* the supervisor */
     guildhall_waitlist stopping;   /* callers that wait until nothing is in flight, or until no worker is left */
-    _Atomic unsigned calls;        /* what it is called for */
+    _Atomic bool called;           /* it is */
     _Atomic size_t inflight;       /* parallel batches that are not complete */
     _Atomic bool slices_wanted;    /* somebody listens to every slice */
     _Atomic uint64_t decisions[GUILDHALL_DECISIONS]; /* how often each was made */
@@ -46,8 +46,6 @@ typedef struct guildhall_fair_queue {
     _Atomic uint64_t inlined_payloads, worker_payloads, late_results;
     guildhall_histogram waits, runs; /* of batches until their first slice; of slices */
 } guildhall_fair_queue;
-
-enum { GUILDHALL_CALL_WORKER_LEFT = 1, GUILDHALL_CALL_COMPLETED = 2, GUILDHALL_CALL_LOOK = 4 };
 
 guildhall_fair_queue *guildhall_fair_queue_of(VALUE object);
 /* Whether there are workers, or will be in a moment. */
@@ -65,6 +63,6 @@ void guildhall_fair_queue_wake(guildhall_fair_queue *, size_t workers);
 /* How many workers a batch is meant for, beside its caller where that one reads it at once. */
 size_t guildhall_fair_queue_workers_for(const guildhall_batch *);
 /* Calls the supervisor. */
-void guildhall_fair_queue_call(guildhall_fair_queue *, unsigned what);
+void guildhall_fair_queue_call(guildhall_fair_queue *);
 
 #endif

@@ -1,6 +1,5 @@
 /* Guildhall::Pool::FairQueue in Ruby. */
 #include "fair_queue.h"
-#include "fork_generation.h"
 #include <ruby/ractor.h>
 #include <stdlib.h>
 #include "init.h"
@@ -105,17 +104,17 @@ static VALUE queue_build(VALUE class, VALUE capacity, VALUE processors)
     return rb_ractor_make_shareable(rb_obj_freeze(self));
 }
 
-/* push(batch, whether callers are to keep off it) → false when there is no room, nil when there never will be: the queue is closed,
+/* push(batch) → false when there is no room, nil when there never will be: the queue is closed,
  * or the batch was made for the one before a fork or a rest, which counts it. */
-static VALUE queue_push(VALUE self, VALUE object, VALUE workers_only)
+static VALUE queue_push(VALUE self, VALUE object)
 {
     guildhall_fair_queue *queue = guildhall_fair_queue_of(self);
     guildhall_batch *batch = guildhall_batch_of(object);
     if (queue->closed || batch->queue != queue) return Qnil;
-    batch->workers_only = RTEST(workers_only);
     return guildhall_fair_queue_push(queue, batch) ? Qtrue : Qfalse;
 }
 
+/* No more work is taken in; workers end when they have done what is queued. */
 static VALUE queue_close(VALUE self)
 {
     guildhall_fair_queue *queue = guildhall_fair_queue_of(self);
@@ -124,29 +123,23 @@ static VALUE queue_close(VALUE self)
     pthread_mutex_unlock(&queue->lock);
     guildhall_waitlist_wake_all(&queue->workers);
     guildhall_waitlist_wake_all(&queue->space);
-    guildhall_fair_queue_call(queue, GUILDHALL_CALL_LOOK);
+    guildhall_fair_queue_call(queue);
     return self;
 }
 
-static VALUE queue_wake_workers(VALUE self)
-{
-    guildhall_waitlist_wake_all(&guildhall_fair_queue_of(self)->workers);
-    return self;
-}
+static int called(void *context) { return atomic_load(&((guildhall_fair_queue *)context)->called); }
 
-static int called(void *context) { return atomic_load(&((guildhall_fair_queue *)context)->calls) != 0; }
-
-/* attend(seconds or nil) → what the supervisor is called for, as bits; 0 when the time was up */
+/* attend(seconds or nil): blocks until the supervisor is called. False at the deadline. */
 static VALUE queue_attend(VALUE self, VALUE timeout)
 {
     guildhall_fair_queue *queue = guildhall_fair_queue_of(self);
     guildhall_wait(&queue->attention, called, queue, guildhall_deadline(timeout));
-    return UINT2NUM(atomic_exchange(&queue->calls, 0));
+    return atomic_exchange(&queue->called, false) ? Qtrue : Qfalse;
 }
 
 static VALUE queue_call(VALUE self)
 {
-    guildhall_fair_queue_call(guildhall_fair_queue_of(self), GUILDHALL_CALL_LOOK);
+    guildhall_fair_queue_call(guildhall_fair_queue_of(self));
     return self;
 }
 
@@ -205,8 +198,6 @@ static VALUE queue_set_target_worker_count(VALUE self, VALUE count)
     atomic_store(&guildhall_fair_queue_of(self)->target_worker_count, NUM2SIZET(count));
     return count;
 }
-
-static VALUE queue_inflight(VALUE self) { return SIZET2NUM(atomic_load(&guildhall_fair_queue_of(self)->inflight)); }
 
 static VALUE queue_handover(VALUE self) { return DBL2NUM((double)atomic_load(&guildhall_fair_queue_of(self)->handover_ns) / 1e9); }
 
@@ -305,9 +296,8 @@ void guildhall_init_pool_fair_queue(VALUE pool)
     VALUE queue = rb_define_class_under(pool, "FairQueue", rb_cObject);
     rb_undef_alloc_func(queue);
     rb_define_singleton_method(queue, "build", queue_build, 2);
-    rb_define_method(queue, "push", queue_push, 2);
+    rb_define_method(queue, "push", queue_push, 1);
     rb_define_method(queue, "close", queue_close, 0);
-    rb_define_method(queue, "wake_workers", queue_wake_workers, 0);
     rb_define_method(queue, "attend", queue_attend, 1);
     rb_define_method(queue, "call", queue_call, 0);
     rb_define_method(queue, "wait_for_room", queue_wait_for_room, 2);
@@ -319,7 +309,6 @@ void guildhall_init_pool_fair_queue(VALUE pool)
     rb_define_method(queue, "idle", queue_idle, 0);
     rb_define_method(queue, "worker_count", queue_worker_count, 0);
     rb_define_method(queue, "target_worker_count=", queue_set_target_worker_count, 1);
-    rb_define_method(queue, "inflight", queue_inflight, 0);
     rb_define_method(queue, "handover", queue_handover, 0);
     rb_define_method(queue, "forked?", queue_forked, 0);
     rb_define_method(queue, "want_slices", queue_want_slices, 1);

@@ -1,8 +1,6 @@
 /* Initialises the native part of the pool. */
 #include "code.h"
-#include "fork_generation.h"
 #include "init.h"
-#include "run.h"
 #include "values.h"
 
 void guildhall_init_pool_task(VALUE guildhall);
@@ -15,11 +13,9 @@ void guildhall_init_pool_inline_run(VALUE pool);
 void guildhall_init_pool(VALUE guildhall)
 {
     VALUE pool = rb_define_class_under(guildhall, "Pool", rb_cObject);
-    guildhall_init_pool_fork_generation();
     guildhall_init_pool_task(guildhall);
     guildhall_init_pool_code(pool);
     guildhall_init_pool_values(guildhall, pool);
-    guildhall_init_pool_run();
     guildhall_init_pool_runnable(pool);
     guildhall_init_pool_fair_queue(pool);
     guildhall_init_pool_worker_slot(pool);

@@ -2,7 +2,6 @@
  * what takes longer than a hand-over becomes a Batch, and is spread over workers while it runs. */
 #include "batch.h"
 #include "fair_queue.h"
-#include "fork_generation.h"
 #include "task.h"
 #include "values.h"
 #include <ruby/fiber/scheduler.h>
@@ -148,7 +147,7 @@ static VALUE run_here(VALUE context, VALUE called, VALUE payloads, bool raising)
     const guildhall_runnable *task = guildhall_runnable_of(runnable);
     if (!NIL_P(task->preparer)) return Qnil;
     inline_run run = {.queue = queue, .runnable = task, .stage = Qnil, .decision = GUILDHALL_INLINE_NO_WORKERS};
-    if (guildhall_code_main_only(task->code)) run.decision = GUILDHALL_INLINE_MAIN_ONLY;
+    if (!NIL_P(task->code->inline_reason)) run.decision = GUILDHALL_INLINE_MAIN_ONLY;
     else run.may_spread = RTEST(RARRAY_AREF(context, CONTEXT_WORKERS));
     run.outcomes = shareable_payloads(payloads);
     if (run.may_spread) {

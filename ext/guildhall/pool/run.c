@@ -1,14 +1,11 @@
 /* The loop that the payloads of batches go through. One rb_protect serves all payloads up to the next one that raises. */
 #include "fair_queue.h"
-#include "run.h"
 #include "task.h"
 
 enum { MAX_PAYLOADS_BETWEEN_LOOKS = 64 };         /* payloads */
 static const double look_after_ns = 2.5e5; /* how often to look at the clock and to wake readers */
 
 static const size_t malloc_noticed = 16 * 1024; /* bytes decoded */
-
-static ID id_raw_payload;
 
 typedef struct {
     guildhall_batch *batch;
@@ -50,7 +47,7 @@ static void publish(run *r, VALUE outcome, bool failure)
 
 static VALUE bytes_of(const run *r, VALUE payload)
 {
-    VALUE bytes = r->batch->records ? rb_funcallv(payload, id_raw_payload, 0, NULL) : payload;
+    VALUE bytes = r->batch->records ? rb_funcallv(payload, rb_intern("raw_payload"), 0, NULL) : payload;
     return RB_TYPE_P(bytes, T_STRING) && !OBJ_FROZEN(bytes) ? rb_str_new_frozen(bytes) : bytes;
 }
 
@@ -69,7 +66,7 @@ static void leave_to_workers(run *r)
         publish(r, guildhall_task_fatal(r->next), true);
         return;
     }
-    if (r->skipped == GUILDHALL_ALL) r->skipped = r->next;
+    if (r->skipped == GUILDHALL_NO_INDEX) r->skipped = r->next;
     r->next++;
 }
 
@@ -116,7 +113,8 @@ static VALUE run_payloads(VALUE argument)
 static void release(run *r, bool ends)
 {
     bool again = r->mark == GUILDHALL_SLOT_RUNNING_AGAIN;
-    ends = ends && !guildhall_batch_native(r->batch);
+    bool native = r->batch->runnable->decoder && NIL_P(r->batch->runnable->rest);
+    ends = ends && !native;
     if (r->mark) guildhall_batch_release(r->batch, r->next, r->mark, again || ends ? GUILDHALL_SLOT_AGAIN : GUILDHALL_SLOT_UNSET);
     if (r->mark && again && ends) atomic_store(&r->batch->suspicious, true);
     guildhall_batch_rewind(r->batch, r->skipped < r->next ? r->skipped : r->next);
@@ -181,7 +179,7 @@ static size_t payloads_between_looks(const guildhall_batch *batch)
 
 size_t guildhall_run(guildhall_batch *batch, size_t from, size_t to, int64_t until, guildhall_worker_slot *worker, size_t *skipped)
 {
-    run r = {.batch = batch, .worker = worker, .next = from, .to = to, .notified = from, .looked = from, .skipped = skipped ? *skipped : GUILDHALL_ALL, .until = until,
+    run r = {.batch = batch, .worker = worker, .next = from, .to = to, .notified = from, .looked = from, .skipped = skipped ? *skipped : GUILDHALL_NO_INDEX, .until = until,
              .stage = Qnil, .stride = payloads_between_looks(batch)};
     int64_t began = guildhall_now();
     while (r.next < r.to && !r.stopped) {
@@ -195,9 +193,4 @@ size_t guildhall_run(guildhall_batch *batch, size_t from, size_t to, int64_t unt
     /* Native decoders allocate with malloc; this is where the GC looks at how much that was. */
     if (batch->runnable->decoder && r.outcomes * batch->bytes >= malloc_noticed) ruby_xfree(ruby_xmalloc(1));
     return r.next;
-}
-
-void guildhall_init_pool_run(void)
-{
-    id_raw_payload = rb_intern("raw_payload");
 }

@@ -81,12 +81,6 @@ static VALUE runnable_code(VALUE self) { return guildhall_runnable_of(self)->cod
 /* The object whose `prepare` is called with the payloads, in the dispatching thread; nil: none. */
 static VALUE runnable_preparer(VALUE self) { return guildhall_runnable_of(self)->preparer; }
 
-/* Whether the code was refused: it touches what only the main Ractor may. */
-static VALUE runnable_refused_p(VALUE self)
-{
-    return guildhall_code_standing(guildhall_runnable_of(self)->code) == GUILDHALL_REFUSED ? Qtrue : Qfalse;
-}
-
 void guildhall_init_pool_runnable(VALUE pool)
 {
     VALUE runnable = rb_define_class_under(pool, "Runnable", rb_cObject);
@@ -97,5 +91,4 @@ void guildhall_init_pool_runnable(VALUE pool)
     rb_define_method(runnable, "task", runnable_task, 0);
     rb_define_method(runnable, "code", runnable_code, 0);
     rb_define_method(runnable, "preparer", runnable_preparer, 0);
-    rb_define_method(runnable, "refused?", runnable_refused_p, 0);
 }

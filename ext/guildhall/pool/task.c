@@ -4,7 +4,7 @@
 #include "values/share.h"
 
 static rb_ractor_local_key_t own_task;
-static ID id_call, id_own, id_of, id_result, id_refused, id_judge, id_uncaught_throw, id_unreadable, id_fatal;
+static ID id_call, id_result;
 static VALUE guildhall_module;
 
 static VALUE failure_class(void) { return rb_const_get(guildhall_module, rb_intern("Failure")); }
@@ -16,8 +16,8 @@ static VALUE own(const guildhall_runnable *runnable, VALUE task)
 {
     VALUE last;
     if (rb_ractor_local_storage_value_lookup(own_task, &last) && RARRAY_AREF(last, 0) == task) return RARRAY_AREF(last, 1);
-    VALUE arguments[2] = {task, runnable->receiver};
-    last = rb_ary_new_from_args(2, task, rb_funcallv(rb_const_get(guildhall_module, rb_intern("Shareable")), id_own, 2, arguments));
+    VALUE shareable = rb_const_get(guildhall_module, rb_intern("Shareable"));
+    last = rb_ary_new_from_args(2, task, rb_funcall(shareable, rb_intern("own"), 2, task, runnable->receiver));
     rb_ractor_local_storage_value_set(own_task, last);
     return RARRAY_AREF(last, 1);
 }
@@ -79,8 +79,7 @@ static VALUE shared(const guildhall_runnable *runnable, VALUE outcome, bool on_w
 
 static VALUE refused(const guildhall_runnable *runnable, size_t index)
 {
-    VALUE arguments[2] = {runnable->code_object, SIZET2NUM(index)};
-    return rb_funcallv(failure_class(), id_refused, 2, arguments);
+    return rb_funcall(failure_class(), rb_intern("refused"), 2, runnable->code_object, SIZET2NUM(index));
 }
 
 VALUE guildhall_task_call(const guildhall_runnable *runnable, VALUE bytes, VALUE metadata, size_t index, bool on_worker, VALUE *stage, bool *failed)
@@ -116,21 +115,17 @@ static VALUE fail(VALUE argument)
     const failing *of = (const failing *)argument;
     VALUE index = SIZET2NUM(of->index);
     rb_set_errinfo(Qnil);
-    if (RB_BUILTIN_TYPE(of->error) == T_IMEMO) return rb_funcallv(failure_class(), id_uncaught_throw, 1, &index);
-    VALUE arguments[3] = {of->error, index, of->stage};
-    VALUE failure = rb_funcallv(failure_class(), id_of, 3, arguments);
-    if (!of->on_worker) return failure;
-    VALUE judged[2] = {of->error, failure};
-    return rb_funcallv(of->runnable->code_object, id_judge, 2, judged);
+    if (RB_BUILTIN_TYPE(of->error) == T_IMEMO) return rb_funcall(failure_class(), rb_intern("uncaught_throw"), 1, index);
+    VALUE failure = rb_funcall(failure_class(), rb_intern("of"), 3, of->error, index, of->stage);
+    return of->on_worker ? rb_funcall(of->runnable->code_object, rb_intern("judge"), 2, of->error, failure) : failure;
 }
 
 /* Of an exception whose methods raise another one. */
 static VALUE fail_plainly(VALUE argument)
 {
     const failing *of = (const failing *)argument;
-    VALUE arguments[2] = {of->error, SIZET2NUM(of->index)};
     rb_set_errinfo(Qnil);
-    return rb_funcallv(failure_class(), id_unreadable, 2, arguments);
+    return rb_funcall(failure_class(), rb_intern("unreadable"), 2, of->error, SIZET2NUM(of->index));
 }
 
 VALUE guildhall_task_failure(const guildhall_runnable *runnable, size_t index, VALUE stage, bool in_caller, int *state)
@@ -152,7 +147,7 @@ bool guildhall_task_ends_thread(void)
 
 VALUE guildhall_task_fatal(size_t index)
 {
-    return rb_funcall(failure_class(), id_fatal, 1, SIZET2NUM(index));
+    return rb_funcall(failure_class(), rb_intern("fatal"), 1, SIZET2NUM(index));
 }
 
 void guildhall_init_pool_task(VALUE guildhall)
@@ -160,12 +155,5 @@ void guildhall_init_pool_task(VALUE guildhall)
     guildhall_module = guildhall;
     own_task = rb_ractor_local_storage_value_newkey();
     id_call = rb_intern("call");
-    id_own = rb_intern("own");
-    id_of = rb_intern("of");
     id_result = rb_intern("result");
-    id_refused = rb_intern("refused");
-    id_judge = rb_intern("judge");
-    id_uncaught_throw = rb_intern("uncaught_throw");
-    id_unreadable = rb_intern("unreadable");
-    id_fatal = rb_intern("fatal");
 }

@@ -27,8 +27,7 @@ typedef struct guildhall_worker_slot {
     _Atomic VALUE mark;               /* that payload's mark in its slot */
     _Atomic int64_t payload_since;    /* when it was begun, and so its name; kept only where the batch has a deadline */
     _Atomic int64_t slice_since;
-    _Atomic bool abandoned;           /* by the supervisor: stop at the next payload */
-    _Atomic bool retired;             /* there are too many workers: leave instead of taking another slice */
+    _Atomic bool retired;             /* given up, or one too many: leave instead of taking another slice */
     _Atomic bool claimed;             /* by its worker; or by the thread that could not start one */
     _Atomic bool exited;                /* the worker is gone */
     _Atomic bool uncounted;           /* it is no more among the queue's workers */
@@ -38,6 +37,11 @@ typedef struct guildhall_worker_slot {
     _Atomic size_t recorded, reported;
 } guildhall_worker_slot;
 
-guildhall_worker_slot *guildhall_worker_slot_of(VALUE object);
+/* Running payloads in the Ractor that calls: a worker with its slice, or a caller that reads payloads that have not run yet. Runs
+ * those from `from` to `to` (without it) that are available, until the clock says `until` (0: no limit). `worker` is NULL in a
+ * caller. What a payload raises becomes its Failure; what ends the thread goes on to do so, with the payload released (caller) or
+ * left in the slot (worker). *skipped becomes the least index that a caller leaves to workers, if there is any. Returns the index
+ * of the first payload not looked at. */
+size_t guildhall_run(guildhall_batch *, size_t from, size_t to, int64_t until, guildhall_worker_slot *worker, size_t *skipped);
 
 #endif

@@ -1,7 +1,6 @@
 /* Guildhall::Pool::WorkerSlot in Ruby: the worker's side (take, work, announce_exit) and the supervisor's (watching, recovering). */
 #include "fair_queue.h"
-#include "run.h"
-#include "worker_slot.h"
+#include "task.h"
 #include <ruby/ractor.h>
 #include "init.h"
 
@@ -20,7 +19,7 @@ static const rb_data_type_t slot_type = {
     0, 0,
     RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_FROZEN_SHAREABLE};
 
-guildhall_worker_slot *guildhall_worker_slot_of(VALUE object)
+static guildhall_worker_slot *slot_of(VALUE object)
 {
     return rb_check_typeddata(object, &slot_type);
 }
@@ -38,12 +37,10 @@ static VALUE slot_build(VALUE class, VALUE queue)
     return rb_ractor_make_shareable(rb_obj_freeze(self));
 }
 
-static bool unwanted(const guildhall_worker_slot *worker) { return atomic_load(&worker->abandoned) || atomic_load(&worker->retired); }
-
 static int take(void *context)
 {
     guildhall_worker_slot *worker = context;
-    if (unwanted(worker) || guildhall_fair_queue_take(worker->queue, worker)) return 1;
+    if (atomic_load(&worker->retired) || guildhall_fair_queue_take(worker->queue, worker)) return 1;
     return worker->queue->closed;
 }
 
@@ -79,7 +76,7 @@ static void learn_handover(guildhall_worker_slot *worker)
 /* Blocks until there is a slice, which is then in the slot; false when the worker is to end. */
 static VALUE slot_take(VALUE self)
 {
-    guildhall_worker_slot *worker = guildhall_worker_slot_of(self);
+    guildhall_worker_slot *worker = slot_of(self);
     atomic_fetch_add(&worker->queue->idle_workers, 1);
     if (take(worker)) stop_looking((VALUE)worker);
     else rb_ensure(wait_for_slice, (VALUE)worker, stop_looking, (VALUE)worker);
@@ -99,7 +96,7 @@ static void record_slice(guildhall_worker_slot *worker)
     worker->records[number % GUILDHALL_SLICE_RECORDS] =
         (guildhall_slice_record){from, to - from, guildhall_now() - atomic_load(&worker->slice_since)};
     atomic_store(&worker->recorded, number + 1);
-    guildhall_fair_queue_call(worker->queue, GUILDHALL_CALL_LOOK);
+    guildhall_fair_queue_call(worker->queue);
 }
 
 /* The slice is done, or it was reported. */
@@ -112,7 +109,7 @@ static void release_slice(guildhall_worker_slot *worker)
 /* Runs the slice; what it was stopped before goes back in line. */
 static VALUE slot_work(VALUE self)
 {
-    guildhall_worker_slot *worker = guildhall_worker_slot_of(self);
+    guildhall_worker_slot *worker = slot_of(self);
     VALUE object = atomic_load(&worker->batch);
     guildhall_batch *batch = guildhall_batch_of(object);
     int64_t until = batch->slice ? 0 : guildhall_now() + GUILDHALL_SPAN_NS; /* payloads may be dearer than they were */
@@ -133,44 +130,31 @@ static void count_out(guildhall_worker_slot *worker)
 /* The worker's last words, whatever ends it. */
 static VALUE slot_announce_exit(VALUE self)
 {
-    guildhall_worker_slot *worker = guildhall_worker_slot_of(self);
+    guildhall_worker_slot *worker = slot_of(self);
     if (atomic_exchange(&worker->exited, true)) return Qnil;
     count_out(worker);
-    guildhall_fair_queue_call(worker->queue, GUILDHALL_CALL_WORKER_LEFT);
+    guildhall_fair_queue_call(worker->queue);
     return Qnil;
 }
 
 /* The worker has started. False if the supervisor no longer waits for it. */
-static VALUE slot_claim(VALUE self) { return atomic_exchange(&guildhall_worker_slot_of(self)->claimed, true) ? Qfalse : Qtrue; }
+static VALUE slot_claim(VALUE self) { return atomic_exchange(&slot_of(self)->claimed, true) ? Qfalse : Qtrue; }
 
 /* Unless its worker is there: it need not come. Whether that was so. */
 static VALUE slot_cancel_start(VALUE self)
 {
-    guildhall_worker_slot *worker = guildhall_worker_slot_of(self);
+    guildhall_worker_slot *worker = slot_of(self);
     if (atomic_exchange(&worker->claimed, true)) return Qfalse;
     atomic_store(&worker->exited, true);
     count_out(worker);
     return Qtrue;
 }
 
-/* Supervisor: [batch, index, whether it was its last chance] of the payload
- * being run; nil when there is none. */
-static VALUE slot_running_payload(VALUE self)
-{
-    guildhall_worker_slot *worker = guildhall_worker_slot_of(self);
-    VALUE object = atomic_load(&worker->batch);
-    size_t position = atomic_load_explicit(&worker->position, memory_order_acquire);
-    if (NIL_P(object) || position == GUILDHALL_NO_POSITION) return Qnil;
-    guildhall_batch *batch = guildhall_batch_of(object);
-    bool last = !batch->retry || atomic_load(&worker->mark) == GUILDHALL_SLOT_RUNNING_AGAIN;
-    return rb_ary_new_from_args(3, object, SIZET2NUM(position), last ? Qtrue : Qfalse);
-}
-
 /* Supervisor: [index, seconds past its deadline (negative: seconds left), when it was begun] of the payload being run;
  * nil without one. */
 static VALUE slot_overdue(VALUE self)
 {
-    guildhall_worker_slot *worker = guildhall_worker_slot_of(self);
+    guildhall_worker_slot *worker = slot_of(self);
     VALUE object = atomic_load(&worker->batch);
     size_t position = atomic_load_explicit(&worker->position, memory_order_acquire);
     if (NIL_P(object)) return Qnil;
@@ -181,27 +165,27 @@ static VALUE slot_overdue(VALUE self)
                                 LL2NUM(since));
 }
 
-/* Supervisor, after the worker is gone: the payload it died with gets this outcome (nil: runs once more), and what
- * else was unfinished of its slice goes back in line. */
-static VALUE slot_recover(VALUE self, VALUE failure)
+/* Supervisor, after the worker is gone: the payload it died with runs once more, unless that was its last chance, and what else
+ * was unfinished of its slice goes back in line. That payload's index, or nil. */
+static VALUE slot_recover(VALUE self, VALUE last_chance)
 {
-    guildhall_worker_slot *worker = guildhall_worker_slot_of(self);
+    guildhall_worker_slot *worker = slot_of(self);
     VALUE object = atomic_load(&worker->batch);
-    if (NIL_P(object)) return Qfalse;
+    if (NIL_P(object)) return Qnil;
     guildhall_batch *batch = guildhall_batch_of(object);
     size_t position = atomic_load(&worker->position), from = atomic_load(&worker->from);
     if (position != GUILDHALL_NO_POSITION) {
         VALUE mark = atomic_load(&worker->mark);
-        if (NIL_P(failure)) {
+        if (!RTEST(last_chance) && batch->retry && mark != GUILDHALL_SLOT_RUNNING_AGAIN) {
             atomic_store(&batch->suspicious, true);
             guildhall_batch_release(batch, position, mark, GUILDHALL_SLOT_AGAIN);
         }
-        else if (guildhall_batch_publish(batch, position, mark, failure, true)) guildhall_batch_notify(batch, position, position + 1);
+        else if (guildhall_batch_publish(batch, position, mark, guildhall_task_fatal(position), true)) guildhall_batch_notify(batch, position, position + 1);
     }
     guildhall_batch_rewind(batch, from);
     release_slice(worker);
     RB_GC_GUARD(object);
-    return Qtrue;
+    return position == GUILDHALL_NO_POSITION ? Qnil : SIZET2NUM(position);
 }
 
 /* Supervisor: the payload that was begun then gets this outcome unless it has just got one; then the worker is given up,
@@ -209,14 +193,14 @@ static VALUE slot_recover(VALUE self, VALUE failure)
  * index of another batch. */
 static VALUE slot_abandon(VALUE self, VALUE index, VALUE since, VALUE failure)
 {
-    guildhall_worker_slot *worker = guildhall_worker_slot_of(self);
+    guildhall_worker_slot *worker = slot_of(self);
     size_t position = NUM2SIZET(index);
     VALUE object = atomic_load(&worker->batch);
     if (NIL_P(object) || atomic_load(&worker->position) != position) return Qfalse;
     if (atomic_load(&worker->payload_since) != NUM2LL(since)) return Qfalse;
     guildhall_batch *batch = guildhall_batch_of(object);
     if (!guildhall_batch_publish(batch, position, atomic_load(&worker->mark), failure, true)) return Qfalse;
-    atomic_store(&worker->abandoned, true);
+    atomic_store(&worker->retired, true);
     count_out(worker);
     guildhall_batch_notify(batch, position, position + 1);
     guildhall_batch_rewind(batch, position);
@@ -227,7 +211,7 @@ static VALUE slot_abandon(VALUE self, VALUE index, VALUE since, VALUE failure)
 /* Supervisor: [[index of the first payload, payloads, seconds], …] of the slices since the last call. */
 static VALUE slot_new_slices(VALUE self)
 {
-    guildhall_worker_slot *worker = guildhall_worker_slot_of(self);
+    guildhall_worker_slot *worker = slot_of(self);
     size_t upto = atomic_load(&worker->recorded), at = atomic_load(&worker->reported);
     VALUE slices = rb_ary_new();
     if (upto - at > GUILDHALL_SLICE_RECORDS) at = upto - GUILDHALL_SLICE_RECORDS;
@@ -242,20 +226,20 @@ static VALUE slot_new_slices(VALUE self)
 
 static VALUE slot_retire(VALUE self)
 {
-    atomic_store(&guildhall_worker_slot_of(self)->retired, true);
+    guildhall_worker_slot *worker = slot_of(self);
+    atomic_store(&worker->retired, true);
+    guildhall_waitlist_wake_all(&worker->queue->workers);
     return self;
 }
 
-static VALUE slot_queue(VALUE self) { return guildhall_worker_slot_of(self)->queue_object; }
+static VALUE slot_exited_p(VALUE self) { return atomic_load(&slot_of(self)->exited) ? Qtrue : Qfalse; }
 
-static VALUE slot_exited_p(VALUE self) { return atomic_load(&guildhall_worker_slot_of(self)->exited) ? Qtrue : Qfalse; }
-
-static VALUE slot_busy_p(VALUE self) { return NIL_P(atomic_load(&guildhall_worker_slot_of(self)->batch)) ? Qfalse : Qtrue; }
+static VALUE slot_busy_p(VALUE self) { return NIL_P(atomic_load(&slot_of(self)->batch)) ? Qfalse : Qtrue; }
 
 /* [slices, payloads, failures, seconds busy] */
 static VALUE slot_counts(VALUE self)
 {
-    guildhall_worker_slot *worker = guildhall_worker_slot_of(self);
+    guildhall_worker_slot *worker = slot_of(self);
     return rb_ary_new_from_args(4, ULL2NUM(atomic_load(&worker->slices)), ULL2NUM(atomic_load(&worker->payloads)),
                                 ULL2NUM(atomic_load(&worker->failures)), DBL2NUM((double)atomic_load(&worker->busy_ns) / 1e9));
 }
@@ -270,13 +254,11 @@ void guildhall_init_pool_worker_slot(VALUE pool)
     rb_define_method(worker, "announce_exit", slot_announce_exit, 0);
     rb_define_method(worker, "claim", slot_claim, 0);
     rb_define_method(worker, "cancel_start", slot_cancel_start, 0);
-    rb_define_method(worker, "running_payload", slot_running_payload, 0);
     rb_define_method(worker, "overdue", slot_overdue, 0);
     rb_define_method(worker, "recover", slot_recover, 1);
     rb_define_method(worker, "abandon", slot_abandon, 3);
     rb_define_method(worker, "new_slices", slot_new_slices, 0);
     rb_define_method(worker, "retire", slot_retire, 0);
-    rb_define_method(worker, "queue", slot_queue, 0);
     rb_define_method(worker, "exited?", slot_exited_p, 0);
     rb_define_method(worker, "busy?", slot_busy_p, 0);
     rb_define_method(worker, "counts", slot_counts, 0);

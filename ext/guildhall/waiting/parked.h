@@ -1,4 +1,4 @@
-/* One wait of one thread. How it sleeps, a guildhall_sleeper says (waitlist.h); there is one a file in this folder:
+/* One wait of one thread. How it sleeps, a guildhall_sleeper says (waitlist.h):
  *
  * pinned  inside rb_nogvl, on the waiter's state word: the quickest, but it pins a native thread. Threads of the main Ractor
  *         always have one of their own; of the other Ractors at most RUBY_MAX_CPU - 2 may be pinned at once, or the M:N
@@ -10,8 +10,8 @@
  * steps   rb_thread_wait_for, a step at a time: instead of timed where that way is not open.
  * fiber   as timed, through the fiber scheduler.
  *
- * Every loop looks for interrupts before it sleeps: one that came while handle_interrupt allowed it only where a call blocks
- * has been put off until now, and would not end the sleep.
+ * Each sleep is a loop of steps, with a look for interrupts before each: one that came while handle_interrupt allowed it only
+ * where a call blocks has been put off until now, and would not end the sleep.
  */
 #ifndef GUILDHALL_WAITING_PARKED_H
 #define GUILDHALL_WAITING_PARKED_H
@@ -22,6 +22,7 @@
 
 typedef struct guildhall_parked {
     guildhall_waiter base;
+    void (*step)(struct guildhall_parked *self);   /* sleeps; may return at any time, and raise */
     void (*finish)(struct guildhall_parked *self); /* after the wait; NULL: nothing to do. Must not raise */
     VALUE thread;
     VALUE resource; /* the port, or the IO of the descriptor; kept alive from here */
@@ -42,7 +43,6 @@ void guildhall_sleep_as_fiber(guildhall_parked *self);
 void guildhall_init_pinned(void);
 void guildhall_init_port(void);
 void guildhall_init_sleep_forever(void);
-void guildhall_init_fiber(void);
 
 /* In a child after fork. */
 void guildhall_pinned_forked(void);
@@ -50,24 +50,14 @@ void guildhall_pinned_forked(void);
 /* Ends a sleep that Ruby knows of; `thread` is its handle. */
 void guildhall_rouse_thread(guildhall_waiter *unused, uintptr_t thread);
 
-static inline void guildhall_sleep_with(guildhall_parked *self, const guildhall_sleeper *sleeper, uintptr_t handle)
+static inline void guildhall_sleep_with(guildhall_parked *self, const guildhall_sleeper *sleeper, void (*step)(guildhall_parked *), uintptr_t handle)
 {
     self->base.sleeper = sleeper;
     self->base.handle = handle;
+    self->step = step;
 }
 
-static inline int guildhall_parked_waiting(guildhall_parked *self)
-{
-    if (guildhall_waiter_state(&self->base) != GUILDHALL_WAITING) return 0;
-    return !self->deadline || guildhall_now() < self->deadline;
-}
-
-/* Calls a loop that sleeps until the waiter is claimed or its deadline has passed; what interrupts it is raised later. */
-static inline int guildhall_parked_protect(guildhall_waiter *waiter, VALUE (*loop)(VALUE self))
-{
-    guildhall_parked *self = (guildhall_parked *)waiter;
-    rb_protect(loop, (VALUE)self, &self->raised);
-    return self->raised;
-}
+/* Every sleeper's: until the waiter is claimed or its deadline has passed; what interrupts it is raised later. */
+int guildhall_parked_sleep(guildhall_waiter *waiter);
 
 #endif

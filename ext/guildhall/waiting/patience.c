@@ -2,8 +2,7 @@
  * of what sleeping and waking costs; while they are not, spinning takes the processor from the thread that would bring it. So each
  * list learns how long it pays: as long as it took lately, less with each time that it was in vain, and now and then for
  * longer, to find out. All of it is a hint: races change nothing but a moment's length. */
-#include "patience.h"
-#include <ruby.h>
+#include "waiter.h"
 #include <ruby/thread.h>
 
 #define SPINS_LEAST 10

@@ -27,22 +27,15 @@ static void pinned_interrupt(void *argument)
     pinned_rouse(&self->base, 0);
 }
 
-static VALUE pinned_loop(VALUE argument)
+static void pinned_step(guildhall_parked *self)
 {
-    guildhall_parked *self = (guildhall_parked *)argument;
     /* Without INTR_FAIL an interrupt that comes now would be put off once more before the function is called. */
     int flags = RB_NOGVL_INTR_FAIL | (GUILDHALL_WORD_ASYNC_SAFE ? RB_NOGVL_UBF_ASYNC_SAFE : 0);
-    while (guildhall_parked_waiting(self)) {
-        rb_thread_check_ints();
-        atomic_fetch_and(&self->base.state, ~GUILDHALL_INTERRUPTED);
-        rb_nogvl(pinned_wait, self, pinned_interrupt, self, flags);
-    }
-    return Qnil;
+    atomic_fetch_and(&self->base.state, ~GUILDHALL_INTERRUPTED);
+    rb_nogvl(pinned_wait, self, pinned_interrupt, self, flags);
 }
 
-static int pinned_sleep(guildhall_waiter *waiter) { return guildhall_parked_protect(waiter, pinned_loop); }
-
-static const guildhall_sleeper pinned = {pinned_sleep, pinned_rouse, 0};
+static const guildhall_sleeper pinned = {guildhall_parked_sleep, pinned_rouse, 0};
 
 static int pinned_count_in(void)
 {
@@ -63,7 +56,7 @@ int guildhall_sleep_pinned(guildhall_parked *self)
         if (!pinned_count_in()) return 0;
         self->finish = pinned_count_out;
     }
-    guildhall_sleep_with(self, &pinned, 0);
+    guildhall_sleep_with(self, &pinned, pinned_step, 0);
     return 1;
 }
 

@@ -4,14 +4,14 @@
 #include <ruby/ractor.h>
 
 static VALUE port_class, port_closed_error;
-static ID id_new, id_send, id_receive, id_raise, id_kill;
+static ID id_new, id_send, id_receive;
 static rb_ractor_local_key_t free_key; /* an Array of ports that no thread waits at */
 
 static VALUE port_interrupt_again(void *argument)
 {
     VALUE missed = (VALUE)argument, thread = RARRAY_AREF(missed, 0), error = RARRAY_AREF(missed, 1);
-    if (rb_obj_is_kind_of(error, rb_eException)) rb_funcall(thread, id_raise, 1, error);
-    else rb_funcall(thread, id_kill, 0);
+    if (rb_obj_is_kind_of(error, rb_eException)) rb_funcall(thread, rb_intern("raise"), 1, error);
+    else rb_funcall(thread, rb_intern("kill"), 0);
     RB_GC_GUARD(missed);
     return Qnil;
 }
@@ -62,21 +62,12 @@ static void port_rouse(guildhall_waiter *unused, uintptr_t handle)
     RB_GC_GUARD(port);
 }
 
-static VALUE port_loop(VALUE argument)
-{
-    guildhall_parked *self = (guildhall_parked *)argument;
-    while (guildhall_parked_waiting(self)) {
-        rb_thread_check_ints();
-        rb_funcall(self->resource, id_receive, 0); /* a token of an earlier wait costs one turn */
-    }
-    return Qnil;
-}
-
-static int port_sleep(guildhall_waiter *waiter) { return guildhall_parked_protect(waiter, port_loop); }
+/* A token of an earlier wait costs one turn. */
+static void port_step(guildhall_parked *self) { rb_funcall(self->resource, id_receive, 0); }
 
 /* `stays` is 0, which sets DONE before the send: a send can join a GC barrier, for which a waiter that spins until DONE
  * would keep everybody waiting. */
-static const guildhall_sleeper port = {port_sleep, port_rouse, 0};
+static const guildhall_sleeper port = {guildhall_parked_sleep, port_rouse, 0};
 
 static VALUE port_free_list(void)
 {
@@ -94,7 +85,7 @@ int guildhall_sleep_on_port(guildhall_parked *self)
     self->resource = rb_ary_pop(port_free_list());
     if (NIL_P(self->resource)) self->resource = rb_funcall(port_class, id_new, 0);
     self->finish = port_give_back;
-    guildhall_sleep_with(self, &port, (uintptr_t)self->resource);
+    guildhall_sleep_with(self, &port, port_step, (uintptr_t)self->resource);
     return 1;
 }
 
@@ -107,8 +98,6 @@ void guildhall_init_port(void)
     id_new = rb_intern("new");
     id_send = rb_intern("send");
     id_receive = rb_intern("receive");
-    id_raise = rb_intern("raise");
-    id_kill = rb_intern("kill");
     if (!rb_const_defined(rb_cRactor, rb_intern("Port"))) return;
     port_class = rb_const_get(rb_cRactor, rb_intern("Port"));
     port_closed_error = rb_const_get(rb_cRactor, rb_intern("ClosedError"));

@@ -7,12 +7,7 @@
 
 static rb_internal_thread_specific_key_t parked_key;
 
-static VALUE sleep_forever_loop(VALUE argument)
-{
-    guildhall_parked *self = (guildhall_parked *)argument;
-    while (guildhall_parked_waiting(self)) rb_thread_sleep_forever();
-    return Qnil;
-}
+static void sleep_forever_step(guildhall_parked *unused) { rb_thread_sleep_forever(); }
 
 static int sleep_forever_sleep(guildhall_waiter *waiter)
 {
@@ -20,7 +15,7 @@ static int sleep_forever_sleep(guildhall_waiter *waiter)
     /* Ruby code that interrupts the sleep (a trap) may wait as well: put back what the outer wait had here. */
     void *outer = rb_internal_thread_specific_get(thread, parked_key);
     rb_internal_thread_specific_set(thread, parked_key, waiter);
-    int raised = guildhall_parked_protect(waiter, sleep_forever_loop);
+    int raised = guildhall_parked_sleep(waiter);
     rb_internal_thread_specific_set(thread, parked_key, outer);
     return raised;
 }
@@ -38,7 +33,7 @@ static void sleep_forever_on_suspended(rb_event_flag_t event, const rb_internal_
     rb_thread_wakeup_alive(data->thread);
 }
 
-void guildhall_sleep_forever(guildhall_parked *self) { guildhall_sleep_with(self, &forever, (uintptr_t)self->thread); }
+void guildhall_sleep_forever(guildhall_parked *self) { guildhall_sleep_with(self, &forever, sleep_forever_step, (uintptr_t)self->thread); }
 
 void guildhall_init_sleep_forever(void)
 {

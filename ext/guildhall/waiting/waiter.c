@@ -1,7 +1,6 @@
 /* Waiting, and how to sleep meanwhile. */
 #include "init.h"
 #include "parked.h"
-#include "patience.h"
 #include "waiter.h"
 #include <ruby/fiber/scheduler.h>
 #include <math.h>
@@ -35,6 +34,23 @@ int64_t guildhall_deadline(VALUE timeout)
     if (!(seconds >= 0)) rb_raise(guildhall_argument_error(), "timeout must be 0 or more seconds, not %" PRIsVALUE, rb_inspect(timeout));
     if (seconds > 1e9) return 0; /* beyond thirty years: none */
     return guildhall_now() + (int64_t)(seconds * 1e9);
+}
+
+static VALUE parked_loop(VALUE argument)
+{
+    guildhall_parked *self = (guildhall_parked *)argument;
+    while (guildhall_waiter_state(&self->base) == GUILDHALL_WAITING && (!self->deadline || guildhall_now() < self->deadline)) {
+        rb_thread_check_ints();
+        self->step(self);
+    }
+    return Qnil;
+}
+
+int guildhall_parked_sleep(guildhall_waiter *waiter)
+{
+    guildhall_parked *self = (guildhall_parked *)waiter;
+    rb_protect(parked_loop, (VALUE)self, &self->raised);
+    return self->raised;
 }
 
 static void waiter_choose_sleeper(guildhall_parked *self)
@@ -71,6 +87,5 @@ void guildhall_init_waiter(VALUE guildhall)
     guildhall_init_pinned();
     guildhall_init_port();
     guildhall_init_sleep_forever();
-    guildhall_init_fiber();
     guildhall_waitlist_setup(guildhall_pinned_forked);
 }

@@ -15,7 +15,11 @@
  * deadline: as guildhall_now counts, 0 for none. */
 int guildhall_wait(guildhall_waitlist *list, guildhall_attempt attempt, void *context, int64_t deadline);
 
-/* The same, for lists that do not live long enough to learn how long spinning pays: many may share what they know. */
+/* Attempts for as long as it seems to pay, before sleeping. Needs the GVL; raises what interrupts the thread. Non-zero: the
+ * attempt has succeeded. */
+int guildhall_spin(guildhall_patience *patience, guildhall_attempt attempt, void *context);
+
+/* As guildhall_wait, for lists that do not live long enough to learn how long spinning pays: many may share what they know. */
 int guildhall_wait_as(guildhall_patience *patience, guildhall_waitlist *list, guildhall_attempt attempt, void *context,
                       int64_t deadline);
 

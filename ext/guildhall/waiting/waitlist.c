@@ -3,15 +3,15 @@
 
 #define STATE 7
 
-static _Atomic unsigned current_era = 1;
+static _Atomic unsigned generation = 1;
 static pthread_mutex_t renewal = PTHREAD_MUTEX_INITIALIZER;
 static void (*forked_hook)(void);
 
 static void waitlist_forked(void)
 {
     pthread_mutex_init(&renewal, NULL);
-    atomic_fetch_add_explicit(&current_era, 1, memory_order_relaxed);
-    if (forked_hook) forked_hook();
+    atomic_fetch_add_explicit(&generation, 1, memory_order_relaxed);
+    forked_hook();
 }
 
 void guildhall_waitlist_setup(void (*hook)(void))
@@ -20,13 +20,15 @@ void guildhall_waitlist_setup(void (*hook)(void))
     pthread_atfork(NULL, NULL, waitlist_forked);
 }
 
+unsigned guildhall_fork_generation(void) { return atomic_load_explicit(&generation, memory_order_relaxed); }
+
 void guildhall_waitlist_init(guildhall_waitlist *list)
 {
     atomic_init(&list->count, 0);
     atomic_init(&list->patience.spins, 0);
     atomic_init(&list->patience.waits, 0);
     list->patience.most = 0;
-    atomic_init(&list->era, atomic_load_explicit(&current_era, memory_order_relaxed));
+    atomic_init(&list->generation, guildhall_fork_generation());
     pthread_mutex_init(&list->mutex, NULL);
     list->first = list->last = NULL;
 }
@@ -38,7 +40,7 @@ void guildhall_waitlist_destroy(guildhall_waitlist *list)
 
 static int waitlist_stale(guildhall_waitlist *list)
 {
-    return atomic_load_explicit(&list->era, memory_order_acquire) != atomic_load_explicit(&current_era, memory_order_relaxed);
+    return atomic_load_explicit(&list->generation, memory_order_acquire) != guildhall_fork_generation();
 }
 
 /* Before each use of the mutex: a list that the parent filled is emptied, its mutex, which a thread of the parent may have
@@ -51,7 +53,7 @@ static void waitlist_renew(guildhall_waitlist *list)
         pthread_mutex_init(&list->mutex, NULL);
         list->first = list->last = NULL;
         atomic_store_explicit(&list->count, 0, memory_order_relaxed);
-        atomic_store_explicit(&list->era, atomic_load_explicit(&current_era, memory_order_relaxed), memory_order_release);
+        atomic_store_explicit(&list->generation, guildhall_fork_generation(), memory_order_release);
     }
     pthread_mutex_unlock(&renewal);
 }

@@ -51,7 +51,7 @@ typedef struct {
 
 typedef struct guildhall_waitlist {
     _Atomic size_t count; /* how many are in the list; wakers read it without the mutex */
-    _Atomic unsigned era; /* of the process that the waiters belong to; see guildhall_waitlist_setup */
+    _Atomic unsigned generation; /* of the process that the waiters belong to; see guildhall_waitlist_setup */
     guildhall_patience patience;
     pthread_mutex_t mutex;
     guildhall_waiter *first, *last;
@@ -63,8 +63,11 @@ typedef enum { GUILDHALL_SUCCEEDED, GUILDHALL_TRY_AGAIN, GUILDHALL_GAVE_UP } gui
 typedef int (*guildhall_attempt)(void *context);
 
 /* Once a process, before any list is used: after a fork the child's lists start empty, because the waiters they name are
- * threads of the parent. `forked` is called in the child; may be NULL. */
+ * threads of the parent. `forked` is called in the child. */
 void guildhall_waitlist_setup(void (*forked)(void));
+/* Counts forks: what was made before the last one belongs to a process that had other threads. Its locks may be held by
+ * threads that are not here, and the workers it counts on do not exist. */
+unsigned guildhall_fork_generation(void);
 
 void guildhall_waitlist_init(guildhall_waitlist *list);
 void guildhall_waitlist_destroy(guildhall_waitlist *list);

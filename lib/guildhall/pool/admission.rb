@@ -11,8 +11,8 @@ module Guildhall
       MAX_REMEMBERED = 512 # tasks, codes, literals; the oldest is forgotten first
       private_constant :MAX_REMEMBERED
 
-      # @return [Hash{Object=>Runnable}] of tasks that need not be looked at again; of literals that depend on nothing around them,
-      #   by their instructions. Read by C, too.
+      # Runnables of tasks that need not be looked at again; of literals that depend on nothing around them, by their instructions.
+      # Read by C, too.
       attr_reader :known
 
       def initialize
@@ -29,7 +29,7 @@ module Guildhall
       # @raise [Guildhall::ArgumentError] for what cannot be called
       def [](task)
         runnable = @known[task] || (Proc === task ? admit_block(task) : admit(task))
-        runnable.code.check! if runnable.refused?
+        runnable.code.check!
         runnable
       end
 
@@ -39,12 +39,8 @@ module Guildhall
       end
 
       # @param task [#call] shareable
-      # @param code [Code]
       # @param receiver [Object, nil] self of a block
-      # @return [Runnable]
       def runnable(task, code, receiver = nil)
-        return Runnable.build(task, Callable.takes_metadata?(task), nil, nil, nil, nil, nil, code, receiver) if Proc === task
-
         codec, rest = parts(task)
         address = codec&.native_decoder
         metadata = Callable.takes_metadata?(address && rest ? rest : task)
@@ -82,17 +78,13 @@ module Guildhall
         key = CodeKey.of(task, @facts)
         reason = task.inline_reason if !(Proc === task) && task.respond_to?(:inline_reason)
         key = [key, reason] if reason
-        (@codes[key] || remember(@codes, key, reason ? main_only(task, reason) : read(task))).check!
+        (@codes[key] || remember(@codes, key, read(task, reason))).check!
       end
 
-      def read(task)
-        inspection = Inspection.of(task).check!
-        Code.build(Inspection.name_of(task), inspection.keeps_state?, inspection.own?, nil)
-      end
-
-      # It may touch what a worker may not, and what it returns may be part of that.
-      def main_only(task, reason)
-        Code.build(Inspection.name_of(task), true, true, reason)
+      # What runs in the main Ractor only may touch what a worker may not, and what it returns may be part of that.
+      def read(task, reason)
+        inspection = Inspection.of(task).check! unless reason
+        Code.build(Inspection.name_of(task), reason || inspection.keeps_state?, reason || inspection.own?, reason)
       end
 
       # A pipeline answers `prepare` for its codec, whether or not that one does.

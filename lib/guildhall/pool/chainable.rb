@@ -25,7 +25,7 @@ module Guildhall
       # @return [Continuation] of what the block returns, or of the error that was raised before or in it
       def then(&block)
         needs(block, "then")
-        continue { |future| block.call(future.value) }
+        gather([self]) { block.call(value) }
       end
 
       # What comes after an error; a value is passed on.
@@ -38,8 +38,8 @@ module Guildhall
         raise Guildhall::ArgumentError, "rescue takes classes of errors, not #{classes[stranger].inspect}" if stranger
 
         classes = [StandardError] if classes.empty?
-        continue do |future|
-          future.value
+        gather([self]) do
+          value
         rescue *classes => error
           block.call(error)
         end
@@ -49,7 +49,7 @@ module Guildhall
       # @return [Continuation] of all values, in this order, when all are there; of the first error in this order
       def zip(*others)
         all = [self, *futures(others)]
-        gather(all, all.size) { all.map(&:value) }
+        gather(all) { all.map(&:value) }
       end
 
       # @param others [Array<Future, Continuation>]
@@ -57,7 +57,7 @@ module Guildhall
       def any(*others)
         all = [self, *futures(others)]
         left = all.size
-        Continuation.new(pool).tap do |first|
+        Continuation.new(@pool).tap do |first|
           lock = Mutex.new
           all.each do |future|
             future.settled { |one| first.resolve { one.value } if lock.synchronize { left -= 1 }.zero? || one.success? }
@@ -87,13 +87,9 @@ module Guildhall
         raise Guildhall::ArgumentError, "zip and any take futures, not #{strangers.first.inspect}"
       end
 
-      def continue
-        Continuation.new(pool).tap { |continuation| settled { |future| continuation.resolve { yield future } } }
-      end
-
-      def gather(all, missing, &)
+      def gather(all, missing = all.size, &)
         lock = Mutex.new
-        Continuation.new(pool).tap do |gathered|
+        Continuation.new(@pool).tap do |gathered|
           all.each { |future| future.settled { gathered.resolve(&) if lock.synchronize { missing -= 1 }.zero? } }
         end
       end

@@ -2,12 +2,9 @@
 
 module Guildhall
   class Pool
-    # Opens when workers die too often: then none are replaced, and the pool's work is done by its callers, until a pause
-    # is over.
+    # Opens when so many workers die within a window of seconds: then none are replaced, and the pool's work is done by its callers,
+    # until a pause is over.
     class CircuitBreaker
-      # @param deaths [Integer] worker crashes that open it
-      # @param window [Numeric] seconds within which they are counted
-      # @param pause [Numeric] seconds that it stays open
       def initialize(deaths:, window:, pause:)
         @deaths = deaths
         @window = window
@@ -27,7 +24,6 @@ module Guildhall
         true
       end
 
-      # @return [Boolean]
       def open?
         !@open_until.nil? && Clock.now < @open_until
       end

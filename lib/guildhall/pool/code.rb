@@ -12,9 +12,7 @@ module Guildhall
       private_constant :MAIN_ONLY, :UNSHAREABLE_METHOD, :MAX_CAUSES
 
       # Called in a worker with what a payload raised.
-      # @param error [Exception]
-      # @param failure [Failure] of it
-      # @return [Failure] that one
+      # @return [Failure] the same
       def judge(error, failure)
         if main_only?(error)
           report(failure) if refuse(failure)

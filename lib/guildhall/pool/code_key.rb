@@ -21,9 +21,7 @@ module Guildhall
           end
         end
 
-        # @param binding [Binding] of a block
-        # @param variables [Array<Symbol>] that the block captures
-        # @return [Array<#call>] what it captures and may call
+        # @return [Array<#call>] what a block captures and may call
         def callables_around(binding, variables)
           variables.filter_map do |name|
             value = binding.local_variable_get(name) if binding.local_variable_defined?(name)

@@ -7,7 +7,6 @@ module Guildhall
       include Chainable
 
       # Made by the methods of {Chainable}.
-      # @param pool [Pool]
       def initialize(pool)
         @pool = pool
         @lock = Mutex.new
@@ -40,7 +39,8 @@ module Guildhall
           left = limit && (limit - Clock.now)
           return false if left && left <= 0
 
-          @pool.notifier.blocking { doze([left, HelpingWait::LONGEST_PAUSE_SECONDS].compact.min) }
+          pause = [left, HelpingWait::LONGEST_PAUSE_SECONDS].compact.min
+          @pool.notifier.blocking { @lock.synchronize { @done.wait(@lock, pause) unless ready? } }
           @pool.supervise
         end
         true
@@ -85,14 +85,8 @@ module Guildhall
 
       private
 
-      attr_reader :pool
-
       def forked?
         @process != Process.pid
-      end
-
-      def doze(seconds)
-        @lock.synchronize { @done.wait(@lock, seconds) unless ready? }
       end
 
       # @return [Boolean] false when it was settled before

@@ -21,12 +21,4 @@ module Guildhall # rubocop:disable Style/Documentation
       @pool_lock.synchronize { @pool = pool }
     end
   end
-
-  class Pool # rubocop:disable Style/Documentation
-    # @api private
-    # @raise [WrongRactorError] outside the main Ractor
-    def self.check_ractor!
-      raise WrongRactorError, "pools live in the main Ractor; in a worker, call the code itself" unless Ractor.main?
-    end
-  end
 end

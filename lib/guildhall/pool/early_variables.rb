@@ -12,7 +12,6 @@ module Guildhall
       private_constant :NAMES
 
       # Before the first Ractor; later it changes nothing.
-      # @return [void]
       def self.make
         return unless AFFECTED && defined?(::I18n::Config)
 

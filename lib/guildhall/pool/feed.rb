@@ -8,15 +8,6 @@ module Guildhall
       # How long the first payload of a chunk waits for others.
       LINGER_SECONDS = 0.01
 
-      # @param payloads [Enumerable]
-      # @param chunk [Integer] payloads at once
-      # @return [Feed, Chunks]
-      # @raise [Guildhall::ArgumentError] for what is not Enumerable
-      def self.of(payloads, chunk)
-        list = in_memory(payloads)
-        list ? Chunks.new(list, chunk) : new(payloads, chunk)
-      end
-
       # @return [Array, nil] nil: it has to be read
       # @raise [Guildhall::ArgumentError] for what is not Enumerable
       def self.in_memory(payloads)
@@ -30,7 +21,6 @@ module Guildhall
         end
       end
 
-      # @return [Array] all payloads
       # @raise [Guildhall::ArgumentError] for what is not Enumerable
       def self.array(payloads)
         in_memory(payloads) || payloads.to_a
@@ -39,35 +29,35 @@ module Guildhall
       MAX_RANGE_PAYLOADS = 1_000_000
       private_constant :MAX_RANGE_PAYLOADS
 
-      # @param payloads [Enumerable]
-      # @param chunk [Integer]
+      # @raise [Guildhall::ArgumentError] for what is not Enumerable
       def initialize(payloads, chunk)
         @payloads = payloads
         @chunk = chunk
-        @buffer = []
+        list = Feed.in_memory(payloads)
+        @buffer = list ? list.dup : []
+        @ended = !list.nil?
         @lock = Mutex.new
         @changed = ConditionVariable.new
-        @thread = Thread.new { read }
-        @thread.report_on_exception = false
-        @thread.name = "guildhall feed"
+        start unless @ended
       end
 
-      # Ends the thread with its owner: an Enumerator that is dropped half-way never comes to {#stop}.
-      # @param owner [Object] that this feed does not refer to
-      # @return [void]
+      # Ends the thread with its owner, which this must not refer to: an Enumerator that is dropped half-way never comes to {#stop}.
       def belong_to(owner)
-        ObjectSpace.define_finalizer(owner, Finalizer.new(@thread))
+        ObjectSpace.define_finalizer(owner, Feed.finalizer(@thread)) if @thread
       end
+
+      # Called wherever the collector happens to run: neither locks nor waits.
+      def self.finalizer(thread) = ->(_) { thread.kill }
 
       # @param wait [Boolean] until there are some, or the time is up
       # @param timeout [Numeric, nil] seconds; nil: no limit
       # @return [Array, nil] payloads; empty: none yet; nil: there are no more
       def take(wait:, timeout: nil)
+        return hand_out if @ended # in a trap, too, where nothing can be locked
+
         limit = Clock.deadline(timeout)
         @lock.synchronize do
           pause(limit) until due? || !wait || (limit && Clock.now >= limit)
-          next if @ended && @buffer.empty?
-
           due? ? hand_out : []
         end
       end
@@ -75,17 +65,19 @@ module Guildhall
       # @return [Exception, nil] what the source raised, behind the payloads
       attr_reader :error
 
-      # @return [Boolean] whether there may be more
       def open? = !@ended
 
-      # Ends the thread.
-      # @return [void]
       def stop
-        @thread.kill
-        @thread.join(1)
+        @thread&.kill&.join(1)
       end
 
       private
+
+      def start
+        @thread = Thread.new { read }
+        @thread.report_on_exception = false
+        @thread.name = "guildhall feed"
+      end
 
       def due?
         @ended || @buffer.size >= @chunk || (!@buffer.empty? && Clock.now - @since >= LINGER_SECONDS)
@@ -98,7 +90,7 @@ module Guildhall
 
       def hand_out
         @changed.broadcast
-        @buffer.shift(@chunk)
+        @buffer.shift(@chunk) unless @ended && @buffer.empty?
       end
 
       def read
@@ -119,42 +111,6 @@ module Guildhall
         @since = Clock.now if @buffer.empty?
         @buffer << payload
         @changed.broadcast if @buffer.size == 1 || @buffer.size == @chunk
-      end
-
-      # Called wherever the collector happens to run: neither locks nor waits.
-      class Finalizer
-        def initialize(thread)
-          @thread = thread
-        end
-
-        def call(_object_id)
-          @thread.kill
-        end
-      end
-      private_constant :Finalizer
-
-      # An Array is there already.
-      class Chunks
-        def initialize(payloads, chunk)
-          @payloads = payloads
-          @chunk = chunk
-          @position = 0
-        end
-
-        # (see Feed#take)
-        def take(**)
-          return if @position >= @payloads.size
-
-          @payloads[@position, @chunk].tap { @position += @chunk }
-        end
-
-        def error = nil
-
-        def open? = false
-
-        def stop; end
-
-        def belong_to(_owner); end
       end
     end
   end

@@ -8,26 +8,20 @@ module Guildhall # rubocop:disable Style/Documentation
       private_constant :POOLS
 
       class << self
-        # @param pool [Pool]
         def begin(pool)
           install if POOLS.size.zero? # rubocop:disable Style/ZeroLengthPredicate -- WeakMap has no empty?
           POOLS[pool] = true
         end
 
-        # @return [Array<Pool>]
-        def pools
-          POOLS.keys
-        end
-
         # @return [Array<Pool>] those with live workers
         def at_work
-          pools.select(&:workers?)
+          POOLS.keys.select(&:workers?)
         end
 
         private
 
         def install
-          at_exit { pools.each(&:stop_at_exit) } # in children, too: they may have workers of their own
+          at_exit { POOLS.keys.each(&:stop_at_exit) } # in children, too: they may have workers of their own
           Process.singleton_class.prepend(ForkGuard) unless FORKS_WITH_RACTORS
         end
       end

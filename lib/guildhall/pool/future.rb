@@ -10,6 +10,7 @@ module Guildhall
     class Future
       include Enumerable
       include Chainable
+      include HelpingWait
 
       # Means "no outcome yet"; nil is an outcome.
       NONE = Object.new.freeze
@@ -81,7 +82,7 @@ module Guildhall
         index += size if index.negative?
         return unless index.between?(0, size - 1)
 
-        waiting { |wait| wait.wait(index) }
+        wait_for(index, 0, nil)
         @batch.at(index, nil)
       end
 
@@ -96,9 +97,9 @@ module Guildhall
       # @return [Boolean] false when the time was up
       def wait(timeout: nil)
         limit = Clock.deadline(timeout)
-        return true if @batch.complete? || (brief? && @batch.reset_after_fork.help)
+        return true if @batch.complete? || (brief? && @batch.reset_after_fork.help(nil))
 
-        waiting { |wait| wait.wait(nil, limit) }
+        wait_for(nil, size - 1, limit)
       end
 
       # @return [Array<Failure>] in order; waits for all outcomes
@@ -111,11 +112,7 @@ module Guildhall
       # Gives every payload that has not begun a Failure (CancelledError). Does not wait.
       # @return [Integer] how many these were
       def cancel
-        cancelled = (0...size).count do |index|
-          @batch.available?(index) && @batch.fail_at(index, Failure.of(CancelledError.new("cancelled before it was begun"), index))
-        end
-        @batch.notify
-        cancelled
+        @batch.cancel { |index| Failure.of(CancelledError.new("cancelled before it was begun"), index) }
       end
 
       # As {Chainable#zip}, with futures; as Enumerable#zip, with anything else.
@@ -170,27 +167,20 @@ module Guildhall
       # @api private
       # @return [Boolean] whether it is there
       def reach(index, timeout)
-        ready?(index) || waiting { |wait| wait.wait(index, Clock.deadline(timeout)) }
+        ready?(index) || wait_for(index, 0, Clock.deadline(timeout))
       end
 
       # Waits until there are more outcomes than before.
       # @api private
       def move_beyond(done, timeout)
-        waiting { |wait| wait.wait_beyond(done, Clock.deadline(timeout)) }
+        wait_for(nil, done, Clock.deadline(timeout))
       end
 
       private
 
-      attr_reader :pool
-
       # Whether it is done in one go, as far as is known.
       def brief?
         decision.reason == :small && @pool.settings.logger.nil?
-      end
-
-      def waiting
-        @batch.reset_after_fork
-        @pool.notifier.blocking { yield HelpingWait.new(@pool, @batch) }
       end
     end
   end

@@ -9,18 +9,7 @@ module Guildhall
 
       # Ends what belongs to a pool that was collected. Must not refer to it, and must not lock: it is called wherever the
       # collector happens to run.
-      class Finalizer
-        attr_writer :supervisor
-
-        def initialize
-          @process = Process.pid
-        end
-
-        def call(_object_id)
-          @supervisor.release if @process == Process.pid
-        end
-      end
-      private_constant :Finalizer
+      def self.finalizer(owned) = ->(_) { owned.first.release }
 
       # @param count [Integer] workers from now on; surplus ones end after their slice
       # @return [self]
@@ -31,7 +20,6 @@ module Guildhall
         raise Guildhall::ArgumentError, "workers #{problem}" if problem
 
         check_open
-        reset_after_fork
         @supervisor.resize(count)
         open_short_way
         self
@@ -98,6 +86,8 @@ module Guildhall
 
       def check_open
         raise PoolClosedError, "this pool has been shut down" if @closed
+
+        reset_after_fork
       end
 
       def start
@@ -105,8 +95,8 @@ module Guildhall
         @supervisor = Supervisor.new(@settings, @instrumentation, @notifier)
         @queue = @supervisor.worker_set.queue
         @tracked = false
-        ObjectSpace.define_finalizer(self, @finalizer = Finalizer.new) unless @finalizer
-        @finalizer.supervisor = @supervisor
+        ObjectSpace.define_finalizer(self, Lifecycle.finalizer(@owned = [])) unless @owned
+        @owned[0] = @supervisor
         open_short_way
       end
 
@@ -128,9 +118,10 @@ module Guildhall
         @lock.synchronize { start if @queue.forked? }
       end
 
-      def track_forks
-        ForkTracking.begin(self)
+      def start_workers
+        ForkTracking.begin(self) unless @tracked
         @tracked = true
+        @supervisor.ensure_running
       end
 
       def stuck

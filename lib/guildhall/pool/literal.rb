@@ -8,15 +8,13 @@ module Guildhall
       MAX_CLASSES = 16 # of self
       private_constant :MAX_CLASSES
 
-      # @param facts [Inspection::Block] of its instructions
       def initialize(facts)
         @facts = facts
         @self_matters = facts.uses_self || !Shareable::Block::SELF_CAN_GO
         @admitted = {}.compare_by_identity # by self's class, where that matters
       end
 
-      # @param block [Proc]
-      # @param runnable [Runnable] as which it was admitted
+      # @param runnable [Runnable] as which the block was admitted
       # @return [Runnable] that one
       def learn(block, runnable)
         surroundings = block.binding
@@ -27,7 +25,6 @@ module Guildhall
         runnable
       end
 
-      # @param block [Proc]
       # @return [Runnable, nil] nil: it has to be looked at
       def runnable(block)
         surroundings = block.binding

@@ -42,7 +42,6 @@ module Guildhall # rubocop:disable Style/Documentation
       class Line
         include Severities
 
-        # @param queue [Guildhall::Queue]
         # @param dropped [Guildhall::Queue] holds one item a dropped line, up to its capacity
         # @param call [FairQueue] whose supervisor writes the lines
         def initialize(queue, dropped, call)
@@ -67,14 +66,12 @@ module Guildhall # rubocop:disable Style/Documentation
         @dropped = Guildhall::Queue.new(CAPACITY_LINES)
       end
 
-      # @param call [FairQueue]
-      # @return [Line] for a worker
+      # For a worker.
       def line(call)
         Line.new(@queue, @dropped, call)
       end
 
-      # Writes the queued lines. In the main Ractor.
-      # @param logger [Logger, nil] nil: standard error
+      # Writes the queued lines, to standard error without a logger. In the main Ractor.
       def drain(logger)
         while (severity, message = @queue.try_pop)
           write(logger, severity, message)
@@ -87,7 +84,7 @@ module Guildhall # rubocop:disable Style/Documentation
       private
 
       def write(logger, severity, message)
-        logger ? logger.public_send(severity, message) : warn("#{severity}: #{message}")
+        (logger || ToStandardError).public_send(severity, message)
       rescue StandardError => error
         warn("guildhall: the logger raised #{error.class}: #{error.message}")
       end

@@ -128,7 +128,9 @@ module Guildhall
       # Interrupts a payload that runs in this thread when the time is up.
       def await(future, timeout, progress)
         Clock.within(Clock.deadline(timeout)) { progress ? show(future, progress) : future.wait }
-        give_up(future, timeout) unless future.ready?
+        return if future.ready?
+
+        raise TimeoutError, "#{future.done} of #{future.size} payloads are done after #{timeout} s; payloads that had not begun are cancelled"
       ensure
         progress&.finish
       end
@@ -138,11 +140,6 @@ module Guildhall
           progress.reach(future.done)
         end
         progress.reach(future.done)
-      end
-
-      def give_up(future, timeout)
-        raise TimeoutError, "#{future.done} of #{future.size} payloads are done after #{timeout} s; " \
-                            "payloads that had not begun are cancelled"
       end
     end
   end

@@ -18,14 +18,13 @@ module Guildhall
       Job = Struct.new(:future, :callback, :begun)
       private_constant :SUPERVISE_EVERY_SECONDS, :PATIENCE_SECONDS, :IDLE_SECONDS, :MAX_THREADS, :Job
 
-      # @param pool [#supervise] brings back the supervisor, and with `now: true` makes it look around
+      # @param pool [#supervise] brings back the supervisor
       def initialize(pool)
         @pool = WeakRef.new(pool)
         reset
       end
 
-      # @param future [Future]
-      # @param callback [#call] given the future when it is complete
+      # The callback is given the future when it is complete.
       def add(future, callback)
         reset if forked?
         future.watch
@@ -52,21 +51,18 @@ module Guildhall
       end
 
       # Where a callback waits: others go on meanwhile.
-      # @return [Object] what the block returns
       def blocking
-        return yield unless @threads[Thread.current]
+        before = @threads[Thread.current] or return yield
 
         begin
-          count(-1)
+          become(:blocked)
           yield
         ensure
-          count(1)
+          become(before)
         end
       end
 
       # Ends the threads when they have called what is ready. Can be called by a callback.
-      # @param timeout [Numeric, nil] seconds
-      # @return [void]
       def stop(timeout)
         limit = Clock.deadline(timeout)
         @lock.synchronize do
@@ -88,8 +84,8 @@ module Guildhall
         @changed = ConditionVariable.new
         @pending = []
         @ready = []
-        @threads = {}.compare_by_identity
-        @waiting = @running = @last_begun = 0
+        @threads = {}.compare_by_identity # what each does: it is :waiting for a job, :running one, :blocked in one, or :leaving
+        @last_begun = 0
         @stopping = false
         @process = Process.pid
       end
@@ -103,34 +99,26 @@ module Guildhall
       # One that waits for work, as long as there is any.
       def keep_a_thread
         @threads.delete_if { |thread, _| !thread.alive? }
-        return if @waiting.positive? || @running >= MAX_THREADS || (@pending.empty? && @ready.empty?)
+        start_thread unless doing(:waiting).positive? || doing(:running) >= MAX_THREADS || (@pending.empty? && @ready.empty?)
+      end
 
-        @waiting += 1
-        start_thread
+      def doing(what)
+        @threads.each_value.count(what)
       end
 
       # While the process exits, Ruby starts no more threads and counts the main one as dead: no thread reads what is left.
       def start_thread
         thread = Thread.new { Thread.handle_interrupt(Object => :immediate) { work } }
         thread.name = "guildhall notifier"
-        @threads[thread] = true
+        @threads[thread] = :waiting
       rescue ThreadError
-        @waiting -= 1
         raise if Thread.main.alive?
       end
 
       def work
-        waiting = true
         while (job = @lock.synchronize { take })
-          next supervise if job == :nothing
-
-          waiting = false
-          call(job)
-          waiting = true
+          job == :nothing ? supervise : call(job)
         end
-        waiting = false
-      ensure
-        @lock.synchronize { @waiting -= 1 } if waiting
       end
 
       # @return [Job, Symbol, nil] nil: this thread is to end
@@ -138,28 +126,24 @@ module Guildhall
         since = Clock.now
         loop do
           return start(@ready.shift) if due?
-          return leave if @ready.empty? && (@stopping || (@pending.empty? && Clock.now - since > IDLE_SECONDS))
-
+          if @ready.empty? && (@stopping || (@pending.empty? && Clock.now - since > IDLE_SECONDS))
+            @threads[Thread.current] = :leaving
+            return
+          end
           @changed.wait(@lock, @ready.empty? ? SUPERVISE_EVERY_SECONDS : PATIENCE_SECONDS)
           return :nothing if @ready.empty? && @pending.any?
         end
       end
 
       def due?
-        @ready.any? && (@running.zero? || Clock.now - @last_begun > PATIENCE_SECONDS)
+        @ready.any? && (doing(:running).zero? || Clock.now - @last_begun > PATIENCE_SECONDS)
       end
 
       def start(job)
-        @waiting -= 1
-        @running += 1
+        @threads[Thread.current] = :running
         @last_begun = Clock.now
         keep_a_thread
         job
-      end
-
-      def leave
-        @waiting -= 1
-        nil
       end
 
       def call(job)
@@ -171,23 +155,13 @@ module Guildhall
         job.begun = lives = true
         warn("guildhall: a callback raised #{error.class}: #{error.message} (#{error.backtrace&.first})")
       ensure
-        finish(job, lives)
+        @lock.synchronize { @ready << job } unless job.begun
+        become(lives ? :waiting : :leaving)
       end
 
-      # @param lives [Boolean] whether this thread goes on
-      def finish(job, lives)
+      def become(what)
         @lock.synchronize do
-          @running -= 1
-          @waiting += 1 if lives
-          enqueue(job) unless job.begun
-          keep_a_thread
-          @changed.signal
-        end
-      end
-
-      def count(change)
-        @lock.synchronize do
-          @running += change
+          @threads[Thread.current] = what
           keep_a_thread
           @changed.signal
         end

@@ -24,7 +24,6 @@ module Guildhall
       REDUCE = [*(STREAM - %i[ordered records]), :combine].freeze
       private_constant :RULES
 
-      # @param options [Hash{Symbol=>Object}]
       # @param allowed [Array<Symbol>] the options of the method that was called
       # @return [Hash] the same
       # @raise [Guildhall::ArgumentError] naming every option that is wrong

@@ -18,8 +18,6 @@ module Guildhall
         $stderr.tty? ? Bar.new(wanted, total) : new(->(_, _) {}, total)
       end
 
-      # @param callable [#call]
-      # @param total [Integer, nil]
       def initialize(callable, total)
         @callable = callable
         @total = total
@@ -27,13 +25,11 @@ module Guildhall
       end
 
       # @param count [Integer] payloads that were finished now
-      # @return [void]
       def add(count = 1)
         reach(@done + count)
       end
 
       # @param done [Integer] payloads that are finished
-      # @return [void]
       def reach(done)
         return if done == @done
 
@@ -42,7 +38,6 @@ module Guildhall
       end
 
       # No more will be done.
-      # @return [void]
       def finish; end
 
       # On a terminal.
@@ -53,7 +48,6 @@ module Guildhall
           super(->(done, _) { @bar.progress = done }, total)
         end
 
-        # (see Progress#finish)
         def finish
           @bar.stop
         end

@@ -11,7 +11,6 @@ module Guildhall
 
       # @param arguments [Array] `[]`, `[operation]`, `[initial]` or `[initial, operation]`, as Enumerable#reduce takes them
       # @param block [Proc, nil] the operation
-      # @return [Reduction]
       # @raise [Guildhall::ArgumentError] when there is no operation, or two
       def self.of(arguments, block)
         operation = block || arguments.pop
@@ -23,8 +22,6 @@ module Guildhall
         new(operation, arguments.empty? ? NONE : arguments.first)
       end
 
-      # @param payloads [Enumerable]
-      # @param workers [Integer]
       # @return [Integer] how many payloads make a good run
       def self.chunk(payloads, workers)
         return MAX_RUN_PAYLOADS / 10 unless payloads.is_a?(Array)
@@ -50,15 +47,12 @@ module Guildhall
       end
 
       # In a worker.
-      # @param payloads [Array] a run
-      # @return [Object] its partial result
+      # @return [Object] the partial result of a run
       def call(payloads)
         fold(payloads, NONE.equal?(@initial) ? NONE : @initial.dup, @operation)
       end
 
-      # @param partials [Enumerable]
       # @param combine [Symbol, #call, nil] nil: the operation
-      # @return [Object, nil]
       def combine(partials, combine)
         memo = NONE
         partials.each { |partial| memo = NONE.equal?(memo) ? partial : fold([partial], memo, combine || @operation) }

@@ -33,9 +33,7 @@ module Guildhall
       # @return [Hash{Decision=>Integer}] how often each was made
       attr_reader :decisions
 
-      # @param queue [FairQueue]
       # @param names [Hash{Integer=>String}] of codes
-      # @param workers [Integer]
       def initialize(queue, names, workers)
         @handover_seconds = queue.handover
         @workers = workers

@@ -10,14 +10,7 @@ module Guildhall
       Flight = Struct.new(:future, :offset, :left)
       private_constant :Flight
 
-      # @param pool [Pool]
-      # @param payloads [Enumerable]
-      # @param task [#call]
-      # @param chunk [Integer] payloads a batch
-      # @param ahead [Integer, nil] batches at once; nil: two a worker
-      # @param ordered [Boolean] outcomes come in the order of their payloads
-      # @param timeout [Numeric, nil] seconds
-      # @param dispatch [Hash] see {Pool#dispatch}
+      # See {Streaming#each}, and {Pool#dispatch} for the rest.
       def initialize(pool, payloads, task, chunk: nil, ahead: nil, ordered: true, timeout: nil, **dispatch)
         @pool = pool
         @task = task
@@ -26,7 +19,7 @@ module Guildhall
         @ordered = ordered
         @timeout = timeout
         @limit = Clock.deadline(timeout)
-        @feed = Feed.of(payloads, chunk || 500)
+        @feed = Feed.new(payloads, chunk || 500)
         @feed.belong_to(self)
         @flights = []
         @offset = 0
@@ -35,7 +28,6 @@ module Guildhall
       # However the block is left, payloads that had not begun are cancelled.
       # @yieldparam outcome [Object, Failure]
       # @yieldparam index [Integer] its payload's place in the input
-      # @return [void]
       # @raise what the source raised, after the outcomes of the payloads before
       def each(&)
         fly
@@ -79,8 +71,9 @@ module Guildhall
       end
 
       def deliver_from(flight)
-        ready, left = @ordered ? in_order(flight) : flight.left.partition { |index| flight.future.ready?(index) }
-        flight.left = left
+        done = ->(index) { flight.future.ready?(index) }
+        ready = @ordered ? flight.left.take_while(&done) : flight.left.select(&done)
+        flight.left -= ready
         ready.each { |index| yield placed(flight.future[index], flight.offset), flight.offset + index }
         ready.any?
       end
@@ -88,11 +81,6 @@ module Guildhall
       # A Failure has the index of its payload in the input, not in the batch.
       def placed(outcome, offset)
         Failure === outcome && offset.positive? ? outcome.with(index: outcome.index + offset) : outcome
-      end
-
-      def in_order(flight)
-        count = flight.left.index { |index| !flight.future.ready?(index) } || flight.left.size
-        [flight.left.first(count), flight.left.drop(count)]
       end
 
       # For the oldest batch; not long where there is something else that may come first. Interrupts a payload that runs in this

@@ -10,15 +10,9 @@ module Guildhall
       LAST_LOOK_SECONDS = 0.1
       private_constant :SHORTEST_PAUSE_SECONDS, :LAST_LOOK_SECONDS
 
-      # @return [WorkerSet]
-      attr_reader :worker_set
+      # `workers`: how many there should be; `deaths`: how many have died.
+      attr_reader :worker_set, :circuit_breaker, :workers, :deaths
 
-      # @return [CircuitBreaker]
-      attr_reader :circuit_breaker
-
-      # @param settings [Settings]
-      # @param instrumentation [Instrumentation]
-      # @param notifier [Notifier] notified when batches are complete
       def initialize(settings, instrumentation, notifier)
         @settings = settings
         @instrumentation = instrumentation
@@ -34,12 +28,7 @@ module Guildhall
         @lock = Mutex.new
       end
 
-      # @return [Integer] how many there should be
-      attr_reader :workers
-      # @return [Integer] how many have died
-      attr_reader :deaths
-
-      # @return [Boolean] whether there are or may be workers
+      # Whether there are or may be workers.
       def any_workers?
         @workers.positive? && !@circuit_breaker.open? && @worker_set.abandoned.size < @settings.max_abandoned + @workers
       end
@@ -60,7 +49,6 @@ module Guildhall
         ensure_running if @started && !@thread&.alive? && Thread.main.alive? # a process that exits starts no threads
       end
 
-      # @param count [Integer]
       def resize(count)
         @workers = count
         @worker_set.resize(target) if @started
@@ -72,11 +60,12 @@ module Guildhall
         @worker_set.queue.call
       end
 
-      # Ends workers and thread, when they have done the queued work. Neither waits nor locks.
+      # Ends workers and thread, when they have done the queued work. Neither waits nor locks. In a child process there are none.
       def release
+        return if @worker_set.queue.forked?
+
         @closing = true
-        @worker_set.close
-        @worker_set.queue.call
+        @worker_set.queue.close
       end
 
       # Ends workers and thread. Returns in time, whatever they do.
@@ -85,7 +74,7 @@ module Guildhall
       def stop(timeout)
         limit = Clock.deadline(timeout)
         @closing = true
-        @worker_set.close
+        @worker_set.queue.close
         ended = @worker_set.queue.wait_until_workerless(timeout)
         @worker_set.retire_all
         join(@thread, limit, 0.001)
@@ -111,7 +100,7 @@ module Guildhall
         return if @closing
 
         @started = true
-        fill_up
+        @worker_set.resize(target)
         @thread = start unless @thread&.alive?
       end
 
@@ -142,15 +131,11 @@ module Guildhall
       def care
         @worker_set.each_exited { |handle| recover(handle) }
         pause = abandon_the_stuck
-        fill_up unless @closing
+        @worker_set.resize(target) unless @closing
         report_slices if @instrumentation.listening?
         @log.drain(@settings.logger)
         @notifier.look(@worker_set.handles.empty?)
         pause
-      end
-
-      def fill_up
-        @worker_set.resize(target)
       end
 
       # Ractors cannot be killed: those that are stuck still use a core each.
@@ -163,8 +148,7 @@ module Guildhall
       # What the worker had finished is published; what it had not begun goes back in line; what it died with runs once
       # more, and fails the second time.
       def recover(handle)
-        _, index, last_chance = handle.slot.running_payload
-        handle.slot.recover(index && (last_chance || @closing || @circuit_breaker.open?) ? Failure.fatal(index) : nil)
+        index = handle.slot.recover(@closing || @circuit_breaker.open?)
         return if handle.retired || @closing
 
         @deaths += 1
@@ -185,7 +169,7 @@ module Guildhall
         return unless @shortest_deadline
 
         nearest = @worker_set.handles.filter_map { |handle| look_at(handle) }.min
-        @lock.synchronize { @shortest_deadline = nil if @worker_set.queue.inflight.zero? } # not one that was expected just now
+        @lock.synchronize { @shortest_deadline = nil if @worker_set.queue.wait_until_drained(0) } # not one that was expected just now
         [[nearest, @shortest_deadline].compact.min || SHORTEST_PAUSE_SECONDS, SHORTEST_PAUSE_SECONDS].max
       end
 
@@ -196,12 +180,10 @@ module Guildhall
         return unless late
 
         error = StuckError.new("still running #{late.round(3)} s after its deadline; its worker was abandoned")
-        abandon(handle, index) if @worker_set.give_up(handle, index, since, Failure.of(error, index))
-        nil
-      end
+        return unless @worker_set.give_up(handle, index, since, Failure.of(error, index))
 
-      def abandon(handle, index)
         @instrumentation.publish("pool.worker_abandoned", index:, worker: handle.number, abandoned: @worker_set.abandoned.size)
+        nil
       end
 
       def report_slices

@@ -7,13 +7,11 @@ module Guildhall
     # A worker Ractor's body: takes slices and runs them, until there is nothing more to take. Both are native; no Ruby
     # block, and no other thread, is involved between a payload and its result.
     module Worker
-      # @param slot [WorkerSlot]
-      # @param log [Log]
-      # @return [Ractor]
-      def self.start(slot, log)
+      # @param line [Log::Line] what its tasks log to
+      def self.start(slot, line)
         EarlyVariables.make
         quietly do
-          Ractor.new(slot, log.line(slot.queue), name: "guildhall worker") { |mine, line| Worker.run(mine, line) }
+          Ractor.new(slot, line, name: "guildhall worker") { |mine, logger| Worker.run(mine, logger) }
         end
       end
 

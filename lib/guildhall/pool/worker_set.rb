@@ -8,17 +8,10 @@ module Guildhall
     class WorkerSet
       WorkerHandle = Struct.new(:number, :slot, :ractor, :retired)
 
-      # @return [FairQueue]
-      attr_reader :queue
+      # `abandoned`: workers that were given up, and are still at it; `counts_of_exited`: slices, payloads, failures and seconds busy
+      # of those that have exited.
+      attr_reader :queue, :handles, :abandoned, :counts_of_exited
 
-      # @return [Array<WorkerHandle>]
-      attr_reader :handles
-
-      # @return [Array<WorkerHandle>] given up, and still at it
-      attr_reader :abandoned
-
-      # @param capacity [Integer] payloads
-      # @param log [Log] that tasks write to
       def initialize(capacity, log)
         @queue = FairQueue.build(capacity, Etc.nprocessors)
         @log = log
@@ -30,7 +23,6 @@ module Guildhall
       end
 
       # Starts or retires workers until this number is reached.
-      # @param count [Integer]
       def resize(count)
         @queue.target_worker_count = count
         slots_to_fill = undisturbed do
@@ -45,7 +37,6 @@ module Guildhall
 
       # Yields each that has left; after the block it is a handle no more. If the block raises or the thread is killed, it is yielded
       # again.
-      # @yieldparam handle [WorkerHandle]
       def each_exited
         @handles.select { |handle| handle.slot.exited? }.each do |handle|
           yield handle
@@ -55,10 +46,6 @@ module Guildhall
       end
 
       # The payload that the worker has begun then gets this outcome, and it is no handle any more, but still busy.
-      # @param handle [WorkerHandle]
-      # @param index [Integer] the payload's
-      # @param since [Integer] see WorkerSlot#overdue
-      # @param failure [Failure]
       # @return [Boolean] false when it has just been done
       def give_up(handle, index, since, failure)
         undisturbed do
@@ -70,19 +57,11 @@ module Guildhall
         end
       end
 
-      # No more work is taken in; workers end when they have done the queued work.
-      def close
-        @queue.close
-      end
-
       # Workers end after the slice they have.
       def retire_all
         @queue.target_worker_count = 0
         undisturbed { retire(@handles.size) }
       end
-
-      # @return [Array<Integer>] slices, payloads, failures and seconds busy of workers that have exited
-      attr_reader :counts_of_exited
 
       private
 
@@ -103,7 +82,7 @@ module Guildhall
 
       # Not where nothing interrupts: a Ractor inherits that.
       def start(handle)
-        handle.ractor = Worker.start(handle.slot, @log)
+        handle.ractor = Worker.start(handle.slot, @log.line(@queue))
       rescue StandardError => error
         @queue.target_worker_count = 0 # readers are not to wait for it
         warn("guildhall: a worker could not be started: #{error.class}: #{error.message}")
@@ -114,7 +93,6 @@ module Guildhall
           handle.retired = true
           handle.slot.retire
         end
-        @queue.wake_workers
       end
     end
   end

@@ -20,7 +20,7 @@ class PoolFeedTest < GuildhallTest
   def test_what_is_in_memory_is_cut_without_a_thread
     {[1, 2, 3] => [[1, 2], [3]], (1..3) => [[1, 2], [3]], Set[1, 2, 3] => [[1, 2], [3]], {a: 1} => [[[:a, 1]]], Pair.new(1, 2) => [[1, 2]]}
       .each do |payloads, chunks|
-        feed = Feed.of(payloads, 2)
+        feed = Feed.new(payloads, 2)
         refute_predicate feed, :open?
         assert_equal chunks, rest_of(feed), payloads.inspect
       end
@@ -37,17 +37,17 @@ class PoolFeedTest < GuildhallTest
   end
 
   def test_what_is_not_enumerable_is_refused_with_what_to_give
-    error = assert_raises(Guildhall::ArgumentError) { Feed.of(5, 1) }
+    error = assert_raises(Guildhall::ArgumentError) { Feed.new(5, 1) }
     assert_equal "payloads must be an Array or another Enumerable (an IO, an Enumerator), not Integer", error.message
   end
 
   def test_chunks_of_a_source_come_in_order_and_the_last_one_is_short
-    assert_equal (1..7).to_a, rest_of(Feed.of((1..7).each_entry, 3)).flatten
+    assert_equal (1..7).to_a, rest_of(Feed.new((1..7).each_entry, 3)).flatten
   end
 
   def test_reads_two_chunks_ahead_at_most
     read = Queue.new
-    feed = Feed.of(Enumerator.new { |yielder| (1..100).each { |n| yielder << n.tap { read << n } } }, 5)
+    feed = Feed.new(Enumerator.new { |yielder| (1..100).each { |n| yielder << n.tap { read << n } } }, 5)
     eventually(30) { read.size == 11 } # ten in the buffer, and one that waits for room
     assert_equal [1, 2, 3, 4, 5], feed.take(wait: true)
     eventually(30) { read.size == 16 }
@@ -57,7 +57,7 @@ class PoolFeedTest < GuildhallTest
 
   def test_a_nil_does_not_wait_for_its_chunk_to_be_full
     gate = Queue.new
-    feed = Feed.of(Enumerator.new { |yielder| (yielder << nil) && gate.pop }, 5)
+    feed = Feed.new(Enumerator.new { |yielder| (yielder << nil) && gate.pop }, 5)
     assert_equal [nil], feed.take(wait: true, timeout: 30)
   ensure
     feed&.stop
@@ -65,7 +65,7 @@ class PoolFeedTest < GuildhallTest
 
   def test_nothing_yet_is_an_empty_chunk
     gate = Queue.new
-    feed = Feed.of(Enumerator.new { |yielder| yielder << gate.pop }, 5)
+    feed = Feed.new(Enumerator.new { |yielder| yielder << gate.pop }, 5)
     assert_equal [], feed.take(wait: false)
     assert_equal [], feed.take(wait: true, timeout: 0.01)
     assert_predicate feed, :open?
@@ -77,19 +77,19 @@ class PoolFeedTest < GuildhallTest
   end
 
   def test_the_sources_error_comes_after_its_payloads
-    feed = Feed.of(Enumerator.new { |yielder| yielder << 1 && raise(IOError, "gone") }, 5)
+    feed = Feed.new(Enumerator.new { |yielder| yielder << 1 && raise(IOError, "gone") }, 5)
     assert_equal [[1]], rest_of(feed)
     assert_equal [IOError, "gone"], [feed.error.class, feed.error.message]
   end
 
   def test_a_reading_thread_that_is_killed_is_an_error
-    feed = Feed.of(Enumerator.new { |yielder| yielder << 1 && Thread.exit }, 5)
+    feed = Feed.new(Enumerator.new { |yielder| yielder << 1 && Thread.exit }, 5)
     assert_equal [[1]], rest_of(feed)
     assert_instance_of Guildhall::TaskError, feed.error
   end
 
   def test_belongs_to_an_owner_that_it_does_not_keep
-    feed = Feed.of(Enumerator.new { |yielder| loop { yielder << 1 } }, 2)
+    feed = Feed.new(Enumerator.new { |yielder| loop { yielder << 1 } }, 2)
     thread = Thread.list.find { |one| one.name == "guildhall feed" }
     Thread.new { feed.belong_to(Object.new) }.join
     eventually(30) do

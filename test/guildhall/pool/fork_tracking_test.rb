@@ -175,6 +175,17 @@ class PoolForkTrackingTest < GuildhallTest
     assert_equal "[:worker]\ntrue\n[:worker]\n", out
   end
 
+  def test_workers_that_warm_up_has_started_end_before_a_fork_and_start_again_in_the_child
+    out = assert_ruby(<<~RUBY, timeout: 60)
+      #{SETUP}
+      pool.warm_up(Upcase)
+      Guildhall.before_fork
+      p pool.workers?
+      Process.wait(fork { p pool.warm_up(Upcase).map(%w[a], WhichRactor, parallel: true) })
+    RUBY
+    assert_equal "false\n[:worker]\n", out
+  end
+
   def test_ctrl_c_reaches_a_caller_that_waits
     out = assert_ruby(<<~RUBY, timeout: 60)
       #{SETUP}

@@ -155,7 +155,7 @@ class PoolSupervisorTest < GuildhallTest
       known = -> { worker_set.handles.count { |handle| !handle.slot.exited? } == Ractor.count - 1 }
       sleep(0.001) until known.call || Process.clock_gettime(Process::CLOCK_MONOTONIC) > limit # one whose slot was taken back ends
       p known.call
-      worker_set.close
+      worker_set.queue.close
       p worker_set.queue.wait_until_workerless(10)
     RUBY
     assert_equal "true\ntrue\n", out

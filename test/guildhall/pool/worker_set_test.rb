@@ -10,7 +10,7 @@ class PoolWorkerSetTest < GuildhallTest
   end
 
   def teardown
-    @set.close
+    @set.queue.close
     @set.retire_all
     assert @set.queue.wait_until_workerless(10)
   end

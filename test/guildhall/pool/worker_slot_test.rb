@@ -43,8 +43,8 @@ class PoolWorkerSlotTest < GuildhallTest
     @queue = Guildhall::Pool::FairQueue.build(10, 2)
   end
 
-  def batch(payloads, task, deadline: nil, slice: nil, source: nil, weight: 1)
-    runnable = Guildhall::Pool::Admission.new.runnable(task, Guildhall::Pool::Code.build(task.name, false, true, nil))
+  def batch(payloads, task, deadline: nil, slice: nil, source: nil, weight: 1, tried: true)
+    runnable = Guildhall::Pool::Admission.new.runnable(task, Guildhall::Pool::Code.build(task.name, false, tried, nil))
     Guildhall::Pool::Batch.build(@queue, runnable, payloads, nil, false, true, deadline, slice, source, weight)
   end
 
@@ -60,11 +60,11 @@ class PoolWorkerSlotTest < GuildhallTest
 
   def test_what_a_worker_died_with_is_found_again_although_a_helping_caller_was_interrupted
     mine = batch(%w[die interrupt b], Deadly)
-    @queue.push(mine, false)
+    @queue.push(mine)
     dead, thread = worker
     thread.join
     dead.recover(nil) # once more, and not in a caller's thread
-    assert_raises(Interrupt) { mine.help }
+    assert_raises(Interrupt) { mine.help(nil) }
     Deadly::SEEN << "so that it lives"
     3.times { worker.last.join unless mine.complete? } # nothing is known of what it costs: a payload a slice
     assert_predicate mine, :complete?
@@ -73,7 +73,7 @@ class PoolWorkerSlotTest < GuildhallTest
 
   def test_a_waiter_for_the_end_is_woken_by_the_last_payload_and_the_last_worker
     mine = batch(%w[a], PoolTasks::Upcase)
-    @queue.push(mine, false)
+    @queue.push(mine)
     sitting = slot.tap { |one| assert one.take }
     refute @queue.wait_until_drained(0)
     refute @queue.wait_until_workerless(0)
@@ -86,8 +86,8 @@ class PoolWorkerSlotTest < GuildhallTest
 
   def test_the_supervisor_cannot_take_one_payload_for_the_one_before
     first, second = Array.new(2) { |number| batch(["gate #{number} of two"], Gated, deadline: 0.0001, source: 1) }
-    @queue.push(first, true)
-    @queue.push(second, true)
+    @queue.push(first)
+    @queue.push(second)
     sitting, thread = worker
     Gated.await("gate 0 of two")
     index, late, since = eventually { sitting.overdue.then { |seen| seen if seen[1].positive? } }
@@ -109,7 +109,7 @@ class PoolWorkerSlotTest < GuildhallTest
 
   def test_a_worker_that_was_given_up_runs_nothing_more_and_others_do_it
     mine = batch(["gate alone", "a", "b"], Gated, deadline: 0.0001, slice: 3)
-    @queue.push(mine, true)
+    @queue.push(mine)
     sitting, thread = worker
     Gated.await("gate alone")
     index, _, since = sitting.overdue
@@ -123,9 +123,22 @@ class PoolWorkerSlotTest < GuildhallTest
     assert_equal 1, @queue.counts.last # the late result
   end
 
+  # A reader that waited for the first outcome would never sleep: there are some already.
+  def test_during_a_trial_a_reader_sleeps_although_something_was_cancelled
+    mine = batch(["gate trial", "a", "b"], Gated, slice: 3, tried: false)
+    @queue.push(mine)
+    _, thread = worker
+    Gated.await("gate trial")
+    assert_equal 2, mine.cancel { failure }
+    refute mine.wait(nil, 0, 0.01)
+    Gated.open("gate trial")
+    assert mine.wait(nil, 2, 10)
+    thread.join
+  end
+
   def test_native_batches_trust_no_index
     mine = batch(%w[a], Upcase)
-    [[:wait, 500_000_000, 0.1], [:help?, 500_000_000, false], [:available?, 500_000_000]].each do |name, *arguments|
+    [[:wait, 500_000_000, 0, 0.1], [:help?, 500_000_000, false]].each do |name, *arguments|
       assert_match(/the batch has 1/, assert_raises(Guildhall::ArgumentError) { mine.public_send(name, *arguments) }.message)
     end
     assert_raises(Guildhall::ArgumentError) { mine.decision = 99 }
@@ -133,7 +146,7 @@ class PoolWorkerSlotTest < GuildhallTest
 
   def test_a_weight_of_none_starves_no_source
     greedy, small = [[%w[a b], 0], [%w[c], 1]].map { |payloads, weight| batch(payloads, Upcase, slice: 1, weight:) }
-    [greedy, small].each { |one| @queue.push(one, true) }
+    [greedy, small].each { |one| @queue.push(one) }
     mine = slot
     2.times { mine.take && mine.work }
     assert_equal [1, 1], [greedy.done, small.done]
@@ -141,7 +154,7 @@ class PoolWorkerSlotTest < GuildhallTest
 
   # A walk over all objects visits the line; what it allocates may collect garbage.
   def test_a_heap_walk_with_batches_in_line_ends
-    @queue.push(batch(%w[a], Upcase, source: "a source"), true)
+    @queue.push(batch(%w[a], Upcase, source: "a source"))
     require "objspace"
     GC.stress = true
     assert_operator ObjectSpace.reachable_objects_from(@queue).size, :>=, 1
@@ -150,7 +163,7 @@ class PoolWorkerSlotTest < GuildhallTest
   end
 
   def test_room_is_waited_for_where_there_is_some_but_not_enough
-    @queue.push(batch(%w[a] * 6, Upcase), true)
+    @queue.push(batch(%w[a] * 6, Upcase))
     refute @queue.wait_for_room(6, 0.01)
     assert @queue.wait_for_room(4, 0.01)
   end
@@ -165,7 +178,7 @@ class PoolWorkerSlotTest < GuildhallTest
     threads[2].raise(IOError)
     assert_raises(IOError) { threads[2].join }
     assert_equal 1, @queue.idle
-    @queue.push(batch(%w[a], Upcase), true)
+    @queue.push(batch(%w[a], Upcase))
     assert threads[3].value
     assert_equal 0, @queue.idle
   end
@@ -178,7 +191,7 @@ class PoolWorkerSlotTest < GuildhallTest
       queue = Guildhall::Pool::FairQueue.build(10, 2)
       runnable = Guildhall::Pool::Admission.new[PoolTasks::Upcase]
       batch = Guildhall::Pool::Batch.build(queue, runnable, %w[a b], nil, false, true, nil, 2, "a source".dup, 1)
-      queue.push(batch, true)
+      queue.push(batch)
       GC.start
       GC.compact if GC.respond_to?(:compact)
       GC.verify_internal_consistency # Ruby 4.0 also looks for what is not shareable behind what is
