@@ -3,7 +3,8 @@
 # What would a team rewrite this consumer in? The same topic of the same broker, payloads of 0.5, 5 and 25 KB in which nothing repeats, five fields of
 # each: Guildhall (Documents, Hashes), Karafka and racecar beside Java (kafka-clients, Jackson), Go (confluent's client, encoding/json), Node (kafkajs)
 # and Python (confluent-kafka, orjson), as far as their toolchains are here. Runs take about a minute, so that a JVM is warm: who is slow reads fewer
-# messages. Lazy reading counts what was read: the five fields, and that the rest is valid JSON; it builds no object that is not read. KAFKA_LIBS
+# messages. Lazy reading counts what was read: the five fields, and that the rest is valid JSON; it builds no object that is not read. The rows of
+# languages.limit say what nobody can exceed who uses librdkafka here: a consumer in C that takes the messages and reads none. KAFKA_LIBS
 # names the folder with the jars of kafka-clients and Jackson (the `libs` of Apache Kafka has both). Debian: default-jdk-headless, nodejs, npm, python3-confluent-kafka, golang-go and
 # golang-github-confluentinc-confluent-kafka-go-dev; gems, Go modules and npm packages are fetched once, into build/languages. The topics
 # take up to 10 GB of the broker's disk, one after the other.
@@ -11,6 +12,7 @@
 require "guildhall"
 require_relative "support/bench"
 require_relative "support/measured_process"
+require_relative "kafka/contender"
 require_relative "languages/fresh_topics"
 require_relative "languages/toolchains"
 
@@ -32,6 +34,7 @@ class Languages
     there = toolchains.contenders
     toolchains.missing.each { |line| @bench.note("languages: without #{line}") }
     SIZES.each { |size, (bytes, count, goal)| table(size, bytes, count, goal, there) if @bench.wanted?("languages.#{size}") }
+    SIZES.each { |size, (bytes, count, _)| limit(size, bytes, count, there) if @bench.wanted?("languages.limit.#{size}") }
   end
 
   private
@@ -44,6 +47,15 @@ class Languages
       same(results.select { |name, _| counts[name] == count })
     end
     rows(size, goal, results)
+  end
+
+  def limit(size, bytes, count, there)
+    count = whole(count / SAMPLE) if @bench.quick?
+    alone, documents = @topics.with(bytes, count) do |topic|
+      [Contender.new("consumer.c", nil).run(@servers, topic, count), there.fetch("Guildhall, Documents").call(topic, count)].map { |result| result["rate"] }
+    end
+    note = format("%<documents>.0f of %<alone>.0f a second", documents:, alone:)
+    @bench.row("languages.limit.#{size}.Guildhall, Documents", against: "librdkafka alone", ratio: documents / alone, note:)
   end
 
   # A JVM is cold in it.

@@ -285,9 +285,10 @@ module Guildhall
     end
 
     def publish_taken_in(batch, source)
-      parallel = Decision.of(batch).parallel?
-      @queue.want_slices(true) if parallel
-      @instrumentation.publish(parallel ? "pool.dispatched" : "pool.inlined", payloads: batch.size, source:, decision: Decision.of(batch).to_s)
+      decision = Decision.of(batch)
+      @queue.want_slices(true) if decision.parallel?
+      event = decision.parallel? ? "pool.dispatched" : "pool.inlined"
+      @instrumentation.publish(event, payloads: batch.size, source:, decision: decision.to_s)
     end
 
     # There is no room for the batch.

@@ -130,7 +130,8 @@ module Guildhall
         Clock.within(Clock.deadline(timeout)) { progress ? show(future, progress) : future.wait }
         return if future.ready?
 
-        raise TimeoutError, "#{future.done} of #{future.size} payloads are done after #{timeout} s; payloads that had not begun are cancelled"
+        raise TimeoutError, "#{future.done} of #{future.size} payloads are done after #{timeout} s; " \
+                            "payloads that had not begun are cancelled"
       ensure
         progress&.finish
       end

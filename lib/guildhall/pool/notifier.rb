@@ -126,6 +126,7 @@ module Guildhall
         since = Clock.now
         loop do
           return start(@ready.shift) if due?
+
           if @ready.empty? && (@stopping || (@pending.empty? && Clock.now - since > IDLE_SECONDS))
             @threads[Thread.current] = :leaving
             return
