@@ -12,7 +12,7 @@
 require "guildhall"
 require_relative "support/bench"
 require_relative "support/measured_process"
-require_relative "kafka/contender"
+require_relative "kafka/race"
 require_relative "languages/fresh_topics"
 require_relative "languages/toolchains"
 
@@ -34,7 +34,7 @@ class Languages
     there = toolchains.contenders
     toolchains.missing.each { |line| @bench.note("languages: without #{line}") }
     SIZES.each { |size, (bytes, count, goal)| table(size, bytes, count, goal, there) if @bench.wanted?("languages.#{size}") }
-    SIZES.each { |size, (bytes, count, _)| limit(size, bytes, count, there) if @bench.wanted?("languages.limit.#{size}") }
+    SIZES.each { |size, (bytes, count, _)| limit(size, bytes, count) if @bench.wanted?("languages.limit.#{size}") }
   end
 
   private
@@ -49,13 +49,11 @@ class Languages
     rows(size, goal, results)
   end
 
-  def limit(size, bytes, count, there)
+  def limit(size, bytes, count)
     count = whole(count / SAMPLE) if @bench.quick?
-    alone, documents = @topics.with(bytes, count) do |topic|
-      [Contender.new("consumer.c", nil).run(@servers, topic, count), there.fetch("Guildhall, Documents").call(topic, count)].map { |result| result["rate"] }
-    end
-    note = format("%<documents>.0f of %<alone>.0f a second", documents:, alone:)
-    @bench.row("languages.limit.#{size}.Guildhall, Documents", against: "librdkafka alone", ratio: documents / alone, note:)
+    contenders = {alone: Contender.new("consumer.c", nil), documents: Contender.new("guildhall_consumer.rb", "document")}
+    race = @topics.with(bytes, count) { |topic| Race.new(contenders, @servers, topic, count, same: false).run(@bench.quick? ? 1 : 4) }
+    @bench.row("languages.limit.#{size}", against: "librdkafka alone", ratio: race.ratio(:documents, :alone), note: race.to_s)
   end
 
   # A JVM is cold in it.
