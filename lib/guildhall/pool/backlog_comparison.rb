@@ -125,6 +125,7 @@ module Guildhall
 
       def end_epoch(now)
         rate = @bytes / (now - @since)
+        @epoch_began = now
         restart(now)
         return compare(rate, now) if @rates
 
@@ -150,7 +151,7 @@ module Guildhall
         means = @rates.transform_values { |rates| rates.sum / rates.size }
         return choose(means, now) if decided?(means)
 
-        use(!@workers, now)
+        use(!@workers, now) if @rates[@workers].size > @rates[!@workers].size
       end
 
       def decided?(means)

@@ -79,6 +79,13 @@ class PoolBacklogComparisonTest < GuildhallTest
     end
   end
 
+  # Each change of way lets a core wait until what the way before has left is read.
+  def test_a_long_trial_changes_ways_every_other_epoch
+    backlog = Backlog.new
+    ways = Array.new(1_000) { backlog.run({true => 104, false => 100}, 0.01) && backlog.way }
+    assert_includes 3..9, ways.each_cons(2).count { |before, after| before != after }
+  end
+
   def test_workers_that_are_no_faster_are_left_to_others
     assert_operator Backlog.new.run({true => 102, false => 100}, 60), :<, 0.3
   end
