@@ -23,6 +23,10 @@ class AvroSchemaTest < GuildhallTest
     assert_includes error.message, "not valid UTF-8"
   end
 
+  def test_data_that_is_no_json
+    [Float::NAN, Float::INFINITY, {"type" => "int", "doc" => Float::NAN}].each { |data| assert_raises(Guildhall::Avro::SchemaError) { Schema.parse(data) } }
+  end
+
   def test_canonical_form_does_not_depend_on_active_support
     schema = '{"type":"enum","name":"E","namespace":"a&b","symbols":["X"]}'
     script = <<~RUBY
