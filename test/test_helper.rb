@@ -16,6 +16,14 @@ class GuildhallTest < Minitest::Test
   include Guildhall::LeakCheck::Minitest
   include Subprocess
 
+  # A test below `private` would never run, and nobody would notice.
+  def self.runnable_methods
+    hidden = private_instance_methods.grep(/\Atest_/)
+    raise "#{self}: private tests never run: #{hidden.join(", ")}" if hidden.any?
+
+    super
+  end
+
   # Waits until the block is true: deadlines, not sleeps.
   # @param seconds [Numeric]
   def eventually(seconds = 10, message = "not so within #{seconds} s")

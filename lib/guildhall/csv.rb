@@ -33,7 +33,7 @@ module Guildhall
     # @param skip_blanks [Boolean] whether empty lines are left out
     # @param strip [Boolean] whether white space around fields is left out
     # @param liberal_parsing [Boolean] whether quotes in the middle of fields are taken as they are
-    # @param text [Text] how bytes become text
+    # @param text [Text] how bytes become text, and text bytes
     # @param max_bytes [Integer] longer payloads are refused
     # @raise [Guildhall::ArgumentError] also for options that exclude each other
     # @raise [NotShareableError] for a converter that cannot be shared
@@ -65,7 +65,7 @@ module Guildhall
       text = Writer.write(Table.of(rows), @format)
       raise EncodeError, "CSV: a field is not valid #{text.encoding}" unless text.valid_encoding?
 
-      text.freeze
+      @text.respond_to?(:encode) ? @text.encode(text) : text.freeze
     rescue EncodingError => error
       raise EncodeError, "CSV: #{error.message}"
     end

@@ -2,6 +2,7 @@
 
 require_relative "clock"
 require_relative "option_rules"
+require_relative "shareable"
 require_relative "shared_cache"
 require_relative "schema_registry/errors"
 require_relative "schema_registry/entry"
@@ -17,7 +18,11 @@ module Guildhall
   # has a connection of its own, which is closed whatever happens: one that was interrupted in mid-read is never used
   # again.
   class SchemaRegistry
-    RULES = OptionRules.new(retries: OptionRules.integer(0..), unknown_for: OptionRules.seconds(zero: true))
+    RULES = OptionRules.new(
+      url: OptionRules.rule("a String or an Array of Strings") { |url| url.is_a?(String) || (url.is_a?(Array) && url.all?(String)) },
+      user: Credentials::TEXT, password: Credentials::TEXT, token: Credentials::TOKEN, headers: OptionRules.kind("a Hash of Strings", Hash),
+      context: OptionRules.kind("a String", String).or(nil), retries: OptionRules.integer(0..), unknown_for: OptionRules.seconds(zero: true)
+    )
     private_constant :RULES
 
     autoload :OAuth, File.expand_path("schema_registry/oauth.rb", __dir__)
@@ -41,8 +46,10 @@ module Guildhall
     # @param certificate [String, nil] path of a client's certificate (PEM)
     # @param key [String, nil] path of its key (PEM)
     # @raise [Guildhall::ArgumentError] when a URL is not one of HTTP, or an option is wrong
+    # @raise [NotShareableError] for a token's callable that cannot be shared
     def initialize(url, user: nil, password: nil, token: nil, headers: {}, context: nil, retries: 3, unknown_for: 60, **connection)
-      RULES.check!({retries:, unknown_for:}, owner: "Guildhall::SchemaRegistry")
+      RULES.check!({url:, user:, password:, token:, headers:, context:, retries:, unknown_for:}, owner: "Guildhall::SchemaRegistry")
+      token = Shareable.callable!(token, "token") if token.respond_to?(:call)
       @http = HTTP.new(url, user:, password:, token:, headers:, context:, retries:, **connection)
       @url = @http.to_s
       @unknown_for = unknown_for

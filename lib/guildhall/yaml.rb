@@ -56,6 +56,8 @@ module Guildhall
       Shareable.plain!(load(text))
     rescue Psych::SyntaxError => error
       raise DecodeError.new(error.problem || error.message, codec: "YAML", line: error.line, column: error.column, offset: nil)
+    rescue SystemStackError # in a Fiber, which has a small stack
+      raise DecodeError.new("nested too deep for this thread's or fiber's stack", codec: "YAML"), cause: nil
     end
 
     # @param object [Object] Documents as what they represent. Objects that stand in it twice are written twice, unless this

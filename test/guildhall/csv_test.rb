@@ -154,6 +154,18 @@ class CSVTest < GuildhallTest
     assert_equal "[2000, 2000, 2000]\n", out
   end
 
+  def test_encode_writes_what_the_codec_reads
+    [Guildhall::Text, Guildhall::Text.new(encoding: "ISO-8859-1"), Guildhall::Text.new(encoding: "UTF-16LE")].each do |text|
+      codec = Guildhall::CSV.new(text:)
+      assert_equal [{"é" => "ü"}], codec.decode(codec.encode([{"é" => "ü"}]))
+    end
+    assert_equal "é\n".b, Guildhall::CSV.encode([["é".encode("ISO-8859-1")]]).b
+    [{}, {row_sep: "|"}, {row_sep: "|", strip: true}, {quote_char: nil}].each do |format|
+      ["\xff", "\xff".b].each { |field| assert_raises(Guildhall::EncodeError) { Guildhall::CSV.new(**format).encode([[field]]) } }
+    end
+    assert_raises(Guildhall::EncodeError) { Guildhall::CSV.new(text: Guildhall::Text.new(encoding: "ISO-8859-1")).encode([["€"]]) }
+  end
+
   def test_a_missing_gem_is_named
     script = <<~RUBY
       module Kernel

@@ -189,8 +189,13 @@ class SchemaRegistryTest < GuildhallTest
   end
 
   def test_wrong_options
-    {retries: -1, unknown_for: nil, connect_timeout: "3", read_timeout: 0}.each do |name, value|
-      assert_match(/SchemaRegistry: #{name}/, assert_raises(Guildhall::ArgumentError) { Guildhall::SchemaRegistry.new("http://localhost", name => value) }.message)
+    {retries: -1, unknown_for: nil, connect_timeout: "3", read_timeout: 0, user: :me, password: 918_273, token: 918_273, headers: "a: b", context: 5, ca_file: 1, certificate: 1,
+     key: 1}.each do |name, value|
+      error = assert_raises(Guildhall::ArgumentError, name.to_s) { Registry.new("http://localhost", name => value) }
+      assert_match(/SchemaRegistry: #{name}/, error.message)
+      refute_includes error.message, "918273"
     end
+    [nil, 5, [:a], {}].each { |url| assert_raises(Guildhall::ArgumentError, url.inspect) { Registry.new(url) } }
+    assert_raises(Guildhall::NotShareableError) { Registry.new("http://localhost", token: ->(*) { flunk }) }
   end
 end

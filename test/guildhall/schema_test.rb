@@ -51,6 +51,23 @@ class SchemaTest < GuildhallTest
     assert_equal ["/id is less than 1"], @validator.errors(document["b"][0]).map(&:to_s)
   end
 
+  # As `merge`, `select`, `values` and the like bring them.
+  def test_documents_in_hashes_and_arrays
+    schema = {"type" => "object", "required" => ["user"], "properties" => {
+      "user" => {"type" => "object", "required" => ["name"], "enum" => [{"name" => "x"}]}, "list" => {"type" => "array", "uniqueItems" => true, "contains" => {"type" => "object"}}
+    }, "dependentSchemas" => {"list" => {"maxProperties" => 2}}, "unevaluatedProperties" => false}
+    validator = Guildhall::Schema.new(schema).validator(all: true)
+    text = '{"user": {"name": "x"}, "list": [{"a": 1}, {"a": 2}], "same": [[{"b": 1}], [{"b": 1.0}]]}'
+    plain = JSON.parse(text)
+    [Guildhall::JSON.document(text), Guildhall::MessagePack.document(Guildhall::MessagePack.encode(plain))].each do |document|
+      [->(x) { x.slice("user", "list") }, ->(x) { {"user" => x["user"], "list" => x["list"].first(2)} }, ->(x) { {"user" => x["user"], "list" => x["same"].first(2)} },
+       ->(x) { {"user" => x["list"][0]} }, ->(x) { {"user" => x["user"], "list" => [x["list"][0], {"a" => 1}]} }, ->(x) { x.merge({"list" => x["same"]}) }].each do |made|
+        assert_equal validator.errors(made.call(plain)).map(&:to_s), validator.errors(made.call(document)).map(&:to_s)
+        assert_equal validator.valid?(made.call(plain)), validator.valid?(made.call(document))
+      end
+    end
+  end
+
   def test_documents_of_other_formats
     document = Guildhall::MessagePack.lazy.decode(Guildhall::MessagePack.encode({"id" => 0, "user" => {}}))
     assert_equal ["/id is less than 1"], @validator.errors(document).map(&:to_s)

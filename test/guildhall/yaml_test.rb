@@ -56,6 +56,12 @@ class YAMLTest < GuildhallTest
     end
   end
 
+  def test_a_stack_that_is_too_small
+    codec = Guildhall::YAML.new(max_nesting: 1_000)
+    fiber = Fiber.new { assert_raises(Guildhall::DecodeError) { codec.decode("#{"[" * 1_000}#{"]" * 1_000}") } }
+    assert_includes fiber.resume.message, "stack"
+  end
+
   def test_encodes
     text = Guildhall::YAML.encode(VALUE)
     assert_predicate text, :frozen?

@@ -5,6 +5,7 @@
 #include <ruby.h>
 #include <ruby/encoding.h>
 #include "key_index.h"
+#include "plain.h"
 #include "values/frozen.h"
 
 /* The bytes that a Document shows: the String itself where it is frozen and shareable, else a copy that is. Raises TypeError for
@@ -18,18 +19,6 @@ static inline void guildhall_key_indexes_report(guildhall_key_indexes *indexes)
     if (RB_UNLIKELY(unreported)) rb_gc_adjust_memory_usage((ssize_t)unreported);
 }
 void guildhall_key_indexes_release(guildhall_key_indexes *indexes);
-
-/* Is it a Document of any format? */
-int guildhall_document_p(VALUE object);
-
-/* The Hash or Array that it represents, all the way down. */
-VALUE guildhall_document_decoded_value(VALUE document);
-
-static inline VALUE guildhall_document_plain(VALUE object)
-{
-    if (RB_LIKELY(RB_SPECIAL_CONST_P(object) || RB_BUILTIN_TYPE(object) != T_DATA)) return object;
-    return guildhall_document_p(object) ? guildhall_document_decoded_value(object) : object;
-}
 
 /* The text that a String given as a key means; 0: none that UTF-8 could say. */
 static inline VALUE guildhall_document_text(VALUE key)

@@ -1,6 +1,7 @@
 /* The Ruby class Guildhall::Schema::Program. */
 #include <ruby.h>
 #include <ruby/ractor.h>
+#include "document/plain.h"
 #include "format.h"
 #include "init.h"
 #include "json/document.h"
@@ -58,19 +59,13 @@ typedef struct {
     VALUE value;
 } run;
 
-/* Documents of other formats are read as what they decode to. */
-static VALUE schema_plain(VALUE value)
-{
-    if (!RB_TYPE_P(value, T_DATA)) return value;
-    VALUE decoded = rb_check_funcall(value, rb_intern("decode"), 0, NULL);
-    return decoded == Qundef ? value : decoded;
-}
-
 static VALUE schema_run_walk(VALUE data)
 {
     run *state = (run *)data;
-    if (!guildhall_json_document_p(state->value)) state->value = schema_plain(state->value);
-    if (!guildhall_json_document_p(state->value)) return guildhall_walk_value(&state->walk, state->value) ? Qtrue : Qfalse;
+    if (!guildhall_json_document_p(state->value)) {
+        state->value = guildhall_document_plain(state->value); /* of other formats */
+        return guildhall_walk_value(&state->walk, state->value) ? Qtrue : Qfalse;
+    }
     guildhall_cursor cursor = guildhall_document_self(state->value);
     state->walk.source = &cursor.view;
     return guildhall_walk_tape(&state->walk, cursor.position.offset) ? Qtrue : Qfalse;
@@ -90,7 +85,7 @@ static VALUE schema_walk_all(VALUE self, VALUE value, guildhall_walk_mode mode, 
     state.walk.program = schema_program_of(self);
     state.walk.mode = mode;
     state.walk.errors = errors;
-    state.walk.string = Qnil;
+    state.walk.string = state.walk.decoded = Qnil;
     state.walk.work = 0;
     state.walk.depth = 0;
     state.walk.source = NULL;

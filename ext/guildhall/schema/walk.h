@@ -20,6 +20,7 @@ typedef struct {
     guildhall_walk_mode mode;
     VALUE errors;       /* Array of [keyword, path, location, operand, detail, causes] */
     VALUE string;       /* reused where Ruby needs a String to match; nil until then */
+    VALUE decoded;      /* Hash by identity: Documents in Hashes and Arrays, and what they decode to; nil until there is one */
     uint64_t work;      /* schemas applied and values compared so far */
     uint32_t depth;
     guildhall_stack stack;

@@ -2,6 +2,7 @@
  * nothing that JSON knows anywhere else. */
 #include <ruby.h>
 #include <ruby/encoding.h>
+#include "document/plain.h"
 #include "format.h"
 #include "walk.h"
 
@@ -47,22 +48,38 @@ static VALUE string_of(guildhall_walk *walk, node n)
     return rb_str_encode(n, rb_enc_from_encoding(rb_utf8_encoding()), ECONV_INVALID_REPLACE | ECONV_UNDEF_REPLACE, Qnil);
 }
 
+/* Documents stand in Hashes and Arrays that others made of parts of one (`select`, `merge`): they are what they decode to. */
+static node decoded(guildhall_walk *walk, VALUE document)
+{
+    if (NIL_P(walk->decoded)) walk->decoded = rb_funcall(rb_hash_new(), rb_intern("compare_by_identity"), 0);
+    VALUE known = rb_hash_lookup2(walk->decoded, document, Qundef);
+    return known != Qundef ? known : rb_hash_aset(walk->decoded, document, guildhall_document_decoded_value(document));
+}
+
+static inline node plain(guildhall_walk *walk, VALUE value)
+{
+    if (RB_LIKELY(RB_SPECIAL_CONST_P(value) || RB_BUILTIN_TYPE(value) != T_DATA)) return value;
+    return guildhall_document_p(value) ? decoded(walk, value) : value;
+}
+
 typedef struct {
+    guildhall_walk *walk;
     VALUE array;
     long index;
 } item_cursor;
 
-static inline item_cursor items_of(guildhall_walk *walk, node n) { return (item_cursor){n, 0}; }
+static inline item_cursor items_of(guildhall_walk *walk, node n) { return (item_cursor){walk, n, 0}; }
 
 static inline bool next_item(item_cursor *cursor, node *item)
 {
     if (cursor->index >= RARRAY_LEN(cursor->array)) return false;
-    *item = RARRAY_AREF(cursor->array, cursor->index++);
+    *item = plain(cursor->walk, RARRAY_AREF(cursor->array, cursor->index++));
     return true;
 }
 
 /* Keys and values copied out, to where the garbage collector sees them: a Hash cannot be walked from outside. */
 typedef struct {
+    guildhall_walk *walk;
     VALUE *pairs;
     size_t index, count;
 } member_cursor;
@@ -79,9 +96,9 @@ static int copy_pair(VALUE key, VALUE value, VALUE data)
     return ST_CONTINUE;
 }
 
-static inline member_cursor members_of(VALUE hash, VALUE *room, size_t pairs)
+static inline member_cursor members_of(guildhall_walk *walk, VALUE hash, VALUE *room, size_t pairs)
 {
-    member_cursor cursor = {room, pairs * 2, 0};
+    member_cursor cursor = {walk, room, pairs * 2, 0};
     rb_hash_foreach(hash, copy_pair, (VALUE)&cursor);
     cursor.index = 0;
     return cursor;
@@ -91,14 +108,14 @@ static inline member_cursor members_of(VALUE hash, VALUE *room, size_t pairs)
     VALUE cursor##_room; \
     size_t cursor##_size = (size_t)RHASH_SIZE(n); \
     VALUE *cursor##_pairs = ALLOCV_N(VALUE, cursor##_room, cursor##_size * 2 + 1); \
-    member_cursor cursor = members_of(n, cursor##_pairs, cursor##_size)
+    member_cursor cursor = members_of(walk, n, cursor##_pairs, cursor##_size)
 #define MEMBERS_END(cursor) ALLOCV_END(cursor##_room)
 
 static inline bool next_member(member_cursor *cursor, node *key, node *value)
 {
     if (cursor->index == cursor->count) return false;
     *key = cursor->pairs[cursor->index * 2];
-    *value = cursor->pairs[cursor->index * 2 + 1];
+    *value = plain(cursor->walk, cursor->pairs[cursor->index * 2 + 1]);
     cursor->index++;
     return true;
 }
@@ -108,7 +125,9 @@ static bool find_member(guildhall_walk *walk, node n, guildhall_text text, node 
     VALUE key = rb_utf8_str_new((const char *)text.bytes, (long)text.length);
     *value = rb_hash_lookup2(n, key, Qundef);
     if (*value == Qundef) *value = rb_hash_lookup2(n, rb_str_intern(key), Qundef);
-    return *value != Qundef;
+    if (*value == Qundef) return false;
+    *value = plain(walk, *value);
+    return true;
 }
 
 #include "walker.h"

@@ -56,6 +56,8 @@ module Guildhall
         @root = Parser.new(references.map(&:root)).parse(::JSON.parse(@json))
         Defaults.check(@root)
         Ractor.make_shareable(self)
+      rescue ::JSON::GeneratorError => error
+        raise SchemaError, "Avro schema: not valid JSON: #{error.message}"
       end
 
       # @return [String] Parsing Canonical Form

@@ -55,7 +55,8 @@ module Guildhall
 
       def add(id, key)
         unless key.is_a?(String) && key.bytesize == BYTES
-          raise Guildhall::ArgumentError, "the key #{id} is not a String of #{BYTES} bytes: AES-256 needs that many"
+          name = id.bytesize == BYTES ? "whose id looks like a key (not shown)" : id
+          raise Guildhall::ArgumentError, "the key #{name} is not a String of #{BYTES} bytes: AES-256 needs that many"
         end
         unless id.bytesize.between?(1, Envelope::MAX_ID_BYTES)
           raise Guildhall::ArgumentError, "a key id has 1 to #{Envelope::MAX_ID_BYTES} bytes"

@@ -1,5 +1,8 @@
 # frozen_string_literal: true
 
+require_relative "../document/list"
+require_relative "../document/map"
+
 module Guildhall
   class Pool
     # Cuts the payloads of a source into chunks: an Array directly, any other Enumerable by a thread that reads ahead, so that a
@@ -13,7 +16,8 @@ module Guildhall
       def self.in_memory(payloads)
         case payloads
         when Array then payloads
-        when Hash then payloads.map { |pair| pair.freeze } # rubocop:disable Style/SymbolProc -- which would take the key alone
+        when Document::List then payloads.elements
+        when Hash, Document::Map then payloads.map { |pair| pair.freeze } # rubocop:disable Style/SymbolProc -- which would take the key alone
         when Set, Struct then payloads.to_a
         when Range then payloads.to_a if payloads.begin.is_a?(Integer) && payloads.end.is_a?(Integer) && payloads.size <= MAX_RANGE_PAYLOADS
         when Enumerable then nil

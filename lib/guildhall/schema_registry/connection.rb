@@ -13,8 +13,11 @@ module Guildhall
       # What a request can fail with before there is an answer.
       FAILURES = [SystemCallError, SocketError, IOError, Timeout::Error, Net::ProtocolError, OpenSSL::SSL::SSLError].freeze
 
-      RULES = OptionRules.new(connect_timeout: OptionRules.seconds, read_timeout: OptionRules.seconds)
-      private_constant :RULES
+      PATH = OptionRules.rule("the path of a file") { |value| value.is_a?(String) || value.respond_to?(:to_path) }.or(nil)
+      RULES = OptionRules.new(
+        connect_timeout: OptionRules.seconds, read_timeout: OptionRules.seconds, ca_file: PATH, certificate: PATH, key: PATH
+      )
+      private_constant :PATH, :RULES
 
       # @param connect_timeout [Numeric] seconds
       # @param read_timeout [Numeric] seconds, for each read
@@ -23,7 +26,7 @@ module Guildhall
       # @param key [String, nil] path of its key (PEM)
       # @raise [Guildhall::ArgumentError]
       def initialize(connect_timeout: 5, read_timeout: 10, ca_file: nil, certificate: nil, key: nil)
-        RULES.check!({connect_timeout:, read_timeout:}, owner: "Guildhall::SchemaRegistry")
+        RULES.check!({connect_timeout:, read_timeout:, ca_file:, certificate:, key:}, owner: "Guildhall::SchemaRegistry")
         @options = {open_timeout: connect_timeout, read_timeout:, write_timeout: read_timeout, max_retries: 0, ca_file:}.compact.freeze
         @certificate = certificate
         @key = key

@@ -1,12 +1,19 @@
 # frozen_string_literal: true
 
 require "uri"
+require_relative "../option_rules"
 
 module Guildhall
   class SchemaRegistry
     # Credentials: a token, or an object that returns one, or a user and a password, which may be part of a URL. Shareable.
     # @api private
     class Credentials
+      # Messages say what a secret should be, and not what it is.
+      TEXT = OptionRules.rule("a String") { |value| value.nil? || value.is_a?(String) || "must be a String, or nil" }
+      TOKEN = OptionRules.rule("a String") do |value|
+        value.nil? || value.is_a?(String) || value.respond_to?(:call) || "must be a String, an object with `call`, or nil"
+      end
+
       # @param uris [Array<URI>]
       # @param user [String, nil]
       # @param password [String, nil]

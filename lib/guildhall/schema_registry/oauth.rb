@@ -18,7 +18,10 @@ module Guildhall
     class OAuth
       LIFE_USED = 0.8
       DEFAULT_LIFE_SECONDS = 300
-      private_constant :LIFE_USED, :DEFAULT_LIFE_SECONDS
+      REQUIRED = OptionRules.rule("a String") { |value| value.is_a?(String) || "must be a String" }
+      RULES = OptionRules.new(url: REQUIRED, client_id: REQUIRED, client_secret: REQUIRED, scope: Credentials::TEXT,
+        parameters: OptionRules.kind("a Hash of Strings", Hash))
+      private_constant :LIFE_USED, :DEFAULT_LIFE_SECONDS, :REQUIRED, :RULES
 
       # @param url [String] of the token endpoint
       # @param client_id [String]
@@ -26,8 +29,9 @@ module Guildhall
       # @param scope [String, nil] scopes with a space between
       # @param parameters [Hash{String=>String}] more parameters of the token request, such as "audience"
       # @param connection [Hash] `connect_timeout`, `read_timeout` (seconds), `ca_file`, `certificate`, `key`
-      # @raise [Guildhall::ArgumentError] when the URL is not one of HTTP
+      # @raise [Guildhall::ArgumentError] when the URL is not one of HTTP, or an option is wrong
       def initialize(url, client_id:, client_secret:, scope: nil, parameters: {}, **connection)
+        RULES.check!({url:, client_id:, client_secret:, scope:, parameters:}, owner: self.class.name)
         @uri = HTTP.parse(url)
         @client_id = client_id
         @client_secret = client_secret

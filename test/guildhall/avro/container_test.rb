@@ -103,6 +103,18 @@ class AvroContainerTest < GuildhallTest
     assert_match(/unknown compression/, assert_raises(Guildhall::DecodeError) { Container.each(file).to_a }.message)
   end
 
+  def test_every_wrong_option_of_writing_is_named
+    wrong = {compression: :deflate, block_bytes: "1", metadata: {"a" => 1}}
+    error = assert_raises(Guildhall::ArgumentError) { Guildhall::Avro::Container.write(StringIO.new, "int", [1], **wrong) }
+    wrong.each_key { |name| assert_includes error.message, name.to_s }
+  end
+
+  def test_many_objects_that_take_no_bytes
+    file = StringIO.new("".b)
+    Guildhall::Avro::Container.write(file, "null", [nil] * 70_000)
+    assert_equal 70_000, Guildhall::Avro::Container.each(file.string).count
+  end
+
   private
 
   def write(objects = OBJECTS, **)
@@ -116,17 +128,5 @@ class AvroContainerTest < GuildhallTest
     OBJECTS.each { |object| writer << object }
     writer.flush
     io.string
-  end
-
-  def test_every_wrong_option_of_writing_is_named
-    wrong = {compression: :deflate, block_bytes: "1", metadata: {"a" => 1}}
-    error = assert_raises(Guildhall::ArgumentError) { Guildhall::Avro::Container.write(StringIO.new, "int", [1], **wrong) }
-    wrong.each_key { |name| assert_includes error.message, name.to_s }
-  end
-
-  def test_many_objects_that_take_no_bytes
-    file = StringIO.new("".b)
-    Guildhall::Avro::Container.write(file, "null", [nil] * 70_000)
-    assert_equal 70_000, Guildhall::Avro::Container.each(file.string).count
   end
 end

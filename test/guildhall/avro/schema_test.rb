@@ -23,6 +23,22 @@ class AvroSchemaTest < GuildhallTest
     assert_includes error.message, "not valid UTF-8"
   end
 
+  def test_data_that_is_no_json
+    [Float::NAN, Float::INFINITY, {"type" => "int", "doc" => Float::NAN}].each { |data| assert_raises(Guildhall::Avro::SchemaError) { Schema.parse(data) } }
+  end
+
+  def test_canonical_form_does_not_depend_on_active_support
+    schema = '{"type":"enum","name":"E","namespace":"a&b","symbols":["X"]}'
+    script = <<~RUBY
+      require "active_support/all"
+      require "guildhall/avro"
+      Warning[:experimental] = false
+      ractor = Ractor.new { Guildhall::Avro::SingleObject.new(['#{schema}']).encode("X") }
+      print (ractor.respond_to?(:value) ? ractor.value : ractor.take).unpack1("H*")
+    RUBY
+    assert_equal Guildhall::Avro::SingleObject.new([schema]).encode("X").unpack1("H*"), assert_ruby(script, options: ["-W0"])
+  end
+
   def test_canonical_form_and_fingerprint_are_the_specifications
     theirs = AvroGem.parse(FLAT)
     assert_equal Avro::SchemaNormalization.to_parsing_form(theirs), Schema.parse(FLAT).canonical_form

@@ -149,21 +149,6 @@ class AvroUnionTest < GuildhallTest
     RUBY
   end
 
-  private
-
-  def check(codec, read_as_its_equal, type, branch)
-    value = TYPES.fetch(type)
-    bytes = ["int"].map { Guildhall::Avro.new(it).encode(branch) }.first + Guildhall::Avro.new(type).encode(value)
-    what = "#{codec.schema} branch #{branch}"
-    [codec.decode(bytes), codec.document(bytes), read_as_its_equal.decode(bytes), codec.decode(codec.encode(value)), codec.decode(codec.encode(codec.decode(bytes)))].each do |read|
-      read = read.decode if read.is_a?(Guildhall::Document)
-      value.nil? ? assert_nil(read, what) : assert_equal(value, read, what)
-      assert_equal [value.class, (value.encoding if value.is_a?(String))], [read.class, (read.encoding if read.is_a?(String))], what
-    end
-  end
-
-  def record(type) = {"type" => "record", "name" => "R", "fields" => [{"name" => "v", "type" => type}]}
-
   def test_defaults_have_the_form_of_what_was_written
     union = [{type: "record", name: "A", fields: [{name: "i", type: "int"}]}, {type: "record", name: "B", fields: [{name: "j", type: "int"}]}]
     reader = {type: "record", name: "R", fields: [{name: "u", type: union, default: {i: 1}}, {name: "m", type: {type: "map", values: "int"}, default: {x: 1}}]}
@@ -193,4 +178,19 @@ class AvroUnionTest < GuildhallTest
     other = Guildhall::Avro.new({type: "record", name: "shop.Sent", fields: [{name: "x", type: "int"}]})
     assert_raises(Guildhall::EncodeError) { Guildhall::Avro.new([paid, sent]).encode(other.document(other.encode({"x" => 1}))) }
   end
+
+  private
+
+  def check(codec, read_as_its_equal, type, branch)
+    value = TYPES.fetch(type)
+    bytes = ["int"].map { Guildhall::Avro.new(it).encode(branch) }.first + Guildhall::Avro.new(type).encode(value)
+    what = "#{codec.schema} branch #{branch}"
+    [codec.decode(bytes), codec.document(bytes), read_as_its_equal.decode(bytes), codec.decode(codec.encode(value)), codec.decode(codec.encode(codec.decode(bytes)))].each do |read|
+      read = read.decode if read.is_a?(Guildhall::Document)
+      value.nil? ? assert_nil(read, what) : assert_equal(value, read, what)
+      assert_equal [value.class, (value.encoding if value.is_a?(String))], [read.class, (read.encoding if read.is_a?(String))], what
+    end
+  end
+
+  def record(type) = {"type" => "record", "name" => "R", "fields" => [{"name" => "v", "type" => type}]}
 end

@@ -34,6 +34,12 @@ class EncryptionKeysTest < GuildhallTest
     assert_nil keys.last
   end
 
+  def test_a_key_that_was_given_as_its_id_is_not_shown
+    error = assert_raises(Guildhall::ArgumentError) { Keys.new({KEY => "2026"}) }
+    refute_includes error.message, KEY
+    assert_includes error.message, "32 bytes"
+  end
+
   def test_wrong_ones_are_refused_at_once
     {{} => "keys are a Hash", {"a" => "short"} => "the key a is not a String of 32 bytes", {"" => KEY} => "a key id has 1 to 255 bytes",
      {"x" * 256 => KEY} => "a key id has 1 to 255 bytes", nil => "keys are a Hash"}.each do |keys, message|

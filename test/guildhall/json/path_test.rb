@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "guildhall/json"
+require "guildhall/msgpack"
 
 class JSONPathTest < GuildhallTest
   TEXT = '{"items":[{"sku":"a","n":1},{"sku":"b","tags":["x",{"sku":"c"}]}],"un it":[0,1,2,3,4,5],"été":7,"q\'":8}'
@@ -43,6 +44,15 @@ class JSONPathTest < GuildhallTest
     assert Ractor.shareable?(document.path("$..*"))
   end
 
+  # What is found in a Document is not decoded, and what is around it neither.
+  def test_what_is_nested_comes_as_documents
+    [Guildhall::JSON.document(TEXT), Guildhall::MessagePack.document(Guildhall::MessagePack.encode(JSON.parse(TEXT)))].each do |document|
+      found = ["$.items[*]", "$..items[0]", "$.*", "$..*", "$.items[?@.n]", "$.items[0:2]", "$..[?@.sku]"].flat_map { |path| [*Guildhall::JSON::Path.new(path).of(document)] }
+      assert_empty found.grep(Hash) + found.grep(Array)
+      assert_includes found, {"sku" => "c"}
+    end
+  end
+
   def test_filters
     each_kind(SHOP) { |root| FILTERED.each { |path, values| assert_equal values, Guildhall::JSON::Path.new(path).of(root), path } }
   end
@@ -62,14 +72,6 @@ class JSONPathTest < GuildhallTest
     end
   end
 
-  private
-
-  def each_kind(text)
-    yield Guildhall::JSON.document(text)
-    yield Guildhall::JSON.decode(text)
-    yield Guildhall::JSON.new(symbolize_names: true).document(text)
-  end
-
   def test_white_space_is_that_of_json
     assert_equal [1], Guildhall::JSON::Path.new("$ \t\r\n[ 'a' ]").of({"a" => 1})
     ["$\f.a", "$[\v'a']", "$[?@\f.a]", "$[?@.a\v==1]"].each { |path| assert_raises(Guildhall::ArgumentError, path.dump) { Guildhall::JSON::Path.new(path) } }
@@ -77,5 +79,13 @@ class JSONPathTest < GuildhallTest
 
   def test_what_is_no_text
     [nil, :a, "$.\xff"].each { |source| assert_raises(Guildhall::ArgumentError) { Guildhall::JSON::Path.new(source) } }
+  end
+
+  private
+
+  def each_kind(text)
+    yield Guildhall::JSON.document(text)
+    yield Guildhall::JSON.decode(text)
+    yield Guildhall::JSON.new(symbolize_names: true).document(text)
   end
 end

@@ -30,6 +30,14 @@ class PoolFeedTest < GuildhallTest
     assert(Feed.array({a: "b"}).all? { |pair| Ractor.shareable?(pair) })
   end
 
+  def test_documents_are_the_hashes_and_arrays_that_they_represent
+    assert_equal [[1], 2, 3], Feed.in_memory(Guildhall::JSON.document("[[1],2,3]"))
+    map = Guildhall::JSON.document('{"a":{"b":1}}')
+    assert_equal [["a", {"b" => 1}]], Feed.in_memory(map)
+    assert(Feed.array(map).all? { |pair| Ractor.shareable?(pair) })
+    assert_kind_of Guildhall::Document, Feed.array(map).dig(0, 1)
+  end
+
   def test_a_range_without_end_is_read_not_unrolled
     assert_nil Feed.in_memory(1..)
     assert_nil Feed.in_memory("a".."c")

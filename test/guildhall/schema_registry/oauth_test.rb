@@ -35,6 +35,16 @@ class SchemaRegistryOAuthTest < GuildhallTest
     refute_includes registry.inspect + @oauth.inspect, "cret"
   end
 
+  def test_wrong_options
+    given = {client_id: "me", client_secret: "secret"}
+    {client_id: nil, client_secret: 918_273, scope: %w[a b], parameters: "a=b", connect_timeout: 0}.each do |name, value|
+      error = assert_raises(Guildhall::ArgumentError, name.to_s) { Registry::OAuth.new("http://localhost/token", **given, name => value) }
+      assert_includes error.message, name.to_s
+      refute_includes error.message, "918273"
+    end
+    assert_raises(Guildhall::ArgumentError) { Registry::OAuth.new(nil, **given) }
+  end
+
   def test_a_token_that_ends_is_replaced
     @life = 0
     registry = Registry.new(@server.url, token: @oauth)

@@ -3,7 +3,8 @@
 module Guildhall
   class Avro
     class Schema
-      # The Parsing Canonical Form of the specification, and the fingerprint of it.
+      # The Parsing Canonical Form of the specification, and the fingerprint of it. By JSON.generate: Active Support's `to_json`
+      # escapes more, and works in the main Ractor only.
       module CanonicalForm
         EMPTY = 0xc15d213aa4d7a795
         TABLE = Array.new(256) do |byte|
@@ -14,15 +15,15 @@ module Guildhall
         # @param type [Type]
         # @return [String]
         def self.of(type, seen = {})
-          return type.name.to_json if type.named? && seen[type.name]
+          return ::JSON.generate(type.name) if type.named? && seen[type.name]
 
           seen[type.name] = true if type.named?
           case type.kind
           when :array then %({"type":"array","items":#{of(type.items, seen)}})
           when :map then %({"type":"map","values":#{of(type.items, seen)}})
           when :union then "[#{type.branches.map { |branch| of(branch, seen) }.join(",")}]"
-          when *Type::NAMED then %({"name":#{type.name.to_json},"type":"#{type.kind}",#{rest(type, seen)}})
-          else type.kind.to_s.to_json
+          when *Type::NAMED then %({"name":#{::JSON.generate(type.name)},"type":"#{type.kind}",#{rest(type, seen)}})
+          else ::JSON.generate(type.kind.to_s)
           end
         end
 
@@ -35,9 +36,9 @@ module Guildhall
         def self.rest(type, seen)
           case type.kind
           when :fixed then %("size":#{type.size})
-          when :enum then %("symbols":[#{type.symbols.map(&:to_json).join(",")}])
+          when :enum then %("symbols":[#{type.symbols.map { |symbol| ::JSON.generate(symbol) }.join(",")}])
           else
-            fields = type.fields.map { |field| %({"name":#{field.name.to_json},"type":#{of(field.type, seen)}}) }
+            fields = type.fields.map { |field| %({"name":#{::JSON.generate(field.name)},"type":#{of(field.type, seen)}}) }
             %("fields":[#{fields.join(",")}])
           end
         end

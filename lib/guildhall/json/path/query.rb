@@ -69,8 +69,9 @@ module Guildhall
 
         def children(node)
           return node.values if object?(node)
+          return node.elements if Guildhall::Document::List === node
 
-          array?(node) ? (node.is_a?(Array) ? node : node.elements) : []
+          array?(node) ? node : []
         end
 
         def object?(node) = node.is_a?(Hash) || node.is_a?(ObjectDocument)
