@@ -156,6 +156,8 @@ static void belong_to(VALUE self, VALUE source, VALUE weight)
 static VALUE batch_build(VALUE class, VALUE queue, VALUE runnable, VALUE payloads, VALUE metadata, VALUE records,
                          VALUE retry, VALUE deadline, VALUE slice, VALUE source, VALUE weight)
 {
+    Check_Type(payloads, T_ARRAY);
+    if (!NIL_P(metadata)) Check_Type(metadata, T_ARRAY);
     size_t bytes = guildhall_mean_bytes(payloads, RTEST(records));
     VALUE self = allocate(queue, runnable, (size_t)RARRAY_LEN(payloads), bytes, !NIL_P(metadata));
     guildhall_batch *batch = guildhall_batch_of(self);

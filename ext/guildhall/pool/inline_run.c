@@ -150,11 +150,13 @@ static VALUE run_here(VALUE context, VALUE called, VALUE payloads, bool raising)
     if (!NIL_P(task->code->inline_reason)) run.decision = GUILDHALL_INLINE_MAIN_ONLY;
     else run.may_spread = RTEST(RARRAY_AREF(context, CONTEXT_WORKERS));
     run.outcomes = shareable_payloads(payloads);
+    bool in_fiber = !NIL_P(rb_fiber_scheduler_current());
     if (run.may_spread) {
         run.bytes = guildhall_mean_bytes(run.outcomes, false);
-        run.decision = guildhall_decide(queue, task, run.bytes, size_of(&run), NIL_P(rb_fiber_scheduler_current()));
+        run.decision = guildhall_decide(queue, task, run.bytes, size_of(&run), !in_fiber);
     }
     if (run.decision >= GUILDHALL_PARALLEL_UNKNOWN) return batch_of_the_rest(self, runnable, &run);
+    if (in_fiber && run.decision != GUILDHALL_INLINE_SMALL) return Qnil; /* other fibers go on meanwhile */
     run.may_spread = run.may_spread && size_of(&run) > 1;
     if (run.may_spread) run.began = run.looked_at = run.measured_at = guildhall_now();
     run.look = run.decision == GUILDHALL_INLINE_SMALL ? 1 : MAX_PAYLOADS_BETWEEN_LOOKS;

@@ -152,6 +152,13 @@ class PoolWorkerSlotTest < GuildhallTest
     assert_equal [1, 1], [greedy.done, small.done]
   end
 
+  def test_native_batches_trust_no_argument
+    runnable = Guildhall::Pool::Admission.new.runnable(Upcase, Guildhall::Pool::Code.build("x", false, true, nil))
+    build = ->(payloads, metadata) { Guildhall::Pool::Batch.build(@queue, runnable, payloads, metadata, false, true, nil, nil, nil, 1) }
+    [[5, nil], [nil, nil], [{}, nil], [["x"], 5], [["x"], "x"]].each { |arguments| assert_raises(TypeError) { build.call(*arguments) } }
+    Guildhall::Pool::Runnable.build(Upcase, false, nil, 0, nil, nil, nil, runnable.code, nil) # no decoder at 0
+  end
+
   # A walk over all objects visits the line; what it allocates may collect garbage.
   def test_a_heap_walk_with_batches_in_line_ends
     @queue.push(batch(%w[a], Upcase, source: "a source"))
