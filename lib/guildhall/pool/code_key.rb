@@ -35,8 +35,10 @@ module Guildhall
           instructions = RubyVM::InstructionSequence.of(block)
           return block unless instructions
 
-          binding = block.binding
           fact = facts[instructions]
+          return instructions if fact.independent?
+
+          binding = block.binding
           held = callables_around(binding, fact.variables)
           return instructions if held.empty? && !fact.uses_self
 
