@@ -145,7 +145,7 @@ class PoolContinuationTest < GuildhallTest
   end
 
   def test_a_continuation_that_would_wait_for_itself
-    [:itself, :value, :wait].each do |method|
+    %i[itself value wait].each do |method|
       gate = Thread::Queue.new
       continued = future.then { gate.pop.public_send(method) }
       gate << continued

@@ -99,13 +99,17 @@ class PoolFeedTest < GuildhallTest
     feed = Feed.new(Enumerator.new { |yielder| loop { yielder << 1 } }, 5)
     memory = Feed.new([1, 2], 5)
     reader, writer = IO.pipe
-    Process.wait(fork do
-      taken = memory.take(wait: true)
-      writer.puts([taken, (feed.take(wait: true) rescue $!.class)].inspect)
+    child = fork do
+      writer.puts(memory.take(wait: true).inspect)
+      feed.take(wait: true)
+    rescue Guildhall::PoolClosedError => error
+      writer.puts(error.message)
+    ensure
       exit!(0)
-    end)
+    end
     writer.close
-    assert_equal "[[1, 2], Guildhall::PoolClosedError]\n", reader.read
+    Process.wait(child)
+    assert_equal "[1, 2]\nthis stream belongs to the process before the fork, and is read there\n", reader.read
   ensure
     reader&.close
     feed&.stop

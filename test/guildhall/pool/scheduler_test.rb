@@ -94,7 +94,7 @@ class PoolSchedulerTest < GuildhallTest
         ran = false
         task.async { ran = true }
         p alone.map([1, 2], Patient), ran
-        ended = task.with_timeout(0.1) { alone.map([1000], Patient) } rescue \$!.class
+        ended = task.with_timeout(0.1) { alone.map([1000], Patient) } rescue $!.class
         p ended
       end
     RUBY
