@@ -41,6 +41,16 @@ class PoolCodeKeyTest < GuildhallTest
     refute key(one).eql?(key(other))
   end
 
+  Wrapper = Struct.new(:inner) do
+    def call(payload) = inner.call(payload)
+  end
+
+  def test_what_lies_deep_makes_a_difference
+    one, other = BLOCKS.map { |block| 10.times.inject(block) { |inner, _| Wrapper.new(inner) } }
+    refute key(one).eql?(key(other))
+    assert key(one).eql?(key(one))
+  end
+
   def test_blocks_of_several_places_are_several_codes
     refute key(->(payload) { payload }).eql?(key(->(payload) { payload }))
   end
