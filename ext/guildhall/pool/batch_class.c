@@ -268,7 +268,7 @@ static bool caller_helps(guildhall_batch *batch, bool stalled)
 {
     guildhall_fair_queue *queue = batch->queue;
     size_t idle = atomic_load(&queue->idle_workers), worker_count = atomic_load(&queue->worker_count);
-    if (atomic_load(&batch->reader_only) || (worker_count == 0 && !guildhall_fair_queue_has_workers(queue))) return true;
+    if (atomic_load(&batch->reader_only) || !guildhall_fair_queue_has_workers(queue)) return true;
     if (batch->decision == GUILDHALL_PARALLEL_FORCED || atomic_load(&batch->suspicious)) return false;
     /* One thread more than there are processors keeps the others waiting, all of them whenever garbage is collected. */
     if (idle < worker_count && worker_count - idle >= queue->processors) return idle == 0 && stalled;

@@ -41,6 +41,7 @@ class PoolWorkerSlotTest < GuildhallTest
 
   def setup
     @queue = Guildhall::Pool::FairQueue.build(10, 2)
+    @queue.target_worker_count = 2
   end
 
   def batch(payloads, task, deadline: nil, slice: nil, source: nil, weight: 1, tried: true)
