@@ -43,17 +43,28 @@ module Guildhall
     def self.callables_of(object)
       return [] if object.is_a?(Module)
 
-      parts = Shareable.parts(object).map(&:last)
-      parts.flat_map { |part| part.is_a?(Array) || part.is_a?(Hash) ? Shareable.parts(part).map(&:last) : [part] }
-        .select { |part| part.respond_to?(:call) }
+      Shareable.parts(object).flat_map { |_, part| elements_of(part) }.select { |part| part.respond_to?(:call) }
     end
+
+    # Large tables come this way: no names of what is in them.
+    def self.elements_of(part)
+      case part
+      when Array then part
+      when Hash then part.keys + part.values
+      else [part]
+      end
+    end
+    private_class_method :elements_of
 
     # @return [String] a short name of a task, for messages
     def self.name_of(task)
       return task.name || task.inspect if task.is_a?(Module)
       return "#{task.lambda? ? "lambda" : "block"} at #{task.source_location&.join(":")}" if task.is_a?(Proc)
 
-      task.inspect.size <= 80 ? task.inspect : task.class.to_s
+      text = task.inspect
+      text.size <= 80 ? text : task.class.to_s
+    rescue StandardError # of an `inspect` of its own
+      task.class.to_s
     end
 
     # @return [Array<String>] where the code of gems and of Ruby lies

@@ -183,6 +183,21 @@ module Guildhall
       batch.decision = Decision.number(:parallel, :overdue) if @queue.push(batch)
     end
 
+    # Tasks find the logger in the thread that runs them; what the thread does besides is none of theirs.
+    # @api private
+    # @return [Object] what the block returns
+    def with_logger
+      return yield unless (logger = @settings.logger)
+
+      begin
+        before = Thread.current.thread_variable_get(:guildhall_logger)
+        Thread.current.thread_variable_set(:guildhall_logger, logger)
+        yield
+      ensure
+        Thread.current.thread_variable_set(:guildhall_logger, before)
+      end
+    end
+
     # @api private
     def supervise
       reset_after_fork

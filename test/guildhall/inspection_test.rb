@@ -147,4 +147,21 @@ class InspectionTest < GuildhallTest
     ours = Guildhall::Inspection::Visitor.const_get(:GLOBALS)
     assert_empty ours - reached
   end
+
+  Holding = Struct.new(:parts) do
+    def call(payload) = payload
+    def inspect = raise("none")
+  end
+
+  def test_a_name_of_what_cannot_be_inspected
+    assert_equal "InspectionTest::Holding", Guildhall::Inspection.name_of(Holding.new)
+    assert_equal ["x"], Guildhall::Pool.open(workers: 0) { |pool| pool.map(["x"], Holding.new.freeze) }
+  end
+
+  def test_what_an_object_holds_and_may_call
+    one, other = Array.new(2) { Holding.new.freeze }
+    [one, [1, one], {a: one}, {one => 1}].each { |parts| assert_equal [one], Guildhall::Inspection.callables_of(Holding.new(parts)) }
+    assert_equal [one, other], Guildhall::Inspection.callables_of(Holding.new({one => other}))
+    assert_empty Guildhall::Inspection.callables_of(Holding.new({1 => {2 => one}}))
+  end
 end

@@ -70,6 +70,7 @@ typedef struct {
     guildhall_batch *batch;
     size_t index, beyond; /* as guildhall_batch_wait has them */
     int64_t deadline;
+    bool to_the_end;      /* waits for completion, which wakes all */
 } reading;
 
 static int readable(void *context)
@@ -86,40 +87,30 @@ static VALUE wait_until_readable(VALUE argument)
     return guildhall_wait_as(&batch->queue->reader_patience, &batch->readers, readable, reader, reader->deadline);
 }
 
-static VALUE stop_yielding(VALUE argument)
-{
-    atomic_fetch_sub(&((reading *)argument)->batch->queue->yielding, 1);
-    return Qnil;
-}
-
-static VALUE wait_for(VALUE argument)
-{
-    atomic_fetch_add(&((reading *)argument)->batch->queue->yielding, 1);
-    return rb_ensure(wait_until_readable, argument, stop_yielding, argument);
-}
-
 /* Futures are read in one Ractor: no two of its threads are in these functions at once. */
 static void want(guildhall_batch *batch, size_t index)
 {
     bool first = atomic_fetch_add(&batch->item_readers, 1) == 0;
-    atomic_store(&batch->wanted, first ? index : ANY);
+    atomic_store(&batch->wanted, first && index != GUILDHALL_NO_INDEX ? index : ANY);
     atomic_thread_fence(memory_order_seq_cst); /* then guildhall_wait looks at the slot */
 }
 
-static VALUE stop_wanting(VALUE argument)
+static VALUE stop_waiting(VALUE argument)
 {
-    guildhall_batch *batch = ((reading *)argument)->batch;
-    if (atomic_fetch_sub(&batch->item_readers, 1) == 1) atomic_store(&batch->wanted, NOBODY);
+    const reading *reader = (const reading *)argument;
+    guildhall_batch *batch = reader->batch;
+    atomic_fetch_sub(&batch->queue->yielding, 1);
+    if (!reader->to_the_end && atomic_fetch_sub(&batch->item_readers, 1) == 1) atomic_store(&batch->wanted, NOBODY);
     return Qnil;
 }
 
 int guildhall_batch_wait(guildhall_batch *batch, size_t index, size_t beyond, int64_t deadline)
 {
-    reading reader = {batch, index, beyond, deadline};
+    reading reader = {batch, index, beyond, deadline, index == GUILDHALL_NO_INDEX && beyond + 1 == batch->size};
     if (readable(&reader)) return 1;
-    if (index == GUILDHALL_NO_INDEX && beyond + 1 == batch->size) return (int)wait_for((VALUE)&reader); /* woken at its end */
-    want(batch, index == GUILDHALL_NO_INDEX ? ANY : index);
-    return (int)rb_ensure(wait_for, (VALUE)&reader, stop_wanting, (VALUE)&reader);
+    if (!reader.to_the_end) want(batch, index);
+    atomic_fetch_add(&batch->queue->yielding, 1);
+    return (int)rb_ensure(wait_until_readable, (VALUE)&reader, stop_waiting, (VALUE)&reader);
 }
 
 double guildhall_batch_cost(const guildhall_batch *batch)

@@ -156,6 +156,8 @@ static void belong_to(VALUE self, VALUE source, VALUE weight)
 static VALUE batch_build(VALUE class, VALUE queue, VALUE runnable, VALUE payloads, VALUE metadata, VALUE records,
                          VALUE retry, VALUE deadline, VALUE slice, VALUE source, VALUE weight)
 {
+    Check_Type(payloads, T_ARRAY);
+    if (!NIL_P(metadata)) Check_Type(metadata, T_ARRAY);
     size_t bytes = guildhall_mean_bytes(payloads, RTEST(records));
     VALUE self = allocate(queue, runnable, (size_t)RARRAY_LEN(payloads), bytes, !NIL_P(metadata));
     guildhall_batch *batch = guildhall_batch_of(self);
@@ -266,7 +268,7 @@ static bool caller_helps(guildhall_batch *batch, bool stalled)
 {
     guildhall_fair_queue *queue = batch->queue;
     size_t idle = atomic_load(&queue->idle_workers), worker_count = atomic_load(&queue->worker_count);
-    if (atomic_load(&batch->reader_only) || (worker_count == 0 && !guildhall_fair_queue_has_workers(queue))) return true;
+    if (atomic_load(&batch->reader_only) || !guildhall_fair_queue_has_workers(queue)) return true;
     if (batch->decision == GUILDHALL_PARALLEL_FORCED || atomic_load(&batch->suspicious)) return false;
     /* One thread more than there are processors keeps the others waiting, all of them whenever garbage is collected. */
     if (idle < worker_count && worker_count - idle >= queue->processors) return idle == 0 && stalled;

@@ -88,7 +88,7 @@ size_t guildhall_fair_queue_workers_for(const guildhall_batch *batch)
 
 bool guildhall_fair_queue_has_workers(const guildhall_fair_queue *queue)
 {
-    return atomic_load(&queue->worker_count) > 0 || (atomic_load(&queue->target_worker_count) > 0 && !queue->closed);
+    return atomic_load(&queue->target_worker_count) > 0 && (atomic_load(&queue->worker_count) > 0 || !queue->closed);
 }
 
 bool guildhall_fair_queue_has_room(const guildhall_fair_queue *queue, size_t payloads)

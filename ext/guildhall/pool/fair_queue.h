@@ -48,7 +48,7 @@ typedef struct guildhall_fair_queue {
 } guildhall_fair_queue;
 
 guildhall_fair_queue *guildhall_fair_queue_of(VALUE object);
-/* Whether there are workers, or will be in a moment. */
+/* Whether there are workers, or will be in a moment. Those that are to leave after their slice do not count: it may be endless. */
 bool guildhall_fair_queue_has_workers(const guildhall_fair_queue *);
 /* Whether there is room for this number of payloads. A batch alone may be larger than the capacity. */
 bool guildhall_fair_queue_has_room(const guildhall_fair_queue *, size_t payloads);

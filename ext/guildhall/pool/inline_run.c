@@ -6,14 +6,14 @@
 #include "values.h"
 #include <ruby/fiber/scheduler.h>
 
-static ID id_known, id_inline_context, id_subscribers, id_take_over, id_of, id_aref, id_logger, id_thread_variable_get, id_thread_variable_set;
+static ID id_known, id_inline_context, id_subscribers, id_take_over, id_of, id_aref, id_with_logger;
 static VALUE instruction_sequence; /* the class */
 
 static const int64_t look_ns = 20000; /* between two looks at the clock, if all goes as before */
 enum { MAX_PAYLOADS_BETWEEN_LOOKS = 64 };     /* payloads */
 
 /* Where in @inline_context of a pool, which is nil where it is closed or settings want a look at each batch. */
-enum { CONTEXT_QUEUE, CONTEXT_ADMISSION, CONTEXT_INSTRUMENTATION, CONTEXT_WORKERS /* whether there are any */, CONTEXT_LOGGER };
+enum { CONTEXT_QUEUE, CONTEXT_ADMISSION, CONTEXT_INSTRUMENTATION, CONTEXT_WORKERS /* whether there are any */, CONTEXT_LOGGED };
 
 typedef struct {
     guildhall_fair_queue *queue;
@@ -150,11 +150,13 @@ static VALUE run_here(VALUE context, VALUE called, VALUE payloads, bool raising)
     if (!NIL_P(task->code->inline_reason)) run.decision = GUILDHALL_INLINE_MAIN_ONLY;
     else run.may_spread = RTEST(RARRAY_AREF(context, CONTEXT_WORKERS));
     run.outcomes = shareable_payloads(payloads);
+    bool in_fiber = !NIL_P(rb_fiber_scheduler_current());
     if (run.may_spread) {
         run.bytes = guildhall_mean_bytes(run.outcomes, false);
-        run.decision = guildhall_decide(queue, task, run.bytes, size_of(&run), NIL_P(rb_fiber_scheduler_current()));
+        run.decision = guildhall_decide(queue, task, run.bytes, size_of(&run), !in_fiber);
     }
     if (run.decision >= GUILDHALL_PARALLEL_UNKNOWN) return batch_of_the_rest(self, runnable, &run);
+    if (in_fiber && run.decision != GUILDHALL_INLINE_SMALL) return Qnil; /* other fibers go on meanwhile */
     run.may_spread = run.may_spread && size_of(&run) > 1;
     if (run.may_spread) run.began = run.looked_at = run.measured_at = guildhall_now();
     run.look = run.decision == GUILDHALL_INLINE_SMALL ? 1 : MAX_PAYLOADS_BETWEEN_LOOKS;
@@ -170,28 +172,14 @@ static VALUE run_here(VALUE context, VALUE called, VALUE payloads, bool raising)
 }
 
 typedef struct {
-    VALUE context, task, payloads, logger_before;
+    VALUE context, task, payloads;
     bool raising;
 } logged_run;
 
-static VALUE run_logged(VALUE argument)
+static VALUE run_logged(RB_BLOCK_CALL_FUNC_ARGLIST(nothing, argument))
 {
     const logged_run *run = (const logged_run *)argument;
-    rb_funcall(rb_thread_current(), id_thread_variable_set, 2, ID2SYM(id_logger), RARRAY_AREF(run->context, CONTEXT_LOGGER));
     return run_here(run->context, run->task, run->payloads, run->raising);
-}
-
-static VALUE restore_logger(VALUE argument)
-{
-    return rb_funcall(rb_thread_current(), id_thread_variable_set, 2, ID2SYM(id_logger), ((const logged_run *)argument)->logger_before);
-}
-
-/* Tasks find the pool's logger in the thread that runs them. */
-static VALUE run_with_logger(VALUE context, VALUE task, VALUE payloads, bool raising)
-{
-    VALUE before = rb_funcall(rb_thread_current(), id_thread_variable_get, 1, ID2SYM(id_logger));
-    logged_run run = {context, task, payloads, before, raising};
-    return rb_ensure(run_logged, (VALUE)&run, restore_logger, (VALUE)&run);
 }
 
 static VALUE run_in_pool(VALUE pool, VALUE payloads, VALUE task, bool raising)
@@ -199,8 +187,9 @@ static VALUE run_in_pool(VALUE pool, VALUE payloads, VALUE task, bool raising)
     VALUE context = rb_ivar_get(pool, id_inline_context);
     if (NIL_P(context) || NIL_P(task)) return Qnil;
     if (RARRAY_LEN(rb_ivar_get(RARRAY_AREF(context, CONTEXT_INSTRUMENTATION), id_subscribers)) > 0) return Qnil;
-    bool logged = !NIL_P(RARRAY_AREF(context, CONTEXT_LOGGER));
-    VALUE made = logged ? run_with_logger(context, task, payloads, raising) : run_here(context, task, payloads, raising);
+    logged_run run = {context, task, payloads, raising};
+    bool logged = RTEST(RARRAY_AREF(context, CONTEXT_LOGGED));
+    VALUE made = logged ? rb_block_call(pool, id_with_logger, 0, NULL, run_logged, (VALUE)&run) : run_here(context, task, payloads, raising);
     RB_GC_GUARD(context);
     if (NIL_P(made) || RB_TYPE_P(made, T_ARRAY)) return made;
     return rb_funcall(pool, id_take_over, 2, made, raising ? Qtrue : Qfalse);
@@ -240,9 +229,7 @@ void guildhall_init_pool_inline_run(VALUE pool)
     id_inline_context = rb_intern("@inline_context");
     id_subscribers = rb_intern("@subscribers");
     id_take_over = rb_intern("take_over");
-    id_logger = rb_intern("guildhall_logger");
-    id_thread_variable_get = rb_intern("thread_variable_get");
-    id_thread_variable_set = rb_intern("thread_variable_set");
+    id_with_logger = rb_intern("with_logger");
     id_of = rb_intern("of");
     id_aref = rb_intern("[]");
     instruction_sequence = rb_path2class("RubyVM::InstructionSequence");

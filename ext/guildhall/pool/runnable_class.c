@@ -32,9 +32,8 @@ guildhall_runnable *guildhall_runnable_of(VALUE object)
 
 static const guildhall_decoder *decoder_at(VALUE address)
 {
-    if (NIL_P(address)) return NULL;
-    const guildhall_decoder *decoder = (const guildhall_decoder *)(uintptr_t)NUM2ULL(address);
-    bool usable = decoder->abi == GUILDHALL_DECODER_ABI && decoder->size >= sizeof(guildhall_decoder);
+    const guildhall_decoder *decoder = NIL_P(address) ? NULL : (const guildhall_decoder *)(uintptr_t)NUM2ULL(address);
+    bool usable = decoder && decoder->abi == GUILDHALL_DECODER_ABI && decoder->size >= sizeof(guildhall_decoder);
     return usable ? decoder : NULL;
 }
 

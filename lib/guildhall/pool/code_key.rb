@@ -5,7 +5,7 @@ module Guildhall
     # What two tasks have in common that are made of the same code: the same instructions for blocks, the same class for objects,
     # and the same for what they capture or hold and may call. Data makes no difference.
     module CodeKey
-      MAX_DEPTH = 4
+      MAX_DEPTH = 4 # what lies deeper is the same only if it is the same object
       private_constant :MAX_DEPTH
 
       class << self
@@ -35,8 +35,10 @@ module Guildhall
           instructions = RubyVM::InstructionSequence.of(block)
           return block unless instructions
 
-          binding = block.binding
           fact = facts[instructions]
+          return instructions if fact.independent?
+
+          binding = block.binding
           held = callables_around(binding, fact.variables)
           return instructions if held.empty? && !fact.uses_self
 
@@ -50,7 +52,7 @@ module Guildhall
         end
 
         def codes_of(held, facts, depth)
-          depth < MAX_DEPTH ? held.map { |value| of(value, facts, depth + 1) } : []
+          depth < MAX_DEPTH ? held.map { |value| of(value, facts, depth + 1) } : held
         end
       end
     end

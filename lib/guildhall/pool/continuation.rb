@@ -6,6 +6,9 @@ module Guildhall
     class Continuation
       include Chainable
 
+      WAITS_FOR_ITSELF = "the block of this continuation reads or returns it: it would wait for itself"
+      private_constant :WAITS_FOR_ITSELF
+
       # Made by the methods of {Chainable}.
       def initialize(pool)
         @pool = pool
@@ -35,6 +38,7 @@ module Guildhall
         limit = Clock.deadline(timeout)
         until ready?
           raise PoolClosedError, "this continuation belongs to the process before the fork, and runs there" if forked?
+          raise Guildhall::ArgumentError, WAITS_FOR_ITSELF if Thread.current == @running
 
           left = limit && (limit - Clock.now)
           return false if left && left <= 0
@@ -75,11 +79,13 @@ module Guildhall
         return if ready?
 
         error = TaskError.new("the block was left before its end")
+        @running = Thread.current
         value = yield
-        error = nil
+        error = (Guildhall::ArgumentError.new(WAITS_FOR_ITSELF) if equal?(value))
       rescue Exception => error # rubocop:disable Lint/RescueException -- it is raised to the reader of the value
         nil
       ensure
+        @running = nil
         error.nil? && Chainable === value ? value.settled { |future| resolve { future.value } } : settle(value, error)
       end
 

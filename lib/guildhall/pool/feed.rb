@@ -42,6 +42,7 @@ module Guildhall
         @ended = !list.nil?
         @lock = Mutex.new
         @changed = ConditionVariable.new
+        @process = Process.pid
         start unless @ended
       end
 
@@ -56,8 +57,10 @@ module Guildhall
       # @param wait [Boolean] until there are some, or the time is up
       # @param timeout [Numeric, nil] seconds; nil: no limit
       # @return [Array, nil] payloads; empty: none yet; nil: there are no more
+      # @raise [PoolClosedError] in a child process
       def take(wait:, timeout: nil)
         return hand_out if @ended # in a trap, too, where nothing can be locked
+        raise PoolClosedError, "this stream belongs to the process before the fork, and is read there" if @process != Process.pid
 
         limit = Clock.deadline(timeout)
         @lock.synchronize do
@@ -77,8 +80,9 @@ module Guildhall
 
       private
 
+      # Whatever ends it, also before it has begun, it says so.
       def start
-        @thread = Thread.new { read }
+        @thread = Thread.handle_interrupt(Object => :never) { Thread.new { read } }
         @thread.report_on_exception = false
         @thread.name = "guildhall feed"
       end
@@ -99,7 +103,7 @@ module Guildhall
 
       def read
         @error = TaskError.new("the thread that read the payloads was ended")
-        @payloads.each_entry { |payload| @lock.synchronize { add(payload) } }
+        Thread.handle_interrupt(Object => :immediate) { @payloads.each_entry { |payload| @lock.synchronize { add(payload) } } }
         @error = nil
       rescue Exception => error # rubocop:disable Lint/RescueException -- it is raised to the consumer of the feed
         @error = error

@@ -58,22 +58,9 @@ module Guildhall
       def help(index, stalled)
         return false unless @batch.help?(index, stalled)
 
-        with_logger { @batch.help(index) }
+        @pool.with_logger { @batch.help(index) }
         @pool.spread(@batch) if @batch.spreads?
         true
-      end
-
-      # Tasks find it there; what the thread does besides is none of theirs.
-      def with_logger
-        return yield unless (logger = @pool.settings.logger)
-
-        begin
-          before = Thread.current.thread_variable_get(:guildhall_logger)
-          Thread.current.thread_variable_set(:guildhall_logger, logger)
-          yield
-        ensure
-          Thread.current.thread_variable_set(:guildhall_logger, before)
-        end
       end
     end
   end

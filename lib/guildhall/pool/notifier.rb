@@ -99,7 +99,11 @@ module Guildhall
       # One that waits for work, as long as there is any.
       def keep_a_thread
         @threads.delete_if { |thread, _| !thread.alive? }
-        start_thread unless doing(:waiting).positive? || doing(:running) >= MAX_THREADS || (@pending.empty? && @ready.empty?)
+        start_thread unless doing(:waiting).positive? || doing(:running) >= MAX_THREADS || idle?
+      end
+
+      def idle?
+        @ready.empty? && (@stopping || @pending.empty?)
       end
 
       def doing(what)
@@ -108,17 +112,22 @@ module Guildhall
 
       # While the process exits, Ruby starts no more threads and counts the main one as dead: no thread reads what is left.
       def start_thread
-        thread = Thread.new { Thread.handle_interrupt(Object => :immediate) { work } }
+        thread = Thread.handle_interrupt(Object => :never) { Thread.new { work } }
         thread.name = "guildhall notifier"
         @threads[thread] = :waiting
       rescue ThreadError
         raise if Thread.main.alive?
       end
 
+      # Whatever ends it, also before it has begun, the next thread goes on.
       def work
-        while (job = @lock.synchronize { take })
-          job == :nothing ? supervise : call(job)
+        Thread.handle_interrupt(Object => :immediate) do
+          while (job = @lock.synchronize { take })
+            job == :nothing ? supervise : call(job)
+          end
         end
+      ensure
+        become(:leaving)
       end
 
       # @return [Job, Symbol, nil] nil: this thread is to end
@@ -127,10 +136,8 @@ module Guildhall
         loop do
           return start(@ready.shift) if due?
 
-          if @ready.empty? && (@stopping || (@pending.empty? && Clock.now - since > IDLE_SECONDS))
-            @threads[Thread.current] = :leaving
-            return
-          end
+          return if idle? && (@stopping || Clock.now - since > IDLE_SECONDS)
+
           @changed.wait(@lock, @ready.empty? ? SUPERVISE_EVERY_SECONDS : PATIENCE_SECONDS)
           return :nothing if @ready.empty? && @pending.any?
         end
@@ -151,13 +158,12 @@ module Guildhall
         job.future&.wait
         job.begun = true
         job.callback.call(job.future)
-        lives = true
       rescue Exception => error # rubocop:disable Lint/RescueException -- the next callback is none of its business
-        job.begun = lives = true
+        job.begun = true
         warn("guildhall: a callback raised #{error.class}: #{error.message} (#{error.backtrace&.first})")
       ensure
         @lock.synchronize { @ready << job } unless job.begun
-        become(lives ? :waiting : :leaving)
+        become(:waiting)
       end
 
       def become(what)

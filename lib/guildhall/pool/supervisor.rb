@@ -52,6 +52,7 @@ module Guildhall
       def resize(count)
         @workers = count
         @worker_set.resize(target) if @started
+        @worker_set.queue.call # what waits may be its readers' now
       end
 
       # @param seconds [Numeric] that one payload of a batch now in line may take
@@ -134,7 +135,7 @@ module Guildhall
         @worker_set.resize(target) unless @closing
         report_slices if @instrumentation.listening?
         @log.drain(@settings.logger)
-        @notifier.look(@worker_set.handles.empty?)
+        @notifier.look(@worker_set.handles.all?(&:retired))
         pause
       end
 

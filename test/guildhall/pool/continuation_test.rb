@@ -144,6 +144,15 @@ class PoolContinuationTest < GuildhallTest
     assert_raises(Guildhall::ArgumentError) { future.on_complete }
   end
 
+  def test_a_continuation_that_would_wait_for_itself
+    %i[itself value wait].each do |method|
+      gate = Thread::Queue.new
+      continued = future.then { gate.pop.public_send(method) }
+      gate << continued
+      assert_match(/wait for itself/, assert_raises(Guildhall::ArgumentError) { continued.value(timeout: 5) }.message)
+    end
+  end
+
   def test_threads_of_callbacks_end
     future.then { future.then { 1 }.value }.value(timeout: 5)
     eventually { Thread.list.none? { |thread| thread.name == "guildhall notifier" } }

@@ -96,6 +96,33 @@ class PoolFeedTest < GuildhallTest
     assert_instance_of Guildhall::TaskError, feed.error
   end
 
+  def test_a_reading_thread_that_is_killed_before_it_has_begun_is_an_error
+    feed = Feed.new(Enumerator.new { |yielder| loop { yielder << 1 } }, 5)
+    Thread.list.each { |thread| thread.kill if thread.name == "guildhall feed" }
+    rest_of(feed)
+    assert_instance_of Guildhall::TaskError, feed.error
+  end
+
+  def test_the_thread_is_not_in_a_child_process
+    feed = Feed.new(Enumerator.new { |yielder| loop { yielder << 1 } }, 5)
+    memory = Feed.new([1, 2], 5)
+    reader, writer = IO.pipe
+    child = fork do
+      writer.puts(memory.take(wait: true).inspect)
+      feed.take(wait: true)
+    rescue Guildhall::PoolClosedError => error
+      writer.puts(error.message)
+    ensure
+      exit!(0)
+    end
+    writer.close
+    Process.wait(child)
+    assert_equal "[1, 2]\nthis stream belongs to the process before the fork, and is read there\n", reader.read
+  ensure
+    reader&.close
+    feed&.stop
+  end
+
   def test_belongs_to_an_owner_that_it_does_not_keep
     feed = Feed.new(Enumerator.new { |yielder| loop { yielder << 1 } }, 2)
     thread = Thread.list.find { |one| one.name == "guildhall feed" }

@@ -164,6 +164,21 @@ class PoolLifecycleTest < GuildhallTest
     assert_equal "true\n0\n", out
   end
 
+  def test_what_waits_behind_a_worker_that_is_stuck_is_its_readers
+    %i[shutdown resize].each do |ending|
+      pool = Guildhall::Pool.new(workers: 1)
+      stuck = pool.dispatch([3], Sleepy, parallel: true)
+      eventually { pool.stats[:busy] == 1 }
+      waiting, continued = Array.new(2) { pool.dispatch([0.01], Sleepy, parallel: true) }
+      continued = continued.then { |values| values }
+      ending == :resize ? pool.resize(0) : pool.shutdown(timeout: 0.05)
+      assert_equal [[0.01], [0.01]], [waiting.value(timeout: 10), continued.value(timeout: 10)]
+      refute_predicate stuck, :ready?
+    ensure
+      pool.shutdown
+    end
+  end
+
   def test_shutdown_without_a_limit
     pool = Guildhall::Pool.new(workers: 1)
     future = pool.dispatch([0.1], Sleepy, parallel: true)

@@ -52,6 +52,33 @@ class PoolNotifierTest < GuildhallTest
     eventually(30) { !thread.alive? }
   end
 
+  def test_threads_that_are_killed_have_successors
+    future(1).on_complete { nil }
+    [0, 0.1].each do |seconds| # before it has begun; while it waits
+      sleep(seconds)
+      continued = future(2).then { 2 }
+      Thread.list.each { |thread| thread.kill if thread.name == "guildhall notifier" }
+      assert_equal 2, continued.value(timeout: 10)
+    end
+  end
+
+  def test_the_thread_of_a_pool_that_stops_leaves_what_is_pending
+    gate = Queue.new
+    waiting = Struct.new(:gate) do
+      def watch = nil
+      def ready? = gate.closed?
+      def deferred? = false
+      def wait = nil
+    end.new(gate)
+    notifier = Guildhall::Pool::Notifier.new(@pool)
+    notifier.add(waiting, ->(_) { @seen << :called })
+    notifier.stop(10)
+    assert_empty(Thread.list.select { |thread| thread.name == "guildhall notifier" && thread.alive? })
+    gate.close
+    notifier.look(false)
+    assert_equal :called, @seen.pop(timeout: 10)
+  end
+
   # As the process exits, Ruby refuses new threads.
   def test_a_callback_that_goes_on_while_the_process_exits
     out, err, = run_ruby(<<~RUBY)

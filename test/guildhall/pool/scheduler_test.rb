@@ -83,6 +83,24 @@ class PoolSchedulerTest < GuildhallTest
     assert_equal "gave way\ngave way\n", out
   end
 
+  def test_a_map_without_workers_suspends_its_fiber_only
+    out = assert_ruby(<<~RUBY, timeout: 60)
+      #{SETUP}
+      module Patient
+        def self.call(naps) = naps.times { sleep(0.01) }
+      end
+      alone = Guildhall::Pool.new(workers: 0)
+      Async do |task|
+        ran = false
+        task.async { ran = true }
+        p alone.map([1, 2], Patient), ran
+        ended = task.with_timeout(0.1) { alone.map([1000], Patient) } rescue $!.class
+        p ended
+      end
+    RUBY
+    assert_equal "[1, 2]\ntrue\nAsync::TimeoutError\n", out
+  end
+
   def test_chains_streams_and_waits_in_fibers
     out = assert_ruby(<<~RUBY, timeout: 60)
       #{SETUP}

@@ -41,6 +41,7 @@ class PoolWorkerSlotTest < GuildhallTest
 
   def setup
     @queue = Guildhall::Pool::FairQueue.build(10, 2)
+    @queue.target_worker_count = 2
   end
 
   def batch(payloads, task, deadline: nil, slice: nil, source: nil, weight: 1, tried: true)
@@ -150,6 +151,13 @@ class PoolWorkerSlotTest < GuildhallTest
     mine = slot
     2.times { mine.take && mine.work }
     assert_equal [1, 1], [greedy.done, small.done]
+  end
+
+  def test_native_batches_trust_no_argument
+    runnable = Guildhall::Pool::Admission.new.runnable(Upcase, Guildhall::Pool::Code.build("x", false, true, nil))
+    build = ->(payloads, metadata) { Guildhall::Pool::Batch.build(@queue, runnable, payloads, metadata, false, true, nil, nil, nil, 1) }
+    [[5, nil], [nil, nil], [{}, nil], [["x"], 5], [["x"], "x"]].each { |arguments| assert_raises(TypeError) { build.call(*arguments) } }
+    Guildhall::Pool::Runnable.build(Upcase, false, nil, 0, nil, nil, nil, runnable.code, nil) # no decoder at 0
   end
 
   # A walk over all objects visits the line; what it allocates may collect garbage.
