@@ -260,6 +260,48 @@ class TemplateTest < GuildhallTest
     assert_equal expected, assert_ruby(script).lines(chomp: true)
   end
 
+  # Lines count from where the text begins, however many the declaration has.
+  def test_locals_of_several_lines
+    text = "<%# locals: (\n  a:,\n  b: 1 # one\n) -%>\n"
+    assert_equal "\n1 1", Guildhall::Template.new("#{text}<%= a %> <%= b %>").render(a: 1)
+    {"<%= nope %>" => Guildhall::TemplateError, "<% X = 1 %>" => Guildhall::TemplateError, "<% def x = 1 %>" => Guildhall::TemplateError,
+     "<% if %>" => Guildhall::TemplateError}.each do |code, type|
+      error = assert_raises(type, code) { Guildhall::Template.new("#{text}\n#{code}", name: "page.erb").render(a: 1) }
+      assert_equal ["page.erb", 6], [error.template, error.line], code
+    end
+    error = assert_raises(Guildhall::IsolationError) { Guildhall::Template.new("#{text}\n<%= $things %>", name: "page.erb") }
+    assert_includes error.message, "=>    6: "
+    error = assert_raises(Guildhall::TemplateError) { Guildhall::Template.new("\n<%= nope %>", locals: "a:,\nb: 1").render(a: 1) }
+    assert_equal 2, error.line
+  end
+
+  def test_what_a_capture_leaves_behind
+    ["x = capture do %>lost<% break 'x' %><% end", "begin; capture do %>lost<% raise 'no' %><% end; rescue; end",
+     "begin; content_for(:a) do %>lost<% raise 'no' %><% end; rescue; end", "catch(:a) do capture do %>lost<% throw :a %><% end; end"].each do |code|
+      assert_equal "ab", template("a<% #{code} %>b").render, code
+    end
+    assert_equal "a[<b>é2</b>]", template("a<% x = capture do %>1<% y = capture do %><b>é<%= 2 %></b><% end %><% break y %><% end %>[<%= x %>]").render
+  end
+
+  def test_captures_take_no_longer_in_a_long_text
+    template = template("<%= text %><% n.times do %><% x = capture do %>ü<%= 1 %><% end %><%= x %><% end %>", :text, :n)
+    started = Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID)
+    assert_equal 2_000_000 + 6000, template.render(text: "é" * 1_000_000, n: 2000).bytesize
+    assert_operator Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID) - started, :<, 5
+  end
+
+  def test_blocks_within_blocks_of_haml_and_slim
+    layout = template("<%= yield :head %>|<%= yield %>")
+    slim = "= boxed do\n  p a\n  - content_for :head do\n    b hi\n  - x = capture do\n    i q\n  = x\n  = boxed do\n    = '<'\n  p c\n"
+    haml = slim.gsub(/^( *)(p|b|i) /, "\\1%\\2 ")
+    {slim:, haml:}.each do |engine, text|
+      result = template(text, engine:, layout:, helpers: [Money]).render
+      assert_equal "<b>hi</b>|<div><p>a</p><i>q</i><div>&lt;</div><p>c</p></div>", result.delete("\n"), engine
+    end
+    text = "= [1, 2, 3].map do |i|\n  | a\n  - next if i == 2\n  - break 'x' if i == 4\n  = i\np\n"
+    assert_equal "[&quot;a1&quot;, nil, &quot;a3&quot;]<p></p>", template(text, engine: :slim).render
+  end
+
   def test_files
     Dir.mktmpdir do |folder|
       path = File.join(folder, "mail.txt.erb")

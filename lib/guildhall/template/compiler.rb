@@ -38,7 +38,7 @@ module Guildhall
         view = Class.new(View)
         view.set_temporary_name("template #{@source.name}")
         view.include(*@helpers) if @helpers.any?
-        view.class_eval(code, @source.name, 1)
+        view.class_eval(code, @source.name, first_line)
         refuse_definitions(view)
         inspect!(view)
       rescue SyntaxError
@@ -47,7 +47,10 @@ module Guildhall
 
       private
 
-      # All generated code is in the template's first line, so that lines keep their numbers.
+      # Parameters may be several lines.
+      def first_line = 1 - @parameters.count("\n")
+
+      # All other generated code is in the template's first line, so that lines keep their numbers.
       def code
         "def self.call(locals) = new.guildhall_render(**locals);def guildhall_partials = GUILDHALL_PARTIALS;" \
         "def guildhall_escapes? = #{@escape};" \
@@ -72,7 +75,7 @@ module Guildhall
       # A stray `end` closes the method, and only without that has a line of its own; other things are wrong only inside it.
       def wrong_ruby
         alone = Prism.parse(@ruby).errors.reject { |error| error.type == :invalid_yield }
-        alone.empty? ? Prism.parse(code).errors : alone
+        alone.empty? ? Prism.parse(code, line: first_line).errors : alone
       end
 
       # Each rendering would redefine a method of a shared class, in several Ractors at once, which crashes Ruby 3.4.
