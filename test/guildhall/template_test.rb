@@ -88,7 +88,7 @@ class TemplateTest < GuildhallTest
     error = assert_raises(Guildhall::ArgumentError) { template.render }
     assert_equal "cart: missing locals user, items", error.message
     assert_equal "12", template.call({"user" => 1, "items" => 2})
-    ["no", nil, 7, [1], {7 => 1}].each { |locals| assert_raises(Guildhall::ArgumentError) { template.call(locals) } }
+    ["no", nil, 7, [1], {7 => 1}, {"\xFF" => 1}].each { |locals| assert_raises(Guildhall::ArgumentError) { template.call(locals) } }
     error = assert_raises(Guildhall::ArgumentError) { template("x").render(user: 1) }
     assert_includes error.message, "the template declares none"
   end
@@ -232,6 +232,26 @@ class TemplateTest < GuildhallTest
     assert_match(/UNSHAREABLE \(#{__FILE__}:\d+\) is a Hash/, error.message)
   end
 
+  # In a process of its own, because it freezes what belongs to Haml.
+  def test_attributes_of_haml_whose_names_are_computed
+    script = <<~'RUBY'
+      require "guildhall/templates"
+      Warning[:experimental] = false
+      text = "%p\n  text\n%a{links}\n"
+      begin
+        Guildhall::Template.new(text, engine: :haml, locals: [:links], name: "page.haml")
+      rescue Guildhall::IsolationError => error
+        puts error.message
+      end
+      Ractor.make_shareable(Haml::BOOLEAN_ATTRIBUTES)
+      template = Guildhall::Template.new(text, engine: :haml, locals: [:links])
+      Guildhall::Pool.open(workers: 1) { |pool| puts pool.render(template, [{links: {href: "<"}}], parallel: true) }
+    RUBY
+    assert_equal ["page.haml cannot be rendered on workers, and so nowhere: attributes whose names are computed (line 3) need Haml::BOOLEAN_ATTRIBUTES, " \
+                  "which is not shareable; call Ractor.make_shareable(Haml::BOOLEAN_ATTRIBUTES) before, or write the names in the template",
+                  "<p>", "text", "</p>", "<a href=\"&lt;\"></a>"], assert_ruby(script).lines(chomp: true)
+  end
+
   def test_engines
     error = assert_raises(Guildhall::ArgumentError) { template("", engine: :hmal) }
     assert_includes error.message, "did you mean haml?"
@@ -314,6 +334,8 @@ class TemplateTest < GuildhallTest
     end
     assert_equal "mail.txt.erb", Guildhall::Template.new("mail.txt.erb", name: "a text").render
     assert_raises(Guildhall::ArgumentError) { Guildhall::Template.new(7) }
+    [:mail, Pathname("mail.erb"), 7, "a\0b"].each { |name| assert_raises(Guildhall::ArgumentError, name.inspect) { Guildhall::Template.new("", name:) } }
+    assert_equal :slim, Guildhall::Template.new("p", name: "\xFF.slim").engine
   end
 
   def test_the_first_value_does_not_decide_on_the_encoding
@@ -323,6 +345,13 @@ class TemplateTest < GuildhallTest
     ["\xE9".dup.force_encoding("ISO-8859-1"), "a".encode("UTF-16LE")].each do |x|
       assert_kind_of Encoding::CompatibilityError, assert_raises(Guildhall::TemplateError) { template.render(x:) }.cause
     end
+  end
+
+  # `File.read` says so where no locale is set, as in many containers.
+  def test_a_text_in_ascii_is_one_in_utf8
+    text = "<%= x %>".dup.force_encoding("US-ASCII")
+    assert_equal [Encoding::UTF_8] * 2, ["é", "e"].map { |x| template(text, :x).render(x:).encoding }
+    assert_equal "ü1", template("ü<%= 1 %>".dup.force_encoding("US-ASCII")).render
   end
 
   def test_encodings
