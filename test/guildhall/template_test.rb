@@ -216,6 +216,11 @@ class TemplateTest < GuildhallTest
       assert_includes error.message, "must not define methods"
     end
     assert_equal "definemethod\n0000 definemethod", template("<%= \"definemethod\\n0000 definemethod\" %>").render
+    ["<% if true -%>\nx<% end %>", "<%= 1 -%>\nx", "<% [1].each do -%>\nx<% end -%>"].each do |text|
+      assert_includes assert_raises(Guildhall::TemplateError, text) { template(text) }.message, "; `-%>` needs the trim mode \"-\" ("
+      error = assert_raises(Guildhall::TemplateError) { template("#{text}<% if %>", trim_mode: "-") }
+      refute_includes error.message, "trim mode"
+    end
     error = assert_raises(Guildhall::TemplateError) { template("%p\n    %b\n  %i\n", engine: :haml, name: "x.haml") }
     assert_equal 3, error.line
     error = assert_raises(Guildhall::TemplateError) { template("p\n  b\n i\n", engine: :slim, name: "x.slim") }

@@ -16,7 +16,9 @@ module Guildhall
       # Of instructions, as Ruby shows them.
       LINE = /\(\s*(\d+)\)(?:\[\w+\])?$/
       DEFINITION = /\A\d+ defines?method\b/
-      private_constant :REASONS, :LINE, :DEFINITION
+      # What `-%>` leaves in Ruby without the trim mode for it.
+      UNTRIMMED = /-\s*(?:;|\)\)|$)/
+      private_constant :REASONS, :LINE, :DEFINITION, :UNTRIMMED
 
       # @param source [Source]
       # @param ruby [String] what the engine has made: one line for each line of the template
@@ -63,7 +65,11 @@ module Guildhall
         require "prism"
         wrong = wrong_locals || wrong_ruby
         line = wrong.first.location.start_line.clamp(1, [@source.text.lines.size, 1].max)
-        TemplateError.new("no valid Ruby: #{wrong.map(&:message).uniq.first(REASONS).join("; ")}", @source, line)
+        TemplateError.new("no valid Ruby: #{wrong.map(&:message).uniq.first(REASONS).join("; ")}#{trim_hint}", @source, line)
+      end
+
+      def trim_hint
+        "; `-%>` needs the trim mode \"-\"" if @source.text.include?("-%>") && @ruby.match?(UNTRIMMED)
       end
 
       def wrong_locals
