@@ -355,7 +355,7 @@ class TemplateTest < GuildhallTest
   # `File.read` says so where no locale is set, as in many containers.
   def test_a_text_in_ascii_is_one_in_utf8
     text = "<%= x %>".dup.force_encoding("US-ASCII")
-    assert_equal [Encoding::UTF_8] * 2, ["é", "e"].map { |x| template(text, :x).render(x:).encoding }
+    assert_equal [Encoding::UTF_8] * 2, %w[é e].map { |x| template(text, :x).render(x:).encoding }
     assert_equal "ü1", template("ü<%= 1 %>".dup.force_encoding("US-ASCII")).render
   end
 

@@ -34,8 +34,8 @@ module Guildhall
           return if Ractor.shareable?(::Haml::BOOLEAN_ATTRIBUTES) || !ruby.include?(NAMES)
 
           line = ruby.lines.index { |one| one.include?(NAMES) } + 1
-          raise IsolationError, "attributes whose names are computed (line #{line}) need Haml::BOOLEAN_ATTRIBUTES, which is not shareable; " \
-                                "call Ractor.make_shareable(Haml::BOOLEAN_ATTRIBUTES) before, or write the names in the template"
+          raise IsolationError, "attributes whose names are computed (line #{line}) need Haml::BOOLEAN_ATTRIBUTES, which is not " \
+                                "shareable; call Ractor.make_shareable(Haml::BOOLEAN_ATTRIBUTES) before, or write the names in the template"
         end
         private_class_method :check_names!
 
