@@ -166,6 +166,8 @@ class TemplateTest < GuildhallTest
     end
     assert_equal "<b>", template("<%= raw('<b>').clone.html_safe %>").render
     assert Ractor.shareable?(Guildhall::SafeString.new("<b>"))
+    loaded = Marshal.load(Marshal.dump(Guildhall::SafeString.new("<é>"))) # rubocop:disable Security/MarshalLoad -- our own, as a cache does
+    assert_equal [Guildhall::SafeString, "<é>", true], [loaded.class, loaded, loaded.frozen?]
   end
 
   def test_errors_in_partials_and_helpers
