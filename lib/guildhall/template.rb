@@ -154,6 +154,8 @@ module Guildhall
 
     def translate(escape, trim_mode)
       Engines[@engine].call(@source.text, escape:, trim_mode:)
+    rescue IsolationError => error
+      raise IsolationError, "#{@source.name} cannot be rendered on workers, and so nowhere: #{error.message}"
     rescue Guildhall::Error
       raise
     rescue StandardError => error # each engine has its own

@@ -10,7 +10,7 @@ module Guildhall
   #     mails["orders/receipt"].render(order:)
   #
   # A template's name is its path in the folder, without the engine's ending; `.html` and the underscore of a partial may be left out,
-  # and so may the folder, in templates of the same one. Which locals it takes says a comment in it:
+  # and so may the folder and the format, in templates of the same. Which locals it takes says a comment in it:
   # `<%# locals: (order:, title: "Receipt") -%>`.
   class Templates
     include Enumerable
@@ -110,19 +110,29 @@ module Guildhall
     # "orders/_row.html" is called "orders/row".
     def short(name) = name.delete_suffix(".html").sub(UNDERSCORE, "\\1")
 
-    # Every name that a template goes by. What is less of a change goes first: its own, then without ".html", then without the underscore.
-    def aliases(templates)
-      changes = [:itself.to_proc, ->(name) { name.delete_suffix(".html") }, ->(name) { name.sub(UNDERSCORE, "\\1") }, method(:short)]
+    # Every name that a template goes by. What is less of a change goes first: its own, then without the format, then without the
+    # underscore.
+    def aliases(templates, format = "html")
+      plain = ->(name) { name.delete_suffix(".#{format}") }
+      partial = ->(name) { name.sub(UNDERSCORE, "\\1") }
+      changes = [:itself.to_proc, plain, partial, plain >> partial]
       changes.map { |change| templates.transform_keys(&change) }.reduce { |names, others| others.merge(names) }
     end
 
-    # Templates of the same folder are called without it.
+    # Templates of the same folder are called without it, and those of the same format without that.
     def partials_for(name)
       folder = name[%r{\A.*/}]
-      return @partials unless folder
+      format = format_of(name)
+      return @partials if folder.nil? && format == "html"
 
       @near ||= {}
-      @near[folder] ||= Template::Partials.new(aliases(@templates).merge(aliases(near(folder))))
+      @near[[folder, format]] ||= Template::Partials.new(seen_from(folder, format))
+    end
+
+    # What comes later goes first.
+    def seen_from(folder, format)
+      folders = [@templates, (near(folder) if folder)].compact
+      ["html", format].uniq.flat_map { |one| folders.map { |templates| aliases(templates, one) } }.reduce(:merge)
     end
 
     def near(folder)

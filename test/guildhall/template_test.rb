@@ -88,7 +88,7 @@ class TemplateTest < GuildhallTest
     error = assert_raises(Guildhall::ArgumentError) { template.render }
     assert_equal "cart: missing locals user, items", error.message
     assert_equal "12", template.call({"user" => 1, "items" => 2})
-    ["no", nil, 7, [1], {7 => 1}].each { |locals| assert_raises(Guildhall::ArgumentError) { template.call(locals) } }
+    ["no", nil, 7, [1], {7 => 1}, {"\xFF" => 1}].each { |locals| assert_raises(Guildhall::ArgumentError) { template.call(locals) } }
     error = assert_raises(Guildhall::ArgumentError) { template("x").render(user: 1) }
     assert_includes error.message, "the template declares none"
   end
@@ -166,6 +166,8 @@ class TemplateTest < GuildhallTest
     end
     assert_equal "<b>", template("<%= raw('<b>').clone.html_safe %>").render
     assert Ractor.shareable?(Guildhall::SafeString.new("<b>"))
+    loaded = Marshal.load(Marshal.dump(Guildhall::SafeString.new("<é>")))
+    assert_equal [Guildhall::SafeString, "<é>", true], [loaded.class, loaded, loaded.frozen?]
   end
 
   def test_errors_in_partials_and_helpers
@@ -216,6 +218,11 @@ class TemplateTest < GuildhallTest
       assert_includes error.message, "must not define methods"
     end
     assert_equal "definemethod\n0000 definemethod", template("<%= \"definemethod\\n0000 definemethod\" %>").render
+    ["<% if true -%>\nx<% end %>", "<%= 1 -%>\nx", "<% [1].each do -%>\nx<% end -%>"].each do |text|
+      assert_includes assert_raises(Guildhall::TemplateError, text) { template(text) }.message, "; `-%>` needs the trim mode \"-\" ("
+      error = assert_raises(Guildhall::TemplateError) { template("#{text}<% if %>", trim_mode: "-") }
+      refute_includes error.message, "trim mode"
+    end
     error = assert_raises(Guildhall::TemplateError) { template("%p\n    %b\n  %i\n", engine: :haml, name: "x.haml") }
     assert_equal 3, error.line
     error = assert_raises(Guildhall::TemplateError) { template("p\n  b\n i\n", engine: :slim, name: "x.slim") }
@@ -230,6 +237,26 @@ class TemplateTest < GuildhallTest
     end
     error = assert_raises(Guildhall::IsolationError) { template("<%= rate %>", helpers: [Careless]) }
     assert_match(/UNSHAREABLE \(#{__FILE__}:\d+\) is a Hash/, error.message)
+  end
+
+  # In a process of its own, because it freezes what belongs to Haml.
+  def test_attributes_of_haml_whose_names_are_computed
+    script = <<~'RUBY'
+      require "guildhall/templates"
+      Warning[:experimental] = false
+      text = "%p\n  text\n%a{links}\n"
+      begin
+        Guildhall::Template.new(text, engine: :haml, locals: [:links], name: "page.haml")
+      rescue Guildhall::IsolationError => error
+        puts error.message
+      end
+      Ractor.make_shareable(Haml::BOOLEAN_ATTRIBUTES)
+      template = Guildhall::Template.new(text, engine: :haml, locals: [:links])
+      Guildhall::Pool.open(workers: 1) { |pool| puts pool.render(template, [{links: {href: "<"}}], parallel: true) }
+    RUBY
+    assert_equal ["page.haml cannot be rendered on workers, and so nowhere: attributes whose names are computed (line 3) need Haml::BOOLEAN_ATTRIBUTES, " \
+                  "which is not shareable; call Ractor.make_shareable(Haml::BOOLEAN_ATTRIBUTES) before, or write the names in the template",
+                  "<p>", "text", "</p>", "<a href=\"&lt;\"></a>"], assert_ruby(script).lines(chomp: true)
   end
 
   def test_engines
@@ -260,6 +287,48 @@ class TemplateTest < GuildhallTest
     assert_equal expected, assert_ruby(script).lines(chomp: true)
   end
 
+  # Lines count from where the text begins, however many the declaration has.
+  def test_locals_of_several_lines
+    text = "<%# locals: (\n  a:,\n  b: 1 # one\n) -%>\n"
+    assert_equal "\n1 1", Guildhall::Template.new("#{text}<%= a %> <%= b %>").render(a: 1)
+    {"<%= nope %>" => Guildhall::TemplateError, "<% X = 1 %>" => Guildhall::TemplateError, "<% def x = 1 %>" => Guildhall::TemplateError,
+     "<% if %>" => Guildhall::TemplateError}.each do |code, type|
+      error = assert_raises(type, code) { Guildhall::Template.new("#{text}\n#{code}", name: "page.erb").render(a: 1) }
+      assert_equal ["page.erb", 6], [error.template, error.line], code
+    end
+    error = assert_raises(Guildhall::IsolationError) { Guildhall::Template.new("#{text}\n<%= $things %>", name: "page.erb") }
+    assert_includes error.message, "=>    6: "
+    error = assert_raises(Guildhall::TemplateError) { Guildhall::Template.new("\n<%= nope %>", locals: "a:,\nb: 1").render(a: 1) }
+    assert_equal 2, error.line
+  end
+
+  def test_what_a_capture_leaves_behind
+    ["x = capture do %>lost<% break 'x' %><% end", "begin; capture do %>lost<% raise 'no' %><% end; rescue; end",
+     "begin; content_for(:a) do %>lost<% raise 'no' %><% end; rescue; end", "catch(:a) do capture do %>lost<% throw :a %><% end; end"].each do |code|
+      assert_equal "ab", template("a<% #{code} %>b").render, code
+    end
+    assert_equal "a[<b>é2</b>]", template("a<% x = capture do %>1<% y = capture do %><b>é<%= 2 %></b><% end %><% break y %><% end %>[<%= x %>]").render
+  end
+
+  def test_captures_take_no_longer_in_a_long_text
+    template = template("<%= text %><% n.times do %><% x = capture do %>ü<%= 1 %><% end %><%= x %><% end %>", :text, :n)
+    started = Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID)
+    assert_equal 2_000_000 + 6000, template.render(text: "é" * 1_000_000, n: 2000).bytesize
+    assert_operator Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID) - started, :<, 5
+  end
+
+  def test_blocks_within_blocks_of_haml_and_slim
+    layout = template("<%= yield :head %>|<%= yield %>")
+    slim = "= boxed do\n  p a\n  - content_for :head do\n    b hi\n  - x = capture do\n    i q\n  = x\n  = boxed do\n    = '<'\n  p c\n"
+    haml = slim.gsub(/^( *)(p|b|i) /, "\\1%\\2 ")
+    {slim:, haml:}.each do |engine, text|
+      result = template(text, engine:, layout:, helpers: [Money]).render
+      assert_equal "<b>hi</b>|<div><p>a</p><i>q</i><div>&lt;</div><p>c</p></div>", result.delete("\n"), engine
+    end
+    text = "= [1, 2, 3].map do |i|\n  | a\n  - next if i == 2\n  - break 'x' if i == 4\n  = i\np\n"
+    assert_equal "[&quot;a1&quot;, nil, &quot;a3&quot;]<p></p>", template(text, engine: :slim).render
+  end
+
   def test_files
     Dir.mktmpdir do |folder|
       path = File.join(folder, "mail.txt.erb")
@@ -272,6 +341,8 @@ class TemplateTest < GuildhallTest
     end
     assert_equal "mail.txt.erb", Guildhall::Template.new("mail.txt.erb", name: "a text").render
     assert_raises(Guildhall::ArgumentError) { Guildhall::Template.new(7) }
+    [:mail, Pathname("mail.erb"), 7, "a\0b"].each { |name| assert_raises(Guildhall::ArgumentError, name.inspect) { Guildhall::Template.new("", name:) } }
+    assert_equal :slim, Guildhall::Template.new("p", name: "\xFF.slim").engine
   end
 
   def test_the_first_value_does_not_decide_on_the_encoding
@@ -281,6 +352,13 @@ class TemplateTest < GuildhallTest
     ["\xE9".dup.force_encoding("ISO-8859-1"), "a".encode("UTF-16LE")].each do |x|
       assert_kind_of Encoding::CompatibilityError, assert_raises(Guildhall::TemplateError) { template.render(x:) }.cause
     end
+  end
+
+  # `File.read` says so where no locale is set, as in many containers.
+  def test_a_text_in_ascii_is_one_in_utf8
+    text = "<%= x %>".dup.force_encoding("US-ASCII")
+    assert_equal [Encoding::UTF_8] * 2, %w[é e].map { |x| template(text, :x).render(x:).encoding }
+    assert_equal "ü1", template("ü<%= 1 %>".dup.force_encoding("US-ASCII")).render
   end
 
   def test_encodings

@@ -62,6 +62,19 @@ class TemplatesTest < GuildhallTest
     assert_equal "<html>(1(2(3))(4))</html>", templates["tree"].render(node: [1, [2, [3]], [4]])
   end
 
+  # A mail's text has lines of its own.
+  def test_partials_of_the_same_format
+    write("mails/both.html.erb", "<%= render 'row' %> <%= render 'line', line: 1 %> <%= render 'sign' %>")
+    write("mails/both.text.erb", "<%= render 'row' %> <%= render 'line', line: 1 %> <%= render 'sign' %> <%= render 'row.html' %>")
+    write("mails/_row.html.erb", "<b>")
+    write("mails/_row.text.erb", "<&>")
+    write("_sign.text.erb", "--")
+    write("_sign.html.erb", "<hr>")
+    templates = Guildhall::Templates.new(@folder)
+    assert_equal ["<b> <li>1</li> <hr>", "<&> <li>1</li> -- <b>"], [templates["mails/both"], templates["mails/both.text"]].map(&:render)
+    assert_same templates["mails/row"], templates["mails/_row.html"]
+  end
+
   def test_on_workers
     templates = Guildhall::Templates.new(@folder)
     Guildhall::Pool.open(workers: 2) do |pool|

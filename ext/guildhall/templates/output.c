@@ -157,6 +157,22 @@ static VALUE templates_output_view_escape(VALUE self, VALUE buffer, VALUE value)
     return buffer;
 }
 
+/* @api private. Escaping#guildhall_take(buffer, from): what was written from that byte on, which the buffer then lacks. Ruby's own way,
+ * bytesplice, looks through the whole buffer each time. */
+static VALUE templates_output_view_take(VALUE self, VALUE buffer, VALUE from)
+{
+    Check_Type(buffer, T_STRING);
+    long length = RSTRING_LEN(buffer), start = NUM2LONG(from);
+    if (start < 0 || start >= length) return rb_enc_str_new(NULL, 0, rb_enc_get(buffer));
+
+    VALUE taken = rb_enc_str_new(RSTRING_PTR(buffer) + start, length - start, rb_enc_get(buffer));
+    bool ascii = ENC_CODERANGE(buffer) == ENC_CODERANGE_7BIT;
+    rb_str_modify(buffer);
+    rb_str_set_len(buffer, start);
+    if (ascii) ENC_CODERANGE_SET(buffer, ENC_CODERANGE_7BIT);
+    return taken;
+}
+
 /* @api private. Escaping.escape(value): a String; the value's own where there is nothing to escape. */
 static VALUE templates_output_escape(VALUE self, VALUE value)
 {
@@ -176,4 +192,5 @@ void guildhall_init_templates(VALUE guildhall)
     rb_define_singleton_method(escaping, "escape", templates_output_escape, 1);
     rb_define_private_method(escaping, "guildhall_append", templates_output_view_append, 2);
     rb_define_private_method(escaping, "guildhall_escape", templates_output_view_escape, 2);
+    rb_define_private_method(escaping, "guildhall_take", templates_output_view_take, 2);
 }

@@ -19,6 +19,7 @@ module Guildhall
       def arity = 1
 
       def define_options(options)
+        options.banner = "usage: guildhall render TEMPLATE [options]\n#{self.class.summary}\n\n"
         options.on("--data FILE", "rows: .jsonl (or .ndjson), .json, .csv, .yaml; each key, or column, is a local variable")
         options.on("--out DIR", "where the files go; made if it is not there")
         options.on("--name PATTERN", "their names, such as \"{id}.html\"; default: the row's number, from 1")
@@ -39,7 +40,7 @@ module Guildhall
         require "guildhall/templates"
         rows = Rows.new(@options[:data] || missing("--data FILE"))
         template = template(path, rows)
-        FileUtils.mkdir_p(folder)
+        make(folder)
         report(*render(template, rows, Files.new(folder, @options[:name] || Files.pattern(path))), folder)
       end
 
@@ -47,8 +48,14 @@ module Guildhall
         raise Guildhall::ArgumentError, "#{what} is needed (guildhall render --help)"
       end
 
+      def make(folder)
+        FileUtils.mkdir_p(folder)
+      rescue SystemCallError => error
+        raise Guildhall::ArgumentError, "--out #{folder}: #{error.message}"
+      end
+
       def template(path, rows)
-        locals = @options[:locals] || (rows.names unless Template.declares_locals?(path))
+        locals = @options[:locals]&.map(&:strip) || (rows.names unless Template.declares_locals?(path))
         common = {escape: @options[:escape], helpers: helpers}
         common[:partials] = @options[:partials] ? Templates.new(@options[:partials], trim_mode: @options[:trim], **common) : {}
         own = {locals:, layout: layout(common), engine: @options[:engine]&.to_sym, trim_mode: @options[:trim]}

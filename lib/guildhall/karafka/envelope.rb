@@ -10,8 +10,8 @@ module Guildhall
       # @return [Envelope]
       def self.of(message, payload)
         metadata = message.metadata
-        Ractor.make_shareable(new(payload, metadata.topic.dup, metadata.partition, metadata.offset, metadata.timestamp,
-          metadata.received_at, *copies(metadata)))
+        Ractor.make_shareable(new(payload, metadata.topic.dup, metadata.partition, metadata.offset, metadata.timestamp.dup,
+          metadata.received_at.dup, *copies(metadata)))
       end
 
       # Copied: a caller's objects are never frozen.

@@ -16,7 +16,9 @@ module Guildhall
       # Of instructions, as Ruby shows them.
       LINE = /\(\s*(\d+)\)(?:\[\w+\])?$/
       DEFINITION = /\A\d+ defines?method\b/
-      private_constant :REASONS, :LINE, :DEFINITION
+      # What `-%>` leaves in Ruby without the trim mode for it.
+      UNTRIMMED = /-\s*(?:;|\)\)|$)/
+      private_constant :REASONS, :LINE, :DEFINITION, :UNTRIMMED
 
       # @param source [Source]
       # @param ruby [String] what the engine has made: one line for each line of the template
@@ -38,7 +40,7 @@ module Guildhall
         view = Class.new(View)
         view.set_temporary_name("template #{@source.name}")
         view.include(*@helpers) if @helpers.any?
-        view.class_eval(code, @source.name, 1)
+        view.class_eval(code, @source.name, first_line)
         refuse_definitions(view)
         inspect!(view)
       rescue SyntaxError
@@ -47,7 +49,10 @@ module Guildhall
 
       private
 
-      # All generated code is in the template's first line, so that lines keep their numbers.
+      # Parameters may be several lines.
+      def first_line = 1 - @parameters.count("\n")
+
+      # All other generated code is in the template's first line, so that lines keep their numbers.
       def code
         "def self.call(locals) = new.guildhall_render(**locals);def guildhall_partials = GUILDHALL_PARTIALS;" \
         "def guildhall_escapes? = #{@escape};" \
@@ -60,7 +65,11 @@ module Guildhall
         require "prism"
         wrong = wrong_locals || wrong_ruby
         line = wrong.first.location.start_line.clamp(1, [@source.text.lines.size, 1].max)
-        TemplateError.new("no valid Ruby: #{wrong.map(&:message).uniq.first(REASONS).join("; ")}", @source, line)
+        TemplateError.new("no valid Ruby: #{wrong.map(&:message).uniq.first(REASONS).join("; ")}#{trim_hint}", @source, line)
+      end
+
+      def trim_hint
+        "; `-%>` needs the trim mode \"-\"" if @source.text.include?("-%>") && @ruby.match?(UNTRIMMED)
       end
 
       def wrong_locals
@@ -72,7 +81,7 @@ module Guildhall
       # A stray `end` closes the method, and only without that has a line of its own; other things are wrong only inside it.
       def wrong_ruby
         alone = Prism.parse(@ruby).errors.reject { |error| error.type == :invalid_yield }
-        alone.empty? ? Prism.parse(code).errors : alone
+        alone.empty? ? Prism.parse(code, line: first_line).errors : alone
       end
 
       # Each rendering would redefine a method of a shared class, in several Ractors at once, which crashes Ruby 3.4.

@@ -24,6 +24,12 @@ module Guildhall
     def +@ = String.new(self)
     alias dup +@
 
+    # @api private
+    def marshal_dump = dup
+
+    # @api private
+    def marshal_load(html) = initialize(html)
+
     # @param freeze [Boolean, nil] false: as {#dup}
     # @return [self, String]
     def clone(freeze: nil) = freeze == false ? dup : self

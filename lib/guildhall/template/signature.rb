@@ -91,8 +91,8 @@ module Guildhall
         end
         locals.each_key { |name| return locals.transform_keys(&:to_sym) unless name.is_a?(Symbol) }
         locals
-      rescue NoMethodError
-        refuse("the names of locals must be Symbols or Strings")
+      rescue NoMethodError, EncodingError
+        refuse("the names of locals must be Symbols or valid Strings")
       end
 
       def complain(missing, unknown)

@@ -54,8 +54,8 @@ module Guildhall
       def initialize(text, name)
         raise Guildhall::ArgumentError, "a template is a String or a Pathname, not #{text.class}" unless text.is_a?(String)
 
+        @name = checked(name)
         @text = in_its_encoding(text)
-        @name = name.dup.freeze
         freeze
         check!
       end
@@ -82,9 +82,19 @@ module Guildhall
 
       private
 
-      # A comment in the first line may declare it, as in any Ruby file.
+      def checked(name)
+        raise Guildhall::ArgumentError, "name must be a String, not #{name.inspect}" unless name.is_a?(String)
+
+        name = Printable.utf8(name).scrub
+        raise Guildhall::ArgumentError, "name must not contain a null byte: #{name.inspect}" if name.include?("\0")
+
+        name.freeze
+      end
+
+      # A comment in the first line may declare it, as in any Ruby file. What Ruby reads where no locale is set is called US-ASCII.
       def in_its_encoding(text)
-        declared = text.b[CODING, 1] or return text.dup.freeze
+        declared = text.b[CODING, 1]
+        return (text.encoding == Encoding::US_ASCII ? text.dup.force_encoding(Encoding::UTF_8) : text.dup).freeze unless declared
 
         text.dup.force_encoding(Encoding.find(declared.sub(/-(?:mac|dos|unix)\z/i, ""))).freeze
       rescue ::ArgumentError => error

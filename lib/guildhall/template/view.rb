@@ -39,9 +39,10 @@ module Guildhall
       def capture(*)
         from = @guildhall_out.bytesize
         value = yield(*)
-        written = @guildhall_out.byteslice(from..)
-        @guildhall_out.bytesplice(from, written.bytesize, "")
+        written = guildhall_take(@guildhall_out, from)
         written.empty? && value.is_a?(String) ? guildhall_safe(value) : SafeString.new(written)
+      ensure
+        guildhall_take(@guildhall_out, from) unless written # a `break`, or what the block raises
       end
 
       # Keeps something for the layout, which writes it with `yield :name`. Without a value and a block, answers what was kept.

@@ -44,7 +44,7 @@ class CLIRenderTest < GuildhallTest
     write("list.slim", "/# locals: (name:)\np = name")
     assert_equal 0, render("mail.html.erb", "rows.csv", "a", "--no-escape", "--layout", path("layout.erb")).first
     assert_equal ["[Dear <a> ()]"], files("a").values
-    assert_equal 0, render("page.txt", "rows.csv", "b", "--engine", "erb", "--locals", "name").first
+    assert_equal 0, render("page.txt", "rows.csv", "b", "--engine", "erb", "--locals", "name, row").first
     assert_equal({"000001.txt" => "= <a>"}, files("b"))
     assert_equal 0, render("list.slim", "rows.csv", "c").first
     assert_equal ["<p>&lt;a&gt;</p>"], files("c").values
@@ -79,6 +79,35 @@ class CLIRenderTest < GuildhallTest
     end
   end
 
+  # What a list from a spreadsheet may have: a quote in the middle of a field.
+  def test_csv_that_cannot_be_read_to_its_end
+    write("rows.csv", %(name\na\nb"c\nd\n))
+    status, out, err = render("mail.html.erb", "rows.csv", "out")
+    assert_equal [1, "1 file in #{path("out")}, 1 failed\n"], [status, out]
+    assert_match(/row 2: Illegal quoting in line 3\. The rows after it are not read\./, err)
+  end
+
+  def test_dates_in_yaml
+    write("rows.yaml", "- {name: Ada, First Name: 2026-11-24}\n- {name: Bob, First Name: 2026-11-24 10:00:00 Z}\n")
+    assert_equal [0, "2 files in #{path("out")}\n", ""], render("mail.html.erb", "rows.yaml", "out")
+    assert_equal ["Dear Ada (2026-11-24)", "Dear Bob (2026-11-24 10:00:00 UTC)"], files("out").values
+  end
+
+  def test_names_of_columns_that_there_are_not
+    write("rows.jsonl", %({"name": "a", "id": 1}\n{"name": "b"}\n))
+    status, out, err = render("mail.html.erb", "rows.jsonl", "out", "--locals", "name,row", "--name", "{number}-{id}.html")
+    assert_equal [1, "1 file in #{path("out")}, 1 failed\n", ["000001-1.html"]], [status, out, files("out").keys]
+    assert_includes err, "row 2: its name needs id, which the row does not have"
+    _, _, err = render("mail.html.erb", "rows.jsonl", "out", "--name", "{nmae}.html")
+    assert_includes err, "row 1: its name needs nmae, which the row does not have; did you mean name?"
+  end
+
+  def test_a_folder_that_cannot_be_made
+    write("rows.csv", "name\na\n")
+    status, _, err = render("mail.html.erb", "rows.csv", "rows.csv")
+    assert_equal [2, true], [status, err.start_with?("guildhall: --out #{path("rows.csv")}: File exists")], err
+  end
+
   def test_wrong_usage
     write("rows.csv", "name\na\n")
     write("rows.xls", "")
@@ -90,7 +119,7 @@ class CLIRenderTest < GuildhallTest
       status, _, err = run_cli("render", *arguments)
       assert_equal [2, true], [status, err.include?(message)], err
     end
-    assert_includes run_cli("render", "--help")[1], "--data FILE"
+    ["usage: guildhall render TEMPLATE [options]", "--data FILE"].each { |words| assert_includes run_cli("render", "--help")[1], words }
   end
 
   def test_a_bar_where_somebody_looks

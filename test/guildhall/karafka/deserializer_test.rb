@@ -175,6 +175,7 @@ module Guildhall
         assert_equal ["a", "topic", 3, 0, "key", {"kind" => "test"}, true], fetched(%w[a], WithMetadata).first.payload
         refute_predicate batch.first.metadata.raw_key, :frozen?
         refute(batch.first.metadata.raw_headers.frozen? || batch.first.metadata.raw_headers.values.any?(&:frozen?))
+        refute([batch.first, fetched(%w[a], WithMetadata).first.tap(&:payload)].any? { |one| one.timestamp.frozen? || one.received_at.frozen? })
       end
 
       def test_deserializers_that_take_messages

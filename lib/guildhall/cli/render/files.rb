@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../../suggestion"
+
 module Guildhall
   class CLI
     class Render
@@ -29,6 +31,9 @@ module Guildhall
         # @param number [Integer] of the row, from 1
         # @return [String, nil] why it was not written
         def write(text, row, number)
+          lacking = lacking(row)
+          return "its name needs #{lacking}, which the row does not have#{Suggestion.for(lacking, row.keys)}" if lacking
+
           name = name_of(row, number)
           return "its name, #{name}, is that of row #{@taken[name]}" if @taken.key?(name)
 
@@ -41,8 +46,12 @@ module Guildhall
 
         private
 
+        def lacking(row)
+          @pattern.scan(PLACE).flatten.find { |name| name != "number" && !row.key?(name) }
+        end
+
         def value(row, name, number)
-          row.fetch(name) { name == "number" ? format("%06d", number) : "" }.to_s
+          row.fetch(name) { format("%06d", number) }.to_s
         end
 
         def name_of(row, number)

@@ -78,8 +78,9 @@ module Guildhall
         end
 
         def yaml(&)
+          require "date"
           require_relative "../../yaml"
-          listed(YAML.decode(File.binread(@path))).each(&)
+          listed(YAML.new(permitted_classes: [Date, Time]).decode(File.binread(@path))).each(&)
         end
 
         def listed(list)
@@ -90,7 +91,7 @@ module Guildhall
           SoftDependency.require!("csv", gem: "csv", purpose: "reading #{@path}")
           ::CSV.foreach(@path, headers: true, encoding: "BOM|UTF-8") { |row| yield row.to_h }
         rescue ::CSV::MalformedCSVError => error
-          yield Bad.new(error.message)
+          yield Bad.new("#{error.message} The rows after it are not read.")
         end
       end
     end

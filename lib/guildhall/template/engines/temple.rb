@@ -7,11 +7,23 @@ module Guildhall
     module Engines
       # What Haml and Slim have in common: the gem temple writes their Ruby.
       module Temple
-        # Of a block that is given to a method: what it writes is HTML.
+        # Of a block that is given to a method: what it writes is HTML. It is taken back from where everything is written, so that
+        # {View#capture} finds it inside as well.
         class Capture < ::Temple::Generators::StringBuffer
-          def return_buffer = "::Guildhall::SafeString.new(#{buffer})"
+          def create_buffer = "#{buffer} = #{Compiler::BUFFER}.bytesize; begin"
 
-          def on_dynamic(code) = "guildhall_append(#{buffer}, (#{code}))"
+          # A `next`, a `break` and what is raised come by `ensure` alone.
+          def return_buffer
+            "::Guildhall::SafeString.new(#{buffer} = #{take}); ensure; #{take} if ::Integer === #{buffer}; end"
+          end
+
+          def on_dynamic(code) = "guildhall_append(#{Compiler::BUFFER}, (#{code}))"
+
+          def concat(text) = "#{Compiler::BUFFER} << (#{text})"
+
+          private
+
+          def take = "guildhall_take(#{Compiler::BUFFER}, #{buffer})"
         end
 
         # Writes to the buffer that is there.
