@@ -165,6 +165,10 @@ module DoctorExamples
     def task = ->(text) { @prefix + text }
   end
 
+  module Making
+    def self.call(text) = Class.new { def call(text) = text }.new.call(text)
+  end
+
   class Autoloading
     autoload :DoctorLater, "#{__dir__}/doctor_later.rb"
     def self.call(text) = text * DoctorLater::TIMES
@@ -193,6 +197,7 @@ module DoctorExamples
     finds: ["RATES"]
   example "a tool for each worker", Guildhall::Task.per_worker(Tool), finds: ["RATES"]
   example "what is loaded late", Autoloading, says: [/can run/, /DoctorLater.*is loaded when it is first named/]
+  example "a class that is made in the task", Making
   example "data", {"a" => [+"b", 1].freeze}.freeze, payloads: [], finds: ['object["a"][0]']
   example "data with what cannot be shared", [$stdout].freeze, payloads: [], finds: ["object[0]"], says: [/is an IO, which cannot be shared/]
 end

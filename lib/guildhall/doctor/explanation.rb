@@ -14,10 +14,11 @@ module Guildhall
       READ = /get unshareable values from instance variables of classes.modules from non-main Ractors(?: \((@\w+) from (.+)\))?/
       WRITE = /set instance variables of classes.modules/
       UNSHAREABLE_METHOD = "un-shareable Proc in a different Ractor"
+      FRAME = /\A(\(eval at .+?:\d+\)|.+?):(\d+)/ # file and line
       LABEL = /in '(?:block (?:\(\d+ levels\) )?in )?(.+)'\z/
       CORE = /in '(?:Array|Hash|Integer|Range|Struct|Kernel|Enumerable|Enumerator)[#.]/ # which call blocks
       REFLECTION = /in '(?:Kernel#instance_variable_|Module#(?:class_variable_|const_))/ # the caller's frame says more
-      private_constant :REFLECTION, :CORE, :CONSTANT, :GLOBAL, :CLASS_VARIABLE, :READ, :WRITE, :UNSHAREABLE_METHOD, :LABEL
+      private_constant :FRAME, :REFLECTION, :CORE, :CONSTANT, :GLOBAL, :CLASS_VARIABLE, :READ, :WRITE, :UNSHAREABLE_METHOD, :LABEL
 
       # @param failure [Failure]
       # @param visitor [Visitor] what it found on the same line is what it was
@@ -26,7 +27,8 @@ module Guildhall
         @visitor = visitor
         @findings = []
         @frame = @failure.backtrace.find { |frame| !frame.start_with?(__dir__) && !frame.match?(REFLECTION) }.to_s
-        @place = [@frame[/\A(.+?):\d+/, 1], @frame[/:(\d+)/, 1]&.to_i]
+        path, line = @frame.match(FRAME)&.captures
+        @place = Inspection.place(path, line&.to_i)
       end
 
       # @return [Inspection::Finding]
