@@ -3,6 +3,7 @@
 require "guildhall/pool"
 require "guildhall/json"
 require "guildhall/pipeline"
+require "logger"
 
 # Tasks, modules and data, each with what the doctor is to find. On purpose as applications have them.
 # rubocop:disable-next Style/GlobalVars, Style/ClassVars, Style/MutableConstant
@@ -163,6 +164,20 @@ module DoctorExamples
   class Instance
     def initialize = @prefix = +"p"
     def task = ->(text) { @prefix + text }
+  end
+
+  # Raises before it comes to what is not shareable, in Ruby's library.
+  module Picky
+    def self.call(text) = text.empty? ? text : Logger::Severity.coerce(Integer(text))
+  end
+
+  module Changing
+    def self.call(text) = text.upcase!
+  end
+
+  # Something else is frozen, in the main Ractor too.
+  module Careful
+    def self.call(text) = "" << text
   end
 
   module Making

@@ -36,13 +36,15 @@ module Guildhall
         load_library
         read_on_that_line || (read_method && read_on_that_line) || explain
         found = @findings.first
-        library?(@place.first) && !stack? ? found.with(advice: in_gem(@place, found.advice)) : found
+        library?(@place.first) && !of_the_call? ? found.with(advice: in_gem(@place, found.advice)) : found
       end
 
       private
 
       def library?(file) = !file.nil? && Inspection.libraries.any? { |library| file.start_with?(library) }
-      def stack? = @failure.error_class == "SystemStackError"
+
+      # What to change then is the caller's, wherever it was raised.
+      def of_the_call? = %w[SystemStackError FrozenError].include?(@failure.error_class)
 
       # The process that tried may have loaded a part of Ruby's library that was not needed until then.
       def load_library
@@ -121,9 +123,15 @@ module Guildhall
         case @failure.error_class
         when "Ractor::UnsafeError" then unsafe
         when "SystemStackError" then too_deep
+        when "FrozenError" then changes_payload
         else find(label, @place, "raises #{@failure.summary} in a Ractor, and not in the main one",
           "look at what it takes for granted there")
         end
+      end
+
+      # In the main Ractor it did not raise for a payload that is not frozen.
+      def changes_payload
+        find(label, @place, "changes its payload, and payloads are frozen: #{@failure.message}", "let it work on a copy (`payload.dup`)")
       end
 
       def unsafe
