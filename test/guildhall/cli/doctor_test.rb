@@ -18,6 +18,9 @@ class CLIDoctorTest < GuildhallTest
     "half/class.rb" => "class Half\n  def x(\n", "raises.rb" => "module Raises\n  raise \"no settings\"\nend\n",
     "noisy.rb" => "puts 'ready'\nmodule Noisy\n  def self.call(code) = code\nend\n",
     "attributes/limits.rb" => "module Limits\n  class << self\n    attr_accessor :all, :none\n  end\n  self.all = {}\nend\n",
+    "lib/shop.rb" => "require_relative \"shop/order\"\nrequire_relative \"shop/limits\"\n",
+    "lib/shop/order.rb" => "module Shop\n  class Order < Struct.new(:id)\n    def limit = $limit\n  end\nend\n",
+    "lib/shop/limits.rb" => "module Shop\n  class Order\n    LIMIT = 1\n  end\nend\n",
     "late.rb" => "raise \"too late\"\n", "ends/ends.rb" => "exit\n", "outer.rb" => "module Outer\n  autoload :Late, File.expand_path(\"late.rb\", __dir__)\nend\n",
     "empty/notes.txt" => "no Ruby\n",
     "payloads.jsonl" => "EUR\nUSD\n", "payloads/1.json" => "EUR"
@@ -49,6 +52,13 @@ class CLIDoctorTest < GuildhallTest
     assert_equal 1, status
     assert_match(/@cache of Totals .*totals\.rb:3/, out)
     assert_match(/broken\.rb .*could not be loaded: uninitialized constant Broken::Nowhere \(NameError, .*broken\.rb:2\); name what it needs with -r/, out)
+  end
+
+  # Loaded in another order, the class of limits.rb is another one.
+  def test_a_folder_with_a_file_that_loads_the_rest
+    out = doctor("lib")[1]
+    assert_match(/\$limit .*order\.rb:3/, out)
+    refute_match(/could not be loaded/, out)
   end
 
   def test_a_folder_with_a_file_that_is_no_ruby
