@@ -21,6 +21,13 @@ class BenchmarkTest < GuildhallTest
     end
   end
 
+  # A row may print several, each with a name of its own: "leaks.10 idle threads, GC".
+  def test_what_only_names
+    bench = Bench.new(only: ["leaks.10 idle threads", "kafka.*.5KB"], out: StringIO.new)
+    names = ["leaks.10 idle threads", "leaks.10 idle threads, GC", "leaks.100 idle threads, GC", "leaks.10", "kafka.hash.5KB", "kafka.hash.1KB"]
+    assert_equal names.values_at(0, 1, 3, 4), names.select { |name| bench.wanted?(name) }
+  end
+
   def test_help
     assert_match(%r{usage: bin/bench NAME.*json}, bench("--help").first)
     assert_match(/What a batch costs more/, bench("disabled", "--help").first)

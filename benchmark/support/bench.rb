@@ -45,7 +45,7 @@ class Bench
   # @return [Boolean] whether it is to be measured: a script that asks spares itself the time
   def wanted?(name)
     @only.nil? || @only.any? do |wanted|
-      File.fnmatch?(wanted, name) || name.start_with?("#{wanted}.") || wanted.start_with?("#{name}.", "#{name} ")
+      File.fnmatch?(wanted, name) || name.start_with?("#{wanted}.", "#{wanted},") || wanted.start_with?("#{name}.", "#{name} ")
     end
   end
 

@@ -17,6 +17,7 @@ SCRIPT = <<~'RUBY'
   pool.warm_up(Guildhall::JSON.lazy)
   sleep(0.2)
   idle = resident.call
+  raise "wrong results" unless pool.map(texts, Guildhall::JSON.lazy, parallel: true).each_with_index.all? { |text, index| text["id"] == index }
   30.times { pool.map(texts, Guildhall::JSON.lazy, parallel: true) }
   puts [before, idle - before, resident.call - before].join(" ")
 RUBY

@@ -24,6 +24,8 @@ Bench.script("profile") do |bench|
 
     texts = Talk.texts(bytes, 2_000_000 / bytes)
     orders = texts.map { |text| JSON.parse(text) }
+    raise "wrong results" unless Row.call(orders.first)[:email] == Guildhall::JSON.decode(texts.first)["user"]["email"].downcase
+
     all, rest = Talk.medians(bench.rounds, -> { texts.each { |text| Row.call(JSON.parse(text)) } }, -> { orders.each { |order| Row.call(order) } })
     bench.row("profile.#{size}", against: "without decoding", ratio: all / rest, note: format("decoding is %.0f %%", 100 * (1 - (rest / all))), talk: SHARES[size])
   end

@@ -20,8 +20,9 @@ module Guildhall
     LEAST = 20 # payloads of a measurement, where they take no longer than LEAST_SECONDS
     LEAST_SECONDS = 0.2
     BUDGET = 15 # seconds for all batches on one pool, about: slow tasks are measured in smaller batches only
+    RAISED = [StandardError, ScriptError, SystemExit, SystemStackError].freeze # what may come from a task, and is not for this process
     FEWEST = 2 # sizes of batches, however slow a task is
-    private_constant :SECONDS, :CLASSES, :TRIES, :CONFIRMATION, :MAX_WORKERS, :LEAST, :LEAST_SECONDS, :BUDGET, :FEWEST
+    private_constant :SECONDS, :CLASSES, :TRIES, :CONFIRMATION, :MAX_WORKERS, :LEAST, :LEAST_SECONDS, :BUDGET, :FEWEST, :RAISED
 
     # @param task [#call]
     # @param payloads [Array<String, Object>] samples, the more the better

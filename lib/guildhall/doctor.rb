@@ -52,7 +52,7 @@ module Guildhall
 
     # What the payloads show counts more than what is known of a gem.
     def findings(visitor, trial)
-      [*unshareable(visitor), *visitor.findings, *trial&.findings, *(visitor.known_gems unless trial&.passed?)]
+      [*unshareable(visitor), *visitor.findings, *trial&.findings, *(visitor.known_gems unless trial&.shows?)]
     end
 
     def visit

@@ -18,7 +18,8 @@ module Guildhall
   # Used in the main Ractor. Starts nothing, freezes nothing, and loads nothing unless asked to.
   class Inspection
     OWN = File.expand_path("..", __dir__).freeze
-    private_constant :OWN
+    EVALED = /\A\(eval at (.+):(\d+)\)\z/
+    private_constant :OWN, :EVALED
 
     # @param task [#call] a lambda, module, object, pipeline …
     # @param load [Boolean] loads what the code names, and reads all methods of the modules that it comes upon: for warm-up and for
@@ -58,13 +59,39 @@ module Guildhall
 
     # @return [String] a short name of a task, for messages
     def self.name_of(task)
-      return task.name || task.inspect if task.is_a?(Module)
+      return label(task) if task.is_a?(Module)
       return "#{task.lambda? ? "lambda" : "block"} at #{task.source_location&.join(":")}" if task.is_a?(Proc)
 
       text = task.inspect
       text.size <= 80 ? text : task.class.to_s
     rescue StandardError # of an `inspect` of its own
       task.class.to_s
+    end
+
+    # Any Ractor, as {.label}: no constant may keep the UnboundMethod.
+    # @param type [Module]
+    # @return [String, nil] the constant that it has, whatever a method `name` of its own says
+    def self.constant_name(type) = Module.instance_method(:name).bind_call(type)
+
+    # @param type [Module]
+    # @return [String] for messages: its constant, or "#<Class:0x…>"
+    def self.label(type) = Module.instance_method(:to_s).bind_call(type)
+
+    # @param type [Module]
+    # @return [String, nil] the file in which it was first defined; nil: by an extension or by Ruby, or it has no constant
+    def self.file_of(type)
+      name = constant_name(type)
+      place(*Object.const_source_location(name)).first if name
+    rescue NameError # a temporary name
+      nil
+    end
+
+    # @param path [String, nil] as Ruby says it
+    # @param line [Integer, nil]
+    # @return [Array(String, Integer)] file and line; of text that was given to `eval`, those of the call
+    def self.place(path = nil, line = nil)
+      match = EVALED.match(path.to_s)
+      match ? [match[1], match[2].to_i] : [path, line]
     end
 
     # @return [Array<String>] where the code of gems and of Ruby lies

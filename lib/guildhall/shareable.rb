@@ -79,7 +79,8 @@ module Guildhall
     # @api private
     # @return [String] "a Hash", "an Array"
     def self.article(type)
-      "#{type.name.to_s.match?(/\A[AEIOU]/) ? "an" : "a"} #{type}"
+      name = Inspection.label(type)
+      "#{name.match?(/\A[AEIOU]/) ? "an" : "a"} #{name}"
     end
 
     # Makes what a task returned shareable, where freezing it in place is not enough or not allowed: by a copy. What cannot be shared

@@ -88,6 +88,28 @@ class AdvisorTest < GuildhallTest
     assert_match(/raises for these payloads: ArgumentError/, advice.verdict)
   end
 
+  # Raises what is no StandardError, which must not end this process: exit status 0 means that it pays.
+  module Leaving
+    def self.call(text) = text == "exit" ? exit : raise(NotImplementedError)
+  end
+
+  def test_a_task_that_ends_the_process
+    %w[exit other].zip(%w[SystemExit NotImplementedError]) do |payload, error|
+      advice = advise(Leaving, [payload])
+      assert_equal :fails, advice.reason
+      assert_match(/raises for these payloads: #{error}/, advice.verdict)
+      refute_match(/cost per payload/, advice.to_s)
+    end
+  end
+
+  module WithMetadata
+    def self.call(text, metadata) = [text, metadata&.key]
+  end
+
+  def test_a_task_that_takes_metadata
+    assert_equal [:too_small, true], [advise(WithMetadata).reason, advise(WithMetadata).cells.any?]
+  end
+
   module Picky
     def self.call(text) = text == "bad" ? raise("not this one") : text
   end

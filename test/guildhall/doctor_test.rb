@@ -61,6 +61,22 @@ class DoctorTest < GuildhallTest
     assert_equal 1, report.to_h["payloads_failed"]
   end
 
+  # They have not shown that the rest runs.
+  def test_payloads_that_fail_everywhere_do_not_clear_what_is_suspected
+    report = Guildhall.doctor(DoctorExamples::Picky, payloads: ["x"])
+    assert_equal :may_fail, report.verdict, report
+    assert_match(/suspected, in code of gems or of Ruby/, report.to_s)
+    assert_predicate Guildhall.doctor(DoctorExamples::Picky, payloads: ["", "x"]), :runs?
+  end
+
+  def test_a_task_that_changes_its_payload
+    finding = Guildhall.doctor(DoctorExamples::Changing, payloads: ["x"]).findings.fetch(0)
+    assert_equal ["String#upcase!", DoctorExamples::Changing.method(:call).source_location[1]], [finding.thing, finding.line]
+    assert_match(/changes its payload, and payloads are frozen: can't modify frozen String/, finding.problem)
+    assert_match(/payload\.dup/, finding.advice)
+    assert_empty Guildhall.doctor(DoctorExamples::Careful, payloads: ["x"]).findings
+  end
+
   def test_a_task_that_ends_the_process
     report = Guildhall.doctor(DoctorExamples::Ending, payloads: ["x"], stress: 2)
     assert_equal ["ends the process (exit status 3)"], report.findings.map(&:problem)

@@ -62,6 +62,46 @@ class InspectionTest < GuildhallTest
     end
   end
 
+  # `super` and `self.class` are calls on self, too.
+  class Child < Converter
+    LIMITS = {min: 1} # rubocop:disable Style/MutableConstant
+    def initialize(rate) = super(rate:)
+    def call(amount) = super * 2
+  end
+
+  class Limiting
+    LIMITS = {min: 1} # rubocop:disable Style/MutableConstant
+    def call = self.class::LIMITS
+  end
+
+  module Inheriting
+    def self.call(amount) = Child.new(2).call(amount)
+  end
+
+  module Classy
+    def self.call(_) = Limiting.new.call
+  end
+
+  Pair = Struct.new(:one) { def call = RATES[one] }
+  Single = Data.define(:one) { def call = RATES[one] }
+
+  # Methods that a module has of its own where Ruby's are expected.
+  class Bag
+    extend Enumerable
+
+    @@size = 1 # rubocop:disable Style/ClassVars
+    def self.name(_style) = "a bag"
+    def self.to_s = raise("no text")
+    def self.method = :get
+    def self.each = yield(1)
+    def self.call(_) = @@size
+  end
+
+  # What a library gives to eval is as little the application's as the library.
+  module Evaluating
+    def self.call(_) = ERB.evaluated
+  end
+
   # A constant that the application did not write.
   module Borrowing
     def self.call(text) = [Logger::Severity::LEVELS, text]
@@ -99,6 +139,38 @@ class InspectionTest < GuildhallTest
     assert_equal ["InspectionTest::RATES"], found(Reader.new(Looking))
     assert_equal ["RATES"], found(Guildhall::JSON >> Guildhall.map(Ractor.make_shareable(Converter.new)))
     assert_equal ["RATES"], found(Guildhall::Task.per_worker(Converter, rate: 3))
+  end
+
+  def test_super_and_the_class_of_self_are_followed
+    assert_equal ["RATES"], found(Inheriting)
+    assert_equal ["InspectionTest::Limiting::LIMITS"], found(Classy)
+  end
+
+  def test_methods_of_structs_and_of_data_are_followed
+    assert_equal ["RATES"], found(->(key) { Pair.new(key).call })
+    assert_equal ["RATES"], found(->(key) { Single.new(one: key).call })
+  end
+
+  def test_a_module_with_a_method_name_of_its_own
+    assert_equal ["@@size of InspectionTest::Bag"], found(Bag)
+    assert_empty Guildhall::Inspection.of(Bag, load: true).missing
+    assert_equal "InspectionTest::Bag", Guildhall::Inspection.name_of(Bag)
+  end
+
+  def test_a_module_with_a_temporary_name
+    type = Class.new { def self.call(text) = text.upcase }
+    type.set_temporary_name("for people")
+    assert_empty Guildhall::Inspection.of(type, load: true).findings
+  end
+
+  def test_evaluated_code_belongs_to_where_it_was_evaluated
+    require "erb"
+    library = File.join(RbConfig::CONFIG["rubylibdir"], "erb.rb")
+    ERB.class_eval("@settings = {}\ndef self.evaluated = @settings", "(eval at #{library}:7)") # rubocop:disable Style/EvalWithLocation
+    assert_empty found(Evaluating)
+    assert_equal [library, 7], Guildhall::Inspection.place("(eval at #{library}:7)", 12)
+  ensure
+    ERB.singleton_class.remove_method(:evaluated)
   end
 
   # A block takes no receiver from the stack.

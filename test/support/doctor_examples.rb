@@ -3,6 +3,7 @@
 require "guildhall/pool"
 require "guildhall/json"
 require "guildhall/pipeline"
+require "logger"
 
 # Tasks, modules and data, each with what the doctor is to find. On purpose as applications have them.
 # rubocop:disable-next Style/GlobalVars, Style/ClassVars, Style/MutableConstant
@@ -165,6 +166,24 @@ module DoctorExamples
     def task = ->(text) { @prefix + text }
   end
 
+  # Raises before it comes to what is not shareable, in Ruby's library.
+  module Picky
+    def self.call(text) = text.empty? ? text : Logger::Severity.coerce(Integer(text))
+  end
+
+  module Changing
+    def self.call(text) = text.upcase!
+  end
+
+  # Something else is frozen, in the main Ractor too.
+  module Careful
+    def self.call(text) = "" << text
+  end
+
+  module Making
+    def self.call(text) = Class.new { def call(text) = text }.new.call(text)
+  end
+
   class Autoloading
     autoload :DoctorLater, "#{__dir__}/doctor_later.rb"
     def self.call(text) = text * DoctorLater::TIMES
@@ -193,6 +212,7 @@ module DoctorExamples
     finds: ["RATES"]
   example "a tool for each worker", Guildhall::Task.per_worker(Tool), finds: ["RATES"]
   example "what is loaded late", Autoloading, says: [/can run/, /DoctorLater.*is loaded when it is first named/]
+  example "a class that is made in the task", Making
   example "data", {"a" => [+"b", 1].freeze}.freeze, payloads: [], finds: ['object["a"][0]']
   example "data with what cannot be shared", [$stdout].freeze, payloads: [], finds: ["object[0]"], says: [/is an IO, which cannot be shared/]
 end

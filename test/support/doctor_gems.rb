@@ -30,6 +30,11 @@ class DoctorGems < GuildhallTest
     def self.call(text) = Nokogiri::HTML(text).css("p").size
   end
 
+  # A Struct beside methods in C.
+  module DescriptionTask
+    def self.call(text) = Nokogiri::HTML4::ElementDescription::Desc.new(text).name
+  end
+
   module OjTask
     def self.call(text) = Oj.load(text)
   end
@@ -82,6 +87,7 @@ class DoctorGems < GuildhallTest
     "json_schemer" => [JSONSchemerTask, "json_schemer", JSON_TEXT, /JSONSchemer/, /use Guildhall::Schema/],
     "dry-validation" => [DryValidationTask, "dry-validation", JSON_TEXT, /Dry::Validation/, /use Guildhall::Schema\.contract/],
     "nokogiri" => [NokogiriTask, "nokogiri", "<p>a", /Nokogiri/, /main Ractor/],
+    "a Struct of nokogiri's" => [DescriptionTask, "nokogiri", "a"],
     "oj" => [OjTask, "oj", JSON_TEXT],
     "activesupport" => [ActiveSupportTask, "active_support/json", JSON_TEXT, /@@parse_json_times/, /use Guildhall::JSON/],
     "logger" => [LoggerTask, "logger", "x", /Logger::Severity::LEVELS/, /call Ractor\.make_shareable\(Logger::Severity::LEVELS\) before/],

@@ -100,9 +100,7 @@ module Guildhall
       # @return [Array<Array(String, String)>] what was measured, each with its name
       def facts_table
         [["payloads", size], *left_out, *@payloads.quantiles.map { |name, bytes| [name, "#{bytes} bytes"] },
-         ["cost per payload", format("%.1f µs, %.0f %% of it CPU", @cost.seconds * 1e6, busy)],
-         ["garbage per payload", format("%.0f objects", @cost.objects)],
-         *([["hand-over to a worker", format("%.0f µs", @handover * 1e6)]] if @handover)]
+         *cost_rows, *([["hand-over to a worker", format("%.0f µs", @handover * 1e6)]] if @handover)]
       end
 
       # @return [Array<Array>] rows of gains by batch size, the headings first; a column for each way
@@ -130,6 +128,14 @@ module Guildhall
       private
 
       def size = "#{@payloads.size}#{" (too few to rely on: measure some hundred real ones)" if too_few_payloads?}"
+
+      # Of a task that raises, nothing was measured.
+      def cost_rows
+        return [] if @cost.error
+
+        [["cost per payload", format("%.1f µs, %.0f %% of it CPU", @cost.seconds * 1e6, busy)],
+         ["garbage per payload", format("%.0f objects", @cost.objects)]]
+      end
 
       def left_out = @sieve&.count.to_i.zero? ? [] : [["left out", "#{@sieve.count}, for which the task raises (#{@sieve.error})"]]
 

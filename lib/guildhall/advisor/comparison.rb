@@ -13,6 +13,7 @@ module Guildhall
       # @param batches [Array<Array>]
       def initialize(given, variant, pool, batches)
         @given = given
+        @two = Callable.takes_metadata?(given) # and so does a variant of it
         @variant = variant
         @pool = pool
         @batches = batches
@@ -37,7 +38,7 @@ module Guildhall
 
       # No result is kept: a consumer that is done with a batch has its garbage to pay for.
       def loop_over(task)
-        @batches.each { |batch| batch.map { |payload| task.call(payload) } }
+        @batches.each { |batch| batch.map { |payload| @two ? task.call(payload, nil) : task.call(payload) } }
       end
 
       def vary

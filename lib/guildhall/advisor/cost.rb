@@ -37,7 +37,7 @@ module Guildhall
         self
       rescue FrozenError => error
         refuse(@payloads.include?(error.receiver) ? :mutates : :fails, error)
-      rescue StandardError => error
+      rescue *RAISED => error
         refuse(:fails, error)
       end
 

@@ -41,7 +41,7 @@ module Guildhall
       def fine?(payload)
         @two ? @task.call(payload, nil) : @task.call(payload)
         true
-      rescue StandardError => error
+      rescue *RAISED => error
         @error ||= "#{error.class}: #{Printable.words(error.message.lines.first.to_s.chomp, Cost::SHOWN)}"
         @changes = true if error.is_a?(FrozenError)
         false

@@ -50,9 +50,11 @@ module Guildhall
         library(target)
       end
 
-      # Files may need each other: those that cannot be loaded are tried again as long as others could.
+      # Files may need each other: those that cannot be loaded are tried again as long as others could. What lies at the top comes first:
+      # it may know in which order the rest is to be loaded.
       def folder(path)
-        left = Dir.glob("**/*.rb", base: path).to_h { |file| [File.join(path, file), nil] }
+        files = Dir.glob("**/*.rb", base: path).sort_by { |file| [file.count("/"), file] }
+        left = files.to_h { |file| [File.join(path, file), nil] }
         raise Guildhall::ArgumentError, "no Ruby files in #{path}" if left.empty?
 
         loop do

@@ -2,17 +2,21 @@
 
 module Guildhall
   class CLI
-    # Loads code of the user's, which may do anything meanwhile.
+    # Loads code of the user's, which may do anything meanwhile. What it prints goes to standard error: standard output is the command's.
     module Loading
       # @yield loads it
       # @return [String, nil] why it could not be loaded; nil: it was
       def self.failure
+        out = $stdout
+        $stdout = $stderr
         yield
         nil
       rescue SystemExit => error
         "it ends the process#{place(error)}"
       rescue ScriptError, StandardError => error
         "#{error.message.lines.first.to_s.chomp}#{detail(error)} (#{error.class}#{place(error)})"
+      ensure
+        $stdout = out
       end
 
       # What Ruby's parser writes below the line: "^ unexpected end-of-input".

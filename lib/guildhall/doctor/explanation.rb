@@ -14,10 +14,11 @@ module Guildhall
       READ = /get unshareable values from instance variables of classes.modules from non-main Ractors(?: \((@\w+) from (.+)\))?/
       WRITE = /set instance variables of classes.modules/
       UNSHAREABLE_METHOD = "un-shareable Proc in a different Ractor"
+      FRAME = /\A(\(eval at .+?:\d+\)|.+?):(\d+)/ # file and line
       LABEL = /in '(?:block (?:\(\d+ levels\) )?in )?(.+)'\z/
       CORE = /in '(?:Array|Hash|Integer|Range|Struct|Kernel|Enumerable|Enumerator)[#.]/ # which call blocks
       REFLECTION = /in '(?:Kernel#instance_variable_|Module#(?:class_variable_|const_))/ # the caller's frame says more
-      private_constant :REFLECTION, :CORE, :CONSTANT, :GLOBAL, :CLASS_VARIABLE, :READ, :WRITE, :UNSHAREABLE_METHOD, :LABEL
+      private_constant :FRAME, :REFLECTION, :CORE, :CONSTANT, :GLOBAL, :CLASS_VARIABLE, :READ, :WRITE, :UNSHAREABLE_METHOD, :LABEL
 
       # @param failure [Failure]
       # @param visitor [Visitor] what it found on the same line is what it was
@@ -26,7 +27,8 @@ module Guildhall
         @visitor = visitor
         @findings = []
         @frame = @failure.backtrace.find { |frame| !frame.start_with?(__dir__) && !frame.match?(REFLECTION) }.to_s
-        @place = [@frame[/\A(.+?):\d+/, 1], @frame[/:(\d+)/, 1]&.to_i]
+        path, line = @frame.match(FRAME)&.captures
+        @place = Inspection.place(path, line&.to_i)
       end
 
       # @return [Inspection::Finding]
@@ -34,13 +36,15 @@ module Guildhall
         load_library
         read_on_that_line || (read_method && read_on_that_line) || explain
         found = @findings.first
-        library?(@place.first) && !stack? ? found.with(advice: in_gem(@place, found.advice)) : found
+        library?(@place.first) && !of_the_call? ? found.with(advice: in_gem(@place, found.advice)) : found
       end
 
       private
 
       def library?(file) = !file.nil? && Inspection.libraries.any? { |library| file.start_with?(library) }
-      def stack? = @failure.error_class == "SystemStackError"
+
+      # What to change then is the caller's, wherever it was raised.
+      def of_the_call? = %w[SystemStackError FrozenError].include?(@failure.error_class)
 
       # The process that tried may have loaded a part of Ruby's library that was not needed until then.
       def load_library
@@ -119,9 +123,15 @@ module Guildhall
         case @failure.error_class
         when "Ractor::UnsafeError" then unsafe
         when "SystemStackError" then too_deep
+        when "FrozenError" then changes_payload
         else find(label, @place, "raises #{@failure.summary} in a Ractor, and not in the main one",
           "look at what it takes for granted there")
         end
+      end
+
+      # In the main Ractor it did not raise for a payload that is not frozen.
+      def changes_payload
+        find(label, @place, "changes its payload, and payloads are frozen: #{@failure.message}", "let it work on a copy (`payload.dup`)")
       end
 
       def unsafe

@@ -34,7 +34,7 @@ module Guildhall
       # @param type [Module]
       # @return [Array(String, String), nil]
       def self.of(type)
-        gem = MODULES.find { |name, _| name && type.to_s.match?(/\A#{name}(?:::|\z)/) }&.last
+        gem = MODULES.find { |name, _| name && Inspection.label(type).match?(/\A#{name}(?:::|\z)/) }&.last
         problem, advice = GEMS[gem]&.last(2)
         ["comes from the gem #{gem}, which #{problem}", advice] if gem
       end

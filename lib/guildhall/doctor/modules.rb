@@ -4,9 +4,9 @@ module Guildhall
   class Doctor
     # Several modules that are examined together: those of a gem, or of a folder.
     class Modules
-      NAME = Module.instance_method(:name)
       NEEDS = "name what it needs with -r, such as config/environment.rb"
-      private_constant :NAME, :NEEDS
+      CONSTANTS = Module.instance_method(:constants)
+      private_constant :NEEDS, :CONSTANTS
 
       # @return [String]
       attr_reader :name
@@ -25,7 +25,7 @@ module Guildhall
       # @param visitor [Visitor]
       # @return [void]
       def read(visitor)
-        visitor.gem(@gem) if @gem
+        read_gem(visitor) if @gem
         visitor.modules(list)
         @missing.each do |file, reason|
           visitor.suspicions << Inspection::Finding.new(thing: File.basename(file), file:, line: nil,
@@ -35,19 +35,45 @@ module Guildhall
 
       # @return [Array<Module>]
       def list
-        ObjectSpace.each_object(Module).select { |type| here?(type) }.sort_by { |type| NAME.bind_call(type) }
+        ObjectSpace.each_object(Module).select { |type| here?(type) }.sort_by { |type| Inspection.constant_name(type) }
       end
 
       private
 
+      def read_gem(visitor)
+        visitor.gem(@gem)
+        load_late
+      end
+
+      # What a gem loads when it is first named (autoload) is a part of it, and may load more of that kind.
+      def load_late
+        tried = {}
+        loop do
+          late = list.flat_map { |type| late_in(type) }.reject { |name| tried[name] }
+          break if late.empty?
+
+          late.each { |name| tried[name] = load(name) || true }
+        end
+      end
+
+      # @return [Array<String>]
+      def late_in(type)
+        late = CONSTANTS.bind_call(type, false).select { |name| type.autoload?(name, false) }
+        late.map { |name| "#{Inspection.constant_name(type)}::#{name}" }
+      end
+
+      # What cannot be loaded, as without another gem, no task can call either.
+      def load(name)
+        Object.const_get(name)
+      rescue ScriptError, StandardError
+        nil
+      end
+
       def here?(type)
         return false if type.singleton_class?
 
-        name = NAME.bind_call(type) or return false
-        file, = Object.const_source_location(name)
+        file = Inspection.file_of(type)
         !file.nil? && file.start_with?(*@folders)
-      rescue NameError
-        false
       end
     end
   end

@@ -5,8 +5,7 @@ module Guildhall
     # The gem that a module comes from, and its compiled extensions.
     class Origin
       CLAIM = "rb_ext_ractor_safe" # the function that an extension calls to say so; its name is in the file
-      NAME = Module.instance_method(:name)
-      private_constant :CLAIM, :NAME
+      private_constant :CLAIM
 
       # @param type [Module]
       # @return [Origin, nil] nil: not a gem's
@@ -39,7 +38,7 @@ module Guildhall
       # @return [String, nil] where it, or the module around it, was first defined; for one of an extension, where that was required
       def self.file_of(type)
         type = type.attached_object if type.singleton_class?
-        name = NAME.bind_call(type.is_a?(Module) ? type : type.class) or return
+        name = Inspection.constant_name(type.is_a?(Module) ? type : type.class) or return
         [name, name[/\A\w+/]].each do |path|
           file, = Object.const_source_location(path)
           return file if file

@@ -35,7 +35,7 @@ module Guildhall
       def verdict
         return :cannot_run if @findings.any?
 
-        @suspicions.any? && !@trial&.passed? ? :may_fail : :runs
+        @suspicions.any? && !@trial&.shows? ? :may_fail : :runs
       end
 
       # @return [Boolean]
@@ -74,7 +74,7 @@ module Guildhall
       def suspected
         return [] if @suspicions.empty?
 
-        head = if @trial&.passed? then "not reached by the payloads"
+        head = if @trial&.shows? then "not reached by the payloads"
                else "suspected, in code of gems or of Ruby; payloads would show whether they get there"
                end
         more = "  and #{@suspicions.size - SHOWN} more (--json lists all)" if @suspicions.size > SHOWN

@@ -44,6 +44,9 @@ module Guildhall
       # @return [Boolean] whether each payload was worked on as in the main Ractor
       def passed? = @size.positive? && @findings.empty?
 
+      # @return [Boolean] whether that shows anything: payloads for which the task raises anyway do not get far
+      def shows? = passed? && @failed_everywhere.size < @size
+
       private
 
       # First everything in a Ractor; then the same in the main one. Each as soon as it is known.
@@ -68,8 +71,12 @@ module Guildhall
       # What fails in the main Ractor, too, is not a matter of Ractors.
       def everywhere?(failure, payload)
         error = Trial.outcome(@task, payload, 0)
-        error.is_a?(Failure) && error.error_class == failure.error_class && error.error_class != "SystemStackError"
+        error.is_a?(Failure) && error.error_class == failure.error_class && error.error_class != "SystemStackError" &&
+          !(error.error_class == "FrozenError" && changes?(payload))
       end
+
+      # @return [Boolean] whether the task could work on the payload if that were not frozen
+      def changes?(payload) = !Trial.outcome(@task, payload.dup, 0).is_a?(Failure)
 
       # @return [String, nil] what it is in the main Ractor; nil: the same, or it differs from call to call there, too
       def different(outcome, payload)

@@ -94,12 +94,12 @@ module Guildhall
 
         @gems[type] = true
         problem, advice = KnownGems.of(type)
-        @known_gems << Inspection::Finding.new(thing: type.to_s, file: place[0], line: place[1], problem:, advice:) if problem
+        @known_gems << Inspection::Finding.new(thing: Inspection.label(type), file: place[0], line: place[1], problem:, advice:) if problem
       end
 
       def native(receiver, name, place)
         method = method_called(receiver, name)
-        return if method.nil? || method.source_location
+        return if method.nil? || method.source_location || member?(method)
 
         origin = Origin.of(method.owner)
         return if origin.nil? || @gems[method]
@@ -108,13 +108,21 @@ module Guildhall
         find("#{owner_name(method.owner)}#{method.name}", place, *origin.unsafe) if origin.unsafe
       end
 
+      # What a Struct or a Data has, `new` and its members, is Ruby's own, wherever it was defined.
+      def member?(method)
+        type = method.owner.singleton_class? ? method.owner.attached_object : method.owner
+        return false unless type.is_a?(Class) && (type < Struct || type < Data)
+
+        method.name == :new || type.members.include?(method.name.name.delete_suffix("=").to_sym)
+      end
+
       # `new` leads to `initialize`, unless the class has its own.
       def method_called(receiver, name)
         type = type_of(receiver) or return
         method = method_of(type, name)
         return method unless name == :new && method&.owner == Class
 
-        method_of(receiver.object, :initialize)
+        method_of(receiver.object, :initialize) if receiver.is_a?(Inspection::Known)
       end
 
       def type_of(receiver)

@@ -11,9 +11,16 @@ module Guildhall
       def call(receiver, name, place)
         case receiver
         when Known then call_known(receiver.object, name, place)
-        when Instance then follow(method_of(receiver.type, name), receiver)
+        when Instance then name == :class ? Known.new(receiver.type) : follow(method_of(receiver.type, name), receiver)
         when Lost then call_lost(receiver, name, place)
         end
+      end
+
+      # `super` of the method that is being read.
+      # @param mine [Known, Instance, Lost, nil] self
+      # @return [nil]
+      def call_super(mine)
+        follow(@method&.super_method, mine) if mine.is_a?(Known) || mine.is_a?(Instance)
       end
 
       private
@@ -56,14 +63,21 @@ module Guildhall
       end
 
       def pool?(object, name)
-        object.is_a?(Module) && object.name == (name == :pool ? "Guildhall" : "Guildhall::Pool") && %i[pool default new open].include?(name)
+        return false unless object.is_a?(Module) && %i[pool default new open].include?(name)
+
+        Inspection.constant_name(object) == (name == :pool ? "Guildhall" : "Guildhall::Pool")
       end
 
       # @return [Instance, nil] nil where the class has a `new` of its own
       def created(type)
-        return unless method_of(type.singleton_class, :new)&.owner == Class
+        return unless creates?(type, method_of(type.singleton_class, :new))
 
         Instance.new(type).tap { |instance| follow(method_of(type, :initialize), instance) }
+      end
+
+      # Classes of Struct and Data have a `new` in C.
+      def creates?(type, method)
+        method&.owner == Class || ((type < Struct || type < Data) && method&.source_location.nil?)
       end
 
       # @return [Boolean] whether `attr_reader` or its like made it
@@ -107,7 +121,7 @@ module Guildhall
 
       # @return [nil]
       def follow(method, mine)
-        file, = method&.source_location
+        file, = Inspection.place(*method&.source_location)
         return if file.nil? || skipped?(file)
 
         code = RubyVM::InstructionSequence.of(method)
@@ -115,9 +129,10 @@ module Guildhall
 
         @seen[code] = @foreign = true
         body = code.to_a
-        return found_define_method(method, [body[Instructions::PATH], body[Instructions::FIRST_LINE]]) if body[Instructions::KIND] == :block
+        place = Inspection.place(body[Instructions::PATH], body[Instructions::FIRST_LINE])
+        return found_define_method(method, place) if body[Instructions::KIND] == :block
 
-        within(Constants.nesting_of(method.owner), false) { Instructions.new(body, self, mine).visit }
+        within(Constants.nesting_of(method.owner), method) { Instructions.new(body, self, mine).visit }
       end
 
       # Objects and methods.
@@ -132,13 +147,20 @@ module Guildhall
 
       # All methods of an application's module, whether or not somebody calls them.
       def whole(type)
-        file, = type.name && Object.const_source_location(type.name)
+        file = Inspection.file_of(type)
         return if file.nil? || skipped?(file) || @seen[type] == :whole || @seen.size >= max_followed
 
         @seen[type] = :whole
-        type.singleton_methods(false).each { |name| follow(type.method(name).unbind, Known.new(type)) }
+        type.singleton_methods(false).each { |name| followed_or_read(type, method_of(type.singleton_class, name)) }
         instance = Instance.new(type)
         (type.instance_methods(false) + type.private_instance_methods(false)).each { |name| follow(type.instance_method(name), instance) }
+      end
+
+      # An attribute that nobody sets in a task may still be read there.
+      def followed_or_read(type, method)
+        return follow(method, Known.new(type)) unless attribute?(method)
+
+        read(Known.new(type), :"@#{method.original_name}", Inspection.place(*method.source_location)) unless method.name.end_with?("=")
       end
     end
   end

@@ -20,9 +20,8 @@ module Guildhall
       # @return [Array<Module>]
       def self.nesting_of(owner)
         owner = owner.attached_object if owner.singleton_class?
-        return [] unless owner.is_a?(Module) && owner.name
+        names = owner.is_a?(Module) && Inspection.constant_name(owner)&.split("::") or return []
 
-        names = owner.name.split("::")
         names.size.downto(1).filter_map { |size| Object.const_get(names.first(size).join("::")) }
       rescue NameError
         [owner]
@@ -44,8 +43,9 @@ module Guildhall
         *outer, last = names
         scope = outer.empty? ? scope_of(last) : value(outer)
         owner = scope.ancestors.find { |type| type.const_defined?(last, false) } || Object
-        full = owner.equal?(Object) ? last.name : "#{owner}::#{last}"
-        Home.new(name: full.start_with?("#<") ? text : full, file: owner.const_source_location(last, false)&.first)
+        outer = Inspection.constant_name(owner)
+        name = owner.equal?(Object) ? last.name : (outer && "#{outer}::#{last}")
+        Home.new(name: name || text, file: owner.const_source_location(last, false)&.first)
       end
 
       private

@@ -46,7 +46,8 @@ module Guildhall
       end
 
       def found_write(owner, name, place)
-        find("#{name} of #{owner}", place, "is set here, and workers cannot set variables of a #{owner.class.name.downcase}",
+        find("#{name} of #{Inspection.label(owner)}", place,
+          "is set here, and workers cannot set variables of a #{owner.class.name.downcase}",
           "use a frozen constant, or Guildhall::Task.per_worker for what each worker is to keep")
       end
 
@@ -75,11 +76,12 @@ module Guildhall
       end
 
       def found_pool(object, name, place)
-        find("#{object}.#{name}", place, "is called in a task, and pools live in the main Ractor", "return the value, and continue there")
+        find("#{Inspection.label(object)}.#{name}", place, "is called in a task, and pools live in the main Ractor",
+          "return the value, and continue there")
       end
 
       def found_define_method(method, place)
-        find("#{method.name} of #{method.owner}", place, BLOCK_METHOD, "use def")
+        find("#{method.name} of #{Inspection.label(method.owner)}", place, BLOCK_METHOD, "use def")
       end
     end
 

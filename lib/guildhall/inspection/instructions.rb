@@ -55,7 +55,7 @@ module Guildhall
 
       private
 
-      def place = [@code[PATH], @line].freeze
+      def place = Inspection.place(@code[PATH], @line).freeze
 
       # @return [Integer] the last index that is done with
       def step((name, *operands), index)
@@ -94,7 +94,7 @@ module Guildhall
         receiver = receiver_of(call, name)
         blocks = operands.select { |operand| code?(operand) }
         inner(blocks, OTHER_SELF.include?(call[:mid]) ? nil : @mine)
-        @stack.push(@visitor.call(receiver, call[:mid], place))
+        @stack.push(name.start_with?("invokesuper") ? @visitor.call_super(@mine) : @visitor.call(receiver, call[:mid], place))
       end
 
       def receiver_of(call, name)
@@ -104,7 +104,7 @@ module Guildhall
         return receiver if call[:flag].nobits?(FCALL) || name == :opt_new
 
         @bare -= 1
-        call[:mid] && @mine # nil: `super`
+        @mine
       end
 
       # `Class.new(…)` as Ruby 4.0 writes it: below the arguments the class, below that a place for the object. Two ways follow, for

@@ -66,7 +66,7 @@ module Guildhall
       def constant_in(scope, name, place)
         return unless scope.is_a?(Known) && scope.object.is_a?(Module)
 
-        known_constant(Constants.new([scope.object], load: @load), [name], place, "#{scope.object}::#{name}")
+        known_constant(Constants.new([scope.object], load: @load), [name], place, "#{Inspection.label(scope.object)}::#{name}")
       rescue NameError, LoadError
         nil
       end
@@ -78,7 +78,8 @@ module Guildhall
 
       # @return [void]
       def class_variable(name, place)
-        found_class_variable([name, *@nesting.first].join(" of "), place)
+        owner = @nesting.first
+        found_class_variable(owner ? "#{name} of #{Inspection.label(owner)}" : name, place)
       end
 
       # @param mine [Known, Instance, Lost, nil] self
@@ -89,7 +90,7 @@ module Guildhall
         value = mine.object.instance_variable_get(name)
         return Known.new(value) if !mine.object.is_a?(Module) || Ractor.shareable?(value)
 
-        found_unshareable("#{name} of #{mine.object}", value, place, "use a frozen constant")
+        found_unshareable("#{name} of #{Inspection.label(mine.object)}", value, place, "use a frozen constant")
       end
 
       # @return [void]
@@ -105,13 +106,13 @@ module Guildhall
       # A regular expression is given to a method, or is asked by one.
       # @return [void]
       def match(name, place)
-        found_match(name, place) if @in_block && RUBY_VERSION < "4" && name != :match?
+        found_match(name, place) if in_block? && RUBY_VERSION < "4" && name != :match?
       end
 
       # Ruby keeps its state where it keeps `$~`.
       # @return [void]
       def flip_flop(place)
-        found_flip_flop(place) if @in_block && RUBY_VERSION < "4"
+        found_flip_flop(place) if in_block? && RUBY_VERSION < "4"
       end
 
       # Self is used, and not only as a receiver.
@@ -154,7 +155,7 @@ module Guildhall
         return unless code
 
         @foreign = true
-        within(nesting, true) { Instructions.new(code.to_a, self, self_of(task)).visit }
+        within(nesting, nil) { Instructions.new(code.to_a, self, self_of(task)).visit }
       end
 
       # @return [Known, Lost, nil] unknown for a shareable block
@@ -172,14 +173,17 @@ module Guildhall
         whole(task.is_a?(Module) ? task : task.class) if @whole
       end
 
-      def within(nesting, in_block)
-        before = [@nesting, @in_block]
+      def in_block? = @method.nil?
+
+      # @param method [UnboundMethod, nil] nil: a block
+      def within(nesting, method)
+        before = [@nesting, @method]
         @nesting = nesting
-        @in_block = in_block
+        @method = method
         yield
         nil
       ensure
-        @nesting, @in_block = before
+        @nesting, @method = before
       end
     end
   end

@@ -16,6 +16,11 @@ class CLIDoctorTest < GuildhallTest
     "app/broken.rb" => "module Broken\n  include Nowhere\nend\n",
     "app[1]/settings.rb" => "module Settings\n  @all = {}\n  def self.all = @all\nend\n",
     "half/class.rb" => "class Half\n  def x(\n", "raises.rb" => "module Raises\n  raise \"no settings\"\nend\n",
+    "noisy.rb" => "puts 'ready'\nmodule Noisy\n  def self.call(code) = code\nend\n",
+    "attributes/limits.rb" => "module Limits\n  class << self\n    attr_accessor :all, :none\n  end\n  self.all = {}\nend\n",
+    "lib/shop.rb" => "require_relative \"shop/order\"\nrequire_relative \"shop/limits\"\n",
+    "lib/shop/order.rb" => "module Shop\n  class Order < Struct.new(:id)\n    def limit = $limit\n  end\nend\n",
+    "lib/shop/limits.rb" => "module Shop\n  class Order\n    LIMIT = 1\n  end\nend\n",
     "late.rb" => "raise \"too late\"\n", "ends/ends.rb" => "exit\n", "outer.rb" => "module Outer\n  autoload :Late, File.expand_path(\"late.rb\", __dir__)\nend\n",
     "empty/notes.txt" => "no Ruby\n",
     "payloads.jsonl" => "EUR\nUSD\n", "payloads/1.json" => "EUR"
@@ -49,6 +54,13 @@ class CLIDoctorTest < GuildhallTest
     assert_match(/broken\.rb .*could not be loaded: uninitialized constant Broken::Nowhere \(NameError, .*broken\.rb:2\); name what it needs with -r/, out)
   end
 
+  # Loaded in another order, the class of limits.rb is another one.
+  def test_a_folder_with_a_file_that_loads_the_rest
+    out = doctor("lib")[1]
+    assert_match(/\$limit .*order\.rb:3/, out)
+    refute_match(/could not be loaded/, out)
+  end
+
   def test_a_folder_with_a_file_that_is_no_ruby
     assert_match(/class\.rb .*could not be loaded: .*syntax errors found: .*\(SyntaxError\); correct it$/, doctor("half")[1])
   end
@@ -68,6 +80,25 @@ class CLIDoctorTest < GuildhallTest
     assert_equal 1, status
     assert_match(/simdjson\n +is written in C.*\n +→ use Guildhall::JSON/, out)
     assert_equal 0, doctor("oj").first
+  end
+
+  # Most of it is loaded when it is first named.
+  def test_a_gem_with_autoloads
+    status, out, = doctor("rack")
+    assert_equal 0, status
+    assert_match(/@default_query_parser of Rack::Utils .*is a Rack::QueryParser that is not shareable/, out)
+  end
+
+  def test_what_a_file_prints_is_not_among_the_results
+    status, out, err = doctor("noisy.rb:Noisy", "--json")
+    assert_equal [0, "runs", "ready\n"], [status, ::JSON.parse(out)["verdict"], err]
+  end
+
+  # Nobody reads it in there, and somebody will.
+  def test_attributes_of_modules
+    status, out, = doctor("attributes")
+    assert_equal 1, status
+    assert_match(/: 1 finding\n\n  @all of Limits .*limits\.rb:3\n    is a Hash that is not shareable/, out)
   end
 
   # Its file has another name.
