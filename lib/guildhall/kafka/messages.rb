@@ -45,7 +45,8 @@ module Guildhall
       # @raise [Guildhall::ArgumentError] without a block
       def each_marking
         unless block_given?
-          raise Guildhall::ArgumentError, "each_marking needs a block; to mark slices: each_slice(100) { |slice| …; mark_as_consumed(slice.last) }"
+          raise Guildhall::ArgumentError,
+            "each_marking needs a block; to mark slices: each_slice(100) { |slice| …; mark_as_consumed(slice.last) }"
         end
 
         @call.only_marks do
