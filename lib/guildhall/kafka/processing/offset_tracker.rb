@@ -338,7 +338,7 @@ module Guildhall
         # What was done before a restart and lies in this batch: as with every message that is done, what lies between it and the
         # message after it is done as well. A range ends with the last message that was known then.
         def stretch(batch, kept)
-          (kept - undone(batch, kept)).each { |index| add(batch.records[index].offset, batch.next_offset(index)) }
+          @dirty = true if (kept - undone(batch, kept)).each { |index| add(batch.records[index].offset, batch.next_offset(index)) }.any?
         end
 
         def know(offset, ranges)

@@ -126,6 +126,15 @@ class KafkaOffsetTrackerTest < GuildhallTest
     end
   end
 
+  def test_that_a_batch_was_done_before_a_restart_is_committed
+    tracker = tracker()
+    @client.kept = [5, Guildhall::Kafka::Processing::DoneRanges.dump(5, [[6, 7], [10, 11]])]
+    tracker.recall
+    assert_empty tracker.pending(Batch.new([6, 10]))
+    tracker.complete(11, 0)
+    assert_equal [11, nil], stored(tracker)
+  end
+
   def test_of_another_log_nothing_is_known
     tracker = tracker()
     @client.kept = [5, Guildhall::Kafka::Processing::DoneRanges.dump(5, [[6, 8]])]
