@@ -20,6 +20,7 @@ module Guildhall
         @messages = Array.new(indexes.size)
         @last_read = -1
         @stepped = 0
+        @handed_over = false
       end
 
       # @yieldparam message [Message]
@@ -38,11 +39,15 @@ module Guildhall
 
       # Marks each message as consumed once the block has returned for it. Where it is left early (by `break`, `return` or an
       # error) only what is marked is done when `consume` returns: the rest is delivered again, beginning with the message
-      # at hand.
+      # at hand. Without a block there is no Enumerator: its `each_slice` or `to_a` would mark messages that nobody has handled.
       # @yieldparam message [Message]
-      # @return [self, Enumerator]
+      # @return [self]
+      # @raise [Guildhall::ArgumentError] without a block
       def each_marking
-        return enum_for(:each_marking) { size } unless block_given?
+        unless block_given?
+          raise Guildhall::ArgumentError,
+            "each_marking needs a block; to mark slices: each_slice(100) { |slice| …; mark_as_consumed(slice.last) }"
+        end
 
         @call.only_marks do
           each do |message|
@@ -142,10 +147,19 @@ module Guildhall
         @batch.bytes
       end
 
-      # For middleware: who looks at them has not consumed them.
+      # Middleware that looks at them has not consumed them; a consumer has looked at all of its messages then.
       # @return [Array<Record>] of the messages
       def records
+        @last_read = size - 1 if @handed_over
         @indexes.size == read ? @batch.records.dup : @indexes.map { |index| @batch.records[index] }
+      end
+
+      # From now on the consumer has them.
+      # @!visibility private
+      # @return [self]
+      def hand_over
+        @handed_over = true
+        self
       end
 
       # For middleware, as {#records}; costs nearly nothing where no message has such a header.

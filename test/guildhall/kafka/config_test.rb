@@ -268,6 +268,18 @@ class KafkaConfigTest < GuildhallTest
       'topic "b": retries has IOError as non_retryable and as transient', 'topic "c": retries pause_timeout (50 s) must not be longer')
   end
 
+  # `transient: [defined?(Redis) && Redis::BaseError]`
+  def test_a_class_that_is_not_there_is_no_class_of_errors
+    @application.routes.draw do
+      topic("a") do
+        consumer Handles
+        dead_letter_queue topic: "dead"
+        retries transient: [nil], non_retryable: [false]
+      end
+    end
+    assert_errors("retries transient takes classes of errors, not nil", "retries non_retryable takes classes of errors, not false")
+  end
+
   def test_what_would_raise_for_every_message_is_an_error
     @application.routes.draw do
       topic("a") do
@@ -461,6 +473,17 @@ class KafkaConfigTest < GuildhallTest
     end
     assert_errors('topic "a": kafka must not set bootstrap.servers: that is config.kafka', 'topic "a": kafka must not set group.id: that is consumer_group',
       "group_id (mine) and kafka group.id (other) differ")
+  end
+
+  def test_names_that_are_none_are_errors
+    @application.routes.draw do
+      consumer_group([:a]) { topic("a") { consumer Handles } }
+      topic("b") do
+        consumer Handles
+        kafka(nil => 1)
+      end
+    end
+    assert_errors("consumer_group needs a name, not [:a]", 'topic "b" kafka: No such configuration property: ""')
   end
 
   def test_only_some_groups_or_topics

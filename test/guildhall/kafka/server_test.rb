@@ -28,7 +28,7 @@ class KafkaServerTest < GuildhallTest
 
       def stop
         puts "stopping"
-        sleep if %w[never late].include?(@stop)
+        sleep(@stop == "soon" ? 1 : nil) if %w[never late soon].include?(@stop)
         @stop != "unfinished"
       end
     end
@@ -37,7 +37,9 @@ class KafkaServerTest < GuildhallTest
     exit(server.run)
   RUBY
 
-  # @param steps [Array<(Symbol, String)>] a signal, and the line that it is sent after
+  BURST = 0.3 # longer than signals count as one
+
+  # @param steps [Array<(Symbol, String)>] a signal, and the line that it is sent after; :later: INT, when it is no part of a burst
   # @param asked [Array<Symbol>] methods of the server that are called
   # @return [Array(Integer, String)] its exit status and what it wrote
   def serve(stop, *steps, asked: [])
@@ -46,7 +48,8 @@ class KafkaServerTest < GuildhallTest
       Timeout.timeout(60) do
         steps.each do |signal, line|
           out << io.gets until out.include?(line)
-          Process.kill(signal, io.pid)
+          sleep(BURST) if signal == :later
+          Process.kill(signal == :later ? :INT : signal, io.pid)
         end
         out << io.read
       end
@@ -77,9 +80,15 @@ class KafkaServerTest < GuildhallTest
   end
 
   def test_a_second_signal_ends_it_at_once
-    status, out = serve("late", [:TERM, "started"], [:INT, "stopping"])
+    status, out = serve("late", [:TERM, "started"], [:later, "stopping"])
     assert_equal 1, status
     assert_includes out, "a second signal: the process ends now"
+  end
+
+  # `timeout` signals a process and then its group.
+  def test_two_signals_at_once_are_one_request
+    status, out = serve("soon", [:TERM, "started"], [:TERM, "started"], [:INT, "stopping"])
+    assert_equal 0, status, out
   end
 
   def test_it_can_be_asked_to_stop_and_asking_again_changes_nothing
@@ -87,7 +96,7 @@ class KafkaServerTest < GuildhallTest
   end
 
   def test_a_signal_after_having_been_asked_is_the_first_one
-    status, out = serve("late", [:TERM, "stopping"], [:TTIN, "stopping"], [:TERM, "in flight"], asked: %i[stop_soon])
+    status, out = serve("late", [:TERM, "stopping"], [:TTIN, "stopping"], [:later, "in flight"], asked: %i[stop_soon])
     assert_equal 1, status
     assert_includes out, "a second signal: the process ends now"
   end

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "timeout"
 require "guildhall/clock"
 
 module Guildhall
@@ -28,13 +29,20 @@ module Guildhall
         # @param records [Array<Record>] without tombstones
         # @return [Boolean] false: it failed, or did a moment ago; decoding in the main Ractor raises the reason
         def call(records)
-          return false if Clock.now - @failed_at < RETRY_PAUSE_SECONDS
+          Clock.now - @failed_at >= RETRY_PAUSE_SECONDS && prepare(records)
+        end
 
+        private
+
+        def prepare(records)
           @codec.prepare(records.map(&:raw_payload))
-          true
-        rescue StandardError
-          @failed_at = Clock.now
+          prepared = true
+        rescue SignalException, ::Timeout::ExitException
+          raise # what interrupts the thread says nothing about the codec
+        rescue Exception # rubocop:disable Lint/RescueException -- a LoadError would be raised by each payload in place of its own
           false
+        ensure
+          @failed_at = Clock.now unless prepared # Thread.exit, too
         end
       end
     end

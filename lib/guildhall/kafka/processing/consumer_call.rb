@@ -11,6 +11,9 @@ module Guildhall
       class ConsumerCall
         extend Forwardable
 
+        OFFSETS = 0...((2**63) - 1) # of messages: the one after it is an offset, too
+        private_constant :OFFSETS
+
         # @!method topic
         #   @see Partition#topic
         def_delegators :@partition, :topic, :name, :number, :pause, :resume, :paused?, :seek, :revoked?, :stopping?,
@@ -120,7 +123,9 @@ module Guildhall
         # @return [Boolean] as {#mark}
         # @raise [Guildhall::ArgumentError] if it is not an offset
         def mark_offset(offset, metadata = nil)
-          raise Guildhall::ArgumentError, "mark_offset takes an Integer, not #{offset.inspect}" unless offset.is_a?(Integer)
+          unless offset.is_a?(Integer) && OFFSETS.cover?(offset)
+            raise Guildhall::ArgumentError, "mark_offset takes an Integer, the offset of a message, not #{offset.inspect}"
+          end
 
           mark_up_to(offset, @messages&.batch, metadata)
         end
@@ -156,7 +161,7 @@ module Guildhall
         end
 
         def consume_by(consumer)
-          consumer.messages = @messages
+          consumer.messages = @messages.hand_over
           consumer.consume
         ensure
           consumer.messages = nil

@@ -318,6 +318,7 @@ module Guildhall
           first = kept.empty? ? batch.end_offset : batch.records[kept.first].offset
           before = @marked.position
           @parking && @entered ? bridge(first) : pass(first)
+          stretch(batch, kept) if @done.reach > first
           @dirty = true if kept.empty? && (before.nil? || @marked.position != before)
           @entered = batch.end_offset
           @recalled = nil
@@ -332,6 +333,12 @@ module Guildhall
         # What lies between the last batch and this one is done, whatever was parked before it.
         def bridge(first)
           @done.add(@entered, first) if first > @entered
+        end
+
+        # What was done before a restart and lies in this batch: as with every message that is done, what lies between it and the
+        # message after it is done as well. A range ends with the last message that was known then.
+        def stretch(batch, kept)
+          @dirty = true if (kept - undone(batch, kept)).each { |index| add(batch.records[index].offset, batch.next_offset(index)) }.any?
         end
 
         def know(offset, ranges)

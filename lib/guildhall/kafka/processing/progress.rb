@@ -55,6 +55,9 @@ module Guildhall
         # @return [Integer] how many offsets behind the position are done
         def size_beyond = @ends.sum - @firsts.sum
 
+        # @return [Integer, nil] the offset behind everything that is done; nil: nothing is known yet
+        def reach = @ends.last || @position
+
         # @return [Boolean] whether everything that is done lies before the position
         def contiguous? = @firsts.empty?
 

@@ -46,7 +46,7 @@ module Guildhall
         def check_classes(retries)
           {non_retryable: retries.non_retryable, transient: retries.transient}.each do |name, classes|
             wrong = classes.reject { |one| one.is_a?(Class) ? one <= Exception : one.is_a?(Module) }
-            report("retries #{name} takes classes of errors, not #{wrong.map(&:inspect).join(", ")}") if wrong.any?
+            report("retries #{name} takes classes of errors, not #{wrong.map(&:inspect).join(", ")}") unless wrong.empty?
           end
           if retries.non_retryable.any? && @topic.dead_letter_queue.nil?
             report("retries non_retryable needs a dead_letter_queue: without one a message is retried until it succeeds")

@@ -113,7 +113,8 @@ module Guildhall
         def consumer_group(name, &block)
           return @errors.add("consumer_group #{name.to_s.inspect} needs a block with its topics") unless block
 
-          @errors.add("consumer_group needs a name") if name.to_s.strip.empty?
+          good = name.is_a?(Symbol) || (name.is_a?(String) && !name.strip.empty?)
+          @errors.add("consumer_group needs a name, not #{name.inspect}") unless good
           inner = GroupBuilder.new(name.to_s, @errors, @defaults, @multiplexed)
           inner.apply(block)
           @topics.concat(inner.topics)

@@ -12,15 +12,15 @@ module Guildhall
         # A group or topic was named that is not routed.
         class UnknownNameError < ConfigurationError; end
 
-        # @param groups [Array<String>, nil] only these consumer groups; nil: all
-        # @param topics [Array<String>, nil] only these topics; nil: all
-        # @param exclude_groups [Array<String>, nil] without these
-        # @param exclude_topics [Array<String>, nil] without these
+        # @param groups [Array<String, Symbol>, String, Symbol, nil] only these consumer groups; nil: all
+        # @param topics [Array<String, Symbol>, String, Symbol, nil] only these topics; nil: all
+        # @param exclude_groups [Array<String, Symbol>, String, Symbol, nil] without these
+        # @param exclude_topics [Array<String, Symbol>, String, Symbol, nil] without these
         def initialize(groups: nil, topics: nil, exclude_groups: nil, exclude_topics: nil)
-          @groups = groups
-          @topics = topics
-          @exclude_groups = exclude_groups
-          @exclude_topics = exclude_topics
+          @groups = names(groups)
+          @topics = names(topics)
+          @exclude_groups = names(exclude_groups)
+          @exclude_topics = names(exclude_topics)
         end
 
         # @param routes [Array<Topic>] all that are routed
@@ -37,6 +37,10 @@ module Guildhall
         end
 
         private
+
+        def names(given)
+          [*given].map(&:to_s) unless given.nil?
+        end
 
         def check(routes)
           names = routes.map(&:group).uniq

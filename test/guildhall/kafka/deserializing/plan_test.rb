@@ -38,7 +38,8 @@ class KafkaDeserializingPlanTest < GuildhallTest
 
     def prepare(payloads)
       CALLS << [Thread.current, payloads]
-      raise IOError, "out of reach" if @failing
+      Thread.exit if @failing == :exit
+      raise @failing, "out of reach" if @failing
     end
 
     def decode(bytes) = bytes.upcase.freeze
@@ -139,9 +140,22 @@ class KafkaDeserializingPlanTest < GuildhallTest
 
   def test_where_preparing_fails_payloads_are_left_to_their_reader_and_it_is_not_tried_for_each_batch
     with_pool do |pool|
-      way = plan(pool) { deserializer(NeedsPreparing.new(failing: true)) && deserializing(parallel: true) }
+      way = plan(pool) { deserializer(NeedsPreparing.new(failing: IOError)) && deserializing(parallel: true) }
       outcomes = Array.new(3) { way.begin(records("a"), :source)[0] }
       assert_equal [%w[A A A], 1], [outcomes, NeedsPreparing::CALLS.size]
+    end
+  end
+
+  # Once a batch: else the payloads would raise it, each in place of its own error.
+  def test_whatever_preparing_raises_is_no_error_of_a_payload
+    with_pool do |pool|
+      [NotImplementedError, SystemStackError, SystemExit, :exit].each do |failing|
+        way = plan(pool) { deserializer(NeedsPreparing.new(failing:)) && deserializing(parallel: true) }
+        payloads = way.begin(records("a", "b"), :source)
+        Thread.new { payloads[0] }.join
+        assert_equal [%w[A B], 1], [[payloads[0], payloads[1]], NeedsPreparing::CALLS.size], failing
+        NeedsPreparing::CALLS.clear
+      end
     end
   end
 

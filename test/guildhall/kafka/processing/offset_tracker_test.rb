@@ -115,6 +115,26 @@ class KafkaOffsetTrackerTest < GuildhallTest
     assert_equal [5, [6...9, 100...200]], [offset, Guildhall::Kafka::Processing::DoneRanges.load(5, metadata)]
   end
 
+  def test_a_gap_behind_what_was_done_before_a_restart_holds_nothing_up
+    [false, true].each do |parking|
+      tracker = tracker(parking:)
+      @client.kept = [5, Guildhall::Kafka::Processing::DoneRanges.dump(5, [[6, 7]])]
+      tracker.recall
+      assert_equal [0, 2], tracker.pending(Batch.new([5, 6, 10]))
+      tracker.complete_each(0) { [[5, 6], [10, 11]] }
+      assert_equal 11, tracker.position
+    end
+  end
+
+  def test_that_a_batch_was_done_before_a_restart_is_committed
+    tracker = tracker()
+    @client.kept = [5, Guildhall::Kafka::Processing::DoneRanges.dump(5, [[6, 7], [10, 11]])]
+    tracker.recall
+    assert_empty tracker.pending(Batch.new([6, 10]))
+    tracker.complete(11, 0)
+    assert_equal [11, nil], stored(tracker)
+  end
+
   def test_of_another_log_nothing_is_known
     tracker = tracker()
     @client.kept = [5, Guildhall::Kafka::Processing::DoneRanges.dump(5, [[6, 8]])]

@@ -531,14 +531,15 @@ class KafkaPartitionTest < GuildhallTest
   def test_metadata_that_is_no_string_and_offsets_that_are_none_are_refused_where_they_are_given
     refused = []
     kafka = kafka(consumer do
-      [-> { mark_as_consumed(messages.first, 42) }, -> { mark_offset("1") }].each do |call|
+      [-> { mark_as_consumed(messages.first, 42) }, *["1", -1, (2**63) - 1].map { |offset| -> { mark_offset(offset) } }].each do |call|
         call.call
       rescue Guildhall::ArgumentError => error
         refused << error.message
       end
     end).deliver(0...3)
     kafka.work
-    assert_equal ["metadata beside an offset has to be a String, not 42", 'mark_offset takes an Integer, not "1"'], refused
+    assert_equal ["metadata beside an offset has to be a String, not 42",
+                  *['"1"', -1, (2**63) - 1].map { |offset| "mark_offset takes an Integer, the offset of a message, not #{offset}" }], refused
     assert_equal 3, kafka.committed
   end
 
@@ -575,6 +576,35 @@ class KafkaPartitionTest < GuildhallTest
     end) { dead_letter_queue topic: "dead", max_retries: 1 }
     kafka.deliver(0...10).work
     assert_equal [[6], 10], [kafka.dead, kafka.committed]
+  end
+
+  def test_who_looks_at_the_records_has_looked_at_all_messages
+    kafka = kafka(consumer do
+      messages.first.timestamp
+      raise "bad" if messages.records.any? { |record| record.offset == 6 }
+    end) { dead_letter_queue topic: "dead", max_retries: 1 }
+    kafka.deliver(0...10).work
+    assert_equal [[6], 10], [kafka.dead, kafka.committed]
+  end
+
+  def test_records_that_middleware_looks_at_do_not_hide_the_message_that_fails
+    calls = 0
+    kafka = kafka(consumer { messages.each_marking { |message| raise "bad" if message.offset == 2 && (calls += 1) } },
+      middleware: [->(call, &inner) { [call.messages&.records, inner.call].last }]) { dead_letter_queue topic: "dead", max_retries: 0 }
+    kafka.deliver(0...10).work
+    assert_equal [[2], 1], [kafka.dead, calls]
+  end
+
+  # `each_marking.each_slice` would mark what the slice's block has not seen.
+  def test_each_marking_without_a_block_marks_nothing
+    handled = []
+    kafka = kafka(consumer do
+      messages.each_marking.each_slice(4) { |slice| handled.concat(slice) }
+    rescue Guildhall::ArgumentError
+      messages.each { |message| handled << message.offset }
+    end)
+    kafka.deliver(0...10).work
+    assert_equal [[*0...10], 10], [handled, kafka.committed]
   end
 
   def test_a_topic_that_begins_anew_is_consumed_from_there

@@ -38,6 +38,17 @@ class KafkaRoutingSelectionTest < GuildhallTest
     assert_equal [["reports", /\Aorders\./]], names(select(topics: ["/\\Aorders\\./"]))
   end
 
+  def test_a_single_name_is_a_list_of_one
+    assert_equal [%w[guildhall orders.eu], %w[reports orders.eu]], names(select(topics: :"orders.eu"))
+    routes = [@routes[0], @routes[0].with(group: "guildhall-eu")]
+    {groups: "guildhall-eu", exclude_groups: "guildhall"}.each do |name, value|
+      chosen = Guildhall::Kafka::Routing::Selection.new(name => value).choose(routes)
+      assert_equal [%w[guildhall-eu orders]], names(chosen)
+    end
+    chosen = Guildhall::Kafka::Routing::Selection.new(exclude_groups: "guildhall-eu").choose(routes)
+    assert_equal [%w[guildhall orders]], names(chosen), "a part of its name is another group"
+  end
+
   def test_what_has_a_route_of_its_own_is_taken_once
     routes = [@routes[1], @routes[3].with(group: "guildhall")]
     assert_equal [%w[guildhall orders.eu]], names(Guildhall::Kafka::Routing::Selection.new(topics: ["orders.eu"]).choose(routes))
