@@ -31,7 +31,7 @@ module Guildhall
         @err = err
         @warm_up = warm_up
         @signals = Thread::Queue.new
-        @signalled = false
+        @requests = Signals::Requests.new
       end
 
       # Stops in order, as after a signal. Any thread; does not wait.
@@ -78,7 +78,9 @@ module Guildhall
           case signal = @signals.pop
           when "TTIN" then dump
           when "TSTP" then @application.quiet
-          else return @signalled = STOP.include?(signal)
+          else
+            @requests.again?(signal) if STOP.include?(signal)
+            return
           end
         end
       end
@@ -97,9 +99,7 @@ module Guildhall
       def asked_again?
         signal = @signals.pop(timeout: 0)
         dump if signal == "TTIN"
-        return signal == NOW unless STOP.include?(signal)
-
-        @signalled.tap { @signalled = true }
+        STOP.include?(signal) ? @requests.again?(signal) : signal == NOW
       end
 
       # What did not end in time would hold up an orderly exit as well.

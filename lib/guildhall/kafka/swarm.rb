@@ -50,6 +50,7 @@ module Guildhall
         @children = Array.new(processes || Etc.nprocessors) { |index| Child.new(index + 1, backoff) }.freeze
         @health = Health.new(@children, self)
         @state = :running
+        @requests = Server::Signals::Requests.new
         @clean = true
         @look_at_memory = Clock.now
       end
@@ -141,12 +142,19 @@ module Guildhall
 
       def handle(signal)
         case signal
-        when *Server::STOP then @state == :stopping ? end_now : stop
+        when *Server::STOP then asked(signal)
         when "USR1", "USR2" then pass_on(signal) if @handlers[signal].is_a?(Proc)
         else
           @state = :quiet if signal == "TSTP" && @state == :running
           pass_on(signal)
         end
+      end
+
+      def asked(signal)
+        again = @requests.again?(signal)
+        return stop unless @state == :stopping
+
+        end_now if again
       end
 
       def pass_on(signal) = @children.each { |child| child.signal(signal) }

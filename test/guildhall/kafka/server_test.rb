@@ -82,6 +82,14 @@ class KafkaServerTest < GuildhallTest
     assert_includes out, "a second signal: the process ends now"
   end
 
+  # Ctrl-C in a terminal reaches the process, and foreman sends TERM behind it.
+  def test_interrupted_and_terminated_by_a_process_manager_is_one_request
+    status, out = serve("late", [:INT, "started"], [:TERM, "stopping"], [:TTIN, "stopping"], [:INT, "in flight"])
+    assert_equal 1, status
+    assert_includes out, "in flight"
+    assert_includes out, "a second signal: the process ends now"
+  end
+
   def test_it_can_be_asked_to_stop_and_asking_again_changes_nothing
     assert_equal [0, "started\nstopping\n"], serve("at once", asked: %i[stop_soon stop_soon])
   end
