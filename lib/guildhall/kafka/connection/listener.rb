@@ -21,7 +21,8 @@ module Guildhall
       class Listener
         RESTART_PAUSE_SECONDS = 5 # seconds before a client that failed is replaced
         REJOIN_CLOSE_TIMEOUT_SECONDS = 3 # seconds for leaving a group that one is out of
-        private_constant :REJOIN_CLOSE_TIMEOUT_SECONDS
+        FIRST_LOOK_SECONDS = 0.002 # after a commit, for its answer
+        private_constant :REJOIN_CLOSE_TIMEOUT_SECONDS, :FIRST_LOOK_SECONDS
 
         # @return [Client]
         attr_reader :client
@@ -72,9 +73,8 @@ module Guildhall
         # @return [void]
         def commit_soon
           partitions.each(&:store)
-          error = @client&.commit_soon
-          @application.error(error, "commit", group: @group) if error
-          tell_commits
+          tell_commits(@client&.commit_soon)
+          look_for_answer
           request { rejoin_group_if_stuck } if stuck?
         end
 
@@ -162,7 +162,18 @@ module Guildhall
           ErrorBoundary.run(->(error) { @application.error(error, type, group: @group) }, &)
         end
 
-        def tell_commits
+        # After pauses that grow, until the next commit, which looks as well: its time would be told else.
+        def look_for_answer(pause = FIRST_LOOK_SECONDS)
+          return unless @client&.committing? && pause < @application.config.commit_interval && @application.listening?("offsets.committed")
+
+          @application.timer.after(pause) do
+            tell_commits(@client&.look_for_answer)
+            look_for_answer(pause * 2)
+          end
+        end
+
+        def tell_commits(error)
+          @application.error(error, "commit", group: @group) if error
           @client&.answered_commits&.each { |error, seconds| @application.publish("offsets.committed", group: @group, seconds:, error:) }
         end
 
