@@ -121,8 +121,8 @@ module Guildhall
 
         # Each object that stands for the same record would be another key.
         def nameless!(job, answer)
-          raise Guildhall::ArgumentError, "guildhall_options of #{job.class}: the key must be a String, or have a to_s of its own (an id, " \
-                                          "say), not a #{answer.class}"
+          raise Guildhall::ArgumentError, "guildhall_options of #{job.class}: the key must be a String, or have a to_s of its own " \
+                                          "(an id, say), not a #{answer.class}"
         end
 
         # A job with steps that was interrupted because this process stops waits for its next start anyway.
@@ -131,7 +131,7 @@ module Guildhall
         end
 
         # Active Job enqueues such a job while it rescues the interruption (Rails 8.1).
-        def interrupted? = $!.class.name == "ActiveJob::Continuation::Interrupt" # rubocop:disable Style/SpecialGlobalVars
+        def interrupted? = $!.class.name == "ActiveJob::Continuation::Interrupt"
 
         def check_delays(job)
           return if Kafka.routes.topics.any?(&:delay_tiers)

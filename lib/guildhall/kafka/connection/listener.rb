@@ -2,6 +2,7 @@
 
 require "guildhall/error_boundary"
 require "guildhall/json"
+require_relative "background_commits"
 require_relative "client"
 require_relative "lost_membership"
 require_relative "topic_creation"
@@ -21,8 +22,7 @@ module Guildhall
       class Listener
         RESTART_PAUSE_SECONDS = 5 # seconds before a client that failed is replaced
         REJOIN_CLOSE_TIMEOUT_SECONDS = 3 # seconds for leaving a group that one is out of
-        FIRST_LOOK_SECONDS = 0.002 # after a commit, for its answer
-        private_constant :REJOIN_CLOSE_TIMEOUT_SECONDS, :FIRST_LOOK_SECONDS
+        private_constant :REJOIN_CLOSE_TIMEOUT_SECONDS
 
         # @return [Client]
         attr_reader :client
@@ -47,6 +47,7 @@ module Guildhall
           @group = topics.first.group
           @application = application
           @backpressure = application.backpressure
+          @commits = BackgroundCommits.new(application, @group)
           @max_wait_ms = (application.config.max_wait_time * 1000).to_i
           @partitions = {}
           @requests = Thread::Queue.new
@@ -73,8 +74,7 @@ module Guildhall
         # @return [void]
         def commit_soon
           partitions.each(&:store)
-          tell_commits(@client&.commit_soon)
-          look_for_answer
+          client = @client and @commits.start(client)
           request { rejoin_group_if_stuck } if stuck?
         end
 
@@ -160,21 +160,6 @@ module Guildhall
 
         def guarded(type, &)
           ErrorBoundary.run(->(error) { @application.error(error, type, group: @group) }, &)
-        end
-
-        # After pauses that grow, until the next commit, which looks as well: its time would be told else.
-        def look_for_answer(pause = FIRST_LOOK_SECONDS)
-          return unless @client&.committing? && pause < @application.config.commit_interval && @application.listening?("offsets.committed")
-
-          @application.timer.after(pause) do
-            tell_commits(@client&.look_for_answer)
-            look_for_answer(pause * 2)
-          end
-        end
-
-        def tell_commits(error)
-          @application.error(error, "commit", group: @group) if error
-          @client&.answered_commits&.each { |error, seconds| @application.publish("offsets.committed", group: @group, seconds:, error:) }
         end
 
         # A subscriber may end the thread that publishes (Thread.exit): nothing can rescue that, but the listener must go on.
