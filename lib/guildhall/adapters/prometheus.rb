@@ -13,10 +13,11 @@ module Guildhall
     class Prometheus
       # Prometheus' own: a counter ends with "_total", and a unit that is one of its base units stands before it.
       SUFFIXES = {counter: "_total"}.freeze
+      TYPES = {distribution: :histogram}.freeze
       RULES = OptionRules.new(
         "argument", registry: OptionRules.object("a Prometheus::Client::Registry", :exist?, :get, :counter, :gauge, :histogram).or(nil)
       )
-      private_constant :SUFFIXES, :RULES
+      private_constant :SUFFIXES, :TYPES, :RULES
 
       # @param metric [Kafka::Metrics::Metric]
       # @return [Symbol] such as :guildhall_consumed_messages_total
@@ -26,7 +27,7 @@ module Guildhall
 
       # @param registry [::Prometheus::Client::Registry, nil] nil: the process's
       # @raise [MissingDependencyError] without the gem prometheus-client
-      # @raise [Guildhall::ArgumentError] for what is no registry
+      # @raise [Guildhall::ArgumentError] for what is no registry, and for one that has another metric of the same name
       def initialize(registry = nil)
         RULES.check!({registry:}, owner: self.class)
         SoftDependency.require!("prometheus/client", gem: "prometheus-client", purpose: "Guildhall::Adapters::Prometheus")
@@ -60,7 +61,7 @@ module Guildhall
       # One that is registered already (after a reload, by another application) is used again.
       def register(metric)
         name = self.class.name_of(metric)
-        return @registry.get(name) if @registry.exist?(name)
+        return registered(metric, @registry.get(name)) if @registry.exist?(name)
 
         settings = {docstring: metric.description, labels: metric.tags}
         case metric.type
@@ -68,6 +69,13 @@ module Guildhall
         when :gauge then @registry.gauge(name, **settings)
         else @registry.histogram(name, buckets: Kafka::Metrics::SECONDS, **settings)
         end
+      end
+
+      def registered(metric, one)
+        return one if one.type == TYPES.fetch(metric.type, metric.type) && one.labels.sort == metric.tags.sort
+
+        raise Guildhall::ArgumentError, "#{self.class}: the registry has another metric #{one.name}, a #{one.type} with the labels " \
+                                        "[#{one.labels.join(", ")}]: rename that, or use a registry of its own"
       end
     end
   end

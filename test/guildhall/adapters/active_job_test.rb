@@ -44,9 +44,14 @@ class ActiveJobTest < GuildhallTest
     Guildhall::Kafka.instrumentation.subscribe("error.occurred") { |event| ERRORS << event.payload[:error] }
   RUBY
   OFFLINE = <<~'RUBY'
+    require "waterdrop"
     Guildhall::Kafka.config.kafka = {"bootstrap.servers": "127.0.0.1:1"}
     def topic = Guildhall::Kafka::Testing.topic("jobs")
     def payload(job) = JSON.generate(job.serialize)
+    SENT = []
+    HANDLE = Struct.new(:topic_name, :partition, :offset) { def wait(**) = self }.new("jobs", 0, 0)
+    PRODUCER = Struct.new(:config, :handle) { def produce_async(message) = (SENT << message; handle) }.new(Struct.new(:max_wait_timeout).new(1), HANDLE)
+    def produced_to_nobody = Guildhall::Kafka.define_singleton_method(:producer) { PRODUCER }
   RUBY
 
   # What Rails' own integration tests ask of an adapter ("queuing_test"), where an adapter without delays is concerned.
@@ -310,14 +315,92 @@ class ActiveJobTest < GuildhallTest
           step(:second) { RESULTS << :second }
         end
       end
-      again = []
-      producer = Struct.new(:messages, :config) { def produce_async(message) = (messages << message; Struct.new(:topic_name, :partition, :offset) { def wait(**) = self }.new("jobs", 0, 0)) }
-      fake = producer.new(again, Struct.new(:max_wait_timeout).new(1))
-      Guildhall::Kafka.define_singleton_method(:producer) { fake }
+      produced_to_nobody
       STOPPED.deliver(payload(Steps.new))
       equal([:first], Array.new(RESULTS.size) { RESULTS.pop })
-      equal([1, ["first"]], [again.size, JSON.parse(again.first[:payload]).dig("continuation", "completed")])
+      equal([1, ["first"]], [SENT.size, JSON.parse(SENT.first[:payload]).dig("continuation", "completed")])
       check(!ActiveJob::Base.queue_adapter.stopping?)
+    RUBY
+  end
+
+  # It waits for its time, or is refused, as at any other moment: a retry is no interruption.
+  def test_a_job_that_fails_while_the_process_stops_does_not_run_early
+    offline(<<~'RUBY')
+      routes { active_job_topic("jobs", parallel: false) { dead_letter_queue topic: "dead", max_retries: 0 } }
+      STOPPED = topic
+      class Patient < Job
+        retry_on KeyError, wait: 3600
+        def perform = (STOPPED.leave; raise KeyError)
+      end
+      Guildhall::Kafka.define_singleton_method(:producer) { abort("enqueued at once") }
+      STOPPED.deliver(payload(Patient.new))
+      equal([Guildhall::ActiveJob::DelayedJobError], STOPPED.errors.map(&:class))
+      equal(0, STOPPED.done)
+    RUBY
+  end
+
+  # Active Job takes an EnqueueError for an answer, and the job for retried: its message would be marked, and the job gone.
+  def test_a_job_that_cannot_be_enqueued_again_is_not_done
+    offline(<<~'RUBY')
+      routes { active_job_topic("jobs", parallel: false) { dead_letter_queue topic: "dead", max_retries: 0 } }
+      class Flaky < Job
+        guildhall_options produce: :async
+        retry_on KeyError, wait: 0
+        def perform = raise(KeyError)
+      end
+      PRODUCER.handle = Object.new.tap { |one| one.define_singleton_method(:wait) { |**| raise Rdkafka::RdkafkaError.new(-192) } }
+      produced_to_nobody
+      one = topic.deliver(payload(Flaky.new))
+      equal([Rdkafka::RdkafkaError], one.errors.map(&:class))
+      equal(["0"], one.dead_letters.map { |letter| letter[:headers]["source_offset"] })
+    RUBY
+  end
+
+  # What has come with a job goes with it again, although the record cannot be found now, or the job has changed the attributes.
+  def test_a_retried_job_keeps_its_current_attributes
+    offline(<<~'RUBY')
+      class Person
+        include GlobalID::Identification
+        class << self; attr_accessor :there; end
+        def id = 7
+        def self.find(_id) = there ? new : raise("gone")
+      end
+      GlobalID.app = "test"
+      class Again < Job
+        retry_on ActiveJob::DeserializationError, KeyError, wait: 0
+        def perform(kind)
+          RESULTS << Current.user.id
+          Current.user = nil
+          raise KeyError if kind == :fails && executions == 1
+        end
+      end
+      routes { active_job_topic("jobs", parallel: false) }
+      Guildhall::ActiveJob.current_attributes Current
+      produced_to_nobody
+      headers = Current.set(user: Person.new) { Guildhall::ActiveJob.carried.headers }
+      one = topic.deliver(payload(Again.new(:late)), headers: {**headers, "other" => "x"})
+      Person.there = true
+      one.deliver(payload(Again.new(:fails)), headers:)
+      equal([headers, headers], SENT.map { |message| message[:headers] })
+      one.deliver(SENT.first[:payload], headers: SENT.first[:headers])
+      equal([7, 7], Array.new(RESULTS.size) { RESULTS.pop })
+      equal([3, []], [one.done, one.errors])
+    RUBY
+  end
+
+  # Ruby's own `to_s` is another one for each object: the order would be lost without a word.
+  def test_a_key_that_is_a_record_is_refused
+    offline(<<~'RUBY')
+      class Keyed < Job
+        guildhall_options key: ->(job) { job.arguments.first[:key] }
+      end
+      produced_to_nobody
+      class Customer; end
+      adapter = ActiveJob::Base.queue_adapter
+      error = raised(Guildhall::ArgumentError) { adapter.send(:key, Keyed.new({key: Customer.new})) }
+      check(error.message.include?("guildhall_options of Keyed: the key must be a String") && error.message.end_with?("not a Customer"), error.message)
+      ["a", :b, 7, nil, Date.new(2026, 1, 2), [1, "c"]].each { |key| Keyed.perform_later({key:}) }
+      equal(["a", "b", "7", nil, "2026-01-02", '[1, "c"]'], SENT.map { |message| message[:key] })
     RUBY
   end
 

@@ -112,6 +112,17 @@ class MetricsTest < GuildhallTest
     assert_equal "Guildhall::Adapters::StatsD: prefix must be a String, not nil", error.message
   end
 
+  def test_a_registry_may_have_these_metrics_but_no_others_of_their_names
+    registry = Prometheus::Client::Registry.new
+    2.times { Guildhall::Adapters::Prometheus.new(registry) }
+    others = [%i[gauge guildhall_errors_total type error], %i[counter guildhall_errors_total type], %i[counter guildhall_consumed_seconds group topic partition]]
+    others.each do |type, name, *labels|
+      other = Prometheus::Client::Registry.new.tap { |one| one.public_send(type, name, docstring: "mine", labels:) }
+      error = assert_raises(Guildhall::ArgumentError) { Guildhall::Adapters::Prometheus.new(other) }
+      assert_includes error.message, "the registry has another metric #{name}, a #{type} with the labels [#{labels.join(", ")}]"
+    end
+  end
+
   # Events that are no figure, or are part of another one's.
   WITHOUT = %w[app.running app.quiet app.stopping consumer.revoked consumer.shutdown filter.waiting key.limit_reached key.parked
                key.resumed members.changed

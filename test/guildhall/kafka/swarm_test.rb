@@ -194,7 +194,7 @@ class KafkaSwarmTest < GuildhallTest
       swarm.children(1)
       swarm.signal(:TERM)
       swarm.wait_for(/\Astopping/)
-      sleep(0.3) # longer than signals count as one
+      sleep(1.1) # longer than signals count as one
       swarm.signal(:INT)
       swarm.wait_for(/a second signal: the process ends now/)
       assert_equal 1, swarm.finish

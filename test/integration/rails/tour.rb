@@ -119,7 +119,7 @@ class Tour
     {
       "bundle" => -> { @application.bundle },
       "rails new" => -> { @application.create },
-      "guildhall:install" => -> { @application.rails("generate", "guildhall:install") },
+      "guildhall:install" => -> { install },
       "a consumer, models, a job" => -> { write },
       "db:migrate" => -> { @application.rails("db:migrate") },
       "the generated test" => -> { generated_test },
@@ -159,6 +159,14 @@ class Tour
     admin.create_topic(name, 2, 1).wait(max_wait_timeout_ms: 15_000)
   ensure
     admin&.close
+  end
+
+  # Into a Procfile whose last line somebody has not ended; twice.
+  def install
+    @application.write("Procfile.dev", "web: bin/rails server")
+    2.times { @application.rails("generate", "guildhall:install", "--skip") }
+    lines = File.readlines(File.join(@application.root, "Procfile.dev"), chomp: true)
+    check(lines == ["web: bin/rails server", "consumer: bin/guildhall server"], "Procfile.dev: #{lines}")
   end
 
   def write

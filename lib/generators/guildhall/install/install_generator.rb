@@ -33,7 +33,9 @@ module Guildhall
       def add_process
         line = "consumer: bin/guildhall server\n"
         file = ["Procfile.dev", "Procfile"].find { |name| File.exist?(File.join(destination_root, name)) }
-        file ? append_to_file(file, line) : create_file("Procfile", "web: bin/rails server\n#{line}")
+        return create_file("Procfile", "web: bin/rails server\n#{line}") unless file
+
+        append_to_file(file, File.read(File.join(destination_root, file)).match?(/[^\n]\z/) ? "\n#{line}" : line)
       end
 
       def create_compose_file

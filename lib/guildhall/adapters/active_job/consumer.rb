@@ -17,6 +17,8 @@ module Guildhall
 
         # @return [String, nil] the id of the job that it performs
         attr_reader :job_id
+        # @return [Hash{String=>String}] what its message carries, and does again when it is retried
+        attr_reader :job_headers
 
         # (see Kafka::Consumer#consume)
         def consume
@@ -33,7 +35,7 @@ module Guildhall
         def perform(message)
           @call.wrap(:perform, [message]) do
             data = parse(message)
-            as_current(data["job_id"]) { execute(data, message.headers) }
+            as_current(data["job_id"], message.headers) { execute(data, message.headers) }
           end
         end
 
@@ -62,14 +64,15 @@ module Guildhall
           raise Kafka::UndecodableMessageError.new("not a job of Active Job: #{reason}", codec: "job")
         end
 
-        def as_current(job_id)
+        def as_current(job_id, headers)
           @job_id = job_id
+          @job_headers = headers.slice(Carried::HEADER)
           before = Consumer.current
           Thread.current[CURRENT] = self
           yield
         ensure
           Thread.current[CURRENT] = before
-          @job_id = nil
+          @job_id = @job_headers = nil
         end
       end
     end

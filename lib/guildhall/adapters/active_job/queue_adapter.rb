@@ -79,12 +79,21 @@ module Guildhall
           begin
             yield(producer)
           rescue WaterDrop::Errors::BaseError, Rdkafka::AbstractHandle::WaitTimeoutError, Rdkafka::RdkafkaError => error
+            raise if at_hand?(job) # else Active Job would take it for retried, and its message would be marked
+
             raise ::ActiveJob::EnqueueError, "topic #{job.queue_name}: #{error.message}"
           end
         end
 
         def message_of(job)
-          {topic: job.queue_name, payload: ::JSON.generate(job.serialize), key: key(job), headers: ActiveJob.carried.headers}
+          headers = at_hand?(job) ? Consumer.current.job_headers : ActiveJob.carried.headers
+          {topic: job.queue_name, payload: ::JSON.generate(job.serialize), key: key(job), headers:}
+        end
+
+        # Whether it is the job that this thread performs, which is enqueued again.
+        def at_hand?(job)
+          consumer = Consumer.current
+          !consumer.nil? && consumer.job_id == job.job_id
         end
 
         # One that fails does not keep the others from being produced.
@@ -98,20 +107,31 @@ module Guildhall
           nil
         end
 
-        def sync?(job) = options(job)[:produce] == :sync
+        # The message of a job at hand is marked next.
+        def sync?(job) = options(job)[:produce] == :sync || at_hand?(job)
 
         def options(job) = job.class.guildhall_options
 
         def key(job)
           key = options(job)[:key]
           answer = key.is_a?(Symbol) ? job.public_send(key) : key&.call(job)
+          nameless!(job, answer) if answer.method(:to_s).owner == ::Kernel
           answer&.to_s
         end
 
-        # A job that was interrupted because this process stops waits for its next start anyway.
-        def due?(job, timestamp)
-          timestamp <= Time.now.to_f || (stopping? && job.job_id == Consumer.current&.job_id)
+        # Each object that stands for the same record would be another key.
+        def nameless!(job, answer)
+          raise Guildhall::ArgumentError, "guildhall_options of #{job.class}: the key must be a String, or have a to_s of its own " \
+                                          "(an id, say), not a #{answer.class}"
         end
+
+        # A job with steps that was interrupted because this process stops waits for its next start anyway.
+        def due?(job, timestamp)
+          timestamp <= Time.now.to_f || (at_hand?(job) && interrupted? && stopping?)
+        end
+
+        # Active Job enqueues such a job while it rescues the interruption (Rails 8.1).
+        def interrupted? = $!.class.name == "ActiveJob::Continuation::Interrupt"
 
         def check_delays(job)
           return if Kafka.routes.topics.any?(&:delay_tiers)

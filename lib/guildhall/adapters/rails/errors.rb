@@ -12,7 +12,9 @@ module Guildhall
           # @param event [Hash{Symbol=>Object}] the payload of `error.occurred`
           # @return [void]
           def report(event)
-            ::Rails.error.report(event[:error], handled: false, context: event.except(:error), source: SOURCE)
+            error = event[:error]
+            error = error.dup unless error.backtrace # Rails would give it this place, for other subscribers, too
+            ::Rails.error.report(error, handled: false, context: event.except(:error), source: SOURCE)
           end
 
           # Within the executor, which would report what the block raises, but does not know where it happened.

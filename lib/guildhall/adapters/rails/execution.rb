@@ -15,14 +15,14 @@ module Guildhall
         # @param call [Kafka::Processing::Middleware::Call]
         # @return [Object] what the block returns
         def call(call, &block)
-          tagged(call.topic.group, call.id) do
-            jobs?(call) ? block.call : @reloader.wrap { Errors.during(call, &block) }
-          end
+          return block.call if jobs?(call)
+
+          tagged(call.topic.group, call.id) { @reloader.wrap { Errors.during(call, &block) } }
         end
 
         private
 
-        # Each job is wrapped by itself: one must not see what another has left in CurrentAttributes.
+        # Each job is wrapped and tagged by itself: one must not see what another has left in CurrentAttributes.
         def jobs?(call)
           call.event == :consume && Adapters.const_defined?(:ActiveJob, false) && call.topic.consumer <= ActiveJob::Consumer
         end

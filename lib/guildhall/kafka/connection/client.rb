@@ -105,6 +105,15 @@ module Guildhall
           failure(@commits.start)
         end
 
+        # Looks for the broker's answer to a commit in the background. Does not block.
+        # @return [Rdkafka::RdkafkaError, nil] as {#commit_soon}
+        def look_for_answer
+          failure(@commits.look)
+        end
+
+        # @return [Boolean] whether a commit is under way
+        def committing? = @commits.pending?
+
         # Each is given out once.
         # @return [Array<Array(String | nil, Float)>] librdkafka's name of the error of each commit that was answered, nil where it was
         #   none, and how many seconds it took

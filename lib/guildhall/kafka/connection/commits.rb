@@ -36,6 +36,15 @@ module Guildhall
           end || 0
         end
 
+        # Looks whether the commit under way was answered. Does not block.
+        # @return [Integer] librdkafka's error code of it; 0: no error, or it was not
+        def look
+          with_permit(0) { answer(0) } || 0
+        end
+
+        # @return [Boolean] whether a commit is under way
+        def pending? = !@since.nil?
+
         # Commits what was stored. Blocks for the broker's answer, and tries again where the reason to fail may pass.
         # @param timeout [Numeric] seconds
         # @return [Integer] librdkafka's error code; 0: committed
@@ -160,7 +169,7 @@ module Guildhall
           @since = nil
           Librdkafka.rd_kafka_event_error(event).tap do |code|
             requeue if Librdkafka.retriable?(code) && !@stored_next
-            @answers << [code, took]
+            @answers << [code, took] unless nothing?(code)
           end
         ensure
           Librdkafka.rd_kafka_event_destroy(event) if event && !event.null?
@@ -171,11 +180,14 @@ module Guildhall
           @lock.synchronize { @forced = @sent.merge(@forced) }
         end
 
+        # Whether there was nothing to commit, and so nobody to answer.
+        def nothing?(code) = Librdkafka.error_name(code) == "_NO_OFFSET"
+
         # Lower offsets go first, and alone.
         def again?(code, deadline)
           return false unless code
 
-          return @sent.any? || @metadata.any? if code.zero? || Librdkafka.error_name(code) == "_NO_OFFSET"
+          return @sent.any? || @metadata.any? if code.zero? || nothing?(code)
           return false unless Librdkafka.retriable?(code) && Clock.left(deadline) > RETRY_PAUSE_SECONDS
 
           sleep(RETRY_PAUSE_SECONDS)

@@ -2,6 +2,7 @@
 
 require "guildhall/error_boundary"
 require "guildhall/json"
+require_relative "background_commits"
 require_relative "client"
 require_relative "lost_membership"
 require_relative "topic_creation"
@@ -46,6 +47,7 @@ module Guildhall
           @group = topics.first.group
           @application = application
           @backpressure = application.backpressure
+          @commits = BackgroundCommits.new(application, @group)
           @max_wait_ms = (application.config.max_wait_time * 1000).to_i
           @partitions = {}
           @requests = Thread::Queue.new
@@ -72,9 +74,7 @@ module Guildhall
         # @return [void]
         def commit_soon
           partitions.each(&:store)
-          error = @client&.commit_soon
-          @application.error(error, "commit", group: @group) if error
-          tell_commits
+          client = @client and @commits.start(client)
           request { rejoin_group_if_stuck } if stuck?
         end
 
@@ -160,10 +160,6 @@ module Guildhall
 
         def guarded(type, &)
           ErrorBoundary.run(->(error) { @application.error(error, type, group: @group) }, &)
-        end
-
-        def tell_commits
-          @client&.answered_commits&.each { |error, seconds| @application.publish("offsets.committed", group: @group, seconds:, error:) }
         end
 
         # A subscriber may end the thread that publishes (Thread.exit): nothing can rescue that, but the listener must go on.

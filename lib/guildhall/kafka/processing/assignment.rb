@@ -26,11 +26,13 @@ module Guildhall
         # @param messages [Messages] that `consume` was called with
         # @param began [Float] when, of the {Clock}
         # @param size [Integer] how many of them are done
+        # @param again [Boolean] whether the batch is consumed again, for the others: what is counted by batches is counted then
         # @return [void]
-        def consumed(messages, began, size = messages.size)
+        def consumed(messages, began, size = messages.size, again: false)
           return unless application.listening?("consumer.consumed")
 
-          publish("consumer.consumed", size:, read: messages.read, dropped: messages.dropped, bytes: messages.bytes,
+          read, dropped, bytes = again ? [size, 0, 0] : [messages.read, messages.dropped, messages.bytes]
+          publish("consumer.consumed", size:, read:, dropped:, bytes:,
             waited: began - messages.batch.read_at, seconds: Clock.now - began, last_offset: messages.last_offset)
         end
 

@@ -94,7 +94,7 @@ module Guildhall
         # Called by the runner whose share is the last to end.
         # @!visibility private
         def run_ended(run)
-          @assignment.consumed(run.messages, run.began, run.size) if run.size.positive?
+          @assignment.consumed(run.messages, run.began, run.size, again: !run.error.nil?) if run.size.positive?
           settle(run.batch, settled?(run)) unless given_up?(run.batch)
         ensure
           partition.release

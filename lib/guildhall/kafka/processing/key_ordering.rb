@@ -35,9 +35,6 @@ module Guildhall
 
         # One batch while its shares run.
         class KeyedRun < ParallelRun
-          # @return [Integer]
-          attr_reader :size
-
           # @param retries [KeyRetries]
           # @param assignment [Assignment]
           # @see ParallelRun
@@ -45,7 +42,6 @@ module Guildhall
             super(messages, count, assignment.offsets, executor)
             @retries = retries
             @assignment = assignment
-            @size = 0
           end
 
           # @return [Boolean]
@@ -60,16 +56,11 @@ module Guildhall
 
             messages = call.messages(batch, indexes)
             ErrorBoundary.contain(->(error) { raised(error, key, messages, indexes) }) do
-              call.consume(messages) ? returned(messages) : left_early(key, indexes)
+              call.consume(messages) ? returned(messages, true) : left_early(key, indexes)
             end
           end
 
           private
-
-          def returned(messages)
-            super(messages, true)
-            @lock.synchronize { @size += messages.size }
-          end
 
           def left_early(key, indexes)
             park(key, indexes) { |entry, left| left.size < indexes.size ? @retries.keys.due(entry) : @retries.postpone(entry) }

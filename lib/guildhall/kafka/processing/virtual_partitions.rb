@@ -41,6 +41,8 @@ module Guildhall
           attr_reader :began
           # @return [Exception, nil] the first that a consumer raised
           attr_reader :error
+          # @return [Integer] how many messages `consume` has returned for
+          attr_reader :size
 
           # @param messages [Messages] all that are consumed
           # @param count [Integer] of shares
@@ -54,13 +56,11 @@ module Guildhall
             @executor = executor
             @lock = Mutex.new
             @error = nil
+            @size = 0
           end
 
           # @return [Messages::Batch]
           def batch = @messages.batch
-
-          # @return [Integer] how many messages `consume` has returned for
-          def size = @error ? 0 : @messages.size
 
           # @return [Boolean] whether what failed is parked, by key
           def parking? = false
@@ -74,6 +74,7 @@ module Guildhall
           # @param whole [Boolean] whether all of these messages are done; false: only what was marked
           # @return [void]
           def returned(messages, whole)
+            @lock.synchronize { @size += messages.size }
             @offsets.complete_each(batch.generation) { messages.next_steps } if whole
           end
 

@@ -9,7 +9,7 @@ module Guildhall
       module Signals
         # Signals to stop that come within this time are one request: `timeout` signals a process and then its group, and what runs a
         # Procfile sends TERM after the terminal's INT.
-        BURST_SECONDS = 0.25
+        BURST_SECONDS = 1
 
         # Inside a trap no lock can be taken: the block may only pass the signal on. What is ignored, as HUP under nohup, stays so.
         # @param names [Array<String>]

@@ -53,6 +53,18 @@ class KafkaListenerTest < GuildhallTest
     refute_same before, listener.client
   end
 
+  # And not when the next one begins; where there is nothing to commit, nothing is told.
+  def test_a_commit_is_told_when_it_is_answered
+    @application.config.commit_interval = 2
+    commits = Thread::Queue.new
+    @application.instrumentation.subscribe("offsets.committed") { |event| commits << event.payload.values_at(:seconds, :error) }
+    start
+    seconds, error = commits.pop(timeout: LIMIT)
+    assert_nil error
+    assert_operator seconds, :<, 1.5
+    assert_nil commits.pop(timeout: 5)
+  end
+
   def test_a_stop_does_not_wait_for_the_pause_after_an_error
     start
     listener.request { raise IOError, "the network is gone" }

@@ -48,6 +48,8 @@ class KafkaVirtualPartitionsTest < GuildhallTest
     kafka.work
     assert_equal [[false, [0, 2, 4]], [false, [1, 3, 5]], [true, [1, 3, 5]]], calls
     refute_predicate kafka.partition, :collapsed?
+    consumed = kafka.application.events.filter_map { |name, event| event if name == "consumer.consumed" }
+    assert_equal [[3, 0, 0], [3, 6, 0]], consumed.map { |event| event.values_at(:size, :bytes, :dropped) } # what consume has returned for, and the batch once
     kafka.deliver(6...8).work
     assert_equal [[false, [6]], [false, [7]]], calls.last(2)
   end

@@ -1,0 +1,74 @@
+# frozen_string_literal: true
+
+require "test_helper"
+
+# What ties consumers to Rails, without a Rails; in processes of their own, as Active Support changes Ruby's classes.
+class AdaptersRailsTest < GuildhallTest
+  PRELUDE = <<~'RUBY'
+    require "active_support/all"
+    require "guildhall/kafka"
+    require "guildhall/adapters/rails/errors"
+    require "guildhall/adapters/rails/execution"
+    require "guildhall/adapters/active_job"
+    require "stringio"
+    module Rails
+      LINES = StringIO.new
+      def self.error = @error ||= ActiveSupport::ErrorReporter.new(logger: nil)
+      def self.logger = @logger ||= ActiveSupport::TaggedLogging.new(Logger.new(LINES, formatter: ->(*, message) { "#{message}\n" }))
+    end
+    REPORTS = []
+    Rails.error.subscribe(Object.new.tap { |one| one.define_singleton_method(:report) { |error, **rest| REPORTS << [error, rest] } })
+    def report(error) = Guildhall::Adapters::Rails::Errors.report({error:, type: "librdkafka", group: "shop"})
+    def equal(expected, actual) = expected == actual || abort("line #{caller_locations(1, 1).first.lineno}: expected #{expected.inspect}, got #{actual.inspect}")
+  RUBY
+
+  # Else the log would name the place where it was reported as the one where it happened.
+  def test_an_error_that_was_never_raised_gets_no_place
+    assert_rails(<<~'RUBY')
+      error = Guildhall::Kafka::TransactionError.new("unknown topic")
+      report(error)
+      equal(nil, error.backtrace)
+      reported, rest = REPORTS.fetch(0)
+      equal([Guildhall::Kafka::TransactionError, "unknown topic"], [reported.class, reported.message])
+      equal(["guildhall.kafka", {type: "librdkafka", group: "shop"}, false], rest.values_at(:source, :context, :handled))
+    RUBY
+  end
+
+  def test_the_same_error_is_reported_once
+    assert_rails(<<~'RUBY')
+      error = begin
+        raise IOError, "gone"
+      rescue IOError => raised
+        raised
+      end
+      2.times { report(error) }
+      equal([error], REPORTS.map(&:first))
+    RUBY
+  end
+
+  # A job is a call within that of its batch.
+  def test_each_line_is_tagged_once
+    assert_rails(<<~'RUBY')
+      reloader = Object.new.tap { |one| one.define_singleton_method(:wrap) { |&block| block.call } }
+      EXECUTION = Guildhall::Adapters::Rails::Execution.new(Struct.new(:reloader).new(reloader))
+      Message = Struct.new(:offset)
+      Guildhall::Kafka.config.kafka = {"bootstrap.servers": "127.0.0.1:1"}
+      Guildhall::Kafka.config.group_id = "shop"
+      Guildhall::Kafka.routes { topic("orders") { consumer Class.new(Guildhall::Kafka::Consumer) }; active_job_topic "jobs" }
+      def call(topic, event, *messages, &)
+        EXECUTION.call(Guildhall::Kafka::Processing::Middleware::Call.new(topic:, name: topic.name, partition: 0, event:, messages:, attempt: 1), &)
+      end
+      orders, jobs = %w[orders jobs].map { |name| Guildhall::Kafka.routes.topics.find { |topic| topic.name == name } }
+      call(orders, :consume, Message.new(3)) { Rails.logger.info("order") }
+      call(jobs, :consume, Message.new(7), Message.new(8)) do
+        call(jobs, :perform, Message.new(8)) { Rails.logger.info("job") }
+      end
+      Rails.logger.info("none")
+      equal(["[shop] [orders/0@3] order", "[shop] [jobs/0@8] job", "none"], Rails::LINES.string.lines(chomp: true))
+    RUBY
+  end
+
+  private
+
+  def assert_rails(code) = assert_ruby("#{PRELUDE}#{code}")
+end
