@@ -42,7 +42,7 @@ module Guildhall
         def entries(errors)
           return errors.map { |name, messages| "#{name} #{Array(messages).join(", ")}" } if errors.is_a?(Hash)
 
-          errors.map { |error| message?(error) ? "#{Array(error.path).join(".")} #{error.text}".strip : error }
+          errors.map { |error| message?(error) ? "#{Array(error.path).join(".")} #{error.text}".strip : error }.to_a # of a lazy one, too
         end
 
         # Of dry-schema and dry-validation.

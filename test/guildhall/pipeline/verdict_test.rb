@@ -17,7 +17,7 @@ class PipelineVerdictTest < GuildhallTest
     true => nil, false => [], nil => [], [] => nil, {} => nil, ["no"] => ["no"], {name: %w[short odd]} => ["name short, odd"],
     Answer.new(true, ["a warning"]) => nil, Answer.new(false, ["bad"]) => ["bad"], Answer.new(false, []) => [],
     Result.new([]) => nil, Result.new(["bad"]) => ["bad"], Result.new(Model.new(["Name is short"])) => ["Name is short"],
-    [Message.new([:a, 0], "is odd"), Message.new([], "is bad")] => ["a.0 is odd", "is bad"], Set["x"].each => ["x"]
+    [Message.new([:a, 0], "is odd"), Message.new([], "is bad")] => ["a.0 is odd", "is bad"], Set["x"].each => ["x"], ["x"].lazy => ["x"], [].lazy => nil
   }.freeze
 
   def test_answers
