@@ -128,8 +128,11 @@ module Guildhall
     private
 
     def run(locals, contents, &)
-      text = @view.new(contents).guildhall_render(**locals, &)
-      raise LocalJumpError, "a template must not use `return`; put the rest into an `if`" unless String === text
+      view = @view.new(contents)
+      text = view.guildhall_render(**locals, &)
+      unless text.equal?(view.instance_variable_get(:@guildhall_out)) # a String would not be escaped either
+        raise LocalJumpError, "a template must not use `return`; put the rest into an `if`"
+      end
 
       encoded(text)
     rescue TemplateError

@@ -189,7 +189,7 @@ class TemplateTest < GuildhallTest
     end
     assert_raises(SystemExit) { template("<% exit %>").render }
     assert_raises(Guildhall::TemplateError) { template("<% throw :a %>").render }
-    ["<% return %>", "<% return 5 %>"].each { |text| assert_kind_of LocalJumpError, assert_raises(Guildhall::TemplateError) { template(text).render }.cause }
+    ["<% return %>", "<% return 5 %>", "<% [1].each { return '<' } %>"].each { |text| assert_kind_of LocalJumpError, assert_raises(Guildhall::TemplateError) { template(text).render }.cause }
     assert_equal 1, catch(:a) { template("<% throw :a, 1 %>").render }
   end
 
@@ -327,6 +327,16 @@ class TemplateTest < GuildhallTest
     end
     text = "= [1, 2, 3].map do |i|\n  | a\n  - next if i == 2\n  - break 'x' if i == 4\n  = i\np\n"
     assert_equal "[&quot;a1&quot;, nil, &quot;a3&quot;]<p></p>", template(text, engine: :slim).render
+  end
+
+  # Which temple would write as one value.
+  def test_blocks_of_one_line_in_haml_and_slim
+    {"= boxed do\n  %b hi" => "<b>hi</b>", "= boxed do\n  <b>hi</b>" => "<b>hi</b>", "= boxed do\n  %p Hi \#{name}!" => "<p>Hi &lt;!</p>"}.each do |text, expected|
+      assert_equal "<div>#{expected}</div>", template(text, :name, engine: :haml, helpers: [Money]).render(name: "<").delete("\n"), text
+    end
+    {"= boxed do\n  b hi" => "<b>hi</b>", "= boxed do\n  | \#{name}" => "&lt;"}.each do |text, expected|
+      assert_equal "<div>#{expected}</div>", template(text, :name, engine: :slim, helpers: [Money]).render(name: "<"), text
+    end
   end
 
   def test_files

@@ -17,6 +17,9 @@ module Guildhall
             "::Guildhall::SafeString.new(#{buffer} = #{take}); ensure; #{take} if ::Integer === #{buffer}; end"
           end
 
+          # What is one value alone would not be safe.
+          def call(exp) = super([:multi, exp])
+
           def on_dynamic(code) = "guildhall_append(#{Compiler::BUFFER}, (#{code}))"
 
           def concat(text) = "#{Compiler::BUFFER} << (#{text})"
@@ -31,6 +34,9 @@ module Guildhall
           set_options capture_generator: Capture
 
           def create_buffer = nil
+
+          # What is one value alone would replace the buffer.
+          def call(exp) = super([:multi, exp])
 
           def on_dynamic(code) = "guildhall_append(#{buffer}, (#{code}))"
         end
