@@ -348,8 +348,13 @@ class ActiveJobTest < GuildhallTest
         retry_on KeyError, wait: 0
         def perform = raise(KeyError)
       end
-      PRODUCER.handle = Object.new.tap { |one| one.define_singleton_method(:wait) { |**| raise Rdkafka::RdkafkaError.new(-192) } }
+      failures = []
+      PRODUCER.handle = Object.new.tap { |one| one.define_singleton_method(:wait) { |**| (failure = failures.shift) ? raise(failure) : HANDLE } }
       produced_to_nobody
+      failures.concat([Rdkafka::RdkafkaError.new(-192), Rdkafka::AbstractHandle::WaitTimeoutError.new]) # an outage, which lasts as long as it lasts
+      one = topic.deliver(payload(Flaky.new))
+      equal([[Guildhall::TimeoutError] * 2, 1, []], [one.errors.map(&:class), one.done, one.dead_letters])
+      failures << Rdkafka::RdkafkaError.new(29) # not allowed
       one = topic.deliver(payload(Flaky.new))
       equal([Rdkafka::RdkafkaError], one.errors.map(&:class))
       equal(["0"], one.dead_letters.map { |letter| letter[:headers]["source_offset"] })

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "active_job/queue_adapters/abstract_adapter"
+require_relative "../../kafka/producing/delivery"
 require_relative "../active_job"
 
 module Guildhall
@@ -8,6 +9,9 @@ module Guildhall
     module ActiveJob
       # Active Job's contract of an adapter. Produces jobs with the application's producer; may be used by any thread.
       class QueueAdapter < ::ActiveJob::QueueAdapters::AbstractAdapter
+        NATIVE = [Rdkafka::RdkafkaError, Rdkafka::AbstractHandle::WaitTimeoutError].freeze # errors of librdkafka's handles
+        private_constant :NATIVE
+
         # Called by Active Job. Blocks until the broker has the job, unless its class says `produce: :async`.
         # @param job [::ActiveJob::Base]
         # @return [void]
@@ -78,11 +82,17 @@ module Guildhall
           producer = Kafka.producer
           begin
             yield(producer)
-          rescue WaterDrop::Errors::BaseError, Rdkafka::AbstractHandle::WaitTimeoutError, Rdkafka::RdkafkaError => error
-            raise if at_hand?(job) # else Active Job would take it for retried, and its message would be marked
+          rescue WaterDrop::Errors::BaseError, *NATIVE => error
+            raise reason(error) if at_hand?(job) # else Active Job would take it for retried, and its message would be marked
 
             raise ::ActiveJob::EnqueueError, "topic #{job.queue_name}: #{error.message}"
           end
+        end
+
+        # An outage as what it is: for its time the topic repeats the job, and counts no attempts.
+        def reason(error)
+          native = [error, error.cause].find { |one| NATIVE.any? { |klass| one.is_a?(klass) } }
+          native ? Kafka::Producing::Delivery.reason(native) : error
         end
 
         def message_of(job)
