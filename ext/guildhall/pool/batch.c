@@ -8,6 +8,7 @@
 static const double longest_slice_ns = 1e5;  /* what a small batch may have to wait for */
 static const double shortest_slice_ns = 2e4; /* some hundred times what taking it costs */
 static const double exploration_share = 16;       /* of the time that is left, for an epoch of the way that may be slower */
+static const int64_t nap_ns = 1000000; /* a reader that has to sleep does so for about that long */
 
 size_t guildhall_batch_take(guildhall_batch *batch, size_t count, size_t *from)
 {
@@ -104,13 +105,33 @@ static VALUE stop_waiting(VALUE argument)
     return Qnil;
 }
 
+static int wait_for_outcome(reading *reader)
+{
+    if (readable(reader)) return 1;
+    if (!reader->to_the_end) want(reader->batch, reader->index);
+    atomic_fetch_add(&reader->batch->queue->yielding, 1);
+    return (int)rb_ensure(wait_until_readable, (VALUE)reader, stop_waiting, (VALUE)reader);
+}
+
+/* A sleep and a wake-up cost two threads as much as some small payloads: what follows soon is waited for, too. Payloads are claimed in
+ * order. */
+static void nap(const reading *reader)
+{
+    guildhall_batch *batch = reader->batch;
+    double cost = guildhall_batch_cost(batch), left = (double)(batch->size - 1 - reader->index);
+    double more = cost > 0 ? (double)nap_ns * (double)(batch->parallelism ? batch->parallelism : 1) / cost : 0;
+    int64_t until = guildhall_now() + 2 * nap_ns;
+    size_t further = (size_t)(more < left ? more : left);
+    reading later = {batch, reader->index + further, 0, reader->deadline && reader->deadline < until ? reader->deadline : until, false};
+    if (further) wait_for_outcome(&later);
+}
+
 int guildhall_batch_wait(guildhall_batch *batch, size_t index, size_t beyond, int64_t deadline)
 {
     reading reader = {batch, index, beyond, deadline, index == GUILDHALL_NO_INDEX && beyond + 1 == batch->size};
     if (readable(&reader)) return 1;
-    if (!reader.to_the_end) want(batch, index);
-    atomic_fetch_add(&batch->queue->yielding, 1);
-    return (int)rb_ensure(wait_until_readable, (VALUE)&reader, stop_waiting, (VALUE)&reader);
+    if (index != GUILDHALL_NO_INDEX) nap(&reader);
+    return wait_for_outcome(&reader);
 }
 
 double guildhall_batch_cost(const guildhall_batch *batch)

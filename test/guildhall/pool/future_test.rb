@@ -23,6 +23,26 @@ class PoolFutureTest < GuildhallTest
     refute_predicate one, :ready?
   end
 
+  # Gives back what it takes out; what is not there yet it waits for.
+  Turnstile = Struct.new(:queue) do
+    def call(payload) = payload == "wait" ? queue.pop(timeout: 30) : payload
+  end
+
+  # Small payloads are waited for several at a time.
+  def test_an_outcome_does_not_wait_for_one_behind_it
+    pool = Guildhall::Pool.new(workers: 2)
+    queue = Guildhall::Queue.new(1)
+    turnstile = Ractor.make_shareable(Turnstile.new(queue))
+    5.times { pool.dispatch(["go"] * 100, turnstile, parallel: true).value } # what they cost is known
+    future = pool.dispatch(["go", "go", "wait", "go"], turnstile, parallel: true)
+    assert_equal "go", future[0]
+    refute future.ready?(2)
+    queue.push("gone")
+    assert_equal "gone", future[2]
+  ensure
+    pool&.shutdown
+  end
+
   def test_all_of_them
     one = future
     assert_raises(RuntimeError) { one.value }
