@@ -34,7 +34,7 @@ class PoolFutureTest < GuildhallTest
     queue = Guildhall::Queue.new(1)
     turnstile = Ractor.make_shareable(Turnstile.new(queue))
     5.times { pool.dispatch(["go"] * 100, turnstile, parallel: true).value } # what they cost is known
-    future = pool.dispatch(["go", "go", "wait", "go"], turnstile, parallel: true)
+    future = pool.dispatch(%w[go go wait go], turnstile, parallel: true)
     assert_equal "go", future[0]
     refute future.ready?(2)
     queue.push("gone")
