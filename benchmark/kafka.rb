@@ -69,12 +69,14 @@ class KafkaRows
     row(name, "better of parallel: true, false", [result.ratio(:automatic, :pool), result.ratio(:automatic, :inline)].min, 0.97)
   end
 
-  # Metrics in three systems, traces and probes, against nothing of it.
+  # Metrics in three systems and probes, and a span for each batch as well, against nothing of it.
   def adapters(kb)
-    return unless wanted?(name = "kafka.adapters.#{kb}KB")
+    names = {metrics: "kafka.adapters.metrics.#{kb}KB", all: "kafka.adapters.#{kb}KB"}.select { |_, name| wanted?(name) }
+    return if names.empty?
 
-    result = race({all: ours("document", "ADAPTERS" => 1), none: ours("document")}, kb, rounds: quick? ? 1 : 9)
-    row(name, "without adapters", result.ratio(:all, :none), 0.97)
+    contenders = names.to_h { |which, _| [which, ours("document", "ADAPTERS" => which)] }
+    result = race({**contenders, none: ours("document")}, kb, rounds: quick? ? 1 : 9)
+    names.each { |which, name| row(name, "without adapters", result.ratio(which, :none), 0.97) }
   end
 
   def raw(kb)

@@ -9,19 +9,19 @@ require "opentelemetry-sdk"
 require "prometheus/client"
 require "socket"
 
-# All that can look at a consumer: metrics in three systems, a span for each batch, probes over HTTP.
+# What can look at a consumer: metrics in three systems, a span for each batch, probes over HTTP.
 module Adapters
   STATSD = UDPSocket.new.tap { |socket| socket.bind("127.0.0.1", 0) } # nobody reads it, as with a real one
 
   class << self
     # @param config [Guildhall::Kafka::Config]
+    # @param traces [Boolean] whether there are spans, too
     # @return [void]
-    def switch_on(config)
+    def switch_on(config, traces:)
       config.metrics << Guildhall::Adapters::StatsD.new(Datadog::Statsd.new("127.0.0.1", STATSD.addr[1]))
       config.metrics << Guildhall::Adapters::Prometheus.new
       config.metrics << Guildhall::Adapters::OpenTelemetry.new(meter)
-      tracing = Guildhall::Adapters::OpenTelemetry::Tracing.new(tracer)
-      config.middleware << tracing
+      config.middleware << Guildhall::Adapters::OpenTelemetry::Tracing.new(tracer) if traces
       config.health = {host: "127.0.0.1", port: TCPServer.open("127.0.0.1", 0) { |server| server.addr[1] }}
     end
 

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# A contender: guildhall_consumer.rb SERVERS TOPIC COUNT MODE, with CONCURRENCY, WORKERS, MEMBERS and ADAPTERS in the environment. MODE: document,
+# A contender: guildhall_consumer.rb SERVERS TOPIC COUNT MODE, with CONCURRENCY, WORKERS, MEMBERS and ADAPTERS (metrics, or all) in the environment. MODE: document,
 # hash, raw, schema, stages, cpu, io, virtual, latency, memory, members.
 require "guildhall/kafka"
 require "guildhall/json"
@@ -98,7 +98,7 @@ Guildhall::Kafka.configure do |config|
   config.concurrency = Integer(ENV.fetch("CONCURRENCY", "5"))
   if ENV["ADAPTERS"]
     require_relative "adapters"
-    Adapters.switch_on(config)
+    Adapters.switch_on(config, traces: ENV["ADAPTERS"] == "all")
   end
 end
 Guildhall::Kafka.instrumentation.subscribe("consumer.skipped") { |event| STOPWATCH.add(event.payload[:read], 0) }

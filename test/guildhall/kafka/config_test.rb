@@ -280,6 +280,22 @@ class KafkaConfigTest < GuildhallTest
     assert_errors("retries transient takes classes of errors, not nil", "retries non_retryable takes classes of errors, not false")
   end
 
+  def test_settings_that_say_the_opposite_of_each_other
+    @application.routes.draw do
+      topic("a") do
+        consumer Handles
+        initial_offset :latest
+        kafka("auto.offset.reset": "earliest")
+      end
+      topic("b") do
+        consumer Handles
+        dead_letter_queue topic: "dead"
+        retries transient: [IOError, StandardError]
+      end
+    end
+    assert_errors('topic "a": has initial_offset and kafka auto.offset.reset', 'topic "b": retries transient: StandardError takes every error for an outage')
+  end
+
   def test_what_would_raise_for_every_message_is_an_error
     @application.routes.draw do
       topic("a") do

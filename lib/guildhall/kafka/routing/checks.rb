@@ -113,6 +113,9 @@ module Guildhall
         def check_kafka
           return unless @topic.kafka.is_a?(Hash)
 
+          if @topic.initial_offset && @topic.kafka.key?(:"auto.offset.reset")
+            report("has initial_offset and kafka auto.offset.reset, which say the same: leave one of them out")
+          end
           APPLICATIONS.each { |name, place| report("kafka must not set #{name}: that is #{place}") if @topic.kafka.key?(name.to_sym) }
           Config::LibrdkafkaSettings.validate(@topic.kafka, @errors, "topic #{@topic.name.inspect} kafka")
         end

@@ -53,6 +53,15 @@ module Guildhall
           end
           both = retries.non_retryable & retries.transient
           report("retries has #{both.join(", ")} as non_retryable and as transient") if both.any?
+          check_transient(retries.transient & [StandardError, Exception])
+        end
+
+        # Whatever a consumer raised would be retried for ever.
+        def check_transient(all)
+          return if all.empty? || @topic.dead_letter_queue.nil?
+
+          report("retries transient: #{all.first} takes every error for an outage, so that nothing reaches the dead_letter_queue; " \
+                 "name the classes that your clients raise in an outage")
         end
 
         def check_dead_letter_queue
