@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../queue"
+
 module Guildhall
   class Doctor
     # Calls a task from several Ractors at once, in a process of its own: an extension that says that it is Ractor-safe may still crash,
@@ -66,7 +68,8 @@ module Guildhall
 
       def work(writer)
         expected = Ractor.make_shareable(@payloads.map { |payload| expected_of(payload) })
-        ractors = Array.new(@ractors) { start(@task, @payloads, expected) }
+        started = Queue.new(@ractors)
+        ractors = Array.new(@ractors) { start(@task, @payloads, expected, started) }
         writer.puts(expected.compact.size)
         writer.write(ractors.map { |ractor| (ractor.respond_to?(:value) ? ractor.value : ractor.take).join(" ") }.join("\n"))
       rescue Exception => error # rubocop:disable Lint/RescueException -- the process does nothing else
@@ -79,8 +82,12 @@ module Guildhall
         outcome if outcome == Stress.outcome(@task, payload)
       end
 
-      def start(task, payloads, expected)
-        Ractor.new(task, payloads, expected, Clock.now + SECONDS) do |one, all, right, limit|
+      # They begin together: on a busy machine the first could have ended before the last has begun.
+      def start(task, payloads, expected, started)
+        Ractor.new(task, payloads, expected, started) do |one, all, right, queue|
+          queue.push(true)
+          sleep(0.001) until queue.size == queue.capacity
+          limit = Clock.now + SECONDS
           calls = different = 0
           while Clock.now < limit
             all.zip(right) do |payload, wanted|
