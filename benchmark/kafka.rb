@@ -15,6 +15,8 @@ class KafkaRows
            25 => [120_000, 6_000, 5, 0.6], 100 => [40_000, 1_500, 5, 0.6]}.freeze
   CONCURRENCIES = [2, 4, 8].freeze
   ADAPTERS = [1, 5].freeze # KB
+  ALLOCATOR = [1, 25].freeze # KB
+  KEEPING = {"MALLOC_MMAP_THRESHOLD_" => 33_554_432, "MALLOC_TRIM_THRESHOLD_" => 268_435_456}.freeze
   PACE = 1_000 # messages a second
 
   def initialize(bench, servers)
@@ -30,6 +32,7 @@ class KafkaRows
       raw(kb)
     end
     ADAPTERS.each { |kb| adapters(kb) }
+    ALLOCATOR.each { |kb| allocator(kb) }
     ruby_stages("kafka.schema.5KB", "schema", "Karafka with jsonschema_rs", 4)
     ruby_stages("kafka.stages.5KB", "stages", "Karafka doing the same", 2.5)
     skewed
@@ -77,6 +80,14 @@ class KafkaRows
     contenders = names.to_h { |which, _| [which, ours("document", "ADAPTERS" => which)] }
     result = race({**contenders, none: ours("document")}, kb, rounds: quick? ? 1 : 9)
     names.each { |which, name| row(name, "without adapters", result.ratio(which, :none), 0.97) }
+  end
+
+  # librdkafka's buffers come and go by the megabyte: what glibc gives back to the system comes again a page fault at a time.
+  def allocator(kb)
+    return unless wanted?(name = "kafka.allocator.#{kb}KB")
+
+    result = race({keeping: ours("document", KEEPING), plain: ours("document")}, kb, rounds: quick? ? 1 : 5)
+    row(name, "glibc's defaults", result.ratio(:keeping, :plain))
   end
 
   def raw(kb)
@@ -170,7 +181,7 @@ class KafkaRows
     result
   end
 
-  def row(name, against, ratio, goal) = @bench.row(name, against:, ratio:, goal:)
+  def row(name, against, ratio, goal = nil) = @bench.row(name, against:, ratio:, goal:)
   def wanted?(*names) = names.any? { |name| @bench.wanted?(name) }
   def quick? = @bench.quick?
   def rounds = quick? ? 1 : 3
