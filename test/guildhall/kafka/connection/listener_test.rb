@@ -53,8 +53,8 @@ class KafkaListenerTest < GuildhallTest
     refute_same before, listener.client
   end
 
-  # And not when the next one begins; where there is nothing to commit, nothing is told.
-  def test_a_commit_is_told_when_it_is_answered
+  # And not when the next commit begins; if there is nothing to commit, no event is published.
+  def test_a_commit_is_published_when_it_is_answered
     @application.config.commit_interval = 2
     commits = Thread::Queue.new
     @application.instrumentation.subscribe("offsets.committed") { |event| commits << event.payload.values_at(:seconds, :error) }
