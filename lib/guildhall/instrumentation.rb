@@ -5,7 +5,7 @@ require_relative "error_boundary"
 
 module Guildhall
   # Events of one pool or one Kafka application, for subscribers. Used in the main Ractor, from any thread.
-  # Without subscribers, publishing costs one comparison.
+  # What nobody listens to costs a look into a Hash.
   class Instrumentation
     # What a subscriber gets.
     Event = Data.define(:name, :payload, :time)
@@ -16,7 +16,7 @@ module Guildhall
       @events = events.to_h { |name| [name, true] }.freeze
       @report = report || ->(message) { warn("guildhall: #{message}") }
       @lock = Mutex.new
-      @subscribers = [].freeze
+      replace([])
       @raised = Hash.new(0)
     end
 
@@ -29,7 +29,7 @@ module Guildhall
       raise Guildhall::ArgumentError, "no such event: #{unknown.join(", ")}; there are #{@events.keys.join(", ")}" if unknown.any?
 
       subscriber = [names.freeze, listener].freeze
-      @lock.synchronize { @subscribers = [*@subscribers, subscriber].freeze }
+      @lock.synchronize { replace([*@subscribers, subscriber]) }
       subscriber
     end
 
@@ -48,7 +48,7 @@ module Guildhall
     # @return [void]
     def unsubscribe(token)
       @lock.synchronize do
-        @subscribers = @subscribers.reject { |subscriber| subscriber.equal?(token) }.freeze
+        replace(@subscribers.reject { |subscriber| subscriber.equal?(token) })
         @raised.delete_if { |(listener, *), _| listener.equal?(token.last) }
       end
     end
@@ -56,9 +56,7 @@ module Guildhall
     # @param name [String, nil] an event; nil: any
     # @return [Boolean] whether anybody listens; lets a caller skip building a payload
     def listening?(name = nil)
-      return !@subscribers.empty? unless name
-
-      @subscribers.any? { |names, _| names.empty? || names.include?(name) }
+      name ? @listeners.key?(name) : !@listeners.empty?
     end
 
     # Calls the subscribers one after the other, in this thread. An error of a subscriber harms neither the others nor the
@@ -67,11 +65,10 @@ module Guildhall
     # @param payload [Hash{Symbol=>Object}]
     # @return [void]
     def publish(name, **payload)
-      subscribers = @subscribers
-      return if subscribers.empty?
+      listeners = @listeners[name] or return
 
       event = Event.new(name:, payload: payload.freeze, time: Process.clock_gettime(Process::CLOCK_REALTIME))
-      subscribers.each { |names, listener| deliver(listener, event) if names.empty? || names.include?(name) }
+      listeners.each { |listener| deliver(listener, event) }
       nil
     end
 
@@ -84,6 +81,15 @@ module Guildhall
     end
 
     private
+
+    # Publishing asks for an event's own listeners, however many there are of others.
+    def replace(subscribers)
+      @subscribers = subscribers
+      @listeners = @events.keys.filter_map do |event|
+        listeners = subscribers.filter_map { |names, listener| listener if names.empty? || names.include?(event) }
+        [event, listeners] if listeners.any?
+      end.to_h.freeze
+    end
 
     def deliver(listener, event)
       contain(listener, event.name) { listener.call(event) }

@@ -64,7 +64,7 @@ module Guildhall
         @changed = ConditionVariable.new
         @state = :initialized
         @members = []
-        @producer = @producer_pid = @own_pool = @on_failure = @runners = @timer = @stopper = @reloading = @collectors = @background = nil
+        @producer = @producer_pid = @own_pool = @on_failure = @runners = @timer = @stopper = @reloading = @collector = @background = nil
         reset_run
       end
 
@@ -265,10 +265,10 @@ module Guildhall
 
       # Starts the metrics, the first time.
       def measure
-        return if @collectors || @config.metrics.empty?
+        return if @collector || @config.metrics.empty?
 
         require_relative "metrics/collector"
-        @collectors = @config.metrics.map { |backend| Metrics::Collector.new(self, backend).attach }
+        @collector = Metrics::Collector.new(self, @config.metrics.dup).attach
       end
 
       # In a trap no lock can be taken.

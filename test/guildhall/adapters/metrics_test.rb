@@ -44,7 +44,7 @@ class MetricsTest < GuildhallTest
     recorder = Struct.new(:to) { def record(*one) = to << one }.new(recorded)
     application = busy_application
     every = Struct.new(:all) { def record(*one) = all.each { |backend| backend.record(*one) } }.new([recorder, *@backends])
-    Guildhall::Kafka::Metrics::Collector.new(application, every).attach
+    Guildhall::Kafka::Metrics::Collector.new(application, [every]).attach
     publish_everything(application.instrumentation)
     assert_empty LIST - recorded.map(&:first)
     recorded.each { |metric, _, tags| assert_equal metric.tags, tags.keys, metric.name }
@@ -60,7 +60,7 @@ class MetricsTest < GuildhallTest
     application = busy_application { |message| reports << message }
     waiting = []
     application.timer = Object.new.tap { |timer| timer.define_singleton_method(:after) { |_, &flush| waiting << flush } }
-    Guildhall::Kafka::Metrics::Collector.new(application, picky).attach
+    Guildhall::Kafka::Metrics::Collector.new(application, [picky]).attach
     2.times { publish_everything(application.instrumentation) }
     waiting.each(&:call)
     assert_includes recorded, ["consumed.batches", 1]
@@ -71,7 +71,7 @@ class MetricsTest < GuildhallTest
   # A scrape, or a sum over all processes, must not go on counting what another process has got.
   def test_gauges_of_a_partition_that_is_gone_become_zero
     application = busy_application
-    Guildhall::Kafka::Metrics::Collector.new(application, @prometheus).attach
+    Guildhall::Kafka::Metrics::Collector.new(application, [@prometheus]).attach
     lag = {group: "g", topic: "t", partition: 0, messages: 5, seconds: 0.5}
     application.instrumentation.publish("lag.measured", partitions: [lag, {**lag, partition: 1}])
     assert_equal [5, 0.5, 1, 2], gauges(0)
@@ -131,7 +131,7 @@ class MetricsTest < GuildhallTest
 
   def test_each_event_is_a_metric_or_known_not_to_be
     application = busy_application
-    Guildhall::Kafka::Metrics::Collector.new(application, Object.new).attach
+    Guildhall::Kafka::Metrics::Collector.new(application, [Object.new]).attach
     measured = Guildhall::Kafka::Events::NAMES.select { |name| application.instrumentation.listening?(name) }
     assert_equal Guildhall::Kafka::Events::NAMES.sort, (measured + WITHOUT).sort
   end

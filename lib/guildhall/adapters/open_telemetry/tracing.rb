@@ -42,6 +42,7 @@ module Guildhall
           RULES.check!({tracer:}, owner: self.class)
           SoftDependency.require!("opentelemetry-api", gem: "opentelemetry-api", purpose: "Guildhall::Adapters::OpenTelemetry::Tracing")
           @tracer = tracer || ::OpenTelemetry.tracer_provider.tracer("guildhall", VERSION)
+          @of = {}
         end
 
         # @param call [Kafka::Processing::Middleware::Call]
@@ -50,8 +51,9 @@ module Guildhall
           return block.call unless call.consuming?
           return message(call.messages.first, call.topic.group, &block) if call.event == :perform
 
-          about = {**attributes(call.name, call.partition, call.topic.group), "messaging.batch.message_count" => call.messages.size}
-          in_span("process #{call.name}", about, links: links(call.messages), &block)
+          name, attributes = of(call.name, call.partition, call.topic.group)
+          about = {**attributes, "messaging.batch.message_count" => call.messages.size}
+          in_span(name, about, links: links(call.messages), &block)
         end
 
         # A span for one message, in the trace that it was produced in: for consumers that want one for each.
@@ -60,8 +62,9 @@ module Guildhall
         # @return [Object] what the block returns
         def message(message, group = nil, &)
           context = extracted(message.raw_headers)
-          about = {**attributes(message.topic, message.partition, group), "messaging.kafka.offset" => message.offset}
-          ::OpenTelemetry::Context.with_current(context) { in_span("process #{message.topic}", about, &) }
+          name, attributes = of(message.topic, message.partition, group)
+          about = {**attributes, "messaging.kafka.offset" => message.offset}
+          ::OpenTelemetry::Context.with_current(context) { in_span(name, about, &) }
         end
 
         # A step of `config.producer_middleware`.
@@ -79,9 +82,14 @@ module Guildhall
           @tracer.in_span(name, attributes:, links:, kind: :consumer) { block.call }
         end
 
+        # A span's name and what all spans of a partition say. Made once: spans wait for their export, and what waits grows old.
+        def of(topic, partition, group)
+          @of[[topic, partition, group]] ||= ["process #{topic}".freeze, attributes(topic, partition, group).freeze].freeze
+        end
+
         def attributes(topic, partition, group)
           {"messaging.system" => "kafka", "messaging.operation.name" => "process", "messaging.operation.type" => "process",
-           "messaging.destination.name" => topic, "messaging.destination.partition.id" => partition.to_s,
+           "messaging.destination.name" => topic, "messaging.destination.partition.id" => partition.to_s.freeze,
            "messaging.consumer.group.name" => group}.compact
         end
 

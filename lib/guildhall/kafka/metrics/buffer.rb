@@ -3,9 +3,10 @@
 module Guildhall
   module Kafka
     module Metrics
-      # Figures of batches on their way to a backend, which gets them together, a quarter of a second later at the latest: counters added
+      # Figures of batches on their way to the backends, which get them together, a quarter of a second later at the latest: counters added
       # up, each value of a distribution. Batches come by the hundred a second, and a backend that is called once between two batches
-      # takes much longer than one that is called in a row. Used by any thread.
+      # takes much longer than one that is called in a row. Of a batch only numbers are kept: objects that wait here would grow old, and
+      # Ruby collects old ones by going through all that there are. Used by any thread.
       class Buffer
         DELAY_SECONDS = 0.25
         private_constant :DELAY_SECONDS
@@ -30,7 +31,8 @@ module Guildhall
             clear unless @owner == Process.pid # the parent passes its own on
             sums = @counts[tags]
             counts.each { |name, count| sums[name] += count }
-            @values << [tags, values] unless values.empty?
+            lists = @values[tags]
+            values.each { |name, value| lists[name] << value }
             take unless @waiting ||= @later.call(DELAY_SECONDS) { flush }
           end
           pass_on(*due)
@@ -48,7 +50,7 @@ module Guildhall
           @owner = Process.pid
           @waiting = nil # for {#flush} to be called
           @counts = Hash.new { |counts, tags| counts[tags] = Hash.new(0) }
-          @values = []
+          @values = Hash.new { |values, tags| values[tags] = Hash.new { |lists, name| lists[name] = [] } }
         end
 
         # With the lock held.
@@ -56,9 +58,9 @@ module Guildhall
           [@counts, @values].tap { clear }
         end
 
-        def pass_on(counts = {}, values = [])
+        def pass_on(counts = {}, values = {})
           counts.each { |tags, sums| sums.each { |name, sum| @record.call(name, sum, tags) if sum.positive? } }
-          values.each { |tags, each| each.each { |name, value| @record.call(name, value, tags) } }
+          values.each { |tags, lists| lists.each { |name, list| list.each { |value| @record.call(name, value, tags) } } }
         end
       end
     end

@@ -11,12 +11,13 @@ module Guildhall
       # Subscribes to nothing that `config.metrics` does not ask for. Its subscribers run in the thread that publishes.
       class Collector
         # @param application [Application]
-        # @param backend [#record] called with a {Metric}, a number and a Hash of tags; what it raises harms no other
-        def initialize(application, backend)
+        # @param backends [Array<#record>] called with a {Metric}, a number and a Hash of tags; what one raises harms no other, and no
+        #   other figure
+        def initialize(application, backends)
           @application = application
-          @backend = backend
+          @backends = backends
           @sampler = Sampler.new(application) { |*value| record(*value) }
-          @buffer = Buffer.new(->(seconds, &flush) { application.timer&.after(seconds, &flush) }) { |*value| record_later(*value) }
+          @buffer = Buffer.new(->(seconds, &flush) { application.timer&.after(seconds, &flush) }) { |*value| record(*value) }
         end
 
         # @return [self]
@@ -39,12 +40,10 @@ module Guildhall
         private
 
         def record(name, value, tags = {})
-          @backend.record(BY_NAME.fetch(name), value, tags)
-        end
-
-        # Figures that were passed on together do not share a failure.
-        def record_later(*value)
-          @application.instrumentation.contain(@backend, "metrics") { record(*value) }
+          metric = BY_NAME.fetch(name)
+          @backends.each do |backend|
+            @application.instrumentation.contain(backend, "metrics") { backend.record(metric, value, tags) }
+          end
         end
 
         def consumed(group:, topic:, partition:, size:, dropped:, bytes:, seconds:, waited:, **)

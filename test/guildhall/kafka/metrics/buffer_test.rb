@@ -19,6 +19,19 @@ class KafkaMetricsBufferTest < GuildhallTest
                   ["seconds", 0.5, {topic: "a"}], ["seconds", 0.7, {topic: "a"}]], @recorded
   end
 
+  # Objects that wait grow old, and old ones cost a collection of everything.
+  def test_only_numbers_wait
+    add = ->(count) { count.times { |index| @buffer.add({topic: "a", partition: 1}, {"messages" => index}, {"seconds" => index / 8.0}) } }
+    add.call(10)
+    GC.start
+    before = GC.stat(:heap_live_slots)
+    add.call(5_000)
+    GC.start
+    assert_operator GC.stat(:heap_live_slots) - before, :<, 1_000
+    @buffer.flush
+    assert_equal 5_011, @recorded.size
+  end
+
   def test_nothing_is_passed_on_twice
     @buffer.add({topic: "a"}, {"messages" => 3})
     2.times { @buffer.flush }
