@@ -43,8 +43,7 @@ class MetricsTest < GuildhallTest
     recorded = []
     recorder = Struct.new(:to) { def record(*one) = to << one }.new(recorded)
     application = busy_application
-    every = Struct.new(:all) { def record(*one) = all.each { |backend| backend.record(*one) } }.new([recorder, *@backends])
-    Guildhall::Kafka::Metrics::Collector.new(application, [every]).attach
+    Guildhall::Kafka::Metrics::Collector.new(application, [recorder, *@backends]).attach
     publish_everything(application.instrumentation)
     assert_empty LIST - recorded.map(&:first)
     recorded.each { |metric, _, tags| assert_equal metric.tags, tags.keys, metric.name }
@@ -60,11 +59,14 @@ class MetricsTest < GuildhallTest
     application = busy_application { |message| reports << message }
     waiting = []
     application.timer = Object.new.tap { |timer| timer.define_singleton_method(:after) { |_, &flush| waiting << flush } }
-    Guildhall::Kafka::Metrics::Collector.new(application, [picky]).attach
+    others = []
+    other = Struct.new(:to) { def record(metric, *) = to << metric.name }.new(others)
+    Guildhall::Kafka::Metrics::Collector.new(application, [picky, other]).attach
     2.times { publish_everything(application.instrumentation) }
     waiting.each(&:call)
     assert_includes recorded, ["consumed.batches", 1]
     assert_includes recorded, ["consumed.seconds", 0.1]
+    assert_includes others, "consumed.bytes"
     assert_equal ["a subscriber of metrics raised KeyError: no bytes"], reports.grep(/of metrics/).map { |one| one[/\A[^(]+\b/] }
   end
 

@@ -42,7 +42,7 @@ module Guildhall
           RULES.check!({tracer:}, owner: self.class)
           SoftDependency.require!("opentelemetry-api", gem: "opentelemetry-api", purpose: "Guildhall::Adapters::OpenTelemetry::Tracing")
           @tracer = tracer || ::OpenTelemetry.tracer_provider.tracer("guildhall", VERSION)
-          @of = {}
+          @common = {}
         end
 
         # @param call [Kafka::Processing::Middleware::Call]
@@ -51,7 +51,7 @@ module Guildhall
           return block.call unless call.consuming?
           return message(call.messages.first, call.topic.group, &block) if call.event == :perform
 
-          name, attributes = of(call.name, call.partition, call.topic.group)
+          name, attributes = common(call.name, call.partition, call.topic.group)
           about = {**attributes, "messaging.batch.message_count" => call.messages.size}
           in_span(name, about, links: links(call.messages), &block)
         end
@@ -62,7 +62,7 @@ module Guildhall
         # @return [Object] what the block returns
         def message(message, group = nil, &)
           context = extracted(message.raw_headers)
-          name, attributes = of(message.topic, message.partition, group)
+          name, attributes = common(message.topic, message.partition, group)
           about = {**attributes, "messaging.kafka.offset" => message.offset}
           ::OpenTelemetry::Context.with_current(context) { in_span(name, about, &) }
         end
@@ -83,8 +83,8 @@ module Guildhall
         end
 
         # A span's name and what all spans of a partition say. Made once: spans wait for their export, and what waits grows old.
-        def of(topic, partition, group)
-          @of[[topic, partition, group]] ||= ["process #{topic}".freeze, attributes(topic, partition, group).freeze].freeze
+        def common(topic, partition, group)
+          @common[[topic, partition, group]] ||= ["process #{topic}".freeze, attributes(topic, partition, group).freeze].freeze
         end
 
         def attributes(topic, partition, group)
