@@ -19,6 +19,8 @@ class TemplateTest < GuildhallTest
 
     def boxed(&) = raw("<div>#{capture(&)}</div>")
 
+    def yielding = yield
+
     def counted = @counted = (@counted || 0) + 1
   end
 
@@ -116,6 +118,18 @@ class TemplateTest < GuildhallTest
     2.times { assert_equal "1.00 € 12<div>a&lt;</div>", template.render }
     assert_raises(Guildhall::ArgumentError) { template("", helpers: [String]) }
     assert_raises(Guildhall::ArgumentError) { template("", helpers: ["Money"]) }
+  end
+
+  def test_a_block_that_begins_in_one_tag_and_ends_in_another
+    card = template("<b><%= title %>: <%= yield %></b>", :title)
+    texts = {"<%= boxed do %>a<%= '<' %><% end %>." => "<div>a&lt;</div>.", "<%= boxed { %>x<% } %>" => "<div>x</div>",
+             "<%= boxed() do |a| %>\n<%= boxed do %>é<% end %><% end %>\n" => "<div>\n<div>é</div></div>\n", "a<%= yielding do %>b<% end %>c" => "abc",
+             "<%== [1, 2].each do |n| %><%= n %><% end %>" => "12[1, 2]", "<%= [1, 2].map { |n| n * 2 }.sum %>" => "6",
+             "<%= render 'card', title: '<' do %><i><%= 1 %></i><% end %>" => "<b>&lt;: <i>1</i></b>",
+             "<% boxed do %>lost<% end %>" => ""}
+    %i[erb erubi].each do |engine|
+      texts.each { |text, bytes| assert_equal bytes, template(text, helpers: [Money], partials: {card:}, engine:, trim_mode: "").render, [engine, text] }
+    end
   end
 
   def test_layouts

@@ -22,11 +22,13 @@ module Guildhall
         new(operation, arguments.empty? ? NONE : arguments.first)
       end
 
+      # What runs leave is combined in one thread: of few payloads, runs as many as each has payloads leave the least to it.
       # @return [Integer] how many payloads make a good run
       def self.chunk(payloads, workers)
         return MAX_RUN_PAYLOADS / 10 unless payloads.is_a?(Array)
 
-        payloads.size.ceildiv([workers, 1].max * RUNS_PER_WORKER).clamp(1, MAX_RUN_PAYLOADS)
+        runs = Integer.sqrt(payloads.size).clamp(1, [workers, 1].max * RUNS_PER_WORKER)
+        payloads.size.ceildiv(runs).clamp(1, MAX_RUN_PAYLOADS)
       end
 
       # @return [Enumerable] runs of payloads, which can cross Ractors if their payloads can

@@ -28,10 +28,12 @@ module Guildhall
       # Another template of the frozen set that this one was given as `partials:`, or was loaded with.
       # @param name [String, Symbol]
       # @param locals [Hash] its locals
+      # @yield what the partial has where it says `yield`
       # @return [SafeString]
       # @raise [Guildhall::ArgumentError] for a partial that there is not, with those that there are
-      def render(name, **locals)
-        SafeString.new(guildhall_partials[name].fill(locals, @guildhall_contents))
+      def render(name, **locals, &block)
+        body = proc { |*arguments| capture(*arguments, &block) } if block
+        SafeString.new(guildhall_partials[name].fill(locals, @guildhall_contents, &body))
       end
 
       # What the block writes, instead of writing it.
@@ -62,6 +64,15 @@ module Guildhall
       def content_for?(name) = @guildhall_contents.key?(name)
 
       private
+
+      # These two are of `<%= helper do %>`. A helper that only yields answers the whole buffer: what it wrote is there.
+      def guildhall_append=(value)
+        guildhall_append(@guildhall_out, value) unless value.equal?(@guildhall_out)
+      end
+
+      def guildhall_escape=(value)
+        guildhall_escape(@guildhall_out, value) unless value.equal?(@guildhall_out)
+      end
 
       def guildhall_safe(value)
         SafeString.new(guildhall_escapes? ? Escaping.escape(value) : value.to_s)

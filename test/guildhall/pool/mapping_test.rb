@@ -141,7 +141,7 @@ class PoolMappingTest < GuildhallTest
   def test_a_time_out_interrupts_what_combines_partial_results
     slow = ->(_, _) { Long.call(20) }
     began = Guildhall::Clock.now
-    assert_raises(Guildhall::TimeoutError) { @pool.reduce([1, 2, 3], :+, combine: slow, timeout: 0.2) }
+    assert_raises(Guildhall::TimeoutError) { @pool.reduce([1, 2, 3, 4], :+, combine: slow, timeout: 0.2) }
     assert_operator Guildhall::Clock.now - began, :<, 15
   end
 

@@ -61,4 +61,9 @@ class PoolReductionTest < GuildhallTest
     assert_equal [250, 1, 1, 1_000], [Reduction.chunk(Array.new(2000), 2), Reduction.chunk([1], 8), Reduction.chunk([], 0), Reduction.chunk(1.., 4)]
     assert_equal 10_000, Reduction.chunk(Array.new(1_000_000), 1)
   end
+
+  def test_of_few_payloads_workers_combine_most
+    chunks = [[4, 16], [8, 2], [64, 16], [64, 2]].map { |size, workers| Reduction.chunk(Array.new(size), workers) }
+    assert_equal [2, 4, 8, 8], chunks
+  end
 end

@@ -42,7 +42,8 @@ module Guildhall
         end
 
         def plan(topic)
-          Deserializing::Plan.new(topic, @config.deserializing.parallel, @runners) { pool }
+          report = ->(raised) { error(raised, "prepare", topic: topic.name) }
+          Deserializing::Plan.new(topic, @config.deserializing.parallel, @runners, report:) { pool }
         end
 
         def create_members(topics)

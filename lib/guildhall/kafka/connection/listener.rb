@@ -48,7 +48,7 @@ module Guildhall
           @application = application
           @backpressure = application.backpressure
           @commits = BackgroundCommits.new(application, @group)
-          @max_wait_ms = (application.config.max_wait_time * 1000).to_i
+          @max_wait_ms = (application.config.max_wait_time * 1000).ceil
           @partitions = {}
           @requests = Thread::Queue.new
           @lock = Mutex.new

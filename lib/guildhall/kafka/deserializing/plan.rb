@@ -29,9 +29,10 @@ module Guildhall
         # @param topic [Routing::Topic]
         # @param settings [Config::Deserializing::Parallel]
         # @param runners [Processing::Runners, nil] prepare batches that need it; nil: the thread that reads a payload does
+        # @param report [#call] takes what preparing a batch has raised
         # @yieldreturn [Guildhall::Pool] asked for only where there is work for it
         # @raise [ConfigurationError] where workers cannot run what the route wants them to run
-        def initialize(topic, settings, runners = nil, &pool)
+        def initialize(topic, settings, runners = nil, report: :itself.to_proc, &pool)
           @topic = topic
           @active = settings.active
           @min_payloads = settings.min_payloads || 1
@@ -42,7 +43,7 @@ module Guildhall
           @stage = @task.names.first if @task.is_a?(Pipeline)
           @native, @rest = split
           @place = choose
-          join(pool) if @place == :in_pool
+          join(pool, report) if @place == :in_pool
         end
 
         # @return [Codec, nil] what the reader is to decode with
@@ -127,8 +128,8 @@ module Guildhall
 
         # What the task names is loaded here, for a worker would have to wait for it. The empty batch starts nothing; it
         # finds out whether workers can run the task.
-        def join(pool)
-          @preparing = Preparing.for(@task)
+        def join(pool, report)
+          @preparing = Preparing.for(@task, report)
           @pool_task = @native ? InPlace.begin_of(@task) : @task
           Inspection.of(@pool_task, load: true)
           @comparison = Pool::BacklogComparison.new unless @topic.parallel

@@ -14,20 +14,23 @@ module Guildhall
         RETRY_PAUSE_SECONDS = 5
 
         # @param task [#call] a codec or a pipeline
+        # @param report [#call] takes what `prepare` has raised
         # @return [Preparing, nil] nil: there is nothing to prepare
-        def self.for(task)
+        def self.for(task, report)
           codec = task.is_a?(Pipeline) ? task.decoder : task
-          new(codec) if codec.respond_to?(:prepare)
+          new(codec, report) if codec.respond_to?(:prepare)
         end
 
         # @param codec [#prepare]
-        def initialize(codec)
+        # @param report [#call] see {.for}
+        def initialize(codec, report)
           @codec = codec
+          @report = report
           @failed_at = -Float::INFINITY
         end
 
         # @param records [Array<Record>] without tombstones
-        # @return [Boolean] false: it failed, or did a moment ago; decoding in the main Ractor raises the reason
+        # @return [Boolean] false: it failed, or did a moment ago: the thread that asks for a payload decodes it
         def call(records)
           Clock.now - @failed_at >= RETRY_PAUSE_SECONDS && prepare(records)
         end
@@ -39,7 +42,8 @@ module Guildhall
           prepared = true
         rescue SignalException, ::Timeout::ExitException
           raise # what interrupts the thread says nothing about the codec
-        rescue Exception # rubocop:disable Lint/RescueException -- a LoadError would be raised by each payload in place of its own
+        rescue Exception => error # rubocop:disable Lint/RescueException -- a LoadError would be raised by each payload in place of its own
+          @report.call(error)
           false
         ensure
           @failed_at = Clock.now unless prepared # Thread.exit, too

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "erb"
+require_relative "block_expression"
 
 module Guildhall
   class Template
@@ -32,11 +33,17 @@ module Guildhall
           end
 
           def add_insert_cmd(out, content)
-            raw = content.start_with?("=")
-            out.push("#{raw ? "guildhall_append" : @append}(#{Compiler::BUFFER}, (#{raw ? content[1..] : content}))")
+            raw = content.delete_prefix!("=")
+            out.push(write(raw ? "guildhall_append" : @append, content))
           end
 
           private
+
+          def write(writer, code)
+            return BlockExpression.write(writer, code) if BlockExpression.begins?(code)
+
+            "#{writer}(#{Compiler::BUFFER}, (#{code}))"
+          end
 
           # Of Source's concern.
           def detect_magic_comment(*) = nil

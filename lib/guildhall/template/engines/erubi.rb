@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 Guildhall::SoftDependency.require!("erubi", gem: "erubi", purpose: "engine: :erubi")
+require_relative "block_expression"
 
 module Guildhall
   class Template
@@ -24,8 +25,10 @@ module Guildhall
 
           def add_expression_result_escaped(code) = write("guildhall_escape", code)
 
-          def write(method, code)
-            @src << " #{method}(#{Compiler::BUFFER}, (" << code << "));"
+          def write(writer, code)
+            return @src << " " << BlockExpression.write(writer, code) if BlockExpression.begins?(code)
+
+            @src << " #{writer}(#{Compiler::BUFFER}, (" << code << "));"
           end
         end
         private_constant :Engine

@@ -140,9 +140,10 @@ class KafkaDeserializingPlanTest < GuildhallTest
 
   def test_where_preparing_fails_payloads_are_left_to_their_reader_and_it_is_not_tried_for_each_batch
     with_pool do |pool|
-      way = plan(pool) { deserializer(NeedsPreparing.new(failing: IOError)) && deserializing(parallel: true) }
+      reported = []
+      way = plan(pool, report: reported.method(:push)) { deserializer(NeedsPreparing.new(failing: IOError)) && deserializing(parallel: true) }
       outcomes = Array.new(3) { way.begin(records("a"), :source)[0] }
-      assert_equal [%w[A A A], 1], [outcomes, NeedsPreparing::CALLS.size]
+      assert_equal [%w[A A A], 1, ["out of reach"]], [outcomes, NeedsPreparing::CALLS.size, reported.map(&:message)]
     end
   end
 
