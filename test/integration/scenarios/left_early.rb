@@ -32,7 +32,7 @@ class Holding < Guildhall::Kafka::Consumer
 end
 
 Scenario.run do
-  {Leaving => [10, 10], Holding => [nil, nil]}.each do |consumer, kept|
+  {Leaving => [10, 10], Holding => [0, 0]}.each do |consumer, kept|
     name = topic(partitions: 2)
     account = Account.new
     reached = Thread::Queue.new

@@ -121,13 +121,15 @@ module Guildhall
         # @param offset [Integer]
         # @param metadata [String, nil]
         # @return [Boolean] as {#mark}
-        # @raise [Guildhall::ArgumentError] if it is not an offset
+        # @raise [Guildhall::ArgumentError] if it is not an offset, or lies behind what was read: that would never be consumed
         def mark_offset(offset, metadata = nil)
           unless offset.is_a?(Integer) && OFFSETS.cover?(offset)
             raise Guildhall::ArgumentError, "mark_offset takes an Integer, the offset of a message, not #{offset.inspect}"
           end
 
-          mark_up_to(offset, @messages&.batch, metadata)
+          batch = @messages&.batch
+          refuse_unread(offset, [@offsets.read_to, batch&.end_offset].compact.max)
+          mark_up_to(offset, batch, metadata)
         end
 
         # Commits what was marked. Blocks for the broker's answer. In a transaction: nothing, that commits it.
@@ -140,6 +142,13 @@ module Guildhall
 
         def reset
           @only_marks = @marked = false
+        end
+
+        def refuse_unread(offset, unread)
+          return unless unread && offset >= unread
+
+          raise Guildhall::ArgumentError, "mark_offset(#{offset}): offset #{unread} and what comes behind it was not read yet, and would " \
+                                          "never be; mark the offset of a message that was consumed"
         end
 
         def with_consumer(event)

@@ -312,14 +312,15 @@ module Guildhall
         end
 
         # Batches are done one after the other: everything before this one is, and with it what was left out at its
-        # beginning. With manual marks only where nothing before it waits to be marked.
+        # beginning. With manual marks only where nothing before it waits to be marked. Where the first one begins is committed although
+        # nothing of it is done yet: else a group that has committed nothing would begin elsewhere the next time.
         def enter(batch, kept)
           begin_progress if @recalled && batch.first_offset < @recalled # what was committed is not of this log
           first = kept.empty? ? batch.end_offset : batch.records[kept.first].offset
           before = @marked.position
           @parking && @entered ? bridge(first) : pass(first)
           stretch(batch, kept) if @done.reach > first
-          @dirty = true if kept.empty? && (before.nil? || @marked.position != before)
+          @dirty = true if before.nil? || (kept.empty? && @marked.position != before)
           @entered = batch.end_offset
           @recalled = nil
         end

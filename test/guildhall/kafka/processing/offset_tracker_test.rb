@@ -38,11 +38,11 @@ class KafkaOffsetTrackerTest < GuildhallTest
     @client.stored.last
   end
 
-  def test_nothing_is_stored_before_something_is_done
+  # Else a group that has committed nothing would begin at the end the next time, behind what has failed.
+  def test_where_the_first_batch_begins_is_stored_before_something_is_done
     tracker = tracker()
     assert_equal [0, 1, 2], tracker.pending(Batch.new([5, 6, 7]))
-    assert_equal 5, tracker.next
-    assert_nil stored(tracker)
+    assert_equal [5, [5, nil]], [tracker.next, stored(tracker)]
   end
 
   def test_when_there_was_progress
@@ -193,7 +193,7 @@ class KafkaOffsetTrackerTest < GuildhallTest
     batch = Batch.new([0, 1, 2])
     tracker.pending(batch)
     tracker.complete(3, 0)
-    assert_nil stored(tracker)
+    assert_equal [0, nil], stored(tracker)
     assert_equal [3, 0], [tracker.next, tracker.position]
     assert_empty tracker.pending(batch), "but they are done"
     tracker.mark(2, 0)

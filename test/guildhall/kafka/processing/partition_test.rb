@@ -201,7 +201,7 @@ class KafkaPartitionTest < GuildhallTest
       redeliver_unmarked if revoked?
     end).deliver(0...40)
     kafka.work
-    assert_nil kafka.committed
+    assert_equal 0, kafka.committed
   end
 
   def test_at_most_once_reports_each_error_and_repeats_nothing
@@ -278,7 +278,7 @@ class KafkaPartitionTest < GuildhallTest
     inserted = []
     kafka = kafka(buffering(inserted, [1])) { manual_offset_management true }
     feed(kafka)
-    assert_equal [0, [], nil], [kafka.client.sought, inserted, kafka.committed]
+    assert_equal [0, [], 0], [kafka.client.sought, inserted, kafka.committed]
     feed(kafka)
     assert_equal [[*0...12], 12], [inserted, kafka.committed]
     assert_equal [0, 1], kafka.application.events.to_h["consumer.retrying"].values_at(:offset, :attempt)
@@ -528,6 +528,17 @@ class KafkaPartitionTest < GuildhallTest
     refute_equal 501, kafka.committed
   end
 
+  def test_offsets_that_were_not_read_cannot_be_marked
+    refused = nil
+    kafka = kafka(consumer do
+      mark_offset(3)
+    rescue Guildhall::ArgumentError => error
+      refused = [error.message[/.*;/], mark_offset(2)]
+    end).deliver(0...3)
+    kafka.work
+    assert_equal [["mark_offset(3): offset 3 and what comes behind it was not read yet, and would never be;", true], 3], [refused, kafka.committed]
+  end
+
   def test_metadata_that_is_no_string_and_offsets_that_are_none_are_refused_where_they_are_given
     refused = []
     kafka = kafka(consumer do
@@ -654,7 +665,7 @@ class KafkaPartitionTest < GuildhallTest
     kafka.work
     kafka.partition.close
     assert_equal ["seek", 1], [kafka.application.errors.last[1], kafka.application.errors.last[2][:to]]
-    assert_empty kafka.client.stored
+    assert_equal [[0, nil]], kafka.client.stored
   end
 
   def test_events_reach_the_consumer_between_batches_and_at_the_end

@@ -71,7 +71,7 @@ class KafkaTransactionsTest < GuildhallTest
     kafka = kafka(producer = Producer.new, &COPY)
     kafka.deliver(3...6).work
     assert_equal [%i[open begin offset commit], [["t", 0, 6, "mine"]], %w[3 4 5]], [producer.calls, producer.sent, producer.produced]
-    assert_equal [nil, [], ["group/t/0"]], [kafka.committed, kafka.errors, @ids]
+    assert_equal [3, [], ["group/t/0"]], [kafka.committed, kafka.errors, @ids], "3: where it began, before the transaction"
     assert_equal({group: "group", topic: "t", partition: 0}, events(kafka, "transaction.committed").first.except(:seconds))
     kafka.deliver(6...8).work
     assert_equal [["t", 0, 8, "mine"]], producer.sent.drop(1)
