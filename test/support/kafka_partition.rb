@@ -98,7 +98,7 @@ class KafkaPartition
     def config = CONFIG
 
     def produce(**dead_letter)
-      raise Rdkafka::RdkafkaError.new(-195) if @down # rubocop:disable Style/RaiseArgs -- it takes a code
+      raise Rdkafka::RdkafkaError.new(@down == true ? -195 : @down) if @down # rubocop:disable Style/RaiseArgs -- it takes a code
 
       @application.dead_letters << dead_letter
       @failing.delete(dead_letter[:key]) ? FAILING : HANDLE

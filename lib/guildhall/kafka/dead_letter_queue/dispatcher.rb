@@ -101,8 +101,10 @@ module Guildhall
         def undelivered(message, target, error)
           kind = target == @queue.topic ? "dead letter" : "retry"
           "#{message.topic}/#{message.partition}@#{message.offset} could not be sent to the #{kind} topic #{target}, " \
-            "and is tried again: #{error.message}"
+            "and is tried again: #{error.message}#{"; raise its max.message.bytes" if too_large?(error)}"
         end
+
+        def too_large?(error) = error.is_a?(Rdkafka::RdkafkaError) && error.code == :msg_size_too_large
 
         def dead_letter(target, message, error, attempts)
           {topic: target, payload: message.raw_payload, key: message.raw_key,

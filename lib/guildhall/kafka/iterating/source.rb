@@ -87,7 +87,8 @@ module Guildhall
           counts = @client.partition_counts(10_000) or raise unanswered
           count = counts.fetch(@topic) { raise UnknownTopicError.new(@topic, counts.keys) }
           missing = [*partitions] - [*0...count]
-          raise Guildhall::ArgumentError, "topic #{@topic} has the partitions 0 to #{count - 1}, not #{missing.join(", ")}" if missing.any?
+          wrong = missing.map(&:inspect).join(", ")
+          raise Guildhall::ArgumentError, "topic #{@topic} has the partitions 0 to #{count - 1}, not #{wrong}" if missing.any?
 
           partitions || [*0...count]
         end

@@ -57,5 +57,8 @@ class KafkaDeadLetterDispatcherTest < GuildhallTest
     application.producer.down = true
     assert_raises(Guildhall::Kafka::DeadLetterError) { dispatch(1, 2) }
     assert_empty @confirmed
+    application.producer.down = 10
+    error = assert_raises(Guildhall::Kafka::DeadLetterError) { dispatch(1) }
+    assert_match(/Message size too large.*; raise its max\.message\.bytes\z/, error.message)
   end
 end
