@@ -65,7 +65,8 @@ module Guildhall
       @engine = engine || @source.engine || :erb
       refuse("escape is true, false or nil, not #{escape.inspect}") unless [true, false, nil].include?(escape)
       @layout = layout_of(layout)
-      @view = compile(Signature.parameters(locals, @source), escape.nil? ? !@source.plain? : escape, trim_mode, modules(helpers))
+      @escapes = escape.nil? ? !@source.plain? : escape
+      @view = compile(Signature.parameters(locals, @source), @escapes, trim_mode, modules(helpers))
       @signature = Signature.new(@source, @view.instance_method(:guildhall_render))
       know(Partials.of(partials)) if partials
       Ractor.make_shareable(self)
@@ -112,16 +113,20 @@ module Guildhall
       run(locals, contents, &)
     end
 
+    # @api private
+    # @param text [String] which this template wrote
+    # @return [SafeString, String] an ordinary String, which others escape, if this one does not
+    def marked(text) = @escapes ? SafeString.new(text) : text
+
     protected
 
     # @param body [String]
     # @return [String] within the layout, and its layouts
     def finish(body, locals, contents)
-      @layout ? @layout.wrap(body, locals, contents) : body.freeze
+      @layout ? @layout.wrap(marked(body), locals, contents) : body.freeze
     end
 
     def wrap(body, locals, contents)
-      body = SafeString.new(body)
       finish(fill(@signature.own(locals), contents) { |name = nil| name ? contents[name] : body }, locals, contents)
     end
 

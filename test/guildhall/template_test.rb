@@ -184,6 +184,54 @@ class TemplateTest < GuildhallTest
     assert_equal [Guildhall::SafeString, "<é>", true], [loaded.class, loaded, loaded.frozen?]
   end
 
+  # Of every method that answers to one of these lists: what is safe is what it was, and frozen.
+  def test_no_method_of_string_makes_a_safe_string_that_changes
+    lists = [[], ["<i>"], [0], [0, 3], [2], [80], [80, "x"], [0..3], [/b/, "<i>"], %w[b <i>], ["UTF-8"], ["UTF-16LE"], [Encoding::ISO_8859_1], [:nfd], [["x"]]]
+    (String.public_instance_methods(false) | %i[clone itself clamp]).product(lists) do |name, arguments|
+      safe = Guildhall::SafeString.new("<b>hé %s</b>")
+      answers = begin
+        [safe.public_send(name, *arguments)].flatten.grep(Guildhall::SafeString)
+      rescue StandardError, NotImplementedError
+        []
+      end
+      assert(answers.all? { |answer| answer.frozen? && answer == "<b>hé %s</b>" }, "#{name}(#{arguments})")
+    end
+  end
+
+  def test_texts_whose_encoding_cannot_be_escaped
+    text = "<script>".encode("UTF-16LE")
+    ["<%= text %>", "<%= h(text).encode('UTF-8') %>", "<%= capture { text } %>", "<% content_for :a, text %>"].each do |code|
+      error = assert_raises(Guildhall::TemplateError, code) { template(code, :text).render(text:) }
+      assert_equal ["text in UTF-16LE cannot be escaped; encode it as UTF-8 first", Encoding::CompatibilityError], [error.cause.message, error.cause.class]
+    end
+    assert_equal "a", template("a<%= h(text) %>", :text).render(text: "".encode("UTF-16LE"))
+  end
+
+  # In every engine, and where it is kept for the layout.
+  def test_what_a_template_that_does_not_escape_wrote_is_escaped_in_html
+    bodies = {erb: "<%= n %>", slim: "| \#{n}", haml: "= n"}
+    kept = {erb: "<% content_for(:a) do %><%= n %><% end %>", slim: "- content_for(:a) do\n  | \#{n}", haml: "- content_for(:a) do\n  = n"}
+    layout = template("[<%= yield %>|<%= yield :a %>]")
+    bodies.each_key do |engine|
+      text = template(bodies[engine], :n, engine:, escape: false)
+      assert_equal "&lt;", template("<%= render 'text', n: '<' %>", partials: {text:}).render.strip, engine
+      results = [bodies, kept].map { |texts| template(texts[engine], :n, engine:, escape: false, layout:).render(n: "<").delete("\n") }
+      assert_equal ["[&lt;|]", "[|&lt;]"], results, engine
+    end
+  end
+
+  def test_html_in_a_text_and_texts_in_texts_stay_as_they_are
+    text = template("<%= yield %><%= yield :a %>", escape: false)
+    html = template("<b><%= n %></b><% content_for :a, n %>", :n, layout: text)
+    assert_equal "<b>&lt;</b>&lt;", html.render(n: "<")
+    page = template("<% content_for :a, n %><% content_for(:a) do %><%= n %><% end %><%= render 'x', n: %>", :n, escape: false, layout: text,
+      partials: {x: template("<%= n %>", :n, escape: false)})
+    assert_equal "&&&", page.render(n: "&")
+    mixed = template("<% content_for :a, n %><%= render 'x', n: %>", :n, escape: false, layout: template("<%= yield :a %>"),
+      partials: {x: template("<% content_for(:a) do %><b><%= n %></b><% end %>", :n)})
+    assert_equal "&lt;<b>&lt;</b>", mixed.render(n: "<")
+  end
+
   def test_errors_in_partials_and_helpers
     partial = template("a\n<%= item.upcase %>", :item, name: "_row")
     page = template("\n\n<%= render 'row', item: 1 %>", partials: {row: partial}, name: "page")
@@ -216,10 +264,11 @@ class TemplateTest < GuildhallTest
   end
 
   def test_what_is_no_ruby
-    {"a\n<% if %>\n" => 2, "a\n\n<% end %>\nb" => 3, "<% [1].each do |x| %>\n\n" => nil, "a\n<%= ) %>" => 2}.each do |text, line|
+    {"a\n<% if %>\n" => 2, "a\n\n<% end %>\nb" => 3, "a\n<% [1].each do |x| %>\n\n\n" => 2, "a\n<% if 1 %>\nb\nc\n" => 2,
+     "a\n<% [1].each { |x| %>\n<li>\n\n" => 2, "<% if 1 %>\n<% else %>\n\n" => 1, "a\n<%= ) %>" => 2}.each do |text, line|
       error = assert_raises(Guildhall::TemplateError, text) { template(text, name: "page.erb") }
       assert_includes error.message, "no valid Ruby"
-      assert_equal line, error.line if line
+      assert_equal line, error.line, text
     end
     {"\n<% X = 1 %>" => "dynamic constant assignment", "\n<% class A; end %>" => "class definition in method body", "\n<% break %>" => "Invalid break"}.each do |text, reason|
       error = assert_raises(Guildhall::TemplateError, text) { template(text) }

@@ -89,11 +89,20 @@ static void templates_output_append_transcoded(VALUE buffer, VALUE string, long 
     ALLOCV_END(room);
 }
 
+/* In UTF-16, say, what is special is no single byte: it could only be left as it is. */
+static void templates_output_check_encoding(VALUE string)
+{
+    rb_encoding *encoding = rb_enc_get(string);
+    if (rb_enc_asciicompat(encoding) || RSTRING_LEN(string) == 0) return;
+    rb_raise(rb_eEncCompatError, "text in %s cannot be escaped; encode it as UTF-8 first", rb_enc_name(encoding));
+}
+
 /* All that is special is one byte, and in no encoding that knows ASCII part of another character. */
 static void templates_output_append_escaped(VALUE buffer, VALUE string)
 {
+    templates_output_check_encoding(string);
     long length = RSTRING_LEN(string), total = templates_output_escaped_length((const uint8_t *)RSTRING_PTR(string), length);
-    if (total == length || !rb_enc_asciicompat(rb_enc_get(string))) rb_str_buf_append(buffer, string);
+    if (total == length) rb_str_buf_append(buffer, string);
     else if (rb_enc_get_index(buffer) == rb_enc_get_index(string)) templates_output_append_longer(buffer, string, total);
     else templates_output_append_transcoded(buffer, string, total);
     RB_GC_GUARD(string);
@@ -177,7 +186,9 @@ static VALUE templates_output_view_take(VALUE self, VALUE buffer, VALUE from)
 static VALUE templates_output_escape(VALUE self, VALUE value)
 {
     VALUE string = rb_obj_as_string(value);
-    if (templates_output_html_safe(value) || templates_output_html_safe(string) || !rb_enc_asciicompat(rb_enc_get(string))) return string;
+    if (templates_output_html_safe(value) || templates_output_html_safe(string)) return string;
+
+    templates_output_check_encoding(string);
     if (templates_output_escaped_length((const uint8_t *)RSTRING_PTR(string), RSTRING_LEN(string)) == RSTRING_LEN(string)) return string;
 
     VALUE escaped = rb_enc_str_new(NULL, 0, rb_enc_get(string));

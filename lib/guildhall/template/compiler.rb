@@ -81,7 +81,13 @@ module Guildhall
       # A stray `end` closes the method, and only without that has a line of its own; other things are wrong only inside it.
       def wrong_ruby
         alone = Prism.parse(@ruby).errors.reject { |error| error.type == :invalid_yield }
-        alone.empty? ? Prism.parse(code, line: first_line).errors : alone
+        located(alone.empty? ? Prism.parse(code, line: first_line).errors : alone)
+      end
+
+      # What is not closed is complained about at the end of the text first, and then where it begins.
+      def located(errors)
+        beginnings = errors.reject { |error| error.type == :unexpected_token_close_context }
+        beginnings.empty? ? errors : beginnings
       end
 
       # Each rendering would redefine a method of a shared class, in several Ractors at once, which crashes Ruby 3.4.

@@ -25,7 +25,7 @@ module Guildhall
       def render(template, locals, **options)
         Pool::Options.check!(options, Pool::Options::RENDER)
         needed(template)
-        results(shared(listed(locals)), template, **options)
+        render_one(shared(listed(locals)), template, options)
       end
 
       # Renders different templates at once, as one batch.
@@ -43,7 +43,7 @@ module Guildhall
         list = shared(pairs.map { |_, locals| locals })
         pairs = templates.zip(list).each(&:freeze)
         templates.uniq!
-        return results(list, templates.first, **options) if templates.size == 1
+        return render_one(list, templates.first, options) if templates.size == 1
 
         render_any(pairs, any_of(templates), options) || render_each(pairs, options)
       end
@@ -78,6 +78,13 @@ module Guildhall
         @any_of[templates] ||= AnyOf.new(templates)
       end
 
+      # A template that a worker has refused before fails, and the batch does not.
+      def render_one(list, template, options)
+        results(list, template, **options)
+      rescue IsolationError => error
+        Array.new(list.size) { |index| Failure.of(error, index) }.freeze
+      end
+
       # @return [Array<String, Failure>, nil] nil: a worker has refused one of the templates, and all of them with it
       def render_any(pairs, task, options)
         outcomes = results(pairs, task, **options)
@@ -91,7 +98,7 @@ module Guildhall
       def render_each(pairs, options)
         outcomes = Array.new(pairs.size)
         pairs.each_index.group_by { |index| pairs[index].first }.each do |template, indexes|
-          results(indexes.map { |index| pairs[index].last }, template, **options).zip(indexes) do |outcome, index|
+          render_one(indexes.map { |index| pairs[index].last }, template, options).zip(indexes) do |outcome, index|
             outcomes[index] = outcome.is_a?(Failure) ? outcome.with(index:) : outcome
           end
         end

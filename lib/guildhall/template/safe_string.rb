@@ -24,6 +24,10 @@ module Guildhall
     def +@ = String.new(self)
     alias dup +@
 
+    # Ruby's own answers one of this class that is not frozen.
+    # @return [String] as of an ordinary String
+    def encode(...) = dup.encode(...)
+
     # @api private
     def marshal_dump = dup
 

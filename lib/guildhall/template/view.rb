@@ -10,7 +10,7 @@ module Guildhall
       include Escaping
 
       # @api private
-      # @param contents [Hash{Symbol=>SafeString}] what {#content_for} has kept, for the layout
+      # @param contents [Hash{Symbol=>String}] what {#content_for} has kept, for the layout
       def initialize(contents = {})
         @guildhall_contents = contents
       end
@@ -29,20 +29,21 @@ module Guildhall
       # @param name [String, Symbol]
       # @param locals [Hash] its locals
       # @yield what the partial has where it says `yield`
-      # @return [SafeString]
+      # @return [SafeString, String] an ordinary String of a partial that does not escape: this template does so where it writes it
       # @raise [Guildhall::ArgumentError] for a partial that there is not, with those that there are
       def render(name, **locals, &block)
         body = proc { |*arguments| capture(*arguments, &block) } if block
-        SafeString.new(guildhall_partials[name].fill(locals, @guildhall_contents, &body))
+        partial = guildhall_partials[name]
+        partial.marked(partial.fill(locals, @guildhall_contents, &body))
       end
 
       # What the block writes, instead of writing it.
-      # @return [SafeString]
+      # @return [SafeString, String] an ordinary String where this template does not escape
       def capture(*)
         from = @guildhall_out.bytesize
         value = yield(*)
         written = guildhall_take(@guildhall_out, from)
-        written.empty? && value.is_a?(String) ? guildhall_safe(value) : SafeString.new(written)
+        written.empty? && value.is_a?(String) ? guildhall_safe(value) : guildhall_marked(written)
       ensure
         guildhall_take(@guildhall_out, from) unless written # a `break`, or what the block raises
       end
@@ -50,12 +51,13 @@ module Guildhall
       # Keeps something for the layout, which writes it with `yield :name`. Without a value and a block, answers what was kept.
       # @param name [Symbol]
       # @param value [Object] or a block, of which it is what it writes
-      # @return [SafeString, nil] nil: nothing was kept, or something is now
+      # @return [SafeString, String, nil] nil: nothing was kept, or something is now
       def content_for(name, value = nil, &block)
-        return @guildhall_contents[name] if value.nil? && block.nil?
+        kept = @guildhall_contents[name]
+        return kept if value.nil? && block.nil?
 
         value = capture(&block) if value.nil?
-        @guildhall_contents[name] = SafeString.new("#{@guildhall_contents[name]}#{guildhall_safe(value)}")
+        @guildhall_contents[name] = guildhall_joined(kept, guildhall_safe(value))
         nil
       end
 
@@ -75,7 +77,17 @@ module Guildhall
       end
 
       def guildhall_safe(value)
-        SafeString.new(guildhall_escapes? ? Escaping.escape(value) : value.to_s)
+        guildhall_escapes? ? SafeString.new(Escaping.escape(value)) : value.to_s
+      end
+
+      # What this template wrote is HTML only if it has escaped its values.
+      def guildhall_marked(text) = guildhall_escapes? ? SafeString.new(text) : text
+
+      # Templates that escape and others may keep something for the same place.
+      def guildhall_joined(kept, value)
+        return "#{kept}#{value}" unless kept.is_a?(SafeString) || value.is_a?(SafeString)
+
+        SafeString.new("#{Escaping.escape(kept)}#{Escaping.escape(value)}")
       end
     end
   end

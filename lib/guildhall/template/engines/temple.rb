@@ -7,14 +7,14 @@ module Guildhall
     module Engines
       # What Haml and Slim have in common: the gem temple writes their Ruby.
       module Temple
-        # Of a block that is given to a method: what it writes is HTML. It is taken back from where everything is written, so that
+        # Of a block that is given to a method: what it writes is HTML, if the template escapes. It is taken back from where everything is written, so that
         # {View#capture} finds it inside as well.
         class Capture < ::Temple::Generators::StringBuffer
           def create_buffer = "#{buffer} = #{Compiler::BUFFER}.bytesize; begin"
 
           # A `next`, a `break` and what is raised come by `ensure` alone.
           def return_buffer
-            "::Guildhall::SafeString.new(#{buffer} = #{take}); ensure; #{take} if ::Integer === #{buffer}; end"
+            "guildhall_marked(#{buffer} = #{take}); ensure; #{take} if ::Integer === #{buffer}; end"
           end
 
           # What is one value alone would not be safe.
