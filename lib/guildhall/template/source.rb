@@ -4,6 +4,7 @@ require "pathname"
 require_relative "../errors"
 require_relative "../printable"
 require_relative "../suggestion"
+require_relative "../utf8_file"
 
 module Guildhall
   class Template
@@ -33,7 +34,7 @@ module Guildhall
       # @param name [String] what to call it in messages
       # @return [Source]
       def self.read(path, name = path)
-        new(File.read(path, mode: "r:BOM|UTF-8"), name)
+        new(Utf8File.read(path), name)
       rescue SystemCallError => error
         near = Dir[File.join(File.dirname(path), "*")]
         raise Guildhall::ArgumentError, "no template #{path} (#{error.class})#{Suggestion.for(path, near)}"

@@ -28,6 +28,21 @@ class CLIRenderTest < GuildhallTest
     end
   end
 
+  # What an editor saves as "Unicode".
+  def test_files_in_other_encodings_than_utf8
+    names = {"rows.jsonl" => %({"name": "a"}\n), "rows.json" => %([{"name": "a"}]), "rows.csv" => "name\na\n", "rows.yaml" => "- {name: a}\n"}
+    names.to_a.product([["UTF-16LE", "UTF-16"], ["UTF-16BE", "UTF-16"], ["UTF-32LE", "UTF-32"], ["UTF-32BE", "UTF-32"]]) do |(name, text), (encoding, family)|
+      File.binwrite(path(name), "\uFEFF#{text}".encode(encoding))
+      assert_equal [2, "", "guildhall: #{path(name)} is in #{family}: save it as UTF-8\n"], render("mail.html.erb", name, "out")
+    end
+    names.each do |name, text|
+      File.write(path(name), "\uFEFF#{text}")
+      assert_equal 0, render("mail.html.erb", name, name.tr(".", "_")).first, name
+    end
+    File.binwrite(path("wide.erb"), "\uFEFFDear <%= name %>".encode("UTF-16LE"))
+    assert_includes render("wide.erb", "rows.csv", "out").last, "wide.erb is in UTF-16: save it as UTF-8"
+  end
+
   def test_a_bad_row_costs_one_file
     write("rows.jsonl", %({"name": "a", "id": 1}\nnot JSON\n[1]\n{"id": 4}\n{"name": "b", "id": "../../x"}\n{"name": "c", "id": 1}\n\xFF\n))
     status, out, err = render("mail.html.erb", "rows.jsonl", "out", "--name", "{id}.html")

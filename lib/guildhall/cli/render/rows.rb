@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../../soft_dependency"
+require_relative "../../utf8_file"
 
 module Guildhall
   class CLI
@@ -22,6 +23,8 @@ module Guildhall
           @reader = READERS[File.extname(path).downcase]
           raise Guildhall::ArgumentError, "#{path}: rows come in #{READERS.keys.join(", ")}" unless @reader
           raise Guildhall::ArgumentError, "no file #{path}" unless File.file?(path)
+
+          Utf8File.check!(path)
 
           @count = 0
         end
@@ -74,21 +77,26 @@ module Guildhall
 
         def json(&)
           require_relative "../../json"
-          listed(JSON.decode(File.binread(@path))).each(&)
+          listed(JSON.decode(Utf8File.read(@path))).each(&)
         end
 
         def yaml(&)
           require "date"
           require_relative "../../yaml"
-          listed(YAML.new(permitted_classes: [Date, Time]).decode(File.binread(@path))).each(&)
+          listed(YAML.new(permitted_classes: [Date, Time]).decode(Utf8File.read(@path))).each(&)
         end
 
         def listed(list)
           list.is_a?(Array) ? list : raise(Guildhall::ArgumentError, "#{@path} is not a list of rows")
         end
 
-        def csv
+        # Without the gem there is no class to rescue either.
+        def csv(&)
           SoftDependency.require!("csv", gem: "csv", purpose: "reading #{@path}")
+          csv_rows(&)
+        end
+
+        def csv_rows
           ::CSV.foreach(@path, headers: true, encoding: "BOM|UTF-8") { |row| yield row.to_h }
         rescue ::CSV::MalformedCSVError => error
           yield Bad.new("#{error.message} The rows after it are not read.")
