@@ -127,7 +127,7 @@ module Guildhall
     end
 
     def wrap(body, locals, contents)
-      finish(fill(@signature.own(locals), contents) { |name = nil| name ? contents[name] : body }, locals, contents)
+      finish(run(@signature.own(locals), contents) { |name = nil| name ? contents[name] : body }, locals, contents)
     end
 
     private

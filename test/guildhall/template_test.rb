@@ -105,6 +105,21 @@ class TemplateTest < GuildhallTest
     assert_equal "()", Guildhall::Template.new("<%# locals: (a: (1), b: [(2)]) %>(<%= '' %>)").render
   end
 
+  def test_parentheses_and_quotes_in_the_comment_of_locals
+    lists = {%q{(title: ":-(")} => ":-(", %q{(title: ':)', x: "a) b")} => ":)", "(title: %w[( a].join)" => "(a", "(title:\n  \"é (\" # a :)\n  )" => "é ("}
+    lists.each do |list, title|
+      assert_equal "#{title}!", Guildhall::Template.new("<%# locals: #{list} -%>\n<%= title %>! Don't", trim_mode: "-").render.strip[0, title.size + 1]
+      latin = "<%# coding: ISO-8859-1 %>\n<%# locals: #{list} %><%= title %>".encode("ISO-8859-1").b
+      assert_equal title, Guildhall::Template.new(latin).render.encode("UTF-8").strip, list
+    end
+    assert_equal "<p>:)</p>", Guildhall::Template.new("-# locals: (title: ':)') \"\n%p= title\n", engine: :haml).render.strip
+    assert_equal "<p>:)</p>", Guildhall::Template.new("/# locals: (title: ':)')\np = title\n' don't", engine: :slim).render[0, 9]
+    ["(title: ':)", "(a:, ", "(a: 1 2)", "(a: '%>')"].each do |list|
+      error = assert_raises(Guildhall::ArgumentError, list) { Guildhall::Template.new("<h1>\n<%# locals: #{list} %>", name: "page.erb") }
+      assert_match(/\Apage.erb:2: the comment with its locals cannot be read: \(/, error.message)
+    end
+  end
+
   def test_names_that_no_local_can_have
     [:class, :if, "a b", "a-b", :Name, "1a", :a?, :self, "", :_1, :_guildhall_out, nil, :"a:, b", :__FILE__].each do |name|
       assert_raises(Guildhall::ArgumentError, name.inspect) { template("", name) }
@@ -138,7 +153,10 @@ class TemplateTest < GuildhallTest
     page = template("<% content_for :head, '<x>' %><% content_for(:head) do %><b><%= name %></b><% end %><%= name %>", :title, :name, layout:)
     assert_equal "<html><h1>&lt;t&gt;</h1>&lt;x&gt;<b>n&amp;</b>[n&amp;]</html>", page.render(title: "<t>", name: "n&")
     error = assert_raises(Guildhall::ArgumentError) { template("", name: "page", layout: template("<%= title %>", :title, name: "around")).render }
-    assert_equal "around: missing local title", error.message
+    assert_equal "around: missing local title; a layout gets the locals that the page was given, and not the page's defaults", error.message
+    page = Guildhall::Template.new("<%= title %>", locals: "title: 'x'", layout: template("<%= title %>:<%= yield %>", :title))
+    assert_equal "a:a", page.render(title: "a")
+    assert_includes assert_raises(Guildhall::ArgumentError) { page.render }.message, "not the page's defaults"
     assert_raises(Guildhall::ArgumentError) { template("", layout: "x") }
   end
 

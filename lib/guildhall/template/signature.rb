@@ -8,8 +8,8 @@ module Guildhall
     # @api private
     # The locals that a template takes: those it needs, those it may be given, and their defaults. Frozen and shareable.
     class Signature
-      # As Rails has it, in a comment of the template: `<%# locals: (user:, items: []) -%>`.
-      COMMENT = %r{^\s*(?:<%-?\#|-\#|/\#?!?|%\#)\s*locals:\s*\((?<list>(?:[^()]|(?<nested>\((?:[^()]|\g<nested>)*\)))*)\)}
+      # As Rails has it, in a comment of the template: `<%# locals: (user:, items: []) -%>`. Its end is known of ERB alone.
+      COMMENT = %r{^\s*(?:<%-?\#\s*locals:\s*(?<list>\(.*?)(?:%>|\z)|(?:-\#|/\#?!?|%\#)\s*locals:\s*(?<list>\(.*))}m
       NAME = /\A(?![0-9])[[:alnum:]_]+\z/
       WORDS = %w[alias and begin break case class def defined? do else elsif end ensure false for if in module next nil not or redo
                  rescue retry return self super then true undef unless until when while yield __FILE__ __LINE__ __ENCODING__ __END__].freeze
@@ -21,7 +21,7 @@ module Guildhall
       # @raise [Guildhall::ArgumentError]
       def self.parameters(locals, source)
         case locals
-        when nil then source.text[COMMENT, :list] || ""
+        when nil then declared(source)
         when String then locals
         when Array then locals.map { |name| "#{checked(name, source)}:" }.join(", ")
         else raise Guildhall::ArgumentError, "#{source.name}: locals must be an Array of names, not #{locals.class}"
@@ -39,12 +39,26 @@ module Guildhall
         text.match?(NAME) && !text.match?(/\A(?:[[:upper:]]|_[1-9]\z|_?guildhall_)/) && !WORDS.include?(text)
       end
 
+      # Where the list closes, Ruby's parser knows: strings may contain parentheses.
+      def self.declared(source)
+        return "" unless (comment = source.text.match(COMMENT))
+
+        require "prism"
+        text = comment[:list]
+        method = Prism.parse("def a#{text}", encoding: text.encoding).value.statements.body.first
+        closing = method.rparen_loc if method.is_a?(Prism::DefNode)
+        return text.byteslice(1...(closing.start_offset - "def a".bytesize)) if closing&.slice == ")"
+
+        line = comment.pre_match.count("\n") + 1
+        raise Guildhall::ArgumentError, "#{source.name}:#{line}: the comment with its locals cannot be read: #{text.lines.first.strip}"
+      end
+
       def self.checked(name, source)
         return name.to_s if name?(name)
 
         raise Guildhall::ArgumentError, "#{source.name}: #{name.inspect} cannot be the name of a local variable"
       end
-      private_class_method :checked
+      private_class_method :checked, :declared
 
       # @return [Array<Symbol>] what must be given
       attr_reader :required
@@ -76,10 +90,16 @@ module Guildhall
         missing.empty? && unknown.empty? ? locals : complain(missing, unknown)
       end
 
-      # @param locals [Hash]
+      # Of a layout.
+      # @param locals [Hash] that the page was given
       # @return [Hash{Symbol=>Object}] those that this template takes
+      # @raise [Guildhall::ArgumentError] naming all that is missing
       def own(locals)
-        @open ? named(locals) : named(locals).slice(*@names)
+        locals = @open ? named(locals) : named(locals).slice(*@names)
+        missing = @required.reject { |name| locals.key?(name) }
+        return locals if missing.empty?
+
+        refuse("missing #{list(missing)}; a layout gets the locals that the page was given, and not the page's defaults")
       end
 
       private
