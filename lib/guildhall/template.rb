@@ -51,7 +51,7 @@ module Guildhall
     #   says that it is plain text (.text.erb, .txt.erb, .csv.erb, .json.erb …)
     # @param helpers [Array<Module>] whose methods the template may call
     # @param layout [Template, nil] writes this one where it says `yield`
-    # @param partials [Hash{String=>Template}, Templates] what the template may `render`
+    # @param partials [Hash{String=>Template}, Templates, nil] what the template may `render`
     # @param name [String, nil] what to call a text in messages
     # @raise [Guildhall::ArgumentError] for options that cannot work, or a file that there is not
     # @raise [TemplateError] for invalid Ruby
@@ -68,7 +68,7 @@ module Guildhall
       @escapes = escape.nil? ? !@source.plain? : escape
       @view = compile(Signature.parameters(locals, @source), @escapes, trim_mode, modules(helpers))
       @signature = Signature.new(@source, @view.instance_method(:guildhall_render))
-      know(Partials.of(partials)) if partials
+      know(Partials.of(partials)) unless partials.equal?(Partials::LATER)
       Ractor.make_shareable(self)
     end
 

@@ -24,13 +24,15 @@ module Guildhall
     # @param folder [String, Pathname]
     # @param layout [String, nil] the name of the template around all others of its format
     # @param locals [Hash{String=>Array<Symbol>, String}] by name, for templates that do not say
-    # @param options [Hash] `helpers:`, `escape:`, `trim_mode:` of {Template#initialize}; the trim mode is for its ERB templates
+    # @param helpers [Array<Module>] see {Template#initialize}
+    # @param escape [Boolean, nil] see {Template#initialize}
+    # @param trim_mode [String, nil] of its ERB templates
     # @raise [Guildhall::ArgumentError] for a folder without templates, or names that there are not
     # @raise see {Template#initialize}
-    def initialize(folder, layout: nil, locals: {}, **options)
+    def initialize(folder, layout: nil, locals: {}, helpers: [], escape: nil, trim_mode: nil)
       @folder = folder.to_s.dup.freeze
       @paths = paths
-      @templates = compile(layout, locals.transform_keys { |name| known(name.to_s) }, options)
+      @templates = compile(layout, locals.transform_keys { |name| known(name.to_s) }, {helpers:, escape:, trim_mode:})
       @partials = Template::Partials.new(aliases(@templates))
       @templates.each { |name, template| template.know(partials_for(name)) }
       Ractor.make_shareable(self)
@@ -89,6 +91,8 @@ module Guildhall
 
     # One for each format: `layout.html.erb` for pages, `layout.text.erb` for texts.
     def layouts_of(layout, locals, options)
+      raise Guildhall::ArgumentError, "layout is the name of a template in #{@folder}, not #{layout.inspect}" unless layout.is_a?(String)
+
       names = @paths.keys.select { |name| short(name) == short(layout) || short(name).sub(FORMAT, "") == layout }
       raise Guildhall::ArgumentError, "no layout #{layout} in #{@folder}#{Suggestion.for(layout, @paths.keys)}" if names.empty?
 
@@ -97,7 +101,7 @@ module Guildhall
 
     def template(path, options, **own)
       options = options.except(:trim_mode) unless Template.trim_mode?(path)
-      Template.new(Pathname(path), partials: nil, **options, **own)
+      Template.new(Pathname(path), partials: Template::Partials::LATER, **options, **own)
     end
 
     def known(name)

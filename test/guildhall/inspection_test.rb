@@ -1,6 +1,8 @@
 # frozen_string_literal: true
 
 require "test_helper"
+require "logger"
+require "monitor"
 require "guildhall/pool"
 require "guildhall/json"
 require "guildhall/pipeline"
@@ -119,6 +121,23 @@ class InspectionTest < GuildhallTest
     assert_equal ["InspectionTest::RATES", __FILE__, Looking.method(:call).source_location[1]], [finding.thing, finding.file, finding.line]
     assert_equal "InspectionTest::RATES (#{__FILE__}:#{finding.line}) is a Hash that is not shareable; " \
                  "make it so: RATES = Ractor.make_shareable(…)", finding.to_s
+  end
+
+  # Of which Ractor.make_shareable raises, or makes something that does not work any more.
+  module Keeping
+    LOG = Logger.new(File::NULL)
+    COUNTS = Hash.new { |counts, key| counts[key] = key.size }
+    LOCKED = ["name", Monitor.new] # rubocop:disable Style/MutableConstant -- not frozen
+    FILES = {log: [+"name", $stderr]} # rubocop:disable Style/MutableConstant -- not frozen
+    LISTS = [[+"name"]] # rubocop:disable Style/MutableConstant -- not frozen
+
+    def self.call(_) = [LOG, COUNTS, LOCKED, FILES, LISTS]
+  end
+
+  def test_a_finding_says_what_to_do_about_what_cannot_be_frozen
+    keep = "use Guildhall::Task.per_worker for what each worker is to keep"
+    assert_equal ["use Guildhall.logger, which workers can share", keep, keep, "open it where it is used, or return data and write it in the main Ractor",
+                  "make it so: LISTS = Ractor.make_shareable(…)"], Guildhall::Inspection.of(Keeping).findings.map(&:advice)
   end
 
   def test_all_findings_are_reported_together

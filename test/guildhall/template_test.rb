@@ -106,7 +106,7 @@ class TemplateTest < GuildhallTest
   end
 
   def test_parentheses_and_quotes_in_the_comment_of_locals
-    lists = {%q{(title: ":-(")} => ":-(", %q{(title: ':)', x: "a) b")} => ":)", "(title: %w[( a].join)" => "(a", "(title:\n  \"é (\" # a :)\n  )" => "é ("}
+    lists = {'(title: ":-(")' => ":-(", %q{(title: ':)', x: "a) b")} => ":)", "(title: %w[( a].join)" => "(a", "(title:\n  \"é (\" # a :)\n  )" => "é ("}
     lists.each do |list, title|
       assert_equal "#{title}!", Guildhall::Template.new("<%# locals: #{list} -%>\n<%= title %>! Don't", trim_mode: "-").render.strip[0, title.size + 1]
       latin = "<%# coding: ISO-8859-1 %>\n<%# locals: #{list} %><%= title %>".encode("ISO-8859-1").b
@@ -174,6 +174,8 @@ class TemplateTest < GuildhallTest
     assert_includes error.message, "no partial roww; did you mean row?"
     assert_equal 2, error.line
     error = assert_raises(Guildhall::TemplateError) { template("<%= render 'row' %>").render }
+    assert_includes error.message, "the template was given none"
+    error = assert_raises(Guildhall::TemplateError) { template("<%= render 'row' %>", partials: nil).render }
     assert_includes error.message, "the template was given none"
     assert_raises(Guildhall::ArgumentError) { template("", partials: {row: "x"}) }
     assert_raises(Guildhall::ArgumentError) { template("", partials: [row]) }

@@ -96,6 +96,9 @@ class TemplatesTest < GuildhallTest
     helper = Module.new { def euro(amount) = "#{amount} €" }
     templates = Guildhall::Templates.new(Pathname(@folder), helpers: [helper], locals: {"total" => [:total]})
     assert_equal "7 €", templates["total"].render(total: 7)
+    [{name: "x"}, {partials: {}}, {engine: :erubi}, {layout: :mail}, {layout: Guildhall::Template.new("x")}].each do |options|
+      assert_raises(::ArgumentError, options.inspect) { Guildhall::Templates.new(@folder, helpers: [helper], **options) }
+    end
     {layout: "layouts/mial", locals: {"totl" => [:a]}}.each do |name, value|
       assert_raises(Guildhall::ArgumentError) { Guildhall::Templates.new(@folder, helpers: [helper], name => value) }
     end

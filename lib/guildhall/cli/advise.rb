@@ -30,6 +30,7 @@ module Guildhall
       def call(_arguments)
         require_relative "../codecs"
         require_relative "../advisor"
+        keep_output
         Constant.load(@options[:require]) if @options[:require]
         name = @options[:task] || raise(Guildhall::ArgumentError, "--task is needed (guildhall advise --help)")
         check
@@ -37,6 +38,14 @@ module Guildhall
         write_page(advice, name) if @options[:html]
         @options[:json] ? print_json(advice.to_h) : @out.puts(advice)
         advice.pays? ? 0 : 1
+      end
+
+      # What the task prints goes to standard error from here on: workers hold some of it back until the process ends.
+      def keep_output
+        return unless @out.equal?($stdout)
+
+        @out = $stdout.dup.tap { |out| out.sync = true }
+        $stdout.reopen($stderr)
       end
 
       def settings

@@ -37,11 +37,12 @@ module Guildhall
       def call(arguments)
         path = arguments.first || missing("a template")
         folder = @options[:out] || missing("--out DIR")
+        files = Files.new(folder, @options[:name] || Files.pattern(path))
         require "guildhall/templates"
         rows = Rows.new(@options[:data] || missing("--data FILE"))
         template = template(path, rows)
         make(folder)
-        report(*render(template, rows, Files.new(folder, @options[:name] || Files.pattern(path))), folder)
+        report(*render(template, rows, files), folder)
       end
 
       def missing(what)

@@ -17,11 +17,25 @@ module Guildhall
 
       # @param home [Constants::Home] who can change it is asked to, and who cannot to freeze it
       def found_constant(name, value, place, home)
-        _, culprit = Shareable.find(value)
-        advice = Shareable.remedy(culprit)
+        advice = other_than_freezing(value)
         return found_unshareable(home.name, value, place, advice || freezing(home.name, value)) if foreign?(home)
 
         found_unshareable(name, value, place, advice || "make it so: #{name[/\w+\z/]} = #{FREEZE}(…)")
+      end
+
+      # @return [String, nil] for what cannot be frozen, or does not work then: it, or a part of it
+      def other_than_freezing(value)
+        return "use Guildhall.logger, which workers can share" if defined?(::Logger) && ::Logger === value
+
+        Shareable.all(value).each do |_, part|
+          advice = keeps_state?(part) ? OF_EACH_WORKER : Shareable.remedy(part)
+          return advice if advice
+        end
+        nil
+      end
+
+      def keeps_state?(part)
+        (Hash === part && part.default_proc) || (defined?(::Monitor) && ::Monitor === part)
       end
 
       def foreign?(home) = home.file.nil? || library?(home.file)
@@ -48,7 +62,7 @@ module Guildhall
       def found_write(owner, name, place)
         find("#{name} of #{Inspection.label(owner)}", place,
           "is set here, and workers cannot set variables of a #{owner.class.name.downcase}",
-          "use a frozen constant, or Guildhall::Task.per_worker for what each worker is to keep")
+          "use a frozen constant, or #{OF_EACH_WORKER.delete_prefix("use ")}")
       end
 
       def found_self(mine, thing, place)
@@ -85,6 +99,7 @@ module Guildhall
       end
     end
 
+    OF_EACH_WORKER = "use Guildhall::Task.per_worker for what each worker is to keep"
     FREEZE = "Ractor.make_shareable"
     CALL_ELSEWHERE = "call it in the main Ractor, or use something else in the task"
     NEEDS_SELF = "needs self"

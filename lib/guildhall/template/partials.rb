@@ -9,11 +9,15 @@ module Guildhall
     # Templates by name, for templates: frozen, shareable. Not a Hash, so that a search for what a template may call does not go
     # through all of them.
     class Partials
-      # @param given [Hash, Templates, Partials]
+      # Of a template that learns what it may render when all of its folder are compiled.
+      LATER = Object.new.freeze
+
+      # @param given [Hash, Templates, Partials, nil]
       # @return [Partials]
       # @raise [Guildhall::ArgumentError]
       def self.of(given)
         return given if given.is_a?(Partials)
+        return new({}) if given.nil?
         return given.partials if given.respond_to?(:partials)
         return new(given.to_h { |name, template| [name.to_s, template] }) if given.is_a?(Hash)
 

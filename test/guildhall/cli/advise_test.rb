@@ -20,6 +20,17 @@ class CLIAdviseTest < GuildhallTest
     end
   end
 
+  # Also from workers.
+  def test_what_the_task_prints
+    Dir.mktmpdir do |folder|
+      write(folder)
+      File.write(File.join(folder, "loud.rb"), "module Loud\n  def self.call(text) = (puts(\"loud\", Ractor.main?); text)\nend\n")
+      _, out, err = advise(folder, "--payloads", "payloads.ndjson", "--task", "loud.rb:Loud", "--json", "--workers", "1")
+      assert_equal 2, ::JSON.parse(out)["payloads"], out
+      %w[loud true false].each { |word| assert_includes err, word }
+    end
+  end
+
   def test_wrong_use
     Dir.mktmpdir do |folder|
       write(folder)

@@ -31,9 +31,9 @@ class CLIRenderTest < GuildhallTest
   # What an editor saves as "Unicode".
   def test_files_in_other_encodings_than_utf8
     names = {"rows.jsonl" => %({"name": "a"}\n), "rows.json" => %([{"name": "a"}]), "rows.csv" => "name\na\n", "rows.yaml" => "- {name: a}\n"}
-    names.to_a.product([["UTF-16LE", "UTF-16"], ["UTF-16BE", "UTF-16"], ["UTF-32LE", "UTF-32"], ["UTF-32BE", "UTF-32"]]) do |(name, text), (encoding, family)|
+    names.to_a.product(%w[UTF-16LE UTF-16BE UTF-32LE UTF-32BE]) do |(name, text), encoding|
       File.binwrite(path(name), "\uFEFF#{text}".encode(encoding))
-      assert_equal [2, "", "guildhall: #{path(name)} is in #{family}: save it as UTF-8\n"], render("mail.html.erb", name, "out")
+      assert_equal [2, "", "guildhall: #{path(name)} is in #{encoding[0, 6]}: save it as UTF-8\n"], render("mail.html.erb", name, "out")
     end
     names.each do |name, text|
       File.write(path(name), "\uFEFF#{text}")
@@ -115,6 +115,15 @@ class CLIRenderTest < GuildhallTest
     assert_includes err, "row 2: its name needs id, which the row does not have"
     _, _, err = render("mail.html.erb", "rows.jsonl", "out", "--name", "{nmae}.html")
     assert_includes err, "row 1: its name needs nmae, which the row does not have; did you mean name?"
+  end
+
+  def test_patterns_that_can_name_no_file
+    write("rows.csv", "name\na\n")
+    ["", "{name", "name}.html", "{}.html", "{{name}}", "{name}/index.html", "a\0b"].each do |pattern|
+      status, _, err = render("mail.html.erb", "rows.csv", "out", "--name", pattern)
+      assert_equal [2, true], [status, err.start_with?("guildhall: --name is a file's name, with")], pattern
+    end
+    refute_path_exists path("out")
   end
 
   def test_a_folder_that_cannot_be_made

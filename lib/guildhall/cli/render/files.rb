@@ -10,7 +10,9 @@ module Guildhall
         PLACE = /\{([^{}]+)\}/
         # What a name must not contain, wherever its parts come from.
         UNSAFE = %r{[/\\\0\x01-\x1f\x7f]|\A\.+}
-        private_constant :PLACE, :UNSAFE
+        # Of a pattern without its places.
+        NO_NAME = %r{[{}/\0]}
+        private_constant :PLACE, :UNSAFE, :NO_NAME
 
         # @param template [String] its path: "mail.html.erb"
         # @return [String] "{number}.html"
@@ -20,7 +22,10 @@ module Guildhall
 
         # @param folder [String]
         # @param pattern [String] names of columns in braces, and {number}
+        # @raise [Guildhall::ArgumentError] for a pattern that can name no file
         def initialize(folder, pattern)
+          refuse(pattern) if pattern.empty? || pattern.gsub(PLACE, "").match?(NO_NAME)
+
           @folder = folder
           @pattern = pattern
           @taken = {}
@@ -45,6 +50,11 @@ module Guildhall
         end
 
         private
+
+        def refuse(pattern)
+          raise Guildhall::ArgumentError, "--name is a file's name, with columns in braces and without slashes, such as \"{id}.html\", " \
+                                          "not #{pattern.inspect}"
+        end
 
         def lacking(row)
           @pattern.scan(PLACE).flatten.find { |name| name != "number" && !row.key?(name) }

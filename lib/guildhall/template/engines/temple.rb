@@ -7,8 +7,8 @@ module Guildhall
     module Engines
       # What Haml and Slim have in common: the gem temple writes their Ruby.
       module Temple
-        # Of a block that is given to a method: what it writes is HTML, if the template escapes. It is taken back from where everything is written, so that
-        # {View#capture} finds it inside as well.
+        # Of a block that is given to a method: what it writes is HTML, if the template escapes. It is taken back from where everything
+        # is written, so that {View#capture} finds it inside as well.
         class Capture < ::Temple::Generators::StringBuffer
           def create_buffer = "#{buffer} = #{Compiler::BUFFER}.bytesize; begin"
 
