@@ -18,7 +18,7 @@ module Guildhall
       # @return [Object] the value where it is shareable, else a copy that is
       # @raise [NotShareableError]
       def shared
-        refuse(*never) if never
+        refuse(*find(@value, "result", {}.compare_by_identity)) if never?(@value, {}.compare_by_identity)
         Ractor.make_shareable(@value, copy: true)
       rescue NotShareableError
         raise
@@ -28,11 +28,26 @@ module Guildhall
 
       private
 
-      # @return [Array(String, Object), nil]
-      def never
-        @never ||= find(@value, "result", {}.compare_by_identity)
+      # Without the names of parts, which take ten times as long to make as a copy.
+      def never?(object, seen)
+        return false if Ractor.shareable?(object) || seen[object]
+        return true if NEVER.any? { |type| type === object }
+
+        seen[object] = true
+        members(object).any? { |part| never?(part, seen) }
       end
 
+      def members(object)
+        bare = object.instance_variables.empty?
+        case object
+        when String then return [] if bare
+        when Array then return object if bare
+        when Hash then return [*object.keys, *object.values, object.default, object.default_proc] if bare
+        end
+        Shareable.parts(object).map(&:last)
+      end
+
+      # @return [Array(String, Object), nil]
       def find(object, path, seen)
         return if Ractor.shareable?(object) || seen[object]
         return [path, object] if NEVER.any? { |type| type === object }
