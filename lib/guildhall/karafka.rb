@@ -5,6 +5,7 @@ require "guildhall/pool/backlog_comparison"
 require "guildhall/soft_dependency"
 require_relative "karafka/settings"
 require_relative "karafka/envelope"
+require_relative "karafka/signature"
 require_relative "karafka/adapted"
 require_relative "karafka/deserializer"
 require_relative "karafka/subscription"
@@ -47,10 +48,10 @@ module Guildhall
       # Makes a deserializer for Karafka's routes (`deserializer`, `deserializers(payload: …)`, also in `defaults`).
       # @param deserializer [#call] a codec, a pipeline, or any other shareable object with `call(payload)` or
       #   `call(payload, metadata)`; metadata is an {Envelope}
-      # @param message [Boolean] true: it takes a message, as Karafka's own deserializers do: `call(message)`. On workers that is
-      #   an {Envelope}, which has the readers of Karafka's messages
+      # @param message [Boolean] true: it takes a message, as Karafka's own deserializers do: `call(message)`. That is an
+      #   {Envelope}, which has the readers of Karafka's messages
       # @return [Deserializer]
-      # @raise [Guildhall::ArgumentError] for one that is parallel already
+      # @raise [Guildhall::ArgumentError] for one that is parallel already, and for what cannot be called that way
       # @raise [NotShareableError] naming the path to what workers cannot share
       # @raise [IsolationError] naming what a worker may not touch, and what to change
       # @raise [ConfigurationError] where Karafka's monitor has a bus that passes no events on
@@ -59,6 +60,7 @@ module Guildhall
         SoftDependency.require!("karafka", gem: "karafka", purpose: "Guildhall::Karafka") unless defined?(::Karafka::App)
         raise Guildhall::ArgumentError, "#{deserializer.inspect} is parallel already; use it as it is" if deserializer.is_a?(Deserializer)
 
+        Signature.check!(deserializer, message)
         Deserializer.new(message ? Adapted.new(deserializer) : deserializer, @plugin).tap { @plugin.subscribe }
       end
 

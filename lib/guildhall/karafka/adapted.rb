@@ -6,21 +6,21 @@ module Guildhall
     class Adapted
       # @param deserializer [#call] takes a message
       # @raise [NotShareableError]
-      # @raise [Guildhall::ArgumentError] for what cannot be called
       def initialize(deserializer)
-        unless deserializer.respond_to?(:call)
-          raise Guildhall::ArgumentError, "a deserializer needs `call`; #{Shareable.article(deserializer.class)} has none"
-        end
-
         @deserializer = Shareable.callable!(deserializer, "deserializer")
         freeze
       end
 
       # @param _payload [String] the envelope has it, too
-      # @param message [Envelope, ::Karafka::Messages::Message]
+      # @param message [Envelope]
       # @return [Object]
       def call(_payload, message)
         @deserializer.call(message)
+      end
+
+      # @return [String] the deserializer's own, for errors and reports
+      def inspect
+        Inspection.name_of(@deserializer)
       end
     end
   end
