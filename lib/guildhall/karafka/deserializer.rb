@@ -10,12 +10,14 @@ module Guildhall
     class Deserializer
       # What the pool makes of one message's payload; the meter, if there is one, is to count it.
       Pending = Struct.new(:future, :index, :payload, :meter) do
-        # Waits for it. What the pool has left to its reader is done in one go: asking for one after the other costs more.
+        # Waits for this payload alone. Of a batch that the pool has left to its readers, later payloads do not run for an earlier
+        # one, which would wait for a payload that never returns, or fail in its place. That costs less than a microsecond each.
         # @return [Object, Failure]
-        def outcome
-          future.wait if future.deferred?
-          future[index]
-        end
+        def outcome = future[index]
+
+        # @param raw_payload [String, nil] the message's own, now
+        # @return [Boolean] ASCII alone is equal in all encodings
+        def of?(raw_payload) = payload == raw_payload && payload.encoding == raw_payload.encoding
       end
       CARRIED = :@guildhall_pending
       private_constant :Pending, :CARRIED
@@ -30,7 +32,9 @@ module Guildhall
         @metadata = Callable.takes_metadata?(@task)
         @native = native?(@task)
         @refused = false
-        @copies = @task.is_a?(Task::PerWorker)
+        inspection = Inspection.of(@task)
+        @keeps_state = inspection.keeps_state?
+        @tried = inspection.own? # true: its results are its own, as no worker could give out what belongs to the main Ractor
         @comparison = Pool::BacklogComparison.new if !@native && codec_alone?(@task)
       end
 
@@ -39,13 +43,14 @@ module Guildhall
       # @return [Object, DROPPED, nil] DROPPED for what a pipeline's `select` leaves out
       # @raise what the task raises
       def call(message)
-        pending = taken_from(message) or return in_place(message)
+        pending = taken_from(message) or return unknown(message)
         return counted(pending) { in_place(message) } if Pool::BacklogComparison::Meter === pending
-        return replaced(message) unless pending.payload == message.raw_payload
+        return replaced(message) unless pending.of?(message.raw_payload)
 
         outcome = pending.outcome
         return in_place(message) if outcome.is_a?(Failure)
 
+        @tried ||= pending.future.parallel?
         @plugin.count(:taken)
         pending.meter ? counted(pending.meter) { outcome } : outcome
       end
@@ -64,9 +69,9 @@ module Guildhall
 
         meter = meter(messages) if settings.parallel.nil?
         meter && !meter.workers ? leave(messages, meter) : give_out(messages, meter, source, settings)
-      rescue IsolationError # found by a worker: it will never run there
+      rescue IsolationError => error # found by a worker: it will never run there
         @refused = true
-        raise
+        raise in_own_words(error)
       end
 
       # @return [String]
@@ -152,31 +157,44 @@ module Guildhall
         in_place(message)
       end
 
-      # Gets and returns what it would on a worker, so that consumers see no difference.
-      def in_place(message)
-        payload = message.raw_payload
-        return run(payload, message) unless @plugin.settings.enabled
-
-        @plugin.count(:in_place)
-        payload &&= payload.dup.freeze
-        message = Envelope.of(message, payload) if @metadata
-        value = run(payload, message)
-        @native || Ractor.shareable?(value) ? value : frozen(value, payload, message)
+      # The pool says "and so nowhere", which is not so here.
+      def in_own_words(error)
+        reason = error.message.split(" nowhere: ", 2).last
+        IsolationError.new("#{Inspection.name_of(@task)} cannot run on workers; its payloads are decoded in the consumer's thread from " \
+                           "now on: #{reason}", findings: error.findings)
       end
 
-      # What cannot be frozen is left as it was: decoded again, because a part of the first one is frozen now.
-      def frozen(value, payload, message)
-        Ractor.make_shareable(value, copy: @copies)
-      rescue StandardError
-        run(payload, message)
+      # Small batches and the application's own messages. Or else nobody hears of batches: Karafka's set-up has replaced its monitor
+      # since this was made.
+      def unknown(message)
+        @plugin.follow_monitor
+        in_place(message)
+      end
+
+      # Gets and returns what it would on a worker, so that consumers see no difference.
+      def in_place(message)
+        return run(message.raw_payload, message) unless @plugin.settings.enabled
+
+        @plugin.count(:in_place)
+        value = run(message.raw_payload.dup.freeze, message)
+        @native || Ractor.shareable?(value) ? value : frozen(value)
+      end
+
+      # As the pool does: a result that may have parts of the application's own objects is copied. What cannot be shared is left as it was.
+      def frozen(value)
+        @tried && !@keeps_state && Shareable.plain?(value) ? value : Shareable.result(value, @task)
+      rescue NotShareableError
+        value
       end
 
       # Karafka gives its deserializers tombstones, too; codecs have nothing to decode there.
       def run(payload, message)
-        return @task.call(payload, message) if @metadata
+        return run_with_metadata(payload.dup.freeze, message) if @metadata
 
         @task.call(payload) unless payload.nil?
       end
+
+      def run_with_metadata(payload, message) = @task.call(payload, Envelope.of(message, payload))
     end
   end
 end

@@ -2,7 +2,8 @@
 
 module Guildhall
   module Karafka
-    # What workers get of a message: bytes and metadata, frozen and shareable, under the names that Karafka's messages have for them.
+    # What deserializers get of a message, on workers and in place: bytes and metadata, frozen and shareable, under the names that
+    # Karafka's messages have for them.
     # Keys and headers are as Kafka has them: the topic's deserializers for these run in the main Ractor only.
     Envelope = Data.define(:raw_payload, :topic, :partition, :offset, :timestamp, :received_at, :raw_key, :raw_headers) do
       # @param message [::Karafka::Messages::Message]

@@ -15,7 +15,7 @@ module Guildhall
       def initialize
         @settings = Settings.new.freeze
         @lock = Mutex.new
-        @subscription = @pool = nil
+        @subscription = @pool = @monitor = nil # @monitor: the last one that was to be subscribed to
         @needed = false
         @futures = {} # of each partition's last batch: earlier batches are not read any more
         @counts = {dispatched: 0, taken: 0, in_place: 0, replaced: 0}
@@ -39,8 +39,17 @@ module Guildhall
           next if !@settings.enabled || monitor.equal?(@subscription&.monitor)
 
           end_subscription
+          @monitor = monitor
           @subscription = Subscription.new(monitor, EVENTS.transform_values { |method| guarded(method) })
         end
+      end
+
+      # Subscribes to a monitor that has come since. Once: consumers must not fail, or take longer, for one that cannot be subscribed to.
+      # @return [void]
+      def follow_monitor
+        subscribe if @settings.enabled && !::Karafka.monitor.equal?(@monitor)
+      rescue ConfigurationError => error
+        Guildhall.logger.warn("guildhall: #{error.message}") # such a monitor would not pass it on
       end
 
       # @return [Pool]

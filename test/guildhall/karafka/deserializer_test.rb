@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "test_helper"
+require "timeout"
 require "karafka"
 require "guildhall/karafka"
 require_relative "../../support/karafka_messages"
@@ -55,6 +56,28 @@ module Guildhall
 
       module LateRefusal
         def self.call(payload) = Object.const_get("Guildhall::Karafka::DeserializerTest::MUTA" + "BLE").fetch(0) + payload
+      end
+
+      # What it returns has parts that are the application's own.
+      module Borrowing
+        def self.call(payload)
+          settings = Thread.main.thread_variable_get(:settings)
+          settings[:calls] += 1
+          {settings:, lock: (Mutex.new if payload == "lock")}
+        end
+      end
+
+      # What never returns is interrupted by a consumer that limits the time.
+      module Waiting
+        def self.call(payload) = payload == "bad" ? sleep : payload
+      end
+
+      module Encoding
+        def self.call(payload) = payload.encoding.name
+      end
+
+      class Orders
+        def call(message) = LateRefusal.call(message.raw_payload)
       end
       MUTABLE = [+"x"] # rubocop:disable Style/MutableConstant -- what workers may not touch
 
@@ -302,7 +325,128 @@ module Guildhall
         assert_equal({dispatched: 20, taken: 19, in_place: 2, replaced: 1}, Karafka.stats.to_h { |name, count| [name, count - before[name]] })
       end
 
+      def test_a_payload_that_never_returns_holds_up_nobody_else
+        batch = deferred(["good"] * 12 + ["bad"] + ["good"] * 7, Waiting)
+        read = batch.map do |message|
+          Timeout.timeout(message.raw_payload == "bad" ? 0.05 : 20) { message.payload }
+        rescue Timeout::Error
+          "late"
+        end
+        assert_equal ["good"] * 12 + ["late"] + ["good"] * 7, read
+      end
+
+      def test_a_monitor_that_came_after_the_deserializer
+        deserializer = Karafka.parallel(Where)
+        with_monitor(::Karafka::Instrumentation::Monitor.new) do
+          assert fetched(%w[a] * 20, deserializer).all? { |message| message.payload[:main] }, "nobody heard of it"
+          refute fetched(%w[a] * 20, deserializer).any? { |message| message.payload[:main] }
+        end
+      end
+
+      def test_a_monitor_that_came_later_and_passes_nothing_on
+        deserializer = Karafka.parallel(Where)
+        with_monitor(::Karafka::Instrumentation::Monitor.new(SubscriptionTest::Silent)) do
+          _, err = capture_io { 3.times { build(%w[a], deserializer).each(&:payload) } }
+          assert_equal 1, err.scan("Silent, does not pass events on").size
+        end
+      end
+
+      def test_objects_of_the_application_are_not_frozen
+        with_settings do |settings|
+          payload = build(%w[a], Karafka.parallel(Borrowing)).first.payload
+          assert Ractor.shareable?(payload)
+          assert_equal settings, payload[:settings]
+          refute_predicate settings, :frozen?
+        end
+      end
+
+      def test_results_that_cannot_be_shared_are_decoded_once_and_left_as_they_are
+        with_settings do |settings|
+          payload = build(%w[lock], Karafka.parallel(Borrowing)).first.payload
+          assert_equal [1, false, false], [settings[:calls], payload.frozen?, settings.frozen?]
+          assert_same settings, payload[:settings]
+        end
+      end
+
+      def test_another_encoding_is_another_payload
+        batch = fetched(%w[abc] * 20, Encoding)
+        batch[3].raw_payload.force_encoding("UTF-16LE")
+        assert_equal %w[UTF-8 UTF-16LE], batch.values_at(2, 3).map(&:payload)
+      end
+
+      def test_metadata_are_the_same_when_it_is_disabled
+        use(nil, enabled: false)
+        message = build(%w[a], Karafka.parallel(->(_payload, metadata) { metadata }, message: false)).first
+        assert_instance_of Envelope, message.payload
+        refute_predicate message.raw_payload, :frozen?
+      end
+
+      def test_what_workers_refuse_is_reported_by_its_own_name
+        deserializer = Karafka.parallel(Orders.new.freeze, message: true)
+        limit = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 20
+        fetched(%w[a] * 20, deserializer).each(&:payload) until @errors&.any? || Process.clock_gettime(Process::CLOCK_MONOTONIC) > limit
+        assert_match(/\A#<.*Orders.*> cannot run on workers; its payloads are decoded in the consumer's thread from now on: .*MUTABLE/,
+          @errors.fetch(0).message)
+        refute_includes @errors.fetch(0).message, "nowhere"
+        assert_match(/\A#<Guildhall::Karafka\.parallel #<.*Orders/, deserializer.inspect)
+      end
+
+      def test_what_cannot_be_called_that_way_is_refused_at_boot
+        [[-> { 1 }, {}], [->(_a, _b, _c) { 1 }, {}], [->(a, metadata:) { [a, metadata] }, {}],
+         [->(_payload, _metadata) { 1 }, {message: true}], [Task.per_worker(Two), {message: true}]].each do |task, options|
+          error = assert_raises(Guildhall::ArgumentError) { Karafka.parallel(task, **options) }
+          assert_match(/cannot be called with a (message alone|payload)/, error.message)
+        end
+        [->(*all) { all }, ->(a, b = nil) { [a, b] }, ->(a, b, c = nil) { [a, b, c] }].each { |task| Karafka.parallel(task) }
+      end
+
+      class Two
+        def call(payload, metadata) = [payload, metadata]
+      end
+
+      def test_codecs_take_no_messages
+        [Guildhall::JSON, EVEN].each do |task|
+          error = assert_raises(Guildhall::ArgumentError) { Karafka.parallel(task, message: true) }
+          assert_includes error.message, "takes a payload, not a message; leave `message: true` out"
+        end
+      end
+
+      def test_message_is_true_or_false
+        ["no", nil].each do |message|
+          error = assert_raises(Guildhall::ArgumentError) { Karafka.parallel(Where, message:) }
+          assert_equal "message: must be true or false, not #{message.inspect}", error.message
+        end
+      end
+
       private
+
+      # What the pool has left to its readers.
+      def deferred(payloads, task)
+        pool = Pool.new(workers: 0)
+        use(pool)
+        fetched(payloads, task)
+      end
+
+      def with_settings
+        Thread.main.thread_variable_set(:settings, settings = {calls: 0})
+        yield settings
+      ensure
+        Thread.main.thread_variable_set(:settings, nil)
+      end
+
+      def with_monitor(monitor)
+        before = ::Karafka::App.config.monitor
+        monitor_is(monitor)
+        yield
+      ensure
+        monitor_is(before)
+      end
+
+      # As Karafka's set-up does.
+      def monitor_is(monitor)
+        ::Karafka::App.config.monitor = monitor
+        ::Karafka.instance_variable_set(:@monitor, nil)
+      end
 
       def dispatched
         before = Karafka.stats[:dispatched]
