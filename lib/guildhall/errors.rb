@@ -182,7 +182,8 @@ module Guildhall
     include Error
   end
 
-  # A worker died while it ran this payload, twice, or once where that is enough; or its reader's thread has ended.
+  # A worker died while it ran this payload, twice, or once where that is enough; or its reader's thread has ended; or no worker is left
+  # for it, and a worker got stuck in its batch.
   class WorkerDiedError < StandardError
     include Error
   end

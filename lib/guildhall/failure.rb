@@ -55,6 +55,13 @@ module Guildhall
         of(WorkerDiedError.new("the worker, or the thread, that ran this payload has ended (Thread.exit in the task, say)"), index)
       end
 
+      # For a payload that was not run: a worker got stuck in its batch, there are no workers any more, and a caller has no deadline.
+      # @return [Failure]
+      def workerless(index)
+        of(WorkerDiedError.new("not run: no worker is left, because as many as max_abandoned allows are stuck in payloads " \
+                               "that exceeded their deadline; and the caller does not run what may never end"), index)
+      end
+
       # For an exception whose own methods raise: its class is all that can be known.
       # @return [Failure]
       def unreadable(error, index)

@@ -187,6 +187,7 @@ void guildhall_batch_measure(guildhall_batch *batch)
     size_t done = atomic_load(&batch->done), payloads = done > batch->measured_done ? done - batch->measured_done : 0;
     bool parallel = atomic_load(&batch->parallel), reader_only = atomic_load(&batch->reader_only);
     if (!guildhall_decision_may_change(batch->decision) || atomic_load(&batch->failed) > done / 2) return;
+    if (atomic_load(&batch->abandoned)) return; /* it is the workers' */
     /* Where callers wait for each other, that is what would be measured. */
     if (!batch->reading || (parallel && !batch->alone) || atomic_load(&batch->queue->yielding) > 0) return;
     if (payloads == 0) return;

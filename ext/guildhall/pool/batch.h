@@ -56,6 +56,7 @@ typedef struct guildhall_batch {
     _Atomic uint32_t item_readers;
     _Atomic bool watched;       /* a reader wants to be notified of its completion */
     _Atomic bool suspicious;    /* a worker died of one of these, or two readers did: callers leave them to workers */
+    _Atomic bool abandoned;     /* a worker was, at the deadline: callers, who have none, leave all of it to workers */
 
     _Atomic bool parallel;      /* given to workers; else the reader of a payload runs it */
     _Atomic bool reader_only;          /* its reader has found that workers do not make it faster: they take no more of it */
@@ -116,6 +117,13 @@ static inline bool guildhall_outcome_p(VALUE slot)
 static inline VALUE guildhall_batch_slot(const guildhall_batch *batch, size_t index)
 {
     return atomic_load_explicit(&batch->slots[index], memory_order_acquire);
+}
+
+/* Whether the payload waits for somebody to run it. */
+static inline bool guildhall_batch_available(const guildhall_batch *batch, size_t index)
+{
+    VALUE slot = guildhall_batch_slot(batch, index);
+    return slot == GUILDHALL_SLOT_UNSET || slot == GUILDHALL_SLOT_AGAIN;
 }
 
 static inline bool guildhall_batch_complete(const guildhall_batch *batch)

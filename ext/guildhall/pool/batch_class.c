@@ -248,13 +248,6 @@ static VALUE batch_wait(VALUE self, VALUE index, VALUE beyond, VALUE timeout)
     return there ? Qtrue : Qfalse;
 }
 
-/* Whether the payload waits for somebody to run it. */
-static bool available(const guildhall_batch *batch, size_t index)
-{
-    VALUE slot = guildhall_batch_slot(batch, index);
-    return slot == GUILDHALL_SLOT_UNSET || slot == GUILDHALL_SLOT_AGAIN;
-}
-
 /* Its reader runs no more of it: a worker takes its place. */
 static void stop_reading(guildhall_batch *batch)
 {
@@ -269,7 +262,7 @@ static bool caller_helps(guildhall_batch *batch, bool stalled)
     guildhall_fair_queue *queue = batch->queue;
     size_t idle = atomic_load(&queue->idle_workers), worker_count = atomic_load(&queue->worker_count);
     if (atomic_load(&batch->reader_only) || !guildhall_fair_queue_has_workers(queue)) return true;
-    if (batch->decision == GUILDHALL_PARALLEL_FORCED || atomic_load(&batch->suspicious)) return false;
+    if (batch->decision == GUILDHALL_PARALLEL_FORCED || atomic_load(&batch->suspicious) || atomic_load(&batch->abandoned)) return false;
     /* One thread more than there are processors keeps the others waiting, all of them whenever garbage is collected. */
     if (idle < worker_count && worker_count - idle >= queue->processors) return idle == 0 && stalled;
     if (idle == 0) return true;
@@ -284,7 +277,7 @@ static bool caller_helps(guildhall_batch *batch, bool stalled)
 static VALUE batch_help_p(VALUE self, VALUE index, VALUE stalled)
 {
     guildhall_batch *batch = guildhall_batch_of(self);
-    if (!NIL_P(index) && !available(batch, checked_index(batch, index))) return Qfalse;
+    if (!NIL_P(index) && !guildhall_batch_available(batch, checked_index(batch, index))) return Qfalse;
     if (NIL_P(index) && !guildhall_batch_unclaimed(batch)) return Qfalse;
     return !atomic_load(&batch->parallel) || (!on_trial(batch) && caller_helps(batch, RTEST(stalled))) ? Qtrue : Qfalse;
 }
@@ -391,7 +384,7 @@ static VALUE batch_cancel(VALUE self)
     guildhall_batch *batch = guildhall_batch_of(self);
     size_t cancelled = 0;
     for (size_t i = 0; i < batch->size; i++) {
-        if (!available(batch, i)) continue;
+        if (!guildhall_batch_available(batch, i)) continue;
         VALUE failure = rb_yield(SIZET2NUM(i)), mark = guildhall_batch_claim(batch, i);
         if (mark && guildhall_batch_publish(batch, i, mark, failure, true)) cancelled++;
     }
@@ -408,6 +401,7 @@ static VALUE batch_reset_after_fork(VALUE self)
     batch->generation = guildhall_fork_generation();
     guildhall_waitlist_init(&batch->readers); /* a thread of the parent may have held its lock */
     atomic_store(&batch->parallel, false);
+    atomic_store(&batch->abandoned, false);
     atomic_store(&batch->item_readers, 0);
     atomic_store(&batch->cursor, 0);
     size_t done = 0;

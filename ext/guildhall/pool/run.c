@@ -57,13 +57,27 @@ static VALUE metadata_of(const run *r, VALUE payload)
     return r->batch->metadata ? r->batch->metadata[r->next] : Qnil;
 }
 
-/* What a worker or two readers have died of must not be tried in a caller's thread: another worker does, if there will be
- * one. */
+/* What a worker or two readers have died of, and what is left of a batch in which one got stuck, must not be tried in a caller's
+ * thread: it would end it, or occupy it for ever. */
+static bool workers_only(const run *r)
+{
+    if (r->worker || !guildhall_batch_available(r->batch, r->next)) return false;
+    if (atomic_load(&r->batch->abandoned)) return true;
+    return guildhall_batch_slot(r->batch, r->next) == GUILDHALL_SLOT_AGAIN && atomic_load(&r->batch->suspicious);
+}
+
+static VALUE failure_without_worker(const run *r)
+{
+    bool again = r->mark == GUILDHALL_SLOT_RUNNING_AGAIN;
+    return again ? guildhall_task_fatal(r->next) : guildhall_task_workerless(r->next);
+}
+
+/* Another worker runs it, if there will be one. */
 static void leave_to_workers(run *r)
 {
     bool workers = atomic_load(&r->batch->parallel) && guildhall_fair_queue_has_workers(r->batch->queue);
     if (!workers && (r->mark = guildhall_batch_claim(r->batch, r->next))) {
-        publish(r, guildhall_task_fatal(r->next), true);
+        publish(r, failure_without_worker(r), true);
         return;
     }
     if (r->skipped == GUILDHALL_NO_INDEX) r->skipped = r->next;
@@ -72,7 +86,7 @@ static void leave_to_workers(run *r)
 
 static void run_one(run *r)
 {
-    if (!r->worker && guildhall_batch_slot(r->batch, r->next) == GUILDHALL_SLOT_AGAIN && atomic_load(&r->batch->suspicious)) {
+    if (workers_only(r)) {
         leave_to_workers(r);
         return;
     }

@@ -150,6 +150,11 @@ VALUE guildhall_task_fatal(size_t index)
     return rb_funcall(failure_class(), rb_intern("fatal"), 1, SIZET2NUM(index));
 }
 
+VALUE guildhall_task_workerless(size_t index)
+{
+    return rb_funcall(failure_class(), rb_intern("workerless"), 1, SIZET2NUM(index));
+}
+
 void guildhall_init_pool_task(VALUE guildhall)
 {
     guildhall_module = guildhall;

@@ -18,5 +18,7 @@ VALUE guildhall_task_failure(const guildhall_runnable *, size_t index, VALUE sta
 bool guildhall_task_ends_thread(void);
 /* The Failure of a payload whose worker, or whose reader's thread, has ended. May raise. */
 VALUE guildhall_task_fatal(size_t index);
+/* The Failure of a payload that no worker is left for, and that a caller must not run. May raise. */
+VALUE guildhall_task_workerless(size_t index);
 
 #endif

@@ -201,6 +201,8 @@ static VALUE slot_abandon(VALUE self, VALUE index, VALUE since, VALUE failure)
     guildhall_batch *batch = guildhall_batch_of(object);
     if (!guildhall_batch_publish(batch, position, atomic_load(&worker->mark), failure, true)) return Qfalse;
     atomic_store(&worker->retired, true);
+    atomic_store(&batch->abandoned, true);
+    atomic_store(&batch->reader_only, false);
     count_out(worker);
     guildhall_batch_notify(batch, position, position + 1);
     guildhall_batch_rewind(batch, position);

@@ -53,7 +53,7 @@ module Guildhall
       # @param initial [Object] a copy of it begins each run; left out: the run's first payload
       # @param operation [Symbol, #call] takes `(memo, payload)`
       # @param options [Hash] see {Streaming#each}; `chunk:` is the length of a run, and
-      # @option options [#call] combine takes two partial results; the operation where left out
+      # @option options [Symbol, #call] combine takes two partial results; the operation where left out
       # @return [Object] nil for no payloads and no `initial`
       def reduce(payloads, *initial, **options, &block)
         Options.check!(options, Options::REDUCE)

@@ -14,7 +14,7 @@ module Guildhall
         timeout: OptionRules.seconds(zero: true).or(nil),
         progress: OptionRules.rule("a title or a callable") { it.is_a?(String) || it.respond_to?(:call) }.or(true, false, nil),
         chunk: OptionRules.integer.or(nil), ahead: OptionRules.integer.or(nil), ordered: OptionRules.boolean,
-        combine: OptionRules.object("a callable", :call).or(nil)
+        combine: OptionRules.rule("a Symbol or a callable") { it.is_a?(Symbol) || it.respond_to?(:call) }.or(nil)
       )
       DISPATCH = %i[source metadata records prepare parallel deadline retry slice min_payloads priority].freeze
       MAP = [*DISPATCH, :timeout, :progress].freeze

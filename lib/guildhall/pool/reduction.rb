@@ -56,13 +56,21 @@ module Guildhall
 
       # @param combine [Symbol, #call, nil] nil: the operation
       def combine(partials, combine)
-        memo = NONE
-        partials.each { |partial| memo = NONE.equal?(memo) ? partial : fold([partial], memo, combine || @operation) }
-        memo = @initial if NONE.equal?(memo)
+        operation = combine || @operation
+        memo = @initial
+        partials.each_with_index do |partial, index|
+          memo = begin_with(memo, operation) if index == 1
+          memo = index.zero? ? partial : fold([partial], memo, operation)
+        end
         memo unless NONE.equal?(memo)
       end
 
       private
+
+      # Partial results are frozen, and the operation may change its memo.
+      def begin_with(partial, operation)
+        NONE.equal?(@initial) ? partial : fold([partial], @initial.dup, operation)
+      end
 
       def fold(payloads, memo, operation)
         memo, *payloads = payloads if NONE.equal?(memo)

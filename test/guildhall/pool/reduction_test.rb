@@ -37,6 +37,13 @@ class PoolReductionTest < GuildhallTest
     assert_equal 10, of(:push).combine([[1, 2], [3, 4]], ->(left, right) { left + right }).sum
   end
 
+  def test_an_operation_may_change_the_initial_value
+    append = of("", :<<)
+    partials = [%w[a b], %w[c], %w[d]].map { |run| append.call(run).freeze }
+    assert_equal "abcd", append.combine(partials, nil)
+    assert_equal "abcd", of([], :push).combine(partials, :push).join
+  end
+
   def test_no_payloads
     assert_nil of(:+).combine([], nil)
     assert_equal 5, of(5, :+).combine([], nil)

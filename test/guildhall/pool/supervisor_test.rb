@@ -89,6 +89,17 @@ class PoolSupervisorTest < GuildhallTest
     end
   end
 
+  def test_what_no_worker_is_left_for_fails_instead_of_occupying_the_caller
+    with_pool(max_abandoned: 1) do |pool, _events|
+      results = pool.results(([3] * 6) + [0], Sleepy, parallel: true, deadline: 0.1, slice: 1)
+      assert_equal %w[Guildhall::StuckError] * 3, results.first(3).map(&:error_class)
+      assert_equal ["Guildhall::WorkerDiedError"], results[3..].map(&:error_class).uniq
+      assert_match(/no worker is left.*max_abandoned/, results.last.message)
+      assert_equal [:main], pool.map(%w[a b], WhichRactor, parallel: true).uniq # another batch is its caller's
+      eventually { pool.stats[:abandoned].zero? }
+    end
+  end
+
   def test_a_killed_supervisor_comes_back
     with_pool do |pool, _events|
       pool.map(%w[a], Upcase, parallel: true)

@@ -124,6 +124,23 @@ class PoolWorkerSlotTest < GuildhallTest
     assert_equal 1, @queue.counts.last # the late result
   end
 
+  def test_after_a_worker_was_given_up_callers_run_nothing_and_fail_what_no_worker_comes_for
+    mine = batch(["gate left", "a"], Gated, deadline: 0.0001, slice: 1)
+    @queue.push(mine)
+    sitting, thread = worker
+    Gated.await("gate left")
+    index, _, since = sitting.overdue
+    assert sitting.abandon(index, since, failure)
+    @queue.target_worker_count = 1
+    refute mine.help?(nil, true)
+    @queue.target_worker_count = 0
+    assert mine.help?(nil, false)
+    assert mine.help(nil)
+    assert_match(/no worker is left/, mine.outcomes.last.message)
+    Gated.open("gate left")
+    thread.join
+  end
+
   # A reader that waited for the first outcome would never sleep: there are some already.
   def test_during_a_trial_a_reader_sleeps_although_something_was_cancelled
     mine = batch(["gate trial", "a", "b"], Gated, slice: 3, tried: false)
