@@ -183,6 +183,7 @@ module MeaningTable
   # what comes back
   row("an Array that is not frozen", gives: [["x", {a: "x"}]]) { ->(text) { [[text + "", {a: text.dup}]] } }
   row("a Struct that is not frozen", gives: Holder.new("x")) { ->(text) { Holder.new(text.dup) } }
+  row("a Set of what is not frozen", gives: {set: Set[["x"], Set["x"]]}) { ->(text) { {set: Set[[text.dup], Set[text.dup]]} } }
   row("a Time and a Set", gives: [Time.at(0), Set[1]]) { ->(_) { [Time.at(0), Set[1]] } }
   row("a structure in itself", gives: 1) { ->(_) { [].tap { |list| list << list } && 1 } }
   row("standard output", fails: "Guildhall::NotShareableError") { ->(_) { [+"", $stdout] } }

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "set_copy"
+
 module Guildhall
   module Shareable
     # What a task has returned, on its way out.
@@ -19,7 +21,7 @@ module Guildhall
       # @raise [NotShareableError]
       def shared
         refuse(*find(@value, "result", {}.compare_by_identity)) if never?(@value, {}.compare_by_identity)
-        Ractor.make_shareable(@value, copy: true)
+        copy(@value)
       rescue NotShareableError
         raise
       rescue StandardError # each kind of object has its own way to say no
@@ -27,6 +29,12 @@ module Guildhall
       end
 
       private
+
+      def copy(object)
+        Ractor.make_shareable(object, copy: true)
+      rescue Ractor::Error
+        Ractor.make_shareable(SetCopy.new.of(object), copy: true)
+      end
 
       # Without the names of parts, which take ten times as long to make as a copy.
       def never?(object, seen)
@@ -68,7 +76,7 @@ module Guildhall
       end
 
       def shareable_copy?(part)
-        Ractor.make_shareable(part, copy: true)
+        copy(part)
         true
       rescue StandardError
         false

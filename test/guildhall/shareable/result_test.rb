@@ -17,6 +17,19 @@ class ShareableResultOfTasksTest < GuildhallTest
     refute_predicate value, :frozen?
   end
 
+  Tags = Data.define(:all)
+
+  def test_sets_are_copied_wherever_they_are
+    set = Set[[+"a"], Set[+"b"]].compare_by_identity
+    [set, [set], {set => set}, Part.new(set, Tags.new(set)), Part.new(Object.new.tap { |one| one.instance_variable_set(:@a, set) })].each do |value|
+      assert Ractor.shareable?(copy = shared(value))
+      assert_instance_of value.class, copy
+    end
+    assert_predicate shared(set), :compare_by_identity?
+    refute(set.frozen? || set.any?(&:frozen?))
+    assert_equal "result.to_a[#{(thread = Thread.new { nil }).inspect}]", assert_raises(Guildhall::NotShareableError) { shared(Set[thread]) }.path
+  end
+
   def test_what_never_leaves_is_named_with_its_path
     {[1, {a: $stdout}] => "result[1][:a]", Part.new("x", -> {}) => "result.tool"}.each do |value, path|
       error = assert_raises(Guildhall::NotShareableError) { shared(value) }
@@ -28,6 +41,12 @@ class ShareableResultOfTasksTest < GuildhallTest
   def test_what_cannot_be_copied_is_named_with_its_path
     error = assert_raises(Guildhall::NotShareableError) { shared([{a: [Thread.new { nil }]}]) }
     assert_equal "result[0][:a][0]", error.path
+  end
+
+  def test_an_object_that_holds_itself_and_a_set
+    value = [Set[[+"a"]]]
+    value << value << value
+    assert_equal "result", assert_raises(Guildhall::NotShareableError) { shared(value) }.path
   end
 
   def test_an_object_that_holds_itself
