@@ -53,6 +53,24 @@ class LoadingTest < GuildhallTest
     RUBY
   end
 
+  LATE = <<~'RUBY'
+    Warning[:experimental] = false
+    other = Ractor.new { Ractor.receive }
+    begin
+      require "guildhall/striped_queue"
+      Guildhall::Queue.new(1).push(:item)
+      Guildhall::StripedQueue.new(2, stripes: 2)
+    rescue ThreadError => error
+      print error.message
+    end
+    other << 1
+  RUBY
+
+  def test_beside_other_ractors
+    message = RUBY_VERSION < "4" ? "require guildhall before the first Ractor" : "a StripedQueue needs guildhall to be loaded before"
+    assert_match(/\A#{message}/, assert_ruby(LATE))
+  end
+
   private
 
   def assert_alone(part)

@@ -14,6 +14,7 @@
 static VALUE shareable_module, closed_error;
 static ID id_check, id_timeout, id_default;
 static rb_internal_thread_specific_key_t lane_key;
+static bool lanes_available;
 static _Atomic uintptr_t lanes; /* handed out so far */
 
 /* ---- the object */
@@ -85,6 +86,8 @@ static guildhall_channel *queue_channel_new(size_t capacity, size_t stripes)
 static VALUE queue_s_make(VALUE class, VALUE capacity, VALUE stripes, VALUE check)
 {
     size_t items = queue_positive(capacity, "capacity"), rings = queue_positive(stripes, "stripes");
+    if (rings > 1 && !lanes_available)
+        rb_raise(rb_eThreadError, "a StripedQueue needs guildhall to be loaded before the first Ractor: require it earlier, or use one stripe");
     guildhall_channel *channel = queue_channel_new(items, rings);
     VALUE queue = TypedData_Wrap_Struct(class, RTEST(check) ? &shared_type : &private_type, channel);
     rb_gc_adjust_memory_usage((ssize_t)queue_channel_memsize(channel));
@@ -412,7 +415,7 @@ void guildhall_init_queue(VALUE guildhall)
     id_check = rb_intern("check!");
     id_timeout = rb_intern("timeout");
     id_default = rb_intern("default");
-    lane_key = rb_internal_thread_specific_key_create();
+    lanes_available = guildhall_thread_key(&lane_key);
     rb_gc_register_address(&shareable_module);
     shareable_module = rb_const_get(guildhall, rb_intern("Shareable"));
     rb_gc_register_address(&closed_error);

@@ -37,7 +37,8 @@ void guildhall_sleep_forever(guildhall_parked *self) { guildhall_sleep_with(self
 
 void guildhall_init_sleep_forever(void)
 {
-    parked_key = rb_internal_thread_specific_key_create(); /* before any other Ractor exists */
     if (rb_const_defined(rb_cRactor, rb_intern("Port"))) return;
+    if (!guildhall_thread_key(&parked_key))
+        rb_raise(rb_eThreadError, "require guildhall before the first Ractor: Ruby 3.4 cannot load it while other Ractors live");
     rb_internal_thread_add_event_hook(sleep_forever_on_suspended, RUBY_INTERNAL_THREAD_EVENT_SUSPENDED, NULL);
 }

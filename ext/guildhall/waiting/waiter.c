@@ -82,6 +82,21 @@ int guildhall_wait_as(guildhall_patience *patience, guildhall_waitlist *list, gu
     }
 }
 
+static VALUE waiter_create_key(VALUE key)
+{
+    *(rb_internal_thread_specific_key_t *)key = rb_internal_thread_specific_key_create();
+    return Qnil;
+}
+
+bool guildhall_thread_key(rb_internal_thread_specific_key_t *key)
+{
+    VALUE before = rb_errinfo();
+    int refused = 0;
+    rb_protect(waiter_create_key, (VALUE)key, &refused);
+    if (refused) rb_set_errinfo(before);
+    return !refused;
+}
+
 void guildhall_init_waiter(VALUE guildhall)
 {
     guildhall_init_pinned();

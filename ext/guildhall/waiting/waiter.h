@@ -7,6 +7,8 @@
 
 #include "waitlist.h"
 #include <ruby.h>
+#include <ruby/thread.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Blocks the calling thread (under a fiber scheduler: the fiber), of any Ractor, until attempt(context) succeeds or the
@@ -22,6 +24,9 @@ int guildhall_spin(guildhall_patience *patience, guildhall_attempt attempt, void
 /* As guildhall_wait, for lists that do not live long enough to learn how long spinning pays: many may share what they know. */
 int guildhall_wait_as(guildhall_patience *patience, guildhall_waitlist *list, guildhall_attempt attempt, void *context,
                       int64_t deadline);
+
+/* A new key for thread-specific values. False where Ruby refuses it: it makes none, first, while other Ractors live. */
+bool guildhall_thread_key(rb_internal_thread_specific_key_t *);
 
 /* Nanoseconds of the monotonic clock. */
 int64_t guildhall_now(void);
