@@ -39,7 +39,7 @@ module Guildhall
     def payload_index = @guildhall_payload_index
 
     # @return [String]
-    def message = "#{super} (payload #{payload_index})"
+    def message = "#{super} (#{@guildhall_payloads || "payload #{payload_index}"})"
   end
 
   # A task touches what only the main Ractor may: an unshareable constant, a global variable, an unshareable `self`. It is refused

@@ -60,15 +60,26 @@ module Guildhall
         limit = Clock.deadline(options[:timeout])
         reduction = Reduction.of(initial, block)
         payloads = Feed.in_memory(payloads) || payloads
-        runs = Reduction.runs(payloads, options[:chunk] || Reduction.chunk(payloads, settings.workers))
-        others = options.except(:combine, :chunk)
-        partials = runs.is_a?(Array) ? map(runs, reduction, **others.except(:ahead)) : each(runs, reduction, **others, chunk: 1)
-        Clock.within(limit) { return reduction.combine(partials, options[:combine]) }
+        chunk = options[:chunk] || Reduction.chunk(payloads, settings.workers)
+        progress = Progress.of(options[:progress], payloads.is_a?(Array) ? payloads.size : nil)
+        Reduction.numbered(chunk) do
+          partials = partials(payloads, chunk, reduction, progress, options.except(:combine, :chunk, :progress))
+          Clock.within(limit) { return reduction.combine(partials, options[:combine]) }
+        end
         raise TimeoutError, "not combined after #{options[:timeout]} s"
+      ensure
+        progress&.finish
       end
       alias inject reduce
 
       private
+
+      # @return [Enumerable] the partial results of runs of payloads
+      def partials(payloads, chunk, reduction, progress, options)
+        runs = Reduction.runs(payloads, chunk)
+        runs, options[:progress] = Reduction.counted(progress, runs, chunk) if progress
+        runs.is_a?(Array) ? map(runs, reduction, **options.except(:ahead)) : each(runs, reduction, **options, chunk: 1)
+      end
 
       def list_of(payloads, options)
         options[:metadata] ? Feed.array(payloads) : Feed.in_memory(payloads)

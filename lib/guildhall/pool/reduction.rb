@@ -4,6 +4,12 @@ module Guildhall
   class Pool
     # The task behind {Mapping#reduce}: makes one partial result of a run of payloads. Frozen and shareable.
     class Reduction
+      # An error that knows the place of its payload in a run; a Failure keeps it among its details.
+      module Positioned
+        attr_accessor :guildhall_position
+      end
+      private_constant :Positioned
+
       NONE = Object.new.freeze
       MAX_RUN_PAYLOADS = 10_000
       RUNS_PER_WORKER = 4
@@ -37,6 +43,29 @@ module Guildhall
         payloads.is_a?(Array) ? runs.to_a : runs
       end
 
+      # Yields, and has an error that names a run name payloads instead.
+      # @param chunk [Integer] payloads a run
+      # @return [Object] what the block returns
+      def self.numbered(chunk)
+        yield
+      rescue PayloadError => error
+        first = error.payload_index * chunk
+        position = error.instance_variable_get(:@guildhall_position)
+        error.instance_variable_set(:@guildhall_payload_index, first + (position || 0))
+        error.instance_variable_set(:@guildhall_payloads, "one of the payloads #{first} to #{first + chunk - 1}") unless position
+        raise
+      end
+
+      # @param progress [Progress]
+      # @param runs [Enumerable]
+      # @param chunk [Integer] payloads a run; the last may have fewer
+      # @return [Array(Enumerable, #call)] the runs, and what to call with the number of those that are done
+      def self.counted(progress, runs, chunk)
+        read = 0
+        runs = runs.map { |run| run.tap { read += run.size } } # a lazy one before any of it is done
+        [runs, ->(done, _) { progress.reach([done * chunk, read].min) }]
+      end
+
       def self.frozen_text(payload)
         payload.is_a?(String) && !payload.frozen? ? payload.dup.freeze : payload
       end
@@ -59,7 +88,7 @@ module Guildhall
         operation = combine || @operation
         memo = @initial
         partials.each_with_index do |partial, index|
-          memo = begin_with(memo, operation) if index == 1
+          memo = changeable(memo) if index == 1
           memo = index.zero? ? partial : fold([partial], memo, operation)
         end
         memo unless NONE.equal?(memo)
@@ -67,16 +96,28 @@ module Guildhall
 
       private
 
-      # Partial results are frozen, and the operation may change its memo.
-      def begin_with(partial, operation)
-        NONE.equal?(@initial) ? partial : fold([partial], @initial.dup, operation)
+      # Partial results are frozen, and an operation may change its memo, which was a copy of the initial value so far.
+      def changeable(partial)
+        !NONE.equal?(@initial) && partial.instance_of?(@initial.class) ? partial.dup : partial
       end
 
       def fold(payloads, memo, operation)
+        chosen = payloads.size
         memo, *payloads = payloads if NONE.equal?(memo)
         return payloads.inject(memo, operation) if operation.is_a?(Symbol)
 
-        payloads.inject(memo) { |left, right| operation.call(left, right) }
+        called(payloads, memo, operation, chosen - payloads.size)
+      end
+
+      # Says in an error which payload of the run it was.
+      def called(payloads, memo, operation, position)
+        payloads.inject(memo) do |left, right|
+          position += 1
+          operation.call(left, right)
+        end
+      rescue StandardError => error
+        error.extend(Positioned).guildhall_position = position - 1 unless error.frozen?
+        raise
       end
     end
   end

@@ -33,7 +33,7 @@ module Guildhall
         when Array then made.map! { of(it) }
         when Hash then with_pairs(made)
         when Struct then made.each_pair { |member, value| made[member] = of(value) }
-        when Set then set_of(made)
+        when Set then frozen_elements(made)
         else made
         end
       end
@@ -43,7 +43,7 @@ module Guildhall
         pairs.each_with_object(hash.clear) { |(key, value), made| made[key] = value }
       end
 
-      def set_of(made)
+      def frozen_elements(made)
         elements = made.map { Ractor.make_shareable(of(it), copy: true) }
         Ractor.make_shareable(made.clear.merge(elements))
       end

@@ -25,6 +25,7 @@ class PoolMappingTest < GuildhallTest
     EVEN = proc { |number| number if number.even? }
     PAIR = proc { |key, value| [key, value].freeze }
     ADD = proc { |memo, number| memo + number }
+    DIVIDE = proc { |memo, number| memo + (1 / (90 - number)) }
     COUNT = proc { |counts, word| counts[word] += 1 and counts }
     WHERE = proc { |_| Ractor.main? ? :main : :worker }
     WHERE_OF_TWO = proc { |_, _| Ractor.main? ? :main : :worker }
@@ -101,6 +102,20 @@ class PoolMappingTest < GuildhallTest
   def test_reduce_with_partial_results_of_another_kind
     words = %w[a b a c a b] * 10
     WAYS.each { |how| assert_equal words.tally, @pool.reduce(words, Hash.new(0), combine: MERGE, chunk: 7, **how, &Blocks::COUNT) }
+  end
+
+  def test_reduce_names_and_counts_payloads
+    WAYS.each do |how|
+      [1..100, (1..100).lazy].each do |numbers|
+        error = assert_raises(ZeroDivisionError) { @pool.reduce(numbers, chunk: 7, **how, &Blocks::DIVIDE) }
+        assert_equal [89, "divided by 0 (payload 89)"], [error.payload_index, error.message]
+        seen = []
+        @pool.reduce(numbers, :+, chunk: 7, **how, progress: ->(done, _) { seen << done })
+        assert_equal 100, seen.last
+      end
+      error = assert_raises(TypeError) { @pool.reduce([1, 2, 3, "4"], :+, chunk: 2, **how) }
+      assert_match(/\(one of the payloads 2 to 3\)\z/, error.message)
+    end
   end
 
   def test_the_partial_results_are_made_by_workers
