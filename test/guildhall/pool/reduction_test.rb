@@ -41,7 +41,7 @@ class PoolReductionTest < GuildhallTest
     append = of("", :<<)
     partials = [%w[a b], %w[c], %w[d]].map { |run| append.call(run).freeze }
     assert_equal "abcd", append.combine(partials, nil)
-    assert_equal "abcd", of([], :push).combine(partials, :push).join
+    assert_equal [1, 2, 3], of([], :push).combine([[1].freeze, [2].freeze, [3].freeze], :concat)
   end
 
   def test_no_payloads
