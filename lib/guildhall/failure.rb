@@ -24,6 +24,9 @@ module Guildhall
   class Failure < Data.define(:error_class, :message, :backtrace, :index, :stage, :cause, :details)
     MAX_BACKTRACE_LINES = 50
     MAX_CAUSES = 5
+    # What Ruby's own exceptions know without an instance variable.
+    CORE_READERS = {SystemExit => :status, KeyError => :key, NameError => :name}.freeze
+    private_constant :CORE_READERS
 
     class << self
       # @param error [Exception]
@@ -107,7 +110,14 @@ module Guildhall
           value = shareable_copy(error.instance_variable_get(name))
           [name.to_s.delete_prefix("@").to_sym, value] unless value.nil?
         end
-        Ractor.make_shareable(pairs.to_h)
+        Ractor.make_shareable(core_details(error).merge(pairs.to_h))
+      end
+
+      def core_details(error)
+        readers = CORE_READERS.filter_map { |type, reader| reader if type === error }
+        readers.to_h { |reader| [reader, shareable_copy(error.public_send(reader))] }.compact
+      rescue ::ArgumentError # a KeyError without a key
+        {}
       end
 
       # Copied: what the exception holds may belong to somebody. An IO is left out: its copy would keep the file or connection open.

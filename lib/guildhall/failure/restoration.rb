@@ -30,10 +30,19 @@ module Guildhall
 
       # Without the class's own `initialize`, whose arguments are unknown; but an Errno:: class is rescued by its number.
       def restored
-        error = numbered? ? original_class.new : original_class.allocate
+        error = core || (numbered? ? original_class.new : original_class.allocate)
         Exception.instance_method(:initialize).bind_call(error, @failure.message)
         @failure.details.each { |name, value| error.instance_variable_set(:"@#{name}", value) }
         error
+      end
+
+      # Ruby's own keep what they know where only their `initialize` puts it.
+      def core
+        details = @failure.details
+        return SystemExit.new(details.fetch(:status, 1)) if original_class == SystemExit
+        return KeyError.new(@failure.message, receiver: nil, key: details[:key]) if original_class == KeyError && details.key?(:key)
+
+        original_class.new(@failure.message, details[:name]) if [NameError, NoMethodError].include?(original_class)
       end
 
       def numbered?

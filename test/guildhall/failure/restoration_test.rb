@@ -34,6 +34,12 @@ class FailureRestorationTest < GuildhallTest
     assert_kind_of Guildhall::PayloadError, error
   end
 
+  def test_errors_of_ruby_keep_what_they_know
+    assert_equal [3, "exit"], restore(failure { exit 3 }).then { |error| [error.status, error.message] }
+    assert_equal :b, restore(failure { {a: 1}.fetch(:b) }).key
+    assert_equal :nowhere, restore(failure { 1.nowhere }, numbered: true).name
+  end
+
   def test_errors_of_the_system_are_rescued_by_their_number
     error = restore(failure { raise Errno::ENOENT, "file" })
     assert_equal [Errno::ENOENT, Errno::ENOENT::Errno], [error.class, error.errno]
