@@ -21,13 +21,15 @@ class ShareableResultOfTasksTest < GuildhallTest
 
   def test_sets_are_copied_wherever_they_are
     set = Set[[+"a"], Set[+"b"]].compare_by_identity
-    [set, [set], {set => set}, Part.new(set, Tags.new(set)), Part.new(Object.new.tap { |one| one.instance_variable_set(:@a, set) })].each do |value|
+    object = Object.new.tap { |one| one.instance_variable_set(:@a, set) }
+    [set, [set], {set => set}, Part.new(set, Tags.new(set)), Part.new(object)].each do |value|
       assert Ractor.shareable?(copy = shared(value))
       assert_instance_of value.class, copy
     end
     assert_predicate shared(set), :compare_by_identity?
     refute(set.frozen? || set.any?(&:frozen?))
-    assert_equal "result.to_a[#{(thread = Thread.new { nil }).inspect}]", assert_raises(Guildhall::NotShareableError) { shared(Set[thread]) }.path
+    error = assert_raises(Guildhall::NotShareableError) { shared(Set[Thread.new { nil }]) }
+    assert_match(/\Aresult\.to_a\[#<Thread/, error.path)
   end
 
   def test_what_never_leaves_is_named_with_its_path
