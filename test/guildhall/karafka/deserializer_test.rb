@@ -343,9 +343,16 @@ module Guildhall
         end
       end
 
+      # A bus.
+      module Silent
+        def self.subscribe(*) = nil
+        def self.unsubscribe(*) = nil
+        def self.instrument(*) = nil
+      end
+
       def test_a_monitor_that_came_later_and_passes_nothing_on
         deserializer = Karafka.parallel(Where)
-        with_monitor(::Karafka::Instrumentation::Monitor.new(SubscriptionTest::Silent)) do
+        with_monitor(::Karafka::Instrumentation::Monitor.new(Silent)) do
           _, err = capture_io { 3.times { build(%w[a], deserializer).each(&:payload) } }
           assert_equal 1, err.scan("Silent, does not pass events on").size
         end
@@ -374,9 +381,12 @@ module Guildhall
         assert_equal ["UTF-8", ::Encoding::BINARY.name], batch.values_at(2, 3).map(&:payload)
       end
 
+      METADATA = ->(_payload, metadata) { metadata }
+      CALLABLE = [->(*all) { all }, ->(a, b = nil) { [a, b] }, ->(a, b, c = nil) { [a, b, c] }].freeze
+
       def test_metadata_are_the_same_when_it_is_disabled
         use(nil, enabled: false)
-        message = build(%w[a], Karafka.parallel(->(_payload, metadata) { metadata }, message: false)).first
+        message = build(%w[a], Karafka.parallel(METADATA, message: false)).first
         assert_instance_of Envelope, message.payload
         refute_predicate message.raw_payload, :frozen?
       end
@@ -397,7 +407,7 @@ module Guildhall
           error = assert_raises(Guildhall::ArgumentError) { Karafka.parallel(task, **options) }
           assert_match(/cannot be called with a (message alone|payload)/, error.message)
         end
-        [->(*all) { all }, ->(a, b = nil) { [a, b] }, ->(a, b, c = nil) { [a, b, c] }].each { |task| Karafka.parallel(task) }
+        CALLABLE.each { |task| Karafka.parallel(task) }
       end
 
       class Two

@@ -29,7 +29,7 @@ class ShareableResultOfTasksTest < GuildhallTest
     assert_predicate shared(set), :compare_by_identity?
     refute(set.frozen? || set.any?(&:frozen?))
     error = assert_raises(Guildhall::NotShareableError) { shared(Set[Thread.new { nil }]) }
-    assert_match(/\Aresult\.to_a\[#<Thread/, error.path)
+    assert_match(/\Aresult\.(?:to_a|@hash\.keys)\[#<Thread/, error.path)
   end
 
   def test_what_never_leaves_is_named_with_its_path
@@ -48,6 +48,8 @@ class ShareableResultOfTasksTest < GuildhallTest
   def test_an_object_that_holds_itself_and_a_set
     value = [Set[[+"a"]]]
     value << value << value
+    return assert Ractor.shareable?(shared(value)) if RUBY_VERSION < "4" # which copies Sets itself
+
     assert_equal "result", assert_raises(Guildhall::NotShareableError) { shared(value) }.path
   end
 

@@ -71,7 +71,7 @@ Scenario.run do
     names.all? { |name| reported[name] >= 5 }
   end
   equal([0, {}], [dead_letters.size, Marking::SEEN], "dead letters and messages during the outage")
-  equal([nil] * 4, names.flat_map { |name| committed(name) }, "committed during the outage")
+  equal([], names.flat_map { |name| committed(name) }.compact - [0], "committed during the outage, but for where it began")
 
   server.add(1, avro.schema.json)
   Database::AWAY.clear

@@ -39,7 +39,7 @@ Scenario.run do
       equal(status, $?.exitstatus, "exit status")
       ended = lines.filter_map { |what, offset| offset.to_i if what == "ended" }
       equal(signals == 1 ? lines.count { |what, _| what == "began" } : 0, ended.size, "batches finished")
-      equal([ended.last && (ended.last + 1)], committed(name, group:), "committed")
+      equal([(ended.last || -1) + 1], committed(name, group:), "committed")
     end
   end
 end
