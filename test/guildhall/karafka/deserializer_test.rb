@@ -4,6 +4,7 @@ require "test_helper"
 require "timeout"
 require "karafka"
 require "guildhall/karafka"
+require_relative "../../support/karafka_buses"
 require_relative "../../support/karafka_messages"
 
 module Guildhall
@@ -343,16 +344,9 @@ module Guildhall
         end
       end
 
-      # A bus.
-      module Silent
-        def self.subscribe(*) = nil
-        def self.unsubscribe(*) = nil
-        def self.instrument(*) = nil
-      end
-
       def test_a_monitor_that_came_later_and_passes_nothing_on
         deserializer = Karafka.parallel(Where)
-        with_monitor(::Karafka::Instrumentation::Monitor.new(Silent)) do
+        with_monitor(::Karafka::Instrumentation::Monitor.new(KarafkaBuses::Silent)) do
           _, err = capture_io { 3.times { build(%w[a], deserializer).each(&:payload) } }
           assert_equal 1, err.scan("Silent, does not pass events on").size
         end

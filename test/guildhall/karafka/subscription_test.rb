@@ -5,19 +5,13 @@ require "active_support"
 require "active_support/notifications"
 require "karafka"
 require "guildhall/karafka"
+require_relative "../../support/karafka_buses"
 
 module Guildhall
   module Karafka
     class SubscriptionTest < GuildhallTest
       EVENT = "connection.listener.fetch_loop.received"
       ENDED = "app.stopped"
-
-      # A bus without subscribers.
-      module Silent
-        def self.subscribe(*) = nil
-        def self.unsubscribe(*) = nil
-        def self.instrument(*) = nil
-      end
 
       def test_karafkas_own_bus
         assert_hears(::Karafka::Instrumentation::Monitor.new)
@@ -38,7 +32,7 @@ module Guildhall
       end
 
       def test_a_bus_that_passes_nothing_on_is_refused
-        error = assert_raises(ConfigurationError) { subscribe(::Karafka::Instrumentation::Monitor.new(Silent), []) }
+        error = assert_raises(ConfigurationError) { subscribe(::Karafka::Instrumentation::Monitor.new(KarafkaBuses::Silent), []) }
         assert_match(/Silent, does not pass events on .* config.monitor = Karafka::Instrumentation::Monitor.new/, error.message)
       end
 
