@@ -9,17 +9,18 @@ require "guildhall/json"
 require_relative "pool_peers"
 
 Warning[:experimental] = false
+MANY = 40 # so that what the heap happens to grow by counts little
 texts = Ractor.make_shareable(Array.new(500) { |number| %({"id":#{number},"name":"#{"a" * 600}"}) })
-resident = lambda do
-  GC.start
-  PoolPeers.resident
-end
+NAP = Ractor.current.instance_exec { ->(seconds) { sleep(seconds) } }
 PARSE = Ractor.current.instance_exec { ->(part) { part.each { |text| JSON.parse(text) }.size } }
 # Each starts workers, and returns what gives them something to do.
 starts = {
   "pool" => lambda do |count|
     pool = Guildhall::Pool.new(workers: count)
-    ->(_) { pool.map(texts, Guildhall::JSON.lazy, parallel: true) }
+    lambda do |_|
+      pool.map([0.002] * count, NAP, parallel: true, slice: 1) # for each of them
+      pool.map(texts, Guildhall::JSON.lazy, parallel: true)
+    end
   end,
   "ractor" => lambda do |count|
     inbox = PoolPeers.inbox
@@ -29,8 +30,10 @@ starts = {
 }
 
 start = starts.fetch(ARGV.fetch(0))
-one, nine = [1, 9].map(&start)
+one, many = [1, MANY].map(&start)
 50.times(&one)
-before = resident.call
-50.times(&nine)
-puts((resident.call - before) / 9)
+Process.warmup # what is free now in Ruby's heap and the C library's would be taken first
+before = PoolPeers.resident
+50.times(&many)
+GC.start
+puts((PoolPeers.resident - before) / MANY)

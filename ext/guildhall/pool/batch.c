@@ -176,7 +176,7 @@ bool guildhall_batch_spreads(guildhall_batch *batch)
 static void change_way(guildhall_batch *batch, const guildhall_cost *cost)
 {
     bool reader_only = !guildhall_cost_spreads(cost);
-    double left = (double)unclaimed(batch) * cost->each_ns[1], epoch = guildhall_cost_epoch(guildhall_batch_cost(batch));
+    double left = (double)unclaimed(batch) * cost->ways.cost[1], epoch = guildhall_cost_epoch(guildhall_batch_cost(batch));
     if (reader_only && left < exploration_share * epoch) return;
     if (atomic_exchange(&batch->reader_only, reader_only) && !reader_only) guildhall_fair_queue_return(batch->queue, batch);
 }

@@ -1,15 +1,15 @@
-/* The table, and the comparison of the two ways to run a batch. */
+/* The table, and what is measured of batches. */
 #include "cost_model.h"
 
 enum {
     MIN_PAYLOADS = 64,         /* payloads that a batch's beginning is judged by: those that run now are not counted yet */
-    SETTLING_SAMPLES = 4,        /* samples of a payload's cost that count for half: the very first also load and warm up */
-    FIRST_GAP = 16,      /* comparisons until the slower way is tried again, */
-    LONGEST_GAP = 1024,  /* twice as many each time that it was slower again, */
-    MAX_RATIO = 8       /* and more, by the square of how much slower it was */
+    WARM_UP = 3,               /* epochs that do not count: workers start, files are loaded, memory grows */
+    SETTLING_SAMPLES = 4       /* samples of a payload's cost that count for half: the very first also load and warm up */
 };
-static const float epoch_ns = 1e7;      /* long enough to hold its share of garbage collections */
-static const float worthwhile = 0.9f;   /* a smaller gain is not worth a core that others could use */
+static const double epoch_ns = 1e7;      /* long enough to hold its share of garbage collections */
+static const guildhall_comparison_terms terms = {
+    .least_gain = 1.1, .most_per_pair = 0.21, .most_pairs = 8, .shortest_pause = 5e8, .longest_pause = 6e10,
+    .most_pause = 2};
 
 /* A power of two of bytes or payloads. */
 static unsigned class_of(size_t number)
@@ -33,7 +33,7 @@ guildhall_cost *guildhall_cost_find(guildhall_cost_model *model, uint32_t code, 
         }
         if (entry->used < oldest->used) oldest = entry;
     }
-    *oldest = (guildhall_cost){.key = key, .used = ++model->clock};
+    *oldest = (guildhall_cost){.key = key, .used = ++model->clock, .ways = {.best = true, .current = true}};
     return oldest;
 }
 
@@ -52,51 +52,12 @@ void guildhall_cost_add(guildhall_cost *cost, double payload_ns)
     if (samples < SETTLING_SAMPLES) atomic_store_explicit(&cost->samples, samples + 1, memory_order_relaxed);
 }
 
-/* The slower way is tried the more rarely the slower it is, so that trying it costs a few per cent at most. */
-static uint32_t comparisons_until_exploration(guildhall_cost *cost, bool changed)
-{
-    float ratio = cost->each_ns[cost->inline_faster] / cost->each_ns[!cost->inline_faster];
-    if (!(ratio > 1)) ratio = 1;
-    if (ratio > MAX_RATIO) ratio = MAX_RATIO;
-    cost->gap = changed || cost->gap == 0 ? FIRST_GAP : cost->gap * 2 < LONGEST_GAP ? cost->gap * 2 : LONGEST_GAP;
-    return (uint32_t)((float)cost->gap * ratio * ratio);
-}
-
-/* Compares the cost inline with the cost on workers. Called after an exploration, and when the current way has become slower
- * than the other one was. */
-static void compare(guildhall_cost *cost)
-{
-    bool inline_faster = cost->each_ns[1] > cost->each_ns[0] * worthwhile, changed = inline_faster != cost->inline_faster;
-    cost->inline_faster = inline_faster;
-    if (cost->exploring || changed) cost->until_exploration = comparisons_until_exploration(cost, changed);
-    else cost->until_exploration--;
-    cost->exploring = false;
-}
-
-/* The median: what else happens on the machine is no part of it. */
-static float middle(float one, float two, float three)
-{
-    float least = one < two ? one : two, most = one < two ? two : one;
-    return three < least ? least : three > most ? most : three;
-}
-
-static void end_epochs(guildhall_cost *cost, float now)
-{
-    float *each = &cost->each_ns[guildhall_cost_spreads(cost)];
-    *each = *each > 0 && !cost->exploring ? (*each + now) / 2 : now;
-    cost->measured = 0;
-    if (cost->each_ns[0] <= 0 || (!cost->exploring && cost->until_exploration == 0)) cost->exploring = true;
-    else compare(cost);
-}
-
 static void end_epoch(guildhall_cost *cost)
 {
-    float now = cost->epoch_ns / cost->epoch_payloads;
-    bool dear = cost->epoch_payloads < MIN_PAYLOADS; /* more of them would take too long */
+    double each = (double)cost->epoch_ns / (double)cost->epoch_payloads;
+    if (cost->warm < WARM_UP) cost->warm++;
+    else guildhall_comparison_add(&cost->ways, &terms, each, (double)cost->epoch_ns);
     cost->epoch_ns = cost->epoch_payloads = 0;
-    cost->epochs[cost->measured++] = now;
-    if (dear) end_epochs(cost, now);
-    else if (cost->measured == GUILDHALL_COST_EPOCHS) end_epochs(cost, middle(cost->epochs[0], cost->epochs[1], cost->epochs[2]));
 }
 
 double guildhall_cost_epoch(double payload_ns)
@@ -110,5 +71,5 @@ void guildhall_cost_measured(guildhall_cost *cost, bool spread, bool complete, i
     cost->epoch_ns += (float)ns;
     cost->epoch_payloads += (float)payloads;
     bool exact = !spread || complete || cost->epoch_payloads >= MIN_PAYLOADS;
-    if (cost->epoch_ns >= epoch_ns && cost->epoch_payloads > 0 && exact) end_epoch(cost);
+    if ((double)cost->epoch_ns >= epoch_ns && cost->epoch_payloads > 0 && exact) end_epoch(cost);
 }

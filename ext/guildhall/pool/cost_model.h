@@ -4,25 +4,22 @@
 #ifndef GUILDHALL_POOL_COST_MODEL_H
 #define GUILDHALL_POOL_COST_MODEL_H
 
+#include "comparison.h"
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum { GUILDHALL_COST_SETS = 128, GUILDHALL_COST_WAYS = 4, GUILDHALL_COST_EPOCHS = 3 };
+enum { GUILDHALL_COST_SETS = 128, GUILDHALL_COST_WAYS = 4 };
 
 typedef struct {
     uint64_t key;              /* code, size of payloads, size of batches; 0: free */
     uint64_t used;             /* when it was last looked up */
     _Atomic float payload_ns;  /* one payload, run by one thread; 0: not known */
     _Atomic uint32_t samples;
-    /* Nanoseconds per payload over a whole batch: by the caller alone [0], with workers [1]. */
-    float each_ns[2];          /* 0: not known */
+    guildhall_comparison ways;            /* of batches: by the caller alone, and spread over workers; in ns a payload */
     float epoch_ns, epoch_payloads;       /* of the epoch that is being measured, the way that is used now */
-    float epochs[GUILDHALL_COST_EPOCHS];  /* those measured since the last comparison */
-    uint32_t measured, until_exploration, gap;  /* epochs; comparisons until the other way is tried again; how many the next time */
-    bool inline_faster;                 /* by the caller alone is faster */
-    bool exploring;               /* the other way, to compare it */
+    uint8_t warm;                         /* epochs since it was first seen, up to those that count */
 } guildhall_cost;
 
 typedef struct {
@@ -37,12 +34,12 @@ double guildhall_cost_read(const guildhall_cost *);
 /* From any Ractor. */
 void guildhall_cost_add(guildhall_cost *, double payload_ns);
 /* In the main Ractor: adds a measurement: `payloads` of a batch took `ns`, by the caller alone or spread over workers; `complete`: the
- * batch has ended. From time to time compares both ways, and decides which is used from now on. */
+ * batch has ended. */
 void guildhall_cost_measured(guildhall_cost *of_batches, bool spread, bool complete, int64_t ns, size_t payloads);
 /* Whether such batches are to be spread now: without a measurement they are. */
 static inline bool guildhall_cost_spreads(const guildhall_cost *of_batches)
 {
-    return of_batches->inline_faster == of_batches->exploring;
+    return of_batches->ways.current;
 }
 /* Nanoseconds until the next comparison: an epoch, or one payload where that takes longer. */
 double guildhall_cost_epoch(double payload_ns);

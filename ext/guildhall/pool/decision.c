@@ -22,7 +22,7 @@ static bool spreads(guildhall_fair_queue *queue, const guildhall_cost *cost)
 {
     bool crowded = atomic_load_explicit(&queue->yielding, memory_order_relaxed) > 0;
     if (!crowded) return guildhall_cost_spreads(cost);
-    return !cost->inline_faster || cost->each_ns[1] < 2 * cost->each_ns[0];
+    return cost->ways.best || cost->ways.cost[1] < 2 * cost->ways.cost[0];
 }
 
 guildhall_decision guildhall_decide(guildhall_fair_queue *queue, const guildhall_runnable *task, size_t bytes, size_t count, bool reading)

@@ -234,15 +234,15 @@ static VALUE queue_decided(VALUE self, VALUE batch)
     return batch;
 }
 
-static VALUE seconds(float nanoseconds) { return nanoseconds > 0 ? DBL2NUM((double)nanoseconds / 1e9) : Qnil; }
+static VALUE seconds(double nanoseconds) { return nanoseconds > 0 ? DBL2NUM(nanoseconds / 1e9) : Qnil; }
 
 /* [code, bytes a payload, payloads a batch (both rounded; 0: one payload's cost), seconds a payload, seconds a
  * payload of such batches by the caller alone, spread, whether they are spread now] */
 static VALUE cost_row(const guildhall_cost *cost)
 {
     VALUE row[] = {ULL2NUM(cost->key >> 16), SIZET2NUM(guildhall_cost_middle(cost->key >> 8 & 0xff)),
-                   SIZET2NUM(guildhall_cost_middle(cost->key & 0xff)), seconds(cost->payload_ns), seconds(cost->each_ns[0]),
-                   seconds(cost->each_ns[1]), guildhall_cost_spreads(cost) ? Qtrue : Qfalse};
+                   SIZET2NUM(guildhall_cost_middle(cost->key & 0xff)), seconds(guildhall_cost_read(cost)), seconds(cost->ways.cost[0]),
+                   seconds(cost->ways.cost[1]), guildhall_cost_spreads(cost) ? Qtrue : Qfalse};
     return rb_ary_new_from_values(sizeof(row) / sizeof(*row), row);
 }
 

@@ -9,6 +9,7 @@ void guildhall_init_pool_fair_queue(VALUE pool);
 void guildhall_init_pool_worker_slot(VALUE pool);
 void guildhall_init_pool_batch(VALUE guildhall, VALUE pool);
 void guildhall_init_pool_inline_run(VALUE pool);
+void guildhall_init_pool_comparison(VALUE pool);
 
 void guildhall_init_pool(VALUE guildhall)
 {
@@ -21,4 +22,5 @@ void guildhall_init_pool(VALUE guildhall)
     guildhall_init_pool_worker_slot(pool);
     guildhall_init_pool_batch(guildhall, pool);
     guildhall_init_pool_inline_run(pool);
+    guildhall_init_pool_comparison(pool);
 }

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "guildhall/clock"
+require "guildhall/native"
 
 module Guildhall
   class Pool
@@ -9,11 +10,9 @@ module Guildhall
     # busy (with the broker's or librdkafka's work, say) workers make batches faster and everything else slower.
     #
     # It begins without workers, which costs nothing, and measures how many bytes consumers read in a second, for as long as
-    # they read without a break. Then it tries workers: what was left without them is read first, then the new way is measured.
-    # Where one way is clearly faster, one epoch of each decides. Where they are close, which is when a wrong choice and a long
-    # trial cost little, both take turns, because the rate of one epoch varies by a third. The faster way stays. The slower the
-    # other one was, the later it is tried again, so that trials cost half a per cent of the time; but within seconds if the
-    # way in use has become much slower or faster than it was.
+    # they read without a break. Then it tries workers: what was left without them is read first, then the new way is measured, and
+    # so on in turn until it is clear which way is faster, as {Comparison} has it. If the way in use has become much slower or
+    # faster than it was, the other one is tried again within seconds.
     #
     # Used by all threads that read payloads.
     class BacklogComparison
@@ -22,15 +21,12 @@ module Guildhall
       SETTLING_SECONDS = 0.1 # after a change: what workers have decoded meanwhile is read, workers start, memory grows
       EPOCH_SECONDS = 0.2 # that a way is measured before it is judged
       MIN_GAIN = 1.03 # workers have to be that much faster: they take cores that others could use
-      TRIAL_SHARE = 0.005 # of the time may be lost by trials
-      PAUSES = 2.0..60.0 # seconds between trials
-      MAX_EPOCHS = 8 # of each way in a trial: then the means decide
-      CLEAR = 0.6 # one epoch of each decides if their rates differ by a factor of e to the 0.6; n epochs, by e to the 0.6 / n
+      MAX_PAIRS = 8 # of epochs in a trial: the rate of one epoch varies by a third
+      PAUSES = [2, 60].freeze # seconds between trials
+      MOST_PAUSE = 50 # times all that was measured before
       MAX_EPOCH_SECONDS = 5 # the way before it may have been slow to be read, with a consumer that waits
-      CHANGED = 1.5 # factor: if the way in use gets faster or slower by it, the other way is tried again
-      SMOOTHING = 0.25 # what the last epoch counts in the rate of the way in use
-      private_constant :MAX_GAP_SECONDS, :SETTLING_SECONDS, :EPOCH_SECONDS, :MIN_GAIN, :TRIAL_SHARE, :PAUSES, :MAX_EPOCHS, :CLEAR,
-        :MAX_EPOCH_SECONDS, :CHANGED, :SMOOTHING
+      private_constant :MAX_GAP_SECONDS, :SETTLING_SECONDS, :EPOCH_SECONDS, :MIN_GAIN, :MAX_PAIRS, :PAUSES, :MOST_PAUSE,
+        :MAX_EPOCH_SECONDS
 
       # Counts what is read of one batch. Asking for the time costs as much as a small payload: not each is noted.
       class Meter
@@ -60,10 +56,8 @@ module Guildhall
       end
 
       def initialize
-        @workers = @best = false
-        @rate = @rate_when_chosen = nil # bytes a second, the best way; nil: not measured yet
-        @rates = nil # of a trial: those that each way has reached; nil: no trial
-        @last = @trial_began = @epoch_began = @next_trial = -Float::INFINITY
+        @ways = Comparison.new(MIN_GAIN, 1, MAX_PAIRS, *PAUSES, MOST_PAUSE)
+        @last = @epoch_began = -Float::INFINITY
         @lock = Mutex.new
         restart(@last)
       end
@@ -73,7 +67,7 @@ module Guildhall
       # @param size [Integer] how many they are
       # @return [Meter, nil] that is to count those that are read; nil: the batch is small
       def meter(bytes, size)
-        Meter.new(self, @workers, bytes, size) unless bytes < SMALL_BYTES
+        Meter.new(self, @ways.second?, bytes, size) unless bytes < SMALL_BYTES
       end
 
       # Payloads were read.
@@ -90,27 +84,17 @@ module Guildhall
       def measure(workers, bytes, now)
         broken = now - @last > MAX_GAP_SECONDS
         @last = now
-        return end_trial(now) if broken
-        return give_up(now) if @rates && now - @epoch_began > MAX_EPOCH_SECONDS
-        return settle(now) if workers != @workers
+        return give_up(now, PAUSES.first) if broken
+        return give_up(now, PAUSES.last) if @ways.trying? && now - @epoch_began > MAX_EPOCH_SECONDS
+        return settle(now) if workers != @ways.second?
         return if now < @since
 
         @bytes += bytes
         end_epoch(now) if now - @since >= EPOCH_SECONDS
       end
 
-      def give_up(now)
-        @next_trial = now + PAUSES.end
-        end_trial(now)
-      end
-
-      def end_trial(now)
-        @rates = nil
-        use(@best, now)
-      end
-
-      def use(workers, now)
-        @workers = workers
+      def give_up(now, pause)
+        @ways.break(pause) if @ways.trying?
         @epoch_began = now
         settle(now)
       end
@@ -124,52 +108,9 @@ module Guildhall
       end
 
       def end_epoch(now)
-        rate = @bytes / (now - @since)
+        changed = @ways.add((now - @since) / @bytes, now - @epoch_began)
         @epoch_began = now
-        restart(now)
-        return compare(rate, now) if @rates
-
-        @rate = @rate ? @rate + ((rate - @rate) * SMOOTHING) : rate
-        @rate_when_chosen ||= @rate
-        try(now) if now >= @next_trial || (changed? && now - @trial_began > PAUSES.begin)
-      end
-
-      def changed?
-        !@rate.between?(@rate_when_chosen / CHANGED, @rate_when_chosen * CHANGED)
-      end
-
-      def try(now)
-        @trial_began = now
-        @next_trial = now + PAUSES.begin # should the backlog end first
-        @rates = {@best => [@rate], !@best => []}
-        use(!@best, now)
-      end
-
-      # The closer the two ways are, the more epochs decide, and the less the trial costs.
-      def compare(rate, now)
-        @rates[@workers] << rate
-        means = @rates.transform_values { |rates| rates.sum / rates.size }
-        return choose(means, now) if decided?(means)
-
-        use(!@workers, now) if @rates[@workers].size > @rates[!@workers].size
-      end
-
-      def decided?(means)
-        count = @rates.values.map(&:size).min
-        count >= MAX_EPOCHS || Math.log(means[true] / means[false] / MIN_GAIN).abs > CLEAR / count
-      end
-
-      def choose(means, now)
-        @best = means[true] > means[false] * MIN_GAIN
-        @rate = @rate_when_chosen = means[@best]
-        @next_trial = now + pause(means.values.min / means.values.max, now - @trial_began)
-        end_trial(now)
-      end
-
-      # @param ratio [Float] the slower way to the faster one
-      # @param seconds [Float] that the trial took
-      def pause(ratio, seconds)
-        ((1 - ratio) * seconds / TRIAL_SHARE).clamp(PAUSES)
+        changed ? settle(now) : restart(now)
       end
     end
   end
