@@ -9,6 +9,7 @@ RUBY_FUNC_EXPORTED void Init_native(void)
     rb_ext_ractor_safe(true);
     VALUE guildhall = rb_define_module("Guildhall");
     guildhall_init_block_pool(guildhall);
+    guildhall_init_gc_block();
     guildhall_init_values();
     guildhall_init_caches();
     guildhall_init_assumptions(guildhall);

@@ -8,6 +8,7 @@ void guildhall_init_pipeline(VALUE guildhall);
 void guildhall_init_document_plain(VALUE guildhall);
 void guildhall_init_text(VALUE guildhall);
 void guildhall_init_block_pool(VALUE guildhall);
+void guildhall_init_gc_block(void);
 void guildhall_init_values(void);
 void guildhall_init_caches(void);
 void guildhall_init_assumptions(VALUE guildhall);

@@ -114,3 +114,9 @@ void guildhall_kafka_entry_free(guildhall_kafka_entry *entry)
     if (entry->state == GUILDHALL_ENTRY_DECODED) entry->decoder->free(entry->decoder->context, &entry->result);
     blocks->give(entry, entry->size);
 }
+
+void guildhall_kafka_entry_collected(guildhall_kafka_entry *entry)
+{
+    blocks->freed(entry->size);
+    guildhall_kafka_entry_free(entry);
+}

@@ -16,9 +16,7 @@ static void record_mark(void *pointer)
 
 static void record_free(void *pointer)
 {
-    guildhall_kafka_entry *entry = pointer;
-    rb_gc_adjust_memory_usage(-(ssize_t)entry->size);
-    guildhall_kafka_entry_free(entry);
+    guildhall_kafka_entry_collected(pointer);
 }
 
 static size_t record_memsize(const void *pointer)

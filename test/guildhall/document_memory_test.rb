@@ -45,4 +45,21 @@ class DocumentMemoryTest < GuildhallTest
     RUBY
     assert_operator grown, :<, 140_000_000, "240 MB were taken"
   end
+
+  # Ruby frees the last collection's garbage while there is new garbage already: the one does not make up for the other.
+  def test_what_is_freed_late_does_not_put_off_the_next_collection
+    allocated, reported = assert_ruby(<<~RUBY).split.map(&:to_i)
+      require "guildhall/json"
+      require "objspace"
+      text = %({"items":[\#{(["12345"] * 800).join(",")}]}).freeze
+      churn = -> { 1_000.times { Guildhall::JSON.document(text) } }
+      2.times { churn.call }
+      GC.start(immediate_sweep: false)
+      churn.call
+      ObjectSpace.each_object(Class) { break } # sweeps all
+      reported = GC.stat(:malloc_increase_bytes)
+      print 1_000 * ObjectSpace.memsize_of(Guildhall::JSON.document(text)), " ", reported
+    RUBY
+    assert_in_delta allocated, reported, allocated / 5
+  end
 end

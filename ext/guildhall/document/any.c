@@ -1,6 +1,7 @@
 /* What Documents of every format have in common, and encoders have to know of them. */
 #include "any.h"
 #include "init.h"
+#include "memory/gc_block.h"
 #include "values/frozen.h"
 
 static VALUE documents; /* the module that all classes of Documents include */
@@ -16,7 +17,7 @@ VALUE guildhall_frozen_bytes(VALUE source)
 void guildhall_key_indexes_release(guildhall_key_indexes *indexes)
 {
     size_t reported = guildhall_key_indexes_reported(indexes);
-    if (reported) rb_gc_adjust_memory_usage(-(ssize_t)reported);
+    if (reported) guildhall_gc_freed(reported);
     guildhall_key_indexes_free(indexes);
 }
 

@@ -2,9 +2,10 @@
 #include <ruby.h>
 #include <guildhall/block_pool.h>
 #include "block_pool.h"
+#include "gc_block.h"
 #include "init.h"
 
-static const guildhall_block_pool blocks = {GUILDHALL_BLOCK_POOL_ABI, guildhall_block_take, guildhall_block_give};
+static const guildhall_block_pool blocks = {GUILDHALL_BLOCK_POOL_ABI, guildhall_block_take, guildhall_block_give, guildhall_gc_freed};
 
 void guildhall_init_block_pool(VALUE guildhall)
 {
