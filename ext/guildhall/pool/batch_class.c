@@ -3,6 +3,7 @@
 #include "fair_queue.h"
 #include <ruby/ractor.h>
 #include "init.h"
+#include "values/frozen.h"
 
 enum { PAYLOADS_SAMPLED = 8 };
 static const int64_t trial_ns = 50000000; /* a caller waits for workers that are busy with other batches */
@@ -61,8 +62,7 @@ VALUE guildhall_shareable_payload(VALUE payload, long index)
 {
     if (!RB_TYPE_P(payload, T_STRING)) return checked(payload, "payloads", index);
     VALUE frozen = OBJ_FROZEN(payload) ? payload : rb_str_new_frozen(payload);
-    /* Without instance variables the check would cost more than decoding a small one. */
-    return rb_ivar_count(frozen) == 0 ? frozen : checked(frozen, "payloads", index);
+    return rb_ivar_count(frozen) == 0 ? guildhall_share(frozen) : checked(frozen, "payloads", index);
 }
 
 static size_t bytes_in(VALUE payload, bool record)
@@ -132,7 +132,9 @@ static VALUE allocate(VALUE queue, VALUE runnable, size_t size, size_t bytes, bo
     return self;
 }
 
-static VALUE shared(VALUE self) { return rb_ractor_make_shareable(rb_obj_freeze(self)); }
+/* All that it refers to is shareable. Ractor.make_shareable would walk to every payload, with Ruby's lock held and its memory growing
+ * meanwhile: where another Ractor has begun to collect garbage, both would wait for each other for ever. */
+static VALUE shared(VALUE self) { return guildhall_share(self); }
 
 /* What statistics call a source. Workers pass the queue on, so it must not lead to what is not shareable. */
 static VALUE name_of(VALUE source)

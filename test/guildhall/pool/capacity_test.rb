@@ -105,6 +105,22 @@ class PoolCapacityTest < GuildhallTest
     assert_operator order.index("low"), :<, 6
   end
 
+  # Ractor.make_shareable holds a lock of Ruby's while it walks through a batch, and allocates memory: with a limit this small each
+  # allocation is a reason to collect garbage, for which it would wait for a worker that waits for it.
+  def test_dispatching_beside_a_collection_waits_for_nobody
+    out = assert_ruby(<<~RUBY, env: {"RUBY_GC_MALLOC_LIMIT" => "2000", "RUBY_GC_MALLOC_LIMIT_MAX" => "2000"}, timeout: 60)
+      require "guildhall/pool"
+      require "guildhall/json"
+      Warning[:experimental] = false
+      pool = Guildhall::Pool.new(workers: 2)
+      Ractor.new { loop { Array.new(10) { "x" * 500 } } }
+      1_000.times { pool.dispatch(Array.new(100) { |number| +"[\#{number}]" }, Guildhall::JSON.lazy, parallel: true).wait }
+      $stdout.syswrite("done")
+      exit!(0)
+    RUBY
+    assert_equal "done", out
+  end
+
   private
 
   # One worker, and a reader that does not help, so that the order is the queue's.
