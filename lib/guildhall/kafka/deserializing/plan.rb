@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "guildhall/callable"
-require "guildhall/document"
 require "guildhall/pipeline"
 require "guildhall/pool"
 require "guildhall/pool/backlog_comparison"
@@ -17,7 +16,7 @@ module Guildhall
       #
       # - `:none`: there is no deserializer; the payload is the bytes.
       # - `:in_reader`: the codec has a native decoder, which the reader runs while it reads, without the GVL. Stages
-      #   that follow run in the thread that asks for the payload, which also makes a Hash of a Document where the codec gives Hashes.
+      #   that follow run in the thread that asks for the payload.
       # - `:in_pool`: batches are dispatched to the pool as they are read; {Pool::BacklogComparison} and the pool find out whether workers
       #   pay.
       # - `:on_access`: in the thread that asks for the payload.
@@ -42,7 +41,6 @@ module Guildhall
           @metadata = @task && Callable.takes_metadata?(@task)
           @filtering = topic.filtering?
           @stage = @task.names.first if @task.is_a?(Pipeline)
-          @eager = false
           @native, @rest = split
           @place = choose
           join(pool, report) if @place == :in_pool
@@ -58,7 +56,7 @@ module Guildhall
 
         # @return [Boolean] whether the reader's documents are the payloads
         def complete?
-          @rest.nil? && !@eager
+          @rest.nil?
         end
 
         # Takes on a batch. Does not block.
@@ -100,7 +98,6 @@ module Guildhall
         # @param record [Record]
         # @return [Object, DROPPED]
         def finish(document, record)
-          document = Document.plain(document) if @eager
           @rest ? @rest.call(document, record) : document
         end
 
@@ -108,22 +105,10 @@ module Guildhall
 
         # The codec that the reader can run, and what is left to do then.
         def split
-          codec, rest = @task.is_a?(Pipeline) ? [@task.decoder, @task.rest] : [@task, nil]
-          return [codec, rest] if native?(codec)
-          return [nil, nil] unless lazily?(codec, rest)
+          codec = @task.is_a?(Pipeline) ? @task.decoder : @task
+          return [nil, nil] unless codec.respond_to?(:native_decoder) && codec.native_decoder
 
-          @eager = true
-          [codec.lazy, rest]
-        end
-
-        def native?(codec) = codec.respond_to?(:native_decoder) && !codec.native_decoder.nil?
-
-        # Whether objects are made of the reader's Documents, by the thread that asks for them: workers would make the same garbage,
-        # and stop all threads to collect it. Not where the route asks for workers, nor where Ruby has to prepare something.
-        def lazily?(codec, rest)
-          return false if @topic.parallel || !codec.respond_to?(:document) || codec.respond_to?(:prepare)
-
-          native?(codec.lazy) && (rest.nil? || !workers?(rest))
+          [codec, (@task.rest if @task.is_a?(Pipeline))]
         end
 
         # Where stages in Ruby follow a native decoder, workers decode too: the reader is one thread, they are several.

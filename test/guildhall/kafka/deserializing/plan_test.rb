@@ -4,8 +4,6 @@ require "test_helper"
 require "support/kafka_records"
 require "guildhall/kafka"
 require "guildhall/json"
-require "guildhall/msgpack"
-require "bigdecimal"
 
 class KafkaDeserializingPlanTest < GuildhallTest
   include KafkaRecords
@@ -49,7 +47,6 @@ class KafkaDeserializingPlanTest < GuildhallTest
 
   FIRST = Ractor.make_shareable(:upcase.to_proc)
   STAGES = Guildhall::JSON.lazy >> Guildhall.map { |doc| doc["a"] }
-  HASH_STAGES = Guildhall::JSON >> Guildhall.map { |hash| hash.class }
 
   def teardown
     NeedsPreparing::CALLS.clear
@@ -69,22 +66,6 @@ class KafkaDeserializingPlanTest < GuildhallTest
     assert_equal :in_pool, plan(NotingPool.new) { deserializer STAGES }.place
     in_reader = plan { deserializer(STAGES) && deserializing(parallel: false) }
     assert_equal [:in_reader, Guildhall::JSON.lazy, false], [in_reader.place, in_reader.codec, in_reader.complete?]
-  end
-
-  def test_hashes_are_made_of_the_readers_documents_unless_workers_are_asked_for
-    [Guildhall::JSON, Guildhall::JSON.new(symbolize_names: true, decimal_class: BigDecimal), Guildhall::MessagePack].each do |codec|
-      in_reader = plan { deserializer codec }
-      assert_equal [:in_reader, codec.lazy.class, false], [in_reader.place, in_reader.codec.class, in_reader.complete?]
-      [{"a" => [1.5, {"b" => nil}]}, ["a"], "text", nil, 12].each do |value|
-        bytes = codec.encode(value)
-        found = in_reader.finish(in_reader.codec.decode(bytes), nil)
-        assert_equal [codec.decode(bytes), codec.decode(bytes).class], [found, found.class]
-      end
-    end
-    assert_equal :in_pool, plan(NotingPool.new) { deserializer(Guildhall::JSON) && deserializing(parallel: true) }.place
-    assert_equal :in_pool, plan(NotingPool.new) { deserializer HASH_STAGES }.place
-    stages_here = plan { deserializer(HASH_STAGES) && deserializing(parallel: false) }
-    assert_equal [:in_reader, Hash], [stages_here.place, stages_here.finish(Guildhall::JSON.document("{}"), nil)]
   end
 
   def test_on_access_the_reader_does_not_decode
