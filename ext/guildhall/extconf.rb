@@ -16,6 +16,7 @@ end
 have_const("RUBY_TYPED_FROZEN_SHAREABLE", "ruby.h")
 have_func("rb_hash_new_capa", "ruby.h")
 have_func("rb_hash_bulk_insert", "ruby.h")
+have_func("rb_set_foreach", "ruby.h")
 have_func("pthread_condattr_setclock", "pthread.h")
 # What only Linux has; GUILDHALL_PORTABLE=1 builds what other systems get.
 unless ENV["GUILDHALL_PORTABLE"]

@@ -137,29 +137,15 @@ static VALUE make_records(VALUE pointer)
     return Qnil;
 }
 
-/* $! is no object while a thread ends. */
-static bool payload_is_to_blame(void)
-{
-    VALUE error = rb_errinfo();
-    if (RB_SPECIAL_CONST_P(error) || RB_BUILTIN_TYPE(error) == T_IMEMO) return false;
-    return RTEST(rb_obj_is_kind_of(error, rb_eStandardError)) || RTEST(rb_obj_is_kind_of(error, rb_eScriptError)) ||
-           RTEST(rb_obj_is_kind_of(error, rb_eSysStackError));
-}
-
-/* Wrapping a payload whose root is a scalar may run the codec's Ruby code. What that raises is raised again, as this
- * message's failure, when the payload is asked for. */
 void guildhall_partition_queue_make_records(guildhall_partition_queue *queue)
 {
-    int state;
+    int state = 0;
     if (!queue->records) queue->records = rb_ary_new_capa((long)queue->count);
     if (queue->decoder && !queue->documents) queue->documents = rb_ary_new_capa((long)queue->count);
-    do {
-        queue->wrapping = Qfalse;
-        rb_protect(make_records, (VALUE)queue, &state);
-        if (queue->wrapping) guildhall_kafka_record_not_wrapped(queue->wrapping);
-        if (state && !(queue->wrapping && payload_is_to_blame())) rb_jump_tag(state);
-        if (state) rb_set_errinfo(Qnil);
-    } while (state);
+    queue->wrapping = Qfalse;
+    rb_protect(make_records, (VALUE)queue, &state);
+    if (queue->wrapping) guildhall_kafka_record_not_wrapped(queue->wrapping);
+    if (state) rb_jump_tag(state);
 }
 
 VALUE guildhall_partition_queue_batch(const guildhall_partition_queue *queue)

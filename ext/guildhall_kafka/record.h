@@ -8,8 +8,8 @@
 VALUE guildhall_kafka_record_new(void);
 /* Takes the entry over. `topic` is a frozen String; `codec` owns the entry's decoder. */
 void guildhall_kafka_record_fill(VALUE record, guildhall_kafka_entry *entry, VALUE topic, VALUE codec);
-/* What the reader has decoded; nil where it has not. May run the codec's Ruby code, which may raise: then
- * guildhall_kafka_record_not_wrapped comes next, and the payload is left to Ruby. */
+/* What the reader has decoded; nil where it has not. May raise (NoMemoryError): then guildhall_kafka_record_not_wrapped comes next, and
+ * the payload is left to Ruby. */
 VALUE guildhall_kafka_record_wrap(VALUE record);
 void guildhall_kafka_record_not_wrapped(VALUE record);
 void guildhall_init_kafka_record(VALUE kafka);

@@ -34,6 +34,47 @@ class ShareableResultTest < GuildhallTest
     assert_predicate value[4].content, :frozen?
   end
 
+  # Ruby 3.4 has a `freeze` of its own for them: there they are copied.
+  def test_sets_are_frozen_in_place
+    sets = [Set["a".dup, [Set["b".dup]]], Set["a".dup].freeze, Set["a".dup].compare_by_identity, Set[], Class.new(Set)["a".dup]]
+    in_place = Set.instance_method(:freeze).owner == Kernel
+    sets << Set[].tap { |set| set << [set] } if in_place
+    sets.each do |set|
+      elements = set.to_a
+      shared = share(set)
+      assert Ractor.shareable?(shared)
+      assert_equal elements.size, shared.size
+      next unless in_place
+
+      assert_same set, shared
+      assert(elements.all?(&:frozen?) && set.to_a.zip(elements).all? { |now, before| now.equal?(before) })
+    end
+  end
+
+  def test_a_set_that_cannot_be_shared_is_left_as_it_was
+    holder = Set[["a"], $stdout]
+    assert_raises(Guildhall::NotShareableError) { share(holder) }
+    refute_predicate holder, :frozen?
+    refute_predicate holder.first, :frozen?
+  end
+
+  # Ruby would walk through the Sets with a lock held, and wait for the collection that the other Ractor has begun, for ever.
+  def test_frozen_sets_leave_beside_a_collection
+    out = assert_ruby(<<~RUBY, env: {"RUBY_GC_MALLOC_LIMIT" => "2000", "RUBY_GC_MALLOC_LIMIT_MAX" => "2000"}, timeout: 60)
+      require "guildhall/pool"
+      Warning[:experimental] = false
+      module Words
+        def self.call(count) = Set.new((1..count).map { |number| number.to_s.freeze }).freeze
+      end
+      pool = Guildhall::Pool.new(workers: 2)
+      Ractor.new { loop { Array.new(10) { "x" * 500 } } }
+      100.times { pool.dispatch([200] * 20, Words, parallel: true).wait }
+      $stdout.syswrite("done")
+      exit!(0)
+    RUBY
+    assert_includes out, "done"
+  end
+
   def test_what_lies_within_itself_and_long_chains
     list = []
     list << list

@@ -37,7 +37,7 @@ static void *decode_in_threads(void *pointer)
 
 static const guildhall_decoder *decoder_at(VALUE address) { return (const guildhall_decoder *)(uintptr_t)NUM2ULL(address); }
 
-/* What each of four threads made of the bytes: an object, or the error. */
+/* What each of four threads made of the bytes: an object, the error, or :deferred. */
 static VALUE decode(VALUE self, VALUE address, VALUE bytes, VALUE rounds)
 {
     work works[THREADS];
@@ -48,7 +48,8 @@ static VALUE decode(VALUE self, VALUE address, VALUE bytes, VALUE rounds)
     rb_thread_call_without_gvl(decode_in_threads, works, RUBY_UBF_IO, NULL);
     for (int i = 0; i < THREADS; i++) {
         const guildhall_decoder *decoder = works[i].decoder;
-        rb_ary_push(all, works[i].verdict == GUILDHALL_DECODED
+        rb_ary_push(all, works[i].verdict == GUILDHALL_DEFER ? ID2SYM(rb_intern("deferred"))
+                             : works[i].verdict == GUILDHALL_DECODED
                              ? decoder->wrap(decoder->context, &works[i].result, bytes, works[i].bytes, works[i].length)
                              : decoder->error(decoder->context, &works[i].result, works[i].bytes, works[i].length));
     }

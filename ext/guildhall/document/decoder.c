@@ -26,8 +26,10 @@ guildhall_decoded guildhall_document_decode(const void *context, const uint8_t *
     const guildhall_codec *codec = context;
     guildhall_index index;
     guildhall_outcome outcome = codec->format->read(codec, bytes, from, length, &index);
-    guildhall_root_document *root = outcome.status ? NULL : guildhall_document_block(codec, from, &index);
+    bool scalar = !outcome.status && guildhall_document_scalar_p(codec, bytes, from, length, &index);
+    guildhall_root_document *root = outcome.status || scalar ? NULL : guildhall_document_block(codec, from, &index);
     codec->format->trim();
+    if (scalar) return GUILDHALL_DEFER; /* the codec may have Ruby code for it */
     if (root) {
         *result = (guildhall_result){.data = root, .size = guildhall_document_bytes(root)};
         return GUILDHALL_DECODED;

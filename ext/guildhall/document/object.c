@@ -140,19 +140,19 @@ VALUE guildhall_document_adopt(void **block, VALUE owner, const uint8_t *bytes, 
     size_t size = guildhall_document_bytes(root);
     guildhall_view view = {root->codec, bytes, length, root + 1, NULL};
     guildhall_kind kind = root->codec->format->resolve(&view, &root->document.position);
-    VALUE made;
-    if (kind == GUILDHALL_SCALAR) {
-        made = root->codec->format->build(&view, root->document.position);
-        guildhall_block_give(root, size);
-        *block = NULL;
-    } else {
-        document_show(root, owner, bytes, length);
-        made = guildhall_share(rb_data_typed_object_wrap(document_class_of(root->codec, kind), root, &heap_type));
-        *block = NULL;
-        guildhall_gc_block_adopt(size);
-    }
+    document_show(root, owner, bytes, length);
+    VALUE made = guildhall_share(rb_data_typed_object_wrap(document_class_of(root->codec, kind), root, &heap_type));
+    *block = NULL;
+    guildhall_gc_block_adopt(size);
     RB_GC_GUARD(owner);
     return made;
+}
+
+bool guildhall_document_scalar_p(const guildhall_codec *codec, const uint8_t *bytes, size_t from, size_t length, const guildhall_index *index)
+{
+    guildhall_view view = {codec, bytes, length, index->entries, NULL};
+    guildhall_position at = {(uint32_t)from, 0, 0};
+    return codec->format->resolve(&view, &at) == GUILDHALL_SCALAR;
 }
 
 VALUE guildhall_init_documents(VALUE under, guildhall_document_format *format, const char *map_name)

@@ -104,6 +104,8 @@ VALUE guildhall_document_error(const void *codec, const guildhall_result *result
 VALUE guildhall_document_new(const guildhall_codec *codec, VALUE owner, size_t from, const guildhall_index *index);
 guildhall_root_document *guildhall_document_block(const guildhall_codec *codec, size_t from, const guildhall_index *index);
 VALUE guildhall_document_adopt(void **block, VALUE owner, const uint8_t *bytes, size_t length);
+/* Whether what was read is no map and no array: it has no Document, and making its value may run the codec's Ruby code. */
+bool guildhall_document_scalar_p(const guildhall_codec *codec, const uint8_t *bytes, size_t from, size_t length, const guildhall_index *index);
 size_t guildhall_document_bytes(const guildhall_root_document *root);
 
 /* Defines Document and its two classes under the format's class, and notes them in the format. */

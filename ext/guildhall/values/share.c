@@ -47,6 +47,26 @@ static bool share_plain_hash(VALUE hash)
            NIL_P(rb_funcallv(hash, id_default_proc, 0, NULL));
 }
 
+static void share_meet(walk *, VALUE);
+
+/* Ruby walks through its own Sets with a lock held and memory growing, and may wait for ever for a collection that another Ractor has
+ * begun. On Ruby 3.4 a Set is an object with a Hash. */
+#ifdef HAVE_RB_SET_FOREACH
+static bool share_set_p(VALUE object) { return RTEST(rb_obj_is_kind_of(object, rb_cSet)); }
+
+static int share_meet_element(VALUE element, VALUE pointer)
+{
+    share_meet((walk *)pointer, element);
+    return ((walk *)pointer)->plain ? ST_CONTINUE : ST_STOP;
+}
+
+static void share_look_into_set(walk *w, VALUE set) { rb_set_foreach(set, share_meet_element, (VALUE)w); }
+#else
+static bool share_set_p(VALUE object) { return false; }
+
+static void share_look_into_set(walk *w, VALUE set) { }
+#endif
+
 static bool share_is_plain(VALUE object)
 {
     VALUE class = RBASIC_CLASS(object);
@@ -61,6 +81,7 @@ static bool share_is_plain(VALUE object)
     case T_STRUCT:
     case T_OBJECT: return rb_method_basic_definition_p(class, id_freeze);
     case T_FLOAT: return true;
+    case T_DATA: return share_set_p(object) && rb_method_basic_definition_p(class, id_freeze);
     default: return false;
     }
 }
@@ -102,6 +123,7 @@ static void share_look_into(walk *w, VALUE object)
     case T_STRUCT:
         for (int i = 0; i < RSTRUCT_LEN(object); i++) share_meet(w, RSTRUCT_GET(object, i));
         break;
+    case T_DATA: share_look_into_set(w, object); break;
     default: break;
     }
     if (rb_ivar_count(object)) rb_ivar_foreach(object, share_meet_variable, (st_data_t)w);

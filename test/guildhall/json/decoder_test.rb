@@ -21,7 +21,7 @@ class JSONDecoderTest < GuildhallTest
         expect document == Guildhall::JSON.decode(text) && document.dig("items", 0, "sku") == "aé" && document.source == text
       end
       expect DecoderProbe.decode(ADDRESS, "[1]".freeze, 1).first.is_a?(Guildhall::JSON::ArrayDocument)
-      expect DecoderProbe.decode(ADDRESS, '"text"'.freeze, 1) == ["text"] * 4
+      expect DecoderProbe.decode(ADDRESS, '"text"'.freeze, 1) == [:deferred] * 4 # it has no Document
       large = "[#{Array.new(200_000) { |n| n }.join(",")}]".freeze
       expect DecoderProbe.decode(ADDRESS, large, 2).all? { |document| document.size == 200_000 && document[199_999] == 199_999 }
     RUBY

@@ -16,7 +16,8 @@
 typedef enum {
     GUILDHALL_DECODED = 0, /* result->data is set; wrap or free it */
     GUILDHALL_INVALID = 1, /* result->error_* are set; there is nothing to free */
-    GUILDHALL_DEFER = 2    /* only Ruby can decode this one (an unknown schema, say); there is nothing to free */
+    GUILDHALL_DEFER = 2    /* only Ruby can decode this one, by the codec's `call` (an unknown schema, say, or a root that is neither a
+                            * map nor an array, for which a codec may have Ruby code); there is nothing to free */
 } guildhall_decoded;
 
 typedef struct {
@@ -34,8 +35,8 @@ typedef struct guildhall_decoder {
     /* Without the GVL, from several native threads at once. Never raises, never allocates from Ruby. */
     guildhall_decoded (*decode)(const void *context, const uint8_t *bytes, size_t length, guildhall_result *result);
     /* With the GVL. Makes a frozen, shareable object that takes over result->data; `bytes` lie in memory that
-     * `owner` keeps alive, unmoved and unchanged for as long as `owner` lives. May raise (NoMemoryError, or what the codec's
-     * Ruby code raises for a root that is a scalar): then `free` still has to be called. */
+     * `owner` keeps alive, unmoved and unchanged for as long as `owner` lives. Runs no Ruby code: a reader calls it between two polls. May
+     * raise NoMemoryError: then `free` still has to be called. */
     VALUE (*wrap)(const void *context, guildhall_result *result, VALUE owner, const uint8_t *bytes, size_t length);
     /* With the GVL. The exception (not raised) for a result that is GUILDHALL_INVALID. */
     VALUE (*error)(const void *context, const guildhall_result *result, const uint8_t *bytes, size_t length);
