@@ -35,7 +35,7 @@ module Guildhall
         inspection = Inspection.of(@task)
         @keeps_state = inspection.keeps_state?
         @tried = inspection.own? # true: its results are its own, as no worker could give out what belongs to the main Ractor
-        @comparison = Pool::BacklogComparison.new if !@native && codec_alone?(@task)
+        @comparison = Pool::BacklogComparison.new unless @native
       end
 
       # Called by Karafka, when a payload is first asked for. Waits for the worker that decodes it.
@@ -114,16 +114,11 @@ module Guildhall
 
       # Whether nothing written in Ruby follows a native decoder; what such a decoder makes is shareable.
       def native?(task)
-        codec_alone?(task) && !codec_of(task).native_decoder.nil?
+        codec, rest = task.is_a?(Pipeline) ? [task.decoder, task.rest] : [task, nil]
+        rest.nil? && codec.is_a?(Codec) && !codec.native_decoder.nil?
       end
 
-      def codec_alone?(task)
-        codec_of(task).is_a?(Codec) && !(task.is_a?(Pipeline) && task.rest)
-      end
-
-      def codec_of(task) = task.is_a?(Pipeline) ? task.decoder : task
-
-      # Workers that make whole objects make as much garbage as consumers do, and stop everybody to collect it: whether they pay is
+      # Workers make as much garbage as consumers do, stop everybody to collect it, and take cores from librdkafka: whether they pay is
       # found out by trying, while there is a backlog.
       # @return [Pool::BacklogComparison::Meter, nil]
       def meter(messages)
