@@ -1,4 +1,4 @@
-/* What is allocated is reported at once; what is freed, when the next collection begins.
+/* What is allocated is reported at once; what is freed, when the next collection marks.
  *
  * Ruby begins a collection when a limit is exceeded by what was allocated since the last one, less what was freed meanwhile. But it frees
  * while the program goes on, and what it frees is the last collection's garbage: each time there is more of it, until Ruby takes
@@ -52,5 +52,5 @@ static const rb_data_type_t collection_type = {
 
 void guildhall_init_gc_block(void)
 {
-    rb_gc_register_mark_object(TypedData_Wrap_Struct(rb_cObject, &collection_type, &freed));
+    rb_gc_register_mark_object(TypedData_Wrap_Struct(0, &collection_type, &freed)); /* no program sees it */
 }

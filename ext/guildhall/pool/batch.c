@@ -186,14 +186,17 @@ void guildhall_batch_measure(guildhall_batch *batch)
     int64_t now = guildhall_now(), ns = now - batch->measured_at;
     size_t done = atomic_load(&batch->done), payloads = done > batch->measured_done ? done - batch->measured_done : 0;
     bool parallel = atomic_load(&batch->parallel), reader_only = atomic_load(&batch->reader_only);
-    if (!guildhall_decision_may_change(batch->decision) || atomic_load(&batch->failed) > done / 2) return;
-    if (atomic_load(&batch->abandoned)) return; /* it is the workers' */
+    if (!guildhall_decision_may_change(batch->decision) || payloads == 0) return;
+    if (!batch->reading || atomic_load(&batch->abandoned)) return; /* it is the workers' */
+    guildhall_cost *cost = cost_of_batches(batch);
+    bool failing = atomic_load(&batch->failed) > done / 2;
     /* Where callers wait for each other, that is what would be measured. */
-    if (!batch->reading || (parallel && !batch->alone) || atomic_load(&batch->queue->yielding) > 0) return;
-    if (payloads == 0) return;
+    if (failing || (parallel && !batch->alone) || atomic_load(&batch->queue->yielding) > 0) {
+        if (guildhall_batch_complete(batch)) guildhall_cost_unmeasured(cost);
+        return;
+    }
     batch->measured_at = now;
     batch->measured_done = done;
-    guildhall_cost *cost = cost_of_batches(batch);
     guildhall_cost_measured(cost, parallel && !reader_only, guildhall_batch_complete(batch), ns, payloads);
     if (parallel) change_way(batch, cost);
 }

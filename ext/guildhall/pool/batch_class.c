@@ -4,6 +4,7 @@
 #include <ruby/ractor.h>
 #include "init.h"
 #include "values/frozen.h"
+#include "values/share.h"
 
 enum { PAYLOADS_SAMPLED = 8 };
 static const int64_t trial_ns = 50000000; /* a caller waits for workers that are busy with other batches */
@@ -52,17 +53,20 @@ guildhall_batch *guildhall_batch_of(VALUE object)
 
 static VALUE checked(VALUE object, const char *name, long index)
 {
-    if (rb_ractor_shareable_p(object)) return object;
+    if (guildhall_shareable(object)) return object;
     VALUE shareable = rb_const_get(guildhall_module, rb_intern("Shareable"));
     rb_funcall(shareable, rb_intern("check!"), 2, object, rb_sprintf("%s[%ld]", name, index));
     return object;
 }
 
+/* Of what is shareable nothing is written: another Ractor may be at work on it. */
 VALUE guildhall_shareable_payload(VALUE payload, long index)
 {
     if (!RB_TYPE_P(payload, T_STRING)) return checked(payload, "payloads", index);
     VALUE frozen = OBJ_FROZEN(payload) ? payload : rb_str_new_frozen(payload);
-    return rb_ivar_count(frozen) == 0 ? guildhall_share(frozen) : checked(frozen, "payloads", index);
+    if (RB_FL_ANY_RAW(frozen, RUBY_FL_SHAREABLE)) return frozen;
+    if (rb_ivar_count(frozen)) return checked(frozen, "payloads", index);
+    return guildhall_borrows(frozen) ? rb_ractor_make_shareable(frozen) : guildhall_share(frozen);
 }
 
 static size_t bytes_in(VALUE payload, bool record)

@@ -4,7 +4,7 @@
 #include <math.h>
 
 static const double clear = 0.6;           /* evidence that decides: one pair with the ratio e to the 0.6, or n with e to the 0.6 / n */
-static const double trial_share = 0.005;   /* of the time may be lost by trials */
+static const double trial_share = 0.005;   /* of the time may be lost by trials, as long as costs stay about what they are */
 static const double changed = 1.5;         /* if the way in use gets dearer or cheaper by this, the other one is tried again */
 static const double newest = 0.25;         /* what the newest epoch counts in a way's cost */
 
@@ -36,7 +36,6 @@ static void choose(guildhall_comparison *of, const guildhall_comparison_terms *t
     double slower = fmax(of->cost[0], of->cost[1]), faster = fmin(of->cost[0], of->cost[1]);
     double lost = (of->elapsed - of->trial_began) * (1 - faster / slower);
     of->best = of->evidence > 0;
-    of->chosen_cost = of->cost[of->best];
     double pause = fmin(fmax(lost / trial_share, terms->shortest_pause), terms->longest_pause);
     guildhall_comparison_break(of, fmin(pause, terms->most_pause * of->elapsed));
 }
@@ -63,9 +62,12 @@ void guildhall_comparison_add(guildhall_comparison *of, const guildhall_comparis
     if (of->trying) add_to_pair(of, terms, cost);
 }
 
+void guildhall_comparison_pass(guildhall_comparison *of, double time) { of->elapsed += time; }
+
 void guildhall_comparison_break(guildhall_comparison *of, double pause)
 {
     of->trying = false;
     of->current = of->best;
+    of->chosen_cost = of->cost[of->best];
     of->next_trial = of->elapsed + pause;
 }

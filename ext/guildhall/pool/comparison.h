@@ -18,8 +18,8 @@ typedef struct {
 typedef struct {
     bool best, current;        /* false: the first way, true: the second one */
     double cost[2];            /* of a unit of work, each way, lately; 0: not known */
-    double chosen_cost;        /* of the best way when it was chosen; 0: none was */
-    double elapsed;            /* in all epochs */
+    double chosen_cost;        /* of the best way when it was chosen, or a trial was broken off; 0: neither */
+    double elapsed;            /* in all epochs, and between them as far as it was said */
     double trial_began, next_trial;
     double first;              /* cost in the first epoch of a pair; 0: none */
     double evidence;           /* sum of logarithms: above 0, the second way is faster */
@@ -29,6 +29,8 @@ typedef struct {
 
 /* An epoch of the current way has ended, which took `time`, and `cost` for a unit of work. */
 void guildhall_comparison_add(guildhall_comparison *, const guildhall_comparison_terms *, double cost, double time);
+/* Time has gone by in which nothing was measured. */
+void guildhall_comparison_pass(guildhall_comparison *, double time);
 /* The trial, if there is one, cannot go on: the best way is used, and the other one is not tried for that long. */
 void guildhall_comparison_break(guildhall_comparison *, double pause);
 

@@ -1,6 +1,8 @@
 /* Guildhall::Pool::Comparison in Ruby: for work that is not a batch of the pool's. Used by one thread at a time. */
 #include "comparison.h"
 #include "init.h"
+#include "waiting/waiter.h"
+#include <math.h>
 #include <ruby.h>
 
 typedef struct {
@@ -21,12 +23,20 @@ static VALUE comparison_allocate(VALUE class)
     return TypedData_Make_Struct(class, comparison, &comparison_type, of);
 }
 
+static double positive(VALUE number, const char *name)
+{
+    double value = NUM2DBL(number);
+    if (!(value > 0) || isinf(value)) rb_raise(guildhall_argument_error(), "%s must be a positive number, not %g", name, value);
+    return value;
+}
+
 /* Comparison.new(least gain, most evidence of a pair, most pairs, shortest pause, longest pause, most pause): guildhall_comparison_terms;
  * times in seconds */
 static VALUE comparison_initialize(VALUE self, VALUE gain, VALUE evidence, VALUE pairs, VALUE shortest, VALUE longest, VALUE most)
 {
     comparison_of(self)->terms = (guildhall_comparison_terms){
-        NUM2DBL(gain), NUM2DBL(evidence), NUM2UINT(pairs), NUM2DBL(shortest), NUM2DBL(longest), NUM2DBL(most)};
+        positive(gain, "least gain"), positive(evidence, "evidence"), (unsigned)positive(pairs, "pairs"), positive(shortest, "pause"),
+        positive(longest, "pause"), positive(most, "pause")};
     return self;
 }
 
@@ -39,13 +49,20 @@ static VALUE comparison_add(VALUE self, VALUE cost, VALUE time)
 {
     comparison *of = comparison_of(self);
     bool before = of->ways.current;
-    guildhall_comparison_add(&of->ways, &of->terms, NUM2DBL(cost), NUM2DBL(time));
+    guildhall_comparison_add(&of->ways, &of->terms, positive(cost, "cost"), positive(time, "time"));
     return of->ways.current == before ? Qfalse : Qtrue;
 }
 
 static VALUE comparison_break(VALUE self, VALUE pause)
 {
-    guildhall_comparison_break(&comparison_of(self)->ways, NUM2DBL(pause));
+    guildhall_comparison_break(&comparison_of(self)->ways, positive(pause, "pause"));
+    return self;
+}
+
+/* pass(seconds): in which nothing was measured */
+static VALUE comparison_pass(VALUE self, VALUE time)
+{
+    guildhall_comparison_pass(&comparison_of(self)->ways, positive(time, "time"));
     return self;
 }
 
@@ -57,5 +74,7 @@ void guildhall_init_pool_comparison(VALUE pool)
     rb_define_method(class, "second?", comparison_second_p, 0);
     rb_define_method(class, "trying?", comparison_trying_p, 0);
     rb_define_method(class, "add", comparison_add, 2);
+    rb_define_method(class, "pass", comparison_pass, 1);
     rb_define_method(class, "break", comparison_break, 1);
+    rb_undef_method(class, "initialize_copy");
 }

@@ -3,6 +3,7 @@
 
 enum {
     MIN_PAYLOADS = 64,         /* payloads that a batch's beginning is judged by: those that run now are not counted yet */
+    MOST_UNMEASURED = 8,       /* batches in a row: a trial that cannot be measured must not go on with the slower way */
     WARM_UP = 3,               /* epochs that do not count: workers start, files are loaded, memory grows */
     SETTLING_SAMPLES = 4       /* samples of a payload's cost that count for half: the very first also load and warm up */
 };
@@ -26,7 +27,7 @@ guildhall_cost *guildhall_cost_find(guildhall_cost_model *model, uint32_t code, 
 {
     uint64_t key = (uint64_t)code << 16 | class_of(bytes) << 8 | class_of(count);
     guildhall_cost *set = model->entries[(key * 0x9E3779B97F4A7C15u) >> 57], *oldest = set;
-    for (guildhall_cost *entry = set; entry < set + GUILDHALL_COST_WAYS; entry++) {
+    for (guildhall_cost *entry = set; entry < set + GUILDHALL_COST_SET_SIZE; entry++) {
         if (entry->key == key) {
             entry->used = ++model->clock;
             return entry;
@@ -67,9 +68,18 @@ double guildhall_cost_epoch(double payload_ns)
 
 void guildhall_cost_measured(guildhall_cost *cost, bool spread, bool complete, int64_t ns, size_t payloads)
 {
+    cost->unmeasured = 0;
     if (spread != guildhall_cost_spreads(cost)) return;
     cost->epoch_ns += (float)ns;
     cost->epoch_payloads += (float)payloads;
     bool exact = !spread || complete || cost->epoch_payloads >= MIN_PAYLOADS;
     if ((double)cost->epoch_ns >= epoch_ns && cost->epoch_payloads > 0 && exact) end_epoch(cost);
+}
+
+void guildhall_cost_unmeasured(guildhall_cost *cost)
+{
+    if (!cost->ways.trying || ++cost->unmeasured < MOST_UNMEASURED) return;
+    cost->unmeasured = 0;
+    cost->epoch_ns = cost->epoch_payloads = 0;
+    guildhall_comparison_break(&cost->ways, terms.shortest_pause);
 }

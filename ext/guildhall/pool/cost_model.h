@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { GUILDHALL_COST_SETS = 128, GUILDHALL_COST_WAYS = 4 };
+enum { GUILDHALL_COST_SETS = 128, GUILDHALL_COST_SET_SIZE = 4 };
 
 typedef struct {
     uint64_t key;              /* code, size of payloads, size of batches; 0: free */
@@ -20,11 +20,12 @@ typedef struct {
     guildhall_comparison ways;            /* of batches: by the caller alone, and spread over workers; in ns a payload */
     float epoch_ns, epoch_payloads;       /* of the epoch that is being measured, the way that is used now */
     uint8_t warm;                         /* epochs since it was first seen, up to those that count */
+    uint8_t unmeasured;                   /* batches since the last measurement that could not be measured */
 } guildhall_cost;
 
 typedef struct {
     uint64_t clock;
-    guildhall_cost entries[GUILDHALL_COST_SETS][GUILDHALL_COST_WAYS];
+    guildhall_cost entries[GUILDHALL_COST_SETS][GUILDHALL_COST_SET_SIZE];
 } guildhall_cost_model;
 
 /* In the main Ractor: the entry for batches of `count` payloads of about `bytes` bytes each; `count` 0: for a single payload. */
@@ -36,6 +37,8 @@ void guildhall_cost_add(guildhall_cost *, double payload_ns);
 /* In the main Ractor: adds a measurement: `payloads` of a batch took `ns`, by the caller alone or spread over workers; `complete`: the
  * batch has ended. */
 void guildhall_cost_measured(guildhall_cost *of_batches, bool spread, bool complete, int64_t ns, size_t payloads);
+/* In the main Ractor: a batch has run that says nothing: others ran beside it, or it failed. */
+void guildhall_cost_unmeasured(guildhall_cost *of_batches);
 /* Whether such batches are to be spread now: without a measurement they are. */
 static inline bool guildhall_cost_spreads(const guildhall_cost *of_batches)
 {

@@ -17,11 +17,11 @@ bool guildhall_worth_spreading(guildhall_fair_queue *queue, double work_ns)
 }
 
 /* Where callers wait for each other, what runs elsewhere is a gain for all, and nothing is tried out: only what is much slower with
- * workers stays with its caller. */
-static bool spreads(guildhall_fair_queue *queue, const guildhall_cost *cost)
+ * workers stays with its caller. Nor with a batch that is not read at once, which is not measured. */
+static bool spreads(guildhall_fair_queue *queue, const guildhall_cost *cost, bool reading)
 {
     bool crowded = atomic_load_explicit(&queue->yielding, memory_order_relaxed) > 0;
-    if (!crowded) return guildhall_cost_spreads(cost);
+    if (!crowded) return reading ? guildhall_cost_spreads(cost) : cost->ways.best;
     return cost->ways.best || cost->ways.cost[1] < 2 * cost->ways.cost[0];
 }
 
@@ -32,7 +32,7 @@ guildhall_decision guildhall_decide(guildhall_fair_queue *queue, const guildhall
     double cost = guildhall_cost_read(guildhall_cost_find(&queue->costs, task->code->number, bytes, 0));
     if (cost > 0 && !guildhall_worth_spreading(queue, cost * (double)count)) return GUILDHALL_INLINE_SMALL;
     if (cost <= 0) return GUILDHALL_PARALLEL_UNKNOWN;
-    bool faster = spreads(queue, guildhall_cost_find(&queue->costs, task->code->number, bytes, count));
+    bool faster = spreads(queue, guildhall_cost_find(&queue->costs, task->code->number, bytes, count), reading);
     return faster ? GUILDHALL_PARALLEL_WORTHWHILE : GUILDHALL_INLINE_SLOWER;
 }
 

@@ -252,7 +252,7 @@ static VALUE queue_costs(VALUE self)
     guildhall_fair_queue *queue = guildhall_fair_queue_of(self);
     VALUE rows = rb_ary_new();
     for (int set = 0; set < GUILDHALL_COST_SETS; set++) {
-        for (int way = 0; way < GUILDHALL_COST_WAYS; way++) {
+        for (int way = 0; way < GUILDHALL_COST_SET_SIZE; way++) {
             const guildhall_cost *cost = &queue->costs.entries[set][way];
             if (cost->key) rb_ary_push(rows, cost_row(cost));
         }

@@ -49,7 +49,10 @@ static guildhall_cost *measure(inline_run *run, int64_t now)
 {
     guildhall_cost *cost = guildhall_cost_find(&run->queue->costs, run->runnable->code->number, run->bytes, size_of(run));
     bool crowded = atomic_load_explicit(&run->queue->yielding, memory_order_relaxed) > 0;
-    if (crowded || run->failures * 2 > (size_t)run->next) return cost;
+    if (crowded || run->failures * 2 > (size_t)run->next) {
+        guildhall_cost_unmeasured(cost);
+        return cost;
+    }
     guildhall_cost_measured(cost, false, false, now - run->measured_at, (size_t)(run->next - run->measured));
     run->measured_at = now;
     run->measured = run->next;
@@ -113,11 +116,12 @@ static void record_stats(inline_run *run)
 {
     guildhall_fair_queue *queue = run->queue;
     atomic_fetch_add_explicit(&queue->inlined_payloads, (size_t)run->next, memory_order_relaxed);
-    if (!run->began || run->next == 0 || run->failures * 2 > (size_t)run->next) return;
+    if (!run->began || run->next == 0) return;
     int64_t now = guildhall_now();
+    if (run->decision == GUILDHALL_INLINE_SLOWER && !run->spread) measure(run, now);
+    if (run->failures * 2 > (size_t)run->next) return;
     guildhall_cost *cost = guildhall_cost_find(&queue->costs, run->runnable->code->number, run->bytes, 0);
     guildhall_cost_add(cost, (double)(now - run->began) / (double)run->next);
-    if (run->decision == GUILDHALL_INLINE_SLOWER && !run->spread) measure(run, now);
 }
 
 static VALUE batch_of_the_rest(VALUE queue, VALUE runnable, const inline_run *run)

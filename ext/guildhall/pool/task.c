@@ -70,7 +70,7 @@ static VALUE shared(const guildhall_runnable *runnable, VALUE outcome, bool on_w
     if (RB_SPECIAL_CONST_P(outcome) || RB_FL_ANY_RAW(outcome, RUBY_FL_SHAREABLE)) return outcome;
     if (may_freeze(runnable->code, on_worker)) {
         if (guildhall_share_plain(outcome)) return outcome;
-    } else if (rb_ractor_shareable_p(outcome)) {
+    } else if (guildhall_shareable(outcome)) {
         return outcome;
     }
     VALUE arguments[2] = {outcome, runnable->task};

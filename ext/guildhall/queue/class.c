@@ -4,6 +4,7 @@
  * checks for interrupts as it returns, which would lose the item it has just taken. */
 #include "channel.h"
 #include "init.h"
+#include "values/share.h"
 #include "waiting/waiter.h"
 #include <ruby/ractor.h>
 #include <ruby/thread.h>
@@ -179,7 +180,7 @@ static void queue_wait_to_pop(transfer *self, int64_t deadline)
 
 static void queue_check_item(VALUE queue, VALUE item)
 {
-    if (rb_ractor_shareable_p(item) || RTYPEDDATA_TYPE(queue) == &private_type) return;
+    if (guildhall_shareable(item) || RTYPEDDATA_TYPE(queue) == &private_type) return;
     rb_funcall(shareable_module, id_check, 2, item, rb_str_new_cstr("item"));
 }
 

@@ -8,6 +8,7 @@
 
 #include <ruby.h>
 #include <ruby/ractor.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,6 +30,9 @@ static inline VALUE guildhall_share(VALUE object)
     RB_FL_SET_RAW(object, RUBY_FL_FREEZE | RUBY_FL_SHAREABLE);
     return object;
 }
+
+/* Whether the contents of a String or an Array are another object's, as those of a long end are: that one need not be shareable. */
+static inline bool guildhall_borrows(VALUE object) { return RB_FL_ANY_RAW(object, RUBY_ELTS_SHARED) != 0; }
 
 VALUE guildhall_string_new(const void *bytes, size_t length, guildhall_text text);
 

@@ -16,6 +16,7 @@ typedef struct {
     guildhall_value_stack found;  /* plain ones, with their flag; it is also the list of what to look into */
     guildhall_value_stack others; /* to be asked whether they are shareable */
     bool plain;
+    bool frozen_only; /* nothing is to be frozen */
 } walk;
 
 static VALUE share_grow(VALUE stack)
@@ -36,9 +37,6 @@ static bool share_note(walk *w, guildhall_value_stack *stack, VALUE object)
     stack->values[stack->count++] = object;
     return true;
 }
-
-/* Contents that are another object's, as those of a long end of a String are: that object is not shareable. */
-static inline bool share_borrows(VALUE object) { return RB_FL_ANY_RAW(object, RUBY_ELTS_SHARED) != 0; }
 
 /* A Hash that makes its defaults by a Proc never is shareable; one of a class of its own may say what it likes. */
 static bool share_plain_hash(VALUE hash)
@@ -72,10 +70,10 @@ static bool share_is_plain(VALUE object)
     VALUE class = RBASIC_CLASS(object);
     switch (RB_BUILTIN_TYPE(object)) {
     case T_STRING:
-        if (share_borrows(object) && RB_OBJ_FROZEN_RAW(object)) return false;
+        if (guildhall_borrows(object) && RB_OBJ_FROZEN_RAW(object)) return false;
         return class == rb_cString || rb_method_basic_definition_p(class, id_freeze);
     case T_ARRAY:
-        if (share_borrows(object) && RB_OBJ_FROZEN_RAW(object)) return false;
+        if (guildhall_borrows(object) && RB_OBJ_FROZEN_RAW(object)) return false;
         return class == rb_cArray || rb_method_basic_definition_p(class, id_freeze);
     case T_HASH: return share_plain_hash(object) && rb_method_basic_definition_p(class, id_freeze);
     case T_STRUCT:
@@ -89,7 +87,9 @@ static bool share_is_plain(VALUE object)
 static void share_meet(walk *w, VALUE object)
 {
     if (RB_SPECIAL_CONST_P(object) || RB_FL_ANY_RAW(object, RUBY_FL_SHAREABLE) || !w->plain) return;
-    if (!share_is_plain(object)) {
+    if (w->frozen_only && !RB_OBJ_FROZEN_RAW(object)) {
+        w->plain = false;
+    } else if (!share_is_plain(object)) {
         if (RB_OBJ_FROZEN_RAW(object)) share_note(w, &w->others, object);
         else w->plain = false;
     } else if (share_note(w, &w->found, object)) {
@@ -157,7 +157,7 @@ static bool share_own_all(walk *w)
     for (size_t i = 0; i < w->found.count && !raised; i++) {
         VALUE object = w->found.values[i];
         int type = RB_BUILTIN_TYPE(object);
-        if ((type == T_STRING || type == T_ARRAY) && share_borrows(object)) rb_protect(share_own_contents, object, &raised);
+        if ((type == T_STRING || type == T_ARRAY) && guildhall_borrows(object)) rb_protect(share_own_contents, object, &raised);
     }
     if (raised) rb_set_errinfo(Qnil);
     return !raised;
@@ -171,9 +171,9 @@ static void share_freeze_all(walk *w)
     }
 }
 
-bool guildhall_share_plain(VALUE object)
+static bool share_all(VALUE object, bool frozen_only)
 {
-    walk w = {.plain = true};
+    walk w = {.plain = true, .frozen_only = frozen_only};
     guildhall_value_stack_init(&w.found);
     guildhall_value_stack_init(&w.others);
     share_meet(&w, object);
@@ -186,6 +186,10 @@ bool guildhall_share_plain(VALUE object)
     RB_GC_GUARD(object);
     return shared;
 }
+
+bool guildhall_share_plain(VALUE object) { return share_all(object, false); }
+
+bool guildhall_shareable(VALUE object) { return share_all(object, true); }
 
 /* @api private. Shareable.plain!(object): the object, shareable; what Ruby has to share may be frozen in part where it raises. */
 static VALUE share_plain_bang(VALUE self, VALUE object)

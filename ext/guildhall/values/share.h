@@ -8,5 +8,7 @@
 /* Whether all of it is shareable now. Where it is not, nothing has been frozen or changed: something inside is of a kind that is
  * not known here (Ruby may know how to share it, or not at all). Runs no Ruby code and raises nothing. */
 bool guildhall_share_plain(VALUE object);
+/* As Ractor.shareable? has it, but Ruby's own walk through a Set may wait for ever for a collection that another Ractor has begun. */
+bool guildhall_shareable(VALUE object);
 
 #endif

@@ -82,15 +82,21 @@ module Guildhall
       private
 
       def measure(workers, bytes, now)
-        broken = now - @last > MAX_GAP_SECONDS
+        gap = now - @last
         @last = now
-        return give_up(now, PAUSES.first) if broken
+        return go_on_after(gap, now) if gap > MAX_GAP_SECONDS
         return give_up(now, PAUSES.last) if @ways.trying? && now - @epoch_began > MAX_EPOCH_SECONDS
         return settle(now) if workers != @ways.second?
         return if now < @since
 
         @bytes += bytes
         end_epoch(now) if now - @since >= EPOCH_SECONDS
+      end
+
+      # Pauses are of the clock's time, also where nothing is read for most of it.
+      def go_on_after(gap, now)
+        @ways.pass(gap) if gap.finite?
+        give_up(now, PAUSES.first)
       end
 
       def give_up(now, pause)

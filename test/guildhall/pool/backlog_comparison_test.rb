@@ -57,6 +57,14 @@ class PoolBacklogComparisonTest < GuildhallTest
     assert_operator backlog.run({true => 200, false => 100}, 20), :>, 0.95
   end
 
+  def test_pauses_are_of_the_clocks_time_where_topics_are_read_in_bursts
+    backlog = Backlog.new
+    30.times { backlog.run({true => 33, false => 100}, 2) && backlog.pause(58) }
+    backlog.run({true => 900, false => 100}, 2)
+    backlog.pause(58)
+    assert_operator backlog.run({true => 900, false => 100}, 2), :>, 0.2
+  end
+
   def test_finding_out_costs_little_also_where_a_backlog_is_short
     [0.5, 0.67, 0.9, 1.1, 1.3, 1.6, 2].each do |workers|
       assert_operator Backlog.new.efficiency({true => 100 * workers, false => 100}, 10), :>, 0.955, "workers #{workers} times as fast"

@@ -3,6 +3,8 @@
 require "test_helper"
 require "guildhall/pool"
 require "support/pool_tasks"
+require "guildhall/queue"
+require "objspace"
 require "tmpdir"
 
 # What happens when more is dispatched than fits, and in which order it is done.
@@ -103,6 +105,39 @@ class PoolCapacityTest < GuildhallTest
     end
     assert_operator order.first(11).count("high"), :>=, 7
     assert_operator order.index("low"), :<, 6
+  end
+
+  # In a String's flags Ruby keeps, among other things, whether it has an object_id.
+  def test_nothing_is_written_into_payloads_that_another_ractor_may_use
+    strings = Guildhall::Queue.new(1)
+    ids = Guildhall::Queue.new(1)
+    ractor = Ractor.new(strings, ids) do |strings, ids|
+      while (string = strings.pop)
+        20_000.times { nil }
+        ids << string.object_id
+      end
+    end
+    pool = Guildhall::Pool.new(workers: 1)
+    300.times do |number|
+      string = Ractor.make_shareable("payload number #{number} with some length")
+      list = Array.new(200_000, string)
+      strings << string
+      pool.dispatch(list, Upcase, parallel: false)
+      assert_equal ids.pop, string.object_id
+    end
+    strings << nil
+    ractor_value(ractor)
+  ensure
+    pool.shutdown(timeout: 5)
+  end
+
+  def test_an_end_of_a_string_gets_contents_of_its_own
+    whole = Class.new(String) { attr_accessor :note }.new("x" * 10_000)
+    whole.note = [+"unshareable"]
+    part = whole.freeze[100..].freeze
+    Guildhall::Pool.open(workers: 1) { |pool| pool.dispatch([part], Upcase, parallel: true).wait }
+    assert Ractor.shareable?(part)
+    refute_includes ObjectSpace.dump(part), '"shared":true' if RUBY_VERSION >= "4" # before, Ruby itself leaves it so
   end
 
   # Ractor.make_shareable holds a lock of Ruby's while it walks through a batch, and allocates memory: with a limit this small each

@@ -62,7 +62,35 @@ class PoolComparisonTest < GuildhallTest
     assert_predicate comparison, :second?
     comparison.break(1)
     refute_predicate comparison, :second?
-    assert_equal [false] * 95, ways([2.0, 1.0], 95, comparison)
-    assert_includes ways([2.0, 1.0], 10, comparison), true
+    assert_equal [false] * 95, ways([1.0, 0.5], 95, comparison)
+    assert_includes ways([1.0, 0.5], 10, comparison), true
+  end
+
+  def test_what_changed_before_a_trial_was_broken_off_begins_no_other
+    comparison = new_comparison
+    ways([1.0, 5.0], 3_000, comparison)
+    trials = 3_000.times.count do # 30 s
+      comparison.second? ? comparison.break(60) : comparison.add(2.0, 0.01)
+      comparison.second?
+    end
+    assert_operator trials, :<, 5
+  end
+
+  def test_pauses_go_by_while_nothing_is_measured
+    comparison = new_comparison
+    ways([1.0, 5.0], 3_000, comparison)
+    comparison.pass(60)
+    assert_includes ways([1.0, 5.0], 3, comparison), true
+  end
+
+  def test_what_is_no_time
+    comparison = new_comparison
+    [0, -1, Float::NAN, Float::INFINITY].each do |number|
+      assert_raises(Guildhall::ArgumentError) { comparison.add(1, number) }
+      assert_raises(Guildhall::ArgumentError) { comparison.add(number, 1) }
+      assert_raises(Guildhall::ArgumentError) { comparison.break(number) }
+      assert_raises(Guildhall::ArgumentError) { new_comparison(most_pairs: number) }
+    end
+    assert_raises(NoMethodError) { comparison.dup }
   end
 end

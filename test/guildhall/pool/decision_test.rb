@@ -48,6 +48,42 @@ class PoolDecisionTest < GuildhallTest
     @pool.shutdown(timeout: 5)
   end
 
+  # Takes ten times as long on a worker, and fails if asked to.
+  module SlowOnWorkers
+    def self.call(payload)
+      limit = Guildhall::Clock.now + (Ractor.current == Ractor.main ? 0.00005 : 0.0005)
+      nil while Guildhall::Clock.now < limit
+      raise "as asked" if payload == "f"
+    end
+  end
+
+  # @return [String] "inline" or "parallel"
+  def way_of(task) = @pool.report.to_s.lines.grep(/#{task}/).last.to_s[/\w+$/]
+
+  # Until workers are on trial for it, in vain.
+  def on_trial(task, payloads)
+    limit = Guildhall::Clock.now + 20
+    %w[inline parallel].each do |way|
+      @pool.map(payloads, task) until way_of(task) == way || Guildhall::Clock.now > limit
+      assert_equal way, way_of(task)
+    end
+  end
+
+  def test_a_batch_that_is_not_measured_takes_no_part_in_a_trial
+    payloads = ["p"] * 100
+    40.times { @pool.map(payloads, SlowOnWorkers) }
+    on_trial(SlowOnWorkers, payloads)
+    assert_equal "inline: slower", decision(payloads, SlowOnWorkers)
+  end
+
+  def test_a_trial_that_cannot_be_measured_is_put_off
+    payloads = ["p"] * 100
+    40.times { @pool.map(payloads, SlowOnWorkers) }
+    on_trial(SlowOnWorkers, payloads)
+    100.times { @pool.results(["f"] * 100, SlowOnWorkers) unless way_of(SlowOnWorkers) == "inline" }
+    assert_equal "inline", way_of(SlowOnWorkers)
+  end
+
   def decision(*, pool: @pool, **) = pool.dispatch(*, **).decision.to_s
 
   def test_a_dear_batch_is_spread_the_first_time
