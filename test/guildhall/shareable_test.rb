@@ -68,4 +68,21 @@ class ShareableTest < GuildhallTest
       puts asking.flat_map { |one| one.respond_to?(:value) ? one.value : one.take }.uniq.inspect
     RUBY
   end
+
+  def test_bytes_of_their_own
+    whole = +("x" * 10_000)
+    [whole, whole[5_000..], whole[0, 10], "ä".dup, "\xff".b, +"", Class.new(String).new("own"), "a".encode("UTF-16LE"), "frozen", whole[100..].freeze].each do |string|
+      frozen = string.frozen?
+      bytes = Guildhall::Shareable.bytes(string)
+      assert_equal [string.b, string.encoding], [bytes.b, bytes.encoding]
+      assert Ractor.shareable?(bytes)
+      assert_equal frozen, string.frozen?
+      next if frozen
+
+      before = bytes.dup
+      string << "more".encode(string.encoding)
+      assert_equal before, bytes
+    end
+    assert_raises(TypeError) { Guildhall::Shareable.bytes(nil) }
+  end
 end

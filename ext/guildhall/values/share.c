@@ -4,6 +4,7 @@
  * The flag says "seen" during the walk: no other code runs meanwhile. What the walk does not know (a Time, say) may refer to what
  * has that flag too early, and so is asked only after all flags were taken back. */
 #include <ruby.h>
+#include <ruby/encoding.h>
 #include <ruby/ractor.h>
 #include "frozen.h"
 #include "init.h"
@@ -203,6 +204,18 @@ static VALUE share_plain_p(VALUE self, VALUE object)
     return guildhall_share_plain(object) ? Qtrue : Qfalse;
 }
 
+/* @api private. Shareable.bytes(string): its bytes as a frozen, shareable String with contents of its own, which it shares with the
+ * string for as long as that is not changed. `dup.freeze` would borrow them, and have to be copied. */
+static VALUE share_bytes(VALUE self, VALUE string)
+{
+    StringValue(string);
+    if (RB_FL_ANY_RAW(string, RUBY_FL_SHAREABLE)) return string;
+    VALUE frozen = rb_obj_class(string) == rb_cString ? rb_str_new_frozen(string) : string;
+    if (frozen == string || guildhall_borrows(frozen)) frozen = rb_enc_str_new(RSTRING_PTR(string), RSTRING_LEN(string), rb_enc_get(string));
+    RB_GC_GUARD(string);
+    return guildhall_share(frozen);
+}
+
 void guildhall_init_share_plain(VALUE guildhall)
 {
     id_freeze = rb_intern("freeze");
@@ -211,4 +224,5 @@ void guildhall_init_share_plain(VALUE guildhall)
     VALUE shareable = rb_define_module_under(guildhall, "Shareable");
     rb_define_singleton_method(shareable, "plain!", share_plain_bang, 1);
     rb_define_singleton_method(shareable, "plain?", share_plain_p, 1);
+    rb_define_singleton_method(shareable, "bytes", share_bytes, 1);
 }

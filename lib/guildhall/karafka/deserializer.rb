@@ -8,7 +8,7 @@ module Guildhall
     #
     # Made by {Karafka.parallel}. Used by any thread of the main Ractor.
     class Deserializer
-      # What the pool makes of one message's payload; the meter, if there is one, is to count it.
+      # What the pool makes of one message's payload; the meter, if there is one, is to count it, and those before it.
       Pending = Struct.new(:future, :index, :payload, :meter) do
         # Waits for this payload alone. Of a batch that the pool has left to its readers, later payloads do not run for an earlier
         # one, which would wait for a payload that never returns, or fail in its place. That costs less than a microsecond each.
@@ -31,6 +31,7 @@ module Guildhall
         @plugin = plugin
         @metadata = Callable.takes_metadata?(@task)
         @native = native?(@task)
+        @copies = !@metadata && !codec_of(@task).nil? # a native decoder takes a copy of what is not frozen
         @refused = false
         inspection = Inspection.of(@task)
         @keeps_state = inspection.keeps_state?
@@ -84,9 +85,12 @@ module Guildhall
       # Copies share the bytes; the messages' own Strings stay as they are, and may change.
       # @return [Pool::Future]
       def give_out(messages, meter, source, settings)
-        payloads = messages.map { |message| message.raw_payload.dup.freeze }
+        payloads = messages.map { |message| Shareable.bytes(message.raw_payload) }
         future = hand_over(messages, payloads, source:, parallel: meter ? true : settings.parallel, deadline: settings.deadline)
-        messages.each_with_index { |message, index| give(message, Pending.new(future, index, payloads[index], meter)) }
+        stride = meter&.stride
+        messages.each_with_index do |message, index|
+          give(message, Pending.new(future, index, payloads[index], (meter if meter && ((index + 1) % stride).zero?)))
+        end
         future
       end
 
@@ -114,8 +118,13 @@ module Guildhall
 
       # Whether nothing written in Ruby follows a native decoder; what such a decoder makes is shareable.
       def native?(task)
-        codec, rest = task.is_a?(Pipeline) ? [task.decoder, task.rest] : [task, nil]
-        rest.nil? && codec.is_a?(Codec) && !codec.native_decoder.nil?
+        !codec_of(task).nil? && !(task.is_a?(Pipeline) && task.rest)
+      end
+
+      # @return [Codec, nil] with a native decoder
+      def codec_of(task)
+        codec = task.is_a?(Pipeline) ? task.decoder : task
+        codec if codec.is_a?(Codec) && codec.native_decoder
       end
 
       # Workers make as much garbage as consumers do, stop everybody to collect it, and take cores from librdkafka: whether they pay is
@@ -128,13 +137,13 @@ module Guildhall
       # To be decoded in place, and counted.
       # @return [nil]
       def leave(messages, meter)
-        messages.each { |message| give(message, meter) }
+        (meter.stride - 1).step(messages.size - 1, meter.stride) { |index| give(messages[index], meter) }
         nil
       end
 
       def counted(meter)
         value = yield
-        meter.count
+        meter.count_stride
         value
       end
 
@@ -166,12 +175,16 @@ module Guildhall
         in_place(message)
       end
 
+      # The application may have put anything into its own message.
+      def frozen_bytes(payload) = String === payload ? Shareable.bytes(payload) : payload.dup.freeze
+
       # Gets and returns what it would on a worker, so that consumers see no difference.
       def in_place(message)
         return run(message.raw_payload, message) unless @plugin.settings.enabled
 
         @plugin.count(:in_place)
-        value = run(message.raw_payload.dup.freeze, message)
+        payload = message.raw_payload
+        value = run(@copies ? payload : frozen_bytes(payload), message)
         @native || Ractor.shareable?(value) ? value : frozen(value)
       end
 
@@ -184,7 +197,7 @@ module Guildhall
 
       # Karafka gives its deserializers tombstones, too; codecs have nothing to decode there.
       def run(payload, message)
-        return run_with_metadata(payload.dup.freeze, message) if @metadata
+        return run_with_metadata(frozen_bytes(payload), message) if @metadata
 
         @task.call(payload) unless payload.nil?
       end

@@ -32,6 +32,8 @@ module Guildhall
       class Meter
         # @return [Boolean] whether workers are to have the batch
         attr_reader :workers
+        # @return [Integer] payloads that are noted together
+        attr_reader :stride
 
         # @param comparison [BacklogComparison]
         # @param workers [Boolean]
@@ -51,8 +53,12 @@ module Guildhall
           return if (@count += 1) < @stride
 
           @count = 0
-          @comparison.read(@workers, @bytes)
+          count_stride
         end
+
+        # In place of {#count}, where only the last payload of each run of {#stride} is counted.
+        # @return [void]
+        def count_stride = @comparison.read(@workers, @bytes)
       end
 
       def initialize
