@@ -15,7 +15,8 @@ module Guildhall
             min_payloads: OptionRules.integer.or(nil))
           private_constant :RULES
 
-          # @return [Boolean] false: payloads are decoded when they are asked for, in the thread that asks. true unless set
+          # @return [Boolean] false: no workers: the reader decodes where the codec has a native decoder, else the thread that asks
+          #   for a payload. true unless set
           attr_accessor :active
           # @return [Integer, nil] worker Ractors of the application's pool; nil: as many as pay off here
           attr_accessor :concurrency

@@ -71,8 +71,8 @@ module Guildhall
           @settings[:serializer] = encoder
         end
 
-        # @param parallel [Boolean, nil] true: payloads are decoded on the workers; false: in the consumer's thread, when
-        #   asked for; nil: where it is faster
+        # @param parallel [Boolean, nil] true: payloads are decoded on the workers; false: never there: by the reader where the
+        #   codec has a native decoder, else in the thread that asks for them; nil: where it is faster
         # @param lazy [Symbol, nil] :on_access: each payload is decoded when it is asked for, and not before: for payloads
         #   that are rarely read
         def deserializing(parallel: nil, lazy: nil, **unknown)

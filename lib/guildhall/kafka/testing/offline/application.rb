@@ -55,7 +55,7 @@ module Guildhall
 
           private
 
-          # Payloads are decoded when they are read, as with `deserializing parallel: false`.
+          # Payloads are decoded when they are read, as with `deserializing lazy: :on_access`.
           def parallel
             Config::Deserializing::Parallel.new.tap { |settings| settings.active = false }
           end
