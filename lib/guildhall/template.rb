@@ -166,7 +166,7 @@ module Guildhall
       raise IsolationError, "#{@source.name} cannot be rendered on workers, and so nowhere: #{error.message}"
     rescue Guildhall::Error
       raise
-    rescue StandardError => error # each engine has its own
+    rescue StandardError, ScriptError => error # each engine has its own; the gem of a filter may not be there
       line = error.respond_to?(:lineno) ? error.lineno : (error.line + 1 if error.respond_to?(:line) && error.line)
       raise TemplateError.new("#{error.class}: #{error.message.lines.first&.chomp}", @source, line)
     end

@@ -323,6 +323,11 @@ class TemplateTest < GuildhallTest
   end
 
   # In a process of its own, because it freezes what belongs to Haml.
+  def test_a_filter_whose_gem_is_missing
+    error = assert_raises(Guildhall::TemplateError) { template(":markdown\n  # x\n", engine: :haml, name: "x.haml") }
+    assert_includes error.message, "LoadError"
+  end
+
   def test_attributes_of_haml_whose_names_are_computed
     script = <<~'RUBY'
       require "guildhall/templates"

@@ -32,11 +32,13 @@ module Guildhall
       end
 
       # As {#value}, with Failures in their places.
-      # @param timeout [Numeric, nil] seconds; nil: no limit
+      # @param timeout [Numeric, nil] seconds; nil: no limit. A payload that runs in this thread is interrupted then; whoever reads it
+      #   next runs it again
       # @return [Array] frozen
       # @raise [TimeoutError]
       def results(timeout: nil)
-        return @batch.outcomes if wait(timeout:)
+        Clock.within(Clock.deadline(timeout)) { wait }
+        return @batch.outcomes if @batch.complete?
 
         raise TimeoutError, "#{@batch.done} of #{size} payloads are done after #{timeout} s; the others continue"
       end
@@ -92,7 +94,8 @@ module Guildhall
         index ? !NONE.equal?(@batch.at(index, NONE)) : @batch.complete?
       end
 
-      # Waits for all outcomes, or runs what no other thread runs.
+      # Waits for all outcomes, or runs what no other thread runs. A payload that runs in this thread is not interrupted, but ends
+      # first: who asks again and again would only begin it again and again. {#value} and {#results} do interrupt it.
       # @param timeout [Numeric, nil] seconds; nil: no limit
       # @return [Boolean] false when the time was up
       def wait(timeout: nil)

@@ -53,12 +53,13 @@ module Guildhall
       # @param initial [Object] a copy of it begins each run; left out: the run's first payload
       # @param operation [Symbol, #call] takes `(memo, payload)`
       # @param options [Hash] see {Streaming#each}; `chunk:` is the length of a run, and
-      # @option options [Symbol, #call] combine takes two partial results; the operation where left out
+      # @option options [Symbol, #call] combine takes two partial results; the operation where left out, which needs to be a Symbol
+      #   then, or go without an initial value
       # @return [Object] nil for no payloads and no `initial`
       def reduce(payloads, *initial, **options, &block)
         Options.check!(options, Options::REDUCE)
         limit = Clock.deadline(options[:timeout])
-        reduction = Reduction.of(initial, block)
+        reduction = Reduction.of(initial, block, options[:combine])
         payloads = Feed.in_memory(payloads) || payloads
         chunk = options[:chunk] || Reduction.chunk(payloads, settings.workers)
         progress = Progress.of(options[:progress], payloads.is_a?(Array) ? payloads.size : nil)

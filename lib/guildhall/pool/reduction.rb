@@ -17,14 +17,20 @@ module Guildhall
 
       # @param arguments [Array] `[]`, `[operation]`, `[initial]` or `[initial, operation]`, as Enumerable#reduce takes them
       # @param block [Proc, nil] the operation
-      # @raise [Guildhall::ArgumentError] when there is no operation, or two
-      def self.of(arguments, block)
+      # @param combine [Symbol, #call, nil] what combines partial results
+      # @raise [Guildhall::ArgumentError] when there is no operation, or two, or nothing that can combine partial results
+      def self.of(arguments, block, combine)
         operation = block || arguments.pop
         unless operation.is_a?(Symbol) || operation.respond_to?(:call)
           raise Guildhall::ArgumentError, "reduce needs an operation: a block, a Symbol or an object with `call`"
         end
         raise Guildhall::ArgumentError, "reduce takes an initial value and an operation" if arguments.size > 1
 
+        # It takes payloads then, and would be given a partial result in place of one, without an error perhaps.
+        unless arguments.empty? || operation.is_a?(Symbol) || combine
+          raise Guildhall::ArgumentError, "reduce with an initial value needs combine:, which takes two partial results of runs of " \
+                                          "payloads; for a sum: combine: :+"
+        end
         new(operation, arguments.empty? ? NONE : arguments.first)
       end
 
@@ -72,7 +78,7 @@ module Guildhall
       private_class_method :frozen_text
 
       def initialize(operation, initial)
-        @initial = NONE.equal?(initial) ? NONE : Ractor.make_shareable(initial, copy: true)
+        @initial = NONE.equal?(initial) ? NONE : copy(initial)
         @operation = operation.is_a?(Symbol) ? operation : Shareable.callable!(operation, "operation")
         freeze
       end
@@ -95,6 +101,13 @@ module Guildhall
       end
 
       private
+
+      def copy(initial)
+        Ractor.make_shareable(initial, copy: true)
+      rescue StandardError => error # each kind of object has its own way to say no
+        raise Guildhall::ArgumentError, "reduce: the initial value (#{Shareable.article(initial.class)}) cannot be copied for each run: " \
+                                        "#{error.message}; use plain data, a Hash without a default block"
+      end
 
       # Partial results are frozen, and an operation may change its memo, which was a copy of the initial value so far.
       def changeable(partial)

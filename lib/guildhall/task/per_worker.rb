@@ -26,6 +26,9 @@ module Guildhall
         @with_metadata ? instance.call(payload, metadata) : instance.call(payload)
       end
 
+      # @return [Boolean] whether the tool takes `(payload, metadata)`
+      def takes_metadata? = @with_metadata
+
       # @return [String]
       def inspect
         "#<Guildhall::Task.per_worker #{@tool}>"

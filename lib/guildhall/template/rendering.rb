@@ -65,7 +65,7 @@ module Guildhall
       end
 
       def listed(list, expected = "locals must be a list of Hashes, one for each rendering")
-        return list.to_a if list.is_a?(Enumerable) && !list.is_a?(Hash)
+        return list.each_entry.to_a if list.is_a?(Enumerable) && !list.is_a?(Hash) # a CSV::Table's to_a has the headers, too
 
         raise Guildhall::ArgumentError, "#{expected}, not #{Shareable.article(Shareable.type_of(list))}"
       end

@@ -177,6 +177,21 @@ module Guildhall
         assert_equal [nil, *Array.new(20, 1), nil], batch.map(&:payload)
       end
 
+      class Upcase
+        def call(payload) = payload.upcase
+      end
+
+      class ToolWithMetadata
+        def call(payload, metadata) = [payload&.upcase, metadata.offset]
+      end
+
+      def test_tombstones_of_tools
+        batch = fetched([nil, *Array.new(20, "a"), nil], Guildhall::Task.per_worker(Upcase))
+        assert_equal [nil, *Array.new(20, "A"), nil], batch.map(&:payload)
+        batch = fetched([nil, *Array.new(20, "a")], Guildhall::Task.per_worker(ToolWithMetadata))
+        assert_equal [[nil, 0], ["A", 1]], batch.first(2).map(&:payload)
+      end
+
       def test_errors_belong_to_their_message
         batch = fetched(["good"] * 15 + ["bad"] + ["good"] * 4, Failing)
         2.times do

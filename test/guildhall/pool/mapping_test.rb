@@ -153,6 +153,30 @@ class PoolMappingTest < GuildhallTest
     end
   end
 
+  def test_a_time_out_of_a_future_interrupts_a_payload_that_runs_in_its_reader
+    20.times { @pool.map([0] * 50, Long) } # it is known to be brief
+    began = Guildhall::Clock.now
+    [{}, {parallel: false}].each do |how|
+      future = @pool.dispatch([20], Long, **how)
+      assert_raises(Guildhall::TimeoutError) { future.value(timeout: 0.1) }
+      assert_raises(Guildhall::TimeoutError) { future.results(timeout: 0.1) }
+      future.cancel
+    end
+    future = @pool.dispatch([0.5], Long, parallel: false)
+    assert future.wait(timeout: 0.1), "who asks again and again would only begin it again and again"
+    assert_operator Guildhall::Clock.now - began, :<, 15
+    assert_equal [0], @pool.dispatch([0], Long, parallel: false).value(timeout: 5)
+  end
+
+  def test_a_reduction_that_could_not_combine_its_partial_results_is_refused
+    [["apple"], ["apple"] * 1000].each do |words|
+      error = assert_raises(Guildhall::ArgumentError) { @pool.reduce(words, 0, &Blocks::ADD) }
+      assert_includes error.message, "combine:"
+    end
+    error = assert_raises(Guildhall::ArgumentError) { @pool.reduce([1], Hash.new { 0 }, combine: :+, &Blocks::ADD) }
+    assert_includes error.message, "initial value (a Hash) cannot be copied"
+  end
+
   def test_a_time_out_interrupts_what_combines_partial_results
     slow = ->(_, _) { Long.call(20) }
     began = Guildhall::Clock.now

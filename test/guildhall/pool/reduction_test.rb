@@ -7,7 +7,7 @@ class PoolReductionTest < GuildhallTest
   Reduction = Guildhall::Pool::Reduction
   MULTIPLY = ->(left, right) { left * right } # here, because Ruby 3.4 keeps its self
 
-  def of(*arguments, &block) = Reduction.of(arguments, block)
+  def of(*arguments, &block) = Reduction.of(arguments, block, :+)
 
   def test_takes_what_enumerable_reduce_takes
     assert_equal 6, of(:+).call([1, 2, 3])
@@ -18,7 +18,7 @@ class PoolReductionTest < GuildhallTest
 
   def test_needs_one_operation
     [[], [1]].each do |arguments|
-      error = assert_raises(Guildhall::ArgumentError) { Reduction.of(arguments.dup, nil) }
+      error = assert_raises(Guildhall::ArgumentError) { Reduction.of(arguments.dup, nil, nil) }
       assert_includes error.message, "reduce needs an operation"
     end
     assert_raises(Guildhall::ArgumentError) { of(1, 2, :+) }

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "test_helper"
+require "csv"
 require "logger"
 require "stringio"
 require "guildhall/templates"
@@ -24,6 +25,12 @@ class TemplateRenderingTest < GuildhallTest
     end
     assert_equal [], @pool.render(@greeting, [])
     assert_equal ["Hi a,\nA"], @pool.render(@greeting, [{name: "a"}].each)
+  end
+
+  def test_a_table_of_csv_is_its_rows
+    rows = CSV.parse("name\nAda\nBob\n", headers: true)
+    assert_equal ["Hi Ada,\nADA", "Hi Bob,\nBOB"], @pool.render(@greeting, rows.each.to_a)
+    assert_equal ["Hi Ada,\nADA", "Hi Bob,\nBOB"], @pool.render(@greeting, rows)
   end
 
   def test_options_are_those_that_mean_something
