@@ -59,14 +59,10 @@ static VALUE checked(VALUE object, const char *name, long index)
     return object;
 }
 
-/* Of what is shareable nothing is written: another Ractor may be at work on it. */
 VALUE guildhall_shareable_payload(VALUE payload, long index)
 {
-    if (!RB_TYPE_P(payload, T_STRING)) return checked(payload, "payloads", index);
-    VALUE frozen = OBJ_FROZEN(payload) ? payload : rb_str_new_frozen(payload);
-    if (RB_FL_ANY_RAW(frozen, RUBY_FL_SHAREABLE)) return frozen;
-    if (rb_ivar_count(frozen)) return checked(frozen, "payloads", index);
-    return guildhall_borrows(frozen) ? rb_ractor_make_shareable(frozen) : guildhall_share(frozen);
+    VALUE string = RB_TYPE_P(payload, T_STRING) ? guildhall_shareable_string(payload) : 0;
+    return string ? string : checked(payload, "payloads", index);
 }
 
 static size_t bytes_in(VALUE payload, bool record)

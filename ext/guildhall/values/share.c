@@ -204,16 +204,24 @@ static VALUE share_plain_p(VALUE self, VALUE object)
     return guildhall_share_plain(object) ? Qtrue : Qfalse;
 }
 
-/* @api private. Shareable.bytes(string): its bytes as a frozen, shareable String with contents of its own, which it shares with the
- * string for as long as that is not changed. `dup.freeze` would borrow them, and have to be copied. */
+VALUE guildhall_shareable_string(VALUE string)
+{
+    VALUE frozen = OBJ_FROZEN(string) ? string : rb_str_new_frozen(string);
+    if (RB_FL_ANY_RAW(frozen, RUBY_FL_SHAREABLE)) return frozen;
+    if (rb_ivar_count(frozen)) return 0;
+    return guildhall_borrows(frozen) ? rb_ractor_make_shareable(frozen) : guildhall_share(frozen);
+}
+
+/* @api private. Shareable.bytes(string): its bytes as a frozen, shareable String; the string itself where it is one. The string may be
+ * changed later. `dup.freeze` would borrow the contents, which would be copied once more. */
 static VALUE share_bytes(VALUE self, VALUE string)
 {
     StringValue(string);
-    if (RB_FL_ANY_RAW(string, RUBY_FL_SHAREABLE)) return string;
-    VALUE frozen = rb_obj_class(string) == rb_cString ? rb_str_new_frozen(string) : string;
-    if (frozen == string || guildhall_borrows(frozen)) frozen = rb_enc_str_new(RSTRING_PTR(string), RSTRING_LEN(string), rb_enc_get(string));
+    VALUE shareable = guildhall_shareable_string(string);
+    if (shareable) return shareable;
+    shareable = guildhall_share(rb_enc_str_new(RSTRING_PTR(string), RSTRING_LEN(string), rb_enc_get(string)));
     RB_GC_GUARD(string);
-    return guildhall_share(frozen);
+    return shareable;
 }
 
 void guildhall_init_share_plain(VALUE guildhall)

@@ -10,5 +10,8 @@
 bool guildhall_share_plain(VALUE object);
 /* As Ractor.shareable? has it, but Ruby's own walk through a Set may wait for ever for a collection that another Ractor has begun. */
 bool guildhall_shareable(VALUE object);
+/* A String as a frozen, shareable one of the same bytes: itself where it is frozen; 0 where its instance variables have to be looked at.
+ * Into what is shareable nothing is written: another Ractor may be at work on it. */
+VALUE guildhall_shareable_string(VALUE string);
 
 #endif

@@ -32,8 +32,8 @@ module Guildhall
       end
 
       # As {#value}, with Failures in their places.
-      # @param timeout [Numeric, nil] seconds; nil: no limit. A payload that runs in this thread is interrupted then; whoever reads it
-      #   next runs it again
+      # @param timeout [Numeric, nil] seconds; nil: no limit. A payload that runs in this thread is interrupted then, and runs again
+      #   when it is read the next time
       # @return [Array] frozen
       # @raise [TimeoutError]
       def results(timeout: nil)
