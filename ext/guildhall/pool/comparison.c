@@ -62,6 +62,12 @@ void guildhall_comparison_add(guildhall_comparison *of, const guildhall_comparis
     if (of->trying) add_to_pair(of, terms, cost);
 }
 
+void guildhall_comparison_start(guildhall_comparison *of, bool second, double pause)
+{
+    of->best = second;
+    guildhall_comparison_break(of, pause);
+}
+
 void guildhall_comparison_pass(guildhall_comparison *of, double time) { of->elapsed += time; }
 
 void guildhall_comparison_break(guildhall_comparison *of, double pause)

@@ -29,6 +29,8 @@ typedef struct {
 
 /* An epoch of the current way has ended, which took `time`, and `cost` for a unit of work. */
 void guildhall_comparison_add(guildhall_comparison *, const guildhall_comparison_terms *, double cost, double time);
+/* In the beginning: the way that is likely to be better is used, and the other one is not tried for that long. */
+void guildhall_comparison_start(guildhall_comparison *, bool second, double pause);
 /* Time has gone by in which nothing was measured. */
 void guildhall_comparison_pass(guildhall_comparison *, double time);
 /* The trial, if there is one, cannot go on: the best way is used, and the other one is not tried for that long. */

@@ -36,7 +36,7 @@ module Guildhall
         inspection = Inspection.of(@task)
         @keeps_state = inspection.keeps_state?
         @tried = inspection.own? # true: its results are its own, as no worker could give out what belongs to the main Ractor
-        @comparison = Pool::BacklogComparison.new unless @native
+        @comparison = Pool::BacklogComparison.new(workers: true) unless @native
       end
 
       # Called by Karafka, when a payload is first asked for. Waits for the worker that decodes it.
@@ -128,7 +128,7 @@ module Guildhall
       end
 
       # Workers make as much garbage as consumers do, stop everybody to collect it, and take cores from librdkafka: whether they pay is
-      # found out by trying, while there is a backlog.
+      # found out by trying, while there is a backlog. They are likely to: consumers wait for nothing but payloads while they decode.
       # @return [Pool::BacklogComparison::Meter, nil]
       def meter(messages)
         @comparison&.meter(messages.sum { |message| message.raw_payload.bytesize }, messages.size)

@@ -9,10 +9,12 @@ module Guildhall
     # thread that asks for it. The pool's own decision cannot tell: it measures batches, and on a machine whose cores are all
     # busy (with the broker's or librdkafka's work, say) workers make batches faster and everything else slower.
     #
-    # It begins without workers, which costs nothing, and measures how many bytes consumers read in a second, for as long as
-    # they read without a break. Then it tries workers: what was left without them is read first, then the new way is measured, and
-    # so on in turn until it is clear which way is faster, as {Comparison} has it. If the way in use has become much slower or
-    # faster than it was, the other one is tried again within seconds.
+    # It measures how many bytes consumers read in a second, for as long as they read without a break. Then it tries the other way:
+    # what was decoded before is read first, then the new way is measured, and so on in turn until it is clear which way is faster, as
+    # {Comparison} has it. If the way in use has become much slower or faster than it was, the other one is tried again within seconds.
+    #
+    # It begins without workers, which costs nothing, and tries them at once; or with workers, where they are likely to pay: a short
+    # backlog is over before a trial has won what it costs.
     #
     # Used by all threads that read payloads.
     class BacklogComparison
@@ -24,9 +26,10 @@ module Guildhall
       MAX_PAIRS = 8 # of epochs in a trial: the rate of one epoch varies by a third
       PAUSES = [2, 60].freeze # seconds between trials
       MOST_PAUSE = 50 # times all that was measured before
+      LIKELY_SECONDS = 5 # with workers that are likely to pay, before anything is tried: a trial takes some two seconds
       MAX_EPOCH_SECONDS = 5 # the way before it may have been slow to be read, with a consumer that waits
       private_constant :MAX_GAP_SECONDS, :SETTLING_SECONDS, :EPOCH_SECONDS, :MIN_GAIN, :MAX_PAIRS, :PAUSES, :MOST_PAUSE,
-        :MAX_EPOCH_SECONDS
+        :LIKELY_SECONDS, :MAX_EPOCH_SECONDS
 
       # Counts what is read of one batch. Asking for the time costs as much as a small payload: not each is noted.
       class Meter
@@ -61,8 +64,10 @@ module Guildhall
         def count_stride = @comparison.read(@workers, @bytes)
       end
 
-      def initialize
+      # @param workers [Boolean] true: workers are likely to pay
+      def initialize(workers: false)
         @ways = Comparison.new(MIN_GAIN, 1, MAX_PAIRS, *PAUSES, MOST_PAUSE)
+        @ways.start(true, LIKELY_SECONDS) if workers
         @last = @epoch_began = -Float::INFINITY
         @lock = Mutex.new
         restart(@last)

@@ -57,6 +57,20 @@ class PoolBacklogComparisonTest < GuildhallTest
     assert_operator backlog.run({true => 200, false => 100}, 20), :>, 0.95
   end
 
+  def test_where_workers_are_likely_to_pay_it_begins_with_them_and_a_short_backlog_tries_nothing
+    backlog = Backlog.new(Comparison.new(workers: true))
+    assert_in_delta 1, backlog.run({true => 100, false => 90}, 4.8), 0.001
+    assert_operator backlog.efficiency({true => 100, false => 90}, 60), :>, 0.975
+  end
+
+  def test_workers_that_were_likely_to_pay_and_do_not_are_left
+    backlog = Backlog.new(Comparison.new(workers: true))
+    backlog.run({true => 80, false => 100}, 8)
+    assert_operator backlog.efficiency({true => 80, false => 100}, 60), :>, 0.975
+    equal = Backlog.new(Comparison.new(workers: true)).tap { |one| one.run({true => 100, false => 100}, 30) }
+    assert_operator equal.run({true => 100, false => 100}, 60), :<, 0.5, "half of the time is spent with trials of what is equal"
+  end
+
   def test_pauses_are_of_the_clocks_time_where_topics_are_read_in_bursts
     backlog = Backlog.new
     30.times { backlog.run({true => 33, false => 100}, 2) && backlog.pause(58) }

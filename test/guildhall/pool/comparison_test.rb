@@ -55,6 +55,14 @@ class PoolComparisonTest < GuildhallTest
     assert_operator ways([10.0, 30.0], 200, comparison).last(100).count(false), :>, 90
   end
 
+  def test_it_can_begin_with_the_second_way_for_a_while
+    comparison = new_comparison.start(true, 0.5)
+    assert_equal [true] * 50, ways([1.0, 2.0], 50, comparison)
+    assert_operator ways([1.0, 2.0], 100, comparison).last(90).count(false), :>, 80
+    first = new_comparison.start(false, 0.5)
+    assert_equal [false] * 50, ways([2.0, 1.0], 50, first)
+  end
+
   def test_a_trial_can_be_broken_off
     comparison = new_comparison
     comparison.add(1, 0.01)
@@ -89,6 +97,7 @@ class PoolComparisonTest < GuildhallTest
       assert_raises(Guildhall::ArgumentError) { comparison.add(1, number) }
       assert_raises(Guildhall::ArgumentError) { comparison.add(number, 1) }
       assert_raises(Guildhall::ArgumentError) { comparison.break(number) }
+      assert_raises(Guildhall::ArgumentError) { comparison.start(true, number) }
       assert_raises(Guildhall::ArgumentError) { new_comparison(most_pairs: number) }
     end
     assert_raises(NoMethodError) { comparison.dup }
