@@ -44,7 +44,8 @@ module Guildhall
       # @return [Object, DROPPED, nil] DROPPED for what a pipeline's `select` leaves out
       # @raise what the task raises
       def call(message)
-        pending = taken_from(message) or return unknown(message)
+        pending = message.instance_variable_get(CARRIED) or return unknown(message)
+        give(message, nil) # given out once
         return counted(pending) { in_place(message) } if Pool::BacklogComparison::Meter === pending
         return replaced(message) unless pending.of?(message.raw_payload)
 
@@ -95,15 +96,8 @@ module Guildhall
       end
 
       # A message carries what is pending of it, and takes it along when nobody reads it. A weak map beside them takes longer for each
-      # message than handing it over, and the collector visits it each time.
+      # message than handing it over, and the collector visits it each time. A meter alone: it is to be decoded in place, and counted.
       def give(message, pending) = message.instance_variable_set(CARRIED, pending)
-
-      # @return [Pending, Pool::BacklogComparison::Meter, nil] given out once; a meter: it is to be decoded in place, and counted
-      def taken_from(message)
-        pending = message.instance_variable_get(CARRIED)
-        give(message, nil) if pending
-        pending
-      end
 
       # The empty batch starts nothing; it finds out whether workers can run the task.
       def check(task)
@@ -185,12 +179,14 @@ module Guildhall
         @plugin.count(:in_place)
         payload = message.raw_payload
         value = run(@copies ? payload : frozen_bytes(payload), message)
-        @native || Ractor.shareable?(value) ? value : frozen(value)
+        @native ? value : frozen(value)
       end
 
       # As the pool does: a result that may have parts of the application's own objects is copied. What cannot be shared is left as it was.
       def frozen(value)
-        @tried && !@keeps_state && Shareable.plain?(value) ? value : Shareable.result(value, @task)
+        return value if @tried && !@keeps_state && Shareable.plain?(value)
+
+        Ractor.shareable?(value) ? value : Shareable.result(value, @task)
       rescue NotShareableError
         value
       end

@@ -55,7 +55,7 @@ module Guildhall
       # @param metadata [Object, nil]
       # @return [Object] the value for the next stage, or {DROPPED}
       def call(value, metadata = nil)
-        judge(value, answer(value, metadata))
+        judge(value, @with_metadata ? @callable.call(value, metadata) : @callable.call(value))
       end
 
       # Many values at once. A callable with `call_batch(values)`, or `call_batch(values, metadata)` where its `call`
@@ -94,10 +94,6 @@ module Guildhall
       # The value for the next stage, given the callable's answer.
       def judge(_value, answer)
         answer
-      end
-
-      def answer(value, metadata)
-        @with_metadata ? @callable.call(value, metadata) : @callable.call(value)
       end
     end
   end

@@ -20,7 +20,8 @@ module Guildhall
       # @raise [ValidationError]
       # @raise [Guildhall::ArgumentError] for an answer that is not a verdict
       def judge(value, answer)
-        return value if answer == true
+        # The usual answers for what is valid; Verdict says the same, and takes longer.
+        return value if true.equal?(answer) || (answer.instance_of?(Array) && answer.empty?)
 
         errors = Verdict.errors(answer) { |other| raise Guildhall::ArgumentError, no_verdict(other) }
         errors ? raise(ValidationError.new(errors:, stage: @name)) : value
