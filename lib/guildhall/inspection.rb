@@ -94,6 +94,10 @@ module Guildhall
       match ? [match[1], match[2].to_i] : [path, line]
     end
 
+    # @param file [String]
+    # @return [Boolean] whether it is Guildhall's own
+    def self.own_file?(file) = file.start_with?("#{OWN}/")
+
     # @return [Array<String>] where the code of gems and of Ruby lies
     def self.libraries
       [*RbConfig::CONFIG.values_at("rubylibdir", "sitelibdir", "vendorlibdir"), *Gem.path, "#{OWN}/", "<internal:"].compact

@@ -219,6 +219,27 @@ class InspectionTest < GuildhallTest
     assert_equal [true, false], [codec.own?, thread.own?]
   end
 
+  class OwnCodec
+    include Guildhall::Codec
+
+    def initialize = freeze
+    def decode(bytes) = $decoding + bytes # rubocop:disable Style/GlobalVars
+  end
+
+  def test_the_decode_of_a_codec_is_read
+    assert_equal ["$decoding"], found(OwnCodec.new)
+    assert_equal ["$decoding"], found(OwnCodec.new >> Guildhall.map { |x| x })
+    refute_predicate Guildhall::Inspection.of(OwnCodec.new), :own?
+  end
+
+  def test_a_gems_code_is_not_ours
+    path = "#{Gem.path.first}/gems/money-1/lib/money.rb"
+    Object.class_eval("module ::GemTask; def self.call(x) = x; end", path, 1) # rubocop:disable Style/EvalWithLocation
+    refute_predicate Guildhall::Inspection.of(::GemTask), :own?
+  ensure
+    Object.send(:remove_const, :GemTask)
+  end
+
   def test_the_right_variable_is_named
     a = 1
     limit = [a, 2]

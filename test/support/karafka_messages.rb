@@ -2,10 +2,10 @@
 
 # Messages as Karafka builds them, and its event after a fetch.
 module KarafkaMessages
-  # A message's batch of one partition, as the listener has it.
-  Buffer = Struct.new(:topic, :messages) do
+  # Batches of one partition each, as the listener has them.
+  Buffer = Struct.new(:batches) do
     def each
-      yield(topic, 3, messages, false, 0.0)
+      batches.each_with_index { |messages, index| yield(index.zero? ? "topic" : "topic#{index}", 3, messages, false, 0.0) }
     end
   end
   Group = Struct.new(:id)
@@ -30,11 +30,11 @@ module KarafkaMessages
     end
   end
 
-  def publish(messages)
+  def publish(*batches)
     @errors ||= []
     listener = ->(event) { @errors << event[:error] }
     ::Karafka.monitor.subscribe("error.occurred", &listener)
-    ::Karafka.monitor.instrument("connection.listener.fetch_loop.received", subscription_group: Group.new("group"), messages_buffer: Buffer.new("topic", messages))
+    ::Karafka.monitor.instrument("connection.listener.fetch_loop.received", subscription_group: Group.new("group"), messages_buffer: Buffer.new(batches))
   ensure
     ::Karafka.monitor.unsubscribe(listener)
   end

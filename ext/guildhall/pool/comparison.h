@@ -12,13 +12,14 @@ typedef struct {
     double most_per_pair;      /* what one pair of epochs counts at most, as the logarithm of a ratio: one accident does not decide */
     unsigned most_pairs;       /* then their mean decides */
     double shortest_pause, longest_pause;   /* between two trials */
-    double most_pause;         /* times all that was measured before: early on, an accident may have decided */
+    double most_pause;         /* times all epochs before: early on, an accident may have decided */
 } guildhall_comparison_terms;
 
 typedef struct {
     bool best, current;        /* false: the first way, true: the second one */
     double cost[2];            /* of a unit of work, each way, lately; 0: not known */
-    double chosen_cost;        /* of the best way when it was chosen, or a trial was broken off; 0: neither */
+    double chosen_cost;        /* of the best way when it was chosen, or a trial was broken off; 0: neither, or not known then */
+    double measured;           /* in all epochs */
     double elapsed;            /* in all epochs, and between them as far as it was said */
     double trial_began, next_trial;
     double first;              /* cost in the first epoch of a pair; 0: none */
@@ -29,9 +30,9 @@ typedef struct {
 
 /* An epoch of the current way has ended, which took `time`, and `cost` for a unit of work. */
 void guildhall_comparison_add(guildhall_comparison *, const guildhall_comparison_terms *, double cost, double time);
-/* In the beginning: the way that is likely to be better is used, and the other one is not tried for that long. */
-void guildhall_comparison_start(guildhall_comparison *, bool second, double pause);
-/* Time has gone by in which nothing was measured. */
+/* In the beginning, where it is known which way is likely to be better. */
+void guildhall_comparison_start(guildhall_comparison *, bool second);
+/* Time has gone by in which nothing was measured. A trial goes on after it. */
 void guildhall_comparison_pass(guildhall_comparison *, double time);
 /* The trial, if there is one, cannot go on: the best way is used, and the other one is not tried for that long. */
 void guildhall_comparison_break(guildhall_comparison *, double pause);

@@ -59,12 +59,15 @@ static VALUE comparison_break(VALUE self, VALUE pause)
     return self;
 }
 
-/* start(whether with the second way, seconds in which the other one is not tried) */
-static VALUE comparison_start(VALUE self, VALUE second, VALUE pause)
+/* start(whether the second way is likely to be better): before anything is added */
+static VALUE comparison_start(VALUE self, VALUE second)
 {
-    guildhall_comparison_start(&comparison_of(self)->ways, RTEST(second), positive(pause, "pause"));
+    guildhall_comparison_start(&comparison_of(self)->ways, RTEST(second));
     return self;
 }
+
+/* Whether the second way is the better one, as far as is known: it is used between trials. */
+static VALUE comparison_better_second_p(VALUE self) { return comparison_of(self)->ways.best ? Qtrue : Qfalse; }
 
 /* pass(seconds): in which nothing was measured */
 static VALUE comparison_pass(VALUE self, VALUE time)
@@ -78,7 +81,8 @@ void guildhall_init_pool_comparison(VALUE pool)
     VALUE class = rb_define_class_under(pool, "Comparison", rb_cObject);
     rb_define_alloc_func(class, comparison_allocate);
     rb_define_method(class, "initialize", comparison_initialize, 6);
-    rb_define_method(class, "start", comparison_start, 2);
+    rb_define_method(class, "start", comparison_start, 1);
+    rb_define_method(class, "better_second?", comparison_better_second_p, 0);
     rb_define_method(class, "second?", comparison_second_p, 0);
     rb_define_method(class, "trying?", comparison_trying_p, 0);
     rb_define_method(class, "add", comparison_add, 2);

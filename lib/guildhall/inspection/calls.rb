@@ -122,7 +122,8 @@ module Guildhall
       # @return [nil]
       def follow(method, mine)
         file, = Inspection.place(*method&.source_location)
-        return if file.nil? || skipped?(file)
+        return if file.nil?
+        return unread(file) if skipped?(file)
 
         code = RubyVM::InstructionSequence.of(method)
         return if code.nil? || @seen[code] || @seen.size >= max_followed
@@ -133,6 +134,13 @@ module Guildhall
         return found_define_method(method, place) if body[Instructions::KIND] == :block
 
         within(Constants.nesting_of(method.owner), method) { Instructions.new(body, self, mine).visit }
+      end
+
+      # What a gem returns may be anybody's.
+      # @return [nil]
+      def unread(file)
+        @foreign ||= !Inspection.own_file?(file)
+        nil
       end
 
       # Objects and methods.

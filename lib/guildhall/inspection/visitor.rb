@@ -168,7 +168,11 @@ module Guildhall
 
       # What is not the application's is not read; but what it was given may be.
       def object(task)
-        follow(method_of(task.singleton_class, :call), Known.new(task))
+        %i[call decode].each do |name|
+          method = method_of(task.singleton_class, name)
+          follow(method, Known.new(task))
+          break unless method && defined?(Codec) && method.owner == Codec # whose `call` decodes
+        end
         Inspection.callables_of(task).each { |part| self.task(part) }
         whole(task.is_a?(Module) ? task : task.class) if @whole
       end

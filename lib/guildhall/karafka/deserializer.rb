@@ -44,17 +44,11 @@ module Guildhall
       # @return [Object, DROPPED, nil] DROPPED for what a pipeline's `select` leaves out
       # @raise what the task raises
       def call(message)
-        pending = message.instance_variable_get(CARRIED) or return unknown(message)
+        pending = message.instance_variable_get(CARRIED) or return without_workers(message)
         give(message, nil) # given out once
         return counted(pending) { in_place(message) } if Pool::BacklogComparison::Meter === pending
-        return replaced(message) unless pending.of?(message.raw_payload)
 
-        outcome = pending.outcome
-        return in_place(message) if outcome.is_a?(Failure)
-
-        @tried ||= pending.future.parallel?
-        @plugin.count(:taken)
-        pending.meter ? counted(pending.meter) { outcome } : outcome
+        pending.meter ? counted(pending.meter) { take(pending, message) } : take(pending, message)
       end
 
       # Gives a batch to the pool. Never waits.
@@ -128,6 +122,18 @@ module Guildhall
         @comparison&.meter(messages.sum { |message| message.raw_payload.bytesize }, messages.size)
       end
 
+      # What a worker could not do may return what belongs to the main Ractor: that is copied.
+      def take(pending, message)
+        return replaced(message) unless pending.of?(message.raw_payload)
+
+        outcome = pending.outcome
+        return in_place(message, copy: true) if outcome.is_a?(Failure)
+
+        @tried ||= pending.future.parallel?
+        @plugin.count(:taken)
+        outcome
+      end
+
       # To be decoded in place, and counted.
       # @return [nil]
       def leave(messages, meter)
@@ -135,10 +141,11 @@ module Guildhall
         nil
       end
 
+      # Also what raises: workers that only fail have to be compared with what they cost.
       def counted(meter)
-        value = yield
+        yield
+      ensure
         meter.count_stride
-        value
       end
 
       # The codec's `prepare` may ask a registry, which would hold up Karafka's listener: what workers cannot decode without is
@@ -162,9 +169,9 @@ module Guildhall
                            "now on: #{reason}", findings: error.findings)
       end
 
-      # Small batches and the application's own messages. Or else nobody hears of batches: Karafka's set-up has replaced its monitor
-      # since this was made.
-      def unknown(message)
+      # Small batches, batches that are decoded in place, second attempts, tombstones, the application's own messages. Or else nobody
+      # hears of batches: Karafka's set-up has replaced its monitor since this was made.
+      def without_workers(message)
         @plugin.follow_monitor
         in_place(message)
       end
@@ -173,18 +180,19 @@ module Guildhall
       def frozen_bytes(payload) = String === payload ? Shareable.bytes(payload) : payload.dup.freeze
 
       # Gets and returns what it would on a worker, so that consumers see no difference.
-      def in_place(message)
+      # @param copy [Boolean] whether the result may have parts of the application's own objects, whatever is known of the task
+      def in_place(message, copy: !@tried || @keeps_state)
         return run(message.raw_payload, message) unless @plugin.settings.enabled
 
         @plugin.count(:in_place)
         payload = message.raw_payload
         value = run(@copies ? payload : frozen_bytes(payload), message)
-        @native ? value : frozen(value)
+        @native ? value : frozen(value, copy)
       end
 
-      # As the pool does: a result that may have parts of the application's own objects is copied. What cannot be shared is left as it was.
-      def frozen(value)
-        return value if @tried && !@keeps_state && Shareable.plain?(value)
+      # As the pool does. What cannot be shared is left as it was.
+      def frozen(value, copy)
+        return value if !copy && Shareable.plain?(value)
 
         Ractor.shareable?(value) ? value : Shareable.result(value, @task)
       rescue NotShareableError

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require "weakref"
+
 module Guildhall
   module Karafka
     # Listens to Karafka's events, and gives batches that were fetched to the topics' deserializers. One of a process.
@@ -17,15 +19,14 @@ module Guildhall
         @lock = Mutex.new
         @subscription = @pool = @monitor = nil # @monitor: the last one that was to be subscribed to
         @needed = false
-        @futures = {} # of each partition's last batch: earlier batches are not read any more
+        @futures = {} # of each partition's last batch, weakly: results go with the messages. Earlier batches are not read any more
         @counts = {dispatched: 0, taken: 0, in_place: 0, replaced: 0}
       end
 
       # @param settings [Settings] frozen
       # @return [Settings]
       def settings=(settings)
-        close_pool unless settings.concurrency == @settings.concurrency
-        @settings = settings
+        close_pool { change(settings) }
         settings.enabled ? (subscribe if @needed) : unsubscribe
       end
 
@@ -54,7 +55,7 @@ module Guildhall
 
       # @return [Pool]
       def pool
-        @settings.pool || (@settings.concurrency ? own_pool : Guildhall.pool)
+        @settings.pool || (@settings.concurrency && own_pool) || Guildhall.pool
       end
 
       # @return [Hash{Symbol=>Integer}]
@@ -102,36 +103,52 @@ module Guildhall
           next unless deserializer.is_a?(Deserializer)
 
           dispatch(deserializer, messages, "#{event[:subscription_group].id}/#{topic}/#{partition}")
+        rescue StandardError => error # other topics' batches go on
+          report(error)
         end
       end
 
       # A partition's batch before this one has been dealt with, or will never be: what workers have not begun is cancelled.
       def dispatch(deserializer, messages, source)
-        @futures.delete(source)&.cancel
+        cancel(source)
         future = deserializer.dispatch(messages, source) or return
-        @futures[source] = future
+        @futures[source] = WeakRef.new(future)
         count(:dispatched, future.size)
+      end
+
+      def cancel(source)
+        @futures.delete(source)&.cancel
+      rescue WeakRef::RefError # nobody is left who could read it
+        nil
       end
 
       def revoked(event)
         event[:tpl].to_h.each do |topic, partitions|
-          partitions&.each { |one| @futures.delete("#{event[:subscription_group].id}/#{topic}/#{one.partition}")&.cancel }
+          partitions&.each { |one| cancel("#{event[:subscription_group].id}/#{topic}/#{one.partition}") }
         end
       end
 
       # An embedded Karafka may start again later.
       def stopped(_event)
-        @futures.each_value(&:cancel)
-        @futures.clear
+        @futures.each_key.to_a.each { |source| cancel(source) }
         close_pool
       end
 
+      # @return [Pool, nil] nil: the settings have just changed
       def own_pool
-        @lock.synchronize { @pool ||= Pool.new(workers: @settings.concurrency) }
+        @lock.synchronize { @pool ||= @settings.concurrency && Pool.new(workers: @settings.concurrency) }
       end
 
+      # @return [Boolean] whether a pool of its own has to go: the next batch makes another one
+      def change(settings)
+        before = @settings
+        @settings = settings
+        settings.concurrency != before.concurrency
+      end
+
+      # @yieldreturn [Boolean] whether it is to be closed
       def close_pool
-        pool = @lock.synchronize { @pool.tap { @pool = nil } }
+        pool = @lock.synchronize { @pool.tap { @pool = nil } if !block_given? || yield }
         pool&.shutdown(timeout: EXIT_SECONDS)
       end
     end

@@ -23,7 +23,7 @@ module Guildhall
       # @return [Integer] smaller batches of a partition are decoded where they are asked for; 10 unless set
       attr_accessor :min_payloads
       # @return [Boolean, nil] true: workers decode every batch that is big enough; nil (unless set): Documents without further
-      #   stages are decoded where they are asked for; everything else by workers, until a backlog of more than five seconds has
+      #   stages are decoded where they are asked for; everything else by workers, until backlogs of more than five seconds in all have
       #   shown that consumers read no more with them; false: consumers' threads do
       attr_accessor :parallel
       # @return [Numeric, nil] seconds that a worker may take for one payload. Later it is decoded where it is asked for, and the

@@ -17,7 +17,8 @@ module Guildhall
       def initialize(monitor, handlers)
         @monitor = monitor
         @bus = monitor.respond_to?(:notifications_bus) ? monitor.notifications_bus : monitor
-        @subscribers = handlers.map { |event, handler| subscribe(full_name(event), handler) }
+        names = handlers.transform_keys { |event| full_name(event) } # all of them, before one is subscribed to
+        @subscribers = names.map { |name, handler| subscribe(name, handler) }
       end
 
       # @return [void]

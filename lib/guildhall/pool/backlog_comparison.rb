@@ -11,7 +11,8 @@ module Guildhall
     #
     # It measures how many bytes consumers read in a second, for as long as they read without a break. Then it tries the other way:
     # what was decoded before is read first, then the new way is measured, and so on in turn until it is clear which way is faster, as
-    # {Comparison} has it. If the way in use has become much slower or faster than it was, the other one is tried again within seconds.
+    # {Comparison} has it. A trial goes on with the next backlog where this one ends; meanwhile the better way is used. If the way in
+    # use has become much slower or faster than it was, the other one is tried again within seconds.
     #
     # It begins without workers, which costs nothing, and tries them at once; or with workers, where they are likely to pay: a short
     # backlog is over before a trial has won what it costs.
@@ -23,12 +24,13 @@ module Guildhall
       SETTLING_SECONDS = 0.1 # after a change: what workers have decoded meanwhile is read, workers start, memory grows
       EPOCH_SECONDS = 0.2 # that a way is measured before it is judged
       MIN_GAIN = 1.03 # workers have to be that much faster: they take cores that others could use
+      MOST_PER_PAIR = 0.4 # evidence of a pair of epochs: one accident does not decide
       MAX_PAIRS = 8 # of epochs in a trial: the rate of one epoch varies by a third
       PAUSES = [2, 60].freeze # seconds between trials
       MOST_PAUSE = 50 # times all that was measured before
-      LIKELY_SECONDS = 5 # with workers that are likely to pay, before anything is tried: a trial takes some two seconds
+      LIKELY_SECONDS = 5 # of backlog, with workers that are likely to pay, before anything is tried: a trial takes some two seconds
       MAX_EPOCH_SECONDS = 5 # the way before it may have been slow to be read, with a consumer that waits
-      private_constant :MAX_GAP_SECONDS, :SETTLING_SECONDS, :EPOCH_SECONDS, :MIN_GAIN, :MAX_PAIRS, :PAUSES, :MOST_PAUSE,
+      private_constant :MAX_GAP_SECONDS, :SETTLING_SECONDS, :EPOCH_SECONDS, :MIN_GAIN, :MOST_PER_PAIR, :MAX_PAIRS, :PAUSES, :MOST_PAUSE,
         :LIKELY_SECONDS, :MAX_EPOCH_SECONDS
 
       # Counts what is read of one batch. Asking for the time costs as much as a small payload: not each is noted.
@@ -66,19 +68,24 @@ module Guildhall
 
       # @param workers [Boolean] true: workers are likely to pay
       def initialize(workers: false)
-        @ways = Comparison.new(MIN_GAIN, 1, MAX_PAIRS, *PAUSES, MOST_PAUSE)
-        @ways.start(true, LIKELY_SECONDS) if workers
-        @last = @epoch_began = -Float::INFINITY
+        @ways = Comparison.new(MIN_GAIN, MOST_PER_PAIR, MAX_PAIRS, *PAUSES, MOST_PAUSE)
+        @ways.start(workers)
+        @likely = workers ? LIKELY_SECONDS : 0
+        @last = -Float::INFINITY
         @lock = Mutex.new
         restart(@last)
+        settle(@last)
       end
 
       # A batch has come.
       # @param bytes [Integer] of its payloads
       # @param size [Integer] how many they are
+      # @param now [Float] seconds
       # @return [Meter, nil] that is to count those that are read; nil: the batch is small
-      def meter(bytes, size)
-        Meter.new(self, @ways.second?, bytes, size) unless bytes < SMALL_BYTES
+      def meter(bytes, size, now = Clock.now)
+        return if bytes < SMALL_BYTES
+
+        Meter.new(self, now - @last > MAX_GAP_SECONDS ? @ways.better_second? : @ways.second?, bytes, size)
       end
 
       # Payloads were read.
@@ -87,47 +94,57 @@ module Guildhall
       # @param now [Float] seconds
       # @return [void]
       def read(workers, bytes, now = Clock.now)
-        @lock.synchronize { measure(workers, bytes, now) }
+        @lock.synchronize { measure(workers, bytes, [now, @last].max) }
       end
 
       private
 
       def measure(workers, bytes, now)
-        gap = now - @last
+        before = @last
         @last = now
-        return go_on_after(gap, now) if gap > MAX_GAP_SECONDS
-        return give_up(now, PAUSES.last) if @ways.trying? && now - @epoch_began > MAX_EPOCH_SECONDS
+        return interrupt(now - before, now) if now - before > MAX_GAP_SECONDS
+        return give_up(now) if @ways.trying? && now - @epoch_began > MAX_EPOCH_SECONDS
         return settle(now) if workers != @ways.second?
         return if now < @since
 
         @bytes += bytes
-        end_epoch(now) if now - @since >= EPOCH_SECONDS
+        @seconds += now - [before, @since].max
+        end_epoch(now) if @seconds >= EPOCH_SECONDS
       end
 
-      # Pauses are of the clock's time, also where nothing is read for most of it.
-      def go_on_after(gap, now)
-        @ways.pass(gap) if gap.finite?
-        give_up(now, PAUSES.first)
+      # What was measured before a gap counts. Pauses are of the clock's time, also where nothing is read for most of it.
+      def interrupt(gap, now)
+        if gap.finite?
+          @ways.pass(gap)
+          @epoch_began += gap
+        else
+          @epoch_began = now
+        end
+        settle(now)
       end
 
-      def give_up(now, pause)
-        @ways.break(pause) if @ways.trying?
-        @epoch_began = now
+      def give_up(now)
+        @ways.break(PAUSES.last)
+        restart(now)
         settle(now)
       end
 
       # What is read until it has settled does not count.
-      def settle(now) = restart(now + SETTLING_SECONDS)
+      def settle(now)
+        @since = now + SETTLING_SECONDS
+      end
 
-      def restart(from)
-        @since = from
+      def restart(now)
+        @epoch_began = now
         @bytes = 0
+        @seconds = 0.0
       end
 
       def end_epoch(now)
-        changed = @ways.add((now - @since) / @bytes, now - @epoch_began)
-        @epoch_began = now
-        changed ? settle(now) : restart(now)
+        spent = now - @epoch_began
+        @likely -= spent
+        settle(now) if @likely <= 0 && @ways.add(@seconds / @bytes, spent)
+        restart(now)
       end
     end
   end

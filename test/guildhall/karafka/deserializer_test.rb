@@ -307,14 +307,70 @@ module Guildhall
         def call(payload) = @prefix + payload
       end
 
+      Made = Struct.new(:text)
+      MAKING = ->(payload) { Made.new(payload) }
+
+      # Once there are Ractors, only what is shareable can be counted.
       def test_results_go_with_their_messages
-        deserializer = Karafka.parallel(Where)
+        deserializer = Karafka.parallel(MAKING)
+        read = -> { fetched(%w[x] * 100, deserializer).each(&:payload).size }
         counts = Array.new(20) do
-          fetched(Array.new(100, "x" * 1000), deserializer)
+          Thread.new { 3.times { read.call } }.join # its stack shows nothing any more
           GC.start
-          ObjectSpace.each_object(Pool::Future).count
+          ObjectSpace.each_object(Made).count
         end
-        assert_operator counts.last, :<=, counts[4] + 5
+        assert_operator counts.min, :<, 100, "the last batch too is dropped"
+        assert_operator counts.last, :<=, 300
+      end
+
+      # What is read is compared, whatever becomes of it.
+      def test_workers_that_are_of_no_use_are_compared_too
+        use(@pool, parallel: nil)
+        big = ["x" * 2000] * 100
+        change = ->(message) { message.raw_payload = "y" }
+        [[Where, nil], [Unshareable, nil], [Where, change], [Failing, nil], [->(_) { raise "no" }, nil]].each do |task, change|
+          deserializer = Karafka.parallel(task)
+          reads = noted(deserializer)
+          fetched(big, deserializer).each do |message|
+            change&.call(message)
+            message.payload
+          rescue RuntimeError
+            nil
+          end
+          assert_operator reads.size, :>=, 3, task
+        end
+      end
+
+      def test_what_is_decoded_in_place_is_compared_too
+        use(@pool, parallel: nil)
+        deserializer = Karafka.parallel(Where)
+        deserializer.instance_variable_set(:@comparison, Pool::BacklogComparison.new)
+        reads = noted(deserializer)
+        assert_equal 0, dispatched { fetched(["x" * 2000] * 100, deserializer).each(&:payload) }
+        assert_equal 3, reads.size
+        assert_equal [false], reads.map(&:first).uniq
+      end
+
+      def test_other_topics_of_a_fetch_go_on_where_one_is_refused
+        late, where = [LateRefusal, Where].map { |task| Karafka.parallel(task) }
+        5.times do
+          batches = [build(%w[a] * 20, late), build(%w[b] * 20, where)]
+          publish(*batches)
+          batches.first.each(&:payload)
+          assert_equal [false], batches.last.map { |message| message.payload[:main] }.uniq
+        end
+      end
+
+      def test_a_pool_of_its_own_has_the_settings_of_now
+        plugin = Karafka.instance_variable_get(:@plugin)
+        use(nil, concurrency: 1)
+        first = plugin.pool
+        closing = Class.new(SimpleDelegator) { define_method(:shutdown) { |**options| plugin.pool && super(**options) } }
+        plugin.instance_variable_set(:@pool, closing.new(first))
+        use(nil, concurrency: 2)
+        assert_equal 2, plugin.pool.warm_up(Where).stats[:workers]
+      ensure
+        use(@pool)
       end
 
       def test_the_batch_before_is_cancelled
@@ -374,6 +430,34 @@ module Guildhall
           assert_equal settings, payload[:settings]
           refute_predicate settings, :frozen?
         end
+      end
+
+      class BorrowingCodec
+        include Codec
+
+        def initialize = freeze
+        def decode(_bytes) = Thread.main.thread_variable_get(:settings)
+      end
+
+      def test_objects_that_a_codec_returns_are_not_frozen
+        with_settings do |settings|
+          assert_equal settings, build(%w[a], Karafka.parallel(BorrowingCodec.new)).first.payload
+          refute_predicate settings, :frozen?
+        end
+      end
+
+      BORROWED = {"EUR" => +"Euro"} # rubocop:disable Style/MutableConstant -- that is the point
+
+      # No worker can run it for "special", although workers have run it.
+      module Sometimes
+        def self.call(payload) = payload == "special" ? DeserializerTest.const_get("BORROW" + "ED") : payload.upcase
+      end
+
+      def test_what_only_the_main_ractor_has_is_not_frozen_where_workers_have_run_the_task
+        deserializer = Karafka.parallel(Sometimes)
+        assert_equal "A", fetched(%w[a] * 20, deserializer).map(&:payload).last
+        assert_equal BORROWED, fetched(%w[a special] * 10, deserializer).map(&:payload)[1]
+        refute(BORROWED.frozen? || BORROWED["EUR"].frozen?)
       end
 
       def test_results_that_cannot_be_shared_are_decoded_once_and_left_as_they_are
@@ -465,6 +549,13 @@ module Guildhall
       def monitor_is(monitor)
         ::Karafka::App.config.monitor = monitor
         ::Karafka.instance_variable_set(:@monitor, nil)
+      end
+
+      # @return [Array] what the comparison is told from now on
+      def noted(deserializer)
+        reads = []
+        deserializer.instance_variable_get(:@comparison).define_singleton_method(:read) { |workers, bytes, *| reads << [workers, bytes] }
+        reads
       end
 
       def dispatched

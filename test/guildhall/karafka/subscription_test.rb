@@ -41,6 +41,12 @@ module Guildhall
         assert_raises(ConfigurationError) { subscribe(::Karafka::Instrumentation::Monitor.new(bus), []) }
       end
 
+      def test_a_bus_that_knows_some_of_the_events_is_left_as_it_was
+        bus = ::Karafka::Core::Monitoring::Notifications.new.tap { |one| one.register_event(EVENT) }
+        assert_raises(ConfigurationError) { subscribe(::Karafka::Instrumentation::Monitor.new(bus), []) }
+        assert_empty bus.listeners.fetch(EVENT)
+      end
+
       private
 
       def subscribe(monitor, heard)

@@ -22,7 +22,7 @@ class PoolBacklogComparisonTest < GuildhallTest
       @stock = Array.new(STOCK) { way }
     end
 
-    def way = @comparison.meter(BATCH, SIZE).workers
+    def way = @comparison.meter(BATCH, SIZE, @now).workers
 
     # @param rates [Hash{Boolean=>Numeric}] batches a second, with workers and without
     # @return [Float] which share of the time was spent with workers
@@ -50,10 +50,10 @@ class PoolBacklogComparisonTest < GuildhallTest
     end
   end
 
-  def test_it_begins_without_workers_and_settles_within_a_second
+  def test_it_begins_without_workers_and_settles_within_two_seconds
     backlog = Backlog.new
     assert_in_delta 0, backlog.run({true => 200, false => 100}, 0.3), 0.01
-    backlog.run({true => 200, false => 100}, 0.7)
+    backlog.run({true => 200, false => 100}, 1.7)
     assert_operator backlog.run({true => 200, false => 100}, 20), :>, 0.95
   end
 
@@ -127,24 +127,38 @@ class PoolBacklogComparisonTest < GuildhallTest
     refute comparison.meter(BATCH, SIZE).workers
   end
 
-  def test_a_trial_ends_with_the_backlog
+  def test_without_a_backlog_the_better_way_is_used_also_in_a_trial
     backlog = Backlog.new
     backlog.run({true => 1_000, false => 10}, 0.01) until backlog.way
     backlog.pause(1)
-    backlog.run({true => 1_000, false => 10}, 0.01)
     refute backlog.way
-    assert_operator backlog.run({true => 1_000, false => 10}, 20), :>, 0.5, "it is tried again"
+    assert_operator backlog.run({true => 1_000, false => 10}, 20), :>, 0.5, "it goes on"
   end
 
-  def test_a_trial_that_the_end_of_a_backlog_cut_off_is_not_repeated_at_once
-    backlog = Backlog.new
-    backlog.run({true => 100, false => 100}, 0.01) until backlog.way
-    backlog.pause(0.3)
-    10.times do
-      backlog.run({true => 100, false => 100}, 0.1)
-      refute backlog.way
+  # One every six seconds, for ten minutes.
+  def test_short_backlogs_decide_together
+    [{true => 167, false => 100}, {true => 60, false => 100}].product([0.3, 0.5, 0.7, 0.9, 1.2], [true, false]) do |rates, seconds, workers|
+      backlog = Backlog.new(Comparison.new(workers:))
+      shares = Array.new(100) { backlog.efficiency(rates, seconds).tap { backlog.pause(6 - seconds) } }
+      assert_operator shares.last(70).sum / 70, :>, 0.9, "backlogs of #{seconds} s, #{rates}, beginning with workers: #{workers}"
     end
-    backlog.run({true => 100, false => 100}, 0.1) until backlog.way
+  end
+
+  def test_where_workers_are_likely_to_pay_idle_time_begins_no_trial
+    backlog = Backlog.new(Comparison.new(workers: true))
+    4.times do
+      assert_in_delta 1, backlog.run({true => 100, false => 90}, 1), 0.001
+      backlog.pause(6)
+    end
+  end
+
+  def test_one_accident_does_not_decide
+    slow = 12.0
+    10.times do |index|
+      backlog = Backlog.new(Comparison.new(workers: true))
+      backlog.noise = ->(now) { (now - 100 - slow - (index / 10.0)).between?(0, 0.25) ? 0.33 : 1 }
+      assert_operator backlog.efficiency({true => 120, false => 100}, 66), :>, 0.95, "an accident after #{slow + (index / 10.0)} s"
+    end
   end
 
   def test_a_trial_that_cannot_be_measured_is_given_up

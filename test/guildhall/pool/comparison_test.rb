@@ -55,12 +55,30 @@ class PoolComparisonTest < GuildhallTest
     assert_operator ways([10.0, 30.0], 200, comparison).last(100).count(false), :>, 90
   end
 
-  def test_it_can_begin_with_the_second_way_for_a_while
-    comparison = new_comparison.start(true, 0.5)
-    assert_equal [true] * 50, ways([1.0, 2.0], 50, comparison)
-    assert_operator ways([1.0, 2.0], 100, comparison).last(90).count(false), :>, 80
-    first = new_comparison.start(false, 0.5)
-    assert_equal [false] * 50, ways([2.0, 1.0], 50, first)
+  def test_it_can_begin_with_the_second_way
+    assert_equal [true, false, false, true, true, false], ways([1.0, 1.0], 6, new_comparison.start(true))
+    assert_operator ways([1.0, 2.0], 100, new_comparison.start(true)).last(90).count(false), :>, 80
+  end
+
+  def test_in_a_trial_the_better_way_is_known
+    comparison = new_comparison.start(true)
+    refute_equal [true, true], [comparison.add(1, 0.01), comparison.second?]
+    assert_predicate comparison, :trying?
+    assert_predicate comparison, :better_second?
+  end
+
+  def test_a_trial_goes_on_after_a_gap_which_costs_it_nothing
+    with_gaps, without = [true, false].map do |gaps|
+      comparison = new_comparison
+      Array.new(40) { comparison.second?.tap { |second| comparison.add(second ? 1.3 : 1.0, 0.01) && gaps && comparison.trying? && comparison.pass(10) } }
+    end
+    assert_equal without, with_gaps
+  end
+
+  def test_early_pauses_are_short_whatever_time_has_gone_by
+    comparison = new_comparison(most_per_pair: 1).tap { |one| one.pass(3_600) }
+    ways([1.0, 1.3], 2, comparison) { |epoch| epoch.odd? ? 0.2 : 3 } # one accident decides
+    assert_operator ways([1.0, 1.3], 60, comparison).last(30).count(false), :>, 25
   end
 
   def test_a_trial_can_be_broken_off
@@ -97,7 +115,6 @@ class PoolComparisonTest < GuildhallTest
       assert_raises(Guildhall::ArgumentError) { comparison.add(1, number) }
       assert_raises(Guildhall::ArgumentError) { comparison.add(number, 1) }
       assert_raises(Guildhall::ArgumentError) { comparison.break(number) }
-      assert_raises(Guildhall::ArgumentError) { comparison.start(true, number) }
       assert_raises(Guildhall::ArgumentError) { new_comparison(most_pairs: number) }
     end
     assert_raises(NoMethodError) { comparison.dup }
