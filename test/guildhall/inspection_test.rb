@@ -223,13 +223,19 @@ class InspectionTest < GuildhallTest
     include Guildhall::Codec
 
     def initialize = freeze
+    def encode(object) = object.to_s
     def decode(bytes) = $decoding + bytes # rubocop:disable Style/GlobalVars
+  end
+
+  module Identity
+    def self.call(object) = object
   end
 
   def test_the_decode_of_a_codec_is_read
     assert_equal ["$decoding"], found(OwnCodec.new)
-    assert_equal ["$decoding"], found(OwnCodec.new >> Guildhall.map { |x| x })
+    assert_equal ["$decoding"], found(OwnCodec.new >> Identity)
     refute_predicate Guildhall::Inspection.of(OwnCodec.new), :own?
+    assert_empty found(Guildhall::JSON >> Identity >> Guildhall.encode(OwnCodec.new)), "of one that encodes it is not"
   end
 
   def test_a_gems_code_is_not_ours

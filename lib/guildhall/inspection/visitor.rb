@@ -40,15 +40,16 @@ module Guildhall
       end
 
       # @param task [#call] reads its code, and that of what it holds and may call
+      # @param decodes [Boolean] whether a codec is there to decode, as far as is known: one that something holds may only encode
       # @return [void]
-      def task(task)
+      def task(task, decodes: true)
         return if @seen[task]
 
         @seen[task] = true
         return stage(task) if defined?(Pipeline::Stage) && task.is_a?(Pipeline::Stage)
         return tool(task.tool) if defined?(Task::PerWorker) && task.is_a?(Task::PerWorker)
 
-        task.is_a?(Proc) ? block(task, Inspection.nesting_of(task)) : object(task)
+        task.is_a?(Proc) ? block(task, Inspection.nesting_of(task)) : object(task, decodes)
       end
 
       # @param names [Array<Symbol>]
@@ -143,6 +144,12 @@ module Guildhall
         stage.callable.is_a?(Proc) ? block(stage.callable, stage.nesting) : task(stage.callable)
       end
 
+      # The only thing that a codec's `call` does.
+      def decoding(codec)
+        method = method_of(codec.singleton_class, :call)
+        follow(method_of(codec.singleton_class, :decode), Known.new(codec)) if method && defined?(Codec) && method.owner == Codec
+      end
+
       def tool(type)
         @keeps_state = true
         created(type)
@@ -167,13 +174,10 @@ module Guildhall
       end
 
       # What is not the application's is not read; but what it was given may be.
-      def object(task)
-        %i[call decode].each do |name|
-          method = method_of(task.singleton_class, name)
-          follow(method, Known.new(task))
-          break unless method && defined?(Codec) && method.owner == Codec # whose `call` decodes
-        end
-        Inspection.callables_of(task).each { |part| self.task(part) }
+      def object(task, decodes)
+        follow(method_of(task.singleton_class, :call), Known.new(task))
+        decoding(task) if decodes
+        Inspection.callables_of(task).each { |part| self.task(part, decodes: false) }
         whole(task.is_a?(Module) ? task : task.class) if @whole
       end
 

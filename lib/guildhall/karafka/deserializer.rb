@@ -20,7 +20,9 @@ module Guildhall
         def of?(raw_payload) = payload == raw_payload && payload.encoding == raw_payload.encoding
       end
       CARRIED = :@guildhall_pending
-      private_constant :Pending, :CARRIED
+      # Of payloads that no worker has run to their end: they say nothing of the results.
+      NOT_RUN = [CancelledError, StuckError, WorkerDiedError, PoolSaturatedError, PoolClosedError].map(&:name).freeze
+      private_constant :Pending, :CARRIED, :NOT_RUN
 
       # @param task [#call] takes a payload, or a payload and its metadata
       # @param plugin [Plugin]
@@ -127,7 +129,9 @@ module Guildhall
         return replaced(message) unless pending.of?(message.raw_payload)
 
         outcome = pending.outcome
-        return in_place(message, copy: true) if outcome.is_a?(Failure)
+        if outcome.is_a?(Failure)
+          return NOT_RUN.include?(outcome.error_class) ? in_place(message) : in_place(message, copy: true)
+        end
 
         @tried ||= pending.future.parallel?
         @plugin.count(:taken)

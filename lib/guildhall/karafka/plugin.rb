@@ -55,7 +55,8 @@ module Guildhall
 
       # @return [Pool]
       def pool
-        @settings.pool || (@settings.concurrency && own_pool) || Guildhall.pool
+        settings = @settings
+        settings.pool || (settings.concurrency ? own_pool : Guildhall.pool)
       end
 
       # @return [Hash{Symbol=>Integer}]
@@ -96,6 +97,7 @@ module Guildhall
 
       # @param event [#[]] as are those below
       def fetched(event)
+        reported = nil
         event[:messages_buffer].each do |topic, partition, messages|
           next if messages.empty?
 
@@ -104,7 +106,8 @@ module Guildhall
 
           dispatch(deserializer, messages, "#{event[:subscription_group].id}/#{topic}/#{partition}")
         rescue StandardError => error # other topics' batches go on
-          report(error)
+          report(error) unless error.message == reported
+          reported = error.message
         end
       end
 
@@ -134,9 +137,9 @@ module Guildhall
         close_pool
       end
 
-      # @return [Pool, nil] nil: the settings have just changed
+      # The settings may just have changed.
       def own_pool
-        @lock.synchronize { @pool ||= @settings.concurrency && Pool.new(workers: @settings.concurrency) }
+        @lock.synchronize { @pool ||= @settings.concurrency && Pool.new(workers: @settings.concurrency) } || pool
       end
 
       # @return [Boolean] whether a pool of its own has to go: the next batch makes another one

@@ -21,6 +21,7 @@ module Guildhall
     class BacklogComparison
       SMALL_BYTES = 65_536 # a batch: less does not count as a backlog; and what is read before it is noted
       MAX_GAP_SECONDS = 0.25 # without a payload read: more is no backlog
+      IDLE_SECONDS = 1 # more than consumers take for a batch besides reading it: the trial waits for the next backlog
       SETTLING_SECONDS = 0.1 # after a change: what workers have decoded meanwhile is read, workers start, memory grows
       EPOCH_SECONDS = 0.2 # that a way is measured before it is judged
       MIN_GAIN = 1.03 # workers have to be that much faster: they take cores that others could use
@@ -30,8 +31,8 @@ module Guildhall
       MOST_PAUSE = 50 # times all that was measured before
       LIKELY_SECONDS = 5 # of backlog, with workers that are likely to pay, before anything is tried: a trial takes some two seconds
       MAX_EPOCH_SECONDS = 5 # the way before it may have been slow to be read, with a consumer that waits
-      private_constant :MAX_GAP_SECONDS, :SETTLING_SECONDS, :EPOCH_SECONDS, :MIN_GAIN, :MOST_PER_PAIR, :MAX_PAIRS, :PAUSES, :MOST_PAUSE,
-        :LIKELY_SECONDS, :MAX_EPOCH_SECONDS
+      private_constant :MAX_GAP_SECONDS, :IDLE_SECONDS, :SETTLING_SECONDS, :EPOCH_SECONDS, :MIN_GAIN, :MOST_PER_PAIR, :MAX_PAIRS,
+        :PAUSES, :MOST_PAUSE, :LIKELY_SECONDS, :MAX_EPOCH_SECONDS
 
       # Counts what is read of one batch. Asking for the time costs as much as a small payload: not each is noted.
       class Meter
@@ -85,7 +86,7 @@ module Guildhall
       def meter(bytes, size, now = Clock.now)
         return if bytes < SMALL_BYTES
 
-        Meter.new(self, now - @last > MAX_GAP_SECONDS ? @ways.better_second? : @ways.second?, bytes, size)
+        Meter.new(self, now - @last > IDLE_SECONDS ? @ways.better_second? : @ways.second?, bytes, size)
       end
 
       # Payloads were read.

@@ -307,6 +307,10 @@ module Guildhall
         def call(payload) = @prefix + payload
       end
 
+      module Raising
+        def self.call(_payload) = raise("no")
+      end
+
       Made = Struct.new(:text)
       MAKING = ->(payload) { Made.new(payload) }
 
@@ -328,7 +332,7 @@ module Guildhall
         use(@pool, parallel: nil)
         big = ["x" * 2000] * 100
         change = ->(message) { message.raw_payload = "y" }
-        [[Where, nil], [Unshareable, nil], [Where, change], [Failing, nil], [->(_) { raise "no" }, nil]].each do |task, change|
+        [[Where, nil], [Unshareable, nil], [Where, change], [Failing, nil], [Raising, nil]].each do |task, change|
           deserializer = Karafka.parallel(task)
           reads = noted(deserializer)
           fetched(big, deserializer).each do |message|
@@ -359,6 +363,12 @@ module Guildhall
           batches.first.each(&:payload)
           assert_equal [false], batches.last.map { |message| message.payload[:main] }.uniq
         end
+      end
+
+      def test_what_goes_wrong_with_all_batches_of_a_fetch_is_reported_once
+        use(Pool.new(workers: 1).tap(&:shutdown))
+        publish(*Array.new(5) { build(%w[a] * 20, Karafka.parallel(Where)) })
+        assert_equal [PoolClosedError], @errors.map(&:class)
       end
 
       def test_a_pool_of_its_own_has_the_settings_of_now

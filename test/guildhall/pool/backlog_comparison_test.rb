@@ -50,6 +50,27 @@ class PoolBacklogComparisonTest < GuildhallTest
     end
   end
 
+  # One whose consumer fetches a batch, reads it in some hundreds of milliseconds, and works.
+  class Single < Backlog
+    BATCHES = 50
+
+    def initialize(comparison, work)
+      super(comparison)
+      @work = work
+    end
+
+    def run(rates, seconds)
+      @spent = {true => 0.0, false => 0.0}
+      limit = @now + seconds
+      while @now < limit
+        workers = way
+        BATCHES.times { read(workers, rates) }
+        pause(@work)
+      end
+      @spent[true] / @spent.values.sum
+    end
+  end
+
   def test_it_begins_without_workers_and_settles_within_two_seconds
     backlog = Backlog.new
     assert_in_delta 0, backlog.run({true => 200, false => 100}, 0.3), 0.01
@@ -130,9 +151,20 @@ class PoolBacklogComparisonTest < GuildhallTest
   def test_without_a_backlog_the_better_way_is_used_also_in_a_trial
     backlog = Backlog.new
     backlog.run({true => 1_000, false => 10}, 0.01) until backlog.way
-    backlog.pause(1)
+    backlog.pause(1.1)
     refute backlog.way
     assert_operator backlog.run({true => 1_000, false => 10}, 20), :>, 0.5, "it goes on"
+  end
+
+  # No batch waits to be read: the next one is fetched after it.
+  def test_a_consumer_with_work_of_its_own_between_batches
+    [[true, 50, 100], [false, 100, 50]].each do |workers, with, without|
+      [0.3, 0.8].each do |work|
+        backlog = Single.new(Comparison.new(workers:), work)
+        backlog.run({true => with, false => without}, 60)
+        assert_operator backlog.run({true => with, false => without}, 120), (with > without ? :> : :<), 0.5, "#{work} s between batches"
+      end
+    end
   end
 
   # One every six seconds, for ten minutes.
