@@ -561,7 +561,7 @@ module Guildhall
         ::Karafka.instance_variable_set(:@monitor, nil)
       end
 
-      # @return [Array] what the comparison is told from now on
+      # @return [Array<Array(Boolean, Integer)>] all later calls of the comparison's `read`: whether by workers, bytes
       def noted(deserializer)
         reads = []
         deserializer.instance_variable_get(:@comparison).define_singleton_method(:read) { |workers, bytes, *| reads << [workers, bytes] }
