@@ -7,7 +7,7 @@ require "tmpdir"
 class DefaultSignalsTest < GuildhallTest
   IGNORING = '%w[INT QUIT HUP].each { |name| trap(name, "IGNORE") }; exec(*ARGV)'
   CHILD = '%w[INT QUIT HUP].map { |name| trap(name, "DEFAULT") }'
-  TESTS = <<~RUBY
+  TESTS = <<~RUBY.freeze
     require "test_helper"
     class SignalledTest < GuildhallTest
       def test_a_child = puts("child: \#{run_ruby("p(\#{#{CHILD.dump}})").first}")

@@ -23,7 +23,7 @@ class PlatformTest < GuildhallTest
 
   def test_only_the_platform_header_names_what_systems_have_not_in_common
     found = Dir["ext/**/*.{c,h}", base: ROOT].flat_map do |path|
-      code = File.read(File.join(ROOT, path)).gsub(%r{/\*.*?\*/}m, "").gsub(%r{#include.*}, "")
+      code = File.read(File.join(ROOT, path)).gsub(%r{/\*.*?\*/}m, "").gsub(/#include.*/, "")
       code.scan(NAMES).flatten.uniq.reject { |name| PLACES[path]&.match?(name) }.map { |name| "#{path}: #{name}" }
     end
     assert_empty found

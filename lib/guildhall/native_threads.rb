@@ -3,7 +3,7 @@
 require_relative "errors"
 require "guildhall/native"
 
-module Guildhall
+module Guildhall # rubocop:disable Style/Documentation
   # The native threads that Ruby runs Ractors on, beside that of the main one.
   module NativeThreads
     # How many: `RUBY_MAX_CPU` as Ruby reads it.

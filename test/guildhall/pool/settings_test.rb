@@ -49,8 +49,8 @@ class PoolSettingsTest < GuildhallTest
   end
 
   ONE_THREAD = {"RUBY_MAX_CPU" => "1"}.freeze
-  REASON = "Ruby #{RUBY_VERSION} runs no Ractor beside the main one where RUBY_MAX_CPU is 1"
-  ADVICE = "#{REASON}; set RUBY_MAX_CPU to 2 or more, or do not set it"
+  REASON = "Ruby #{RUBY_VERSION} runs no Ractor beside the main one where RUBY_MAX_CPU is 1".freeze
+  ADVICE = "#{REASON}; set RUBY_MAX_CPU to 2 or more, or do not set it".freeze
 
   def only_on_3_4
     skip "Ruby #{RUBY_VERSION} runs Ractors on one native thread" if RUBY_VERSION >= "4"
