@@ -92,11 +92,33 @@ class LimitsTest < GuildhallTest
       "Avro: bytes of a decimal" => ->(n) { raised { decimal.call(n) }.nil? },
       "Avro: digits of a decimal's type" => ->(n) { raised { Guildhall::Avro.new({type: "bytes", logicalType: "decimal", precision: n, scale: 0}) }.nil? },
       "Avro: values compared with types to find the branch of one union" => ->(n) { n <= comparisons },
+      "CSV: fields of all rows and columns, beyond 100 times those that are there" => ->(n) { sparse_csv?(n) },
+      "YAML: scalars that merging (`<<`) copies, beyond 100 times those that are written" => ->(n) { merging_yaml?(n) },
       "JSONPath: characters of a regular expression of `match` and `search`" => ->(n) { match("a" * n, "a" * n) },
       "JSONPath: groups of such an expression inside each other" => ->(n) { match("a", "#{"(" * n}a#{")" * n}") },
       "JSONPath: seconds of one match" => ->(n) { n <= Guildhall::JSON::Path::IRegexp.compile("a", whole: true).timeout },
       "Schema: schemas and values inside each other" => ->(n) { raised { validator.valid?((1...n).reduce(1) { |inner, _| [inner] }) }.nil? }
     }
+  end
+
+  # A header of so many columns, and one row of one field.
+  def sparse_csv?(fields)
+    grid = Guildhall::CSV.const_get(:Grid)
+    columns = 1_000
+    read = ->(rows) { raised { Guildhall::CSV.decode("#{Array.new(columns) { "c#{_1}" }.join(",")}\n#{"1\n" * rows}") }.nil? }
+    written = ->(rows) { raised { Guildhall::CSV.encode(Array.new(rows) { |i| {"c#{i}" => 1} }) }.nil? }
+    last = (1..500).find { |rows| grid.sparse?(columns, rows + 1, columns + rows + 1) }
+    square = (1..2_000).find { |rows| grid.sparse?(rows + 1, rows + 1, rows + 1) }
+    assert_equal [true, false, true, false], [read[last], read[last + 1], written[square], written[square + 1]]
+    fields <= grid::FREE
+  end
+
+  def merging_yaml?(scalars)
+    codec = Guildhall::YAML.new(aliases: true)
+    text = ->(times) { "base: &b {#{Array.new(1_000) { |i| "k#{i}: 1" }.join(", ")}}\nall:\n#{"- {<<: *b}\n" * times}" }
+    assert_nil raised { codec.decode(text[100]) }
+    assert_includes raised { codec.decode(text[200]) }.message, "merging"
+    scalars <= Guildhall::YAML.const_get(:Outline).const_get(:FREE)
   end
 
   def comparisons = File.read(File.expand_path("../../ext/guildhall/avro/branch.c", __dir__))[/define LOOKS (\d+)/, 1].to_i
