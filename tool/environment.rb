@@ -8,8 +8,10 @@ module Environment
   SANITIZER = ENV.fetch("GUILDHALL_SANITIZE", "")
   # GUILDHALL_PORTABLE=1: built from what every system has, as on one that is not Linux.
   PORTABLE = ENV.key?("GUILDHALL_PORTABLE")
+  # GUILDHALL_COUNT=1: what the extensions do can be counted (test/support/work_count.c).
+  COUNT = ENV.key?("GUILDHALL_COUNT")
   KEY = ["ruby", RUBY_VERSION, RUBY_PLATFORM, RbConfig.ruby.sum(32).to_s(36), *(SANITIZER unless SANITIZER.empty?),
-         *("portable" if PORTABLE)].join("-")
+         *("portable" if PORTABLE), *("count" if COUNT)].join("-")
   BUILD = File.join(ROOT, "build", KEY)
   # Says no more than "the one in the root", but stands where each Ruby has a lock file of its own beside it.
   GEMFILE = File.join(BUILD, "Gemfile")

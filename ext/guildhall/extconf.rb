@@ -15,7 +15,9 @@ end
 $INCFLAGS << " -I. -I$(srcdir) -I$(srcdir)/include"
 PowersOfFive.write("powers_of_five.h")
 $CFLAGS << " -std=gnu11 -Wall -Wextra -Wno-unused-parameter -Werror=implicit-function-declaration -fvisibility=hidden"
-$CFLAGS << " -O3" unless ENV["GUILDHALL_SANITIZE"]
+$CFLAGS << " -O3" unless ENV["GUILDHALL_SANITIZE"] || ENV["GUILDHALL_COUNT"]
+# Some frames are larger than the guard page at the end of a stack: each page of them is touched in turn.
+$CFLAGS << " -fstack-clash-protection" if try_cflags("-fstack-clash-protection")
 if (sanitize = ENV.fetch("GUILDHALL_SANITIZE", nil))
   $CFLAGS << " -O1 -g -fno-omit-frame-pointer -fsanitize=#{sanitize} -fno-sanitize-recover=undefined"
   # Ruby leaves frames by longjmp, and for stacks of its own making AddressSanitizer cannot tell which ones.
@@ -30,6 +32,9 @@ unless ENV["GUILDHALL_PORTABLE"]
   $defs << "-DGUILDHALL_FUTEX" if have_header("linux/futex.h")
   $defs << "-DGUILDHALL_TIMERFD" if have_func("timerfd_create", "sys/timerfd.h")
 end
+# After the checks above, whose programs would lack it: each jump calls __sanitizer_cov_trace_pc, which test/support/work_count.c
+# has, so that tests can count what the C code does.
+$CFLAGS << " -O1 -fsanitize-coverage=trace-pc -fno-builtin" if ENV["GUILDHALL_COUNT"]
 
 # Objects lie beside the Makefile. json/build.c becomes json-build.o: no source has a dash in its name, so that no two collide.
 sources = Dir["**/*.c", base: __dir__].sort.to_h { |path| ["#{path.delete_suffix(".c").tr("/", "-")}.#{$OBJEXT}", path] }

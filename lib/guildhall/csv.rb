@@ -98,6 +98,7 @@ end
 require "guildhall/native"
 require_relative "csv/converters"
 require_relative "csv/format"
+require_relative "csv/grid"
 require_relative "csv/reader"
 require_relative "csv/table"
 require_relative "csv/writer"

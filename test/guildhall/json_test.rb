@@ -134,6 +134,35 @@ class JSONTest < GuildhallTest
     assert_equal JSON.generate(expected["c"]), last_wins.document(text)["c"].to_json
   end
 
+  # In what is kept and what is dropped, at every level, with and without escapes.
+  def test_duplicate_keys_in_what_is_repeated
+    random = Random.new(11)
+    last_wins = CODEC.new(allow_duplicate_key: true)
+    300.times do
+      text = "[#{repeating(random, 6)}]"
+      expected = JSON.parse(text, allow_duplicate_key: true)
+      assert_equal JSON.generate(expected), last_wins.encode(last_wins.decode(text)), text
+      assert_equal JSON.generate(expected), JSON.generate(JSON.parse(last_wins.document(text).detach.source)), text
+    end
+    deep = "#{"{\"a\":[0],\"b\":1,\"a\":" * 5_000}2#{"}" * 5_000}"
+    kept = CODEC.new(allow_duplicate_key: true, max_nesting: 5_001).document(deep).detach.source
+    assert_equal "#{"{\"a\":" * 5_000}2#{",\"b\":1}" * 5_000}", kept
+  end
+
+  # Whatever bytes a key ends in, after objects that have it and whose keys were found to be unique.
+  def test_duplicate_keys_with_chosen_ends
+    codec = CODEC.new(allow_invalid_utf8: true, allow_control_characters: true)
+    (8..40).each do |length|
+      tail = [(0x9E3779B97F4A7C15 + length) & ((1 << 64) - 1)].pack("Q<")
+      keys = %w[A B].map { |letter| (letter * (length - 8)).b + tail }
+      next if keys.uniq.size == 1 || tail.match?(/["\\]/n)
+
+      texts = [[keys[0], keys[1]], [keys[1], keys[0]], [keys[0], keys[0]], [keys[1], keys[1]]].map { |one, other| "{\"".b + one + "\":1,\"".b + other + "\":2}".b }
+      2.times { texts.first(2).each { |text| assert_equal 2, codec.decode(text).size } }
+      texts.last(2).each { |text| assert_raises(CODEC::ParseError) { codec.decode(text) } }
+    end
+  end
+
   # Objects of every width up to far beyond the point where keys are hashed, the duplicate anywhere.
   def test_duplicate_keys_in_wide_objects
     random = Random.new(5)
@@ -384,6 +413,14 @@ class JSONTest < GuildhallTest
   end
 
   private
+
+  def repeating(random, depth)
+    case random.rand(depth.positive? ? 4 : 1)
+    when 0 then random.rand(100).to_s
+    when 1 then "[#{Array.new(random.rand(4)) { repeating(random, depth - 1) }.join(",")}]"
+    else "{#{Array.new(random.rand(5)) { "\"#{["a", "b", "c", '\\u0061'].sample(random:)}\":#{repeating(random, depth - 1)}" }.join(",")}}"
+    end
+  end
 
   def object(keys) = "{#{keys.map { |key| %("#{key}":1) }.join(",")}}"
 

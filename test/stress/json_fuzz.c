@@ -146,6 +146,21 @@ static void read_all(guildhall_json_view view, size_t count, size_t length)
     free(buffer);
 }
 
+/* The same by looking back and from an index, which is made at once where much was walked past before. */
+static void check_range(guildhall_json_view view, uint32_t container)
+{
+    guildhall_key_indexes fresh = {.entries = UINT32_MAX}, walked = {.walked = 1u << 30};
+    guildhall_json_range range = guildhall_json_range_of(view, &fresh, container);
+    for (int turn = 0; turn < 2; turn++) {
+        guildhall_json_range other = guildhall_json_range_of(view, &walked, container);
+        if (other.begin != range.begin || other.end != range.end) abort();
+    }
+    if (!guildhall_key_indexes_size(&walked)) abort();
+    note(range.begin);
+    note(range.end);
+    guildhall_key_indexes_free(&walked);
+}
+
 static void check(const text *given, guildhall_json_rules rules)
 {
     guildhall_json_outcome outcome = guildhall_json_parse(given->bytes, given->length, &rules, guildhall_json_scratch_current());
@@ -157,7 +172,7 @@ static void check(const text *given, guildhall_json_rules rules)
         if (guildhall_json_next(view.nodes, 0) != outcome.count) abort();
         read_all(view, outcome.count, given->length);
         for (uint32_t i = 0; i < outcome.count && !outcome.deduplicated && i < 50; i++) {
-            if (guildhall_json_is_container(view.nodes[i])) guildhall_json_range_of(view, i, given->length);
+            if (guildhall_json_is_container(view.nodes[i])) check_range(view, i);
         }
     } else {
         guildhall_json_location location;

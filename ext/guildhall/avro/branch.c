@@ -9,7 +9,7 @@ typedef guildhall_avro_fit fit;
 
 typedef struct {
     const guildhall_avro_codec *codec;
-    uint64_t *looks; /* left */
+    guildhall_avro_search *search;
 } finder;
 
 static fit avro_branch_fit(const finder *f, uint32_t index, VALUE object, uint32_t depth);
@@ -96,14 +96,39 @@ static uint32_t avro_branch_by_name(const finder *f, const node *node, VALUE *ob
     return UINT32_MAX;
 }
 
-#define LOOKS 20000000   /* half a second */
+#define LOOKS 20000000      /* half a second */
 #define LOOKS_BETWEEN 65536 /* two looks at whether the thread is wanted elsewhere */
+#define LOOKS_BEFORE 1000   /* few are made again sooner than they are remembered */
 
-/* Limits the search: if branches resemble each other at every level, the number of combinations is exponential. */
+/* Limits the search. */
 static void avro_branch_look(const finder *f)
 {
-    if (!--*f->looks) rb_raise(guildhall_encode_error(), "Avro: cannot determine which branches of unions fit within %d comparisons", LOOKS);
-    if (*f->looks % LOOKS_BETWEEN == 0) rb_thread_check_ints();
+    if (++f->search->looks > LOOKS) rb_raise(guildhall_encode_error(), "Avro: cannot determine which branches of unions fit within %d comparisons", LOOKS);
+    if (f->search->looks % LOOKS_BETWEEN == 0) rb_thread_check_ints();
+}
+
+/* If branches resemble each other at every level, a container would be looked at once for each combination of those around it. */
+static int avro_branch_worth_remembering(const finder *f, VALUE object)
+{
+    if (f->search->looks < LOOKS_BEFORE || RB_SPECIAL_CONST_P(object)) return 0;
+    return RB_BUILTIN_TYPE(object) == T_HASH || RB_BUILTIN_TYPE(object) == T_ARRAY || guildhall_document_p(object);
+}
+
+static int avro_branch_remembered(const finder *f, uint32_t index, VALUE object, fit *found)
+{
+    VALUE fits = f->search->known ? rb_hash_lookup2(f->search->known, object, Qnil) : Qnil;
+    VALUE known = NIL_P(fits) ? Qnil : rb_hash_lookup2(fits, UINT2NUM(index), Qnil);
+    if (!NIL_P(known)) *found = (fit)FIX2INT(known);
+    return !NIL_P(known);
+}
+
+/* The Hash keeps the object, so that no other one comes to have its identity. */
+static void avro_branch_remember(const finder *f, uint32_t index, VALUE object, fit found)
+{
+    if (!f->search->known) f->search->known = rb_funcall(rb_hash_new(), rb_intern("compare_by_identity"), 0);
+    VALUE fits = rb_hash_lookup2(f->search->known, object, Qnil);
+    if (NIL_P(fits)) rb_hash_aset(f->search->known, object, fits = rb_hash_new());
+    rb_hash_aset(fits, UINT2NUM(index), INT2FIX(found));
 }
 
 /* The first of the branches that fit best, and how well. */
@@ -124,10 +149,8 @@ static fit avro_branch_best(const finder *f, const node *node, VALUE object, uin
     return found;
 }
 
-/* All the way down: only where more than one branch of a union resembles the object. */
-static fit avro_branch_fit(const finder *f, uint32_t index, VALUE object, uint32_t depth)
+static fit avro_branch_fit_of(const finder *f, uint32_t index, VALUE object, uint32_t depth)
 {
-    avro_branch_look(f);
     const node *node = &f->codec->program.nodes[index];
     const uint32_t *operand = f->codec->program.operands + node->first;
     object = guildhall_document_plain(object);
@@ -141,6 +164,18 @@ static fit avro_branch_fit(const finder *f, uint32_t index, VALUE object, uint32
     case GUILDHALL_AVRO_UNION: return avro_branch_best(f, node, object, depth - 1, &best);
     default: return fit;
     }
+}
+
+/* All the way down: only where more than one branch of a union resembles the object. */
+static fit avro_branch_fit(const finder *f, uint32_t index, VALUE object, uint32_t depth)
+{
+    fit found;
+    avro_branch_look(f);
+    int remember = avro_branch_worth_remembering(f, object);
+    if (remember && avro_branch_remembered(f, index, object, &found)) return found;
+    found = avro_branch_fit_of(f, index, object, depth);
+    if (remember) avro_branch_remember(f, index, object, found);
+    return found;
 }
 
 /* The branch that the object resembles most; of several containers, the one that what is inside fits best. Where only one
@@ -177,10 +212,11 @@ static uint32_t avro_branch_of_document(const finder *f, const node *node, VALUE
     return UINT32_MAX;
 }
 
-uint32_t guildhall_avro_branch_of(const guildhall_avro_codec *codec, const node *node, VALUE *object, uint32_t depth)
+uint32_t guildhall_avro_branch_of(const guildhall_avro_codec *codec, const node *node, VALUE *object, uint32_t depth,
+                                  guildhall_avro_search *search)
 {
-    uint64_t looks = LOOKS;
-    const finder f = {codec, &looks};
+    const finder f = {codec, search};
+    search->looks = 0;
     if (RB_UNLIKELY(avro_branch_is_named(*object))) return avro_branch_by_name(&f, node, object);
     uint32_t found = avro_branch_of_document(&f, node, *object, depth);
     if (found == UINT32_MAX) found = avro_branch_by_fit(&f, node, *object, depth);

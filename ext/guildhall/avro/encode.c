@@ -13,6 +13,7 @@ typedef struct {
     guildhall_byte_buffer bytes;
     const guildhall_avro_codec *codec;
     uint32_t depth;
+    guildhall_avro_search search;
 } encoder;
 
 typedef guildhall_avro_place place;
@@ -159,7 +160,7 @@ static void avro_encode_record(encoder *e, const node *node, VALUE hash, const p
 static void avro_encode_chosen(encoder *e, const node *node, VALUE object, const place *at)
 {
     VALUE given = object;
-    uint32_t found = guildhall_avro_branch_of(e->codec, node, &object, e->codec->rules.max_nesting - e->depth);
+    uint32_t found = guildhall_avro_branch_of(e->codec, node, &object, e->codec->rules.max_nesting - e->depth, &e->search);
     if (found >= node->count) avro_encode_refuse(e, node, given, at);
     avro_encode_number(e, found);
     avro_encode_value(e, e->codec->program.operands[node->first + found], object, at);
@@ -222,6 +223,7 @@ VALUE guildhall_avro_encode(const guildhall_avro_codec *codec, VALUE object, VAL
     guildhall_byte_buffer_init(&e.bytes);
     e.codec = codec;
     e.depth = 0;
+    e.search = (guildhall_avro_search){0};
     if (!NIL_P(prefix)) guildhall_byte_buffer_append(&e.bytes, RSTRING_PTR(prefix), (size_t)RSTRING_LEN(prefix));
     avro_encode_value(&e, 0, object, NULL);
     RB_GC_GUARD(object);

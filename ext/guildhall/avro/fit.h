@@ -8,6 +8,12 @@
 /* EXACT: it comes back from there as it is. */
 typedef enum { GUILDHALL_AVRO_NO_FIT, GUILDHALL_AVRO_FITS, GUILDHALL_AVRO_EXACT } guildhall_avro_fit;
 
+/* What is known of the branches of unions in one encode. It lies on the C stack. */
+typedef struct {
+    uint64_t looks;       /* values compared with types, for the union that is written now */
+    volatile VALUE known; /* by identity: an object → a Hash of nodes and how it fits them; 0: nothing yet */
+} guildhall_avro_search;
+
 /* As far as one look shows. */
 guildhall_avro_fit guildhall_avro_resembles(const guildhall_avro_codec *codec, const guildhall_avro_node *node, VALUE object);
 
@@ -25,7 +31,8 @@ VALUE guildhall_avro_given(const guildhall_avro_codec *codec, VALUE hash, uint32
 
 /* branch.c: the index of the branch that an object is written as, which is left in *object without its Guildhall::Avro::Branch
  * or Document; UINT32_MAX: it fits none. depth: levels that may be below. */
-uint32_t guildhall_avro_branch_of(const guildhall_avro_codec *codec, const guildhall_avro_node *node, VALUE *object, uint32_t depth);
+uint32_t guildhall_avro_branch_of(const guildhall_avro_codec *codec, const guildhall_avro_node *node, VALUE *object, uint32_t depth,
+                                  guildhall_avro_search *search);
 
 const char *guildhall_avro_type_name(const guildhall_avro_node *node);
 

@@ -174,6 +174,7 @@ static void avro_walk_approach(items *cursor, position array, uint32_t *index)
     uint32_t next = v->entries[array.entry + 1], end = v->entries[array.entry], place = *index / GUILDHALL_SAMPLED;
     uint32_t count = guildhall_avro_count(v, array), blocks = next & GUILDHALL_AVRO_BLOCKS ? 1 : 0, width = 2 + blocks;
     uint32_t samples = guildhall_avro_samples(count, end - cursor->at.offset);
+    if (!samples) *index = 0; /* items without a byte: wherever one is, the others are too */
     if (!place || !samples) return;
     const uint32_t *sample = v->entries + (next & ~GUILDHALL_AVRO_BLOCKS) - blocks - (size_t)(samples - place + 1) * width;
     cursor->at.offset = sample[0];

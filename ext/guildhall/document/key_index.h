@@ -24,11 +24,12 @@ typedef struct guildhall_key_directory guildhall_key_directory;
 /* All of a payload's. All zero at first, but for `entries`. */
 typedef struct {
     _Atomic(guildhall_key_directory *) directory;
-    _Atomic uint32_t walked; /* pairs so far */
+    _Atomic uint32_t walked; /* pairs so far, or what takes as long */
     uint32_t entries;        /* of the structural index: an upper bound of the pairs */
 } guildhall_key_indexes;
 
-/* A text, or (bytes: NULL) a number. */
+/* A text, or (bytes: NULL) 64 bits that `length` says the kind of. number: of a text its kind. Keys of other kinds are others; 0 is
+ * what every format has: a text that is UTF-8, an integer. */
 typedef struct {
     const uint8_t *bytes;
     size_t length;
@@ -37,14 +38,16 @@ typedef struct {
 
 static inline int guildhall_key_equals(guildhall_key one, guildhall_key other)
 {
-    if (!one.bytes || !other.bytes) return one.bytes == other.bytes && one.number == other.number;
-    return one.length == other.length && !memcmp(one.bytes, other.bytes, one.length);
+    if (one.number != other.number || one.length != other.length) return 0;
+    if (!one.bytes || !other.bytes) return one.bytes == other.bytes;
+    return !memcmp(one.bytes, other.bytes, one.length);
 }
 
 /* Reads the key at a place. */
 typedef guildhall_key guildhall_key_at(const void *payload, uint32_t place);
 
-/* Whether a map with this number of pairs should get its index now. If not, the caller scans the pairs. */
+/* Whether a map with this number of pairs (or what else takes as many steps) should get its index now. If not, the caller scans
+ * the pairs. */
 int guildhall_key_indexes_due(guildhall_key_indexes *indexes, uint32_t pairs);
 
 /* keys: how many will be put, at most. NULL when memory is short. */

@@ -108,7 +108,8 @@ const uint8_t *guildhall_json_document_source(const guildhall_cursor *cursor, si
 {
     const guildhall_document *root = RTYPEDDATA_GET_DATA(cursor->root);
     if (root->deduplicated) return NULL;
-    guildhall_json_range range = guildhall_json_range_of(guildhall_json_view_of(&cursor->view), cursor->position.offset, cursor->view.length);
+    guildhall_json_range range = guildhall_json_range_of(guildhall_json_view_of(&cursor->view), cursor->view.key_indexes, cursor->position.offset);
+    guildhall_key_indexes_report(cursor->view.key_indexes);
     *length = range.end - range.begin;
     return cursor->view.bytes + range.begin;
 }

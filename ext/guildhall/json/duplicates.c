@@ -6,20 +6,10 @@
 #define FEW 128 /* a multiple of 16 */
 #define NO_MEMORY UINT32_MAX
 
-/* A byte that most pairs of different keys differ in: of the length, the first eight bytes and the last. */
-static inline uint8_t json_duplicates_signature(const uint8_t *text, uint32_t length, const uint8_t *end)
+/* A byte that most pairs of different keys differ in, and which a text's author cannot foresee. */
+static inline uint8_t json_duplicates_signature(const uint8_t *text, uint32_t length, const uint8_t *end, uint64_t seed)
 {
-    uint64_t head = 0;
-    if (end - text >= 8) { /* nearly always, so that no jump depends on the length */
-        static const uint64_t masks[] = {0, 0xff, 0xffff, 0xffffff, 0xffffffff, 0xffffffffff, 0xffffffffffff,
-                                         0xffffffffffffff, 0xffffffffffffffff};
-        memcpy(&head, text, 8);
-        head &= masks[length < 8 ? length : 8];
-    } else {
-        memcpy(&head, text, length < 8 ? length : 8);
-    }
-    uint64_t rest = (uint64_t)text[(int64_t)length - 1] << 32 | length; /* an empty key is preceded by its quote */
-    return (uint8_t)((head ^ rest * 0xd6e8feb86659fd93ull) * 0x9E3779B97F4A7C15ull >> 56);
+    return (uint8_t)(guildhall_json_fingerprint(text, length, end, seed) >> 56);
 }
 
 /* Which of 16 signatures equal this one, a bit each. */
@@ -46,13 +36,13 @@ typedef struct {
 
 /* All signatures are written before any is read as part of a vector: reading back what has just been written in
  * smaller pieces stalls. Returns 0 when a key has escapes. */
-static inline int json_duplicates_collect(guildhall_json_view view, uint32_t object, const uint8_t *text_end, few_keys *few)
+static inline int json_duplicates_collect(guildhall_json_view view, uint32_t object, const uint8_t *text_end, uint64_t seed, few_keys *few)
 {
     uint32_t end = guildhall_json_offset(view.nodes[object]), count = 0, escaped = 0;
     for (uint32_t index = object + 1; index < end; index = guildhall_json_next(view.nodes, index + 1)) {
         guildhall_json_node key = view.nodes[index];
         escaped |= guildhall_json_type_of(key) == GUILDHALL_JSON_ESCAPED;
-        few->signatures[count] = json_duplicates_signature(guildhall_json_source(view, key), guildhall_json_length(key), text_end);
+        few->signatures[count] = json_duplicates_signature(guildhall_json_source(view, key), guildhall_json_length(key), text_end, seed);
         few->keys[count++] = index;
     }
     few->count = count;
@@ -148,54 +138,103 @@ uint32_t guildhall_json_duplicate(guildhall_json_view view, uint32_t object, con
     if (count < 2) return 0;
     if (count <= FEW) {
         few_keys few;
-        if (json_duplicates_collect(view, object, text_end, &few)) return json_duplicates_among_few(view, &few);
+        if (json_duplicates_collect(view, object, text_end, scratch->seed, &few)) return json_duplicates_among_few(view, &few);
     }
     return json_duplicates_among_many(view, object, scratch);
 }
 
-/* For each key that counts, by its index: the index of the value that counts. 0 for keys that occurred before. */
+/* For each key of the object, by its index: the index of the value that counts, 0 for keys that occurred before. */
 static int json_duplicates_choose_values(guildhall_json_view view, uint32_t object, guildhall_json_scratch *scratch, uint32_t *chosen)
 {
     size_t capacity, longest = json_duplicates_longest_escaped_key(view, object);
     uint8_t *buffer = longest ? malloc(longest) : NULL;
     int ready = (!longest || buffer) && json_duplicates_reserve_table(scratch, guildhall_json_length(view.nodes[object]), &capacity);
-    uint32_t first = object + 1, end = ready ? guildhall_json_offset(view.nodes[object]) : 0;
-    for (uint32_t index = first; index < end; index = guildhall_json_next(view.nodes, index + 1)) {
+    uint32_t end = ready ? guildhall_json_offset(view.nodes[object]) : 0;
+    for (uint32_t index = object + 1; index < end; index = guildhall_json_next(view.nodes, index + 1)) {
         uint32_t earlier = json_duplicates_enter(view, index, scratch, capacity, buffer);
-        chosen[index - first] = 0;
-        chosen[(earlier ? earlier : index) - first] = index + 1;
+        chosen[index] = 0;
+        chosen[earlier ? earlier : index] = index + 1;
     }
     free(buffer);
     return ready;
 }
 
-/* Copies a value and its descendants to another place of the tape; returns the index after it. */
-static uint32_t json_duplicates_move_value(guildhall_json_node *nodes, uint32_t to, const guildhall_json_node *old, uint32_t from)
+static int json_duplicates_choose_all(guildhall_json_view view, size_t count, guildhall_json_scratch *scratch, uint32_t *chosen)
 {
-    uint32_t end = guildhall_json_next(old, from);
-    uint64_t shift = (uint64_t)(to - from) << 32; /* ends wrap around as they should */
-    for (; from < end; from++, to++) nodes[to] = guildhall_json_is_container(old[from]) ? old[from] + shift : old[from];
+    for (uint32_t index = 0; index < count; index++) {
+        if (guildhall_json_type_of(view.nodes[index]) != GUILDHALL_JSON_REPEATED) continue;
+        if (!json_duplicates_choose_values(view, index, scratch, chosen)) return 0;
+    }
+    return 1;
+}
+
+/* A container whose copy is not complete. */
+typedef struct {
+    uint32_t copy, end;  /* its index on the new tape; the index after it on the old one */
+    uint32_t key, pairs; /* where keys are repeated: the key that is being copied, and how many were before it; else 0 */
+} opened;
+
+/* The first key from `key` on that counts; `end` when there is none. */
+static uint32_t json_duplicates_counting(const guildhall_json_node *old, const uint32_t *chosen, uint32_t key, uint32_t end)
+{
+    while (key < end && !chosen[key]) key = guildhall_json_next(old, key + 1);
+    return key;
+}
+
+/* Copies what counts, each node once, however deep it lies. Returns the length of the copy. */
+static uint32_t json_duplicates_copy(const guildhall_json_node *old, const uint32_t *chosen, guildhall_json_node *copy, opened *containers)
+{
+    uint32_t from = 0, to = 0, depth = 0;
+    do {
+        guildhall_json_node node = old[from];
+        int repeated = guildhall_json_type_of(node) == GUILDHALL_JSON_REPEATED;
+        if (guildhall_json_is_container(node) && guildhall_json_length(node)) {
+            containers[depth++] = (opened){to, guildhall_json_offset(node), repeated ? from + 1 : 0, 0};
+            copy[to++] = node;
+            if (repeated) copy[to++] = old[from + 1];
+            from = repeated ? chosen[from + 1] : from + 1;
+            continue;
+        }
+        copy[to] = guildhall_json_is_container(node) ? guildhall_json_make(guildhall_json_type_of(node), 0, to + 1) : node;
+        to++;
+        from++;
+        for (; depth; depth--) { /* which containers does that complete? */
+            opened *inner = &containers[depth - 1];
+            guildhall_json_type type = guildhall_json_type_of(copy[inner->copy]);
+            uint32_t length = guildhall_json_length(copy[inner->copy]);
+            if (inner->key) {
+                inner->pairs++;
+                inner->key = json_duplicates_counting(old, chosen, guildhall_json_next(old, inner->key + 1), inner->end);
+                if (inner->key < inner->end) {
+                    copy[to++] = old[inner->key];
+                    from = chosen[inner->key];
+                    break;
+                }
+                type = GUILDHALL_JSON_OBJECT;
+                length = inner->pairs;
+                from = inner->end;
+            } else if (from < inner->end) {
+                break;
+            }
+            copy[inner->copy] = guildhall_json_make(type, length, to);
+        }
+    } while (depth);
     return to;
 }
 
-size_t guildhall_json_keep_last(guildhall_json_view view, guildhall_json_node *nodes, uint32_t object, size_t count,
+size_t guildhall_json_keep_last(guildhall_json_view view, guildhall_json_node *nodes, size_t count, uint32_t max_nesting,
                                 guildhall_json_scratch *scratch)
 {
-    guildhall_json_node *old = malloc(count * sizeof *old);
-    uint32_t *chosen = malloc((count - object) * sizeof *chosen), first = object + 1, to = first, pairs = 0;
-    if (old && chosen && json_duplicates_choose_values(view, object, scratch, chosen)) {
-        memcpy(old, nodes, count * sizeof *old);
-        for (uint32_t index = first; index < count; index = guildhall_json_next(old, index + 1)) {
-            if (!chosen[index - first]) continue;
-            nodes[to] = old[index];
-            to = json_duplicates_move_value(nodes, to + 1, old, chosen[index - first]);
-            pairs++;
-        }
-        nodes[object] = guildhall_json_make(GUILDHALL_JSON_OBJECT, pairs, to);
-    } else {
-        to = 0;
+    guildhall_json_node *copy = malloc(count * sizeof *copy);
+    uint32_t *chosen = malloc(count * sizeof *chosen);
+    opened *containers = malloc((max_nesting < count ? max_nesting : count) * sizeof *containers);
+    size_t kept = 0;
+    if (copy && chosen && containers && json_duplicates_choose_all(view, count, scratch, chosen)) {
+        kept = json_duplicates_copy(view.nodes, chosen, copy, containers);
+        memcpy(nodes, copy, kept * sizeof *copy);
     }
-    free(old);
+    free(copy);
     free(chosen);
-    return to;
+    free(containers);
+    return kept;
 }

@@ -8,29 +8,31 @@
 #include "parse.h"
 #include "values/key_hash.h"
 
-/* A fingerprint of a key, of all its bytes. text_end: of the source. No jump depends on the length of a short key: the
- * processor could not foresee it. */
+/* A fingerprint of a key, of all its bytes, wherever it stands. text_end: of the source. No jump depends on the length of a short key: the
+ * processor could not foresee it. The seed, which is secret, is in both factors of the product: bytes that make one of them zero
+ * would make all keys that have them alike. */
 static inline uint64_t guildhall_json_fingerprint(const uint8_t *text, size_t length, const uint8_t *text_end,
                                                   uint64_t seed)
 {
     uint64_t so_far = seed;
-    static const uint64_t masks[] = {0, 0xff, 0xffff, 0xffffff, 0xffffffff, 0xffffffffff, 0xffffffffffff,
-                                     0xffffffffffffff, 0xffffffffffffffff};
+    static const uint8_t masks[16] = {255, 255, 255, 255, 255, 255, 255, 255}; /* the first bytes of eight, whatever their order in a word */
     int64_t beyond = (int64_t)length - 8, is_short = beyond >> 63; /* all ones when there are less than 8 bytes */
-    uint64_t head = 0, tail = 0, mask = masks[8 + (beyond & is_short)];
+    uint64_t head = 0, tail = 0, mask;
     int64_t last = beyond & ~is_short;
+    memcpy(&mask, masks - (beyond & is_short), 8);
     if (__builtin_expect(text_end - text >= 8, 1)) {
         memcpy(&head, text, 8);
         memcpy(&tail, text + last, 8);
     } else {
         memcpy(&head, text, length);
+        tail = head;
     }
     for (size_t i = 8; __builtin_expect(i + 8 < length, 0); i += 8) {
         uint64_t middle;
         memcpy(&middle, text + i, 8);
         so_far = guildhall_mix(so_far ^ middle, seed);
     }
-    return guildhall_mix(so_far ^ (head & mask), (tail & mask) ^ (0x9E3779B97F4A7C15ull + length));
+    return guildhall_mix(so_far ^ (head & mask), (tail & mask) ^ (0x9E3779B97F4A7C15ull + length) ^ seed);
 }
 
 /* A fingerprint of a list of keys, in their order: `list` (the seed, where it is empty) and one key more. Two lists with
@@ -46,9 +48,9 @@ static inline uint64_t guildhall_json_fingerprint_of_list(uint64_t list, uint64_
 uint32_t guildhall_json_duplicate(guildhall_json_view view, uint32_t object, const uint8_t *text_end,
                                   guildhall_json_scratch *scratch);
 
-/* Leaves one pair a key: at the place of the first, with the value of the last. The object ends the tape, which is
- * `count` nodes long; returns its new length, 0 when there is no memory. */
-size_t guildhall_json_keep_last(guildhall_json_view view, guildhall_json_node *nodes, uint32_t object, size_t count,
+/* Leaves one pair a key in every object that is marked GUILDHALL_JSON_REPEATED: at the place of the first, with the value of the
+ * last. The tape is `count` nodes long; returns its new length, 0 when there is no memory. Linear in the length of the tape. */
+size_t guildhall_json_keep_last(guildhall_json_view view, guildhall_json_node *nodes, size_t count, uint32_t max_nesting,
                                 guildhall_json_scratch *scratch);
 
 #endif

@@ -333,23 +333,22 @@ static inline const uint8_t *skip_space(const uint8_t *at, const uint8_t *end)
     return at;
 }
 
-/* Sees to unique keys in the object that has just been closed; returns the new length of the tape, 0 at an error. */
-static size_t unique_keys(text *source, guildhall_json_scratch *scratch, uint32_t object, size_t count, uint64_t print)
+/* Sees to unique keys in the object that has just been closed; returns 0 at an error. */
+static int unique_keys(text *source, guildhall_json_scratch *scratch, uint32_t object, uint64_t print)
 {
     guildhall_json_view view = {source->bytes, source->end, scratch->nodes};
     uint32_t twice = guildhall_json_duplicate(view, object, source->end, scratch);
     if (LIKELY(!twice)) {
         scratch->unique[print % GUILDHALL_JSON_REMEMBERED] = print;
-        return count;
+        return 1;
     }
-    if (twice != UINT32_MAX && !source->rules->allow_duplicate_key) {
-        fail(source, guildhall_json_source(view, scratch->nodes[twice]) - 1, GUILDHALL_JSON_DUPLICATE_KEY);
-        return 0;
+    if (twice == UINT32_MAX) return fail(source, source->bytes, GUILDHALL_JSON_NO_MEMORY), 0;
+    if (!source->rules->allow_duplicate_key) {
+        return fail(source, guildhall_json_source(view, scratch->nodes[twice]) - 1, GUILDHALL_JSON_DUPLICATE_KEY), 0;
     }
-    size_t kept = twice == UINT32_MAX ? 0 : guildhall_json_keep_last(view, scratch->nodes, object, count, scratch);
+    scratch->nodes[object] += GUILDHALL_JSON_REPEATED - GUILDHALL_JSON_OBJECT;
     source->deduplicated = 1;
-    if (!kept) fail(source, source->bytes, GUILDHALL_JSON_NO_MEMORY);
-    return kept;
+    return 1;
 }
 
 /* Compares the predicted key with the text at `at`: returns the position after its colon, or NULL if they differ. */
@@ -423,9 +422,7 @@ static inline guildhall_json_node *close_container(text *source, guildhall_json_
     nodes[closed] = guildhall_json_make(object ? GUILDHALL_JSON_OBJECT : GUILDHALL_JSON_ARRAY, *count, (size_t)(out - nodes));
     uint64_t print = source->print;
     if (object && *count > 1 && UNLIKELY(scratch->unique[print % GUILDHALL_JSON_REMEMBERED] != print)) {
-        size_t length = unique_keys(source, scratch, closed, (size_t)(out - nodes), print);
-        if (UNLIKELY(!length)) return NULL;
-        out = nodes + length;
+        if (UNLIKELY(!unique_keys(source, scratch, closed, print))) return NULL;
     }
     uint32_t depth = source->depth--;
     source->cue = (uint32_t)scratch->places[depth].cue;
@@ -572,6 +569,11 @@ guildhall_json_outcome GUILDHALL_JSON_PARSER(const uint8_t *bytes, size_t length
     text source = {.bytes = bytes, .end = bytes + length, .rules = rules, .checked = bytes, .scratch = scratch,
                    .open = NO_CONTAINER};
     size_t count = parse(&source);
+    if (UNLIKELY(count && source.deduplicated)) {
+        guildhall_json_view view = {source.bytes, source.end, scratch->nodes};
+        count = guildhall_json_keep_last(view, scratch->nodes, count, rules->max_nesting, scratch);
+        if (!count) fail(&source, source.bytes, GUILDHALL_JSON_NO_MEMORY);
+    }
     if (count) return (guildhall_json_outcome){GUILDHALL_JSON_VALID, 0, count, source.deduplicated};
     return (guildhall_json_outcome){source.status, (size_t)(source.error - bytes), 0, 0};
 }

@@ -1,5 +1,7 @@
 /* Finds the text of a container. A container has no position of its own: that would cost eight more bytes each and is
- * seldom needed. The position is computed from the nearest string or number before it. */
+ * seldom needed. The position is computed from the nearest string or number before it that has one. Small integers have
+ * none, so that it may be far away: once looking back has cost as much as an index does, one pass along the tape notes the
+ * positions of all containers. */
 #include "scan.h"
 #include "source.h"
 
@@ -44,20 +46,78 @@ static const uint8_t *json_source_after_closing_bracket(const uint8_t *at, const
     }
 }
 
-guildhall_json_range guildhall_json_range_of(guildhall_json_view view, uint32_t index, size_t length)
+#define STRIDE 16          /* nodes of the tape for which one count of containers is kept */
+#define POSITIONS UINT32_MAX /* no container has this index */
+#define BYTES_PER_STEP 8   /* looking at so many bytes takes as long as walking past a node */
+
+static const uint8_t *json_source_after_scalar(guildhall_json_view view, guildhall_json_node node)
 {
-    const uint8_t *at = view.bytes, *end = view.bytes + length;
-    uint32_t containers = 0;
-    for (uint32_t before = index; before--;) {
+    return guildhall_json_source(view, node) + guildhall_json_length(node) + guildhall_json_is_string(node);
+}
+
+static uint32_t json_source_containers(const guildhall_json_node *nodes, uint32_t from, uint32_t end)
+{
+    uint32_t count = 0;
+    for (; from < end; from++) count += (uint32_t)guildhall_json_is_container(nodes[from]);
+    return count;
+}
+
+/* Slots: for every STRIDE nodes how many containers are before them, then the position of each container; one more of all, because
+ * a slot is never 0. */
+static void json_source_make_index(guildhall_json_view view, guildhall_key_indexes *indexes)
+{
+    uint32_t nodes = guildhall_json_offset(view.nodes[0]), strides = (nodes + STRIDE - 1) / STRIDE;
+    guildhall_key_index *made = guildhall_key_index_of_array(POSITIONS, strides + json_source_containers(view.nodes, 0, nodes));
+    if (!made) return;
+    const uint8_t *at = view.bytes;
+    for (uint32_t i = 0, containers = 0; i < nodes; i++) {
+        guildhall_json_node node = view.nodes[i];
+        if (i % STRIDE == 0) made->slots[i / STRIDE] = containers + 1;
+        if (json_source_has_offset(node)) at = json_source_after_scalar(view, node);
+        if (!guildhall_json_is_container(node)) continue;
+        at = json_source_opening_bracket(at, view.end, 0) + 1;
+        made->slots[strides + containers++] = (uint32_t)(at - view.bytes);
+    }
+    guildhall_key_indexes_publish(indexes, made, NULL, NULL); /* no keys: it is as long as it has to be */
+}
+
+static const uint8_t *json_source_indexed(guildhall_json_view view, const guildhall_key_index *positions, uint32_t index)
+{
+    uint32_t stride = index / STRIDE, strides = (guildhall_json_offset(view.nodes[0]) + STRIDE - 1) / STRIDE;
+    uint32_t before = positions->slots[stride] - 1 + json_source_containers(view.nodes, stride * STRIDE, index);
+    return view.bytes + positions->slots[strides + before] - 1;
+}
+
+/* *steps: what it took. */
+static const uint8_t *json_source_by_looking_back(guildhall_json_view view, uint32_t index, uint32_t *steps)
+{
+    const uint8_t *at = view.bytes;
+    uint32_t containers = 0, before = index;
+    while (before--) {
         guildhall_json_node node = view.nodes[before];
         if (json_source_has_offset(node)) {
-            int string = guildhall_json_is_string(node);
-            at = guildhall_json_source(view, node) + guildhall_json_length(node) + string;
+            at = json_source_after_scalar(view, node);
             break;
         }
-        containers += guildhall_json_is_container(node);
+        containers += (uint32_t)guildhall_json_is_container(node);
     }
-    const uint8_t *opening = json_source_opening_bracket(at, end, containers);
-    const uint8_t *after = json_source_after_closing_bracket(opening, end);
+    const uint8_t *opening = json_source_opening_bracket(at, view.end, containers);
+    *steps = index - before + (uint32_t)((opening - at) / BYTES_PER_STEP);
+    return opening;
+}
+
+static const uint8_t *json_source_opening_of(guildhall_json_view view, guildhall_key_indexes *indexes, uint32_t index)
+{
+    const guildhall_key_index *positions = guildhall_key_indexes_find(indexes, POSITIONS);
+    if (positions) return json_source_indexed(view, positions, index);
+    uint32_t steps;
+    const uint8_t *opening = json_source_by_looking_back(view, index, &steps);
+    if (guildhall_key_indexes_due(indexes, steps)) json_source_make_index(view, indexes);
+    return opening;
+}
+
+guildhall_json_range guildhall_json_range_of(guildhall_json_view view, guildhall_key_indexes *indexes, uint32_t index)
+{
+    const uint8_t *opening = json_source_opening_of(view, indexes, index), *after = json_source_after_closing_bracket(opening, view.end);
     return (guildhall_json_range){(size_t)(opening - view.bytes), (size_t)(after - view.bytes)};
 }

@@ -34,7 +34,8 @@ typedef enum {
     GUILDHALL_JSON_UTF8,        /* a string without escapes, with bytes above 0x7f */
     GUILDHALL_JSON_ESCAPED,     /* a string with escapes: see guildhall_json_unescape */
     GUILDHALL_JSON_ARRAY,
-    GUILDHALL_JSON_OBJECT
+    GUILDHALL_JSON_OBJECT,
+    GUILDHALL_JSON_REPEATED     /* an object in which keys occur more than once: only while the text is parsed */
 } guildhall_json_type;
 
 /* Longer texts are refused: lengths have 28 bits. */

@@ -10,6 +10,12 @@
 #define LARGEST_LOG 21 /* 2 MiB; larger blocks are left to malloc */
 #define SIZES ((LARGEST_LOG - SMALLEST_LOG) << STEPS_LOG)
 
+#ifdef __has_feature /* clang */
+#if __has_feature(address_sanitizer) && !defined(__SANITIZE_ADDRESS__)
+#define __SANITIZE_ADDRESS__ 1
+#endif
+#endif
+
 #ifdef __SANITIZE_ADDRESS__
 #define KEPT ((ptrdiff_t)0) /* AddressSanitizer is to see what is used after it was freed */
 #else

@@ -51,13 +51,13 @@ static int msgpack_document_named(const view *v, position map, VALUE name, posit
     return guildhall_msgpack_find(&in, v->key_indexes, map, key, found);
 }
 
-static int msgpack_document_numbered(const view *v, position map, int64_t number, position *found)
+static int msgpack_document_keyed(const view *v, position map, guildhall_key key, position *found)
 {
     guildhall_msgpack_view in = msgpack_document_view_of(v);
-    return guildhall_msgpack_find(&in, v->key_indexes, map, (guildhall_key){NULL, 0, number}, found);
+    return guildhall_msgpack_find(&in, v->key_indexes, map, key, found);
 }
 
-/* Keys that are neither texts nor numbers are rare: each is made and asked. */
+/* Arrays, maps and extensions, and what is looked for in an index where extension types are not registered: each is made and asked. */
 static int msgpack_document_other_member(const view *v, position map, VALUE key, position *found)
 {
     guildhall_msgpack_view in = msgpack_document_view_of(v);
@@ -68,6 +68,46 @@ static int msgpack_document_other_member(const view *v, position map, VALUE key,
         *found = items.value;
         there = 1;
     }
+    return there;
+}
+
+static int msgpack_document_integer_key(VALUE number, guildhall_key *key)
+{
+    uint64_t magnitude;
+    int sign = rb_integer_pack(number, &magnitude, 1, sizeof magnitude, 0, INTEGER_PACK_NATIVE_BYTE_ORDER | INTEGER_PACK_LSWORD_FIRST);
+    int fits = sign == 1 || (sign == -1 && magnitude <= (uint64_t)1 << 63);
+    int kind = sign == 1 && magnitude > INT64_MAX ? GUILDHALL_MSGPACK_KEY_UNSIGNED : GUILDHALL_MSGPACK_KEY_INTEGER;
+    *key = (guildhall_key){NULL, kind, (int64_t)(sign < 0 ? 0 - magnitude : magnitude)};
+    return fits;
+}
+
+/* The binary key that the caller means; 0: none. */
+static VALUE msgpack_document_binary_key(const view *v, VALUE key)
+{
+    int symbols = msgpack_document_codec_of(v)->rules.symbol_keys;
+    if (symbols ? !RB_SYMBOL_P(key) : !RB_TYPE_P(key, T_STRING)) return 0;
+    VALUE text = symbols ? rb_sym2str(key) : key;
+    return RB_ENCODING_GET(text) == guildhall_binary_index && !rb_enc_str_asciionly_p(text) ? text : 0;
+}
+
+/* Keys that are no texts: where no Ruby code has a say, what is in the payload says whether they are equal. */
+static int msgpack_document_odd_member(const view *v, position map, VALUE key, position *found)
+{
+    guildhall_key wanted;
+    if (msgpack_document_codec_of(v)->types) return msgpack_document_other_member(v, map, key, found);
+    if (RB_TYPE_P(key, T_BIGNUM)) return msgpack_document_integer_key(key, &wanted) && msgpack_document_keyed(v, map, wanted, found);
+    if (RB_FLOAT_TYPE_P(key)) {
+        double number = RFLOAT_VALUE(key);
+        return number == number && msgpack_document_keyed(v, map, guildhall_msgpack_float_key(number), found);
+    }
+    if (NIL_P(key)) return msgpack_document_keyed(v, map, guildhall_msgpack_word_key(GUILDHALL_MSGPACK_NIL), found);
+    if (key == Qtrue) return msgpack_document_keyed(v, map, guildhall_msgpack_word_key(GUILDHALL_MSGPACK_TRUE), found);
+    if (key == Qfalse) return msgpack_document_keyed(v, map, guildhall_msgpack_word_key(GUILDHALL_MSGPACK_FALSE), found);
+    VALUE binary = msgpack_document_binary_key(v, key);
+    if (!binary) return msgpack_document_other_member(v, map, key, found);
+    wanted = (guildhall_key){(const uint8_t *)RSTRING_PTR(binary), (size_t)RSTRING_LEN(binary), GUILDHALL_MSGPACK_KEY_BINARY};
+    int there = msgpack_document_keyed(v, map, wanted, found);
+    RB_GC_GUARD(binary);
     return there;
 }
 
@@ -82,9 +122,9 @@ static VALUE msgpack_document_key_text(const view *v, VALUE key)
 
 static int msgpack_document_member(const view *v, position map, VALUE key, position *found, VALUE *fallback)
 {
-    if (FIXNUM_P(key)) return msgpack_document_numbered(v, map, FIX2LONG(key), found);
+    if (FIXNUM_P(key)) return msgpack_document_keyed(v, map, (guildhall_key){NULL, GUILDHALL_MSGPACK_KEY_INTEGER, FIX2LONG(key)}, found);
     VALUE text = msgpack_document_key_text(v, key);
-    if (!text) return msgpack_document_other_member(v, map, key, found);
+    if (!text) return msgpack_document_odd_member(v, map, key, found);
     int there = msgpack_document_named(v, map, text, found, fallback);
     RB_GC_GUARD(text);
     return there;

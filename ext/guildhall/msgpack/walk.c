@@ -59,23 +59,37 @@ position guildhall_msgpack_item(const view *v, position container, uint32_t inde
     return cursor.at;
 }
 
-static guildhall_key msgpack_walk_key_of(const token *found)
+guildhall_key guildhall_msgpack_float_key(double number)
 {
-    if (found->type == GUILDHALL_MSGPACK_INTEGER) return (guildhall_key){NULL, 0, found->number};
-    return (guildhall_key){found->bytes, found->length, 0};
+    guildhall_key key = {NULL, GUILDHALL_MSGPACK_KEY_FLOAT, 0};
+    if (number != 0) memcpy(&key.number, &number, sizeof number);
+    return key;
 }
 
-/* Binary that is ASCII is the same key as the text: to a Hash such Strings are equal. Other keys are not looked for by what they are. */
-static inline int msgpack_walk_is_key(const token *found)
+/* Binary that is ASCII is the same key as the text: to a Hash such Strings are equal. 0: arrays, maps, extensions and NaN, which are
+ * not looked for by what they are. */
+static inline int msgpack_walk_key_of(const token *found, guildhall_key *key)
 {
-    if (found->type == GUILDHALL_MSGPACK_STRING || found->type == GUILDHALL_MSGPACK_INTEGER) return 1;
-    return found->type == GUILDHALL_MSGPACK_BINARY && guildhall_ascii(found->bytes, found->length);
+    int binary = 0;
+    switch (found->type) {
+    case GUILDHALL_MSGPACK_BINARY:
+        binary = !guildhall_ascii(found->bytes, found->length); /* fall through */
+    case GUILDHALL_MSGPACK_STRING:
+        *key = (guildhall_key){found->bytes, found->length, binary ? GUILDHALL_MSGPACK_KEY_BINARY : GUILDHALL_MSGPACK_KEY_TEXT};
+        return 1;
+    case GUILDHALL_MSGPACK_INTEGER: *key = (guildhall_key){NULL, GUILDHALL_MSGPACK_KEY_INTEGER, found->number}; return 1;
+    case GUILDHALL_MSGPACK_UNSIGNED: *key = (guildhall_key){NULL, GUILDHALL_MSGPACK_KEY_UNSIGNED, found->number}; return 1;
+    case GUILDHALL_MSGPACK_FLOAT: *key = guildhall_msgpack_float_key(found->real); return found->real == found->real;
+    case GUILDHALL_MSGPACK_NIL: case GUILDHALL_MSGPACK_FALSE: case GUILDHALL_MSGPACK_TRUE: *key = guildhall_msgpack_word_key(found->type); return 1;
+    default: return 0;
+    }
 }
 
 static inline int msgpack_walk_equals(const view *v, uint32_t offset, guildhall_key key)
 {
     token found = msgpack_walk_read_at(v, &offset);
-    return msgpack_walk_is_key(&found) && guildhall_key_equals(msgpack_walk_key_of(&found), key);
+    guildhall_key own;
+    return msgpack_walk_key_of(&found, &own) && guildhall_key_equals(own, key);
 }
 
 /* The whole walk: a later key may be equal. */
@@ -100,8 +114,10 @@ typedef struct {
 static guildhall_key msgpack_walk_key_at(const void *pointer, uint32_t place)
 {
     const indexed *target = pointer;
-    token key = guildhall_msgpack_at(target->view, guildhall_msgpack_item(target->view, target->map, place - 1).offset);
-    return msgpack_walk_key_of(&key);
+    token found = guildhall_msgpack_at(target->view, guildhall_msgpack_item(target->view, target->map, place - 1).offset);
+    guildhall_key key = {0};
+    msgpack_walk_key_of(&found, &key);
+    return key;
 }
 
 static guildhall_key_index *msgpack_walk_index_of(const indexed *target, guildhall_key_indexes *indexes)
@@ -112,8 +128,9 @@ static guildhall_key_index *msgpack_walk_index_of(const indexed *target, guildha
     guildhall_key_index *made = guildhall_key_index_new(target->map.offset, items.left);
     if (!made) return NULL;
     for (uint32_t place = 1; guildhall_msgpack_items_next(&items); place++) {
-        token key = guildhall_msgpack_at(target->view, items.key.offset);
-        if (msgpack_walk_is_key(&key)) guildhall_key_index_put(made, msgpack_walk_key_of(&key), place, msgpack_walk_key_at, target);
+        token found = guildhall_msgpack_at(target->view, items.key.offset);
+        guildhall_key key;
+        if (msgpack_walk_key_of(&found, &key)) guildhall_key_index_put(made, key, place, msgpack_walk_key_at, target);
     }
     return guildhall_key_indexes_publish(indexes, made, msgpack_walk_key_at, target);
 }

@@ -27,7 +27,7 @@ static inline int hash_template_has_keys(VALUE small, long count, const VALUE *p
     return 1;
 }
 
-/* No write barrier is needed, as elsewhere with new objects: nothing has been allocated since. */
+/* No write barrier is needed, as elsewhere with new objects: nothing has been allocated since the slot was. */
 static inline VALUE hash_template_fill_slot(VALUE template, long count, const VALUE *pairs)
 {
     VALUE made = rb_hash_dup(template);
@@ -58,11 +58,14 @@ static int hash_template_replace(st_data_t *key, st_data_t *value, st_data_t poi
     return ST_CONTINUE;
 }
 
+/* The copy's table is allocated after its slot, which may start a collection that has marked the copy by now: the garbage collector
+ * has to be told of each value. */
 static inline VALUE hash_template_fill_table(VALUE template, const VALUE *pairs)
 {
     filling f = {pairs, 0};
     VALUE made = rb_hash_dup(template);
     st_foreach_with_replace(RHASH_TBL(made), hash_template_look, hash_template_replace, (st_data_t)&f);
+    for (const VALUE *pair = pairs; pair < f.pair; pair += 2) RB_OBJ_WRITTEN(made, Qundef, pair[1]);
     return f.other ? 0 : guildhall_share(made);
 }
 

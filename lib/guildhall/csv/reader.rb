@@ -41,13 +41,21 @@ module Guildhall
 
       def hashes(rows, names)
         keys = @symbolize_names ? names.map { |name| name&.to_sym } : names
-        columns = keys.uniq.map { |key| [key, keys.index(key)] }
+        columns = {}
+        keys.each_with_index { |key, column| columns[key] ||= column }
+        check_width(rows, columns.size)
         rows.map! { |row| hash(columns, row, keys.size) }
       end
 
       # As `CSV::Row#to_h` of the gem: the first of several columns with one name counts; missing fields are nil; the first field
       # beyond the header has the key nil, unless a column without a name has it. Makes no pair for each field, so that there
       # is less to collect.
+      def check_width(rows, columns)
+        return unless Grid.sparse?(columns, rows.size, columns + rows.sum(&:size))
+
+        raise DecodeError.new("nearly all of #{columns} columns are missing in #{rows.size} rows; headers: false reads them as Arrays", codec: "CSV")
+      end
+
       def hash(columns, row, width)
         made = {}
         columns.each { |key, column| made[key] = row[column] }

@@ -25,6 +25,10 @@ module Guildhall
         # A key that only a later row has would be lost with the keys of the first.
         def with_headers(rows)
           names = rows.flat_map(&:keys).uniq
+          if Grid.sparse?(names.size, rows.size, rows.sum(&:size))
+            raise EncodeError, "CSV: the #{rows.size} rows have #{names.size} columns together, and nearly no field in most of them"
+          end
+
           twice, = names.group_by(&:to_s).find { |_, same| same.size > 1 }
           raise EncodeError, "CSV: two keys are the column #{twice.inspect}: write all of them as Strings, or as Symbols" if twice
 

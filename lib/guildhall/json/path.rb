@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "path/evaluation"
 require_relative "path/parser"
 
 module Guildhall
@@ -26,7 +27,7 @@ module Guildhall
 
       # @param document [Document, Hash, Array]
       # @return [Array] frozen: every value that the path leads to, in the order of the document
-      def of(document) = @query.of(document, document).freeze
+      def of(document) = @query.of(Evaluation.new(document), document).freeze
 
       # @return [String]
       def inspect = "#<#{self.class} #{@source}>"

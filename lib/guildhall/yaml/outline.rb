@@ -6,6 +6,10 @@ module Guildhall
     # stack ends, which depends on where it runs; and it cannot freeze a node that contains itself.
     # @api private
     class Outline < Psych::Handler
+      FREE = 100_000 # scalars
+      TIMES = 100 # those that are written
+      private_constant :FREE, :TIMES
+
       # @param text [String]
       # @param max_nesting [Integer]
       # @raise [DecodeError] with line and column
@@ -20,6 +24,10 @@ module Guildhall
         @open = []
         @anchors = {}
         @nodes = 0
+        @begun = [] # of each open container: its anchor, and what was written and merged before it
+        @sizes = Hash.new(0) # by anchor, with what is merged inside
+        @written = @merged = 0 # scalars and aliases; those that merging copies
+        @merges = false # whether there is a <<
       end
 
       def event_location(line, column, _, _)
@@ -29,11 +37,18 @@ module Guildhall
 
       def start_sequence(anchor, *) = enter(anchor)
       def start_mapping(anchor, *) = enter(anchor)
-      def end_sequence = @open.pop
-      def end_mapping = @open.pop
+      def end_sequence = leave
+      def end_mapping = leave
+
+      def scalar(value, *)
+        @written += 1
+        @merges ||= value == "<<"
+      end
 
       def alias(anchor)
         refuse("*#{anchor} is an alias of its own parent") if @open.include?(@anchors.fetch(anchor, 0))
+        @written += 1
+        merge(@sizes.fetch(anchor, 0)) if @merges
       end
 
       # Psych loads the first document only.
@@ -44,7 +59,20 @@ module Guildhall
       def enter(anchor)
         refuse("nested deeper than max_nesting, #{@max_nesting}") if @open.size == @max_nesting
         @open << (@nodes += 1)
+        @begun << [anchor, @written + @merged]
         @anchors[anchor] = @nodes if anchor
+      end
+
+      def leave
+        anchor, before = @begun.pop
+        @sizes[anchor] = @written + @merged - before if anchor
+        @open.pop
+      end
+
+      # `<<` copies what it refers to, and that may hold copies already.
+      def merge(size)
+        @merged += size
+        refuse("merging (<<) would copy more than #{TIMES} times what is written") if @merged > FREE + (TIMES * @written)
       end
 
       def refuse(reason)

@@ -207,6 +207,32 @@ class JSONDocumentTest < GuildhallTest
     end
   end
 
+  # Small integers, literals and brackets have no position of their own.
+  FAR = JSON.generate([["x"], *Array.new(300) { |i| [[i, i], {}, [[nil, true], [-i]], {"k" => [i]}, [[]]][i % 5] }]).gsub(",[", " ,\n [").freeze
+
+  def test_sources_far_behind_the_last_string
+    whole = document(FAR)
+    found = whole.each_with_index.to_a.grep_v(Integer)
+    3.times do |turn|
+      found.shuffle(random: Random.new(turn)).each do |part, index|
+        assert_equal part.decode, JSON.parse(part.source), index
+        assert_equal JSON.generate(part.decode), JSON.generate(JSON.parse(Guildhall::JSON.encode(part)))
+        assert part.detach == part
+      end
+    end
+    assert_equal FAR, whole.source
+  end
+
+  # Who comes first makes the index of all positions, and the others see it whole.
+  def test_sources_for_several_ractors_at_once
+    20.times do
+      whole = document(FAR)
+      expected = JSON.parse(FAR)
+      ractors = Array.new(4) { |turn| Ractor.new(whole, turn) { |shared, seed| shared.elements.shuffle(random: Random.new(seed)).map(&:source) } }
+      ractors.each_with_index { |ractor, turn| assert_equal expected.shuffle(random: Random.new(turn)), ractor_value(ractor).map { |source| JSON.parse(source) } }
+    end
+  end
+
   def test_detached_parts_have_bytes_of_their_own
     whole = document(JSON.generate({"small" => {"k" => [1, {"l" => 2}]}, "large" => "x" * 100_000}))
     part = whole["small"].detach

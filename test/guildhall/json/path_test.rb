@@ -53,6 +53,27 @@ class JSONPathTest < GuildhallTest
     end
   end
 
+  # What is the same for every node, in both directions, whatever it is.
+  def test_comparisons_with_the_root
+    text = '{"one":{"a":[1,{"b":2}]},"same":{"a":[1,{"b":2}]},"other":{"a":[1,{"b":3}]},"list":[1,{"b":2}],"p":"o.*","n":null}'
+    each_kind(text) do |root|
+      assert_equal 2, Guildhall::JSON::Path.new("$[?@ == $.one]").of(root).size
+      assert_equal 2, Guildhall::JSON::Path.new("$[?$.one.a == @.a]").of(root).size
+      assert_equal 4, Guildhall::JSON::Path.new("$[?@ != $.one]").of(root).size
+      assert_equal 6, Guildhall::JSON::Path.new("$[?count($..b) == 4]").of(root).size
+      assert_equal 1, Guildhall::JSON::Path.new("$[?length(@) == length($.list)]").of(root).size
+      assert_equal ["o.*"], Guildhall::JSON::Path.new("$[?match(@, $.p)]").of(root)
+      assert_equal [1], Guildhall::JSON::Path.new("$.list[?@ == $.list[0]]").of(root)
+      assert_equal 1, Guildhall::JSON::Path.new("$[?@ == $.n]").of(root).size
+    end
+  end
+
+  # An expression that a payload brings.
+  def test_expressions_that_are_too_long
+    document = Guildhall::JSON.document(JSON.generate([{"x" => "a" * 10_001, "p" => "a" * 10_001}, {"x" => "a" * 10_000, "p" => "a" * 10_000}]))
+    assert_equal 1, document.path("$[?match(@.x, @.p)]").size
+  end
+
   def test_filters
     each_kind(SHOP) { |root| FILTERED.each { |path, values| assert_equal values, Guildhall::JSON::Path.new(path).of(root), path } }
   end

@@ -134,6 +134,36 @@ class MessagePackDocumentTest < GuildhallTest
     end
   end
 
+  # Few keys are walked past, many are indexed: what is found is what the decoded Hash has.
+  def test_finds_keys_of_every_kind
+    [3, 50].each do |many|
+      numbers = Array.new(many) { [it, it + 0.5, it / 7.0, (1 << 62) + it, (1 << 63) + it, -(1 << 62) - it] }.flatten
+      keys = [*numbers, nil, true, false, 0.0, Float::INFINITY, "é", "\xC3\xA9".b, *Array.new(many) { [it + (1 << 31)].pack("N") }, [1, [2]], {"a" => 1}, []]
+      plain = Codec.decode(Codec.encode(keys.each_with_index.to_h))
+      document = Codec.document(Codec.encode(keys.each_with_index.to_h))
+      asked = [*keys, *keys.first(40).map(&:to_s), -0.0, 0, 1.0, 2**80, -(2**80), "\xFF".b, "é".encode("ISO-8859-1"), :a, [1], Float::NAN, Time.at(0)]
+      3.times do
+        asked.each do |key|
+          assert_equal [plain.key?(key), plain[key]], [document.key?(key), document[key]], key.inspect
+        end
+      end
+    end
+  end
+
+  # Of equal keys the last counts, however they are written.
+  def test_finds_the_last_of_equal_keys_of_every_kind
+    float = ->(number) { "\xCB".b + [number].pack("G") }
+    pairs = [[float[1.5], "\xCA".b + [1.5].pack("g")], [float[0.0], float[-0.0]], ["\xC0".b, "\xC0".b], ["\xC4\x01\xFF".b, "\xC5\x00\x01\xFF".b],
+             ["\xD3".b + [5].pack("q>"), "\x05".b]]
+    pairs.each do |one, other|
+      [one, other].permutation do |first, last|
+        bytes = "\x82".b + first + "\x01".b + last + "\x02".b
+        key, value = Codec.decode(bytes).first
+        assert_equal [2, 2], [value, Codec.document(bytes)[key]], bytes.inspect
+      end
+    end
+  end
+
   def test_binary_keys_as_symbols
     bytes = Codec.encode({"a".b => 5, "é" => 6, "\xC3\xA9".b => 7, "\xFF".b => 8})
     plain = MessagePack.unpack(bytes, symbolize_keys: true)

@@ -5,44 +5,52 @@ require_relative "i_regexp"
 module Guildhall
   class JSON
     class Path
-      # The expression after the ? of a filter: tests answer `true_for?`, operands `value`, both of the root and the node.
+      # The expression after the ? of a filter: tests answer `true_for?`, operands `value`, both of the
+      # evaluation and the node.
       # @api private
       module Filter
         # The value of a query that leads nowhere: equal to itself only, neither more nor less than anything.
         NOTHING = Ractor.make_shareable(Object.new)
 
         Both = Data.define(:left, :right) do
-          def true_for?(root, node) = left.true_for?(root, node) && right.true_for?(root, node)
+          def true_for?(evaluation, node) = left.true_for?(evaluation, node) && right.true_for?(evaluation, node)
         end
 
         Either = Data.define(:left, :right) do
-          def true_for?(root, node) = left.true_for?(root, node) || right.true_for?(root, node)
+          def true_for?(evaluation, node) = left.true_for?(evaluation, node) || right.true_for?(evaluation, node)
         end
 
         Opposite = Data.define(:test) do
-          def true_for?(root, node) = !test.true_for?(root, node)
+          def true_for?(evaluation, node) = !test.true_for?(evaluation, node)
         end
 
         Existence = Data.define(:query) do
-          def true_for?(root, node) = !query.of(root, node).empty?
+          def true_for?(evaluation, node) = !query.of(evaluation, node).empty?
         end
 
         Literal = Data.define(:content) do
-          def value(_root, _node) = content
+          def value(_evaluation, _node) = content
         end
 
-        # The one value of a query.
+        # The one value of a query. What every node is compared with is decoded once.
         Single = Data.define(:query) do
-          def value(root, node)
-            found = query.of(root, node)
-            found.size == 1 ? found.first : NOTHING
+          def value(evaluation, node)
+            return only(query.of(evaluation, node)) unless constant?
+
+            evaluation.once(self) { Guildhall::Document.plain(only(query.of(evaluation, node))) }
           end
+
+          def constant? = query.from_root?
+
+          private
+
+          def only(found) = found.size == 1 ? found.first : NOTHING
         end
 
         # Characters of a string, elements of an array, members of an object.
         Length = Data.define(:operand) do
-          def value(root, node)
-            value = operand.value(root, node)
+          def value(evaluation, node)
+            value = operand.value(evaluation, node)
             case value
             when String, Array, Hash, Document then value.size
             else NOTHING
@@ -51,7 +59,7 @@ module Guildhall
         end
 
         Count = Data.define(:query) do
-          def value(root, node) = query.of(root, node).size
+          def value(evaluation, node) = query.of(evaluation, node).size
         end
 
         # `match` and `search` of RFC 9535, 2.4.6 and 2.4.7: false for what is not a String, and for what is not an I-Regexp.
@@ -62,26 +70,31 @@ module Guildhall
             new(operand, pattern, whole, source.is_a?(String) ? IRegexp.compile(source, whole:) : nil)
           end
 
-          def true_for?(root, node)
-            text = operand.value(root, node)
-            text.is_a?(String) && (regexp(root, node)&.match?(text) || false)
+          def true_for?(evaluation, node)
+            text = operand.value(evaluation, node)
+            text.is_a?(String) && (regexp(evaluation, node)&.match?(text) || false)
           end
 
           private
 
-          def regexp(root, node)
+          def regexp(evaluation, node)
             return compiled if pattern.is_a?(Literal)
+            return evaluation.once(self) { compile(evaluation, node) } if pattern.is_a?(Single) && pattern.constant?
 
-            source = pattern.value(root, node)
+            compile(evaluation, node)
+          end
+
+          def compile(evaluation, node)
+            source = pattern.value(evaluation, node)
             IRegexp.compile(source, whole:) if source.is_a?(String)
           end
         end
 
         # RFC 9535, 2.3.5.2.2: only two numbers, or two strings, can be ordered.
         Comparison = Data.define(:left, :operator, :right) do
-          def true_for?(root, node)
-            one = left.value(root, node)
-            other = right.value(root, node)
+          def true_for?(evaluation, node)
+            one = left.value(evaluation, node)
+            other = right.value(evaluation, node)
             case operator
             when "==" then one == other
             when "!=" then one != other

@@ -18,14 +18,18 @@ module Guildhall
         LETTERS = {"n" => '\n', "r" => '\r', "t" => '\t'}.freeze
         ANCHORS = {"^" => '\A', "$" => '\z'}.freeze # which ECMAScript makes of them (RFC 9485, 5.3), and the compliance test suite wants
         TIMEOUT_SECONDS = 1.0
-        NESTING = 100 # of groups; an expression may come from a payload
-        private_constant :TIMEOUT_SECONDS, :NESTING
+        # An expression may come from a payload.
+        NESTING = 100 # of groups
+        LONGEST = 10_000 # characters
+        private_constant :TIMEOUT_SECONDS, :NESTING, :LONGEST
         private_constant :ESCAPE, :PROPERTY, :QUANTIFIER, :NORMAL, :IN_CLASS, :LETTERS, :ANCHORS
 
         # @param source [String]
         # @param whole [Boolean] whether it has to match the whole text
-        # @return [Regexp, nil] frozen; nil where the source is not an I-Regexp
+        # @return [Regexp, nil] frozen; nil where the source is not an I-Regexp, or too long
         def self.compile(source, whole:)
+          return if source.length > LONGEST
+
           translated = catch(:invalid) { new(source).translate } or return
           Regexp.new(whole ? "\\A(?:#{translated})\\z" : translated, timeout: TIMEOUT_SECONDS).freeze
         rescue RegexpError

@@ -19,29 +19,43 @@ module Guildhall
           @segments.all? { |descend, (first, *others)| !descend && others.empty? && (first.is_a?(String) || first.is_a?(Integer)) }
         end
 
-        # @param root [Object] what $ means
+        # @return [Boolean] the same for every node
+        def from_root? = @from_root
+
+        # @param evaluation [Evaluation]
         # @param node [Object] what @ means
         # @return [Array] every value it leads to
-        def of(root, node)
-          @segments.reduce([@from_root ? root : node]) do |nodes, (descend, selectors)|
-            nodes = nodes.flat_map { |inner| with_descendants(inner) } if descend
-            nodes.flat_map { |inner| selectors.flat_map { |selector| select(root, inner, selector) } }
-          end
+        def of(evaluation, node)
+          @from_root ? evaluation.once(self) { follow(evaluation, evaluation.root) } : follow(evaluation, node)
         end
 
         private
 
-        def with_descendants(node)
-          [node, *children(node).flat_map { |child| object?(child) || array?(child) ? with_descendants(child) : [] }]
+        def follow(evaluation, start)
+          @segments.reduce([start]) do |nodes, (descend, selectors)|
+            nodes = nodes.flat_map { |inner| with_descendants(inner) } if descend
+            nodes.flat_map { |inner| selectors.flat_map { |selector| select(evaluation, inner, selector) } }
+          end
         end
 
-        def select(root, node, selector)
+        # In the order of the document; however deep it is.
+        def with_descendants(node)
+          found = []
+          waiting = [node]
+          until waiting.empty?
+            found << (node = waiting.pop)
+            children(node).reverse_each { |child| waiting << child if object?(child) || array?(child) }
+          end
+          found
+        end
+
+        def select(evaluation, node, selector)
           case selector
           when :all then children(node)
           when String then member(node, selector)
           when Integer then array?(node) && selector < node.size && selector >= -node.size ? [node[selector]] : []
           when Array then array?(node) ? slice(node, *selector) : []
-          else children(node).select { |child| selector.true_for?(root, child) }
+          else children(node).select { |child| selector.true_for?(evaluation, child) }
           end
         end
 
