@@ -23,11 +23,14 @@ module Guildhall
         private
 
         def subscribe
-          offsets = @assignment.offsets(client)
-          client.assign(@topic.name, offsets)
+          offsets = @assignment.offsets(settings)
+          client.assign(@topic.name => offsets)
           partitions_assigned(offsets.keys.map { |number| [@topic.name, number] })
           partitions.each { |partition| partition.begin_at(offsets.fetch(partition.number)) }
         end
+
+        # There is no group that could have committed something.
+        def report_starts(_pairs); end
 
         def commit_given_up(given_up, _deadline)
           given_up.each { |partition| @assignment.note(partition) }

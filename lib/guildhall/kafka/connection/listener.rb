@@ -5,8 +5,9 @@ require "guildhall/json"
 require_relative "background_commits"
 require_relative "client"
 require_relative "lost_membership"
-require_relative "topic_creation"
-require_relative "topic_discovery"
+require_relative "../broker/start_report"
+require_relative "../broker/topic_creation"
+require_relative "../broker/topic_discovery"
 require_relative "../errors"
 require_relative "../processing/partition"
 require_relative "../reading/reader"
@@ -51,8 +52,9 @@ module Guildhall
           @max_wait_ms = (application.config.max_wait_time * 1000).ceil
           @partitions = {}
           @requests = Thread::Queue.new
+          @starting = []
           @lock = Mutex.new
-          @reader = @membership = @fatal = @discovery = nil
+          @reader = @membership = @fatal = @discovery = @creation = nil
           @polled_at = Clock.now
           @stopping = @failed = @assigned = false
           @closed = true
@@ -117,7 +119,7 @@ module Guildhall
 
         # @param thread [Thread]
         # @return [Boolean] whether it is this listener's
-        def include?(thread) = thread.equal?(@thread)
+        def include?(thread) = thread.equal?(@thread) || @starting.include?(thread)
 
         # Called by the client in this listener's thread, within a poll.
         # @param pairs [Array<Array(String, Integer)>]
@@ -129,6 +131,7 @@ module Guildhall
             @assigned = true
             @membership&.assigned
             @application.publish("rebalance.partitions_assigned", group: @group, member: @number, partitions: pairs)
+            report_starts(pairs) if pairs.any?
           end
         end
 
@@ -200,15 +203,19 @@ module Guildhall
           named = @topics.reject(&:pattern?).map(&:name)
           return @client.subscribe(named) if @topics.none?(&:pattern?)
 
-          @discovery = TopicDiscovery.new(@client, settings) { |name| !named.include?(name) && @topics.include?(@routes.route(name)) }
+          @discovery = Broker::TopicDiscovery.new(@client, settings) { |name| !named.include?(name) && @topics.include?(@routes.route(name)) }
           subscribe_to(named, @discovery.look)
           @discovery.start { |found| request { subscribe_to(named, found) } }
         end
 
         def create_topics
-          TopicCreation.new(settings, @topics) do |error, name|
+          client = @client
+          @creation = Broker::TopicCreation.new(settings, @topics) do |error, name|
             @application.error(error, "topic_creation", group: @group, topic: name)
-          end.insist { @stopping }
+          end
+          @creation.insist { @stopping }
+          # Asked for all topics, librdkafka notices those that it has subscribed to and that were missing.
+          @creation.retry_refused { client.topic_names(Broker::TopicCreation::ANSWER_MS) }
         end
 
         def subscribe_to(named, found)
@@ -220,7 +227,10 @@ module Guildhall
           room = @backpressure.room
           batches, errors = @client.with_handle { @reader.take(@max_wait_ms, *room) }
           @polled_at = Clock.now
-          batches.each { |partition, *batch| partition.deliver(*batch) }
+          batches.each do |partition, *batch|
+            report_deleted(partition, batch.first)
+            partition.deliver(*batch)
+          end
           errors.each { |error| report(error) }
           @requests.pop.call until @requests.empty?
         end
@@ -231,6 +241,30 @@ module Guildhall
 
           partitions.each { |partition| partition.missing = true if partition.name == error.topic } if error.unknown_topic?
           @application.error(KafkaError.from(error), "librdkafka", group: @group)
+        end
+
+        # In a thread of its own: brokers are asked, and the rebalance does not wait for their answers.
+        def report_starts(pairs)
+          report = Broker::StartReport.new(@client, settings, pairs)
+          thread = Thread.new do
+            guarded("offsets") { report.events.each { |name, payload| @application.publish(name, group: @group, **payload) } }
+          end
+          thread.name = "guildhall offsets"
+          thread.report_on_exception = false
+          @starting = [*@starting.select(&:alive?), thread]
+        end
+
+        # The member was so slow that the next message has been deleted: librdkafka reads on elsewhere. Other gaps between messages are
+        # none of that: marks of transactions, what compaction has removed.
+        def report_deleted(partition, records)
+          expected = partition.position
+          offset = records.first.offset
+          return unless expected && offset > expected
+
+          first = @client.begin_offset(partition.name, partition.number)
+          return unless first && first > expected
+
+          @application.publish("offsets.reset", group: @group, topic: partition.name, partitions: {partition.number => [expected, offset]})
         end
 
         def partition_of(error)
@@ -264,7 +298,9 @@ module Guildhall
           guarded("listener.close") { give_up(partitions) if @client && partitions.any? }
         ensure
           @discovery&.stop
-          @discovery = nil
+          @creation&.stop
+          @starting.each(&:kill).each { |thread| thread.join(1) }
+          @discovery = @creation = nil
           reader = @reader
           @lock.synchronize { @reader = nil } # a closed reader must not be woken
           reader&.close
