@@ -72,6 +72,9 @@ module Guildhall
 
       # @return [String] such as "; did you mean orders?", or empty
       attr_reader :suggestion
+
+      # @return [String] the broker's name for it, as {KafkaError#code_name}
+      def code_name = "UNKNOWN_TOPIC_OR_PART"
     end
 
     # With manual offset management: a consumer fails while messages of earlier batches are not marked.

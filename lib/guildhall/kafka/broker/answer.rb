@@ -50,7 +50,7 @@ module Guildhall
         # @param problems [Array<Problem>]
         # @return [Array<Problem>] partitions of one topic together that have the same error
         def self.grouped(problems)
-          problems.group_by { |one| [one.group, one.topic, one.error.code, one.partitions.nil?] }.map do |_, same|
+          problems.group_by { |one| [one.group, one.topic, Errors.symbol(one.error), one.partitions.nil?] }.map do |_, same|
             same.one? || same.first.partitions.nil? ? same.first : same.first.with(partitions: same.flat_map(&:partitions))
           end
         end

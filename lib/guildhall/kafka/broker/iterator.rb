@@ -36,7 +36,7 @@ module Guildhall
         # @raise [KafkaError]
         def each(&)
           Session.open(@settings) do |session|
-            reader = TopicReader.new(session.client, codec: @plan.codec, max_messages: @config.max_messages, max_bytes: @config.max_bytes)
+            reader = session.reader(codec: @plan.codec, max_messages: @config.max_messages, max_bytes: @config.max_bytes)
             reader.open(ranges(session))
             ahead = []
             until ahead.empty? && reader.finished?

@@ -53,10 +53,6 @@ module Guildhall
           session&.close
         end
 
-        # @return [Connection::Client]
-        # @api private
-        attr_reader :client
-
         # @param settings [Hash{Symbol=>Object}] librdkafka's; group.id is the group whose offsets {#committed} and {#commit} mean
         # @param client [Connection::Client, nil] one that is there, of a member perhaps: it is only asked, in any thread, and not closed;
         #   nil: one of its own
@@ -139,7 +135,7 @@ module Guildhall
 
           what = "the committed offsets of group #{@settings[:"group.id"]}"
           with_list(places, nil) do |list|
-            ask(what) { |handle, wait_ms| Rdkafka::Bindings.rd_kafka_committed(handle, list, wait_ms) }
+            ask(what, group: true) { |handle, wait_ms| Rdkafka::Bindings.rd_kafka_committed(handle, list, wait_ms) }
             each_partition(list).to_h do |topic, one|
               [[topic, one.partition], one.err.zero? ? committed_place(one) : KafkaError.of(one.err, what)]
             end
@@ -173,12 +169,16 @@ module Guildhall
         def each_record(topic, partition, range, codec: nil, limit: nil, seconds: nil, &)
           return range.end if range.none?
 
-          reader = TopicReader.new(@client, codec:, max_messages: [limit || 1_000, 1_000].min, max_bytes: MAX_BYTES)
+          reader = self.reader(codec:, max_messages: [limit || 1_000, 1_000].min, max_bytes: MAX_BYTES)
           reader.open([topic, partition] => range)
           search(reader, range, limit, seconds && (Clock.now + seconds), "#{topic}/#{partition}", &)
         ensure
           reader&.close
         end
+
+        # @param settings [Hash] as for {TopicReader#initialize}
+        # @return [TopicReader] which has to be closed
+        def reader(**settings) = TopicReader.new(@client, **settings) { |code, reason| client_failed(code, reason) }
 
         # The first record of each range. Blocks for the brokers that lead the partitions.
         # @param ranges [Hash{Array(String, Integer)=>Range<Integer>}] by topic and partition
@@ -186,7 +186,7 @@ module Guildhall
         # @return [Hash{Array(String, Integer)=>Record, nil}] nil where a range has none; without those that could not be read in time
         def first_records(ranges, seconds:)
           found = {}
-          reader = TopicReader.new(@client, max_messages: 1, max_bytes: 1_000)
+          reader = self.reader(max_messages: 1, max_bytes: 1_000)
           reader.open(ranges)
           limit = Clock.now + seconds
           until reader.finished? || Clock.now > limit
@@ -246,11 +246,12 @@ module Guildhall
 
         private
 
+        # @param group [Boolean] whether a right on the group is needed
         # @yieldparam handle [FFI::Pointer]
         # @yieldparam wait_ms [Integer]
         # @yieldreturn [Integer] librdkafka's code
         # @raise [KafkaError]
-        def ask(what, seconds = @timeout)
+        def ask(what, seconds = @timeout, group: false)
           limit = Clock.now + seconds
           wait = FIRST_WAIT_SECONDS
           loop do
@@ -259,15 +260,15 @@ module Guildhall
             return if code.zero?
 
             listen_for_complaints
-            complain(code, what, last: Clock.now >= limit)
+            complain(code, what, last: Clock.now >= limit, group:)
             sleep([again_at, limit].min - Clock.now) if [again_at, limit].min > Clock.now
             wait *= 2
           end
         end
 
-        def complain(code, what, last:)
+        def complain(code, what, last:, group:)
           raise AuthenticationError.at(@settings, *@complaints[:credentials]) if @complaints[:credentials]
-          raise KafkaError.of(@complaints[:right].first, what) if @complaints[:right] && Errors.outage?(code)
+          raise KafkaError.of(@complaints[:right].first, what) if group && @complaints[:right] && Errors.outage?(code)
           return if !last && (Errors.unanswered?(code) || Errors.coordinator?(code))
 
           raise Errors.unanswered?(code) ? UnreachableError.at(@settings, code, "it was asked for #{what}") : KafkaError.of(code, what)

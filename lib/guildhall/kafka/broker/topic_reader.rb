@@ -19,8 +19,11 @@ module Guildhall
         # @param codec [Codec, nil] what records are decoded with
         # @param max_messages [Integer] in one batch
         # @param max_bytes [Integer] in one batch, about
-        def initialize(client, max_messages:, max_bytes:, codec: nil)
+        # @yieldparam code [Integer] of an error of the client's group, which does not matter for reading
+        # @yieldparam reason [String]
+        def initialize(client, max_messages:, max_bytes:, codec: nil, &on_group_error)
           @client = client
+          @on_group_error = on_group_error
           @codec = codec
           @max_messages = max_messages
           @max_bytes = max_bytes
@@ -103,7 +106,11 @@ module Guildhall
             cursor = @cursors[[error.topic, error.partition]]
             return cursor && error.offset >= cursor.last ? finish(cursor.place) : nil
           end
-          raise KafkaError.from(error) unless Errors.outage?(error.code)
+          return if Errors.outage?(error.code)
+          # librdkafka looks for the group's coordinator, although reading does not need it.
+          return @on_group_error&.call(error.code, error.message) if Errors.symbol(error.code) == :group_authorization_failed
+
+          raise KafkaError.from(error)
         end
       end
     end

@@ -99,6 +99,12 @@ class KafkaBrokerSessionTest < GuildhallTest
     end
   end
 
+  def test_reading_needs_no_right_on_a_group
+    produce(3)
+    @faults.refuse(MockFaults::FIND_COORDINATOR, 30)
+    open { |session| assert_equal [3, [0, 1, 2]], offsets(session, 0...3) }
+  end
+
   def test_a_range_is_read_within_its_limits_and_can_be_continued
     produce(10)
     open do |session|

@@ -38,13 +38,15 @@ module Guildhall
           def each_topic
             names = topics
             problems = names.flat_map do |name|
+              next [] if @interrupted
+
               Kafka.application.dead_letters(name) do |dead_letters|
                 yield dead_letters
                 dead_letters.problems
               end
-            rescue UnknownTopicError, UnreachableError
+            rescue UnreachableError
               raise
-            rescue KafkaError => error
+            rescue KafkaError, UnknownTopicError => error
               raise if names.one?
 
               Broker::Problem.new(group: nil, topic: name, partitions: nil, error:)

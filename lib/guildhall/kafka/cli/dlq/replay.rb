@@ -37,7 +37,7 @@ module Guildhall
 
           def perform
             check_options
-            status = each_topic { |dead_letters| replay(dead_letters) unless @interrupted }
+            status = each_topic { |dead_letters| replay(dead_letters) }
             @interrupted ? 1 : status
           end
 
