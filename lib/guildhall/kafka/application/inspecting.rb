@@ -14,8 +14,7 @@ module Guildhall
         # application runs does not matter. Blocks for the brokers' answers.
         # @param groups [Array<String>, nil] only these consumer groups; nil: all
         # @param topics [Array<String>, nil] only these topics; nil: all
-        # @return [Broker::Answer] of {Broker::Lag::Row}s: an Array, whose `problems` say which topics and partitions could not be asked, and
-        #   why
+        # @return [Broker::Answer] of {Broker::Lag::Row}s: an Array; `problems` says which topics and partitions could not be asked, and why
         # @raise [ConfigurationError] listing every error
         # @raise [UnreachableError] where nothing could be asked: no broker answers, or (AuthenticationError) they refuse the credentials
         def lag(groups: nil, topics: nil)

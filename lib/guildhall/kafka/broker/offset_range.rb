@@ -9,7 +9,7 @@ module Guildhall
       class OffsetRange
         PLACES = %i[earliest latest].freeze
         RULES = OptionRules.new(
-          from: OptionRules.rule("an offset, a negative number (of messages, counted from the end), :earliest, :latest or a Time") do |value|
+          from: OptionRules.rule("an offset, a negative number (of messages from the end), :earliest, :latest or a Time") do |value|
             value.is_a?(Integer) || value.is_a?(Time) || PLACES.include?(value)
           end,
           until: OptionRules.rule("an offset, :end, a Time, or nil (never ends)") do |value|

@@ -24,10 +24,11 @@ module Guildhall
             until ranges.empty? || payloads.size >= limit
               share = [(limit - payloads.size).ceildiv(ranges.size), 1].max
               ranges = ranges.to_h do |number, range|
-                first = session.each_record(topic, number, range, limit: share) { |record| payloads << record.raw_payload unless record.tombstone? }
+                first = session.each_record(topic, number, range, limit: share) { |record| payloads << record.raw_payload }
                 [number, first...range.end]
               end
               ranges = ranges.reject { |_, range| range.none? }
+              payloads.compact! # without tombstones
             end
             payloads.first(limit)
           end

@@ -3,6 +3,7 @@
 require "guildhall/clock"
 require_relative "../connection/client"
 require_relative "../errors"
+require_relative "complaints"
 require_relative "topic_reader"
 
 module Guildhall
@@ -36,12 +37,11 @@ module Guildhall
         LAST = -1
         TIMED_OUT = -185
         WAIT_COORD = -180
-        TLS = -181
         UNKNOWN_PARTITION = -190
         LEADER_NOT_AVAILABLE = 5
         MAX_BYTES = 10_000_000 # in memory while a range is read
         private_constant :SETTINGS, :LEADER_SECONDS, :FIRST_WAIT_SECONDS, :PAUSE_SECONDS, :SILENCE_SECONDS, :BEGINNING, :LAST, :TIMED_OUT,
-          :WAIT_COORD, :TLS, :UNKNOWN_PARTITION, :LEADER_NOT_AVAILABLE, :MAX_BYTES
+          :WAIT_COORD, :UNKNOWN_PARTITION, :LEADER_NOT_AVAILABLE, :MAX_BYTES
 
         # @param arguments as for {#initialize}
         # @yieldparam session [Session] closed when the block ends
@@ -60,9 +60,9 @@ module Guildhall
         def initialize(settings, client: nil, timeout: TIMEOUT_SECONDS)
           @settings = settings
           @timeout = timeout
-          @complaints = {}
+          @complaints = Complaints.new
           @borrowed = !client.nil?
-          @client = client || Connection::Client.new({**settings.except(:"group.instance.id"), **SETTINGS}, self)
+          @client = client || Connection::Client.new({**settings.except(:"group.instance.id"), **SETTINGS}, @complaints)
         end
 
         # Blocks for a broker's answer, the first time.
@@ -178,7 +178,7 @@ module Guildhall
 
         # @param settings [Hash] as for {TopicReader#initialize}
         # @return [TopicReader] which has to be closed
-        def reader(**settings) = TopicReader.new(@client, **settings) { |code, reason| client_failed(code, reason) }
+        def reader(**settings) = TopicReader.new(@client, **settings) { |code, reason| @complaints.client_failed(code, reason) }
 
         # The first record of each range. Blocks for the brokers that lead the partitions.
         # @param ranges [Hash{Array(String, Integer)=>Range<Integer>}] by topic and partition
@@ -226,24 +226,6 @@ module Guildhall
           @client.close(timeout: 5) unless @borrowed
         end
 
-        # Called by the client, with what goes wrong between it and the brokers.
-        # @!visibility private
-        def client_failed(code, reason)
-          code = TLS if reason.to_s.include?("SSL handshake failed") # librdkafka may give it the code of a lost connection
-          kind = Errors.kind(code)
-          @complaints[kind] = [code, reason.to_s.sub(/ \(after .*\)\z/m, "")] if %i[credentials right].include?(kind)
-        end
-
-        # Called by the client when it is closed.
-        # @!visibility private
-        def partitions_assigned(_pairs) = nil
-
-        # @!visibility private
-        def partitions_revoked(_pairs, lost:) = nil
-
-        # @!visibility private
-        def statistics_emitted(_json) = nil
-
         private
 
         # @param group [Boolean] whether a right on the group is needed
@@ -259,7 +241,7 @@ module Guildhall
             code = @client.with_handle { |handle| yield handle, ([wait, Clock.left(limit)].min * 1000).ceil }
             return if code.zero?
 
-            listen_for_complaints
+            @client.with_handle { |handle| @complaints.take(handle) } unless @borrowed
             complain(code, what, last: Clock.now >= limit, group:)
             sleep([again_at, limit].min - Clock.now) if [again_at, limit].min > Clock.now
             wait *= 2
@@ -267,24 +249,11 @@ module Guildhall
         end
 
         def complain(code, what, last:, group:)
-          raise AuthenticationError.at(@settings, *@complaints[:credentials]) if @complaints[:credentials]
-          raise KafkaError.of(@complaints[:right].first, what) if group && @complaints[:right] && Errors.outage?(code)
-          return if !last && (Errors.unanswered?(code) || Errors.coordinator?(code))
+          raise AuthenticationError.at(@settings, *@complaints.credentials) if @complaints.credentials
+          raise KafkaError.of(@complaints.right.first, what) if group && @complaints.right && Errors.outage?(code)
+          return if !last && (%i[unanswered coordinator].include?(Errors.kind(code)))
 
           raise Errors.unanswered?(code) ? UnreachableError.at(@settings, code, "it was asked for #{what}") : KafkaError.of(code, what)
-        end
-
-        # What the client has to say beside its answers comes by this queue. Nothing is assigned now.
-        def listen_for_complaints
-          return if @borrowed
-
-          @client.with_handle do |handle|
-            until (pointer = Rdkafka::Bindings.rd_kafka_consumer_poll(handle, 0)).null?
-              message = Rdkafka::Bindings::Message.new(pointer)
-              client_failed(message[:err], Rdkafka::Bindings.rd_kafka_err2str(message[:err]))
-              Rdkafka::Bindings.rd_kafka_message_destroy(pointer)
-            end
-          end
         end
 
         def metadata(name, what)
@@ -293,7 +262,9 @@ module Guildhall
             code, found = Connection::Librdkafka.metadata(handle, wait_ms, name)
             code
           end
-          found.map { |topic, code, leaders| Topic.new(name: topic, error: (KafkaError.of(code, "topic #{topic}") unless code.zero?), leaders:) }
+          found.map do |topic, code, leaders|
+            Topic.new(name: topic, error: code.zero? ? nil : KafkaError.of(code, "topic #{topic}"), leaders:)
+          end
         end
 
         def led_ranges(places, leader)
@@ -366,7 +337,7 @@ module Guildhall
                 seen += 1
               end
             end
-            raise AuthenticationError.at(@settings, *@complaints[:credentials]) if @complaints[:credentials]
+            raise AuthenticationError.at(@settings, *@complaints.credentials) if @complaints.credentials
             raise KafkaError.of(TIMED_OUT, "no record of #{place} from offset #{next_offset} on has come") if Clock.now > silent_at
           end
           range.end

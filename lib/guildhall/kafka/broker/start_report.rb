@@ -53,7 +53,9 @@ module Guildhall
         def reset(places, ranges)
           gone = places.filter_map do |place, (offset, _)|
             present = ranges.fetch(place)
-            [place, [offset, @place == :earliest ? present.begin : present.end]] unless offset.nil? || offset.between?(present.begin, present.end)
+            next if offset.nil? || offset.between?(present.begin, present.end)
+
+            [place, [offset, @place == :earliest ? present.begin : present.end]]
           end.to_h
           by_topic(gone.keys).map do |topic, numbers|
             ["offsets.reset", {topic:, partitions: numbers.to_h { |number| [number, gone.fetch([topic, number])] }}]

@@ -140,7 +140,8 @@ module Guildhall
         def commit_at(topic, partition, offset, timeout:)
           @commits.force_offset(topic, partition, offset, nil)
           code = @commits.complete(timeout)
-          raise Rdkafka::RdkafkaError.new(code) unless code.zero? || Broker::Errors.kind(code) == :nothing
+          error = Rdkafka::RdkafkaError.new(code)
+          raise error unless code.zero? || Broker::Errors.kind(code) == :nothing
         end
 
         # Any thread.

@@ -30,7 +30,7 @@ module Guildhall
         end
 
         # There is no group that could have committed something.
-        def report_starts(_pairs); end
+        def reports_starts? = false
 
         def commit_given_up(given_up, _deadline)
           given_up.each { |partition| @assignment.note(partition) }

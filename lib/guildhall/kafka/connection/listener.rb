@@ -5,7 +5,7 @@ require "guildhall/json"
 require_relative "background_commits"
 require_relative "client"
 require_relative "lost_membership"
-require_relative "../broker/start_report"
+require_relative "../broker/offset_reports"
 require_relative "../broker/topic_creation"
 require_relative "../broker/topic_discovery"
 require_relative "../errors"
@@ -52,7 +52,7 @@ module Guildhall
           @max_wait_ms = (application.config.max_wait_time * 1000).ceil
           @partitions = {}
           @requests = Thread::Queue.new
-          @starting = []
+          @offset_reports = Broker::OffsetReports.new(application, @group)
           @lock = Mutex.new
           @reader = @membership = @fatal = @discovery = @creation = nil
           @polled_at = Clock.now
@@ -119,7 +119,7 @@ module Guildhall
 
         # @param thread [Thread]
         # @return [Boolean] whether it is this listener's
-        def include?(thread) = thread.equal?(@thread) || @starting.include?(thread)
+        def include?(thread) = thread.equal?(@thread) || @offset_reports.include?(thread)
 
         # Called by the client in this listener's thread, within a poll.
         # @param pairs [Array<Array(String, Integer)>]
@@ -131,7 +131,7 @@ module Guildhall
             @assigned = true
             @membership&.assigned
             @application.publish("rebalance.partitions_assigned", group: @group, member: @number, partitions: pairs)
-            report_starts(pairs) if pairs.any?
+            @offset_reports.assigned(@client, settings, pairs) if reports_starts? && pairs.any?
           end
         end
 
@@ -228,7 +228,7 @@ module Guildhall
           batches, errors = @client.with_handle { @reader.take(@max_wait_ms, *room) }
           @polled_at = Clock.now
           batches.each do |partition, *batch|
-            report_deleted(partition, batch.first)
+            @offset_reports.read(@client, partition, batch.first.first)
             partition.deliver(*batch)
           end
           errors.each { |error| report(error) }
@@ -243,29 +243,7 @@ module Guildhall
           @application.error(KafkaError.from(error), "librdkafka", group: @group)
         end
 
-        # In a thread of its own: brokers are asked, and the rebalance does not wait for their answers.
-        def report_starts(pairs)
-          report = Broker::StartReport.new(@client, settings, pairs)
-          thread = Thread.new do
-            guarded("offsets") { report.events.each { |name, payload| @application.publish(name, group: @group, **payload) } }
-          end
-          thread.name = "guildhall offsets"
-          thread.report_on_exception = false
-          @starting = [*@starting.select(&:alive?), thread]
-        end
-
-        # The member was so slow that the next message has been deleted: librdkafka reads on elsewhere. Other gaps between messages are
-        # none of that: marks of transactions, what compaction has removed.
-        def report_deleted(partition, records)
-          expected = partition.position
-          offset = records.first.offset
-          return unless expected && offset > expected
-
-          first = @client.begin_offset(partition.name, partition.number)
-          return unless first && first > expected
-
-          @application.publish("offsets.reset", group: @group, topic: partition.name, partitions: {partition.number => [expected, offset]})
-        end
+        def reports_starts? = true
 
         def partition_of(error)
           @lock.synchronize { @partitions[[error.topic, error.partition]] }
@@ -299,7 +277,7 @@ module Guildhall
         ensure
           @discovery&.stop
           @creation&.stop
-          @starting.each(&:kill).each { |thread| thread.join(1) }
+          @offset_reports.stop
           @discovery = @creation = nil
           reader = @reader
           @lock.synchronize { @reader = nil } # a closed reader must not be woken

@@ -2,6 +2,7 @@
 
 module Guildhall
   module Kafka
+    # Sends messages.
     module Producing
       # The value of a header that has none. The gem would produce it as an empty text: it calls `to_s`, and hands librdkafka the result
       # as a pointer with a size.

@@ -20,7 +20,7 @@ class KafkaBrokerSessionTest < GuildhallTest
 
   def teardown = @broker.stop
 
-  def open(settings = @settings, **, &) = Session.open(settings, **, &)
+  def session(settings = @settings, **, &) = Session.open(settings, **, &)
 
   def produce(count, topic: "orders", partition: 0)
     producer = Rdkafka::Config.new("bootstrap.servers": @broker.bootstrap_servers).producer
@@ -35,7 +35,7 @@ class KafkaBrokerSessionTest < GuildhallTest
   end
 
   def test_a_topic_is_described_and_one_that_is_not_there_is_not_created
-    open do |session|
+    session do |session|
       orders, none = session.describe(%w[orders none])
       assert_equal [nil, [["orders", 0], ["orders", 1]]], [orders.error, orders.places]
       assert_predicate none, :missing?
@@ -47,7 +47,7 @@ class KafkaBrokerSessionTest < GuildhallTest
   def test_the_error_of_one_topic_is_its_own
     {5 => Guildhall::Kafka::KafkaError, 29 => Guildhall::Kafka::AuthorizationError}.each do |code, klass|
       @faults.topic_error("others", code)
-      open do |session|
+      session do |session|
         orders, others = session.describe(%w[orders others])
         assert_nil orders.error
         assert_instance_of klass, others.error
@@ -61,7 +61,7 @@ class KafkaBrokerSessionTest < GuildhallTest
   def test_a_partition_without_a_leader_is_named_and_the_others_are_answered
     produce(3)
     @faults.leader("orders", 1, -1)
-    open do |session|
+    session do |session|
       ranges = session.ranges([session.topic("orders")])
       assert_equal 0...3, ranges[["orders", 0]]
       assert_match(%r{\ALEADER_NOT_AVAILABLE: orders/1 has no leader; bring back the brokers}, ranges[["orders", 1]].message)
@@ -71,8 +71,21 @@ class KafkaBrokerSessionTest < GuildhallTest
     end
   end
 
+  def test_offsets_that_a_broker_refuses_are_errors_of_their_partitions
+    session do |session|
+      topics = session.describe(%w[orders others])
+      @faults.refuse(MockFaults::LIST_OFFSETS, 29)
+      ranges = session.ranges(topics)
+      assert_equal [["orders", 0], ["orders", 1], ["others", 0]], ranges.keys.sort
+      assert(ranges.values.all? { |error| error.is_a?(Guildhall::Kafka::AuthorizationError) }, ranges.inspect)
+      @faults.accept(MockFaults::LIST_OFFSETS)
+      @faults.refuse(MockFaults::LIST_OFFSETS, 29, times: 1) # one answer for all partitions of the leader
+      assert_equal [0...0] * 3, session.ranges(topics).values
+    end
+  end
+
   def test_what_is_committed_for_the_group
-    open do |session|
+    session do |session|
       assert_equal({["orders", 0] => [nil, nil], ["others", 0] => [nil, nil]}, session.committed([["orders", 0], ["others", 0]]))
       session.commit("orders", 0, 7)
       session.commit("orders", 0, 5)
@@ -83,7 +96,7 @@ class KafkaBrokerSessionTest < GuildhallTest
 
   def test_a_group_without_a_coordinator_is_an_error_of_the_group
     @faults.refuse(MockFaults::FIND_COORDINATOR, 15)
-    open(timeout: 2) do |session|
+    session(timeout: 2) do |session|
       error = assert_raises(Guildhall::Kafka::KafkaError) { session.committed([["orders", 0]]) }
       assert_match(/the committed offsets of group g; the coordinator is not available: check/, error.message)
       refute_kind_of Guildhall::Kafka::UnreachableError, error
@@ -93,7 +106,7 @@ class KafkaBrokerSessionTest < GuildhallTest
 
   def test_a_group_that_may_not_be_read
     @faults.refuse(MockFaults::FIND_COORDINATOR, 30)
-    open do |session|
+    session do |session|
       error = assert_raises(Guildhall::Kafka::AuthorizationError) { session.committed([["orders", 0]]) }
       assert_match(/\AGROUP_AUTHORIZATION_FAILED: .*grant the user READ on the consumer group/, error.message)
     end
@@ -102,12 +115,12 @@ class KafkaBrokerSessionTest < GuildhallTest
   def test_reading_needs_no_right_on_a_group
     produce(3)
     @faults.refuse(MockFaults::FIND_COORDINATOR, 30)
-    open { |session| assert_equal [3, [0, 1, 2]], offsets(session, 0...3) }
+    session { |session| assert_equal [3, [0, 1, 2]], offsets(session, 0...3) }
   end
 
   def test_a_range_is_read_within_its_limits_and_can_be_continued
     produce(10)
-    open do |session|
+    session do |session|
       assert_equal [10, [*0...10]], offsets(session, 0...10)
       assert_equal [6, [*3...6]], offsets(session, 3...6)
       assert_equal [4, [*0...4]], offsets(session, 0...10, limit: 4)
@@ -123,7 +136,7 @@ class KafkaBrokerSessionTest < GuildhallTest
 
   def test_the_first_record_of_each_range
     produce(3)
-    open do |session|
+    session do |session|
       found = session.first_records({["orders", 0] => 1...3, ["orders", 1] => 0...0}, seconds: 30)
       assert_equal [1, nil], [found.fetch(["orders", 0]).offset, found.fetch(["orders", 1])]
     end
@@ -133,20 +146,24 @@ class KafkaBrokerSessionTest < GuildhallTest
   def test_the_last_messages_are_counted_and_not_their_offsets
     {[*0...10] => 7, [0, 1, 2, 3, 4, 6, 8] => 4, [0, 1, 2] => 0, [0] => 0, [] => 0, [1, 9] => 0, [5, 6, 7] => 5}.each do |present, first|
       session = Session.allocate
-      session.define_singleton_method(:each_record) { |_, _, range, &block| present.each { |offset| block.call(Struct.new(:offset).new(offset)) if range.cover?(offset) } }
+      session.define_singleton_method(:each_record) do |_, _, range, &block|
+        present.select { |offset| range.cover?(offset) }.each { |offset| block.call(Struct.new(:offset).new(offset)) }
+      end
       assert_equal first, session.offset_of_last(3, "orders", 0, 0...10), present
     end
   end
 
   def test_without_a_broker_the_error_names_the_addresses
-    error = assert_raises(Guildhall::Kafka::UnreachableError) { open({"bootstrap.servers": "127.0.0.1:1", "group.id": "g"}, timeout: 1) { |session| session.topic("orders") } }
+    error = assert_raises(Guildhall::Kafka::UnreachableError) do
+      session({"bootstrap.servers": "127.0.0.1:1", "group.id": "g", log_level: 0}, timeout: 1) { |session| session.topic("orders") }
+    end
     assert_equal "Kafka at 127.0.0.1:1 does not answer (it was asked for topic orders): check that a broker listens there, and bootstrap.servers", error.message
   end
 
   def test_credentials_that_are_refused_are_not_taken_for_the_network
     refusing = RefusingBroker.new
     error = assert_raises(Guildhall::Kafka::AuthenticationError) do
-      open({**refusing.settings, "group.id": "g", log_level: 0}, timeout: 60) { |session| session.topic("orders") }
+      session({**refusing.settings, "group.id": "g", log_level: 0}, timeout: 60) { |session| session.topic("orders") }
     end
     assert_match(/\AKafka at 127\.0\.0\.1:\d+ refuses the credentials \(.*#{RefusingBroker::REASON}\): check sasl\.mechanism/, error.message)
   ensure
@@ -155,7 +172,7 @@ class KafkaBrokerSessionTest < GuildhallTest
 
   def test_tls_that_fails_is_not_taken_for_the_network
     error = assert_raises(Guildhall::Kafka::AuthenticationError) do
-      open({**@settings, "security.protocol": "ssl", log_level: 0}, timeout: 60) { |session| session.topic("orders") }
+      session({**@settings, "security.protocol": "ssl", log_level: 0}, timeout: 60) { |session| session.topic("orders") }
     end
     assert_match(/\ATLS with Kafka at .* fails \(.*SSL handshake failed.*\): check security\.protocol/, error.message)
   end

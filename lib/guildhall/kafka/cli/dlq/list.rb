@@ -110,7 +110,8 @@ module Guildhall
             printed = {"headers" => readable.to_h { |name, value| [printable(name), values(value).map { |one| one && utf8(one) }] }}
             return printed if binary.empty?
 
-            {**printed, "headers_base64" => binary.to_h { |name, value| [printable(name), values(value).map { |one| one && [one].pack("m0") }] }}
+            encoded = binary.to_h { |name, value| [printable(name), values(value).map { |one| one && [one].pack("m0") }] }
+            {**printed, "headers_base64" => encoded}
           end
 
           def values(value) = value.is_a?(Array) ? value : [value]
