@@ -11,6 +11,9 @@ class MockFaults
   attach_function :rd_kafka_mock_partition_set_leader, %i[pointer string int32 int32], :int
   attach_function :rd_kafka_mock_push_request_errors_array, %i[pointer int16 size_t pointer], :void
   attach_function :rd_kafka_mock_clear_request_errors, %i[pointer int16], :void
+  attach_function :rd_kafka_mock_broker_set_down, %i[pointer int32], :int
+  attach_function :rd_kafka_mock_broker_set_rtt, %i[pointer int32 int], :int
+  attach_function :rd_kafka_mock_coordinator_set, %i[pointer string string int32], :int
 
   LIST_OFFSETS = 2
   OFFSET_FETCH = 9
@@ -27,6 +30,15 @@ class MockFaults
 
   # @param leader [Integer] -1: none
   def leader(topic, partition, leader) = self.class.rd_kafka_mock_partition_set_leader(@cluster, topic, partition, leader)
+
+  # @param broker [Integer] its number, from 1
+  def down(broker) = self.class.rd_kafka_mock_broker_set_down(@cluster, broker)
+
+  # Its answers take a minute.
+  def slow(broker) = self.class.rd_kafka_mock_broker_set_rtt(@cluster, broker, 60_000)
+
+  # @param broker [Integer] which one coordinates the group
+  def coordinator(group, broker) = self.class.rd_kafka_mock_coordinator_set(@cluster, "group", group, broker)
 
   # Of the next requests of that kind.
   def refuse(request, code, times: 1_000)

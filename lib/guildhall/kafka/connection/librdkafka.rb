@@ -91,7 +91,7 @@ module Guildhall
         # @param timeout_ms [Integer]
         # @param name [String, nil] of the topic to ask for; nil: all topics
         # @return [Array(Integer, Array<Array(String, Integer, Hash{Integer=>Integer | nil})>)] librdkafka's code; of each topic its name,
-        #   its code and by partition the id of the broker that leads it, nil where none does
+        #   its code and by partition the id of the broker that leads it, nil where none does that is there
         def self.metadata(handle, timeout_ms, name = nil)
           answer = FFI::MemoryPointer.new(:pointer)
           topic = name && Rdkafka::Bindings.rd_kafka_topic_new(handle, name, nil)
@@ -101,16 +101,18 @@ module Guildhall
           return [code, []] unless code.zero?
 
           native = Rdkafka::Metadata::Metadata.new(answer.read_pointer)
-          [code, structs(native[:topics_metadata], native[:topics_count], Rdkafka::Metadata::TopicMetadata).map { |one| described(one) }]
+          brokers = structs(native[:brokers_metadata], native[:brokers_count], Rdkafka::Metadata::BrokerMetadata).map { |one| one[:broker_id] }
+          topics = structs(native[:topics_metadata], native[:topics_count], Rdkafka::Metadata::TopicMetadata)
+          [code, topics.map { |one| described(one, brokers) }]
         ensure
           Rdkafka::Bindings.rd_kafka_topic_destroy(topic) if topic && !topic.null?
           Rdkafka::Bindings.rd_kafka_metadata_destroy(native.to_ptr) if native
         end
 
         # A partition's own code may be about a replica; whether it can be used says its leader.
-        def self.described(topic)
+        def self.described(topic, brokers)
           partitions = structs(topic[:partitions_metadata], topic[:partition_count], Rdkafka::Metadata::PartitionMetadata)
-          leaders = partitions.to_h { |one| [one[:partition_id], (one[:leader] unless one[:leader].negative?)] }
+          leaders = partitions.to_h { |one| [one[:partition_id], (one[:leader] if brokers.include?(one[:leader]))] }
           [topic[:topic_name].dup, topic[:rd_kafka_resp_err], leaders.sort.to_h]
         end
 

@@ -86,7 +86,7 @@ class KafkaLagTest < GuildhallTest
     assert_equal 3, lines.size, lines
     assert_match(/\Agroup g, many partitions 0-1, 3: LEADER_NOT_AVAILABLE: .*; bring back the brokers/, lines[0])
     assert_match(/\Agroup g, none: UNKNOWN_TOPIC_OR_PART: .*; create the topic/, lines[1])
-    assert_match(/\Agroup g, others: TOPIC_AUTHORIZATION_FAILED: .*; grant the user DESCRIBE/, lines[2])
+    assert_match(/\Agroup g, others: TOPIC_AUTHORIZATION_FAILED: .*; grant the user the right on the topic/, lines[2])
     assert_equal ["none"], answer.problems.select(&:missing?).map(&:topic)
   end
 

@@ -71,6 +71,25 @@ class KafkaBrokerSessionTest < GuildhallTest
     end
   end
 
+  def test_a_broker_that_is_down_or_silent_takes_no_answer_away_but_its_own
+    Guildhall::Kafka::Testing::EmbeddedBroker.start(brokers: 3) do |broker|
+      broker.create_topic("orders", partitions: 6)
+      faults = MockFaults.new(broker)
+      6.times { |partition| faults.leader("orders", partition, (partition % 3) + 1) }
+      faults.coordinator("g", 1)
+      faults.down(3)
+      session({"bootstrap.servers": broker.bootstrap_servers, "group.id": "g", log_level: 0}, timeout: 5) do |session|
+        topic = session.topic("orders")
+        assert_equal 6, session.committed(topic.places).size
+        faults.slow(2)
+        ranges = session.ranges([topic]).transform_keys(&:last)
+        [0, 3].each { |number| assert_equal 0...0, ranges.fetch(number) }
+        [1, 4].each { |number| assert_match(%r{broker 2, the leader of orders/#{number}, does not answer}, ranges.fetch(number).message) }
+        [2, 5].each { |number| assert_match(%r{LEADER_NOT_AVAILABLE: orders/#{number} has no leader}, ranges.fetch(number).message) }
+      end
+    end
+  end
+
   def test_offsets_that_a_broker_refuses_are_errors_of_their_partitions
     session do |session|
       topics = session.describe(%w[orders others])
