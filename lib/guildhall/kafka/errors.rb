@@ -119,7 +119,7 @@ module Guildhall
       # @return [KafkaError] of the class that says whether a right is missing
       def self.of(code, text = nil)
         klass = Broker::Errors.kind(code) == :right ? AuthorizationError : KafkaError
-        klass.new(code, Broker::Errors.name(code), Broker::Errors.explain(code, text || Rdkafka::Bindings.rd_kafka_err2str(code)))
+        klass.new(code, Broker::Errors.name_of(code), Broker::Errors.explain(code, text || Rdkafka::Bindings.rd_kafka_err2str(code)))
       end
 
       # @param code [Integer]
@@ -147,7 +147,7 @@ module Guildhall
       # @param detail [String] what was asked for
       # @return [UnreachableError] naming the brokers: librdkafka says what failed, and not where
       def self.at(settings, code, detail)
-        new(code, Broker::Errors.name(code), "Kafka at #{servers(settings)} does not answer (#{detail}): check that a broker listens " \
+        new(code, Broker::Errors.name_of(code), "Kafka at #{servers(settings)} does not answer (#{detail}): check that a broker listens " \
                                              "there, and bootstrap.servers")
       end
 
@@ -167,7 +167,7 @@ module Guildhall
       def self.at(settings, code, detail)
         brokers = "Kafka at #{servers(settings)}"
         what = Broker::Errors.symbol(code) == :ssl ? "TLS with #{brokers} fails" : "#{brokers} refuses the credentials"
-        new(code, Broker::Errors.name(code), "#{what} (#{detail}): #{Broker::Errors.advice(code)}")
+        new(code, Broker::Errors.name_of(code), "#{what} (#{detail}): #{Broker::Errors.advice(code)}")
       end
     end
 
@@ -181,7 +181,7 @@ module Guildhall
       def self.of(client)
         text = FFI::MemoryPointer.new(:char, MAX_TEXT_BYTES)
         code = client.with_handle { |handle| Connection::Librdkafka.rd_kafka_fatal_error(handle, text, MAX_TEXT_BYTES) }
-        name = Broker::Errors.name(code)
+        name = Broker::Errors.name_of(code)
         new(code, name, Broker::Errors.explain(name, text.read_string))
       end
     end

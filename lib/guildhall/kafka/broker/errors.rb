@@ -146,14 +146,14 @@ module Guildhall
 
           # @param number [Integer]
           # @return [String] librdkafka's name, such as "_TRANSPORT"
-          def name(number) = Rdkafka::Bindings.rd_kafka_err2name(number)
+          def name_of(number) = Rdkafka::Bindings.rd_kafka_err2name(number)
 
           # @return [Symbol] as the gem has it
           def symbol(code)
             case code
             when Symbol then code
             when String then code.delete_prefix("_").downcase.to_sym
-            when Integer then symbol(name(code))
+            when Integer then symbol(name_of(code))
             else symbol(code.respond_to?(:code_name) ? code.code_name : code.code)
             end
           end

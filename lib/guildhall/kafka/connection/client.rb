@@ -95,7 +95,7 @@ module Guildhall
           error = failure(code)
           raise error if error
 
-          code.zero? || Broker::Errors.name(code) == "_NO_OFFSET"
+          code.zero? || Broker::Errors.name_of(code) == "_NO_OFFSET"
         end
 
         # Commits what was stored, in the background. Does not block.

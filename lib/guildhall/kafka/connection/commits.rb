@@ -181,7 +181,7 @@ module Guildhall
         end
 
         # Whether there was nothing to commit, and so nobody to answer.
-        def nothing?(code) = Broker::Errors.name(code) == "_NO_OFFSET"
+        def nothing?(code) = Broker::Errors.name_of(code) == "_NO_OFFSET"
 
         # Lower offsets go first, and alone.
         def again?(code, deadline)

@@ -8,7 +8,7 @@ class KafkaBrokerErrorsTest < GuildhallTest
 
   # @return [Array<Symbol>] all codes of this librdkafka
   def known
-    (-300..200).map { |number| Errors.name(number) }.reject { |name| name.include?("?") }.map { |name| Errors.symbol(name) }
+    (-300..200).map { |number| Errors.name_of(number) }.reject { |name| name.include?("?") }.map { |name| Errors.symbol(name) }
   end
 
   def test_the_list_has_only_codes_that_librdkafka_has_each_once
