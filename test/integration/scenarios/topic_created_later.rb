@@ -47,7 +47,12 @@ Scenario.run do
   configure
   routes(&drawing)
   refusals = Thread::Queue.new
-  Guildhall::Kafka.instrumentation.subscribe("error.occurred") { |event| refusals << event.payload if event.payload[:type] == "topic_creation" }
+  watch = lambda do
+    Guildhall::Kafka.instrumentation.subscribe("error.occurred") do |event|
+      refusals << event.payload if event.payload[:type] == "topic_creation"
+    end
+  end
+  watch.call
   Refusing.times = 2
   start
   2.times do
@@ -65,7 +70,7 @@ Scenario.run do
   name = topic
   configure
   routes(&drawing)
-  Guildhall::Kafka.instrumentation.subscribe("error.occurred") { |event| refusals << event.payload if event.payload[:type] == "topic_creation" }
+  watch.call
   Refusing.times = 1_000
   start
   3.times { refusals.pop(timeout: 60) } # the next try is seconds away

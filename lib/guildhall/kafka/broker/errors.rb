@@ -60,8 +60,8 @@ module Guildhall
               "date, who signed it"
         # code => what to do
         ADVICE = {
-          topic_authorization_failed: "grant the user the right on the topic (kafka-acls.sh): READ to consume it, WRITE to produce to it, " \
-                                      "CREATE to create it, DESCRIBE to ask for it",
+          topic_authorization_failed: "grant the user the right on the topic (kafka-acls.sh): READ to consume it, WRITE to produce to " \
+                                      "it, CREATE to create it, DESCRIBE to ask for it",
           group_authorization_failed: "grant the user READ on the consumer group (kafka-acls.sh); GROUP_ID.replay is a group, too",
           transactional_id_authorization_failed: "grant the user WRITE and DESCRIBE on the transactional id (kafka-acls.sh): of a " \
                                                  "transactional topic they begin with \"GROUP/TOPIC/\"",

@@ -47,8 +47,25 @@ module Guildhall
           when :earliest then present.begin
           when :latest then present.end
           when Time then [session.offset_at(topic, partition, @from) || present.end, present.begin].max
-          else @from.negative? ? session.offset_of_last(-@from, topic, partition, present) : [@from, present.begin].max
+          else @from.negative? ? first_of_last(session, topic, partition, present) : [@from, present.begin].max
           end
+        end
+
+        # Messages are counted and not offsets, of which many may hold none: marks of transactions, aborted messages, what compaction has
+        # removed. Blocks while it reads them, backwards, in ranges that grow.
+        def first_of_last(session, topic, partition, present)
+          found = []
+          width = -@from
+          from = present.end
+          until found.size >= -@from || from <= present.begin
+            range = [from - width, present.begin].max...from
+            offsets = []
+            session.each_record(topic, partition, range) { |record| offsets << record.offset }
+            found = offsets + found
+            from = range.begin
+            width *= 2
+          end
+          found.size < -@from ? present.begin : found[@from]
         end
 
         def last(session, topic, partition, present)

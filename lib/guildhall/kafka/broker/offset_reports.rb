@@ -43,7 +43,9 @@ module Guildhall
           return unless expected && record.offset > expected
 
           first = client.begin_offset(partition.name, partition.number)
-          publish("offsets.reset", topic: partition.name, partitions: {partition.number => [expected, record.offset]}) if first && first > expected
+          return unless first && first > expected
+
+          publish("offsets.reset", topic: partition.name, partitions: {partition.number => [expected, record.offset]})
         end
 
         # Ends the questions, without waiting long for answers.

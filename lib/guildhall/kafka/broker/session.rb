@@ -35,13 +35,9 @@ module Guildhall
         # As offsets.
         BEGINNING = -2
         LAST = -1
-        TIMED_OUT = -185
-        WAIT_COORD = -180
-        UNKNOWN_PARTITION = -190
-        LEADER_NOT_AVAILABLE = 5
         MAX_BYTES = 10_000_000 # in memory while a range is read
-        private_constant :SETTINGS, :LEADER_SECONDS, :FIRST_WAIT_SECONDS, :PAUSE_SECONDS, :SILENCE_SECONDS, :BEGINNING, :LAST, :TIMED_OUT,
-          :WAIT_COORD, :UNKNOWN_PARTITION, :LEADER_NOT_AVAILABLE, :MAX_BYTES
+        private_constant :SETTINGS, :LEADER_SECONDS, :FIRST_WAIT_SECONDS, :PAUSE_SECONDS, :SILENCE_SECONDS, :BEGINNING, :LAST,
+          :MAX_BYTES
 
         # @param arguments as for {#initialize}
         # @yieldparam session [Session] closed when the block ends
@@ -106,7 +102,7 @@ module Guildhall
         # @raise [KafkaError]
         def ranges_of(topic, numbers = topic.leaders.keys)
           missing = numbers - topic.leaders.keys
-          raise KafkaError.of(UNKNOWN_PARTITION, "#{topic.name}/#{missing.first}") if missing.any?
+          raise KafkaError.of(Connection::Librdkafka::UNKNOWN_PARTITION, "#{topic.name}/#{missing.first}") if missing.any?
 
           ranges([topic.with(leaders: topic.leaders.slice(*numbers))]).to_h do |(_, number), range|
             raise range if range.is_a?(KafkaError)
@@ -143,7 +139,7 @@ module Guildhall
         rescue AuthenticationError
           raise
         rescue UnreachableError
-          raise KafkaError.of(WAIT_COORD, what)
+          raise KafkaError.of(Connection::Librdkafka::WAIT_COORD, what)
         end
 
         # Commits for the group of this session, which has no members. Blocks for the answer of its coordinator.
@@ -200,27 +196,6 @@ module Guildhall
           reader&.close
         end
 
-        # Where the last messages of a partition begin, however many offsets between them hold none: marks of transactions, aborted
-        # messages, what compaction has removed. Blocks while it reads them.
-        # @param count [Integer]
-        # @param range [Range<Integer>] the offsets that there are
-        # @return [Integer] the offset of the first of the last `count` messages; of the first message where there are fewer
-        # @raise [KafkaError]
-        def offset_of_last(count, topic, partition, range)
-          found = []
-          width = count
-          from = range.end
-          until found.size >= count || from <= range.begin
-            window = [from - width, range.begin].max...from
-            offsets = []
-            each_record(topic, partition, window) { |record| offsets << record.offset }
-            found = offsets + found
-            from = window.begin
-            width *= 2
-          end
-          found.size < count ? range.begin : found[-count]
-        end
-
         # @return [void]
         def close
           @client.close(timeout: 5) unless @borrowed
@@ -251,7 +226,7 @@ module Guildhall
         def complain(code, what, last:, group:)
           raise AuthenticationError.at(@settings, *@complaints.credentials) if @complaints.credentials
           raise KafkaError.of(@complaints.right.first, what) if group && @complaints.right && Errors.outage?(code)
-          return if !last && (%i[unanswered coordinator].include?(Errors.kind(code)))
+          return if !last && %i[unanswered coordinator].include?(Errors.kind(code))
 
           raise Errors.unanswered?(code) ? UnreachableError.at(@settings, code, "it was asked for #{what}") : KafkaError.of(code, what)
         end
@@ -268,7 +243,7 @@ module Guildhall
         end
 
         def led_ranges(places, leader)
-          return places.to_h { |place| [place, KafkaError.of(LEADER_NOT_AVAILABLE, "#{place.join("/")} has no leader")] } unless leader
+          return places.to_h { |place| [place, leaderless(place)] } unless leader
 
           first, last = [BEGINNING, LAST].map { |offset| offsets(places, offset, [LEADER_SECONDS, @timeout].min) }
           places.to_h { |place| [place, first[place]...last[place]] }
@@ -279,6 +254,8 @@ module Guildhall
         rescue KafkaError => error
           divided(places, leader, error)
         end
+
+        def leaderless(place) = KafkaError.of(Connection::Librdkafka::LEADER_NOT_AVAILABLE, "#{place.join("/")} has no leader")
 
         # librdkafka has one answer for all partitions, of which one may be to blame.
         def divided(places, leader, error)
@@ -330,17 +307,21 @@ module Guildhall
             reader.read(200) do |_, records|
               silent_at = Clock.now + SILENCE_SECONDS
               records.each do |record|
-                return next_offset if limit && seen == limit
-
                 yield record
                 next_offset = record.offset + 1
-                seen += 1
+                return next_offset if (seen += 1) == limit
               end
             end
-            raise AuthenticationError.at(@settings, *@complaints.credentials) if @complaints.credentials
-            raise KafkaError.of(TIMED_OUT, "no record of #{place} from offset #{next_offset} on has come") if Clock.now > silent_at
+            still_served(place, next_offset, silent_at)
           end
           range.end
+        end
+
+        def still_served(place, next_offset, silent_at)
+          raise AuthenticationError.at(@settings, *@complaints.credentials) if @complaints.credentials
+          return if Clock.now <= silent_at
+
+          raise KafkaError.of(Connection::Librdkafka::TIMED_OUT, "no record of #{place} from offset #{next_offset} on has come")
         end
       end
     end

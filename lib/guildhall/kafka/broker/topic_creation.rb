@@ -37,6 +37,17 @@ module Guildhall
           @stop = Thread::Queue.new
         end
 
+        # Creates what is missing, as soon as a broker answers; what is refused is tried again later. Blocks for the first answer.
+        # @param client [Connection::Client] which consumes the topics
+        # @yieldreturn [Boolean] whether to give up
+        # @return [self]
+        def start(client, &)
+          insist(&)
+          # Asked for all topics, librdkafka notices those that it has subscribed to and that were missing.
+          retry_refused { client.topic_names(ANSWER_MS) }
+          self
+        end
+
         # As {#run}, until a broker has answered; reports once that none does.
         # @yieldreturn [Boolean] whether to give up
         # @return [void]

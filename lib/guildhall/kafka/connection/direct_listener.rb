@@ -29,9 +29,6 @@ module Guildhall
           partitions.each { |partition| partition.begin_at(offsets.fetch(partition.number)) }
         end
 
-        # There is no group that could have committed something.
-        def reports_starts? = false
-
         def commit_given_up(given_up, _deadline)
           given_up.each { |partition| @assignment.note(partition) }
         end

@@ -21,6 +21,9 @@ module Guildhall
         PARTITION_EOF = -191
         TIMED_OUT = -185
         INVALID_ARGUMENT = -186
+        WAIT_COORD = -180
+        UNKNOWN_PARTITION = -190
+        LEADER_NOT_AVAILABLE = 5
         FATAL = -150
         UNKNOWN_TOPIC_OR_PART = 3
         NO_OFFSET = -1001

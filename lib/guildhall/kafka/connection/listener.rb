@@ -131,7 +131,7 @@ module Guildhall
             @assigned = true
             @membership&.assigned
             @application.publish("rebalance.partitions_assigned", group: @group, member: @number, partitions: pairs)
-            @offset_reports.assigned(@client, settings, pairs) if reports_starts? && pairs.any?
+            @offset_reports.assigned(@client, settings, pairs) if pairs.any? && !@topics.first.assigned
           end
         end
 
@@ -209,13 +209,8 @@ module Guildhall
         end
 
         def create_topics
-          client = @client
-          @creation = Broker::TopicCreation.new(settings, @topics) do |error, name|
-            @application.error(error, "topic_creation", group: @group, topic: name)
-          end
-          @creation.insist { @stopping }
-          # Asked for all topics, librdkafka notices those that it has subscribed to and that were missing.
-          @creation.retry_refused { client.topic_names(Broker::TopicCreation::ANSWER_MS) }
+          report = ->(error, name) { @application.error(error, "topic_creation", group: @group, topic: name) }
+          @creation = Broker::TopicCreation.new(settings, @topics, &report).start(@client) { @stopping }
         end
 
         def subscribe_to(named, found)
@@ -242,8 +237,6 @@ module Guildhall
           partitions.each { |partition| partition.missing = true if partition.name == error.topic } if error.unknown_topic?
           @application.error(KafkaError.from(error), "librdkafka", group: @group)
         end
-
-        def reports_starts? = true
 
         def partition_of(error)
           @lock.synchronize { @partitions[[error.topic, error.partition]] }
@@ -275,9 +268,7 @@ module Guildhall
         def close
           guarded("listener.close") { give_up(partitions) if @client && partitions.any? }
         ensure
-          @discovery&.stop
-          @creation&.stop
-          @offset_reports.stop
+          [*@discovery, *@creation, @offset_reports].each(&:stop)
           @discovery = @creation = nil
           reader = @reader
           @lock.synchronize { @reader = nil } # a closed reader must not be woken

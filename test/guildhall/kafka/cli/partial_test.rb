@@ -70,7 +70,7 @@ class KafkaPartialCommandsTest < GuildhallTest
     @faults.leader("orders", 1, -1)
     @faults.topic_error("prices", 29)
     out, err, status = guildhall("lag")
-    assert_equal [["g", "orders", "0"]], out.drop(1).map { |line| line.split.first(3) }
+    assert_equal [%w[g orders 0]], out.drop(1).map { |line| line.split.first(3) }
     assert_equal 3, status
     assert_match(/\Aguildhall: group g, prices: TOPIC_AUTHORIZATION_FAILED: .*grant the user the right on the topic/, err[0])
     assert_match(/\Aguildhall: group g, orders partition 1: LEADER_NOT_AVAILABLE: .*bring back the brokers/, err[1])
