@@ -7,11 +7,7 @@ module Guildhall
     # Sample payloads from files: each line of .jsonl and .ndjson, else each file; what is empty is left out.
     module Payloads
       LINES = %w[.jsonl .ndjson].freeze
-      WAIT_MS = 5000 # for a message
-      QUIET = 2 # of the levels of syslog: what goes wrong is raised
-      UNREACHABLE = %i[transport timed_out all_brokers_down resolve].freeze
-      BEGINNING = -2 # as an offset
-      private_constant :LINES, :WAIT_MS, :QUIET, :UNREACHABLE, :BEGINNING
+      private_constant :LINES
 
       class << self
         # @param path [String] a file or a folder of files
@@ -35,55 +31,21 @@ module Guildhall
         # @raise [Guildhall::ArgumentError] where there is none, or no broker
         # @raise [MissingDependencyError] without librdkafka
         def of_topic(topic, servers, limit:)
-          SoftDependency.require!("rdkafka", gem: "guildhall-kafka", purpose: "reading a topic")
-          config = Rdkafka::Config.new("bootstrap.servers": servers, "group.id": "guildhall-advise", "auto.offset.reset": "earliest",
-            "enable.auto.commit": false, "enable.partition.eof": true, log_level: QUIET)
-          payloads = consume(config, topic, limit)
+          SoftDependency.require!("guildhall/kafka", gem: "guildhall-kafka", purpose: "reading a topic")
+          payloads = sample(topic, servers, limit)
           raise Guildhall::ArgumentError, "no payloads in the topic #{topic} at #{servers}" if payloads.empty?
 
           payloads
-        rescue Rdkafka::RdkafkaError => error
-          unreachable = "no broker answers at #{servers}" if UNREACHABLE.include?(error.code)
-          raise Guildhall::ArgumentError, unreachable || "topic #{topic}: #{error.message}"
         end
 
         private
 
-        # Joins no group, so it causes no rebalance and affects no consumer.
-        def consume(config, topic, limit)
-          left = partitions(config, topic)
-          consumer = config.consumer
-          consumer.assign(all_of(topic, left))
-          payloads = []
-          while payloads.size < limit && left.positive?
-            message = take(consumer) || break
-            if message == :end then left -= 1
-            elsif message.payload then payloads << text(message.payload.dup)
-            end
-          end
-          payloads
-        ensure
-          consumer&.close
-        end
-
-        def all_of(topic, partitions)
-          Rdkafka::Consumer::TopicPartitionList.new.tap do |list|
-            list.add_topic_and_partitions_with_offsets(topic, (0...partitions).to_h { |partition| [partition, BEGINNING] })
-          end
-        end
-
-        # @return [Rdkafka::Consumer::Message, :end, nil] a message, the end of a partition; nil: nothing came
-        def take(consumer)
-          consumer.poll(WAIT_MS)
-        rescue Rdkafka::RdkafkaError => error
-          error.is_partition_eof? ? :end : raise
-        end
-
-        def partitions(config, topic)
-          admin = config.admin
-          admin.metadata(topic, WAIT_MS).topics.first[:partition_count]
-        ensure
-          admin&.close
+        def sample(topic, servers, limit)
+          Kafka::Broker::PayloadSample.read(topic, servers, limit:).map { |bytes| text(bytes.dup) }
+        rescue Kafka::UnreachableError
+          raise Guildhall::ArgumentError, "no broker answers at #{servers}"
+        rescue Kafka::KafkaError => error
+          raise Guildhall::ArgumentError, "topic #{topic}: #{error.message}"
         end
 
         def files(path)

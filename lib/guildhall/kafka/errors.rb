@@ -2,6 +2,7 @@
 
 require "guildhall/errors"
 require "guildhall/suggestion"
+require_relative "broker/errors"
 
 module Guildhall
   module Kafka
@@ -65,8 +66,15 @@ module Guildhall
       # @param name [String]
       # @param names [Array<String>] those that there are
       def initialize(name, names)
-        super("there is no topic #{name}#{Suggestion.for(name, names)}")
+        @suggestion = Suggestion.for(name, names)
+        super("there is no topic #{name}#{@suggestion}")
       end
+
+      # @return [String] such as "; did you mean orders?", or empty
+      attr_reader :suggestion
+
+      # @return [String] the broker's name for it, as {KafkaError#code_name}
+      def code_name = "UNKNOWN_TOPIC_OR_PART"
     end
 
     # With manual offset management: a consumer fails while messages of earlier batches are not marked.
@@ -90,15 +98,9 @@ module Guildhall
       include Error
     end
 
-    # An error of librdkafka's that no call of ours caused, such as a broker that cannot be reached.
+    # An error of Kafka's or librdkafka's, with what to do about it: {Broker::Errors} has the list.
     class KafkaError < StandardError
       include Error
-
-      # What to do about it, by the code's name.
-      ADVICE = {
-        "UNKNOWN_TOPIC_OR_PART" => "create the topic, or correct its name in the routes",
-        "FENCED_INSTANCE_ID" => "another process has joined the group under the same group.instance.id: give each its own"
-      }.freeze
 
       # @return [Integer] librdkafka's number
       attr_reader :code
@@ -108,16 +110,64 @@ module Guildhall
       # @param read [Reading::ReadError]
       # @return [KafkaError]
       def self.from(read)
-        new(read.code, read.name, [read.message, *ADVICE[read.name]].join("; "))
+        place = "#{read.topic}/#{read.partition}: " if read.topic && !read.message.include?(read.topic)
+        new(read.code, read.name, Broker::Errors.explain(read.name, "#{place}#{read.message}"))
+      end
+
+      # @param code [Integer] librdkafka's
+      # @param text [String, nil] what was asked for, and what the answer was; nil: as librdkafka describes the code
+      # @return [KafkaError] of the class that says whether a right is missing
+      def self.of(code, text = nil)
+        klass = Broker::Errors.kind(code) == :right ? AuthorizationError : KafkaError
+        klass.new(code, Broker::Errors.name_of(code), Broker::Errors.explain(code, text || Rdkafka::Bindings.rd_kafka_err2str(code)))
       end
 
       # @param code [Integer]
       # @param code_name [String]
       # @param text [String, nil]
       def initialize(code, code_name, text)
-        super([code_name, text].compact.join(": "))
+        super(worded(code_name, text))
         @code = code
         @code_name = code_name
+      end
+
+      private
+
+      def worded(code_name, text) = [code_name, text].compact.join(": ")
+    end
+
+    # The user may not do this: the message names the right to grant.
+    class AuthorizationError < KafkaError
+    end
+
+    # No broker has answered in time.
+    class UnreachableError < KafkaError
+      # @param code [Integer]
+      # @param settings [Hash{Symbol=>Object}] librdkafka's
+      # @param detail [String] what was asked for
+      # @return [UnreachableError] naming the brokers: librdkafka says what failed, and not where
+      def self.at(settings, code, detail)
+        text = "Kafka at #{servers(settings)} does not answer (#{detail}): check that a broker listens there, and bootstrap.servers"
+        new(code, Broker::Errors.name_of(code), text)
+      end
+
+      # @param settings [Hash{Symbol=>Object}]
+      # @return [String]
+      def self.servers(settings) = settings[:"bootstrap.servers"] || settings[:"metadata.broker.list"]
+
+      private
+
+      def worded(_code_name, text) = text
+    end
+
+    # The brokers refuse the credentials, or TLS fails: no broker can be asked for anything.
+    class AuthenticationError < UnreachableError
+      # (see UnreachableError.at)
+      # @param detail [String] what the broker or librdkafka says
+      def self.at(settings, code, detail)
+        brokers = "Kafka at #{servers(settings)}"
+        what = Broker::Errors.symbol(code) == :ssl ? "TLS with #{brokers} fails" : "#{brokers} refuses the credentials"
+        new(code, Broker::Errors.name_of(code), "#{what} (#{detail}): #{Broker::Errors.advice(code)}")
       end
     end
 
@@ -131,8 +181,8 @@ module Guildhall
       def self.of(client)
         text = FFI::MemoryPointer.new(:char, MAX_TEXT_BYTES)
         code = client.with_handle { |handle| Connection::Librdkafka.rd_kafka_fatal_error(handle, text, MAX_TEXT_BYTES) }
-        name = Connection::Librdkafka.error_name(code)
-        new(code, name, [text.read_string, *ADVICE[name]].join("; "))
+        name = Broker::Errors.name_of(code)
+        new(code, name, Broker::Errors.explain(name, text.read_string))
       end
     end
   end

@@ -141,7 +141,7 @@ Scenario.run do
   numbers = back.call(name, 10 + count + 500).values.flatten.map { |one| one.headers["i"].to_i }
   equal((0...(10 + count + 500)).to_a, numbers.uniq.sort, "all are back")
   twice = numbers.size - numbers.uniq.size
-  check(twice <= kills * Guildhall::Kafka::DeadLetterQueue::Replay::CHUNK_SIZE, "#{twice} came twice after #{kills} kills")
+  check(twice <= kills * Guildhall::Kafka::Broker::Replay::CHUNK_SIZE, "#{twice} came twice after #{kills} kills")
   notes << "#{kills} kills" << "#{twice} twice"
 ensure
   File.delete(file) if file

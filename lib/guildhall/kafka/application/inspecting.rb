@@ -1,8 +1,9 @@
 # frozen_string_literal: true
 
-require_relative "../lag/group_keys"
-require_relative "../lag/group_lag"
-require_relative "../dead_letter_queue/replay"
+require_relative "../broker/lag"
+require_relative "../broker/parked_keys"
+require_relative "../broker/payload_sample"
+require_relative "../broker/replay"
 
 module Guildhall
   module Kafka
@@ -10,42 +11,38 @@ module Guildhall
       # What an application can ask the brokers, whether it runs or not.
       module Inspecting
         # How far the groups are behind, as the broker knows it, without topics that are read without a group; whether this
-        # application runs does not matter. Blocks for the broker's answers.
+        # application runs does not matter. Blocks for the brokers' answers.
         # @param groups [Array<String>, nil] only these consumer groups; nil: all
         # @param topics [Array<String>, nil] only these topics; nil: all
-        # @return [Array<Lag::GroupLag::Row>]
+        # @return [Broker::Answer] of {Broker::Lag::Row}s: an Array; `problems` says which topics and partitions could not be asked, and why
         # @raise [ConfigurationError] listing every error
-        # @raise [Rdkafka::RdkafkaError]
+        # @raise [UnreachableError] where nothing could be asked: no broker answers, or (AuthenticationError) they refuse the credentials
         def lag(groups: nil, topics: nil)
-          ask(groups, topics) { |settings, some| Lag::GroupLag.new(settings, some).rows }
+          ask(groups, topics) { |settings, some| Broker::Lag.new(settings, some).answer }
         end
 
         # Which keys the groups have parked, of routes with `ordering :key`, as far as their members have committed it: the messages
-        # that were passed over, of parked keys and, for a moment, those that are in work. Blocks for the broker's answers.
+        # that were passed over, of parked keys and, for a moment, those that are in work. Blocks for the brokers' answers.
         # @param groups [Array<String>, nil] as for {#lag}
         # @param topics [Array<String>, nil]
-        # @return [Array<Lag::GroupKeys::Row>]
+        # @return [Broker::Answer] of {Broker::ParkedKeys::Row}s, as for {#lag}
         # @raise [ConfigurationError] listing every error
-        # @raise [KafkaError, Rdkafka::RdkafkaError]
+        # @raise [UnreachableError] as for {#lag}
         def parked_keys(groups: nil, topics: nil)
-          ask(groups, topics, :ordering) do |settings, some|
-            Lag::GroupKeys.new(settings, some) do |topic, partition, span|
-              each_message(topic, from: span.begin, until: span.end, partitions: partition, deserializer: :itself.to_proc)
-            end.rows
-          end
+          ask(groups, topics, :ordering) { |settings, some| Broker::ParkedKeys.new(settings, some).answer }
         end
 
         # Opens a dead letter topic, to look through it or to replay it. Whether this application runs does not matter.
         # @param name [String]
-        # @yieldparam dead_letters [DeadLetterQueue::Topic] closed when the block ends
+        # @yieldparam dead_letters [Broker::DeadLetters] closed when the block ends
         # @return [Object] what the block returns
         # @raise [Guildhall::ArgumentError] where there is no such topic
         # @raise [ConfigurationError] listing every error
-        # @raise [Rdkafka::RdkafkaError]
+        # @raise [KafkaError]
         def dead_letters(name)
           validate!
           open_log
-          dead_letters = DeadLetterQueue::Topic.new(name, @config)
+          dead_letters = Broker::DeadLetters.new(name, @config)
           yield dead_letters
         ensure
           dead_letters&.close
@@ -57,7 +54,21 @@ module Guildhall
         def ask(groups, topics, having = :itself)
           open_log
           chosen = Routing::Selection.new(groups:, topics:).choose(validate!).reject(&:assigned).select(&having)
-          @clients.together(chosen).flat_map { |some| yield client_settings(some.first), some }
+          Broker::Answer.merge(answers(@clients.together(chosen)) { |some| yield client_settings(some.first), some })
+        end
+
+        # The groups of one application may be at several clusters, of which one may be out of reach.
+        def answers(groups)
+          errors = []
+          answers = groups.map do |some|
+            yield some
+          rescue UnreachableError => error
+            errors << error
+            Broker::Answer.new([], [Broker::Problem.new(group: some.first.group, topic: nil, partitions: nil, error:)])
+          end
+          raise errors.first if errors.any? && errors.size == groups.size
+
+          answers
         end
       end
     end

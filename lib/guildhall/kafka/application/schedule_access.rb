@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../connection/topic_creation"
+require_relative "../broker/topic_creation"
 require_relative "../scheduling/state"
 require_relative "../scheduling/status"
 
@@ -12,7 +12,7 @@ module Guildhall
         # All tasks of the routes, and what became of them. Blocks for the brokers' answers.
         # @return [Array<Scheduling::Status>]
         # @raise [ConfigurationError] listing every error
-        # @raise [KafkaError, Rdkafka::RdkafkaError]
+        # @raise [KafkaError]
         def scheduled_tasks
           validate!.select(&:scheduled_tasks).flat_map do |topic|
             state = schedule_state(topic)
@@ -34,8 +34,8 @@ module Guildhall
           open_log
           settings = client_settings(topic)
           # A topic that a broker creates by itself is not compacted, and would forget this.
-          created = Connection::TopicCreation.new(settings, [topic]) { |error, _| raise error }.run
-          raise TimeoutError, Connection::Librdkafka.unanswered(settings, "it was asked for topics") unless created
+          created = Broker::TopicCreation.new(settings, [topic]) { |error, _| raise error }.run
+          raise UnreachableError.at(settings, Connection::Librdkafka::TIMED_OUT, "it was asked for topics") unless created
 
           key, payload = Scheduling::State.switch_record(name, enabled)
           producer.produce_sync(topic: topic.name, partition: 0, key:, payload:)

@@ -6,8 +6,7 @@ module Guildhall
       # A command that works on the user's application: it loads the file named with `-r`.
       class ApplicationCommand < Guildhall::CLI::Command
         DEFAULT_FILES = ["guildhall.rb", "config/environment.rb"].freeze
-        # Codes of errors that mean that no broker has answered.
-        UNANSWERED = %i[transport timed_out all_brokers_down resolve timed_out_queue].freeze
+        PARTIAL = 3 # the exit status where a part could not be answered
 
         private
 
@@ -22,14 +21,22 @@ module Guildhall
           rescue Routing::Selection::UnknownNameError => error
             raise Guildhall::ArgumentError, error.message
           rescue Rdkafka::RdkafkaError => error
-            raise CommandError, unanswered(error)
+            raise translated(error)
           end
         end
 
-        def unanswered(error)
-          return "Kafka: #{error.message}" unless UNANSWERED.include?(error.code)
+        def translated(error)
+          return CommandError.new("Kafka: #{Broker::Errors.explain(error, error.message)}") unless Broker::Errors.unanswered?(error)
 
-          Connection::Librdkafka.unanswered(Kafka.config.kafka.transform_keys(&:to_sym), error.message)
+          UnreachableError.at(Kafka.config.kafka.transform_keys(&:to_sym), error.rdkafka_response, error.message)
+        end
+
+        # Names on standard error what could not be answered.
+        # @param problems [Array<Broker::Problem>]
+        # @return [Integer] the exit status
+        def report(problems)
+          problems.each { |problem| @err.puts("guildhall: #{problem.missing? ? "there is no topic #{problem.topic}" : problem}") }
+          problems.all?(&:missing?) ? 0 : PARTIAL
         end
 
         # For JSON: bytes that are not valid text are printed in base 64.

@@ -23,15 +23,18 @@ module Guildhall
           options.on("-t", "--topics A,B", Array, "only these topics (default: all)")
           options.on("--json", "a line of JSON for each key")
           options.separator("\nOFFSET: of the first message that waits. MESSAGES: how many were passed over when the group last\n" \
-                            "committed; messages in work count, too. SECONDS: the age of the first.")
+                            "committed; messages in work count, too. SECONDS: the age of the first.\n" \
+                            "What could not be asked is named on standard error; the exit status is #{PARTIAL} then.")
         end
 
         def perform
-          rows = Kafka.application.parked_keys(groups: @options[:groups], topics: @options[:topics])
-          return rows.each { |row| print_json(data(row)) } && nil if @options[:json]
-
-          @out.puts(TextTable.lines([HEADINGS, *rows.map { |row| cells(row) }]))
-          nil
+          answer = Kafka.application.parked_keys(groups: @options[:groups], topics: @options[:topics])
+          if @options[:json]
+            answer.each { |row| print_json(data(row)) }
+          else
+            @out.puts(TextTable.lines([HEADINGS, *answer.map { |row| cells(row) }]))
+          end
+          report(answer.problems)
         end
 
         def cells(row)

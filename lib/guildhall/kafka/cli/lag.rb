@@ -21,24 +21,18 @@ module Guildhall
           options.on("-t", "--topics A,B", Array, "only these topics (default: all)")
           options.on("--json", "a line of JSON for each partition")
           options.separator("\nSECONDS: the age of the oldest message that is not committed. MESSAGES is 0 if only control records of\n" \
-                            "transactions follow the committed offset; between messages they are counted.")
+                            "transactions follow the committed offset; between messages they are counted.\n" \
+                            "What could not be asked is named on standard error; the exit status is #{PARTIAL} then.")
         end
 
         def perform
-          rows = Kafka.application.lag(**selection)
-          missing(rows).each { |name| @err.puts("guildhall: there is no topic #{name}") }
-          return rows.each { |row| print_json(row.to_h.transform_keys(&:to_s)) } && nil if @options[:json]
-
-          @out.puts(TextTable.lines([HEADINGS, *rows.map { |row| cells(row) }]))
-          nil
-        end
-
-        def selection = {groups: @options[:groups], topics: @options[:topics]}
-
-        # Topics of the routes without a row: a broker has no lag for what it does not have.
-        def missing(rows)
-          routes = Routing::Selection.new(**selection).choose(Kafka.application.validate!)
-          routes.reject { |route| route.assigned || route.pattern? }.map(&:name).uniq - rows.map(&:topic)
+          answer = Kafka.application.lag(groups: @options[:groups], topics: @options[:topics])
+          if @options[:json]
+            answer.each { |row| print_json(row.to_h.transform_keys(&:to_s)) }
+          else
+            @out.puts(TextTable.lines([HEADINGS, *answer.map { |row| cells(row) }]))
+          end
+          report(answer.problems)
         end
 
         def cells(row)

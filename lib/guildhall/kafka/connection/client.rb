@@ -13,7 +13,7 @@ module Guildhall
       # the listener's thread calls the other methods.
       class Client
         # Values of auto.offset.reset.
-        FROM_THE_FIRST = %w[smallest earliest beginning].freeze
+        RESETS = {earliest: %w[smallest earliest beginning], latest: ["", "largest", "latest", "end"]}.freeze
         OFFSETS = 0...(2**63)
         COMMIT_TIMEOUT_SECONDS = 60
         CLOSE_TIMEOUT_SECONDS = 30
@@ -21,11 +21,17 @@ module Guildhall
         # @param settings [Hash{Symbol=>Object}] librdkafka's
         # @param listener [#partitions_assigned, #partitions_revoked]
         def initialize(settings, listener)
-          @from_the_first = FROM_THE_FIRST.include?(settings[:"auto.offset.reset"].to_s)
+          @from_the_first = Client.reset_place(settings) == :earliest
           @config = ClientConfig.new(settings, listener)
           @consumer = @config.consumer
           @native = @consumer.instance_variable_get(:@native_kafka)
           @commits = Commits.new(self)
+        end
+
+        # @param settings [Hash{Symbol=>Object}] librdkafka's
+        # @return [Symbol, nil] :earliest or :latest: where a group begins that has committed nothing that is there; nil: with an error
+        def self.reset_place(settings)
+          RESETS.each_key.find { |place| RESETS.fetch(place).include?(settings[:"auto.offset.reset"].to_s) }
         end
 
         # @yieldparam handle [FFI::Pointer] usable until the block ends: closing waits for it
@@ -40,28 +46,21 @@ module Guildhall
           names.any? ? @consumer.subscribe(*names) : @consumer.unsubscribe
         end
 
-        # Reads these partitions, whatever others do: without a group.
-        # @param topic [String]
-        # @param offsets [Hash{Integer=>Integer}] where to begin, by partition
+        # Reads these partitions and no others, whatever others do: without a group.
+        # @param offsets [Hash{String=>Hash{Integer=>Integer}}] where to begin, by topic and partition
         # @return [void]
         # @raise [Rdkafka::RdkafkaError]
-        def assign(topic, offsets)
-          partitions = offsets.map { |partition, offset| Rdkafka::Consumer::Partition.new(partition, offset) }
-          @consumer.assign(Rdkafka::Consumer::TopicPartitionList.new(topic => partitions))
-        end
-
-        # Blocks for a broker's answer. Any thread.
-        # @param timeout_ms [Integer]
-        # @return [Hash{String=>Integer}, nil] how many partitions each topic has; nil: no broker has answered in time
-        def partition_counts(timeout_ms)
-          with_handle { |handle| Librdkafka.partition_counts(handle, timeout_ms) }
+        def assign(offsets)
+          topics = offsets.transform_values { |some| some.map { |number, offset| Rdkafka::Consumer::Partition.new(number, offset) } }
+          @consumer.assign(Rdkafka::Consumer::TopicPartitionList.new(topics))
         end
 
         # Blocks for a broker's answer. Any thread.
         # @param timeout_ms [Integer]
         # @return [Array<String>, nil] the topics that there are; nil: no broker has answered in time
         def topic_names(timeout_ms)
-          partition_counts(timeout_ms)&.keys
+          code, topics = with_handle { |handle| Librdkafka.metadata(handle, timeout_ms) }
+          topics.select { |_, error, leaders| error.zero? || leaders.any? }.map(&:first) if code.zero?
         end
 
         # Takes effect with the next commit. Does not block.
@@ -96,7 +95,7 @@ module Guildhall
           error = failure(code)
           raise error if error
 
-          code.zero? || Librdkafka.error_name(code) == "_NO_OFFSET"
+          code.zero? || Broker::Errors.name_of(code) == "_NO_OFFSET"
         end
 
         # Commits what was stored, in the background. Does not block.
@@ -132,6 +131,17 @@ module Guildhall
         def commit_to(topic, partition, offset, metadata = nil)
           @commits.force_offset(topic, partition, offset, metadata)
           commit_soon
+        end
+
+        # Commits this offset, whatever was stored or committed before. Blocks for the broker's answer.
+        # @param timeout [Numeric] seconds
+        # @return [void]
+        # @raise [Rdkafka::RdkafkaError]
+        def commit_at(topic, partition, offset, timeout:)
+          @commits.force_offset(topic, partition, offset, nil)
+          code = @commits.complete(timeout)
+          error = Rdkafka::RdkafkaError.new(code)
+          raise error unless code.zero? || Broker::Errors.kind(code) == :nothing
         end
 
         # Any thread.
@@ -193,13 +203,11 @@ module Guildhall
 
         # What librdkafka knows without asking the broker.
         # @return [Integer, nil] the offset that the partition's next message will get
-        def end_offset(topic, partition)
-          low = FFI::MemoryPointer.new(:int64)
-          high = FFI::MemoryPointer.new(:int64)
-          code = with_handle { |handle| Librdkafka.rd_kafka_get_watermark_offsets(handle, topic, partition, low, high) }
-          offset = high.read_int64
-          offset if code.zero? && offset >= 0
-        end
+        def end_offset(topic, partition) = known_offsets(topic, partition).last
+
+        # What librdkafka knows without asking the broker, from its last answer.
+        # @return [Integer, nil] the offset of the first message that was not deleted
+        def begin_offset(topic, partition) = known_offsets(topic, partition).first
 
         # Leaves the group; the rebalance callback runs in this thread. Blocks for the brokers' answers. Where they do not
         # come in time, librdkafka's handle is left to itself: to destroy it would wait for them, and so would the end of the
@@ -219,8 +227,15 @@ module Guildhall
         def failure(code)
           return if code.zero?
 
-          error = Rdkafka::RdkafkaError.new(code)
-          error unless Librdkafka::COMMIT_SETTLED.include?(error.code)
+          Rdkafka::RdkafkaError.new(code) unless Broker::Errors.commit_settled?(code)
+        end
+
+        # @return [Array(Integer | nil, Integer | nil)]
+        def known_offsets(topic, partition)
+          low = FFI::MemoryPointer.new(:int64)
+          high = FFI::MemoryPointer.new(:int64)
+          code = with_handle { |handle| Librdkafka.rd_kafka_get_watermark_offsets(handle, topic, partition, low, high) }
+          [low, high].map { |one| one.read_int64.then { |offset| offset if code.zero? && offset >= 0 } }
         end
 
         def list(topic, partition)

@@ -13,7 +13,8 @@ module Guildhall
         # @param settings [Hash{Symbol=>Object}]
         # @param listener [#partitions_assigned, #partitions_revoked] called in the thread that polls, each with an Array
         #   of [topic, partition]; before a partition is given up, after it was taken on. `statistics_emitted` is called
-        #   there as well, with JSON, where the setting statistics.interval.ms asks for it
+        #   there as well, with JSON, where the setting statistics.interval.ms asks for it, and `client_failed`, where it has that, with
+        #   the code and the reason of what goes wrong between the client and the brokers
         def initialize(settings, listener)
           super(settings)
           @listener = listener
@@ -24,6 +25,7 @@ module Guildhall
             @listener.statistics_emitted(json.read_bytes(size))
             0 # librdkafka frees the text
           end
+          @failed = FFI::Function.new(:void, %i[pointer int string pointer]) { |_client, code, reason, _| @listener.client_failed(code, reason) }
         end
 
         private
@@ -33,6 +35,7 @@ module Guildhall
           config = super
           Rdkafka::Bindings.rd_kafka_conf_set_rebalance_cb(config, @callback)
           Librdkafka.rd_kafka_conf_set_stats_cb(config, @statistics)
+          Librdkafka.rd_kafka_conf_set_error_cb(config, @failed) if @listener.respond_to?(:client_failed)
           config
         end
 

@@ -168,7 +168,7 @@ module Guildhall
           took = Clock.now - @since
           @since = nil
           Librdkafka.rd_kafka_event_error(event).tap do |code|
-            requeue if Librdkafka.retriable?(code) && !@stored_next
+            requeue if Broker::Errors.outage?(code) && !@stored_next
             @answers << [code, took] unless nothing?(code)
           end
         ensure
@@ -181,14 +181,14 @@ module Guildhall
         end
 
         # Whether there was nothing to commit, and so nobody to answer.
-        def nothing?(code) = Librdkafka.error_name(code) == "_NO_OFFSET"
+        def nothing?(code) = Broker::Errors.name_of(code) == "_NO_OFFSET"
 
         # Lower offsets go first, and alone.
         def again?(code, deadline)
           return false unless code
 
           return @sent.any? || @metadata.any? if code.zero? || nothing?(code)
-          return false unless Librdkafka.retriable?(code) && Clock.left(deadline) > RETRY_PAUSE_SECONDS
+          return false unless Broker::Errors.outage?(code) && Clock.left(deadline) > RETRY_PAUSE_SECONDS
 
           sleep(RETRY_PAUSE_SECONDS)
           true

@@ -20,7 +20,7 @@ module Guildhall
           begin
             yield
           rescue Rdkafka::RdkafkaError => error
-            raise unless Librdkafka::COORDINATOR_CHANGES.include?(error.code) && Clock.now < limit
+            raise unless Broker::Errors.coordinator_changes?(error.code) && Clock.now < limit
 
             sleep(PAUSE_SECONDS)
             retry

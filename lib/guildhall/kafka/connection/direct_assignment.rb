@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-require_relative "../iterating/span"
+require_relative "../broker/offset_range"
+require_relative "../broker/session"
 
 module Guildhall
   module Kafka
@@ -14,11 +15,14 @@ module Guildhall
         end
 
         # Blocks for the brokers' answers.
-        # @param client [Client]
+        # @param settings [Hash{Symbol=>Object}] the client's
         # @return [Hash{Integer=>Integer}] the offset where each partition begins; after a restart of the client: continues
-        # @raise [Rdkafka::RdkafkaError] also where there is no such topic or partition
-        def offsets(client)
-          @topic.assigned.to_h { |number, from| [number, @reached[number] || first(client, number, from)] }
+        # @raise [UnknownTopicError]
+        # @raise [KafkaError] also where there is no such partition
+        def offsets(settings)
+          new = @topic.assigned.except(*@reached.compact.keys)
+          found = new.empty? ? {} : Broker::Session.open(settings) { |session| first(session, new) }
+          @topic.assigned.to_h { |number, _| [number, @reached[number] || found.fetch(number)] }
         end
 
         # @param partition [Processing::Partition] that is given up
@@ -29,9 +33,12 @@ module Guildhall
 
         private
 
-        def first(client, number, from)
-          from = :earliest if from == :all
-          Iterating::Span.new(from, nil).resolve(client, @topic.name, number).first
+        def first(session, wanted)
+          topic = session.topic(@topic.name)
+          wanted.group_by(&:last).each_with_object({}) do |(from, some), found|
+            range = Broker::OffsetRange.new(from == :all ? :earliest : from, nil)
+            range.resolve(session, topic, some.map(&:first)).each { |(_, number), offsets| found[number] = offsets.begin }
+          end
         end
       end
     end

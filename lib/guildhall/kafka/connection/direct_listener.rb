@@ -23,8 +23,8 @@ module Guildhall
         private
 
         def subscribe
-          offsets = @assignment.offsets(client)
-          client.assign(@topic.name, offsets)
+          offsets = @assignment.offsets(settings)
+          client.assign(@topic.name => offsets)
           partitions_assigned(offsets.keys.map { |number| [@topic.name, number] })
           partitions.each { |partition| partition.begin_at(offsets.fetch(partition.number)) }
         end

@@ -20,36 +20,17 @@ module Guildhall
 
         PARTITION_EOF = -191
         TIMED_OUT = -185
+        INVALID_ARGUMENT = -186
+        WAIT_COORD = -180
+        UNKNOWN_PARTITION = -190
+        LEADER_NOT_AVAILABLE = 5
         FATAL = -150
         UNKNOWN_TOPIC_OR_PART = 3
         NO_OFFSET = -1001
-        # The group has no coordinator for a moment, or the coordinator still reads what it has to know.
-        COORDINATOR_CHANGES = %i[not_coordinator coordinator_not_available coordinator_load_in_progress].freeze
-        # Errors that pass: the same request may succeed later.
-        RETRIABLE = [:transport, :timed_out, :wait_coord, :timed_out_queue, :request_timed_out, :network_exception,
-                     *COORDINATOR_CHANGES].freeze
-        # Answers to a commit after which there is nothing to do: nothing to commit, a rebalance that settles it, a topic that was
-        # deleted.
-        COMMIT_SETTLED = %i[no_offset rebalance_in_progress illegal_generation unknown_member_id assignment_lost
-                            unknown_topic_or_part].freeze
-
-        # @param code [Integer]
-        # @return [Boolean] whether the error passes
-        def self.retriable?(code)
-          RETRIABLE.include?(Rdkafka::RdkafkaError.new(code).code)
-        end
-
-        # librdkafka says what failed, and not where.
-        # @param settings [Hash{Symbol=>Object}]
-        # @param detail [String]
-        # @return [String] for an error
-        def self.unanswered(settings, detail)
-          servers = settings[:"bootstrap.servers"] || settings[:"metadata.broker.list"]
-          "Kafka at #{servers} does not answer (#{detail}): check that a broker listens there, and bootstrap.servers"
-        end
 
         attach_function :rd_kafka_queue_destroy, %i[pointer], :void
         attach_function :rd_kafka_conf_set_stats_cb, %i[pointer pointer], :void
+        attach_function :rd_kafka_conf_set_error_cb, %i[pointer pointer], :void
         attach_function :rd_kafka_get_watermark_offsets, %i[pointer string int32 pointer pointer], :int
         attach_function :rd_kafka_queue_new, %i[pointer], :pointer
         attach_function :rd_kafka_queue_poll, %i[pointer int], :pointer, blocking: true
@@ -111,21 +92,37 @@ module Guildhall
         # The gem's own way fails as a whole where one topic has an error. Blocks for a broker's answer.
         # @param handle [FFI::Pointer]
         # @param timeout_ms [Integer]
-        # @return [Hash{String=>Integer}, nil] all topics that there are, and how many partitions they have; nil: no broker has
-        #   answered in time
-        def self.partition_counts(handle, timeout_ms)
+        # @param name [String, nil] of the topic to ask for; nil: all topics
+        # @return [Array(Integer, Array<Array(String, Integer, Hash{Integer=>Integer | nil})>)] librdkafka's code; of each topic its name,
+        #   its code and by partition the id of the broker that leads it, nil where none does that is there
+        def self.metadata(handle, timeout_ms, name = nil)
           answer = FFI::MemoryPointer.new(:pointer)
-          return unless Rdkafka::Bindings.rd_kafka_metadata(handle, 1, nil, answer, timeout_ms).zero?
+          topic = name && Rdkafka::Bindings.rd_kafka_topic_new(handle, name, nil)
+          return [INVALID_ARGUMENT, []] if topic&.null?
+
+          code = Rdkafka::Bindings.rd_kafka_metadata(handle, name ? 0 : 1, topic, answer, timeout_ms)
+          return [code, []] unless code.zero?
 
           native = Rdkafka::Metadata::Metadata.new(answer.read_pointer)
-          topics = Array.new(native[:topics_count]) do |index|
-            Rdkafka::Metadata::TopicMetadata.new(native[:topics_metadata] + (index * Rdkafka::Metadata::TopicMetadata.size))
-          end
-          topics.select { |topic| topic[:rd_kafka_resp_err].zero? || topic[:partition_count].positive? }
-            .to_h { |topic| [topic[:topic_name].dup, topic[:partition_count]] }
+          brokers = structs(native[:brokers_metadata], native[:brokers_count], Rdkafka::Metadata::BrokerMetadata).map { |one| one[:broker_id] }
+          topics = structs(native[:topics_metadata], native[:topics_count], Rdkafka::Metadata::TopicMetadata)
+          [code, topics.map { |one| described(one, brokers) }]
         ensure
+          Rdkafka::Bindings.rd_kafka_topic_destroy(topic) if topic && !topic.null?
           Rdkafka::Bindings.rd_kafka_metadata_destroy(native.to_ptr) if native
         end
+
+        # A partition's own code may be about a replica; whether it can be used says its leader.
+        def self.described(topic, brokers)
+          partitions = structs(topic[:partitions_metadata], topic[:partition_count], Rdkafka::Metadata::PartitionMetadata)
+          leaders = partitions.to_h { |one| [one[:partition_id], (one[:leader] if brokers.include?(one[:leader]))] }
+          [topic[:topic_name].dup, topic[:rd_kafka_resp_err], leaders.sort.to_h]
+        end
+
+        def self.structs(pointer, count, klass)
+          Array.new(count) { |index| klass.new(pointer + (index * klass.size)) }
+        end
+        private_class_method :described, :structs
 
         # What the native reader calls, in the order of its struct (ext/guildhall_kafka/librdkafka.h).
         NATIVE = %w[
@@ -144,12 +141,6 @@ module Guildhall
 
             function.address
           end
-        end
-
-        # @param code [Integer]
-        # @return [String] such as "_PARTITION_EOF"
-        def self.error_name(code)
-          Rdkafka::Bindings.rd_kafka_err2name(code)
         end
       end
     end

@@ -5,8 +5,9 @@ require "guildhall/json"
 require_relative "background_commits"
 require_relative "client"
 require_relative "lost_membership"
-require_relative "topic_creation"
-require_relative "topic_discovery"
+require_relative "../broker/offset_reports"
+require_relative "../broker/topic_creation"
+require_relative "../broker/topic_discovery"
 require_relative "../errors"
 require_relative "../processing/partition"
 require_relative "../reading/reader"
@@ -51,8 +52,9 @@ module Guildhall
           @max_wait_ms = (application.config.max_wait_time * 1000).ceil
           @partitions = {}
           @requests = Thread::Queue.new
+          @offset_reports = Broker::OffsetReports.new(application, @group)
           @lock = Mutex.new
-          @reader = @membership = @fatal = @discovery = nil
+          @reader = @membership = @fatal = @discovery = @creation = nil
           @polled_at = Clock.now
           @stopping = @failed = @assigned = false
           @closed = true
@@ -117,7 +119,7 @@ module Guildhall
 
         # @param thread [Thread]
         # @return [Boolean] whether it is this listener's
-        def include?(thread) = thread.equal?(@thread)
+        def include?(thread) = thread.equal?(@thread) || @offset_reports.include?(thread)
 
         # Called by the client in this listener's thread, within a poll.
         # @param pairs [Array<Array(String, Integer)>]
@@ -129,6 +131,7 @@ module Guildhall
             @assigned = true
             @membership&.assigned
             @application.publish("rebalance.partitions_assigned", group: @group, member: @number, partitions: pairs)
+            @offset_reports.assigned(@client, settings, pairs) if pairs.any? && !@topics.first.assigned
           end
         end
 
@@ -200,15 +203,14 @@ module Guildhall
           named = @topics.reject(&:pattern?).map(&:name)
           return @client.subscribe(named) if @topics.none?(&:pattern?)
 
-          @discovery = TopicDiscovery.new(@client, settings) { |name| !named.include?(name) && @topics.include?(@routes.route(name)) }
+          @discovery = Broker::TopicDiscovery.new(@client, settings) { |name| !named.include?(name) && @topics.include?(@routes.route(name)) }
           subscribe_to(named, @discovery.look)
           @discovery.start { |found| request { subscribe_to(named, found) } }
         end
 
         def create_topics
-          TopicCreation.new(settings, @topics) do |error, name|
-            @application.error(error, "topic_creation", group: @group, topic: name)
-          end.insist { @stopping }
+          report = ->(error, name) { @application.error(error, "topic_creation", group: @group, topic: name) }
+          @creation = Broker::TopicCreation.new(settings, @topics, &report).start(@client) { @stopping }
         end
 
         def subscribe_to(named, found)
@@ -220,7 +222,10 @@ module Guildhall
           room = @backpressure.room
           batches, errors = @client.with_handle { @reader.take(@max_wait_ms, *room) }
           @polled_at = Clock.now
-          batches.each { |partition, *batch| partition.deliver(*batch) }
+          batches.each do |partition, *batch|
+            @offset_reports.read(@client, partition, batch.first.first)
+            partition.deliver(*batch)
+          end
           errors.each { |error| report(error) }
           @requests.pop.call until @requests.empty?
         end
@@ -263,8 +268,8 @@ module Guildhall
         def close
           guarded("listener.close") { give_up(partitions) if @client && partitions.any? }
         ensure
-          @discovery&.stop
-          @discovery = nil
+          [*@discovery, *@creation, @offset_reports].each(&:stop)
+          @discovery = @creation = nil
           reader = @reader
           @lock.synchronize { @reader = nil } # a closed reader must not be woken
           reader&.close

@@ -7,11 +7,11 @@ module Guildhall
     module DeadLetterQueue
       # One message of a dead letter topic: as it was, and what became of it.
       DeadLetter = Data.define(:topic, :partition, :offset, :time, :key, :payload, :headers) do
-        # @param message [Rdkafka::Consumer::Message]
+        # @param record [Record]
         # @return [DeadLetter]
-        def self.from(message)
-          new(topic: message.topic, partition: message.partition, offset: message.offset, time: message.timestamp,
-            key: message.key, payload: message.payload, headers: message.headers.transform_keys { |name| utf8(name) })
+        def self.from(record)
+          new(topic: record.topic, partition: record.partition, offset: record.offset, time: record.timestamp, key: record.key,
+            payload: record.raw_payload, headers: record.headers.transform_keys { |name| utf8(name) })
         end
 
         # @return [String] as UTF-8 where it is that, else as bytes
@@ -23,7 +23,8 @@ module Guildhall
         # @!attribute [r] time
         #   @return [Time, nil] when it was dead-lettered
         # @!attribute [r] headers
-        #   @return [Hash{String=>String, Array<String>}] the message's own, and those that say where it is from
+        #   @return [Hash{String=>String, Array<String>, nil}] the message's own, and those that say where it is from; nil: a header
+        #     without a value
 
         # @return [String, nil] the topic that it came from; nil where nothing says so
         def source_topic = headers["source_topic"]

@@ -12,7 +12,8 @@ module Guildhall
       # Subscribes to an application's events and writes a line for each: errors as ERROR, what is about to go wrong as WARN,
       # what happens rarely as INFO, batches and figures as DEBUG.
       class EventLog
-        LEVELS = {"error.occurred" => Logger::ERROR, "partition.stalled" => Logger::WARN, "partition.abandoned" => Logger::WARN,
+        LEVELS = {"error.occurred" => Logger::ERROR, "offsets.reset" => Logger::WARN,
+                  "partition.stalled" => Logger::WARN, "partition.abandoned" => Logger::WARN,
                   "dead_letter_queue.dispatched" => Logger::WARN, "consumer.retrying" => Logger::WARN,
                   "key.limit_reached" => Logger::WARN, "key.parked" => Logger::WARN, "retry_topic.dispatched" => Logger::WARN,
                   "swarm.process_restarting" => Logger::WARN, "swarm.process_stopping" => Logger::WARN, "swarm.forked" => Logger::DEBUG,
@@ -23,6 +24,7 @@ module Guildhall
                   "transaction.aborted" => Logger::DEBUG}.freeze
         # Characters of an error's message: it may quote a payload.
         MAX_TEXT_CHARACTERS = 1_000
+        MAX_PARTITIONS = 5 # each with its offsets in one line
 
         # @param logger [Logger]
         def initialize(logger)
@@ -68,6 +70,28 @@ module Guildhall
 
         def rebalance_partitions_revoked(group:, partitions:, lost:, member: 1, **)
           "#{membership(group, member)}: #{lost ? "lost" : "revoked"} #{places(partitions)}"
+        end
+
+        def offsets_none(group:, topic:, partitions:, place:, messages:, **)
+          what = messages == 1 ? "1 message" : "#{messages} messages"
+          where = {earliest: "begins at the beginning, with #{what}", latest: "begins at the end, and skips #{what}"}.fetch(place)
+          "group #{group}: nothing is committed for #{numbered(topic, partitions)}: #{where} (auto.offset.reset #{place})"
+        end
+
+        def offsets_reset(group:, topic:, partitions:, **)
+          moves = partitions.first(MAX_PARTITIONS).map do |number, (from, to)|
+            "#{topic}/#{number} reads on at #{to} instead of #{from}: #{(to - from).abs} offsets are #{to > from ? "skipped" : "repeated"}"
+          end
+          moves << "and #{partitions.size - MAX_PARTITIONS} more partitions" if partitions.size > MAX_PARTITIONS
+          "group #{group}: the next offset does not exist any more (deleted by the topic's retention, or the topic is a new one): " \
+            "#{moves.join("; ")}"
+        end
+
+        def numbered(topic, numbers)
+          return "#{topic}/#{numbers.first}" if numbers.one?
+
+          runs = numbers.slice_when { |before, after| after > before + 1 }.map { |run| [run.first, run.last].uniq.join("-") }
+          "#{topic}, partitions #{runs.join(", ")}"
         end
 
         def members_changed(group:, members:, change:, seconds:, **)

@@ -53,14 +53,8 @@ module Guildhall
           def place = @offsets.place(@next_offset, @generation, @metadata)
         end
 
-        # Errors that say nothing about a message: another owner, another generation of the group, a state that a new producer does not
-        # have.
-        PASSING = %i[illegal_generation unknown_member_id fenced_instance_id rebalance_in_progress fenced producer_fenced
-                     invalid_producer_epoch invalid_producer_id_mapping unknown_producer_id out_of_order_sequence_number
-                     invalid_txn_state concurrent_transactions transaction_coordinator_fenced unstable_offset_commit state conflict
-                     destroy].freeze
         EXIT = "a transaction was left by return, break or throw, and was aborted: let its block end, or raise"
-        private_constant :PASSING, :EXIT
+        private_constant :EXIT
 
         # @param partition [Partition]
         # @param offsets [OffsetTracker]
@@ -212,7 +206,7 @@ module Guildhall
         def explained(error, began)
           return given_up(error) unless error.is_a?(Rdkafka::RdkafkaError)
 
-          passing = error.fatal? || error.retryable? || PASSING.include?(error.code) || Producing::Delivery.passing?(error)
+          passing = error.fatal? || error.retryable? || Broker::Errors.replaced?(error.code) || Producing::Delivery.passing?(error)
           passing ? TransactionError.new("#{error.message}#{advice(began)}") : error
         end
 

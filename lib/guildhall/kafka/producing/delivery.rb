@@ -21,16 +21,12 @@ module Guildhall
         end
 
         # @return [Boolean] whether the error says nothing about the message
-        def self.passing?(error) = error.is_a?(Rdkafka::AbstractHandle::WaitTimeoutError) || PASSING.include?(error.code)
+        def self.passing?(error) = error.is_a?(Rdkafka::AbstractHandle::WaitTimeoutError) || Broker::Errors.outage?(error.code)
 
         # @return [Exception] an outage as what it is
         def self.reason(error)
           passing?(error) ? TimeoutError.new("the broker did not take a message in time: #{error.message}") : error
         end
-
-        PASSING = [:queue_full, :msg_timed_out, :not_enough_replicas, :not_enough_replicas_after_append, :leader_not_available,
-                   :not_leader_for_partition, *Connection::Librdkafka::RETRIABLE].freeze
-        private_constant :PASSING
 
         # @param handle [Rdkafka::Producer::DeliveryHandle]
         # @param timeout_ms [Integer] that the broker has, from now on: several deliveries that are waited for one after the other have

@@ -24,7 +24,7 @@ module Guildhall
 
         # @return [String] such as "_TRANSPORT"
         def name
-          Connection::Librdkafka.error_name(code)
+          Broker::Errors.name_of(code)
         end
       end
     end

@@ -70,7 +70,7 @@ module Guildhall
         # @raise [EmbeddedBrokerError] when it is there already
         def create_topic(name, partitions: 1)
           code = Functions.rd_kafka_mock_topic_create(@cluster, name, partitions, @brokers)
-          raise EmbeddedBrokerError, "topic #{name} was not created: #{Connection::Librdkafka.error_name(code)}" unless code.zero?
+          raise EmbeddedBrokerError, "topic #{name} was not created: #{Broker::Errors.name_of(code)}" unless code.zero?
         end
 
         # Blocks for the round trip to the broker.
@@ -81,7 +81,7 @@ module Guildhall
           low = FFI::MemoryPointer.new(:int64)
           high = FFI::MemoryPointer.new(:int64)
           code = Rdkafka::Bindings.rd_kafka_query_watermark_offsets(@handle, topic, partition, low, high, 10_000)
-          raise EmbeddedBrokerError, "no watermarks of #{topic}/#{partition}: #{Connection::Librdkafka.error_name(code)}" unless code.zero?
+          raise EmbeddedBrokerError, "no watermarks of #{topic}/#{partition}: #{Broker::Errors.name_of(code)}" unless code.zero?
 
           [low.read_int64, high.read_int64]
         end

@@ -52,10 +52,4 @@ class KafkaClientTest < GuildhallTest
     assert client.commit(timeout: 10)
     assert_includes client.topic_names(5_000), "t"
   end
-
-  def test_which_errors_pass
-    library = Guildhall::Kafka::Connection::Librdkafka
-    assert([-195, -185, -180, -166, 7, 13, 14, 15, 16].all? { |code| library.retriable?(code) })
-    assert([0, 3, 22, 25, 27, 30, -168, -150].none? { |code| library.retriable?(code) })
-  end
 end

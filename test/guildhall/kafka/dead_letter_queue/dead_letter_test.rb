@@ -6,7 +6,7 @@ require "guildhall/kafka"
 class KafkaDeadLetterTest < GuildhallTest
   SOURCE = {"source_topic" => "orders", "source_partition" => "3", "source_offset" => "4711", "source_consumer_group" => "shop",
             "source_attempts" => "4", "source_error_class" => "IOError"}.freeze
-  Message = Data.define(:topic, :partition, :offset, :timestamp, :key, :payload, :headers)
+  Message = Data.define(:topic, :partition, :offset, :timestamp, :key, :raw_payload, :headers)
 
   def dead_letter(headers)
     Guildhall::Kafka::DeadLetterQueue::DeadLetter.from(Message.new("orders.dead", 0, 7, Time.at(1), "k", "v", headers))

@@ -79,6 +79,19 @@ class KafkaLoggingEventLogTest < GuildhallTest
     assert_includes lines[2], "INFO  group g: caught up, so that this process has 1 member now"
   end
 
+  def test_where_a_group_begins
+    publish("offsets.none", group: "g", topic: "orders", partitions: [0, 1, 2, 5], place: :latest, messages: 3_000)
+    publish("offsets.none", group: "g", topic: "orders", partitions: [4], place: :earliest, messages: 1)
+    publish("offsets.reset", group: "g", topic: "orders", partitions: {0 => [100, 150], 3 => [9, 4]})
+    publish("offsets.reset", group: "g", topic: "orders", partitions: (0..9).to_h { |number| [number, [0, 5]] })
+    assert_equal ["INFO  group g: nothing is committed for orders, partitions 0-2, 5: begins at the end, and skips 3000 messages (auto.offset.reset latest)",
+                  "INFO  group g: nothing is committed for orders/4: begins at the beginning, with 1 message (auto.offset.reset earliest)",
+                  "WARN  group g: the next offset does not exist any more (deleted by the topic's retention, or the topic is a new one): " \
+                  "orders/0 reads on at 150 instead of 100: 50 offsets are skipped; orders/3 reads on at 4 instead of 9: 5 offsets are repeated"],
+      lines.first(3).map { |line| line.chomp.split(" ", 2).last }
+    assert_match(%r{orders/4 reads on at 5 instead of 0: 5 offsets are skipped; and 5 more partitions$}, lines[3])
+  end
+
   def test_a_swarm
     publish("swarm.running", version: "1.2", processes: 2, pid: 5, threads: ["puma"])
     publish("swarm.process_stopping", number: 1, pid: 6, reason: "it is not alive: orders/0 is stalled")
@@ -95,7 +108,7 @@ class KafkaLoggingEventLogTest < GuildhallTest
     fields = {version: "1", groups: [], topics: [], timeout: 1, unfinished: [], group: "g", partitions: [], lost: false,
               topic: "t", partition: 0, offset: 1, attempt: 1, seconds: 1, to: "d", error_class: "E", chosen: "t", others: [],
               error: raised, type: "x", members: 2, change: 1, number: 1, pid: 5, status: "exit 0",
-              reason: "r", processes: 2, threads: [], task: "t", due: Time.at(0)}
+              reason: "r", place: :latest, messages: 3, processes: 2, threads: [], task: "t", due: Time.at(0)}
     Guildhall::Kafka::Events::NAMES.each { |name| publish(name, level: "debug", **fields) }
     assert_equal Guildhall::Kafka::Events::NAMES.size, lines.count { |line| line.match?(/\A\S+Z/) && !line.include?("backtrace") }
   end

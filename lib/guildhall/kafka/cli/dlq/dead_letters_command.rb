@@ -27,6 +27,33 @@ module Guildhall
             super
           end
 
+          # The one topic that is meant is an option, as the default is all of them.
+          def refuse(argument)
+            raise Guildhall::ArgumentError, "unexpected argument: #{argument}; to name a dead letter topic: --topic #{argument} #{see_help}"
+          end
+
+          # Each topic that cannot be asked leaves the others alone.
+          # @yieldparam dead_letters [Broker::DeadLetters]
+          # @return [Integer] the exit status
+          def each_topic
+            names = topics
+            problems = names.flat_map do |name|
+              next [] if @interrupted
+
+              Kafka.application.dead_letters(name) do |dead_letters|
+                yield dead_letters
+                dead_letters.problems
+              end
+            rescue UnreachableError
+              raise
+            rescue KafkaError, UnknownTopicError => error
+              raise if names.one?
+
+              Broker::Problem.new(group: nil, topic: name, partitions: nil, error:)
+            end
+            report(problems)
+          end
+
           # @return [Array<String>]
           def topics
             return [@options[:topic]] if @options[:topic]
@@ -37,16 +64,15 @@ module Guildhall
             raise Guildhall::ArgumentError, "no route has a dead letter queue with a topic: name one with --topic"
           end
 
-          # @param dead_letters [DeadLetterQueue::Topic]
+          # @param dead_letters [Broker::DeadLetters]
           # @return [Hash{Integer=>Range<Integer>}] by partition
           def chosen_ranges(dead_letters)
-            ranges = dead_letters.ranges
             number = @options[:partition]
-            unless number.nil? || ranges.key?(number)
-              raise Guildhall::ArgumentError, "#{dead_letters.name} has no partition #{number}: it has #{ranges.size}"
+            unless number.nil? || number.between?(0, dead_letters.partition_count - 1)
+              raise Guildhall::ArgumentError, "#{dead_letters.name} has no partition #{number}: it has #{dead_letters.partition_count}"
             end
 
-            ranges = ranges.slice(number) if number
+            ranges = dead_letters.ranges(*number)
             @options[:offsets] ? ranges.transform_values { |range| cut(range) } : ranges
           end
 

@@ -21,7 +21,8 @@ module Guildhall
             super
             options.on("-n", "--limit N", Integer, "how many at most, the newest (default: #{LIMIT}; 0: all)")
             options.on("--json", "a line of JSON for each, with key, headers and payload")
-            options.separator("\nREPLAYED: whether `guildhall dlq replay` with --all or --rest has replayed it.")
+            options.separator("\nREPLAYED: whether `guildhall dlq replay` with --all or --rest has replayed it; ? if that is not known.\n" \
+                              "What could not be asked is named on standard error; the exit status is #{PARTIAL} then.")
           end
 
           def call(arguments)
@@ -31,14 +32,13 @@ module Guildhall
           end
 
           def perform
-            topics.each { |topic| Kafka.application.dead_letters(topic) { |dead_letters| list(dead_letters) } }
-            nil
+            each_topic { |dead_letters| list(dead_letters) }
           end
 
           def list(dead_letters)
             ranges = chosen_ranges(dead_letters)
             found = find(dead_letters, ranges)
-            replayed = dead_letters.replayed
+            replayed = replayed(dead_letters)
             if @options[:json]
               found.each { |dead_letter| @out.puts(JSON.encode(data(dead_letter, replayed))) }
             else
@@ -52,6 +52,15 @@ module Guildhall
             number.positive? ? number : Float::INFINITY
           end
 
+          # @return [Hash{Integer=>Integer, nil}, nil] nil: it is not known
+          def replayed(dead_letters)
+            dead_letters.replayed
+          rescue UnreachableError
+            raise
+          rescue KafkaError => error
+            dead_letters.report(nil, error) && nil
+          end
+
           # The newest of all partitions; more than that is never kept.
           def find(dead_letters, ranges)
             ranges.flat_map do |partition, range|
@@ -61,6 +70,11 @@ module Guildhall
                 found.shift if found.size > limit
               end
               found
+            rescue UnreachableError
+              raise
+            rescue KafkaError => error
+              dead_letters.report(partition, error)
+              found
             end.sort_by { |dead_letter| dead_letter.time.to_f }.last([limit, 1 << 40].min)
           end
 
@@ -69,13 +83,15 @@ module Guildhall
             filtered? || limit.infinite? ? range : [range.begin, range.end - limit].max...range.end
           end
 
+          # @return [Boolean, nil] nil: it is not known
           def replayed?(dead_letter, replayed)
-            dead_letter.offset < (replayed[dead_letter.partition] || 0)
+            replayed && dead_letter.offset < (replayed[dead_letter.partition] || 0)
           end
 
           def cells(dead_letter, replayed)
             [dead_letter, dead_letter.time&.utc&.strftime("%F %T"), dead_letter.source, dead_letter.source_group, dead_letter.attempts,
-             dead_letter.error_class, dead_letter.payload&.bytesize || "tombstone", replayed?(dead_letter, replayed) ? "yes" : "no"]
+             dead_letter.error_class, dead_letter.payload&.bytesize || "tombstone",
+             {true => "yes", false => "no", nil => "?"}.fetch(replayed?(dead_letter, replayed))]
           end
 
           def data(dead_letter, replayed)
@@ -85,12 +101,23 @@ module Guildhall
              "source_consumer_group" => dead_letter.source_group, "attempts" => dead_letter.attempts,
              "error_class" => dead_letter.error_class, "replayed" => replayed?(dead_letter, replayed),
              **text("key", dead_letter.key), **text("payload", dead_letter.payload),
-             "headers" => dead_letter.original_headers.transform_values { |value| [*value].map { |one| readable(one) } }}
+             **headers(dead_letter.original_headers)}
           end
 
-          def readable(bytes)
-            DeadLetterQueue::DeadLetter.utf8(bytes).encode(Encoding::UTF_8, invalid: :replace, undef: :replace)
+          # A header may have several values, and no value; its name may be any bytes. Those with a value that is not valid text are apart.
+          def headers(all)
+            binary, readable = all.partition { |_, value| values(value).any? { |one| one && !text?(one) } }
+            printed = {"headers" => readable.to_h { |name, value| [printable(name), values(value).map { |one| one && utf8(one) }] }}
+            return printed if binary.empty?
+
+            encoded = binary.to_h { |name, value| [printable(name), values(value).map { |one| one && [one].pack("m0") }] }
+            {**printed, "headers_base64" => encoded}
           end
+
+          def values(value) = value.is_a?(Array) ? value : [value]
+          def utf8(bytes) = DeadLetterQueue::DeadLetter.utf8(bytes)
+          def text?(bytes) = utf8(bytes).encoding == Encoding::UTF_8
+          def printable(name) = utf8(name).encode(Encoding::UTF_8, invalid: :replace, undef: :replace)
         end
       end
     end

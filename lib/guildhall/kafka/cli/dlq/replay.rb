@@ -37,12 +37,8 @@ module Guildhall
 
           def perform
             check_options
-            topics.each do |topic|
-              break if @interrupted
-
-              Kafka.application.dead_letters(topic) { |dead_letters| replay(dead_letters) }
-            end
-            @interrupted ? 1 : 0
+            status = each_topic { |dead_letters| replay(dead_letters) }
+            @interrupted ? 1 : status
           end
 
           def check_options
@@ -55,7 +51,7 @@ module Guildhall
             ranges = ranges_to_replay(dead_letters)
             return count(dead_letters, ranges) if @options[:"dry-run"]
 
-            replay = DeadLetterQueue::Replay.new(dead_letters, Kafka.config, to: @options[:to], note: noted?) { |dead_letter| wanted?(dead_letter) }
+            replay = Broker::Replay.new(dead_letters, Kafka.config, to: @options[:to], note: noted?) { |dead_letter| wanted?(dead_letter) }
             progress = progress(dead_letters, ranges)
             outcomes = {}
             interruptible(replay) { replay.run(ranges) { |outcome| progress.call(outcomes[outcome.partition] = outcome) } }

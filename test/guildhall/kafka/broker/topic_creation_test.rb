@@ -27,7 +27,7 @@ class KafkaTopicCreationTest < GuildhallTest
   end
 
   def creation(application, errors)
-    Guildhall::Kafka::Connection::TopicCreation.new({"bootstrap.servers": application.config.kafka[:"bootstrap.servers"]}, application.validate!) { |*error| errors << error }
+    Guildhall::Kafka::Broker::TopicCreation.new({"bootstrap.servers": application.config.kafka[:"bootstrap.servers"]}, application.validate!) { |*error| errors << error }
   end
 
   def test_without_a_broker_nothing_is_known
@@ -66,5 +66,51 @@ class KafkaTopicCreationTest < GuildhallTest
     accepting&.kill&.join
     connections&.size&.times { connections.pop.close }
     server&.close
+  end
+
+  # The embedded broker cannot create topics over the protocol: what an admin client would do is said here.
+  class Admin
+    def initialize(answers, created)
+      @answers = answers
+      @created = created
+    end
+
+    def create_topic(name, *) = (@name = name) && self
+
+    def wait(**)
+      answer = @answers.shift
+      raise Rdkafka::RdkafkaError.new(answer, broker_message: "not\nallowed") if answer
+
+      @created << @name
+    end
+  end
+
+  def test_a_topic_that_was_refused_is_created_once_it_may_be
+    errors = Thread::Queue.new
+    created = Thread::Queue.new
+    admin = Admin.new([29, 29, nil], created)
+    creation = Guildhall::Kafka::Broker::TopicCreation.new({}, application("127.0.0.1:1").validate!, pauses: 0.01..0.02) { |*error| errors << error }
+    creation.define_singleton_method(:run) { @refused = create(admin, "again.1", 1) ? [] : ["again.1"] }
+    creation.insist { true }
+    creation.retry_refused { |names| created << names }
+    assert_equal ["again.1", ["again.1"]], [created.pop(timeout: 30), created.pop(timeout: 30)]
+    assert_equal 2, errors.size
+    error, name = errors.pop
+    assert_equal "again.1", name
+    assert_instance_of Guildhall::Kafka::AuthorizationError, error
+    assert_match(/\ATOPIC_AUTHORIZATION_FAILED: topic again\.1 was not created: not allowed; grant/, error.message)
+  ensure
+    creation&.stop
+  end
+
+  def test_a_creation_that_goes_on_trying_can_be_stopped
+    creation = Guildhall::Kafka::Broker::TopicCreation.new({}, application("127.0.0.1:1").validate!) { nil }
+    creation.define_singleton_method(:run) { @refused = ["again.1"] }
+    creation.insist { true }
+    creation.retry_refused { flunk }
+    thread = creation.instance_variable_get(:@thread)
+    assert_predicate thread, :alive?
+    creation.stop
+    refute_predicate thread, :alive?
   end
 end

@@ -1,11 +1,12 @@
 # frozen_string_literal: true
 
-require_relative "topic"
+require_relative "../producing/null_header"
+require_relative "dead_letters"
 require_relative "replay/outcome"
 
 module Guildhall
   module Kafka
-    module DeadLetterQueue
+    module Broker
       # Sends dead letters back to where they came from: their bytes, key and headers, to the partition they had. A chunk is
       # produced, waited for, and only then noted as replayed: whatever happens in between, nothing is passed over, and at
       # most one chunk is replayed twice. The dead letters stay where they are.
@@ -14,7 +15,7 @@ module Guildhall
         # librdkafka's default of five minutes is too long to learn that a topic cannot be written to.
         SETTINGS = {"enable.idempotence": true, "linger.ms": 5, "message.timeout.ms": 30_000}.freeze
 
-        # @param dead_letters [Topic]
+        # @param dead_letters [DeadLetters]
         # @param config [Config]
         # @param to [String, nil] another topic for all of them, whose partitioner decides; nil: where each came from
         # @param note [Boolean] whether how far it came is kept at the broker, for the next time
@@ -27,6 +28,7 @@ module Guildhall
           @note = note
           @filter = filter
           @interrupted = false
+          @partitions = {}
           check_target(to, "there is no topic #{to}") if to
         end
 
@@ -103,7 +105,8 @@ module Guildhall
           topic = @to || dead_letter.source_topic or raise ReplayError, "#{dead_letter} names no source topic: name one (to)"
           partitions = @to ? nil : check_target(topic, "#{dead_letter} came from #{topic}, which is gone: name another topic (to)")
           partition = dead_letter.source_partition if partitions && dead_letter.source_partition&.<(partitions)
-          @producer.produce(topic:, partition:, key: dead_letter.key, payload: dead_letter.payload, headers: dead_letter.original_headers)
+          @producer.produce(topic:, partition:, key: dead_letter.key, payload: dead_letter.payload,
+            headers: Producing.native_headers(dead_letter.original_headers))
         end
 
         def wait(dead_letter, handle)
@@ -116,8 +119,9 @@ module Guildhall
         def check_target(topic, complaint)
           raise Guildhall::ArgumentError, "a dead letter topic cannot be replayed to itself" if topic == @dead_letters.name
 
-          topics = @dead_letters.topics
-          topics[topic] || raise(Guildhall::ArgumentError, "#{complaint}#{Suggestion.for(topic, topics.keys)}")
+          @partitions[topic] ||= @dead_letters.partition_count_of(topic)
+        rescue UnknownTopicError => error
+          raise Guildhall::ArgumentError, "#{complaint}#{error.suggestion}"
         end
       end
     end

@@ -3,8 +3,9 @@
 require "test_helper"
 require "guildhall/kafka"
 require "guildhall/kafka/testing"
+require "support/mock_faults"
 
-class KafkaGroupKeysTest < GuildhallTest
+class KafkaParkedKeysTest < GuildhallTest
   Consumes = Class.new(Guildhall::Kafka::Consumer) { def consume = nil }
 
   def setup
@@ -55,12 +56,24 @@ class KafkaGroupKeysTest < GuildhallTest
   end
 
   def test_gaps_that_lie_far_apart
-    gaps = Guildhall::Kafka::Lag::GroupKeys.const_get(:MAX_DISTANCE)
-    spans = []
-    keys = Guildhall::Kafka::Lag::GroupKeys.new({}, []) { |_, _, span| spans.push(span) && [] }
-    place = ["t", 0, 5, Guildhall::Kafka::Processing::DoneRanges.dump(5, [[6, 10], [11, 20 + gaps], [21 + gaps, 30 + gaps]])]
-    keys.define_singleton_method(:committed) { [place] }
-    assert_empty keys.rows
-    assert_equal [5...11, (20 + gaps)...(21 + gaps)], spans
+    distance = Guildhall::Kafka::Broker::ParkedKeys.const_get(:MAX_DISTANCE)
+    keys = Guildhall::Kafka::Broker::ParkedKeys.new({}, [])
+    metadata = Guildhall::Kafka::Processing::DoneRanges.dump(5, [[6, 10], [11, 20 + distance], [21 + distance, 30 + distance]])
+    ranges = []
+    session = Object.new
+    session.define_singleton_method(:each_record) { |_, _, range| ranges << range }
+    assert_empty keys.send(:parked, session, ["t", 0], keys.send(:gaps, 5, metadata))
+    assert_equal [5...11, (20 + distance)...(21 + distance)], ranges
+  end
+
+  def test_a_topic_with_an_error_leaves_the_others_alone
+    produce("a", "b")
+    commit(0, [[1, 2]])
+    MockFaults.new(@broker).topic_error("others", 29)
+    assert_equal [["g", "orders", 0, "a", 0, 1]], rows
+    MockFaults.new(@broker).topic_error("orders", 5)
+    answer = @application.parked_keys
+    assert_empty answer
+    assert_match(/\Agroup g, orders: LEADER_NOT_AVAILABLE/, answer.problems.first.to_s)
   end
 end

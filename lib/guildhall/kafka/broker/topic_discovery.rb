@@ -2,7 +2,7 @@
 
 module Guildhall
   module Kafka
-    module Connection
+    module Broker
       # Finds the topics that patterns match. Ruby matches them, against the names that the brokers know: librdkafka would
       # take a pattern for a POSIX expression, in which `\d`, `(?:…)` and the flags mean something else or nothing. Asks again
       # every `topic.metadata.refresh.interval.ms`, in a thread of its own.

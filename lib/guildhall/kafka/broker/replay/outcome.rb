@@ -2,7 +2,7 @@
 
 module Guildhall
   module Kafka
-    module DeadLetterQueue
+    module Broker
       class Replay
         # What has become of one partition's dead letters so far.
         class Outcome

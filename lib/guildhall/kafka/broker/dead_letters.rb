@@ -1,0 +1,100 @@
+# frozen_string_literal: true
+
+require_relative "../dead_letter_queue/dead_letter"
+require_relative "../producing/producer"
+require_relative "answer"
+require_relative "session"
+
+module Guildhall
+  module Kafka
+    module Broker
+      # What a dead letter topic holds, for those who look through it or replay it. Joins no group, and disturbs none.
+      # Belongs to one thread; close it.
+      class DeadLetters
+        # @return [String]
+        attr_reader :name
+
+        # @param name [String]
+        # @param config [Config]
+        # @raise [UnknownTopicError]
+        # @raise [KafkaError]
+        def initialize(name, config)
+          @name = name
+          # How far it was replayed is kept as a committed offset, of a group without members.
+          own = {"client.id": config.client_id, "group.id": "#{config.group_id}.replay"}
+          @session = Session.new({**Producing::Producer.shared(config.kafka), **own})
+          @topic = @session.topic(name)
+          @problems = []
+        rescue StandardError
+          close
+          raise
+        end
+
+        # @return [Array<Problem>] the partitions that {#ranges} could not ask
+        def problems = Answer.grouped(@problems)
+
+        # Blocks for the brokers' answers.
+        # @param numbers [Array<Integer>] of partitions; none: all
+        # @return [Hash{Integer=>Range<Integer>}] the offsets that there are now, by partition; without the partitions that cannot be
+        #   asked: see {#problems}
+        def ranges(*numbers)
+          @problems = []
+          topic = numbers.any? ? @topic.with(leaders: @topic.leaders.slice(*numbers)) : @topic
+          found = @session.ranges([topic]).reject { |(_, number), range| report(number, range) if range.is_a?(KafkaError) }
+          found.transform_keys(&:last).sort.to_h
+        end
+
+        # Notes what could not be asked of this topic.
+        # @param error [KafkaError]
+        # @param number [Integer, nil] a partition; nil: all
+        # @return [void]
+        def report(number, error)
+          @problems << Problem.new(group: nil, topic: @name, partitions: number && [number], error:)
+        end
+
+        # @return [Integer] how many partitions it has
+        def partition_count = @topic.leaders.size
+
+        # Blocks for a broker's answer.
+        # @param topic [String]
+        # @return [Integer] how many partitions another topic has
+        # @raise [UnknownTopicError]
+        # @raise [KafkaError]
+        def partition_count_of(topic) = @session.topic(topic).leaders.size
+
+        # Blocks for the broker.
+        # @param partition [Integer]
+        # @param range [Range<Integer>] of offsets, without its end
+        # @yieldparam dead_letter [DeadLetterQueue::DeadLetter] in the order of their offsets
+        # @return [void]
+        # @raise [KafkaError]
+        def each(partition, range)
+          @session.each_record(@name, partition, range) { |record| yield DeadLetterQueue::DeadLetter.from(record) }
+        end
+
+        # Blocks for the coordinator's answer.
+        # @return [Hash{Integer=>Integer, nil}] by partition the offset behind the last dead letter that was replayed in order
+        # @raise [KafkaError]
+        def replayed
+          @session.committed(@topic.places).to_h do |(_, number), found|
+            raise found if found.is_a?(KafkaError)
+
+            [number, found.first]
+          end
+        end
+
+        # Notes that everything before an offset was replayed. Blocks for the coordinator's answer.
+        # @param partition [Integer]
+        # @param offset [Integer]
+        # @return [void]
+        # @raise [KafkaError]
+        def replayed_up_to(partition, offset) = @session.commit(@name, partition, offset)
+
+        # @return [void]
+        def close
+          @session&.close
+        end
+      end
+    end
+  end
+end

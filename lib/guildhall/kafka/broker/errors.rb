@@ -1,0 +1,164 @@
+# frozen_string_literal: true
+
+module Guildhall
+  module Kafka
+    # What is asked of the cluster without being a member of a group.
+    module Broker
+      # The one list of librdkafka's error codes: what each means here, and what to do about it. Every method takes a code as the
+      # gem's Symbol (`:topic_authorization_failed`), as librdkafka's name (`"TOPIC_AUTHORIZATION_FAILED"`), as its number, or an
+      # error that has one of them as its `code`.
+      module Errors
+        # kind => codes
+        CODES = {
+          # No broker has answered in time.
+          unanswered: %i[transport timed_out timed_out_queue request_timed_out network_exception all_brokers_down resolve wait_cache
+                         retry throttling_quota_exceeded],
+          # The group or the transactional id has no coordinator for a moment, or the coordinator is still loading.
+          coordinator: %i[wait_coord not_coordinator coordinator_not_available coordinator_load_in_progress],
+          # The partition has no leader, another leader, or too few replicas in sync.
+          leader: %i[leader_not_available not_leader_for_partition replica_not_available broker_not_available not_enough_replicas
+                     not_enough_replicas_after_append isr_insuff fenced_leader_epoch unknown_leader_epoch offset_not_available
+                     kafka_storage_error not_controller],
+          # The producer's queue is full, or a message was not delivered in time.
+          undelivered: %i[queue_full msg_timed_out],
+          # There is nothing to commit.
+          nothing: %i[no_offset noop],
+          # The member's generation has ended: the group has moved on.
+          member: %i[illegal_generation unknown_member_id rebalance_in_progress assignment_lost fenced_member_epoch stale_member_epoch],
+          # Another member or producer has taken over, or the producer's state does not allow it: a new one can do it.
+          replaced: %i[fenced_instance_id unreleased_instance_id fenced producer_fenced invalid_producer_epoch
+                       invalid_producer_id_mapping unknown_producer_id out_of_order_sequence_number invalid_txn_state
+                       concurrent_transactions transaction_coordinator_fenced unstable_offset_commit state conflict destroy],
+          # There is no such topic, partition or group.
+          missing: %i[unknown_topic_or_part unknown_topic unknown_partition unknown_topic_id unknown_group group_id_not_found
+                      resource_not_found],
+          # The user may not do this.
+          right: %i[topic_authorization_failed group_authorization_failed transactional_id_authorization_failed
+                    cluster_authorization_failed delegation_token_authorization_failed],
+          # The brokers do not accept who this is, or TLS fails.
+          credentials: %i[authentication sasl_authentication_failed unsupported_sasl_mechanism illegal_sasl_state ssl
+                          security_disabled delegation_token_expired delegation_token_not_found]
+        }.freeze
+        KINDS = CODES.flat_map { |kind, codes| codes.map { |code| [code, kind] } }.to_h.freeze
+        # Says nothing about a message or a request: the same one can succeed later.
+        OUTAGES = %i[unanswered coordinator leader undelivered].freeze
+        # Answers to a commit after which nothing is left to do.
+        COMMIT_SETTLED = [*CODES[:nothing], *CODES[:member], :unknown_topic_or_part].freeze
+        # kind => meaning; any other kind is final.
+        MEANINGS = {unanswered: :passes, coordinator: :passes, undelivered: :passes, leader: :waits, missing: :waits, right: :right,
+                    credentials: :right}.freeze
+
+        UNANSWERED = "check that a broker listens at bootstrap.servers, and the network between"
+        COORDINATOR = "the coordinator is not available: check the brokers that hold the internal topics __consumer_offsets and " \
+                      "__transaction_state"
+        LEADER = "bring back the brokers that hold the partition's replicas (kafka-topics.sh --describe --unavailable-partitions lists " \
+                 "partitions without a leader)"
+        REPLICAS = "bring back the brokers that hold the partition's replicas: fewer are in sync than the topic's min.insync.replicas"
+        TOPIC = "create the topic, or correct its name in the routes"
+        CREDENTIALS = "check sasl.mechanism, and sasl.username with sasl.password (or the token)"
+        TLS = "check security.protocol, ssl.ca.location and the other ssl.* settings, and the broker's certificate: its host name, its " \
+              "date, who signed it"
+        # code => what to do
+        ADVICE = {
+          topic_authorization_failed: "grant the user the right on the topic (kafka-acls.sh): READ to consume it, WRITE to produce to " \
+                                      "it, CREATE to create it, DESCRIBE to ask for it",
+          group_authorization_failed: "grant the user READ on the consumer group (kafka-acls.sh); GROUP_ID.replay is a group, too",
+          transactional_id_authorization_failed: "grant the user WRITE and DESCRIBE on the transactional id (kafka-acls.sh): of a " \
+                                                 "transactional topic they begin with \"GROUP/TOPIC/\"",
+          cluster_authorization_failed: "grant the user CREATE on the cluster, or on the topics that are to be created (kafka-acls.sh); " \
+                                        "brokers before 2.8 need IDEMPOTENT_WRITE on the cluster as well",
+          delegation_token_authorization_failed: "grant the user DESCRIBE on the delegation token (kafka-acls.sh)",
+          authentication: CREDENTIALS, sasl_authentication_failed: CREDENTIALS, illegal_sasl_state: CREDENTIALS,
+          unsupported_sasl_mechanism: "set sasl.mechanism to one that the brokers offer (sasl.enabled.mechanisms)",
+          security_disabled: "the brokers have no authorizer or tokens: remove the setting that needs them",
+          delegation_token_expired: "renew the delegation token", delegation_token_not_found: "renew the delegation token",
+          ssl: TLS,
+          unknown_topic_or_part: TOPIC, unknown_topic: TOPIC, unknown_topic_id: "the topic was deleted, or created anew",
+          unknown_partition: "the topic has fewer partitions: correct the number",
+          resource_not_found: "what was asked for does not exist: correct its name",
+          unknown_group: "no member of the group was ever there: correct the group's name",
+          group_id_not_found: "no member of the group was ever there: correct the group's name",
+          leader_not_available: LEADER, not_leader_for_partition: LEADER, replica_not_available: LEADER, broker_not_available: LEADER,
+          kafka_storage_error: "a broker cannot write to its disk: check its log.dirs",
+          not_enough_replicas: REPLICAS, not_enough_replicas_after_append: REPLICAS, isr_insuff: REPLICAS,
+          wait_coord: COORDINATOR, not_coordinator: COORDINATOR, coordinator_not_available: COORDINATOR,
+          coordinator_load_in_progress: COORDINATOR,
+          transport: UNANSWERED, timed_out: UNANSWERED, timed_out_queue: UNANSWERED, request_timed_out: UNANSWERED,
+          network_exception: UNANSWERED, all_brokers_down: UNANSWERED,
+          resolve: "check the host names in bootstrap.servers and in the brokers' advertised.listeners, and DNS",
+          msg_timed_out: "the brokers did not take the message within message.timeout.ms: check that they can be reached",
+          queue_full: "the brokers take messages more slowly than they are produced: produce less, or raise queue.buffering.max.messages",
+          throttling_quota_exceeded: "raise the user's quota, or ask less often",
+          fenced_instance_id: "another process has joined the group under the same group.instance.id: give each its own",
+          unstable_offset_commit: "a transaction with offsets of this group is open: it ends by transaction.timeout.ms at the latest",
+          concurrent_transactions: "the transaction before is still being finished",
+          msg_size_too_large: "raise max.message.bytes of the topic, or send smaller messages",
+          record_list_too_large: "raise max.message.bytes of the topic, or lower batch.size",
+          topic_exception: "correct the topic's name: at most 249 letters, digits, dots, underscores and hyphens",
+          topic_already_exists: "another process has created it",
+          invalid_replication_factor: "the cluster has fewer brokers than default.replication.factor says",
+          invalid_partitions: "correct the number of partitions",
+          policy_violation: "the brokers' create.topic.policy.class.name refuses this topic: create it by hand",
+          invalid_session_timeout: "set session.timeout.ms between the brokers' group.min.session.timeout.ms and " \
+                                   "group.max.session.timeout.ms",
+          inconsistent_group_protocol: "give all members of the group the same partition.assignment.strategy and group.protocol",
+          group_max_size_reached: "the group has as many members as the brokers' group.max.size allows",
+          invalid_group_id: "correct the name of the consumer group",
+          unsupported_version: "the brokers are too old for this request",
+          unsupported_feature: "this librdkafka or the brokers cannot do this",
+          unsupported_compression_type: "set compression.type to one that the brokers know"
+        }.freeze
+        private_constant :UNANSWERED, :COORDINATOR, :LEADER, :REPLICAS, :TOPIC, :CREDENTIALS, :TLS, :KINDS, :COMMIT_SETTLED, :OUTAGES
+
+        class << self
+          # @return [Symbol] :passes (the same request can succeed a moment later), :waits (it can succeed once a broker or a topic
+          #   is there), :right (once somebody has granted a right, or corrected credentials) or :final
+          def meaning(code) = MEANINGS.fetch(kind(code), :final)
+
+          # @return [Symbol, nil] a key of {CODES}; nil: any other
+          def kind(code) = KINDS[symbol(code)]
+
+          # @return [Boolean] whether it says nothing about the message or the request: the cluster cannot do it now
+          def outage?(code) = OUTAGES.include?(kind(code))
+
+          # @return [Boolean] whether no broker has answered in time
+          def unanswered?(code) = kind(code) == :unanswered
+
+          # @return [Boolean] whether a coordinator has to change or to load: asked again, it answers in a moment. librdkafka has
+          #   waited already where there is none (`_WAIT_COORD`)
+          def coordinator_changes?(code) = kind(code) == :coordinator && symbol(code) != :wait_coord
+
+          # @return [Boolean] whether nothing is left to do after this answer to a commit
+          def commit_settled?(code) = COMMIT_SETTLED.include?(symbol(code))
+
+          # @return [Boolean] whether a member or a producer that is made anew can do it
+          def replaced?(code) = %i[member replaced].include?(kind(code))
+
+          # @return [Boolean] whether the credentials are refused, or TLS fails
+          def credentials?(code) = kind(code) == :credentials
+
+          # @return [String, nil] what to do about it, in one line; nil: nothing is known
+          def advice(code) = ADVICE[symbol(code)]
+
+          # @param text [String, nil] what librdkafka or the broker says
+          # @return [String] text and advice, in one line
+          def explain(code, text) = [*text, *advice(code)].join("; ")
+
+          # @param number [Integer]
+          # @return [String] librdkafka's name, such as "_TRANSPORT"
+          def name_of(number) = Rdkafka::Bindings.rd_kafka_err2name(number)
+
+          # @return [Symbol] as the gem has it
+          def symbol(code)
+            case code
+            when Symbol then code
+            when String then code.delete_prefix("_").downcase.to_sym
+            when Integer then symbol(name_of(code))
+            else symbol(code.respond_to?(:code_name) ? code.code_name : code.code)
+            end
+          end
+        end
+      end
+    end
+  end
+end

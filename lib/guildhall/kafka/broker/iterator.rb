@@ -1,0 +1,76 @@
+# frozen_string_literal: true
+
+require_relative "../deserializing/plan"
+require_relative "../messages/batch"
+require_relative "offset_range"
+require_relative "session"
+
+module Guildhall
+  module Kafka
+    module Broker
+      # The messages of a topic, one after the other, in order within each partition. Payloads are decoded by the reader, or on
+      # the pool while the caller works on those before them. Belongs to one thread.
+      class Iterator
+        MAX_WAIT_MS = 1_000
+        private_constant :MAX_WAIT_MS
+
+        # @param topic [Routing::Topic] whose deserializer holds
+        # @param settings [Hash{Symbol=>Object}] librdkafka's
+        # @param config [Config] for the size of a batch
+        # @param partitions [Array<Integer>, nil] nil: all
+        # @param range [OffsetRange]
+        # @yieldreturn [Guildhall::Pool]
+        def initialize(topic, settings, config, partitions, range, &)
+          @topic = topic
+          @settings = settings
+          @config = config
+          @partitions = partitions
+          @range = range
+          @plan = Deserializing::Plan.new(topic, config.deserializing.parallel, &)
+        end
+
+        # @yieldparam message [Message]
+        # @return [void]
+        # @raise [UnknownTopicError]
+        # @raise [Guildhall::ArgumentError] where there is no such partition
+        # @raise [KafkaError]
+        def each(&)
+          Session.open(@settings) do |session|
+            reader = session.reader(codec: @plan.codec, max_messages: @config.max_messages, max_bytes: @config.max_bytes)
+            reader.open(ranges(session))
+            ahead = []
+            until ahead.empty? && reader.finished?
+              read(reader, ahead)
+              ahead.shift&.then { |batch| batch.messages.each(&) }
+            end
+          ensure
+            reader&.close
+          end
+        end
+
+        private
+
+        def ranges(session)
+          topic = session.topic(@topic.name)
+          numbers = topic.leaders.keys
+          missing = [*@partitions] - numbers
+          if missing.any?
+            raise Guildhall::ArgumentError, "topic #{topic.name} has the partitions 0 to #{numbers.size - 1}, " \
+                                            "not #{missing.map(&:inspect).join(", ")}"
+          end
+
+          @range.resolve(session, topic, @partitions || numbers)
+        end
+
+        # One batch ahead, so that workers have something to do meanwhile.
+        def read(reader, ahead)
+          return if ahead.size > 1 || reader.finished?
+
+          reader.read(ahead.empty? ? MAX_WAIT_MS : 0) do |_, records, bytes, documents|
+            ahead << Messages::Batch.new(records, @plan.begin(records, self, documents), @topic, bytes:)
+          end
+        end
+      end
+    end
+  end
+end

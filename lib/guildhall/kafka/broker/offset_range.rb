@@ -1,0 +1,82 @@
+# frozen_string_literal: true
+
+require "guildhall/option_rules"
+
+module Guildhall
+  module Kafka
+    module Broker
+      # From where to where a topic is read.
+      class OffsetRange
+        PLACES = %i[earliest latest].freeze
+        RULES = OptionRules.new(
+          from: OptionRules.rule("an offset, a negative number (of messages from the end), :earliest, :latest or a Time") do |value|
+            value.is_a?(Integer) || value.is_a?(Time) || PLACES.include?(value)
+          end,
+          until: OptionRules.rule("an offset, :end, a Time, or nil (never ends)") do |value|
+            value.nil? || value == :end || value.is_a?(Time) || (value.is_a?(Integer) && !value.negative?)
+          end
+        )
+        private_constant :PLACES, :RULES
+
+        # @param from [Integer, Symbol, Time] as in {Kafka.each_message}
+        # @param til [Integer, Symbol, Time, nil]
+        # @raise [Guildhall::ArgumentError]
+        def initialize(from, til)
+          RULES.check!({from:, until: til}, owner: "each_message")
+          @from = from
+          @until = til
+        end
+
+        # Blocks for the brokers' answers; with a negative number, while these messages are read.
+        # @param session [Session]
+        # @param topic [Session::Topic]
+        # @param numbers [Array<Integer>] partitions
+        # @return [Hash{Array(String, Integer)=>Range}] by topic and partition; their end is Float::INFINITY where there is none
+        # @raise [KafkaError]
+        def resolve(session, topic, numbers)
+          session.ranges_of(topic, numbers).to_h do |number, present|
+            [[topic.name, number], first(session, topic.name, number, present)...last(session, topic.name, number, present)]
+          end
+        end
+
+        private
+
+        # What is gone cannot be read, and what is not there yet is waited for.
+        def first(session, topic, partition, present)
+          case @from
+          when :earliest then present.begin
+          when :latest then present.end
+          when Time then [session.offset_at(topic, partition, @from) || present.end, present.begin].max
+          else @from.negative? ? first_of_last(session, topic, partition, present) : [@from, present.begin].max
+          end
+        end
+
+        # Messages are counted and not offsets, of which many may hold none: marks of transactions, aborted messages, what compaction has
+        # removed. Blocks while it reads them, backwards, in ranges that grow.
+        def first_of_last(session, topic, partition, present)
+          found = []
+          width = -@from
+          from = present.end
+          until found.size >= -@from || from <= present.begin
+            range = [from - width, present.begin].max...from
+            offsets = []
+            session.each_record(topic, partition, range) { |record| offsets << record.offset }
+            found = offsets + found
+            from = range.begin
+            width *= 2
+          end
+          found.size < -@from ? present.begin : found[@from]
+        end
+
+        def last(session, topic, partition, present)
+          case @until
+          when nil then Float::INFINITY
+          when :end then present.end
+          when Time then session.offset_at(topic, partition, @until) || present.end
+          else @until
+          end
+        end
+      end
+    end
+  end
+end

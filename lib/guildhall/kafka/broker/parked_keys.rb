@@ -1,0 +1,78 @@
+# frozen_string_literal: true
+
+require_relative "../processing/done_ranges"
+require_relative "group_offsets"
+
+module Guildhall
+  module Kafka
+    module Broker
+      # Which keys one consumer group has parked, asked of the brokers without joining it: whose messages it has passed over, as the
+      # done ranges beside its committed offsets say.
+      class ParkedKeys
+        # One key of a partition. key: of the messages, nil where they have none; offset: of the first of its messages that were passed
+        # over; messages: how many those are; seconds: the age of the first;
+        # nil: it has no timestamp.
+        Row = Data.define(:group, :topic, :partition, :key, :offset, :messages, :seconds)
+
+        # What lies between two gaps is read over where it is no more than that; else the second is read by another search.
+        MAX_DISTANCE = 10_000
+        private_constant :MAX_DISTANCE
+
+        # @param settings [Hash{Symbol=>Object}] librdkafka's, as the group's members have them
+        # @param routes [Array<Routing::Topic>] of that group
+        def initialize(settings, routes)
+          @settings = settings
+          @routes = routes
+        end
+
+        # Blocks for the brokers' answers.
+        # @return [Answer] of {Row}s
+        # @raise [UnreachableError] where no broker can be asked
+        def answer
+          Session.open(@settings) do |session|
+            offsets = GroupOffsets.new(session, @routes)
+            rows = offsets.committed.flat_map do |place, (offset, metadata)|
+              offset ? parked(session, place, gaps(offset, metadata)) : []
+            rescue AuthenticationError
+              raise
+            rescue KafkaError => error
+              offsets.report(*place, error)
+              []
+            end
+            Answer.new(rows, offsets.problems)
+          end
+        end
+
+        private
+
+        # @return [Array<Range<Integer>>] what was passed over
+        def gaps(offset, metadata)
+          Processing::DoneRanges.load(offset, metadata).map do |done|
+            (offset...done.begin).tap { offset = done.end }
+          end
+        end
+
+        def parked(session, place, gaps)
+          gaps.slice_when { |gap, after| after.begin - gap.end > MAX_DISTANCE }
+            .flat_map { |near| skipped(session, place, near) }
+            .group_by { |record| record.key || record.offset }.values.map { |same| row(place, same) }
+        end
+
+        def skipped(session, place, gaps)
+          found = []
+          session.each_record(*place, gaps.first.begin...gaps.last.end) do |record|
+            found << record if gaps.bsearch { |gap| record.offset < gap.end }&.cover?(record.offset)
+          end
+          found
+        end
+
+        def row(place, records)
+          first = records.first
+          topic, partition = place
+          Row.new(group: @routes.first.group, topic:, partition:, key: first.key, offset: first.offset, messages: records.size,
+            seconds: first.timestamp && [Time.now - first.timestamp, 0.0].max)
+        end
+      end
+    end
+  end
+end

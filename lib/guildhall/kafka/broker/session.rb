@@ -1,0 +1,329 @@
+# frozen_string_literal: true
+
+require "guildhall/clock"
+require_relative "../connection/client"
+require_relative "../errors"
+require_relative "complaints"
+require_relative "topic_reader"
+
+module Guildhall
+  module Kafka
+    module Broker
+      # One client that asks the cluster and joins no group: topics, offsets, what a group has committed, records. It asks for no
+      # more than is wanted, so that a topic or a broker that has an error affects no answer but its own. Belongs to one thread;
+      # close it.
+      class Session
+        # One topic as the brokers describe it. error: why it cannot be used, else nil; leaders: by partition the id of the broker that
+        # leads it, nil where none does.
+        Topic = Data.define(:name, :error, :leaders) do
+          # @return [Array<Array(String, Integer)>] name and number of each partition
+          def places = leaders.keys.map { |number| [name, number] }
+
+          # @return [Boolean] whether there is no such topic
+          def missing? = !error.nil? && Errors.kind(error) == :missing
+        end
+
+        SETTINGS = {"enable.auto.commit": false, "enable.auto.offset.store": false, "enable.partition.eof": true,
+                    "auto.offset.reset": "earliest", "allow.auto.create.topics": false}.freeze
+        TIMEOUT_SECONDS = 10
+        # Seconds for the leader of some partitions: if it is the broker that is down, others have answers.
+        LEADER_SECONDS = 5
+        # A question is asked anew, each time for longer: in between it is seen whether brokers refuse the credentials.
+        FIRST_WAIT_SECONDS = 1
+        PAUSE_SECONDS = 0.2 # at least, between two questions
+        SILENCE_SECONDS = 30 # without a record, or the end, while a range is read
+        # As offsets.
+        BEGINNING = -2
+        LAST = -1
+        MAX_BYTES = 10_000_000 # in memory while a range is read
+        private_constant :SETTINGS, :LEADER_SECONDS, :FIRST_WAIT_SECONDS, :PAUSE_SECONDS, :SILENCE_SECONDS, :BEGINNING, :LAST,
+          :MAX_BYTES
+
+        # @param arguments as for {#initialize}
+        # @yieldparam session [Session] closed when the block ends
+        # @return [Object] what the block returns
+        def self.open(...)
+          session = new(...)
+          yield session
+        ensure
+          session&.close
+        end
+
+        # @param settings [Hash{Symbol=>Object}] librdkafka's; group.id is the group whose offsets {#committed} and {#commit} mean
+        # @param client [Connection::Client, nil] one that is there, of a member perhaps: it is only asked, in any thread, and not closed;
+        #   nil: one of its own
+        # @param timeout [Numeric] seconds that the brokers have for an answer
+        def initialize(settings, client: nil, timeout: TIMEOUT_SECONDS)
+          @settings = settings
+          @timeout = timeout
+          @complaints = Complaints.new
+          @borrowed = !client.nil?
+          @client = client || Connection::Client.new({**settings.except(:"group.instance.id"), **SETTINGS}, @complaints)
+        end
+
+        # Blocks for a broker's answer, the first time.
+        # @return [Array<String>] all topics that this user may see
+        # @raise [KafkaError]
+        def topic_names = (@topic_names ||= metadata(nil, "all topics").map(&:name).sort)
+
+        # Blocks for a broker's answers. A topic that is not there is not created by this.
+        # @param names [Array<String>]
+        # @return [Array<Topic>] in that order
+        # @raise [UnreachableError] where no broker answers
+        def describe(names)
+          names.map { |name| metadata(name, "topic #{name}").first }
+        end
+
+        # As {#describe}, for one topic that has to be there.
+        # @return [Topic]
+        # @raise [UnknownTopicError] where there is no such topic
+        # @raise [KafkaError] where it has another error
+        def topic(name)
+          found = describe([name]).first
+          raise UnknownTopicError.new(name, topic_names) if found.missing?
+          raise found.error if found.error
+
+          found
+        end
+
+        # The offsets that can be read now: with `isolation.level read_committed`, which is the default, up to the first open
+        # transaction. Blocks for the answers of the brokers that lead the partitions.
+        # @param topics [Array<Topic>]
+        # @return [Hash{Array(String, Integer)=>Range<Integer>, KafkaError}] by topic and partition
+        # @raise [AuthenticationError]
+        def ranges(topics)
+          leaders = topics.flat_map { |topic| topic.leaders.map { |number, leader| [[topic.name, number], leader] } }
+          leaders.group_by(&:last).map { |leader, some| led_ranges(some.map(&:first), leader) }.reduce({}, :merge)
+        end
+
+        # As {#ranges}, where all of them are needed.
+        # @param topic [Topic]
+        # @return [Hash{Integer=>Range<Integer>}] by partition
+        # @raise [KafkaError]
+        def ranges_of(topic, numbers = topic.leaders.keys)
+          missing = numbers - topic.leaders.keys
+          raise KafkaError.of(Connection::Librdkafka::UNKNOWN_PARTITION, "#{topic.name}/#{missing.first}") if missing.any?
+
+          ranges([topic.with(leaders: topic.leaders.slice(*numbers))]).to_h do |(_, number), range|
+            raise range if range.is_a?(KafkaError)
+
+            [number, range]
+          end
+        end
+
+        # Blocks for a broker's answer.
+        # @param time [Time]
+        # @return [Integer, nil] the offset of the first message at or after a time; nil: there is none
+        # @raise [KafkaError]
+        def offset_at(topic, partition, time)
+          place = [topic, partition]
+          offset = offsets([place], (time.to_f * 1000).to_i, @timeout).fetch(place)
+          offset unless offset.negative?
+        end
+
+        # What the group of this session has committed. Blocks for the answer of its coordinator.
+        # @param places [Array<Array(String, Integer)>] topics and partitions
+        # @return [Hash{Array(String, Integer)=>Array(Integer | nil, String | nil), KafkaError}] offset and metadata; both nil where nothing
+        #   was committed
+        # @raise [KafkaError] where the coordinator cannot be asked, or refuses
+        def committed(places)
+          return {} if places.empty?
+
+          what = "the committed offsets of group #{@settings[:"group.id"]}"
+          with_list(places, nil) do |list|
+            ask(what, group: true) { |handle, wait_ms| Rdkafka::Bindings.rd_kafka_committed(handle, list, wait_ms) }
+            each_partition(list).to_h do |topic, one|
+              [[topic, one.partition], one.err.zero? ? committed_place(one) : KafkaError.of(one.err, what)]
+            end
+          end
+        rescue AuthenticationError
+          raise
+        rescue UnreachableError
+          raise KafkaError.of(Connection::Librdkafka::WAIT_COORD, what)
+        end
+
+        # Commits for the group of this session, which has no members. Blocks for the answer of its coordinator.
+        # @return [void]
+        # @raise [KafkaError]
+        def commit(topic, partition, offset)
+          @client.commit_at(topic, partition, offset, timeout: @timeout)
+        rescue Rdkafka::RdkafkaError => error
+          raise KafkaError.of(error.rdkafka_response, "offset #{offset} of #{topic}/#{partition} could not be committed")
+        end
+
+        # The records of a range, in order: one bounded search. Blocks for the broker that leads the partition. The block may be left
+        # early.
+        # @param topic [String]
+        # @param partition [Integer]
+        # @param range [Range<Integer>] of offsets, without its end
+        # @param codec [Codec, nil] what the reader decodes with
+        # @param limit [Integer, nil] how many records at most; nil: all
+        # @param seconds [Numeric, nil] after which the search ends; nil: when the range does
+        # @yieldparam record [Record]
+        # @return [Integer] the offset where the search can be continued; the range's end: nothing is left
+        # @raise [KafkaError] where it cannot be read, or nothing comes
+        def each_record(topic, partition, range, codec: nil, limit: nil, seconds: nil, &)
+          return range.end if range.none?
+
+          reader = self.reader(codec:, max_messages: [limit || 1_000, 1_000].min, max_bytes: MAX_BYTES)
+          reader.open([topic, partition] => range)
+          search(reader, range, limit, seconds && (Clock.now + seconds), "#{topic}/#{partition}", &)
+        ensure
+          reader&.close
+        end
+
+        # @param settings [Hash] as for {TopicReader#initialize}
+        # @return [TopicReader] which has to be closed
+        def reader(**settings) = TopicReader.new(@client, **settings) { |code, reason| @complaints.client_failed(code, reason) }
+
+        # The first record of each range. Blocks for the brokers that lead the partitions.
+        # @param ranges [Hash{Array(String, Integer)=>Range<Integer>}] by topic and partition
+        # @param seconds [Numeric]
+        # @return [Hash{Array(String, Integer)=>Record, nil}] nil where a range has none; without those that could not be read in time
+        def first_records(ranges, seconds:)
+          found = {}
+          reader = self.reader(max_messages: 1, max_bytes: 1_000)
+          reader.open(ranges)
+          limit = Clock.now + seconds
+          until reader.finished? || Clock.now > limit
+            reader.read(200) do |place, records|
+              found[place] ||= records.first
+              reader.finish(place)
+            end
+          end
+          ranges.keys.to_h { |place| [place, found[place]] }.select { |place, record| record || !reader.open?(place) }
+        ensure
+          reader&.close
+        end
+
+        # @return [void]
+        def close
+          @client.close(timeout: 5) unless @borrowed
+        end
+
+        private
+
+        # @param group [Boolean] whether a right on the group is needed
+        # @yieldparam handle [FFI::Pointer]
+        # @yieldparam wait_ms [Integer]
+        # @yieldreturn [Integer] librdkafka's code
+        # @raise [KafkaError]
+        def ask(what, seconds = @timeout, group: false)
+          limit = Clock.now + seconds
+          wait = FIRST_WAIT_SECONDS
+          loop do
+            again_at = Clock.now + PAUSE_SECONDS
+            code = @client.with_handle { |handle| yield handle, ([wait, Clock.left(limit)].min * 1000).ceil }
+            return if code.zero?
+
+            @client.with_handle { |handle| @complaints.take(handle) } unless @borrowed
+            complain(code, what, last: Clock.now >= limit, group:)
+            sleep([again_at, limit].min - Clock.now) if [again_at, limit].min > Clock.now
+            wait *= 2
+          end
+        end
+
+        def complain(code, what, last:, group:)
+          raise AuthenticationError.at(@settings, *@complaints.credentials) if @complaints.credentials
+          raise KafkaError.of(@complaints.right.first, what) if group && @complaints.right && Errors.outage?(code)
+          return if !last && %i[unanswered coordinator].include?(Errors.kind(code))
+
+          raise Errors.unanswered?(code) ? UnreachableError.at(@settings, code, "it was asked for #{what}") : KafkaError.of(code, what)
+        end
+
+        def metadata(name, what)
+          found = nil
+          ask(what) do |handle, wait_ms|
+            code, found = Connection::Librdkafka.metadata(handle, wait_ms, name)
+            code
+          end
+          found.map do |topic, code, leaders|
+            Topic.new(name: topic, error: code.zero? ? nil : KafkaError.of(code, "topic #{topic}"), leaders:)
+          end
+        end
+
+        def led_ranges(places, leader)
+          return places.to_h { |place| [place, leaderless(place)] } unless leader
+
+          first, last = [BEGINNING, LAST].map { |offset| offsets(places, offset, [LEADER_SECONDS, @timeout].min) }
+          places.to_h { |place| [place, first[place]...last[place]] }
+        rescue AuthenticationError
+          raise
+        rescue UnreachableError => error
+          places.to_h { |place| [place, KafkaError.of(error.code, "broker #{leader}, the leader of #{place.join("/")}, does not answer")] }
+        rescue KafkaError => error
+          divided(places, leader, error)
+        end
+
+        def leaderless(place) = KafkaError.of(Connection::Librdkafka::LEADER_NOT_AVAILABLE, "#{place.join("/")} has no leader")
+
+        # librdkafka has one answer for all partitions, of which one may be to blame.
+        def divided(places, leader, error)
+          return {places.first => error} if places.one?
+
+          topics = places.group_by(&:first).values
+          (topics.one? ? places.map { |place| [place] } : topics).map { |some| led_ranges(some, leader) }.reduce(:merge)
+        end
+
+        # @param offset [Integer] {BEGINNING}, {LAST} or a time in milliseconds
+        # @return [Hash{Array(String, Integer)=>Integer}] negative: there is none
+        def offsets(places, offset, seconds)
+          found = nil
+          names = places.map { |place| place.join("/") }
+          ask("the offsets of #{names.first(3).join(", ")}#{" …" if names.size > 3}", seconds) do |handle, wait_ms|
+            with_list(places, offset) do |list|
+              code = Rdkafka::Bindings.rd_kafka_offsets_for_times(handle, list, wait_ms)
+              found = each_partition(list).to_h { |topic, one| [[topic, one.partition], one.offset || LAST] } if code.zero?
+              code
+            end
+          end
+          found
+        end
+
+        def with_list(places, offset)
+          topics = places.group_by(&:first).transform_values do |same|
+            same.map { |_, number| Rdkafka::Consumer::Partition.new(number, offset) }
+          end
+          list = Rdkafka::Consumer::TopicPartitionList.new(topics).to_native_tpl
+          yield list
+        ensure
+          Rdkafka::Bindings.rd_kafka_topic_partition_list_destroy(list) if list
+        end
+
+        # @return [Array<Array(String, Rdkafka::Consumer::Partition)>]
+        def each_partition(list)
+          Rdkafka::Consumer::TopicPartitionList.from_native_tpl(list).to_h.flat_map { |topic, some| some.map { |one| [topic, one] } }
+        end
+
+        def committed_place(one) = one.offset&.>=(0) ? [one.offset, one.metadata] : [nil, nil]
+
+        def search(reader, range, limit, deadline, place)
+          next_offset = range.begin
+          seen = 0
+          silent_at = Clock.now + SILENCE_SECONDS
+          until reader.finished?
+            return next_offset if deadline && Clock.now > deadline
+
+            reader.read(200) do |_, records|
+              silent_at = Clock.now + SILENCE_SECONDS
+              records.each do |record|
+                yield record
+                next_offset = record.offset + 1
+                return next_offset if (seen += 1) == limit
+              end
+            end
+            still_served(place, next_offset, silent_at)
+          end
+          range.end
+        end
+
+        def still_served(place, next_offset, silent_at)
+          raise AuthenticationError.at(@settings, *@complaints.credentials) if @complaints.credentials
+          return if Clock.now <= silent_at
+
+          raise KafkaError.of(Connection::Librdkafka::TIMED_OUT, "no record of #{place} from offset #{next_offset} on has come")
+        end
+      end
+    end
+  end
+end

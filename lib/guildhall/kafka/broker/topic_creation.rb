@@ -1,0 +1,147 @@
+# frozen_string_literal: true
+
+require_relative "../connection/librdkafka"
+require_relative "../errors"
+require_relative "../producing/producer"
+
+module Guildhall
+  module Kafka
+    module Broker
+      # Creates the topics that the framework itself needs, retry topics, delay topics and schedules, where they are missing. Called by a
+      # listener before it subscribes: a topic that comes later is found after minutes only. What could not be created then, because the
+      # right is missing perhaps, is tried again in a thread of its own.
+      class TopicCreation
+        TIMEOUT_MS = 10_000
+        ANSWER_MS = 3_000 # that brokers have to say which topics there are
+        PAUSE_SECONDS = 0.1
+        PAUSES = 1..300 # seconds before another try, each twice as long as the one before
+        STOP_SECONDS = 1 # for a question on its way
+        UNANSWERED = "no broker answers: missing topics are created as soon as one does"
+        BROKERS_DEFAULT = -1 # how many replicas
+        TIMED_OUT = -185
+        # Only segments that are closed are compacted, and a process that takes over reads all that is there.
+        COMPACTED = {"cleanup.policy": "compact", "segment.ms": "3600000", "min.cleanable.dirty.ratio": "0.1"}.freeze
+        private_constant :TIMED_OUT, :STOP_SECONDS
+
+        # @param settings [Hash{Symbol=>Object}] librdkafka's
+        # @param topics [Array<Routing::Topic>] a listener's
+        # @param pauses [Range] see {PAUSES}
+        # @yieldparam error [StandardError] why one could not be created
+        # @yieldparam name [String]
+        def initialize(settings, topics, pauses: PAUSES, &on_error)
+          @settings = settings
+          @topics = topics.select { |topic| own?(topic) }
+          @pauses = pauses
+          @on_error = on_error
+          @refused = []
+          @stop = Thread::Queue.new
+        end
+
+        # Creates what is missing, as soon as a broker answers; what is refused is tried again later. Blocks for the first answer.
+        # @param client [Connection::Client] which consumes the topics
+        # @yieldreturn [Boolean] whether to give up
+        # @return [self]
+        def start(client, &)
+          insist(&)
+          # Asked for all topics, librdkafka notices those that it has subscribed to and that were missing.
+          retry_refused { client.topic_names(ANSWER_MS) }
+          self
+        end
+
+        # As {#run}, until a broker has answered; reports once that none does.
+        # @yieldreturn [Boolean] whether to give up
+        # @return [void]
+        def insist
+          reported = false
+          until run || yield
+            @on_error.call(TimeoutError.new(UNANSWERED), @topics.first.name) unless reported
+            reported = true
+            sleep(PAUSE_SECONDS)
+          end
+        end
+
+        # Blocks for the brokers' answers.
+        # @return [Boolean] false: no broker has answered, and it is not known whether topics are missing
+        def run
+          return true if @topics.empty?
+
+          admin = Rdkafka::Config.new(Producing::Producer.shared(@settings)).admin
+          present = present(admin) or return false
+          @refused = missing(present).reject { |name, partitions| create(admin, name, *partitions) }.keys
+          true
+        ensure
+          admin&.close
+        end
+
+        # Tries again, with growing pauses, until all topics are there. Does not block.
+        # @yieldparam names [Array<String>] topics that are there now; in a thread of its own
+        # @return [void]
+        def retry_refused(&on_created)
+          return if @refused.empty?
+
+          @thread = Thread.new { try_again(&on_created) }
+          @thread.name = "guildhall topic creation"
+          @thread.report_on_exception = false
+        end
+
+        # Ends the tries, without waiting long for a broker's answer.
+        # @return [void]
+        def stop
+          @stop.close
+          @thread&.kill&.join(STOP_SECONDS)
+        end
+
+        private
+
+        def own?(topic) = topic.delay_tiers || topic.scheduled_tasks || (topic.retry_topics && !topic.retry_topics.first?)
+
+        # @return [Hash{String=>Integer}, nil] how many partitions each topic has; nil: no broker has answered
+        def present(admin)
+          native = admin.instance_variable_get(:@native_kafka)
+          code, topics = native.with_inner { |handle| Connection::Librdkafka.metadata(handle, ANSWER_MS) }
+          topics.to_h { |name, _, leaders| [name, leaders.size] } if code.zero?
+        end
+
+        # A retry topic gets as many partitions as the topic, a schedule one, a delay topic and its dead letters as many as the
+        # brokers say.
+        def missing(present)
+          wanted = @topics.to_h { |topic| [topic.name, positive(present[topic.retry_topics&.source]) || BROKERS_DEFAULT] }
+          @topics.filter_map(&:delay_tiers).each { |tiers| wanted[tiers.dead_letters] = BROKERS_DEFAULT }
+          @topics.select(&:scheduled_tasks).each { |topic| wanted[topic.name] = [1, COMPACTED] }
+          wanted.reject { |name, _| present.key?(name) }
+        end
+
+        def positive(number) = (number if number&.positive?)
+
+        # @return [Boolean] whether it is there now
+        def create(admin, name, partitions, settings = {})
+          admin.create_topic(name, partitions, BROKERS_DEFAULT, settings).wait(max_wait_timeout_ms: TIMEOUT_MS)
+          true
+        rescue Rdkafka::RdkafkaError => error
+          # Another process may have been faster.
+          error.code == :topic_already_exists || refused(name, error.rdkafka_response, error.broker_message || error.message)
+        rescue Rdkafka::AbstractHandle::WaitTimeoutError => error
+          refused(name, TIMED_OUT, error.message)
+        end
+
+        def refused(name, code, text)
+          @on_error.call(KafkaError.of(code, "topic #{name} was not created: #{text.split.join(" ")}"), name)
+          false
+        end
+
+        def try_again
+          pause = @pauses.begin
+          until @stop.pop(timeout: pause) || @stop.closed?
+            before = @refused
+            run
+            created = before - @refused
+            yield created if created.any?
+            break if @refused.empty?
+
+            pause = [pause * 2, @pauses.end].min
+          end
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,161 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "json"
+require "stringio"
+require "tempfile"
+require "guildhall/cli"
+require "guildhall/kafka"
+require "guildhall/kafka/testing"
+require "support/mock_faults"
+require "support/refusing_broker"
+require "waterdrop" # before another test starts a Ractor
+
+# The commands during an outage: what can be answered is printed, the rest is named, and the exit status says so.
+class KafkaPartialCommandsTest < GuildhallTest
+  class Handles < Guildhall::Kafka::Consumer
+    def consume; end
+  end
+
+  def setup
+    @broker = Guildhall::Kafka::Testing::EmbeddedBroker.start
+    @faults = MockFaults.new(@broker)
+    %w[orders prices].each { |name| @broker.create_topic(name, partitions: 2) }
+    %w[orders.dead prices.dead].each { |name| @broker.create_topic(name, partitions: 2) }
+    configure({"bootstrap.servers": @broker.bootstrap_servers})
+  end
+
+  def teardown
+    Guildhall::Kafka.reset
+    @broker.stop
+  end
+
+  def configure(kafka)
+    Guildhall::Kafka.reset
+    Guildhall::Kafka.configure do |config|
+      config.kafka = kafka
+      config.group_id = "g"
+      config.logger = nil
+    end
+    Guildhall::Kafka.routes do
+      %w[orders prices].each do |name|
+        topic(name) do
+          consumer Handles
+          dead_letter_queue topic: "#{name}.dead"
+          ordering :key
+        end
+      end
+    end
+  end
+
+  def produce(*messages)
+    producer = Rdkafka::Config.new("bootstrap.servers": @broker.bootstrap_servers).producer
+    messages.map { |message| producer.produce(**message) }.each { |handle| handle.wait(max_wait_timeout_ms: 30_000) }
+  ensure
+    producer.close
+  end
+
+  # @return [Array(Array<String>, Array<String>, Integer)] lines of both outputs, and the exit status
+  def guildhall(*arguments)
+    out = StringIO.new
+    err = StringIO.new
+    Tempfile.create(["routes", ".rb"]) do |file| # the command loads an application; it is here already
+      status = Guildhall::CLI.new(out:, err:).run([*arguments, "-r", file.path])
+      return [out.string.lines(chomp: true), err.string.lines(chomp: true), status]
+    end
+  end
+
+  def test_lag_with_a_partition_without_a_leader_and_a_topic_that_may_not_be_described
+    produce({topic: "orders", partition: 0, payload: "x"})
+    @faults.leader("orders", 1, -1)
+    @faults.topic_error("prices", 29)
+    out, err, status = guildhall("lag")
+    assert_equal [%w[g orders 0]], out.drop(1).map { |line| line.split.first(3) }
+    assert_equal 3, status
+    assert_match(/\Aguildhall: group g, prices: TOPIC_AUTHORIZATION_FAILED: .*grant the user the right on the topic/, err[0])
+    assert_match(/\Aguildhall: group g, orders partition 1: LEADER_NOT_AVAILABLE: .*bring back the brokers/, err[1])
+    assert_equal 2, err.size
+    out, err, status = guildhall("lag", "--json", "--topics", "orders")
+    assert_equal [[0, 1]], out.map { |line| ::JSON.parse(line).values_at("partition", "messages") }
+    assert_equal [1, 3], [err.size, status]
+  end
+
+  def test_keys_of_a_group_that_may_not_be_read
+    @faults.refuse(MockFaults::FIND_COORDINATOR, 30)
+    out, err, status = guildhall("keys")
+    assert_equal [1, 3], [out.size, status]
+    assert_match(/\Aguildhall: group g: GROUP_AUTHORIZATION_FAILED: the committed offsets of group g; grant the user READ/, err.first)
+    assert_equal 1, err.size
+  end
+
+  def test_wrong_credentials_are_not_taken_for_the_network
+    refusing = RefusingBroker.new
+    configure({**refusing.settings, log_level: 0})
+    [%w[lag], %w[keys], %w[dlq list]].each do |arguments|
+      out, err, status = guildhall(*arguments)
+      assert_equal [[], 1], [out, status]
+      assert_match(/\Aguildhall: Kafka at .* refuses the credentials \(.*#{RefusingBroker::REASON}\): check sasl\.mechanism/, err.last)
+    end
+    %i[lag parked_keys].each { |name| assert_raises(Guildhall::Kafka::AuthenticationError) { Guildhall::Kafka.application.public_send(name) } }
+    assert_raises(Guildhall::Kafka::AuthenticationError) { Guildhall::Kafka.application.dead_letters("orders.dead") { flunk } }
+    assert_raises(Guildhall::Kafka::AuthenticationError) { Guildhall::Kafka.each_message("orders") { flunk } }
+  ensure
+    refusing&.stop
+  end
+
+  def test_dead_letters_of_what_can_be_read
+    produce({topic: "orders.dead", partition: 0, payload: "a"}, {topic: "prices.dead", partition: 0, payload: "b"})
+    @faults.leader("orders.dead", 1, -1)
+    @faults.topic_error("prices.dead", 29)
+    out, err, status = guildhall("dlq", "list")
+    assert_equal ["orders.dead/0@0", "1 of 1 dead letters in orders.dead"], [out[1].split.first, out[2]]
+    assert_equal [3, 2], [status, err.size]
+    assert_match(/\Aguildhall: orders\.dead partition 1: LEADER_NOT_AVAILABLE/, err[0])
+    assert_match(/\Aguildhall: prices\.dead: TOPIC_AUTHORIZATION_FAILED/, err[1])
+    _, err, status = guildhall("dlq", "list", "--topic", "prices.dead")
+    assert_equal 1, status
+    assert_match(/TOPIC_AUTHORIZATION_FAILED/, err.first)
+  end
+
+  def test_dead_letters_where_it_is_not_known_what_was_replayed
+    produce({topic: "orders.dead", partition: 0, payload: "a"})
+    @faults.refuse(MockFaults::FIND_COORDINATOR, 30)
+    out, err, status = guildhall("dlq", "list", "--topic", "orders.dead")
+    assert_match(/\Aorders\.dead.* \?\z/, out[1])
+    assert_match(/GROUP_AUTHORIZATION_FAILED: the committed offsets of group g\.replay/, err.first)
+    assert_equal 3, status
+  end
+
+  def test_a_dead_letter_topic_that_is_not_there_yet_leaves_the_others_alone
+    @broker.stop
+    @broker = Guildhall::Kafka::Testing::EmbeddedBroker.start
+    @broker.create_topic("prices.dead")
+    configure({"bootstrap.servers": @broker.bootstrap_servers})
+    out, err, status = guildhall("dlq", "list")
+    assert_equal ["0 of 0 dead letters in prices.dead", ["guildhall: there is no topic orders.dead"], 0], [out.last, err, status]
+  end
+
+  def test_the_name_of_a_dead_letter_topic_is_an_option
+    _, err, status = guildhall("dlq", "list", "orders.dead")
+    assert_equal ["guildhall: unexpected argument: orders.dead; to name a dead letter topic: --topic orders.dead (guildhall dlq list --help)", 2], [err.first, status]
+  end
+
+  HEADERS = {"text" => "é", "none" => nil, "many" => ["a", nil], "bytes" => "\xFF\x00".b, "both" => ["a", "\xFF".b, nil]}.freeze
+
+  def test_headers_of_any_bytes_and_without_a_value
+    produce({topic: "orders.dead", partition: 0, payload: "a", headers: Guildhall::Kafka::Producing.native_headers(HEADERS)})
+    out, err, = guildhall("dlq", "list", "--json", "--topic", "orders.dead")
+    found = ::JSON.parse(out.first)
+    assert_equal({"text" => ["é"], "none" => [nil], "many" => ["a", nil]}, found["headers"], err)
+    assert_equal({"bytes" => ["/wA="], "both" => ["YQ==", "/w==", nil]}, found["headers_base64"])
+  end
+
+  def test_headers_are_replayed_as_they_were
+    produce({topic: "orders.dead", partition: 0, payload: "a", headers: Guildhall::Kafka::Producing.native_headers(HEADERS)})
+    out, err, status = guildhall("dlq", "replay", "--all", "--topic", "orders.dead", "--to", "prices")
+    assert_equal 0, status, [out, err]
+    message = Guildhall::Kafka.each_message("prices", deserializer: :itself.to_proc).first
+    assert_equal HEADERS.transform_values { |value| value.is_a?(Array) ? value.map { |one| one&.b } : value&.b },
+      message.raw_headers.transform_values { |value| value.is_a?(Array) ? value.map { |one| one&.b } : value&.b }
+  end
+end

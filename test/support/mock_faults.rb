@@ -1,0 +1,50 @@
+# frozen_string_literal: true
+
+require "guildhall/kafka/testing"
+
+# Faults of the embedded broker: librdkafka's mock cluster answers as it is told to.
+class MockFaults
+  extend FFI::Library
+
+  ffi_lib(*Rdkafka::Bindings.ffi_libraries.map(&:name))
+  attach_function :rd_kafka_mock_topic_set_error, %i[pointer string int], :void
+  attach_function :rd_kafka_mock_partition_set_leader, %i[pointer string int32 int32], :int
+  attach_function :rd_kafka_mock_push_request_errors_array, %i[pointer int16 size_t pointer], :void
+  attach_function :rd_kafka_mock_clear_request_errors, %i[pointer int16], :void
+  attach_function :rd_kafka_mock_broker_set_down, %i[pointer int32], :int
+  attach_function :rd_kafka_mock_broker_set_rtt, %i[pointer int32 int], :int
+  attach_function :rd_kafka_mock_coordinator_set, %i[pointer string string int32], :int
+
+  LIST_OFFSETS = 2
+  OFFSET_FETCH = 9
+  FIND_COORDINATOR = 10
+  CREATE_TOPICS = 19
+
+  # @param broker [Guildhall::Kafka::Testing::EmbeddedBroker]
+  def initialize(broker)
+    @cluster = broker.instance_variable_get(:@cluster)
+  end
+
+  # @param code [Integer] 0: none any more
+  def topic_error(name, code) = self.class.rd_kafka_mock_topic_set_error(@cluster, name, code)
+
+  # @param leader [Integer] -1: none
+  def leader(topic, partition, leader) = self.class.rd_kafka_mock_partition_set_leader(@cluster, topic, partition, leader)
+
+  # @param broker [Integer] its number, from 1
+  def down(broker) = self.class.rd_kafka_mock_broker_set_down(@cluster, broker)
+
+  # Its answers take a minute.
+  def slow(broker) = self.class.rd_kafka_mock_broker_set_rtt(@cluster, broker, 60_000)
+
+  # @param broker [Integer] which one coordinates the group
+  def coordinator(group, broker) = self.class.rd_kafka_mock_coordinator_set(@cluster, "group", group, broker)
+
+  # Of the next requests of that kind.
+  def refuse(request, code, times: 1_000)
+    codes = FFI::MemoryPointer.new(:int, times).write_array_of_int([code] * times)
+    self.class.rd_kafka_mock_push_request_errors_array(@cluster, request, times, codes)
+  end
+
+  def accept(request) = self.class.rd_kafka_mock_clear_request_errors(@cluster, request)
+end
