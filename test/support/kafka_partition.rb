@@ -48,7 +48,7 @@ class KafkaPartition
 
   # What a partition needs of the application.
   class Application
-    attr_reader :config, :backpressure, :runners, :timer, :errors, :events, :dead_letters, :producer
+    attr_reader :config, :backpressure, :runners, :timer, :errors, :events, :dead_letters, :producer, :contention
 
     # Payloads are decoded when they are asked for.
     # @param transactional_producers [#call, nil] takes a transactional id
@@ -67,10 +67,12 @@ class KafkaPartition
       @events = []
       @dead_letters = []
       @producer = Producer.new(self)
+      @contention = Guildhall::Kafka::Processing::Contention.new
     end
 
     def transactional_producer(id) = @transactional_producers.call(id)
     def in_background = yield
+    def abandon(_handle) = nil
     def decoding(_topic) = @plan
     def consumer_class(declared) = declared
     def quiet? = false
