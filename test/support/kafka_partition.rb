@@ -99,7 +99,7 @@ class KafkaPartition
     def client = self
     def config = CONFIG
 
-    def produce(**dead_letter)
+    def produce(label: nil, **dead_letter)
       raise Rdkafka::RdkafkaError.new(@down == true ? -195 : @down) if @down # rubocop:disable Style/RaiseArgs -- it takes a code
 
       @application.dead_letters << dead_letter

@@ -68,7 +68,7 @@ Scenario.run do
       topic(fine) { consumer consumer }
     end
     %w[missing denied small].each do |reason|
-      produce(sources[reason], [{payload: "bad#{"x" * 5_000 if reason == "small"}", partition: 0}, {payload: "good", partition: 0}])
+      produce(sources[reason], [{payload: "bad#{SecureRandom.bytes(5_000) if reason == "small"}", partition: 0}, {payload: "good", partition: 0}])
     end
     start
     problems = []
@@ -117,7 +117,7 @@ Scenario.run do
     end
     eventually("it is on its way") { calls[sources["later"]] == MAX_RETRIES + 1 }
     stop(timeout: 15)
-    equal([[0], []], [committed(sources["later"]), drain(@errors).select { |error| error[:type] == "producer" }], "the stop")
+    equal([[0], []], [committed(sources["later"]), drain(@errors).select { |error| error[:type] == "producer" }], "the stop, and who reports")
   ensure
     Guildhall::Kafka.stop(timeout: 5) if Guildhall::Kafka.application.running?
     broker.stop

@@ -2,6 +2,7 @@
 
 require "guildhall/clock"
 require_relative "../processing/error_kind"
+require_relative "../producing/reporting"
 require_relative "../producing/wire"
 require_relative "origin"
 
@@ -102,7 +103,7 @@ module Guildhall
         # By the client behind waterdrop, whose own rules (no empty keys, no headers without a value) are not Kafka's: a
         # message that breaks one of them would be tried for ever.
         def send_one(client, message, dead_letter)
-          client.produce(**dead_letter)
+          client.produce(**dead_letter, label: Producing::Reporting::AWAITED)
         rescue Rdkafka::RdkafkaError => error
           raise undelivered(message, dead_letter[:topic], error)
         end

@@ -31,7 +31,7 @@ module Guildhall
         Blocked = Data.define(:to, :reason, :since, :attempt) do
           # @return [String]
           def to_s
-            "topic #{to} cannot be written: #{reason} (since #{since.utc.iso8601}, attempt #{attempt})"
+            "topic #{to} cannot be written: #{reason} (since #{since.iso8601}, attempt #{attempt})"
           end
         end
 
@@ -147,9 +147,12 @@ module Guildhall
           before = dispatch.blocked
           told = error.is_a?(DeadLetterError) # else it did not come so far, for want of a producer, say
           to, reason = told ? [error.to, error.reason] : [dispatch_target, "#{error.class}: #{ErrorBoundary.message(error)}"]
-          dispatch.blocked = Blocked.new(to:, reason:, since: before&.since || Time.now, attempt: dispatch.failures + 1)
-          remind(error, dispatch) if before&.reason != reason || Clock.now >= dispatch.remind_at
+          dispatch.blocked = Blocked.new(to:, reason:, since: before&.since || Time.now.utc, attempt: dispatch.failures + 1)
+          remind(error, dispatch) if before.nil? || advice(before.reason) != advice(reason) || Clock.now >= dispatch.remind_at
         end
+
+        # librdkafka and the broker have different words for the same reason.
+        def advice(reason) = reason[/; (.*)/, 1] || reason
 
         def dispatch_target = @assignment.partition.topic.dead_letter_queue.topic
 
