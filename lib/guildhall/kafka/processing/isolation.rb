@@ -3,10 +3,10 @@
 module Guildhall
   module Kafka
     module Processing
-      # Finds the message that fails in a batch whose retries are spent. A consumer that raised before it had looked at all of them
-      # most likely failed on the one that it looked at last: those before it are consumed, then that one alone. If those fail,
-      # or the consumer had looked at all, what is left is halved, and each half is consumed in order, until a single message
-      # fails: of 500 messages that takes 9 calls. Used by one runner at a time.
+      # Finds the message that fails in a batch whose retries are spent. If one is suspected (the message that the consumer had at hand when it
+      # raised, or the one that it looked at last), those before it are consumed, and then that one alone. If that was wrong, or none is
+      # suspected, what is left is halved, and each half is consumed in order, until a single message fails: of 500 messages that takes
+      # 9 calls. Used by one runner at a time.
       class Isolation
         def initialize
           forget
@@ -14,12 +14,12 @@ module Guildhall
 
         # Some messages have failed together: one of them is the cause.
         # @param last_offset [Integer] of the last of them
-        # @param last_read [Integer, nil] of the last one that the consumer has looked at; nil: it is not known
+        # @param suspected [Boolean] whether the last of them is suspected
         # @return [void]
-        def failed(last_offset, last_read = nil)
-          @guess = !@guessed && !last_read.nil? && last_read < last_offset
-          @guessed ||= @guess # once: a wrong guess says that the consumer looks ahead
-          @suspects_end = (last_read || last_offset) + 1
+        def failed(last_offset, suspected: false)
+          @suspected = suspected && !@wrong
+          @wrong ||= suspected # unless it proves right: then all is forgotten. A consumer that looks ahead misleads each time
+          @suspects_end = last_offset + 1
         end
 
         # Everything before an offset is done. Where none of the suspects is left, nothing is known of what lies behind.
@@ -35,14 +35,14 @@ module Guildhall
           return offsets.size unless @suspects_end
 
           suspects = offsets.bsearch_index { |offset| offset >= @suspects_end } || offsets.size
-          [@guess ? suspects - 1 : suspects / 2, 1].max
+          [@suspected ? suspects - 1 : suspects / 2, 1].max
         end
 
         private
 
         def forget
           @suspects_end = nil
-          @guess = @guessed = false
+          @suspected = @wrong = false
         end
       end
     end

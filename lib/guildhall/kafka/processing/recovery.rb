@@ -147,7 +147,7 @@ module Guildhall
         def follow(decision, error, batch, messages, pending, alone)
           case decision.action
           when :retry then rest(decision, batch)
-          when :isolate then isolate(batch, messages, pending)
+          when :isolate then isolate(error, messages, offset(batch, pending))
           else dispatch_failing(decision.action, error, batch, pending, alone)
           end
           false
@@ -175,10 +175,14 @@ module Guildhall
           decision
         end
 
-        def isolate(batch, messages, pending)
-          first = offset(batch, pending)
+        # What was not looked at cannot be the cause.
+        def isolate(error, messages, first)
           @isolation ||= Isolation.new
-          @isolation.failed(messages.last_offset, messages.last_read&.then { |read| read if read > first })
+          last = messages.last_offset
+          at_hand = messages.failing_offset(error)
+          suspect = at_hand || [messages.last_read, last].compact.min
+          suspect = last if suspect < first # it was marked, whatever has failed then
+          @isolation.failed(suspect, suspected: suspect == at_hand || suspect < last)
           @isolation.passed(first)
         end
 

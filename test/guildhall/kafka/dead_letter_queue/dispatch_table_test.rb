@@ -127,10 +127,10 @@ class KafkaDispatchTableTest < GuildhallTest
   end
 
   def test_good_messages_are_handled_a_few_times_where_the_consumer_stops_at_the_bad_one
-    [false, true].each do |virtual|
-      one(Each, 500, 333, 3, virtual)
-      assert_operator Each.calls, :<=, virtual ? 12 : 10
-      assert_operator Each.handled.tally.values.max, :<=, 5
+    [Each, Mapped].product([0, 333, 499], [false, true]).each do |shape, bad, virtual|
+      one(shape, 500, bad, 3, virtual)
+      assert_operator shape.calls, :<=, virtual ? 12 : 10
+      assert_operator shape.handled.tally.values.max, :<=, 5
     end
   end
 
