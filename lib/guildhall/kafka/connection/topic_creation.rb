@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "client_closer"
 require_relative "librdkafka"
 
 module Guildhall
@@ -11,6 +12,7 @@ module Guildhall
         TIMEOUT_MS = 10_000
         ANSWER_MS = 3_000 # that brokers have to say which topics there are
         PAUSE_SECONDS = 0.1
+        CLOSE_SECONDS = 5
         UNANSWERED = "no broker answers: missing topics are created as soon as one does"
         BROKERS_DEFAULT = -1 # how many replicas
         # Only segments that are closed are compacted, and a process that takes over reads all that is there.
@@ -48,7 +50,7 @@ module Guildhall
           missing(present).each { |name, partitions| create(admin, name, *partitions) }
           true
         ensure
-          admin&.close
+          ClientCloser.close_admin(admin, CLOSE_SECONDS) if admin
         end
 
         private

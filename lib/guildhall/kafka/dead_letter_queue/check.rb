@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "guildhall/clock"
+require_relative "../connection/client_closer"
 require_relative "../errors"
 require_relative "../producing/producer"
 
@@ -11,6 +12,7 @@ module Guildhall
       # there, may be written to, and take messages as large as those that are consumed. What the brokers do not tell is not checked.
       class Check
         LIMIT_SECONDS = 30
+        CLOSE_SECONDS = 5
         SLICE_MS = 200 # so that a stop does not wait for the brokers
         # Of the Kafka protocol.
         TOPIC = 2
@@ -19,7 +21,7 @@ module Guildhall
         MAX_BYTES = "max.message.bytes"
         AUTO_CREATE = "auto.create.topics.enable"
         HEADER_BYTES = 1_000 # about, that a dead letter is larger than its message
-        private_constant :LIMIT_SECONDS, :SLICE_MS, :TOPIC, :BROKER, :WRITE, :MAX_BYTES, :AUTO_CREATE, :HEADER_BYTES
+        private_constant :LIMIT_SECONDS, :CLOSE_SECONDS, :SLICE_MS, :TOPIC, :BROKER, :WRITE, :MAX_BYTES, :AUTO_CREATE, :HEADER_BYTES
 
         # A topic that messages are sent on to.
         # @!attribute [r] sources
@@ -51,10 +53,14 @@ module Guildhall
           @described = describe or return
           @targets.each { |target| problem(target)&.then { |text| yield target.name, target.group, text } }
         ensure
-          @admin&.close
+          close
         end
 
         private
+
+        def close
+          Connection::ClientCloser.close_admin(@admin, CLOSE_SECONDS) if @admin
+        end
 
         def connect = Rdkafka::Config.new(Producing::Producer.shared(Producing::Producer.settings(@config))).admin
 

@@ -58,6 +58,7 @@ class KafkaDeadLetterCheckTest < GuildhallTest
     admin = options[:admin] || Admin.new({"orders" => {}, **topics}, auto_create)
     check = Guildhall::Kafka::DeadLetterQueue::Check.new(application.validate!, application.config) { true }
     check.define_singleton_method(:connect) { admin }
+    check.define_singleton_method(:close) { admin.close }
     found = {}
     check.run { |name, _group, problem| found[name] = problem }
     assert admin.closed
