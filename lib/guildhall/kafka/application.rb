@@ -68,7 +68,8 @@ module Guildhall
         @changed = ConditionVariable.new
         @state = :initialized
         @members = []
-        @producer = @producer_pid = @abandoned = @own_pool = @on_failure = @runners = @timer = @stopper = @reloading = @collector = @background = nil
+        @abandoned = []
+        @producer = @producer_pid = @own_pool = @on_failure = @runners = @timer = @stopper = @reloading = @collector = @background = nil
         reset_run
       end
 

@@ -16,8 +16,8 @@ module Guildhall
         "consumer.revoked" => "group, topic, partition",
         "consumer.skipped" => "group, topic, partition, read, dropped, bytes: a batch of which the deserializer dropped everything",
         "consumer.shutdown" => "group, topic, partition",
-        "dead_letter_queue.blocked" => "group, topic, partition, offset, to, reason, since, attempt, seconds: a message cannot be sent to " \
-                                       "the dead letter topic, or to a retry topic; seconds until it is sent again, without its consumer",
+        "dead_letter_queue.blocked" => "group, topic, partition, offset, to, reason, since, attempt, seconds: a message cannot be sent " \
+                                       "to the dead letter topic, or to a retry topic; seconds until it is sent again",
         "dead_letter_queue.dispatched" => "group, topic, partition, offset, to, error_class",
         "error.occurred" => "error, type, and where it happened",
         "filter.rejected" => "group, topic, partition, filter, count: messages that it has rejected; those that wait may count again",

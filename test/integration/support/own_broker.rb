@@ -41,14 +41,16 @@ class OwnBroker
     100.times do
       first = TCPServer.new("127.0.0.1", 0)
       port = first.addr[1]
-      second = TCPServer.new("127.0.0.1", port + 1)
-      return port
-    rescue SystemCallError
-      next
-    ensure
-      [first, second].compact.each(&:close)
-      first = second = nil
+      first.close
+      return port if [port, port + 1].all? { |one| free?(one) }
     end
     raise "no two ports are free"
+  end
+
+  def free?(port)
+    TCPServer.new("127.0.0.1", port).close
+    true
+  rescue SystemCallError
+    false
   end
 end

@@ -34,7 +34,8 @@ module Guildhall
             place = {type: "consumer.#{call.event}", group: call.topic.group, topic: call.name, partition: call.partition}
             return place unless call.consuming?
 
-            {**place, attempt: call.attempt, offset: call.failing_offset(error), first_offset: call.first_offset, last_offset: call.last_offset}
+            offset = call.failing_offset(error)
+            {**place, attempt: call.attempt, offset:, first_offset: call.first_offset, last_offset: call.last_offset}
           end
         end
       end

@@ -45,7 +45,7 @@ module Guildhall
         # @param handle [Rdkafka::Producer::DeliveryHandle]
         # @return [void]
         def abandon(handle)
-          @lock.synchronize { @abandoned = [*@abandoned&.select(&:pending?), handle] }
+          @lock.synchronize { @abandoned = [*@abandoned.select(&:pending?), handle] }
         end
 
         # @!visibility private
@@ -84,8 +84,8 @@ module Guildhall
 
         # @return [Boolean] whether what was produced has been delivered
         def close_producer(deadline)
-          producer, abandoned = @lock.synchronize { [@producer, @abandoned.to_a].tap { @producer = @abandoned = nil } if @producer_pid == Process.pid }
-          return true if producer.nil? || Producing::Producer.close(producer, deadline, abandoned)
+          producer = @lock.synchronize { @producer.tap { @producer = nil } if @producer_pid == Process.pid }
+          return true if producer.nil? || Producing::Producer.close(producer, deadline, @lock.synchronize { @abandoned })
 
           error(Guildhall::TimeoutError.new("messages could not be delivered before the shutdown timeout, and were dropped"), "producer")
           false

@@ -38,8 +38,8 @@ module Guildhall
           !!thread.join(timeout)
         end
 
-        # The gem would destroy an admin client with the GVL. A request that is not answered then ends in a callback, which needs the GVL: the
-        # process would wait for itself, for ever.
+        # The gem would destroy an admin client with the GVL. A request that is not answered then ends in a callback, which needs the GVL:
+        # the process would wait for itself, for ever.
         # @param admin [Rdkafka::Admin]
         # @param timeout [Numeric] seconds
         # @return [Boolean] whether it was done in time; else it goes on behind the scenes

@@ -76,8 +76,8 @@ module Guildhall
         # @return [Hash{String=>Boolean}] where messages of it go, and whether that topic is created by the application
         def names_of(topic)
           tiers = topic.delay_tiers
-          {(topic.dead_letter_queue&.topic || nil) => !tiers.nil?, topic.retry_topics&.next_topic => true,
-           **(tiers ? {topic.name => true} : {})}.reject { |name, _| name.nil? }
+          {topic.dead_letter_queue&.topic => !tiers.nil?, topic.retry_topics&.next_topic => true,
+           **(tiers ? {topic.name => true} : {})}.select { |name, _| name }
         end
 
         # @return [Hash{String=>Hash}, nil] nil: no broker has answered
@@ -108,13 +108,14 @@ module Guildhall
         end
 
         def too_small(target)
-          largest = target.sources.reject { |source| @described.dig(source, :error) }.max_by { |source| max_bytes(source).to_i } or return
+          sources = target.sources.reject { |source| @described.dig(source, :error) }
+          largest = sources.max_by { |source| max_bytes(source).to_i } or return
           wanted = max_bytes(largest)
           taken = max_bytes(target.name)
           return unless wanted && taken && taken < wanted
 
-          "topic #{target.name} takes messages of #{taken} bytes at most (#{MAX_BYTES}), and those of #{largest} may have #{wanted}: larger " \
-            "ones would block their partition; set it to #{wanted + HEADER_BYTES}"
+          "topic #{target.name} takes messages of #{taken} bytes at most (#{MAX_BYTES}), and those of #{largest} may have #{wanted}: " \
+            "larger ones would block their partition; set it to #{wanted + HEADER_BYTES}"
         end
 
         def max_bytes(name)
@@ -133,8 +134,8 @@ module Guildhall
 
         # @return [String, nil] nil: the brokers do not tell
         def setting(type, name, setting)
-          report = answer(@admin.describe_configs([{resource_type: type, resource_name: name}]))
-          report&.resources&.first&.configs&.find { |config| config.name == setting }&.value
+          report = answer(@admin.describe_configs([{resource_type: type, resource_name: name}])) or return
+          report.resources.flat_map(&:configs).find { |config| config.name == setting }&.value
         end
 
         # @return [Object, nil] nil: there is none, or a refusal

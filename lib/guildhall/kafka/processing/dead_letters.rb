@@ -36,7 +36,8 @@ module Guildhall
         end
 
         # One decision: the messages of it that are not settled yet.
-        Dispatch = Struct.new(:messages, :generation, :attempts, :error_of, :on_settled, :blocked, :remind_at, :remind_seconds, :give_up_at) do
+        Dispatch = Struct.new(:messages, :generation, :attempts, :error_of, :on_settled, :blocked, :remind_at, :remind_seconds,
+          :give_up_at) do
           def failures = blocked ? blocked.attempt : 0
         end
         private_constant :Dispatch

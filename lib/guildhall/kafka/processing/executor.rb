@@ -50,11 +50,7 @@ module Guildhall
         def consume(batch)
           messages = nil
           ErrorBoundary.contain(->(error) { failed(error, batch, messages) }) do
-            recall unless @recalled
-            call unless @virtual && !collapsed? # its `initialized` may seek or pause
-            next unless begins?(batch)
-
-            next unless (batch = @gate ? @gate.pass(batch) : batch)
+            next unless (batch = admit(batch))
 
             pending = undone(batch)
             next settle(batch, false) if @recovery.dispatching?
@@ -122,6 +118,15 @@ module Guildhall
 
         def virtual_partitions
           partition.topic.ordering ? KeyOrdering.new(@assignment) : VirtualPartitions.new(@assignment)
+        end
+
+        # @return [Batch, nil] what of it is consumed now; nil: nothing, the partition rests, or the batch is void
+        def admit(batch)
+          recall unless @recalled
+          call unless @virtual && !collapsed? # its `initialized` may seek or pause
+          return unless begins?(batch)
+
+          @gate ? @gate.pass(batch) : batch
         end
 
         # @return [Array<Integer>, nil] the indexes of the messages to consume; nil: a seek has made the batch void

@@ -3,10 +3,10 @@
 module Guildhall
   module Kafka
     module Processing
-      # Finds the message that fails in a batch whose retries are spent. If one is suspected (the message that the consumer had at hand when it
-      # raised, or the one that it looked at last), those before it are consumed, and then that one alone. If that was wrong, or none is
-      # suspected, what is left is halved, and each half is consumed in order, until a single message fails: of 500 messages that takes
-      # 9 calls. Used by one runner at a time.
+      # Finds the message that fails in a batch whose retries are spent. If one is suspected (the message that the consumer had at hand
+      # when it raised, or the one that it looked at last), those before it are consumed, and then that one alone. If that was
+      # wrong, or none is suspected, what is left is halved, and each half is consumed in order, until a single message fails: of 500
+      # messages that takes 9 calls. Used by one runner at a time.
       class Isolation
         def initialize
           forget

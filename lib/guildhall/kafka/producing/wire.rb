@@ -10,7 +10,8 @@ module Guildhall
       module Wire
         # What the client takes for the value of a header: librdkafka sends NULL for it.
         class Null
-          def to_s = self # the client asks for it
+          # The client asks for it.
+          def to_s = self
           def to_ptr = FFI::Pointer::NULL
           def bytesize = 0
         end
@@ -56,6 +57,9 @@ module Guildhall
           message[:key] == "" ? message.merge(key: EMPTY_KEY) : message
         end
 
+        def self.valueless?(value) = value.nil? || (value.is_a?(Array) && value.include?(nil))
+        private_class_method :valueless?
+
         # For those who look at what was sent.
         # @param headers [Hash{String=>Object}, nil] from {.headers}
         # @return [Hash{String=>String, nil, Array<String, nil>}, nil]
@@ -67,7 +71,7 @@ module Guildhall
         # @param headers [Hash{String=>String, nil, Array<String, nil>}, nil]
         # @return [Hash{String=>Object}, nil] the same, or a copy that the client takes: nil stays nil
         def self.headers(headers)
-          return headers unless headers.is_a?(Hash) && headers.each_value.any? { |value| value.nil? || (value.is_a?(Array) && value.include?(nil)) }
+          return headers unless headers.is_a?(Hash) && headers.each_value.any? { |value| valueless?(value) }
 
           headers.transform_values { |value| value.is_a?(Array) ? value.map { |one| one.nil? ? NO_VALUE : one } : value || NO_VALUE }
         end

@@ -30,14 +30,14 @@ class KafkaDeadLetterCheckTest < GuildhallTest
       Handle.new(Topics.new(names.map do |name|
         known = @topics.fetch(name, {error: UNKNOWN_TOPIC})
         {name:, authorized_operations: known.fetch(:operations, ALL), partitions: known[:error] ? [] : [{leader: {id: 7}}],
-         error: known[:error] && Rdkafka::RdkafkaError.new(known[:error])} # rubocop:disable Style/RaiseArgs -- it takes a code
+         error: known[:error] && Rdkafka::RdkafkaError.new(known[:error])}
       end))
     end
 
     def describe_configs(resources)
       name = resources.first.fetch(:resource_name)
       value = name == "7" ? ["auto.create.topics.enable", @auto_create] : ["max.message.bytes", @topics.dig(name, :bytes)]
-      return Handle.new(Rdkafka::RdkafkaError.new(NOT_AUTHORIZED)) if value.last.nil? # rubocop:disable Style/RaiseArgs -- it takes a code
+      return Handle.new(Rdkafka::RdkafkaError.new(NOT_AUTHORIZED)) if value.last.nil?
 
       Handle.new(Resources.new([Resource.new([Setting.new("other", "1"), Setting.new(*value)])]))
     end
