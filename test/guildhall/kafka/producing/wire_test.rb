@@ -60,6 +60,18 @@ class KafkaWireTest < GuildhallTest
     assert_equal ["", nil], read("in").map(&:key)
   end
 
+  def test_a_message_for_later_may_have_an_empty_key_and_headers_of_another_message
+    consumer = Class.new(Guildhall::Kafka::Consumer) { def consume = nil }
+    @application.routes.draw do
+      delay_topics 1, prefix: "later"
+      topic("in") { consumer consumer }
+    end
+    @broker.create_topic("later.1", partitions: 1)
+    producer.produce_later(at: Time.now + 60, topic: "out", payload: "1", key: "", headers: HEADERS)
+    waiting = read("later.1").first
+    assert_equal ["", HEADERS], [waiting.key, waiting.headers.slice(*HEADERS.keys)]
+  end
+
   def test_a_consumed_message_is_sent_on_as_it_was
     delivery = Guildhall::Kafka::Producing::Delivery.start(producer, {topic: "out", payload: "1", key: "", headers: HEADERS})
     delivery.wait
