@@ -48,7 +48,7 @@ class KafkaPartition
 
   # What a partition needs of the application.
   class Application
-    attr_reader :config, :backpressure, :runners, :timer, :errors, :events, :dead_letters, :producer
+    attr_reader :config, :backpressure, :runners, :timer, :errors, :events, :dead_letters, :producer, :contention
 
     # Payloads are decoded when they are asked for.
     # @param transactional_producers [#call, nil] takes a transactional id
@@ -67,10 +67,12 @@ class KafkaPartition
       @events = []
       @dead_letters = []
       @producer = Producer.new(self)
+      @contention = Guildhall::Kafka::Processing::Contention.new
     end
 
     def transactional_producer(id) = @transactional_producers.call(id)
     def in_background = yield
+    def abandon(_handle) = nil
     def decoding(_topic) = @plan
     def consumer_class(declared) = declared
     def quiet? = false
@@ -97,7 +99,7 @@ class KafkaPartition
     def client = self
     def config = CONFIG
 
-    def produce(**dead_letter)
+    def produce(label: nil, **dead_letter)
       raise Rdkafka::RdkafkaError.new(@down == true ? -195 : @down) if @down # rubocop:disable Style/RaiseArgs -- it takes a code
 
       @application.dead_letters << dead_letter

@@ -4,6 +4,7 @@ require "guildhall/clock"
 require_relative "config"
 require_relative "routing/routes"
 require_relative "routing/selection"
+require_relative "processing/contention"
 require_relative "processing/runners"
 require_relative "processing/timer"
 require_relative "connection/members"
@@ -49,6 +50,9 @@ module Guildhall
       attr_reader :timer
       # @return [Processing::Backpressure, nil] what is in memory and not done; nil before the start
       attr_reader :backpressure
+      # @!visibility private
+      # @return [Processing::Contention]
+      attr_reader :contention
       # @return [Symbol] :initialized, :running, :stopping or :stopped
       attr_reader :state
       # @return [FatalError, nil] why a group is not consumed any more, although it was not stopped; other groups continue
@@ -64,6 +68,7 @@ module Guildhall
         @changed = ConditionVariable.new
         @state = :initialized
         @members = []
+        @abandoned = []
         @producer = @producer_pid = @own_pool = @on_failure = @runners = @timer = @stopper = @reloading = @collector = @background = nil
         reset_run
       end
@@ -261,6 +266,7 @@ module Guildhall
         @quiet = false
         @unfinished = []
         @overlaps = Set.new
+        @contention = Processing::Contention.new
       end
 
       # Starts the metrics, the first time.

@@ -16,9 +16,24 @@ module Guildhall
       include Error
     end
 
-    # A message could not be sent to the dead letter topic; it is tried again.
+    # A message could not be sent to the dead letter topic, or to a retry topic. It is sent again, without another call of its
+    # consumer; its partition (with `ordering :key`: its key) waits until that has worked.
     class DeadLetterError < StandardError
       include Error
+
+      # @return [String, nil] the topic that it could not be sent to
+      attr_reader :to
+      # @return [String, nil] what the broker says, and what to do about it
+      attr_reader :reason
+
+      # @param message [String]
+      # @param to [String, nil]
+      # @param reason [String, nil]
+      def initialize(message = nil, to: nil, reason: nil)
+        super(message)
+        @to = to
+        @reason = reason
+      end
     end
 
     # The embedded broker refused.

@@ -16,6 +16,8 @@ module Guildhall
         "consumer.revoked" => "group, topic, partition",
         "consumer.skipped" => "group, topic, partition, read, dropped, bytes: a batch of which the deserializer dropped everything",
         "consumer.shutdown" => "group, topic, partition",
+        "dead_letter_queue.blocked" => "group, topic, partition, offset, to, reason, since, attempt, seconds: a message cannot be sent " \
+                                       "to the dead letter topic, or to a retry topic; seconds until it is sent again",
         "dead_letter_queue.dispatched" => "group, topic, partition, offset, to, error_class",
         "error.occurred" => "error, type, and where it happened",
         "filter.rejected" => "group, topic, partition, filter, count: messages that it has rejected; those that wait may count again",
@@ -26,7 +28,8 @@ module Guildhall
         "key.parked" => "group, topic, partition, key: nil if the message has none, offset: a message of this key has failed; those " \
                         "behind it wait, other keys continue",
         "key.resumed" => "group, topic, partition, key: all of its messages that have waited are done",
-        "lag.measured" => "partitions: group, topic, partition, messages, seconds, paused of each partition that was read",
+        "lag.measured" => "partitions: group, topic, partition, messages, seconds, paused, blocked (why its dead letters " \
+                          "cannot be sent, or nil) of each partition that was read",
         "members.changed" => "group, members: how many this process has now, change: 1 or -1, seconds: how far it is behind",
         "messages.produced" => "topic: nil if they are of several, size, bytes, seconds, sync: what the application's producer has taken",
         "offsets.committed" => "group, seconds, error: librdkafka's name of it, or nil: the broker has answered a commit",

@@ -19,6 +19,7 @@ module Guildhall
         @call = call
         @messages = Array.new(indexes.size)
         @last_read = -1
+        @raised = nil # what the block of an iterator has raised, and at which position
         @stepped = 0
         @handed_over = false
       end
@@ -35,6 +36,24 @@ module Guildhall
           position += 1
         end
         self
+      rescue Exception => error # rubocop:disable Lint/RescueException -- whatever it is
+        @raised = [error, position]
+        raise
+      end
+
+      # As Enumerable's. Where the block raises, it is not known which message of the slice is the cause.
+      # @return [self, Enumerator]
+      def each_slice(size)
+        return super unless block_given?
+
+        several = false
+        super do |slice|
+          several = slice.size > 1
+          yield slice
+        end
+      rescue Exception # rubocop:disable Lint/RescueException -- whatever it is
+        @raised = nil if several
+        raise
       end
 
       # Marks each message as consumed once the block has returned for it. Where it is left early (by `break`, `return` or an
@@ -185,6 +204,16 @@ module Guildhall
       # @return [Integer, nil] the highest offset that the consumer has looked at; nil: none
       def last_read
         offset_at(@last_read) unless @last_read.negative?
+      end
+
+      # Which message an error is about: the one at which an iterator's block raised it, or the only one that can be the cause.
+      # @param error [Exception] what the consumer has raised
+      # @return [Integer, nil] its offset; nil: it cannot be told from the others
+      def failing_offset(error)
+        return offset_at(@raised.last) if @raised && (error.equal?(@raised.first) || error.cause.equal?(@raised.first))
+
+        first = @call && (0...size).find { |position| !@call.done?(offset_at(position)) }
+        offset_at(first) if first && (first == size - 1 || first == @last_read)
       end
 
       # Each message's step is given out once. With the lock of {Processing::OffsetTracker} held.

@@ -23,19 +23,19 @@ module Guildhall
           def during(call)
             yield
           rescue Exception => error # rubocop:disable Lint/RescueException -- as the executor does
-            ::Rails.error.report(error, handled: false, context: context(call), source: SOURCE)
+            ::Rails.error.report(error, handled: false, context: context(call, error), source: SOURCE)
             raise
           end
 
           private
 
-          def context(call)
+          # With the names of `error.occurred`.
+          def context(call, error)
             place = {type: "consumer.#{call.event}", group: call.topic.group, topic: call.name, partition: call.partition}
-            call.consuming? ? {**place, attempt: call.attempt, offset: offset(call), first_offset: call.first_offset} : place
-          end
+            return place unless call.consuming?
 
-          def offset(call)
-            (call.messages.last_read if call.messages.respond_to?(:last_read)) || call.first_offset
+            offset = call.failing_offset(error)
+            {**place, attempt: call.attempt, offset:, first_offset: call.first_offset, last_offset: call.last_offset}
           end
         end
       end

@@ -1,10 +1,16 @@
 # frozen_string_literal: true
 
+require "guildhall/error_boundary"
+require_relative "../dead_letter_queue/check"
+
 module Guildhall
   module Kafka
     class Application
       # How an application's threads come to life, and what they do from time to time.
       module Launching
+        CHECK_AFTER_SECONDS = 2 # after the start, until topics that messages are sent on to are looked at
+        private_constant :CHECK_AFTER_SECONDS
+
         private
 
         # Nothing of what was begun is left where something raises: it can be started again.
@@ -38,6 +44,7 @@ module Guildhall
           stop_at_exit
           @members.each(&:start)
           begin_timing
+          check_soon(topics)
           topics.map(&:consumer).uniq.each { |consumer| begin_periods(consumer) }
         end
 
@@ -58,6 +65,19 @@ module Guildhall
 
         def routed(group)
           @routed.select { |topic| topic.group == group && topic.consumed? }
+        end
+
+        # Later, for topics that are missing are being created, and what runs for a moment only needs no check.
+        def check_soon(topics)
+          @timer.after(CHECK_AFTER_SECONDS) do
+            in_background { ErrorBoundary.run(->(raised) { error(raised, "dead_letter_queue.check") }) { check(topics) } }
+          end
+        end
+
+        def check(topics)
+          DeadLetterQueue::Check.new(topics, @config) { !running? }.run do |name, group, problem|
+            error(DeadLetterError.new(problem, to: name, reason: problem), "dead_letter_queue.check", topic: name, group:)
+          end
         end
 
         def begin_timing

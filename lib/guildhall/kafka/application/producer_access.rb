@@ -30,14 +30,22 @@ module Guildhall
           end
         end
 
-        # What makes or closes a producer, and may take a while; {#stop} waits for it.
+        # What waits for a broker and must not hold up a runner; {#stop} waits for it.
         # @!visibility private
         # @return [void]
         def in_background(&)
           thread = Thread.new(&)
-          thread.name = "guildhall transactions"
+          thread.name = "guildhall background"
           thread.report_on_exception = false
           @lock.synchronize { @background = [*@background&.select(&:alive?), thread] }
+        end
+
+        # Nobody waits any more for a message that was produced and not confirmed: {#stop} does not either.
+        # @!visibility private
+        # @param handle [Rdkafka::Producer::DeliveryHandle]
+        # @return [void]
+        def abandon(handle)
+          @lock.synchronize { @abandoned = [*@abandoned.select(&:pending?), handle] }
         end
 
         # @!visibility private
@@ -77,7 +85,7 @@ module Guildhall
         # @return [Boolean] whether what was produced has been delivered
         def close_producer(deadline)
           producer = @lock.synchronize { @producer.tap { @producer = nil } if @producer_pid == Process.pid }
-          return true if producer.nil? || Producing::Producer.close(producer, deadline)
+          return true if producer.nil? || Producing::Producer.close(producer, deadline, @lock.synchronize { @abandoned })
 
           error(Guildhall::TimeoutError.new("messages could not be delivered before the shutdown timeout, and were dropped"), "producer")
           false

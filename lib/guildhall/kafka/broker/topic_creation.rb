@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../connection/client_closer"
 require_relative "../connection/librdkafka"
 require_relative "../errors"
 require_relative "../producing/producer"
@@ -14,6 +15,7 @@ module Guildhall
         TIMEOUT_MS = 10_000
         ANSWER_MS = 3_000 # that brokers have to say which topics there are
         PAUSE_SECONDS = 0.1
+        CLOSE_SECONDS = 5
         PAUSES = 1..300 # seconds before another try, each twice as long as the one before
         STOP_SECONDS = 1 # for a question on its way
         UNANSWERED = "no broker answers: missing topics are created as soon as one does"
@@ -70,7 +72,7 @@ module Guildhall
           @refused = missing(present).reject { |name, partitions| create(admin, name, *partitions) }.keys
           true
         ensure
-          admin&.close
+          Connection::ClientCloser.close_admin(admin, CLOSE_SECONDS) if admin
         end
 
         # Tries again, with growing pauses, until all topics are there. Does not block.

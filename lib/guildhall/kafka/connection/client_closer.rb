@@ -38,6 +38,26 @@ module Guildhall
           !!thread.join(timeout)
         end
 
+        # The gem would destroy an admin client with the GVL. A request that is not answered then ends in a callback, which needs the GVL:
+        # the process would wait for itself, for ever.
+        # @param admin [Rdkafka::Admin]
+        # @param timeout [Numeric] seconds
+        # @return [Boolean] whether it was done in time; else it goes on behind the scenes
+        def self.close_admin(admin, timeout)
+          return true if admin.closed?
+
+          ObjectSpace.undefine_finalizer(admin)
+          native = admin.instance_variable_get(:@native_kafka)
+          return false unless end_polling(native.instance_variable_get(:@polling_thread), timeout)
+
+          handle = native.synchronize { |inner| inner.tap { native.instance_variable_set(:@inner, nil) } }
+          outlive_ruby(handle)
+          destroy(handle, timeout)
+        end
+
+        # By itself it would wait for what is not answered.
+        def self.end_polling(thread, timeout) = thread.nil? || !!thread.kill.join(timeout)
+
         # It may be at work still when the process ends: it must have its code, and must not log by way of a Ruby that is gone.
         def self.outlive_ruby(handle)
           Librdkafka.keep
@@ -72,7 +92,7 @@ module Guildhall
           count = Rdkafka::Bindings.rd_kafka_consume_batch_queue(queue, SLICE_MS, buffer, EVENTS)
           count.times { |index| Rdkafka::Bindings.rd_kafka_message_destroy(buffer.get_pointer(index * FFI::Pointer.size)) }
         end
-        private_class_method :outlive_ruby, :refused?, :with_queue, :within, :serve
+        private_class_method :end_polling, :outlive_ruby, :refused?, :with_queue, :within, :serve
       end
     end
   end

@@ -2,6 +2,8 @@
 
 require "guildhall/clock"
 require_relative "../processing/error_kind"
+require_relative "../producing/reporting"
+require_relative "../producing/wire"
 require_relative "origin"
 
 module Guildhall
@@ -11,6 +13,19 @@ module Guildhall
       # Sends messages to the next retry topic or to the dead letter topic, with their bytes, key and headers, and with what went
       # wrong in further headers. Which messages, and when, {Processing::RetryPolicy} decides.
       class Dispatcher
+        SLICE_SECONDS = 0.2 # of waiting for the broker, between two looks whether to give up
+        # What to do about it, by librdkafka's code.
+        ADVICE = {
+          msg_size_too_large: "raise max.message.bytes of topic %<topic>s",
+          record_list_too_large: "raise max.message.bytes of topic %<topic>s",
+          unknown_topic_or_part: "create topic %<topic>s",
+          unknown_topic: "create topic %<topic>s",
+          topic_authorization_failed: "grant WRITE and DESCRIBE on topic %<topic>s",
+          cluster_authorization_failed: "grant IDEMPOTENT_WRITE on the cluster",
+          invalid_topic_exception: "Kafka does not allow that name"
+        }.freeze
+        private_constant :SLICE_SECONDS, :ADVICE
+
         # @param topic [Routing::Topic]
         # @param application [Application]
         def initialize(topic, application)
@@ -25,23 +40,24 @@ module Guildhall
           @queue.dispatch_undecodable
         end
 
-        # All are sent before the first is waited for. Blocks until the broker has them; where the route skips messages, nothing
-        # is sent.
+        # @param error [Exception] why a message goes there
+        # @return [Boolean] false: the route skips it
+        def sends?(error) = !!target(error)
+
+        # All are sent before the first is waited for. Blocks until the broker has them.
         # @param messages [Enumerable<Message>]
         # @param attempts [Integer] how often each has failed
-        # @param skip [Boolean] whether nothing is sent
         # @param confirmed [#call] called with each message that is settled
+        # @param give_up [#call] asked now and then while the broker does not answer: whether to wait no longer
         # @yieldparam message [Message]
         # @yieldreturn [Exception] why it goes there
         # @return [void]
-        # @raise [Guildhall::Error] when one of them could not be sent
-        def dispatch(messages, attempts, confirmed:, skip: false, &error_of)
-          return messages.each { |message| confirmed.call(message) } if skip
-
+        # @raise [DeadLetterError] when one of them could not be sent
+        def dispatch(messages, attempts, confirmed:, give_up: -> { false }, &error_of)
           sent, failure = send_all(messages, attempts, error_of)
           limit = Clock.now + (@application.producer.config.max_wait_timeout / 1000.0)
           sent.each do |one|
-            settle(*one, limit, confirmed)
+            settle(*one, limit, confirmed, give_up)
           rescue DeadLetterError => error
             failure ||= error
           end
@@ -75,8 +91,8 @@ module Guildhall
           Processing::ErrorKind.of(error, @topic) == :undecodable ? @queue.topic : later
         end
 
-        def settle(message, error, target, handle, limit, confirmed)
-          confirm(handle, message, target, limit) if handle
+        def settle(message, error, target, handle, limit, confirmed, give_up)
+          confirm(handle, message, target, limit, give_up) if handle
           confirmed.call(message)
           return unless handle
 
@@ -87,28 +103,36 @@ module Guildhall
         # By the client behind waterdrop, whose own rules (no empty keys, no headers without a value) are not Kafka's: a
         # message that breaks one of them would be tried for ever.
         def send_one(client, message, dead_letter)
-          client.produce(**dead_letter)
+          client.produce(**dead_letter, label: Producing::Reporting::AWAITED)
         rescue Rdkafka::RdkafkaError => error
-          raise DeadLetterError, undelivered(message, dead_letter[:topic], error)
+          raise undelivered(message, dead_letter[:topic], error)
         end
 
-        def confirm(handle, message, target, limit)
-          handle.wait(max_wait_timeout_ms: (Clock.left(limit, least: 0.001) * 1000).ceil)
+        # What is not confirmed in time may still be on its way.
+        def confirm(handle, message, target, limit, give_up)
+          begin
+            left = Clock.left(limit, least: 0.001)
+            handle.wait(max_wait_timeout_ms: ([left, SLICE_SECONDS].min * 1000).ceil)
+          rescue Rdkafka::AbstractHandle::WaitTimeoutError
+            retry if Clock.now < limit && !give_up.call
+            @application.abandon(handle)
+            raise
+          end
         rescue Rdkafka::RdkafkaError, Rdkafka::AbstractHandle::WaitTimeoutError => error
-          raise DeadLetterError, undelivered(message, target, error)
+          raise undelivered(message, target, error)
         end
 
         def undelivered(message, target, error)
           kind = target == @queue.topic ? "dead letter" : "retry"
-          "#{message.topic}/#{message.partition}@#{message.offset} could not be sent to the #{kind} topic #{target}, " \
-            "and is tried again: #{error.message}#{"; raise its max.message.bytes" if too_large?(error)}"
+          code = error.code if error.is_a?(Rdkafka::RdkafkaError)
+          reason = [error.message, *ADVICE[code]&.then { |advice| format(advice, topic: target) }].join("; ")
+          DeadLetterError.new("#{message.topic}/#{message.partition}@#{message.offset} could not be sent to the #{kind} topic #{target}, " \
+                              "and is sent again; its partition waits: #{reason}", to: target, reason:)
         end
-
-        def too_large?(error) = error.is_a?(Rdkafka::RdkafkaError) && error.code == :msg_size_too_large
 
         def dead_letter(target, message, error, attempts)
           {topic: target, payload: message.raw_payload, key: message.raw_key,
-           headers: {**message.raw_headers, **Origin.headers(message, @topic, attempts, error)}}
+           headers: Producing::Wire.headers({**message.raw_headers, **Origin.headers(message, @topic, attempts, error)})}
         end
       end
     end

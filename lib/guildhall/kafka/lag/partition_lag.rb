@@ -62,11 +62,12 @@ module Guildhall
         end
 
         # Called now and then: that nothing was left a moment ago bounds the age of what comes next.
-        # @return [Hash{Symbol=>Object}, nil] topic, partition, messages, seconds, paused; nil while that is not known
+        # @return [Hash{Symbol=>Object}, nil] topic, partition, messages, seconds, paused, blocked (why dead letters cannot be sent, or
+        #   nil); nil while that is not known
         def measure
           count = messages or return
           @caught_up_at = Time.now if count.zero?
-          {topic: name, partition: number, messages: count, seconds:, paused: @schedule.paused?}
+          {topic: name, partition: number, messages: count, seconds:, paused: @schedule.paused?, blocked: @partition.blocked&.to_s}
         end
 
         private

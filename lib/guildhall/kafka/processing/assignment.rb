@@ -39,10 +39,11 @@ module Guildhall
         # @param error [Exception] that `consume` has raised
         # @param messages [Messages, nil] that it was called with; nil: it was not called
         # @param attempt [Integer]
+        # @param isolating [Boolean] whether the message that fails is being looked for, which takes more attempts than the route allows
         # @return [void]
-        def consume_failed(error, messages, attempt)
-          error(error, "consumer.consume", attempt:, offset: messages&.last_read || messages&.first_offset,
-            first_offset: messages&.first_offset, last_offset: messages&.last_offset, last_read: messages&.last_read)
+        def consume_failed(error, messages, attempt, isolating: false)
+          error(error, "consumer.consume", attempt:, offset: messages&.failing_offset(error),
+            first_offset: messages&.first_offset, last_offset: messages&.last_offset, **(isolating ? {isolating:} : {}))
         end
 
         # @param error [Exception]

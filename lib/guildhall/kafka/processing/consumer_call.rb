@@ -53,6 +53,9 @@ module Guildhall
           @messages = @attempt = nil
         end
 
+        # @return [Boolean] whether a message was marked, or its `consume` has returned
+        def done?(offset) = @offsets.done?(offset)
+
         # @return [Integer]
         def attempt = @attempt || @partition.attempt
 

@@ -39,6 +39,9 @@ module Guildhall
         # @return [Boolean] whether the partition is consumed in order, because of a failure, although it is virtual
         def collapsed? = @virtual ? @virtual.collapsed? : false
 
+        # @return [DeadLetters::Blocked, nil] nil: dead letters arrive, or there are none
+        def blocked = [@recovery.blocked, @virtual&.blocked].compact.min_by(&:since)
+
         # @return [ParkedKeys, nil] nil: the route does not order by key
         def parked_keys = @virtual&.parked_keys
 
@@ -47,10 +50,10 @@ module Guildhall
         def consume(batch)
           messages = nil
           ErrorBoundary.contain(->(error) { failed(error, batch, messages) }) do
-            recall unless @recalled
-            next unless (batch = @gate ? @gate.pass(batch) : batch)
+            next unless (batch = admit(batch))
 
             pending = undone(batch)
+            next settle(batch, false) if @recovery.dispatching?
             next skip(batch) unless (@first = pending&.first)
 
             next postpone(batch) unless !@at_most_once || offsets.commit_ahead(batch.end_offset, batch.generation)
@@ -60,6 +63,10 @@ module Guildhall
             consume_in_order(batch, messages)
           end
         end
+
+        # @param batch [Batch]
+        # @return [Boolean] false: what a consumer has done in its `initialized`, a seek or a pause, keeps the batch from being consumed now
+        def begins?(batch) = !schedule.leaving? && batch.generation >= offsets.generation && !schedule.held?
 
         # @param event [Symbol] a method of the consumer
         # @param arguments [Array] of that method
@@ -111,6 +118,15 @@ module Guildhall
 
         def virtual_partitions
           partition.topic.ordering ? KeyOrdering.new(@assignment) : VirtualPartitions.new(@assignment)
+        end
+
+        # @return [Batch, nil] what of it is consumed now; nil: nothing, the partition rests, or the batch is void
+        def admit(batch)
+          recall unless @recalled
+          call unless @virtual && !collapsed? # its `initialized` may seek or pause
+          return unless begins?(batch)
+
+          @gate ? @gate.pass(batch) : batch
         end
 
         # @return [Array<Integer>, nil] the indexes of the messages to consume; nil: a seek has made the batch void
@@ -184,7 +200,9 @@ module Guildhall
           nil
         end
 
-        def report(error, messages) = @assignment.consume_failed(error, messages, attempt)
+        def report(error, messages)
+          @assignment.consume_failed(error, messages, attempt, isolating: !@unfinished.nil? && @recovery.isolating?)
+        end
 
         # What was done behind the committed offset, by another member or before a restart.
         def recall

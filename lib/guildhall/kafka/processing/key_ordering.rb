@@ -91,6 +91,9 @@ module Guildhall
           @schedule.on_aside = -> { @runners.push(@retries) }
         end
 
+        # (see Executor#blocked)
+        def blocked = @retries.blocked
+
         # @return [ParkedKeys]
         def parked_keys = @retries.keys.tap { |keys| keys.renew(@offsets.generation) }
 
@@ -106,7 +109,10 @@ module Guildhall
           return false if rest?
 
           messages = batch.messages(indexes)
-          shares = deal(messages, indexes, executor)
+          calls = assign(messages, indexes, executor)
+          return false unless executor.begins?(batch)
+
+          shares = deal(calls, batch)
           run = KeyedRun.new(messages, [shares.size, 1].max, executor, @retries, @assignment)
           shares.each { |call, keys| @runners.push(Share.new(run, call, keys, @runners)) }
           run.ended if shares.empty?
@@ -115,14 +121,19 @@ module Guildhall
 
         private
 
-        # @return [Hash{ConsumerCall=>Array}] keys, and the indexes of their messages, without those that are parked
-        def deal(messages, indexes, executor)
+        # @return [Array<Array(ConsumerCall, Object, Array<Integer>)>] who gets each key, and the indexes of its messages
+        def assign(messages, indexes, executor)
           keys = @partitioner.keys(messages, indexes) { |error, message| executor.partitioner_failed(error, message) }
-          calls = keys.to_h do |key, own|
-            [key, call(@partitioner.place_of(key) { |error| executor.partitioner_failed(error, messages.batch.messages(own).first) })]
+          keys.map do |key, own|
+            place = @partitioner.place_of(key) { |error| executor.partitioner_failed(error, messages.batch.messages(own).first) }
+            [call(place), key, own]
           end
-          keys.reject! { |key, own| @retries.keys.hold(key, messages.batch, own) }
-          keys.group_by { |key, _| calls.fetch(key) }
+        end
+
+        # @return [Hash{ConsumerCall=>Array}] keys, and the indexes of their messages, without those that are parked
+        def deal(calls, batch)
+          calls.reject { |_, key, own| @retries.keys.hold(key, batch, own) }
+            .group_by(&:first).transform_values { |keys| keys.map { |_, *key| key } }
         end
 
         # Whether too much is parked, so that the partition pauses. A key may make progress just before the pause begins: then only

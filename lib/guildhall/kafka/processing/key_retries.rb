@@ -3,10 +3,10 @@
 require "forwardable"
 require "guildhall/clock"
 require "guildhall/error_boundary"
-require_relative "../dead_letter_queue/dispatcher"
 require_relative "../messages/batch"
 require_relative "assignment"
 require_relative "consumer_call"
+require_relative "dead_letters"
 require_relative "parked_keys"
 
 module Guildhall
@@ -30,8 +30,11 @@ module Guildhall
           @assignment = assignment
           @topic = partition.topic
           @keys = ParkedKeys.new(assignment) { schedule.call_aside }
-          @dead_letters = DeadLetterQueue::Dispatcher.new(@topic, application) if @topic.dead_letter_queue
+          @dead_letters = DeadLetters.for(assignment)
         end
+
+        # (see Recovery#blocked)
+        def blocked = @dead_letters&.blocked
 
         # Called by a runner, when {Schedule} allows it.
         # @return [void]
@@ -86,7 +89,10 @@ module Guildhall
           batch = batch(entry, @keys.held(entry).first)
           messages = nil
           ErrorBoundary.contain(->(error) { raised(entry, error, messages) }) do
-            @call ||= ConsumerCall.new(partition, offsets, shared: true)
+            @call ||= ConsumerCall.new(partition, offsets, shared: true) # its `initialized` may seek or pause
+            next if void?(entry.generation)
+            next @keys.due(entry) if schedule.held?
+
             messages = @call.messages(batch, [0])
             undecodable?(messages) ? dispatch_undecodable(entry, messages) : consume(entry, messages)
           end
@@ -107,11 +113,11 @@ module Guildhall
           decided(entry) { pass(entry) == :unchanged ? failed(entry, error, alone: true) : go_on(entry) }
         end
 
-        # The strategy has raised, or the producer of dead letters: without a pause that would happen again at once.
+        # The strategy has raised: without a pause that would happen again at once.
         def decided(entry, &)
           undecided = lambda do |failure|
             @assignment.error(failure, "dead_letter_queue")
-            postpone(entry)
+            rest(entry, entry.retries.undecided(entry.at).seconds)
           end
           ErrorBoundary.contain(undecided, &)
         end
@@ -119,22 +125,22 @@ module Guildhall
         def undecodable?(messages) = @dead_letters&.dispatch_undecodable? && messages.undecodable.any?
 
         def dispatch_undecodable(entry, messages)
-          decided(entry) do
-            @dead_letters.dispatch(messages, 0, confirmed: ->(message) { dead(message) }) { |message| message.failure.exception }
-            go_on(entry)
-          end
+          decided(entry) { send_on(entry, messages, 0) { |message| message.failure.exception } }
         end
 
         def dispatch(entry, action, error, alone)
           held = @keys.held(entry)
           failing = (action == :dispatch_all ? held : held.first(1)).map { |one| batch(entry, one).messages.first }
           attempts = alone ? entry.retries.failures_alone : entry.retries.failures
-          @dead_letters.dispatch(failing, attempts, skip: action == :skip, confirmed: ->(message) { dead(message) }) { error }
-          go_on(entry)
+          send_on(entry, failing, attempts, skip: action == :skip) { error }
         end
 
-        def dead(message)
-          offsets.mark_each(message.batch.generation) { [[message.offset, message.batch.end_offset]] }
+        # The key waits until they were sent, but no runner does.
+        def send_on(entry, messages, attempts, skip: false, &error_of)
+          @dead_letters.dispatch(messages, attempts, skip:, error_of:) do
+            go_on(entry)
+            schedule.resume(:keys) unless full?
+          end
         end
 
         # @return [Symbol] as {ParkedKeys#pass}

@@ -33,6 +33,19 @@ module Guildhall
           def first_offset
             messages.respond_to?(:first_offset) ? messages.first_offset : messages&.first&.offset
           end
+
+          # @return [Integer, nil] of the messages, as {#first_offset}
+          def last_offset
+            messages.respond_to?(:last_offset) ? messages.last_offset : messages&.last&.offset
+          end
+
+          # @param error [Exception] that the block has raised
+          # @return [Integer, nil] the offset of the message that has caused it; nil: it cannot be told from the others
+          def failing_offset(error)
+            return messages.failing_offset(error) if messages.respond_to?(:failing_offset)
+
+            messages.first.offset if messages&.one?
+          end
         end
 
         # Whatever middleware makes of it: the block is run once, or this raises. What came to nothing must not pass for done.

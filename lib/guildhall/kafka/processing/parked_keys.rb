@@ -33,6 +33,7 @@ module Guildhall
         def initialize(assignment, &on_due)
           @topic = assignment.partition.topic
           @config = assignment.application.config
+          @policy = [@topic, @config, assignment.partition.to_s, assignment.application.contention].freeze
           @timer = assignment.application.timer
           @on_due = on_due
           @lock = Mutex.new
@@ -52,7 +53,7 @@ module Guildhall
         # @param key [Object] that is not parked
         # @return [Entry]
         def park(key, batch, indexes)
-          entry = Entry.new(key, batch.generation, RetryPolicy.new(@topic, @config), [])
+          entry = Entry.new(key, batch.generation, RetryPolicy.new(*@policy), [])
           @lock.synchronize do
             @entries[key] = entry if batch.generation == @generation
             add(entry, batch, indexes)

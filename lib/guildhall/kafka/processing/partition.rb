@@ -43,7 +43,7 @@ module Guildhall
         def_delegators :@backlog, :queue, :queue=
         def_delegators :@schedule, :notify, :paused?, :working?, :release
         def_delegators :@lag, :position, :end_offset, :idle_behind?, :inquire
-        def_delegators :@executor, :attempt, :collapsed?, :parked_keys
+        def_delegators :@executor, :attempt, :blocked, :collapsed?, :parked_keys
         # @!method producer
         #   @return [WaterDrop::Producer]
         def_delegators :@application, :producer
@@ -230,7 +230,7 @@ module Guildhall
 
         # @return [String] what it is doing
         def inspect
-          "#<#{self.class} #{self} #{@schedule}, done up to #{@offsets.next.inspect}, attempt #{attempt}>"
+          "#<#{self.class} #{self} #{@schedule}, done up to #{@offsets.next.inspect}, attempt #{attempt}#{blocked&.then { ", #{it}" }}>"
         end
 
         private

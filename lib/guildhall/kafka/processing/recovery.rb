@@ -2,8 +2,8 @@
 
 require "forwardable"
 require "guildhall/error_boundary"
-require_relative "../dead_letter_queue/dispatcher"
 require_relative "assignment"
+require_relative "dead_letters"
 require_relative "isolation"
 require_relative "retry_policy"
 
@@ -22,11 +22,21 @@ module Guildhall
         def initialize(assignment)
           @assignment = assignment
           @topic = partition.topic
-          @retries = RetryPolicy.new(@topic, application.config)
+          @retries = RetryPolicy.new(@topic, application.config, partition.to_s, application.contention)
           @isolation = nil # while the message that fails is looked for
-          @dead_letters = DeadLetterQueue::Dispatcher.new(@topic, application) if @topic.dead_letter_queue
+          @dead_letters = DeadLetters.for(assignment)
+          @dispatching = false
           @at = nil
         end
+
+        # @return [DeadLetters::Blocked, nil] nil: none of its dispatches fails
+        def blocked = @dead_letters&.blocked
+
+        # @return [Boolean] whether the batch waits until messages have been sent to the dead letters
+        def dispatching? = @dispatching
+
+        # @return [Boolean] whether the message that fails is being looked for
+        def isolating? = !@isolation.nil?
 
         # @return [Integer] 1 at first
         def attempt = @retries.attempt(@at)
@@ -37,9 +47,13 @@ module Guildhall
         # @param again [Boolean] whether it was consumed before
         # @return [Array<Integer>, nil] the indexes of the messages to consume; nil: a seek has made the batch void
         def prepare(batch, again:)
+          @dispatching = false # a seek may have made void what was to be sent
           again ? batch.decode_again : @isolation = nil
           pending = look(batch) or return
-          return pending unless pending.any? && @dead_letters&.dispatch_undecodable?
+          return pending if pending.empty?
+
+          @isolation&.passed(offset(batch, pending))
+          return pending unless @dead_letters&.dispatch_undecodable?
 
           dispatch_undecodable(batch, pending)
           look(batch)
@@ -54,7 +68,7 @@ module Guildhall
           pending.first(@isolation.take(pending.map { |index| batch.records[index].offset }))
         end
 
-        # `consume` has returned, or messages went to the dead letters.
+        # `consume` has returned.
         # @param batch [Messages::Batch]
         # @param first [Integer, nil] the index with which the call of `consume` began; nil: there is progress
         # @return [Boolean] whether the batch is done; false: the rest is consumed next
@@ -118,10 +132,10 @@ module Guildhall
           follow(decision, error, batch, messages, pending, alone)
         end
 
-        # The strategy has raised, or the producer of dead letters: without a pause that would happen again at once.
+        # The strategy has raised: without a pause that would happen again at once.
         def undecided(failure, batch)
           @assignment.error(failure, "dead_letter_queue")
-          postpone(batch)
+          rest(@retries.undecided(@at), batch)
         end
 
         # Only one message can be the cause if the consumer has looked at no other that is not done.
@@ -129,11 +143,12 @@ module Guildhall
           messages.last_read == offset || messages.last_offset == offset
         end
 
+        # @return [false]
         def follow(decision, error, batch, messages, pending, alone)
           case decision.action
           when :retry then rest(decision, batch)
-          when :isolate then isolate(batch, messages, pending)
-          else return settle(decision.action, error, batch, pending, alone)
+          when :isolate then isolate(error, messages, offset(batch, pending))
+          else dispatch_failing(decision.action, error, batch, pending, alone)
           end
           false
         end
@@ -160,29 +175,38 @@ module Guildhall
           decision
         end
 
-        def isolate(batch, messages, pending)
+        # What was not looked at cannot be the cause.
+        def isolate(error, messages, first)
           @isolation ||= Isolation.new
-          @isolation.failed(messages.last_offset)
-          @isolation.passed(offset(batch, pending))
+          last = messages.last_offset
+          at_hand = messages.failing_offset(error)
+          suspect = at_hand || [messages.last_read, last].compact.min
+          suspect = last if suspect < first # it was marked, whatever has failed then
+          @isolation.failed(suspect, suspected: suspect == at_hand || suspect < last)
+          @isolation.passed(first)
         end
 
-        def settle(action, error, batch, pending, alone)
+        # @return [false] what is left is consumed once they were sent
+        def dispatch_failing(action, error, batch, pending, alone)
           failing = batch.messages(action == :dispatch_all ? pending : pending.first(1))
-          attempts = alone ? @retries.failures_alone : @retries.failures
-          @dead_letters.dispatch(failing, attempts, skip: action == :skip, confirmed: ->(message) { dead(message) }) { error }
+          dispatch(failing, alone ? @retries.failures_alone : @retries.failures, skip: action == :skip) { error }
           @at = nil
-          returned(batch)
+          false
         end
 
         def dispatch_undecodable(batch, pending)
           undecodable = batch.messages(pending).undecodable
-          return if undecodable.empty?
-
-          @dead_letters.dispatch(undecodable, 0, confirmed: ->(message) { dead(message) }) { |message| message.failure.exception }
+          dispatch(undecodable, 0) { |message| message.failure.exception } if undecodable.any?
         end
 
-        def dead(message)
-          offsets.mark_each(message.batch.generation) { [[message.offset, message.batch.offset_after(message.offset)]] }
+        # The partition rests until they were sent, but no runner waits for that.
+        def dispatch(messages, attempts, skip: false, &error_of)
+          @dispatching = true
+          schedule.pause(:dead_letters)
+          @dead_letters.dispatch(messages, attempts, skip:, error_of:) do
+            @dispatching = false
+            schedule.resume(:dead_letters)
+          end
         end
 
         def rest(decision, batch)

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "backoff"
+require_relative "contention"
 require_relative "error_kind"
 
 module Guildhall
@@ -20,8 +21,12 @@ module Guildhall
 
         # @param topic [Routing::Topic]
         # @param config [Config]
-        def initialize(topic, config)
+        # @param place [String] whose messages: the partition
+        # @param contention [Contention] the application's
+        def initialize(topic, config, place = topic.to_s, contention = Contention.new)
           @topic = topic
+          @place = place
+          @contention = contention
           @queue = topic.dead_letter_queue
           @backoff = Backoff.new(config, topic.retries)
           restart(nil)
@@ -44,7 +49,7 @@ module Guildhall
         # @param isolating [Boolean] whether the retries of this batch were spent before
         # @return [Decision]
         def failed(error, at:, alone:, isolating: false)
-          return uncounted if outage?(error, at)
+          return uncounted if passing?(error, at)
 
           count(alone)
           action = @queue ? decide(error, alone, isolating) : :retry
@@ -54,25 +59,38 @@ module Guildhall
         # If any of several messages can be the cause, and it cannot be found out which: they are tried until they work.
         # @return [Decision]
         def failed_with_others(error, at:)
-          return uncounted if outage?(error, at)
+          return uncounted if passing?(error, at)
 
           count(false)
           Decision.new(action: :retry, seconds: pause(false))
         end
 
-        # What says nothing about a message: a consumer that has marked nothing and asks for redelivery, a broker that does
-        # not take a dead letter.
+        # What says nothing about a message: a consumer that has marked nothing and asks for redelivery.
         # @return [Decision]
         def postponed(at)
           restart(at) unless at == @at
           uncounted
         end
 
+        # The strategy of the dead letter queue has raised.
+        # @return [Decision]
+        def undecided(at)
+          restart(at) unless at == @at
+          Decision.new(action: :retry, seconds: @backoff.seconds([@failures, 1].max))
+        end
+
         private
 
-        def outage?(error, at)
+        # Whether it is no attempt: an outage, or contention while the message is not the only one that has it.
+        def passing?(error, at)
           restart(at) unless at == @at
-          !non_retryable?(error) && ErrorKind.of(error, @topic) == :outage
+          return false if non_retryable?(error)
+
+          case ErrorKind.of(error, @topic)
+          when :outage then true
+          when :contention then @contention.note([@place, at]) < @topic.retries.contention_limit
+          else false
+          end
         end
 
         def restart(at)

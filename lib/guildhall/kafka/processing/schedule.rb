@@ -29,6 +29,7 @@ module Guildhall
           @aside = nil # since when a runner tries parked keys, or is called for it
           @aside_wanted = false
           @on_aside = nil
+          @sending = 0 # threads that send messages to the dead letters
           @open = true # whether messages are worked on: what state and pauses come to, see {#change}
         end
 
@@ -49,6 +50,18 @@ module Guildhall
             @aside = nil
             @aside_wanted = true if again && !@state.leaving?
           end
+        end
+
+        # Messages are sent to the dead letters, by a thread of their own: the partition is not left before that has ended.
+        # @return [Boolean] false: it is given up, and they are not sent
+        def begin_sending
+          update { @state.leaving? ? false : @sending += 1 } ? true : false
+        end
+
+        # That thread has ended.
+        # @return [void]
+        def sent
+          update { @sending -= 1 }
         end
 
         # @param batch [Messages::Batch]
@@ -108,7 +121,7 @@ module Guildhall
         def seek
           change do
             @state.seek
-            %i[filter keys].each { |reason| @pause.finish(reason) } # what it waits for is void
+            %i[filter keys dead_letters].each { |reason| @pause.finish(reason) } # what it waits for is void
             @aside_wanted = false
             @batches.clear
             yield
@@ -185,6 +198,11 @@ module Guildhall
           @lock.synchronize { @pause.active? }
         end
 
+        # @return [Boolean] whether the user has paused the partition, or the application is quiet
+        def held?
+          @lock.synchronize { @pause.complete? }
+        end
+
         # @return [Boolean] whether a runner has a job of this partition: messages, an event, or its end
         def working? = @runner == :working || !@aside.nil?
 
@@ -246,7 +264,7 @@ module Guildhall
         end
 
         def work?
-          return !@state.left? && !@aside if leaves?
+          return !@state.left? && !@aside && @sending.zero? if leaves?
 
           !@events.empty? || (@open && !@batches.empty?)
         end

@@ -102,6 +102,9 @@ module Guildhall
         # @return [Array<ConsumerCall>] of the virtual partitions that have been used
         def calls = @calls.values
 
+        # @return [nil] it sends nothing to the dead letters itself
+        def blocked = nil
+
         # @return [nil] no keys are parked
         def parked_keys = nil
 
@@ -113,13 +116,15 @@ module Guildhall
         # @param batch [Messages::Batch]
         # @param indexes [Array<Integer>] of the messages that are to be consumed
         # @param executor [Executor] notified when a share fails, and when the last one has ended
-        # @return [Boolean] whether runners have it now; false: the partition rests
+        # @return [Boolean] whether runners have it now; false: the partition rests, or a seek has made the batch void
         # @raise what a consumer's `initialized` raises; nothing has begun then
         def start(batch, indexes, executor)
           messages = batch.messages(indexes)
           shares = @partitioner.deal(messages, indexes) { |error, message| executor.partitioner_failed(error, message) }
           run = ParallelRun.new(messages, shares.size, @offsets, executor)
           jobs = shares.map { |place, some| share(run, call(place), some) }
+          return false unless executor.begins?(batch)
+
           jobs.each { |job| @runners.push(job) }
           true
         end

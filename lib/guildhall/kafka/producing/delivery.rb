@@ -2,6 +2,7 @@
 
 require "guildhall/clock"
 require_relative "../connection/librdkafka"
+require_relative "wire"
 
 module Guildhall
   module Kafka
@@ -15,7 +16,7 @@ module Guildhall
         # @raise [Guildhall::TimeoutError] when the producer's queue is full
         # @raise [Rdkafka::RdkafkaError]
         def self.start(producer, message)
-          new(producer.client.produce(**message), producer.config.max_wait_timeout)
+          new(producer.client.produce(**message, headers: Wire.headers(message[:headers])), producer.config.max_wait_timeout)
         rescue Rdkafka::RdkafkaError => error
           raise reason(error)
         end

@@ -5,6 +5,7 @@ require_relative "later"
 require_relative "measuring"
 require_relative "reporting"
 require_relative "serializing"
+require_relative "wire"
 
 module Guildhall
   module Kafka
@@ -82,6 +83,7 @@ module Guildhall
             producer.instrument_on_wait_queue_full = false
             producer.reload_on_idempotent_fatal_error = true
             steps(config, topics).each { |step| producer.middleware.append(step) }
+            producer.middleware.extend(Wire::Middleware)
           end.extend(Reporting, Later)
         end
 
@@ -96,8 +98,10 @@ module Guildhall
         # waterdrop by itself would wait for minutes.
         # @param producer [WaterDrop::Producer]
         # @param deadline [Float] of the {Clock}
-        # @return [Boolean] whether everything was delivered
-        def self.close(producer, deadline)
+        # @param abandoned [Array<Rdkafka::Producer::DeliveryHandle>] of messages that nobody waits for: they are given up at once
+        # @return [Boolean] whether everything else was delivered
+        def self.close(producer, deadline, abandoned = [])
+          drop(producer.client, deadline - CLOSE_GRACE_SECONDS, abandoned) if abandoned.any?(&:pending?)
           closing = Thread.new { producer.close }
           closing.report_on_exception = false
           return true if closing.join(Clock.left(deadline - CLOSE_GRACE_SECONDS, least: 0.1))
@@ -123,6 +127,18 @@ module Guildhall
           {**shared(config.kafka), **defaults, **Defaults.for(own), **own}
         end
 
+        # librdkafka cannot drop single messages: this waits until there are no others. What waterdrop has buffered is not there yet.
+        def self.drop(client, limit, abandoned)
+          until client.queue_size <= abandoned.count(&:pending?)
+            return if Clock.now >= limit
+
+            sleep(0.01)
+          end
+          purging = Thread.new { client.purge } # it waits as well
+          purging.report_on_exception = false
+          purging.join(Clock.left(limit))
+        end
+
         def self.installed?
           Gem.loaded_specs.key?("waterdrop") || Gem::Specification.find_all_by_name("waterdrop").any? || load
         end
@@ -132,7 +148,7 @@ module Guildhall
 
           'waterdrop cannot be loaded any more, because there was a Ractor before it: require "waterdrop" when the application is loaded'
         end
-        private_class_method :installed?, :missing
+        private_class_method :drop, :installed?, :missing
       end
     end
   end

@@ -8,6 +8,8 @@ module Guildhall
         # A producer that is closed before it could deliver reports that once, not for each message.
         PURGED = %i[purge_queue purge_inflight].freeze
         private_constant :PURGED
+        # The label of messages whose sender waits for them, and reports what becomes of them.
+        AWAITED = :guildhall_awaited
 
         # Publishes an error event if a message of `produce_async` is not delivered, because its caller may not wait for it.
         # @param producer [WaterDrop::Producer]
@@ -16,7 +18,7 @@ module Guildhall
         # @return [void]
         def self.subscribe(producer)
           producer.monitor.subscribe("error.occurred") do |event|
-            next unless event[:type] == "librdkafka.dispatch_error" && !PURGED.include?(event[:error].code)
+            next unless event[:type] == "librdkafka.dispatch_error" && !PURGED.include?(event[:error].code) && event[:label] != AWAITED
 
             yield(event[:error], {topic: event[:topic], partition: event[:partition]})
           end

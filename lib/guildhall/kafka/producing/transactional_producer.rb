@@ -3,6 +3,7 @@
 require "guildhall/clock"
 require_relative "delivery"
 require_relative "later"
+require_relative "wire"
 
 module Guildhall
   module Kafka
@@ -102,7 +103,7 @@ module Guildhall
         def middleware = self
 
         # @!visibility private
-        def run(message) = @steps.reduce(message) { |made, step| step.call(made) }
+        def run(message) = @steps.reduce(Wire.thaw(message)) { |made, step| step.call(made) }
 
         # @param topic [String]
         # @return [Integer]
@@ -158,7 +159,7 @@ module Guildhall
         def deliver(handle) = Delivery.new(handle, config.max_wait_timeout).wait
 
         def enqueue(message)
-          message = message.merge(topic: message[:topic].to_s)
+          message = message.merge(topic: message[:topic].to_s, headers: Wire.headers(message[:headers]))
           begin
             @client.produce(**message)
           rescue Rdkafka::RdkafkaError => error

@@ -13,7 +13,7 @@ module Guildhall
 
         RETRIES = OptionRules.new(
           pause_timeout: Config::Duration::RULE.or(nil), pause_max_timeout: Config::Duration::RULE.or(nil),
-          pause_with_exponential_backoff: OptionRules.one_of(true, false, nil)
+          pause_with_exponential_backoff: OptionRules.one_of(true, false, nil), contention_limit: OptionRules.integer
         )
         DEAD_LETTER_QUEUE = OptionRules.new(
           topic: TOPIC_NAME.or(false), max_retries: OptionRules.integer(0..), independent: OptionRules.boolean,

@@ -131,9 +131,11 @@ module Guildhall
       end
 
       # How often and how soon a consumer that raised is called again; nil where the application's setting holds.
-      Retries = Data.define(:pause_timeout, :pause_max_timeout, :pause_with_exponential_backoff, :non_retryable, :transient) do
+      Retries = Data.define(:pause_timeout, :pause_max_timeout, :pause_with_exponential_backoff, :non_retryable, :transient,
+        :contention_limit) do
         # @param settings [Hash] what is left out is nil, or empty
-        def initialize(pause_timeout: nil, pause_max_timeout: nil, pause_with_exponential_backoff: nil, non_retryable: [], transient: [])
+        def initialize(pause_timeout: nil, pause_max_timeout: nil, pause_with_exponential_backoff: nil, non_retryable: [], transient: [],
+                       contention_limit: 10)
           non_retryable = [*non_retryable].freeze
           transient = [*transient].freeze
           super

@@ -168,10 +168,13 @@ module Guildhall
         # @param non_retryable [Array<Class>] errors that go to the dead letter queue at the first attempt
         # @param transient [Array<Class>] errors of an outage, which says nothing about the message: they are retried for as
         #   long as they last and never count as an attempt
+        # @param contention_limit [Integer] how often in a row a message may fail with a database's deadlock or time-out, while no other
+        #   message of the process does, before that counts as an attempt of this message
         def retries(pause_timeout: nil, pause_max_timeout: nil, pause_with_exponential_backoff: nil,
-                    non_retryable: [], transient: [], **unknown)
+                    non_retryable: [], transient: [], contention_limit: 10, **unknown)
           refuse(__method__, unknown)
-          @settings[:retries] = Retries.new(pause_timeout:, pause_max_timeout:, pause_with_exponential_backoff:, non_retryable:, transient:)
+          @settings[:retries] = Retries.new(pause_timeout:, pause_max_timeout:, pause_with_exponential_backoff:, non_retryable:, transient:,
+            contention_limit:)
         end
 
         # @param settings [Hash{Symbol,String=>Object}] librdkafka's, over the application's; topics that differ in them

@@ -126,6 +126,19 @@ class KafkaDispatchTableTest < GuildhallTest
     end
   end
 
+  def test_good_messages_are_handled_a_few_times_where_the_consumer_stops_at_the_bad_one
+    [Each, Mapped].product([0, 333, 499], [false, true]).each do |shape, bad, virtual|
+      one(shape, 500, bad, 3, virtual)
+      assert_operator shape.calls, :<=, virtual ? 12 : 10
+      assert_operator shape.handled.tally.values.max, :<=, 5
+    end
+  end
+
+  def test_a_bulk_consumer_does_not_pay_for_a_suspicion_that_says_nothing
+    one(Whole, 500, 333, 3, false)
+    assert_operator Whole.calls, :<=, 18
+  end
+
   def test_several_bad_messages_each_go_alone
     consumer = Class.new(Each) { def handle(message) = [3, 4, 19].include?(message.offset) ? raise(Bad) : super }
     kafka = run_batch(consumer, 20, nil) { dead_letter_queue topic: "dead", max_retries: 1 }

@@ -36,6 +36,28 @@ class KafkaIsolationTest < GuildhallTest
     assert_equal (0...9).to_a, isolate(9, (0...9).to_a).last
   end
 
+  def test_suspects_the_message_that_was_looked_at_last_once
+    isolation = Guildhall::Kafka::Processing::Isolation.new
+    isolation.failed(6, suspected: true)
+    assert_equal 6, isolation.take((0..9).to_a), "those before it"
+    isolation.passed(6)
+    assert_equal 1, isolation.take((6..9).to_a), "it alone"
+    isolation.passed(7)
+    assert_equal 3, isolation.take([7, 8, 9])
+    isolation.failed(8, suspected: true) # another one
+    assert_equal 1, isolation.take([7, 8, 9])
+  end
+
+  def test_halves_where_the_suspicion_was_wrong
+    isolation = Guildhall::Kafka::Processing::Isolation.new
+    isolation.failed(14, suspected: true)
+    assert_equal 14, isolation.take((0..19).to_a)
+    isolation.failed(9, suspected: true)
+    assert_equal 5, isolation.take((0..19).to_a)
+    isolation.failed(4)
+    assert_equal 2, isolation.take((0..19).to_a)
+  end
+
   def test_takes_all_where_nothing_is_suspected
     isolation = Guildhall::Kafka::Processing::Isolation.new
     assert_equal 3, isolation.take([1, 2, 3])

@@ -4,7 +4,7 @@ require "test_helper"
 require "support/kafka_partition"
 
 class KafkaParkedKeysTest < GuildhallTest
-  Application = Struct.new(:config, :timer)
+  Application = Struct.new(:config, :timer, :contention)
   Place = Struct.new(:topic)
   Of = Data.define(:partition, :application)
   Batch = Struct.new(:records, :generation) do

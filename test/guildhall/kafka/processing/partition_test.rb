@@ -638,13 +638,141 @@ class KafkaPartitionTest < GuildhallTest
     end
   end
 
+  # A consumer whose `initialized` does something before the first batch.
+  def beginning(seen, &work)
+    Class.new(Guildhall::Kafka::Consumer) do
+      define_method(:initialized) { instance_exec(&work) }
+      define_method(:consume) { messages.each_marking { |message| seen << message.offset } }
+    end
+  end
+
+  WAYS = {
+    in_order: nil,
+    virtual: proc { virtual_partitions partitioner: ->(message) { message.offset % 2 }, reducer: :itself.to_proc, max: 2 },
+    keyed: proc {
+      virtual_partitions partitioner: ->(message) { message.offset % 2 }, reducer: :itself.to_proc, max: 2
+      ordering :key
+    },
+    filtered: proc { filter { |messages| messages } },
+    at_most_once: proc { delivery :at_most_once },
+    manual: proc { manual_offset_management true },
+    dead_lettered: proc { dead_letter_queue topic: "dead", dispatch_undecodable: true }
+  }.freeze
+
+  WAYS.each do |name, route|
+    [7, :latest, Time.at(7)].each do |target|
+      define_method(:"test_a_seek_in_initialized_comes_before_the_first_batch_#{name}_#{target.class.name.downcase}") do
+        seen = []
+        sought = 0
+        kafka = KafkaPartition.new(beginning(seen) { seek(target) if (sought += 1) == 1 }, &route)
+        kafka.client.define_singleton_method(:resolve) { |*| 7 }
+        kafka.deliver(0...5).work
+        assert_equal [[], 7], [seen, kafka.client.sought]
+        kafka.deliver(7...10).work
+        assert_equal [[7, 8, 9], 10], [seen.sort, kafka.committed]
+      end
+    end
+
+    define_method(:"test_a_pause_in_initialized_comes_before_the_first_batch_#{name}") do
+      seen = []
+      paused = 0
+      kafka = KafkaPartition.new(beginning(seen) { pause if (paused += 1) == 1 }, &route)
+      kafka.deliver(0...5).work
+      assert_equal [[], true, false], [seen, kafka.partition.paused?, kafka.partition.working?]
+      kafka.partition.resume
+      kafka.work
+      assert_equal [[0, 1, 2, 3, 4], 5], [seen.sort, kafka.committed]
+    end
+  end
+
+  def test_a_consumer_that_is_made_to_try_a_parked_key_again_may_seek_or_pause_in_its_initialized
+    {pause: -> { pause }, seek: -> { seek(7) }}.each do |name, work|
+      seen = []
+      made = 0
+      failing = true
+      consumer = Class.new(Guildhall::Kafka::Consumer) do
+        define_method(:initialized) { instance_exec(&work) if (made += 1) == 2 }
+        define_method(:consume) do
+          messages.each_marking do |message|
+            raise "no" if failing && message.offset.zero?
+
+            seen << message.offset
+          end
+        end
+      end
+      kafka = KafkaPartition.new(consumer) { ordering :key }
+      kafka.deliver([0]).work_now
+      failing = false
+      kafka.work
+      assert_equal [[], 2], [seen, made], name
+      next unless name == :pause
+
+      kafka.partition.resume
+      kafka.work
+      assert_equal [0], seen
+    end
+  end
+
   def test_errors_say_which_messages
     kafka = kafka(consumer { messages.each { |message| raise "bad" if message.offset == 33 } })
     kafka.deliver(0...500).work(1)
     _, type, payload = kafka.application.errors.first
     assert_equal "consumer.consume", type
-    assert_equal({topic: "t", partition: 0, attempt: 1, offset: 33, first_offset: 0, last_offset: 499, last_read: 33}, payload)
+    assert_equal({topic: "t", partition: 0, attempt: 1, offset: 33, first_offset: 0, last_offset: 499}, payload)
     assert_includes kafka.application.events.map(&:first), "consumer.retrying"
+  end
+
+  # What the consumer does, and the offset in the error where message 3 of 0..9 fails.
+  AT_HAND = {
+    each: [3, -> { messages.each { |message| handle(message) } }],
+    map: [3, -> { messages.map { |message| handle(message) } }],
+    wrapped: [3, lambda {
+      messages.each do |message|
+        handle(message)
+      rescue RuntimeError
+        raise ::ArgumentError, "wrapped"
+      end
+    }],
+    one_by_one: [3, lambda {
+      messages.size.times do |index|
+        handle(messages[index])
+        mark_as_consumed(messages[index])
+      end
+    }],
+    bulk: [nil, -> { messages.payloads.each_with_index { |_, index| handle(messages[index]) } }],
+    slices: [nil, -> { messages.each_slice(5) { |slice| slice.each { |message| handle(message) } } }],
+    slices_of_one: [3, -> { messages.each_slice(1) { |slice| slice.each { |message| handle(message) } } }],
+    rescued: [nil, lambda {
+      begin
+        messages.each { |message| handle(message) }
+      rescue RuntimeError
+        messages.payloads
+      end
+      raise "for another reason"
+    }]
+  }.freeze
+
+  AT_HAND.each do |name, (offset, work)|
+    define_method(:"test_the_offset_of_an_error_is_that_of_the_message_where_it_is_known_#{name}") do
+      base = Class.new(Guildhall::Kafka::Consumer) do
+        define_method(:handle) { |message| message.offset == 3 ? raise("bad") : true }
+        define_method(:consume) { instance_exec(&work) }
+      end
+      kafka = KafkaPartition.new(base, pause_timeout: 60, pause_max_timeout: 60)
+      kafka.deliver(0...10).work_now
+      assert_equal [offset, 9], kafka.application.errors.first.last.values_at(:offset, :last_offset)
+    end
+  end
+
+  def test_attempts_that_look_for_the_failing_message_say_so
+    kafka = kafka(consumer { messages.map(&:payload) && (raise "bad" if messages.any? { |message| message.offset == 5 }) }) do
+      dead_letter_queue topic: "dead", max_retries: 1
+    end
+    kafka.deliver(0...8)
+    assert kafka.work
+    isolating = kafka.application.errors.map { |_, _, payload| payload[:isolating] }
+    assert_equal [nil, nil, true], isolating.first(3)
+    assert_equal [5], kafka.dead
   end
 
   def test_reading_on_where_it_stands_voids_no_marks

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "test_helper"
+require "active_record"
 require "support/kafka_records"
 require "guildhall/kafka"
 
@@ -84,6 +85,32 @@ class KafkaRetryPolicyTest < GuildhallTest
     assert_equal [1, 0], [policy.attempt(1), policy.failures]
     assert_equal [:dispatch], actions(policy, {alone: true})
   end
+
+  def test_contention_is_an_outage_while_different_messages_have_it
+    contention = Guildhall::Kafka::Processing::Contention.new
+    here, there = %w[t/0 t/1].map { |place| contended(place, contention) }
+    20.times { assert_equal [:retry] * 2, [here, there].map { |policy| policy.failed(deadlock, at: 1, alone: true).action } }
+    assert_equal [1, 1], [here.attempt(1), there.attempt(1)]
+    40.times { |at| assert_equal :retry, here.failed(deadlock, at:, alone: true).action }
+  end
+
+  def test_a_message_that_has_it_alone_for_long_is_taken_for_the_cause
+    policy = contended("t/0", Guildhall::Kafka::Processing::Contention.new)
+    assert_equal [*[:retry] * 3, :dispatch], Array.new(4) { policy.failed(deadlock, at: 1, alone: true).action }
+    policy = contended("t/0", Guildhall::Kafka::Processing::Contention.new)
+    assert_equal [*[:retry] * 3, :isolate], Array.new(4) { policy.failed(deadlock, at: 1, alone: false).action }
+  end
+
+  def contended(place, contention)
+    config = Guildhall::Kafka::Config.new
+    topic = route do
+      dead_letter_queue topic: "dead", max_retries: 1
+      retries contention_limit: 3
+    end
+    Guildhall::Kafka::Processing::RetryPolicy.new(topic, config, place, contention)
+  end
+
+  def deadlock = ActiveRecord::Deadlocked.new("deadlock found")
 
   def test_what_says_nothing_about_a_message_is_not_counted
     policy = policy { dead_letter_queue topic: "dead", max_retries: 0 }

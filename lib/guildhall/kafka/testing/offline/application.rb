@@ -23,6 +23,8 @@ module Guildhall
           attr_reader :timer
           # @return [Array<Exception>] that were reported
           attr_reader :errors
+          # @return [Processing::Contention]
+          attr_reader :contention
 
           # @param topic [Routing::Topic]
           # @param real [Kafka::Application]
@@ -37,11 +39,13 @@ module Guildhall
             @runners = Runners.new
             @timer = Timer.new
             @errors = []
+            @contention = Processing::Contention.new
           end
 
           def decoding(_topic) = @plan
           def transactional_producer(_id) = TransactionalProducer.new(@steps, @producer)
           def in_background = yield
+          def abandon(_handle) = nil
           def consumer_class(declared) = @real.consumer_class(declared)
           def quiet? = false
           def instrumentation = @real.instrumentation

@@ -103,8 +103,8 @@ module Guildhall
           def client = self
 
           # Dead letters come here: see {DeadLetterQueue::Dispatcher}.
-          def produce(**message) = keep(message, @dead_letters)
-          def produce_async(message) = keep(@steps.reduce(message) { |made, step| step.call(made) }, @produced)
+          def produce(label: nil, **message) = keep({**message, headers: Producing::Wire.plain(message[:headers])}, @dead_letters)
+          def produce_async(message) = keep(@steps.reduce(Producing::Wire.thaw(message)) { |made, step| step.call(made) }, @produced)
           def produce_many_async(messages) = messages.map { |message| produce_async(message) }
           alias produce_sync produce_async
           alias produce_many_sync produce_many_async

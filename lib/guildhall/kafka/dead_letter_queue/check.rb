@@ -1,0 +1,152 @@
+# frozen_string_literal: true
+
+require "guildhall/clock"
+require_relative "../connection/client_closer"
+require_relative "../errors"
+require_relative "../producing/producer"
+
+module Guildhall
+  module Kafka
+    module DeadLetterQueue
+      # Asks the brokers whether the topics that an application's routes send messages on to (dead letters, retry topics, delay topics) are
+      # there, may be written to, and take messages as large as those that are consumed. What the brokers do not tell is not checked.
+      class Check
+        LIMIT_SECONDS = 30
+        CLOSE_SECONDS = 5
+        SLICE_MS = 200 # so that a stop does not wait for the brokers
+        # Of the Kafka protocol.
+        TOPIC = 2
+        BROKER = 4
+        WRITE = 4
+        MAX_BYTES = "max.message.bytes"
+        AUTO_CREATE = "auto.create.topics.enable"
+        HEADER_BYTES = 1_000 # about, that a dead letter is larger than its message
+        private_constant :LIMIT_SECONDS, :CLOSE_SECONDS, :SLICE_MS, :TOPIC, :BROKER, :WRITE, :MAX_BYTES, :AUTO_CREATE, :HEADER_BYTES
+
+        # A topic that messages are sent on to.
+        # @!attribute [r] sources
+        #   @return [Array<String>] the topics that they come from; without those of patterns
+        # @!attribute [r] created
+        #   @return [Boolean] whether the application creates it where it is missing
+        Target = Data.define(:name, :group, :sources, :created)
+        private_constant :Target
+
+        # @param topics [Array<Routing::Topic>]
+        # @param config [Config]
+        # @yieldreturn [Boolean] asked now and then: whether to give up
+        def initialize(topics, config, &give_up)
+          @targets = targets(topics)
+          @config = config
+          @give_up = give_up
+        end
+
+        # Blocks for the brokers' answers.
+        # @yieldparam target [String] a topic
+        # @yieldparam group [String] of its route
+        # @yieldparam problem [String] what is wrong with it, and what to do
+        # @return [void]
+        def run
+          return if @targets.empty?
+
+          @limit = Clock.now + LIMIT_SECONDS
+          @admin = connect
+          @described = describe or return
+          @targets.each { |target| problem(target)&.then { |text| yield target.name, target.group, text } }
+        ensure
+          close
+        end
+
+        private
+
+        def close
+          Connection::ClientCloser.close_admin(@admin, CLOSE_SECONDS) if @admin
+        end
+
+        def connect = Rdkafka::Config.new(Producing::Producer.shared(Producing::Producer.settings(@config))).admin
+
+        def targets(topics)
+          topics.each_with_object({}) do |topic, found|
+            names_of(topic).each do |name, created|
+              target = found[name] || Target.new(name:, group: topic.group, sources: [], created:)
+              found[name] = target.with(sources: target.sources | (topic.pattern? ? [] : [topic.name]))
+            end
+          end.values
+        end
+
+        # @return [Hash{String=>Boolean}] where messages of it go, and whether that topic is created by the application
+        def names_of(topic)
+          tiers = topic.delay_tiers
+          {topic.dead_letter_queue&.topic => !tiers.nil?, topic.retry_topics&.next_topic => true,
+           **(tiers ? {topic.name => true} : {})}.select { |name, _| name }
+        end
+
+        # @return [Hash{String=>Hash}, nil] nil: no broker has answered
+        def describe
+          names = @targets.flat_map { |target| [target.name, *target.sources] }.uniq
+          answer(@admin.describe_topics(names, include_authorized_operations: true))&.topics&.to_h { |topic| [topic[:name], topic] }
+        end
+
+        def problem(target)
+          topic = @described[target.name] or return
+          case topic[:error]&.code
+          when nil then may_not_be_written(topic) || too_small(target)
+          when :unknown_topic_or_part then missing(target)
+          when :topic_authorization_failed then "topic #{target.name} cannot be asked for: grant DESCRIBE and WRITE on it"
+          end
+        end
+
+        def missing(target)
+          return if target.created || auto_created?
+
+          known = auto_created?.nil? ? "unless the brokers do" : "the brokers create none (#{AUTO_CREATE})"
+          "topic #{target.name} does not exist: create it, #{known}"
+        end
+
+        def may_not_be_written(topic)
+          operations = topic[:authorized_operations].to_a
+          "topic #{topic[:name]} may not be written to: grant WRITE on it" unless operations.empty? || operations.include?(WRITE)
+        end
+
+        def too_small(target)
+          sources = target.sources.reject { |source| @described.dig(source, :error) }
+          largest = sources.max_by { |source| max_bytes(source).to_i } or return
+          wanted = max_bytes(largest)
+          taken = max_bytes(target.name)
+          return unless wanted && taken && taken < wanted
+
+          "topic #{target.name} takes messages of #{taken} bytes at most (#{MAX_BYTES}), and those of #{largest} may have #{wanted}: " \
+            "larger ones would block their partition; set it to #{wanted + HEADER_BYTES}"
+        end
+
+        def max_bytes(name)
+          @max_bytes ||= {}
+          @max_bytes.fetch(name) { @max_bytes[name] = Integer(setting(TOPIC, name, MAX_BYTES), exception: false) }
+        end
+
+        # @return [Boolean, nil] nil: the brokers do not tell
+        def auto_created?
+          return @auto_created if defined?(@auto_created)
+
+          broker = @described.each_value.flat_map { |topic| topic[:partitions] }.filter_map { |one| one[:leader]&.fetch(:id) }.first
+          value = broker && setting(BROKER, broker.to_s, AUTO_CREATE)
+          @auto_created = value && value == "true"
+        end
+
+        # @return [String, nil] nil: the brokers do not tell
+        def setting(type, name, setting)
+          report = answer(@admin.describe_configs([{resource_type: type, resource_name: name}])) or return
+          report.resources.flat_map(&:configs).find { |config| config.name == setting }&.value
+        end
+
+        # @return [Object, nil] nil: there is none, or a refusal
+        def answer(handle)
+          handle.wait(max_wait_timeout_ms: SLICE_MS)
+        rescue Rdkafka::AbstractHandle::WaitTimeoutError
+          retry unless Clock.now > @limit || @give_up.call
+        rescue Rdkafka::RdkafkaError
+          nil
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,81 @@
+# frozen_string_literal: true
+
+require_relative "../connection/librdkafka"
+
+module Guildhall
+  module Kafka
+    module Producing
+      # Lets through what Kafka allows and waterdrop or its client do not: headers without a value, empty keys, and headers that are frozen,
+      # as those of a message that was consumed are, although a middleware adds to them.
+      module Wire
+        # What the client takes for the value of a header: librdkafka sends NULL for it.
+        class Null
+          # The client asks for it.
+          def to_s = self
+          def to_ptr = FFI::Pointer::NULL
+          def bytesize = 0
+        end
+
+        # What waterdrop takes for a String.
+        class NoValue < String
+          NULL = Null.new.freeze
+          private_constant :NULL
+
+          def to_s = NULL
+        end
+
+        # What waterdrop takes for a key that is not empty.
+        class EmptyKey < String
+          def empty? = false
+        end
+
+        NO_VALUE = NoValue.new.freeze
+        EMPTY_KEY = EmptyKey.new.freeze
+        private_constant :Null, :NoValue, :EmptyKey, :NO_VALUE, :EMPTY_KEY
+
+        # Extends waterdrop's middleware.
+        module Middleware
+          def run(message) = Wire.pack(super(Wire.thaw(message)))
+
+          def run_many(messages) = messages.map { |message| run(message) }
+        end
+
+        # @param message [Hash{Symbol=>Object}]
+        # @return [Hash{Symbol=>Object}] the same, or a copy, whose headers may be added to
+        def self.thaw(message)
+          headers = message[:headers]
+          return message unless message.frozen? || headers.frozen?
+
+          headers.nil? ? message.dup : message.merge(headers: headers.dup)
+        end
+
+        # @param message [Hash{Symbol=>Object}]
+        # @return [Hash{Symbol=>Object}] the same, or a copy that waterdrop takes
+        def self.pack(message)
+          headers = headers(message[:headers])
+          message = message.merge(headers:) unless headers.equal?(message[:headers])
+          message[:key] == "" ? message.merge(key: EMPTY_KEY) : message
+        end
+
+        def self.valueless?(value) = value.nil? || (value.is_a?(Array) && value.include?(nil))
+        private_class_method :valueless?
+
+        # For those who look at what was sent.
+        # @param headers [Hash{String=>Object}, nil] from {.headers}
+        # @return [Hash{String=>String, nil, Array<String, nil>}, nil]
+        def self.plain(headers)
+          plain = ->(value) { NO_VALUE.equal?(value) ? nil : value }
+          headers&.transform_values { |value| value.is_a?(Array) ? value.map(&plain) : plain.call(value) }
+        end
+
+        # @param headers [Hash{String=>String, nil, Array<String, nil>}, nil]
+        # @return [Hash{String=>Object}, nil] the same, or a copy that the client takes: nil stays nil
+        def self.headers(headers)
+          return headers unless headers.is_a?(Hash) && headers.each_value.any? { |value| valueless?(value) }
+
+          headers.transform_values { |value| value.is_a?(Array) ? value.map { |one| one.nil? ? NO_VALUE : one } : value || NO_VALUE }
+        end
+      end
+    end
+  end
+end
