@@ -7,6 +7,7 @@ require_relative "routing/selection"
 require_relative "processing/runners"
 require_relative "processing/timer"
 require_relative "connection/members"
+require_relative "connection/reachability"
 require_relative "processing/backpressure"
 require_relative "deserializing/plan"
 require_relative "events"
@@ -51,6 +52,9 @@ module Guildhall
       attr_reader :backpressure
       # @return [Symbol] :initialized, :running, :stopping or :stopped
       attr_reader :state
+      # @!visibility private
+      # @return [Connection::Reachability]
+      attr_reader :reachability
       # @return [FatalError, nil] why a group is not consumed any more, although it was not stopped; other groups continue
       attr_reader :failure
 
@@ -58,7 +62,9 @@ module Guildhall
         @config = Config.new
         @routes = Routing::Routes.new(@config)
         @clients = Clients.new(@config)
-        @journal = Logging::Journal.new(@config)
+        diagnosis = Connection::TLSDiagnosis.new { @config.kafka.transform_keys(&:to_sym) }
+        @reachability = Connection::Reachability.new(diagnosis) { |name, **payload| publish(name, **payload) }
+        @journal = Logging::Journal.new(@config, @reachability)
         @instrumentation = Instrumentation.new(Events::NAMES) { |message| @journal.report(message) }
         @lock = Mutex.new
         @changed = ConditionVariable.new
@@ -148,7 +154,17 @@ module Guildhall
         partitions.each(&:quiet)
       end
 
-      # @return [Boolean] whether {#quiet} was called
+      # Takes {#quiet} back: new work is started again.
+      # @return [void]
+      def resume
+        return unless @quiet
+
+        @quiet = false
+        publish("app.resumed")
+        partitions.each(&:resume_after_quiet)
+      end
+
+      # @return [Boolean] whether {#quiet} was called, and not taken back
       def quiet?
         @quiet
       end
@@ -175,6 +191,10 @@ module Guildhall
         @clients.process_number = number
         @journal.label = "process #{number}"
       end
+
+      # @!visibility private
+      # @return [String] lines, as the application's log has them, that do not go through a Logger
+      def format_line(...) = @journal.format_line(...)
 
       # So that events are logged before the start.
       # @!visibility private

@@ -22,6 +22,7 @@ module Guildhall
         TIMED_OUT = -185
         FATAL = -150
         UNKNOWN_TOPIC_OR_PART = 3
+        TOPIC_AUTHORIZATION_FAILED = 29
         NO_OFFSET = -1001
         # The group has no coordinator for a moment, or the coordinator still reads what it has to know.
         COORDINATOR_CHANGES = %i[not_coordinator coordinator_not_available coordinator_load_in_progress].freeze

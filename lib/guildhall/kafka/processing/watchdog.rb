@@ -52,11 +52,20 @@ module Guildhall
         end
 
         def cure(partition, seen, end_offset)
+          return ask_again(partition, seen.position) if partition.denied
+
           action = seen.cures.zero? ? :seek : :rejoin
           seen.cures += 1
           @application.publish("partition.stalled", group: partition.topic.group, topic: partition.name, partition: partition.number,
             position: seen.position, end_offset:, action:)
           action == :seek ? partition.read_on(seen.position) : partition.rejoin
+        end
+
+        # Where the right to read is missing, rejoining would make the whole group stand still and change nothing. librdkafka reports the
+        # missing right once for each seek.
+        def ask_again(partition, position)
+          partition.denied = nil
+          partition.read_on(position)
         end
       end
     end
