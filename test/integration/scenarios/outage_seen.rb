@@ -31,8 +31,6 @@ Scenario.run do
   eventually("lag is known") { (drain(events).reverse.find { |event| event.name == "lag.measured" }&.payload || {})[:partitions]&.first&.fetch(:messages) == 0 }
 
   outage = lambda do |what, until_lost:|
-    drain(events)
-    drain(recorded)
     seen = []
     look = lambda do
       seen.concat(drain(events))
@@ -64,6 +62,8 @@ Scenario.run do
   end
 
   pid = Integer(File.read(file))
+  drain(events)
+  drain(recorded)
   begin
     Process.kill(:STOP, pid)
     outage.call("frozen", until_lost: true)
@@ -73,6 +73,7 @@ Scenario.run do
     Process.kill(:CONT, pid)
   end
   recovered.call("frozen")
+  drain(events)
   kill_broker(control, name) { outage.call("killed", until_lost: false) }
   recovered.call("killed")
   eventually("all is consumed") { account.settled >= 30 }
