@@ -10,7 +10,7 @@ require_relative "certificates"
 class SecuredBroker
   LISTENERS = {plain: "PLAINTEXT", tls: "SSL", expired: "SSL", misnamed: "SSL", mutual: "SSL", sasl: "SASL_PLAINTEXT", sasltls: "SASL_SSL"}.freeze
   USERS = {"alice" => "alice-password", "bob" => "bob-password"}.freeze
-  START_SECONDS = 60
+  START_SECONDS = 150 # on a busy machine
   HEAP = "256m"
 
   # @return [String, nil] why there is none here
