@@ -21,19 +21,18 @@ Scenario.run do
           operation:, permission_type: 3).wait(max_wait_timeout_ms: 15_000)
       end
     end
-    topic, group_resource, read, describe = 2, 3, 3, 8
-    acl.call(:create, topic, name, describe)
+    of_topic, of_group, read, describe = 2, 3, 3, 8 # as librdkafka counts them
+    acl.call(:create, of_topic, name, describe)
     consumer = accounting
-    routes = -> { topic(name) { consumer(consumer) } }
     produce_to(name, 1, 10)
-    configure(librdkafka: broker.settings(:sasl, user: "alice"), stall_timeout: 2, lag_interval: 0.2)
-    Guildhall::Kafka.routes(&routes)
+    configure(librdkafka: broker.settings(:sasl, user: "alice"), stall_timeout: 6, lag_interval: 0.2)
+    routes { topic(name) { consumer(consumer) } }
     seen = Thread::Queue.new
     Guildhall::Kafka.instrumentation.subscribe { |event| seen << event }
     start
     named = ->(code, **place) { errors.size.times.any? { (found = errors.pop) && found[:error].message.include?(code) && place.all? { |key, value| found[key] == value } } }
     eventually("the right on the group is missing") { named.call("GROUP_AUTHORIZATION_FAILED", group:) }
-    acl.call(:create, group_resource, group, read)
+    acl.call(:create, of_group, group, read)
     eventually("the right on the topic is missing") { named.call("TOPIC_AUTHORIZATION_FAILED", group:, topic: name, partition: 0) }
     drain(seen)
     2.times { eventually("it is said again") { named.call("TOPIC_AUTHORIZATION_FAILED", topic: name, partition: 0) } }
@@ -43,7 +42,7 @@ Scenario.run do
     lags = happened.select { |event| event.name == "lag.measured" }
     check(lags.any? && lags.all? { |event| event.payload[:partitions].empty? && event.payload[:unknown] == [{topic: name, partition: 0, group:}] },
       "lag: #{lags.map(&:payload).uniq.inspect}")
-    acl.call(:create, topic, name, read)
+    acl.call(:create, of_topic, name, read)
     eventually_complete
     eventually("lag is known") { (drain(seen).reverse.find { |event| event.name == "lag.measured" }&.payload || {})[:partitions]&.any? }
     drain(errors)

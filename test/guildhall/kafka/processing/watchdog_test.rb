@@ -78,10 +78,16 @@ class KafkaWatchdogTest < GuildhallTest
       @partition.denied = RuntimeError.new("TOPIC_AUTHORIZATION_FAILED")
       check(CHECKS + 1)
       @partition.answer
-      assert_nil @partition.denied
+      refute_nil @partition.denied
     end
     assert_equal [7, 7, 7], @partition.cures
     assert_empty @application.events
+    check(CHECKS + 1)
+    @partition.answer
+    assert_nil @partition.denied # it was not reported again
+    check(CHECKS + 1)
+    @partition.answer
+    assert_equal [:seek], @application.events.map(&:last)
   end
 
   def test_while_the_broker_is_asked_nothing_else_is_done
