@@ -18,6 +18,7 @@ require_relative "application/inspecting"
 require_relative "application/iterating_access"
 require_relative "application/launching"
 require_relative "application/producer_access"
+require_relative "application/quieting"
 require_relative "application/schedule_access"
 require_relative "application/validation"
 
@@ -30,6 +31,7 @@ module Guildhall
       include IteratingAccess
       include Launching
       include ProducerAccess
+      include Quieting
       include ScheduleAccess
 
       # Seconds for an orderly stop when the process ends without one.
@@ -143,30 +145,6 @@ module Guildhall
           @changed.wait(@lock, limit && Clock.left(limit)) until stopped? || (limit && Clock.now >= limit)
           stopped?
         end
-      end
-
-      # No new work from now on, whatever is assigned; what is in work is finished, and the membership in the group goes
-      # on.
-      # @return [void]
-      def quiet
-        @quiet = true
-        publish("app.quiet")
-        partitions.each(&:quiet)
-      end
-
-      # Takes {#quiet} back: new work is started again.
-      # @return [void]
-      def resume
-        return unless @quiet
-
-        @quiet = false
-        publish("app.resumed")
-        partitions.each(&:resume_after_quiet)
-      end
-
-      # @return [Boolean] whether {#quiet} was called, and not taken back
-      def quiet?
-        @quiet
       end
 
       # @return [Boolean]

@@ -42,7 +42,7 @@ module Guildhall
             ours, reason = RESERVED_SETTINGS[name.to_s]
             next errors.add("#{owner} must not set #{name}: #{reason}") if reason && ours != value.to_s
 
-            next errors.add("#{owner}: #{name} takes one String, with commas, not #{Secrets.kind(value)}") if value.is_a?(Enumerable)
+            next errors.add("#{owner}: #{name} takes one String, with commas, not #{Secrets.shown(name, value)}") if value.is_a?(Enumerable)
 
             problem = problem_with(name.to_s, value.to_s)
             errors.add("#{owner}: #{problem}") if problem
@@ -91,15 +91,22 @@ module Guildhall
         def self.token_problem(settings)
           mechanism = settings[:"sasl.mechanism"] || settings[:"sasl.mechanisms"]
           return unless mechanism.to_s == "OAUTHBEARER" && settings[:"security.protocol"].to_s.match?(/sasl/i)
-          return if settings[:"sasl.oauthbearer.method"].to_s == "oidc"
+          return if settings[:"sasl.oauthbearer.method"].to_s == "oidc" || fetched?
 
           "sasl.mechanism OAUTHBEARER needs tokens, which nothing here fetches#{" (librdkafka was built without oidc)" unless oidc?}: use " \
             "#{"sasl.oauthbearer.method oidc, or " if oidc?}PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, or a client certificate " \
             "(security.protocol ssl, ssl.certificate.location and ssl.key.location)"
         end
 
+        # Waterdrop has brought a callback that calls nobody.
+        def self.fetched?
+          callback = Rdkafka::Config.oauthbearer_token_refresh_callback or return false
+          names = callback.class.name.to_s == "Karafka::Core::Instrumentation::CallbacksManager" ? callback.instance_variable_get(:@callbacks) : nil
+          names.nil? || names.any?
+        end
+
         def self.oidc? = problem_with("sasl.oauthbearer.method", "oidc").nil?
-        private_class_method :with_config, :without_secrets, :token_problem, :oidc?
+        private_class_method :with_config, :without_secrets, :token_problem, :fetched?, :oidc?
 
         # @return [String, nil] what librdkafka has against it
         def self.problem_with(name, value)

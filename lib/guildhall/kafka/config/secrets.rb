@@ -40,6 +40,12 @@ module Guildhall
           secret?(name, value) && !value.empty? ? text.gsub(value, HIDDEN) : text
         end
 
+        # @return [String] the value as Ruby writes it, or its class only where it may be secret
+        def self.shown(name, value)
+          text = value.inspect
+          secret?(name, text) ? kind(value) : text
+        end
+
         # What can be said of a value in any case: it may be secret, or hold what is.
         # @return [String] such as "an Array"
         def self.kind(value)
