@@ -44,6 +44,22 @@ class GuidesTest < GuildhallTest
     assert_empty(named.reject { |name| files.any? { |path| path.end_with?("/#{name}") } })
   end
 
+  # systemd takes a comment behind a value for a part of it, and goes on with a warning.
+  def test_units_of_systemd_are_valid
+    skip "no systemd-analyze here" unless system("systemd-analyze", "--version", out: File::NULL, err: File::NULL)
+
+    units = GUIDES.flat_map { |guide| File.read(File.join(Guide::ROOT, guide.name)).scan(/^```ini\n(.*?)^```$/m).flatten }
+    refute_empty units
+    units.each do |unit|
+      Dir.mktmpdir do |folder|
+        path = File.join(folder, "orders.service")
+        File.write(path, unit)
+        out, err, status = run_command(["systemd-analyze", "verify", "--man=no", path], chdir: folder)
+        assert_equal ["", 0], [(out + err).lines.grep(/orders\.service/).join, status.exitstatus]
+      end
+    end
+  end
+
   # Each message that the page explains is one that we raise or log: what stands between two ellipses is in a line of the source.
   def test_troubleshooting_quotes_our_messages
     sources = Dir[File.join(Guide::ROOT, "{lib,ext}/**/*.{rb,c,h}")].map { |path| File.read(path) }.join.gsub(/" \\\n\s+"/, "")

@@ -34,6 +34,16 @@ module Guildhall
       @err = err
     end
 
+    # @param error [Guildhall::Error] that has ended a command
+    # @return [Integer] the exit status
+    def self.status(error)
+      case error
+      when ConfigurationError, MissingDependencyError then ConfigurationError::EXIT_STATUS
+      when Guildhall::ArgumentError then 2
+      else 1
+      end
+    end
+
     # @return [Array<Class>] the commands at hand, by name
     def commands
       (COMMANDS + extensions.flat_map { |folder| from_extension(folder) }).sort_by(&:command_name)
@@ -41,13 +51,14 @@ module Guildhall
 
     # Blocks for as long as the command runs.
     # @param arguments [Array<String>]
-    # @return [Integer] the exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted, 141 output unread, or what the command says
+    # @return [Integer] the exit status: 0 done, 1 failed, 2 wrong usage, 78 wrong configuration, 130 interrupted, 141 output unread, or
+    #   what the command says
     def run(arguments)
       name, *rest = arguments
       status = command(name).new(out: @out, err: @err, cli: self).run(rest)
       status.is_a?(Integer) ? status : 0
     rescue Guildhall::Error => error
-      complain(error.message, usage?(error) ? 2 : 1)
+      complain(error.message, self.class.status(error))
     rescue Interrupt
       complain("interrupted", INTERRUPTED)
     rescue LoadError => error
@@ -59,11 +70,6 @@ module Guildhall
     end
 
     private
-
-    # The application's configuration is not a matter of the command line.
-    def usage?(error)
-      error.is_a?(Guildhall::ArgumentError) && !error.is_a?(ConfigurationError)
-    end
 
     def command(name)
       return Help if name.nil? || ["--help", "-h"].include?(name)

@@ -212,5 +212,8 @@ module Guildhall
   end
 
   # Configuration or routes are wrong; the message lists all that is.
-  class ConfigurationError < ArgumentError; end
+  class ConfigurationError < ArgumentError
+    # Of a command that it has ended (EX_CONFIG of sysexits.h): to start again as it is helps nobody.
+    EXIT_STATUS = 78
+  end
 end

@@ -11,28 +11,35 @@ class Certificates
 
   def initialize
     @key = new_key
-    @authority = certificate("authority", @key, nil, "basicConstraints" => "CA:TRUE", "keyUsage" => "keyCertSign")
+    @authority = certificate("authority", @key, nil, {"basicConstraints" => "CA:TRUE", "keyUsage" => "keyCertSign"})
   end
 
+  # @param expired [Boolean]
   # @return [Array(OpenSSL::X509::Certificate, OpenSSL::PKey)]
-  def issue(name, **extensions)
+  def issue(name, expired: false, **extensions)
     key = new_key
-    [certificate(name, key, @authority, extensions.transform_keys(&:to_s)), key]
+    [certificate(name, key, @authority, extensions.transform_keys(&:to_s), expired:), key]
+  end
+
+  # @return [String] key and chain, in one file of PEM, as Kafka's brokers read it
+  def pem(name, **)
+    certificate, key = issue(name, **)
+    [key.private_to_pem, certificate.to_pem, @authority.to_pem].join
   end
 
   private
 
   def new_key = OpenSSL::PKey::EC.generate("prime256v1")
 
-  def certificate(name, key, issuer, extensions)
+  def certificate(name, key, issuer, extensions, expired: false)
     made = OpenSSL::X509::Certificate.new
     made.version = 2
     made.serial = rand(2**60)
     made.subject = OpenSSL::X509::Name.new([["CN", name]])
     made.issuer = (issuer || made).subject
     made.public_key = key
-    made.not_before = Time.now - DAY
-    made.not_after = Time.now + DAY
+    made.not_before = Time.now - (2 * DAY)
+    made.not_after = Time.now + (expired ? -DAY : DAY)
     factory = OpenSSL::X509::ExtensionFactory.new(issuer || made, made)
     extensions.each { |extension, value| made.add_extension(factory.create_extension(extension, value, extension == "basicConstraints")) }
     made.sign(@key, "SHA256")

@@ -8,6 +8,7 @@ require_relative "processing/contention"
 require_relative "processing/runners"
 require_relative "processing/timer"
 require_relative "connection/members"
+require_relative "connection/reachability"
 require_relative "processing/backpressure"
 require_relative "deserializing/plan"
 require_relative "events"
@@ -18,6 +19,7 @@ require_relative "application/inspecting"
 require_relative "application/iterating_access"
 require_relative "application/launching"
 require_relative "application/producer_access"
+require_relative "application/quieting"
 require_relative "application/schedule_access"
 require_relative "application/validation"
 
@@ -30,6 +32,7 @@ module Guildhall
       include IteratingAccess
       include Launching
       include ProducerAccess
+      include Quieting
       include ScheduleAccess
 
       # Seconds for an orderly stop when the process ends without one.
@@ -55,6 +58,9 @@ module Guildhall
       attr_reader :contention
       # @return [Symbol] :initialized, :running, :stopping or :stopped
       attr_reader :state
+      # @!visibility private
+      # @return [Connection::Reachability]
+      attr_reader :reachability
       # @return [FatalError, nil] why a group is not consumed any more, although it was not stopped; other groups continue
       attr_reader :failure
 
@@ -62,7 +68,9 @@ module Guildhall
         @config = Config.new
         @routes = Routing::Routes.new(@config)
         @clients = Clients.new(@config)
-        @journal = Logging::Journal.new(@config)
+        diagnosis = Connection::TLSDiagnosis.new { @config.kafka.transform_keys(&:to_sym) }
+        @reachability = Connection::Reachability.new(diagnosis) { |name, **payload| publish(name, **payload) }
+        @journal = Logging::Journal.new(@config, @reachability)
         @instrumentation = Instrumentation.new(Events::NAMES) { |message| @journal.report(message) }
         @lock = Mutex.new
         @changed = ConditionVariable.new
@@ -144,20 +152,6 @@ module Guildhall
         end
       end
 
-      # No new work from now on, whatever is assigned; what is in work is finished, and the membership in the group goes
-      # on.
-      # @return [void]
-      def quiet
-        @quiet = true
-        publish("app.quiet")
-        partitions.each(&:quiet)
-      end
-
-      # @return [Boolean] whether {#quiet} was called
-      def quiet?
-        @quiet
-      end
-
       # @return [Boolean]
       def running?
         @state == :running
@@ -180,6 +174,10 @@ module Guildhall
         @clients.process_number = number
         @journal.label = "process #{number}"
       end
+
+      # @!visibility private
+      # @return [String] lines, as the application's log has them, that do not go through a Logger
+      def format_line(...) = @journal.format_line(...)
 
       # So that events are logged before the start.
       # @!visibility private

@@ -17,7 +17,7 @@ module Guildhall
       HEALTH = OptionRules.new("setting", port: OptionRules.integer(0..65_535), host: OptionRules.kind("a String", String))
       RULES = OptionRules.new(
         "setting",
-        **%i[kafka producer].to_h { |name| [name, OptionRules.kind("a Hash of librdkafka settings", Hash)] },
+        kafka: LibrdkafkaSettings::RULE, producer: LibrdkafkaSettings::RULE,
         **%i[client_id group_id].to_h { |name| [name, OptionRules.rule("a String that is not empty") { it.is_a?(String) && !it.empty? }] },
         concurrency: OptionRules.integer(ceiling: 10_000), max_messages: OptionRules.integer, max_bytes: OptionRules.bytes,
         max_messages_in_flight: OptionRules.integer.or(nil), max_bytes_in_flight: OptionRules.bytes.or(nil),
@@ -157,8 +157,8 @@ module Guildhall
 
       # @return [self]
       def freeze
-        @kafka = @kafka.transform_keys(&:to_sym).freeze
-        @producer = @producer.transform_keys(&:to_sym).freeze
+        @kafka = Secrets.hide(@kafka.transform_keys(&:to_sym)).freeze
+        @producer = Secrets.hide(@producer.transform_keys(&:to_sym)).freeze
         @middleware = @middleware.dup.freeze
         @metrics = @metrics.dup.freeze
         @deserializing.freeze

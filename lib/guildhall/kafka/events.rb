@@ -6,10 +6,14 @@ module Guildhall
     module Events
       # name => its meaning and payload
       DESCRIPTIONS = {
+        "app.resumed" => "new work is started again, after app.quiet",
         "app.running" => "version, groups, topics, reader",
         "app.quiet" => "no new work is started",
         "app.stopping" => "timeout: seconds that the work in progress has",
         "app.stopped" => "unfinished: partitions whose work was not finished in time",
+        "broker.reachable" => "broker, seconds: it answers again, after so long",
+        "broker.unreachable" => "broker, reason, advice: what to check, or nil, seconds: for how long, reminder: false the first time: " \
+                                "it cannot be reached, or does not answer",
         "consumer.consumed" => "group, topic, partition, size, read, dropped, bytes, seconds, last_offset; waited: seconds from " \
                                "reading to the call of `consume`",
         "consumer.retrying" => "group, topic, partition, offset, attempt, seconds: the pause before the next attempt",
@@ -28,8 +32,9 @@ module Guildhall
         "key.parked" => "group, topic, partition, key: nil if the message has none, offset: a message of this key has failed; those " \
                         "behind it wait, other keys continue",
         "key.resumed" => "group, topic, partition, key: all of its messages that have waited are done",
-        "lag.measured" => "partitions: group, topic, partition, messages, seconds, paused, blocked (why its dead letters " \
-                          "cannot be sent, or nil) of each partition that was read",
+        "lag.measured" => "partitions: group, topic, partition, messages, seconds, paused, blocked (why its dead letters cannot be sent, " \
+                          "or nil) of each partition whose lag is known; unknown: group, topic, partition of the others: nothing was " \
+                          "read of them yet, or no broker answers",
         "members.changed" => "group, members: how many this process has now, change: 1 or -1, seconds: how far it is behind",
         "messages.produced" => "topic: nil if they are of several, size, bytes, seconds, sync: what the application's producer has taken",
         "offsets.committed" => "group, seconds, error: librdkafka's name of it, or nil: the broker has answered a commit",
@@ -53,6 +58,8 @@ module Guildhall
         "swarm.process_stopping" => "number, pid, reason: another process will replace it",
         "swarm.running" => "version, processes, pid, threads: that the application has started too early; published by the " \
                            "parent before the first process is forked",
+        "signals.ignored" => "signals: that would stop the server, and that the process's parent has left ignored (a shell does so with " \
+                             "`command &`, nohup with HUP)",
         "statistics.emitted" => "group, member, statistics: librdkafka's, as often as its setting statistics.interval.ms says",
         "transaction.aborted" => "group, topic, partition, error_class",
         "transaction.committed" => "group, topic, partition, seconds: from its beginning"

@@ -38,17 +38,23 @@ module Guildhall
         Answer.new(problems:)
       end
 
-      # The application is running, and each of its groups has assigned partitions (if only none, where there are more members).
+      # The application is running, each of its groups has assigned partitions (if only none, where there are more members), and brokers
+      # answer.
       # @return [Answer]
       def ready
         return Answer.new(problems: ["draining"]) if @application.state == :stopping || @application.quiet?
         return Answer.new(problems: [@application.state.to_s]) unless @application.running?
 
-        waiting = @application.members.reject(&:assigned?).map { |members| "group #{members.group}: no assignment yet" }
-        Answer.new(problems: waiting)
+        waiting = @application.members.reject(&:assigned?).map { |members| "group #{members.group}: no partitions are assigned" }
+        Answer.new(problems: unanswered + waiting)
       end
 
       private
+
+      def unanswered
+        listeners = @application.listeners.reject { |listener| listener.leaving? || listener.answers.any? }
+        listeners.map { |listener| "group #{listener.group}: no broker answers, for #{listener.answers.seconds.round} s" }.uniq
+      end
 
       def silent
         return [] unless @application.running?

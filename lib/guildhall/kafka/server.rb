@@ -9,10 +9,10 @@ module Guildhall
     #
     # INT, TERM, QUIT, HUP: finish the work in progress, commit, leave the group, exit; the second one ends the process at once.
     # An error after which a group cannot be consumed any more ends the process in the same way, with status 1.
-    # TSTP: no new work, but stay in the group. TTIN: what every thread and partition is doing, on standard error.
+    # TSTP: no new work, but stay in the group. CONT takes that back. TTIN: what every thread and partition is doing, on standard error.
     class Server
       STOP = %w[INT TERM QUIT HUP].freeze
-      SIGNALS = [*STOP, "TSTP", "TTIN"].freeze
+      SIGNALS = [*STOP, "TSTP", "CONT", "TTIN"].freeze
       FAILED = "failed"
       ASKED = "asked to stop"
       NOW = "asked to end now"
@@ -54,6 +54,7 @@ module Guildhall
         previous = Signals.trap(SIGNALS) { |name| @signals << name }
         @application.on_failure { @signals << FAILED }
         settle_down
+        report_ignored(previous)
         supervision = Supervision.new(@application).start
         @application.start(**selection)
         wait_for_the_end
@@ -73,11 +74,19 @@ module Guildhall
         Process.warmup if @warm_up && Ractor.count == 1
       end
 
+      # An operator who sends one of them would wait for nothing.
+      def report_ignored(handlers)
+        @application.open_log
+        ignored = Signals.ignored(handlers)
+        @application.publish("signals.ignored", signals: ignored) if ignored.any?
+      end
+
       def wait_for_the_end
         loop do
           case signal = @signals.pop
           when "TTIN" then dump
           when "TSTP" then @application.quiet
+          when "CONT" then @application.resume
           else return @signalled = STOP.include?(signal)
           end
         end
@@ -105,18 +114,21 @@ module Guildhall
       # What did not end in time would hold up an orderly exit as well.
       def leave(reason)
         left = @application.unfinished | @application.partitions.select(&:working?).map(&:to_s)
-        @err.puts("guildhall: #{reason}: the process ends now#{"; still at work: #{left.join(", ")}" if left.any?}")
+        say("guildhall: #{reason}: the process ends now#{"; still at work: #{left.join(", ")}" if left.any?}")
         [$stdout, @err].each(&:flush)
       ensure
         exit!(1) # even if the log is not read
       end
 
       def dump
-        Thread.list.each { |thread| @err.puts("#{thread.inspect}\n  #{(thread.backtrace || []).first(20).join("\n  ")}") }
-        @application.partitions.each { |partition| @err.puts(partition.inspect) }
         flight = @application.backpressure
-        @err.puts("in flight: #{flight.messages} of #{flight.max_messages} messages, #{flight.bytes} of #{flight.max_bytes} bytes")
+        lines = Thread.list.map { |thread| "#{thread.inspect}\n  #{(thread.backtrace || []).first(20).join("\n  ")}" }
+        lines.concat(@application.partitions.map(&:inspect))
+        lines << "in flight: #{flight.messages} of #{flight.max_messages} messages, #{flight.bytes} of #{flight.max_bytes} bytes" if flight
+        say(lines.join("\n"), "INFO")
       end
+
+      def say(text, severity = "ERROR") = @err.write(@application.format_line(text, severity))
     end
   end
 end

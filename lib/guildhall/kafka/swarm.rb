@@ -50,23 +50,25 @@ module Guildhall
         @children = Array.new(processes || Etc.nprocessors) { |index| Child.new(index + 1, backoff) }.freeze
         @health = Health.new(@children, self)
         @state = :running
-        @clean = true
+        @status = 0
         @look_at_memory = Clock.now
       end
 
       # Blocks until all processes have ended, after a signal.
       # @param selection [Hash{Symbol=>Array<String>, nil}] as in {Kafka.start}
-      # @return [Integer] the exit status: 0, or 1 when a process has not stopped in order, or none can start as it is configured
+      # @return [Integer] the exit status: 0, or 1 when a process has not stopped in order, or 78 when none can start as it is configured
       # @raise [ConfigurationError] listing every error of configuration and routes
       # @raise [ApplicationStateError] where the application has started a Ractor while it was loaded
       def run(**selection)
         @selection = selection
         prepare
         listen
+        ignored = Server::Signals.ignored(@handlers)
+        @application.publish("signals.ignored", signals: ignored) if ignored.any?
         @children.each { |child| start(child) }
         supervise while @children.any? { |child| child.running? || child.due }
         @application.publish("app.stopped", unfinished: [])
-        @clean ? 0 : 1
+        @status
       ensure
         Server::Signals.restore(@handlers)
         @probes&.close
@@ -145,6 +147,7 @@ module Guildhall
         when "USR1", "USR2" then pass_on(signal) if @handlers[signal].is_a?(Proc)
         else
           @state = :quiet if signal == "TSTP" && @state == :running
+          @state = :running if signal == "CONT" && @state == :quiet
           pass_on(signal)
         end
       end
@@ -170,7 +173,7 @@ module Guildhall
       end
 
       def ended(child, status)
-        @clean = false if @state == :stopping && !status.success?
+        @status = [@status, 1].max if @state == :stopping && !status.success?
         @application.publish("swarm.process_ended", number: child.number, pid: status.pid, status: status.to_s[/\A\S+ \d+ (.*)/, 1])
         return if @state == :stopping
         return give_up if status.exitstatus == Node::CONFIGURATION
@@ -183,7 +186,7 @@ module Guildhall
       end
 
       def give_up
-        @clean = false
+        @status = Node::CONFIGURATION
         stop
       end
 

@@ -79,8 +79,43 @@ class MetricsTest < GuildhallTest
     assert_equal [5, 0.5, 1, 2], gauges(0)
     assert_equal [0, 0], gauges(1).first(2)
     application.partitions.clear
-    application.instrumentation.publish("lag.measured", partitions: [])
-    assert_equal [0, 0, 0, 0], gauges(0)
+    application.instrumentation.publish("lag.measured", partitions: [], unknown: [])
+    assert_equal [0, 0, 0, 0, 0], [*gauges(0), age(0)]
+  end
+
+  # Else an alert on lag would end with the outage that it is about.
+  def test_lag_that_is_not_known_keeps_its_value_and_its_age_grows
+    application = busy_application
+    Guildhall::Kafka::Metrics::Collector.new(application, [@prometheus]).attach
+    place = {group: "g", topic: "t", partition: 0}
+    application.instrumentation.publish("lag.measured", partitions: [{**place, messages: 5, seconds: 0.5}], unknown: [])
+    first = age(0)
+    application.instrumentation.publish("lag.measured", partitions: [], unknown: [place])
+    assert_equal [5, 0.5, 1, 2], gauges(0)
+    assert_operator age(0), :>, first
+    lost = application.partitions.dup
+    application.partitions.clear
+    application.listeners.first.assigned = false
+    second = age(0)
+    application.instrumentation.publish("lag.measured", partitions: [], unknown: [])
+    assert_equal [5, 0.5, 1, 2], gauges(0)
+    assert_operator age(0), :>, second
+    application.listeners.first.assigned = true
+    application.instrumentation.publish("lag.measured", partitions: [], unknown: [])
+    assert_equal [0, 0, 0, 0, 0], [*gauges(0), age(0)]
+    application.partitions.concat(lost)
+    application.instrumentation.publish("lag.measured", partitions: [], unknown: [place])
+    assert_equal [0, 0, 1, 2, 0], [*gauges(0), age(0)]
+  end
+
+  def test_an_outage_counts_once
+    application = busy_application
+    Guildhall::Kafka::Metrics::Collector.new(application, [@prometheus]).attach
+    outage = {broker: "b:1", reason: "refused", advice: nil, seconds: 0.0}
+    [false, true, true].each { |reminder| application.instrumentation.publish("broker.unreachable", **outage, reminder:) }
+    assert_in_delta 1, @prometheus.instance_variable_get(:@registry).get(:guildhall_broker_unreachable_total).get(labels: {broker: "b:1"})
+    application.instrumentation.publish("lag.measured", partitions: [], unknown: [])
+    assert_in_delta 1.5, @prometheus.instance_variable_get(:@registry).get(:guildhall_broker_silence_seconds).get(labels: {group: "g"})
   end
 
   def test_the_sdk_of_open_telemetry_may_come_later
@@ -126,8 +161,8 @@ class MetricsTest < GuildhallTest
   end
 
   # Events that are no figure, or are part of another one's.
-  WITHOUT = %w[app.running app.quiet app.stopping consumer.revoked consumer.shutdown dead_letter_queue.blocked filter.waiting
-               key.limit_reached key.parked
+  WITHOUT = %w[app.running app.quiet app.resumed app.stopping broker.reachable signals.ignored consumer.revoked consumer.shutdown
+               dead_letter_queue.blocked filter.waiting key.limit_reached key.parked
                key.resumed members.changed
                partition.abandoned partition.paused partition.resumed routes.overlapping statistics.emitted swarm.forked swarm.process_ended
                swarm.process_restarting swarm.process_started swarm.process_stopping swarm.running].freeze
@@ -158,9 +193,11 @@ class MetricsTest < GuildhallTest
 
   private
 
-  def gauges(partition)
+  def age(partition) = gauges(partition, %w[lag.age_seconds]).first
+
+  def gauges(partition, names = %w[lag.messages lag.seconds parked.keys parked.messages])
     labels = {group: "g", topic: "t", partition: partition.to_s}
-    %w[lag.messages lag.seconds parked.keys parked.messages].map do |name|
+    names.map do |name|
       name = Guildhall::Adapters::Prometheus.name_of(Guildhall::Kafka::Metrics::BY_NAME.fetch(name))
       @prometheus.instance_variable_get(:@registry).get(name).get(labels:)
     end
@@ -234,7 +271,8 @@ class MetricsTest < GuildhallTest
     flight = Struct.new(:messages, :bytes).new(1, 2)
     runners = Struct.new(:busy, :waiting).new(1, 0)
     events = Guildhall::Instrumentation.new(Guildhall::Kafka::Events::NAMES, &report || ->(message) { flunk(message) })
-    listener = Struct.new(:group, :leaving?).new("g", false)
+    listener = Struct.new(:group, :leaving?, :answers, :assigned).new("g", false, Struct.new(:seconds).new(1.5), true)
+    listener.define_singleton_method(:assigned?) { assigned }
     partition = Struct.new(:topic, :name, :number, :parked_keys).new(listener, "t", 0, Struct.new(:counts).new([1, 2]))
     application = Struct.new(:instrumentation, :partitions, :listeners, :backpressure, :runners, :pool_in_use, :producer_queue, :timer)
     application.new(events, [partition], [listener], flight, runners, pool, 7)
@@ -242,6 +280,7 @@ class MetricsTest < GuildhallTest
 
   def publish_everything(events)
     place = {group: "g", topic: "t", partition: 0} # tags in the order of the list
+    events.publish("broker.unreachable", broker: "b:1", reason: "refused", advice: nil, seconds: 0.0, reminder: false)
     events.publish("consumer.consumed", **place, size: 1, read: 2, dropped: 1, bytes: 9, seconds: 0.1, waited: 0.2, last_offset: 1)
     events.publish("consumer.skipped", **place, read: 2, dropped: 2, bytes: 9)
     events.publish("consumer.retrying", **place, offset: 1, attempt: 1, seconds: 1)
@@ -257,6 +296,6 @@ class MetricsTest < GuildhallTest
     events.publish("schedule.ran", group: "g", task: "nightly", due: Time.now, seconds: 0.1, error_class: nil)
     events.publish("partition.stalled", **place, position: 1, end_offset: 2, action: :seek)
     events.publish("messages.produced", topic: nil, size: 1, bytes: 2, seconds: 0.1, sync: true)
-    events.publish("lag.measured", partitions: [{**place, messages: 1, seconds: 0.5}])
+    events.publish("lag.measured", partitions: [{**place, messages: 1, seconds: 0.5}], unknown: [])
   end
 end

@@ -36,8 +36,29 @@ class KafkaCLITest < GuildhallTest
 
   def test_wrong_routes_are_errors
     out, err, status = guildhall("routes", application: "#{APPLICATION}\nGuildhall::Kafka.config.concurency = 3")
-    assert_equal ["", 1], [out, status]
+    assert_equal ["", 78], [out, status]
     assert_includes err, "unknown setting concurency; did you mean concurrency?"
+  end
+
+  # A supervisor need not start it again.
+  def test_a_wrong_configuration_has_a_status_of_its_own
+    wrong = "#{APPLICATION}\nGuildhall::Kafka.config.concurency = 3"
+    %w[server swarm lag].each { |command| assert_equal [command, 78], [command, guildhall(command, application: wrong).last] }
+    assert_equal 2, guildhall("server", "--topics", "order").last
+  end
+
+  def test_with_a_log_of_json_the_last_line_is_json_too
+    {"#{APPLICATION}\nGuildhall::Kafka.config.concurency = 3" => [78, /\Aguildhall: 1 error .*unknown setting concurency/m],
+     "raise KeyError, 'of the file'" => [1, /of the file \(KeyError\)/], "def broken(" => [1, /SyntaxError/]}.each do |application, (expected, message)|
+      [%w[--log-format json], %w[--log-format=json]].each do |arguments|
+        out, err, status = guildhall("server", *arguments, application:)
+        assert_equal ["", expected], [out, status], err
+        assert_equal %w[FATAL], err.lines.map { |line| ::JSON.parse(line)["level"] }
+        assert_match message, ::JSON.parse(err)["message"]
+      end
+    end
+    _, err, status = guildhall("server", "--log-format", "json", "--topic", "a", application: APPLICATION)
+    assert_equal [2, ["FATAL"]], [status, err.lines.map { |line| ::JSON.parse(line)["level"] }]
   end
 
   def test_names_that_are_not_routed_are_wrong_usage

@@ -12,9 +12,12 @@ require "guildhall/cli/probe"
 require "prometheus/client"
 
 class HealthTest < GuildhallTest
-  Listener = Struct.new(:group, :polled_at, :assigned, :leaving) do
+  Listener = Struct.new(:group, :polled_at, :assigned, :leaving, :unanswered_for) do
     alias_method :assigned?, :assigned
     alias_method :leaving?, :leaving
+    def answers = self
+    def any? = unanswered_for.nil?
+    def seconds = unanswered_for
   end
   Partition = Struct.new(:name, :position, :seconds_without_progress) { def to_s = name }
   Application = Struct.new(:config, :instrumentation, :state, :quiet, :failure, :listeners, :partitions) do
@@ -35,11 +38,23 @@ class HealthTest < GuildhallTest
   def test_ready
     assert_predicate @health.ready, :ok?
     @listener.assigned = false
-    assert_equal "group g: no assignment yet", @health.ready.to_s
+    assert_equal "group g: no partitions are assigned", @health.ready.to_s
     @application.quiet = true
     assert_equal "draining", @health.ready.to_s
     @application.quiet = false
     assert_equal(%w[draining stopped initialized], %i[stopping stopped initialized].map { |state| (@application.state = state) && @health.ready.to_s })
+  end
+
+  # A process that is restarted for it would not reach the broker either.
+  def test_no_broker_answers
+    @listener.unanswered_for = 7.4
+    assert_equal "group g: no broker answers, for 7 s", @health.ready.to_s
+    assert_predicate @health.live, :ok?
+    @listener.assigned = false
+    assert_equal "group g: no broker answers, for 7 s; group g: no partitions are assigned", @health.ready.to_s
+    assert_predicate @health.live, :ok?
+    @listener.leaving = true
+    assert_equal "group g: no partitions are assigned", @health.ready.to_s
   end
 
   def test_a_listener_that_does_not_poll

@@ -1,13 +1,16 @@
 # frozen_string_literal: true
 
 require "test_helper"
+require "guildhall/json"
 
 # Runs a server of an application that consumes nothing; what it does it writes down.
 class KafkaServerTest < GuildhallTest
   PROGRAM = <<~'RUBY'
     require "guildhall/kafka"
     $stdout.sync = true
-    %w[INT TERM QUIT HUP].each { |name| trap(name, "DEFAULT") } # what is ignored, as by a job in the background, stays so
+    ignored = ENV.fetch("IGNORED", "").split
+    # What is ignored, as by a job in the background, stays so.
+    %w[INT TERM QUIT HUP].each { |name| trap(name, ignored.include?(name) ? "IGNORE" : "DEFAULT") }
     # Stops at once, late, or never.
     class Application
       attr_reader :failure, :unfinished, :partitions
@@ -17,6 +20,16 @@ class KafkaServerTest < GuildhallTest
       def on_failure(&block) = @on_failure = block
       def backpressure = Struct.new(:messages, :max_messages, :bytes, :max_bytes).new(1, 2, 3, 4)
       def quiet = puts("quiet")
+      def resume = puts("resumed")
+      def open_log = nil
+      def publish(name, **payload) = puts("#{name} #{payload}")
+
+      def format_line(...)
+        format = ENV.fetch("FORMAT", "text")
+        journal = Guildhall::Kafka::Logging::Journal.new(Guildhall::Kafka::Config.new)
+        journal.default = Guildhall::Kafka::Logging.logger($stdout, format:)
+        journal.format_line(...)
+      end
 
       def start(**)
         puts "started"
@@ -41,10 +54,11 @@ class KafkaServerTest < GuildhallTest
 
   # @param steps [Array<(Symbol, String)>] a signal, and the line that it is sent after; :later: INT, when it is no part of a burst
   # @param asked [Array<Symbol>] methods of the server that are called
+  # @param env [Hash{String=>String}]
   # @return [Array(Integer, String)] its exit status and what it wrote
-  def serve(stop, *steps, asked: [])
+  def serve(stop, *steps, asked: [], env: {})
     out = +""
-    IO.popen([RbConfig.ruby, "-e", PROGRAM, stop, *asked.map(&:to_s)], err: %i[child out]) do |io|
+    IO.popen([env, RbConfig.ruby, "-e", PROGRAM, stop, *asked.map(&:to_s)], err: %i[child out]) do |io|
       Timeout.timeout(60) do
         steps.each do |signal, line|
           out << io.gets until out.include?(line)
@@ -67,6 +81,27 @@ class KafkaServerTest < GuildhallTest
     status, out = serve("at once", [:TSTP, "started"], [:TTIN, "quiet"], [:TERM, "in flight: 1 of 2 messages, 3 of 4 bytes"])
     assert_equal 0, status
     assert_match(/Thread.*run/, out)
+  end
+
+  def test_quiet_can_be_taken_back
+    assert_equal [0, "started\nquiet\nresumed\nstopping\n"], serve("at once", [:TSTP, "started"], [:CONT, "quiet"], [:TERM, "resumed"])
+  end
+
+  # An operator who sends one of them would wait for nothing.
+  def test_signals_that_the_parent_has_left_ignored_are_named
+    status, out = serve("at once", [:INT, "started"], [:TERM, "started"], env: {"IGNORED" => "INT QUIT"})
+    assert_equal 0, status
+    assert_equal %(signals.ignored #{{signals: %w[INT QUIT]}}\nstarted\nstopping\n), out
+  end
+
+  def test_where_the_log_is_json_everything_is
+    json = {"FORMAT" => "json"}
+    _, out = serve("unfinished", [:TTIN, "started"], [:TERM, "in flight"], env: json)
+    dump, rest = out.lines.grep(/\A\{/).map { |line| Guildhall::JSON.decode(line) }
+    assert_equal %w[started stopping], out.lines.grep_v(/\A\{/).map(&:chomp)
+    assert_equal "INFO", dump["level"]
+    assert_match(/\A#<Thread.*^in flight: 1 of 2 messages/m, dump["message"])
+    assert_equal "guildhall: not all work was finished within the shutdown timeout: the process ends now; still at work: t/0", rest["message"]
   end
 
   def test_a_failure_ends_it_with_status_1

@@ -33,7 +33,7 @@ module Guildhall
           settings[:"auto.offset.reset"] = topic.initial_offset if topic.initial_offset
           instance = settings[:"group.instance.id"]
           settings[:"group.instance.id"] = [instance, *process_number, *(number if number > 1)].join("-") if instance
-          settings.merge("client.id": @config.client_id, "group.id": topic.group, "enable.auto.offset.store": false,
+          Config::Secrets.hide(settings).merge("client.id": @config.client_id, "group.id": topic.group, "enable.auto.offset.store": false,
             "enable.auto.commit": false)
         end
       end

@@ -101,8 +101,8 @@ module Guildhall
         end
 
         def measure_lag
-          lags = @members.flat_map(&:measure_lag)
-          publish("lag.measured", partitions: lags) if listening?("lag.measured")
+          partitions, unknown = @members.map(&:measure_lag).transpose.map { |lists| lists.flatten(1) }
+          publish("lag.measured", partitions:, unknown:) if listening?("lag.measured")
         end
       end
     end

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "application_command"
+require_relative "../logging/formatters"
 require_relative "../logging/options"
 
 module Guildhall
@@ -13,7 +14,25 @@ module Guildhall
         # (see Guildhall::CLI::Command.summary)
         def self.summary = "Consume the application's topics until SIGINT or SIGTERM"
 
+        # With `--log-format json`, also what ends the command is JSON: an error of the arguments, of the application's file, of its
+        # configuration.
+        # (see Guildhall::CLI::Command#run)
+        def run(arguments)
+          super
+        rescue StandardError, ScriptError => error
+          raise unless json?(arguments)
+
+          known = error.is_a?(Guildhall::Error)
+          message = known ? "guildhall: #{error.message}" : error.full_message(highlight: false)
+          @err.write(Logging::JSONFormatter.new.call("FATAL", Time.now, nil, message))
+          known ? Guildhall::CLI.status(error) : 1
+        end
+
         private
+
+        def json?(arguments)
+          @options[:"log-format"] == "json" || arguments.each_cons(2).include?(%w[--log-format json]) || arguments.include?("--log-format=json")
+        end
 
         def define_options(options)
           super

@@ -2,6 +2,7 @@
 
 require_relative "../connection/librdkafka"
 require_relative "errors"
+require_relative "secrets"
 
 module Guildhall
   module Kafka
@@ -27,6 +28,11 @@ module Guildhall
           "socket.keepalive.enable": true
         }.freeze
 
+        # What `config.kafka` and its like may be. Of anything else only the class is said: it may hold a password.
+        RULE = OptionRules.rule("a Hash of librdkafka settings") do |value|
+          value.is_a?(Hash) || "must be a Hash of librdkafka settings, not #{Secrets.kind(value)}"
+        end
+
         # @param settings [Hash{Symbol,String=>Object}]
         # @param errors [Errors]
         # @param owner [String]
@@ -36,7 +42,7 @@ module Guildhall
             ours, reason = RESERVED_SETTINGS[name.to_s]
             next errors.add("#{owner} must not set #{name}: #{reason}") if reason && ours != value.to_s
 
-            next errors.add("#{owner}: #{name} takes one String, with commas, not #{value.inspect}") if value.is_a?(Enumerable)
+            next errors.add("#{owner}: #{name} takes one String, with commas, not #{Secrets.shown(name, value)}") if value.is_a?(Enumerable)
 
             problem = problem_with(name.to_s, value.to_s)
             errors.add("#{owner}: #{problem}") if problem
@@ -54,7 +60,7 @@ module Guildhall
           handle = nil
           problem = with_config(settings.except(*WITH_EFFECTS).merge(log_level: 0)) do |config, error|
             handle = Rdkafka::Bindings.rd_kafka_new(type, config, error, ERROR_BYTES)
-            handle.null? ? error.read_string.strip : token_problem(settings)
+            handle.null? ? without_secrets(error.read_string.strip, settings) : token_problem(settings)
           end
           errors.add("#{owner}: #{problem}") if problem
         ensure
@@ -76,16 +82,31 @@ module Guildhall
           yield(config, error)
         end
 
-        # The gem always sets a callback, so that librdkafka does not notice that there is none.
+        def self.without_secrets(text, settings)
+          settings.reduce(text) { |left, (name, value)| Secrets.without(left, name, value.to_s) }
+        end
+
+        # The gem always sets a callback, so that librdkafka does not notice that nobody brings a token: its clients would wait for one
+        # for ever, and say nothing. `oidc` is refused by librdkafka where it was built without it.
         def self.token_problem(settings)
           mechanism = settings[:"sasl.mechanism"] || settings[:"sasl.mechanisms"]
-          return unless mechanism == "OAUTHBEARER" && settings[:"security.protocol"].to_s.match?(/sasl/i)
-          return if settings[:"sasl.oauthbearer.method"].to_s == "oidc" || settings[:"enable.sasl.oauthbearer.unsecure.jwt"].to_s == "true"
-          return if Rdkafka::Config.oauthbearer_token_refresh_callback
+          return unless mechanism.to_s == "OAUTHBEARER" && settings[:"security.protocol"].to_s.match?(/sasl/i)
+          return if settings[:"sasl.oauthbearer.method"].to_s == "oidc" || fetched?
 
-          "sasl.mechanism OAUTHBEARER needs Rdkafka::Config.oauthbearer_token_refresh_callback, or sasl.oauthbearer.method oidc"
+          "sasl.mechanism OAUTHBEARER needs tokens, which nothing here fetches#{" (librdkafka was built without oidc)" unless oidc?}: use " \
+            "#{"sasl.oauthbearer.method oidc, or " if oidc?}PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, or a client certificate " \
+            "(security.protocol ssl, ssl.certificate.location and ssl.key.location)"
         end
-        private_class_method :with_config, :token_problem
+
+        # Waterdrop has brought a callback that calls nobody.
+        def self.fetched?
+          callback = Rdkafka::Config.oauthbearer_token_refresh_callback or return false
+          names = callback.class.name.to_s == "Karafka::Core::Instrumentation::CallbacksManager" ? callback.instance_variable_get(:@callbacks) : nil
+          names.nil? || names.any?
+        end
+
+        def self.oidc? = problem_with("sasl.oauthbearer.method", "oidc").nil?
+        private_class_method :with_config, :without_secrets, :token_problem, :fetched?, :oidc?
 
         # @return [String, nil] what librdkafka has against it
         def self.problem_with(name, value)
@@ -94,7 +115,7 @@ module Guildhall
           answer = Rdkafka::Bindings.rd_kafka_conf_set(config, name, value, error, 512)
           return if answer == :config_ok
 
-          "#{error.read_string.strip}#{Suggestion.for(name, Connection::Librdkafka.property_names) if answer == :config_unknown}"
+          "#{Secrets.without(error.read_string.strip, name, value)}#{Suggestion.for(name, Connection::Librdkafka.property_names) if answer == :config_unknown}"
         ensure
           Rdkafka::Bindings.rd_kafka_conf_destroy(config) if config
         end

@@ -26,6 +26,7 @@ module Guildhall
         LEADER_NOT_AVAILABLE = 5
         FATAL = -150
         UNKNOWN_TOPIC_OR_PART = 3
+        TOPIC_AUTHORIZATION_FAILED = 29
         NO_OFFSET = -1001
 
         attach_function :rd_kafka_queue_destroy, %i[pointer], :void

@@ -2,6 +2,7 @@
 
 require "guildhall/error_boundary"
 require "guildhall/json"
+require_relative "answers"
 require_relative "background_commits"
 require_relative "client"
 require_relative "lost_membership"
@@ -33,8 +34,10 @@ module Guildhall
         attr_reader :number
         # @return [Float] when it has last polled, or was made, of the {Clock}
         attr_reader :polled_at
-        # @return [Boolean] whether the group has assigned partitions to it, if only none
+        # @return [Boolean] whether the group has assigned partitions to it, if only none, and not taken all away without asking
         attr_reader :assigned
+        # @return [Answers] whether brokers answer it
+        attr_reader :answers
         alias assigned? assigned
 
         # @param topics [Array<Routing::Topic>] of the same group and the same librdkafka settings
@@ -55,7 +58,9 @@ module Guildhall
           @offset_reports = Broker::OffsetReports.new(application, @group)
           @lock = Mutex.new
           @reader = @membership = @fatal = @discovery = @creation = nil
+          @answers = Answers.new(settings, application.reachability)
           @polled_at = Clock.now
+          @statistics_due = 0
           @stopping = @failed = @assigned = false
           @closed = true
         end
@@ -142,6 +147,7 @@ module Guildhall
         def partitions_revoked(pairs, lost:)
           guarded("rebalance") do
             @membership&.lost if lost
+            @assigned = false if lost
             leaving = @lock.synchronize { pairs.filter_map { |pair| @partitions[pair] } }
             release(leaving, @stopping ? :shutdown : :revoked, lost) unless leaving.empty?
             @application.publish("rebalance.partitions_revoked", group: @group, member: @number, partitions: pairs, lost:)
@@ -152,9 +158,10 @@ module Guildhall
         # @param json [String]
         # @return [void]
         def statistics_emitted(json)
-          return unless @application.listening?("statistics.emitted")
-
           guarded("statistics") do
+            @answers.read(Guildhall::JSON.document(json))
+            next unless @application.listening?("statistics.emitted") && statistics_due?
+
             @application.publish("statistics.emitted", group: @group, member: @number, statistics: Guildhall::JSON.decode(json))
           end
         end
@@ -186,9 +193,11 @@ module Guildhall
         end
 
         def listen
-          @closed = false
+          @closed = @assigned = false
+          @polled_at = Clock.now
           @close_timeout = Client::CLOSE_TIMEOUT_SECONDS
-          @client = Client.new(settings, self)
+          @answers.restart
+          @client = Client.new(Answers.settings(settings), self)
           @membership = LostMembership.new(@client, settings)
           @reader = Reading::Reader.for(@client)
           subscribe
@@ -210,7 +219,17 @@ module Guildhall
 
         def create_topics
           report = ->(error, name) { @application.error(error, "topic_creation", group: @group, topic: name) }
-          @creation = Broker::TopicCreation.new(settings, @topics, &report).start(@client) { @stopping }
+          # While no broker answers it does not poll, and is well.
+          @creation = Broker::TopicCreation.new(settings, @topics, &report).start(@client) { (@polled_at = Clock.now) && @stopping }
+        end
+
+        # More statistics come than the user has asked for.
+        def statistics_due?
+          interval_ms = Answers.interval_ms(settings) or return false
+          now = Clock.now
+          return false if now < @statistics_due
+
+          @statistics_due = now + ((interval_ms - (Answers::SAMPLE_MS / 4)) / 1000.0)
         end
 
         def subscribe_to(named, found)
@@ -235,7 +254,10 @@ module Guildhall
           raise @fatal = FatalError.of(@client) if error.fatal?
 
           partitions.each { |partition| partition.missing = true if partition.name == error.topic } if error.unknown_topic?
-          @application.error(KafkaError.from(error), "librdkafka", group: @group)
+          found = KafkaError.from(error)
+          partition_of(error)&.denied = found if error.denied?
+          place = {topic: error.topic, partition: (error.partition if error.topic && !error.partition.negative?)}.compact
+          @application.error(found, "librdkafka", group: @group, **place)
         end
 
         def partition_of(error)
@@ -294,7 +316,7 @@ module Guildhall
         end
 
         def pause_before_restart
-          limit = Clock.now + RESTART_PAUSE_SECONDS
+          limit = (@polled_at = Clock.now) + RESTART_PAUSE_SECONDS
           sleep(0.1) until @stopping || Clock.now > limit
         end
 

@@ -42,11 +42,14 @@ module Guildhall
         end
 
         # Measures the lag of all their partitions; where that asks for it, a member joins or leaves. Does not block.
-        # @return [Array<Hash{Symbol=>Object}>] see {Lag::PartitionLag#measure}
+        # @return [Array(Array<Hash{Symbol=>Object}>, Array<Hash{Symbol=>Object}>)] see {Lag::PartitionLag#measure}, and the places of those
+        #   whose lag is not known
         def measure_lag
-          lags = @listeners.flat_map(&:partitions).filter_map(&:measure_lag)
-          adapt(furthest(lags)) if @scaling
-          lags.map { |lag| lag.merge(group: @group) }
+          partitions = @listeners.flat_map(&:partitions)
+          measured = partitions.to_h { |partition| [partition, partition.measure_lag] }
+          lags = measured.values.compact
+          adapt(furthest(lags)) if @scaling && @listeners.all? { |listener| listener.answers.any? }
+          [lags, measured.select { |_, lag| lag.nil? }.keys.map(&:lag_place)].map { |list| list.map { |one| one.merge(group: @group) } }
         end
 
         # Finishes the work in progress, commits and leaves the group. Does not block.

@@ -30,7 +30,7 @@ module Guildhall
 
         # @return [Boolean] whether it does nothing although there may be something to read, and no request for that
         def idle_behind?
-          @schedule.idle? && (position.nil? || (end_offset || Float::INFINITY) > reached)
+          @schedule.idle? && (position.nil? || denied? || (end_offset || Float::INFINITY) > reached)
         end
 
         # Asks the broker whether there is something to read; of a partition of which nothing was read yet, its position.
@@ -38,11 +38,14 @@ module Guildhall
         # @yieldparam end_offset [Integer, nil] behind the last message that can be read; nil: there is none, or it is unknown
         # @return [void]
         def inquire
-          @listener.request { yield(inquiry) unless @schedule.leaving? }
+          @listener.request { yield((inquiry if answered?)) unless @schedule.leaving? }
         end
 
-        # @return [Integer, nil] messages that are not done; nil while that is not known: before the first was read
+        # @return [Integer, nil] messages that are not done; nil while that is not known: before the first was read, while its broker does
+        #   not answer, and where it may not be read
         def messages
+          return if denied? || !answered?
+
           last = end_offset
           next_offset = @offsets.position || @schedule.records&.first&.offset
           return unless last && next_offset
@@ -70,8 +73,13 @@ module Guildhall
           {topic: name, partition: number, messages: count, seconds:, paused: @schedule.paused?, blocked: @partition.blocked&.to_s}
         end
 
+        # @return [Hash{Symbol=>Object}] what {#measure} is about
+        def place = {topic: name, partition: number}
+
         private
 
+        def denied? = !@partition.denied.nil?
+        def answered? = @listener.answers.from?(name, number)
         def client = @listener.client
         def name = @partition.name
         def number = @partition.number
@@ -85,7 +93,7 @@ module Guildhall
           return (@offsets.read_to = client.start_of(name, number)) && nil unless position
 
           last = client.resolve(name, number, :latest)
-          last if idle_behind? && last > reached
+          last if idle_behind? && (denied? || last > reached)
         rescue Rdkafka::RdkafkaError => error
           @application.error(error, "watchdog", topic: name, partition: number)
           nil

@@ -12,11 +12,12 @@ module Guildhall
       # Subscribes to an application's events and writes a line for each: errors as ERROR, what is about to go wrong as WARN,
       # what happens rarely as INFO, batches and figures as DEBUG.
       class EventLog
-        LEVELS = {"error.occurred" => Logger::ERROR, "offsets.reset" => Logger::WARN,
+        LEVELS = {"error.occurred" => Logger::ERROR, "broker.unreachable" => Logger::ERROR,
+                  "broker.reachable" => Logger::WARN, "offsets.reset" => Logger::WARN,
                   "partition.stalled" => Logger::WARN, "partition.abandoned" => Logger::WARN,
                   "dead_letter_queue.dispatched" => Logger::WARN, "consumer.retrying" => Logger::WARN,
                   "key.limit_reached" => Logger::WARN, "key.parked" => Logger::WARN, "retry_topic.dispatched" => Logger::WARN,
-                  "swarm.process_restarting" => Logger::WARN, "swarm.process_stopping" => Logger::WARN, "swarm.forked" => Logger::DEBUG,
+                  "signals.ignored" => Logger::WARN, "swarm.process_restarting" => Logger::WARN, "swarm.process_stopping" => Logger::WARN, "swarm.forked" => Logger::DEBUG,
                   "consumer.consumed" => Logger::DEBUG, "consumer.skipped" => Logger::DEBUG, "consumer.shutdown" => Logger::DEBUG,
                   "consumer.revoked" => Logger::DEBUG, "dead_letter_queue.blocked" => Logger::DEBUG,
                   "filter.rejected" => Logger::DEBUG, "filter.waiting" => Logger::DEBUG,
@@ -65,6 +66,15 @@ module Guildhall
           unfinished.empty? ? "stopped" : "stopped; not finished: #{listed(unfinished)}"
         end
 
+        def broker_unreachable(broker:, reason:, advice:, seconds:, reminder:, **)
+          what = "Kafka broker #{broker} cannot be reached#{" for #{seconds.round} s now" if reminder || seconds >= 1}: #{reason}"
+          [what, *advice].join("; ")
+        end
+
+        def broker_reachable(broker:, seconds:, **)
+          "Kafka broker #{broker} answers again, after #{seconds.round} s"
+        end
+
         def rebalance_partitions_assigned(group:, partitions:, member: 1, **)
           "#{membership(group, member)}: assigned #{places(partitions)}"
         end
@@ -102,6 +112,11 @@ module Guildhall
 
         def membership(group, number)
           "group #{group}#{", member #{number}" if number > 1}"
+        end
+
+        def signals_ignored(signals:, **)
+          "#{listed(signals.map { |name| "SIG#{name}" })} will not stop this process: its parent has left #{signals.one? ? "it" : "them"} " \
+            "ignored (`command &` in a shell script does so, and nohup)"
         end
 
         def swarm_running(version:, processes:, pid:, threads:, **)

@@ -13,8 +13,10 @@ module Guildhall
         attr_accessor :default
 
         # @param config [Config]
-        def initialize(config)
+        # @param reachability [#failed, nil] gets what librdkafka's log says of brokers that cannot be reached
+        def initialize(config, reachability = nil)
           @config = config
+          @reachability = reachability
           @default = nil
           @opened = false
         end
@@ -44,7 +46,16 @@ module Guildhall
 
         # @return [LibrdkafkaLog]
         def librdkafka
-          @librdkafka ||= LibrdkafkaLog.new(logger || Logger.new(nil))
+          @librdkafka ||= LibrdkafkaLog.new(logger || Logger.new(nil), &@reachability&.method(:failed))
+        end
+
+        # What is said on standard error: where the log is JSON, JSON as well.
+        # @param text [String] of one line or several
+        # @param severity [String]
+        # @return [String]
+        def format_line(text, severity = "ERROR")
+          json = logger&.formatter
+          json.is_a?(JSONFormatter) ? json.call(severity, Time.now, logger.progname, text) : "#{text}\n"
         end
 
         # @param message [String] what a subscriber has raised

@@ -28,7 +28,7 @@ module Guildhall
         end
 
         HANDLERS = {
-          "consumer.consumed" => :consumed, "consumer.skipped" => :skipped, "consumer.retrying" => :retrying,
+          "broker.unreachable" => :unreachable, "consumer.consumed" => :consumed, "consumer.skipped" => :skipped, "consumer.retrying" => :retrying,
           "filter.rejected" => :rejected, "retry_topic.dispatched" => :retry_topic,
           "dead_letter_queue.dispatched" => :dead_letter, "error.occurred" => :error, "lag.measured" => :measured,
           "rebalance.partitions_assigned" => :assigned, "rebalance.partitions_revoked" => :revoked,
@@ -77,7 +77,11 @@ module Guildhall
           record("errors", 1, {type:, error: error.class.name.to_s})
         end
 
-        def measured(partitions:)
+        def unreachable(broker:, reminder:, **)
+          record("broker.unreachable", 1, {broker:}) unless reminder
+        end
+
+        def measured(partitions:, **)
           @buffer.flush
           @sampler.sample(partitions)
         end

@@ -22,9 +22,11 @@ module Guildhall
         end
 
         # @param places [Array<Hash{Symbol=>Object}>] of the partitions that are assigned to this process
-        # @return [void]
-        def reset_all_but(places)
-          (@names.keys - places).each do |place|
+        # @param except [Array<String>] groups whose gauges stay as they are
+        # @return [Array<Hash{Symbol=>Object}>] the places whose gauges were set to 0
+        def reset_all_but(places, except: [])
+          gone = @names.keys.reject { |place| places.include?(place) || except.include?(place[:group]) }
+          gone.each do |place|
             @names.delete(place).each { |name| @record.call(name, 0, place) }
           end
         end

@@ -17,6 +17,7 @@ module Guildhall
           @record = record
           @of_partitions = PartitionGauges.new(&record)
           @seen = Hash.new(0)
+          @lag_known_at = {}
           @collected = [Clock.now, GC.total_time]
         end
 
@@ -36,14 +37,23 @@ module Guildhall
         private
 
         def sample_group
-          @application.listeners.reject(&:leaving?).group_by(&:group).each { |group, list| gauge("members", list.size, {group:}) }
+          members.group_by(&:group).each do |group, list|
+            gauge("members", list.size, {group:})
+            gauge("broker.silence_seconds", list.map { |listener| listener.answers.seconds }.min, {group:})
+          end
         end
 
+        def members = @application.listeners.reject(&:leaving?)
+
+        # Where it is not known, the last value stays, and its age grows.
         def sample_lags(lags)
           lags.each do |lag|
             lag => {messages:, seconds:}
-            @of_partitions.set(lag.slice(*PLACE), {"lag.messages" => messages, "lag.seconds" => seconds})
+            place = lag.slice(*PLACE)
+            @lag_known_at[place] = Clock.now
+            @of_partitions.set(place, {"lag.messages" => messages, "lag.seconds" => seconds})
           end
+          @lag_known_at.each { |place, known_at| @of_partitions.set(place, {"lag.age_seconds" => Clock.now - known_at}) }
         end
 
         def sample_partitions
@@ -54,8 +64,12 @@ module Guildhall
             keys, messages = partition.parked_keys&.counts
             @of_partitions.set(place, {"parked.keys" => keys, "parked.messages" => messages}) if keys
           end
-          @of_partitions.reset_all_but(partitions.keys)
+          gone = @of_partitions.reset_all_but(partitions.keys, except: without_assignment)
+          @lag_known_at = @lag_known_at.except(*gone)
         end
+
+        # Their partitions were taken away without asking, and nobody knows who has them: they are no one's that would measure them.
+        def without_assignment = members.reject(&:assigned?).map(&:group)
 
         def sample_memory
           gauge("partitions", @application.partitions.size)

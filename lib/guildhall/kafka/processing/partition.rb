@@ -37,6 +37,8 @@ module Guildhall
         attr_reader :middleware
         # @return [Boolean] whether the broker has said that there is no such topic
         attr_writer :missing
+        # @return [KafkaError, nil] why the broker does not let it be read; nil: it has been read since
+        attr_accessor :denied
 
         # @!method queue=(queue)
         #   @param queue [#allow, #close] the reader's
@@ -60,6 +62,7 @@ module Guildhall
         #   @return [Float, nil] the age of the oldest message that is not done
         def_delegator :@lag, :seconds, :lag_seconds
         def_delegator :@lag, :measure, :measure_lag
+        def_delegator :@lag, :place, :lag_place
         # @!method wait(deadline)
         #   @see Processing::Schedule#wait_left
         def_delegator :@schedule, :wait_left, :wait
@@ -80,6 +83,7 @@ module Guildhall
           @middleware = application.config.middleware
           @declared_consumer = topic.consumer
           @missing = false
+          @denied = nil
           @newest_time = nil
           @monitor = Monitor.new
           collaborate
@@ -94,6 +98,7 @@ module Guildhall
           return unless @schedule.takes?
 
           @missing = false
+          @denied = nil
           return accept(records, bytes, documents) if records.size <= @backlog.max_messages
 
           @backlog.each_range(records) { |range| accept_part(records[range], documents && documents[range]) }
@@ -104,6 +109,7 @@ module Guildhall
         def begin
           @transactions&.open
           @application.quiet? ? quiet : @schedule.update
+          resume_after_quiet unless @application.quiet? # that came in between
         end
 
         # @return [Object] what the block returns
@@ -164,6 +170,13 @@ module Guildhall
         # @return [void]
         def quiet
           @schedule.pause(:quiet)
+        end
+
+        # Takes {#quiet} back.
+        # @return [void]
+        def resume_after_quiet
+          @schedule.resume(:quiet)
+          @application.publish("partition.resumed", topic: @name, partition: @number)
           @application.publish("partition.paused", topic: @name, partition: @number, seconds: nil)
         end
 

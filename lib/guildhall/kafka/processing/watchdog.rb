@@ -11,8 +11,8 @@ module Guildhall
         # Checks within `stall_timeout`. They are counted, not the time: while a machine is suspended, nothing moves.
         CHECKS_PER_TIMEOUT = 4
         # A partition's position, in how many checks it has been there (nil: the broker is being asked), and how often it was
-        # cured there.
-        Seen = Struct.new(:position, :checks, :cures)
+        # cured there; and the missing right that was reported when it was last looked at.
+        Seen = Struct.new(:position, :checks, :cures, :denied)
         private_constant :Seen
 
         # @param application [Application]
@@ -52,11 +52,21 @@ module Guildhall
         end
 
         def cure(partition, seen, end_offset)
+          return ask_again(partition, seen) if partition.denied
+
           action = seen.cures.zero? ? :seek : :rejoin
           seen.cures += 1
           @application.publish("partition.stalled", group: partition.topic.group, topic: partition.name, partition: partition.number,
             position: seen.position, end_offset:, action:)
           action == :seek ? partition.read_on(seen.position) : partition.rejoin
+        end
+
+        # Where the right to read is missing, rejoining would make the whole group stand still and change nothing. librdkafka reports the
+        # missing right once for each seek; if it has not since the last one, the right is there.
+        def ask_again(partition, seen)
+          partition.denied = nil if partition.denied.equal?(seen.denied)
+          seen.denied = partition.denied
+          partition.read_on(seen.position)
         end
       end
     end

@@ -115,7 +115,7 @@ module Guildhall
         # @param settings [Hash{Symbol,String=>Object}] librdkafka's
         # @return [Hash{Symbol=>Object}] of them those that any client needs
         def self.shared(settings)
-          settings.transform_keys(&:to_sym).select { |name, _| name.start_with?(*SHARED) }
+          Config::Secrets.hide(settings.transform_keys(&:to_sym).select { |name, _| name.start_with?(*SHARED) })
         end
 
         # A consumer's settings mean nothing to a producer, and waterdrop would complain of them.
@@ -124,7 +124,7 @@ module Guildhall
         def self.settings(config)
           own = config.producer.transform_keys(&:to_sym)
           defaults = {"client.id": config.client_id, "request.required.acks": "all", "message.max.bytes": MAX_MESSAGE_BYTES}
-          {**shared(config.kafka), **defaults, **Defaults.for(own), **own}
+          Config::Secrets.hide({**shared(config.kafka), **defaults, **Defaults.for(own), **own})
         end
 
         # librdkafka cannot drop single messages: this waits until there are no others. What waterdrop has buffered is not there yet.

@@ -22,6 +22,11 @@ module Guildhall
           code == Connection::Librdkafka::UNKNOWN_TOPIC_OR_PART
         end
 
+        # @return [Boolean] whether the broker does not let this partition be read
+        def denied?
+          code == Connection::Librdkafka::TOPIC_AUTHORIZATION_FAILED
+        end
+
         # @return [String] such as "_TRANSPORT"
         def name
           Broker::Errors.name_of(code)

@@ -24,7 +24,7 @@ module Guildhall
           max_messages: OptionRules.integer.or(nil), max_bytes: OptionRules.bytes.or(nil),
           initial_offset: OptionRules.one_of("earliest", "latest").or(nil), manual_offset_management: OptionRules.boolean,
           transactional: OptionRules.boolean,
-          delivery: OptionRules.one_of(:at_least_once, :at_most_once), kafka: OptionRules.kind("a Hash of librdkafka settings", Hash)
+          delivery: OptionRules.one_of(:at_least_once, :at_most_once), kafka: Config::LibrdkafkaSettings::RULE
         )
         VIRTUAL_PARTITIONS = OptionRules.new(
           partitioner: OptionRules.object("an object with `call`", :call), max: OptionRules.integer.or(nil), reducer: CALLABLE

@@ -29,6 +29,10 @@ module Guildhall
           end
         end
 
+        # @param handlers [Hash{String=>Object}] what {.trap} returned
+        # @return [Array<String>] those signals to stop that the parent of this process has left ignored
+        def self.ignored(handlers) = STOP.select { |name| handlers[name] == "IGNORE" }
+
         # @param handlers [Hash{String=>Object}, nil] what {.trap} returned
         # @return [void]
         def self.restore(handlers)

@@ -10,8 +10,8 @@ module Guildhall
     class Swarm
       # What a process of the swarm does: it runs a {Server}, tied to its parent by a {Link}.
       class Node
-        # Exit status (EX_CONFIG of sysexits.h): the application cannot be started as it is configured, by another process neither.
-        CONFIGURATION = 78
+        # Exit status: the application cannot be started as it is configured, by another process neither.
+        CONFIGURATION = ConfigurationError::EXIT_STATUS
 
         # @param application [Application] that has not been started
         # @param number [Integer] of this process, from 1

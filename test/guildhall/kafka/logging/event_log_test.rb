@@ -64,7 +64,7 @@ class KafkaLoggingEventLogTest < GuildhallTest
 
   def test_only_what_would_be_printed_is_subscribed_to
     names = %w[error info debug].map { |level| Guildhall::Kafka::Logging::EventLog.new(Guildhall::Kafka::Logging.logger(@out, level:)).names }
-    assert_equal ["error.occurred"], names.first
+    assert_equal ["broker.unreachable", "error.occurred"], names.first
     assert_includes names[1], "app.running"
     refute_includes names[1], "consumer.consumed"
     assert_equal Guildhall::Kafka::Events::NAMES, names.last
@@ -103,12 +103,30 @@ class KafkaLoggingEventLogTest < GuildhallTest
       lines.map { |line| line.chomp.split(" ", 2).last }
   end
 
+  def test_a_broker_that_cannot_be_reached
+    outage = {broker: "b:9092", reason: "Connection refused", advice: "check that a broker listens there", seconds: 0.0, reminder: false}
+    publish("broker.unreachable", **outage)
+    publish("broker.unreachable", **outage, seconds: 10.2, reminder: true, advice: nil)
+    publish("broker.reachable", broker: "b:9092", seconds: 12.3)
+    assert_equal ["ERROR Kafka broker b:9092 cannot be reached: Connection refused; check that a broker listens there",
+                  "ERROR Kafka broker b:9092 cannot be reached for 10 s now: Connection refused",
+                  "WARN  Kafka broker b:9092 answers again, after 12 s"], lines.map { |line| line.chomp.split(" ", 2).last }
+    publish("broker.unreachable", format: "json", **outage)
+    assert_equal({"event" => "broker.unreachable", **outage.transform_keys(&:to_s)}, ::JSON.parse(lines.last).except("time", "level", "message"))
+  end
+
+  def test_signals_that_are_ignored
+    publish("signals.ignored", signals: %w[INT QUIT])
+    assert_includes lines.first, "WARN  SIGINT, SIGQUIT will not stop this process: its parent has left them ignored"
+  end
+
   def test_every_event_has_a_line
     Guildhall::Kafka::Events::NAMES.each { |name| assert_kind_of String, name }
     fields = {version: "1", groups: [], topics: [], timeout: 1, unfinished: [], group: "g", partitions: [], lost: false,
               topic: "t", partition: 0, offset: 1, attempt: 1, seconds: 1, to: "d", error_class: "E", chosen: "t", others: [],
               error: raised, type: "x", members: 2, change: 1, number: 1, pid: 5, status: "exit 0",
-              reason: "r", place: :latest, messages: 3, processes: 2, threads: [], task: "t", due: Time.at(0)}
+              reason: "r", place: :latest, messages: 3, broker: "b:1", advice: nil, reminder: false, signals: ["INT"], processes: 2, threads: [],
+              task: "t", due: Time.at(0)}
     Guildhall::Kafka::Events::NAMES.each { |name| publish(name, level: "debug", **fields) }
     assert_equal Guildhall::Kafka::Events::NAMES.size, lines.count { |line| line.match?(/\A\S+Z/) && !line.include?("backtrace") }
   end

@@ -9,7 +9,7 @@ class KafkaWatchdogTest < GuildhallTest
 
   # A partition that stands where it is told to; the broker's answer is given by the test.
   class Partition
-    attr_accessor :position, :end_offset, :behind
+    attr_accessor :position, :end_offset, :behind, :denied
     attr_reader :cures
 
     def initialize
@@ -70,6 +70,24 @@ class KafkaWatchdogTest < GuildhallTest
     check(CHECKS) && @partition.answer
     assert_equal [7, :rejoin, :rejoin], @partition.cures
     assert_equal %i[seek rejoin rejoin], @application.events.map(&:last)
+  end
+
+  # Librdkafka reports the missing right once more after each seek; to rejoin, the whole group would have to stand still.
+  def test_where_the_right_to_read_is_missing_nobody_rejoins
+    3.times do
+      @partition.denied = RuntimeError.new("TOPIC_AUTHORIZATION_FAILED")
+      check(CHECKS + 1)
+      @partition.answer
+      refute_nil @partition.denied
+    end
+    assert_equal [7, 7, 7], @partition.cures
+    assert_empty @application.events
+    check(CHECKS + 1)
+    @partition.answer
+    assert_nil @partition.denied # it was not reported again
+    check(CHECKS + 1)
+    @partition.answer
+    assert_equal [:seek], @application.events.map(&:last)
   end
 
   def test_while_the_broker_is_asked_nothing_else_is_done

@@ -40,6 +40,10 @@ module Guildhall
           end
 
           def request(&block) = @requests << block
+
+          # Whoever is asked answers.
+          def answers = self
+          def from?(*) = true
         end
 
         # Its jobs wait.

@@ -1,0 +1,130 @@
+# frozen_string_literal: true
+
+require "guildhall/clock"
+require_relative "tls_diagnosis"
+
+module Guildhall
+  module Kafka
+    module Connection
+      # Which brokers an application cannot reach: what its clients' log says of connections, and what their statistics say of answers,
+      # become the events `broker.unreachable` (once, and again as reminders with growing pauses) and `broker.reachable`. Any thread.
+      class Reachability
+        REMIND = 10..600 # seconds between two reminders
+        # A client that fails goes on failing, and says so at least that often (librdkafka: every 30 s): then it is over, or the client is
+        # gone.
+        FORGET_SECONDS = 90
+        # Another client may do well with other credentials: failures of these kinds are over once they have not been seen for so long.
+        SETTLED_SECONDS = 45
+        OF_ONE_CLIENT = /SSL|TLS|certificate|SASL|uthentication|security\.protocol/i
+        UNANSWERED = "it has been asked, and does not answer"
+        ADVICE = {
+          /just after connecting/ => "check security.protocol: the broker seems to expect SASL (sasl_plaintext, sasl_ssl)",
+          /alert (?:bad certificate|certificate required|unknown ca|handshake failure)/i =>
+            "the broker wants a client certificate that it trusts: set ssl.certificate.location and ssl.key.location",
+          /refused/ => "check that a broker listens there, and bootstrap.servers",
+          /resolve/ => "check the host name in bootstrap.servers, and DNS",
+          /SASL|uthentication/ => "check sasl.mechanism and the credentials",
+          /SSL|TLS|certificate/i => "check security.protocol and the ssl.* settings",
+          /security\.protocol|Disconnected/ => "check security.protocol: the broker may expect another one",
+          /timed out|unreachable/i => "check the address and the firewalls between",
+          /\A#{UNANSWERED}/o => "check whether its process stands still, and the network between"
+        }.freeze
+        # What a handshake can say more about.
+        DOUBTFUL = /certificate verify|SSL handshake|ApiVersion|Disconnected(?!.*just after connecting)|verify that security\.protocol/
+        MAX_OUTAGES = 500
+        MAX_REASONS = 20
+        Outage = Struct.new(:since, :latest, :latest_of_one, :reasons)
+        Reason = Struct.new(:due, :pause)
+        private_constant :OF_ONE_CLIENT, :DOUBTFUL, :MAX_OUTAGES, :MAX_REASONS, :Outage, :Reason
+
+        # @param diagnosis [#call] called with a broker's address in a thread of its own, says what is wrong with the connection, or nil
+        # @param clock [#now]
+        # @yieldparam name [String] of an event
+        # @yieldparam payload [Hash{Symbol=>Object}]
+        def initialize(diagnosis, clock: Clock, &publish)
+          @diagnosis = diagnosis
+          @clock = clock
+          @publish = publish
+          @lock = Mutex.new
+          @outages = {}
+        end
+
+        # A connection could not be made, or was refused by the broker. Does not block.
+        # @param broker [String] host and port
+        # @param reason [String] librdkafka's
+        # @return [void]
+        def failed(broker, reason)
+          found = note(broker, reason) or return
+          return announce(found) unless reason.match?(DOUBTFUL)
+
+          thread = Thread.new { announce({**found, **{advice: @diagnosis.call(broker)}.compact}) }
+          thread.name = "guildhall diagnosis"
+        end
+
+        # It is connected, and leaves requests without an answer. Does not block.
+        # @param broker [String]
+        # @param seconds [Float] for how long
+        # @return [void]
+        def silent(broker, seconds)
+          found = note(broker, UNANSWERED, seconds)
+          announce(found) if found
+        end
+
+        # It has answered. Does not block.
+        # @param broker [String]
+        # @return [void]
+        def answered(broker)
+          return if @outages.empty?
+
+          now = @clock.now
+          outage = @lock.synchronize do
+            one = @outages[broker]
+            next if one.nil? || (one.latest_of_one && now - one.latest_of_one < SETTLED_SECONDS)
+
+            @outages.delete(broker)
+          end
+          @publish.call("broker.reachable", broker:, seconds: now - outage.since) if outage
+        end
+
+        # @return [Array<String>] the brokers that cannot be reached, as far as it is known
+        def unreachable = @lock.synchronize { @outages.keys }
+
+        private
+
+        # @return [Hash{Symbol=>Object}, nil] what is to be published now
+        def note(broker, reason, seconds = 0.0)
+          now = @clock.now
+          @lock.synchronize do
+            outage = outage(broker, now, seconds)
+            reminder = outage.reasons.any?
+            next unless due?(outage, reason, now)
+
+            _, advice = ADVICE.find { |pattern, _| reason.match?(pattern) }
+            {broker:, reason:, advice:, seconds: now - outage.since, reminder:}
+          end
+        end
+
+        def outage(broker, now, seconds)
+          one = @outages.delete(broker)
+          one = Outage.new(now - seconds, now, nil, {}) if one.nil? || now - one.latest > FORGET_SECONDS
+          @outages.shift if @outages.size >= MAX_OUTAGES
+          one.latest = now
+          @outages[broker] = one
+        end
+
+        def due?(outage, reason, now)
+          outage.latest_of_one = now if reason.match?(OF_ONE_CLIENT)
+          outage.reasons.shift if outage.reasons.size >= MAX_REASONS && !outage.reasons.key?(reason)
+          one = outage.reasons[reason] ||= Reason.new(now, REMIND.begin)
+          return false if now < one.due
+
+          one.due = now + one.pause
+          one.pause = [one.pause * 2, REMIND.end].min
+          true
+        end
+
+        def announce(found) = @publish.call("broker.unreachable", **found)
+      end
+    end
+  end
+end
