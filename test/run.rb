@@ -10,7 +10,7 @@ root = File.expand_path("..", __dir__)
 chosen = {stress: false, integration: false, name: nil, seed: nil, verbose: false}
 parser = OptionParser.new do |options|
   options.banner = "usage: bin/test [PATH…] [-n NAME] [--integration | --stress]"
-  options.separator("Without PATH: all tests but stress. A PATH is a test file or a folder of them.")
+  options.separator("Without PATH: all tests but stress and cross (bin/rake cross). A PATH is a test file or a folder of them.")
   options.on("-n", "--name NAME", "only tests whose name is NAME or matches /NAME/") { |name| chosen[:name] = name }
   options.on("--integration", "only the integration scenarios (a process each, on a broker)") { chosen[:integration] = true }
   options.on("--stress", "only the stress tests: minutes of it") { chosen[:stress] = true }
@@ -33,7 +33,7 @@ end
 files = paths.flat_map { |path| File.directory?(path) ? Dir[File.join(path, "**/*_test.rb")] : [path] }
 files.map! { |path| File.expand_path(path) }
 if files.empty?
-  kinds = Dir[File.join(root, "test/**/*_test.rb")].group_by { |path| path[%r{test/(stress|integration)/}, 1] }
+  kinds = Dir[File.join(root, "test/**/*_test.rb")].group_by { |path| path[%r{test/(stress|integration|cross)/}, 1] }
   files = if chosen[:stress] then kinds["stress"]
           elsif chosen[:integration] then kinds["integration"]
           else kinds.values_at(nil, "integration").compact.flatten

@@ -1,9 +1,12 @@
 # frozen_string_literal: true
 
 require "minitest"
+require_relative "support/default_signals"
+DefaultSignals.restore
 require "guildhall"
 require_relative "support/warnings_raise"
 require_relative "support/subprocess"
+require_relative "support/time_limit"
 
 if Guildhall::Pool::EarlyVariables::AFFECTED # before the first Ractor, which some tests make themselves
   require "i18n"
@@ -15,6 +18,11 @@ end
 class GuildhallTest < Minitest::Test
   include Guildhall::LeakCheck::Minitest
   include Subprocess
+
+  # @return [Numeric] seconds that a test may take, whatever it waits for
+  def self.time_limit = Object.const_source_location(name)&.first.to_s.match?(%r{/test/(stress|cross)/}) ? TimeLimit::LONG_SECONDS : TimeLimit::SECONDS
+
+  def run = TimeLimit.watch("#{self.class}##{name}", self.class.time_limit) { super }
 
   # A test below `private` would never run, and nobody would notice.
   def self.runnable_methods

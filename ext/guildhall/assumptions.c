@@ -10,7 +10,8 @@
  *   values/hash_template.c). The tests under GC.stress and GC.verify_internal_consistency would see it.
  * - Marking stops all Ractors: caches and queues that are not write-barrier protected are marked without a lock (values/key_cache.c,
  *   values/value_cache.c, queue/class.c).
- * - RUBY_MAX_CPU is 8 where it is not set (waiting/pinned.c): fewer native threads would let waiters take all of them.
+ * - RUBY_MAX_CPU is 8 where it is not set, and from 4.1 on the number of processors (waiting/pinned.c): fewer native threads would let
+ *   waiters take all of them.
  * - A thread that is to end has a number for $! (pool/task.c).
  */
 #include "assumptions.h"

@@ -3,6 +3,15 @@
 require "mkmf"
 require_relative "json/powers_of_five"
 
+# What the code takes for granted, with a name for those who have not got it.
+{"a 64-bit Ruby" => "__SIZEOF_POINTER__ != 8",
+ "a little-endian processor (keys are compared by words)" => "__BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__",
+ "a compiler with __int128 (gcc or clang)" => "!defined(__SIZEOF_INT128__)"}.each do |what, lacks|
+  next if checking_for(what) { try_cpp("#if #{lacks}\n#error not here\n#endif\n") }
+
+  abort("guildhall: needs #{what}; this is #{RbConfig::CONFIG["host"]} with #{RbConfig::MAKEFILE_CONFIG["CC"]}. mkmf.log has the details")
+end
+
 $INCFLAGS << " -I. -I$(srcdir) -I$(srcdir)/include"
 PowersOfFive.write("powers_of_five.h")
 $CFLAGS << " -std=gnu11 -Wall -Wextra -Wno-unused-parameter -Werror=implicit-function-declaration -fvisibility=hidden"
@@ -13,11 +22,9 @@ if (sanitize = ENV.fetch("GUILDHALL_SANITIZE", nil))
   $CFLAGS << " --param asan-stack=0" if sanitize.include?("address") && RbConfig::MAKEFILE_CONFIG["CC"].include?("gcc")
   $LDFLAGS << " -fsanitize=#{sanitize}"
 end
-have_const("RUBY_TYPED_FROZEN_SHAREABLE", "ruby.h")
-have_func("rb_hash_new_capa", "ruby.h")
-have_func("rb_hash_bulk_insert", "ruby.h")
+# Buffers on the stack are larger than the guard page below it, which a frame must not jump over.
+append_cflags("-fstack-clash-protection")
 have_func("rb_set_foreach", "ruby.h")
-have_func("pthread_condattr_setclock", "pthread.h")
 # What only Linux has; GUILDHALL_PORTABLE=1 builds what other systems get.
 unless ENV["GUILDHALL_PORTABLE"]
   $defs << "-DGUILDHALL_FUTEX" if have_header("linux/futex.h")

@@ -1,5 +1,6 @@
 #include "reader.h"
 
+#include <guildhall/platform.h>
 #include <ruby/thread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -354,7 +355,7 @@ static VALUE reader_take(int argc, VALUE *argv, VALUE self)
     if (reader->taking) rb_raise(rb_eThreadError, "another thread is taking from this reader");
     reader->room_messages = NIL_P(messages) ? INT64_MAX : NUM2LL(messages);
     reader->room_bytes = NIL_P(bytes) ? INT64_MAX : NUM2LL(bytes);
-    reader->deadline = guildhall_monotonic_ns() + NUM2LL(timeout_ms) * 1000000;
+    reader->deadline = guildhall_now() + NUM2LL(timeout_ms) * 1000000;
     release_closed(reader);
     reader->taking = true;
     return rb_ensure(take_and_hand_over, self, taken, self);

@@ -267,7 +267,7 @@ static VALUE record_decode(VALUE self, VALUE codec)
     if (!decoder) rb_raise(rb_eTypeError, "%+" PRIsVALUE " has no native decoder", codec);
     switch (decoder->decode(decoder->context, entry->bytes, entry->payload_length, &result)) {
       case GUILDHALL_DECODED:
-        value = decoder->wrap(decoder->context, &result, self, entry->bytes, entry->payload_length);
+        value = guildhall_decoder_wrap(decoder, &result, self, entry->bytes, entry->payload_length);
         break;
       case GUILDHALL_INVALID:
         rb_exc_raise(decoder->error(decoder->context, &result, entry->bytes, entry->payload_length));

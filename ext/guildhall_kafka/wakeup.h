@@ -19,8 +19,7 @@ void guildhall_wakeup_notify(guildhall_wakeup *wakeup);
 void guildhall_wakeup_interrupt(guildhall_wakeup *wakeup);
 /* Before the queues are looked at. Whether somebody interrupted since the last time. */
 bool guildhall_wakeup_reset(guildhall_wakeup *wakeup);
-/* Waits for a notification, an interrupt or the deadline (CLOCK_MONOTONIC, ns). False at the deadline. */
+/* Waits for a notification, an interrupt or the deadline (of guildhall_now). False at the deadline. */
 bool guildhall_wakeup_wait(guildhall_wakeup *wakeup, int64_t deadline);
-int64_t guildhall_monotonic_ns(void);
 
 #endif

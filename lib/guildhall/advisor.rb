@@ -30,7 +30,9 @@ module Guildhall
     # @param rounds [Integer] of each measurement; the median counts
     # @param batches [Array<Integer>] sizes of batches to try
     # @param progress [true, String, #call, nil] see {Pool#map}
+    # @raise [ConfigurationError] where Ruby runs no Ractors
     def initialize(task, payloads, workers: nil, rounds: ROUNDS, batches: BATCHES, progress: nil)
+      NativeThreads.check!
       raise Guildhall::ArgumentError, "advise needs payloads" if payloads.empty?
       raise Guildhall::ArgumentError, "workers must be 1 to #{MAX_WORKERS}, not #{workers}" unless (workers || 1).between?(1, MAX_WORKERS)
       raise Guildhall::ArgumentError, "a task needs the method `call`; #{Inspection.name_of(task)} has none" unless task.respond_to?(:call)

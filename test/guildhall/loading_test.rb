@@ -10,7 +10,7 @@ class LoadingTest < GuildhallTest
   AVRO = [*BASE, "codec", "document", "avro", "schema_registry", "shared_cache", "soft_dependency"].freeze
   CODECS = [*JSON, *MESSAGE_PACK, *AVRO, "codecs", "schema", "text"].uniq.freeze
   PIPELINE = [*CODECS, "pipeline"].freeze
-  POOL = [*PIPELINE, "queue", "pool", "task", "failure"].freeze
+  POOL = [*PIPELINE, "queue", "pool", "task", "failure", "native_threads"].freeze
   # A part and the first folder or file below guildhall/ of all that may come with it.
   PERMITTED = {
     "errors" => BASE, "shareable" => BASE, "instrumentation" => BASE,

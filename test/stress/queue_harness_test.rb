@@ -7,7 +7,6 @@ require "support/c_program"
 class QueueHarnessTest < GuildhallTest
   include CProgram
 
-  SOURCE = File.join(__dir__, "harness/threads.c")
   SECONDS = Integer(ENV.fetch("STRESS_SECONDS", "20"))
 
   def test_without_a_sanitizer = drive([])
@@ -22,7 +21,7 @@ class QueueHarnessTest < GuildhallTest
   private
 
   def drive(flags)
-    with_program([SOURCE], flags:) do |program|
+    with_threads_program(flags: ["-DGUILDHALL_FUTEX", *flags]) do |program|
       out, err, status = run_command([program, SECONDS.to_s], timeout: SECONDS + 120)
       assert_predicate status, :success?, out + err
       assert_operator out[/(\d+) rounds/, 1].to_i, :>, 0

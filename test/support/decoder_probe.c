@@ -1,5 +1,7 @@
 /* What a caller in C does with a codec's native decoder: decodes on threads that have no GVL, wraps with it. */
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
 #include <ruby.h>
 #include <ruby/thread.h>
 #include <guildhall/decoder.h>
@@ -63,9 +65,41 @@ static VALUE header(VALUE self, VALUE address)
     return rb_ary_new_from_args(2, UINT2NUM(decoder->abi), decoder->size == sizeof *decoder ? Qtrue : Qfalse);
 }
 
+/* A decoder whose results cannot be wrapped. */
+static _Atomic long made, freed;
+
+static guildhall_decoded decode_blindly(const void *context, const uint8_t *bytes, size_t length, guildhall_result *result)
+{
+    made++;
+    result->data = malloc(result->size = 1000);
+    return GUILDHALL_DECODED;
+}
+
+static VALUE wrap_nothing(const void *context, guildhall_result *result, VALUE owner, const uint8_t *bytes, size_t length)
+{
+    rb_raise(rb_eNoMemError, "no memory to wrap");
+}
+
+static VALUE no_error(const void *context, const guildhall_result *result, const uint8_t *bytes, size_t length) { return Qnil; }
+
+static void free_result(const void *context, guildhall_result *result)
+{
+    freed++;
+    free(result->data);
+}
+
+static const guildhall_decoder unwrappable = {GUILDHALL_DECODER_ABI, sizeof(guildhall_decoder), NULL, decode_blindly, wrap_nothing, no_error,
+                                              free_result, NULL};
+
+static VALUE unwrappable_address(VALUE self) { return ULL2NUM((uintptr_t)&unwrappable); }
+
+static VALUE counts(VALUE self) { return rb_ary_new_from_args(2, LONG2NUM(made), LONG2NUM(freed)); }
+
 void Init_decoder_probe(void)
 {
     VALUE probe = rb_define_module("DecoderProbe");
     rb_define_singleton_method(probe, "decode", decode, 3);
     rb_define_singleton_method(probe, "header", header, 1);
+    rb_define_singleton_method(probe, "unwrappable", unwrappable_address, 0);
+    rb_define_singleton_method(probe, "counts", counts, 0);
 }

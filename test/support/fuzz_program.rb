@@ -14,7 +14,8 @@ module FuzzProgram
   SOURCE = File.join(ROOT, "ext/guildhall")
   FILES = {
     "json_fuzz" => "{json/{parse*,scratch,duplicates,tape,number,big,index,locate,shortest,source,split,status},document/key_index,text/{utf8*,simd}}.c",
-    "binary_fuzz" => "{msgpack/{token,read,walk},avro/{input,read,walk},document/{structural_index,key_index,path},text/{utf8*,simd}}.c"
+    "binary_fuzz" => "{msgpack/{token,read,walk},avro/{input,read,walk},document/{structural_index,key_index,path},text/{utf8*,simd}}.c",
+    "text_fuzz" => "{schema/format*,text/{utf8*,simd}}.c"
   }.freeze
   SANITIZED = %w[-O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined].freeze
   # A record of everything, which holds itself.
@@ -31,7 +32,7 @@ module FuzzProgram
   def fuzz_program(folder, name, compiler: "cc", flags: SANITIZED)
     program = File.join(folder, "#{name}-#{compiler}")
     PowersOfFive.write(File.join(folder, "powers_of_five.h"))
-    command = [compiler, "-std=gnu11", "-D_GNU_SOURCE", "-g", "-Wall", "-Wextra", *flags, "-I#{SOURCE}", "-I#{folder}", File.join(ROOT, "test/stress/#{name}.c"),
+    command = [compiler, "-std=gnu11", "-D_GNU_SOURCE", "-g", "-Wall", "-Wextra", *flags, "-I#{SOURCE}", "-I#{SOURCE}/include", "-I#{folder}", File.join(ROOT, "test/stress/#{name}.c"),
                *Dir[File.join(SOURCE, FILES.fetch(name))], "-lpthread", "-lm", "-o", program]
     out, err, status = run_command(command, timeout: 300)
     assert_predicate status, :success?, "#{command.join(" ")}\n#{out}\n#{err}"
@@ -49,6 +50,20 @@ module FuzzProgram
   # @return [String] the path of a file of JSON texts, one a line
   def json_corpus(folder, seed)
     write(folder, "json", json_texts(seed).join("\n"))
+  end
+
+  TEXTS = [
+    "2024-02-29", "2023-12-31T23:59:60Z", "2024-02-30T12:00:00.123456+01:30", "10:05:08-02:00", "127.0.0.1", "255.256.0.1", "::ffff:192.0.2.128",
+    "2001:db8::8a2e:370:7334", "a.example-host.org", "xn--bcher-kva.example", "someone+tag@example.org", "https://user@example.org:8080/a/b?c=d#e",
+    "/relative/{?template*}", "urn:isbn:0451450523", "123e4567-e89b-12d3-a456-426614174000", "žluťoučký kůň 🐎 漢字かな", "plain ASCII of no format at all",
+    "https://例え.テスト/パス"
+  ].freeze
+
+  # @return [String] the path of a file of texts, one a line
+  def text_corpus(folder, seed)
+    random = Random.new(seed)
+    mixed = Array.new(200) { Array.new(random.rand(1..6)) { TEXTS.sample(random:) }.join(["", " ", "/", "."].sample(random:)) }
+    write(folder, "text", [*TEXTS, *mixed].join("\n"))
   end
 
   # @return [Array<String>]

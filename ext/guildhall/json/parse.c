@@ -1,7 +1,7 @@
 /* Memory for a parse, and which parser this processor takes. */
 #include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
+#include <guildhall/platform.h>
 #include "key_predictor.h"
 #include "parse.h"
 #include "text/simd.h"
@@ -37,7 +37,7 @@ static int json_parse_prepare(guildhall_json_scratch *scratch, size_t length, ui
 static uint64_t json_parse_draw_seed(const void *salt)
 {
     uint64_t seed = 0;
-    if (getentropy(&seed, sizeof seed) != 0) seed = (uint64_t)(uintptr_t)salt ^ (uint64_t)time(NULL) << 32;
+    if (!guildhall_random_bytes(&seed, sizeof seed)) seed = (uint64_t)(uintptr_t)salt ^ (uint64_t)time(NULL) << 32;
     return seed | 1;
 }
 

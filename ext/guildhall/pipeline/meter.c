@@ -1,9 +1,9 @@
 /* Guildhall::Pipeline::Meter: what became of each stage's values, counted by all Ractors at once. */
+#include <guildhall/platform.h>
 #include <ruby.h>
 #include <ruby/ractor.h>
 #include <stdatomic.h>
 #include <stdint.h>
-#include <time.h>
 #include "init.h"
 
 typedef enum { PASSED, DROPPED, FAILED, OUTCOMES } outcome;
@@ -66,17 +66,10 @@ static stage_counters *pipeline_meter_stage_at(VALUE self, VALUE index)
     return &data->stages[stage];
 }
 
-static int64_t pipeline_meter_now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-}
-
 /* meter.now: nanoseconds of the monotonic clock */
 static VALUE pipeline_meter_meter_now(VALUE self)
 {
-    return LL2NUM(pipeline_meter_now());
+    return LL2NUM(guildhall_now());
 }
 
 /* meter.add(stage, outcome, count, since): notes what became of `count` values that the stage took since then (`now`);
@@ -86,7 +79,7 @@ static VALUE pipeline_meter_meter_add(VALUE self, VALUE index, VALUE kind, VALUE
     stage_counters *stage = pipeline_meter_stage_at(self, index);
     int number = NUM2INT(kind);
     if (number < 0 || number >= OUTCOMES) rb_raise(rb_eIndexError, "no such outcome");
-    int64_t time = pipeline_meter_now(), spent = time - NUM2LL(since);
+    int64_t time = guildhall_now(), spent = time - NUM2LL(since);
     atomic_fetch_add_explicit(&stage->outcomes[number], NUM2ULL(count), memory_order_relaxed);
     if (spent > 0) atomic_fetch_add_explicit(&stage->nanoseconds, (uint64_t)spent, memory_order_relaxed);
     return LL2NUM(time);

@@ -12,7 +12,6 @@
 #include <ruby.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <time.h>
 #include "cost_model.h"
 #include "decision.h"
 #include "runnable.h"
@@ -99,14 +98,6 @@ bool guildhall_batch_spreads(guildhall_batch *);
 void guildhall_batch_measure(guildhall_batch *);
 /* Releases the GVL for a moment, if that was not done lately. May raise what interrupts the thread. */
 void guildhall_give_way(struct guildhall_fair_queue *);
-
-/* The same clock as guildhall_now: it advances in steps of some milliseconds, but costs next to nothing. */
-static inline int64_t guildhall_coarse_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-    return now.tv_sec * 1000000000LL + now.tv_nsec;
-}
 
 static inline bool guildhall_outcome_p(VALUE slot)
 {

@@ -29,7 +29,7 @@ static void batch_mark(void *data)
 static void batch_free(void *data)
 {
     guildhall_batch *batch = data;
-    if (batch->generation == guildhall_fork_generation()) guildhall_waitlist_destroy(&batch->readers);
+    guildhall_waitlist_destroy(&batch->readers);
     ruby_xfree(batch->payloads);
     ruby_xfree(batch);
 }
@@ -395,16 +395,17 @@ static VALUE batch_cancel(VALUE self)
     return SIZET2NUM(cancelled);
 }
 
-/* To be called by readers. A child process has none of the parent's workers, so readers run all unfinished payloads. */
+/* To be called by readers, each time that they look: a trap handler may have forked meanwhile. A child process has none of the
+ * parent's workers, so readers run all unfinished payloads. The queue and what it counts are the parent's, too. */
 static VALUE batch_reset_after_fork(VALUE self)
 {
     guildhall_batch *batch = guildhall_batch_of(self);
     if (batch->generation == guildhall_fork_generation()) return self;
     batch->generation = guildhall_fork_generation();
-    guildhall_waitlist_init(&batch->readers); /* a thread of the parent may have held its lock */
     atomic_store(&batch->parallel, false);
+    atomic_store(&batch->reader_only, false);
+    atomic_store(&batch->suspicious, false);
     atomic_store(&batch->abandoned, false);
-    atomic_store(&batch->item_readers, 0);
     atomic_store(&batch->cursor, 0);
     size_t done = 0;
     for (size_t i = 0; i < batch->size; i++) {

@@ -1,50 +1,32 @@
 /* Lines of batches, a line a source, and the turns they take. */
 #include "fair_queue.h"
-#include <stdlib.h>
 
 enum { SOURCES_AHEAD = 4 };
 
-static guildhall_source *find(guildhall_fair_queue *queue, uint64_t key)
+bool guildhall_fair_queue_lock(guildhall_fair_queue *queue)
 {
-    guildhall_source *source = queue->last;
-    if (!source) return NULL;
-    do {
-        if (source->key == key) return source;
-        source = source->next;
-    } while (source != queue->last);
-    return NULL;
+    if (guildhall_fair_queue_forked(queue)) return false;
+    pthread_mutex_lock(&queue->lock);
+    return true;
 }
 
-/* Joins the circle as the one whose turn is farthest away. */
-static guildhall_source *join(guildhall_fair_queue *queue, const guildhall_batch *batch)
+void guildhall_fair_queue_unlock(guildhall_fair_queue *queue) { pthread_mutex_unlock(&queue->lock); }
+
+static guildhall_source *join(guildhall_fair_queue *queue, const guildhall_batch *batch, bool shared)
 {
-    guildhall_source *source = calloc(1, sizeof(guildhall_source));
+    guildhall_source *source = guildhall_sources_join(&queue->sources, batch->source_key, shared);
     if (!source) return NULL;
-    source->key = batch->source_key;
     source->name = batch->source_name;
     source->weight = source->turns = batch->weight;
-    if (queue->last) {
-        source->next = queue->last->next;
-        queue->last->next = source;
-    }
-    else source->next = source;
-    queue->last = source;
     return source;
 }
 
-/* Takes the source whose turn it is out of the circle. */
-static void leave(guildhall_fair_queue *queue)
-{
-    guildhall_source *gone = queue->last->next;
-    if (gone == queue->last) queue->last = NULL;
-    else queue->last->next = gone->next;
-    free(gone);
-}
-
+/* A batch that is its own source is not looked for, and nobody looks for it. */
 static bool line_up(guildhall_fair_queue *queue, guildhall_batch *batch)
 {
-    guildhall_source *source = find(queue, batch->source_key);
-    if (!source) source = join(queue, batch);
+    bool shared = !NIL_P(batch->source_name);
+    guildhall_source *source = shared ? guildhall_sources_find(&queue->sources, batch->source_key) : NULL;
+    if (!source) source = join(queue, batch, shared);
     if (!source) return false;
     batch->source = source;
     batch->next = NULL;
@@ -97,13 +79,20 @@ bool guildhall_fair_queue_has_room(const guildhall_fair_queue *queue, size_t pay
     return waiting == 0 || waiting + payloads <= queue->capacity;
 }
 
+/* It did not come into line after all: no memory. */
+static void forget(guildhall_fair_queue *queue, guildhall_batch *batch)
+{
+    atomic_store(&batch->parallel, false);
+    atomic_fetch_sub(&queue->inflight, 1);
+}
+
 bool guildhall_fair_queue_push(guildhall_fair_queue *queue, guildhall_batch *batch)
 {
     batch->lined_up_at = batch->measured_at = guildhall_now();
     batch->measured_done = atomic_load(&batch->done);
     double work = batch->decision == GUILDHALL_PARALLEL_FORCED ? 0 : guildhall_batch_cost(batch) * (double)batch->size;
     batch->parallelism = guildhall_parallelism_for(queue, work, batch->reading);
-    pthread_mutex_lock(&queue->lock);
+    if (!guildhall_fair_queue_lock(queue)) return false;
     bool room = !queue->closed && guildhall_fair_queue_has_room(queue, batch->size);
     if (room) {
         /* One may still be on its way back from the batch before. */
@@ -111,8 +100,9 @@ bool guildhall_fair_queue_push(guildhall_fair_queue *queue, guildhall_batch *bat
         batch->alone = atomic_fetch_add(&queue->inflight, 1) == 0 && ready;
         atomic_store(&batch->parallel, true);
         room = line_up(queue, batch);
+        if (!room) forget(queue, batch);
     }
-    pthread_mutex_unlock(&queue->lock);
+    guildhall_fair_queue_unlock(queue);
     if (!room) return false;
     RB_OBJ_WRITTEN(queue->self, Qundef, batch->source_name);
     RB_OBJ_WRITTEN(queue->self, Qundef, batch->self);
@@ -122,9 +112,9 @@ bool guildhall_fair_queue_push(guildhall_fair_queue *queue, guildhall_batch *bat
 
 void guildhall_fair_queue_return(guildhall_fair_queue *queue, guildhall_batch *batch)
 {
-    pthread_mutex_lock(&queue->lock);
+    if (!guildhall_fair_queue_lock(queue)) return;
     if (!batch->source && guildhall_batch_unclaimed(batch)) line_up(queue, batch);
-    pthread_mutex_unlock(&queue->lock);
+    guildhall_fair_queue_unlock(queue);
     RB_OBJ_WRITTEN(queue->self, Qundef, batch->self); /* it refers to the name */
     guildhall_fair_queue_wake(queue, 1);
 }
@@ -133,7 +123,7 @@ static void pass_turn(guildhall_fair_queue *queue, guildhall_source *source)
 {
     if (--source->turns > 0) return;
     source->turns = source->weight;
-    queue->last = source;
+    queue->sources.last = source;
 }
 
 static void assign(guildhall_worker_slot *worker, guildhall_batch *batch, size_t from, size_t count)
@@ -151,12 +141,12 @@ static void assign(guildhall_worker_slot *worker, guildhall_batch *batch, size_t
  * that was awake, but has taken another batch. */
 static bool needs_worker(const guildhall_fair_queue *queue)
 {
-    const guildhall_source *source = queue->last;
+    const guildhall_source *source = queue->sources.last;
     for (int looks = 0; source && looks < SOURCES_AHEAD; looks++) {
         source = source->next;
         const guildhall_batch *batch = source->first;
         if (atomic_load(&batch->workers) < guildhall_fair_queue_workers_for(batch)) return true;
-        if (source == queue->last) break;
+        if (source == queue->sources.last) break;
     }
     return false;
 }
@@ -164,21 +154,20 @@ static bool needs_worker(const guildhall_fair_queue *queue)
 bool guildhall_fair_queue_take(guildhall_fair_queue *queue, guildhall_worker_slot *worker)
 {
     bool taken = false;
-    if (atomic_load(&queue->batches) == 0) return false;
-    pthread_mutex_lock(&queue->lock);
-    while (!taken && queue->last) {
-        guildhall_source *source = queue->last->next;
+    if (atomic_load(&queue->batches) == 0 || !guildhall_fair_queue_lock(queue)) return false;
+    while (!taken && queue->sources.last) {
+        guildhall_source *source = queue->sources.last->next;
         guildhall_batch *batch = source->first;
         size_t from, slice = atomic_load(&batch->reader_only) ? 0 : guildhall_batch_slice_size(batch);
         size_t count = slice ? guildhall_batch_take(batch, slice, &from) : 0;
         taken = count > 0;
         if (taken) assign(worker, batch, from, count);
         if (atomic_load(&batch->reader_only) || !guildhall_batch_unclaimed(batch)) step_out(queue, source);
-        if (!source->first) leave(queue);
+        if (!source->first) guildhall_sources_leave(&queue->sources);
         else if (taken) pass_turn(queue, source);
     }
     worker->others_wanted = taken && needs_worker(queue);
-    pthread_mutex_unlock(&queue->lock);
+    guildhall_fair_queue_unlock(queue);
     return taken;
 }
 

@@ -8,22 +8,14 @@
 #include "batch.h"
 #include "cost_model.h"
 #include "histogram.h"
+#include "sources.h"
 #include "worker_slot.h"
-
-typedef struct guildhall_source {
-    uint64_t key;
-    VALUE name;                    /* for statistics; nil: a batch that is its own source */
-    struct guildhall_source *next; /* the circle of those that have work */
-    guildhall_batch *first, *last;
-    size_t payloads;
-    unsigned weight, turns;        /* slices a turn, and those left of this one */
-} guildhall_source;
 
 typedef struct guildhall_fair_queue {
     VALUE self;
     unsigned generation;           /* of the process that made it */
     pthread_mutex_t lock;
-    guildhall_source *last;        /* its next one has the turn; NULL: nothing waits */
+    guildhall_sources sources;
     size_t capacity;               /* payloads that may wait; beyond it the pool is saturated */
     size_t processors;
     bool closed;
@@ -48,11 +40,18 @@ typedef struct guildhall_fair_queue {
 } guildhall_fair_queue;
 
 guildhall_fair_queue *guildhall_fair_queue_of(VALUE object);
+/* Whether the process was forked since: workers, and what is in line for them, are the parent's. Whoever waited for the queue when a
+ * trap handler forked goes on in the child, and must not wait for it there. */
+static inline bool guildhall_fair_queue_forked(const guildhall_fair_queue *queue) { return queue->generation != guildhall_fork_generation(); }
+/* Without the lock held: takes it. False in a child process, where it is not taken: a thread of the parent may have held it at the
+ * fork, and what it guards is the parent's. */
+bool guildhall_fair_queue_lock(guildhall_fair_queue *);
+void guildhall_fair_queue_unlock(guildhall_fair_queue *);
 /* Whether there are workers, or will be in a moment. Those that are to leave after their slice do not count: it may be endless. */
 bool guildhall_fair_queue_has_workers(const guildhall_fair_queue *);
 /* Whether there is room for this number of payloads. A batch alone may be larger than the capacity. */
 bool guildhall_fair_queue_has_room(const guildhall_fair_queue *, size_t payloads);
-/* With the GVL. False when there is no room, or the queue is closed. */
+/* With the GVL. False when there is no room, or the queue is closed or of the parent process. */
 bool guildhall_fair_queue_push(guildhall_fair_queue *, guildhall_batch *);
 /* Queues a batch again after its cursor was put back, unless it is still in the queue. */
 void guildhall_fair_queue_return(guildhall_fair_queue *, guildhall_batch *);

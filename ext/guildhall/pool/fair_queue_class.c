@@ -15,7 +15,7 @@ enum { COPIED_ON_STACK = 256 };
 static size_t copy_line(const guildhall_fair_queue *queue, VALUE *to, size_t room)
 {
     size_t count = 0;
-    const guildhall_source *source = queue->last;
+    const guildhall_source *source = queue->sources.last;
     if (source) do {
         if (count < room) to[count] = source->name;
         count++;
@@ -23,15 +23,15 @@ static size_t copy_line(const guildhall_fair_queue *queue, VALUE *to, size_t roo
             if (count < room) to[count] = batch->self;
         }
         source = source->next;
-    } while (source != queue->last);
+    } while (source != queue->sources.last);
     return count;
 }
 
 static size_t copy_line_safely(guildhall_fair_queue *queue, VALUE *to, size_t room)
 {
-    pthread_mutex_lock(&queue->lock);
+    if (!guildhall_fair_queue_lock(queue)) return 0; /* no worker takes from it any more */
     size_t count = copy_line(queue, to, room);
-    pthread_mutex_unlock(&queue->lock);
+    guildhall_fair_queue_unlock(queue);
     return count;
 }
 
@@ -40,7 +40,6 @@ static size_t copy_line_safely(guildhall_fair_queue *queue, VALUE *to, size_t ro
 static void queue_mark(void *data)
 {
     guildhall_fair_queue *queue = data;
-    if (queue->generation != guildhall_fork_generation()) return; /* no worker takes from it any more */
     VALUE some[COPIED_ON_STACK], *all = some;
     size_t room = COPIED_ON_STACK, count;
     while ((count = copy_line_safely(queue, all, room)) > room) {
@@ -55,19 +54,16 @@ static void queue_mark(void *data)
 static void queue_free(void *data)
 {
     guildhall_fair_queue *queue = data;
-    guildhall_source *source = queue->last ? queue->last->next : NULL;
-    while (source) {
-        guildhall_source *next = source == queue->last ? NULL : source->next;
-        free(source);
-        source = next;
-    }
-    if (queue->generation == guildhall_fork_generation()) {
-        guildhall_waitlist_destroy(&queue->workers);
-        guildhall_waitlist_destroy(&queue->space);
-        guildhall_waitlist_destroy(&queue->attention);
-        guildhall_waitlist_destroy(&queue->stopping);
+    /* Held only in a child: a thread of the parent was changing them at the fork. */
+    if (pthread_mutex_trylock(&queue->lock) == 0) {
+        guildhall_sources_free(&queue->sources);
+        pthread_mutex_unlock(&queue->lock);
         pthread_mutex_destroy(&queue->lock);
     }
+    guildhall_waitlist_destroy(&queue->workers);
+    guildhall_waitlist_destroy(&queue->space);
+    guildhall_waitlist_destroy(&queue->attention);
+    guildhall_waitlist_destroy(&queue->stopping);
     ruby_xfree(queue);
 }
 
@@ -105,12 +101,12 @@ static VALUE queue_build(VALUE class, VALUE capacity, VALUE processors)
 }
 
 /* push(batch) → false when there is no room, nil when there never will be: the queue is closed,
- * or the batch was made for the one before a fork or a rest, which counts it. */
+ * or of the process before a fork, or the batch was made for the one before a rest, which counts it. */
 static VALUE queue_push(VALUE self, VALUE object)
 {
     guildhall_fair_queue *queue = guildhall_fair_queue_of(self);
     guildhall_batch *batch = guildhall_batch_of(object);
-    if (queue->closed || batch->queue != queue) return Qnil;
+    if (queue->closed || batch->queue != queue || guildhall_fair_queue_forked(queue)) return Qnil;
     return guildhall_fair_queue_push(queue, batch) ? Qtrue : Qfalse;
 }
 
@@ -118,9 +114,9 @@ static VALUE queue_push(VALUE self, VALUE object)
 static VALUE queue_close(VALUE self)
 {
     guildhall_fair_queue *queue = guildhall_fair_queue_of(self);
-    pthread_mutex_lock(&queue->lock);
+    bool locked = guildhall_fair_queue_lock(queue);
     queue->closed = true;
-    pthread_mutex_unlock(&queue->lock);
+    if (locked) guildhall_fair_queue_unlock(queue);
     guildhall_waitlist_wake_all(&queue->workers);
     guildhall_waitlist_wake_all(&queue->space);
     guildhall_fair_queue_call(queue);
@@ -151,7 +147,8 @@ typedef struct {
 static int roomy(void *context)
 {
     const room *wanted = context;
-    return guildhall_fair_queue_has_room(wanted->queue, wanted->payloads) || wanted->queue->closed;
+    const guildhall_fair_queue *queue = wanted->queue;
+    return guildhall_fair_queue_has_room(queue, wanted->payloads) || queue->closed || guildhall_fair_queue_forked(queue);
 }
 
 /* wait_for_room(payloads, seconds or nil): blocks until there seems to be room for `payloads`. False at the deadline. */
@@ -161,9 +158,17 @@ static VALUE queue_wait_for_room(VALUE self, VALUE payloads, VALUE timeout)
     return guildhall_wait(&wanted.queue->space, roomy, &wanted, guildhall_deadline(timeout)) ? Qtrue : Qfalse;
 }
 
-static int drained(void *queue) { return atomic_load(&((guildhall_fair_queue *)queue)->inflight) == 0; }
+static int drained(void *context)
+{
+    const guildhall_fair_queue *queue = context;
+    return atomic_load(&queue->inflight) == 0 || guildhall_fair_queue_forked(queue);
+}
 
-static int workerless(void *queue) { return atomic_load(&((guildhall_fair_queue *)queue)->worker_count) == 0; }
+static int workerless(void *context)
+{
+    const guildhall_fair_queue *queue = context;
+    return atomic_load(&queue->worker_count) == 0 || guildhall_fair_queue_forked(queue);
+}
 
 static VALUE wait_until(VALUE self, guildhall_attempt condition, VALUE timeout)
 {
@@ -181,10 +186,14 @@ static VALUE queue_wait_until_workerless(VALUE self, VALUE timeout) { return wai
 static VALUE queue_saturated(VALUE self)
 {
     guildhall_fair_queue *queue = guildhall_fair_queue_of(self);
-    return atomic_load(&queue->payloads) >= queue->capacity ? Qtrue : Qfalse;
+    return atomic_load(&queue->payloads) >= queue->capacity && !guildhall_fair_queue_forked(queue) ? Qtrue : Qfalse;
 }
 
-static VALUE queue_payloads(VALUE self) { return SIZET2NUM(atomic_load(&guildhall_fair_queue_of(self)->payloads)); }
+static VALUE queue_payloads(VALUE self)
+{
+    const guildhall_fair_queue *queue = guildhall_fair_queue_of(self);
+    return SIZET2NUM(guildhall_fair_queue_forked(queue) ? 0 : atomic_load(&queue->payloads));
+}
 
 static VALUE queue_batches(VALUE self) { return SIZET2NUM(atomic_load(&guildhall_fair_queue_of(self)->batches)); }
 
@@ -202,7 +211,7 @@ static VALUE queue_set_target_worker_count(VALUE self, VALUE count)
 static VALUE queue_handover(VALUE self) { return DBL2NUM((double)atomic_load(&guildhall_fair_queue_of(self)->handover_ns) / 1e9); }
 
 /* Whether the process was forked since: its workers are elsewhere. */
-static VALUE queue_forked(VALUE self) { return guildhall_fair_queue_of(self)->generation == guildhall_fork_generation() ? Qfalse : Qtrue; }
+static VALUE queue_forked(VALUE self) { return guildhall_fair_queue_forked(guildhall_fair_queue_of(self)) ? Qtrue : Qfalse; }
 
 /* Whether the supervisor is to be called for every slice. */
 static VALUE queue_want_slices(VALUE self, VALUE wanted)
@@ -271,6 +280,16 @@ static VALUE queue_wait_quantile(VALUE self, VALUE share) { return quantile(&gui
 /* Seconds that a share of the slices took, at most. */
 static VALUE queue_run_quantile(VALUE self, VALUE share) { return quantile(&guildhall_fair_queue_of(self)->runs, share); }
 
+/* How many sources were looked at, so far, to find those of batches that were queued. */
+static VALUE queue_sources_compared(VALUE self)
+{
+    guildhall_fair_queue *queue = guildhall_fair_queue_of(self);
+    if (!guildhall_fair_queue_lock(queue)) return INT2FIX(0);
+    uint64_t compared = queue->sources.compared;
+    guildhall_fair_queue_unlock(queue);
+    return ULL2NUM(compared);
+}
+
 /* [[source, payloads], …] of the sources that have work in line; batches without a source count as one. */
 static VALUE queue_depths(VALUE self)
 {
@@ -278,14 +297,14 @@ static VALUE queue_depths(VALUE self)
     guildhall_fair_queue *queue = guildhall_fair_queue_of(self);
     VALUE names[MAX_SOURCES];
     size_t payloads[MAX_SOURCES], count = 0;
-    pthread_mutex_lock(&queue->lock);
-    const guildhall_source *source = queue->last;
+    if (!guildhall_fair_queue_lock(queue)) return rb_ary_new();
+    const guildhall_source *source = queue->sources.last;
     if (source) do {
         names[count] = source->name;
         payloads[count++] = source->payloads;
         source = source->next;
-    } while (source != queue->last && count < MAX_SOURCES);
-    pthread_mutex_unlock(&queue->lock);
+    } while (source != queue->sources.last && count < MAX_SOURCES);
+    guildhall_fair_queue_unlock(queue);
     VALUE depths = rb_ary_new_capa((long)count);
     for (size_t i = 0; i < count; i++) rb_ary_push(depths, rb_assoc_new(names[i], SIZET2NUM(payloads[i])));
     return depths;
@@ -319,4 +338,5 @@ void guildhall_init_pool_fair_queue(VALUE pool)
     rb_define_method(queue, "wait_quantile", queue_wait_quantile, 1);
     rb_define_method(queue, "run_quantile", queue_run_quantile, 1);
     rb_define_method(queue, "depths", queue_depths, 0);
+    rb_define_method(queue, "sources_compared", queue_sources_compared, 0);
 }

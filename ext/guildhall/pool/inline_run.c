@@ -146,7 +146,7 @@ static VALUE run_here(VALUE context, VALUE called, VALUE payloads, bool raising)
 {
     VALUE self = RARRAY_AREF(context, CONTEXT_QUEUE);
     guildhall_fair_queue *queue = guildhall_fair_queue_of(self);
-    if (!RB_TYPE_P(payloads, T_ARRAY) || queue->generation != guildhall_fork_generation()) return Qnil;
+    if (!RB_TYPE_P(payloads, T_ARRAY) || guildhall_fair_queue_forked(queue)) return Qnil;
     VALUE runnable = runnable_of(RARRAY_AREF(context, CONTEXT_ADMISSION), called);
     const guildhall_runnable *task = guildhall_runnable_of(runnable);
     if (!NIL_P(task->preparer)) return Qnil;

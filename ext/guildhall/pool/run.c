@@ -14,7 +14,9 @@ typedef struct {
     int64_t until;
     VALUE mark;         /* of the payload being run; 0: none */
     VALUE stage;        /* nil, or that of the native decoder while it runs */
-    size_t outcomes, failures, stride;
+    size_t outcomes, failures;
+    size_t stride;      /* payloads between two looks at the clock. Readers are woken as rarely: one that waits meanwhile looks by itself, after
+                         * HelpingWait::LONGEST_PAUSE_SECONDS at most (helping_wait.rb), which bounds how late it learns of an outcome */
     bool stopped;
 } run;
 

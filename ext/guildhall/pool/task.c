@@ -37,7 +37,7 @@ static VALUE decode_and_wrap(const guildhall_runnable *runnable, VALUE bytes)
     guildhall_result result = {0};
     guildhall_decoded verdict = decoder->decode(decoder->context, start, length, &result);
     VALUE value;
-    if (verdict == GUILDHALL_DECODED) value = decoder->wrap(decoder->context, &result, bytes, start, length);
+    if (verdict == GUILDHALL_DECODED) value = guildhall_decoder_wrap(decoder, &result, bytes, start, length);
     else if (verdict == GUILDHALL_DEFER) value = rb_funcallv(runnable->codec, id_call, 1, &bytes);
     else rb_exc_raise(decoder->error(decoder->context, &result, start, length));
     RB_GC_GUARD(bytes);

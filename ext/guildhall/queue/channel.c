@@ -6,6 +6,7 @@ int guildhall_channel_init(guildhall_channel *channel, size_t capacity, size_t s
 {
     size_t each = (capacity + stripes - 1) / stripes;
     channel->count = 0;
+    channel->generation = guildhall_fork_generation();
     channel->capacity = each * stripes;
     guildhall_waitlist_init(&channel->takers);
     channel->stripes = aligned_alloc(_Alignof(guildhall_stripe), stripes * sizeof(guildhall_stripe));
@@ -28,13 +29,31 @@ void guildhall_channel_destroy(guildhall_channel *channel)
     free(channel->stripes);
 }
 
+static void channel_renew(guildhall_channel *channel)
+{
+    guildhall_renewal_lock();
+    if (channel->generation != guildhall_fork_generation()) {
+        for (size_t index = 0; index < channel->count; index++) guildhall_ring_renew(&channel->stripes[index].ring);
+        __atomic_store_n(&channel->generation, guildhall_fork_generation(), __ATOMIC_RELEASE);
+    }
+    guildhall_renewal_unlock();
+}
+
+/* Before each use: a thread of the parent, which is not here, may have been half-way through an operation at the fork. */
+static inline void channel_own(guildhall_channel *channel)
+{
+    if (__builtin_expect(__atomic_load_n(&channel->generation, __ATOMIC_ACQUIRE) != guildhall_fork_generation(), 0)) channel_renew(channel);
+}
+
 long guildhall_channel_push(guildhall_channel *channel, size_t lane, const uintptr_t *items, size_t count)
 {
+    channel_own(channel);
     return guildhall_ring_push(&guildhall_channel_stripe(channel, lane)->ring, items, count);
 }
 
 long guildhall_channel_pop(guildhall_channel *channel, size_t lane, uintptr_t *items, size_t count, size_t *stripe)
 {
+    channel_own(channel);
     if (channel->count == 1) return *stripe = 0, guildhall_ring_pop(&channel->stripes->ring, items, count);
 
     size_t exhausted = 0;
@@ -74,6 +93,7 @@ void guildhall_channel_exhausted(guildhall_channel *channel)
 
 void guildhall_channel_close(guildhall_channel *channel)
 {
+    channel_own(channel);
     for (size_t index = 0; index < channel->count; index++) guildhall_ring_close(&channel->stripes[index].ring);
     guildhall_waitlist_wake_all(&channel->takers);
     for (size_t index = 0; index < channel->count; index++) guildhall_waitlist_wake_all(&channel->stripes[index].givers);
@@ -86,6 +106,7 @@ int guildhall_channel_closed(const guildhall_channel *channel)
 
 size_t guildhall_channel_size(const guildhall_channel *channel)
 {
+    channel_own((guildhall_channel *)channel);
     size_t size = 0;
     for (size_t index = 0; index < channel->count; index++) size += guildhall_ring_size(&channel->stripes[index].ring);
     return size;

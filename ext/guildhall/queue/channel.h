@@ -17,6 +17,7 @@ typedef struct {
     guildhall_stripe *stripes;
     size_t count;
     size_t capacity;           /* of all stripes */
+    unsigned generation;       /* of the process whose threads use it */
     guildhall_waitlist takers; /* wait for an item in any ring */
 } guildhall_channel;
 

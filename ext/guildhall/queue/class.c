@@ -180,7 +180,7 @@ static void queue_wait_to_pop(transfer *self, int64_t deadline)
 
 static void queue_check_item(VALUE queue, VALUE item)
 {
-    if (guildhall_shareable(item) || RTYPEDDATA_TYPE(queue) == &private_type) return;
+    if (RTYPEDDATA_TYPE(queue) == &private_type || guildhall_shareable(item)) return; /* the second is a walk through all of it */
     rb_funcall(shareable_module, id_check, 2, item, rb_str_new_cstr("item"));
 }
 

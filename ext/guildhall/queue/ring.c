@@ -144,6 +144,25 @@ size_t guildhall_ring_size(const guildhall_ring *ring)
     return tail - head < ring->capacity ? tail - head : ring->capacity;
 }
 
+/* Puts what is there together, from head on, and gives every cell the turn that follows from that. */
+void guildhall_ring_renew(guildhall_ring *ring)
+{
+    size_t head = atomic_load_explicit(&ring->head, memory_order_relaxed), tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
+    size_t end = head;
+    for (size_t position = head; position < (tail & ~CLOSED); position++) {
+        place at = ring_place_of(ring, position);
+        if (atomic_load_explicit(&at.cell->turn, memory_order_relaxed) != at.turn + 1) continue;
+        uintptr_t item = atomic_load_explicit(&at.cell->item, memory_order_relaxed);
+        atomic_store_explicit(&ring_place_of(ring, end++).cell->item, item, memory_order_relaxed);
+    }
+    for (size_t position = head; position < head + ring->capacity; position++) {
+        place at = ring_place_of(ring, position);
+        atomic_store_explicit(&at.cell->turn, at.turn + (position < end), memory_order_relaxed);
+    }
+    atomic_store_explicit(&ring->closed, (tail & CLOSED) != 0, memory_order_relaxed);
+    atomic_store_explicit(&ring->tail, end | (tail & CLOSED), memory_order_release);
+}
+
 void guildhall_ring_each(guildhall_ring *ring, void (*visit)(uintptr_t item))
 {
     size_t position = atomic_load_explicit(&ring->head, memory_order_relaxed);

@@ -49,6 +49,9 @@ void guildhall_ring_close(guildhall_ring *ring);
 int guildhall_ring_closed(const guildhall_ring *ring);
 /* A moment's view; between 0 and capacity. */
 size_t guildhall_ring_size(const guildhall_ring *ring);
+/* In a child after fork, while no other thread uses the ring: what threads of the parent had claimed and not yet done is as if they had
+ * never begun. A push that was not published is lost here, and a pop that was not done has taken its item. */
+void guildhall_ring_renew(guildhall_ring *ring);
 /* Calls visit for each item that is in the ring. Exact where no thread pushes or pops meanwhile. */
 void guildhall_ring_each(guildhall_ring *ring, void (*visit)(uintptr_t item));
 

@@ -3,9 +3,8 @@
 #include "word.h"
 #include <ruby/ractor.h>
 #include <ruby/thread.h>
+#include <ruby/version.h>
 #include <stdlib.h>
-
-#define DEFAULT_MAX_CPU 8 /* of Ruby, where RUBY_MAX_CPU does not say otherwise */
 
 static _Atomic int pinned_waiters;
 static int pinned_limit;
@@ -47,6 +46,7 @@ static int pinned_count_in(void)
 
 static void pinned_count_out(guildhall_parked *self)
 {
+    if (guildhall_waiter_forked(&self->base)) return; /* a child counts anew */
     atomic_fetch_sub_explicit(&pinned_waiters, 1, memory_order_relaxed);
 }
 
@@ -66,11 +66,25 @@ void guildhall_pinned_forked(void)
     guildhall_word_setup();
 }
 
+/* Where RUBY_MAX_CPU says nothing. */
+static int pinned_default_threads(void)
+{
+    if (RUBY_API_VERSION_CODE < 40100) return 8;
+    long processors = guildhall_processors();
+    return processors > 0 ? (int)processors : 1;
+}
+
+/* Ruby reads it so, when it starts: what begins with no number, or with one below 1, counts for nothing. */
+int guildhall_ractor_threads(void)
+{
+    const char *given = getenv("RUBY_MAX_CPU");
+    return given && atoi(given) > 0 ? atoi(given) : pinned_default_threads();
+}
+
 void guildhall_init_pinned(void)
 {
     static const struct rb_ractor_local_storage_type plain = {NULL, NULL};
-    const char *cpus = getenv("RUBY_MAX_CPU");
-    int limit = (cpus && atoi(cpus) > 0 ? atoi(cpus) : DEFAULT_MAX_CPU) - 2;
+    int limit = guildhall_ractor_threads() - 2;
     pinned_limit = limit > 0 ? limit : 0;
     main_ractor_key = rb_ractor_local_storage_ptr_newkey(&plain);
     rb_ractor_local_storage_ptr_set(main_ractor_key, (void *)1); /* extensions are loaded in the main Ractor */

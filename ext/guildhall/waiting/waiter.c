@@ -5,14 +5,6 @@
 #include <ruby/fiber/scheduler.h>
 #include <math.h>
 #include <stdbool.h>
-#include <time.h>
-
-int64_t guildhall_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1000000000LL + now.tv_nsec;
-}
 
 VALUE guildhall_argument_error(void)
 {
@@ -36,12 +28,18 @@ int64_t guildhall_deadline(VALUE timeout)
     return guildhall_now() + (int64_t)(seconds * 1e9);
 }
 
+static bool parked_waits(guildhall_parked *self)
+{
+    if (guildhall_waiter_state(&self->base) != GUILDHALL_WAITING || guildhall_waiter_forked(&self->base)) return false;
+    return !self->deadline || guildhall_now() < self->deadline;
+}
+
 static VALUE parked_loop(VALUE argument)
 {
     guildhall_parked *self = (guildhall_parked *)argument;
-    while (guildhall_waiter_state(&self->base) == GUILDHALL_WAITING && (!self->deadline || guildhall_now() < self->deadline)) {
+    while (parked_waits(self)) {
         rb_thread_check_ints();
-        self->step(self);
+        if (parked_waits(self)) self->step(self); /* a trap handler may have forked, and this be the child */
     }
     return Qnil;
 }
@@ -103,4 +101,5 @@ void guildhall_init_waiter(VALUE guildhall)
     guildhall_init_port();
     guildhall_init_sleep_forever();
     guildhall_waitlist_setup(guildhall_pinned_forked);
+    rb_define_const(guildhall, "RACTOR_THREADS", INT2FIX(guildhall_ractor_threads()));
 }

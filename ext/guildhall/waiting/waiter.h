@@ -6,6 +6,7 @@
 #define GUILDHALL_WAITING_WAITER_H
 
 #include "waitlist.h"
+#include <guildhall/platform.h>
 #include <ruby.h>
 #include <ruby/thread.h>
 #include <stdbool.h>
@@ -28,8 +29,8 @@ int guildhall_wait_as(guildhall_patience *patience, guildhall_waitlist *list, gu
 /* A new key for thread-specific values. False where Ruby refuses it: it makes none, first, while other Ractors live. */
 bool guildhall_thread_key(rb_internal_thread_specific_key_t *);
 
-/* Nanoseconds of the monotonic clock. */
-int64_t guildhall_now(void);
+/* How many native threads Ruby runs all Ractors but the main one on, at most. */
+int guildhall_ractor_threads(void);
 
 /* Guildhall::ArgumentError. */
 VALUE guildhall_argument_error(void);

@@ -3,14 +3,14 @@
 
 #define STATE 7
 
-static _Atomic unsigned generation = 1;
+unsigned guildhall_fork_count = 1;
 static pthread_mutex_t renewal = PTHREAD_MUTEX_INITIALIZER;
 static void (*forked_hook)(void);
 
 static void waitlist_forked(void)
 {
     pthread_mutex_init(&renewal, NULL);
-    atomic_fetch_add_explicit(&generation, 1, memory_order_relaxed);
+    guildhall_fork_count++;
     forked_hook();
 }
 
@@ -20,7 +20,9 @@ void guildhall_waitlist_setup(void (*hook)(void))
     pthread_atfork(NULL, NULL, waitlist_forked);
 }
 
-unsigned guildhall_fork_generation(void) { return atomic_load_explicit(&generation, memory_order_relaxed); }
+void guildhall_renewal_lock(void) { pthread_mutex_lock(&renewal); }
+
+void guildhall_renewal_unlock(void) { pthread_mutex_unlock(&renewal); }
 
 void guildhall_waitlist_init(guildhall_waitlist *list)
 {
@@ -33,14 +35,15 @@ void guildhall_waitlist_init(guildhall_waitlist *list)
     list->first = list->last = NULL;
 }
 
-void guildhall_waitlist_destroy(guildhall_waitlist *list)
-{
-    pthread_mutex_destroy(&list->mutex);
-}
-
 static int waitlist_stale(guildhall_waitlist *list)
 {
     return atomic_load_explicit(&list->generation, memory_order_acquire) != guildhall_fork_generation();
+}
+
+/* Not that of the parent process, which one of its threads may hold. */
+void guildhall_waitlist_destroy(guildhall_waitlist *list)
+{
+    if (!waitlist_stale(list)) pthread_mutex_destroy(&list->mutex);
 }
 
 /* Before each use of the mutex: a list that the parent filled is emptied, its mutex, which a thread of the parent may have
@@ -48,14 +51,14 @@ static int waitlist_stale(guildhall_waitlist *list)
 static void waitlist_renew(guildhall_waitlist *list)
 {
     if (!waitlist_stale(list)) return;
-    pthread_mutex_lock(&renewal);
+    guildhall_renewal_lock();
     if (waitlist_stale(list)) {
         pthread_mutex_init(&list->mutex, NULL);
         list->first = list->last = NULL;
         atomic_store_explicit(&list->count, 0, memory_order_relaxed);
         atomic_store_explicit(&list->generation, guildhall_fork_generation(), memory_order_release);
     }
-    pthread_mutex_unlock(&renewal);
+    guildhall_renewal_unlock();
 }
 
 size_t guildhall_waitlist_count(const guildhall_waitlist *list)
@@ -71,6 +74,8 @@ int guildhall_waiter_state(guildhall_waiter *waiter)
     return atomic_load_explicit(&waiter->state, memory_order_acquire) & STATE;
 }
 
+int guildhall_waiter_forked(const guildhall_waiter *waiter) { return waiter->generation != guildhall_fork_generation(); }
+
 static void waitlist_append(guildhall_waitlist *list, guildhall_waiter *waiter)
 {
     waitlist_renew(list);
@@ -81,6 +86,7 @@ static void waitlist_append(guildhall_waitlist *list, guildhall_waiter *waiter)
     else list->first = waiter;
     list->last = waiter;
     waiter->linked = 1;
+    waiter->generation = guildhall_fork_generation();
     atomic_fetch_add_explicit(&list->count, 1, memory_order_relaxed);
     pthread_mutex_unlock(&list->mutex);
     /* Pairs with the fence in wake_one: registered before the next attempt looks. */
@@ -102,6 +108,7 @@ static void waitlist_unlink_waiter(guildhall_waitlist *list, guildhall_waiter *w
 static int waitlist_leave(guildhall_waitlist *list, guildhall_waiter *waiter)
 {
     if (guildhall_waiter_state(waiter) == GUILDHALL_DONE) return 1;
+    if (guildhall_waiter_forked(waiter)) return 0; /* it is in the parent's list */
     pthread_mutex_lock(&list->mutex);
     int linked = waiter->linked;
     if (linked) waitlist_unlink_waiter(list, waiter);

@@ -25,7 +25,7 @@ enum { GUILDHALL_WAITING = 1, GUILDHALL_CLAIMED = 2, GUILDHALL_DONE = 3, GUILDHA
 struct guildhall_waiter;
 
 typedef struct guildhall_sleeper {
-    /* Sleeps until the waiter's state is no longer WAITING; may return earlier. Non-zero: give up waiting. */
+    /* Sleeps until the waiter's state is no longer WAITING, or the process was forked; may return earlier. Non-zero: give up waiting. */
     int (*sleep)(struct guildhall_waiter *waiter);
     /* Ends that sleep, on the waker's thread. Must neither raise nor take a list's mutex. */
     void (*rouse)(struct guildhall_waiter *waiter, uintptr_t handle);
@@ -40,6 +40,7 @@ typedef struct guildhall_waiter {
     uintptr_t handle;  /* what rouse needs */
     _Atomic int state;
     int linked;        /* in the list; under its mutex */
+    unsigned generation; /* of the process in which it was enlisted; see guildhall_waiter_forked */
 } guildhall_waiter;
 
 /* How long it has paid to spin before sleeping; a hint, see patience.c. */
@@ -66,8 +67,12 @@ typedef int (*guildhall_attempt)(void *context);
  * threads of the parent. `forked` is called in the child. */
 void guildhall_waitlist_setup(void (*forked)(void));
 /* Counts forks: what was made before the last one belongs to a process that had other threads. Its locks may be held by
- * threads that are not here, and the workers it counts on do not exist. */
-unsigned guildhall_fork_generation(void);
+ * threads that are not here, and the workers it counts on do not exist. Written in a child alone, before it has other threads. */
+extern unsigned guildhall_fork_count;
+static inline unsigned guildhall_fork_generation(void) { return guildhall_fork_count; }
+/* Held while something of the parent's is made again: threads of the child may come upon it at once. */
+void guildhall_renewal_lock(void);
+void guildhall_renewal_unlock(void);
 
 void guildhall_waitlist_init(guildhall_waitlist *list);
 void guildhall_waitlist_destroy(guildhall_waitlist *list);
@@ -83,5 +88,9 @@ guildhall_awaited guildhall_waitlist_await(guildhall_waitlist *list, guildhall_w
                                            void *context);
 
 int guildhall_waiter_state(guildhall_waiter *waiter);
+/* Whether the process was forked while the waiter slept: what interrupts a sleep (a trap handler, say) may fork, and go on sleeping
+ * in the child. There nobody knows of the waiter: the child's list is empty, and a waker that had claimed it is a thread of the
+ * parent. A sleep ends then, and the thread attempts and enlists again. */
+int guildhall_waiter_forked(const guildhall_waiter *waiter);
 
 #endif

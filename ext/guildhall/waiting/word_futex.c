@@ -3,11 +3,8 @@
 
 #ifdef GUILDHALL_FUTEX
 #include <linux/futex.h>
-#include <stddef.h>
+#include <guildhall/platform.h>
 #include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
-#include "waiter.h"
 
 void guildhall_word_wait(_Atomic int *word, int value, int64_t deadline)
 {

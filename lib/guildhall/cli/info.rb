@@ -37,13 +37,27 @@ module Guildhall
 
       def machine_rows
         [["cores", Etc.nprocessors],
-         ["RUBY_MAX_CPU", ENV.fetch("RUBY_MAX_CPU", "8 (not set)")],
+         ["RUBY_MAX_CPU", native_threads],
          ["RUBY_THREAD_TIMESLICE", ENV.fetch("RUBY_THREAD_TIMESLICE", "100 ms (not set; 10 shortens waits beside busy threads)")],
          ["worker Ractors", workers]]
       end
 
+      # As Ruby reads it.
+      def native_threads
+        given = ENV.fetch("RUBY_MAX_CPU", nil)
+        require "guildhall/native_threads"
+        count = NativeThreads::COUNT
+        return given if given == count.to_s
+
+        "#{count} (#{given ? "set to #{given.inspect}" : "not set"})"
+      rescue LoadError
+        given || "not set"
+      end
+
       def workers
         require "guildhall/pool"
+        return "none: #{NativeThreads::ADVICE}" if NativeThreads::MAIN_RACTOR_ONLY
+
         "#{Guildhall::Pool::Settings.default_workers} by default"
       rescue LoadError => error
         "none: #{error.message}"

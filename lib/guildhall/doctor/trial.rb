@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "stringio"
+require_relative "../native_threads"
 
 module Guildhall
   class Doctor
@@ -33,7 +34,9 @@ module Guildhall
 
       # Blocks while the payloads are worked on, in a process of its own: what is not made for Ractors may crash Ruby, then or later.
       # @return [self]
+      # @raise [ConfigurationError] where Ruby runs no Ractors
       def run
+        NativeThreads.check!
         @task = Shareable.callable!(@task)
         judge(Child.new(SECONDS) { |writer| work(writer) })
         self

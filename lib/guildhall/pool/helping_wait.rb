@@ -16,7 +16,6 @@ module Guildhall
       # @param limit [Float, nil] of the {Clock}
       # @return [Boolean] false when the time was up
       def wait_for(index, beyond, limit)
-        @batch.reset_after_fork
         @pool.notifier.blocking do
           Fiber.current_scheduler ? in_a_thread { help_and_sleep(index, beyond, limit) } : help_and_sleep(index, beyond, limit)
         end
@@ -41,6 +40,7 @@ module Guildhall
           left = limit && (limit - Clock.now)
           return false if left && left <= 0
 
+          @batch.reset_after_fork
           unless help(index, stalled)
             before = done
             @batch.wait(index, beyond, left ? [pause, left].min : pause)

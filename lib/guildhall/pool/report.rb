@@ -43,7 +43,8 @@ module Guildhall
 
       # @return [String] a table for people
       def to_s
-        head = format("%d workers, %.0f µs a hand-over", @workers, @handover_seconds * 1e6)
+        none = " (#{NativeThreads::REASON})" if NativeThreads::MAIN_RACTOR_ONLY
+        head = format("%d workers%s, %.0f µs a hand-over", @workers, none, @handover_seconds * 1e6)
         made = @decisions.map { |decision, count| "#{decision} #{count}" }.join(", ")
         columns = "task                                       ≈ bytes   ≈ batch    inline µs  parallel µs   gain  now"
         [head, *(made unless made.empty?), columns, *@rows.map { |row| line(row) }].join("\n")

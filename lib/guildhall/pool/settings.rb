@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "etc"
+require_relative "../native_threads"
 require_relative "../option_rules"
 
 module Guildhall
@@ -12,7 +13,11 @@ module Guildhall
         deadline: nil, max_abandoned: 2, breaker_deaths: 10, breaker_window: 10, breaker_pause: 30, logger: nil, exit_timeout: 1
       }.freeze
       MAX_WORKERS = 1024 # each is a Ractor and a thread; more than there are cores do not make anything faster
-      WORKERS = OptionRules.integer(0.., ceiling: MAX_WORKERS)
+      WORKERS = if NativeThreads::MAIN_RACTOR_ONLY
+                  OptionRules.rule("0") { |value| value.eql?(0) || "must be 0, not #{value.inspect}: #{NativeThreads::ADVICE}" }
+                else
+                  OptionRules.integer(0.., ceiling: MAX_WORKERS)
+                end
       RULES = OptionRules.new(
         "setting",
         workers: WORKERS.or(nil), capacity: OptionRules.integer, # payloads
@@ -27,10 +32,11 @@ module Guildhall
 
       attr_reader(*DEFAULTS.keys)
 
-      # How many workers pay off here: a core each, and one of Ruby's native threads (`RUBY_MAX_CPU`) left for others.
+      # How many workers pay off here: a core each, and one of Ruby's native threads (`RUBY_MAX_CPU`) left for others. 0 where Ruby
+      # runs no Ractors (3.4 with `RUBY_MAX_CPU=1`).
       # @return [Integer]
       def self.default_workers
-        [Etc.nprocessors, [Integer(ENV.fetch("RUBY_MAX_CPU", 8), exception: false) || 8, 2].max - 1].min
+        NativeThreads::MAIN_RACTOR_ONLY ? 0 : [Etc.nprocessors, [NativeThreads::COUNT, 2].max - 1].min
       end
 
       # @param settings [Hash] over {DEFAULTS}; docs/pool.md explains them

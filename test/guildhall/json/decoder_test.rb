@@ -3,12 +3,13 @@
 require "guildhall/json"
 require "rbconfig"
 require "tmpdir"
+require_relative "../../support/decoder_probe"
 require_relative "../../support/sanitizers"
 
 # The codec's native decoder as an extension of somebody else's uses it: compiled against the installed header, decoding
 # on threads of its own without the GVL.
 class JSONDecoderTest < GuildhallTest
-  ROOT = File.expand_path("../../..", __dir__)
+  include DecoderProbeExtension
 
   def test_decodes_without_the_gvl
     assert_probe(<<~'RUBY')
@@ -46,6 +47,16 @@ class JSONDecoderTest < GuildhallTest
     RUBY
   end
 
+  def test_a_result_that_cannot_be_wrapped_is_freed_in_the_pool
+    assert_probe(<<~RUBY)
+      require "guildhall/pool"
+      #{UNWRAPPABLE}
+      results = Guildhall::Pool.open(workers: 1) { |pool| pool.results(%w[a b c], Ractor.make_shareable(Unwrappable.new), parallel: true) }
+      expect results.map(&:error_class) == ["NoMemoryError"] * 3
+      expect DecoderProbe.counts == [3, 3]
+    RUBY
+  end
+
   # Tapes that malloc made are freed with their Documents and make the collector run: memory stays flat.
   def test_memory_stays_flat
     skip("AddressSanitizer keeps what was freed") if Sanitizers.on?
@@ -65,7 +76,7 @@ class JSONDecoderTest < GuildhallTest
 
   def assert_probe(script)
     Dir.mktmpdir do |folder|
-      build(folder)
+      build_decoder_probe(folder)
       out = assert_ruby(<<~RUBY)
         $LOAD_PATH.unshift(#{folder.dump})
         require "guildhall/json"
@@ -77,13 +88,5 @@ class JSONDecoderTest < GuildhallTest
       RUBY
       assert_equal "done\n", out
     end
-  end
-
-  def build(folder)
-    headers = RbConfig::CONFIG.values_at("rubyhdrdir", "rubyarchhdrdir") << File.join(ROOT, "ext/guildhall/include")
-    target = File.join(folder, "decoder_probe.#{RbConfig::CONFIG["DLEXT"]}")
-    out, err, status = run_command([RbConfig::CONFIG["CC"].split.first, "-std=gnu11", "-O1", "-fPIC", "-shared", *headers.map { |path| "-I#{path}" },
-                                    File.join(ROOT, "test/support/decoder_probe.c"), "-o", target], timeout: 120)
-    assert_predicate status, :success?, "#{out}\n#{err}"
   end
 end

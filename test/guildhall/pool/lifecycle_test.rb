@@ -221,6 +221,92 @@ class PoolLifecycleTest < GuildhallTest
     assert_equal "0.6\n[0.3, 0.3]\n0\n0\n", out
   end
 
+  # A trap handler that forks without a block comes back into what it has interrupted, in both processes.
+  FORKING = <<~'RUBY'
+    reader, writer = IO.pipe
+    child = nil
+    trap(:USR1) { child = fork }
+    signal = ->(later) { Thread.new { later.call; Process.kill(:USR1, Process.pid) } }
+    finish = lambda do |outcome|
+      writer.syswrite("#{child ? "parent" : "child"} #{outcome.inspect}\n")
+      exit!(0) unless child
+      Process.wait(child)
+      writer.close
+      puts reader.read.lines.sort
+    end
+  RUBY
+
+  {
+    "a_future" => ["pool.dispatch([0.4] * 4, Sleepy, parallel: true, slice: 1).value(timeout: 40)", "[0.4, 0.4, 0.4, 0.4]"],
+    "one_outcome" => ["pool.dispatch([0.4] * 4, Sleepy, parallel: true, slice: 1)[3]", "0.4"],
+    "a_future_without_a_limit" => ["pool.dispatch([0.4] * 4, Sleepy, parallel: true, slice: 1).value", "[0.4, 0.4, 0.4, 0.4]"],
+    "the_end_of_all_work" => ["pool.dispatch([0.5], Sleepy, parallel: true) && pool.drain(timeout: 40)", "true"],
+    "a_shutdown" => ["pool.dispatch([0.5], Sleepy, parallel: true) && pool.shutdown(timeout: 40).complete", "true"]
+  }.each do |name, (wait, outcome)|
+    define_method(:"test_a_trap_handler_forks_while_its_thread_waits_for_#{name}") do
+      forks
+      out = assert_ruby(<<~RUBY, timeout: 60)
+        #{SETUP}
+        #{FORKING}
+        signal.call(-> { sleep(0.001) until pool.stats[:busy].positive? })
+        finish.call(#{wait})
+      RUBY
+      assert_equal "child #{outcome}\nparent #{outcome}\n", out
+    end
+  end
+
+  def test_a_trap_handler_forks_while_its_thread_waits_for_room
+    forks
+    out = assert_ruby(<<~RUBY, timeout: 60)
+      #{SETUP}
+      #{FORKING}
+      pool = Guildhall::Pool.new(workers: 1, capacity: 2, overflow: :wait, overflow_timeout: 40)
+      futures = Array.new(2) { pool.dispatch([0.5], Sleepy, parallel: true) } << pool.dispatch([0.5, 0.0], Sleepy, parallel: true)
+      signal.call(-> { sleep(0.2) })
+      futures << pool.dispatch([0.0, 0.0], Sleepy, parallel: true)
+      finish.call(futures.map { |future| future.value(timeout: 40) })
+    RUBY
+    assert_equal "child [[0.5], [0.5], [0.5, 0.0], [0.0, 0.0]]\nparent [[0.5], [0.5], [0.5, 0.0], [0.0, 0.0]]\n", out
+  end
+
+  # A worker may hold the lock of the queue when the process is forked.
+  def test_a_child_never_waits_for_a_lock_of_its_parents_workers
+    forks
+    assert_equal "40 children\n", assert_ruby(<<~RUBY, timeout: 120)
+      #{SETUP}
+      queue = Guildhall::Pool::FairQueue.build(10_000, 2)
+      runnable = Guildhall::Pool::Admission.new[Sleepy]
+      batches = Array.new(500) { |number| Guildhall::Pool::Batch.build(queue, runnable, [0.0], nil, false, true, nil, nil, number, 1) }
+      batches.each { |batch| queue.push(batch) or abort("not queued") }
+      stop = Guildhall::Queue.new(1)
+      busy = Array.new(2) { Ractor.new(queue, stop) { |line, ended| line.depths until ended.closed? } }
+      children = Array.new(40) do
+        fork do
+          abort("what is the parent's counts") unless queue.push(batches.first).nil? && queue.payloads.zero? && !queue.saturated?
+          abort("waits") unless queue.wait_for_room(100_000, 20) && queue.wait_until_drained(20) && queue.wait_until_workerless(20)
+          queue.depths
+          queue.sources_compared
+          batches.each(&:let_go)
+          GC.start
+          queue.close
+          batches.each(&:reset_after_fork)
+          queue = batches = nil
+          GC.start
+          exit!(0)
+        end
+      end
+      ended = children.count do |child|
+        limit = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 30
+        sleep(0.005) until (done = Process.wait2(child, Process::WNOHANG)) || Process.clock_gettime(Process::CLOCK_MONOTONIC) > limit
+        Process.kill(:KILL, child) unless done
+        done && done.last.success?
+      end
+      stop.close
+      busy.each(&:join)
+      puts "\#{ended} children"
+    RUBY
+  end
+
   def test_a_parents_continuation_raises_in_a_child
     before = "continued = pool.dispatch([0.5], Sleepy, parallel: true).then { 1 }"
     out = in_child(<<~RUBY, before:)

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "test_helper"
+require "etc"
 require "guildhall/pool"
 
 class PoolSettingsTest < GuildhallTest
@@ -34,11 +35,76 @@ class PoolSettingsTest < GuildhallTest
                  "exit_timeout must be a finite number ≥ 0 (seconds), not -1; unknown setting deathline; did you mean deadline?", error.message
   end
 
+  FEWEST = RUBY_VERSION < "4" ? 0 : 1 # workers where Ruby has one native thread for Ractors
+  UNSET = RUBY_VERSION < "4.1" ? 8 : Etc.nprocessors
+
+  # As Ruby reads it when it starts: the number that it begins with.
   def test_one_worker_a_core_within_what_ruby_runs_at_once
-    script = 'require "guildhall/pool"; require "etc"; print [Etc.nprocessors, Guildhall::Pool::Settings.default_workers].inspect'
-    {"2" => 1, "1" => 1, "nonsense" => 7, "1000" => 999}.each do |limit, most|
-      cores, workers = assert_ruby("ENV['RUBY_MAX_CPU'] = #{limit.dump}; #{script}").scan(/\d+/).map(&:to_i)
-      assert_equal [cores, most].min, workers, limit
+    script = 'require "guildhall/pool"; print [Guildhall.const_get(:NativeThreads)::COUNT, Guildhall::Pool::Settings.default_workers].inspect'
+    {nil => UNSET, "" => UNSET, "nonsense" => UNSET, "0" => UNSET, "-3" => UNSET, "0x10" => UNSET, "2" => 2, "1" => 1, "1000" => 1000, "3 cores" => 3,
+     " 4" => 4, "1_0" => 1}.each do |limit, threads|
+      workers = threads == 1 ? FEWEST : [Etc.nprocessors, threads - 1].min
+      assert_equal [threads, workers].inspect, assert_ruby(script, env: {"RUBY_MAX_CPU" => limit}), limit.inspect
     end
+  end
+
+  ONE_THREAD = {"RUBY_MAX_CPU" => "1"}.freeze
+  REASON = "Ruby #{RUBY_VERSION} runs no Ractor beside the main one where RUBY_MAX_CPU is 1".freeze
+  ADVICE = "#{REASON}; set RUBY_MAX_CPU to 2 or more, or do not set it".freeze
+
+  def only_on_3_4
+    skip "Ruby #{RUBY_VERSION} runs Ractors on one native thread" if RUBY_VERSION >= "4"
+  end
+
+  def test_one_native_thread_for_ractors_is_enough_or_callers_do_the_work
+    assert_equal "9900 9900\n", assert_ruby(<<~'RUBY', env: ONE_THREAD, timeout: 60)
+      require "guildhall/pool"
+      module Twice; def self.call(number) = number * 2; end
+      pool = Guildhall::Pool.new
+      print pool.map((0...100).to_a, Twice).sum, " "
+      puts pool.dispatch((0...100).to_a, Twice, parallel: true).value(timeout: 30).sum
+      pool.shutdown
+    RUBY
+  end
+
+  def test_workers_that_could_never_run_are_refused
+    only_on_3_4
+    assert_equal "pool: workers must be 0, not 2: #{ADVICE}\nworkers must be 0, not 3: #{ADVICE}\n0\n0\n", assert_ruby(<<~'RUBY', env: ONE_THREAD)
+      require "guildhall/pool"
+      begin
+        Guildhall::Pool.new(workers: 2)
+      rescue Guildhall::ConfigurationError => error
+        puts error.message
+      end
+      begin
+        Guildhall.pool.resize(3)
+      rescue Guildhall::ArgumentError => error
+        puts error.message
+      end
+      puts Guildhall::Pool.new(workers: 0).settings.workers, Guildhall.pool.resize(0).settings.workers
+    RUBY
+  end
+
+  def test_the_report_and_guildhall_info_say_why_there_are_none
+    only_on_3_4
+    report = assert_ruby('require "guildhall/pool"; puts Guildhall.pool.report', env: ONE_THREAD)
+    assert_includes report.lines.first, "0 workers (#{REASON}), "
+    info = assert_ruby('require "guildhall/cli"; exit Guildhall::CLI.new.run(%w[info])', env: ONE_THREAD)
+    assert_match(/^RUBY_MAX_CPU +1$/, info)
+    assert_match(/^worker Ractors +none: #{Regexp.escape(ADVICE)}$/, info)
+  end
+
+  def test_what_needs_a_ractor_says_so_instead_of_waiting_for_ever
+    only_on_3_4
+    assert_equal "#{ADVICE}\n" * 2, assert_ruby(<<~'RUBY', env: ONE_THREAD)
+      require "guildhall/advisor"
+      require "guildhall/doctor"
+      module Twice; def self.call(text) = text * 2; end
+      [-> { Guildhall::Advisor.new(Twice, ["a"]) }, -> { Guildhall::Doctor.new(Twice, payloads: ["a"]).examine }].each do |attempt|
+        attempt.call
+      rescue Guildhall::ConfigurationError => error
+        puts error.message
+      end
+    RUBY
   end
 end

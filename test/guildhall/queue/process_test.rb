@@ -2,9 +2,12 @@
 
 require "test_helper"
 require "guildhall/queue"
+require "support/c_program"
 
 # What happens to those who wait when the process ends, is interrupted or forks; and who else may go on meanwhile.
 class QueueProcessTest < GuildhallTest
+  include CProgram
+
   HEAD = <<~'RUBY'
     require "guildhall/queue"
     Warning[:experimental] = false
@@ -88,6 +91,60 @@ class QueueProcessTest < GuildhallTest
       print reader.read
       threads.each { |thread| thread[:queue].push(nil) }.each(&:join)
       puts " parent \#{queue.drain}"
+    RUBY
+  end
+
+  # A producer that has claimed a cell and a consumer that has claimed another are not there to go on.
+  def test_a_child_goes_on_where_threads_of_its_parent_were_half_way
+    with_program([File.expand_path("../../support/queue_fork_probe.c", __dir__)]) do |program|
+      out, err, status = run_command([program], timeout: 90)
+      assert_predicate status, :success?, out + err
+    end
+  end
+
+  # A trap handler that forks without a block comes back into what it has interrupted, in both processes.
+  FORKING = <<~'RUBY'
+    reader, writer = IO.pipe
+    child = nil
+    trap(:USR1) { child = fork }
+    Thread.new do
+      wait_for { queue.num_waiting == 1 }
+      Process.kill(:USR1, Process.pid)
+    end
+    finish = lambda do |outcome|
+      writer.syswrite("#{child ? "parent" : "child"} #{outcome.inspect} #{queue.num_waiting}\n")
+      exit!(0) unless child
+      Process.wait(child)
+      writer.close
+      puts reader.read.lines.sort
+    end
+  RUBY
+
+  {
+    "pop" => "queue.pop(timeout: 40, default: :late)",
+    "pop_without_a_limit" => "queue.pop",
+    "pop_many" => "queue.pop_many(5)"
+  }.each do |name, wait|
+    define_method(:"test_a_trap_handler_forks_while_its_thread_waits_in_#{name}") do
+      taken = name == "pop_many" ? [:item] : :item
+      assert_equal "child #{taken.inspect} 0\nparent #{taken.inspect} 0\n", assert_ruby(<<~RUBY, timeout: 60)
+        #{HEAD}
+        #{FORKING}
+        waker = ->(*) { Thread.new { wait_for { queue.num_waiting == 1 }; queue.push(:item) } }
+        trap(:USR1) { child = fork; waker.call }
+        finish.call(#{wait})
+      RUBY
+    end
+  end
+
+  def test_a_trap_handler_forks_while_its_thread_waits_for_room
+    assert_equal "child [2, 3] 0\nparent [2, 3] 0\n", assert_ruby(<<~RUBY, timeout: 60)
+      #{HEAD}
+      #{FORKING}
+      [1, 2].each { |item| queue.push(item) }
+      trap(:USR1) { child = fork; Thread.new { wait_for { queue.num_waiting == 1 }; queue.pop } }
+      queue.push(3)
+      finish.call(queue.drain)
     RUBY
   end
 

@@ -2,6 +2,8 @@
 
 # What a developer does: `rails new`, the generators, a consumer, an ordered job that fails twice, metrics, probes, a stop; the pool in Puma's
 # cluster mode. With the time of each step. Usage: tour.rb RAILS; on the broker that KAFKA_BOOTSTRAP_SERVERS names, or else on the embedded one.
+require_relative "../../support/default_signals"
+DefaultSignals.restore
 require "guildhall/kafka/testing"
 require "json"
 require "net/http"

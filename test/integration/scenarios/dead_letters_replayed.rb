@@ -125,9 +125,10 @@ Scenario.run do
   Open3.popen3(*command.call(*arguments.call("replay", "--rest"))) do |_, stdout, stderr, thread|
     before = position.call
     eventually("some more were replayed") { position.call > before || !thread.alive? }
+    readers = [stdout, stderr].map { |io| Thread.new { io.read } }
     Process.kill(:INT, thread.pid) if thread.alive?
-    out = stdout.read
-    err = stderr.read
+    check(thread.join(Scenario::LIMIT), "the replay has not ended after INT")
+    out, err = readers.map(&:value)
     status = thread.value.exitstatus
   end
   notes << out.lines(chomp: true).last

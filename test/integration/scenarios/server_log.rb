@@ -52,6 +52,7 @@ Scenario.run do
         seen.grep(until_line).any?
       end
       Process.kill(signal, process.pid)
+      check(process.join(Scenario::LIMIT), "the server has not ended after #{signal}; there is #{seen.inspect}")
       status = process.value
       reading.join
       seen << lines.pop until lines.empty?

@@ -3,6 +3,8 @@
 # What every application of Karafka in the tests needs: a broker, topics that no other test uses, and checks. The application itself is
 # written as the manual of Karafka says; the process ends with status 1 when a check fails.
 ENV["KARAFKA_ENV"] = "production"
+require_relative "../../support/default_signals"
+DefaultSignals.restore
 require "karafka"
 require "guildhall/karafka" unless ENV["PLUGIN"] == "removed"
 require "securerandom"

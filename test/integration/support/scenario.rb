@@ -3,7 +3,10 @@
 # What every scenario needs: a broker (the one KAFKA_BOOTSTRAP_SERVERS names, else one in this process), topics that
 # no other scenario uses, and an application on them. The process ends with status 1 when a check fails.
 $VERBOSE = true
+require_relative "../../support/default_signals"
+DefaultSignals.restore
 require_relative "../../support/warnings_raise"
+require_relative "../../support/time_limit"
 require "guildhall/kafka"
 require "guildhall/kafka/testing"
 require "guildhall/json"
@@ -29,8 +32,10 @@ class Scenario
     $stdout.sync = true # so that of one that never ends it is known how far it came
     Rdkafka::Config.logger = Logger.new($stderr, level: Logger::FATAL)
     scenario = new
-    scenario.instance_eval(&)
-    scenario.settle
+    TimeLimit.watch("the scenario", Integer(ENV.fetch("SCENARIO_LIMIT", TimeLimit::SECONDS))) do
+      scenario.instance_eval(&)
+      scenario.settle
+    end
     puts "ok #{scenario.notes.join(", ")}"
   rescue Failed => error
     raise error, "#{error.message}#{scenario.standstill}"

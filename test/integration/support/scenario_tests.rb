@@ -56,7 +56,8 @@ module ScenarioTests
   private
 
   def run_scenario(path, broker, stress)
-    environment = {"KAFKA_BOOTSTRAP_SERVERS" => broker == "real" ? REAL : "", "LONG" => stress ? "1" : nil}
+    environment = {"KAFKA_BOOTSTRAP_SERVERS" => broker == "real" ? REAL : "", "LONG" => stress ? "1" : nil,
+                   "SCENARIO_LIMIT" => (self.class::LIMIT - 15).to_s} # so that it says itself what it waits for
     out, err, status = run_command([RbConfig.ruby, path], timeout: self.class::LIMIT, env: environment)
     assert_predicate status, :success?, "#{status}\n#{out}\n#{err}"
     assert_match(/^ok/, out)

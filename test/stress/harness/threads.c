@@ -1,14 +1,12 @@
-/* The channel and its waitlists driven by plain threads, for the sanitizers: usage: threads SECONDS. Random capacities,
+/* The channel and its waitlists driven by plain threads, which sleep on words, for the sanitizers and for other machines. Usage:
+ * threads SECONDS. Random capacities,
  * stripes, numbers of producers and consumers, single items and batches, interrupted waits; each round's items are counted,
  * and their order checked. A stall ends the program: alarm(). */
 #include "queue/channel.h"
-#include <linux/futex.h>
+#include "waiting/word.h"
+#include <guildhall/platform.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 #define MOST 8
 #define ITEMS 2000
@@ -22,26 +20,25 @@ typedef struct {
     uintptr_t last[MOST]; /* a consumer's: the last item seen of each producer */
 } actor;
 
-static int futex_sleep(guildhall_waiter *waiter)
+static int word_sleep(guildhall_waiter *waiter)
 {
     /* Returns at a time of its own as well, as one that is interrupted or whose deadline passes. */
-    struct timespec limit = {0, 2000000};
+    int64_t deadline = waiter->handle ? guildhall_now() + 2000000 : 0;
     while (guildhall_waiter_state(waiter) == GUILDHALL_WAITING) {
-        if (syscall(SYS_futex, &waiter->state, FUTEX_WAIT_PRIVATE, GUILDHALL_WAITING, waiter->handle ? &limit : NULL, 0, 0) != 0 &&
-            waiter->handle)
-            return 1;
+        if (deadline && guildhall_now() >= deadline) return 1;
+        guildhall_word_wait(&waiter->state, GUILDHALL_WAITING, deadline);
     }
     return 0;
 }
 
-static void futex_rouse(guildhall_waiter *waiter, uintptr_t unused)
+static void word_rouse(guildhall_waiter *waiter, uintptr_t unused)
 {
     (void)unused;
-    syscall(SYS_futex, &waiter->state, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    guildhall_word_wake(&waiter->state);
 }
 
-static const guildhall_sleeper gone = {futex_sleep, futex_rouse, 0};
-static const guildhall_sleeper stays = {futex_sleep, futex_rouse, 1};
+static const guildhall_sleeper gone = {word_sleep, word_rouse, 0};
+static const guildhall_sleeper stays = {word_sleep, word_rouse, 1};
 
 typedef struct {
     size_t lane, stripe, count;
@@ -133,6 +130,8 @@ int main(int argc, char **argv)
     time_t end = time(NULL) + (argc > 1 ? atoi(argv[1]) : 5);
     unsigned seed = argc > 2 ? (unsigned)atoi(argv[2]) : (unsigned)end;
     long rounds = 0;
+    guildhall_word_setup();
+    guildhall_waitlist_setup(guildhall_word_setup);
     printf("seed %u\n", seed);
     for (; time(NULL) < end; rounds++) {
         alarm(60);

@@ -47,4 +47,30 @@ typedef struct guildhall_decoder {
     VALUE (*call)(const void *context, VALUE bytes);
 } guildhall_decoder;
 
+typedef struct {
+    const guildhall_decoder *decoder;
+    guildhall_result *result;
+    VALUE owner;
+    const uint8_t *bytes;
+    size_t length;
+} guildhall_wrapping;
+
+static inline VALUE guildhall_decoder_wrap_now(VALUE argument)
+{
+    const guildhall_wrapping *of = (const guildhall_wrapping *)argument;
+    return of->decoder->wrap(of->decoder->context, of->result, of->owner, of->bytes, of->length);
+}
+
+/* With the GVL. As `wrap`; where that raises, the result is freed. */
+static inline VALUE guildhall_decoder_wrap(const guildhall_decoder *decoder, guildhall_result *result, VALUE owner, const uint8_t *bytes,
+                                           size_t length)
+{
+    guildhall_wrapping of = {decoder, result, owner, bytes, length};
+    int state = 0;
+    VALUE value = rb_protect(guildhall_decoder_wrap_now, (VALUE)&of, &state);
+    if (!state) return value;
+    decoder->free(decoder->context, result);
+    rb_jump_tag(state);
+}
+
 #endif

@@ -46,7 +46,8 @@ module Guildhall
           @application.process_number = @number
           config = @application.config
           config.health = {**config.health, port: config.health[:port] + @number} if config.health && config.health[:port].positive?
-          config.deserializing.parallel.concurrency ||= [Pool::Settings.default_workers / @processes, 1].max
+          workers = Pool::Settings.default_workers
+          config.deserializing.parallel.concurrency ||= [workers / @processes, 1].max unless workers.zero?
         end
       end
     end

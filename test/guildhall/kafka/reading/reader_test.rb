@@ -2,6 +2,7 @@
 
 require "test_helper"
 require "timeout"
+require "support/decoder_probe"
 require "support/fake_librdkafka"
 require "support/ffi_reader"
 require "guildhall/kafka"
@@ -238,6 +239,8 @@ end
 
 # What no broker can be brought to do.
 class KafkaReaderFailuresTest < GuildhallTest
+  include DecoderProbeExtension
+
   PRICE = Guildhall::Avro.new({type: "bytes", logicalType: "decimal", precision: 4, scale: 2})
 
   # Ends whatever thread calls it.
@@ -312,6 +315,25 @@ class KafkaReaderFailuresTest < GuildhallTest
     assert_equal 1, record.decode(Guildhall::JSON.lazy)["a"]
     assert_raises(TypeError) { record.decode(Guildhall::Text) }
     assert_raises(::ArgumentError) { record.decode(Guildhall::JSON.lazy, 4096) }
+  end
+
+  # By the reader and by #decode.
+  def test_what_a_decoder_has_made_is_freed_where_it_cannot_be_wrapped
+    Dir.mktmpdir do |folder|
+      build_decoder_probe(folder)
+      require File.join(folder, "decoder_probe")
+    end
+    self.class.class_eval(UNWRAPPABLE) unless self.class.const_defined?(:Unwrappable)
+    codec = self.class::Unwrappable.new.freeze
+    @reader = @kafka.reader(codec)
+    @kafka.push("a")
+    assert_raises(NoMemoryError) { take }
+    made, freed = DecoderProbe.counts
+    assert_operator made, :>, 0
+    assert_equal made, freed
+    (record,), = take
+    assert_raises(NoMemoryError) { record.decode(codec) }
+    assert_equal [made + 1] * 2, DecoderProbe.counts
   end
 end
 
