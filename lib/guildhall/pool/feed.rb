@@ -10,6 +10,8 @@ module Guildhall
     class Feed
       # How long the first payload of a chunk waits for others.
       LINGER_SECONDS = 0.01
+      # How often to look whether the process is still the same.
+      LOOK_SECONDS = 0.5
 
       # @return [Array, nil] nil: it has to be read
       # @raise [Guildhall::ArgumentError] for what is not Enumerable
@@ -60,8 +62,8 @@ module Guildhall
       # @raise [PoolClosedError] in a child process
       def take(wait:, timeout: nil)
         return hand_out if @ended # in a trap, too, where nothing can be locked
-        raise PoolClosedError, "this stream belongs to the process before the fork, and is read there" if @process != Process.pid
 
+        check_process
         limit = Clock.deadline(timeout)
         @lock.synchronize do
           pause(limit) until due? || !wait || (limit && Clock.now >= limit)
@@ -91,9 +93,15 @@ module Guildhall
         @ended || @buffer.size >= @chunk || (!@buffer.empty? && Clock.now - @since >= LINGER_SECONDS)
       end
 
+      # A trap handler may fork meanwhile, and this go on in the child, where no thread reads.
       def pause(limit)
         left = limit && Clock.left(limit)
-        @changed.wait(@lock, [left, (LINGER_SECONDS unless @buffer.empty?)].compact.min)
+        @changed.wait(@lock, [left, @buffer.empty? ? LOOK_SECONDS : LINGER_SECONDS].compact.min)
+        check_process
+      end
+
+      def check_process
+        raise PoolClosedError, "this stream belongs to the process before the fork, and is read there" if @process != Process.pid
       end
 
       def hand_out

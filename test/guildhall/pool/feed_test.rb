@@ -123,6 +123,36 @@ class PoolFeedTest < GuildhallTest
     feed&.stop
   end
 
+  # A trap handler that forks without a block comes back into what it has interrupted, in both processes.
+  def test_a_trap_handler_forks_while_its_thread_waits
+    assert_equal "child Guildhall::PoolClosedError\nparent [1]\n", assert_ruby(<<~'RUBY', timeout: 60)
+      require "guildhall/pool"
+      gate = Thread::Queue.new
+      feed = Guildhall::Pool::Feed.new(Enumerator.new { |yielder| yielder << gate.pop }, 5)
+      reader, writer = IO.pipe
+      child = nil
+      trap(:USR1) { child = fork }
+      main = Thread.current
+      Thread.new do
+        sleep(0.001) until main.stop?
+        Process.kill(:USR1, Process.pid)
+        sleep(0.001) until child
+        gate << 1
+      end
+      outcome = begin
+        feed.take(wait: true)
+      rescue Guildhall::PoolClosedError => error
+        error.class
+      end
+      writer.syswrite("#{child ? "parent" : "child"} #{outcome.inspect}
+")
+      exit!(0) unless child
+      Process.wait(child)
+      writer.close
+      puts reader.read.lines.sort
+    RUBY
+  end
+
   def test_belongs_to_an_owner_that_it_does_not_keep
     feed = Feed.new(Enumerator.new { |yielder| loop { yielder << 1 } }, 2)
     thread = Thread.list.find { |one| one.name == "guildhall feed" }
