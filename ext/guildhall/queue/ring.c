@@ -152,8 +152,8 @@ void guildhall_ring_renew(guildhall_ring *ring)
     for (size_t position = head; position < (tail & ~CLOSED); position++) {
         place at = ring_place_of(ring, position);
         if (atomic_load_explicit(&at.cell->turn, memory_order_relaxed) != at.turn + 1) continue;
-        uintptr_t item = atomic_load_explicit(&at.cell->item, memory_order_relaxed);
-        atomic_store_explicit(&ring_place_of(ring, end++).cell->item, item, memory_order_relaxed);
+        uintptr_t kept = atomic_load_explicit(&at.cell->item, memory_order_relaxed);
+        atomic_store_explicit(&ring_place_of(ring, end++).cell->item, kept, memory_order_relaxed);
     }
     for (size_t position = head; position < head + ring->capacity; position++) {
         place at = ring_place_of(ring, position);
