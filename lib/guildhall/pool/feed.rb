@@ -33,7 +33,7 @@ module Guildhall
       end
 
       MAX_RANGE_PAYLOADS = 1_000_000
-      private_constant :MAX_RANGE_PAYLOADS
+      private_constant :MAX_RANGE_PAYLOADS, :LOOK_SECONDS
 
       # @raise [Guildhall::ArgumentError] for what is not Enumerable
       def initialize(payloads, chunk)
