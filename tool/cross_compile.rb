@@ -17,7 +17,8 @@ class CrossCompile
   def run
     there, missing = CrossTarget::ALL.partition { |target| target.missing.empty? }
     missing.each { |target| puts "  #{target.name}: left out, #{target.reason}" }
-    ways = there.map { |target| [target.name, target.compiler, target.flags] } << ["like macOS", RbConfig::CONFIG["CC"].split.first, LIKE_MACOS]
+    ways = there.map { |target| [target.name, target.compiler, target.flags] }
+    ways << ["like macOS", RbConfig::CONFIG["CC"].split.first, LIKE_MACOS]
     Dir.mktmpdir do |folder|
       PowersOfFive.write(File.join(folder, "powers_of_five.h"))
       ways.map { |name, compiler, flags| compile(name, [compiler, *FLAGS, *flags, "-I#{folder}", *includes]) }.all?

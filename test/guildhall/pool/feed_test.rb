@@ -144,8 +144,7 @@ class PoolFeedTest < GuildhallTest
       rescue Guildhall::PoolClosedError => error
         error.class
       end
-      writer.syswrite("#{child ? "parent" : "child"} #{outcome.inspect}
-")
+      writer.syswrite("#{child ? "parent" : "child"} #{outcome.inspect}\n")
       exit!(0) unless child
       Process.wait(child)
       writer.close
