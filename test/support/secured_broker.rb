@@ -63,7 +63,7 @@ class SecuredBroker
   def stop
     Process.kill("KILL", @pid) && Process.wait(@pid) if @pid
     @pid = nil
-    FileUtils.remove_entry(@folder) if File.exist?(@folder)
+    FileUtils.rm_rf(@folder)
   end
 
   # Another authority, of the same name, and another key: what it has certified is not trusted.
@@ -120,10 +120,15 @@ class SecuredBroker
   def of_listener(name, protocol)
     prefix = "listener.name.#{name}"
     users = USERS.map { |user, password| "user_#{user}=\"#{password}\"" }.join(" ")
-    [*(["#{prefix}.ssl.keystore.type=PEM", "#{prefix}.ssl.keystore.location=#{keystore(name)}"] if protocol.end_with?("SSL")),
-     *(["#{prefix}.ssl.client.auth=required", "#{prefix}.ssl.truststore.type=PEM", "#{prefix}.ssl.truststore.location=#{@authority}"] if name == :mutual),
-     *(["#{prefix}.sasl.enabled.mechanisms=PLAIN",
-        "#{prefix}.plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required #{users};"] if protocol.start_with?("SASL"))]
+    lines = []
+    lines.push("#{prefix}.ssl.keystore.type=PEM", "#{prefix}.ssl.keystore.location=#{keystore(name)}") if protocol.end_with?("SSL")
+    if name == :mutual
+      lines.push("#{prefix}.ssl.client.auth=required", "#{prefix}.ssl.truststore.type=PEM", "#{prefix}.ssl.truststore.location=#{@authority}")
+    end
+    return lines unless protocol.start_with?("SASL")
+
+    lines.push("#{prefix}.sasl.enabled.mechanisms=PLAIN",
+      "#{prefix}.plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required #{users};")
   end
 
   def java(*arguments) = ["java", "-Xmx#{HEAP}", "-XX:TieredStopAtLevel=1", "-cp", "#{File.expand_path("../libs", ENV.fetch("KAFKA_BROKER_CONTROL"))}/*", *arguments]

@@ -37,7 +37,7 @@ module Guildhall
         ["errors", :counter, :errors, %i[type error], "Errors, by where they happened and by class"],
         ["lag.messages", :gauge, :messages, PLACE, "Messages of the partition that are not done"],
         ["lag.seconds", :gauge, :seconds, PLACE, "Age of the oldest message that is not done"],
-        ["lag.age_seconds", :gauge, :seconds, PLACE, "Time since the lag was last known; grows while no broker answers: the lag keeps its value"],
+        ["lag.age_seconds", :gauge, :seconds, PLACE, "Time since the lag was last known; while no broker answers, the lag keeps its value"],
         ["broker.silence_seconds", :gauge, :seconds, %i[group], "Time since a broker has last answered the group's members here"],
         ["broker.unreachable", :counter, :outages, %i[broker], "Times that a broker could not be reached, or has stopped answering"],
         ["parked.keys", :gauge, :keys, PLACE, "Keys that wait because a message of theirs has failed, with `ordering :key`"],

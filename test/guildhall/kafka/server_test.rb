@@ -91,7 +91,7 @@ class KafkaServerTest < GuildhallTest
   def test_signals_that_the_parent_has_left_ignored_are_named
     status, out = serve("at once", [:INT, "started"], [:TERM, "started"], env: {"IGNORED" => "INT QUIT"})
     assert_equal 0, status
-    assert_equal %(signals.ignored #{{signals: %w[INT QUIT]}}\nstarted\nstopping\n), out
+    assert_equal %(signals.ignored {signals: ["INT", "QUIT"]}\nstarted\nstopping\n), out
   end
 
   def test_where_the_log_is_json_everything_is

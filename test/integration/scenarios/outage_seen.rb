@@ -28,7 +28,7 @@ Scenario.run do
   health = Guildhall::Kafka::Health.new(Guildhall::Kafka.application)
   eventually_complete
   eventually("ready") { health.ready.ok? }
-  eventually("lag is known") { (drain(events).reverse.find { |event| event.name == "lag.measured" }&.payload || {})[:partitions]&.first&.fetch(:messages) == 0 }
+  eventually("lag is known") { (drain(events).reverse.find { |event| event.name == "lag.measured" }&.payload || {})[:partitions]&.first&.fetch(:messages).eql?(0) }
 
   outage = lambda do |what, until_lost:|
     seen = []

@@ -21,7 +21,9 @@ Scenario.run do
           operation:, permission_type: 3).wait(max_wait_timeout_ms: 15_000)
       end
     end
-    of_topic, of_group, read, describe = 2, 3, 3, 8 # as librdkafka counts them
+    of_topic = 2 # as librdkafka counts them
+    of_group = read = 3
+    describe = 8
     acl.call(:create, of_topic, name, describe)
     consumer = accounting
     produce_to(name, 1, 10)

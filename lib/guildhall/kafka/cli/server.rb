@@ -31,7 +31,8 @@ module Guildhall
         private
 
         def json?(arguments)
-          @options[:"log-format"] == "json" || arguments.each_cons(2).include?(%w[--log-format json]) || arguments.include?("--log-format=json")
+          @options[:"log-format"] == "json" || arguments.include?("--log-format=json") ||
+            arguments.each_cons(2).include?(%w[--log-format json])
         end
 
         def define_options(options)

@@ -93,16 +93,17 @@ module Guildhall
           return unless mechanism.to_s == "OAUTHBEARER" && settings[:"security.protocol"].to_s.match?(/sasl/i)
           return if settings[:"sasl.oauthbearer.method"].to_s == "oidc" || fetched?
 
-          "sasl.mechanism OAUTHBEARER needs tokens, which nothing here fetches#{" (librdkafka was built without oidc)" unless oidc?}: use " \
-            "#{"sasl.oauthbearer.method oidc, or " if oidc?}PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, or a client certificate " \
+          "sasl.mechanism OAUTHBEARER needs tokens, which nothing here fetches: use #{"sasl.oauthbearer.method oidc, " if oidc?}" \
+            "PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, or a client certificate " \
             "(security.protocol ssl, ssl.certificate.location and ssl.key.location)"
         end
 
         # Waterdrop has brought a callback that calls nobody.
         def self.fetched?
           callback = Rdkafka::Config.oauthbearer_token_refresh_callback or return false
-          names = callback.class.name.to_s == "Karafka::Core::Instrumentation::CallbacksManager" ? callback.instance_variable_get(:@callbacks) : nil
-          names.nil? || names.any?
+          return true unless callback.class.name.to_s == "Karafka::Core::Instrumentation::CallbacksManager"
+
+          callback.instance_variable_get(:@callbacks).any?
         end
 
         def self.oidc? = problem_with("sasl.oauthbearer.method", "oidc").nil?
@@ -115,7 +116,8 @@ module Guildhall
           answer = Rdkafka::Bindings.rd_kafka_conf_set(config, name, value, error, 512)
           return if answer == :config_ok
 
-          "#{Secrets.without(error.read_string.strip, name, value)}#{Suggestion.for(name, Connection::Librdkafka.property_names) if answer == :config_unknown}"
+          hint = Suggestion.for(name, Connection::Librdkafka.property_names) if answer == :config_unknown
+          "#{Secrets.without(error.read_string.strip, name, value)}#{hint}"
         ensure
           Rdkafka::Bindings.rd_kafka_conf_destroy(config) if config
         end

@@ -6,6 +6,7 @@ require_relative "answers"
 require_relative "background_commits"
 require_relative "client"
 require_relative "lost_membership"
+require_relative "statistics"
 require_relative "../broker/offset_reports"
 require_relative "../broker/topic_creation"
 require_relative "../broker/topic_discovery"
@@ -22,6 +23,8 @@ module Guildhall
       # rebalances. It never runs the application's code. It waits for that code only when a partition is revoked while its
       # consumer is at work.
       class Listener
+        include Statistics
+
         RESTART_PAUSE_SECONDS = 5 # seconds before a client that failed is replaced
         REJOIN_CLOSE_TIMEOUT_SECONDS = 3 # seconds for leaving a group that one is out of
         private_constant :REJOIN_CLOSE_TIMEOUT_SECONDS
@@ -154,18 +157,6 @@ module Guildhall
           end
         end
 
-        # Called by the client in this listener's thread, within a poll.
-        # @param json [String]
-        # @return [void]
-        def statistics_emitted(json)
-          guarded("statistics") do
-            @answers.read(Guildhall::JSON.document(json))
-            next unless @application.listening?("statistics.emitted") && statistics_due?
-
-            @application.publish("statistics.emitted", group: @group, member: @number, statistics: Guildhall::JSON.decode(json))
-          end
-        end
-
         private
 
         def guarded(type, &)
@@ -221,15 +212,6 @@ module Guildhall
           report = ->(error, name) { @application.error(error, "topic_creation", group: @group, topic: name) }
           # While no broker answers it does not poll, and is well.
           @creation = Broker::TopicCreation.new(settings, @topics, &report).start(@client) { (@polled_at = Clock.now) && @stopping }
-        end
-
-        # More statistics come than the user has asked for.
-        def statistics_due?
-          interval_ms = Answers.interval_ms(settings) or return false
-          now = Clock.now
-          return false if now < @statistics_due
-
-          @statistics_due = now + ((interval_ms - (Answers::SAMPLE_MS / 4)) / 1000.0)
         end
 
         def subscribe_to(named, found)

@@ -103,7 +103,8 @@ module Guildhall
         end
 
         def problem_with_name(certificate, host, settings)
-          return if settings[:"ssl.endpoint.identification.algorithm"].to_s == "none" || settings[:"enable.ssl.certificate.verification"].to_s == "false"
+          return if settings[:"ssl.endpoint.identification.algorithm"].to_s == "none"
+          return if settings[:"enable.ssl.certificate.verification"].to_s == "false"
           return if OpenSSL::SSL.verify_certificate_identity(certificate, host)
 
           "its certificate is for #{names(certificate)}, not for #{host}: use such a name in bootstrap.servers and in the broker's " \
@@ -118,12 +119,13 @@ module Guildhall
         def explain(code, certificate, text, settings)
           name = certificate.subject.to_utf8
           case code
-          when OpenSSL::X509::V_ERR_CERT_HAS_EXPIRED then "the certificate of #{name} has expired (#{time(certificate.not_after)}): renew it"
+          when OpenSSL::X509::V_ERR_CERT_HAS_EXPIRED
+            "the certificate of #{name} has expired (#{time(certificate.not_after)}): renew it"
           when OpenSSL::X509::V_ERR_CERT_NOT_YET_VALID
             "the certificate of #{name} is not valid before #{time(certificate.not_before)}: check the clocks"
           when *UNKNOWN_ISSUER.filter_map { |constant| OpenSSL::X509.const_get(constant) }
             "its certificate was issued by #{certificate.issuer.to_utf8}, which #{authorities(settings)} does not have: " \
-              "set ssl.ca.location to a file with that authority's certificate"
+            "set ssl.ca.location to a file with that authority's certificate"
           else "the certificate of #{name} is not accepted: #{text}"
           end
         end

@@ -17,7 +17,8 @@ module Guildhall
                   "partition.stalled" => Logger::WARN, "partition.abandoned" => Logger::WARN,
                   "dead_letter_queue.dispatched" => Logger::WARN, "consumer.retrying" => Logger::WARN,
                   "key.limit_reached" => Logger::WARN, "key.parked" => Logger::WARN, "retry_topic.dispatched" => Logger::WARN,
-                  "signals.ignored" => Logger::WARN, "swarm.process_restarting" => Logger::WARN, "swarm.process_stopping" => Logger::WARN, "swarm.forked" => Logger::DEBUG,
+                  "signals.ignored" => Logger::WARN, "swarm.process_restarting" => Logger::WARN, "swarm.process_stopping" => Logger::WARN,
+                  "swarm.forked" => Logger::DEBUG,
                   "consumer.consumed" => Logger::DEBUG, "consumer.skipped" => Logger::DEBUG, "consumer.shutdown" => Logger::DEBUG,
                   "consumer.revoked" => Logger::DEBUG, "dead_letter_queue.blocked" => Logger::DEBUG,
                   "filter.rejected" => Logger::DEBUG, "filter.waiting" => Logger::DEBUG,
@@ -115,8 +116,8 @@ module Guildhall
         end
 
         def signals_ignored(signals:, **)
-          "#{listed(signals.map { |name| "SIG#{name}" })} will not stop this process: its parent has left #{signals.one? ? "it" : "them"} " \
-            "ignored (`command &` in a shell script does so, and nohup)"
+          "#{listed(signals.map { |name| "SIG#{name}" })} will not stop this process: its parent has left " \
+            "#{signals.one? ? "it" : "them"} ignored (`command &` in a shell script does so, and nohup)"
         end
 
         def swarm_running(version:, processes:, pid:, threads:, **)

@@ -16,8 +16,9 @@ module Guildhall
         # plaintext; before it stands, in a connection of a group's or a transaction's own, what that is for.
         BROKER = %r{\[thrd:.*?\]:\ (?:(?:\w+://)?(?:GroupCoordinator|TxnCoordinator)(?:/-?\d+)?:\ )?
                     (?:\w+://)?(?<broker>[^\s/]+:\d+)(?:/-?\w+)?:\ (?<reason>.*?)(?:\ \(after\ (?<after>.*)\))?\z}x
-        UNREACHABLE = Regexp.union(/\A(?:Connect to |Failed to resolve|Connection setup timed out|SSL handshake failed|SASL |Receive failed)/,
-          /\A(?:Send failed|ApiVersionRequest failed)|Disconnected|verify that security\.protocol|[Vv]erify broker certificate/)
+        UNREACHABLE = Regexp.union(/\A(?:Connect to |Failed to resolve|Connection setup timed out|SSL handshake failed|SASL )/,
+          /\A(?:Receive failed|Send failed|ApiVersionRequest failed)|Disconnected/,
+          /verify that security\.protocol|[Vv]erify broker certificate/)
         # Of what a broker does before it can be used.
         BEFORE_USE = /state (?:INIT|TRY_CONNECT|CONNECT|SSL_HANDSHAKE|APIVERSION_QUERY|AUTH\w*)/
         # A broker that expects SASL lets a client without it connect, and closes the connection then.

@@ -28,7 +28,8 @@ module Guildhall
         end
 
         HANDLERS = {
-          "broker.unreachable" => :unreachable, "consumer.consumed" => :consumed, "consumer.skipped" => :skipped, "consumer.retrying" => :retrying,
+          "broker.unreachable" => :unreachable,
+          "consumer.consumed" => :consumed, "consumer.skipped" => :skipped, "consumer.retrying" => :retrying,
           "filter.rejected" => :rejected, "retry_topic.dispatched" => :retry_topic,
           "dead_letter_queue.dispatched" => :dead_letter, "error.occurred" => :error, "lag.measured" => :measured,
           "rebalance.partitions_assigned" => :assigned, "rebalance.partitions_revoked" => :revoked,

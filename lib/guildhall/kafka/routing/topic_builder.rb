@@ -180,7 +180,8 @@ module Guildhall
         # @param settings [Hash{Symbol,String=>Object}] librdkafka's, over the application's; topics that differ in them
         #   are consumed by clients of their own
         def kafka(settings)
-          @settings[:kafka] = settings.is_a?(Hash) ? Config::Secrets.hide(settings.transform_keys { |name| name.to_s.to_sym }).freeze : settings
+          settings = Config::Secrets.hide(settings.transform_keys { |name| name.to_s.to_sym }).freeze if settings.is_a?(Hash)
+          @settings[:kafka] = settings
         end
 
         # @param block [Proc] settings

@@ -120,11 +120,11 @@ class KafkaAnswersTest < GuildhallTest
 
   def test_a_coordinator_that_waits_for_other_members_is_not_silent
     coordinator = ->(idle) { {"GroupCoordinator" => broker(source: "logical", received: 3, waits: 1, idle:)} }
-    read_all(**coordinator.(0), join: "wait-join")
-    read_all(**coordinator.(60), join: "wait-join", after: 60)
+    read_all(**coordinator.call(0), join: "wait-join")
+    read_all(**coordinator.call(60), join: "wait-join", after: 60)
     assert_empty @reachability.told
-    read_all(**coordinator.(62), join: "steady", after: 2)
-    read_all(**coordinator.(70), join: "steady", after: 8)
+    read_all(**coordinator.call(62), join: "steady", after: 2)
+    read_all(**coordinator.call(70), join: "steady", after: 8)
     assert_equal [:silent], @reachability.told.map(&:first).uniq
   end
 
@@ -144,7 +144,7 @@ class KafkaAnswersTest < GuildhallTest
   def broker(received:, waits:, idle: nil, sent: idle, state: "UP", state_age: 0, node: 1, source: "learned")
     microseconds = ->(seconds) { seconds ? (seconds * 1_000_000).to_i : -1 }
     {"nodename" => "b:#{node}", "nodeid" => (source == "logical" ? -1 : node), "source" => source, "state" => state, "rx" => received,
-     "stateage" => microseconds.(state_age), "waitresp_cnt" => waits, "rxidle" => microseconds.(idle), "txidle" => microseconds.(sent)}
+     "stateage" => microseconds.call(state_age), "waitresp_cnt" => waits, "rxidle" => microseconds.call(idle), "txidle" => microseconds.call(sent)}
   end
 
   def read(one, after: 0) = read_all("b:1/1" => one, after:)

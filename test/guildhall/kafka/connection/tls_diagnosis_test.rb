@@ -60,7 +60,7 @@ class KafkaTLSDiagnosisTest < GuildhallTest
 
   private
 
-  def issue(subjectAltName: "IP:127.0.0.1", **) = @certificates.issue("broker", subjectAltName:, **)
+  def issue(**extensions) = @certificates.issue("broker", subjectAltName: "IP:127.0.0.1", **extensions)
 
   def file(certificate)
     (@files ||= []) << Tempfile.new(["certificate", ".pem"]).tap { |file| file.write(certificate.to_pem) && file.close }

@@ -1,0 +1,36 @@
+# frozen_string_literal: true
+
+require "guildhall/json"
+require_relative "answers"
+
+module Guildhall
+  module Kafka
+    module Connection
+      # What a {Listener} does with librdkafka's statistics.
+      module Statistics
+        # Called by the client in this listener's thread, within a poll.
+        # @param json [String]
+        # @return [void]
+        def statistics_emitted(json)
+          guarded("statistics") do
+            @answers.read(Guildhall::JSON.document(json))
+            next unless @application.listening?("statistics.emitted") && statistics_due?
+
+            @application.publish("statistics.emitted", group: @group, member: @number, statistics: Guildhall::JSON.decode(json))
+          end
+        end
+
+        private
+
+        # More statistics come than the user has asked for.
+        def statistics_due?
+          interval_ms = Answers.interval_ms(settings) or return false
+          now = Clock.now
+          return false if now < @statistics_due
+
+          @statistics_due = now + ((interval_ms - (Answers::SAMPLE_MS / 4)) / 1000.0)
+        end
+      end
+    end
+  end
+end
