@@ -213,4 +213,9 @@ module Guildhall
 
   # Configuration or routes are wrong; the message lists all that is.
   class ConfigurationError < ArgumentError; end
+
+  # A setting was read that does not exist, as in `config.deserializing.paralel.concurrency = 2`. The message names its place.
+  class UnknownSettingError < ::NoMethodError
+    include Error
+  end
 end

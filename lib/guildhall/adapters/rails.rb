@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../kafka"
+require_relative "rails/connections"
 require_relative "rails/rest_before_fork"
 require_relative "rails/errors"
 require_relative "rails/execution"
@@ -34,7 +35,15 @@ module Guildhall
           application.config.middleware = [Execution.new(rails), *application.config.middleware]
           application.reload_consumers { |klass| klass.name ? klass.name.constantize : klass } if rails.config.reloading_enabled?
           application.instrumentation.bridge
-          application.instrumentation.subscribe("error.occurred") { |event| Errors.report(event.payload) }
+          application.instrumentation.subscribe("error.occurred") { |event| Errors.report(event.payload) unless coming?(event.payload, application) }
+          application.advise { Connections.problems(application.config.concurrency) }
+        end
+
+        # A topic that the broker does not have yet, but makes: the log has it, nobody has to do anything.
+        def coming?(payload, application)
+          error = payload[:error]
+          creates = application.config.kafka.transform_keys(&:to_sym)[:"allow.auto.create.topics"]
+          error.is_a?(Kafka::KafkaError) && error.code_name == "UNKNOWN_TOPIC_OR_PART" && creates.to_s == "true"
         end
       end
     end

@@ -64,6 +64,7 @@ module Guildhall
         @changed = ConditionVariable.new
         @state = :initialized
         @members = []
+        @advisers = []
         @producer = @producer_pid = @own_pool = @on_failure = @runners = @timer = @stopper = @reloading = @collector = @background = nil
         reset_run
       end
@@ -92,6 +93,7 @@ module Guildhall
         @config.freeze unless @config.frozen?
         open_log
         measure
+        advice.each { |message| publish("app.advised", message:) } unless @clients.process_number.to_i > 1 # all have the same settings
         launch_or_undo(chosen)
         publish("app.running", version: Guildhall::VERSION, groups: chosen.map(&:group).uniq, topics: chosen.map(&:to_s).uniq)
         self
@@ -193,6 +195,18 @@ module Guildhall
       # @return [void]
       def reload_consumers(&block)
         @reloading = block
+      end
+
+      # The block is asked, at each start and by `guildhall routes`, which settings are allowed and yet will not do in this process.
+      # @yieldreturn [Array<String>] a line for each: what is wrong, with the numbers, and what to write instead
+      # @return [void]
+      def advise(&block)
+        @advisers += [block]
+      end
+
+      # @return [Array<String>] what the blocks of {#advise} answer
+      def advice
+        @advisers.flat_map(&:call)
       end
 
       # @!visibility private

@@ -6,6 +6,7 @@ module Guildhall
     module Events
       # name => its meaning and payload
       DESCRIPTIONS = {
+        "app.advised" => "message: a setting is allowed, but will not do in this process, and what to write instead",
         "app.running" => "version, groups, topics, reader",
         "app.quiet" => "no new work is started",
         "app.stopping" => "timeout: seconds that the work in progress has",

@@ -126,7 +126,7 @@ class MetricsTest < GuildhallTest
   end
 
   # Events that are no figure, or are part of another one's.
-  WITHOUT = %w[app.running app.quiet app.stopping consumer.revoked consumer.shutdown filter.waiting key.limit_reached key.parked
+  WITHOUT = %w[app.advised app.running app.quiet app.stopping consumer.revoked consumer.shutdown filter.waiting key.limit_reached key.parked
                key.resumed members.changed
                partition.abandoned partition.paused partition.resumed routes.overlapping statistics.emitted swarm.forked swarm.process_ended
                swarm.process_restarting swarm.process_started swarm.process_stopping swarm.running].freeze

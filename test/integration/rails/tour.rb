@@ -1,12 +1,14 @@
 # frozen_string_literal: true
 
 # What a developer does: `rails new`, the generators, a consumer, an ordered job that fails twice, metrics, probes, a stop; the pool in Puma's
-# cluster mode. With the time of each step. Usage: tour.rb RAILS; on the broker that KAFKA_BOOTSTRAP_SERVERS names, or else on the embedded one.
+# cluster mode. With the time of each step. Usage: tour.rb RAILS; on the broker that KAFKA_BOOTSTRAP_SERVERS names, or else on the embedded one;
+# with the gems that are installed in the GEM_HOME that BUILT_GEMS names, or else with the checkout.
 require "guildhall/kafka/testing"
 require "json"
 require "net/http"
 require "securerandom"
 require "tmpdir"
+require_relative "../../../tool/built_gems"
 require_relative "application"
 
 # The steps, in their order.
@@ -92,7 +94,8 @@ class Tour
 
   def initialize(version)
     @folder = File.realpath(Dir.mktmpdir)
-    @application = GeneratedApplication.new(@folder, version)
+    @built = BuiltGems.new(ENV["BUILT_GEMS"]) if ENV.key?("BUILT_GEMS")
+    @application = GeneratedApplication.new(@folder, version, built: @built)
     id = SecureRandom.hex(4)
     @orders = "orders-#{id}"
     @jobs = "jobs-#{id}"
@@ -103,7 +106,7 @@ class Tour
     began = now
     start_broker
     steps.each { |name, step| time(name) { step.call } }
-    puts format("ok Rails %s, %.1f s", @version, now - began)
+    puts format("ok Rails %s, %s, %.1f s", @version, @built ? "built gems" : "checkout", now - began)
   rescue StandardError => error
     warn(error.full_message(highlight: false), *what_it_does, *log_lines)
     exit(1)
@@ -120,6 +123,7 @@ class Tour
       "bundle" => -> { @application.bundle },
       "rails new" => -> { @application.create },
       "guildhall:install" => -> { install },
+      "all generators, and back" => -> { generators },
       "a consumer, models, a job" => -> { write },
       "db:migrate" => -> { @application.rails("db:migrate") },
       "the generated test" => -> { generated_test },
@@ -167,6 +171,30 @@ class Tour
     2.times { @application.rails("generate", "guildhall:install", "--skip") }
     lines = File.readlines(File.join(@application.root, "Procfile.dev"), chomp: true)
     check(lines == ["web: bin/rails server", "consumer: bin/guildhall server"], "Procfile.dev: #{lines}")
+  end
+
+  # One that is taken back with the same options leaves nothing; without them, its route, and says so.
+  def generators
+    names = Dir[File.join(Environment::ROOT, "lib/generators/guildhall/*/")].map { |folder| "guildhall:#{File.basename(folder)}" }.sort
+    check(names == %w[guildhall:consumer guildhall:install], "generators that are not run here: #{names}")
+    check(File.executable?(File.join(@application.root, "bin/guildhall-probe")), "no probe")
+    check(loaded_from.all? { |path| @built.nil? || path.start_with?(@built.home) }, "loaded from #{loaded_from}")
+    before = tree
+    %w[json msgpack yaml none].each do |codec|
+      arguments = ["guildhall:consumer", "Shop::#{codec.capitalize}", "--topic", "shop.#{codec}", "--codec", codec]
+      @application.rails("generate", *arguments)
+      @application.rails("destroy", *arguments)
+    end
+    check(tree == before, "left by destroy: #{tree.to_a - before.to_a}")
+  end
+
+  def loaded_from
+    @loaded_from ||= @application.rails("runner", "puts $LOADED_FEATURES.grep(%r{/guildhall/})").lines(chomp: true)
+  end
+
+  # @return [Hash{String=>String}] what generators write
+  def tree
+    Dir[File.join(@application.root, "{app/consumers,test,config}/**/*.{rb,yml}")].to_h { |path| [path, File.read(path)] }
   end
 
   def write

@@ -2,6 +2,8 @@
 
 require "test_helper"
 require "guildhall/kafka"
+require "json"
+require "psych"
 
 # Settings of a topic that exclude each other, or mean nothing.
 class KafkaRoutingChecksTest < GuildhallTest
@@ -38,6 +40,18 @@ class KafkaRoutingChecksTest < GuildhallTest
     end
     assert_equal 2, @application.validate!.size
     assert_equal ["", "transactional", "partitions 0, 1, 2, 3, 4 without a group"], @application.routes.to_s.lines(chomp: true).map { |line| line[/Handles +(.*)/, 1].to_s }
+  end
+
+  # Libraries that decode by another method.
+  def test_a_module_that_is_no_codec_names_the_one_that_is
+    {JSON => "Guildhall::JSON.lazy", Psych => "Guildhall::YAML"}.each do |library, codec|
+      assert_equal ["deserializer must be an object with `call`, not #{library}; did you mean #{codec}?"], errors { deserializer library }
+    end
+    assert_equal ["key_deserializer must be an object with `call`, not JSON; did you mean Guildhall::JSON.lazy?"],
+      errors { deserializers key: JSON }
+    assert_equal ["serializer must be an object with `encode` or `call`, not JSON; did you mean Guildhall::JSON?"], errors { serializer JSON }
+    assert_equal ["deserializer must be an object with `call`, or nil, not 7"], errors { deserializer 7 }
+    assert_equal ["unknown setting deserialiser; did you mean deserializer?"], errors { deserialiser JSON }
   end
 
   def test_transactional_excludes
