@@ -168,7 +168,8 @@ class Tour
   # Into a Procfile whose last line somebody has not ended; twice.
   def install
     @application.write("Procfile.dev", "web: bin/rails server")
-    2.times { @application.rails("generate", "guildhall:install", "--skip") }
+    said = Array.new(2) { @application.rails("generate", "guildhall:install", "--skip") }
+    check(said.all? { |text| text.include?("bin/dev starts the web server only") }, said.first)
     lines = File.readlines(File.join(@application.root, "Procfile.dev"), chomp: true)
     check(lines == ["web: bin/rails server", "consumer: bin/guildhall server"], "Procfile.dev: #{lines}")
   end
@@ -186,7 +187,15 @@ class Tour
       @application.rails("destroy", *arguments)
     end
     check(tree == before, "left by destroy: #{tree.to_a - before.to_a}")
+    @application.rails("generate", "guildhall:consumer", "Left", "--topic", "other")
+    said = @application.rails("destroy", "guildhall:consumer", "Left")
+    line = before.fetch(settings).lines.index { |text| text.start_with?("Guildhall::Kafka.routes") } + 3
+    check(said.include?("config/guildhall.rb:#{line} still routes to LeftConsumer"), said)
+    File.write(settings, before.fetch(settings))
+    check(before.fetch(settings).include?("\n  config.producer = {\"message.timeout.ms\": 10_000}\n"), "producing has no limit")
   end
+
+  def settings = File.join(@application.root, "config/guildhall.rb")
 
   def loaded_from
     @loaded_from ||= @application.rails("runner", "puts $LOADED_FEATURES.grep(%r{/guildhall/})").lines(chomp: true)
