@@ -73,7 +73,7 @@ class FileReferences
       node.arguments.arguments.any? { |argument| argument.slice == "__dir__" }
   end
 
-  def directory?(part) = part.is_a?(Prism::EmbeddedStatementsNode) && part.slice == '#{__dir__}'
+  def directory?(part) = part.is_a?(Prism::EmbeddedStatementsNode) && part.slice.include?("__dir__")
 
   def text(node)
     case node

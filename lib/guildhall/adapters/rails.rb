@@ -35,13 +35,14 @@ module Guildhall
           application.config.middleware = [Execution.new(rails), *application.config.middleware]
           application.reload_consumers { |klass| klass.name ? klass.name.constantize : klass } if rails.config.reloading_enabled?
           application.instrumentation.bridge
-          application.instrumentation.subscribe("error.occurred") { |event| Errors.report(event.payload) unless coming?(event.payload, application) }
+          application.instrumentation.subscribe("error.occurred") do |event|
+            Errors.report(event.payload) unless coming?(event.payload[:error], application)
+          end
           application.advise { Connections.problems(application.config.concurrency) }
         end
 
         # A topic that the broker does not have yet, but makes: the log has it, nobody has to do anything.
-        def coming?(payload, application)
-          error = payload[:error]
+        def coming?(error, application)
           creates = application.config.kafka.transform_keys(&:to_sym)[:"allow.auto.create.topics"]
           error.is_a?(Kafka::KafkaError) && error.code_name == "UNKNOWN_TOPIC_OR_PART" && creates.to_s == "true"
         end

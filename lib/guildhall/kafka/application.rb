@@ -12,6 +12,7 @@ require_relative "deserializing/plan"
 require_relative "events"
 require_relative "processing/watchdog"
 require_relative "logging"
+require_relative "application/advising"
 require_relative "application/clients"
 require_relative "application/inspecting"
 require_relative "application/iterating_access"
@@ -25,6 +26,7 @@ module Guildhall
     # Settings, routes and everything that runs: one of them is the process's, behind `Guildhall::Kafka`; tests may
     # have others. Belongs to the main Ractor; its methods may be called by any thread.
     class Application
+      include Advising
       include Inspecting
       include IteratingAccess
       include Launching
@@ -64,7 +66,6 @@ module Guildhall
         @changed = ConditionVariable.new
         @state = :initialized
         @members = []
-        @advisers = []
         @producer = @producer_pid = @own_pool = @on_failure = @runners = @timer = @stopper = @reloading = @collector = @background = nil
         reset_run
       end
@@ -93,7 +94,7 @@ module Guildhall
         @config.freeze unless @config.frozen?
         open_log
         measure
-        advice.each { |message| publish("app.advised", message:) } unless @clients.process_number.to_i > 1 # all have the same settings
+        publish_advice
         launch_or_undo(chosen)
         publish("app.running", version: Guildhall::VERSION, groups: chosen.map(&:group).uniq, topics: chosen.map(&:to_s).uniq)
         self
@@ -195,18 +196,6 @@ module Guildhall
       # @return [void]
       def reload_consumers(&block)
         @reloading = block
-      end
-
-      # The block is asked, at each start and by `guildhall routes`, which settings are allowed and yet will not do in this process.
-      # @yieldreturn [Array<String>] a line for each: what is wrong, with the numbers, and what to write instead
-      # @return [void]
-      def advise(&block)
-        @advisers += [block]
-      end
-
-      # @return [Array<String>] what the blocks of {#advise} answer
-      def advice
-        @advisers.flat_map(&:call)
       end
 
       # @!visibility private

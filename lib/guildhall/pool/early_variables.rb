@@ -32,7 +32,8 @@ module Guildhall
         private
 
         def make_variables
-          (NAMES - ::I18n::Config.class_variables).each { |name| ::I18n::Config.class_variable_set(name, nil) } # rubocop:disable Style/ClassVars -- I18n's
+          missing = NAMES - ::I18n::Config.class_variables
+          missing.each { |name| ::I18n::Config.class_variable_set(name, nil) } # rubocop:disable Style/ClassVars -- I18n's
         end
 
         # Only below a framework that the application has. What cannot be loaded here cannot be loaded later, either.

@@ -35,7 +35,8 @@ class GeneratedApplication
     File.write(@gemfile, gemfile(ours))
     install("--local") do
       if @built
-        built, @built = @built, nil
+        built = @built
+        @built = nil
         File.write(@gemfile, gemfile([]))
         install
         @built = built

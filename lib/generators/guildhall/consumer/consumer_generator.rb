@@ -41,7 +41,8 @@ module Guildhall
       def routes_file = File.join(destination_root, SETTINGS)
 
       def say_what_is_left
-        lines = File.readlines(routes_file).each_with_index.filter_map { |line, index| index + 1 if line.match?(/^\s*consumer #{consumer}\b/) }
+        found = File.readlines(routes_file).each_with_index.select { |line, _| line.match?(/^\s*consumer #{consumer}\b/) }
+        lines = found.map { |_, index| index + 1 }
         return if lines.empty?
 
         say_status :left, "#{SETTINGS}:#{lines.join(", ")} still routes to #{consumer}, differently than generated: remove that route", :red

@@ -12,7 +12,8 @@ module Guildhall
       # Subscribes to an application's events and writes a line for each: errors as ERROR, what is about to go wrong as WARN,
       # what happens rarely as INFO, batches and figures as DEBUG.
       class EventLog
-        LEVELS = {"error.occurred" => Logger::ERROR, "app.advised" => Logger::WARN, "partition.stalled" => Logger::WARN, "partition.abandoned" => Logger::WARN,
+        LEVELS = {"error.occurred" => Logger::ERROR, "app.advised" => Logger::WARN,
+                  "partition.stalled" => Logger::WARN, "partition.abandoned" => Logger::WARN,
                   "dead_letter_queue.dispatched" => Logger::WARN, "consumer.retrying" => Logger::WARN,
                   "key.limit_reached" => Logger::WARN, "key.parked" => Logger::WARN, "retry_topic.dispatched" => Logger::WARN,
                   "swarm.process_restarting" => Logger::WARN, "swarm.process_stopping" => Logger::WARN, "swarm.forked" => Logger::DEBUG,

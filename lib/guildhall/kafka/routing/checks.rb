@@ -24,8 +24,9 @@ module Guildhall
           codec = CODECS[value.name.to_s[/\w+\z/]] if value.is_a?(Module)
           "must be #{expected}, not #{value}; did you mean #{codec}?" if codec
         end
-        DESERIALIZER = OptionRules.rule("an object with `call`") { |value| value.respond_to?(:call) || MEANT.call("an object with `call`", value) }
-          .or(nil)
+        DESERIALIZER = OptionRules.rule("an object with `call`") do |value|
+          value.respond_to?(:call) || MEANT.call("an object with `call`", value)
+        end.or(nil)
         SERIALIZER = OptionRules.rule("an object with `encode` or `call`") do |value|
           value.respond_to?(:encode) || value.respond_to?(:call) ||
             MEANT.call("an object with `encode` or `call`", value)&.then { it.sub(".lazy", "") }

@@ -31,8 +31,8 @@ module Guildhall
         def self.name_after(group, name, keyword, rule = TOPIC_PREFIX)
           return name if rule.problem(name).nil?
 
-          yield "needs #{keyword}: after the group #{group.inspect} it would be #{name.inspect}, and topic names have letters, digits, '.', " \
-                "'_' and '-' only, 249 at most"
+          yield "needs #{keyword}: after the group #{group.inspect} it would be #{name.inspect}, and topic names have letters, digits, " \
+                "'.', '_' and '-' only, 249 at most"
           nil
         end
 

@@ -44,14 +44,16 @@ class KafkaRoutingChecksTest < GuildhallTest
 
   # Libraries that decode by another method.
   def test_a_module_that_is_no_codec_names_the_one_that_is
-    {JSON => "Guildhall::JSON.lazy", Psych => "Guildhall::YAML"}.each do |library, codec|
-      assert_equal ["deserializer must be an object with `call`, not #{library}; did you mean #{codec}?"], errors { deserializer library }
+    all = errors("t") do
+      deserializers payload: JSON, key: Psych, headers: 7
+      serializer JSON
+      deserialiser JSON
     end
-    assert_equal ["key_deserializer must be an object with `call`, not JSON; did you mean Guildhall::JSON.lazy?"],
-      errors { deserializers key: JSON }
-    assert_equal ["serializer must be an object with `encode` or `call`, not JSON; did you mean Guildhall::JSON?"], errors { serializer JSON }
-    assert_equal ["deserializer must be an object with `call`, or nil, not 7"], errors { deserializer 7 }
-    assert_equal ["unknown setting deserialiser; did you mean deserializer?"], errors { deserialiser JSON }
+    assert_equal ["deserializer must be an object with `call`, not JSON; did you mean Guildhall::JSON.lazy?",
+                  "headers_deserializer must be an object with `call`, or nil, not 7",
+                  "key_deserializer must be an object with `call`, not Psych; did you mean Guildhall::YAML?",
+                  "serializer must be an object with `encode` or `call`, not JSON; did you mean Guildhall::JSON?",
+                  "unknown setting deserialiser; did you mean deserializer?"], all.sort
   end
 
   def test_transactional_excludes
