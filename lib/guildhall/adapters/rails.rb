@@ -36,15 +36,9 @@ module Guildhall
           application.reload_consumers { |klass| klass.name ? klass.name.constantize : klass } if rails.config.reloading_enabled?
           application.instrumentation.bridge
           application.instrumentation.subscribe("error.occurred") do |event|
-            Errors.report(event.payload) unless coming?(event.payload[:error], application)
+            Errors.report(event.payload) unless Errors.topic_to_come?(event.payload[:error], application.config)
           end
           application.advise { Connections.problems(application.config.concurrency) }
-        end
-
-        # A topic that the broker does not have yet, but makes: the log has it, nobody has to do anything.
-        def coming?(error, application)
-          creates = application.config.kafka.transform_keys(&:to_sym)[:"allow.auto.create.topics"]
-          error.is_a?(Kafka::KafkaError) && error.code_name == "UNKNOWN_TOPIC_OR_PART" && creates.to_s == "true"
         end
       end
     end

@@ -46,6 +46,18 @@ class AdaptersRailsTest < GuildhallTest
     RUBY
   end
 
+  # In development each new topic would be an error of the application's otherwise.
+  def test_a_topic_that_the_broker_makes_is_no_error
+    assert_rails(<<~'RUBY')
+      missing = Guildhall::Kafka::KafkaError.new(3, "UNKNOWN_TOPIC_OR_PART", "orders")
+      down = Guildhall::Kafka::KafkaError.new(-187, "_ALL_BROKERS_DOWN", nil)
+      {{} => [false, false], {"allow.auto.create.topics": true} => [true, false], {"allow.auto.create.topics" => "true"} => [true, false]}.each do |kafka, expected|
+        Guildhall::Kafka.config.kafka = kafka
+        equal(expected, [missing, down].map { |error| Guildhall::Adapters::Rails::Errors.topic_to_come?(error, Guildhall::Kafka.config) })
+      end
+    RUBY
+  end
+
   # A job is a call within that of its batch.
   def test_each_line_is_tagged_once
     assert_rails(<<~'RUBY')
