@@ -62,7 +62,8 @@ module Guildhall
           names << "#{files.size - SHOWN} more" if files.size > SHOWN
           ::Rails.logger&.warn("guildhall: Ruby #{RUBY_VERSION} ends the process if a class is given a second class variable beside " \
                                "workers (Ruby's bug #22072). Rails' own classes are loaded; these are loaded later, or again " \
-                               "when code changes: #{names.join(", ")}. Run Ruby 4.0.6, or set config.eager_load = true and config.enable_reloading = false")
+                               "when code changes: #{names.join(", ")}. Run Ruby 4.0.6, or set config.eager_load = true " \
+                               "and config.enable_reloading = false")
         end
       end
     end
