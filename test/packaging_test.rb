@@ -1,15 +1,15 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "rubygems/package"
-require "tmpdir"
+require "support/file_references"
+require "support/installed_gems"
 
 # Both gems as a user gets them: built, installed into an empty GEM_HOME, used from outside the checkout.
 class PackagingTest < GuildhallTest
   ROOT = File.expand_path("..", __dir__)
-  SPECIFICATIONS = %w[guildhall guildhall-kafka].to_h do |name|
-    [name, Gem::Specification.load(File.join(ROOT, "#{name}.gemspec"))]
-  end
+  SPECIFICATIONS = BuiltGems::NAMES.to_h { |name| [name, BuiltGems.specification(name)] }
+  # What a file looks for beside itself only in a checkout, and says so.
+  IN_A_CHECKOUT = ["ext/guildhall_kafka/extconf.rb: ../guildhall/include"].freeze
   USE = <<~'RUBY'
     require "guildhall"
     require "guildhall/kafka"
@@ -48,35 +48,21 @@ class PackagingTest < GuildhallTest
     end
   end
 
+  # Both gems share the folder lib in a checkout, and nowhere else.
+  def test_each_gem_has_the_files_that_its_files_name
+    missing = SPECIFICATIONS.transform_values { |specification| FileReferences.new(ROOT, specification.files).missing - IN_A_CHECKOUT }
+    assert_equal({"guildhall" => [], "guildhall-kafka" => []}, missing)
+  end
+
+  def test_a_file_that_another_gem_has_is_missing
+    references = FileReferences.new(ROOT, ["lib/guildhall/adapters/rails.rb", "lib/guildhall/kafka.rb"])
+    assert_includes references.missing, "lib/guildhall/adapters/rails.rb: rails/errors"
+    refute_includes references.missing, "lib/guildhall/adapters/rails.rb: ../kafka"
+  end
+
   def test_installed_gems_work_outside_the_checkout
-    Dir.mktmpdir do |home|
-      install(home)
-      out, err, status = outside(home, [RbConfig.ruby, "-e", USE])
-      assert_predicate status, :success?, err
-      assert_equal ["an installed gem", "Guildhall::Kafka"], out.lines(chomp: true)
-      out, err, status = outside(home, [RbConfig.ruby, File.join(home, "bin/guildhall"), "version"])
-      assert_predicate status, :success?, err
-      assert_equal "guildhall #{Guildhall::VERSION}\n", out
-    end
-  end
-
-  private
-
-  def install(home)
-    gems = SPECIFICATIONS.map do |name, specification|
-      path = File.join(home, "#{name}.gem")
-      Dir.chdir(ROOT) { Gem::DefaultUserInteraction.use_ui(Gem::SilentUI.new) { Gem::Package.build(specification, false, false, path) } }
-      path
-    end
-    command = [RbConfig.ruby, "-S", "gem", "install", "--local", "--no-document", *gems]
-    out, err, status = outside(home, command, timeout: 300)
-    assert_predicate status, :success?, out + err
-  end
-
-  # Without Bundler and without this checkout: only the gems that ours depend on can be found.
-  def outside(home, command, timeout: 60)
-    environment = {"GEM_HOME" => home, "GEM_PATH" => [home, *Gem.path].join(":"), "RUBYLIB" => nil, "RUBYOPT" => nil,
-                   "BUNDLE_GEMFILE" => nil}
-    run_command(command, env: environment, timeout:, chdir: home)
+    home = InstalledGems.home
+    assert_equal ["an installed gem", "Guildhall::Kafka"], InstalledGems.gems.run(RbConfig.ruby, "-e", USE).lines(chomp: true)
+    assert_equal "guildhall #{Guildhall::VERSION}\n", InstalledGems.gems.run(RbConfig.ruby, File.join(home, "bin/guildhall"), "version")
   end
 end

@@ -7,8 +7,8 @@ module Guildhall
   # Documents as conditions of Active Record: `Order.where(id: document["ids"])`. Active Record takes anything else than an
   # Array for one value, and type casting makes nil of what it does not know: `id IS NULL`, silently.
   #
-  # Loaded together with Active Record if Active Support was loaded before Guildhall, as in every Rails application. Otherwise
-  # `require "guildhall/active_record"`.
+  # Changes nothing of Active Record's unless it is asked for: `require "guildhall/active_record"`, in an initializer or in
+  # config/guildhall.rb. Takes effect when Active Record's base class is loaded.
   # @api private
   module ActiveRecord
     # The values of conditions are the Hashes or Arrays of the Documents.
@@ -46,9 +46,11 @@ module Guildhall
       def unsupported_value?(value) = super || Guildhall::Document === value
     end
 
-    ::ActiveRecord::StatementCache.singleton_class.prepend(Statements)
-    ::ActiveRecord::PredicateBuilder.prepend(Conditions)
-    ::ActiveRecord::Relation.prepend(Queries)
-    ::ActiveRecord::Sanitization::ClassMethods.prepend(Sanitization)
+    ::ActiveSupport.on_load(:active_record) do
+      ::ActiveRecord::StatementCache.singleton_class.prepend(Statements)
+      ::ActiveRecord::PredicateBuilder.prepend(Conditions)
+      ::ActiveRecord::Relation.prepend(Queries)
+      ::ActiveRecord::Sanitization::ClassMethods.prepend(Sanitization)
+    end
   end
 end

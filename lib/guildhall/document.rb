@@ -145,10 +145,3 @@ module Guildhall
     end
   end
 end
-
-# Active Record asks for the class where it wants an Array.
-if defined?(ActiveSupport) && ActiveSupport.respond_to?(:on_load)
-  ActiveSupport.on_load(:active_record) do
-    require "guildhall/active_record"
-  end
-end

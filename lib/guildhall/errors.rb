@@ -216,4 +216,9 @@ module Guildhall
     # Of a command that it has ended (EX_CONFIG of sysexits.h): to start again as it is helps nobody.
     EXIT_STATUS = 78
   end
+
+  # A setting was read that does not exist, as in `config.deserializing.paralel.concurrency = 2`. The message names its place.
+  class UnknownSettingError < ::NoMethodError
+    include Error
+  end
 end

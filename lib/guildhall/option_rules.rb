@@ -125,8 +125,8 @@ module Guildhall
       values
     end
 
-    # For an object whose settings are assigned. An assignment to one that does not exist is kept, to be reported with
-    # everything else that is wrong instead of alone by a NoMethodError.
+    # For an object whose settings are assigned, with its rules in the constant RULES. An assignment to one that does not exist is kept,
+    # to be reported with everything else that is wrong instead of alone by a NoMethodError. Reading one is an error at once.
     module Assigned
       private
 
@@ -135,9 +135,15 @@ module Guildhall
       end
 
       def method_missing(name, *arguments)
+        raise unknown_setting(name, caller_locations(1, 1).first) if arguments.empty? && name.match?(/\A[a-z_]+\z/)
         return super unless name.end_with?("=") && arguments.size == 1
 
         (@unknown ||= {})[name[..-2].to_sym] = arguments.first
+      end
+
+      def unknown_setting(name, place)
+        UnknownSettingError.new("#{OptionRules.unknown("setting #{name}", name, self.class.const_get(:RULES).names)} " \
+                                "(#{place.path}:#{place.lineno})")
       end
 
       def respond_to_missing?(_name, _private = false) = false

@@ -9,7 +9,8 @@ module Guildhall
     def self.for(name, names)
       return "" unless defined?(DidYouMean::SpellChecker)
 
-      found = DidYouMean::SpellChecker.new(dictionary: names.map(&:to_s)).correct(name.to_s).first
+      likely = DidYouMean::SpellChecker.new(dictionary: names.map(&:to_s)).correct(name.to_s)
+      found = likely.min_by { |one| DidYouMean::Levenshtein.distance(one, name.to_s) } # the longer one of two is not the likelier
       found ? "; did you mean #{found}?" : ""
     end
   end

@@ -10,10 +10,23 @@ class ActiveRecordTest < GuildhallTest
     assert_equal "", assert_ruby("load #{PROGRAM.dump}", timeout: 120, options: ["-W0"])
   end
 
-  def test_loads_itself_when_active_record_does
-    asks = "p defined?(Guildhall::ActiveRecord)"
-    assert_equal %("constant"\n), assert_ruby("require \"active_support\"; require \"guildhall/json\"; require \"active_record\"; ActiveRecord::Base; #{asks}", options: ["-W0"])
-    assert_equal %("constant"\n), assert_ruby("require \"guildhall/json\"; require \"guildhall/active_record\"; #{asks}", options: ["-W0"])
-    assert_equal "nil\n", assert_ruby("require \"guildhall\"; #{asks}")
+  ANCESTORS = <<~'RUBY'
+    patched = [ActiveRecord::StatementCache.singleton_class, ActiveRecord::PredicateBuilder, ActiveRecord::Relation, ActiveRecord::Sanitization::ClassMethods]
+    p(patched.map { |type| type.ancestors.count { |one| one.name.to_s.start_with?("Guildhall") } })
+  RUBY
+
+  # A codec that an application adds has no business there.
+  def test_active_record_is_changed_only_where_it_is_asked_for
+    {"active_support\nguildhall\nactive_record" => [0, 0, 0, 0], "active_record\nguildhall/json\nguildhall/msgpack\nguildhall/avro" => [0, 0, 0, 0],
+     "guildhall/json\nguildhall/active_record" => [1, 1, 1, 1], "active_record\nguildhall/active_record" => [1, 1, 1, 1]}.each do |features, expected|
+      requires = features.lines(chomp: true).map { |feature| "require #{feature.dump}\n" }.join
+      assert_equal "#{expected}\n", assert_ruby("#{requires}ActiveRecord::Base\n#{ANCESTORS}", options: ["-W0"]), features
+    end
+  end
+
+  # Nor is its base class loaded before the application loads it: what initializers say about it would come too late.
+  def test_the_base_class_is_not_loaded
+    code = 'require "guildhall/active_record"; p ActiveRecord.autoload?(:Base).nil?; ActiveRecord::Base; p ActiveRecord.autoload?(:Base).nil?'
+    assert_equal "false\ntrue\n", assert_ruby(code, options: ["-W0"])
   end
 end

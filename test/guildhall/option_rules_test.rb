@@ -73,7 +73,10 @@ class OptionRulesTest < GuildhallTest
     settings = Settings.new
     settings.wrokers = 3
     assert_equal ["config.workers must be an Integer ≥ 1, not nil", "unknown setting config.wrokers; did you mean workers?"], settings.errors
-    assert_raises(NoMethodError) { settings.wrokers }
+    error = assert_raises(NoMethodError) { settings.wrokers.count }
+    assert_equal "unknown setting wrokers; did you mean workers? (#{__FILE__}:#{__LINE__ - 1})", error.message
+    assert_kind_of Guildhall::Error, error
+    assert_raises(NoMethodError) { settings.wrokers?(1) }
     refute_respond_to settings, :wrokers=
   end
 end

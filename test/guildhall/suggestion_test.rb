@@ -9,6 +9,12 @@ class SuggestionTest < GuildhallTest
     assert_equal "; did you mean orders?", Guildhall::Suggestion.for("order", %w[orders payments])
   end
 
+  # Of several names that are alike, the one with the fewest changes.
+  def test_the_nearest_of_several
+    assert_equal "; did you mean deserializer?", Guildhall::Suggestion.for("deserialiser", %w[deserializers deserializer deserializing])
+    assert_equal "; did you mean deserializers?", Guildhall::Suggestion.for("deserialisers", %w[deserializer deserializers deserializing])
+  end
+
   def test_nothing_is_near
     assert_equal "", Guildhall::Suggestion.for("x", %w[orders])
     assert_equal "", Guildhall::Suggestion.for("x", [])

@@ -1,10 +1,12 @@
 # frozen_string_literal: true
 
 require "test_helper"
+require "support/installed_gems"
 require_relative "rails/application"
 
-# What a developer does with a generated application, from `rails new` to a stop: see rails/tour.rb. The newest Rails on a real broker where
-# KAFKA_BOOTSTRAP_SERVERS names one, the oldest one on the embedded broker; RAILS_VERSIONS names others ("7.2,8.0,8.1").
+# What a developer does with a generated application, from `rails new` to a stop: see rails/tour.rb. The newest Rails with both gems built and
+# installed, on a real broker where KAFKA_BOOTSTRAP_SERVERS names one; the oldest one with the checkout, on the embedded broker; RAILS_VERSIONS
+# names others ("7.2,8.0,8.1").
 class RailsTourTest < GuildhallTest
   TOUR = File.expand_path("rails/tour.rb", __dir__)
   LIMIT = 400 # seconds; the first time gems are installed
@@ -13,8 +15,10 @@ class RailsTourTest < GuildhallTest
 
   VERSIONS.each do |version|
     define_method(:"test_rails_#{version.tr(".", "_")}") do
-      servers = version == NEWEST ? ENV.fetch("KAFKA_BOOTSTRAP_SERVERS", "") : ""
-      out, err, status = run_command([RbConfig.ruby, TOUR, version], timeout: LIMIT, env: {"KAFKA_BOOTSTRAP_SERVERS" => servers})
+      newest = version == NEWEST
+      env = {"KAFKA_BOOTSTRAP_SERVERS" => newest ? ENV.fetch("KAFKA_BOOTSTRAP_SERVERS", "") : "",
+             "BUILT_GEMS" => (InstalledGems.home if newest)}
+      out, err, status = run_command([RbConfig.ruby, TOUR, version], timeout: LIMIT, env:)
       assert_predicate status, :success?, "#{out}\n#{err}"
       puts out if ENV["CI"]
     end

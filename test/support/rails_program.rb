@@ -11,6 +11,7 @@ require "json"
 require "tmpdir"
 require "yaml"
 require "guildhall/avro"
+require "guildhall/active_record"
 require "guildhall/json"
 require "guildhall/msgpack"
 

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../kafka"
+require_relative "rails/connections"
 require_relative "rails/rest_before_fork"
 require_relative "rails/errors"
 require_relative "rails/execution"
@@ -34,7 +35,10 @@ module Guildhall
           application.config.middleware = [Execution.new(rails), *application.config.middleware]
           application.reload_consumers { |klass| klass.name ? klass.name.constantize : klass } if rails.config.reloading_enabled?
           application.instrumentation.bridge
-          application.instrumentation.subscribe("error.occurred") { |event| Errors.report(event.payload) }
+          application.instrumentation.subscribe("error.occurred") do |event|
+            Errors.report(event.payload) unless Errors.topic_to_come?(event.payload[:error], application.config)
+          end
+          application.advise { Connections.problems(application.config.concurrency) }
         end
       end
     end

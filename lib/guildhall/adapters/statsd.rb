@@ -2,6 +2,12 @@
 
 require "guildhall/option_rules"
 
+begin
+  require "datadog/statsd" # Bundler does not: the gem has another name than its file
+rescue LoadError
+  nil # another client with these methods will do
+end
+
 module Guildhall
   module Adapters
     # Metrics for StatsD with Datadog's tags, by the gem dogstatsd-ruby. Counters are counts, distributions Datadog's distributions.

@@ -7,7 +7,7 @@ module Guildhall
     # `guildhall probe`: asks the server process on this machine whether it is alive or ready, for supervisors that run a command. Exit
     # status 0: yes; 1: no, or no answer; 2: wrong usage.
     #
-    # `exe/guildhall` runs it before anything else is loaded, and `generate guildhall:install` makes a script of this file, because it
+    # `exe/guildhall` runs it before anything else is loaded, and `generate guildhall:install` writes its {.script}, because it
     # is run every few seconds: it needs nothing but Ruby and its sockets.
     class Probe
       USAGE = "usage: guildhall probe [live|ready] [--port N] [--host ADDRESS] [--timeout SECONDS]"
@@ -28,6 +28,11 @@ module Guildhall
 
       # (see Command.summary)
       def self.summary = "Ask the server process here whether it is alive (or ready)"
+
+      # @return [String] the command as a script of its own
+      def self.script
+        "#!/usr/bin/env -S ruby --disable=gems\n#{File.read(__FILE__)}\nexit(Guildhall::CLI::Probe.new.run(ARGV))\n"
+      end
 
       # (see Command#initialize)
       def initialize(out: $stdout, err: $stderr, cli: nil)

@@ -14,6 +14,7 @@ require_relative "deserializing/plan"
 require_relative "events"
 require_relative "processing/watchdog"
 require_relative "logging"
+require_relative "application/advising"
 require_relative "application/clients"
 require_relative "application/inspecting"
 require_relative "application/iterating_access"
@@ -28,6 +29,7 @@ module Guildhall
     # Settings, routes and everything that runs: one of them is the process's, behind `Guildhall::Kafka`; tests may
     # have others. Belongs to the main Ractor; its methods may be called by any thread.
     class Application
+      include Advising
       include Inspecting
       include IteratingAccess
       include Launching
@@ -105,6 +107,7 @@ module Guildhall
         @config.freeze unless @config.frozen?
         open_log
         measure
+        publish_advice
         launch_or_undo(chosen)
         publish("app.running", version: Guildhall::VERSION, groups: chosen.map(&:group).uniq, topics: chosen.map(&:to_s).uniq)
         self

@@ -7,6 +7,7 @@ module Guildhall
       # name => its meaning and payload
       DESCRIPTIONS = {
         "app.resumed" => "new work is started again, after app.quiet",
+        "app.advised" => "message: a setting is allowed, but will not do in this process, and what to write instead",
         "app.running" => "version, groups, topics, reader",
         "app.quiet" => "no new work is started",
         "app.stopping" => "timeout: seconds that the work in progress has",

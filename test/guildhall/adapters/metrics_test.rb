@@ -160,8 +160,14 @@ class MetricsTest < GuildhallTest
     end
   end
 
+  # Bundler does not require a gem whose file has another name; the line that makes the client comes after the adapter's name.
+  def test_the_client_of_statsd_is_there_once_the_adapter_is_named
+    code = 'require "guildhall/kafka"; p defined?(Datadog::Statsd); p Guildhall::Adapters::StatsD.new(Datadog::Statsd.new("localhost", 8125)).class'
+    assert_equal "nil\nGuildhall::Adapters::StatsD\n", assert_ruby(code)
+  end
+
   # Events that are no figure, or are part of another one's.
-  WITHOUT = %w[app.running app.quiet app.resumed app.stopping broker.reachable signals.ignored consumer.revoked consumer.shutdown
+  WITHOUT = %w[app.advised app.running app.quiet app.resumed app.stopping broker.reachable signals.ignored consumer.revoked consumer.shutdown
                dead_letter_queue.blocked filter.waiting key.limit_reached key.parked
                key.resumed members.changed
                partition.abandoned partition.paused partition.resumed routes.overlapping statistics.emitted swarm.forked swarm.process_ended

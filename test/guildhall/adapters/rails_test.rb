@@ -46,6 +46,18 @@ class AdaptersRailsTest < GuildhallTest
     RUBY
   end
 
+  # In development each new topic would be an error of the application's otherwise.
+  def test_a_topic_that_the_broker_makes_is_no_error
+    assert_rails(<<~'RUBY')
+      missing = Guildhall::Kafka::KafkaError.new(3, "UNKNOWN_TOPIC_OR_PART", "orders")
+      down = Guildhall::Kafka::KafkaError.new(-187, "_ALL_BROKERS_DOWN", nil)
+      {{} => [false, false], {"allow.auto.create.topics": true} => [true, false], {"allow.auto.create.topics" => "true"} => [true, false]}.each do |kafka, expected|
+        Guildhall::Kafka.config.kafka = kafka
+        equal(expected, [missing, down].map { |error| Guildhall::Adapters::Rails::Errors.topic_to_come?(error, Guildhall::Kafka.config) })
+      end
+    RUBY
+  end
+
   # A job is a call within that of its batch.
   def test_each_line_is_tagged_once
     assert_rails(<<~'RUBY')
@@ -65,6 +77,62 @@ class AdaptersRailsTest < GuildhallTest
       end
       Rails.logger.info("none")
       equal(["[shop] [orders/0@3] order", "[shop] [jobs/0@8] job", "none"], Rails::LINES.string.lines(chomp: true))
+    RUBY
+  end
+
+  DATABASES = <<~'RUBY'
+    require "active_record"
+    require "guildhall/adapters/rails/connections"
+    module ActiveRecord; class Railtie; end; end
+    def Rails.env = "production"
+    def databases(**all) = ActiveRecord::Base.configurations = {"production" => all.transform_keys(&:to_s).transform_values { |one| one.transform_keys(&:to_s) }}
+    def problems(concurrency) = Guildhall::Adapters::Rails::Connections.problems(concurrency)
+    SETTING = ActiveRecord.version >= Gem::Version.new("8.1") ? "max_connections" : "pool"
+  RUBY
+
+  def test_each_database_that_has_fewer_connections_than_there_are_threads_is_named
+    assert_rails("#{DATABASES}#{<<~'RUBY'}")
+      databases(primary: {adapter: "sqlite3", SETTING.to_sym => 5}, animals: {adapter: "sqlite3"}, big: {adapter: "sqlite3", pool: 8},
+        replica: {adapter: "sqlite3", pool: 2, replica: true})
+      equal([], problems(2))
+      animals = "config.concurrency is 8, but the database animals has 5 connections: threads that get none fail with " \
+                "ActiveRecord::ConnectionTimeoutError; write #{SETTING}: 8 for animals in config/database.yml, under production (or set " \
+                "config.concurrency to 5)"
+      equal([animals.gsub("animals", "primary"), animals, animals.gsub("animals", "replica").gsub(/\b5\b/, "2")], problems(8))
+      databases(primary: {adapter: "sqlite3", pool: -1}) if SETTING == "max_connections"
+      equal([], problems(8)) if SETTING == "max_connections"
+    RUBY
+  end
+
+  # Puma's threads take connections of the same pool.
+  def test_threads_of_puma_in_this_process_count
+    assert_rails("#{DATABASES}#{<<~'RUBY'}")
+      module Puma
+        def self.cli_config = Struct.new(:options).new({max_threads: 3})
+      end
+      databases(primary: {adapter: "sqlite3", pool: 5})
+      equal([], problems(2))
+      line = problems(5).fetch(0)
+      abort(line) unless line.include?("concurrency is 5, and Puma has 3 threads in this process, but") && line.include?("#{SETTING}: 8") &&
+                         line.include?("(or set config.concurrency to 2)")
+    RUBY
+  end
+
+  def test_without_active_record_there_is_nothing_to_say
+    assert_rails(<<~'RUBY')
+      require "guildhall/adapters/rails/connections"
+      equal([], Guildhall::Adapters::Rails::Connections.problems(100))
+    RUBY
+  end
+
+  # They come every few seconds, and the log of a Rails application in development has all levels.
+  def test_periodic_figures_are_not_written
+    assert_rails(<<~'RUBY')
+      require "guildhall/adapters/rails/log"
+      log = Guildhall::Adapters::Rails::Log.new(Rails.logger)
+      names = Guildhall::Kafka::Logging::EventLog.new(log).names
+      equal([false, false, true], %w[lag.measured statistics.emitted consumer.consumed].map { |name| names.include?(name) })
+      equal(Guildhall::Kafka::Events::NAMES, Guildhall::Kafka::Logging::EventLog.new(Logger.new(nil)).names)
     RUBY
   end
 

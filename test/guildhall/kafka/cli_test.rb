@@ -61,6 +61,20 @@ class KafkaCLITest < GuildhallTest
     assert_equal [2, ["FATAL"]], [status, err.lines.map { |line| ::JSON.parse(line)["level"] }]
   end
 
+  # One line instead of a backtrace: the rest of the file cannot be read.
+  def test_a_setting_that_is_read_and_does_not_exist
+    out, err, status = guildhall("routes", application: "#{APPLICATION}\nGuildhall::Kafka.config.deserializing.paralel.concurrency = 2")
+    assert_equal ["", 1], [out, status]
+    assert_match(/\Aguildhall: unknown setting paralel; did you mean parallel\? \(.+\.rb:\d+\)\n\z/, err)
+  end
+
+  def test_what_is_allowed_and_will_not_do_is_a_warning
+    application = "#{APPLICATION}\nGuildhall::Kafka.application.advise { [\"too few connections\"] }"
+    out, err, status = guildhall("routes", application:)
+    assert_equal ["guildhall: warning: too few connections\n", 0], [err, status]
+    assert_match(/^guildhall +orders/, out)
+  end
+
   def test_names_that_are_not_routed_are_wrong_usage
     [%w[server --topics order], %w[server --groups other], %w[lag --groups other]].each do |arguments|
       _, err, status = guildhall(*arguments)

@@ -5,8 +5,8 @@ require "open3"
 require "rbconfig"
 require_relative "../../../tool/environment"
 
-# A Rails application that `rails new` has generated, with a Gemfile of its own: the Rails that is asked for, and both gems of this
-# checkout. Its commands are processes of their own, run as a developer would.
+# A Rails application that `rails new` has generated, with a Gemfile of its own: the Rails that is asked for, and both gems: those of this
+# checkout, or built ones that are installed in a GEM_HOME (see tool/built_gems.rb). Its commands are processes of their own, run as a developer would.
 class GeneratedApplication
   VERSIONS = {"8.1" => "8.1.4.1", "8.0" => "8.0.5.2", "7.2" => "7.2.4"}.freeze
   PARTS = %w[railties activerecord activejob actionpack actionview activemodel activesupport].freeze
@@ -21,19 +21,29 @@ class GeneratedApplication
 
   # @param folder [String] an empty one
   # @param version [String] a key of VERSIONS
-  def initialize(folder, version)
+  # @param built [BuiltGems, nil] installed ones; nil: the checkout
+  def initialize(folder, version, built: nil)
     @folder = folder
+    @built = built
     @root = File.join(folder, "shop")
     @version = VERSIONS.fetch(version)
     @gemfile = File.join(folder, "Gemfile")
   end
 
-  # What is installed already is not asked for again.
+  # What is installed already is not asked for again. What is missing goes where the checkout's gems are, beside built gems, too.
   def bundle
-    File.write(@gemfile, gemfile)
-    bundle = File.join(RbConfig::CONFIG["bindir"], "bundle")
-    run(bundle, "install", "--quiet", "--local", chdir: @folder, bundled: false) do
-      run(bundle, "install", "--quiet", chdir: @folder, bundled: false)
+    File.write(@gemfile, gemfile(ours))
+    install("--local") do
+      if @built
+        built = @built
+        @built = nil
+        File.write(@gemfile, gemfile([]))
+        install
+        @built = built
+        File.write(@gemfile, gemfile(ours))
+        FileUtils.rm_f("#{@gemfile}.lock")
+      end
+      install(*("--local" if @built))
     end
   end
 
@@ -81,16 +91,23 @@ class GeneratedApplication
 
   private
 
-  def gemfile
+  def install(*, &) = run(File.join(RbConfig::CONFIG["bindir"], "bundle"), "install", "--quiet", *, chdir: @folder, bundled: false, &)
+
+  def ours
+    %w[guildhall guildhall-kafka].map { |name| @built ? "gem #{name.dump}" : "gem #{name.dump}, path: #{Environment::ROOT.dump}" }
+  end
+
+  def gemfile(ours)
     versions = {**PARTS.to_h { |part| [part, @version] }, **OTHERS}
-    versions["minitest"] = "5.27.0"
-    ["source Gem.sources.first.uri.to_s", *%w[guildhall guildhall-kafka].map { |name| "gem #{name.dump}, path: #{Environment::ROOT.dump}" },
+    ["source Gem.sources.first.uri.to_s", *ours,
      *versions.map { |name, version| "gem #{name.dump}, #{version.dump}#{", require: false" unless name == "waterdrop"}" }].join("\n")
   end
 
   def variables(bundled = true) # rubocop:disable Style/OptionalBooleanParameter
     own = {"BUNDLE_GEMFILE" => @gemfile, "RUBYOPT" => bundled ? "-rbundler/setup" : nil, "BUNDLER_SETUP" => nil, "BUNDLE_WITHOUT" => nil,
            "CI" => nil, "RAILS_ENV" => nil, "SECRET_KEY_BASE_DUMMY" => "1"}
-    Environment.variables.merge(own)
+    # Built gems are the system's for Bundler, and so is what the checkout has installed.
+    home = @built ? {**@built.variables, "BUNDLE_PATH" => nil, "BUNDLE_PATH__SYSTEM" => "true"} : {}
+    Environment.variables.merge(home, own)
   end
 end

@@ -1,7 +1,8 @@
 # frozen_string_literal: true
 
 # What a developer does: `rails new`, the generators, a consumer, an ordered job that fails twice, metrics, probes, a stop; the pool in Puma's
-# cluster mode. With the time of each step. Usage: tour.rb RAILS; on the broker that KAFKA_BOOTSTRAP_SERVERS names, or else on the embedded one.
+# cluster mode. With the time of each step. Usage: tour.rb RAILS; on the broker that KAFKA_BOOTSTRAP_SERVERS names, or else on the embedded one;
+# with the gems that are installed in the GEM_HOME that BUILT_GEMS names, or else with the checkout.
 require_relative "../../support/default_signals"
 DefaultSignals.restore
 require "guildhall/kafka/testing"
@@ -9,6 +10,7 @@ require "json"
 require "net/http"
 require "securerandom"
 require "tmpdir"
+require_relative "../../../tool/built_gems"
 require_relative "application"
 
 # The steps, in their order.
@@ -71,6 +73,25 @@ class Tour
     end
   RUBY
 
+  GENERATORS = <<~'RUBY'
+    require "rails/generators"
+    Rails.application.load_generators
+    def consumer(behavior, *arguments) = Rails::Generators.invoke("guildhall:consumer", arguments, behavior:, destination_root: Rails.root.to_s)
+    def tree = Dir[Rails.root.join("{app/consumers,test,config}/**/*.{rb,yml}")].to_h { |path| [path, File.read(path)] }
+    before = tree
+    %w[json msgpack yaml none].each do |codec|
+      arguments = ["Shop::#{codec.capitalize}", "--topic", "shop.#{codec}", "--codec", codec]
+      consumer(:invoke, *arguments)
+      abort("nothing was generated") if tree == before
+      consumer(:revoke, *arguments)
+      abort("left: #{(tree.to_a - before.to_a).inspect}") unless tree == before
+    end
+    consumer(:invoke, "Left", "--topic", "other")
+    consumer(:revoke, "Left")
+    Rails.root.join("config/guildhall.rb").write(before.fetch(Rails.root.join("config/guildhall.rb").to_s))
+    puts $LOADED_FEATURES.grep(%r{/guildhall/}).map { |path| "loaded #{path}" }
+  RUBY
+
   # A pool that was used before the fork, as an initializer may do.
   WARM = <<~'RUBY'
     Rails.application.config.after_initialize { Guildhall.pool.map(%w[warm], Shout, parallel: true) if ENV["PUMA"] }
@@ -94,7 +115,8 @@ class Tour
 
   def initialize(version)
     @folder = File.realpath(Dir.mktmpdir)
-    @application = GeneratedApplication.new(@folder, version)
+    @built = BuiltGems.new(ENV["BUILT_GEMS"]) if ENV.key?("BUILT_GEMS")
+    @application = GeneratedApplication.new(@folder, version, built: @built)
     id = SecureRandom.hex(4)
     @orders = "orders-#{id}"
     @jobs = "jobs-#{id}"
@@ -105,7 +127,7 @@ class Tour
     began = now
     start_broker
     steps.each { |name, step| time(name) { step.call } }
-    puts format("ok Rails %s, %.1f s", @version, now - began)
+    puts format("ok Rails %s, %s, %.1f s", @version, @built ? "built gems" : "checkout", now - began)
   rescue StandardError => error
     warn(error.full_message(highlight: false), *what_it_does, *log_lines)
     exit(1)
@@ -122,6 +144,7 @@ class Tour
       "bundle" => -> { @application.bundle },
       "rails new" => -> { @application.create },
       "guildhall:install" => -> { install },
+      "all generators, and back" => -> { generators },
       "a consumer, models, a job" => -> { write },
       "db:migrate" => -> { @application.rails("db:migrate") },
       "the generated test" => -> { generated_test },
@@ -166,9 +189,24 @@ class Tour
   # Into a Procfile whose last line somebody has not ended; twice.
   def install
     @application.write("Procfile.dev", "web: bin/rails server")
-    2.times { @application.rails("generate", "guildhall:install", "--skip") }
+    said = Array.new(2) { @application.rails("generate", "guildhall:install", "--skip") }
+    check(said.all? { |text| text.include?("bin/dev starts the web server only") }, said.first)
     lines = File.readlines(File.join(@application.root, "Procfile.dev"), chomp: true)
     check(lines == ["web: bin/rails server", "consumer: bin/guildhall server"], "Procfile.dev: #{lines}")
+  end
+
+  # One that is taken back with the same options leaves nothing; with others, its route, and says so. In one process, as each start takes seconds.
+  def generators
+    names = Dir[File.join(Environment::ROOT, "lib/generators/guildhall/*/")].map { |folder| "guildhall:#{File.basename(folder)}" }.sort
+    check(names == %w[guildhall:consumer guildhall:install], "generators that are not run here: #{names}")
+    check(File.executable?(File.join(@application.root, "bin/guildhall-probe")), "no probe")
+    settings = File.read(File.join(@application.root, "config/guildhall.rb"))
+    check(settings.include?("\n  config.producer = {\"message.timeout.ms\": 10_000}\n"), "producing has no limit")
+    check(settings.include?("\nrequire \"guildhall/active_record\"\n"), "Active Record does not know Documents")
+    said = @application.rails("runner", GENERATORS)
+    check(said.match?(%r{config/guildhall.rb:\d+ still routes to LeftConsumer, differently than generated: remove that route}), said)
+    loaded = said.lines(chomp: true).grep(/\Aloaded /).map { |line| line.delete_prefix("loaded ") }
+    check(loaded.any? && loaded.all? { |path| path.start_with?(@built ? @built.home : Environment::ROOT) }, "loaded from #{loaded}")
   end
 
   def write

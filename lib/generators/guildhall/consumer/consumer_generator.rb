@@ -10,6 +10,7 @@ module Guildhall
       CODECS = {
         "json" => "Guildhall::JSON.lazy", "msgpack" => "Guildhall::MessagePack.lazy", "yaml" => "Guildhall::YAML", "none" => nil
       }.freeze
+      SETTINGS = "config/guildhall.rb"
       ROUTES = /^Guildhall::Kafka\.routes do.*\n/
 
       source_root File.expand_path("templates", __dir__)
@@ -22,12 +23,12 @@ module Guildhall
         template "consumer.rb.tt", File.join("app/consumers", class_path, "#{file_name}_consumer.rb")
       end
 
+      # `destroy` finds only a route that is as it was generated, with the same options.
       def add_route
-        unless File.exist?(File.join(destination_root, "config/guildhall.rb"))
-          raise Thor::Error, "config/guildhall.rb is missing: run bin/rails generate guildhall:install first"
-        end
+        raise Thor::Error, "#{SETTINGS} is missing: run bin/rails generate guildhall:install first" unless File.exist?(routes_file)
 
-        inject_into_file "config/guildhall.rb", route, after: ROUTES
+        inject_into_file SETTINGS, route, after: ROUTES
+        say_what_is_left if behavior == :revoke
       end
 
       def create_test
@@ -36,6 +37,16 @@ module Guildhall
       end
 
       private
+
+      def routes_file = File.join(destination_root, SETTINGS)
+
+      def say_what_is_left
+        found = File.readlines(routes_file).each_with_index.select { |line, _| line.match?(/^\s*consumer #{consumer}\b/) }
+        lines = found.map { |_, index| index + 1 }
+        return if lines.empty?
+
+        say_status :left, "#{SETTINGS}:#{lines.join(", ")} still routes to #{consumer}, differently than generated: remove that route", :red
+      end
 
       def file_name = super.delete_suffix("_consumer")
       def topic = options[:topic] || file_name

@@ -17,6 +17,15 @@ module Guildhall
             ::Rails.error.report(error, handled: false, context: event.except(:error), source: SOURCE)
           end
 
+          # The broker makes the topic: the log says so, and nobody has to do anything.
+          # @param error [Exception]
+          # @param config [Kafka::Config]
+          # @return [Boolean]
+          def topic_to_come?(error, config)
+            error.is_a?(Kafka::KafkaError) && error.code_name == "UNKNOWN_TOPIC_OR_PART" &&
+              config.kafka.transform_keys(&:to_sym)[:"allow.auto.create.topics"].to_s == "true"
+          end
+
           # Within the executor, which would report what the block raises, but does not know where it happened.
           # @param call [Kafka::Processing::Middleware::Call]
           # @return [Object] what the block returns

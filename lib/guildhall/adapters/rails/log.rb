@@ -7,6 +7,10 @@ module Guildhall
     module Rails
       # `Rails.logger`, for Guildhall's own lines.
       class Log < SimpleDelegator
+        # They come every few seconds, and a development log has all levels. Metrics and subscribers get them.
+        # @return [Array<String>] events that are not written
+        def unwanted_events = %w[lag.measured statistics.emitted]
+
         # `guildhall server` is looked at where it was started, as `rails server` is.
         # @param out [IO]
         # @return [void]

@@ -17,9 +17,10 @@ module Guildhall
           options.on("--json", "a line of JSON for each topic or pattern")
         end
 
-        # Wrong settings and routes are errors here as they are when the application starts.
+        # Wrong settings and routes are errors here as they are when the application starts; what it would only warn of is a warning.
         def perform
           topics = Kafka.application.validate!
+          Kafka.application.advice.each { |message| @err.puts("guildhall: warning: #{message}") }
           @options[:json] ? topics.each { |topic| print_json(topic.summary) } : @out.puts(Kafka.routes.to_s)
           nil
         end

@@ -12,7 +12,7 @@ module Guildhall
       # Subscribes to an application's events and writes a line for each: errors as ERROR, what is about to go wrong as WARN,
       # what happens rarely as INFO, batches and figures as DEBUG.
       class EventLog
-        LEVELS = {"error.occurred" => Logger::ERROR, "broker.unreachable" => Logger::ERROR,
+        LEVELS = {"error.occurred" => Logger::ERROR, "broker.unreachable" => Logger::ERROR, "app.advised" => Logger::WARN,
                   "broker.reachable" => Logger::WARN, "offsets.reset" => Logger::WARN,
                   "partition.stalled" => Logger::WARN, "partition.abandoned" => Logger::WARN,
                   "dead_letter_queue.dispatched" => Logger::WARN, "consumer.retrying" => Logger::WARN,
@@ -34,9 +34,10 @@ module Guildhall
           @logger = logger
         end
 
-        # @return [Array<String>] the events that this Logger would print at its present level: the others are not built
+        # @return [Array<String>] the events that this Logger would print at its present level, and wants: the others are not built
         def names
-          Events::NAMES.select { |name| LEVELS.fetch(name, Logger::INFO) >= @logger.level }
+          unwanted = @logger.respond_to?(:unwanted_events) ? @logger.unwanted_events : []
+          Events::NAMES.select { |name| LEVELS.fetch(name, Logger::INFO) >= @logger.level } - unwanted
         end
 
         # @param event [Instrumentation::Event]
@@ -54,6 +55,8 @@ module Guildhall
           text = respond_to?(method, true) ? send(method, **payload) : [name, *pairs(payload)].join(" ")
           Line.new(Printable.words(text, 2 * MAX_TEXT_CHARACTERS), {event: name, **payload})
         end
+
+        def app_advised(message:, **) = message
 
         def app_running(version:, groups:, topics:, **)
           "Guildhall #{version} consumes #{listed(topics)} as group #{listed(groups)}; Ruby #{RUBY_VERSION}"

@@ -17,10 +17,24 @@ module Guildhall
                         "group.id" => 'consumer_group "name" do … end', "client.id" => "config.client_id"}.freeze
 
         CALLABLE = OptionRules.object("an object with `call`", :call).or(nil)
+        # Libraries whose modules are not callable, by the last word of their names => what does that here.
+        CODECS = {"JSON" => "Guildhall::JSON.lazy", "Oj" => "Guildhall::JSON.lazy", "MessagePack" => "Guildhall::MessagePack.lazy",
+                  "Psych" => "Guildhall::YAML", "YAML" => "Guildhall::YAML", "CSV" => "Guildhall::CSV"}.freeze
+        MEANT = lambda do |expected, value|
+          codec = CODECS[value.name.to_s[/\w+\z/]] if value.is_a?(Module)
+          "must be #{expected}, not #{value}; did you mean #{codec}?" if codec
+        end
+        DESERIALIZER = OptionRules.rule("an object with `call`") do |value|
+          value.respond_to?(:call) || MEANT.call("an object with `call`", value)
+        end.or(nil)
+        SERIALIZER = OptionRules.rule("an object with `encode` or `call`") do |value|
+          value.respond_to?(:encode) || value.respond_to?(:call) ||
+            MEANT.call("an object with `encode` or `call`", value)&.then { it.sub(".lazy", "") }
+        end.or(nil)
         RULES = OptionRules.new(
-          deserializer: CALLABLE, key_deserializer: CALLABLE, headers_deserializer: CALLABLE,
+          deserializer: DESERIALIZER, key_deserializer: DESERIALIZER, headers_deserializer: DESERIALIZER,
           parallel: OptionRules.one_of(true, false, nil), lazy: OptionRules.one_of(:on_access, nil),
-          serializer: OptionRules.rule("an object with `encode` or `call`") { it.respond_to?(:encode) || it.respond_to?(:call) }.or(nil),
+          serializer: SERIALIZER,
           max_messages: OptionRules.integer.or(nil), max_bytes: OptionRules.bytes.or(nil),
           initial_offset: OptionRules.one_of("earliest", "latest").or(nil), manual_offset_management: OptionRules.boolean,
           transactional: OptionRules.boolean,
@@ -39,7 +53,7 @@ module Guildhall
           end
         )
         PLACE = ->(place) { place.is_a?(Integer) || place.is_a?(Time) || %i[all earliest latest].include?(place) }
-        private_constant :CALLABLE, :RULES, :VIRTUAL_PARTITIONS, :ORDERING, :ASSIGN, :PLACE
+        private_constant :CALLABLE, :CODECS, :MEANT, :DESERIALIZER, :SERIALIZER, :RULES, :VIRTUAL_PARTITIONS, :ORDERING, :ASSIGN, :PLACE
 
         # @return [void]
         def run

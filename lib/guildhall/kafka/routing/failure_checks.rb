@@ -19,7 +19,7 @@ module Guildhall
           topic: TOPIC_NAME.or(false), max_retries: OptionRules.integer(0..), independent: OptionRules.boolean,
           dispatch_undecodable: OptionRules.boolean, strategy: OptionRules.object("a callable", :call).or(:one, :all)
         )
-        RETRY_TOPICS = OptionRules.new(delays: ASCENDING_SECONDS, prefix: TOPIC_PREFIX)
+        RETRY_TOPICS = OptionRules.new(delays: ASCENDING_SECONDS, prefix: TOPIC_PREFIX.or(nil))
         private_constant :RETRIES, :DEAD_LETTER_QUEUE, :RETRY_TOPICS
 
         # @return [void]

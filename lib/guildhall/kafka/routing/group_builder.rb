@@ -64,9 +64,10 @@ module Guildhall
         def delay_topics(*delays, prefix: nil, **unknown)
           refuse(__method__, unknown)
           delays = Delaying::Tiers::DEFAULT if delays.empty?
-          tiers = Delaying::Tiers.new(prefix: prefix || "#{@group}.delay", delays: delays.freeze)
-          problems = DELAY_TOPICS.errors(tiers.to_h, prefix: "delay_topics ")
-          return problems.each { |problem| @errors.add(problem) } if problems.any?
+          prefix ||= Reporting.name_after(@group, "#{@group}.delay", "a prefix") { |problem| @errors.add("delay_topics #{problem}") }
+          tiers = Delaying::Tiers.new(prefix:, delays: delays.freeze)
+          problems = DELAY_TOPICS.errors(tiers.to_h.compact, prefix: "delay_topics ")
+          return problems.each { |problem| @errors.add(problem) } if problems.any? || prefix.nil?
 
           delays.each { |delay| @topics << delay_route(tiers, delay) }
         end
@@ -79,7 +80,12 @@ module Guildhall
           refuse(__method__, unknown)
           return @errors.add("schedule needs a block with its tasks") unless block
 
-          builder = ScheduleBuilder.new(topic || "#{@group}.schedule", @group, @errors)
+          topic ||= Reporting.name_after(@group, "#{@group}.schedule", "a topic", Reporting::TOPIC_NAME) do |problem|
+            @errors.add("schedule #{problem}")
+          end
+          return unless topic
+
+          builder = ScheduleBuilder.new(topic, @group, @errors)
           builder.apply(block)
           @topics << builder.build
         end

@@ -21,6 +21,21 @@ module Guildhall
             value.each_cons(2).all? { |one, next_one| one < next_one }
         end
 
+        # The name of topics that the application creates, where the route does not give one. A group may be called what a topic may not.
+        # @param group [String]
+        # @param name [String] made of the group's name
+        # @param keyword [String] of the setting that gives another name, with its article
+        # @param rule [OptionRules::Rule]
+        # @yieldparam problem [String] to follow the setting's name
+        # @return [String, nil] nil: topics cannot be called that
+        def self.name_after(group, name, keyword, rule = TOPIC_PREFIX)
+          return name if rule.problem(name).nil?
+
+          yield "needs #{keyword}: after the group #{group.inspect} it would be #{name.inspect}, and topic names have letters, digits, " \
+                "'.', '_' and '-' only, 249 at most"
+          nil
+        end
+
         # @param topic [Topic]
         # @param errors [Config::Errors]
         def initialize(topic, errors)

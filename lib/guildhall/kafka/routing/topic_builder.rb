@@ -138,7 +138,7 @@ module Guildhall
         # @param prefix [String, nil] of the topics' names; nil: "TOPIC.GROUP.retry". A pattern needs one
         def retry_topics(*delays, prefix: nil, **unknown)
           refuse(__method__, unknown)
-          prefix ||= "#{@name}.#{@settings[:group]}.retry" unless @name.is_a?(Regexp)
+          prefix ||= retry_prefix
           source = @name.is_a?(Regexp) ? @name.inspect : @name
           @settings[:retry_topics] = RetryTopics.new(source:, delays: delays.flatten.freeze, prefix:, step: 0)
         end
@@ -203,12 +203,23 @@ module Guildhall
 
         private
 
+        def retry_prefix
+          group = @settings[:group]
+          return report('retry_topics of a pattern needs prefix: "NAME.retry"') if @name.is_a?(Regexp)
+
+          return if Reporting::TOPIC_NAME.problem(@name) # which is an error by itself
+
+          Reporting.name_after(group, "#{@name}.#{group}.retry", "a prefix") { |problem| report("retry_topics #{problem}") }
+        end
+
         def complete(queue)
           queue&.max_retries.nil? ? queue&.with(max_retries: @settings[:retry_topics] ? 0 : 3) : queue
         end
 
+        # @return [nil]
         def report(text)
           @errors.add("topic #{@name.inspect}: #{text}")
+          nil
         end
 
         def method_missing(name, *)

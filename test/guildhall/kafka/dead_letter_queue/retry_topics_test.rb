@@ -116,9 +116,27 @@ class KafkaRetryTopicsTest < GuildhallTest
     end
     message = assert_raises(Guildhall::ConfigurationError) { @application.validate! }.message
     ['topic "a": retry_topics: unknown keyword prefx; did you mean prefix?', 'topic "a": retry_topics delays must be one or more ascending numbers of seconds',
-     'topic "a": retry_topics needs a dead_letter_queue', 'topic "b": retry_topics delays must be', "topic /c/: retry_topics prefix must be the beginning of topic names, not nil",
+     'topic "a": retry_topics needs a dead_letter_queue', 'topic "b": retry_topics delays must be', 'topic /c/: retry_topics of a pattern needs prefix: "NAME.retry"',
      "delay_topics delays must be", "delay_topics prefix must be"].each { |text| assert_includes message, text }
     assert_equal 7, message.scan(/^  - /).size, message
+  end
+
+  # Topics are named after the group unless the route says how.
+  def test_a_group_whose_name_topics_cannot_have
+    @application.routes.draw do
+      consumer_group("my group") do
+        topic("a") { consumer(Handles) && retry_topics(5) && dead_letter_queue(topic: "dead") }
+        delay_topics 10
+        schedule { task("nightly", "0 3 * * *") { nil } }
+      end
+      topic("no good") { consumer(Handles) && retry_topics(5) && dead_letter_queue(topic: "dead") }
+    end
+    errors = assert_raises(Guildhall::ConfigurationError) { @application.validate! }.message.lines.grep(/^  - /)
+    rule = "and topic names have letters, digits, '.', '_' and '-' only, 249 at most\n"
+    assert_equal ["  - topic \"a\": retry_topics needs a prefix: after the group \"my group\" it would be \"a.my group.retry\", #{rule}",
+                  "  - delay_topics needs a prefix: after the group \"my group\" it would be \"my group.delay\", #{rule}",
+                  "  - schedule needs a topic: after the group \"my group\" it would be \"my group.schedule\", #{rule}"], errors.grep(/my group/)
+    assert_equal(["is not a valid topic name"], errors.grep(/no good/).map { |line| line[/is not a valid topic name/] })
   end
 
   def test_delay_topics_are_routes_too

@@ -125,8 +125,8 @@ class KafkaLoggingEventLogTest < GuildhallTest
     fields = {version: "1", groups: [], topics: [], timeout: 1, unfinished: [], group: "g", partitions: [], lost: false,
               topic: "t", partition: 0, offset: 1, attempt: 1, seconds: 1, to: "d", error_class: "E", chosen: "t", others: [],
               error: raised, type: "x", members: 2, change: 1, number: 1, pid: 5, status: "exit 0",
-              reason: "r", place: :latest, messages: 3, broker: "b:1", advice: nil, reminder: false, signals: ["INT"], processes: 2, threads: [],
-              task: "t", due: Time.at(0)}
+              reason: "r", place: :latest, messages: 3, message: "m", broker: "b:1", advice: nil, reminder: false, signals: ["INT"], processes: 2,
+              threads: [], task: "t", due: Time.at(0)}
     Guildhall::Kafka::Events::NAMES.each { |name| publish(name, level: "debug", **fields) }
     assert_equal Guildhall::Kafka::Events::NAMES.size, lines.count { |line| line.match?(/\A\S+Z/) && !line.include?("backtrace") }
   end

@@ -2,6 +2,8 @@
 
 require "test_helper"
 require "guildhall/kafka"
+require "json"
+require "psych"
 
 # Settings of a topic that exclude each other, or mean nothing.
 class KafkaRoutingChecksTest < GuildhallTest
@@ -38,6 +40,20 @@ class KafkaRoutingChecksTest < GuildhallTest
     end
     assert_equal 2, @application.validate!.size
     assert_equal ["", "transactional", "partitions 0, 1, 2, 3, 4 without a group"], @application.routes.to_s.lines(chomp: true).map { |line| line[/Handles +(.*)/, 1].to_s }
+  end
+
+  # Libraries that decode by another method.
+  def test_a_module_that_is_no_codec_names_the_one_that_is
+    all = errors("t") do
+      deserializers payload: JSON, key: Psych, headers: 7
+      serializer JSON
+      deserialiser JSON
+    end
+    assert_equal ["deserializer must be an object with `call`, not JSON; did you mean Guildhall::JSON.lazy?",
+                  "headers_deserializer must be an object with `call`, or nil, not 7",
+                  "key_deserializer must be an object with `call`, not Psych; did you mean Guildhall::YAML?",
+                  "serializer must be an object with `encode` or `call`, not JSON; did you mean Guildhall::JSON?",
+                  "unknown setting deserialiser; did you mean deserializer?"], all.sort
   end
 
   def test_transactional_excludes

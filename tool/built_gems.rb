@@ -1,0 +1,62 @@
+# frozen_string_literal: true
+
+require "fileutils"
+require "open3"
+require "rbconfig"
+require "rubygems/package"
+
+# Both gems as users get them: built, and installed into an empty GEM_HOME. Gems that ours depend on come from this machine; nothing is
+# downloaded.
+class BuiltGems
+  ROOT = File.expand_path("..", __dir__)
+  NAMES = %w[guildhall guildhall-kafka].freeze
+  # A command has failed; the message has its output.
+  class Failed < StandardError; end
+
+  # @param name [String]
+  # @return [Gem::Specification]
+  def self.specification(name) = Dir.chdir(ROOT) { Gem::Specification.load("#{name}.gemspec") }
+
+  # What `gem build` would only warn of is an error.
+  # @param name [String]
+  # @param folder [String]
+  # @return [String] the gem's path
+  def self.build(name, folder)
+    specification = specification(name)
+    path = File.join(folder, specification.file_name)
+    FileUtils.mkdir_p(folder)
+    Dir.chdir(ROOT) { Gem::DefaultUserInteraction.use_ui(Gem::SilentUI.new) { Gem::Package.build(specification, false, true, path) } }
+    path
+  end
+
+  # @return [String] the GEM_HOME
+  attr_reader :home
+
+  # @param home [String] an empty folder
+  def initialize(home)
+    @home = home
+  end
+
+  # Compiles both extensions.
+  # @param paths [Array<String>]
+  # @return [self]
+  def install(paths = NAMES.map { |name| BuiltGems.build(name, home) })
+    run(RbConfig.ruby, "-S", "gem", "install", "--local", "--no-document", *paths)
+    self
+  end
+
+  # @return [Hash{String=>String, nil}] for a process that finds these gems, and neither Bundler nor the checkout
+  def variables
+    {"GEM_HOME" => home, "GEM_PATH" => [home, *Gem.path].uniq.join(":"), "RUBYLIB" => nil, "RUBYOPT" => nil, "BUNDLE_GEMFILE" => nil}
+  end
+
+  # @param command [Array<String>]
+  # @return [String] its output
+  # @raise [Failed]
+  def run(*command)
+    output, status = Open3.capture2e(variables, *command, chdir: home)
+    raise Failed, "failed: #{command.join(" ")}\n#{output}" unless status.success?
+
+    output
+  end
+end
