@@ -17,7 +17,8 @@ module Guildhall
         "consumer.skipped" => "group, topic, partition, read, dropped, bytes: a batch of which the deserializer dropped everything",
         "consumer.shutdown" => "group, topic, partition",
         "dead_letter_queue.dispatched" => "group, topic, partition, offset, to, error_class",
-        "error.occurred" => "error, type, and where it happened",
+        "deserializing.refused" => "group, topic, reason: workers cannot run the topic's pipeline; the threads of its consumers do",
+        "error.occurred" => "error, message: what may be logged of it, type, and where it happened",
         "filter.rejected" => "group, topic, partition, filter, count: messages that it has rejected; those that wait may count again",
         "filter.waiting" => "group, topic, partition, offset, seconds: a filter has postponed this message and those behind it; " \
                             "the partition is paused",

@@ -17,11 +17,17 @@ module Guildhall
           options.on("--json", "a line of JSON for each topic or pattern")
         end
 
-        # Wrong settings and routes are errors here as they are when the application starts.
+        # Whatever the server would refuse is an error here.
         def perform
-          topics = Kafka.application.validate!
-          @options[:json] ? topics.each { |topic| print_json(topic.summary) } : @out.puts(Kafka.routes.to_s)
+          plans = Kafka.application.check!
+          topics = Kafka.routes.topics
+          decoded = topics.to_h { |topic| [topic, plans.find { |one, _| one.group == topic.group && one.name == topic.name }&.last] }
+          @options[:json] ? topics.each { |topic| print_json(data(topic, decoded[topic])) } : @out.puts(Kafka.routes.table(topics, decoded))
           nil
+        end
+
+        def data(topic, plan)
+          {**topic.summary, "decoded_by" => plan&.place&.to_s, "not_on_workers" => plan&.reason}
         end
       end
     end

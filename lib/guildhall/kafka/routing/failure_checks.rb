@@ -72,6 +72,9 @@ module Guildhall
 
         def check_retry_topics
           retries = @topic.retry_topics or return
+          of_group = retries.prefix == "#{@topic.name}.#{@topic.group}.retry" && TOPIC_NAME.problem(@topic.name).nil?
+          return report("retry_topics: #{Reporting.unfit(@topic.group)}") if of_group && TOPIC_PREFIX.problem(retries.prefix)
+
           check(RETRY_TOPICS, retries, "retry_topics ")
           report("retry_topics needs a dead_letter_queue: what comes after the last one") unless @topic.dead_letter_queue
         end

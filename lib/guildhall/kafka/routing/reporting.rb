@@ -21,6 +21,13 @@ module Guildhall
             value.each_cons(2).all? { |one, next_one| one < next_one }
         end
 
+        # @param group [String] whose name cannot be part of a topic's
+        # @return [String]
+        def self.unfit(group)
+          "the name of the group, #{group.inspect}, cannot be part of a topic's name (letters, digits, '.', '_' and '-' only, 249 " \
+            "at most): set prefix:"
+        end
+
         # @param topic [Topic]
         # @param errors [Config::Errors]
         def initialize(topic, errors)
