@@ -67,7 +67,7 @@ module Guildhall
 
       @text.respond_to?(:encode) ? @text.encode(text) : text.freeze
     rescue EncodingError => error
-      raise EncodeError, "CSV: #{error.message}"
+      raise EncodeError.new("CSV: #{Redaction.mask(error.message)}", excerpt: error.message)
     end
 
     private

@@ -128,7 +128,24 @@ module Guildhall
     private
 
     def method_missing(name, ...)
-      plain_class.public_method_defined?(name) ? decode.public_send(name, ...) : super
+      return super unless plain_class.public_method_defined?(name)
+
+      plain = decode
+      begin
+        plain.public_send(name, ...)
+      rescue FrozenError => error
+        raise unless refused_by?(plain, error)
+
+        text = "can't modify frozen #{self.class}: payloads are frozen: use #{Redaction.copy_of(plain)}"
+        raise FrozenError.new(text, receiver: self), cause: nil
+      end
+    end
+
+    # Not what a block has tried to change.
+    def refused_by?(plain, error)
+      error.receiver.equal?(plain)
+    rescue ::ArgumentError # it does not know
+      false
     end
 
     SHOWN = 8 # fields or elements

@@ -38,12 +38,8 @@ module Guildhall
     end
 
     # @param raised [Exception] by code that is not ours: to ask for its message may raise
-    # @return [String] in UTF-8
-    def self.message(raised)
-      Printable.utf8(raised.message.to_s)
-    rescue StandardError, ScriptError, SystemStackError => error
-      "(its message raises #{error.class})"
-    end
+    # @return [String] in UTF-8, and without what may quote a payload
+    def self.message(raised) = Redaction.message(raised)
 
     # What interrupts the thread, and is not an error of the code that it runs.
     def self.ending?(error)

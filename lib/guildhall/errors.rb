@@ -2,6 +2,7 @@
 
 require "timeout"
 require_relative "printable"
+require_relative "redaction"
 
 module Guildhall
   # Every error that Guildhall raises on its own account includes this: `rescue Guildhall::Error` rescues them all. Each class
@@ -75,17 +76,28 @@ module Guildhall
     include Error
   end
 
-  # A payload could not be decoded. Says where, as far as the codec knows; what it quotes is safe to log.
+  # What an error about a payload, or about an object that was to become one, quotes of it. The message does not, so that it can be
+  # logged; `detailed_message`, and so what Ruby and consoles print of an error that nobody rescues, does.
+  module Excerpt
+    # @return [String, nil] a part of it, in printable ASCII, on one line
+    attr_reader :excerpt
+
+    # @return [String] the message with the excerpt
+    def detailed_message(...) = [super, *(excerpt unless excerpt.to_s.empty?)].join(": ")
+  end
+
+  # A payload could not be decoded. Says where, as far as the codec knows. The message names properties, never values: those are in
+  # {#excerpt}.
   class DecodeError < StandardError
     include Error
+    include Excerpt
 
     # @return [String, nil] the codec's name
     # @return [Integer, nil] the byte of the first error, from 0
     # @return [Integer, nil] its line, from 1; nil for binary formats
     # @return [Integer, nil] its column in characters, from 1; nil for binary formats
     # @return [String, nil] where in the document: `$.user.roles[1]`
-    # @return [String, nil] the text there, in printable ASCII, 40 bytes at most
-    attr_reader :codec, :offset, :line, :column, :path, :excerpt
+    attr_reader :codec, :offset, :line, :column, :path
 
     # @return [String, nil] what is wrong, without saying where
     attr_reader :reason
@@ -95,8 +107,9 @@ module Guildhall
     EXCERPT_BYTES = 40
     private_constant :REASON_CHARACTERS, :PATH_CHARACTERS, :EXCERPT_BYTES
 
-    # What is given may quote the payload: it is made safe here, whichever codec raises.
-    # @param reason [String] what is wrong, without saying where
+    # What is given comes from the payload: control characters and length are taken care of here, whichever codec raises.
+    # @param reason [String] what is wrong, without saying where, and without the value
+    # @param excerpt [String, nil] the text there; 40 bytes of it are kept
     def initialize(reason = nil, codec: nil, offset: nil, line: nil, column: nil, path: nil, excerpt: nil)
       @reason = Printable.words(reason, REASON_CHARACTERS)
       @codec = codec
@@ -112,14 +125,24 @@ module Guildhall
 
     def describe(reason)
       position = [("byte #{offset}" if offset), ("line #{line}" if line), ("column #{column}" if column), path].compact
-      [codec, [reason || "invalid payload", *("at #{position.join(", ")}" if position.any?)].join(" "),
-       (excerpt if excerpt && !excerpt.empty?)].compact.join(": ")
+      [codec, [reason || "invalid payload", *("at #{position.join(", ")}" if position.any?)].join(" ")].compact.join(": ")
     end
   end
 
-  # An object has no form in the format it was to be encoded in.
+  # An object has no form in the format it was to be encoded in. The message does not quote it: {#excerpt} does.
   class EncodeError < StandardError
     include Error
+    include Excerpt
+
+    EXCERPT_CHARACTERS = 80
+    private_constant :EXCERPT_CHARACTERS
+
+    # @param message [String, nil]
+    # @param excerpt [String, nil] the object, or a part of it; 80 characters are kept
+    def initialize(message = nil, excerpt: nil)
+      super(message)
+      @excerpt = Printable.words(excerpt, EXCERPT_CHARACTERS)
+    end
   end
 
   # A `decode_batch` or `call_batch` answered with more or fewer results than it was given payloads.

@@ -26,7 +26,9 @@ module Guildhall
     MAX_CAUSES = 5
     # What Ruby's own exceptions know without an instance variable.
     CORE_READERS = {SystemExit => :status, KeyError => :key, NameError => :name}.freeze
-    private_constant :CORE_READERS
+    UNSHAREABLE_METHOD = "the method was made by define_method of a block, which workers cannot call: call it in the main Ractor, or use " \
+                         "something else in the task"
+    private_constant :CORE_READERS, :UNSHAREABLE_METHOD
 
     class << self
       # @param error [Exception]
@@ -85,8 +87,16 @@ module Guildhall
         case error
         when NoMethodError then nil
         when NameError then "pool.warm_up(task) loads in the main Ractor what a task names" if constant?(error)
-        when Ractor::IsolationError then "make it shareable: CONSTANT = Ractor.make_shareable(…)" if error.message.include?("constant")
+        when Ractor::IsolationError then advice_on_constant(error.message[/constant ([\w:]*\w)/, 1])
+        when RuntimeError then UNSHAREABLE_METHOD if error.message.include?("defined with an un-shareable Proc")
         end
+      end
+
+      def advice_on_constant(name)
+        return unless name
+
+        "make it shareable: #{name[/\w+\z/]} = Ractor.make_shareable(…), or, where a library defines it, " \
+          "Ractor.make_shareable(#{name}) before the pool starts"
       end
 
       def constant?(error)

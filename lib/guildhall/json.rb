@@ -116,7 +116,7 @@ module Guildhall
 
       source.encode(Encoding::UTF_8)
     rescue EncodingError => error
-      raise DecodeError.new(error.message, codec: "JSON")
+      raise DecodeError.new(Redaction.mask(error.message), codec: "JSON", excerpt: error.message)
     end
 
     def each_text(source, chunk)

@@ -68,7 +68,7 @@ module Guildhall
       message = object.is_a?(@message_class) ? object : @message_class.new(fields_of(object))
       @message_class.encode(message).freeze
     rescue ::ArgumentError, TypeError, RangeError, NoMethodError, Google::Protobuf::Error => error
-      raise EncodeError, "Protobuf: not a #{@message_class.descriptor.name}: #{error.message}"
+      raise EncodeError.new("Protobuf: not a #{@message_class.descriptor.name}: #{Redaction.mask(error.message)}", excerpt: error.message)
     end
 
     # @return [String] why pools run this codec in their callers' threads

@@ -171,6 +171,16 @@ module Guildhall
 
     def inspect = "#<#{self.class} #{@url}, #{@entries.size} schemas>"
 
+    # @param id [Integer, String] a String is a GUID
+    # @return [Boolean] whether the registry has said so lately; never blocks
+    def unknown?(id)
+      limit = @unknown[id] or return false
+      return true if Clock.now < limit
+
+      @unknown.delete(id)
+      false
+    end
+
     private
 
     def post(path, schema, type, references)
@@ -196,13 +206,5 @@ module Guildhall
     end
 
     def keep(entry, id = entry.id) = @entries.add(id, entry)
-
-    def unknown?(id)
-      limit = @unknown[id] or return false
-      return true if Clock.now < limit
-
-      @unknown.delete(id)
-      false
-    end
   end
 end

@@ -179,7 +179,19 @@ module Guildhall
 
     def modules(helpers)
       wrong = Array(helpers).find { |helper| !helper.instance_of?(Module) }
-      wrong ? refuse("helpers must be modules; #{wrong.inspect} is #{Shareable.article(wrong.class)}") : Array(helpers)
+      refuse("helpers must be modules; #{wrong.inspect} is #{Shareable.article(wrong.class)}") if wrong
+      Array(helpers).each { |helper| check_initialize(helper) }
+    end
+
+    # The view's own takes an argument.
+    def check_initialize(helper)
+      return unless helper.private_method_defined?(:initialize)
+
+      method = helper.instance_method(:initialize)
+      return if method.arity.negative? ? ~method.arity <= 1 : method.arity == 1
+
+      refuse("the helper #{helper} has an initialize (#{method.source_location&.join(":")}), which takes the place of the template's: " \
+             "leave it out, or write `def initialize(*)` and call super in it")
     end
 
     def refuse(reason)

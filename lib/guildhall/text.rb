@@ -54,7 +54,7 @@ module Guildhall
 
       text.encode(@encoding).freeze
     rescue EncodingError => error
-      raise EncodeError, error.message
+      raise EncodeError.new(Redaction.mask(error.message), excerpt: error.message)
     end
 
     BOM = "\uFEFF"
@@ -95,7 +95,7 @@ module Guildhall
       @replacement ? text.encode(Encoding::UTF_8, undef: :replace, replace: @replacement) : text.encode(Encoding::UTF_8)
     rescue EncodingError => error
       offset = unconvertible(text)
-      raise DecodeError.new(error.message, codec: "Text", offset:, excerpt: text.byteslice(offset, 40))
+      raise DecodeError.new(Redaction.mask(error.message), codec: "Text", offset:, excerpt: text.byteslice(offset, 40))
     end
 
     def invalid(text)

@@ -69,7 +69,7 @@ module Guildhall
     rescue SystemStackError
       raise EncodeError, "YAML: nested too deep", cause: nil
     rescue ::ArgumentError, EncodingError, RuntimeError => error # Psych says in many ways that a text is not one
-      raise error.is_a?(EncodeError) ? error : EncodeError.new("YAML: #{error.message}")
+      raise error.is_a?(EncodeError) ? error : EncodeError.new("YAML: #{Redaction.mask(error.message)}", excerpt: error.message)
     end
 
     private
@@ -80,7 +80,7 @@ module Guildhall
     rescue Psych::SyntaxError
       raise
     rescue StandardError => error
-      raise DecodeError.new(error.message, codec: "YAML", **Place.of(text, **@options))
+      raise DecodeError.new(Redaction.mask(error.message), codec: "YAML", **Place.of(text, **@options))
     end
 
     class << self

@@ -4,6 +4,7 @@ require "test_helper"
 require "date"
 require "guildhall/codecs"
 require "guildhall/csv"
+require "guildhall/pool"
 require "guildhall/yaml"
 
 # What every codec's errors have in common: they say where, and what they quote of a hostile payload is safe to log.
@@ -51,9 +52,58 @@ class DecodeErrorTest < GuildhallTest
     assert_safe assert_raises(Guildhall::ValidationError) { validator.validate!({HOSTILE => {"a" => 1}}) }.message
   end
 
+  # Values: what stands in place of another type, in quotes, behind a wrong byte.
+  SECRET = "ada-4711"
+  QUOTED = {
+    Guildhall::JSON => ["{\"a\": #{SECRET}}", "{\"a\": \"#{SECRET}\" \"#{SECRET}\"}", "{\"a\": \"#{SECRET}\xFF\"}"],
+    Guildhall::MessagePack => ["\xC1#{SECRET}", "\xA9#{SECRET}"],
+    RECORD => ["\x02#{SECRET}"],
+    Guildhall::Text => ["#{SECRET}\xFF#{SECRET}"],
+    Guildhall::Text.new(encoding: "Windows-1252") => ["#{SECRET}\x81#{SECRET}"],
+    Guildhall::CSV.new(converters: {"a" => :integer}) => ["a\n#{SECRET}\n", "a\n\"#{SECRET}\"x\n"],
+    Guildhall::CSV.new(converters: {"a" => :boolean}) => ["a\n#{SECRET}\n"],
+    Guildhall::CSV.new(converters: {"a" => :time}) => ["a\n#{SECRET}\n"],
+    Guildhall::YAML => ["a: [#{SECRET}", "a: !!float #{SECRET}", "a: \"#{SECRET}"]
+  }.freeze
+
+  def test_their_messages_quote_no_values
+    QUOTED.each do |codec, payloads|
+      payloads.each do |bytes|
+        error = assert_raises(Guildhall::DecodeError, "#{codec} #{bytes.inspect}") { codec.decode(bytes.b) }
+        [error.message, error.reason.to_s].each { |text| refute_match(/ada|4711/, text, codec.to_s) }
+      end
+    end
+  end
+
+  def test_who_decodes_does_not_matter
+    payload = "{\"a\": #{SECRET}}"
+    errors = [Guildhall::JSON, Guildhall::JSON.lazy].map { |codec| assert_raises(Guildhall::DecodeError) { codec.decode(payload)["a"] } }
+    Guildhall::Pool.open(workers: 1) do |pool|
+      errors << assert_raises(Guildhall::DecodeError) { pool.map([payload], Guildhall::JSON, parallel: true) }
+    end
+    errors.each do |error|
+      refute_includes error.message, "ada"
+      assert_match(/\A#{SECRET}/, error.excerpt)
+      assert_includes error.detailed_message, SECRET
+    end
+  end
+
+  def test_errors_of_encoding_quote_in_their_excerpt_only
+    itself = []
+    itself << SECRET << itself
+    cases = {Guildhall::JSON => [{"a" => Float::NAN}, itself], Guildhall::Avro.new("string") => [4711, 47.11], Guildhall::Avro.new("int") => [2**40 + 4711, SECRET],
+             Guildhall::Text.new(encoding: "ISO-8859-1") => ["#{SECRET}日"]}
+    cases.each do |codec, objects|
+      objects.each { |object| refute_match(/ada|47\.?11|日/, assert_raises(Guildhall::EncodeError) { codec.encode(object) }.message) }
+    end
+    assert_equal "4711", assert_raises(Guildhall::EncodeError) { Guildhall::Avro.new("string").encode(4711) }.excerpt
+    assert_equal "NaN", assert_raises(Guildhall::EncodeError) { Guildhall::JSON.encode([Float::NAN]) }.excerpt
+  end
+
   def test_words_are_left_as_they_are
     error = Guildhall::DecodeError.new("größer als 3 ‹€›: \"日本\"", path: "$.größe", excerpt: "a b")
-    assert_equal "größer als 3 ‹€›: \"日本\" at $.größe: a b", error.message
+    assert_equal "größer als 3 ‹€›: \"日本\" at $.größe", error.message
+    assert_equal "größer als 3 ‹€›: \"日本\" at $.größe (Guildhall::DecodeError): a b", error.detailed_message
     assert_nil Guildhall::DecodeError.new.reason
     assert_equal "invalid payload", Guildhall::DecodeError.new.message
   end

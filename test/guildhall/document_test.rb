@@ -29,6 +29,22 @@ class DocumentTest < GuildhallTest
     "an object of 5462 keys" => "{#{NAMES.first(5_462).map { |name| "\"#{name}\":0" }.join(",")}}"
   }.freeze
 
+  def test_what_would_change_a_document_says_what_to_do_and_quotes_nothing
+    {'{"email": "ada"}' => [->(doc) { doc["a"] = 1 }, "ObjectDocument", "payload.to_h.dup"], '["ada"]' => [->(doc) { doc << 1 }, "ArrayDocument", "payload.to_a.dup"]}
+      .each do |bytes, (change, name, copy)|
+        document = Guildhall::JSON.document(bytes)
+        error = assert_raises(FrozenError) { change.call(document) }
+        assert_equal "can't modify frozen Guildhall::JSON::#{name}: payloads are frozen: use #{copy}", error.message
+        assert_equal error.message, Guildhall::Redaction.message(error)
+        assert_same document, error.receiver
+        assert_nil error.cause
+      end
+    plain = "ada"
+    error = assert_raises(FrozenError) { Guildhall::JSON.document("[1]").each_with_object(plain) { |_, text| text << "x" } }
+    assert_same plain, error.receiver
+    assert_raises(FrozenError) { Guildhall::JSON.document('{"a": 1}').filter_map { plain << "x" } }
+  end
+
   def test_json_takes_no_more_than_its_limit
     TEXTS.each do |what, text|
       document = Guildhall::JSON.document(text.dup.freeze)

@@ -15,6 +15,22 @@ class FailureTest < GuildhallTest
     end
   end
 
+  # What a worker comes upon, in whatever library.
+  def test_what_only_the_main_ractor_may_touch_is_named_with_what_to_do
+    messages = assert_ruby(<<~'RUBY').lines(chomp: true)
+      require "guildhall/failure"
+      require "guildhall/pipeline"
+      module Library; TABLE = {"a" => 1}; end
+      Warning[:experimental] = false
+      constant, = [Ractor.new { begin; Library::TABLE; rescue => error; Guildhall::Failure.of(error).message; end }].map { |one| one.respond_to?(:value) ? one.value : one.take }
+      puts constant
+      method, = [Ractor.new { Guildhall::Failure.of(RuntimeError.new("defined with an un-shareable Proc in a different Ractor")).message }].map { |one| one.respond_to?(:value) ? one.value : one.take }
+      puts method
+    RUBY
+    assert_match(/constant Library::TABLE .*; make it shareable: TABLE = Ractor.make_shareable\(…\), or, where a library defines it, Ractor.make_shareable\(Library::TABLE\) before the pool starts/, messages[0])
+    assert_match(/; the method was made by define_method of a block, .*: call it in the main Ractor/, messages[1])
+  end
+
   def test_details_keep_no_connection_open
     reader, writer = IO.pipe
     headers = [+"a"]

@@ -116,6 +116,13 @@ class InspectionTest < GuildhallTest
 
   def found(task) = Guildhall::Inspection.of(task).findings.map(&:thing)
 
+  # A function like BigDecimal(…) or Nokogiri(…), whose library comes later.
+  def test_a_function_that_is_not_there_yet
+    finding, = Guildhall::Inspection.of(->(payload) { NotLoadedYet(payload) }).findings
+    assert_equal "NotLoadedYet(…) (#{__FILE__}:#{finding.line}) is not defined yet; load what defines it, " \
+                 "`require \"notloadedyet\"` say, before the task is dispatched", finding.to_s
+  end
+
   def test_a_finding_says_what_where_and_what_to_do
     finding = Guildhall::Inspection.of(Looking).findings.fetch(0)
     assert_equal ["InspectionTest::RATES", __FILE__, Looking.method(:call).source_location[1]], [finding.thing, finding.file, finding.line]

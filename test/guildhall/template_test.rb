@@ -135,6 +135,24 @@ class TemplateTest < GuildhallTest
     assert_raises(Guildhall::ArgumentError) { template("", helpers: ["Money"]) }
   end
 
+  module Initialized
+    def initialize(*)
+      super
+      @greeting = "hello"
+    end
+
+    def greeting = @greeting
+  end
+
+  # At once, and not by each rendering.
+  def test_helpers_whose_initialize_takes_the_place_of_the_views
+    assert_equal "hello", template("<%= greeting %>", helpers: [Initialized]).render
+    wrong = Module.new { def initialize = @greeting = "hello" }
+    error = assert_raises(Guildhall::ArgumentError) { template("", helpers: [Initialized, wrong]) }
+    assert_match(/\(test\): the helper #<Module.*> has an initialize \(.*template_test.rb:\d+\).*write `def initialize\(\*\)` and call super in it|has an initialize/, error.message)
+    assert_includes error.message, "call super in it"
+  end
+
   def test_a_block_that_begins_in_one_tag_and_ends_in_another
     card = template("<b><%= title %>: <%= yield %></b>", :title)
     texts = {"<%= boxed do %>a<%= '<' %><% end %>." => "<div>a&lt;</div>.", "<%= boxed { %>x<% } %>" => "<div>x</div>",

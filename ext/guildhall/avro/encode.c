@@ -26,10 +26,13 @@ static void avro_encode_refuse(const encoder *e, const node *node, VALUE object,
 {
     guildhall_path path;
     guildhall_avro_path(at, &path);
-    VALUE shown = RB_SPECIAL_CONST_P(object) || RB_FLOAT_TYPE_P(object) ? rb_inspect(object) : rb_class_name(rb_obj_class(object));
+    bool constant = NIL_P(object) || object == Qtrue || object == Qfalse;
+    VALUE shown = constant ? rb_inspect(object) : rb_class_name(rb_obj_class(object));
     if (RB_TYPE_P(object, T_STRING)) shown = rb_sprintf("%" PRIsVALUE " of %ld bytes in %s", shown, RSTRING_LEN(object), rb_enc_name(rb_enc_get(object)));
-    rb_raise(guildhall_encode_error(), "Avro: %s: %s expected, got %" PRIsVALUE, path.text,
-             guildhall_avro_type_name(node), shown);
+    VALUE message = rb_sprintf("Avro: %s: %s expected, got %" PRIsVALUE, path.text, guildhall_avro_type_name(node), shown);
+    VALUE error = rb_exc_new_str(guildhall_encode_error(), message);
+    if (!constant && RB_SPECIAL_CONST_P(object)) rb_iv_set(error, "@excerpt", rb_inspect(object));
+    rb_exc_raise(error);
 }
 
 static inline void avro_encode_number(encoder *e, int64_t number)

@@ -48,7 +48,7 @@ module Guildhall
 
       def refuse(reason, error)
         @reason = reason
-        @error = "#{error.class}: #{Printable.words(error.message.lines.first.to_s.chomp, SHOWN)} (#{error.backtrace&.first})"
+        @error = "#{error.class}: #{Printable.words(Redaction.message(error), SHOWN)} (#{error.backtrace&.first})"
         @seconds = @cpu_seconds = @objects = 0.0
         self
       end

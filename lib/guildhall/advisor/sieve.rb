@@ -42,7 +42,7 @@ module Guildhall
         @two ? @task.call(payload, nil) : @task.call(payload)
         true
       rescue *RAISED => error
-        @error ||= "#{error.class}: #{Printable.words(error.message.lines.first.to_s.chomp, Cost::SHOWN)}"
+        @error ||= "#{error.class}: #{Printable.words(Redaction.message(error), Cost::SHOWN)}"
         @changes = true if error.is_a?(FrozenError)
         false
       end

@@ -78,7 +78,7 @@ module Guildhall
         Pool.open do |pool|
           pool.each_result(payloads(template, rows, places), template, chunk: CHUNK, progress: progress("Rendering")) do |outcome, index|
             row = places.pop
-            problem = outcome.is_a?(Failure) ? outcome.message : files.write(outcome, row, index + 1)
+            problem = outcome.is_a?(Failure) ? "#{outcome.message}#{hint(outcome, rows)}" : files.write(outcome, row, index + 1)
             complain(index + 1, problem, failed += 1) if problem
           end
         end
@@ -92,6 +92,12 @@ module Guildhall
             list << rows.locals(row, template.locals)
           end
         end
+      end
+
+      # @return [String, nil] for a local that there is not: which there are
+      def hint(failure, rows)
+        cause = failure.cause || failure
+        "\n#{rows.described}" if cause.error_class == NameError.name
       end
 
       def complain(number, problem, failed)

@@ -124,14 +124,16 @@ module Guildhall
         when "Ractor::UnsafeError" then unsafe
         when "SystemStackError" then too_deep
         when "FrozenError" then changes_payload
-        else find(label, @place, "raises #{@failure.summary} in a Ractor, and not in the main one",
+        else find(label, @place,
+          "raises #{@failure.error_class}: #{Redaction.message(@failure.exception)} in a Ractor, and not in the main one",
           "look at what it takes for granted there")
         end
       end
 
       # In the main Ractor it did not raise for a payload that is not frozen.
       def changes_payload
-        find(label, @place, "changes its payload, and payloads are frozen: #{@failure.message}", "let it work on a copy (`payload.dup`)")
+        what = @failure.message[/\Acan't modify frozen [\w:]+/]
+        find(label, @place, "changes its payload, and payloads are frozen: #{what}", "let it work on a copy (`payload.dup`)")
       end
 
       def unsafe

@@ -73,7 +73,7 @@ module Guildhall
         writer.puts(expected.compact.size)
         writer.write(ractors.map { |ractor| (ractor.respond_to?(:value) ? ractor.value : ractor.take).join(" ") }.join("\n"))
       rescue Exception => error # rubocop:disable Lint/RescueException -- the process does nothing else
-        writer.write("raised #{error.class}: #{error.message}")
+        writer.write("raised #{error.class}: #{Redaction.message(error)}")
       end
 
       # @return [String, nil] nil: it differs from call to call, wherever it is made

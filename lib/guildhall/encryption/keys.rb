@@ -68,7 +68,7 @@ module Guildhall
       def reason(id)
         return "there is no key #{id}; known are #{ids.join(", ")}" unless @fetch && !Ractor.main?
 
-        "the key #{id} is not here yet: call prepare(payloads) before the batch is dispatched"
+        "the key #{id} is not here: there is none, or prepare(payloads) was not called before the batch was dispatched"
       end
     end
   end

@@ -43,6 +43,7 @@ module Guildhall
         method = method_on(mine.object, name)
         return if kernel_function?(name, method)
         return follow(method, mine) if method && method.owner == Object
+        return found_undefined(name, place) if method.nil? && name.match?(/\A[[:upper:]]/)
 
         found_self(mine, "#{name} (a method of #{mine.object.class})", place)
       end

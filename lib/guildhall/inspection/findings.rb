@@ -70,6 +70,12 @@ module Guildhall
           "hand over what is needed in local variables, or freeze self")
       end
 
+      # Such as `BigDecimal("1.1")`.
+      def found_undefined(name, place)
+        find("#{name}(…)", place, "is not defined yet",
+          "load what defines it, `require \"#{name.downcase}\"` say, before the task is dispatched")
+      end
+
       def found_timeout(place)
         find("Timeout.timeout", place, "does not work in a worker on Ruby #{RUBY_VERSION}", "use the pool's `deadline:`, or Ruby 4.0")
       end

@@ -97,7 +97,7 @@ module Guildhall
       # @raise [ConfigurationError] listing every error
       def start(**selection)
         chosen = Routing::Selection.new(**selection).choose(@routed = validate!)
-        Config::Errors.new.tap { |errors| Producing::Producer.validate(chosen, errors, loaded: true) }.raise!
+        validate_gems(chosen)
         @lock.synchronize do
           raise ApplicationStateError, "this application is #{@state}: stop it before it is started again" unless stopped?
 
@@ -256,7 +256,7 @@ module Guildhall
 
       # @!visibility private
       def error(error, type, **payload)
-        publish("error.occurred", error:, type:, **payload)
+        publish("error.occurred", error:, message: Redaction.message(error, messages: @config.messages_of_errors?), type:, **payload)
       end
 
       private
@@ -331,8 +331,7 @@ module Guildhall
         clean = @runners.close(deadline) && clean
         clean = wait_background(deadline) && clean
         clean = close_producer(deadline) && clean
-        @own_pool&.shutdown(timeout: Clock.left(deadline, least: 1))
-        @own_pool = nil
+        close_own_pool(Clock.left(deadline, least: 1))
         clean
       end
 

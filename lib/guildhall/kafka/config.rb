@@ -14,6 +14,7 @@ module Guildhall
     class Config
       include OptionRules::Assigned
 
+      ERROR_REPORTS = OptionRules.new("setting", messages: OptionRules.boolean)
       HEALTH = OptionRules.new("setting", port: OptionRules.integer(0..65_535), host: OptionRules.kind("a String", String))
       RULES = OptionRules.new(
         "setting",
@@ -38,13 +39,19 @@ module Guildhall
           problems = HEALTH.errors({port: nil, **value})
           problems.empty? || problems.join("; ")
         end.or(nil),
+        error_reports: OptionRules.rule("a Hash: {messages: true}") do |value|
+          next unless value.is_a?(Hash)
+
+          problems = ERROR_REPORTS.errors({messages: false, **value})
+          problems.empty? || problems.join("; ")
+        end,
         metrics: OptionRules.rule("an Array of objects with record") do |value|
           value.is_a?(Array) && value.all? { |one| one.respond_to?(:record) }
         end,
         pool: OptionRules.object("a Guildhall::Pool", :dispatch).or(nil),
         logger: OptionRules.object("a Logger", :add, :debug, :info, :error, :level).or(nil) # what is called of it
       )
-      private_constant :HEALTH, :RULES
+      private_constant :ERROR_REPORTS, :HEALTH, :RULES
 
       # @return [Hash{Symbol,String=>Object}] settings of librdkafka, such as `"bootstrap.servers"`
       attr_accessor :kafka
@@ -109,6 +116,10 @@ module Guildhall
       # @return [Hash{Symbol=>Object}, nil] the server process answers probes over HTTP: `{port: 9292}`, and `host:`, the address to
       #   listen on, "0.0.0.0" unless set. Needs the gem webrick. nil (unless set): it does not
       attr_accessor :health
+      # @return [Hash{Symbol=>Object}] what logs, events, traces and error trackers say of an error. `{messages: true}`: all of its message,
+      #   and an excerpt of the payload; else (unless set) class, place, and of the message what cannot quote a payload:
+      #   see docs/kafka_errors.md
+      attr_accessor :error_reports
       # @return [Array<#record>] where metrics go: see docs/kafka_monitoring.md. Empty unless set
       attr_accessor :metrics
       # @return [Logger, nil] where the application's and librdkafka's log goes. Unless set: `guildhall server` logs to standard
@@ -139,6 +150,9 @@ module Guildhall
         @group_id || (@kafka.is_a?(Hash) && (@kafka[:"group.id"] || @kafka["group.id"])) || "guildhall"
       end
 
+      # @return [Boolean] whether messages of errors are shown in full: see {#error_reports}
+      def messages_of_errors? = @error_reports.is_a?(Hash) && @error_reports[:messages] == true
+
       # Finds every error.
       # @param errors [Config::Errors]
       # @return [void]
@@ -161,6 +175,7 @@ module Guildhall
         @producer = Secrets.hide(@producer.transform_keys(&:to_sym)).freeze
         @middleware = @middleware.dup.freeze
         @metrics = @metrics.dup.freeze
+        @error_reports = @error_reports.dup.freeze
         @deserializing.freeze
         super
       end
@@ -181,6 +196,7 @@ module Guildhall
         @pool = @logger = nil
         @middleware = []
         @health = nil
+        @error_reports = {}
         @metrics = []
         @logger_given = false
       end

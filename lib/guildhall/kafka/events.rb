@@ -24,7 +24,8 @@ module Guildhall
         "dead_letter_queue.blocked" => "group, topic, partition, offset, to, reason, since, attempt, seconds: a message cannot be sent " \
                                        "to the dead letter topic, or to a retry topic; seconds until it is sent again",
         "dead_letter_queue.dispatched" => "group, topic, partition, offset, to, error_class",
-        "error.occurred" => "error, type, and where it happened",
+        "deserializing.refused" => "group, topic, reason: workers cannot run the topic's pipeline; the threads of its consumers do",
+        "error.occurred" => "error, message: what may be logged of it, type, and where it happened",
         "filter.rejected" => "group, topic, partition, filter, count: messages that it has rejected; those that wait may count again",
         "filter.waiting" => "group, topic, partition, offset, seconds: a filter has postponed this message and those behind it; " \
                             "the partition is paused",

@@ -15,7 +15,7 @@ module Guildhall
         settled do |future|
           block.call(future)
         rescue Exception => error # rubocop:disable Lint/RescueException -- the next block is none of its business
-          warn("guildhall: on_complete raised #{error.class}: #{error.message} (#{error.backtrace&.first})")
+          warn("guildhall: on_complete raised #{error.class}: #{Redaction.message(error)} (#{error.backtrace&.first})")
         end
         self
       end

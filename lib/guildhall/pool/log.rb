@@ -86,7 +86,7 @@ module Guildhall # rubocop:disable Style/Documentation
       def write(logger, severity, message)
         (logger || ToStandardError).public_send(severity, message)
       rescue StandardError => error
-        warn("guildhall: the logger raised #{error.class}: #{error.message}")
+        warn("guildhall: the logger raised #{error.class}: #{Redaction.message(error)}")
       end
     end
   end

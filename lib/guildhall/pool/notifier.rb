@@ -160,7 +160,7 @@ module Guildhall
         job.callback.call(job.future)
       rescue Exception => error # rubocop:disable Lint/RescueException -- the next callback is none of its business
         job.begun = true
-        warn("guildhall: a callback raised #{error.class}: #{error.message} (#{error.backtrace&.first})")
+        warn("guildhall: a callback raised #{error.class}: #{Redaction.message(error)} (#{error.backtrace&.first})")
       ensure
         @lock.synchronize { @ready << job } unless job.begun
         become(:waiting)

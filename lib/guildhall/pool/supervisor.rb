@@ -94,7 +94,7 @@ module Guildhall
       rescue Exception => error # rubocop:disable Lint/RescueException -- of the thread's, unless this one is interrupted
         raise if thread.alive?
 
-        warn("guildhall: the supervisor ended with #{error.class}: #{error.message}")
+        warn("guildhall: the supervisor ended with #{error.class}: #{Redaction.message(error)}")
       end
 
       def start_missing
@@ -124,7 +124,7 @@ module Guildhall
       def carefully
         care
       rescue StandardError => error
-        warn("guildhall: the supervisor continues after #{error.class}: #{error.message} (#{error.backtrace&.first})")
+        warn("guildhall: the supervisor continues after #{error.class}: #{Redaction.message(error)} (#{error.backtrace&.first})")
         0.1
       end
 

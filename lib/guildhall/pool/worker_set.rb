@@ -85,7 +85,7 @@ module Guildhall
         handle.ractor = Worker.start(handle.slot, @log.line(@queue))
       rescue StandardError => error
         @queue.target_worker_count = 0 # readers are not to wait for it
-        warn("guildhall: a worker could not be started: #{error.class}: #{error.message}")
+        warn("guildhall: a worker could not be started: #{error.class}: #{Redaction.message(error)}")
       end
 
       def retire(count)

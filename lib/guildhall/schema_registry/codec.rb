@@ -131,10 +131,11 @@ module Guildhall
       def unknown_schema(id) = UnknownSchemaError.new(why_unknown(id), id:, codec: label, offset: 1)
 
       def why_unknown(id)
-        return "schema #{id} is not here yet: call prepare(payloads) before the batch is dispatched" unless Ractor.main?
-
         entry = @registry.cached(id)
-        entry ? "schema #{id} is of type #{entry.type}, not #{@type}" : "the registry has no schema #{id}"
+        return "schema #{id} is of type #{entry.type}, not #{@type}" if entry && entry.type != @type
+        return "the registry has no schema #{id}" if Ractor.main? || (@registry.respond_to?(:unknown?) && @registry.unknown?(id))
+
+        "schema #{id} is not here: the registry does not know it, or prepare(payloads) was not called before the batch was dispatched"
       end
 
       # @return [Object, nil] nil: the registry does not know it, or it is of another type

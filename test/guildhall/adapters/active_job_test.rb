@@ -170,7 +170,6 @@ class ActiveJobTest < GuildhallTest
 
   def test_delays
     online(<<~'RUBY')
-      %w[guildhall.delay.1 guildhall.delay.dead].each { |topic| broker.create_topic(topic) }
       routes do
         active_job_topic "jobs"
         delay_topics 1
@@ -203,6 +202,105 @@ class ActiveJobTest < GuildhallTest
       equal(8, one.done)
       letters = one.dead_letters.map { |letter| letter[:headers].values_at("source_offset", "source_error_class") }
       equal([["1", "RuntimeError"], ["4", "Guildhall::Kafka::UndecodableMessageError"], ["5", letters[2].last], ["6", "Guildhall::Kafka::UndecodableMessageError"]], letters)
+    RUBY
+  end
+
+  # One bad job costs its own retries, and nothing else waits for ever.
+  def test_a_job_that_keeps_failing_goes_to_the_dead_letters_of_its_queue
+    offline(<<~'RUBY')
+      class Bad < Job
+        def perform(n) = (RESULTS << n; raise("bad") if n == 1)
+      end
+      [true, false].each do |parallel|
+        Guildhall::Kafka.reset
+        Guildhall::Kafka.config.kafka = {"bootstrap.servers": "127.0.0.1:1"}
+        routes { active_job_topic("jobs", parallel:) }
+        one = topic.deliver(*Array.new(3) { |n| payload(Bad.new(n)) }, "{")
+        equal({0 => 1, 1 => parallel ? 5 : 4, 2 => 1}, Array.new(RESULTS.size) { RESULTS.pop }.tally.sort.to_h)
+        equal(4, one.done)
+        equal([["jobs.dead", "RuntimeError", "4"], ["jobs.dead", "Guildhall::Kafka::UndecodableMessageError", "1"]],
+          one.dead_letters.map { |letter| [letter[:topic], *letter[:headers].values_at("source_error_class", "source_attempts")] }.sort_by(&:last).reverse)
+      end
+    RUBY
+  end
+
+  def test_what_the_routes_say_of_dead_letters_and_delays_counts
+    offline(<<~'RUBY')
+      def drawn(&block)
+        Guildhall::Kafka.reset
+        Guildhall::Kafka.config.kafka = {"bootstrap.servers": "127.0.0.1:1"}
+        routes(&block)
+        Guildhall::Kafka.application.validate!
+      end
+      def dead(topics) = topics.reject(&:delay_tiers).map { |topic| topic.dead_letter_queue&.topic }
+      delays = %w[1 10 60 600 3600 36000].map { |seconds| "guildhall.delay.#{seconds}" }
+      topics = drawn { active_job_topic "jobs", :mails }
+      equal(%w[jobs mails] + delays, topics.map(&:name))
+      equal(%w[jobs.dead mails.dead], dead(topics))
+      equal([nil], dead(drawn { active_job_topic("jobs") { dead_letter_queue false } }))
+      equal([nil], dead(drawn { active_job_topic("jobs") { delivery :at_most_once } if false; active_job_topic("jobs", parallel: false) { delivery :at_most_once } }))
+      equal(["all.dead"], dead(drawn { defaults { dead_letter_queue topic: "all.dead" }; active_job_topic "jobs" }))
+      equal(["own", 7], drawn { active_job_topic("jobs") { dead_letter_queue topic: "own", max_retries: 7 } }.first.dead_letter_queue.then { |queue| [queue.topic, queue.max_retries] })
+      equal(%w[jobs], drawn { active_job_topic "jobs"; delay_topics false }.map(&:name))
+      equal(%w[jobs x.5], drawn { active_job_topic "jobs"; delay_topics 5, prefix: "x" }.map(&:name))
+      topics = drawn { consumer_group("a") { active_job_topic "jobs" }; consumer_group("b") { active_job_topic "mails" } }
+      equal(%w[a b], topics.reject(&:delay_tiers).map(&:group))
+      equal(["a"], topics.select(&:delay_tiers).map(&:group).uniq)
+      # a process for one queue also sends on what was delayed
+      equal(%w[mails a.delay.1], Guildhall::Kafka::Routing::Selection.new(topics: "mails").choose(topics).map(&:name).first(2))
+      equal(%w[jobs a.delay.1], Guildhall::Kafka::Routing::Selection.new(exclude_topics: "mails").choose(topics).map(&:name).first(2))
+    RUBY
+  end
+
+  # What it was about counts, and not that it could not be enqueued.
+  def test_retry_on_without_delay_topics_leaves_the_jobs_own_error
+    offline(<<~'RUBY')
+      routes do
+        delay_topics false
+        active_job_topic("jobs", parallel: false) { dead_letter_queue topic: "dead", max_retries: 0 }
+      end
+      class Flaky < StandardError; end
+      class Waits < Job
+        retry_on Flaky
+        def perform = raise(Flaky, "the real one")
+      end
+      one = topic.deliver(payload(Waits.new))
+      equal(["Flaky"], one.dead_letters.map { |letter| letter[:headers]["source_error_class"] })
+      equal([Flaky], one.errors.map(&:class))
+      raised(Guildhall::ActiveJob::DelayedJobError) { Waits.set(wait: 5).perform_later }
+    RUBY
+  end
+
+  def test_executions_count_the_retries_of_the_topic_and_a_job_knows_its_message
+    offline(<<~'RUBY')
+      routes { active_job_topic("jobs", parallel: false) { dead_letter_queue topic: "dead", max_retries: 2 } }
+      class Counting < Job
+        def perform(n)
+          RESULTS << [n, executions, provider_job_id]
+          raise "bad" if n == 1 && executions < 3
+        end
+      end
+      topic.deliver(*Array.new(3) { |n| payload(Counting.new(n)) })
+      equal([[0, 1, "jobs/0@0"], [1, 1, "jobs/0@1"], [1, 2, "jobs/0@1"], [1, 3, "jobs/0@1"], [2, 1, "jobs/0@2"]],
+        Array.new(RESULTS.size) { RESULTS.pop })
+      Guildhall::Kafka.reset
+      Guildhall::Kafka.config.kafka = {"bootstrap.servers": "127.0.0.1:1"}
+      routes { active_job_topic("jobs", parallel: false) { retry_topics 5; dead_letter_queue topic: "dead" } }
+      Guildhall::Kafka::Testing.topic("jobs.guildhall.retry.5").deliver(payload(Counting.new(3)), headers: {"source_attempts" => "2"}, timestamp: Time.now - 60)
+      equal([3, 3], RESULTS.pop.first(2))
+    RUBY
+  end
+
+  def test_a_priority_is_ignored_and_the_log_says_so_once
+    offline(<<~'RUBY')
+      produced_to_nobody
+      lines = StringIO.new
+      ActiveJob::Base.logger = Logger.new(lines, level: Logger::WARN)
+      Job.perform_later
+      equal("", lines.string)
+      2.times { Job.set(priority: 5).perform_later }
+      equal(1, lines.string.scan("priority is ignored").size)
+      check(lines.string.include?("give urgent jobs a queue of their own"))
     RUBY
   end
 
@@ -326,7 +424,10 @@ class ActiveJobTest < GuildhallTest
   # It waits for its time, or is refused, as at any other moment: a retry is no interruption.
   def test_a_job_that_fails_while_the_process_stops_does_not_run_early
     offline(<<~'RUBY')
-      routes { active_job_topic("jobs", parallel: false) { dead_letter_queue topic: "dead", max_retries: 0 } }
+      routes do
+        delay_topics false
+        active_job_topic("jobs", parallel: false) { dead_letter_queue topic: "dead", max_retries: 0 }
+      end
       STOPPED = topic
       class Patient < Job
         retry_on KeyError, wait: 3600
@@ -334,7 +435,7 @@ class ActiveJobTest < GuildhallTest
       end
       Guildhall::Kafka.define_singleton_method(:producer) { abort("enqueued at once") }
       STOPPED.deliver(payload(Patient.new))
-      equal([Guildhall::ActiveJob::DelayedJobError], STOPPED.errors.map(&:class))
+      equal([KeyError], STOPPED.errors.map(&:class))
       equal(0, STOPPED.done)
     RUBY
   end

@@ -58,6 +58,47 @@ class AdaptersRailsTest < GuildhallTest
     RUBY
   end
 
+  # Trackers ask the error for its message and its causes, and the executor reports whatever passes it.
+  def test_what_may_quote_a_payload_is_reported_without_it
+    assert_rails(<<~'RUBY')
+      payload = {"email" => "ada@example.com"}.freeze
+      Call = Struct.new(:topic, :name, :partition, :event, :attempt, :messages) { def consuming? = false }
+      call = Call.new(Struct.new(:group).new("shop"), "orders", 0, :consume)
+      failing = -> { Guildhall::Adapters::Rails::Errors.during(call) { payload["a"] = 1 } }
+      begin
+        failing.call
+      rescue FrozenError => original
+        equal(true, original.message.include?("ada@")) # the consumer's error is as it was
+      end
+      Rails.error.report(original, handled: false) # the executor
+      report(original)
+      equal(1, REPORTS.size)
+      reported, = REPORTS.first
+      equal([FrozenError, "can't modify frozen Hash; payloads are frozen: use payload.to_h.dup", original.backtrace],
+        [reported.class, reported.message, reported.backtrace])
+      begin
+        begin
+          payload.fetch("ada@example.org")
+        rescue KeyError => error
+          raise "failed: #{error.message}"
+        end
+      rescue RuntimeError => error
+        report(error)
+      end
+      outer = REPORTS.last.first
+      texts = [outer, outer.cause].flat_map { |one| [one.message, one.detailed_message, one.full_message(highlight: false, order: :top).lines.first] }
+      equal([], texts.grep(/ada/))
+      equal(["failed: key not found", KeyError], [outer.message, outer.cause.class])
+      Guildhall::Kafka.config.error_reports = {messages: true}
+      begin
+        payload["b"] = 1
+      rescue FrozenError => shown
+        report(shown)
+      end
+      equal(true, REPORTS.last.first.equal?(shown))
+    RUBY
+  end
+
   # A job is a call within that of its batch.
   def test_each_line_is_tagged_once
     assert_rails(<<~'RUBY')

@@ -54,6 +54,17 @@ class TracingTest < GuildhallTest
     refute_equal OpenTelemetry::Trace::Status::ERROR, again.status.code
   end
 
+  def test_a_span_quotes_no_payload
+    Copying.class_eval { prepend(Module.new { def consume = messages.first.raw_payload == "secret" && attempt == 1 ? raise(KeyError, "key not found: \"secret\"") : super }) }
+    one = topic.deliver("secret")
+    assert_equal ["key not found: \"secret\""], one.errors.map(&:message)
+    failed = spans.first
+    assert_equal ["KeyError", "key not found"], failed.events.map { |event| event.attributes.values_at("exception.type", "exception.message") }.first
+    assert_equal 1, failed.events.size
+    refute_includes failed.events.first.attributes["exception.stacktrace"].lines.first, "secret"
+    assert_equal [OpenTelemetry::Trace::Status::ERROR, "Unhandled exception of type: KeyError"], [failed.status.code, failed.status.description]
+  end
+
   def test_what_is_produced_carries_the_span
     produced = topic.deliver("a").produced.first
     context = spans.first

@@ -3,6 +3,7 @@
 require "test_helper"
 require "support/registry_server"
 require "guildhall/avro"
+require "guildhall/pool"
 
 class AvroConfluentTest < GuildhallTest
   OLD = {type: "record", name: "R", fields: [{name: "a", type: "int"}]}.freeze
@@ -24,6 +25,20 @@ class AvroConfluentTest < GuildhallTest
     assert_equal({"a" => 5}, @codec.decode("\0\0\0\0\1\x0a".b))
     assert_equal({"a" => 5, "b" => "y"}, @codec.call("\0\0\0\0\2\x0a\x02y".b))
     assert_equal 5, Guildhall::Avro::Confluent.new(@registry, reader: NEW, symbolize_names: true).decode("\0\0\0\0\1\x0a".b)[:a]
+  end
+
+  # A batch is prepared, and then decoded by workers: what the registry has answered is what they say.
+  def test_a_worker_says_what_the_registry_has_answered
+    payload = "\0\0\0\0\7\x0a".b.freeze
+    Guildhall::Pool.open(workers: 1) do |pool|
+      errors = [@codec, @codec.lazy].map { |codec| pool.results([payload], codec, parallel: true)[0].message }
+      errors.each { |message| assert_equal "Avro: the registry has no schema 7 at byte 1", message }
+    end
+    @codec.prepare([payload])
+    assert_equal "Avro: the registry has no schema 7 at byte 1", assert_raises(Guildhall::Avro::UnknownSchemaError) { @codec.decode(payload) }.message
+    other = Guildhall::Avro::Confluent.new(Guildhall::SchemaRegistry.new(@server.url, retries: 0))
+    unprepared = Ractor.new(other, payload) { |codec, bytes| codec.decode(bytes) rescue $!.message }.then { |one| one.respond_to?(:value) ? one.value : one.take } # rubocop:disable Style/RescueModifier
+    assert_includes unprepared, "schema 7 is not here: the registry does not know it, or prepare(payloads) was not called before the batch was dispatched"
   end
 
   def test_writes_with_the_newest_schema_of_a_subject

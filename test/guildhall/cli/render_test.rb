@@ -52,6 +52,18 @@ class CLIRenderTest < GuildhallTest
       .each { |problem| assert_match(problem, err) }
   end
 
+  # A spreadsheet's separator makes one column of all.
+  def test_a_local_that_there_is_not_names_the_columns_that_there_are
+    write("rows.csv", "id;name\n1;Ada\n")
+    status, _, err = render("mail.html.erb", "rows.csv", "a")
+    assert_equal 1, status
+    assert_match(/row 1: NameError: undefined local variable or method 'name'/, err)
+    assert_includes err, %(rows.csv has "id;name"; columns are separated by commas, and this file seems to have ";")
+    write("rows.jsonl", %({"nam": "Ada", "id": 1}\n))
+    _, _, err = render("mail.html.erb", "rows.jsonl", "b")
+    assert_match(/rows.jsonl has "nam", "id"$/, err)
+  end
+
   def test_locals_layout_engine_and_escape
     write("rows.csv", "name\n<a>\n")
     write("page.txt", "= <%= name %>")

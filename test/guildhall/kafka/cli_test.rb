@@ -75,6 +75,57 @@ class KafkaCLITest < GuildhallTest
     assert_match(/^guildhall +orders/, out)
   end
 
+  PIPELINES = <<~'RUBY'
+    require "guildhall/kafka"
+    require "guildhall/json"
+    class Handles < Guildhall::Kafka::Consumer
+      def consume; end
+    end
+    Guildhall::Kafka.config.kafka = {"bootstrap.servers": "127.0.0.1:1"}
+    RATES = {"EUR" => 1.1}
+    PARALLEL = ENV.key?("PARALLEL")
+    Guildhall::Kafka.routes do
+      topic("documents") { consumer Handles; deserializer Guildhall::JSON.lazy }
+      topic("prices") do
+        consumer Handles
+        deserializer Guildhall::JSON >> Guildhall.map { |order| RATES[order["currency"]] }
+        deserializing parallel: true if PARALLEL
+      end
+      topic("bytes") { consumer Handles }
+    end
+  RUBY
+
+  def test_routes_say_who_decodes_and_why_not_workers
+    out, _, status = guildhall("routes", application: PIPELINES)
+    assert_equal 0, status
+    assert_match(/ documents +Handles +decoded by: reader \(C\)$/, out)
+    assert_match(/ prices +Handles +decoded by: .*consumer thread \(RATES is a Hash that is not shareable, \S+:\d+\)$/, out)
+    assert_match(/ bytes +Handles$/, out)
+    rows = guildhall("routes", "--json", application: PIPELINES).first.lines.to_h { |line| ::JSON.parse(line).values_at("topic", "decoded_by", "not_on_workers").then { |name, *rest| [name, rest] } }
+    assert_equal [["in_reader", nil], ["none", nil]], rows.values_at("documents", "bytes")
+    assert_match(/\ARATES is a Hash/, rows["prices"].last)
+  end
+
+  # And all of it together.
+  def test_routes_refuse_what_the_server_refuses
+    parallel = "ENV['PARALLEL'] = '1'\n#{PIPELINES}"
+    {parallel => /topic "prices": deserializing parallel: true, but workers cannot run the deserializer: .*RATES/}.each do |application, text|
+      %w[routes server].each do |command|
+        out, err, status = guildhall(command, application:)
+        assert_equal ["", 1], [out, status], command
+        assert_match text, err, command
+      end
+    end
+  end
+
+  def test_the_server_warns_once_that_a_pipeline_does_not_run_on_workers
+    stops = "#{PIPELINES}\nGuildhall::Kafka.instrumentation.subscribe('app.running') { Process.kill(:TERM, Process.pid) }"
+    out, = guildhall("server", application: "#{stops}\nGuildhall::Kafka.config.shutdown_timeout = 5")
+    warnings = out.lines.grep(/WARN  topic/)
+    assert_equal 1, warnings.size, out
+    assert_match(/topic prices: workers cannot run its pipeline, and the consumer's thread does: RATES is a Hash that is not shareable/, warnings.first)
+  end
+
   def test_names_that_are_not_routed_are_wrong_usage
     [%w[server --topics order], %w[server --groups other], %w[lag --groups other]].each do |arguments|
       _, err, status = guildhall(*arguments)

@@ -35,8 +35,17 @@ module Guildhall
         def perform(message)
           @call.wrap(:perform, [message]) do
             data = parse(message)
+            data["executions"] = data["executions"].to_i + failures(message)
+            data["provider_job_id"] = "#{message.topic}/#{message.partition}@#{message.offset}"
             as_current(data["job_id"], message.headers) { execute(data, message.headers) }
           end
+        end
+
+        # How often the topic has repeated it: attempts are those of the first job that is not done.
+        def failures(message)
+          here = message.offset == messages.first_offset ? attempt - 1 : 0
+          before = topic.retry_topics&.first? == false ? [*message.headers["source_attempts"]].last.to_i : 0
+          before + here
         end
 
         def execute(data, headers)

@@ -12,6 +12,14 @@ module Guildhall
         NATIVE = [Rdkafka::RdkafkaError, Rdkafka::AbstractHandle::WaitTimeoutError].freeze # errors of librdkafka's handles
         private_constant :NATIVE
 
+        PRIORITY = "a job's priority is ignored: a topic is consumed in order; give urgent jobs a queue of their own"
+        private_constant :PRIORITY
+
+        def initialize
+          super
+          @warned = false
+        end
+
         # Called by Active Job. Blocks until the broker has the job, unless its class says `produce: :async`.
         # @param job [::ActiveJob::Base]
         # @return [void]
@@ -26,6 +34,7 @@ module Guildhall
         # @param timestamp [Float] seconds since the epoch
         # @return [void]
         # @raise [DelayedJobError] where the routes have no delay topics
+        # @raise what a job that is retried has raised, instead
         # @raise [::ActiveJob::EnqueueError]
         def enqueue_at(job, timestamp)
           return enqueue(job) if due?(job, timestamp)
@@ -96,8 +105,17 @@ module Guildhall
         end
 
         def message_of(job)
+          warn_of_priority(job) if job.priority
           headers = at_hand?(job) ? Consumer.current.job_headers : ActiveJob.carried.headers
           {topic: job.queue_name, payload: ::JSON.generate(job.serialize), key: key(job), headers:}
+        end
+
+        # Once: two threads that are the first may both say it.
+        def warn_of_priority(job)
+          return if @warned
+
+          @warned = true
+          ::ActiveJob::Base.logger&.warn("guildhall: #{job.class}: #{PRIORITY}")
         end
 
         # Whether it is the job that this thread performs, which is enqueued again.
@@ -143,11 +161,17 @@ module Guildhall
         # Active Job enqueues such a job while it rescues the interruption (Rails 8.1).
         def interrupted? = $!.class.name == "ActiveJob::Continuation::Interrupt"
 
+        # Of a job that has failed, its own error is what counts: that one is raised, and this one reported.
         def check_delays(job)
           return if Kafka.routes.topics.any?(&:delay_tiers)
 
-          raise DelayedJobError, "#{job.class} is to be performed later (set(wait:), retry_on wait:), and the routes have no delay " \
-                                 "topics: add `delay_topics` to them, or use `wait: 0`, or another adapter for this job"
+          error = DelayedJobError.new("#{job.class} is to be performed later (set(wait:), retry_on wait:), and the routes have no delay " \
+                                      "topics: add `delay_topics` to them, or use `wait: 0`, or another adapter for this job")
+          failed = $! if at_hand?(job)
+          raise error unless failed && !interrupted?
+
+          Kafka.application.error(error, "active_job", topic: job.queue_name)
+          raise failed
         end
       end
     end

@@ -79,7 +79,18 @@ module Guildhall
         private
 
         def in_span(name, attributes, links: nil, &block)
-          @tracer.in_span(name, attributes:, links:, kind: :consumer) { block.call }
+          failure = nil
+          value = @tracer.in_span(name, attributes:, links:, kind: :consumer) do |span|
+            block.call
+          rescue Exception => error # rubocop:disable Lint/RescueException -- as the API does, which records all of the message
+            record(span, failure = error)
+          end
+          failure ? raise(failure) : value
+        end
+
+        def record(span, error)
+          span.record_exception(Redaction.copy(error, messages: Kafka.config.messages_of_errors?))
+          span.status = ::OpenTelemetry::Trace::Status.error("Unhandled exception of type: #{error.class}")
         end
 
         # A span's name and what all spans of a partition say. Made once: spans wait for their export, and what waits grows old.

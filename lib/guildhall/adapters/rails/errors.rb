@@ -3,9 +3,12 @@
 module Guildhall
   module Adapters
     module Rails
-      # Passes errors on to `Rails.error`, and so to whatever error tracker the application has. Payloads are never part of it.
+      # Passes errors on to `Rails.error`, and so to whatever error tracker the application has: unless `config.error_reports` says
+      # `messages: true`, as {Redaction} makes them, with their class and backtrace.
       module Errors
         SOURCE = "guildhall.kafka"
+        REPORTED = :@__rails_error_reported
+        private_constant :REPORTED
 
         class << self
           # Rails reports an error object once: what {#during} has reported comes here again, and is ignored.
@@ -14,7 +17,7 @@ module Guildhall
           def report(event)
             error = event[:error]
             error = error.dup unless error.backtrace # Rails would give it this place, for other subscribers, too
-            ::Rails.error.report(error, handled: false, context: event.except(:error), source: SOURCE)
+            pass_on(error, event.except(:error, :message))
           end
 
           # The broker makes the topic: the log says so, and nobody has to do anything.
@@ -32,11 +35,27 @@ module Guildhall
           def during(call)
             yield
           rescue Exception => error # rubocop:disable Lint/RescueException -- as the executor does
-            ::Rails.error.report(error, handled: false, context: context(call, error), source: SOURCE)
+            pass_on(error, context(call, error))
             raise
           end
 
           private
+
+          def pass_on(error, context)
+            return if error.instance_variable_defined?(REPORTED)
+
+            shown = Redaction.copy(error, messages: Kafka.config.messages_of_errors?)
+            ::Rails.error.report(shown, handled: false, context:, source: SOURCE)
+            mark(error) unless shown.equal?(error)
+          end
+
+          # As Rails does with what it has reported: the executor, which the error passes next, must not report it as it is.
+          def mark(error)
+            while error
+              error.instance_variable_set(REPORTED, true) unless error.frozen?
+              error = error.cause
+            end
+          end
 
           # With the names of `error.occurred`.
           def context(call, error)

@@ -30,9 +30,13 @@ module Guildhall
         end
 
         # @return [Array<String>] what can be locals: the keys of the first row, and "row"
-        def names
-          first = to_enum(:read).find { |row| row.is_a?(Hash) } || {}
-          first.keys.select { |name| Template.local_name?(name) } | ["row"]
+        def names = columns.select { |name| Template.local_name?(name) } | ["row"]
+
+        # @return [String] which columns, or keys, the first row has
+        def described
+          separator = columns.one? && columns.first.to_s[/[;\t|]/]
+          hint = "; columns are separated by commas, and this file seems to have #{separator.inspect}" if @reader == :csv && separator
+          "#{@path} has #{columns.any? ? columns.map { |name| name.to_s.inspect }.join(", ") : "no columns"}#{hint}"
         end
 
         # @yieldparam row [Hash, Bad]
@@ -57,6 +61,10 @@ module Guildhall
         end
 
         private
+
+        def columns
+          @columns ||= (to_enum(:read).find { |row| row.respond_to?(:to_hash) } || {}).to_hash.keys
+        end
 
         def read(&) = send(@reader, &)
 

@@ -11,7 +11,30 @@ module Guildhall
         CHECK_AFTER_SECONDS = 2 # after the start, until topics that messages are sent on to are looked at
         private_constant :CHECK_AFTER_SECONDS
 
+        # Checks all that {#start} and `guildhall server` check; nothing is left running.
+        # @param selection [Hash{Symbol=>Array<String>, nil}] as for {#start}
+        # @return [Hash{Routing::Topic=>Deserializing::Plan}] who decodes which of the consumed topics
+        # @raise [ConfigurationError] listing every error
+        def check!(**selection)
+          routed = validate!
+          consumed = selection.empty? ? routed.select(&:consumed?) : Routing::Selection.new(**selection).choose(routed)
+          validate_gems(consumed)
+          plans(consumed)
+        ensure
+          close_own_pool(1) unless running?
+        end
+
         private
+
+        # They are loaded here, before there is a Ractor.
+        def validate_gems(topics)
+          Config::Errors.new.tap { |errors| Producing::Producer.validate(topics, errors, loaded: true) }.raise!
+        end
+
+        def close_own_pool(timeout)
+          @own_pool&.shutdown(timeout:)
+          @own_pool = nil
+        end
 
         # Nothing of what was begun is left where something raises: it can be started again.
         def launch_or_undo(topics)
@@ -28,9 +51,8 @@ module Guildhall
           @timer&.close
           @runners&.close(now)
           wait_background(now + 1)
-          @own_pool&.shutdown(timeout: 1)
+          close_own_pool(1)
           @members = []
-          @own_pool = nil
           @lock.synchronize { @state = :initialized }
         end
 
@@ -39,7 +61,8 @@ module Guildhall
           @backpressure = Processing::Backpressure.new(@config, topics) { listeners.each(&:wake) }
           @timer = Processing::Timer.new { |raised| error(raised, "timer") }
           @runners = Processing::Runners.new(@config.concurrency) { |raised| error(raised, "runner") }
-          @decodings = topics.to_h { |topic| [topic, plan(topic)] }.freeze
+          @decodings = plans(topics)
+          report_refused
           @members = create_members(topics)
           stop_at_exit
           @members.each(&:start)
@@ -48,9 +71,27 @@ module Guildhall
           topics.map(&:consumer).uniq.each { |consumer| begin_periods(consumer) }
         end
 
+        # @raise [ConfigurationError] listing every route whose workers cannot do what it wants of them
+        def plans(topics)
+          errors = Config::Errors.new
+          made = topics.to_h do |topic|
+            [topic, plan(topic)]
+          rescue ConfigurationError => error
+            [topic, errors.add(error.message)]
+          end
+          errors.raise!
+          made.freeze
+        end
+
         def plan(topic)
           report = ->(raised) { error(raised, "prepare", topic: topic.name) }
           Deserializing::Plan.new(topic, @config.deserializing.parallel, @runners, report:) { pool }
+        end
+
+        def report_refused
+          @decodings.each do |topic, plan|
+            publish("deserializing.refused", group: topic.group, topic: topic.to_s, reason: plan.reason) if plan.refused?
+          end
         end
 
         def create_members(topics)

@@ -17,12 +17,18 @@ module Guildhall
           options.on("--json", "a line of JSON for each topic or pattern")
         end
 
-        # Wrong settings and routes are errors here as they are when the application starts; what it would only warn of is a warning.
+        # Whatever the server would refuse is an error here; what it would only warn of is a warning.
         def perform
-          topics = Kafka.application.validate!
+          plans = Kafka.application.check!
           Kafka.application.advice.each { |message| @err.puts("guildhall: warning: #{message}") }
-          @options[:json] ? topics.each { |topic| print_json(topic.summary) } : @out.puts(Kafka.routes.to_s)
+          topics = Kafka.routes.topics
+          decoded = topics.to_h { |topic| [topic, plans.find { |one, _| one.group == topic.group && one.name == topic.name }&.last] }
+          @options[:json] ? topics.each { |topic| print_json(data(topic, decoded[topic])) } : @out.puts(Kafka.routes.table(topics, decoded))
           nil
+        end
+
+        def data(topic, plan)
+          {**topic.summary, "decoded_by" => plan&.place&.to_s, "not_on_workers" => plan&.reason}
         end
       end
     end

@@ -6,11 +6,16 @@ module Guildhall
     module Delaying
       # The delay topics of a group. In each of them messages wait for the same time, so that the first one is always the next
       # one; a message goes from one to the other until its time has come. Shareable.
-      Tiers = Data.define(:prefix, :delays) do
+      Tiers = Data.define(:prefix, :delays, :serves) do
+        # @!attribute [r] serves
+        #   @return [Array<String>] topics that a process cannot consume without these, so that what was delayed comes to them
         # @!attribute [r] prefix
         #   @return [String] how the topics' names begin
         # @!attribute [r] delays
         #   @return [Array<Numeric>] seconds, ascending
+
+        # @param serves [Array<String>]
+        def initialize(serves: [].freeze, **) = super
 
         # @param delay [Numeric] one of {#delays}
         # @return [String] the topic

@@ -25,6 +25,8 @@ module Guildhall
         attr_reader :place
         # @return [Symbol, nil] what a pipeline calls the decoding
         attr_reader :stage
+        # @return [String, nil] why workers decode nothing of it; nil: they do, or nothing is left for them
+        attr_reader :reason
 
         # @param topic [Routing::Topic]
         # @param settings [Config::Deserializing::Parallel]
@@ -42,9 +44,23 @@ module Guildhall
           @filtering = topic.filtering?
           @stage = @task.names.first if @task.is_a?(Pipeline)
           @native, @rest = split
+          @reason = nil
           @place = choose
           join(pool, report) if @place == :in_pool
         end
+
+        # @return [String] who decodes, for people
+        def to_s
+          case @place
+          when :none then "nobody (no deserializer)"
+          when :in_reader then @rest ? "reader (C), then consumer thread#{because}" : "reader (C)"
+          when :in_pool then @topic.parallel ? "workers" : "workers, or consumer thread where that is faster"
+          else "consumer thread#{because}"
+          end
+        end
+
+        # @return [Boolean] whether there is a pipeline that workers would run, if they could
+        def refused? = @refused == true && @task.is_a?(Pipeline)
 
         # @return [Codec, nil] what the reader is to decode with
         def codec
@@ -114,16 +130,41 @@ module Guildhall
         # Where stages in Ruby follow a native decoder, workers decode too: the reader is one thread, they are several.
         def choose
           return :none unless @task
-          return :on_access if @topic.lazy == :on_access
+          return on_access("lazy: :on_access") if @topic.lazy == :on_access
           return :in_reader if @native && (@rest.nil? || !workers?(@rest))
 
           workers?(@task) ? :in_pool : :on_access
         end
 
         def workers?(task)
-          return false if @topic.parallel == false || !@active
+          @reason = "parallel: false" if @topic.parallel == false
+          @reason = "config.deserializing.parallel.active is false" unless @active
+          return false if @reason
+          return true if @topic.parallel || Ractor.shareable?(task)
 
-          @topic.parallel || Ractor.shareable?(task)
+          path, part = Shareable.find(@task, "deserializer")
+          refused("#{path} is #{Shareable.article(Shareable.type_of(part))} that is not shareable")
+          false
+        end
+
+        def on_access(reason)
+          @reason = reason
+          :on_access
+        end
+
+        def refused(reason)
+          @refused = true
+          @reason = reason
+        end
+
+        def because = @reason && " (#{@reason})"
+
+        # What was found in the task's code, in short.
+        def found(error)
+          findings = error.is_a?(IsolationError) ? error.findings : []
+          return error.message.split(" nowhere: ", 2).last if findings.empty?
+
+          findings.map { |one| "#{one.thing} #{one.problem}#{", #{one.place.delete_prefix("#{Dir.pwd}/")}" if one.place}" }.join("; ")
         end
 
         # What the task names is loaded here, for a worker would have to wait for it. The empty batch starts nothing; it
@@ -137,6 +178,7 @@ module Guildhall
           @pool.dispatch([], @pool_task, prepare: false)
         rescue Guildhall::Error, Ractor::Error => error
           refuse(error) if @topic.parallel
+          refused(found(error))
           @place = :on_access
         end
 

@@ -16,6 +16,7 @@ module Guildhall
                   "broker.reachable" => Logger::WARN, "offsets.reset" => Logger::WARN,
                   "partition.stalled" => Logger::WARN, "partition.abandoned" => Logger::WARN,
                   "dead_letter_queue.dispatched" => Logger::WARN, "consumer.retrying" => Logger::WARN,
+                  "deserializing.refused" => Logger::WARN,
                   "key.limit_reached" => Logger::WARN, "key.parked" => Logger::WARN, "retry_topic.dispatched" => Logger::WARN,
                   "signals.ignored" => Logger::WARN, "swarm.process_restarting" => Logger::WARN, "swarm.process_stopping" => Logger::WARN,
                   "swarm.forked" => Logger::DEBUG,
@@ -25,8 +26,8 @@ module Guildhall
                   "lag.measured" => Logger::DEBUG, "messages.produced" => Logger::DEBUG, "offsets.committed" => Logger::DEBUG,
                   "statistics.emitted" => Logger::DEBUG, "transaction.committed" => Logger::DEBUG,
                   "transaction.aborted" => Logger::DEBUG}.freeze
-        # Characters of an error's message: it may quote a payload.
-        MAX_TEXT_CHARACTERS = 1_000
+        # Of a line: lists of topics and partitions may be long. Messages of errors have a limit of their own.
+        MAX_CHARACTERS = 2_000
         MAX_PARTITIONS = 5 # each with its offsets in one line
 
         # @param logger [Logger]
@@ -53,7 +54,7 @@ module Guildhall
         def line(name, payload)
           method = name.tr(".", "_")
           text = respond_to?(method, true) ? send(method, **payload) : [name, *pairs(payload)].join(" ")
-          Line.new(Printable.words(text, 2 * MAX_TEXT_CHARACTERS), {event: name, **payload})
+          Line.new(Printable.words(text, MAX_CHARACTERS), {event: name, **payload.except(:message), **described(**payload)})
         end
 
         def app_advised(message:, **) = message
@@ -143,6 +144,10 @@ module Guildhall
            *(", after attempt #{attempt}" if attempt.positive?)].join
         end
 
+        def deserializing_refused(topic:, reason:, **)
+          "topic #{topic}: workers cannot run its pipeline, and the consumer's thread does: #{reason}"
+        end
+
         def dead_letter_queue_dispatched(topic:, partition:, offset:, to:, error_class:, **)
           "dead letter: #{topic}/#{partition} offset #{offset} went to #{to} because of #{error_class}"
         end
@@ -159,11 +164,18 @@ module Guildhall
           "group #{group}: topic #{topic} is consumed by the route #{chosen}; #{listed(others)} would match it as well"
         end
 
-        def error_occurred(error:, type:, topic: nil, partition: nil, **rest)
+        def error_occurred(error:, type:, topic: nil, partition: nil, message: ErrorBoundary.message(error), **rest)
           place = "at #{[topic, partition].compact.join("/")}" if topic
           frame = Frame.of(error)
           what = [type, "failed", *place, *pairs(rest.compact)].join(" ")
-          "#{what}: #{error.class}: #{ErrorBoundary.message(error)[0, MAX_TEXT_CHARACTERS]}#{" (#{frame})" if frame}"
+          "#{what}: #{error.class}: #{message}#{" (#{frame})" if frame}"
+        end
+
+        # An error for machines.
+        def described(error: nil, message: nil, **)
+          return {} unless error.is_a?(Exception)
+
+          {error: {class: error.class.name, message: message || ErrorBoundary.message(error), frame: Frame.of(error)}}
         end
 
         def pairs(payload)

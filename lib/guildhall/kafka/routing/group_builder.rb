@@ -15,8 +15,10 @@ module Guildhall
 
         METHODS = %i[topic pattern consumer_group defaults delay_topics schedule multiplexing].freeze
 
+        # What wants delay topics: the first group that does, and its topics; and whether they were switched off.
+        Delayed = Struct.new(:group, :topics, :off)
         DELAY_TOPICS = OptionRules.new(delays: Reporting::ASCENDING_SECONDS, prefix: Reporting::TOPIC_PREFIX)
-        private_constant :DELAY_TOPICS
+        private_constant :DELAY_TOPICS, :Delayed
 
         # @return [Array<Topic>]
         attr_reader :topics
@@ -27,12 +29,26 @@ module Guildhall
         # @param errors [Config::Errors]
         # @param defaults [Array<Proc>] settings that every topic begins with
         # @param multiplexed [Hash{String=>Multiplexing}] gets what is set here
-        def initialize(group, errors, defaults = [], multiplexed = {})
+        # @param delayed [Delayed] notes what is set here
+        def initialize(group, errors, defaults = [], multiplexed = {}, delayed = Delayed.new(group: nil, topics: [], off: false))
           @group = group
           @errors = errors
           @defaults = defaults.dup
           @multiplexed = multiplexed
+          @delayed = delayed
           @topics = []
+        end
+
+        # What follows from all blocks together: delay topics for what needs them, unless the routes have some, or want none.
+        # @return [self]
+        def complete
+          group = @delayed.group
+          return self if group.nil? || @delayed.off || @topics.any?(&:delay_tiers)
+
+          prefix = delay_prefix(group) or return self
+          tiers = Delaying::Tiers.new(prefix:, delays: Delaying::Tiers::DEFAULT, serves: @delayed.topics.uniq.freeze)
+          add_delay_topics(tiers, group)
+          self
         end
 
         # @param block [Proc] routes
@@ -58,18 +74,21 @@ module Guildhall
 
         # The topics that messages of `produce_later` wait in, `PREFIX.SECONDS`. This process sends them on when it consumes; those
         # that are missing are created when the application starts. A message that cannot be sent on goes to `PREFIX.dead`.
-        # @param delays [Array<Numeric>] seconds; the first is how exactly times are kept
+        # @param delays [Array<Numeric>] seconds; the first is how exactly times are kept. false: no delay topics, also where
+        #   `active_job_topic` would bring some
         # @param prefix [String, nil] of the topics' names; nil: "GROUP.delay"
         # @return [void]
         def delay_topics(*delays, prefix: nil, **unknown)
           refuse(__method__, unknown)
+          return @delayed.off = true if delays == [false]
+
           delays = Delaying::Tiers::DEFAULT if delays.empty?
-          prefix ||= Reporting.name_after(@group, "#{@group}.delay", "a prefix") { |problem| @errors.add("delay_topics #{problem}") }
+          prefix ||= delay_prefix(@group)
           tiers = Delaying::Tiers.new(prefix:, delays: delays.freeze)
-          problems = DELAY_TOPICS.errors(tiers.to_h.compact, prefix: "delay_topics ")
+          problems = DELAY_TOPICS.errors(tiers.to_h.slice(:delays, :prefix).compact, prefix: "delay_topics ")
           return problems.each { |problem| @errors.add(problem) } if problems.any? || prefix.nil?
 
-          delays.each { |delay| @topics << delay_route(tiers, delay) }
+          add_delay_topics(tiers, @group)
         end
 
         # Tasks that recur, each once per due time in all processes of the group. The topic is compacted, and created when the
@@ -121,7 +140,7 @@ module Guildhall
 
           good = name.is_a?(Symbol) || (name.is_a?(String) && !name.strip.empty?)
           @errors.add("consumer_group needs a name, not #{name.inspect}") unless good
-          inner = GroupBuilder.new(name.to_s, @errors, @defaults, @multiplexed)
+          inner = GroupBuilder.new(name.to_s, @errors, @defaults, @multiplexed, @delayed)
           inner.apply(block)
           @topics.concat(inner.topics)
         end
@@ -130,9 +149,24 @@ module Guildhall
 
         def report(text) = @errors.add(text)
 
-        def delay_route(tiers, delay)
+        # For routes whose messages may be produced with a delay.
+        def delay_topics_for(*names)
+          @delayed.group ||= @group
+          @delayed.topics.concat(names.map(&:to_s))
+        end
+
+        # @return [String, nil] nil: topics cannot be called that, which is reported
+        def delay_prefix(group)
+          Reporting.name_after(group, "#{group}.delay", "a prefix") { |problem| report("delay_topics #{problem}") }
+        end
+
+        def add_delay_topics(tiers, group)
+          tiers.delays.each { |delay| @topics << delay_route(tiers, delay, group) }
+        end
+
+        def delay_route(tiers, delay, group)
           due = Filter.new(name: "delay", source: Delaying::Due, arguments: {seconds: delay}.freeze)
-          builder = TopicBuilder.new(tiers.name(delay), @group, @errors)
+          builder = TopicBuilder.new(tiers.name(delay), group, @errors)
           builder.consumer(Delaying::Forwarder)
           builder.initial_offset("earliest")
           builder.dead_letter_queue(topic: tiers.dead_letters)

@@ -29,7 +29,7 @@ module Guildhall
           builder = GroupBuilder.new(@config.group_id, errors)
           before = errors.to_a
           @blocks.each { |block| builder.apply(block) }
-          topics = builder.topics.map { |topic| topic.assigned ? topic : multiplexed(topic, builder) }
+          topics = builder.complete.topics.map { |topic| topic.assigned ? topic : multiplexed(topic, builder) }
           errors.add("no topic is routed: Guildhall::Kafka.routes { topic \"name\" do … end }") if topics.empty? && errors.to_a == before
           check_duplicates(topics, errors)
           check_prefixes(topics, errors)
@@ -40,8 +40,15 @@ module Guildhall
         end
 
         # @return [String] a table for people
-        def to_s
-          rows = topics.map { |topic| [topic.group, topic.to_s, topic.consumer&.to_s || "(produced to)", notes(topic)] }
+        def to_s = table(topics)
+
+        # @param topics [Array<Topic>]
+        # @param decoded [Hash{Topic=>Deserializing::Plan, nil}] who decodes them
+        # @return [String] a table for people
+        def table(topics, decoded = {})
+          rows = topics.map do |topic|
+            [topic.group, topic.to_s, topic.consumer&.to_s || "(produced to)", notes(topic, decoded[topic])]
+          end
           TextTable.lines([["GROUP", "TOPIC", "CONSUMER", ""], *rows]).join("\n")
         end
 
@@ -88,15 +95,18 @@ module Guildhall
           topic.consumed? && !topic.multiplexing.single? ? [topic.multiplexing.to_s] : []
         end
 
-        def notes(topic)
-          notes = members(topic)
+        def notes(topic, plan)
+          notes = [*members(topic), *("decoded by: #{plan}" if plan && topic.deserializer)]
           notes << "parallel: #{topic.parallel}" unless topic.parallel.nil?
           notes << "dead letters: #{topic.dead_letter_queue.topic}" if topic.dead_letter_queue
           notes << (topic.ordering ? "virtual partitions, ordered by key" : "virtual partitions") if topic.virtual_partitions
           notes << "filters: #{topic.filters.map(&:name).join(", ")}" if topic.filters.any?
           notes << "retries after #{topic.retry_topics.delays.join(", ")} s" if topic.retry_topics&.first?
-          notes << "#{topic.scheduled_tasks.size} scheduled tasks" if topic.scheduled_tasks
-          [*notes, *offset_notes(topic)].join(", ")
+          [*notes, *own_notes(topic)].join(", ")
+        end
+
+        def own_notes(topic)
+          [*("#{topic.scheduled_tasks.size} scheduled tasks" if topic.scheduled_tasks), *offset_notes(topic)]
         end
 
         def offset_notes(topic)

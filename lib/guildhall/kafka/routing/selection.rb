@@ -63,7 +63,7 @@ module Guildhall
           return routes unless @topics
 
           chosen = routes.flat_map do |topic|
-            @topics.intersect?(topic.names) ? [topic] : @topics.filter_map { |name| topic.narrowed(name) }
+            @topics.intersect?(topic.names | topic.serves) ? [topic] : @topics.filter_map { |name| topic.narrowed(name) }
           end
           own, narrowed = chosen.partition { |topic| routes.include?(topic) }
           (own | narrowed).uniq { |topic| [topic.group, topic.name] } # a route of its own wins over a pattern

@@ -57,6 +57,9 @@ module Guildhall
         # @return [Array<String>] names by which it is chosen: its own, and that of the topic whose retries it has
         def names = [to_s, *retry_topics&.source].uniq
 
+        # @return [Array<String>] topics with which it is chosen: messages of theirs wait here
+        def serves = delay_tiers ? delay_tiers.serves : [].freeze
+
         # @return [Array<Topic>] the routes of its retry topics: its own, with a delay
         def retry_routes = retry_topics ? retry_topics.routes(self) : []
 
@@ -94,8 +97,12 @@ module Guildhall
         end
       end
 
-      # What becomes of messages that a consumer keeps failing on.
-      DeadLetterPolicy = Data.define(:topic, :max_retries, :independent, :strategy, :dispatch_undecodable)
+      # What becomes of messages that a consumer keeps failing on. own: whether nobody has named the topic, so that it is created where it
+      # is missing.
+      DeadLetterPolicy = Data.define(:topic, :max_retries, :independent, :strategy, :dispatch_undecodable, :own) do
+        # @param own [Boolean]
+        def initialize(own: false, **) = super
+      end
 
       # How one partition is shared among several runner threads.
       VirtualPartitions = Data.define(:partitioner, :max, :reducer)

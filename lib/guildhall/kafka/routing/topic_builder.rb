@@ -119,6 +119,7 @@ module Guildhall
           @settings[:assigned] = partitions.is_a?(Hash) ? partitions.dup.freeze : partitions || {}
         end
 
+        # @param active [Boolean] false: without one, also where `defaults` or `active_job_topic` would bring one
         # @param topic [String, false] where the message goes; false: it is skipped
         # @param max_retries [Integer, nil] how often `consume` is called again before that; 0: never; nil: 3, with retry topics 0
         # @param independent [Boolean] whether attempts are counted again from 1 once a message has been marked as consumed
@@ -126,9 +127,13 @@ module Guildhall
         #   `(errors, attempt)` and answers :dispatch, :skip or :retry
         # @param dispatch_undecodable [Boolean] true: payloads whose bytes cannot be decoded, or that a validator refuses, go
         #   there at once, without `consume`
-        def dead_letter_queue(topic: nil, max_retries: nil, independent: false, strategy: :one, dispatch_undecodable: false, **unknown)
+        def dead_letter_queue(active = true, # rubocop:disable Style/OptionalBooleanParameter -- false is all that it says
+                              topic: nil, max_retries: nil, independent: false, strategy: :one, dispatch_undecodable: false, **unknown)
           refuse(__method__, unknown)
-          @settings[:dead_letter_queue] = DeadLetterPolicy.new(topic:, max_retries:, independent:, strategy:, dispatch_undecodable:)
+          report("dead_letter_queue takes topic: and other keywords, or false, not #{active.inspect}") unless [true, false].include?(active)
+          @without_dead_letters = !active
+          @settings[:dead_letter_queue] =
+            active ? DeadLetterPolicy.new(topic:, max_retries:, independent:, strategy:, dispatch_undecodable:) : nil
         end
 
         # A message that the consumer keeps failing on goes to the first of these topics, is consumed again from there after its
@@ -202,6 +207,14 @@ module Guildhall
         end
 
         private
+
+        # For routes that should have one: unless the block, or `defaults`, has said something else.
+        def dead_letter_queue_of_its_own
+          return if @settings[:dead_letter_queue] || @without_dead_letters || @settings[:delivery] == :at_most_once
+
+          dead_letter_queue(topic: "#{@name}.dead", dispatch_undecodable: true)
+          @settings[:dead_letter_queue] = @settings[:dead_letter_queue].with(own: true)
+        end
 
         def retry_prefix
           group = @settings[:group]

@@ -29,7 +29,7 @@ module Guildhall
 
         # @return [Array(String, String), nil] class and message
         def self.problem(application, selection)
-          Routing::Selection.new(**selection).choose(application.validate!)
+          application.check!(**selection)
           nil
         rescue Guildhall::Error => error
           [error.class.name, error.message]

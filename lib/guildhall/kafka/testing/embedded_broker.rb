@@ -31,7 +31,22 @@ module Guildhall
           attach_function :rd_kafka_brokers_add, %i[pointer string], :int
           attach_function :rd_kafka_mock_broker_set_up, %i[pointer int32], :int, blocking: true
         end
-        private_constant :Functions
+
+        # The address of one, which also creates topics: its cluster does not answer requests to do so, and a client that has sent one
+        # cannot be closed any more.
+        class Address < String
+          # @param text [String]
+          # @param broker [EmbeddedBroker]
+          def initialize(text, broker)
+            super(text)
+            @broker = broker
+            freeze
+          end
+
+          # (see EmbeddedBroker#create_topic)
+          def create_topic(name, partitions:) = @broker.create_topic(name, partitions:)
+        end
+        private_constant :Functions, :Address
 
         # Without a block it ends with the process, at the latest.
         # @param brokers [Integer]
@@ -58,7 +73,7 @@ module Guildhall
           @cluster = Functions.rd_kafka_mock_cluster_new(@handle, brokers)
           raise EmbeddedBrokerError, "librdkafka could not start its mock cluster" if @cluster.null?
 
-          @bootstrap_servers = Functions.rd_kafka_mock_cluster_bootstraps(@cluster).dup.freeze
+          @bootstrap_servers = Address.new(Functions.rd_kafka_mock_cluster_bootstraps(@cluster), self)
           Functions.rd_kafka_mock_group_initial_rebalance_delay_ms(@cluster, 0) # no other member is about to join
           Functions.rd_kafka_brokers_add(@handle, @bootstrap_servers) # for its own questions about watermarks
           stop_at_exit

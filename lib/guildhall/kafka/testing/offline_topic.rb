@@ -100,8 +100,10 @@ module Guildhall
             nil while step
             return unless @application.timer.pass
           end
-          raise TaskError, "#{@topic} is retried for ever: #{errors.last&.full_message(highlight: false)}"
+          raise TaskError, ["#{@topic} is retried for ever: #{errors.last&.full_message(highlight: false)}", *advice].join("\n")
         end
+
+        def advice = errors.last && Redaction.advice(errors.last)
 
         def step
           job = @listener.requests.shift || @application.runners.jobs.shift or return false

@@ -48,6 +48,25 @@ class KafkaTopicCreationTest < GuildhallTest
     end
   end
 
+  def test_dead_letters_of_routes_that_have_one_of_their_own
+    application = application("")
+    application.routes.draw do
+      topic("jobs") do
+        consumer Handles
+        dead_letter_queue_of_its_own
+      end
+    end
+    Guildhall::Kafka::Testing::EmbeddedBroker.start do |broker|
+      %w[again.1 jobs].each { |name| broker.create_topic(name, partitions: 2) }
+      application.config.kafka = {"bootstrap.servers": broker.bootstrap_servers}
+      errors = []
+      2.times { assert creation(application, errors).run }
+      assert_empty errors
+      assert_equal [0, 0], broker.watermarks("jobs.dead", 1)
+      assert_raises(Guildhall::Kafka::EmbeddedBrokerError) { broker.create_topic("jobs.dead") } # as many partitions as the topic
+    end
+  end
+
   def test_a_listener_asks_until_a_broker_answers_says_so_once_and_can_be_stopped_meanwhile
     server = TCPServer.new("127.0.0.1", 0) # takes connections, and answers nothing
     application = application("127.0.0.1:#{server.addr[1]}")

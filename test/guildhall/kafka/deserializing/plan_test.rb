@@ -68,6 +68,39 @@ class KafkaDeserializingPlanTest < GuildhallTest
     assert_equal [:in_reader, Guildhall::JSON.lazy, false], [in_reader.place, in_reader.codec, in_reader.complete?]
   end
 
+  RATES = {"EUR" => 1.1} # rubocop:disable Style/MutableConstant -- that is the mistake
+  USES_RATES = Guildhall::JSON.lazy >> Guildhall.map { |doc| RATES[doc["a"]] }
+
+  def test_who_decodes_and_why_not_workers
+    inactive = Guildhall::Kafka::Config::Deserializing::Parallel.new.tap { |settings| settings.active = false }
+    with_pool do |pool|
+      {
+        plan(pool) => "nobody (no deserializer)", plan(pool) { deserializer Guildhall::JSON.lazy } => "reader (C)",
+        plan(pool) { deserializer STAGES } => "workers, or consumer thread where that is faster",
+        plan(pool) { deserializer(STAGES) && deserializing(parallel: true) } => "workers",
+        plan(pool) { deserializer(STAGES) && deserializing(parallel: false) } => "reader (C), then consumer thread (parallel: false)",
+        plan(pool) { deserializer(STAGES) && deserializing(lazy: :on_access) } => "consumer thread (lazy: :on_access)",
+        plan(pool, parallel: inactive) { deserializer FIRST } => "consumer thread (config.deserializing.parallel.active is false)"
+      }.each { |way, text| assert_equal [text, false], [way.to_s, way.refused?] }
+    end
+  end
+
+  def test_a_pipeline_that_workers_cannot_run_says_why
+    with_pool do |pool|
+      way = plan(pool) { deserializer USES_RATES }
+      assert_equal [:on_access, true], [way.place, way.refused?]
+      assert_match(/\A\S*RATES is a Hash that is not shareable, test\S*plan_test.rb:\d+\z/, way.reason)
+      assert_equal "consumer thread (#{way.reason})", way.to_s
+    end
+  end
+
+  def test_what_is_no_pipeline_is_not_refused
+    way = plan { deserializer ->(bytes) { bytes.upcase } }
+    assert_equal :on_access, way.place
+    assert_match(/\Adeserializer is a Proc that is not shareable\z/, way.reason)
+    refute_predicate way, :refused?
+  end
+
   def test_on_access_the_reader_does_not_decode
     on_access = plan { deserializer(Guildhall::JSON.lazy) && deserializing(lazy: :on_access) }
     assert_equal [:on_access, nil], [on_access.place, on_access.codec]

@@ -52,6 +52,54 @@ class KafkaLoggingEventLogTest < GuildhallTest
     assert_includes lines.first, 'bad\u{A}2026 ERROR forged \u{1B}[31m'
   end
 
+  PAYLOAD = {"email" => "ada@example.com"}.freeze
+
+  # In the line for people, and in that for machines; with the event's own `message:`, and where an event has none.
+  def test_a_message_that_may_quote_a_payload_is_not_shown
+    error = assert_raises(FrozenError) { PAYLOAD["a"] = 1 }
+    shown = "can't modify frozen Hash; payloads are frozen: use payload.to_h.dup"
+    %w[text json].each { |format| publish("error.occurred", format:, error:, type: "consumer.consume", topic: "orders", partition: 3) }
+    publish("error.occurred", error:, message: "in full", type: "consumer.consume")
+    refute_includes @out.string, "ada"
+    assert_match(%r{ERROR consumer.consume failed at orders/3: FrozenError: #{Regexp.escape(shown)} \(.*event_log_test.rb:\d+}, lines.first)
+    json = ::JSON.parse(lines[1])
+    assert_equal({"class" => "FrozenError", "message" => shown}, json["error"].slice("class", "message"))
+    assert_includes json["message"], "FrozenError: #{shown}"
+    assert_includes lines[2], "FrozenError: in full ("
+  end
+
+  # As it comes from an application with its setting.
+  def test_messages_are_shown_where_the_setting_says_so
+    {{} => "key not found (", {messages: false} => "key not found (", {messages: true} => "key not found: \"ada\" ("}.each do |setting, shown|
+      @out.truncate(0)
+      application = Guildhall::Kafka::Application.new
+      application.config.error_reports = setting
+      log = Guildhall::Kafka::Logging::EventLog.new(Guildhall::Kafka::Logging.logger(@out))
+      application.instrumentation.subscribe("error.occurred") { |event| log.call(event) }
+      begin
+        PAYLOAD.fetch("ada")
+      rescue KeyError => error
+        application.error(error, "consumer.consume")
+      end
+      assert_includes @out.string, "KeyError: #{shown}"
+    end
+  end
+
+  def test_a_line_of_an_error_has_an_end
+    publish("error.occurred", error: RuntimeError.new("x" * 10_000), type: "consumer.consume")
+    assert_operator lines.first.size, :<, 500
+  end
+
+  def test_the_setting_takes_a_hash
+    [3, {message: true}, {messages: 1}].each do |wrong|
+      config = Guildhall::Kafka::Config.new
+      config.error_reports = wrong
+      errors = Guildhall::Kafka::Config::Errors.new
+      config.validate(errors)
+      assert_match(/\Aerror_reports (must be a Hash: \{messages: true\}|unknown setting message; did you mean|.*messages must be true or false)/, errors.to_a.grep(/error_reports/).first)
+    end
+  end
+
   def test_json_has_a_line_of_json_for_each
     publish("error.occurred", format: "json", error: raised, type: "consumer.consume", topic: "orders", partition: 3, offset: 17, attempt: 2)
     publish("rebalance.partitions_assigned", format: "json", group: "\xFFg", partitions: [["orders", 0]])

@@ -123,6 +123,36 @@ class KafkaRoutingChecksTest < GuildhallTest
       end
   end
 
+  def test_a_group_whose_name_cannot_be_part_of_a_topic_s
+    rule = "and topic names have letters, digits, '.', '_' and '-' only, 249 at most"
+    [proc { delay_topics }, proc { delay_topics_for("t") }].each do |block|
+      setup
+      assert_equal ["delay_topics needs a prefix: after the group \"my group\" it would be \"my group.delay\", #{rule}"],
+        problems { consumer_group("my group") { instance_eval(&block) } }
+    end
+    setup
+    found = problems { consumer_group("my group") { topic("t") { consumer(Handles) && dead_letter_queue(topic: "dead") && retry_topics(5) } } }
+    assert_equal "topic \"t\": retry_topics needs a prefix: after the group \"my group\" it would be \"t.my group.retry\", #{rule}", found.first
+    setup
+    @application.routes.draw do
+      consumer_group("my group") do
+        topic("t") { consumer(Handles) && dead_letter_queue(topic: "dead") && retry_topics(5, prefix: "p") }
+        delay_topics 5, prefix: "q"
+      end
+    end
+    assert_equal %w[t p.5 q.5], @application.validate!.map(&:name)
+  end
+
+  def test_a_dead_letter_queue_can_be_switched_off
+    @application.routes.draw do
+      defaults { dead_letter_queue topic: "dead" }
+      topic("a") { consumer Handles }
+      topic("b") { consumer(Handles) && dead_letter_queue(false) }
+    end
+    assert_equal ["dead", nil], @application.validate!.map { |topic| topic.dead_letter_queue&.topic }
+    assert_match(/\Adead_letter_queue takes topic: and other keywords, or false, not "dead"\z/, errors("x") { dead_letter_queue "dead" }.first)
+  end
+
   def test_delays_whose_topics_would_have_no_name_are_refused
     assert_equal ["delay_topics delays must be one or more ascending numbers of seconds (5, 30, 300), not [(1/3)]"], problems { delay_topics 1/3r }
     setup

@@ -54,7 +54,7 @@ module Guildhall
 
           def error(error, type, **payload)
             @errors << error
-            publish("error.occurred", error:, type:, **payload)
+            publish("error.occurred", error:, message: Redaction.message(error, messages: config.messages_of_errors?), type:, **payload)
           end
 
           private
