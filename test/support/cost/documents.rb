@@ -35,7 +35,7 @@ module Cost
       "a wide object of objects" => ->(n) { object(n) { |i| ["k#{i}", "{\"k#{i}\":#{i}}"] } },
       "wide objects" => ->(n) { list(n / 40) { |i| object(40) { |j| ["k#{i}_#{j}", j] } } },
       "keys alike at both ends" => ->(n) { list(n / 40) { |i| object(120) { |j| ["the key #{i} #{j + 100} of all", j] } } },
-      "long keys alike but for the middle" => ->(n) { list(n / 200 + 1) { |i| object(100) { |j| ["#{"x" * 200}#{j + (100 * i) + 1_000_000}#{"x" * 200}", j] } } },
+      "long keys alike but for the middle" => ->(n) { list((n / 100) + 1) { |i| object(100) { |j| ["#{"x" * 30}#{j + (100 * i) + 1_000_000}#{"x" * 30}", j] } } },
       "keys with escapes" => ->(n) { object(n) { |i| ["\\u006b#{i}", i] } },
       "long keys with escapes" => ->(n) { object(n / 40) { |i| ["#{"\\u006b" * 60}#{i}", i] } },
       "equal objects" => ->(n) { list(n) { "{\"id\":1,\"name\":\"a\"}" } },
