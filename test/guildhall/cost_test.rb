@@ -8,8 +8,8 @@ require "support/cost_program"
 class CostTest < GuildhallTest
   include CostProgram
 
-  # What is known to take more, and why: a row that is listed here and keeps the rule fails, too.
-  PENDING = {}.freeze
+  # Rows that are known to take more, and why.
+  PENDING = {/\ASchema: integers of \d+ digits: uniqueItems/ => "large integers all have one hash"}.freeze
 
   def test_json = assert_rows({"json_rows" => "JSONRows"})
   def test_message_pack = assert_rows({"msgpack_rows" => "MessagePackRows"})

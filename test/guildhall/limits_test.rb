@@ -10,7 +10,7 @@ class LimitsTest < GuildhallTest
   PAGE = File.read(File.expand_path("../../docs/limits.md", __dir__))
   REFUSED = [Guildhall::DecodeError, Guildhall::Schema::LimitError, Regexp::TimeoutError].freeze
   OPTIONS = PAGE[/## Limits that an option sets.*?(?=^## )/m].scan(/^\| `(\w+)` \| `(\w+)` \| ([\d,]+) \|\s*([\d,]*)\s*\| (.*) \|$/)
-                .map { |codec, option, default, most, beyond| [codec, option.to_sym, default.delete(",").to_i, most.empty? ? nil : most.delete(",").to_i, beyond] }
+    .map { |codec, option, default, most, beyond| [codec, option.to_sym, default.delete(",").to_i, most.empty? ? nil : most.delete(",").to_i, beyond] }
   FIXED = PAGE[/## Fixed limits.*/m].scan(/^\| (\w+: .*?) \| ([\d,]+).*? \| (.*) \|$/).to_h { |what, limit, beyond| [what, [limit.delete(",").to_i, beyond]] }
 
   def test_every_option_that_limits_is_listed
@@ -105,7 +105,7 @@ class LimitsTest < GuildhallTest
   def sparse_csv?(fields)
     grid = Guildhall::CSV.const_get(:Grid)
     columns = 1_000
-    read = ->(rows) { raised { Guildhall::CSV.decode("#{Array.new(columns) { "c#{_1}" }.join(",")}\n#{"1\n" * rows}") }.nil? }
+    read = ->(rows) { raised { Guildhall::CSV.decode("#{Array.new(columns) { "c#{it}" }.join(",")}\n#{"1\n" * rows}") }.nil? }
     written = ->(rows) { raised { Guildhall::CSV.encode(Array.new(rows) { |i| {"c#{i}" => 1} }) }.nil? }
     last = (1..500).find { |rows| grid.sparse?(columns, rows + 1, columns + rows + 1) }
     square = (1..2_000).find { |rows| grid.sparse?(rows + 1, rows + 1, rows + 1) }

@@ -53,7 +53,7 @@ module Guildhall
       def check_width(rows, columns)
         return unless Grid.sparse?(columns, rows.size, columns + rows.sum(&:size))
 
-        raise DecodeError.new("nearly all of #{columns} columns are missing in #{rows.size} rows; headers: false reads them as Arrays", codec: "CSV")
+        raise DecodeError.new("#{rows.size} rows lack nearly all of #{columns} columns; headers: false reads them as Arrays", codec: "CSV")
       end
 
       def hash(columns, row, width)

@@ -105,7 +105,7 @@ module Cost
 
     def self.file_rows
       OBJECTS.slice("strings", "unions", "wide maps", "chains of records").flat_map do |document, (schema, object)|
-        ["null", "deflate"].map do |compression|
+        %w[null deflate].map do |compression|
           payload = ->(n) { file(schema, Array.new(8) { object.call(n / 8) }, compression) }
           row("file of #{document}, #{compression}", "each", payload, ->(bytes) { Guildhall::Avro::Container.each(bytes) { |read| read } },
             bytes: ->(bytes, n) { [bytes.bytesize, n].max })

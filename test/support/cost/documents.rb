@@ -35,9 +35,9 @@ module Cost
       "a wide object of objects" => ->(n) { object(n) { |i| ["k#{i}", "{\"k#{i}\":#{i}}"] } },
       "wide objects" => ->(n) { list(n / 40) { |i| object(40) { |j| ["k#{i}_#{j}", j] } } },
       "keys alike at both ends" => ->(n) { list(n / 40) { |i| object(120) { |j| ["the key #{i} #{j + 100} of all", j] } } },
-      "long keys alike but for the middle" => ->(n) { list(n / 200 + 1) { |i| object(100) { |j| ["#{"x" * 200}#{j + (100 * i) + 1_000_000}#{"x" * 200}", j] } } },
+      "long keys alike but for the middle" => ->(n) { list((n / 100) + 1) { |i| object(100) { |j| ["#{"x" * 30}#{j + (100 * i) + 1_000_000}#{"x" * 30}", j] } } },
       "keys with escapes" => ->(n) { object(n) { |i| ["\\u006b#{i}", i] } },
-      "long keys with escapes" => ->(n) { object(n / 40) { |i| ["#{"\\u006b" * 60}#{i}", i] } },
+      "long keys with escapes" => ->(n) { object(n / 2) { |i| ["#{"\\u006b" * 5}#{i}", i] } },
       "equal objects" => ->(n) { list(n) { "{\"id\":1,\"name\":\"a\"}" } },
       "objects of other keys" => ->(n) { list(n) { |i| "{\"a#{i}\":1,\"b#{i}\":2}" } },
       "objects of one other key in the middle" => ->(n) { list(n) { |i| "{\"a\":1,\"b#{i}\":2,\"c\":3}" } },
@@ -111,8 +111,16 @@ module Cost
       end
     end
 
-    def self.list(count) = "[#{Array.new(count) { |i| yield(i) }.join(",")}]"
-    def self.object(count) = "{#{Array.new(count) { |i| "\"%s\":%s" % yield(i) }.join(",")}}"
+    def self.list(count, &) = "[#{Array.new(count, &).join(",")}]"
+
+    # @yieldreturn [Array(String, Object)] a key and its value
+    def self.object(count)
+      pairs = Array.new(count) do |i|
+        key, value = yield(i)
+        "\"#{key}\":#{value}"
+      end
+      "{#{pairs.join(",")}}"
+    end
 
     def self.nested(depth, level)
       before, after = level.split("%s")

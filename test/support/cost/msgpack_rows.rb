@@ -23,7 +23,7 @@ module Cost
       "a map of one key, again and again" => ->(n) { "\xDF".b + [n].pack("N") + ("\xA1a\x01".b * n) },
       "open arrays" => ->(n) { ("\xDC".b + [0xffff].pack("n")) * [n / 5, 500].min },
       "arrays that say more than there is" => ->(n) { "\xDD".b + [n * 2].pack("N") + ("\x01".b * n) },
-      "maps that say more than there is" => ->(n) { ("\xDF\x00\x00\xFF\xFF".b + ("\x01\x01".b * n)) },
+      "maps that say more than there is" => ->(n) { "\xDF\x00\x00\xFF\xFF".b + ("\x01\x01".b * n) },
       "cut off" => ->(n) { CODEC.encode(Array.new(n) { |i| {"k" => i} }).byteslice(0..-2) }
     }.freeze
 

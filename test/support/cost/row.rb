@@ -44,7 +44,7 @@ module Cost
     # @return [String, nil] what is wrong
     def self.fault(samples)
       *, two, four, eight = samples
-      added = four.steps - two.steps
+      added = [four.steps - two.steps, 0].max
       return "grows faster than the payload" if eight.steps - four.steps > (GROWTH * added) + SLACK
       return "takes more than #{STEPS_A_BYTE} steps a byte" if eight.steps > (STEPS_A_BYTE * eight.bytes) + CONSTANT
 

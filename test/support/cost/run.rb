@@ -24,7 +24,9 @@ rows.each do |row|
   # Where memory is doubled and indexes are made, steps come at certain sizes: what really grows faster does so at others, too.
   fault = Cost::Rule.fault(samples) && Cost::Rule.fault(samples = row.samples((row.units * options.fetch("factor") * 2.5).to_i))
   puts JSON.generate(row: row.name, fault:, counts: Cost::Rule.table(samples)) if fault || options["all"]
-rescue StandardError, SystemStackError => error
+rescue Guildhall::Schema::LimitError, SystemStackError
+  puts JSON.generate(row: row.name) # refused: that is a limit, too
+rescue StandardError => error
   puts JSON.generate(row: row.name, fault: "raises #{error.class}: #{error.message[0, 200]} #{error.backtrace&.first(3)}", counts: "")
 end
 puts JSON.generate(rows: rows.size)

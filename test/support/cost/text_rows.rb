@@ -51,7 +51,7 @@ module Cost
     ALIASES = {
       "aliases" => ->(n) { "- &a [1, 2, 3]\n#{"- *a\n" * n}" },
       "aliases of aliases" => ->(n) { "a0: &a0 [1, 1]\n#{(1..(n / 12)).map { |i| "a#{i}: &a#{i} [*a#{i - 1}, *a#{i - 1}]\n" }.join}" },
-      "merged maps" => ->(n) { "base: &b {#{Array.new(n / 10) { |i| "k#{i}: 1" }.join(", ")}}\nall:\n#{"- {<<: *b}\n" * (n / 10)}" },
+      "merged maps" => ->(n) { "base: &b {#{Array.new(n / 3) { |i| "k#{i}: 1" }.join(", ")}}\nall:\n#{"- {<<: *b}\n" * (n / 3)}" },
       "keys that are aliases" => ->(n) { "a: &a x\n#{(1..n).map { |i| "k#{i}: *a\n" }.join}" }
     }.freeze
     ALIASING = Guildhall::YAML.new(aliases: true)
