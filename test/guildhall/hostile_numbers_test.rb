@@ -70,7 +70,6 @@ class HostileNumbersTest < GuildhallTest
   end
 
   def test_active_support_does_not_write_it_out
-    skip "needs the gem activesupport" unless Gem.loaded_specs.key?("activesupport") || Gem::Specification.find_all_by_name("activesupport").any?
     assert_equal "[\"0.1e1000000000\",\"12.5\"]", assert_ruby(<<~'RUBY')
       Process.setrlimit(:CPU, 60)
       require "bigdecimal"
@@ -98,7 +97,9 @@ class HostileNumbersTest < GuildhallTest
     Guildhall::Pool.open(workers: 1) do |pool|
       [NumberCases::DECIMALS, NumberCases::DECIMALS.lazy].each do |codec|
         results = pool.dispatch(payloads, codec >> contract).results(timeout: 60)
-        assert_equal ["Guildhall::JSON::ParseError", nil, "Guildhall::ValidationError"], (results.map { |one| one.error_class.to_s if one.is_a?(Guildhall::Failure) })
+        failed, passed, invalid = results
+        assert_equal ["Guildhall::JSON::ParseError", "Guildhall::ValidationError"], [failed, invalid].map(&:error_class)
+        assert_equal BigDecimal("1e9999"), passed["id"]
         error = assert_raises(Guildhall::JSON::ParseError) { pool.map(payloads, codec >> contract, timeout: 60) }
         assert_includes error.message, "max_digits, 10000"
       end
