@@ -3,6 +3,7 @@
 require_relative "codec"
 require_relative "document"
 require_relative "errors"
+require_relative "option_rules"
 require_relative "shareable"
 require_relative "soft_dependency"
 require_relative "text"
@@ -21,6 +22,9 @@ module Guildhall
   class CSV
     include Codec
 
+    MISSING = OptionRules.new(max_missing: OptionRules.integer(0..1_000_000_000))
+    private_constant :MISSING
+
     # @param headers [Boolean, Array<String>] true: the first row names the columns; false: rows are Arrays; an Array:
     #   these are the names, and every row is data
     # @param symbolize_names [Boolean] whether the names are Symbols
@@ -35,16 +39,23 @@ module Guildhall
     # @param liberal_parsing [Boolean] whether quotes in the middle of fields are taken as they are
     # @param text [Text] how bytes become text, and text bytes
     # @param max_bytes [Integer] longer payloads are refused
+    # @param max_digits [Integer] what `:integer` and `:decimal` take has no more digits when it is written out without an
+    #   exponent: what it costs to convert grows faster than the payload. At least 17
+    # @param max_missing [Integer] how many fields all rows together may have fewer than the header, when decoding and encoding:
+    #   each becomes a nil, or a separator
     # @raise [Guildhall::ArgumentError] also for options that exclude each other
     # @raise [NotShareableError] for a converter that cannot be shared
-    def initialize(headers: true, symbolize_names: false, converters: nil, text: Text, max_bytes: Text::Limit::DEFAULT_BYTES, **format)
+    def initialize(headers: true, symbolize_names: false, converters: nil, text: Text, max_bytes: Text::Limit::DEFAULT_BYTES,
+                   max_digits: Digits::MOST, max_missing: 1_000_000, **format)
       Format.check(format)
       raise Guildhall::ArgumentError, "Guildhall::CSV: text is a codec, not #{text.inspect}" unless text.respond_to?(:decode)
 
-      @limit = Text::Limit.new("CSV", max_bytes)
+      MISSING.check!({max_missing:}, owner: "Guildhall::CSV")
+      @limit = Text::Limit.new("CSV", max_bytes, max_digits)
+      @max_missing = max_missing
       @text = text
       @format = format
-      @reader = Reader.new(headers:, symbolize_names:, converters: Converters.new(converters, headers))
+      @reader = Reader.new(headers:, symbolize_names:, converters: Converters.new(converters, headers, max_digits), max_missing:)
       Ractor.make_shareable(self)
     end
 
@@ -62,7 +73,7 @@ module Guildhall
     # @return [String] frozen
     # @raise [EncodeError] for anything else, and for text that is not valid
     def encode(rows)
-      text = Writer.write(Table.of(rows), @format)
+      text = Writer.write(Table.of(rows, @max_missing), @format)
       raise EncodeError, "CSV: a field is not valid #{text.encoding}" unless text.valid_encoding?
 
       @text.respond_to?(:encode) ? @text.encode(text) : text.freeze
@@ -98,7 +109,6 @@ end
 require "guildhall/native"
 require_relative "csv/converters"
 require_relative "csv/format"
-require_relative "csv/grid"
 require_relative "csv/reader"
 require_relative "csv/table"
 require_relative "csv/writer"

@@ -23,6 +23,7 @@ module Guildhall
 
     RULES = OptionRules.new(
       symbolize_names: OptionRules.boolean, aliases: OptionRules.boolean, max_nesting: OptionRules.integer(1..1_000),
+      max_aliased: OptionRules.integer(0..100_000_000),
       permitted_classes: OptionRules.rule("an Array of classes") { |value| value.is_a?(Array) && value.all?(Class) },
       permitted_symbols: OptionRules.rule("an Array of Symbols") { |value| value.is_a?(Array) && value.all?(Symbol) }
     )
@@ -32,15 +33,20 @@ module Guildhall
     # @param permitted_classes [Array<Class>] beyond plain data: Date, Time, Symbol, …; their objects have to be shareable
     #   once frozen
     # @param permitted_symbols [Array<Symbol>] where Symbol is permitted: which; empty: all
-    # @param aliases [Boolean] whether a node may be referred to again: a short text can expand to a huge structure then
+    # @param aliases [Boolean] whether a node may be referred to again
     # @param max_nesting [Integer] how deep lists and mappings may be nested, 1 to 1,000
     # @param max_bytes [Integer] longer payloads are refused
+    # @param max_digits [Integer] integers of more digits are refused, and so are numbers of permitted classes and fractions of a
+    #   second: what it costs to convert them grows faster than the payload. At least 17
+    # @param max_aliased [Integer] how many nodes all aliases of a payload may stand for together: a short text can expand to a
+    #   huge structure
     # @raise [Guildhall::ArgumentError]
     def initialize(symbolize_names: false, permitted_classes: [], permitted_symbols: [], aliases: false, max_nesting: 100,
-                   max_bytes: Text::Limit::DEFAULT_BYTES)
-      RULES.check!({symbolize_names:, permitted_classes:, permitted_symbols:, aliases:, max_nesting:}, owner: "Guildhall::YAML")
-      @limit = Text::Limit.new("YAML", max_bytes)
+                   max_bytes: Text::Limit::DEFAULT_BYTES, max_digits: Digits::MOST, max_aliased: 100_000)
+      RULES.check!({symbolize_names:, permitted_classes:, permitted_symbols:, aliases:, max_nesting:, max_aliased:}, owner: "Guildhall::YAML")
+      @limit = Text::Limit.new("YAML", max_bytes, max_digits)
       @max_nesting = max_nesting
+      @limits = {max_nesting:, max_digits:, max_aliased: aliases ? max_aliased : Float::INFINITY}
       @options = {symbolize_names:, permitted_classes: permitted_classes.dup, permitted_symbols: permitted_symbols.dup, aliases:,
                   freeze: true}
       Ractor.make_shareable(self)
@@ -48,11 +54,12 @@ module Guildhall
 
     # @param bytes [String] UTF-8
     # @return [Object] frozen, shareable; nil for an empty text
-    # @raise [DecodeError] with line and column, if the text is not YAML, nested too deep, or refers to its own parent;
+    # @raise [DecodeError] with line and column, if the text is not YAML, nested too deep, or refers to its own parent; for a number of
+    #   too many digits and aliases of too many nodes;
     #   for a class, symbol or alias that is not permitted; for what its tag cannot be made of (`!!float x`)
     def decode(bytes)
       text = Text.decode(@limit.check(bytes))
-      Outline.check(text, @max_nesting)
+      Outline.check(text, **@limits)
       Shareable.plain!(load(text))
     rescue Psych::SyntaxError => error
       raise DecodeError.new(error.problem || error.message, codec: "YAML", line: error.line, column: error.column, offset: nil)

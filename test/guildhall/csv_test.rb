@@ -185,4 +185,31 @@ class CSVTest < GuildhallTest
   def test_loaded_when_first_named
     assert_equal "[{\"a\" => \"1\"}]\n", assert_ruby('require "guildhall"; p Guildhall::CSV.decode("a\n1\n")')
   end
+
+  def test_max_digits
+    codec = Guildhall::CSV.new(converters: {"a" => :integer, "b" => :decimal}, max_digits: 17)
+    assert_equal [{"a" => ("9" * 17).to_i, "b" => BigDecimal("1e16")}], codec.decode("a,b\n#{"9" * 17},1e16\n")
+    {"#{"9" * 18},1" => "$[0].a", "1,1e17" => "$[0].b", "1,1e-17" => "$[0].b", "1,#{"9" * 18}" => "$[0].b"}.each do |row, path|
+      error = assert_raises(Guildhall::DecodeError, row) { codec.decode("a,b\n#{row}\n") }
+      assert_equal ["a number that has, written out, more digits than max_digits, 17", path], [error.reason, error.path]
+    end
+    assert_equal [{"a" => "9" * 20_000}], Guildhall::CSV.decode("a\n#{"9" * 20_000}\n")
+    assert_raises(Guildhall::ArgumentError) { Guildhall::CSV.new(max_digits: 16) }
+  end
+
+  def test_max_missing
+    codec = Guildhall::CSV.new(max_missing: 4)
+    rows = [{"a" => "1", "b" => nil, "c" => nil}, {"a" => "2", "b" => nil, "c" => nil}]
+    assert_equal rows, codec.decode("a,b,c\n1\n2\n")
+    error = assert_raises(Guildhall::DecodeError) { codec.decode("a,b,c\n1\n2\n3,4\n") }
+    assert_equal "$[2]", error.path
+    assert_includes error.message, "max_missing, 4"
+    assert_equal "a,b,c\n1,,\n,2,\n", codec.encode([{a: 1, b: nil, c: nil}, {b: 2}])
+    assert_includes assert_raises(Guildhall::EncodeError) { codec.encode([{a: 1}, {b: 2}, {c: 3}]) }.message, "max_missing, 4"
+    assert_raises(Guildhall::ArgumentError) { Guildhall::CSV.new(max_missing: -1) }
+  end
+
+  def test_a_name_that_is_there_twice
+    assert_equal [{"a" => "1", "b" => "2"}], Guildhall::CSV.decode("a,b,a\n1,2,3\n")
+  end
 end

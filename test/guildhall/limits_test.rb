@@ -23,7 +23,7 @@ class LimitsTest < GuildhallTest
     OPTIONS.each do |codec, option, default, _, beyond|
       error = REFUSED.find { |type| beyond.include?(type.name.split("::").last) } || Guildhall::DecodeError
       try = codecs.fetch(codec).fetch(option)
-      next assert_equal(default, try.call(nil), "#{codec} #{option}") if %i[work_limit regexp_timeout].include?(option)
+      next assert_equal(default, try.call(nil), "#{codec} #{option}") if %i[work_limit regexp_timeout max_digits].include?(option) && codec == "Schema"
 
       assert_nil raised { try.call(default) }, "#{codec} #{option}: #{default} is within the limit"
       assert_kind_of error, raised { try.call(default + 1) }, "#{codec} #{option}: #{default + 1} is beyond the limit"
@@ -59,10 +59,14 @@ class LimitsTest < GuildhallTest
       "Avro" => {max_bytes: ->(n) { Guildhall::Avro.new("bytes").decode(long(n - 4) + ("x" * (n - 4)).b) },
                  max_nesting: ->(n) { Guildhall::Avro.new(SELF).decode(("\x02".b * ((n - 1) / 2)) + ("\x00".b * ((n + 1) / 2))) }, # two levels at a time
                  max_empty_items: ->(n) { Guildhall::Avro.new({type: "array", items: "null"}).decode(long(n) + "\x00".b) }},
-      "CSV" => {max_bytes: ->(n) { Guildhall::CSV.new(headers: false, quote_char: nil).decode("x" * n) }},
-      "YAML" => {max_bytes: ->(n) { Guildhall::YAML.decode("- x #{"#" * (n - 4)}") }, max_nesting: ->(n) { Guildhall::YAML.decode("#{"[" * n}#{"]" * n}") }},
+      "CSV" => {max_bytes: ->(n) { Guildhall::CSV.new(headers: false, quote_char: nil).decode("x" * n) },
+                max_digits: ->(n) { Guildhall::CSV.new(headers: false, converters: :integer).decode("1" * n) },
+                max_missing: ->(n) { Guildhall::CSV.decode("#{Array.new(1_001) { "c#{it}" }.join(",")}\n#{"1\n" * (n / 1_000)}#{"1#{",1" * (1_000 - (n % 1_000))}\n" if n % 1_000 > 0}") }},
+      "YAML" => {max_bytes: ->(n) { Guildhall::YAML.decode("- x #{"#" * (n - 4)}") }, max_nesting: ->(n) { Guildhall::YAML.decode("#{"[" * n}#{"]" * n}") },
+                 max_digits: ->(n) { Guildhall::YAML.decode("- #{"1" * n}") },
+                 max_aliased: ->(n) { Guildhall::YAML.new(aliases: true).decode("- &a 1\n#{"- *a\n" * n}") }},
       "Text" => {max_bytes: ->(n) { Guildhall::Text.decode("x" * n) }},
-      "Schema" => {work_limit: ->(_) { Guildhall::Schema.new({}).options.work_limit }, regexp_timeout: ->(_) { Guildhall::Schema.new({}).options.regexp_timeout }}
+      "Schema" => {work_limit: ->(_) { Guildhall::Schema.new({}).options.work_limit }, max_digits: ->(_) { Guildhall::Schema.new({}).options.max_digits }, regexp_timeout: ->(_) { Guildhall::Schema.new({}).options.regexp_timeout }}
     }
   end
 
@@ -71,7 +75,7 @@ class LimitsTest < GuildhallTest
   def long(number) = Guildhall::Avro.new("long").encode(number)
 
   def limiting_options(codec)
-    return %i[work_limit regexp_timeout] if codec == "Schema"
+    return %i[work_limit regexp_timeout max_digits] if codec == "Schema"
 
     codecs.fetch(codec).keys.select { |option| made(codec, option => 50) }
   end
@@ -92,33 +96,12 @@ class LimitsTest < GuildhallTest
       "Avro: bytes of a decimal" => ->(n) { raised { decimal.call(n) }.nil? },
       "Avro: digits of a decimal's type" => ->(n) { raised { Guildhall::Avro.new({type: "bytes", logicalType: "decimal", precision: n, scale: 0}) }.nil? },
       "Avro: values compared with types to find the branch of one union" => ->(n) { n <= comparisons },
-      "CSV: fields of all rows and columns, beyond 100 times those that are there" => ->(n) { sparse_csv?(n) },
-      "YAML: scalars that merging (`<<`) copies, beyond 100 times those that are written" => ->(n) { merging_yaml?(n) },
+      "YAML: directives (lines that begin with `%`)" => ->(n) { raised { Guildhall::YAML.decode("#{"%X a\n" * n}---\na\n") }.nil? },
       "JSONPath: characters of a regular expression of `match` and `search`" => ->(n) { match("a" * n, "a" * n) },
       "JSONPath: groups of such an expression inside each other" => ->(n) { match("a", "#{"(" * n}a#{")" * n}") },
       "JSONPath: seconds of one match" => ->(n) { n <= Guildhall::JSON::Path::IRegexp.compile("a", whole: true).timeout },
       "Schema: schemas and values inside each other" => ->(n) { raised { validator.valid?((1...n).reduce(1) { |inner, _| [inner] }) }.nil? }
     }
-  end
-
-  # A header of so many columns, and one row of one field.
-  def sparse_csv?(fields)
-    grid = Guildhall::CSV.const_get(:Grid)
-    columns = 1_000
-    read = ->(rows) { raised { Guildhall::CSV.decode("#{Array.new(columns) { "c#{it}" }.join(",")}\n#{"1\n" * rows}") }.nil? }
-    written = ->(rows) { raised { Guildhall::CSV.encode(Array.new(rows) { |i| {"c#{i}" => 1} }) }.nil? }
-    last = (1..500).find { |rows| grid.sparse?(columns, rows + 1, columns + rows + 1) }
-    square = (1..2_000).find { |rows| grid.sparse?(rows + 1, rows + 1, rows + 1) }
-    assert_equal [true, false, true, false], [read[last], read[last + 1], written[square], written[square + 1]]
-    fields <= grid::FREE
-  end
-
-  def merging_yaml?(scalars)
-    codec = Guildhall::YAML.new(aliases: true)
-    text = ->(times) { "base: &b {#{Array.new(1_000) { |i| "k#{i}: 1" }.join(", ")}}\nall:\n#{"- {<<: *b}\n" * times}" }
-    assert_nil raised { codec.decode(text[100]) }
-    assert_includes raised { codec.decode(text[200]) }.message, "merging"
-    scalars <= Guildhall::YAML.const_get(:Outline).const_get(:FREE)
   end
 
   def comparisons = File.read(File.expand_path("../../ext/guildhall/avro/branch.c", __dir__))[/define LOOKS (\d+)/, 1].to_i

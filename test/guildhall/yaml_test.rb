@@ -133,4 +133,34 @@ class YAMLTest < GuildhallTest
     end)
     assert_includes message, "YAML"
   end
+
+  def test_max_digits
+    codec = Guildhall::YAML.new(max_digits: 17, permitted_classes: [Time, Rational])
+    ["9" * 17, "0x#{"f" * 18}", "\"#{"9" * 18}\"", "#{"9" * 18}.5", "0.#{"9" * 18}", "#{"9" * 18} words", "2026-03-01 10:00:00.123456789"].each do |text|
+      assert_equal Psych.safe_load(text, permitted_classes: [Time]), codec.decode(text)
+    end
+    ["9" * 18, "-#{"9" * 18}", "9,#{"9" * 17}", "9_#{"9" * 17}", "#{"9" * 17}:10", "2026-03-01 10:00:00.#{"9" * 18}", "!ruby/object:Rational 1e17",
+     "!ruby/object:Rational 1/#{"3" * 18}"].each do |text|
+      error = assert_raises(Guildhall::DecodeError, text) { codec.decode("a: 1\nb: #{text}\n") }
+      assert_includes error.message, "max_digits, 17"
+      assert_equal 2, error.line
+    end
+  end
+
+  def test_max_aliased
+    codec = Guildhall::YAML.new(aliases: true, max_aliased: 8)
+    assert_equal [[1, 2, 3], [1, 2, 3], [1, 2, 3]], codec.decode("- &a [1, 2, 3]\n- *a\n- *a\n")
+    assert_equal [1, 1], Guildhall::YAML.new(aliases: true, max_aliased: 1).decode("- &a 1\n- *a\n")
+    ["- &a [1, 2, 3]\n- *a\n- *a\n- *a\n", "a: &a {b: 1, c: 2}\nd:\n  <<: [*a, *a]\n", "- &a [1, 2]\n- &b [*a, *a]\n- *b\n"].each do |text|
+      assert_includes assert_raises(Guildhall::DecodeError) { codec.decode(text) }.message, "max_aliased, 8"
+    end
+    [{max_aliased: -1}, {max_digits: 16}].each { |options| assert_raises(Guildhall::ArgumentError) { Guildhall::YAML.new(**options) } }
+  end
+
+  def test_directives_are_few
+    assert_equal "a", Guildhall::YAML.decode("# c\n\n%YAML 1.1\n#{Array.new(99) { |i| "%TAG !a#{i}! x\n" }.join}--- a\n")
+    error = assert_raises(Guildhall::DecodeError) { Guildhall::YAML.decode("# c\n#{Array.new(101) { |i| "%TAG !a#{i}! x\n" }.join}--- a\n") }
+    assert_equal ["more than 100 directives", 102], [error.reason, error.line]
+    assert_equal "#{"% a " * 200}b", Guildhall::YAML.decode("--- >-\n#{" % a\n" * 200} b\n")
+  end
 end

@@ -65,7 +65,9 @@ static VALUE json_codec_configure(VALUE self, VALUE options, VALUE decimal_recei
     codec->rules.allow_control_characters = json_codec_flag(options, "allow_control_characters");
     codec->symbolize_names = codec->rules.symbol_keys = json_codec_flag(options, "symbolize_names");
     RB_OBJ_WRITE(self, &codec->decimal_receiver, decimal_receiver);
-    if (!NIL_P(decimal_receiver)) codec->decimal_method = rb_to_id(decimal_method);
+    if (NIL_P(decimal_receiver)) return self;
+    codec->decimal_method = rb_to_id(decimal_method);
+    codec->rules.max_decimal_digits = codec->rules.max_digits;
     return self;
 }
 

@@ -260,9 +260,47 @@ static int json_encode_is_decimal(const output *out, VALUE object)
            !strcmp(rb_obj_classname(object), "BigDecimal") && RTEST(rb_funcall(object, rb_intern("finite?"), 0));
 }
 
+/* Does not show it: for that its digits would have to be made. */
+NORETURN(static void json_encode_fail_digits(const output *out));
+static void json_encode_fail_digits(const output *out)
+{
+    char reason[128];
+    snprintf(reason, sizeof reason, "%s, %u", guildhall_json_status_text(GUILDHALL_JSON_TOO_MANY_DIGITS), out->codec->rules.max_digits);
+    json_encode_fail(reason, Qnil);
+}
+
+/* A codec does not write what it would not read. */
+static VALUE json_encode_limited(const output *out, VALUE text)
+{
+    const uint8_t *bytes = (const uint8_t *)RSTRING_PTR(text);
+    if (guildhall_json_written_digits(bytes, (size_t)RSTRING_LEN(text)) > out->codec->rules.max_digits) json_encode_fail_digits(out);
+    return text;
+}
+
+/* Without its digits, of which to make a text takes more than linear time: more than the limit for certain? */
+static int json_encode_is_long(const output *out, VALUE integer)
+{
+    if (!RB_TYPE_P(integer, T_BIGNUM)) return 0;
+    return (double)(rb_absint_size(integer, NULL) - 1) * 2.40824 > out->codec->rules.max_digits; /* digits a byte */
+}
+
+static void json_encode_bignum(output *out, VALUE integer)
+{
+    if (json_encode_is_long(out, integer)) json_encode_fail_digits(out);
+    json_encode_append_string(out, json_encode_limited(out, rb_big2str(integer, 10)));
+}
+
+/* Zeros that a decimal is written out with: enough for the range of a Float. Beyond, it keeps its exponent: a few bytes could
+ * become thousands. */
+#define ZEROS 400
+
 static void json_encode_decimal(output *out, VALUE decimal)
 {
-    json_encode_append_string(out, rb_funcall(decimal, rb_intern("to_s"), 1, rb_str_new_cstr("F")));
+    int64_t exponent = NUM2LL(rb_funcall(decimal, rb_intern("exponent"), 0));
+    int64_t digits = NUM2LL(rb_funcall(decimal, rb_intern("n_significant_digits"), 0));
+    const char *form = exponent > digits + ZEROS || exponent < -ZEROS ? "E" : "F";
+    VALUE text = rb_funcall(decimal, rb_intern("to_s"), 1, rb_str_new_cstr(form));
+    json_encode_append_string(out, json_encode_limited(out, text));
 }
 
 /* Seldom, and large: not for the frame of every value. */
@@ -271,6 +309,8 @@ static __attribute__((noinline)) void json_encode_other(output *out, VALUE objec
     if (guildhall_json_document_p(object)) return json_encode_document(out, object);
     if (guildhall_document_p(object)) return json_encode_instead(out, guildhall_document_decoded_value(object));
     if (json_encode_is_decimal(out, object)) return json_encode_decimal(out, object);
+    if (RB_TYPE_P(object, T_RATIONAL) && (json_encode_is_long(out, rb_rational_num(object)) || json_encode_is_long(out, rb_rational_den(object))))
+        json_encode_fail_digits(out);
     VALUE made = rb_funcall(rb_const_get_at(json_class, rb_intern("Foreign")), rb_intern("plain"), 1, object);
     if (made == object) json_encode_own_json(out, object);
     else json_encode_instead(out, made);
@@ -288,7 +328,7 @@ static void json_encode_value(output *out, VALUE value)
     case T_STRING: return json_encode_string(out, value);
     case T_HASH: return json_encode_hash(out, value);
     case T_ARRAY: return json_encode_array(out, value);
-    case T_BIGNUM: return json_encode_append_string(out, rb_big2str(value, 10));
+    case T_BIGNUM: return json_encode_bignum(out, value);
     default: json_encode_other(out, value);
     }
 }

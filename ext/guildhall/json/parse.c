@@ -7,7 +7,7 @@
 #include "text/simd.h"
 #include "text/utf8.h"
 
-const guildhall_json_rules guildhall_json_strict = {.max_nesting = 100, .max_digits = 10000, .max_bytes = 64 << 20};
+const guildhall_json_rules guildhall_json_strict = {.max_nesting = 100, .max_digits = 10000, .max_decimal_digits = UINT32_MAX, .max_bytes = 64 << 20};
 
 typedef guildhall_json_outcome parser(const uint8_t *, size_t, const guildhall_json_rules *, guildhall_json_scratch *);
 parser guildhall_json_parse_base, guildhall_json_parse_portable, guildhall_json_parse_avx2;
@@ -81,6 +81,40 @@ static void json_parse_check_keys(guildhall_json_view view, guildhall_json_outco
         if (guildhall_json_type_of(view.nodes[i]) == GUILDHALL_JSON_OBJECT) error = json_parse_key_error(view, i, error);
     }
     if (error < view.end) *outcome = (guildhall_json_outcome){GUILDHALL_JSON_INVALID_UTF8, (size_t)(error - view.bytes), 0, 0};
+}
+
+/* Digits from `at` on; where they end. */
+static const uint8_t *json_parse_skip_digits(const uint8_t *at, const uint8_t *end)
+{
+    while (at < end && (uint8_t)(*at - '0') < 10) at++;
+    return at;
+}
+
+#define ENDLESS 1000000000 /* an exponent that no limit allows */
+
+static int64_t json_parse_exponent(const uint8_t *at, const uint8_t *end)
+{
+    int64_t exponent = 0;
+    int negative = *at == '-';
+    for (at += negative || *at == '+'; at < end && exponent < ENDLESS; at++) exponent = exponent * 10 + (*at - '0');
+    return negative ? -exponent : exponent;
+}
+
+uint64_t guildhall_json_written_digits(const uint8_t *text, size_t length)
+{
+    const uint8_t *end = text + length, *first = text + (length && *text == '-');
+    const uint8_t *at = json_parse_skip_digits(first, end);
+    int64_t whole = at - first, fraction = 0;
+    if (whole == 1 && *first == '0') whole = 0; /* 0.1e3 is 100 */
+    if (at < end && *at == '.') {
+        first = at + 1;
+        at = json_parse_skip_digits(first, end);
+        fraction = at - first;
+    }
+    int64_t shift = at + 1 < end ? json_parse_exponent(at + 1, end) : 0;
+    whole += shift;
+    fraction -= shift;
+    return (uint64_t)(whole > 1 ? whole : 1) + (uint64_t)(fraction > 0 ? fraction : 0);
 }
 
 guildhall_json_outcome guildhall_json_parse(const uint8_t *bytes, size_t length, const guildhall_json_rules *rules,

@@ -8,6 +8,7 @@
 typedef struct {
     uint32_t max_nesting;       /* non-empty containers inside each other */
     uint32_t max_digits;        /* of an integer: to make a number of them takes more than linear time */
+    uint32_t max_decimal_digits; /* of a number with a fraction or an exponent, written out; UINT32_MAX: any, they become doubles */
     size_t max_bytes;           /* of the text; at most GUILDHALL_JSON_BYTES_LIMIT */
     unsigned allow_nan : 1;            /* NaN, Infinity, -Infinity */
     unsigned allow_duplicate_key : 1;  /* the last of equal keys counts, in the place of the first */
@@ -97,6 +98,9 @@ typedef struct {
     size_t count; /* nodes in scratch->nodes, when VALID */
     int deduplicated; /* pairs that are in the text are not on the tape */
 } guildhall_json_outcome;
+
+/* Digits of a number in JSON when it is written out, without an exponent. */
+uint64_t guildhall_json_written_digits(const uint8_t *text, size_t length);
 
 guildhall_json_outcome guildhall_json_parse(const uint8_t *bytes, size_t length, const guildhall_json_rules *rules,
                                             guildhall_json_scratch *scratch);

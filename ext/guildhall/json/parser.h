@@ -178,6 +178,9 @@ static const uint8_t *fraction(text *source, const uint8_t *begin, const uint8_t
         if (after == at) return fail(source, begin, GUILDHALL_JSON_BAD_NUMBER);
         at = after;
     }
+    if (UNLIKELY(source->rules->max_decimal_digits != UINT32_MAX) &&
+        guildhall_json_written_digits(begin, (size_t)(at - begin)) > source->rules->max_decimal_digits)
+        return fail(source, begin, GUILDHALL_JSON_TOO_MANY_DIGITS);
     *node = guildhall_json_make(GUILDHALL_JSON_FLOAT, (size_t)(at - begin), (size_t)(begin - source->bytes));
     return at;
 }
@@ -219,7 +222,8 @@ static __attribute__((noinline)) const uint8_t *long_number(text *source, const 
     if (LIKELY(source->end - first > GUILDHALL_JSON_LONG_NUMBER)) {
         guildhall_json_digit_ends ends = guildhall_json_ends_of_digits(first);
         unsigned whole = ends.first, all = ends.second;
-        if (LIKELY(whole && first[whole] == '.' && all < 32 && all > whole + 1 && !goes_on(first[all]) && (*first != '0' || whole == 1))) {
+        if (LIKELY(whole && first[whole] == '.' && all < 32 && all > whole + 1 && all <= source->rules->max_decimal_digits && !goes_on(first[all]) &&
+                   (*first != '0' || whole == 1))) {
             *node = guildhall_json_make(GUILDHALL_JSON_FLOAT, (size_t)(first - begin) + all, (size_t)(begin - source->bytes));
             return first + all;
         }

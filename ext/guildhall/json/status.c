@@ -14,7 +14,7 @@ const char *guildhall_json_status_text(guildhall_json_status status)
     case GUILDHALL_JSON_EXPECTED_COMMA_OR_BRACKET: return "expected ',' or ']' after an array element";
     case GUILDHALL_JSON_EXPECTED_COMMA_OR_BRACE: return "expected ',' or '}' after an object value";
     case GUILDHALL_JSON_BAD_NUMBER: return "invalid number";
-    case GUILDHALL_JSON_TOO_MANY_DIGITS: return "an integer of more digits than max_digits";
+    case GUILDHALL_JSON_TOO_MANY_DIGITS: return "a number that has, written out, more digits than max_digits";
     case GUILDHALL_JSON_NAN: return "NaN and Infinity are not JSON (allow_nan: true accepts them)";
     case GUILDHALL_JSON_OPEN_STRING: return "unexpected end of input inside a string";
     case GUILDHALL_JSON_CONTROL_CHARACTER: return "control character inside a string";

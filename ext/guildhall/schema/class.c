@@ -41,13 +41,14 @@ static guildhall_program *schema_program_of(VALUE self)
     return program;
 }
 
-/* Program.new(schemas, work_limit): what the compiler made, all of it shareable; schemas[0] is where to begin. */
-static VALUE schema_program_initialize(VALUE self, VALUE schemas, VALUE work_limit)
+/* Program.new(schemas, work_limit, max_digits): what the compiler made, all of it shareable; schemas[0] is where to begin. */
+static VALUE schema_program_initialize(VALUE self, VALUE schemas, VALUE work_limit, VALUE max_digits)
 {
     guildhall_program *program = rb_check_typeddata(self, &program_type);
     if (program->count > 0) rb_raise(rb_eArgError, "initialised already");
     if (!rb_ractor_shareable_p(schemas)) rb_raise(rb_eArgError, "not shareable");
     program->work_limit = NUM2ULL(work_limit);
+    program->max_digits = NUM2UINT(max_digits);
     guildhall_program_build(program, schemas);
     RB_GC_GUARD(schemas);
     rb_obj_freeze(self);
@@ -86,7 +87,7 @@ static VALUE schema_walk_all(VALUE self, VALUE value, guildhall_walk_mode mode, 
     state.walk.mode = mode;
     state.walk.errors = errors;
     state.walk.string = state.walk.decoded = Qnil;
-    state.walk.work = 0;
+    state.walk.work = state.walk.called_at = state.walk.called_cpu = 0;
     state.walk.depth = 0;
     state.walk.source = NULL;
     guildhall_stack_init(&state.walk.stack);
@@ -169,7 +170,7 @@ void guildhall_init_schema(VALUE guildhall)
     guildhall_walk_init();
     rb_define_alloc_func(program, schema_program_s_allocate);
     rb_undef_method(program, "initialize_copy");
-    rb_define_method(program, "initialize", schema_program_initialize, 2);
+    rb_define_method(program, "initialize", schema_program_initialize, 3);
     rb_define_method(program, "valid?", schema_program_valid_p, 1);
     rb_define_method(program, "errors", schema_program_errors, 2);
     rb_define_singleton_method(program, "format", schema_program_s_format, 1);

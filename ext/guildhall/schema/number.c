@@ -1,12 +1,28 @@
+#include <time.h>
+#include <unistd.h>
 #include "number.h"
+#include "values/key_hash.h"
 
-static ID id_compare, id_multiple;
+static ID id_compare, id_multiple, id_residue;
+
+/* Of the hashes: nobody outside knows them. The modulus is odd and has 61 bits, so that it is a Fixnum. */
+static uint64_t seed, modulus;
 
 void guildhall_number_init(void)
 {
     id_compare = rb_intern("<=>");
     id_multiple = rb_intern("multiple?");
+    id_residue = rb_intern("residue");
+    uint64_t drawn[2];
+    if (getentropy(drawn, sizeof drawn) != 0) {
+        drawn[0] = (uint64_t)(uintptr_t)drawn ^ (uint64_t)time(NULL) << 32;
+        drawn[1] = guildhall_mix(drawn[0], 0x9E3779B97F4A7C15ull);
+    }
+    seed = drawn[0];
+    modulus = (drawn[1] >> 4) | (uint64_t)1 << 60 | 1;
 }
+
+uint64_t guildhall_number_secret_hash(uint64_t value) { return guildhall_mix(value ^ seed, 0xd6e8feb86659fd93ull ^ seed); }
 
 static guildhall_number schema_number_of_integer(int64_t integer)
 {
@@ -73,12 +89,25 @@ static bool schema_number_small_integral(guildhall_number number, int64_t *integ
     return true;
 }
 
-bool guildhall_number_multiple(guildhall_number number, guildhall_number divisor)
+static VALUE schema_number_module(void) { return rb_path2class("Guildhall::Schema::Numbers"); }
+
+bool guildhall_number_multiple(guildhall_number number, guildhall_number divisor, uint32_t max_digits)
 {
     int64_t a, b;
     if (schema_number_small_integral(number, &a) && schema_number_small_integral(divisor, &b)) return b == 0 ? a == 0 : b == -1 || a % b == 0;
-    VALUE module = rb_path2class("Guildhall::Schema::Numbers");
-    return RTEST(rb_funcall(module, id_multiple, 2, guildhall_number_value(number), guildhall_number_value(divisor)));
+    return RTEST(rb_funcall(schema_number_module(), id_multiple, 3, guildhall_number_value(number), guildhall_number_value(divisor),
+                            UINT2NUM(max_digits)));
+}
+
+static bool schema_number_is_decimal(VALUE object) { return !RB_SPECIAL_CONST_P(object) && !strcmp(rb_obj_classname(object), "BigDecimal"); }
+
+/* Without the digits of what a large exponent stands for: they could be thousands of millions. */
+static bool schema_number_object_integral(VALUE object)
+{
+    if (RB_INTEGER_TYPE_P(object)) return true;
+    if (RB_TYPE_P(object, T_RATIONAL)) return rb_rational_den(object) == INT2FIX(1);
+    if (schema_number_is_decimal(object)) return RTEST(rb_funcall(rb_funcall(object, rb_intern("frac"), 0), rb_intern("zero?"), 0));
+    return rb_equal(object, rb_funcall(object, rb_intern("floor"), 0)) == Qtrue;
 }
 
 bool guildhall_number_integral(guildhall_number number)
@@ -86,20 +115,56 @@ bool guildhall_number_integral(guildhall_number number)
     switch (number.kind) {
     case GUILDHALL_NUMBER_INTEGER: return true;
     case GUILDHALL_NUMBER_DOUBLE: return isfinite(number.real) && trunc(number.real) == number.real;
-    default:
-        return RB_INTEGER_TYPE_P(number.object) ||
-               rb_equal(number.object, rb_funcall(number.object, rb_intern("floor"), 0)) == Qtrue;
+    default: return schema_number_object_integral(number.object);
     }
 }
 
-uint64_t guildhall_number_hash(guildhall_number number)
+static uint64_t schema_number_residue_of_integer(int64_t integer)
+{
+    int64_t rest = integer % (int64_t)modulus;
+    return (uint64_t)(rest < 0 ? rest + (int64_t)modulus : rest);
+}
+
+static uint64_t schema_number_times(uint64_t a, uint64_t b) { return (uint64_t)((unsigned __int128)a * b % modulus); }
+
+/* Of a whole number beyond 2⁵³: its 53 bits times a power of two. */
+static uint64_t schema_number_residue_of_double(double real)
+{
+    int exponent;
+    uint64_t rest = (uint64_t)(frexp(fabs(real), &exponent) * 0x1p53) % modulus, power = 2;
+    for (exponent -= 53; exponent; exponent >>= 1) {
+        if (exponent & 1) rest = schema_number_times(rest, power);
+        power = schema_number_times(power, power);
+    }
+    return real < 0 && rest ? modulus - rest : rest;
+}
+
+static uint64_t schema_number_bits(double real)
+{
+    uint64_t bits;
+    memcpy(&bits, &real, sizeof bits);
+    return ~bits; /* no residue is as large as that of a number that is not tiny */
+}
+
+static uint64_t schema_number_hash_object(VALUE object, uint32_t max_digits, uint64_t salt)
+{
+    VALUE whole = object;
+    if (!schema_number_object_integral(object)) {
+        if (rb_equal(object, object) != Qtrue) return guildhall_number_secret_hash(salt);
+        if (!schema_number_is_decimal(object) && !RB_TYPE_P(object, T_RATIONAL)) return guildhall_number_secret_hash(7);
+        return guildhall_number_secret_hash((uint64_t)NUM2LL(rb_hash(object)));
+    }
+    if (RB_TYPE_P(object, T_RATIONAL)) whole = rb_rational_num(object);
+    VALUE rest = rb_funcall(schema_number_module(), id_residue, 3, whole, ULL2NUM(modulus), UINT2NUM(max_digits));
+    return guildhall_number_secret_hash(NUM2ULL(rest));
+}
+
+uint64_t guildhall_number_hash(guildhall_number number, uint32_t max_digits, uint64_t salt)
 {
     int64_t integer;
-    if (schema_number_small_integral(number, &integer)) return (uint64_t)integer * 0x9e3779b97f4a7c15ull;
-    if (number.kind == GUILDHALL_NUMBER_DOUBLE && isfinite(number.real) && trunc(number.real) != number.real) {
-        uint64_t bits;
-        memcpy(&bits, &number.real, sizeof bits);
-        return bits * 0xc2b2ae3d27d4eb4full;
-    }
-    return 7; /* too big to be worth telling apart before they are compared */
+    if (schema_number_small_integral(number, &integer)) return guildhall_number_secret_hash(schema_number_residue_of_integer(integer));
+    if (number.kind == GUILDHALL_NUMBER_OBJECT) return schema_number_hash_object(number.object, max_digits, salt);
+    if (isnan(number.real)) return guildhall_number_secret_hash(salt);
+    if (isinf(number.real) || trunc(number.real) != number.real) return guildhall_number_secret_hash(schema_number_bits(number.real));
+    return guildhall_number_secret_hash(schema_number_residue_of_double(number.real));
 }

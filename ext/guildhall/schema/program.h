@@ -145,6 +145,7 @@ typedef struct {
     uint32_t instruction_count;
     bool dynamic;       /* has a `$dynamicRef` */
     uint64_t work_limit;
+    uint32_t max_digits; /* of numbers that Ruby has to divide */
     VALUE owner;        /* the Ruby object around it */
     VALUE *values;      /* every VALUE above, pinned: compaction must not move them */
     size_t value_count, value_capacity;

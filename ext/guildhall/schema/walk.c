@@ -1,4 +1,5 @@
 #include <ruby/encoding.h>
+#include <time.h>
 #include "walk.h"
 
 VALUE guildhall_walk_type, guildhall_walk_required;
@@ -38,17 +39,61 @@ void guildhall_walk_error(guildhall_walk *walk, VALUE location, VALUE keyword, V
     rb_ary_push(walk->errors, rb_ary_new_from_args(6, keyword, path, location, operand, detail, causes));
 }
 
-/* What is no text matches nothing. */
-bool guildhall_walk_match(VALUE regexp, VALUE string)
+#ifdef CLOCK_MONOTONIC_COARSE
+#define TICKS CLOCK_MONOTONIC_COARSE /* milliseconds apart, and cheap to read */
+#else
+#define TICKS CLOCK_MONOTONIC
+#endif
+#define TICK 1000000 /* ns */
+#define STEP 100     /* ns */
+
+static uint64_t schema_walk_clock(clockid_t clock)
 {
-    if (rb_enc_str_coderange(string) == ENC_CODERANGE_BROKEN) return false;
-    return rb_funcallv(regexp, id_match, 1, &string) == Qtrue;
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-uint32_t guildhall_walk_dynamic(const guildhall_dynamic *dynamic, const guildhall_scope *within)
+/* A match may take as long as regexp_timeout, and a callable as it likes; many in one validation must not. When a call crosses
+ * a tick, the processor time since the last of these counts as steps. (Not the time that other threads had; and a Ractor
+ * may go on on another native thread, whose clock is another.) */
+static void schema_walk_count_processor_time(guildhall_walk *walk, uint64_t now)
+{
+    uint64_t processor = schema_walk_clock(CLOCK_THREAD_CPUTIME_ID), took = 0;
+    if (walk->called_at && processor > walk->called_cpu) {
+        took = processor - walk->called_cpu;
+        if (took > now - walk->called_at) took = now - walk->called_at;
+    }
+    walk->called_at = now;
+    walk->called_cpu = processor;
+    guildhall_walk_count(walk, took / STEP);
+}
+
+uint64_t guildhall_walk_begin_time(void) { return schema_walk_clock(TICKS); }
+
+void guildhall_walk_count_time(guildhall_walk *walk, uint64_t began)
+{
+    uint64_t now = schema_walk_clock(TICKS);
+    guildhall_walk_count(walk, 1);
+    if (RB_UNLIKELY(now - began >= TICK)) schema_walk_count_processor_time(walk, now);
+}
+
+/* What is no text matches nothing. */
+bool guildhall_walk_match(guildhall_walk *walk, VALUE regexp, VALUE string)
+{
+    guildhall_walk_count_bytes(walk, (size_t)RSTRING_LEN(string));
+    if (rb_enc_str_coderange(string) == ENC_CODERANGE_BROKEN) return false;
+    uint64_t began = guildhall_walk_begin_time();
+    bool matches = rb_funcallv(regexp, id_match, 1, &string) == Qtrue;
+    guildhall_walk_count_time(walk, began);
+    return matches;
+}
+
+uint32_t guildhall_walk_dynamic(guildhall_walk *walk, const guildhall_dynamic *dynamic, const guildhall_scope *within)
 {
     uint32_t outermost = dynamic->fallback;
     for (const guildhall_scope *scope = within; scope != NULL; scope = scope->outer) {
+        guildhall_walk_count(walk, 1 + dynamic->count / GUILDHALL_WALK_ITEMS_A_STEP);
         for (uint32_t i = 0; i < dynamic->count; i++) {
             if (dynamic->resources[i] == scope->resource) outermost = dynamic->schemas[i];
         }

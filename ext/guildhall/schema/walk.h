@@ -21,7 +21,8 @@ typedef struct {
     VALUE errors;       /* Array of [keyword, path, location, operand, detail, causes] */
     VALUE string;       /* reused where Ruby needs a String to match; nil until then */
     VALUE decoded;      /* Hash by identity: Documents in Hashes and Arrays, and what they decode to; nil until there is one */
-    uint64_t work;      /* schemas applied and values compared so far */
+    uint64_t work;      /* schemas applied, values compared and bytes looked at so far, in steps */
+    uint64_t called_at, called_cpu; /* clocks in ns when a Regexp or a callable last took long; 0: none has yet */
     uint32_t depth;
     guildhall_stack stack;
 } guildhall_walk;
@@ -44,9 +45,32 @@ void guildhall_walk_count(guildhall_walk *walk, uint64_t work); /* raises LimitE
 __attribute__((noreturn)) void guildhall_walk_too_deep(void);
 void guildhall_walk_error(guildhall_walk *walk, VALUE location, VALUE keyword, VALUE operand, VALUE path, VALUE detail,
                           VALUE causes);
-bool guildhall_walk_match(VALUE regexp, VALUE string);
-uint32_t guildhall_walk_dynamic(const guildhall_dynamic *dynamic, const guildhall_scope *within);
+/* What Ruby does counts by the time that it takes: from guildhall_walk_begin_time's answer on. */
+uint64_t guildhall_walk_begin_time(void);
+void guildhall_walk_count_time(guildhall_walk *walk, uint64_t began);
+bool guildhall_walk_match(guildhall_walk *walk, VALUE regexp, VALUE string);
+uint32_t guildhall_walk_dynamic(guildhall_walk *walk, const guildhall_dynamic *dynamic, const guildhall_scope *within);
 void guildhall_walk_init(void);
+
+/* A step takes about 100 ns. What is done to many things at once counts as the steps that take as long. */
+#define GUILDHALL_WALK_BYTES_A_STEP 64   /* of a text */
+#define GUILDHALL_WALK_MEMBERS_A_STEP 4  /* members that are passed by */
+#define GUILDHALL_WALK_ITEMS_A_STEP 16   /* elements, or slots of a table */
+#define GUILDHALL_WALK_NODES_A_STEP 4    /* Ruby objects that are made */
+
+static inline void guildhall_walk_count_bytes(guildhall_walk *walk, size_t bytes)
+{
+    if (RB_UNLIKELY(bytes >= GUILDHALL_WALK_BYTES_A_STEP)) guildhall_walk_count(walk, bytes / GUILDHALL_WALK_BYTES_A_STEP);
+}
+static inline void guildhall_walk_count_members(guildhall_walk *walk, size_t members)
+{
+    if (RB_UNLIKELY(members >= GUILDHALL_WALK_MEMBERS_A_STEP)) guildhall_walk_count(walk, members / GUILDHALL_WALK_MEMBERS_A_STEP);
+}
+
+static inline void guildhall_walk_count_items(guildhall_walk *walk, size_t items)
+{
+    if (RB_UNLIKELY(items >= GUILDHALL_WALK_ITEMS_A_STEP)) guildhall_walk_count(walk, items / GUILDHALL_WALK_ITEMS_A_STEP);
+}
 
 /* The two walkers. Errors are left in walk->errors. */
 bool guildhall_walk_value(guildhall_walk *walk, VALUE value);
@@ -55,6 +79,7 @@ bool guildhall_walk_tape(guildhall_walk *walk, uint32_t index); /* walk->source:
 static inline void guildhall_evaluated_begin(guildhall_walk *walk, guildhall_evaluated *evaluated, size_t size)
 {
     evaluated->words = (size + 63) / 64;
+    guildhall_walk_count(walk, evaluated->words / GUILDHALL_WALK_ITEMS_A_STEP);
     evaluated->bits = guildhall_stack_take(&walk->stack, evaluated->words * 8);
     memset(evaluated->bits, 0, evaluated->words * 8);
 }

@@ -45,16 +45,27 @@ static VALUE value_of(guildhall_walk *walk, node n)
     return guildhall_json_build(guildhall_json_codec_in(walk->source), view_of(walk), n);
 }
 
+static inline size_t weight_of(guildhall_walk *walk, node n) { return guildhall_json_next(view_of(walk).nodes, n) - n; }
+
+/* The number as an object, where the codec makes one of decimals: as exact as it is when the payload is decoded. */
+static guildhall_number number_object(guildhall_walk *walk, node n)
+{
+    guildhall_walk_count(walk, 2);
+    VALUE value = value_of(walk, n);
+    if (rb_obj_is_kind_of(value, rb_cNumeric)) return guildhall_number_of(value);
+    return (guildhall_number){.kind = GUILDHALL_NUMBER_DOUBLE, .real = guildhall_json_double(view_of(walk), at(walk, n))};
+}
+
 static inline guildhall_number number_of(guildhall_walk *walk, node n)
 {
     guildhall_json_node number = at(walk, n);
-    switch (guildhall_json_type_of(number)) {
-    case GUILDHALL_JSON_INTEGER:
+    guildhall_json_type type = guildhall_json_type_of(number);
+    if (type == GUILDHALL_JSON_INTEGER)
         return (guildhall_number){.kind = GUILDHALL_NUMBER_INTEGER, .integer = guildhall_json_integer(number)};
-    case GUILDHALL_JSON_BIG_INTEGER: return guildhall_number_of(value_of(walk, n));
-    default:
-        return (guildhall_number){.kind = GUILDHALL_NUMBER_DOUBLE, .real = guildhall_json_double(view_of(walk), number)};
-    }
+    guildhall_walk_count_bytes(walk, guildhall_json_length(number));
+    if (type == GUILDHALL_JSON_BIG_INTEGER) return number_object(walk, n);
+    if (type == GUILDHALL_JSON_FLOAT && !NIL_P(guildhall_json_codec_in(walk->source)->decimal_receiver)) return number_object(walk, n);
+    return (guildhall_number){.kind = GUILDHALL_NUMBER_DOUBLE, .real = guildhall_json_double(view_of(walk), number)};
 }
 
 static inline guildhall_text text_of(guildhall_walk *walk, node n)
@@ -62,6 +73,7 @@ static inline guildhall_text text_of(guildhall_walk *walk, node n)
     guildhall_json_node string = at(walk, n);
     guildhall_text text = {guildhall_json_source(view_of(walk), string), guildhall_json_length(string)};
     if (guildhall_json_type_of(string) != GUILDHALL_JSON_ESCAPED) return text;
+    guildhall_walk_count_bytes(walk, text.length);
     uint8_t *plain = guildhall_stack_take(&walk->stack, text.length);
     return (guildhall_text){plain, guildhall_json_unescape(text.bytes, text.length, plain)};
 }
@@ -71,6 +83,7 @@ static VALUE string_of(guildhall_walk *walk, node n)
 {
     guildhall_stack_mark mark = guildhall_stack_marked(&walk->stack);
     guildhall_text text = text_of(walk, n);
+    guildhall_walk_count_bytes(walk, text.length);
     if (NIL_P(walk->string)) walk->string = rb_enc_str_new(NULL, 0, rb_utf8_encoding());
     rb_str_set_len(walk->string, 0);
     rb_str_cat(walk->string, (const char *)text.bytes, (long)text.length);

@@ -32,17 +32,24 @@ static inline size_t size_of(guildhall_walk *walk, node n)
     return RB_TYPE_P(n, T_ARRAY) ? (size_t)RARRAY_LEN(n) : RB_TYPE_P(n, T_HASH) ? (size_t)RHASH_SIZE(n) : 0;
 }
 
-static inline guildhall_number number_of(guildhall_walk *walk, node n) { return guildhall_number_of(n); }
+static inline guildhall_number number_of(guildhall_walk *walk, node n)
+{
+    guildhall_number number = guildhall_number_of(n);
+    if (number.kind == GUILDHALL_NUMBER_OBJECT) guildhall_walk_count(walk, 2);
+    return number;
+}
 static inline guildhall_text text_of(guildhall_walk *walk, node n)
 {
     return (guildhall_text){(const uint8_t *)RSTRING_PTR(n), (size_t)RSTRING_LEN(n)};
 }
 static inline VALUE value_of(guildhall_walk *walk, node n) { return n; }
+static inline size_t weight_of(guildhall_walk *walk, node n) { return 0; }
 
 /* As UTF-8: binary bytes are what came over the wire. */
 static VALUE string_of(guildhall_walk *walk, node n)
 {
     int encoding = rb_enc_get_index(n);
+    guildhall_walk_count_bytes(walk, (size_t)RSTRING_LEN(n));
     if (encoding == rb_utf8_encindex() || encoding == rb_usascii_encindex()) return n;
     if (encoding == rb_ascii8bit_encindex()) return rb_enc_str_new(RSTRING_PTR(n), RSTRING_LEN(n), rb_utf8_encoding());
     return rb_str_encode(n, rb_enc_from_encoding(rb_utf8_encoding()), ECONV_INVALID_REPLACE | ECONV_UNDEF_REPLACE, Qnil);

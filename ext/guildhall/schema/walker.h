@@ -6,6 +6,7 @@
  *   size_of(walk, n)                   elements or members
  *   number_of(walk, n), text_of(walk, n)
  *   value_of(walk, n), string_of(walk, n)  as a Ruby object; as one that lives until the next string_of
+ *   weight_of(walk, n)                 how many Ruby objects value_of makes
  *   item_cursor, items_of(walk, n), next_item(&cursor, &n)
  *   MEMBERS_OF(walk, n, cursor), MEMBERS_END(cursor); next_member(&cursor, &key, &n): keys are nodes too
  *   find_member(walk, n, text)         is there one?
@@ -34,7 +35,7 @@ static bool check_instruction(const step *s)
     case GUILDHALL_OP_MULTIPLE_OF: return check_number(s);
     case GUILDHALL_OP_MIN_LENGTH:
     case GUILDHALL_OP_MAX_LENGTH: return check_length(s);
-    case GUILDHALL_OP_PATTERN: return check(s, guildhall_walk_match(s->it->callable, string_of(s->walk, s->n)));
+    case GUILDHALL_OP_PATTERN: return check(s, guildhall_walk_match(s->walk, s->it->callable, string_of(s->walk, s->n)));
     case GUILDHALL_OP_FORMAT: return check_format(s);
     case GUILDHALL_OP_FORMAT_CALL:
     case GUILDHALL_OP_CUSTOM: return check_callable(s);
@@ -54,7 +55,7 @@ static bool check_instruction(const step *s)
     case GUILDHALL_OP_NOT: return check_not(s);
     case GUILDHALL_OP_IF: return check_branch(s);
     case GUILDHALL_OP_REF: return apply(s, s->it->schema);
-    case GUILDHALL_OP_DYNAMIC_REF: return apply(s, guildhall_walk_dynamic(s->it->dynamic, s->within));
+    case GUILDHALL_OP_DYNAMIC_REF: return apply(s, guildhall_walk_dynamic(s->walk, s->it->dynamic, s->within));
     case GUILDHALL_OP_UNEVALUATED_ITEMS: return check_unevaluated_items(s);
     case GUILDHALL_OP_UNEVALUATED_PROPERTIES: return check_unevaluated_members(s);
     case GUILDHALL_OPS: break;

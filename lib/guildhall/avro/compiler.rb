@@ -44,6 +44,7 @@ module Guildhall
         @constants = []
         @constant_numbers = {}
         @compiled = {}
+        @mismatches = {} # pairs of types => why the one cannot be read as the other: is not looked for twice
         @path = []
         @nodes << incomplete
         @nodes[0] = @nodes[compile(writer.root, reader.root)].dup
@@ -56,19 +57,23 @@ module Guildhall
       def compile(writer, reader)
         return compile(writer, counterpart(writer, reader)) if reader.union? && !writer.union?
 
-        @compiled[[writer.object_id, reader.object_id]] || compile_new(writer, reader)
+        pair = [writer.object_id, reader.object_id]
+        raise @mismatches[pair] if @mismatches.key?(pair)
+
+        @compiled[pair] || compile_new(writer, reader, pair)
       end
 
       # The number is known before the node is, because the type may refer to itself. Where it fails, everything that
       # was compiled meanwhile may refer to it, and is forgotten.
-      def compile_new(writer, reader)
+      def compile_new(writer, reader, pair)
         number = @nodes.size
         @nodes << incomplete
-        @compiled[[writer.object_id, reader.object_id]] = number
+        @compiled[pair] = number
         @nodes[number] = writer.union? ? union(writer, reader) : plain(writer, reader)
         number
-      rescue MismatchError
+      rescue MismatchError => error
         @compiled.keep_if { |_, made| made < number }
+        @mismatches[pair] = error
         raise
       end
 

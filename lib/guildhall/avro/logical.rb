@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "date"
+require_relative "../digits"
 require_relative "logical/timestamp"
 require_relative "logical/date"
 require_relative "logical/decimal"
@@ -33,7 +34,9 @@ module Guildhall
       OF_GEM = %w[date timestamp-millis timestamp-micros timestamp-nanos decimal].freeze
       PLAIN = 0
       CONVERTED = 1
-      DIGITS = 10_000 # of a decimal: a schema may come from anybody who can register one, and longer numbers take long
+      DIGITS = Digits::MOST # of a decimal: a schema may come from anybody who can register one, and longer numbers take long
+      LONGS = (-(2**63)...(2**63))
+      private_constant :LONGS
       MEANINGS = {"millis" => 2, "micros" => 3, "nanos" => 4}.freeze
 
       # @param type [Schema::Type]
@@ -50,8 +53,9 @@ module Guildhall
 
       # @api private
       # @param number [Numeric] of units
-      # @return [Integer, nil] without its fraction; nil for what has no end, or an imaginary part
-      def self.whole(number) = (number.to_i if number.real? && number.finite?)
+      # @return [Integer, nil] without its fraction; nil for what has no end, or an imaginary part, and for what no long is (whose
+      #   digits might be thousands of millions)
+      def self.whole(number) = (number.to_i if number.real? && number.finite? && LONGS.cover?(number))
 
       # @param writer [Schema::Type]
       # @param reader [Schema::Type]

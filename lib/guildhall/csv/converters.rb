@@ -2,6 +2,7 @@
 
 require "date"
 require "time"
+require_relative "../digits"
 require_relative "../shareable"
 
 module Guildhall
@@ -11,13 +12,16 @@ module Guildhall
       TYPES = %i[integer float decimal boolean date time].freeze
       BOOLEANS = {"true" => true, "t" => true, "yes" => true, "1" => true, "false" => false, "f" => false, "no" => false,
                   "0" => false}.freeze
-      private_constant :TYPES, :BOOLEANS
+      TIME_CHARACTERS = 128 # as many as Date.iso8601 takes: a year, or a fraction of a second, has any number of digits
+      private_constant :TYPES, :BOOLEANS, :TIME_CHARACTERS
 
       # @param given [Symbol, #call, Hash, nil]
       # @param headers [Boolean, Array<String>] the codec's: what its columns are called
+      # @param max_digits [Integer] of numbers, written out
       # @raise [Guildhall::ArgumentError] also for a column that there never is
       # @raise [NotShareableError]
-      def initialize(given, headers)
+      def initialize(given, headers, max_digits)
+        @max_digits = max_digits
         @columns = given.is_a?(Hash) ? given.to_h { |column, converter| [key(column, headers), check(converter)] } : nil
         @every = check(given) unless given.nil? || @columns
         require "bigdecimal" if [@every, *@columns&.values].include?(:decimal)
@@ -65,13 +69,19 @@ module Guildhall
 
       def typed(type, text)
         case type
-        when :integer then Integer(text, 10)
+        when :integer then Integer(limited(text, text.count("0-9")), 10)
         when :float then Float(text)
-        when :decimal then BigDecimal(text)
+        when :decimal then BigDecimal(limited(text, Digits.in_text(text)))
         when :boolean then BOOLEANS.fetch(text.downcase) { raise ::ArgumentError, "no boolean: #{text.inspect}" }
         when :date then Date.iso8601(text)
-        when :time then Time.iso8601(text)
+        when :time then Time.iso8601(text.size > TIME_CHARACTERS ? raise(::ArgumentError, "no time: it is too long") : text)
         end
+      end
+
+      def limited(text, digits)
+        return text if digits <= @max_digits
+
+        raise ::ArgumentError, Digits.refusal(@max_digits)
       end
     end
   end

@@ -7,8 +7,9 @@ module Guildhall
       # @param headers [Boolean, Array<String>]
       # @param symbolize_names [Boolean]
       # @param converters [Converters]
+      # @param max_missing [Integer] fields, of all rows together
       # @raise [Guildhall::ArgumentError]
-      def initialize(headers:, symbolize_names:, converters:)
+      def initialize(headers:, symbolize_names:, converters:, max_missing:)
         raise Guildhall::ArgumentError, "Guildhall::CSV: headers is true, false or an Array of names" unless headers?(headers)
 
         unless [true, false].include?(symbolize_names) && (headers || !symbolize_names)
@@ -18,6 +19,7 @@ module Guildhall
         @headers = headers.is_a?(Array) ? headers.map { |name| name.to_s.dup.freeze }.freeze : headers
         @symbolize_names = symbolize_names
         @converters = converters
+        @max_missing = max_missing
         Ractor.make_shareable(self)
       end
 
@@ -41,21 +43,26 @@ module Guildhall
 
       def hashes(rows, names)
         keys = @symbolize_names ? names.map { |name| name&.to_sym } : names
-        columns = {}
-        keys.each_with_index { |key, column| columns[key] ||= column }
-        check_width(rows, columns.size)
+        columns = keys.each_with_index.uniq { |key, _| key }
+        check_missing(rows, columns.size)
         rows.map! { |row| hash(columns, row, keys.size) }
+      end
+
+      # A row of one byte becomes a Hash as large as the header is wide.
+      def check_missing(rows, width)
+        missing = 0
+        rows.each_with_index do |row, index|
+          missing += width - row.size if row.size < width
+          next if missing <= @max_missing
+
+          raise DecodeError.new("rows have fewer fields than the header: more than max_missing, #{@max_missing}, are missing", codec: "CSV",
+            path: "$[#{index}]")
+        end
       end
 
       # As `CSV::Row#to_h` of the gem: the first of several columns with one name counts; missing fields are nil; the first field
       # beyond the header has the key nil, unless a column without a name has it. Makes no pair for each field, so that there
       # is less to collect.
-      def check_width(rows, columns)
-        return unless Grid.sparse?(columns, rows.size, columns + rows.sum(&:size))
-
-        raise DecodeError.new("#{rows.size} rows lack nearly all of #{columns} columns; headers: false reads them as Arrays", codec: "CSV")
-      end
-
       def hash(columns, row, width)
         made = {}
         columns.each { |key, column| made[key] = row[column] }
@@ -73,7 +80,7 @@ module Guildhall
       def converted(column, text, index)
         @converters.convert(column, text)
       rescue ::ArgumentError, TypeError => error # Date::Error is an ArgumentError
-        raise DecodeError.new(Redaction.mask(error.message), codec: "CSV", path: path(column, index), excerpt: text)
+        raise DecodeError.new(error.message, codec: "CSV", path: path(column, index), excerpt: text)
       end
 
       def path(column, index)

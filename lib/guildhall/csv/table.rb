@@ -6,16 +6,17 @@ module Guildhall
     module Table
       class << self
         # @param rows [Enumerable]
+        # @param max_missing [Integer]
         # @return [Array<Array>] of Hashes with a header row
         # @raise [EncodeError]
-        def of(rows)
+        def of(rows, max_missing)
           if !rows.is_a?(Enumerable) || rows.is_a?(Hash)
             raise EncodeError, "CSV: rows are an Enumerable of Hashes or Arrays, not #{rows.class}"
           end
 
           rows = rows.to_a.map { |row| Document.plain(row) }
           return rows if rows.all?(Array)
-          return with_headers(rows) if rows.all?(Hash)
+          return with_headers(rows, max_missing) if rows.all?(Hash)
 
           raise EncodeError, "CSV: rows are Hashes or Arrays, all of one kind, not #{rows.map(&:class).uniq.first(3).join(", ")}"
         end
@@ -23,11 +24,10 @@ module Guildhall
         private
 
         # A key that only a later row has would be lost with the keys of the first.
-        def with_headers(rows)
+        def with_headers(rows, max_missing)
           names = rows.flat_map(&:keys).uniq
-          if Grid.sparse?(names.size, rows.size, rows.sum(&:size))
-            raise EncodeError, "CSV: the #{rows.size} rows have #{names.size} columns together, and nearly no field in most of them"
-          end
+          missing = (names.size * rows.size) - rows.sum(&:size)
+          raise EncodeError, "CSV: rows lack keys of other rows: more than max_missing, #{max_missing}, in all" if missing > max_missing
 
           twice, = names.group_by(&:to_s).find { |_, same| same.size > 1 }
           raise EncodeError, "CSV: two keys are the column #{twice.inspect}: write all of them as Strings, or as Symbols" if twice

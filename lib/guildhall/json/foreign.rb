@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../digits"
+
 module Guildhall
   class JSON
     # What {JSON.encode} writes of objects that JSON has no form for.
@@ -10,6 +12,7 @@ module Guildhall
       # @return [Object] something that JSON has a form for; the object itself where its class says by a `to_json` of its own
       def self.plain(object)
         return object if own_form?(object)
+        return object.to_s("E") if long?(object)
 
         made = Object.method_defined?(:as_json) ? object.as_json : object.to_s
         made.equal?(object) ? object.to_s : made
@@ -21,7 +24,10 @@ module Guildhall
 
         !Object.method_defined?(:to_json) || object.method(:to_json).owner != Object.instance_method(:to_json).owner
       end
-      private_class_method :own_form?
+
+      # With Active Support the text of a BigDecimal is written out: what its exponent stands for can be gigabytes.
+      def self.long?(object) = Digits.decimal?(object) && object.exponent.abs > Digits::MOST
+      private_class_method :own_form?, :long?
     end
     private_constant :Foreign
   end

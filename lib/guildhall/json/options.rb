@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../digits"
 require_relative "../option_rules"
 
 module Guildhall
@@ -10,7 +11,9 @@ module Guildhall
     # - `max_nesting` (100): how deep arrays and objects may be nested; deeper is an error, never a stack overflow
     # - `max_bytes` (64 MiB): longer texts are refused; a tape can take four times the text's length. At most
     #   268,435,455
-    # - `max_digits` (10,000): integers of more digits are refused: what they take grows faster than their length. At least 17
+    # - `max_digits` (10,000): integers of more digits are refused, and so are, with a `decimal_class`, numbers that have more
+    #   digits when they are written out without an exponent: what they take grows faster than the payload. At least 17.
+    #   Encoding refuses them too
     # - `decimal_class` (nil): what makes numbers with a fraction or exponent; nil: Float. Its results must be
     #   shareable. BigDecimal, Rational, or any class that answers to `try_convert` or `new` with the number's text
     # - `allow_nan` (false): NaN, Infinity and -Infinity
@@ -21,7 +24,7 @@ module Guildhall
     module Options
       BYTES_LIMIT = 268_435_455
       DEFAULTS = {
-        symbolize_names: false, max_nesting: 100, max_bytes: 64 * 1024 * 1024, max_digits: 10_000, decimal_class: nil,
+        symbolize_names: false, max_nesting: 100, max_bytes: 64 * 1024 * 1024, max_digits: Digits::MOST, decimal_class: nil,
         allow_nan: false, allow_duplicate_key: false, allow_invalid_utf8: false, allow_trailing_comma: false,
         allow_control_characters: false
       }.freeze
@@ -60,7 +63,7 @@ module Guildhall
       RULES = OptionRules.new(
         **DEFAULTS.select { |_, value| value == false }.transform_values { OptionRules.boolean },
         max_nesting: OptionRules.integer(1..1_000_000), max_bytes: OptionRules.integer(1..BYTES_LIMIT),
-        max_digits: OptionRules.integer(17..BYTES_LIMIT),
+        max_digits: OptionRules.integer(Digits::RANGE),
         decimal_class: OptionRules.rule("a class") { |value| value.is_a?(Class) && try_decimal(value) }.or(nil)
       )
       private_constant :RULES

@@ -33,7 +33,7 @@ module Guildhall
         Cycles.check(@compiled)
         raise "internal error: the root schema was compiled to index #{first}, not 0" unless first.zero?
 
-        Program.new(Ractor.make_shareable(@compiled), @options.work_limit)
+        Program.new(Ractor.make_shareable(@compiled), @options.work_limit, @options.max_digits)
       end
 
       # @param location [Location]

@@ -29,7 +29,8 @@ module Guildhall
         raise Guildhall::ArgumentError, "a contract is a block: required \"id\", Integer" unless block
 
         predicates = {}
-        Schema.new(Properties.new(predicates).read(block).to_schema, **options, keywords: {**options.fetch(:keywords, {}), **predicates})
+        properties = Properties.new(predicates, Options.new(**options.slice(:regexp_timeout)).regexp_timeout).read(block)
+        Schema.new(properties.to_schema, **options, keywords: {**options.fetch(:keywords, {}), **predicates})
       end
     end
   end

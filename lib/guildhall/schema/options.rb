@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../digits"
 require_relative "../option_rules"
 
 module Guildhall
@@ -13,7 +14,7 @@ module Guildhall
       RULES = OptionRules.new(
         draft: OptionRules.one_of(*DRAFTS), registry: OptionRules.kind("a Hash of URI and schema", Hash),
         formats: CALLABLES.or(true, false), keywords: CALLABLES, work_limit: OptionRules.integer(ceiling: (2**63) - 1),
-        regexp_timeout: OptionRules.seconds
+        max_digits: OptionRules.integer(Digits::RANGE), regexp_timeout: OptionRules.seconds
       )
       private_constant :CALLABLES, :DRAFTS, :RULES
 
@@ -31,8 +32,11 @@ module Guildhall
       # @return [Hash{String=>#call}] own keywords: `call(value, operand)`, where operand is the keyword's value in the
       #   schema, answers true or false or, for what is invalid, a String that says what is wrong
       attr_reader :keywords
-      # @return [Integer] schemas applied and values compared in one validation, before {LimitError}
+      # @return [Integer] steps of one validation, of about 100 ns each, before {LimitError}: schemas applied, values compared, and
+      #   the equivalent of what is done to long texts, many members and by regular expressions
       attr_reader :work_limit
+      # @return [Integer] digits of numbers that Ruby has to divide for `multipleOf` or `uniqueItems`, before {LimitError}
+      attr_reader :max_digits
       # @return [Numeric] seconds that one match of a regular expression may take, before {LimitError}
       attr_reader :regexp_timeout
 
@@ -40,12 +44,13 @@ module Guildhall
       # @raise [Guildhall::ArgumentError] naming all that is wrong
       # @raise [NotShareableError]
       def initialize(uri: "", draft: "2020-12", registry: {}, formats: true, keywords: {}, work_limit: 10_000_000,
-                     regexp_timeout: 1)
+                     max_digits: Digits::MOST, regexp_timeout: 1)
         @uri = uri.to_s.dup.freeze
         @draft = draft.to_s.delete_prefix("draft-0").delete_prefix("draft-").freeze
-        RULES.check!({draft: @draft, registry:, formats:, keywords:, work_limit:, regexp_timeout:})
+        RULES.check!({draft: @draft, registry:, formats:, keywords:, work_limit:, max_digits:, regexp_timeout:})
         @check_formats = formats != false
         @work_limit = work_limit
+        @max_digits = max_digits
         @regexp_timeout = regexp_timeout
         @formats, @keywords = [formats.is_a?(Hash) ? formats : {}, keywords].map { |callables| shareable(callables) }
         @registry = read(registry)

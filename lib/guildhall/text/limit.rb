@@ -1,23 +1,25 @@
 # frozen_string_literal: true
 
+require_relative "../digits"
 require_relative "../errors"
 require_relative "../option_rules"
 
 module Guildhall
   class Text
-    # How long a payload may be, for the codecs that are made of Ruby.
+    # How long a payload and its numbers may be, for the codecs that are made of Ruby.
     # @api private
     class Limit
       DEFAULT_BYTES = 64 * 1024 * 1024
 
-      RULES = OptionRules.new(max_bytes: OptionRules.bytes)
+      RULES = OptionRules.new(max_bytes: OptionRules.bytes, max_digits: OptionRules.integer(Digits::RANGE))
       private_constant :RULES
 
       # @param codec [String] its name, for messages
       # @param bytes [Integer]
+      # @param digits [Integer] only checked here
       # @raise [Guildhall::ArgumentError]
-      def initialize(codec, bytes)
-        RULES.check!({max_bytes: bytes}, owner: "Guildhall::#{codec}")
+      def initialize(codec, bytes, digits = Digits::MOST)
+        RULES.check!({max_bytes: bytes, max_digits: digits}, owner: "Guildhall::#{codec}")
         @codec = codec
         @bytes = bytes
         freeze

@@ -2,32 +2,62 @@
 
 module Guildhall
   class YAML
-    # Hears of lists and mappings before any object is made of them. Psych itself recurses as deep as a text says, until the
-    # stack ends, which depends on where it runs; and it cannot freeze a node that contains itself.
+    # Hears of a text's nodes before any object is made of them. Psych itself recurses as deep as a text says, until the
+    # stack ends, which depends on where it runs; it cannot freeze a node that contains itself; and it converts numbers of any
+    # length, and copies what is merged as often as the text says.
     # @api private
     class Outline < Psych::Handler
-      FREE = 100_000 # scalars
-      TIMES = 100 # those that are written
-      private_constant :FREE, :TIMES
+      # Unquoted, Psych makes numbers of these: an integer, perhaps in base 60, and a time's fraction of a second.
+      INTEGER = /\A[-+]?\d[\d_,]*(?::[0-5]?\d){0,2}\z/
+      TIME = /\A-?\d{4}-\d{1,2}-\d{1,2}(?:[Tt]|\s+)\d{1,2}:\d\d:\d\d\.(\d+)/
+      # Of these tags Ruby's numbers are made, of which some have exponents.
+      TAGS = %r{\A!ruby/(?:object:(?:BigDecimal|Complex|DateTime|Rational)\z|range)}
+      NUMBER = /\d[\d_]*(?:\.[\d_]+)?(?:[ed][-+]?\d+)?/i
+      # What libyaml compares each directive with: all before it.
+      DIRECTIVES = 100
+      HEAD = /\A\uFEFF?(?:[ \t]*(?:#.*)?\r?\n)*+%/
+      private_constant :INTEGER, :TIME, :TAGS, :NUMBER, :DIRECTIVES, :HEAD
 
       # @param text [String]
       # @param max_nesting [Integer]
+      # @param max_digits [Integer]
+      # @param max_aliased [Integer, Float]
       # @raise [DecodeError] with line and column
       # @raise [Psych::SyntaxError]
-      def self.check(text, max_nesting)
-        catch(:end) { Psych::Parser.new(new(max_nesting)).parse(text) }
+      def self.check(text, max_nesting:, max_digits:, max_aliased:)
+        check_directives(text)
+        catch(:end) { Psych::Parser.new(new(max_nesting, max_digits, max_aliased)).parse(text) }
       end
 
-      def initialize(max_nesting)
+      # Those of the first document, the only one that is read.
+      def self.check_directives(text)
+        return unless text.match?(HEAD)
+
+        count = 0
+        text.each_line.with_index(1) do |line, number|
+          break unless line.match?(/\A\uFEFF?\s*(?:[%#]|\z)/)
+
+          refuse("more than #{DIRECTIVES} directives", number, 1) if line.start_with?("%") && (count += 1) > DIRECTIVES
+        end
+      end
+
+      # @raise [DecodeError]
+      def self.refuse(reason, line, column)
+        raise DecodeError.new(reason, codec: "YAML", line:, column:)
+      end
+      private_class_method :check_directives
+
+      def initialize(max_nesting, max_digits, max_aliased)
         super()
         @max_nesting = max_nesting
-        @open = []
-        @anchors = {}
-        @nodes = 0
-        @begun = [] # of each open container: its anchor, and what was written and merged before it
-        @sizes = Hash.new(0) # by anchor, with what is merged inside
-        @written = @merged = 0 # scalars and aliases; those that merging copies
-        @merges = false # whether there is a <<
+        @max_digits = max_digits
+        @max_aliased = max_aliased
+        @open = []     # numbers of the nodes that are not complete
+        @names = []    # their anchors
+        @weights = [0] # how many nodes each has so far, aliases as what they stand for; the first: of the document
+        @anchors = {}  # => the number of the node
+        @anchored = {} # => its weight
+        @nodes = @aliased = 0
       end
 
       def event_location(line, column, _, _)
@@ -40,15 +70,17 @@ module Guildhall
       def end_sequence = leave
       def end_mapping = leave
 
-      def scalar(value, *)
-        @written += 1
-        @merges ||= value == "<<"
+      def scalar(value, anchor, tag, _plain, quoted, _style)
+        refuse(Digits.refusal(@max_digits)) unless quoted || short?(value, tag)
+        @anchored[anchor] = 1 if anchor
+        @weights[-1] += 1
       end
 
       def alias(anchor)
         refuse("*#{anchor} is an alias of its own parent") if @open.include?(@anchors.fetch(anchor, 0))
-        @written += 1
-        merge(@sizes.fetch(anchor, 0)) if @merges
+        weight = @anchored.fetch(anchor, 1)
+        @weights[-1] += weight
+        refuse("aliases stand for more nodes than max_aliased, #{@max_aliased}") if (@aliased += weight) > @max_aliased
       end
 
       # Psych loads the first document only.
@@ -59,25 +91,27 @@ module Guildhall
       def enter(anchor)
         refuse("nested deeper than max_nesting, #{@max_nesting}") if @open.size == @max_nesting
         @open << (@nodes += 1)
-        @begun << [anchor, @written + @merged]
+        @names << anchor
+        @weights << 1
         @anchors[anchor] = @nodes if anchor
       end
 
       def leave
-        anchor, before = @begun.pop
-        @sizes[anchor] = @written + @merged - before if anchor
         @open.pop
+        anchor = @names.pop
+        weight = @weights.pop
+        @anchored[anchor] = weight if anchor
+        @weights[-1] += weight
       end
 
-      # `<<` copies what it refers to, and that may hold copies already.
-      def merge(size)
-        @merged += size
-        refuse("merging (<<) would copy more than #{TIMES} times what is written") if @merged > FREE + (TIMES * @written)
+      def short?(value, tag)
+        return value.scan(NUMBER).all? { |number| Digits.in_text(number) <= @max_digits } if tag&.match?(TAGS)
+        return true if value.bytesize <= @max_digits
+
+        (value[INTEGER] || value[TIME, 1]).to_s.count("0-9") <= @max_digits
       end
 
-      def refuse(reason)
-        raise DecodeError.new(reason, codec: "YAML", line: @line, column: @column)
-      end
+      def refuse(reason) = Outline.refuse(reason, @line, @column)
     end
     private_constant :Outline
   end

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "test_helper"
+require "timeout"
 require "support/avro_gem"
 require "guildhall/avro"
 
@@ -86,6 +87,17 @@ class AvroCompilerTest < GuildhallTest
     [record([], "b.R").merge(aliases: ["a.Old"]), record([], "other.Old")].each do |reader|
       assert_equal({}, Guildhall::Avro.new(record([], "a.Old"), reader:).decode("".b))
     end
+  end
+
+  # Each level of the reader's has two branches that could be it and are not, because of what is at the bottom.
+  def test_what_does_not_match_is_tried_once
+    depth = 22 # of which each level doubled the work
+    writer = (0...depth).reverse_each.reduce("int") { |inner, i| {type: "record", name: "n#{i}.R#{i}", fields: [{name: "f", type: inner}]} }
+    reader = (0...depth).reverse_each.reduce("string") do |inner, i|
+      again = i + 1 < depth ? ["null", "x#{i + 1}.R#{i + 1}", "y#{i + 1}.R#{i + 1}"] : "string"
+      ["null", {type: "record", name: "x#{i}.R#{i}", fields: [{name: "f", type: inner}]}, {type: "record", name: "y#{i}.R#{i}", fields: [{name: "f", type: again}]}]
+    end
+    Timeout.timeout(60) { assert_raises(Guildhall::Avro::MismatchError) { Guildhall::Avro.new(writer, reader:) } }
   end
 
   private

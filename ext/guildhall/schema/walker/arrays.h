@@ -1,28 +1,80 @@
 /* Keywords of arrays. */
 
 typedef struct {
-    uint64_t hash;
+    uint64_t hash; /* 0: nothing is here */
     node n;
-    bool taken;
 } seen;
+
+typedef struct {
+    seen *slots;
+    size_t size, mask, count, probes; /* `size` elements in all; `probes` that have not been counted as work yet */
+} seen_items;
+
+#define FIRST_SLOTS 16
+#define GROWTH 16
+
+static void seen_items_make(guildhall_walk *walk, seen_items *items, size_t slots)
+{
+    guildhall_walk_count_items(walk, slots);
+    items->slots = guildhall_stack_take(&walk->stack, slots * sizeof(seen));
+    memset(items->slots, 0, slots * sizeof(seen));
+    items->mask = slots - 1;
+}
+
+/* The slot of a hash after `slot`, or the first free one. */
+static inline size_t seen_items_probe(guildhall_walk *walk, seen_items *items, uint64_t hash, size_t slot)
+{
+    for (; items->slots[slot].hash && items->slots[slot].hash != hash; slot = (slot + 1) & items->mask) {
+        if (RB_LIKELY(++items->probes < GUILDHALL_WALK_ITEMS_A_STEP)) continue;
+        items->probes = 0;
+        guildhall_walk_count(walk, 1);
+    }
+    return slot;
+}
+
+static inline size_t seen_items_place(const seen_items *items, uint64_t hash) { return (hash ^ hash >> 32) & items->mask; }
+
+/* Step by step to what all elements need: that would be touched for two equal ones at the beginning, too. */
+static void seen_items_grow(guildhall_walk *walk, seen_items *items)
+{
+    const seen *old = items->slots;
+    size_t slots = items->mask + 1, more = slots * 2;
+    while (more < slots * GROWTH && more < items->size * 2) more *= 2;
+    seen_items_make(walk, items, more);
+    for (size_t i = 0; i < slots; i++) {
+        if (!old[i].hash) continue;
+        size_t slot = seen_items_place(items, old[i].hash);
+        while (items->slots[slot].hash) slot = (slot + 1) & items->mask; /* not counted: what was counted when it came */
+        items->slots[slot] = old[i];
+    }
+}
+
+/* Has an equal one been here? Else it has from now on. */
+static bool seen_items_meet(guildhall_walk *walk, seen_items *items, node item)
+{
+    uint64_t hash = hash_of(walk, item);
+    if (!hash) hash = 1;
+    if (items->count * 2 > items->mask) seen_items_grow(walk, items);
+    size_t slot = seen_items_probe(walk, items, hash, seen_items_place(items, hash));
+    while (items->slots[slot].hash) {
+        if (equal_nodes(walk, items->slots[slot].n, item)) return true;
+        slot = seen_items_probe(walk, items, hash, (slot + 1) & items->mask);
+    }
+    items->slots[slot] = (seen){hash, item};
+    items->count++;
+    return false;
+}
 
 /* @return the index of the first element that an earlier one equals; -1 when there is none */
 static long repeated_item(guildhall_walk *walk, node n)
 {
-    size_t size = size_of(walk, n), slots = 4;
-    if (size < 2) return -1;
-    while (slots < size * 2) slots *= 2;
-    seen *table = guildhall_stack_take(&walk->stack, slots * sizeof(seen));
-    for (size_t i = 0; i < slots; i++) table[i].taken = false;
+    seen_items items = {.size = size_of(walk, n)};
+    if (items.size < 2) return -1;
+    seen_items_make(walk, &items, FIRST_SLOTS);
     item_cursor cursor = items_of(walk, n);
     node item;
     for (long index = 0; next_item(&cursor, &item); index++) {
-        uint64_t hash = hash_of(walk, item);
-        size_t slot = (hash ^ hash >> 32) & (slots - 1);
-        for (; table[slot].taken; slot = (slot + 1) & (slots - 1)) {
-            if (table[slot].hash == hash && equal_nodes(walk, table[slot].n, item)) return index;
-        }
-        table[slot] = (seen){hash, item, true};
+        if (seen_items_meet(walk, &items, item)) return index;
     }
     return -1;
 }
@@ -38,6 +90,7 @@ static bool check_unique(const step *s)
 static bool check_items(const step *s)
 {
     const guildhall_schema_list *prefix = &s->it->items.prefix;
+    guildhall_walk_count_items(s->walk, size_of(s->walk, s->n));
     item_cursor cursor = items_of(s->walk, s->n);
     node item;
     bool valid = true;
@@ -57,6 +110,7 @@ static bool check_contains(const step *s)
     guildhall_walk *walk = s->walk;
     guildhall_walk_mode mode = walk->mode;
     size_t found = 0;
+    guildhall_walk_count_items(walk, size_of(walk, s->n));
     item_cursor cursor = items_of(walk, s->n);
     node item;
     walk->mode = GUILDHALL_WALK_VERDICT;
@@ -72,6 +126,7 @@ static bool check_contains(const step *s)
 
 static bool check_unevaluated_items(const step *s)
 {
+    guildhall_walk_count_items(s->walk, size_of(s->walk, s->n));
     item_cursor cursor = items_of(s->walk, s->n);
     node item;
     bool valid = true;

@@ -18,6 +18,7 @@ static bool equal_members(guildhall_walk *walk, node a, node b)
     if (size_of(walk, a) != size_of(walk, b)) return false;
     bool equal = true;
     node key, value, other;
+    guildhall_walk_count_members(walk, size_of(walk, a));
     guildhall_stack_mark mark = guildhall_stack_marked(&walk->stack);
     MEMBERS_OF(walk, a, cursor);
     while (equal && next_member(&cursor, &key, &value))
@@ -38,7 +39,9 @@ static bool equal_kinds(guildhall_walk *walk, node a, node b)
     case GUILDHALL_KIND_BOOLEAN: return is_true(walk, a) == is_true(walk, b);
     case GUILDHALL_KIND_STRING: {
         guildhall_stack_mark mark = guildhall_stack_marked(&walk->stack);
-        bool equal = guildhall_text_equal(text_of(walk, a), text_of(walk, b));
+        guildhall_text one = text_of(walk, a), two = text_of(walk, b);
+        bool equal = guildhall_text_equal(one, two);
+        if (one.length == two.length) guildhall_walk_count_bytes(walk, one.length);
         guildhall_stack_release(&walk->stack, mark);
         return equal;
     }
@@ -60,36 +63,38 @@ static uint64_t hash_text(guildhall_walk *walk, node n)
 {
     guildhall_stack_mark mark = guildhall_stack_marked(&walk->stack);
     guildhall_text text = text_of(walk, n);
-    uint64_t hash = rb_memhash(text.bytes, (long)text.length);
+    guildhall_walk_count_bytes(walk, text.length);
+    uint64_t hash = guildhall_number_secret_hash((uint64_t)rb_memhash(text.bytes, (long)text.length));
     guildhall_stack_release(&walk->stack, mark);
     return hash;
 }
 
 static uint64_t hash_of(guildhall_walk *walk, node n);
 
-/* Equal values have equal hashes; members count in any order. */
+/* Equal values have equal hashes; members count in any order. Every part is mixed with a secret: a payload whose values all have
+ * one hash cannot be written. */
 static uint64_t hash_kind(guildhall_walk *walk, node n)
 {
     switch (kind_of(walk, n)) {
-    case GUILDHALL_KIND_BOOLEAN: return is_true(walk, n) ? 3 : 5;
+    case GUILDHALL_KIND_BOOLEAN: return guildhall_number_secret_hash(is_true(walk, n) ? 3 : 5);
     case GUILDHALL_KIND_INTEGER:
-    case GUILDHALL_KIND_FLOAT: return guildhall_number_hash(number_of(walk, n));
+    case GUILDHALL_KIND_FLOAT: return guildhall_number_hash(number_of(walk, n), walk->program->max_digits, walk->work);
     case GUILDHALL_KIND_STRING: return hash_text(walk, n);
     case GUILDHALL_KIND_ARRAY: {
         uint64_t hash = 11;
         item_cursor cursor = items_of(walk, n);
-        for (node item; next_item(&cursor, &item);) hash = hash * 0x9e3779b97f4a7c15ull + hash_of(walk, item);
+        for (node item; next_item(&cursor, &item);) hash = guildhall_number_secret_hash(hash ^ hash_of(walk, item));
         return hash;
     }
     case GUILDHALL_KIND_OBJECT: {
         uint64_t hash = 13;
         node key, value;
         MEMBERS_OF(walk, n, cursor);
-        while (next_member(&cursor, &key, &value)) hash += hash_text(walk, key) * 0xc2b2ae3d27d4eb4full ^ hash_of(walk, value);
+        while (next_member(&cursor, &key, &value)) hash += guildhall_number_secret_hash(hash_text(walk, key) * 3 ^ hash_of(walk, value));
         MEMBERS_END(cursor);
         return hash;
     }
-    default: return 1;
+    default: return guildhall_number_secret_hash(1);
     }
 }
 

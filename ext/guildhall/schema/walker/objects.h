@@ -27,7 +27,7 @@ static bool check_member(const step *s, uint32_t name, node key, node value, siz
         valid = descend(s, members->schemas[name], value, &here);
     }
     for (uint32_t i = 0; i < members->pattern_count && (valid || !settled(s)); i++) {
-        if (!guildhall_walk_match(RARRAY_AREF(members->patterns, i), string_of(s->walk, key))) continue;
+        if (!guildhall_walk_match(s->walk, RARRAY_AREF(members->patterns, i), string_of(s->walk, key))) continue;
         spoken = true;
         valid &= descend(s, members->pattern_schemas[i], value, &here);
     }
@@ -45,6 +45,7 @@ static inline uint32_t name_of(guildhall_walk *walk, const guildhall_table *name
 {
     guildhall_stack_mark mark = guildhall_stack_marked(&walk->stack);
     guildhall_text text = text_of(walk, key);
+    guildhall_walk_count_bytes(walk, text.length);
     uint32_t name = expected < names->count && guildhall_text_equal(names->texts[expected], text)
                         ? expected /* members often come in the schema's order */
                         : guildhall_table_find(names, text);
@@ -58,6 +59,7 @@ static bool check_members(const step *s)
     uint32_t missing = members->required_count, expected = 0;
     bool valid = true;
     node key, value;
+    guildhall_walk_count_members(s->walk, size_of(s->walk, s->n));
     MEMBERS_OF(s->walk, s->n, cursor);
     for (size_t ordinal = 0; next_member(&cursor, &key, &value); ordinal++) {
         uint32_t name = name_of(s->walk, &members->names, key, expected);
@@ -78,6 +80,7 @@ static bool check_unevaluated_members(const step *s)
 {
     bool valid = true;
     node key, value;
+    guildhall_walk_count_members(s->walk, size_of(s->walk, s->n));
     MEMBERS_OF(s->walk, s->n, cursor);
     for (size_t ordinal = 0; next_member(&cursor, &key, &value); ordinal++) {
         if (guildhall_evaluated_has(s->evaluated, ordinal)) continue;

@@ -10,6 +10,7 @@ static bool same_text(guildhall_walk *walk, node n, VALUE other)
 {
     guildhall_text text = {(const uint8_t *)RSTRING_PTR(other), (size_t)RSTRING_LEN(other)};
     guildhall_stack_mark mark = guildhall_stack_marked(&walk->stack);
+    guildhall_walk_count_bytes(walk, text.length);
     bool equal = guildhall_text_equal(text_of(walk, n), text);
     guildhall_stack_release(&walk->stack, mark);
     return equal;
@@ -33,6 +34,7 @@ static bool same_members(guildhall_walk *walk, node n, VALUE hash)
     if (size_of(walk, n) != (size_t)RHASH_SIZE(hash)) return false;
     bool same = true;
     node key, value;
+    guildhall_walk_count_members(walk, size_of(walk, n));
     MEMBERS_OF(walk, n, cursor);
     while (same && next_member(&cursor, &key, &value)) {
         VALUE other = rb_hash_lookup2(hash, string_of(walk, key), Qundef);
@@ -80,7 +82,9 @@ static bool one_of_values(guildhall_walk *walk, node n, const guildhall_enum *va
     case GUILDHALL_KIND_BOOLEAN: return is_true(walk, n) ? values->yes : values->no;
     case GUILDHALL_KIND_STRING: {
         guildhall_stack_mark mark = guildhall_stack_marked(&walk->stack);
-        bool found = guildhall_table_find(&values->texts, text_of(walk, n)) != GUILDHALL_TABLE_NONE;
+        guildhall_text text = text_of(walk, n);
+        guildhall_walk_count_bytes(walk, text.length);
+        bool found = guildhall_table_find(&values->texts, text) != GUILDHALL_TABLE_NONE;
         guildhall_stack_release(&walk->stack, mark);
         return found;
     }

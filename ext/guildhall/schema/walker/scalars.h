@@ -3,7 +3,9 @@
 static bool check_length(const step *s)
 {
     guildhall_stack_mark mark = guildhall_stack_marked(&s->walk->stack);
-    size_t characters = guildhall_text_characters(text_of(s->walk, s->n));
+    guildhall_text text = text_of(s->walk, s->n);
+    guildhall_walk_count_bytes(s->walk, text.length);
+    size_t characters = guildhall_text_characters(text);
     guildhall_stack_release(&s->walk->stack, mark);
     bool valid = s->it->op == GUILDHALL_OP_MIN_LENGTH ? characters >= s->it->limit : characters <= s->it->limit;
     return valid || fail(s, SIZET2NUM(characters));
@@ -12,24 +14,37 @@ static bool check_length(const step *s)
 static bool check_format(const step *s)
 {
     guildhall_stack_mark mark = guildhall_stack_marked(&s->walk->stack);
-    bool valid = guildhall_format_check(s->it->format, text_of(s->walk, s->n));
+    guildhall_text text = text_of(s->walk, s->n);
+    guildhall_walk_count_bytes(s->walk, text.length);
+    bool valid = guildhall_format_check(s->it->format, text);
     guildhall_stack_release(&s->walk->stack, mark);
     return check(s, valid);
 }
 
 static bool check_callable(const step *s)
 {
+    guildhall_walk_count(s->walk, weight_of(s->walk, s->n) / GUILDHALL_WALK_NODES_A_STEP);
     VALUE arguments[] = {value_of(s->walk, s->n), s->it->operand};
     int count = s->it->op == GUILDHALL_OP_CUSTOM ? 2 : 1;
+    uint64_t began = guildhall_walk_begin_time();
     VALUE answer = rb_funcallv(s->it->callable, rb_intern("call"), count, arguments);
+    guildhall_walk_count_time(s->walk, began);
     if (RB_TYPE_P(answer, T_STRING)) return fail(s, answer);
     return check(s, RTEST(answer));
+}
+
+static bool check_multiple(const step *s, guildhall_number number)
+{
+    uint64_t began = guildhall_walk_begin_time();
+    bool multiple = guildhall_number_multiple(number, s->it->number, s->walk->program->max_digits);
+    guildhall_walk_count_time(s->walk, began);
+    return check(s, multiple);
 }
 
 static bool check_number(const step *s)
 {
     guildhall_number number = number_of(s->walk, s->n);
-    if (s->it->op == GUILDHALL_OP_MULTIPLE_OF) return check(s, guildhall_number_multiple(number, s->it->number));
+    if (s->it->op == GUILDHALL_OP_MULTIPLE_OF) return check_multiple(s, number);
     int order = guildhall_number_compare(number, s->it->number);
     if (order == 2) return fail(s, Qnil);
     switch (s->it->op) {

@@ -9,6 +9,7 @@ typedef struct frame {
 static VALUE path_of(guildhall_walk *walk, const frame *at)
 {
     VALUE path = rb_ary_new();
+    guildhall_walk_count(walk, walk->depth);
     for (; at->parent != NULL; at = at->parent)
         rb_ary_push(path, at->index < 0 ? value_of(walk, at->key) : LONG2NUM(at->index));
     return rb_ary_reverse(path);

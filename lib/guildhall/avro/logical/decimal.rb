@@ -40,15 +40,20 @@ module Guildhall
         # @param value [Numeric]
         # @return [String, nil] nil if it is not a number, or has more digits than the type
         def encode(value)
-          return unless value.is_a?(Numeric) && value.real? && (decimal = to_decimal(value)).finite?
+          return unless value.is_a?(Numeric) && value.real? && value.finite? && Digits.of(value) <= DIGITS + 1 # 10**-DIGITS as a Rational
 
-          scaled = decimal.mult(BigDecimal(10**@scale), 0)
-          return unless scaled.frac.zero? && scaled.to_i.abs < 10**@precision
-
-          Unscaled.write(scaled.to_i, @size)
+          decimal = to_decimal(value)
+          Unscaled.write(decimal.mult(BigDecimal(10**@scale), 0).to_i, @size) if fits?(decimal)
         end
 
         private
+
+        # No more digits after the point than the scale, and in all than the precision: before they are made.
+        def fits?(decimal)
+          return true if decimal.zero?
+
+          decimal.n_significant_digits - decimal.exponent <= @scale && decimal.exponent + @scale <= @precision
+        end
 
         def to_decimal(value)
           value.is_a?(Rational) ? value.to_d(@precision + 1) : value.to_d

@@ -37,12 +37,15 @@ module Guildhall
         # @param value [Numeric]
         # @return [String, nil] nil if it is not a number, and for a Rational: it may be infinite
         def self.encode(value)
-          return unless value.is_a?(Numeric) && value.real? && !value.is_a?(Rational) && (decimal = value.to_d).finite?
+          return unless value.is_a?(Numeric) && value.real? && value.finite? && !value.is_a?(Rational)
+          return if value.is_a?(Integer) && Digits.of(value) > Digits::MOST
 
-          sign, digits, _, exponent = decimal.split
+          sign, digits, _, exponent = (decimal = value.to_d).split
           scale = decimal.zero? ? 0 : digits.length - exponent
+          return if digits.length > Digits::MOST || !SCALES.cover?(scale)
+
           unscaled = Unscaled.write(sign * digits.to_i)
-          [long(unscaled.bytesize), unscaled, long(scale)].join if unscaled.bytesize <= LONGEST && SCALES.cover?(scale)
+          [long(unscaled.bytesize), unscaled, long(scale)].join if unscaled.bytesize <= LONGEST
         end
 
         class << self

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../../digits"
 require_relative "origin"
 
 module Guildhall
@@ -30,16 +31,16 @@ module Guildhall
         def source_topic = headers["source_topic"]
 
         # @return [Integer, nil]
-        def source_partition = Integer(headers["source_partition"], exception: false)
+        def source_partition = Digits.integer(headers["source_partition"])
 
         # @return [Integer, nil]
-        def source_offset = Integer(headers["source_offset"], exception: false)
+        def source_offset = Digits.integer(headers["source_offset"])
 
         # @return [String, nil] the consumer group that could not handle it
         def source_group = headers["source_consumer_group"]
 
         # @return [Integer, nil] how often that was tried
-        def attempts = Integer(headers["source_attempts"], exception: false)
+        def attempts = Digits.integer(headers["source_attempts"])
 
         # @return [Time, nil] when it failed first
         def first_failed_at

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "time"
+require_relative "../../digits"
 
 module Guildhall
   module Kafka
@@ -22,7 +23,7 @@ module Guildhall
           passed = topic.retry_topics && !topic.retry_topics.first? ? message.raw_headers : {}
           here = [message.topic, message.partition.to_s, message.offset.to_s, topic.group, Time.now.utc.iso8601(3)]
           first = FIRST.zip(here).to_h { |name, value| [name, text(passed[name]) || value] }
-          {**first, "source_attempts" => (Integer(text(passed["source_attempts"]), exception: false).to_i + attempts).to_s,
+          {**first, "source_attempts" => (Digits.integer(text(passed["source_attempts"])).to_i + attempts).to_s,
                     "source_error_class" => error.class.name.to_s}
         end
 

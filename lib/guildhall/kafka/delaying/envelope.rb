@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../../digits"
+
 module Guildhall
   module Kafka
     module Delaying
@@ -22,7 +24,7 @@ module Guildhall
         # @param message [Message]
         # @return [Float, nil] seconds since 1970; nil: it says nothing
         def self.due(message)
-          milliseconds = Integer(message.raw_headers[DUE], exception: false)
+          milliseconds = Digits.integer(message.raw_headers[DUE])
           milliseconds && (milliseconds / 1000.0)
         end
 
@@ -31,7 +33,7 @@ module Guildhall
         def self.open(message)
           headers = message.raw_headers
           topic = headers[TOPIC] or return
-          {topic:, partition: Integer(headers[PARTITION], exception: false), **content(message), headers: headers.except(*HEADERS)}.compact
+          {topic:, partition: Digits.integer(headers[PARTITION]), **content(message), headers: headers.except(*HEADERS)}.compact
         end
 
         # @param message [Message]

@@ -7,9 +7,10 @@ module Guildhall
       class Predicate
         # @param callable [#call, Regexp]
         # @param message [String, nil] nil: "fails a predicate"
+        # @param regexp_timeout [Numeric] seconds that a match may take, of a Regexp that does not say so itself
         # @raise [NotShareableError]
-        def initialize(callable, message)
-          @callable = callable.is_a?(Regexp) ? callable : Shareable.callable!(callable, "predicate")
+        def initialize(callable, message, regexp_timeout)
+          @callable = callable.is_a?(Regexp) ? limited(callable, regexp_timeout) : Shareable.callable!(callable, "predicate")
           @message = (message || default).dup.freeze
           Ractor.make_shareable(self)
         end
@@ -20,6 +21,8 @@ module Guildhall
         end
 
         private
+
+        def limited(regexp, timeout) = regexp.timeout ? regexp : Regexp.new(regexp, timeout:)
 
         def holds?(value)
           return @callable.call(value) && true unless @callable.is_a?(Regexp)

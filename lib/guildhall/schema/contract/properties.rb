@@ -13,8 +13,10 @@ module Guildhall
         private_constant :TYPES, :OPTIONS
 
         # @param predicates [Hash] filled with what the schema needs as own keywords
-        def initialize(predicates)
+        # @param regexp_timeout [Numeric] of the schema
+        def initialize(predicates, regexp_timeout)
           @predicates = predicates
+          @regexp_timeout = regexp_timeout
           @properties = {}
           @required = []
           @own = {}
@@ -93,7 +95,7 @@ module Guildhall
         end
 
         def nested(block)
-          Properties.new(@predicates).read(block).to_schema
+          Properties.new(@predicates, @regexp_timeout).read(block).to_schema
         end
 
         def limits(options)
@@ -122,7 +124,7 @@ module Guildhall
 
         def predicate(callable, message)
           keyword = "predicate #{@predicates.size + 1}"
-          @predicates[keyword] = Predicate.new(callable, message)
+          @predicates[keyword] = Predicate.new(callable, message, @regexp_timeout)
           {keyword => true}
         end
       end

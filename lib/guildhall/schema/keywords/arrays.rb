@@ -32,7 +32,9 @@ module Guildhall
             at_most = nil
           end
           counts = [at_least, at_most].compact
-          compilation.refuse("contains", "counts elements") unless counts.all? { |value| value.is_a?(Numeric) && value >= 0 }
+          compilation.refuse("contains", "counts elements") unless counts.all? do |value|
+            value.is_a?(Numeric) && value >= 0 && value.finite? && Digits.of(value) <= Digits::MOST
+          end
           compilation.emit(:contains, "contains", schema["contains"], compilation.child("contains"), at_least&.to_i, at_most&.to_i)
         end
 

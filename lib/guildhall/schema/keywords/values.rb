@@ -42,7 +42,7 @@ module Guildhall
         end
 
         def limit(compilation, keyword, value)
-          whole = value.is_a?(Numeric) && value >= 0 && value == value.floor
+          whole = value.is_a?(Numeric) && value >= 0 && value.finite? && Digits.of(value) <= Digits::MOST && value == value.floor
           compilation.refuse(keyword, "is a non-negative integer") unless whole
           compilation.emit(OPERATIONS.fetch(keyword), keyword, value, [value.to_i, LARGEST].min)
         end
