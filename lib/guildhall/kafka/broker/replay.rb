@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../producing/null_header"
+require_relative "../producing/wire"
 require_relative "dead_letters"
 require_relative "replay/outcome"
 
@@ -106,7 +106,7 @@ module Guildhall
           partitions = @to ? nil : check_target(topic, "#{dead_letter} came from #{topic}, which is gone: name another topic (to)")
           partition = dead_letter.source_partition if partitions && dead_letter.source_partition&.<(partitions)
           @producer.produce(topic:, partition:, key: dead_letter.key, payload: dead_letter.payload,
-            headers: Producing.native_headers(dead_letter.original_headers))
+            headers: Producing::Wire.headers(dead_letter.original_headers))
         end
 
         def wait(dead_letter, handle)

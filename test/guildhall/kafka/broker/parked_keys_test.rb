@@ -5,7 +5,7 @@ require "guildhall/kafka"
 require "guildhall/kafka/testing"
 require "support/mock_faults"
 
-class KafkaParkedKeysTest < GuildhallTest
+class KafkaBrokerParkedKeysTest < GuildhallTest
   Consumes = Class.new(Guildhall::Kafka::Consumer) { def consume = nil }
 
   def setup

@@ -143,7 +143,7 @@ class KafkaPartialCommandsTest < GuildhallTest
   HEADERS = {"text" => "é", "none" => nil, "many" => ["a", nil], "bytes" => "\xFF\x00".b, "both" => ["a", "\xFF".b, nil]}.freeze
 
   def test_headers_of_any_bytes_and_without_a_value
-    produce({topic: "orders.dead", partition: 0, payload: "a", headers: Guildhall::Kafka::Producing.native_headers(HEADERS)})
+    produce({topic: "orders.dead", partition: 0, payload: "a", headers: Guildhall::Kafka::Producing::Wire.headers(HEADERS)})
     out, err, = guildhall("dlq", "list", "--json", "--topic", "orders.dead")
     found = ::JSON.parse(out.first)
     assert_equal({"text" => ["é"], "none" => [nil], "many" => ["a", nil]}, found["headers"], err)
@@ -151,7 +151,7 @@ class KafkaPartialCommandsTest < GuildhallTest
   end
 
   def test_headers_are_replayed_as_they_were
-    produce({topic: "orders.dead", partition: 0, payload: "a", headers: Guildhall::Kafka::Producing.native_headers(HEADERS)})
+    produce({topic: "orders.dead", partition: 0, payload: "a", headers: Guildhall::Kafka::Producing::Wire.headers(HEADERS)})
     out, err, status = guildhall("dlq", "replay", "--all", "--topic", "orders.dead", "--to", "prices")
     assert_equal 0, status, [out, err]
     message = Guildhall::Kafka.each_message("prices", deserializer: :itself.to_proc).first
