@@ -38,7 +38,7 @@ module Guildhall
     # @return [Integer] the exit status
     def self.status(error)
       case error
-      when ConfigurationError, MissingDependencyError then ConfigurationError::EXIT_STATUS
+      when ConfigurationError, UnknownSettingError, MissingDependencyError then ConfigurationError::EXIT_STATUS
       when Guildhall::ArgumentError then 2
       else 1
       end

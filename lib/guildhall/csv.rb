@@ -22,9 +22,6 @@ module Guildhall
   class CSV
     include Codec
 
-    MISSING = OptionRules.new(max_missing: OptionRules.integer(0..1_000_000_000))
-    private_constant :MISSING
-
     # @param headers [Boolean, Array<String>] true: the first row names the columns; false: rows are Arrays; an Array:
     #   these are the names, and every row is data
     # @param symbolize_names [Boolean] whether the names are Symbols
@@ -41,16 +38,16 @@ module Guildhall
     # @param max_bytes [Integer] longer payloads are refused
     # @param max_digits [Integer] what `:integer` and `:decimal` take has no more digits when it is written out without an
     #   exponent: what it costs to convert grows faster than the payload. At least 17
-    # @param max_missing [Integer] how many fields all rows together may have fewer than the header, when decoding and encoding:
-    #   each becomes a nil, or a separator
+    # @param max_missing [Integer] how many fields may be missing for each field that is there, and 100,000 besides, when decoding and
+    #   encoding: each becomes a nil, or a separator. 0: those 100,000
     # @raise [Guildhall::ArgumentError] also for options that exclude each other
     # @raise [NotShareableError] for a converter that cannot be shared
     def initialize(headers: true, symbolize_names: false, converters: nil, text: Text, max_bytes: Text::Limit::DEFAULT_BYTES,
-                   max_digits: Digits::MOST, max_missing: 1_000_000, **format)
+                   max_digits: Digits::MOST, max_missing: Missing::DEFAULT, **format)
       Format.check(format)
       raise Guildhall::ArgumentError, "Guildhall::CSV: text is a codec, not #{text.inspect}" unless text.respond_to?(:decode)
 
-      MISSING.check!({max_missing:}, owner: "Guildhall::CSV")
+      OptionRules.new(max_missing: OptionRules.integer(0..Missing::MOST)).check!({max_missing:}, owner: "Guildhall::CSV")
       @limit = Text::Limit.new("CSV", max_bytes, max_digits)
       @max_missing = max_missing
       @text = text
@@ -109,6 +106,7 @@ end
 require "guildhall/native"
 require_relative "csv/converters"
 require_relative "csv/format"
+require_relative "csv/missing"
 require_relative "csv/reader"
 require_relative "csv/table"
 require_relative "csv/writer"

@@ -8,9 +8,6 @@ require "support/cost_program"
 class CostTest < GuildhallTest
   include CostProgram
 
-  # Rows that are known to take more, and why.
-  PENDING = {/\ASchema: integers of \d+ digits: uniqueItems/ => "large integers all have one hash"}.freeze
-
   def test_json = assert_rows({"json_rows" => "JSONRows"})
   def test_message_pack = assert_rows({"msgpack_rows" => "MessagePackRows"})
   def test_avro = assert_rows({"avro_rows" => "AvroRows"})

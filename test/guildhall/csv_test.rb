@@ -197,15 +197,18 @@ class CSVTest < GuildhallTest
     assert_raises(Guildhall::ArgumentError) { Guildhall::CSV.new(max_digits: 16) }
   end
 
+  # A wide header above many rows that are nearly empty would become far more than the text.
   def test_max_missing
+    header = Array.new(1_000) { "c#{it}" }.join(",")
     codec = Guildhall::CSV.new(max_missing: 4)
-    rows = [{"a" => "1", "b" => nil, "c" => nil}, {"a" => "2", "b" => nil, "c" => nil}]
-    assert_equal rows, codec.decode("a,b,c\n1\n2\n")
-    error = assert_raises(Guildhall::DecodeError) { codec.decode("a,b,c\n1\n2\n3,4\n") }
-    assert_equal "$[2]", error.path
-    assert_includes error.message, "max_missing, 4"
+    assert_equal 104, codec.decode("#{header}\n#{"1\n" * 104}").size # 104 × 999 ≤ 100,000 + 4 × (1,000 + 104)
+    error = assert_raises(Guildhall::DecodeError) { codec.decode("#{header}\n#{"1\n" * 105}") }
+    assert_includes error.message, "max_missing, 4, for each field that is there (the header has 1000)"
+    assert_equal 400, Guildhall::CSV.decode("#{header}\n#{"#{"1," * 300}1\n" * 400}").size, "a table of which two thirds are missing"
     assert_equal "a,b,c\n1,,\n,2,\n", codec.encode([{a: 1, b: nil, c: nil}, {b: 2}])
-    assert_includes assert_raises(Guildhall::EncodeError) { codec.encode([{a: 1}, {b: 2}, {c: 3}]) }.message, "max_missing, 4"
+    sparse = ->(rows) { Array.new(rows) { |number| {number => 1} } }
+    assert_equal 301, codec.encode(sparse[300]).lines.size
+    assert_includes assert_raises(Guildhall::EncodeError) { codec.encode(sparse[400]) }.message, "max_missing, 4, for each field that is there (together"
     assert_raises(Guildhall::ArgumentError) { Guildhall::CSV.new(max_missing: -1) }
   end
 

@@ -7,7 +7,7 @@ module Guildhall
       # @param headers [Boolean, Array<String>]
       # @param symbolize_names [Boolean]
       # @param converters [Converters]
-      # @param max_missing [Integer] fields, of all rows together
+      # @param max_missing [Integer] see {Missing}
       # @raise [Guildhall::ArgumentError]
       def initialize(headers:, symbolize_names:, converters:, max_missing:)
         raise Guildhall::ArgumentError, "Guildhall::CSV: headers is true, false or an Array of names" unless headers?(headers)
@@ -48,16 +48,11 @@ module Guildhall
         rows.map! { |row| hash(columns, row, keys.size) }
       end
 
-      # A row of one byte becomes a Hash as large as the header is wide.
+      # A row of one byte becomes a Hash that is as large as the header is wide.
       def check_missing(rows, width)
-        missing = 0
-        rows.each_with_index do |row, index|
-          missing += width - row.size if row.size < width
-          next if missing <= @max_missing
-
-          raise DecodeError.new("rows have fewer fields than the header: more than max_missing, #{@max_missing}, are missing", codec: "CSV",
-            path: "$[#{index}]")
-        end
+        missing = rows.sum { |row| [width - row.size, 0].max }
+        refusal = Missing.refusal(missing, width + rows.sum(&:size), @max_missing) or return
+        raise DecodeError.new("#{refusal} (the header has #{width})", codec: "CSV")
       end
 
       # As `CSV::Row#to_h` of the gem: the first of several columns with one name counts; missing fields are nil; the first field

@@ -26,8 +26,9 @@ module Guildhall
         # A key that only a later row has would be lost with the keys of the first.
         def with_headers(rows, max_missing)
           names = rows.flat_map(&:keys).uniq
-          missing = (names.size * rows.size) - rows.sum(&:size)
-          raise EncodeError, "CSV: rows lack keys of other rows: more than max_missing, #{max_missing}, in all" if missing > max_missing
+          present = rows.sum(&:size)
+          refusal = Missing.refusal((names.size * rows.size) - present, present, max_missing)
+          raise EncodeError, "CSV: #{refusal} (together they have #{names.size} keys)" if refusal
 
           twice, = names.group_by(&:to_s).find { |_, same| same.size > 1 }
           raise EncodeError, "CSV: two keys are the column #{twice.inspect}: write all of them as Strings, or as Symbols" if twice

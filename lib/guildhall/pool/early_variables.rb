@@ -16,13 +16,15 @@ module Guildhall
                    ActiveRecord::Tasks::DatabaseTasks].freeze
       DEFINITIONS = [/@@(\w+)\s*(?:\|\||&&)?=(?![=~])/, /\b[cm]attr_(?:accessor|reader|writer)[ (]\s*((?::\w+(?:,\s*)?)+)/].freeze
       SHOWN = 5 # files in the warning
-      private_constant :NAMES, :CLASSES, :DEFINITIONS, :SHOWN
+      # What these Rubies prepend to Kernel when the first Ractor is made. `Ractor.count` forgets those that have ended.
+      ACTIVATED = "<RactorRequire>"
+      private_constant :NAMES, :CLASSES, :DEFINITIONS, :SHOWN, :ACTIVATED
 
       class << self
-        # Before the first Ractor; later it changes nothing.
+        # Before the first Ractor; later it changes nothing, for loading these classes then would end the process.
         # @return [void]
         def make
-          return if !AFFECTED || Ractor.count > 1
+          return if !AFFECTED || Kernel.ancestors.any? { |part| part.name == ACTIVATED }
 
           make_variables if defined?(::I18n::Config)
           CLASSES.each { |name| load(name) }

@@ -19,4 +19,20 @@ class PoolEarlyVariablesTest < GuildhallTest
     assert_predicate status, :success?, err
     assert_match(/\AHello Ada \[:en\b.*\] \. \d+\z/, out)
   end
+
+  # The application has made a Ractor, which has ended, and has loaded Active Record: loading more of it would end the process.
+  LATE = <<~RUBY
+    Ractor.new { 1 }.then { it.respond_to?(:value) ? it.value : it.take }
+    GC.start
+    require "active_record"
+    require "guildhall"
+    require "guildhall/json"
+    print(Guildhall.pool.map(%w[1 2], Guildhall::JSON, parallel: true).inspect)
+  RUBY
+
+  def test_nothing_is_loaded_after_the_first_ractor
+    out, err, status = run_command([RbConfig.ruby, "-W0", "-e", LATE])
+    assert_predicate status, :success?, err.lines.first(3).join
+    assert_equal "[1, 2]", out
+  end
 end

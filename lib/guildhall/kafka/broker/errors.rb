@@ -108,7 +108,17 @@ module Guildhall
           unsupported_feature: "this librdkafka or the brokers cannot do this",
           unsupported_compression_type: "set compression.type to one that the brokers know"
         }.freeze
-        private_constant :UNANSWERED, :COORDINATOR, :LEADER, :REPLICAS, :TOPIC, :CREDENTIALS, :TLS, :KINDS, :COMMIT_SETTLED, :OUTAGES
+        # code => what to do where a message cannot be sent to a topic of the routes
+        ADVICE_TO_PRODUCE = {
+          msg_size_too_large: "raise max.message.bytes of topic %<topic>s",
+          record_list_too_large: "raise max.message.bytes of topic %<topic>s",
+          unknown_topic_or_part: "create topic %<topic>s",
+          unknown_topic: "create topic %<topic>s",
+          topic_authorization_failed: "grant WRITE and DESCRIBE on topic %<topic>s",
+          cluster_authorization_failed: "grant IDEMPOTENT_WRITE on the cluster"
+        }.freeze
+        private_constant :UNANSWERED, :COORDINATOR, :LEADER, :REPLICAS, :TOPIC, :CREDENTIALS, :TLS, :KINDS, :COMMIT_SETTLED, :OUTAGES,
+          :ADVICE_TO_PRODUCE
 
         class << self
           # @return [Symbol] :passes (the same request can succeed a moment later), :waits (it can succeed once a broker or a topic
@@ -139,6 +149,12 @@ module Guildhall
 
           # @return [String, nil] what to do about it, in one line; nil: nothing is known
           def advice(code) = ADVICE[symbol(code)]
+
+          # @param topic [String] that a message could not be sent to
+          # @return [String, nil] what to do about it, in one line; nil: nothing is known
+          def advice_to_produce(code, topic)
+            ADVICE_TO_PRODUCE[symbol(code)]&.then { |advice| format(advice, topic:) } || advice(code)
+          end
 
           # @param text [String, nil] what librdkafka or the broker says
           # @return [String] text and advice, in one line

@@ -63,7 +63,6 @@ module Guildhall
           @reader = @membership = @fatal = @discovery = @creation = nil
           @answers = Answers.new(settings, application.reachability)
           @polled_at = Clock.now
-          @statistics_due = 0
           @stopping = @failed = @assigned = false
           @closed = true
         end
@@ -303,13 +302,9 @@ module Guildhall
         end
 
         # @return [Float] seconds; there is always a little time left for the brokers to answer
-        def remaining(deadline)
-          Clock.left(deadline, least: 0.5)
-        end
+        def remaining(deadline) = Clock.left(deadline, least: 0.5)
 
-        def settings
-          @application.client_settings(@topics.first, @number)
-        end
+        def settings = @application.client_settings(@topics.first, @number)
       end
     end
   end

@@ -14,17 +14,7 @@ module Guildhall
       # wrong in further headers. Which messages, and when, {Processing::RetryPolicy} decides.
       class Dispatcher
         SLICE_SECONDS = 0.2 # of waiting for the broker, between two looks whether to give up
-        # What to do about it, by librdkafka's code.
-        ADVICE = {
-          msg_size_too_large: "raise max.message.bytes of topic %<topic>s",
-          record_list_too_large: "raise max.message.bytes of topic %<topic>s",
-          unknown_topic_or_part: "create topic %<topic>s",
-          unknown_topic: "create topic %<topic>s",
-          topic_authorization_failed: "grant WRITE and DESCRIBE on topic %<topic>s",
-          cluster_authorization_failed: "grant IDEMPOTENT_WRITE on the cluster",
-          invalid_topic_exception: "Kafka does not allow that name"
-        }.freeze
-        private_constant :SLICE_SECONDS, :ADVICE
+        private_constant :SLICE_SECONDS
 
         # @param topic [Routing::Topic]
         # @param application [Application]
@@ -125,7 +115,7 @@ module Guildhall
         def undelivered(message, target, error)
           kind = target == @queue.topic ? "dead letter" : "retry"
           code = error.code if error.is_a?(Rdkafka::RdkafkaError)
-          reason = [error.message, *ADVICE[code]&.then { |advice| format(advice, topic: target) }].join("; ")
+          reason = [error.message, *(code && Broker::Errors.advice_to_produce(code, target))].join("; ")
           DeadLetterError.new("#{message.topic}/#{message.partition}@#{message.offset} could not be sent to the #{kind} topic #{target}, " \
                               "and is sent again; its partition waits: #{reason}", to: target, reason:)
         end
