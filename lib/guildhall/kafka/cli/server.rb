@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require_relative "application_command"
-require_relative "../logging/formatters"
 require_relative "../logging/options"
 
 module Guildhall
@@ -24,6 +23,7 @@ module Guildhall
 
           known = error.is_a?(Guildhall::Error)
           message = known ? "guildhall: #{error.message}" : error.full_message(highlight: false)
+          require_relative "../logging/formatters" # needs the C extension, without which `guildhall help` works
           @err.write(Logging::JSONFormatter.new.call("FATAL", Time.now, nil, message))
           known ? Guildhall::CLI.status(error) : 1
         end
