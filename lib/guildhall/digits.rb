@@ -66,4 +66,5 @@ module Guildhall
       end
     end
   end
+  private_constant :Digits
 end

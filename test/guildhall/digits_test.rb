@@ -5,7 +5,7 @@ require "bigdecimal"
 require "guildhall/digits"
 
 class DigitsTest < GuildhallTest
-  Digits = Guildhall::Digits
+  Digits = Guildhall.const_get(:Digits)
 
   def test_of_texts
     {"0" => 1, "-12.50" => 4, "1e3" => 4, "1.5e3" => 4, "1.25e1" => 3, "1e-3" => 4, "12e-1" => 2, "1E+0003" => 4, "1d2" => 3, ".5" => 2, "" => 1,

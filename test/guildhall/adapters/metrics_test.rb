@@ -168,7 +168,7 @@ class MetricsTest < GuildhallTest
 
   # Events that are no figure, or are part of another one's.
   WITHOUT = %w[app.advised app.running app.quiet app.resumed app.stopping broker.reachable signals.ignored consumer.revoked consumer.shutdown
-               dead_letter_queue.blocked filter.waiting key.limit_reached key.parked
+               dead_letter_queue.blocked deserializing.refused filter.waiting key.limit_reached key.parked offsets.none offsets.reset
                key.resumed members.changed
                partition.abandoned partition.paused partition.resumed routes.overlapping statistics.emitted swarm.forked swarm.process_ended
                swarm.process_restarting swarm.process_started swarm.process_stopping swarm.running].freeze

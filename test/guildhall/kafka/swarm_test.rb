@@ -225,9 +225,10 @@ class KafkaSwarmTest < GuildhallTest
     swarm("Guildhall::Kafka.config.health = {port: #{port}, host: '127.0.0.1'}") do |swarm|
       swarm.children
       # Once each has said how it is.
-      eventually(LIMIT) { get(port, "/ready").last.scan("no assignment yet").size == 2 }
+      eventually(LIMIT) { get(port, "/ready").last.scan("no partitions are assigned").size == 2 }
       assert_equal %W[200 ok\n], get(port, "/live")
-      assert_equal ["503", "group guildhall: no assignment yet\n"], get(port + 2, "/ready")
+      status, text = get(port + 2, "/ready")
+      assert_equal ["503", "group guildhall: no partitions are assigned"], [status, text.lines(chomp: true).first]
       swarm.signal(:TERM)
       assert_equal 0, swarm.finish
     end

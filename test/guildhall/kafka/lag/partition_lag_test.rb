@@ -16,7 +16,7 @@ class KafkaPartitionLagTest < GuildhallTest
     def from?(topic, partition) = answering && topic == "orders" && partition == 3
     def request = yield
   end
-  Partition = Struct.new(:name, :number, :denied, :newest_time) { def parked_keys = nil }
+  Partition = Struct.new(:name, :number, :denied, :newest_time, :blocked) { def parked_keys = nil }
   Offsets = Struct.new(:read_to, :position, :size_beyond)
   Schedule = Struct.new(:records) do
     def idle? = true
@@ -34,7 +34,7 @@ class KafkaPartitionLagTest < GuildhallTest
   end
 
   def test_nothing_is_left
-    assert_equal({topic: "orders", partition: 3, messages: 0, seconds: 0.0, paused: false}, @lag.measure)
+    assert_equal({topic: "orders", partition: 3, messages: 0, seconds: 0.0, paused: false, blocked: nil}, @lag.measure)
   end
 
   # A broker that stands still has written what nobody knows of.

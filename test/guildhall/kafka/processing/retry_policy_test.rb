@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "active_record"
+require "sqlite3"
 require "support/kafka_records"
 require "guildhall/kafka"
 
@@ -110,7 +110,7 @@ class KafkaRetryPolicyTest < GuildhallTest
     Guildhall::Kafka::Processing::RetryPolicy.new(topic, config, place, contention)
   end
 
-  def deadlock = ActiveRecord::Deadlocked.new("deadlock found")
+  def deadlock = SQLite3::BusyException.new("database is locked")
 
   def test_what_says_nothing_about_a_message_is_not_counted
     policy = policy { dead_letter_queue topic: "dead", max_retries: 0 }

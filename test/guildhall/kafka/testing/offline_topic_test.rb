@@ -3,7 +3,6 @@
 require "test_helper"
 require "guildhall/kafka/testing"
 require "guildhall/json"
-require "active_record"
 
 class OfflineTopicTest < GuildhallTest
   class Orders < Guildhall::Kafka::Consumer
@@ -32,21 +31,7 @@ class OfflineTopicTest < GuildhallTest
     end
   end
 
-  # Writes to a database that fails as often as the test says, with the error that it says.
-  class Rows < Guildhall::Kafka::Consumer
-    FAILING = [] # rubocop:disable Style/MutableConstant -- filled by tests
-    DONE = []    # rubocop:disable Style/MutableConstant
-
-    def consume
-      error = FAILING.shift
-      raise error if error
-
-      DONE.concat(messages.raw_payloads)
-    end
-  end
-
   def setup
-    [Rows::FAILING, Rows::DONE].each(&:clear)
     Orders::SEEN.clear
     @application = Guildhall::Kafka::Application.new
     @application.config.kafka = {"bootstrap.servers": "127.0.0.1:1"}
@@ -58,11 +43,6 @@ class OfflineTopicTest < GuildhallTest
         consumer Orders
         deserializer Guildhall::JSON.lazy
         dead_letter_queue topic: "dead", max_retries: 1, dispatch_undecodable: true
-      end
-      topic("rows") do
-        consumer Rows
-        dead_letter_queue topic: "dead", max_retries: 0
-        retries contention_limit: 3
       end
       topic("stubborn") { consumer Orders }
       topic("once") do
@@ -94,38 +74,6 @@ class OfflineTopicTest < GuildhallTest
     topic = topic("once").deliver({"id" => 1}, {"id" => 2})
 
     assert_equal [2, ['{"id":1}', '{"id":2}'], [KeyError]], [topic.done, topic.produced.map { |message| message[:payload] }, topic.errors.map(&:class)]
-  end
-
-  # As Active Record wraps what an adapter raises.
-  def statement_invalid(cause)
-    raise ActiveRecord::StatementInvalid, "wrapped", cause:
-  rescue ActiveRecord::StatementInvalid => error
-    error
-  end
-
-  def test_nothing_is_dead_lettered_while_a_database_is_out_of_reach
-    [ActiveRecord::ConnectionNotEstablished, ActiveRecord::ConnectionFailed, ActiveRecord::DatabaseConnectionError, ActiveRecord::ConnectionTimeoutError,
-     ActiveRecord::ExclusiveConnectionTimeoutError].map { |klass| klass.new("down") }.push(statement_invalid(Errno::ECONNRESET.new)).each do |error|
-      Rows::FAILING.replace([error] * 20)
-      topic = topic("rows").deliver("a", "b")
-      assert_equal [[], 2, %w[a b]], [topic.dead_letters, topic.done, Rows::DONE.shift(2)], error.class
-    end
-  end
-
-  def test_deadlocks_and_timeouts_of_a_database_are_no_fault_of_a_message_unless_it_alone_has_them
-    [ActiveRecord::StatementTimeout, ActiveRecord::QueryCanceled, ActiveRecord::Deadlocked, ActiveRecord::LockWaitTimeout, ActiveRecord::AdapterTimeout].each do |klass|
-      Rows::FAILING.replace([klass.new("busy")] * 2)
-      topic = topic("rows").deliver("a", "b")
-      assert_equal [[], 2, %w[a b]], [topic.dead_letters, topic.done, Rows::DONE.shift(2)], klass
-      Rows::FAILING.replace([klass.new("busy")] * 3)
-      topic = topic("rows").deliver("poison").deliver("good")
-      assert_equal [["poison"], 2, %w[good]], [topic.dead_letters.map { |letter| letter[:payload] }, topic.done, Rows::DONE.shift(2)], klass
-    end
-  end
-
-  def test_another_error_of_a_database_is_the_messages
-    Rows::FAILING << statement_invalid(NoMethodError.new("nil"))
-    assert_equal ["a"], topic("rows").deliver("a").dead_letters.map { |letter| letter[:payload] }
   end
 
   def test_a_topic_without_a_route
