@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "test_helper"
+require "guildhall/kafka"
 require "guildhall/kafka/testing"
 require "guildhall/json"
 
