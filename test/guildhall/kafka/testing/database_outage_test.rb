@@ -48,7 +48,7 @@ class DatabaseOutageTest < GuildhallTest
       Rows::DONE.clear
       topic = Guildhall::Kafka::Testing.topic("rows", application: APPLICATION)
       deliveries.each { |payloads| topic.deliver(*payloads) }
-      [topic.dead_letters.map { |letter| letter[:payload] }, topic.done, Rows::DONE]
+      [topic.dead_letters.map { |letter| letter[:payload] }, topic.done, Rows::DONE.dup]
     end
 
     outages = [ActiveRecord::ConnectionNotEstablished, ActiveRecord::ConnectionFailed, ActiveRecord::DatabaseConnectionError,
