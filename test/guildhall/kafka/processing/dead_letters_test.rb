@@ -95,6 +95,24 @@ class KafkaDeadLettersTest < GuildhallTest
     assert_equal [[2], [3], 4], [kafka.dead, @seen, kafka.committed]
   end
 
+  def test_undecodable_payloads_that_the_broker_confirms_at_once_are_not_consumed
+    seen = []
+    raw = Class.new(Guildhall::Kafka::Consumer) { define_method(:consume) { seen.concat(messages.map(&:offset)) } }
+    kafka = KafkaPartition.new(raw) do
+      deserializer Guildhall::JSON
+      dead_letter_queue topic: "dead", dispatch_undecodable: true
+    end
+    sending = []
+    kafka.application.define_singleton_method(:in_background) { |&work| sending << work }
+    confirm = -> { sending.shift.call until sending.empty? }
+    offsets = kafka.partition.instance_variable_get(:@offsets)
+    offsets.define_singleton_method(:pending) { |batch| super(batch).tap { confirm.call } } # just after they were looked at
+    kafka.deliver([2, 3]) { |offset| offset == 2 ? "{" : "1" }.work
+    confirm.call
+    assert kafka.work
+    assert_equal [[2], [3], 4], [kafka.dead, seen, kafka.committed]
+  end
+
   def test_pauses_grow_as_in_an_outage
     kafka = kafka(pause_timeout: 0.001, pause_max_timeout: 0.008)
     kafka.application.producer.down = true
