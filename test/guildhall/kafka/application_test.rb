@@ -127,6 +127,16 @@ class KafkaApplicationTest < GuildhallTest
     end
   end
 
+  def test_an_error_in_the_background_is_reported_and_stop_works
+    errors = Thread::Queue.new
+    @application.instrumentation.subscribe("error.occurred") { |event| errors << event.payload.values_at(:type, :message) }
+    @application.routes.draw { topic("t") { consumer Idle } }
+    @application.start
+    @application.in_background { raise NotImplementedError, "broken" }
+    assert_equal ["background", "broken"], errors.pop(timeout: 20)
+    assert @application.stop(timeout: 20)
+  end
+
   def test_it_can_be_started_again_after_a_stop
     consumed = Thread::Queue.new
     counting = Class.new(Guildhall::Kafka::Consumer) { define_method(:consume) { consumed << messages.size } }
