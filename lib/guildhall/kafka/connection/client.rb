@@ -4,6 +4,7 @@ require_relative "client_config"
 require_relative "client_closer"
 require_relative "commits"
 require_relative "coordinator_retry"
+require_relative "counted_calls"
 require_relative "group_metadata"
 
 module Guildhall
@@ -24,7 +25,7 @@ module Guildhall
           @from_the_first = Client.reset_place(settings) == :earliest
           @config = ClientConfig.new(settings, listener)
           @consumer = @config.consumer
-          @native = @consumer.instance_variable_get(:@native_kafka)
+          @native = CountedCalls.of(@consumer)
           @commits = Commits.new(self)
         end
 
