@@ -96,7 +96,7 @@ module Guildhall
           error = failure(code)
           raise error if error
 
-          code.zero? || Broker::Errors.name_of(code) == "_NO_OFFSET"
+          code.zero? || Broker::Errors.nothing?(code)
         end
 
         # Commits what was stored, in the background. Does not block.
@@ -142,7 +142,7 @@ module Guildhall
           @commits.force_offset(topic, partition, offset, nil)
           code = @commits.complete(timeout)
           error = Rdkafka::RdkafkaError.new(code)
-          raise error unless code.zero? || Broker::Errors.kind(code) == :nothing
+          raise error unless code.zero? || Broker::Errors.nothing?(code)
         end
 
         # Any thread.
