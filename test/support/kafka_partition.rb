@@ -48,6 +48,7 @@ class KafkaPartition
 
   # What a partition needs of the application.
   class Application
+    attr_writer :quiet
     attr_reader :config, :backpressure, :runners, :timer, :errors, :events, :dead_letters, :producer, :contention
 
     # Payloads are decoded when they are asked for.
@@ -75,7 +76,7 @@ class KafkaPartition
     def abandon(_handle) = nil
     def decoding(_topic) = @plan
     def consumer_class(declared) = declared
-    def quiet? = false
+    def quiet? = @quiet || false
     def instrumentation = self
     def listening?(_name) = true
     def publish(name, **payload) = @events << [name, payload]

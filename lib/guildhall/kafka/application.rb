@@ -104,10 +104,6 @@ module Guildhall
           @state = :running
           reset_run
         end
-        @config.freeze unless @config.frozen?
-        open_log
-        measure
-        publish_advice
         launch_or_undo(chosen)
         publish("app.running", version: Guildhall::VERSION, groups: chosen.map(&:group).uniq, topics: chosen.map(&:to_s).uniq)
         self
@@ -327,8 +323,8 @@ module Guildhall
       def shut_down(deadline)
         @members.each { |members| members.stop(deadline - 1) }
         clean = @members.map { |members| members.join(deadline) }.all?
-        @timer.close
-        clean = @runners.close(deadline) && clean
+        @timer&.close
+        clean = (@runners.nil? || @runners.close(deadline)) && clean
         clean = wait_background(deadline) && clean
         clean = close_producer(deadline) && clean
         close_own_pool(Clock.left(deadline, least: 1))

@@ -5,7 +5,7 @@ require "guildhall/csv"
 require "guildhall/json"
 
 class CSVTableTest < GuildhallTest
-  def of(rows) = Guildhall::CSV.const_get(:Table).of(rows)
+  def of(rows) = Guildhall::CSV.const_get(:Table).of(rows, 100)
 
   def test_rows_as_they_are
     assert_equal [[1], [2, 3]], of([[1], [2, 3]])

@@ -78,6 +78,65 @@ class KafkaApplicationTest < GuildhallTest
     eventually(30) { @application.partitions.any? }
   end
 
+  def test_advice_that_raises_is_reported_and_stops_nothing
+    advised = []
+    errors = []
+    @application.instrumentation.subscribe("app.advised") { |event| advised << event.payload[:message] }
+    @application.instrumentation.subscribe("error.occurred") { |event| errors << event.payload.values_at(:type, :message) }
+    @application.routes.draw { topic("t") { consumer Idle } }
+    @application.advise { raise NotImplementedError, "no pool" }
+    @application.advise { ["too few connections"] }
+    @application.start
+    assert_predicate @application, :running?
+    assert_equal [["too few connections"], [["advise", "no pool"]]], [advised, errors.first(1)]
+  end
+
+  def test_metrics_that_cannot_be_had_leave_nothing_and_it_can_be_started_again
+    @application.routes.draw { topic("t") { consumer Idle } }
+    application = @application
+    2.times do
+      def application.measure = raise("no metrics")
+      assert_equal "no metrics", assert_raises(RuntimeError) { application.start }.message
+      assert_equal [:initialized, []], [application.state, application.members]
+      application.singleton_class.remove_method(:measure)
+      application.start
+      assert application.stop(timeout: 20)
+    end
+  end
+
+  def test_only_the_first_process_of_a_swarm_says_what_is_true_of_all
+    [nil, 1, 2].each do |number|
+      application = Guildhall::Kafka::Application.new
+      application.config.kafka = {"bootstrap.servers": "127.0.0.1:1"}
+      application.config.logger = nil
+      application.process_number = number if number
+      told = []
+      application.instrumentation.subscribe { |event| told << event.name }
+      application.advise { ["too few connections"] }
+      application.routes.draw { topic("t") { consumer Idle } }
+      plan = Struct.new(:reason) { def refused? = true }.new("no")
+      application.define_singleton_method(:plans) { |topics| topics.to_h { |topic| [topic, plan] } }
+      application.define_singleton_method(:create_members) { |_topics| [] }
+      application.define_singleton_method(:check) { |_topics| told << :checked }
+      application.define_singleton_method(:in_background) { |&work| work.call }
+      application.define_singleton_method(:begin_timing) { timer.define_singleton_method(:after) { |_seconds, &work| work.call } }
+      application.start
+      application.stop(timeout: 5)
+      expected = number == 2 ? [] : ["app.advised", "deserializing.refused", :checked]
+      assert_equal expected, told & ["app.advised", "deserializing.refused", :checked], number.inspect
+    end
+  end
+
+  def test_an_error_in_the_background_is_reported_and_stop_works
+    errors = Thread::Queue.new
+    @application.instrumentation.subscribe("error.occurred") { |event| errors << event.payload.values_at(:type, :message) }
+    @application.routes.draw { topic("t") { consumer Idle } }
+    @application.start
+    @application.in_background { raise NotImplementedError, "broken" }
+    assert_equal ["background", "broken"], errors.pop(timeout: 20)
+    assert @application.stop(timeout: 20)
+  end
+
   def test_it_can_be_started_again_after_a_stop
     consumed = Thread::Queue.new
     counting = Class.new(Guildhall::Kafka::Consumer) { define_method(:consume) { consumed << messages.size } }

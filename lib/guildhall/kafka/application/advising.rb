@@ -1,11 +1,13 @@
 # frozen_string_literal: true
 
+require "guildhall/error_boundary"
+
 module Guildhall
   module Kafka
     class Application
       # Settings that are allowed, and yet will not do in this process: fewer connections to a database than threads that need one, say.
       module Advising
-        # The block is asked at each start, and by `guildhall routes`.
+        # The block is asked at each start, and by `guildhall routes`. What it raises at a start is published as `error.occurred`.
         # @yieldreturn [Array<String>] a line for each: what is wrong, with the numbers, and what to write instead
         # @return [void]
         def advise(&block)
@@ -17,10 +19,18 @@ module Guildhall
 
         private
 
-        # All processes of a swarm have the same settings: the first one says it.
         def publish_advice
-          advice.each { |message| publish("app.advised", message:) } unless @clients.process_number.to_i > 1
+          return unless first_process?
+
+          [*@advisers].each do |adviser|
+            messages = ErrorBoundary.run(->(raised) { error(raised, "advise") }) { adviser.call }
+            [*messages].each { |message| publish("app.advised", message:) }
+          end
         end
+
+        # @return [Boolean] whether it is this process that says what is true of all processes of a swarm, which have the same settings and
+        #   routes
+        def first_process? = @clients.process_number.to_i <= 1
       end
     end
   end

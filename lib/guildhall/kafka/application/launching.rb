@@ -57,17 +57,23 @@ module Guildhall
         end
 
         def launch(topics)
+          @members = []
+          @timer = @runners = nil
+          @config.freeze unless @config.frozen?
+          open_log
+          measure
+          publish_advice
           Producing::Producer.load # while there may be no Ractor yet
           @backpressure = Processing::Backpressure.new(@config, topics) { listeners.each(&:wake) }
           @timer = Processing::Timer.new { |raised| error(raised, "timer") }
           @runners = Processing::Runners.new(@config.concurrency) { |raised| error(raised, "runner") }
           @decodings = plans(topics)
-          report_refused
+          report_refused if first_process?
           @members = create_members(topics)
           stop_at_exit
           @members.each(&:start)
           begin_timing
-          check_soon(topics)
+          check_soon(topics) if first_process?
           topics.map(&:consumer).uniq.each { |consumer| begin_periods(consumer) }
         end
 

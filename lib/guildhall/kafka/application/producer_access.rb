@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "guildhall/error_boundary"
 require_relative "../producing/producer"
 require_relative "../producing/transactional_producer"
 
@@ -34,7 +35,7 @@ module Guildhall
         # @!visibility private
         # @return [void]
         def in_background(&)
-          thread = Thread.new(&)
+          thread = Thread.new { ErrorBoundary.contain(->(raised) { error(raised, "background") }, &) }
           thread.name = "guildhall background"
           thread.report_on_exception = false
           @lock.synchronize { @background = [*@background&.select(&:alive?), thread] }

@@ -44,9 +44,6 @@ module Guildhall
         OUTAGES = %i[unanswered coordinator leader undelivered].freeze
         # Answers to a commit after which nothing is left to do.
         COMMIT_SETTLED = [*CODES[:nothing], *CODES[:member], :unknown_topic_or_part].freeze
-        # kind => meaning; any other kind is final.
-        MEANINGS = {unanswered: :passes, coordinator: :passes, undelivered: :passes, leader: :waits, missing: :waits, right: :right,
-                    credentials: :right}.freeze
 
         UNANSWERED = "check that a broker listens at bootstrap.servers, and the network between"
         COORDINATOR = "the coordinator is not available: check the brokers that hold the internal topics __consumer_offsets and " \
@@ -121,10 +118,6 @@ module Guildhall
           :ADVICE_TO_PRODUCE
 
         class << self
-          # @return [Symbol] :passes (the same request can succeed a moment later), :waits (it can succeed once a broker or a topic
-          #   is there), :right (once somebody has granted a right, or corrected credentials) or :final
-          def meaning(code) = MEANINGS.fetch(kind(code), :final)
-
           # @return [Symbol, nil] a key of {CODES}; nil: any other
           def kind(code) = KINDS[symbol(code)]
 
@@ -138,14 +131,14 @@ module Guildhall
           #   waited already where there is none (`_WAIT_COORD`)
           def coordinator_changes?(code) = kind(code) == :coordinator && symbol(code) != :wait_coord
 
+          # @return [Boolean] whether there was nothing to commit, and so nobody to answer
+          def nothing?(code) = kind(code) == :nothing
+
           # @return [Boolean] whether nothing is left to do after this answer to a commit
           def commit_settled?(code) = COMMIT_SETTLED.include?(symbol(code))
 
           # @return [Boolean] whether a member or a producer that is made anew can do it
           def replaced?(code) = %i[member replaced].include?(kind(code))
-
-          # @return [Boolean] whether the credentials are refused, or TLS fails
-          def credentials?(code) = kind(code) == :credentials
 
           # @return [String, nil] what to do about it, in one line; nil: nothing is known
           def advice(code) = ADVICE[symbol(code)]

@@ -1,6 +1,8 @@
 # frozen_string_literal: true
 
+require "guildhall/error_boundary"
 require_relative "../connection/client_closer"
+require_relative "../connection/counted_calls"
 require_relative "../connection/librdkafka"
 require_relative "../errors"
 require_relative "../producing/producer"
@@ -100,8 +102,7 @@ module Guildhall
 
         # @return [Hash{String=>Integer}, nil] how many partitions each topic has; nil: no broker has answered
         def present(admin)
-          native = admin.instance_variable_get(:@native_kafka)
-          code, topics = native.with_inner { |handle| Connection::Librdkafka.metadata(handle, ANSWER_MS) }
+          code, topics = Connection::CountedCalls.of(admin).with_inner { |handle| Connection::Librdkafka.metadata(handle, ANSWER_MS) }
           topics.to_h { |name, _, leaders| [name, leaders.size] } if code.zero?
         end
 
@@ -144,9 +145,11 @@ module Guildhall
           pause = @pauses.begin
           until @stop.pop(timeout: pause) || @stop.closed?
             before = @refused
-            run
-            created = before - @refused
-            yield created if created.any?
+            ErrorBoundary.run(->(error) { @on_error.call(error, before.first) unless @stop.closed? }) do
+              run
+              created = before - @refused
+              yield created if created.any?
+            end
             break if @refused.empty?
 
             pause = [pause * 2, @pauses.end].min

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require "guildhall/error_boundary"
+
 module Guildhall
   module Kafka
     module Broker
@@ -14,10 +16,12 @@ module Guildhall
 
         # @param client [Client]
         # @param settings [Hash{Symbol=>Object}] the client's
+        # @param on_error [#call] given what has failed in the thread: it asks again
         # @yieldparam name [String] of a topic
         # @yieldreturn [Boolean] whether it is wanted
-        def initialize(client, settings, &wanted)
+        def initialize(client, settings, on_error:, &wanted)
           @client = client
+          @on_error = on_error
           refresh = Integer(settings.fetch(:"topic.metadata.refresh.interval.ms", REFRESH_MS), exception: false) || REFRESH_MS
           @interval = refresh.positive? ? refresh / 1000.0 : nil
           @wanted = wanted
@@ -38,7 +42,9 @@ module Guildhall
         # @return [void]
         def start(&on_change)
           @thread = Thread.new do
-            watch(&on_change) while @stop.pop(timeout: @found ? @interval : pause).nil? && !@stop.closed?
+            while @stop.pop(timeout: @found ? @interval : pause).nil? && !@stop.closed?
+              ErrorBoundary.run(->(error) { @on_error.call(error) }) { watch(&on_change) }
+            end
           end
           @thread.name = "guildhall topics"
         end

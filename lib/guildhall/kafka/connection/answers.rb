@@ -25,8 +25,12 @@ module Guildhall
         # @return [Hash{Symbol=>Object}] the same, with statistics often enough
         def self.settings(settings)
           own = interval_ms(settings)
-          settings.merge("statistics.interval.ms": own ? [own, SAMPLE_MS].min : SAMPLE_MS)
+          settings.merge("statistics.interval.ms": own ? (own / samples(own).to_f).round : SAMPLE_MS)
         end
+
+        # @param interval_ms [Integer] how often the user wants statistics
+        # @return [Integer] how many statistics come in this time
+        def self.samples(interval_ms) = (interval_ms / SAMPLE_MS.to_f).ceil
 
         # @param settings [Hash{Symbol=>Object}]
         # @return [Integer, nil] how often the user wants statistics; nil: not at all

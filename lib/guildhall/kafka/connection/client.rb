@@ -4,6 +4,7 @@ require_relative "client_config"
 require_relative "client_closer"
 require_relative "commits"
 require_relative "coordinator_retry"
+require_relative "counted_calls"
 require_relative "group_metadata"
 
 module Guildhall
@@ -24,7 +25,7 @@ module Guildhall
           @from_the_first = Client.reset_place(settings) == :earliest
           @config = ClientConfig.new(settings, listener)
           @consumer = @config.consumer
-          @native = @consumer.instance_variable_get(:@native_kafka)
+          @native = CountedCalls.of(@consumer)
           @commits = Commits.new(self)
         end
 
@@ -95,7 +96,7 @@ module Guildhall
           error = failure(code)
           raise error if error
 
-          code.zero? || Broker::Errors.name_of(code) == "_NO_OFFSET"
+          code.zero? || Broker::Errors.nothing?(code)
         end
 
         # Commits what was stored, in the background. Does not block.
@@ -141,7 +142,7 @@ module Guildhall
           @commits.force_offset(topic, partition, offset, nil)
           code = @commits.complete(timeout)
           error = Rdkafka::RdkafkaError.new(code)
-          raise error unless code.zero? || Broker::Errors.kind(code) == :nothing
+          raise error unless code.zero? || Broker::Errors.nothing?(code)
         end
 
         # Any thread.

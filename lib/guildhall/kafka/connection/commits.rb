@@ -169,7 +169,7 @@ module Guildhall
           @since = nil
           Librdkafka.rd_kafka_event_error(event).tap do |code|
             requeue if Broker::Errors.outage?(code) && !@stored_next
-            @answers << [code, took] unless nothing?(code)
+            @answers << [code, took] unless Broker::Errors.nothing?(code)
           end
         ensure
           Librdkafka.rd_kafka_event_destroy(event) if event && !event.null?
@@ -180,14 +180,11 @@ module Guildhall
           @lock.synchronize { @forced = @sent.merge(@forced) }
         end
 
-        # Whether there was nothing to commit, and so nobody to answer.
-        def nothing?(code) = Broker::Errors.name_of(code) == "_NO_OFFSET"
-
         # Lower offsets go first, and alone.
         def again?(code, deadline)
           return false unless code
 
-          return @sent.any? || @metadata.any? if code.zero? || nothing?(code)
+          return @sent.any? || @metadata.any? if code.zero? || Broker::Errors.nothing?(code)
           return false unless Broker::Errors.outage?(code) && Clock.left(deadline) > RETRY_PAUSE_SECONDS
 
           sleep(RETRY_PAUSE_SECONDS)

@@ -202,7 +202,8 @@ module Guildhall
           named = @topics.reject(&:pattern?).map(&:name)
           return @client.subscribe(named) if @topics.none?(&:pattern?)
 
-          @discovery = Broker::TopicDiscovery.new(@client, settings) { |name| !named.include?(name) && @topics.include?(@routes.route(name)) }
+          on_error = ->(error) { @application.error(error, "topic_discovery", group: @group) }
+          @discovery = Broker::TopicDiscovery.new(@client, settings, on_error:) { |name| !named.include?(name) && @topics.include?(@routes.route(name)) }
           subscribe_to(named, @discovery.look)
           @discovery.start { |found| request { subscribe_to(named, found) } }
         end
@@ -271,7 +272,7 @@ module Guildhall
         def close
           guarded("listener.close") { give_up(partitions) if @client && partitions.any? }
         ensure
-          [*@discovery, *@creation, @offset_reports].each(&:stop)
+          [*@discovery, *@creation, @offset_reports].each { |one| guarded("listener.close") { one.stop } }
           @discovery = @creation = nil
           reader = @reader
           @lock.synchronize { @reader = nil } # a closed reader must not be woken

@@ -86,9 +86,6 @@ module Guildhall
           @publish.call("broker.reachable", broker:, seconds: now - outage.since) if outage
         end
 
-        # @return [Array<String>] the brokers that cannot be reached, as far as it is known
-        def unreachable = @lock.synchronize { @outages.keys }
-
         private
 
         # @return [Hash{Symbol=>Object}, nil] what is to be published now

@@ -25,10 +25,8 @@ module Guildhall
         # More statistics come than the user has asked for.
         def statistics_due?
           interval_ms = Answers.interval_ms(settings) or return false
-          now = Clock.now
-          return false if now < @statistics_due
-
-          @statistics_due = now + ((interval_ms - (Answers::SAMPLE_MS / 4)) / 1000.0)
+          @samples = (@samples || 0) + 1
+          (@samples % Answers.samples(interval_ms)).zero?
         end
       end
     end

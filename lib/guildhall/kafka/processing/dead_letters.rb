@@ -110,9 +110,16 @@ module Guildhall
 
         def settle(dispatch)
           dispatch.messages.dup.each { |message| confirm(message, dispatch) }
-          forget(dispatch)
-          dispatch.on_settled.call unless void?(dispatch)
+          conclude(dispatch)
         end
+
+        # No message of it is left to be sent: an error that comes now is none of the dispatch.
+        def conclude(dispatch)
+          forget(dispatch)
+          ErrorBoundary.contain(->(error) { report(error) }) { dispatch.on_settled.call } unless void?(dispatch)
+        end
+
+        def report(error) = @assignment.error(error, "dead_letter_queue")
 
         def confirm(message, dispatch)
           dispatch.messages.delete(message)
@@ -136,6 +143,11 @@ module Guildhall
 
         def failed(error, dispatch)
           return forget(dispatch) if void?(dispatch)
+
+          if dispatch.messages.empty? # they were sent; one that could not be marked is consumed again
+            report(error)
+            return conclude(dispatch)
+          end
 
           block(error, dispatch)
           seconds = @backoff.seconds(dispatch.failures)

@@ -53,7 +53,7 @@ module Guildhall
             next unless (batch = admit(batch))
 
             pending = undone(batch)
-            next settle(batch, false) if @recovery.dispatching?
+            next settle(batch, false) if pending == :dispatching
             next skip(batch) unless (@first = pending&.first)
 
             next postpone(batch) unless !@at_most_once || offsets.commit_ahead(batch.end_offset, batch.generation)
@@ -129,7 +129,7 @@ module Guildhall
           @gate ? @gate.pass(batch) : batch
         end
 
-        # @return [Array<Integer>, nil] the indexes of the messages to consume; nil: a seek has made the batch void
+        # @return [Array<Integer>, :dispatching, nil] as {Recovery#prepare}
         def undone(batch)
           return offsets.pending(batch) unless @unfinished || @undecodable_first
 

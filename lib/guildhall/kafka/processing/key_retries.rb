@@ -139,6 +139,7 @@ module Guildhall
         def send_on(entry, messages, attempts, skip: false, &error_of)
           @dead_letters.dispatch(messages, attempts, skip:, error_of:) do
             go_on(entry)
+          ensure
             schedule.resume(:keys) unless full?
           end
         end

@@ -166,18 +166,16 @@ module Guildhall
           @application.publish("partition.resumed", topic: @name, partition: @number)
         end
 
-        # No new work until the partition is given up.
+        # No new work until {#resume_after_quiet}, or until the partition is given up.
         # @return [void]
         def quiet
-          @schedule.pause(:quiet)
+          @application.publish("partition.paused", topic: @name, partition: @number, seconds: nil) if @schedule.pause(:quiet)
         end
 
-        # Takes {#quiet} back.
+        # Takes {#quiet} back, if it was called.
         # @return [void]
         def resume_after_quiet
-          @schedule.resume(:quiet)
-          @application.publish("partition.resumed", topic: @name, partition: @number)
-          @application.publish("partition.paused", topic: @name, partition: @number, seconds: nil)
+          @application.publish("partition.resumed", topic: @name, partition: @number) if @schedule.resume(:quiet)
         end
 
         # What was read already is dropped, and what was said of it no longer counts.

@@ -27,18 +27,20 @@ module Guildhall
 
         # @param reason [Symbol] one of {REASONS}; another pause for the same reason takes the place of the first
         # @param seconds [Numeric, nil] nil: until {#finish}
-        # @return [void]
+        # @return [Boolean] whether there was none for that reason before
         def start(reason, seconds = nil)
-          finish(reason)
+          first = !finish(reason)
           ends_at = seconds ? Clock.now + seconds : Float::INFINITY
           @rests[reason] = Rest.new(ends_at:, alarm: (@timer.after(seconds, &@on_end) if seconds))
+          first
         end
 
         # @param reason [Symbol]
-        # @return [void]
+        # @return [Boolean] whether there was one for that reason
         def finish(reason)
           rest = @rests.delete(reason)
           @timer.cancel(rest.alarm) if rest&.alarm
+          !rest.nil?
         end
 
         # @return [void]

@@ -32,9 +32,6 @@ module Guildhall
         # @return [DeadLetters::Blocked, nil] nil: none of its dispatches fails
         def blocked = @dead_letters&.blocked
 
-        # @return [Boolean] whether the batch waits until messages have been sent to the dead letters
-        def dispatching? = @dispatching
-
         # @return [Boolean] whether the message that fails is being looked for
         def isolating? = !@isolation.nil?
 
@@ -45,7 +42,8 @@ module Guildhall
         # the dead letters, where the route says so.
         # @param batch [Messages::Batch]
         # @param again [Boolean] whether it was consumed before
-        # @return [Array<Integer>, nil] the indexes of the messages to consume; nil: a seek has made the batch void
+        # @return [Array<Integer>, :dispatching, nil] the indexes of the messages to consume; :dispatching: the batch waits until messages
+        #   have been sent to the dead letters; nil: a seek has made it void
         def prepare(batch, again:)
           @dispatching = false # a seek may have made void what was to be sent
           again ? batch.decode_again : @isolation = nil
@@ -56,7 +54,7 @@ module Guildhall
           return pending unless @dead_letters&.dispatch_undecodable?
 
           dispatch_undecodable(batch, pending)
-          look(batch)
+          @dispatching ? :dispatching : look(batch) # in this order: they may have been sent in between
         end
 
         # @param batch [Messages::Batch]

@@ -174,7 +174,7 @@ module Guildhall
 
         # @param reason [Symbol] one of {Pause::REASONS}
         # @param seconds [Numeric, nil] nil: until {#resume}
-        # @return [void]
+        # @return [Boolean, nil] whether it was not paused for this reason before; nil: it is given up
         def pause(reason, seconds = nil)
           change { @pause.start(reason, seconds) unless @state.leaving? }
         end
@@ -188,7 +188,7 @@ module Guildhall
         end
 
         # @param reason [Symbol]
-        # @return [void]
+        # @return [Boolean] whether it was paused for this reason
         def resume(reason)
           change { @pause.finish(reason) }
         end

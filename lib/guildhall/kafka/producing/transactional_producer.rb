@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "guildhall/clock"
+require_relative "../connection/counted_calls"
 require_relative "delivery"
 require_relative "later"
 require_relative "wire"
@@ -131,7 +132,7 @@ module Guildhall
 
         # The gem's own waits without an end.
         def initialize_transactions
-          @client.instance_variable_get(:@native_kafka).with_inner do |handle|
+          Connection::CountedCalls.of(@client).with_inner do |handle|
             Rdkafka::RdkafkaError.validate!(Rdkafka::Bindings.rd_kafka_init_transactions(handle, SLICE_MS), client_ptr: handle)
           end
         end

@@ -71,7 +71,7 @@ module Guildhall
         # @param headers [Hash{String=>String, nil, Array<String, nil>}, nil]
         # @return [Hash{String=>Object}, nil] the same, or a copy that the client takes: nil stays nil
         def self.headers(headers)
-          return headers unless headers.is_a?(Hash) && headers.each_value.any? { |value| valueless?(value) }
+          return headers unless headers.is_a?(Hash) && headers.any? { |_, value| valueless?(value) }
 
           headers.transform_values { |value| value.is_a?(Array) ? value.map { |one| one.nil? ? NO_VALUE : one } : value || NO_VALUE }
         end

@@ -32,18 +32,22 @@ class KafkaBrokerErrorsTest < GuildhallTest
   def test_a_code_is_a_number_a_name_a_symbol_or_an_error
     error = Rdkafka::RdkafkaError.new(29)
     [29, "TOPIC_AUTHORIZATION_FAILED", :topic_authorization_failed, error, Guildhall::Kafka::KafkaError.of(29)].each do |code|
-      assert_equal :right, Errors.meaning(code)
+      assert_equal :right, Errors.kind(code)
       assert_equal :topic_authorization_failed, Errors.symbol(code)
     end
     assert_equal :transport, Errors.symbol("_TRANSPORT")
   end
 
-  def test_meanings
-    {transport: :passes, coordinator_not_available: :passes, queue_full: :passes, leader_not_available: :waits,
-     unknown_topic_or_part: :waits, group_authorization_failed: :right, sasl_authentication_failed: :right, ssl: :right,
-     msg_size_too_large: :final, illegal_generation: :final, fenced_instance_id: :final}.each do |code, meaning|
-      assert_equal meaning, Errors.meaning(code), code
-    end
+  def test_kinds
+    {transport: :unanswered, coordinator_not_available: :coordinator, queue_full: :undelivered, leader_not_available: :leader,
+     unknown_topic_or_part: :missing, group_authorization_failed: :right, sasl_authentication_failed: :credentials, ssl: :credentials,
+     illegal_generation: :member, fenced_instance_id: :replaced, no_offset: :nothing}.each { |code, kind| assert_equal kind, Errors.kind(code), code }
+    assert_nil Errors.kind(:msg_size_too_large)
+  end
+
+  def test_nothing_to_commit
+    assert([-168, "_NO_OFFSET", :no_offset].all? { |code| Errors.nothing?(code) })
+    assert([0, -185, :illegal_generation].none? { |code| Errors.nothing?(code) })
   end
 
   def test_an_outage_says_nothing_about_the_request

@@ -122,6 +122,20 @@ class KafkaTopicCreationTest < GuildhallTest
     creation&.stop
   end
 
+  def test_an_error_does_not_end_the_tries
+    errors = Thread::Queue.new
+    created = Thread::Queue.new
+    creation = Guildhall::Kafka::Broker::TopicCreation.new({}, application("127.0.0.1:1").validate!, pauses: 0.01..0.02) { |*error| errors << error }
+    tries = [-> { ["again.1"] }, -> { raise Rdkafka::ClosedInnerError }, -> { raise NotImplementedError, "no" }, -> { [] }]
+    creation.define_singleton_method(:run) { (@refused = tries.shift.call) && true }
+    creation.insist { true }
+    creation.retry_refused { |names| created << names }
+    assert_equal ["again.1"], created.pop(timeout: 30)
+    assert_equal([[Rdkafka::ClosedInnerError, "again.1"], [NotImplementedError, "again.1"]], Array.new(2) { errors.pop.then { |error, name| [error.class, name] } })
+  ensure
+    creation&.stop
+  end
+
   def test_a_creation_that_goes_on_trying_can_be_stopped
     creation = Guildhall::Kafka::Broker::TopicCreation.new({}, application("127.0.0.1:1").validate!) { nil }
     creation.define_singleton_method(:run) { @refused = ["again.1"] }

@@ -32,8 +32,37 @@ class KafkaAnswersTest < GuildhallTest
   def test_a_client_is_asked_for_statistics_often_enough
     assert_equal({"statistics.interval.ms": 2_000}, Answers.settings({}))
     assert_equal({"statistics.interval.ms": 2_000}, Answers.settings({"statistics.interval.ms": "60000"}))
+    assert_equal({"statistics.interval.ms": 1_667}, Answers.settings({"statistics.interval.ms": 5_000}))
     assert_equal({"statistics.interval.ms": 500}, Answers.settings({"statistics.interval.ms": 500}))
     assert_equal [nil, nil, 500], [{}, {"statistics.interval.ms": 0}, {"statistics.interval.ms": "500"}].map { Answers.interval_ms(it) }
+  end
+
+  # What a listener does with them.
+  class Listening
+    include Guildhall::Kafka::Connection::Statistics
+
+    attr_reader :events, :settings
+
+    def initialize(interval_ms, answers)
+      @settings = {"statistics.interval.ms": interval_ms}
+      @answers = answers
+      @application = self
+      @events = []
+      @group = "g"
+      @number = 1
+    end
+
+    def listening?(_name) = true
+    def publish(name, statistics:, **) = @events << [name, statistics["ts"]]
+    def guarded(_type) = yield
+  end
+
+  def test_statistics_are_published_as_often_as_the_user_wants
+    {0 => [], 500 => [*1..6], 2_000 => [*1..6], 5_000 => [3, 6], 4_001 => [3, 6], 4_000 => [2, 4, 6]}.each do |interval_ms, expected|
+      listening = Listening.new(interval_ms, @answers)
+      (1..6).each { |number| listening.statistics_emitted(Guildhall::JSON.encode({"ts" => number, "brokers" => {}})) }
+      assert_equal expected.map { |number| ["statistics.emitted", number] }, listening.events, interval_ms.to_s
+    end
   end
 
   def test_a_broker_that_answers

@@ -46,6 +46,9 @@ class KafkaReachabilityTest < GuildhallTest
     assert_equal [0, 30, 60, 120, 210, 390, 720], told.map(&:to_i)
   end
 
+  # @return [Array<String>] the brokers that it remembers
+  def unreachable = @reachability.instance_variable_get(:@outages).keys
+
   def test_what_an_event_says
     @reachability.failed("b:1", REFUSED)
     @clock.now += 12
@@ -53,11 +56,11 @@ class KafkaReachabilityTest < GuildhallTest
     advice = "check that a broker listens there, and bootstrap.servers"
     assert_equal [["broker.unreachable", {broker: "b:1", reason: REFUSED, advice:, seconds: 0.0, reminder: false}],
                   ["broker.unreachable", {broker: "b:1", reason: REFUSED, advice:, seconds: 12.0, reminder: true}]], events
-    assert_equal ["b:1"], @reachability.unreachable
+    assert_equal ["b:1"], unreachable
     @reachability.answered("b:1")
     @reachability.answered("b:1")
     assert_equal [["broker.reachable", {broker: "b:1", seconds: 12.0}]], events
-    assert_empty @reachability.unreachable
+    assert_empty unreachable
   end
 
   def test_a_broker_that_does_not_answer
@@ -105,9 +108,9 @@ class KafkaReachabilityTest < GuildhallTest
 
   def test_no_more_is_remembered_than_there_is_room_for
     10_000.times { |index| @reachability.failed("b#{index}:1", REFUSED) }
-    assert_operator @reachability.unreachable.size, :<=, 500
+    assert_operator unreachable.size, :<=, 500
     1_000.times { |index| @reachability.failed("b:1", "#{REFUSED} #{index}") }
-    assert_operator @reachability.unreachable.size, :<=, 500
+    assert_operator unreachable.size, :<=, 500
   end
 
   private

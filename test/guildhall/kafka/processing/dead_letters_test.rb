@@ -95,6 +95,44 @@ class KafkaDeadLettersTest < GuildhallTest
     assert_equal [[2], [3], 4], [kafka.dead, @seen, kafka.committed]
   end
 
+  def test_undecodable_payloads_that_the_broker_confirms_at_once_are_not_consumed
+    seen = []
+    raw = Class.new(Guildhall::Kafka::Consumer) { define_method(:consume) { seen.concat(messages.map(&:offset)) } }
+    kafka = KafkaPartition.new(raw) do
+      deserializer Guildhall::JSON
+      dead_letter_queue topic: "dead", dispatch_undecodable: true
+    end
+    sending = []
+    kafka.application.define_singleton_method(:in_background) { |&work| sending << work }
+    confirm = -> { sending.shift.call until sending.empty? }
+    offsets = kafka.partition.instance_variable_get(:@offsets)
+    offsets.define_singleton_method(:pending) { |batch| super(batch).tap { confirm.call } } # just after they were looked at
+    kafka.deliver([2, 3]) { |offset| offset == 2 ? "{" : "1" }.work
+    confirm.call
+    assert kafka.work
+    assert_equal [[2], [3], 4], [kafka.dead, seen, kafka.committed]
+  end
+
+  def test_an_error_after_all_were_sent_holds_up_nothing
+    kafka = kafka()
+    broken = [:dead_letters]
+    kafka.partition.instance_variable_get(:@schedule).define_singleton_method(:resume) do |reason|
+      super(reason).tap { raise "broken" if broken.delete(reason) }
+    end
+    assert kafka.deliver(0...3).work
+    assert_equal [[1], [0, 2], 3, "broken"], [kafka.dead, @seen, kafka.committed, kafka.errors.last.message]
+  end
+
+  def test_an_error_after_a_message_was_sent_and_before_it_is_marked_holds_up_nothing
+    kafka = kafka()
+    broken = [1]
+    kafka.partition.instance_variable_get(:@offsets).define_singleton_method(:mark_each) do |generation, &marks|
+      super(generation) { marks.call.each { |offset, _| raise "broken" if broken.delete(offset) } }
+    end
+    assert kafka.deliver(0...3).work
+    assert_equal [[1, 1], [0, 2], 3], [kafka.dead, @seen, kafka.committed], "it was consumed again"
+  end
+
   def test_pauses_grow_as_in_an_outage
     kafka = kafka(pause_timeout: 0.001, pause_max_timeout: 0.008)
     kafka.application.producer.down = true

@@ -67,6 +67,24 @@ class KafkaPartitionTest < GuildhallTest
     assert_equal [1, true], [calls, kafka.partition.paused?]
   end
 
+  def test_events_of_pauses_say_what_has_happened
+    kafka = kafka(consumer { nil })
+    partition = kafka.partition
+    paused = ["partition.paused", {topic: "t", partition: 0, seconds: nil}]
+    resumed = ["partition.resumed", {topic: "t", partition: 0}]
+    assert_empty kafka.application.events, "it was assigned"
+    2.times { partition.quiet }
+    assert_equal [paused], kafka.application.events
+    2.times { partition.resume_after_quiet }
+    assert_equal [paused, resumed], kafka.application.events
+    kafka.application.quiet = true
+    partition.begin
+    assert_equal [paused, resumed, paused], kafka.application.events
+    partition.leave(:revoked)
+    partition.quiet
+    assert_equal 3, kafka.application.events.size
+  end
+
   def test_marks_behind_a_seek_do_not_undo_it
     seen = []
     kafka = kafka(consumer do

@@ -54,6 +54,17 @@ class KafkaWireTest < GuildhallTest
     refute HEADERS.key?("app")
   end
 
+  def test_headers_that_the_client_takes_cost_nothing
+    headers = {"one" => "1", "many" => %w[a b]}
+    objects = lambda do |count|
+      before = GC.stat(:total_allocated_objects)
+      count.times { Guildhall::Kafka::Producing::Wire.headers(headers) }
+      GC.stat(:total_allocated_objects) - before
+    end
+    objects.call(10)
+    assert_operator objects.call(1_000), :<, 500
+  end
+
   def test_a_key_may_be_empty
     producer.produce_sync(topic: "in", payload: "1", key: "")
     producer.produce_sync(topic: "in", payload: "2")
