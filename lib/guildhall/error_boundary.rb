@@ -34,7 +34,7 @@ module Guildhall
       report.call(error)
       nil
     ensure
-      report.call(TaskError.new("its thread was ended while it ran (by Thread.exit, or at the shutdown's deadline)")) unless ended
+      report.call(TaskError.new("the consumer's thread was ended while it ran (by Thread.exit, or at the shutdown's deadline)")) unless ended
     end
 
     # @param raised [Exception] by code that is not ours: to ask for its message may raise

@@ -70,7 +70,7 @@ module Guildhall
         @config = Config.new
         @routes = Routing::Routes.new(@config)
         @clients = Clients.new(@config)
-        diagnosis = Connection::TLSDiagnosis.new { @config.kafka.transform_keys(&:to_sym) }
+        diagnosis = Connection::TLSDiagnosis.new { |broker| @clients.connecting_to(broker, [*@routed]) }
         @reachability = Connection::Reachability.new(diagnosis) { |name, **payload| publish(name, **payload) }
         @journal = Logging::Journal.new(@config, @reachability)
         @instrumentation = Instrumentation.new(Events::NAMES) { |message| @journal.report(message) }

@@ -162,7 +162,7 @@ module Guildhall
       # @param detail [String] what was asked for
       # @return [UnreachableError] naming the brokers: librdkafka says what failed, and not where
       def self.at(settings, code, detail)
-        text = "Kafka at #{servers(settings)} does not answer (#{detail}): check that a broker listens there, and bootstrap.servers"
+        text = "Kafka at #{servers(settings)} does not answer (#{detail}): #{Broker::Errors.advice(:transport)}"
         new(code, Broker::Errors.name_of(code), text)
       end
 

@@ -123,7 +123,7 @@ class KafkaCLITest < GuildhallTest
     out, = guildhall("server", application: "#{stops}\nGuildhall::Kafka.config.shutdown_timeout = 5")
     warnings = out.lines.grep(/WARN  topic/)
     assert_equal 1, warnings.size, out
-    assert_match(/topic prices: workers cannot run its pipeline, and the consumer's thread does: RATES is a Hash that is not shareable/, warnings.first)
+    assert_match(/topic prices: workers cannot run its pipeline, the consumer's thread runs the pipeline instead: RATES is a Hash that is not shareable/, warnings.first)
   end
 
   def test_names_that_are_not_routed_are_wrong_usage
@@ -137,7 +137,7 @@ class KafkaCLITest < GuildhallTest
   def test_lag_says_who_has_not_answered
     out, err, status = guildhall("lag")
     assert_equal ["", 1], [out, status]
-    assert_match(/^guildhall: Kafka at 127.0.0.1:1 does not answer \(.*\): check that a broker listens there, and bootstrap.servers$/, err)
+    assert_match(/^guildhall: Kafka at 127.0.0.1:1 does not answer \(.*\): check that a broker listens at bootstrap.servers, and the network between$/, err)
     assert_operator err.lines.size, :<=, 3, err
   end
 

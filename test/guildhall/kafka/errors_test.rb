@@ -32,7 +32,7 @@ class KafkaErrorsTest < GuildhallTest
 
   def test_who_does_not_answer_and_who_refuses_the_credentials
     settings = {"bootstrap.servers": "k:9092"}
-    assert_equal "Kafka at k:9092 does not answer (topics): check that a broker listens there, and bootstrap.servers",
+    assert_equal "Kafka at k:9092 does not answer (topics): check that a broker listens at bootstrap.servers, and the network between",
       Guildhall::Kafka::UnreachableError.at(settings, -185, "topics").message
     refused = Guildhall::Kafka::AuthenticationError.at(settings, -169, "Authentication failed")
     assert_kind_of Guildhall::Kafka::UnreachableError, refused

@@ -57,8 +57,8 @@ Scenario.run do
       "another authority": [broker.settings(:tls).merge("ssl.ca.location": broker.foreign_authority), /issued by CN=authority, which ssl\.ca\.location/],
       "a plaintext client at a TLS port": [{"bootstrap.servers": broker.address(:tls)}, /its port \d+ speaks TLS/],
       "a TLS client at a plaintext port": [broker.settings(:tls).merge("bootstrap.servers": broker.address(:plain)), /its port \d+ does not speak TLS/],
-      "a wrong password": [broker.settings(:sasltls, user: "alice", password: "no-password"), /check sasl\.mechanism and the credentials/],
-      "a mechanism that the broker has not": [alice.merge("sasl.mechanism": "SCRAM-SHA-256"), /check sasl\.mechanism and the credentials/],
+      "a wrong password": [broker.settings(:sasltls, user: "alice", password: "no-password"), /check sasl\.mechanism, and sasl\.username with sasl\.password/],
+      "a mechanism that the broker has not": [alice.merge("sasl.mechanism": "SCRAM-SHA-256"), /set sasl\.mechanism to one that the brokers offer/],
       "a client without SASL": [{"bootstrap.servers": broker.address(:sasl)}, /check security\.protocol/],
       "no client certificate": [broker.settings(:mutual), /wants a client certificate that it trusts/]
     }

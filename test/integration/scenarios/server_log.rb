@@ -86,7 +86,7 @@ Scenario.run do
   notes << (status.zero? ? "stopped before it hung" : "named what hung")
 
   lines, = serve.call(:TERM, until_line: /cannot be reached/, SERVERS: "127.0.0.1:1")
-  equal(1, lines.grep(/ERROR Kafka broker 127.0.0.1:1 cannot be reached: .*; check that a broker listens there, and bootstrap.servers/).size, "lines")
+  equal(1, lines.grep(/ERROR Kafka broker 127.0.0.1:1 cannot be reached: .*; check that a broker listens at bootstrap.servers, and the network between/).size, "lines")
   equal([], lines.grep(/rdkafka/i), "librdkafka's own lines")
 ensure
   File.delete(file) if file

@@ -1,12 +1,18 @@
 # frozen_string_literal: true
 
 require_relative "../config"
+require_relative "../producing/producer"
 
 module Guildhall
   module Kafka
     class Application
       # Which clients of librdkafka an application has, and with which settings.
       class Clients
+        # What a connection's security depends on.
+        SECURITY = /\A(?:security\.protocol|(?:enable\.)?ssl[._].*)\z/
+        DEFAULT_PORT = 9092
+        private_constant :SECURITY, :DEFAULT_PORT
+
         # @param config [Config]
         def initialize(config)
           @config = config
@@ -24,6 +30,17 @@ module Guildhall
           end.values
         end
 
+        # @param broker [String] host and port
+        # @param topics [Array<Routing::Topic>] what is routed
+        # @return [Hash{Symbol=>Object}, nil] security settings of the clients that have it among their bootstrap.servers; nil: none has, as
+        #   where somebody else's client connects to it, or they differ
+        def connecting_to(broker, topics)
+          consumers = topics.map { |topic| @config.kafka.transform_keys(&:to_sym).merge(topic.kafka) }
+          all = [@config.kafka.transform_keys(&:to_sym), *consumers, Producing::Producer.settings(@config)]
+          known = all.select { |settings| addresses(settings).include?(broker) }.map { |settings| settings.select { |name, _| SECURITY.match?(name) } }
+          known.first if known.uniq.one?
+        end
+
         # Several clients of one group are as many members, of which each needs a name of its own where they have names.
         # @param topic [Routing::Topic] one of the client's
         # @param number [Integer] which it is of the clients of this group
@@ -35,6 +52,16 @@ module Guildhall
           settings[:"group.instance.id"] = [instance, *process_number, *(number if number > 1)].join("-") if instance
           Config::Secrets.hide(settings).merge("client.id": @config.client_id, "group.id": topic.group, "enable.auto.offset.store": false,
             "enable.auto.commit": false)
+        end
+
+        private
+
+        def addresses(settings)
+          servers = settings[:"bootstrap.servers"] || settings[:"metadata.broker.list"]
+          servers.to_s.split(",").map do |server|
+            address = server.strip.delete_prefix("#{server[%r{\A\s*(\w+://)}, 1]}")
+            address.match?(/:\d+\z/) ? address : "#{address}:#{DEFAULT_PORT}"
+          end
         end
       end
     end

@@ -24,7 +24,8 @@ module Guildhall
           options.on("--json", "a line of JSON for each key")
           options.separator("\nOFFSET: of the first message that waits. MESSAGES: how many were passed over when the group last\n" \
                             "committed; messages in work count, too. SECONDS: the age of the first.\n" \
-                            "What could not be asked is named on standard error; the exit status is #{PARTIAL} then.")
+                            "Topics and partitions that could not be queried are listed on standard error; the exit status is " \
+                            "#{PARTIAL} then.")
         end
 
         def perform

@@ -22,7 +22,8 @@ module Guildhall
           options.on("--json", "a line of JSON for each partition")
           options.separator("\nSECONDS: the age of the oldest message that is not committed. MESSAGES is 0 if only control records of\n" \
                             "transactions follow the committed offset; between messages they are counted.\n" \
-                            "What could not be asked is named on standard error; the exit status is #{PARTIAL} then.")
+                            "Topics and partitions that could not be queried are listed on standard error; the exit status is " \
+                            "#{PARTIAL} then.")
         end
 
         def perform

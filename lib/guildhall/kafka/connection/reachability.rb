@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "guildhall/clock"
+require_relative "../broker/errors"
 require_relative "tls_diagnosis"
 
 module Guildhall
@@ -17,17 +18,19 @@ module Guildhall
         SETTLED_SECONDS = 45
         OF_ONE_CLIENT = /SSL|TLS|certificate|SASL|uthentication|security\.protocol/i
         UNANSWERED = "it has been asked, and does not answer"
+        # What a reason says => what to do, or the code whose advice that is.
         ADVICE = {
           /just after connecting/ => "check security.protocol: the broker seems to expect SASL (sasl_plaintext, sasl_ssl)",
           /alert (?:bad certificate|certificate required|unknown ca|handshake failure)/i =>
             "the broker wants a client certificate that it trusts: set ssl.certificate.location and ssl.key.location",
-          /refused/ => "check that a broker listens there, and bootstrap.servers",
-          /resolve/ => "check the host name in bootstrap.servers, and DNS",
-          /SASL|uthentication/ => "check sasl.mechanism and the credentials",
-          /SSL|TLS|certificate/i => "check security.protocol and the ssl.* settings",
+          /refused/ => :transport,
+          /resolve/ => :resolve,
+          /Unsupported SASL mechanism/i => :unsupported_sasl_mechanism,
+          /SASL|uthentication/ => :sasl_authentication_failed,
+          /SSL|TLS|certificate/i => :ssl,
           /security\.protocol|Disconnected/ => "check security.protocol: the broker may expect another one",
-          /timed out|unreachable/i => "check the address and the firewalls between",
-          /\A#{UNANSWERED}/o => "check whether its process stands still, and the network between"
+          /timed out|unreachable/i => :timed_out,
+          /\A#{UNANSWERED}/o => "check whether the broker's process is suspended, and the network between"
         }.freeze
         # What a handshake can say more about.
         DOUBTFUL = /certificate verify|SSL handshake|ApiVersion|Disconnected(?!.*just after connecting)|verify that security\.protocol/
@@ -96,9 +99,13 @@ module Guildhall
             reminder = outage.reasons.any?
             next unless due?(outage, reason, now)
 
-            _, advice = ADVICE.find { |pattern, _| reason.match?(pattern) }
-            {broker:, reason:, advice:, seconds: now - outage.since, reminder:}
+            {broker:, reason:, advice: advice(reason), seconds: now - outage.since, reminder:}
           end
+        end
+
+        def advice(reason)
+          _, advice = ADVICE.find { |pattern, _| reason.match?(pattern) }
+          advice.is_a?(Symbol) ? Broker::Errors.advice(advice) : advice
         end
 
         def outage(broker, now, seconds)

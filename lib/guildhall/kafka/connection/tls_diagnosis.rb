@@ -12,19 +12,21 @@ module Guildhall
         TIMEOUT_SECONDS = 3
         private_constant :TIMEOUT_SECONDS
 
-        # @yieldreturn [Hash{Symbol=>Object}] librdkafka's settings, asked for with each call
-        def initialize(&settings)
+        # @param connect [#call] as Socket.tcp
+        # @yieldparam broker [String] asked for with each call
+        # @yieldreturn [Hash{Symbol=>Object}, nil] librdkafka's settings of the client that the broker belongs to; nil: not known
+        def initialize(connect: Socket.method(:tcp), &settings)
+          @connect = connect
           @settings = settings
         end
 
-        # Blocks for some seconds at most.
+        # Blocks for some seconds at most, also where the name cannot be resolved.
         # @param broker [String] host and port
         # @return [String, nil] what is wrong, and what to do; nil: nothing that a handshake could show
         def call(broker)
           require "openssl"
-          settings = @settings.call
           host, port = broker.match(/\A\[?(.*?)\]?:(\d+)\z/)&.captures
-          return unless host
+          return unless host && (settings = @settings.call(broker))
 
           limit = Clock.now + TIMEOUT_SECONDS
           tls?(settings) ? of_tls(host, port, settings, limit) : of_plaintext(host, port, limit)
@@ -84,7 +86,7 @@ module Guildhall
 
         # @yieldparam certificate [OpenSSL::X509::Certificate]
         def handshake(host, port, context, limit)
-          Socket.tcp(host, port, connect_timeout: Clock.left(limit)) do |socket|
+          @connect.call(host, port, resolv_timeout: Clock.left(limit), connect_timeout: Clock.left(limit)) do |socket|
             tls = OpenSSL::SSL::SSLSocket.new(socket, context)
             tls.hostname = host unless host.match?(/\A[\d.]+\z|:/)
             connect(tls, limit) or return

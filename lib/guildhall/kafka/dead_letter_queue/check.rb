@@ -114,8 +114,8 @@ module Guildhall
           taken = max_bytes(target.name)
           return unless wanted && taken && taken < wanted
 
-          "topic #{target.name} takes messages of #{taken} bytes at most (#{MAX_BYTES}), and those of #{largest} may have #{wanted}: " \
-            "larger ones would block their partition; set it to #{wanted + HEADER_BYTES}"
+          "topic #{target.name} takes messages of #{taken} bytes at most (#{MAX_BYTES}), messages of #{largest} may have #{wanted} " \
+            "bytes: larger ones would block their partition; set it to #{wanted + HEADER_BYTES}"
         end
 
         def max_bytes(name)

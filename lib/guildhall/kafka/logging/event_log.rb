@@ -145,7 +145,7 @@ module Guildhall
         end
 
         def deserializing_refused(topic:, reason:, **)
-          "topic #{topic}: workers cannot run its pipeline, and the consumer's thread does: #{reason}"
+          "topic #{topic}: workers cannot run its pipeline, the consumer's thread runs the pipeline instead: #{reason}"
         end
 
         def dead_letter_queue_dispatched(topic:, partition:, offset:, to:, error_class:, **)

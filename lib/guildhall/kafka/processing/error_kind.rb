@@ -9,7 +9,7 @@ module Guildhall
     module Processing
       # Classifies an error by its cause: a service that is out of reach (:outage), a database that is overloaded, or a statement that
       # is too slow (:contention), the payload's bytes (:undecodable), or anything else (:other). An outage is retried for as long
-      # as it lasts and is never counted as an attempt; contention neither, while it is not one message alone that has it
+      # as it lasts and is never counted as an attempt; contention neither, while it is not a few messages alone that have it
       # ({Contention}); undecodable payloads need no second look; everything else counts as an attempt.
       #
       # Classes are compared by name, those of superclasses and modules included: no library is loaded, and none has to be there.

@@ -146,7 +146,10 @@ module Guildhall
 
         # @return [Symbol] as {ParkedKeys#pass}
         def pass(entry)
-          @keys.pass(entry) { |offset| offsets.done?(offset) }.tap { |state| publish("key.resumed", entry) if state == :resumed }
+          state = @keys.pass(entry) { |offset| offsets.done?(offset) }
+          publish("key.resumed", entry) if state == :resumed
+          entry.retries.progress(state == :moved ? entry.at : nil) if %i[resumed moved].include?(state)
+          state
         end
 
         def go_on(entry)

@@ -71,7 +71,7 @@ module Guildhall
         # @param first [Integer, nil] the index with which the call of `consume` began; nil: there is progress
         # @return [Boolean] whether the batch is done; false: the rest is consumed next
         def returned(batch, first = nil)
-          pending = look(batch)
+          pending = look_after(batch)
           return done if pending.nil? || pending.empty?
           return go_back(batch) { @retries.postponed(@at) } if offsets.unmarked_before(batch)
 
@@ -115,12 +115,22 @@ module Guildhall
           pending
         end
 
+        # After a call of `consume`, which may have done the first of them.
+        def look_after(batch)
+          before = @at
+          pending = look(batch) or return
+          if pending.empty? then @retries.progress(nil)
+          elsif @at != before then @retries.progress(@at)
+          end
+          pending
+        end
+
         def offset(batch, pending)
           batch.records[pending.first].offset
         end
 
         def decide(error, batch, messages, together)
-          pending = look(batch)
+          pending = look_after(batch)
           return done if pending.nil? || pending.empty?
           return postpone(batch) unless messages
           return go_back(batch) { failed_with_others(error) } if offsets.unmarked_before(batch)

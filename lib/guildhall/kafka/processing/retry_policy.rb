@@ -27,6 +27,7 @@ module Guildhall
           @topic = topic
           @place = place
           @contention = contention
+          @contended = [] # places of messages that have failed with contention, and were not consumed since
           @queue = topic.dead_letter_queue
           @backoff = Backoff.new(config, topic.retries)
           restart(nil)
@@ -65,6 +66,17 @@ module Guildhall
           Decision.new(action: :retry, seconds: pause(false))
         end
 
+        # Messages were consumed, the first of those that are left excepted.
+        # @param at [Object, nil] as for {#attempt}; nil: all
+        # @return [void]
+        def progress(at)
+          over = @contended - [place(at)]
+          return if over.empty?
+
+          @contention.over(over)
+          @contended -= over
+        end
+
         # What says nothing about a message: a consumer that has marked nothing and asks for redelivery.
         # @return [Decision]
         def postponed(at)
@@ -81,17 +93,26 @@ module Guildhall
 
         private
 
-        # Whether it is no attempt: an outage, or contention while the message is not the only one that has it.
+        # Whether it is no attempt: an outage, or contention while the message is not taken for its cause.
         def passing?(error, at)
           restart(at) unless at == @at
           return false if non_retryable?(error)
 
           case ErrorKind.of(error, @topic)
           when :outage then true
-          when :contention then @contention.note([@place, at]) < @topic.retries.contention_limit
+          when :contention then contended(at) < @topic.retries.contention_limit
           else false
           end
         end
+
+        def contended(at)
+          @contended |= [place(at)]
+          @contended.shift if @contended.size > Contention::MAX_SUSPECTS + 1 # more say no more
+          @contention.note(place(at))
+        end
+
+        # The offset alone: the same message may be read again.
+        def place(at) = [@topic.group, @place, [*at].last]
 
         def restart(at)
           @at = at

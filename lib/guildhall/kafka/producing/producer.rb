@@ -14,7 +14,7 @@ module Guildhall
       # Makes the application's producer with the gem waterdrop, a dependency only of those who produce.
       module Producer
         # How the names of the settings begin that any client needs.
-        SHARED = %w[client.id bootstrap.servers metadata.broker.list security. sasl. ssl. socket. broker.].freeze
+        SHARED = %w[client.id bootstrap.servers metadata.broker.list security. sasl. ssl. enable.ssl. socket. broker.].freeze
         # Whether a message is too big is for the broker to say, whose limit is the topic's; librdkafka and waterdrop would
         # refuse whatever is bigger than 1 MB, and a dead letter is a little bigger than the message was.
         MAX_MESSAGE_BYTES = 100_000_000

@@ -39,15 +39,14 @@ module Guildhall
           @topics = []
         end
 
-        # What follows from all blocks together: delay topics for what needs them, unless the routes have some, or want none.
+        # What follows from all blocks together: delay topics for what needs them, unless the routes have some, or want none; and which
+        # topics the delay topics serve.
         # @return [self]
         def complete
-          group = @delayed.group
-          return self if group.nil? || @delayed.off || @topics.any?(&:delay_tiers)
-
-          prefix = delay_prefix(group) or return self
-          tiers = Delaying::Tiers.new(prefix:, delays: Delaying::Tiers::DEFAULT, serves: @delayed.topics.uniq.freeze)
-          add_delay_topics(tiers, group)
+          group = @delayed.group or return self
+          add_default_delay_topics(group) unless @delayed.off || @topics.any?(&:delay_tiers)
+          serves = @delayed.topics.uniq.freeze
+          @topics.map! { |topic| topic.delay_tiers ? topic.with(delay_tiers: topic.delay_tiers.with(serves:)) : topic }
           self
         end
 
@@ -158,6 +157,11 @@ module Guildhall
         # @return [String, nil] nil: topics cannot be called that, which is reported
         def delay_prefix(group)
           Reporting.name_after(group, "#{group}.delay", "a prefix") { |problem| report("delay_topics #{problem}") }
+        end
+
+        def add_default_delay_topics(group)
+          prefix = delay_prefix(group) or return
+          add_delay_topics(Delaying::Tiers.new(prefix:, delays: Delaying::Tiers::DEFAULT), group)
         end
 
         def add_delay_topics(tiers, group)

@@ -59,7 +59,7 @@ module Guildhall
         end
 
         def only(routes)
-          routes = routes.select { |topic| @groups.include?(topic.group) } if @groups
+          routes = of_groups(routes) if @groups
           return routes unless @topics
 
           chosen = routes.flat_map do |topic|
@@ -67,6 +67,13 @@ module Guildhall
           end
           own, narrowed = chosen.partition { |topic| routes.include?(topic) }
           (own | narrowed).uniq { |topic| [topic.group, topic.name] } # a route of its own wins over a pattern
+        end
+
+        # Also the delay topics that another group has for theirs.
+        def of_groups(routes)
+          own, others = routes.partition { |topic| @groups.include?(topic.group) }
+          names = own.flat_map(&:names)
+          own + others.select { |topic| topic.serves.intersect?(names) }
         end
 
         def without(routes)

@@ -173,8 +173,8 @@ module Guildhall
         # @param non_retryable [Array<Class>] errors that go to the dead letter queue at the first attempt
         # @param transient [Array<Class>] errors of an outage, which says nothing about the message: they are retried for as
         #   long as they last and never count as an attempt
-        # @param contention_limit [Integer] how often in a row a message may fail with a database's deadlock or time-out, while no other
-        #   message of the process does, before that counts as an attempt of this message
+        # @param contention_limit [Integer] how often a message may fail with a database's deadlock or time-out, while at most two other
+        #   messages of the process do, before that counts as an attempt of this message
         def retries(pause_timeout: nil, pause_max_timeout: nil, pause_with_exponential_backoff: nil,
                     non_retryable: [], transient: [], contention_limit: 10, **unknown)
           refuse(__method__, unknown)

@@ -165,7 +165,7 @@ class KafkaBrokerSessionTest < GuildhallTest
     error = assert_raises(Guildhall::Kafka::UnreachableError) do
       session({"bootstrap.servers": "127.0.0.1:1", "group.id": "g", log_level: 0}, timeout: 1) { |session| session.topic("orders") }
     end
-    assert_equal "Kafka at 127.0.0.1:1 does not answer (it was asked for topic orders): check that a broker listens there, and bootstrap.servers", error.message
+    assert_equal "Kafka at 127.0.0.1:1 does not answer (it was asked for topic orders): check that a broker listens at bootstrap.servers, and the network between", error.message
   end
 
   def test_credentials_that_are_refused_are_not_taken_for_the_network

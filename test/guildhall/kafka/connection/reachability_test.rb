@@ -53,7 +53,7 @@ class KafkaReachabilityTest < GuildhallTest
     @reachability.failed("b:1", REFUSED)
     @clock.now += 12
     @reachability.failed("b:1", REFUSED)
-    advice = "check that a broker listens there, and bootstrap.servers"
+    advice = "check that a broker listens at bootstrap.servers, and the network between"
     assert_equal [["broker.unreachable", {broker: "b:1", reason: REFUSED, advice:, seconds: 0.0, reminder: false}],
                   ["broker.unreachable", {broker: "b:1", reason: REFUSED, advice:, seconds: 12.0, reminder: true}]], events
     assert_equal ["b:1"], unreachable
@@ -71,7 +71,7 @@ class KafkaReachabilityTest < GuildhallTest
     unreachable, reachable = events
     assert_equal "broker.unreachable", unreachable.first
     assert_equal [6.0, false], unreachable.last.values_at(:seconds, :reminder)
-    assert_match(/stands still/, unreachable.last[:advice])
+    assert_match(/the broker's process is suspended/, unreachable.last[:advice])
     assert_equal ["broker.reachable", {broker: "b:1", seconds: 8.0}], reachable
   end
 
@@ -103,7 +103,18 @@ class KafkaReachabilityTest < GuildhallTest
     assert_equal "see b:1", @events.pop(timeout: 5).last[:advice]
     @diagnosis = ->(_) {}
     @reachability.failed("c:1", "SSL handshake failed: error:0A000086:SSL routines::certificate verify failed: …")
-    assert_equal "check security.protocol and the ssl.* settings", @events.pop(timeout: 5).last[:advice]
+    assert_equal Guildhall::Kafka::Broker::Errors.advice(:ssl), @events.pop(timeout: 5).last[:advice]
+  end
+
+  # One list of what to do.
+  def test_what_has_a_code_has_its_advice
+    {REFUSED => :transport, AUTHENTICATION => :sasl_authentication_failed, "Failed to resolve 'b:1': Name or service not known" => :resolve,
+     "SASL SCRAM-SHA-256 mechanism handshake failed: Broker: Unsupported SASL mechanism" => :unsupported_sasl_mechanism,
+     "Connection setup timed out in state CONNECT" => :timed_out, "SSL handshake failed: alert internal error" => :ssl}.each do |reason, code|
+      @diagnosis = ->(_) {}
+      @reachability.failed("b:1", reason)
+      assert_equal Guildhall::Kafka::Broker::Errors.advice(code), @events.pop(timeout: 5).last[:advice], reason
+    end
   end
 
   def test_no_more_is_remembered_than_there_is_room_for

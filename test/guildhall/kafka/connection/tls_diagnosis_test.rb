@@ -58,6 +58,19 @@ class KafkaTLSDiagnosisTest < GuildhallTest
     assert_nil diagnose(certificate: issue, "ssl.ca.location": "/none")
   end
 
+  def test_settings_that_are_not_known
+    asked = []
+    assert_nil Guildhall::Kafka::Connection::TLSDiagnosis.new(connect: ->(*) { flunk }) { |broker| asked << broker && nil }.call("b:1")
+    assert_equal ["b:1"], asked
+  end
+
+  def test_no_time_is_without_a_limit
+    options = nil
+    connect = ->(*, **given) { options = given and raise(SocketError, "not known") }
+    assert_nil Guildhall::Kafka::Connection::TLSDiagnosis.new(connect:) { {} }.call("b:1")
+    assert_equal [true] * 2, options.values_at(:resolv_timeout, :connect_timeout).map { |seconds| seconds.between?(0, 3) }
+  end
+
   private
 
   def issue(**extensions) = @certificates.issue("broker", subjectAltName: "IP:127.0.0.1", **extensions)

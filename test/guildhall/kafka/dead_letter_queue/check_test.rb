@@ -83,7 +83,7 @@ class KafkaDeadLetterCheckTest < GuildhallTest
   end
 
   def test_a_topic_that_takes_only_smaller_messages
-    assert_equal({"orders.dead" => "topic orders.dead takes messages of 1000 bytes at most (max.message.bytes), and those of orders may have 5000: " \
+    assert_equal({"orders.dead" => "topic orders.dead takes messages of 1000 bytes at most (max.message.bytes), messages of orders may have 5000 bytes: " \
                                    "larger ones would block their partition; set it to 6000"},
       problems({"orders.dead" => {bytes: "1000"}, "orders" => {bytes: "5000"}}))
   end

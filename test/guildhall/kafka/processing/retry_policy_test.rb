@@ -87,11 +87,33 @@ class KafkaRetryPolicyTest < GuildhallTest
   end
 
   def test_contention_is_an_outage_while_different_messages_have_it
+    policies = contended_partitions(4)
+    20.times { assert_equal [:retry] * 4, policies.map { |policy| policy.failed(deadlock, at: 1, alone: true).action } }
+    assert_equal [1] * 4, policies.map { |policy| policy.attempt(1) }
+    40.times { |at| assert_equal :retry, policies.first.failed(deadlock, at:, alone: true).action }
+  end
+
+  def test_messages_on_two_partitions_that_have_it_in_turn_are_taken_for_the_cause
+    policies = contended_partitions(2)
+    decisions = Array.new(4) { policies.map { |policy| policy.failed(deadlock, at: 1, alone: true).action } }
+    assert_equal [*[%i[retry retry]] * 3, %i[dispatch dispatch]], decisions
+  end
+
+  # Where one after the other is given up, the database is at fault.
+  def test_one_that_was_given_up_fails_until_the_next_is_consumed
+    {nothing: 3, progress: 6}.each do |between, expected|
+      policy = contended_partitions(1).first
+      given_up = (1..6).count do |at|
+        policy.progress(at) if between == :progress
+        Array.new(4) { policy.failed(deadlock, at:, alone: true).action }.include?(:dispatch)
+      end
+      assert_equal expected, given_up, between
+    end
+  end
+
+  def contended_partitions(count)
     contention = Guildhall::Kafka::Processing::Contention.new
-    here, there = %w[t/0 t/1].map { |place| contended(place, contention) }
-    20.times { assert_equal [:retry] * 2, [here, there].map { |policy| policy.failed(deadlock, at: 1, alone: true).action } }
-    assert_equal [1, 1], [here.attempt(1), there.attempt(1)]
-    40.times { |at| assert_equal :retry, here.failed(deadlock, at:, alone: true).action }
+    Array.new(count) { |number| contended("t/#{number}", contention) }
   end
 
   def test_a_message_that_has_it_alone_for_long_is_taken_for_the_cause

@@ -22,7 +22,8 @@ module Guildhall
             options.on("-n", "--limit N", Integer, "how many at most, the newest (default: #{LIMIT}; 0: all)")
             options.on("--json", "a line of JSON for each, with key, headers and payload")
             options.separator("\nREPLAYED: whether `guildhall dlq replay` with --all or --rest has replayed it; ? if that is not known.\n" \
-                              "What could not be asked is named on standard error; the exit status is #{PARTIAL} then.")
+                              "Topics and partitions that could not be queried are listed on standard error; the exit status is " \
+                              "#{PARTIAL} then.")
           end
 
           def call(arguments)
