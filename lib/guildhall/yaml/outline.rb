@@ -72,7 +72,7 @@ module Guildhall
 
       def scalar(value, anchor, tag, _plain, quoted, _style)
         refuse(Digits.refusal(@max_digits)) unless quoted || short?(value, tag)
-        @anchored[anchor] = 1 if anchor
+        name(anchor) if anchor
         @weights[-1] += 1
       end
 
@@ -94,6 +94,12 @@ module Guildhall
         @names << anchor
         @weights << 1
         @anchors[anchor] = @nodes if anchor
+      end
+
+      # From here on the name means this scalar, also where a node that is not complete has it.
+      def name(anchor)
+        @anchors.delete(anchor)
+        @anchored[anchor] = 1
       end
 
       def leave

@@ -4,7 +4,7 @@ require "test_helper"
 require "guildhall/yaml"
 
 class YAMLOutlineTest < GuildhallTest
-  def check(text, max_nesting = 3) = Guildhall::YAML.const_get(:Outline).check(text, max_nesting)
+  def check(text) = Guildhall::YAML.const_get(:Outline).check(text, max_nesting: 3, max_digits: 100, max_aliased: 100)
 
   def test_as_deep_as_is_allowed
     assert_nil check("[[[1]]]")
@@ -25,6 +25,17 @@ class YAMLOutlineTest < GuildhallTest
 
   def test_a_node_twice_beside_itself
     assert_nil check("a: &x [1]\nb: *x\nc: *x")
+  end
+
+  # As Psych has it, the last node of a name counts.
+  def test_a_name_that_a_node_inside_takes_over
+    codec = Guildhall::YAML.new(aliases: true)
+    {"- &x [&x 1, *x]\n" => [[1, 1]], "- &x {a: &x 5, b: *x}\n" => [{"a" => 5, "b" => 5}], "- &x [&x [1], *x]\n" => [[[1], [1]]],
+     "- &x [&x [&x 1, *x], *x]\n" => [[[1, 1], 1]]}.each do |text, object|
+      assert_equal object, codec.decode(text)
+      assert_equal object, Psych.safe_load(text, aliases: true)
+    end
+    assert_raises(Guildhall::DecodeError) { codec.decode("- &x [&y 1, *x]\n") }
   end
 
   def test_only_the_first_document_is_looked_at
