@@ -31,11 +31,19 @@ class EncodeMemoryTest < GuildhallTest
     end
   end
 
-  # An exception passes through: what was written so far is the collector's.
+  # An exception passes through: what was written so far is the collector's. In a process of its own: a shareable Proc that has matched a
+  # regular expression, in any other test, is inconsistent for Ruby 4.0.
   def test_an_error_in_the_middle_leaves_nothing
-    require "guildhall/msgpack"
-    rows = [*Array.new(1000) { "x" * 100 }, Object.new].freeze
-    200.times { assert_raises(Guildhall::Error, TypeError) { Guildhall::MessagePack.encode(rows) } }
-    GC.verify_internal_consistency
+    assert_ruby(<<~'RUBY')
+      require "guildhall/msgpack"
+      rows = [*Array.new(1000) { "x" * 100 }, Object.new].freeze
+      200.times do
+        Guildhall::MessagePack.encode(rows)
+        abort("no error")
+      rescue Guildhall::Error, TypeError
+        next
+      end
+      GC.verify_internal_consistency
+    RUBY
   end
 end
