@@ -97,6 +97,32 @@ class AvroTest < GuildhallTest
     assert_raises(Guildhall::DecodeError) { codec.decode("\x04\x04\x00".b) }
   end
 
+  # A record of nulls takes no byte either, however much is in it.
+  def test_what_is_in_items_without_a_byte_counts
+    pair = {type: "record", name: "Pair", fields: [{name: "a", type: "null"}, {name: "b", type: {type: "fixed", name: "None", size: 0}}]}
+    both = {type: "record", name: "Both", fields: [{name: "left", type: pair}, {name: "right", type: "Pair"}]} # 1 + 2 * (1 + 2)
+    filled = {type: "record", name: "Both", fields: [{name: "right", type: pair}, *Array.new(9) { |i| {name: "f#{i}", type: "int", default: i} }]}
+    {[pair, pair] => 3, [both, both] => 7, [both, filled] => 16}.each do |(written, read), each|
+      codecs = [each * 2, (each * 2) - 1].map { |most| Guildhall::Avro.new(list(written), reader: list(read), max_empty_items: most) }
+      readers(codecs[0]).each { |reader| assert_equal 2, reader["\x04\x00".b].size }
+      readers(codecs[1]).each { |reader| assert_match(/max_empty_items/, assert_raises(Guildhall::DecodeError) { reader["\x04\x00".b] }.message) }
+      readers(codecs[1]).each { |reader| assert_raises(Guildhall::DecodeError) { reader["\x02\x02\x00".b] } }
+    end
+    writer = {type: "record", name: "R", fields: [{name: "gone", type: list(both)}]}
+    skipping = Guildhall::Avro.new(writer, reader: {type: "record", name: "R", fields: []}, max_empty_items: 13)
+    readers(skipping).each { |reader| assert_raises(Guildhall::DecodeError) { reader["\x04\x00".b] } }
+    doubling = (1..24).reduce(pair) { |inner, i| {type: "record", name: "D#{i}", fields: [{name: "a", type: inner}, {name: "b", type: inner[:name]}]} }
+    assert_raises(Guildhall::DecodeError) { Guildhall::Avro.new(list(doubling)).decode("\x02\x00".b) }
+    endless = {type: "record", name: "Loop", fields: [{name: "again", type: "Loop"}]}
+    assert_raises(Guildhall::DecodeError) { Guildhall::Avro.new(list(endless)).decode("\x02\x00".b) }
+  end
+
+  def test_items_with_bytes_deep_inside_are_paid_for_by_them
+    deep = (1..20).reduce("int") { |inner, i| {type: "record", name: "R#{i}", fields: [{name: "a", type: inner}]} }
+    codec = Guildhall::Avro.new(list(deep), max_empty_items: 0)
+    readers(codec).each { |reader| assert_equal 3, reader["\x06\x02\x02\x02\x00".b].size }
+  end
+
   def test_nesting_ends_at_the_limit
     list = {type: "record", name: "List", fields: [{name: "next", type: %w[null List]}]}
     deep = ->(depth) { ("\x02".b * (depth - 1)) + "\x00".b }
@@ -181,4 +207,9 @@ class AvroTest < GuildhallTest
     59.times { branch = branch.value["next"] }
     assert_equal ["B", "only B has texts"], [branch.name, branch.value["leaf"]]
   end
+
+  private
+
+  def list(items) = {type: "array", items:}
+  def readers(codec) = [codec.method(:decode), codec.method(:document)]
 end

@@ -135,13 +135,13 @@ static VALUE avro_build_map_key(builder *b, place *inside)
 
 static inline VALUE avro_build_items(builder *b, const guildhall_avro_node *node, int map, const place *at)
 {
-    uint32_t item = b->codec->program.operands[node->first], minimum = b->codec->program.nodes[item].minimum + (uint32_t)map;
+    uint32_t item = b->codec->program.operands[node->first];
     size_t base = b->out.stack.count;
     place inside = {at, NULL, 0};
     uint64_t count;
     avro_build_enter(b, at);
     for (;;) {
-        avro_build_check(b, at, guildhall_avro_block(&b->input, minimum, &count));
+        avro_build_check(b, at, guildhall_avro_block(&b->input, &b->codec->program.nodes[item], map, &count));
         if (!count) break;
         for (; count; count--) {
             if (map) guildhall_builder_push(&b->out, avro_build_map_key(b, &inside));
@@ -335,10 +335,7 @@ VALUE guildhall_avro_decode_many(const guildhall_avro_codec *codec, VALUE source
     VALUE values = rb_ary_new();
     source = rb_str_new_frozen(source);
     avro_build_begin_with(&b, codec, source, 0);
-    uint32_t minimum = codec->program.nodes[0].minimum;
-    if (minimum ? count > guildhall_avro_left(&b.input) / minimum : count > b.input.empty_left) {
-        avro_build_fail(&b, NULL, GUILDHALL_AVRO_BAD_COUNT);
-    }
+    avro_build_check(&b, NULL, guildhall_avro_afford(&b.input, codec->program.nodes, 0, count));
     for (place at = {NULL, NULL, 0}; at.index < count; at.index++) rb_ary_push(values, avro_build_value(&b, 0, &at));
     avro_build_finish(&b);
     RB_GC_GUARD(source);

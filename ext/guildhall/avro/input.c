@@ -46,23 +46,31 @@ static status avro_input_block_head(input *input, uint64_t *count, int64_t *byte
     return status;
 }
 
-/* A count has to be paid for: by bytes that are there, or out of the allowance for items that take none. */
-static status avro_input_affordable(input *input, uint32_t minimum, uint64_t count)
+status guildhall_avro_afford(input *input, const guildhall_avro_node *item, int map, uint64_t count)
 {
+    uint64_t minimum = (uint64_t)item->minimum + (map ? 1 : 0), values = (uint64_t)item->inside + 1;
     if (minimum) return count > guildhall_avro_left(input) / minimum ? GUILDHALL_AVRO_BAD_COUNT : GUILDHALL_AVRO_VALID;
-    if (count > input->empty_left) return GUILDHALL_AVRO_TOO_MANY_EMPTY;
-    input->empty_left -= count;
+    if (count > input->empty_left / values) return GUILDHALL_AVRO_TOO_MANY_EMPTY;
+    input->empty_left -= count * values;
     return GUILDHALL_AVRO_VALID;
 }
 
-status guildhall_avro_block(input *input, uint32_t minimum, uint64_t *count)
+status guildhall_avro_block(input *input, const guildhall_avro_node *item, int map, uint64_t *count)
 {
     const uint8_t *at = input->at;
     int64_t bytes;
     status status = avro_input_block_head(input, count, &bytes);
-    if (status == GUILDHALL_AVRO_VALID) status = avro_input_affordable(input, minimum, *count);
+    if (status == GUILDHALL_AVRO_VALID) status = guildhall_avro_afford(input, item, map, *count);
     if (status != GUILDHALL_AVRO_VALID) input->at = at;
     return status;
+}
+
+uint64_t guildhall_avro_block_again(input *input)
+{
+    uint64_t count = 0;
+    int64_t bytes;
+    avro_input_block_head(input, &count, &bytes);
+    return count;
 }
 
 static status avro_input_skip_bytes(input *input, size_t length)
@@ -92,7 +100,7 @@ static status avro_input_skip_items(input *input, const guildhall_avro_program *
             if ((status = avro_input_skip_bytes(input, (size_t)bytes)) != GUILDHALL_AVRO_VALID) return status;
             continue;
         }
-        if (status == GUILDHALL_AVRO_VALID) status = avro_input_affordable(input, program->nodes[item].minimum + (uint32_t)map, count);
+        if (status == GUILDHALL_AVRO_VALID) status = guildhall_avro_afford(input, &program->nodes[item], map, count);
         while (status == GUILDHALL_AVRO_VALID && count--) {
             if (map) status = avro_input_skip_span(input);
             if (status == GUILDHALL_AVRO_VALID) status = guildhall_avro_skip(input, program, item, depth_left);
@@ -147,7 +155,7 @@ const char *guildhall_avro_status_text(status status)
     case GUILDHALL_AVRO_BAD_NUMBER: return "number beyond the range of its type";
     case GUILDHALL_AVRO_BAD_LENGTH: return "negative length";
     case GUILDHALL_AVRO_BAD_COUNT: return "unexpected end of input: more items announced than bytes are left";
-    case GUILDHALL_AVRO_TOO_MANY_EMPTY: return "more than max_empty_items items that take no byte";
+    case GUILDHALL_AVRO_TOO_MANY_EMPTY: return "more than max_empty_items items that take no byte, with what is in them";
     case GUILDHALL_AVRO_BAD_SYMBOL: return "the enum has no symbol of this number";
     case GUILDHALL_AVRO_UNKNOWN_SYMBOL: return "the reader's enum does not have this symbol, and no default";
     case GUILDHALL_AVRO_BAD_BRANCH: return "the union has no branch of this number";

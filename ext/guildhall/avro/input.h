@@ -7,7 +7,7 @@
 
 typedef struct {
     const uint8_t *at, *end;
-    uint64_t empty_left; /* items without a byte that may still come */
+    uint64_t empty_left; /* values without a byte that may still come */
 } guildhall_avro_input;
 
 static inline size_t guildhall_avro_left(const guildhall_avro_input *input) { return (size_t)(input->end - input->at); }
@@ -85,9 +85,16 @@ static inline guildhall_avro_status guildhall_avro_double(guildhall_avro_input *
     return status;
 }
 
-/* The head of an array's or map's next block: how many items (of at least `minimum` bytes); 0: there are no more.
- * The size in bytes that may be there is not needed. */
-guildhall_avro_status guildhall_avro_block(guildhall_avro_input *input, uint32_t minimum, uint64_t *count);
+/* A count has to be paid for: by bytes that are there (each pair of a map has one for its key), or out of the allowance
+ * for values that take none. */
+guildhall_avro_status guildhall_avro_afford(guildhall_avro_input *input, const guildhall_avro_node *item, int map, uint64_t count);
+
+/* The head of an array's or map's next block: how many items; 0: there are no more. The size in bytes that may be there is
+ * not needed. */
+guildhall_avro_status guildhall_avro_block(guildhall_avro_input *input, const guildhall_avro_node *item, int map, uint64_t *count);
+
+/* Of one that has been read before. */
+uint64_t guildhall_avro_block_again(guildhall_avro_input *input);
 
 /* Skips a value. */
 guildhall_avro_status guildhall_avro_skip(guildhall_avro_input *input, const guildhall_avro_program *program,

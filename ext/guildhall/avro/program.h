@@ -49,6 +49,7 @@ typedef struct {
     uint32_t kept;      /* record: pairs of the Hash it becomes; union: branches that are records; others: the constant that is the
                            converter, the reason of a mismatch */
     uint32_t minimum;   /* the fewest bytes that a value takes */
+    uint32_t inside;    /* where these are none: how many values are in one, which take none either */
 } guildhall_avro_node;
 
 static inline int guildhall_avro_named(const guildhall_avro_node *node)
@@ -97,7 +98,7 @@ const char *guildhall_avro_status_text(guildhall_avro_status status);
 typedef struct {
     uint32_t max_nesting;     /* records, arrays and maps within each other */
     size_t max_bytes;
-    uint64_t max_empty_items; /* items that take no byte, of all arrays together: nothing else bounds them */
+    uint64_t max_empty_items; /* items that take no byte and the values in them, of all arrays together: nothing else bounds them */
     unsigned allow_invalid_utf8 : 1;
 } guildhall_avro_rules;
 

@@ -130,11 +130,11 @@ static status avro_read_finish(reader *r, const container *c)
 static status avro_read_items(reader *r, const node *node)
 {
     int map = node->type == GUILDHALL_AVRO_MAP;
-    uint32_t item = r->program->operands[node->first], minimum = r->program->nodes[item].minimum + (uint32_t)map;
+    uint32_t item = r->program->operands[node->first];
     container c = {.entry = avro_read_entries(r), .samples = r->builder->samples.count};
     uint64_t count;
     for (;;) {
-        CHECK(guildhall_avro_block(&r->input, minimum, &count));
+        CHECK(guildhall_avro_block(&r->input, &r->program->nodes[item], map, &count));
         if (!count) break;
         if (!c.blocks++) {
             c.begin = avro_read_here(r);

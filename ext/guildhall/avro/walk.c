@@ -34,8 +34,7 @@ position guildhall_avro_chosen(const view *v, position s)
 static uint64_t avro_walk_block(const view *v, uint32_t *offset)
 {
     guildhall_avro_input input = avro_walk_input_at(v, *offset);
-    uint64_t count = 0;
-    guildhall_avro_block(&input, 0, &count);
+    uint64_t count = guildhall_avro_block_again(&input);
     *offset = avro_walk_offset_of(v, &input);
     return count;
 }

@@ -16,12 +16,13 @@ module Guildhall
         %i[string bytes] => :bytes, %i[bytes string] => :string
       })
       SKIPPED = 0xffffffff
+      MOST = 0xffffffff
       # The fewest bytes of each; of the rest one: a length, a count, a branch, an index.
       SIZES = {null: 0, float: 4, double: 8}.freeze
       # Two logical types whose values look the same in the bytes. Nothing that a payload could do without.
       class Conflict < MismatchError
       end
-      private_constant :PROMOTIONS, :SKIPPED, :SIZES, :Conflict
+      private_constant :PROMOTIONS, :SKIPPED, :MOST, :SIZES, :Conflict
 
       # @return [Array<Array<Integer>>]
       # @return [Array<Integer>]
@@ -49,6 +50,8 @@ module Guildhall
         @nodes << incomplete
         @nodes[0] = @nodes[compile(writer.root, reader.root)].dup
         compute_minimum_sizes
+        known = {}
+        @nodes.each_with_index { |node, number| node[6] = inside(number, known) }
       end
 
       private
@@ -77,7 +80,7 @@ module Guildhall
         raise
       end
 
-      def incomplete = [TYPES[:mismatch], 0, 0, 0, constant("incomplete"), 0]
+      def incomplete = [TYPES[:mismatch], 0, 0, 0, constant("incomplete"), 0, 0]
 
       def plain(writer, reader)
         mismatch(writer, reader) unless match?(writer, reader)
@@ -94,7 +97,7 @@ module Guildhall
       def made(kind, reader, count, operands)
         first = place(reader, operands)
         meaning, converter = @logical.of(reader)
-        [TYPES.fetch(kind), meaning || 0, count, first, converter ? constant(converter) : 0, 0]
+        [TYPES.fetch(kind), meaning || 0, count, first, converter ? constant(converter) : 0, 0, 0]
       end
 
       # The name of a named type precedes its operands.
@@ -130,11 +133,11 @@ module Guildhall
         mismatch(writer, reader) if branches.all? { |branch| @nodes[branch][0] == TYPES[:mismatch] }
         first = @operands.size
         @operands.concat(branches)
-        [TYPES[:union], 0, branches.size, first, writer.branches.count { |branch| branch.kind == :record }, 0]
+        [TYPES[:union], 0, branches.size, first, writer.branches.count { |branch| branch.kind == :record }, 0, 0]
       end
 
       def refusal(message)
-        @nodes << [TYPES[:mismatch], 0, 0, 0, constant(message.dup.freeze), 0]
+        @nodes << [TYPES[:mismatch], 0, 0, 0, constant(message.dup.freeze), 0, 0]
         @nodes.size - 1
       end
 
@@ -169,7 +172,7 @@ module Guildhall
         operands = [*fields.flatten, *missing.flat_map { |field| default(reader, field) }]
         kept = fields.count { |_, name| name != SKIPPED } + missing.size
         first = place(reader, operands)
-        [TYPES[:record], 0, fields.size, first, kept, 0]
+        [TYPES[:record], 0, fields.size, first, kept, 0, 0]
       end
 
       # Of fields that the reader takes for the same one, the last counts, as with the gem.
@@ -233,7 +236,7 @@ module Guildhall
       # recursive. What takes for ever is cut off, which is still no more than the truth.
       def compute_minimum_sizes
         8.times do
-          break unless @nodes.map { |node| raise_minimum(node) }.any?
+          break unless @nodes.reverse.map { |node| raise_minimum(node) }.any? # what is inside comes later
         end
       end
 
@@ -252,6 +255,20 @@ module Guildhall
         when :union then 1 + (count.times.map { |index| @nodes[@operands[first + index]][5] }.min || 0)
         when :mismatch then 0
         else SIZES.fetch(kind, 1)
+        end
+      end
+
+      # Of a type that takes no byte: how many values one holds, those that the reader fills in among them.
+      # @param known [Hash{Integer=>Integer}] records that are done or, as 0, in themselves
+      def inside(number, known)
+        type, _, count, first, kept, minimum = @nodes[number]
+        return 0 unless type == TYPES[:record] && minimum.zero?
+
+        known[number] ||= begin
+          known[number] = 0
+          fields = @operands[first, 2 * count].each_slice(2).to_a
+          filled_in = kept - fields.count { |_, name| name != SKIPPED }
+          [fields.sum(filled_in) { |node, _| 1 + inside(node, known) }, MOST].min
         end
       end
     end

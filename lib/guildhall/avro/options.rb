@@ -14,7 +14,8 @@ module Guildhall
     # - `allow_invalid_utf8` (true, as the gem does): strings are taken as they are; false: they must be valid UTF-8
     # - `max_nesting` (256): records, arrays and maps within each other, when decoding and when encoding; 1000 at most
     # - `max_bytes` (64 MiB): longer payloads are refused; 268,435,455 at most
-    # - `max_empty_items` (65,536): items that take no byte, such as nulls, in all arrays of a payload together
+    # - `max_empty_items` (65,536): items that take no byte, such as nulls, in all arrays of a payload together; of a record
+    #   each field counts too
     module Options
       DEFAULTS = {
         logical_types: true, symbolize_names: false, tagged_unions: false, allow_invalid_utf8: true, max_nesting: 256,

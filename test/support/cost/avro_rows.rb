@@ -11,6 +11,7 @@ module Cost
     TREE = {type: "record", name: "Tree", fields: [{name: "left", type: %w[null Tree]}, {name: "right", type: %w[null Tree]}, {name: "value", type: "int"}]}.freeze
     SELF = {type: "record", name: "Self", fields: [{name: "inside", type: {type: "array", items: "Self"}}]}.freeze
     WIDE = {type: "record", name: "Wide", fields: Array.new(60) { |i| {name: "f#{i}", type: i.even? ? "int" : %w[null string]} }}.freeze
+    HOLLOW = {type: "record", name: "Hollow", fields: Array.new(20) { |i| {name: "f#{i}", type: "null"} }}.freeze
     JSON = Guildhall::JSON.new(max_nesting: 1_000)
     LIST = ->(items) { {type: "array", items:} }
     DEPTH = 60
@@ -42,6 +43,7 @@ module Cost
       "blocks of one item" => [LIST["long"], ->(n) { ("\x02\x02".b * n) + "\x00".b }],
       "blocks that say their size" => [LIST["long"], ->(n) { ("\x01\x02\x02".b * n) + "\x00".b }],
       "items without a byte" => [LIST["null"], ->(n) { number(n) + "\x00".b }, ->(_, n) { n }],
+      "records without a byte" => [LIST[HOLLOW], ->(n) { number(n / 21) + "\x00".b }, ->(_, n) { n }],
       "blocks of items without a byte" => [LIST["null"], ->(n) { (number(20) * (n / 20)) + "\x00".b }, ->(_, n) { n }],
       "a map of one key, again and again" => [{type: "map", values: "int"}, ->(n) { number(n) + ("\x02a\x02".b * n) + "\x00".b }],
       "more items than there are" => [LIST["long"], ->(n) { number(n * 3) + ("\x02".b * n) }],

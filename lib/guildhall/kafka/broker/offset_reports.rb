@@ -23,10 +23,11 @@ module Guildhall
         # @param client [Connection::Client]
         # @param settings [Hash{Symbol=>Object}] its
         # @param pairs [Array<Array(String, Integer)>] topics and partitions
+        # @yield see {StartReport#events}
         # @return [void]
-        def assigned(client, settings, pairs)
+        def assigned(client, settings, pairs, &moved)
           report = StartReport.new(client, settings, pairs)
-          thread = Thread.new { guarded { report.events.each { |name, payload| publish(name, **payload) } } }
+          thread = Thread.new { guarded { report.events(&moved).each { |name, payload| publish(name, **payload) } } }
           thread.name = "guildhall offsets"
           thread.report_on_exception = false
           @threads = [*@threads.select(&:alive?), thread]

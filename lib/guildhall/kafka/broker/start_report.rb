@@ -22,13 +22,15 @@ module Guildhall
         end
 
         # Blocks for the brokers' answers. What cannot be asked is left out.
+        # @yieldparam place [Array(String, Integer)] topic and partition; called once the brokers have answered
+        # @yieldreturn [Boolean] whether its consumer has moved it meanwhile: it is left out
         # @return [Array<Array(String, Hash{Symbol=>Object})>] names and payloads of events, one for each topic
         def events
           return [] unless @place # librdkafka reports an error
 
           committed = known(@session.committed(@pairs))
           ranges = known(@session.ranges(topics))
-          places = committed.select { |place, _| ranges.key?(place) }
+          places = committed.select { |place, _| ranges.key?(place) && !(block_given? && yield(place)) }
           [*without_offsets(places, ranges), *reset(places, ranges)]
         rescue KafkaError
           [] # the listener reports what keeps it from reading

@@ -138,7 +138,7 @@ module Guildhall
             @assigned = true
             @membership&.assigned
             @application.publish("rebalance.partitions_assigned", group: @group, member: @number, partitions: pairs)
-            @offset_reports.assigned(@client, settings, pairs) if pairs.any? && !@topics.first.assigned
+            report_start(pairs) if pairs.any? && !@topics.first.assigned
           end
         end
 
@@ -157,6 +157,11 @@ module Guildhall
         end
 
         private
+
+        # What a consumer's `initialized` has moved begins where that says.
+        def report_start(pairs)
+          @offset_reports.assigned(@client, settings, pairs) { |pair| @lock.synchronize { @partitions[pair] }&.sought? }
+        end
 
         def guarded(type, &)
           ErrorBoundary.run(->(error) { @application.error(error, type, group: @group) }, &)

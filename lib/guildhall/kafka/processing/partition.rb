@@ -187,6 +187,9 @@ module Guildhall
           @seek.start(target) { @offsets.rewind }
         end
 
+        # @return [Boolean] whether {#seek} was called
+        def sought? = @offsets.generation.positive?
+
         # Seeks to its own position: for a stalled partition.
         # @param offset [Integer]
         # @return [void]

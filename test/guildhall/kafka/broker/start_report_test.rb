@@ -21,11 +21,11 @@ class KafkaStartReportTest < GuildhallTest
 
   def teardown = @broker.stop
 
-  def events(reset, committed: {})
+  def events(reset, committed: {}, &)
     settings = {"bootstrap.servers": @broker.bootstrap_servers, "group.id": "g", "auto.offset.reset": reset}
     Guildhall::Kafka::Broker::Session.open(settings) { |session| committed.each { |number, offset| session.commit("orders", number, offset) } }
     client = Guildhall::Kafka::Connection::Client.new(settings, Nobody.new)
-    Guildhall::Kafka::Broker::StartReport.new(client, settings, [["orders", 0], ["orders", 1], ["orders", 2]]).events
+    Guildhall::Kafka::Broker::StartReport.new(client, settings, [["orders", 0], ["orders", 1], ["orders", 2]]).events(&)
   ensure
     client&.close(timeout: 10)
   end
@@ -34,6 +34,11 @@ class KafkaStartReportTest < GuildhallTest
     assert_equal [["offsets.none", {topic: "orders", partitions: [0, 1, 2], place: :earliest, messages: 5}]], events("smallest")
     assert_equal [["offsets.none", {topic: "orders", partitions: [0, 1, 2], place: :latest, messages: 5}]], events("latest")
     assert_empty events("error"), "librdkafka reports that"
+  end
+
+  def test_what_the_consumer_has_moved_is_left_out
+    assert_equal [["offsets.none", {topic: "orders", partitions: [0, 2], place: :latest, messages: 4}]], events("latest") { |place| place == ["orders", 1] }
+    assert_empty(events("latest", committed: {0 => 9}) { true })
   end
 
   def test_what_is_committed_and_there_is_no_event

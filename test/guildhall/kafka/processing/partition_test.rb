@@ -85,6 +85,15 @@ class KafkaPartitionTest < GuildhallTest
     assert_equal 3, kafka.application.events.size
   end
 
+  def test_whether_it_was_sought
+    kafka = kafka(consumer { nil }).deliver(0...3)
+    kafka.partition.read_on(0) # by itself
+    kafka.work
+    refute_predicate kafka.partition, :sought?
+    kafka.partition.seek(1)
+    assert_predicate kafka.partition, :sought?
+  end
+
   def test_marks_behind_a_seek_do_not_undo_it
     seen = []
     kafka = kafka(consumer do
