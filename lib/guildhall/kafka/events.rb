@@ -22,7 +22,8 @@ module Guildhall
         "consumer.skipped" => "group, topic, partition, read, dropped, bytes: a batch of which the deserializer dropped everything",
         "consumer.shutdown" => "group, topic, partition",
         "dead_letter_queue.blocked" => "group, topic, partition, offset, to, reason, since, attempt, seconds: a message cannot be sent " \
-                                       "to the dead letter topic, or to a retry topic; seconds until it is sent again",
+                                       "to the dead letter topic, or to a retry topic; seconds until it is sent again, nil " \
+                                       "while the brokers may still take it",
         "dead_letter_queue.dispatched" => "group, topic, partition, offset, to, error_class",
         "deserializing.refused" => "group, topic, reason: workers cannot run the topic's pipeline; the threads of its consumers do",
         "error.occurred" => "error, message: what may be logged of it, type, and where it happened",

@@ -34,6 +34,15 @@ module Guildhall
         # @return [Boolean] false: the route skips it
         def sends?(error) = !!target(error)
 
+        # @return [String, false] false: nowhere, it is skipped. A later attempt helps neither wrong bytes nor what the route says
+        #   is not to be retried
+        def target(error)
+          later = @retries&.next_topic
+          return @queue.topic if later.nil? || @topic.retries.non_retryable?(error)
+
+          Processing::ErrorKind.of(error, @topic) == :undecodable ? @queue.topic : later
+        end
+
         # All are sent before the first is waited for. Blocks until the broker has them.
         # @param messages [Enumerable<Message>]
         # @param attempts [Integer] how often each has failed
@@ -70,15 +79,6 @@ module Guildhall
           [sent, nil]
         rescue DeadLetterError => error
           [sent, error]
-        end
-
-        # @return [String, false] false: nowhere, it is skipped. A later attempt helps neither wrong bytes nor what the route says
-        #   is not to be retried
-        def target(error)
-          later = @retries&.next_topic
-          return @queue.topic if later.nil? || @topic.retries.non_retryable?(error)
-
-          Processing::ErrorKind.of(error, @topic) == :undecodable ? @queue.topic : later
         end
 
         def settle(message, error, target, handle, limit, confirmed, give_up)

@@ -17,7 +17,11 @@ module Guildhall
         REMIND = 10..600
         # Seconds that a partition which is given up waits for a dispatch that has not failed yet.
         GRACE_SECONDS = 1
-        private_constant :REMIND, :GRACE_SECONDS
+        # Seconds without the broker's confirmation, from which on a dispatch counts as blocked: of a missing topic librdkafka itself says so
+        # only after `topic.metadata.propagation.max.ms`.
+        LATE_SECONDS = 5
+        LATE = "no broker has confirmed the message for #{LATE_SECONDS} s: check that the topic exists, and that its brokers can be reached".freeze
+        private_constant :REMIND, :GRACE_SECONDS, :LATE_SECONDS, :LATE
 
         # A topic that cannot be written to.
         # @!attribute [r] to
@@ -27,7 +31,7 @@ module Guildhall
         # @!attribute [r] since
         #   @return [Time] of the first attempt that failed
         # @!attribute [r] attempt
-        #   @return [Integer] how many have failed
+        #   @return [Integer] how many have failed; 0: the first one waits for the broker
         Blocked = Data.define(:to, :reason, :since, :attempt) do
           # @return [String]
           def to_s
@@ -103,9 +107,19 @@ module Guildhall
         def send_all(dispatch)
           return forget(dispatch) if give_up?(dispatch)
 
+          late_at = Clock.now + LATE_SECONDS
           @dispatcher.dispatch(dispatch.messages.dup, dispatch.attempts, confirmed: ->(message) { confirm(message, dispatch) },
-            give_up: -> { give_up?(dispatch) }, &dispatch.error_of)
+            give_up: -> { late(dispatch, late_at) || give_up?(dispatch) }, &dispatch.error_of)
           settle(dispatch)
+        end
+
+        # @return [nil]
+        def late(dispatch, at)
+          return if dispatch.blocked || Clock.now < at
+
+          to = @dispatcher.target(dispatch.error_of.call(dispatch.messages.first))
+          dispatch.blocked = Blocked.new(to:, reason: LATE, since: Time.now.utc - LATE_SECONDS, attempt: 0)
+          publish(dispatch, nil)
         end
 
         def settle(dispatch)
@@ -151,9 +165,16 @@ module Guildhall
 
           block(error, dispatch)
           seconds = @backoff.seconds(dispatch.failures)
-          @assignment.publish("dead_letter_queue.blocked", offset: dispatch.messages.first.offset, to: dispatch.blocked.to,
-            reason: dispatch.blocked.reason, since: dispatch.blocked.since, attempt: dispatch.failures, seconds:)
+          publish(dispatch, seconds)
           @application.timer.after(seconds) { start(dispatch) }
+        end
+
+        # @return [nil]
+        def publish(dispatch, seconds)
+          blocked = dispatch.blocked
+          @assignment.publish("dead_letter_queue.blocked", offset: dispatch.messages.first.offset, to: blocked.to, reason: blocked.reason,
+            since: blocked.since, attempt: blocked.attempt, seconds:)
+          nil
         end
 
         def block(error, dispatch)

@@ -233,6 +233,35 @@ class KafkaDeadLettersTest < GuildhallTest
     assert_equal [true, 1], [kafka.partition.wait(0), abandoned.size]
   end
 
+  # As librdkafka's for a topic that is missing: it is confirmed once the topic is there.
+  class Late
+    def initialize = @confirmed = Thread::Queue.new
+    def confirm = @confirmed.close
+
+    def wait(max_wait_timeout_ms:)
+      return if @confirmed.closed? || (@confirmed.pop(timeout: max_wait_timeout_ms / 1000.0) || @confirmed.closed?)
+
+      raise Rdkafka::AbstractHandle::WaitTimeoutError, "too late"
+    end
+  end
+
+  def test_what_is_not_confirmed_is_visible_before_it_fails
+    kafka = kafka()
+    handle = Late.new
+    sending = nil
+    kafka.application.define_singleton_method(:in_background) { |&block| sending = Thread.new(&block) }
+    kafka.application.producer.define_singleton_method(:produce) { |**| handle }
+    kafka.application.producer.define_singleton_method(:config) { Struct.new(:max_wait_timeout).new(60_000) }
+    kafka.deliver(0...3).work
+    eventually(20) { kafka.partition.blocked }
+    assert_match(/topic dead cannot be written: no broker has confirmed .* check that the topic exists.* attempt 0/, kafka.partition.blocked.to_s)
+    assert_equal [["dead", 0, nil]], blocked(kafka).map { |event| event.values_at(:to, :attempt, :seconds) }
+    handle.confirm
+    assert sending.join(20)
+    kafka.work
+    assert_equal [nil, 3], [kafka.partition.blocked, kafka.committed]
+  end
+
   def test_a_strategy_that_raises_is_asked_with_growing_pauses
     kafka = KafkaPartition.new(consumer, pause_timeout: 0.001, pause_max_timeout: 0.008) do
       dead_letter_queue topic: "dead", strategy: ->(_, _) { raise "unsure" }
