@@ -88,9 +88,7 @@ module Guildhall
         end
 
         # @return [Array<Processing::Partition>] those that are assigned now
-        def partitions
-          @lock.synchronize { @partitions.values }
-        end
+        def partitions = @lock.synchronize { @partitions.values }
 
         # Runs the block in this listener's thread, soon. May be called by any thread.
         # @return [void]
@@ -247,9 +245,7 @@ module Guildhall
           @application.error(found, "librdkafka", group: @group, **place)
         end
 
-        def partition_of(error)
-          @lock.synchronize { @partitions[[error.topic, error.partition]] }
-        end
+        def partition_of(error) = @lock.synchronize { @partitions[[error.topic, error.partition]] }
 
         def assign(name, number)
           topic = @routes.route(name) or return

@@ -17,10 +17,11 @@ module Guildhall
         REMIND = 10..600
         # Seconds that a partition which is given up waits for a dispatch that has not failed yet.
         GRACE_SECONDS = 1
-        # Seconds without the broker's confirmation, from which on a dispatch counts as blocked: of a missing topic librdkafka itself says so
-        # only after `topic.metadata.propagation.max.ms`.
+        # Seconds without the broker's confirmation, from which on a dispatch counts as blocked: librdkafka reports a missing topic only after
+        # `topic.metadata.propagation.max.ms`.
         LATE_SECONDS = 5
-        LATE = "no broker has confirmed the message for #{LATE_SECONDS} s: check that the topic exists, and that its brokers can be reached".freeze
+        LATE = "no broker has confirmed the message for #{LATE_SECONDS} s: check that the topic exists, and that its brokers can be " \
+               "reached".freeze
         private_constant :REMIND, :GRACE_SECONDS, :LATE_SECONDS, :LATE
 
         # A topic that cannot be written to.
