@@ -6,6 +6,9 @@ module Guildhall
   # Runs code that is not ours: subscribers, timer jobs, callbacks, consumers. Whatever it raises is reported once, and the
   # thread that called it goes on. May be used by any thread of any Ractor.
   module ErrorBoundary
+    ENDED = "the consumer's thread was ended while it ran (by Thread.exit, or at the shutdown's deadline)"
+    private_constant :ENDED
+
     # Contains every error but those that end the process. SystemExit in another thread than the main one goes to the main
     # thread, as Ruby would send it there, but without ending the thread at hand.
     # @param report [#call] given what the block raised; what it raises itself goes to standard error
@@ -34,7 +37,7 @@ module Guildhall
       report.call(error)
       nil
     ensure
-      report.call(TaskError.new("the consumer's thread was ended while it ran (by Thread.exit, or at the shutdown's deadline)")) unless ended
+      report.call(TaskError.new(ENDED)) unless ended
     end
 
     # @param raised [Exception] by code that is not ours: to ask for its message may raise

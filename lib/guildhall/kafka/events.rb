@@ -6,10 +6,10 @@ module Guildhall
     module Events
       # name => its meaning and payload
       DESCRIPTIONS = {
-        "app.resumed" => "new work is started again, after app.quiet",
         "app.advised" => "message: a setting is allowed, but will not do in this process, and what to write instead",
-        "app.running" => "version, groups, topics, reader",
         "app.quiet" => "no new work is started",
+        "app.resumed" => "new work is started again, after app.quiet",
+        "app.running" => "version, groups, topics",
         "app.stopping" => "timeout: seconds that the work in progress has",
         "app.stopped" => "unfinished: partitions whose work was not finished in time",
         "broker.reachable" => "broker, seconds: it answers again, after so long",

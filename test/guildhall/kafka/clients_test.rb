@@ -16,6 +16,8 @@ class KafkaClientsTest < GuildhallTest
     [{}, {"ssl.ca.location": "b"}, {}, nil],
     [{}, {}, {"ssl.ca.location": "b"}, nil],
     [{}, {}, {"fetch.wait.max.ms": 5}, {"security.protocol": "ssl", "ssl.ca.location": "a"}],
+    [{"enable.ssl.certificate.verification": false}, {}, {},
+     {"security.protocol": "ssl", "ssl.ca.location": "a", "enable.ssl.certificate.verification": false}],
     [{"bootstrap.servers": "x, SSL://b:1"}, {}, {}, {"security.protocol": "ssl", "ssl.ca.location": "a"}]
   ].freeze
 

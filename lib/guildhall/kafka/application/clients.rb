@@ -37,7 +37,8 @@ module Guildhall
         def connecting_to(broker, topics)
           consumers = topics.map { |topic| @config.kafka.transform_keys(&:to_sym).merge(topic.kafka) }
           all = [@config.kafka.transform_keys(&:to_sym), *consumers, Producing::Producer.settings(@config)]
-          known = all.select { |settings| addresses(settings).include?(broker) }.map { |settings| settings.select { |name, _| SECURITY.match?(name) } }
+          own = all.select { |settings| addresses(settings).include?(broker) }
+          known = own.map { |settings| settings.select { |name, _| SECURITY.match?(name) } }
           known.first if known.uniq.one?
         end
 
@@ -59,7 +60,7 @@ module Guildhall
         def addresses(settings)
           servers = settings[:"bootstrap.servers"] || settings[:"metadata.broker.list"]
           servers.to_s.split(",").map do |server|
-            address = server.strip.delete_prefix("#{server[%r{\A\s*(\w+://)}, 1]}")
+            address = server.strip.sub(%r{\A\w+://}, "")
             address.match?(/:\d+\z/) ? address : "#{address}:#{DEFAULT_PORT}"
           end
         end

@@ -1,7 +1,5 @@
 # frozen_string_literal: true
 
-require "delegate"
-
 module Guildhall
   module Kafka
     module Broker
@@ -29,7 +27,7 @@ module Guildhall
       end
 
       # The rows that could be found out: an Array, with what could not.
-      class Answer < DelegateClass(Array)
+      class Answer < Array
         # @return [Array<Problem>] one per topic and reason; also topics that are not there
         attr_reader :problems
 

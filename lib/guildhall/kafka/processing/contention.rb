@@ -17,7 +17,7 @@ module Guildhall
         # One that is never heard of again, because its partition has gone to another member, say.
         FORGET_SECONDS = 3_600
         MAX_REMEMBERED = 100
-        Failing = Struct.new(:count, :latest)
+        Failing = Struct.new(:failures, :latest)
         private_constant :FORGET_SECONDS, :MAX_REMEMBERED, :Failing
 
         # @param clock [#now]
@@ -36,8 +36,8 @@ module Guildhall
             one.latest = now
             @failing[place] = one
             forget(now)
-            @failing.each_value { |other| other.count = 0 } if @failing.size > MAX_SUSPECTS
-            one.count += 1
+            @failing.each_value { |other| other.failures = 0 } if @failing.size > MAX_SUSPECTS
+            one.failures += 1
           end
         end
 

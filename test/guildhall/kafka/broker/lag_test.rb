@@ -82,6 +82,7 @@ class KafkaLagTest < GuildhallTest
     answer = rows("orders", "others", "many", "none")
     assert_equal [["many", 2], ["many", 4], ["orders", 0], ["orders", 1]], answer.map { |row| [row.topic, row.partition] }
     refute_predicate answer, :complete?
+    assert_kind_of Array, answer
     lines = answer.problems.sort_by(&:topic).map(&:to_s)
     assert_equal 3, lines.size, lines
     assert_match(/\Agroup g, many partitions 0-1, 3: LEADER_NOT_AVAILABLE: .*; bring back the brokers/, lines[0])
