@@ -17,8 +17,8 @@ module Guildhall
         REMIND = 10..600
         # Seconds that a partition which is given up waits for a dispatch that has not failed yet.
         GRACE_SECONDS = 1
-        # Seconds without the broker's confirmation, from which on a dispatch counts as blocked: librdkafka reports a missing topic only after
-        # `topic.metadata.propagation.max.ms`.
+        # Seconds without the broker's confirmation, from which on a dispatch counts as blocked: librdkafka reports a missing topic only
+        # after `topic.metadata.propagation.max.ms`.
         LATE_SECONDS = 5
         LATE = "no broker has confirmed the message for #{LATE_SECONDS} s: check that the topic exists, and that its brokers can be " \
                "reached".freeze
