@@ -10,6 +10,8 @@ module Guildhall
     # Characters of a message; more where everything is shown.
     MAX_CHARACTERS = 300
     MAX_CHARACTERS_OF_ALL = 1_000
+    # Of longer messages no more is looked at. Whole characters in UTF-32, too.
+    MAX_BYTES = 8_000
     LEFT_OUT = "its message may quote a payload and is left out, see config.error_reports"
     # Errors whose messages consist of a value, and what stays of these messages. By name: only what is loaded can have been raised.
     QUOTING = {
@@ -19,22 +21,40 @@ module Guildhall
       "JSON::ParserError" => /\bline \d+,? column \d+/,
       "Psych::SyntaxError" => /\bline \d+,? column \d+/,
       "JSON::GeneratorError" => /(?!)/,
+      "Psych::DisallowedClass" => /\ATried to load unspecified class\b/,
+      "Psych::BadAlias" => /\A(?:An alias referenced an unknown anchor|Unknown alias|Alias parsing was not enabled)\b/,
       "URI::InvalidURIError" => /\Abad URI\b/,
+      "URI::InvalidComponentError" => /\Abad component\b/,
+      "UncaughtThrowError" => /\Auncaught throw\b/,
+      "Encoding::ConverterNotFoundError" => /\Acode converter not found\b/,
       "ActiveRecord::StatementInvalid" => /\A[A-Z]\w*(?:::\w+)+(?=:)/,
       "PG::ServerError" => /\AERROR\b/,
       "Mysql2::Error" => /\A(?:Duplicate entry|Data too long|Incorrect \w+ value)/,
       "Avro::IO::AvroTypeError" => /(?!)/,
       "Avro::SchemaValidator::ValidationError" => /(?!)/
     }.freeze
-    # What Ruby raises about arguments: Strings in quotes and numbers are replaced. An application that raises one of these classes
-    # itself keeps its other words; subclasses are its own.
-    MASKED = [::ArgumentError, IndexError, RangeError, FloatDomainError, TypeError, RegexpError, Encoding::CompatibilityError,
+    # What Ruby raises about arguments: texts in double quotes, numbers and all that follows a colon, a dash, a slash or a single quote
+    # are replaced. An application that raises one of these classes itself keeps its other words; subclasses are its own.
+    MASKED = [::ArgumentError, IndexError, RangeError, FloatDomainError, TypeError, RegexpError, EncodingError, Encoding::CompatibilityError,
               Encoding::UndefinedConversionError, Encoding::InvalidByteSequenceError].freeze
-    ARITY = /\Awrong number of arguments \([^"]*\)\z/
-    VALUE = /"(?:[^"\\]|\\.)*(?:"|\z)|(?<![\w.-])-?\d[\w.+]*/m
+    # What has these marks and yet names code only.
+    HARMLESS = /\A(?:wrong\ number\ of\ arguments\ \([^"]*\)|missing\ keywords?:\ :\w+(?:,\ :\w+)*|incompatible\ character\ encodings:\ [\w()\ -]+|
+                     a\ number\ that\ has,\ written\ out,\ more\ digits\ than\ max_digits,\ \d+|
+                     Tried\ to\ load\ unspecified\ class:\ (?:Date|DateTime|Time|Symbol|Regexp|Range|Rational|Complex|Set|BigDecimal))\z/x
+    VALUE = %r{"(?:[^"\\]|\\.)*+(?:"|\\?\z)|(?<!:):(?!:)\s*\S.*|\s[-–—]+\s.*|(?<![\p{L}\p{N}])['`/].*|(?<![\w.-])-?\d[\w.+]*}m
+    MARK = /\A(?::\s?|\s[-–—]+\s)/
     MAX_CAUSES = 5
     COPIES = {"Hash" => "payload.to_h.dup", "Array" => "payload.to_a.dup", "String" => "text.dup"}.freeze
-    private_constant :QUOTING, :MASKED, :ARITY, :VALUE, :MAX_CAUSES, :COPIES
+    private_constant :QUOTING, :MASKED, :HARMLESS, :VALUE, :MARK, :MAX_CAUSES, :MAX_BYTES, :COPIES
+
+    # What an error's own methods may raise; not what ends a thread or the process, or was raised into the thread meanwhile.
+    module Failure
+      KINDS = [StandardError, ScriptError, SystemStackError, SecurityError].freeze
+      private_constant :KINDS
+
+      def self.===(raised) = KINDS.any? { |kind| kind === raised } || raised.instance_of?(Exception) # rubocop:disable Style/CaseEquality
+    end
+    private_constant :Failure
 
     # Instead of an error whose message is not to leave the process: of the same class, from the same place.
     module Redacted
@@ -47,6 +67,12 @@ module Guildhall
       def detailed_message(highlight: false, **) = "#{message} (#{self.class})"
       # @return [String]
       def inspect = "#<#{self.class}: #{message}>"
+      # The one that it was raised with, whatever its class says.
+      # @return [Exception, nil]
+      def cause = Exception.instance_method(:cause).bind_call(self)
+      # Ruby asks for it to raise the error.
+      # @return [self]
+      def exception(*) = self
     end
 
     class << self
@@ -57,18 +83,21 @@ module Guildhall
         return Printable.words([text(error), *excerpt(error), *advice(error)].join(": "), MAX_CHARACTERS_OF_ALL) if messages
 
         Printable.words([redacted(error), *advice(error)].join("; "), MAX_CHARACTERS)
-      rescue StandardError, ScriptError, SystemStackError => error
+      rescue Failure => error
         "(its message raises #{error.class})"
       end
 
       # For error trackers, which ask the error itself, and its causes.
       # @param error [Exception]
       # @param messages [Boolean] see {#message}
-      # @return [Exception] the same one where it and its causes quote nothing; else one of its class, with its backtrace
+      # @return [Exception] the same one where it and its causes quote nothing; else one of its class, with its backtrace; a
+      #   StandardError for a class that cannot be copied
       def copy(error, messages: false)
-        messages || silent?(error) ? error : rebuilt(error, MAX_CAUSES)
-      rescue StandardError, ScriptError, SystemStackError
-        rebuilt(error, 0)
+        return error if messages || silent?(error)
+
+        rebuilt(error, MAX_CAUSES)
+      rescue Failure
+        copy_alone(error)
       end
 
       # @param error [Exception]
@@ -87,12 +116,15 @@ module Guildhall
       # @param text [String] of an error about a value
       # @return [String] without the value
       def mask(text)
-        ARITY.match?(text) ? text : text.gsub(VALUE, "…")
+        text = cut(text)
+        HARMLESS.match?(text) ? text : text.gsub(VALUE) { |value| "#{value[MARK]}…" }
       end
 
       private
 
-      def text(error) = Printable.utf8(error.message.to_s)
+      def text(error) = cut(error.message.to_s)
+      def cut(text) = Printable.utf8(text.byteslice(0, MAX_BYTES)).scrub
+      def long?(error) = error.message.to_s.bytesize > MAX_BYTES
 
       def excerpt(error)
         error.excerpt.to_s[/.+/m] if error.is_a?(DecodeError) || error.is_a?(EncodeError)
@@ -102,9 +134,9 @@ module Guildhall
         own = text(error)
         return own if error.is_a?(Redacted)
         return part(own, quoting(error)) if quoting(error)
-        return without_cause(error, own, causes) unless MASKED.include?(error.class)
 
-        mask(own)
+        shown = without_cause(error, own, causes)
+        MASKED.include?(error.class) ? mask(shown) : shown
       end
 
       # By the names of its classes: `===` of some answers for others.
@@ -118,31 +150,56 @@ module Guildhall
       # Many errors repeat what they were caused by.
       def without_cause(error, own, causes)
         cause = error.cause
-        return own if cause.nil? || causes.zero?
+        return own if cause.nil?
+        return LEFT_OUT if causes.zero?
 
         before = text(cause)
         after = redacted(cause, causes - 1)
         return own if before.empty? || before == after
+        return without_rest(own, before, after) if long?(error) || long?(cause)
 
         [before, Printable.words(before, before.size)].reduce(own) { |shown, quoted| shown.gsub(quoted) { after } }
       end
 
+      # Where either is not known as a whole: also without what follows.
+      def without_rest(own, before, after)
+        place = own.index(before[0, 100])
+        place ? own[0, place] + after : own
+      end
+
       def silent?(error, causes = MAX_CAUSES)
-        return true if error.nil? || causes.negative?
-        return false if excerpt(error) || error.is_a?(KeyError) || redacted(error) != text(error)
+        return true if error.nil?
+        return false if causes.negative? || excerpt(error) || error.is_a?(KeyError) || redacted(error) != text(error)
+        return false if long?(error) && (error.cause || MASKED.include?(error.class))
 
         silent?(error.cause, causes - 1)
       end
 
-      # Without the class's own `initialize`, whose arguments are unknown.
+      # Without the class's own methods: of some, `initialize` wants something; others may raise.
       def rebuilt(error, causes)
-        made = error.class.allocate
+        made = redacted_as(Class.instance_method(:allocate).bind_call(class_of(error)), message(error))
+        cause = error.cause if causes.positive?
+        made = caused(made, rebuilt(cause, causes - 1)) if cause
+        placed(made, error)
+      end
+
+      def copy_alone(error)
+        rebuilt(error, 0)
+      rescue Failure
+        placed(redacted_as(StandardError.allocate, "#{Module.instance_method(:name).bind_call(class_of(error))}: #{LEFT_OUT}"), error)
+      end
+
+      def class_of(error) = Kernel.instance_method(:class).bind_call(error)
+
+      def redacted_as(made, message)
         Exception.instance_method(:initialize).bind_call(made, nil)
-        made.instance_variable_set(:@message, message(error))
-        made.extend(Redacted)
-        cause = error.cause
-        made = caused(made, rebuilt(cause, causes - 1)) if cause && causes.positive?
-        made.set_backtrace(error.backtrace) if error.backtrace
+        Kernel.instance_method(:instance_variable_set).bind_call(made, :@message, message)
+        Kernel.instance_method(:extend).bind_call(made, Redacted)
+      end
+
+      def placed(made, error)
+        backtrace = Exception.instance_method(:backtrace).bind_call(error)
+        Exception.instance_method(:set_backtrace).bind_call(made, backtrace) if backtrace
         made
       end
 

@@ -87,7 +87,7 @@ module Guildhall
     rescue Psych::SyntaxError
       raise
     rescue StandardError => error
-      raise DecodeError.new(Redaction.mask(error.message), codec: "YAML", **Place.of(text, **@options))
+      raise DecodeError.new(Redaction.mask(error.message), codec: "YAML", excerpt: error.message[/: (.+)/m, 1] || error.message, **Place.of(text, **@options))
     end
 
     class << self

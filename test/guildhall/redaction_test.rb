@@ -2,6 +2,7 @@
 
 require "test_helper"
 require "json"
+require "psych"
 require "uri"
 require "guildhall/errors"
 
@@ -23,6 +24,20 @@ class RedactionTest < GuildhallTest
     "index … outside of array bounds: …" => -> { [].fetch(PAYLOAD["age"]) },
     "… from UTF-8 to US-ASCII" => -> { raise Encoding::UndefinedConversionError, "\"#{SECRET}\" from UTF-8 to US-ASCII" },
     "line 2 column 5" => -> { raise JSON::ParserError, "unexpected token at '#{SECRET}' line 2 column 5" },
+    "invalid symbol in encoding UTF-8 :…" => -> { "#{SECRET}\xFF".to_sym },
+    "end pattern with unmatched parenthesis: …" => -> { Regexp.new("#{SECRET}(") },
+    "…, …, … or … expected for utc_offset: …" => -> { raise ::ArgumentError, %("+HH:MM", "-HH:MM", "UTC" or "Z" expected for utc_offset: #{SECRET}) },
+    "unknown encoding name - …" => -> { Encoding.find(SECRET) },
+    "unknown keyword: …" => -> { ->(a: 1) {}.call(**{SECRET.to_sym => 1}) },
+    "comparison of Integer with :…" => -> { raise ::ArgumentError, "comparison of Integer with :ada failed" },
+    "malformed format string - …" => -> { format("%#{SECRET[0]}%y#{SECRET}", 1) },
+    "unknown unpack directive …" => -> { "x".unpack("y#{SECRET}") },
+    "bad value …" => -> { raise ::ArgumentError, "bad value \"#{SECRET}\\" },
+    "uncaught throw" => -> { throw(SECRET) },
+    "bad component" => -> { URI::HTTP.build(scheme: "http", host: "a", port: SECRET) },
+    "code converter not found" => -> { "a".encode(SECRET) },
+    "Tried to load unspecified class" => -> { Psych.safe_load("!ruby/object:#{SECRET.delete("@.")} {}") },
+    "An alias referenced an unknown anchor" => -> { Psych.safe_load("*#{SECRET.delete("@.")}", aliases: true) },
     "bad URI" => -> { URI.parse("http://#{SECRET} x") }
   }.freeze
   # Ordinary words, and what names classes and methods.
@@ -31,7 +46,9 @@ class RedactionTest < GuildhallTest
     "undefined method 'total' for nil" => -> { PAYLOAD["order"].total },
     "nil can't be coerced into Integer" => -> { 1 + PAYLOAD["order"] },
     "no implicit conversion of Integer into String" => -> { "a" + 1 },
-    "wrong number of arguments (given 1, expected 0)" => -> { -> {}.call(1) }
+    "wrong number of arguments (given 1, expected 0)" => -> { -> {}.call(1) },
+    "missing keyword: :id" => -> { ->(id:) { id }.call },
+    "incompatible character encodings: UTF-8 and UTF-16LE" => -> { "é" + "é".encode("UTF-16LE") }
   }.freeze
 
   def test_messages_that_quote_a_value_do_not_show_it
@@ -92,6 +109,49 @@ class RedactionTest < GuildhallTest
     assert_kind_of KeyError, Guildhall::Redaction.copy(wanting)
   end
 
+  # Beyond the causes that are looked at nothing is shown.
+  def test_deep_causes_show_nothing
+    {"level" => ->(*) { "level" }, "repeats" => ->(error) { "level: #{error.message}" }}.each_value do |words|
+      error = 8.times.reduce(raised { Integer(SECRET) }) { |cause, _| raised { raise RuntimeError, words[cause], cause: } }
+      refute_includes Guildhall::Redaction.message(error), SECRET
+      copy = Guildhall::Redaction.copy(error)
+      refute_same error, copy
+      assert_equal [], causes(copy).map(&:message).grep(/ada/)
+    end
+  end
+
+  def test_long_and_invalid_messages
+    assert_equal "caf\uFFFD is bad", Guildhall::Redaction.message(RuntimeError.new("caf\xE9 is bad"))
+    assert_equal "bad …", Guildhall::Redaction.message(::ArgumentError.new("bad \"caf\xE9"))
+    assert_equal "invalid value for Integer(): …", Guildhall::Redaction.message(raised { Integer("x" * 3_000_000) })
+    far = ::ArgumentError.new("#{"x" * 20_000}\"#{SECRET}\"")
+    refute_includes Guildhall::Redaction.copy(far).message, SECRET
+    cause = raised { Integer("#{SECRET} #{"x" * 20_000}") }
+    error = raised { raise "bad: #{cause.message}", cause: }
+    assert_equal "bad: invalid value for Integer(): …", Guildhall::Redaction.message(error)
+    error = raised { raise "#{"x" * 20_000}: #{cause.message}", cause: }
+    refute_includes Guildhall::Redaction.copy(error).message, SECRET
+    assert_equal "a", Guildhall::Redaction.message(RuntimeError.new("a".encode("UTF-16LE")))
+  end
+
+  # Whatever is wrong with a class, there is an error to report, and it shows nothing.
+  def test_classes_that_raise_in_every_method
+    text = "key not found: \"#{SECRET}\""
+    strange = %i[message cause extend set_backtrace instance_variable_set exception backtrace class].map do |name|
+      Class.new(KeyError) { define_method(name) { |*| raise Exception, SECRET } } # rubocop:disable Lint/RaiseException -- worse than any other
+    end
+    strange << Class.new(KeyError) { define_method(:cause) { self } }
+    strange << Class.new(KeyError) { define_method(:exception) { |*| RuntimeError.new(text) } }
+    %i[allocate name ancestors].each { |name| strange << Class.new(KeyError).tap { |klass| klass.define_singleton_method(name) { |*| raise Exception, SECRET } } } # rubocop:disable Lint/RaiseException
+    strange.each do |klass|
+      copy = Guildhall::Redaction.copy(klass.new(text))
+      assert_equal [], causes(copy).map(&:message).grep(/ada/)
+      assert_kind_of StandardError, copy
+    end
+    stopping = Class.new(StandardError) { def message = raise(Interrupt) }.new
+    assert_raises(Interrupt) { Guildhall::Redaction.copy(stopping) }
+  end
+
   def test_causes_that_repeat_each_other_come_to_an_end
     error = raised do
       10.times.reduce(nil) do |before, _|
@@ -104,6 +164,8 @@ class RedactionTest < GuildhallTest
   end
 
   private
+
+  def causes(error) = error ? [error, *causes(error.cause)] : []
 
   def raised
     yield

@@ -147,6 +147,18 @@ class YAMLTest < GuildhallTest
     end
   end
 
+  # What a payload says is in the excerpt only.
+  def test_errors_quote_nothing
+    codec = Guildhall::YAML.new(aliases: true)
+    {"a: !ruby/object:Ada {}" => "YAML: Tried to load unspecified class: … at line 1, column 4", "a: *ada" => "YAML: An alias referenced an unknown anchor: … at line 1, column 4",
+     "a: 2026-01-01" => "YAML: Tried to load unspecified class: Date at line 1, column 4"}.each do |text, message|
+      error = assert_raises(Guildhall::DecodeError) { codec.decode(text) }
+      assert_equal message, error.message
+      assert_match(/\A(?:Ada|ada|Date)\z/, error.excerpt)
+      refute_match(/ada/i, Guildhall::Redaction.copy(error).cause&.message.to_s)
+    end
+  end
+
   def test_max_aliased
     codec = Guildhall::YAML.new(aliases: true, max_aliased: 8)
     assert_equal [[1, 2, 3], [1, 2, 3], [1, 2, 3]], codec.decode("- &a [1, 2, 3]\n- *a\n- *a\n")

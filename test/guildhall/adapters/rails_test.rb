@@ -99,6 +99,22 @@ class AdaptersRailsTest < GuildhallTest
     RUBY
   end
 
+  def test_the_error_goes_on_whatever_becomes_of_the_report
+    assert_rails(<<~'RUBY')
+      Call = Struct.new(:topic, :name, :partition, :event) { def consuming? = false }
+      call = Call.new(Struct.new(:group).new("shop"), "orders", 0, :consume)
+      Rails.error.define_singleton_method(:report) { |*, **| raise "the tracker is away" }
+      own_cause = Class.new(KeyError) { def cause = self }.new("key not found: \"ada\"")
+      [KeyError.new("key not found: \"ada\""), own_cause, RuntimeError.new("boom")].each do |original|
+        Guildhall::Adapters::Rails::Errors.during(call) { raise original }
+      rescue StandardError => raised
+        equal(true, raised.equal?(original))
+        equal(original.is_a?(KeyError), raised.instance_variable_defined?(:@__rails_error_reported))
+      end
+      report(KeyError.new("other"))
+    RUBY
+  end
+
   # A job is a call within that of its batch.
   def test_each_line_is_tagged_once
     assert_rails(<<~'RUBY')

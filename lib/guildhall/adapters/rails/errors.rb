@@ -8,7 +8,8 @@ module Guildhall
       module Errors
         SOURCE = "guildhall.kafka"
         REPORTED = :@__rails_error_reported
-        private_constant :REPORTED
+        MOST_CAUSES = 100 # some classes name themselves as their cause
+        private_constant :REPORTED, :MOST_CAUSES
 
         class << self
           # Rails reports an error object once: what {#during} has reported comes here again, and is ignored.
@@ -41,19 +42,25 @@ module Guildhall
 
           private
 
+          # Whatever becomes of the report, the error goes on, and the executor does not report it as it is.
           def pass_on(error, context)
             return if error.instance_variable_defined?(REPORTED)
 
             shown = Redaction.copy(error, messages: Kafka.config.messages_of_errors?)
-            ::Rails.error.report(shown, handled: false, context:, source: SOURCE)
-            mark(error) unless shown.equal?(error)
+            begin
+              ::Rails.error.report(shown, handled: false, context:, source: SOURCE)
+            ensure
+              mark(error) unless shown.equal?(error)
+            end
+          rescue StandardError, ScriptError, SystemStackError => failure
+            warn("guildhall: Rails.error raised #{failure.class}: #{Redaction.message(failure)}")
           end
 
           # As Rails does with what it has reported: the executor, which the error passes next, must not report it as it is.
           def mark(error)
-            while error
+            MOST_CAUSES.times do
               error.instance_variable_set(REPORTED, true) unless error.frozen?
-              error = error.cause
+              break unless (error = error.cause)
             end
           end
 
