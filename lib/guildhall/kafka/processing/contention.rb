@@ -6,11 +6,11 @@ module Guildhall
   module Kafka
     module Processing
       # Tells messages that a database refuses from a database that is overloaded: both fail with the same errors (a time-out, a deadlock).
-      # While many messages of the process fail with them, the database is at fault; a few that fail with them again and again are taken for
-      # the cause. One of an application; any thread.
+      # While different messages of the process fail with them, the database is at fault. A message is taken for the cause if it alone fails,
+      # again and again, or if few do while others of its topic are consumed. One of an application; any thread.
       #
       # A message fails from its first such error until it was consumed, or another one after it in its partition. One that was given up is
-      # not over with that: if the next ones fail as well, they are many.
+      # not over with that: if the next one fails as well, they are two.
       class Contention
         # So many messages at most are taken for the cause at the same time.
         MAX_SUSPECTS = 3
@@ -25,19 +25,27 @@ module Guildhall
           @clock = clock
           @lock = Mutex.new
           @failing = {} # the one that has failed last at the end
+          @consumed = {} # topic => when some of its messages were consumed
         end
 
+        # Some messages of the topic were consumed. Takes no lock: it is called for each batch.
+        # @param topic [Object]
+        # @return [void]
+        def consumed(topic) = @consumed[topic] = @clock.now
+
         # @param place [Object] which message has failed, or the first of several
-        # @return [Integer] how often it has, since not more than {MAX_SUSPECTS} do
-        def note(place)
+        # @param topic [Object]
+        # @return [Integer] how often it has, while it could be told from an overloaded database
+        def note(place, topic)
           @lock.synchronize do
             now = @clock.now
             one = @failing.delete(place) || Failing.new(0)
+            forget(now)
+            one.failures += 1 if @failing.empty? || consumed_since?(topic, one.latest)
             one.latest = now
             @failing[place] = one
-            forget(now)
             @failing.each_value { |other| other.failures = 0 } if @failing.size > MAX_SUSPECTS
-            one.failures += 1
+            one.failures
           end
         end
 
@@ -50,8 +58,13 @@ module Guildhall
 
         private
 
+        def consumed_since?(topic, time)
+          consumed = @consumed[topic]
+          consumed && time && consumed > time
+        end
+
         def forget(now)
-          @failing.shift while @failing.size > MAX_REMEMBERED || now - @failing.first.last.latest > FORGET_SECONDS
+          @failing.shift while @failing.any? && (@failing.size >= MAX_REMEMBERED || now - @failing.first.last.latest > FORGET_SECONDS)
         end
       end
     end

@@ -70,6 +70,7 @@ module Guildhall
         # @param at [Object, nil] as for {#attempt}; nil: all
         # @return [void]
         def progress(at)
+          @contention.consumed(@topic)
           over = @contended - [place(at)]
           return if over.empty?
 
@@ -108,7 +109,7 @@ module Guildhall
         def contended(at)
           @contended |= [place(at)]
           @contended.shift if @contended.size > Contention::MAX_SUSPECTS + 1 # more say no more
-          @contention.note(place(at))
+          @contention.note(place(at), @topic)
         end
 
         # The offset alone: the same message may be read again.

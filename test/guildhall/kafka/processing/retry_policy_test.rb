@@ -93,15 +93,21 @@ class KafkaRetryPolicyTest < GuildhallTest
     40.times { |at| assert_equal :retry, policies.first.failed(deadlock, at:, alone: true).action }
   end
 
-  def test_messages_on_two_partitions_that_have_it_in_turn_are_taken_for_the_cause
-    policies = contended_partitions(2)
-    decisions = Array.new(4) { policies.map { |policy| policy.failed(deadlock, at: 1, alone: true).action } }
-    assert_equal [*[%i[retry retry]] * 3, %i[dispatch dispatch]], decisions
+  def test_messages_on_two_partitions_are_taken_for_the_cause_while_a_third_goes_on
+    *failing, third = contended_partitions(3)
+    rounds = lambda do |&between|
+      Array.new(6) do
+        between&.call
+        failing.map { |policy| policy.failed(deadlock, at: 1, alone: true).action }
+      end
+    end
+    assert_equal [%i[retry retry]], rounds.call.uniq, "nothing is consumed: it may be the database"
+    assert_equal %i[dispatch dispatch], rounds.call { third.progress(nil) }.last
   end
 
   # Where one after the other is given up, the database is at fault.
   def test_one_that_was_given_up_fails_until_the_next_is_consumed
-    {nothing: 3, progress: 6}.each do |between, expected|
+    {nothing: 1, progress: 6}.each do |between, expected|
       policy = contended_partitions(1).first
       given_up = (1..6).count do |at|
         policy.progress(at) if between == :progress
