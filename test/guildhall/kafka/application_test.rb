@@ -133,7 +133,7 @@ class KafkaApplicationTest < GuildhallTest
     @application.routes.draw { topic("t") { consumer Idle } }
     @application.start
     @application.in_background { raise NotImplementedError, "broken" }
-    assert_equal ["background", "broken"], errors.pop(timeout: 20)
+    assert_equal %w[background broken], errors.pop(timeout: 20)
     assert @application.stop(timeout: 20)
   end
 

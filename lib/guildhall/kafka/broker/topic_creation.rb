@@ -11,8 +11,8 @@ module Guildhall
   module Kafka
     module Broker
       # Creates the topics that the framework itself needs, retry topics, delay topics, schedules and the dead letters of jobs, where they
-      # are missing. A listener calls it before it subscribes: librdkafka finds a topic that comes later only after minutes. A topic that could
-      # not be created, perhaps because the right is missing, is tried again in a thread of its own.
+      # are missing. A listener calls it before it subscribes: librdkafka finds a topic that comes later only after minutes. A topic that
+      # could not be created, perhaps because the right is missing, is tried again in a thread of its own.
       class TopicCreation
         TIMEOUT_MS = 10_000
         ANSWER_MS = 3_000 # that brokers have to say which topics there are
