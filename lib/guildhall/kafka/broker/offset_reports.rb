@@ -26,6 +26,8 @@ module Guildhall
         # @yield see {StartReport#events}
         # @return [void]
         def assigned(client, settings, pairs, &moved)
+          return if pairs.empty?
+
           report = StartReport.new(client, settings, pairs)
           thread = Thread.new { guarded { report.events(&moved).each { |name, payload| publish(name, **payload) } } }
           thread.name = "guildhall offsets"

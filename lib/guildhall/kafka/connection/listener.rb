@@ -136,7 +136,7 @@ module Guildhall
             @assigned = true
             @membership&.assigned
             @application.publish("rebalance.partitions_assigned", group: @group, member: @number, partitions: pairs)
-            report_start(pairs) if pairs.any? && !@topics.first.assigned
+            @offset_reports.assigned(@client, settings, pairs) { |pair| partition_of(*pair)&.sought? } unless @topics.first.assigned
           end
         end
 
@@ -155,11 +155,6 @@ module Guildhall
         end
 
         private
-
-        # What a consumer's `initialized` has moved begins where that says.
-        def report_start(pairs)
-          @offset_reports.assigned(@client, settings, pairs) { |pair| @lock.synchronize { @partitions[pair] }&.sought? }
-        end
 
         def guarded(type, &)
           ErrorBoundary.run(->(error) { @application.error(error, type, group: @group) }, &)
@@ -235,17 +230,17 @@ module Guildhall
         end
 
         def report(error)
-          return partition_of(error)&.notify(:eofed) if error.end_of_partition?
+          return partition_of(error.topic, error.partition)&.notify(:eofed) if error.end_of_partition?
           raise @fatal = FatalError.of(@client) if error.fatal?
 
           partitions.each { |partition| partition.missing = true if partition.name == error.topic } if error.unknown_topic?
           found = KafkaError.from(error)
-          partition_of(error)&.denied = found if error.denied?
+          partition_of(error.topic, error.partition)&.denied = found if error.denied?
           place = {topic: error.topic, partition: (error.partition if error.topic && !error.partition.negative?)}.compact
           @application.error(found, "librdkafka", group: @group, **place)
         end
 
-        def partition_of(error) = @lock.synchronize { @partitions[[error.topic, error.partition]] }
+        def partition_of(name, number) = @lock.synchronize { @partitions[[name, number]] }
 
         def assign(name, number)
           topic = @routes.route(name) or return
