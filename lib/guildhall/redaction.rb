@@ -38,7 +38,8 @@ module Guildhall
     MASKED = [::ArgumentError, IndexError, RangeError, FloatDomainError, TypeError, RegexpError, EncodingError, Encoding::CompatibilityError,
               Encoding::UndefinedConversionError, Encoding::InvalidByteSequenceError].freeze
     # What has these marks and yet names code only.
-    HARMLESS = /\A(?:wrong\ number\ of\ arguments\ \([^"]*\)|missing\ keywords?:\ :\w+(?:,\ :\w+)*|incompatible\ character\ encodings:\ [\w()\ -]+|
+    HARMLESS = /\A(?:wrong\ number\ of\ arguments\ \([^"]*\)|
+                     missing\ keywords?:\ :\w+(?:,\ :\w+)*|incompatible\ character\ encodings:\ [\w()\ -]+|
                      a\ number\ that\ has,\ written\ out,\ more\ digits\ than\ max_digits,\ \d+|
                      Tried\ to\ load\ unspecified\ class:\ (?:Date|DateTime|Time|Symbol|Regexp|Range|Rational|Complex|Set|BigDecimal))\z/x
     VALUE = %r{"(?:[^"\\]|\\.)*+(?:"|\\?\z)|(?<!:):(?!:)\s*\S.*|\s[-–—]+\s.*|(?<![\p{L}\p{N}])['`/].*|(?<![\w.-])-?\d[\w.+]*}m
@@ -52,7 +53,7 @@ module Guildhall
       KINDS = [StandardError, ScriptError, SystemStackError, SecurityError].freeze
       private_constant :KINDS
 
-      def self.===(raised) = KINDS.any? { |kind| kind === raised } || raised.instance_of?(Exception) # rubocop:disable Style/CaseEquality
+      def self.===(raised) = KINDS.any? { |kind| kind === raised } || raised.instance_of?(Exception)
     end
     private_constant :Failure
 

@@ -87,7 +87,8 @@ module Guildhall
     rescue Psych::SyntaxError
       raise
     rescue StandardError => error
-      raise DecodeError.new(Redaction.mask(error.message), codec: "YAML", excerpt: error.message[/: (.+)/m, 1] || error.message, **Place.of(text, **@options))
+      excerpt = error.message[/: (.+)/m, 1] || error.message
+      raise DecodeError.new(Redaction.mask(error.message), codec: "YAML", excerpt:, **Place.of(text, **@options))
     end
 
     class << self

@@ -24,7 +24,7 @@ class RedactionTest < GuildhallTest
     "index … outside of array bounds: …" => -> { [].fetch(PAYLOAD["age"]) },
     "… from UTF-8 to US-ASCII" => -> { raise Encoding::UndefinedConversionError, "\"#{SECRET}\" from UTF-8 to US-ASCII" },
     "line 2 column 5" => -> { raise JSON::ParserError, "unexpected token at '#{SECRET}' line 2 column 5" },
-    "invalid symbol in encoding UTF-8 :…" => -> { "#{SECRET}\xFF".to_sym },
+    "invalid symbol in encoding UTF-8 :…" => -> { "#{SECRET}\xFF".then(&:to_sym) },
     "end pattern with unmatched parenthesis: …" => -> { Regexp.new("#{SECRET}(") },
     "…, …, … or … expected for utc_offset: …" => -> { raise ::ArgumentError, %("+HH:MM", "-HH:MM", "UTC" or "Z" expected for utc_offset: #{SECRET}) },
     "unknown encoding name - …" => -> { Encoding.find(SECRET) },

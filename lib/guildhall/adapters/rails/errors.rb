@@ -43,17 +43,17 @@ module Guildhall
           private
 
           # Whatever becomes of the report, the error goes on, and the executor does not report it as it is.
-          def pass_on(error, context)
-            return if error.instance_variable_defined?(REPORTED)
+          def pass_on(original, context)
+            return if original.instance_variable_defined?(REPORTED)
 
-            shown = Redaction.copy(error, messages: Kafka.config.messages_of_errors?)
+            shown = Redaction.copy(original, messages: Kafka.config.messages_of_errors?)
             begin
               ::Rails.error.report(shown, handled: false, context:, source: SOURCE)
             ensure
-              mark(error) unless shown.equal?(error)
+              mark(original) unless shown.equal?(original)
             end
-          rescue StandardError, ScriptError, SystemStackError => failure
-            warn("guildhall: Rails.error raised #{failure.class}: #{Redaction.message(failure)}")
+          rescue StandardError, ScriptError, SystemStackError => error
+            warn("guildhall: Rails.error raised #{error.class}: #{Redaction.message(error)}")
           end
 
           # As Rails does with what it has reported: the executor, which the error passes next, must not report it as it is.
