@@ -9,9 +9,6 @@ module Guildhall
   class CSV
     # From a field's text to a typed value. (The gem's own converters are lambdas that only its main Ractor may read.)
     class Converters
-      # What is refused without a word of the field in it.
-      class Refused < ::ArgumentError; end
-
       TYPES = %i[integer float decimal boolean date time].freeze
       BOOLEANS = {"true" => true, "t" => true, "yes" => true, "1" => true, "false" => false, "f" => false, "no" => false,
                   "0" => false}.freeze
@@ -84,7 +81,7 @@ module Guildhall
       def limited(text, digits)
         return text if digits <= @max_digits
 
-        raise Refused, Digits.refusal(@max_digits)
+        raise ::ArgumentError, Digits.refusal(@max_digits)
       end
     end
   end

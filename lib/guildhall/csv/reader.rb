@@ -75,8 +75,7 @@ module Guildhall
       def converted(column, text, index)
         @converters.convert(column, text)
       rescue ::ArgumentError, TypeError => error # Date::Error is an ArgumentError
-        reason = error.is_a?(Converters::Refused) ? error.message : Redaction.mask(error.message)
-        raise DecodeError.new(reason, codec: "CSV", path: path(column, index), excerpt: text)
+        raise DecodeError.new(Redaction.mask(error.message), codec: "CSV", path: path(column, index), excerpt: text)
       end
 
       def path(column, index)

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../../digits"
+require "guildhall/digits"
 require_relative "origin"
 
 module Guildhall

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "time"
-require_relative "../../digits"
+require "guildhall/digits"
 
 module Guildhall
   module Kafka

@@ -6,8 +6,8 @@ module Guildhall
   module Kafka
     module Processing
       # Tells messages that a database refuses from a database that is overloaded: both fail with the same errors (a time-out, a deadlock).
-      # While different messages of the process fail with them, the database is at fault. A message is taken for the cause if it alone fails,
-      # again and again, or if few do while others of its topic are consumed. One of an application; any thread.
+      # While different messages of the process fail with them, the database is at fault. A message is taken for the cause if it alone
+      # fails, again and again, or if few do while others of its topic are consumed. One of an application; any thread.
       #
       # A message fails from its first such error until it was consumed, or another one after it in its partition. One that was given up is
       # not over with that: if the next one fails as well, they are two.
