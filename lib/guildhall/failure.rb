@@ -88,7 +88,7 @@ module Guildhall
         when NoMethodError then nil
         when NameError then "pool.warm_up(task) loads in the main Ractor what a task names" if constant?(error)
         when Ractor::IsolationError then advice_on_constant(error.message[/constant ([\w:]*\w)/, 1])
-        when RuntimeError then UNSHAREABLE_METHOD if error.message.include?("defined with an un-shareable Proc")
+        when RuntimeError then UNSHAREABLE_METHOD if error.message.b.include?("defined with an un-shareable Proc") # in any encoding
         end
       end
 
