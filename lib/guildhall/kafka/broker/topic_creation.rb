@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "guildhall/error_boundary"
+require "guildhall/clock"
 require_relative "../connection/client_closer"
 require_relative "../connection/counted_calls"
 require_relative "../connection/librdkafka"
@@ -72,7 +73,7 @@ module Guildhall
 
           admin = Rdkafka::Config.new(Producing::Producer.shared(@settings)).admin
           present = present(admin) or return false
-          @refused = missing(present).reject { |name, partitions| create(admin, name, *partitions) }.keys
+          @refused = create(admin, missing(present))
           true
         ensure
           Connection::ClientCloser.close_admin(admin, CLOSE_SECONDS) if admin
@@ -118,17 +119,34 @@ module Guildhall
 
         def positive(number) = (number if number&.positive?)
 
-        # @return [Boolean] whether it is there now
-        def create(admin, name, partitions, settings = {})
+        # All are asked for before the first answer is waited for: brokers that leave the requests unanswered cost one time-out together.
+        # @param wanted [Hash{String=>Array}]
+        # @return [Array<String>] those that are not there
+        def create(admin, wanted)
+          limit = Clock.now + (TIMEOUT_MS / 1000.0)
+          requests = wanted.map { |name, arguments| [name, request(admin, name, *arguments)] }
+          requests.reject { |name, request| created?(name, request, limit) }.map(&:first)
+        end
+
+        # @return [Rdkafka::Admin::CreateTopicHandle, Rdkafka::RdkafkaError, nil] nil: it is there
+        def request(admin, name, partitions, settings = {})
           embedded = @settings[:"bootstrap.servers"]
-          if embedded.respond_to?(:create_topic) # of a test
-            embedded.create_topic(name, partitions: [partitions, 1].max)
-          else
-            admin.create_topic(name, partitions, BROKERS_DEFAULT, settings).wait(max_wait_timeout_ms: TIMEOUT_MS)
-          end
-          true
+          return admin.create_topic(name, partitions, BROKERS_DEFAULT, settings) unless embedded.respond_to?(:create_topic)
+
+          embedded.create_topic(name, partitions: [partitions, 1].max) # of a test
+          nil
         rescue EmbeddedBrokerError
-          true # another listener was faster
+          nil # another listener was faster
+        rescue Rdkafka::RdkafkaError => error
+          error
+        end
+
+        # @return [Boolean] whether it is there now
+        def created?(name, request, limit)
+          raise request if request.is_a?(Exception)
+
+          request&.wait(max_wait_timeout_ms: (Clock.left(limit, least: 0.001) * 1000).ceil)
+          true
         rescue Rdkafka::RdkafkaError => error
           # Another process may have been faster.
           error.code == :topic_already_exists || refused(name, error.rdkafka_response, error.broker_message || error.message)

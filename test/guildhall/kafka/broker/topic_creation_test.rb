@@ -104,12 +104,35 @@ class KafkaTopicCreationTest < GuildhallTest
     end
   end
 
+  # Brokers that leave requests unanswered: all topics together have the time of one.
+  class Silent
+    def initialize = @asked = []
+    attr_reader :asked, :waited
+
+    def create_topic(name, *) = (@asked << name) && self
+
+    def wait(max_wait_timeout_ms:)
+      (@waited ||= []) << [@asked.size, max_wait_timeout_ms]
+      raise Rdkafka::AbstractHandle::WaitTimeoutError, "too late"
+    end
+  end
+
+  def test_all_topics_are_asked_for_before_an_answer_is_waited_for
+    admin = Silent.new
+    errors = []
+    creation = Guildhall::Kafka::Broker::TopicCreation.new({}, application("127.0.0.1:1").validate!) { |_, name| errors << name }
+    names = %w[a b c]
+    assert_equal names, creation.send(:create, admin, names.to_h { |name| [name, [1]] })
+    assert_equal [names, [3, 3, 3], names], [admin.asked, admin.waited.map(&:first), errors]
+    assert(admin.waited.map(&:last).each_cons(2).all? { |one, following| following <= one }, "one limit for all of them")
+  end
+
   def test_a_topic_that_was_refused_is_created_once_it_may_be
     errors = Thread::Queue.new
     created = Thread::Queue.new
     admin = Admin.new([29, 29, nil], created)
     creation = Guildhall::Kafka::Broker::TopicCreation.new({}, application("127.0.0.1:1").validate!, pauses: 0.01..0.02) { |*error| errors << error }
-    creation.define_singleton_method(:run) { @refused = create(admin, "again.1", 1) ? [] : ["again.1"] }
+    creation.define_singleton_method(:run) { @refused = create(admin, {"again.1" => [1]}) }
     creation.insist { true }
     creation.retry_refused { |names| created << names }
     assert_equal ["again.1", ["again.1"]], [created.pop(timeout: 30), created.pop(timeout: 30)]
