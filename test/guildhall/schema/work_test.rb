@@ -83,6 +83,13 @@ class SchemaWorkTest < GuildhallTest
   end
 
   # Wherever it stands, whatever comes before: the table grows meanwhile.
+  # Their hashes would cancel each other, and all items have one.
+  def test_items_that_contain_themselves_once_more_have_different_hashes
+    validator = Schema.new({"uniqueItems" => true}, work_limit: 100_000).validator
+    items = Array.new(3_000) { |i| [[i, [i]]] }
+    [items, Guildhall::JSON.document(Guildhall::JSON.encode(items))].each { |one| assert validator.valid?(one) }
+  end
+
   def test_repeated_items_are_found
     unique = Schema.new({"uniqueItems" => true}).validator
     [2, 9, 17, 100, 3_000].each do |size|

@@ -83,7 +83,10 @@ static uint64_t hash_kind(guildhall_walk *walk, node n)
     case GUILDHALL_KIND_ARRAY: {
         uint64_t hash = 11;
         item_cursor cursor = items_of(walk, n);
-        for (node item; next_item(&cursor, &item);) hash = guildhall_number_secret_hash(hash ^ hash_of(walk, item));
+        /* Mixed once more: the hash so far is that of an array as well, which the next item may be, and would cancel. */
+        for (node item; next_item(&cursor, &item);) {
+            hash = guildhall_number_secret_hash(hash ^ guildhall_number_secret_hash(hash_of(walk, item)));
+        }
         return hash;
     }
     case GUILDHALL_KIND_OBJECT: {
