@@ -5,6 +5,7 @@
 # with the gems that are installed in the GEM_HOME that BUILT_GEMS names, or else with the checkout.
 require_relative "../../support/default_signals"
 DefaultSignals.restore
+require "guildhall/kafka"
 require "guildhall/kafka/testing"
 require "json"
 require "net/http"
@@ -171,6 +172,9 @@ class Tour
       @servers = @broker.bootstrap_servers
     end
     [@orders, @jobs].each { |topic| create_topic(topic) }
+    # The server of another process cannot create topics in the embedded broker.
+    delayed = Guildhall::Kafka::Delaying::Tiers::DEFAULT.map { |seconds| "shop.delay.#{seconds}" }
+    [*delayed, "shop.delay.dead", "#{@jobs}.dead"].each { |topic| create_topic(topic) } if @broker
     @port = free_port
     @environment = {"HEALTH_PORT" => @port.to_s, "KAFKA_BOOTSTRAP_SERVERS" => @servers, "ORDERS" => @orders, "JOBS" => @jobs}
   end
