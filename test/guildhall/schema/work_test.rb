@@ -54,7 +54,7 @@ class SchemaWorkTest < GuildhallTest
   # Each match stays below regexp_timeout, all together do not: the time counts.
   def test_the_time_of_matches_counts
     validator = Schema.new({"items" => {"anyOf" => [{"pattern" => "^(?:(a|aa)+)\\1?b$"}, true]}}, regexp_timeout: 60, work_limit: 50_000).validator
-    texts = Array.new(200) { "#{"a" * 28}!" }
+    texts = Array.new(200) { "#{"a" * 28}!b" } # with a b, which Ruby 3.4 looks for first
     [texts, Guildhall::JSON.document(Guildhall::JSON.encode(texts))].each { |one| assert_raises(Schema::LimitError) { validator.valid?(one) } }
   end
 
@@ -111,7 +111,7 @@ class SchemaWorkTest < GuildhallTest
 
   def test_regexps_of_contracts_have_a_limit
     contract = Schema.contract(regexp_timeout: 0.05) { required "id", String, match: /\A(?:(a|aa)+)\1?b\z/ }
-    assert_raises(Schema::LimitError) { contract.validator.valid?({"id" => "#{"a" * 60}!"}) }
+    assert_raises(Schema::LimitError) { contract.validator.valid?({"id" => "#{"a" * 60}!b"}) }
     assert contract.validator.valid?({"id" => "aab"})
   end
 end
