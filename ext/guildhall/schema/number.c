@@ -1,5 +1,5 @@
 #include <time.h>
-#include <unistd.h>
+#include <guildhall/platform.h>
 #include "number.h"
 #include "values/key_hash.h"
 
@@ -14,7 +14,7 @@ void guildhall_number_init(void)
     id_multiple = rb_intern("multiple?");
     id_residue = rb_intern("residue");
     uint64_t drawn[2];
-    if (getentropy(drawn, sizeof drawn) != 0) {
+    if (!guildhall_random_bytes(drawn, sizeof drawn)) {
         drawn[0] = (uint64_t)(uintptr_t)drawn ^ (uint64_t)time(NULL) << 32;
         drawn[1] = guildhall_mix(drawn[0], 0x9E3779B97F4A7C15ull);
     }

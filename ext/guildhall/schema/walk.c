@@ -1,5 +1,5 @@
 #include <ruby/encoding.h>
-#include <time.h>
+#include <guildhall/platform.h>
 #include "walk.h"
 
 VALUE guildhall_walk_type, guildhall_walk_required;
@@ -39,27 +39,15 @@ void guildhall_walk_error(guildhall_walk *walk, VALUE location, VALUE keyword, V
     rb_ary_push(walk->errors, rb_ary_new_from_args(6, keyword, path, location, operand, detail, causes));
 }
 
-#ifdef CLOCK_MONOTONIC_COARSE
-#define TICKS CLOCK_MONOTONIC_COARSE /* milliseconds apart, and cheap to read */
-#else
-#define TICKS CLOCK_MONOTONIC
-#endif
 #define TICK 1000000 /* ns */
 #define STEP 100     /* ns */
-
-static uint64_t schema_walk_clock(clockid_t clock)
-{
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 /* A match may take as long as regexp_timeout, and a callable as it likes; many in one validation must not. When a call crosses
  * a tick, the processor time since the last of these counts as steps. (Not the time that other threads had; and a Ractor
  * may go on on another native thread, whose clock is another.) */
 static void schema_walk_count_processor_time(guildhall_walk *walk, uint64_t now)
 {
-    uint64_t processor = schema_walk_clock(CLOCK_THREAD_CPUTIME_ID), took = 0;
+    uint64_t processor = (uint64_t)guildhall_thread_cpu_now(), took = 0;
     if (walk->called_at && processor > walk->called_cpu) {
         took = processor - walk->called_cpu;
         if (took > now - walk->called_at) took = now - walk->called_at;
@@ -69,11 +57,11 @@ static void schema_walk_count_processor_time(guildhall_walk *walk, uint64_t now)
     guildhall_walk_count(walk, took / STEP);
 }
 
-uint64_t guildhall_walk_begin_time(void) { return schema_walk_clock(TICKS); }
+uint64_t guildhall_walk_begin_time(void) { return (uint64_t)guildhall_coarse_now(); }
 
 void guildhall_walk_count_time(guildhall_walk *walk, uint64_t began)
 {
-    uint64_t now = schema_walk_clock(TICKS);
+    uint64_t now = (uint64_t)guildhall_coarse_now();
     guildhall_walk_count(walk, 1);
     if (RB_UNLIKELY(now - began >= TICK)) schema_walk_count_processor_time(walk, now);
 }

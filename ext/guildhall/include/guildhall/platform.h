@@ -3,7 +3,7 @@
  *
  * All that the extensions ask of the system, beside C11:
  *
- *   everywhere   clock_gettime(CLOCK_MONOTONIC), getentropy, getenv, sysconf(_SC_NPROCESSORS_ONLN), sched_yield,
+ *   everywhere   clock_gettime (CLOCK_MONOTONIC, CLOCK_THREAD_CPUTIME_ID), getentropy, getenv, sysconf(_SC_NPROCESSORS_ONLN), sched_yield,
  *                pipe, fcntl, write, close (waiting/alarm_pipe.c), pthread_atfork, pthread_key_create and its kin, pthread_once,
  *                mutexes and conditions of pthread, __thread, aligned_alloc (C11; macOS has it since 10.15)
  *   Linux        CLOCK_MONOTONIC_COARSE, futex (waiting/word_futex.c), timerfd (waiting/alarm_timer.c)
@@ -45,6 +45,9 @@ static inline int64_t guildhall_coarse_now(void)
     return guildhall_now();
 #endif
 }
+
+/* Nanoseconds of processor time of the calling native thread. */
+static inline int64_t guildhall_thread_cpu_now(void) { return guildhall_clock(CLOCK_THREAD_CPUTIME_ID); }
 
 /* Bytes that nobody can predict. False where the system has none. */
 static inline int guildhall_random_bytes(void *bytes, size_t count) { return getentropy(bytes, count) == 0; }
