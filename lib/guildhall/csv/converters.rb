@@ -74,7 +74,7 @@ module Guildhall
         when :decimal then BigDecimal(limited(text, Digits.in_text(text)))
         when :boolean then BOOLEANS.fetch(text.downcase) { raise ::ArgumentError, "no boolean: #{text.inspect}" }
         when :date then Date.iso8601(text)
-        when :time then Time.iso8601(text.size > TIME_CHARACTERS ? raise(::ArgumentError, "no time: it is too long") : text)
+        when :time then Time.iso8601(text.size > TIME_CHARACTERS ? raise(::ArgumentError, "too long for a time") : text)
         end
       end
 

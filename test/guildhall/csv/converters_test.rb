@@ -5,7 +5,7 @@ require "guildhall/csv"
 require "bigdecimal"
 
 class CSVConvertersTest < GuildhallTest
-  def converters(given, headers: true) = Guildhall::CSV.const_get(:Converters).new(given, headers)
+  def converters(given, headers: true) = Guildhall::CSV.const_get(:Converters).new(given, headers, 10_000)
 
   PRICE = lambda(&:to_f) # a converter has a shareable self
 
