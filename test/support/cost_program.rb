@@ -55,7 +55,7 @@ module CostProgram
   # Builds what is missing of it.
   def counting_environment
     setup = [RbConfig.ruby, "--disable=gems", File.join(Environment::ROOT, "tool/setup.rb"), "--then", File.join(__dir__, "cost/environment.rb")]
-    out, err, status = run_command(setup, timeout: SETUP_SECONDS, env: {**COUNTING, "RUBYOPT" => nil})
+    out, err, status = run_command(setup, timeout: SETUP_SECONDS, env: {**COUNTING, "RUBYOPT" => nil, "BUNDLER_SETUP" => nil})
     assert_predicate(status, :success?, "#{out}#{err}")
     COUNTING.merge(JSON.parse(out))
   end
