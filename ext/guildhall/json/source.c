@@ -48,7 +48,7 @@ static const uint8_t *json_source_after_closing_bracket(const uint8_t *at, const
 
 #define STRIDE 16          /* nodes of the tape for which one count of containers is kept */
 #define POSITIONS UINT32_MAX /* no container has this index */
-#define BYTES_PER_STEP 8   /* looking at so many bytes takes as long as walking past a node */
+#define BYTES_PER_STEP 8   /* scanning 8 bytes takes as long as skipping one node */
 
 static const uint8_t *json_source_after_scalar(guildhall_json_view view, guildhall_json_node node)
 {

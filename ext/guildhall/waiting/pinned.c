@@ -46,7 +46,7 @@ static int pinned_count_in(void)
 
 static void pinned_count_out(guildhall_parked *self)
 {
-    if (guildhall_waiter_forked(&self->base)) return; /* a child counts anew */
+    if (guildhall_waiter_forked(&self->base)) return; /* a child process starts its own count */
     atomic_fetch_sub_explicit(&pinned_waiters, 1, memory_order_relaxed);
 }
 

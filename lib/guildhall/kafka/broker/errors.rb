@@ -70,7 +70,7 @@ module Guildhall
           security_disabled: "the brokers have no authorizer or tokens: remove the setting that needs them",
           delegation_token_expired: "renew the delegation token", delegation_token_not_found: "renew the delegation token",
           ssl: TLS,
-          unknown_topic_or_part: TOPIC, unknown_topic: TOPIC, unknown_topic_id: "the topic was deleted, or created anew",
+          unknown_topic_or_part: TOPIC, unknown_topic: TOPIC, unknown_topic_id: "the topic was deleted, or recreated",
           unknown_partition: "the topic has fewer partitions: correct the number",
           resource_not_found: "the resource does not exist: correct its name",
           unknown_group: "no such consumer group: correct the group's name",
@@ -137,7 +137,7 @@ module Guildhall
           # @return [Boolean] whether nothing is left to do after this answer to a commit
           def commit_settled?(code) = COMMIT_SETTLED.include?(symbol(code))
 
-          # @return [Boolean] whether a member or a producer that is made anew can do it
+          # @return [Boolean] whether a new member or a new producer can do it
           def replaced?(code) = %i[member replaced].include?(kind(code))
 
           # @return [String, nil] what to do about it, in one line; nil: nothing is known

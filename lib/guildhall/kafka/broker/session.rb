@@ -28,7 +28,7 @@ module Guildhall
         TIMEOUT_SECONDS = 10
         # Seconds for the leader of some partitions: if it is the broker that is down, others have answers.
         LEADER_SECONDS = 5
-        # A question is asked anew, each time for longer: in between it is seen whether brokers refuse the credentials.
+        # Repeats a request with a growing time limit, and checks in between whether brokers refuse the credentials.
         FIRST_WAIT_SECONDS = 1
         PAUSE_SECONDS = 0.2 # at least, between two questions
         SILENCE_SECONDS = 30 # without a record, or the end, while a range is read

@@ -12,7 +12,7 @@ module Guildhall
       # A message fails from its first such error until it was consumed, or another one after it in its partition. One that was given up is
       # not over with that: if the next one fails as well, they are two.
       class Contention
-        # So many messages at most are taken for the cause at the same time.
+        # The maximum number of messages that are taken for the cause at the same time.
         MAX_SUSPECTS = 3
         # One that is never heard of again, because its partition has gone to another member, say.
         FORGET_SECONDS = 3_600

@@ -41,7 +41,7 @@ module Guildhall
 
           def request(&block) = @requests << block
 
-          # Whoever is asked answers.
+          # Every broker answers.
           def answers = self
           def from?(*) = true
         end
