@@ -127,7 +127,7 @@ module DoctorExamples
   end
 
   module Slow
-    def self.call(_text) = sleep(5)
+    def self.call(text) = sleep(5) && text
   end
 
   module Looping

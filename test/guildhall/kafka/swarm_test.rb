@@ -83,6 +83,16 @@ class KafkaSwarmTest < GuildhallTest
     end
   end
 
+  # Connections of others get their ports from the system, which gives out higher ones: nobody takes these meanwhile.
+  # @return [Integer] the first of some ports in a row that are free
+  def free_ports(count)
+    (20_000...30_000).step(count).to_a.shuffle.find do |first|
+      (first...first + count).each { |port| TCPServer.open("127.0.0.1", port).close }
+    rescue Errno::EADDRINUSE
+      nil
+    end
+  end
+
   def gone?(pid)
     Process.kill(0, pid)
     false
@@ -211,9 +221,9 @@ class KafkaSwarmTest < GuildhallTest
   end
 
   def test_what_no_process_can_start_with_ends_it
-    TCPServer.open("127.0.0.1", 0) do |taken|
-      port = taken.local_address.ip_port
-      swarm("Guildhall::Kafka.config.health = {port: #{port - 1}, host: '127.0.0.1'}", "{processes: 1}") do |swarm|
+    port = free_ports(2)
+    TCPServer.open("127.0.0.1", port + 1) do
+      swarm("Guildhall::Kafka.config.health = {port: #{port}, host: '127.0.0.1'}", "{processes: 1}") do |swarm|
         assert_equal 78, swarm.finish
         assert_empty swarm.lines.grep(/\Arunning/)
       end
@@ -221,7 +231,7 @@ class KafkaSwarmTest < GuildhallTest
   end
 
   def test_probes_for_all
-    port = TCPServer.open("127.0.0.1", 0) { |server| server.local_address.ip_port }
+    port = free_ports(3)
     swarm("Guildhall::Kafka.config.health = {port: #{port}, host: '127.0.0.1'}") do |swarm|
       swarm.children
       # Once each has said how it is.
