@@ -81,7 +81,7 @@ class GuidesTest < GuildhallTest
 
   def assert_command(command, folder)
     path = [File.join(Guide::ROOT, "exe"), RbConfig::CONFIG["bindir"], ENV.fetch("PATH")].join(":")
-    out, err, status = run_command(command, chdir: folder, timeout: 120, env: {"PATH" => path, "LC_ALL" => "C.UTF-8"})
+    out, err, status = run_command(command, chdir: folder, env: {"PATH" => path, "LC_ALL" => "C.UTF-8"})
     assert_predicate status, :success?, "#{command.last}\n#{out}\n#{err}"
   end
 end

@@ -41,6 +41,6 @@ class SignaturesTest < GuildhallTest
   RUBY
 
   def test_match_the_code
-    assert_empty assert_ruby(SCRIPT, timeout: 120)
+    assert_empty assert_ruby(SCRIPT)
   end
 end

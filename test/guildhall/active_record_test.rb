@@ -7,7 +7,7 @@ class ActiveRecordTest < GuildhallTest
   PROGRAM = File.expand_path("../support/rails_program.rb", __dir__)
 
   def test_rails_does_the_same_with_documents
-    assert_equal "", assert_ruby("load #{PROGRAM.dump}", timeout: 120, options: ["-W0"])
+    assert_equal "", assert_ruby("load #{PROGRAM.dump}", options: ["-W0"])
   end
 
   ANCESTORS = <<~'RUBY'

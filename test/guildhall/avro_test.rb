@@ -161,7 +161,7 @@ class AvroTest < GuildhallTest
   end
 
   def test_survives_collection_and_compaction
-    assert_ruby(<<~RUBY, timeout: 120)
+    assert_ruby(<<~RUBY)
       require "guildhall/avro"
       schema = {type: "record", name: "R", fields: [{name: "text", type: "string"}, {name: "day", type: {type: "int", logicalType: "date"}},
         {name: "list", type: {type: "array", items: {type: "map", values: "double"}}}, {name: "at", type: {type: "long", logicalType: "timestamp-nanos"}}]}
@@ -177,7 +177,7 @@ class AvroTest < GuildhallTest
   end
 
   def test_eight_ractors_at_once
-    out = assert_ruby(<<~RUBY, timeout: 120)
+    out = assert_ruby(<<~RUBY)
       require "guildhall/avro"
       Warning[:experimental] = false
       codec = Guildhall::Avro.new({type: "array", items: {type: "record", name: "R", fields: [{name: "n", type: "long"}, {name: "d", type: {type: "bytes", logicalType: "decimal", precision: 9, scale: 2}},

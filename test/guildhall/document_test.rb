@@ -102,7 +102,7 @@ class DocumentTest < GuildhallTest
 
   # Twenty thousand maps that are large enough for an index: with one list of them all this would take half an hour.
   def test_many_large_maps_are_no_burden_to_each_other
-    assert_ruby(<<~RUBY, timeout: 120)
+    assert_ruby(<<~RUBY)
       require "guildhall/msgpack"
       require "guildhall/json"
       map = Array.new(40) { ["k\#{it}", it] }.to_h

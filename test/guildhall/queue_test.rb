@@ -123,7 +123,7 @@ class QueueTest < GuildhallTest
   end
 
   def test_the_process_ends_while_others_wait
-    assert_equal "205\n", assert_ruby(<<~'RUBY', timeout: 60)
+    assert_equal "205\n", assert_ruby(<<~'RUBY')
       require "guildhall/queue"
       Warning[:experimental] = false
       queue = Guildhall::Queue.new(1)

@@ -234,7 +234,7 @@ class SchemaTest < GuildhallTest
   end
 
   def test_eight_ractors_at_once
-    out = assert_ruby(<<~'RUBY', timeout: 120)
+    out = assert_ruby(<<~'RUBY')
       require "guildhall/schema"
       Warning[:experimental] = false
       source = {"properties" => {"id" => {"type" => "integer", "multipleOf" => 3}, "tags" => {"uniqueItems" => true, "items" => {"pattern" => "^t[0-9]+$"}}},

@@ -60,7 +60,7 @@ class ShareableResultTest < GuildhallTest
 
   # Ruby would walk through the Sets with a lock held, and wait for the collection that the other Ractor has begun, for ever.
   def test_frozen_sets_leave_beside_a_collection
-    out = assert_ruby(<<~RUBY, env: {"RUBY_GC_MALLOC_LIMIT" => "2000", "RUBY_GC_MALLOC_LIMIT_MAX" => "2000"}, timeout: 60)
+    out = assert_ruby(<<~RUBY, env: {"RUBY_GC_MALLOC_LIMIT" => "2000", "RUBY_GC_MALLOC_LIMIT_MAX" => "2000"})
       require "guildhall/pool"
       Warning[:experimental] = false
       module Words

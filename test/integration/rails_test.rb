@@ -59,7 +59,7 @@ class RailsTest < GuildhallTest
   end
 
   def run_rails(folder, *)
-    out, err, status = run_command([RbConfig.ruby, "-W0", "-e", "load Gem.bin_path('railties', 'rails')", *], env: VARIABLES, chdir: folder, timeout: 120)
+    out, err, status = run_command([RbConfig.ruby, "-W0", "-e", "load Gem.bin_path('railties', 'rails')", *], env: VARIABLES, chdir: folder)
     assert_predicate status, :success?, "#{out}\n#{err}"
   end
 end

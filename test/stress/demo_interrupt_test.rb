@@ -45,7 +45,7 @@ class DemoInterruptTest < GuildhallTest
   end
 
   def complete_run(group, record)
-    out, err, status = run_command([*COMMAND, "--topic", @topic, "--group", "#{@topic}-#{group}", "--record", record], timeout: 120)
+    out, err, status = run_command([*COMMAND, "--topic", @topic, "--group", "#{@topic}-#{group}", "--record", record])
     puts out, err unless status.success?
     status
   end

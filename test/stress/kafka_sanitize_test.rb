@@ -19,7 +19,7 @@ class KafkaSanitizeTest < GuildhallTest
     skip "no sanitizers here" unless libraries.all? { |path| File.exist?(path) }
     SCENARIOS.each do |name|
       command = ["env", "LD_PRELOAD=#{libraries.join(" ")}", RbConfig.ruby, "test/integration/scenarios/#{name}.rb"]
-      out, err, status = run_command(command, timeout: 120, env: OPTIONS.merge("RUBYLIB" => sanitized_path))
+      out, err, status = run_command(command, env: OPTIONS.merge("RUBYLIB" => sanitized_path))
       assert_predicate status, :success?, "#{name}: #{status}\n#{out}\n#{err}"
       refute_match(/ERROR: AddressSanitizer|runtime error:/, err, name)
     end

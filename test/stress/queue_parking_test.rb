@@ -18,7 +18,7 @@ class QueueParkingTest < GuildhallTest
   RUBY
 
   def test_ten_thousand_ractors_park_and_wake
-    out = assert_ruby(<<~RUBY, timeout: 120)
+    out = assert_ruby(<<~RUBY)
       #{HEAD}
       queue = Guildhall::Queue.new(1)
       descriptors = Dir.children("/proc/self/fd").size

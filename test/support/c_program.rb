@@ -48,7 +48,7 @@ module CProgram
 
   def compile(program, sources, flags, compiler = COMPILER)
     command = [compiler, "-std=gnu11", "-O2", "-g", "-w", *flags, *sources, "-o", program, "-lpthread"]
-    out, err, status = run_command(command, timeout: 120)
+    out, err, status = run_command(command)
     assert_predicate status, :success?, "#{command.join(" ")}\n#{out}#{err}"
   end
 end

@@ -47,7 +47,7 @@ module CostProgram
     includes = RbConfig::CONFIG.values_at("rubyhdrdir", "rubyarchhdrdir").map { |path| "-I#{path}" }
     command = [RbConfig::CONFIG["CC"].split.first, "-shared", "-fPIC", "-O1", "-w", "-fno-builtin", "-fno-tree-loop-distribute-patterns", *includes, SOURCE,
                "-o", counter, "-ldl"]
-    out, err, status = run_command(command, timeout: 120)
+    out, err, status = run_command(command)
     assert_predicate(status, :success?, "#{command.join(" ")}\n#{out}#{err}")
     counter
   end

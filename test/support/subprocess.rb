@@ -5,10 +5,12 @@ require "rbconfig"
 
 # Runs Ruby code in a process of its own, with the environment of this one.
 module Subprocess
+  LIMIT = 240 # seconds: a process that takes 20 on its own, on a machine that is busy with other things
+
   # @param code [String] Ruby source
   # @param timeout [Numeric] seconds, after which the process is killed and the test fails
   # @return [Array(String, String, Process::Status)] stdout, stderr and status
-  def run_ruby(code, *arguments, timeout: 60, env: {}, options: [])
+  def run_ruby(code, *arguments, timeout: LIMIT, env: {}, options: [])
     run_command([RbConfig.ruby, *options, "-e", "# encoding: UTF-8\n#{code}", *arguments], timeout:, env:) # where no LANG is set, too
   end
 
@@ -19,7 +21,7 @@ module Subprocess
     out
   end
 
-  def run_command(command, timeout: 60, env: {}, chdir: WarningsRaise::ROOT)
+  def run_command(command, timeout: LIMIT, env: {}, chdir: WarningsRaise::ROOT)
     Open3.popen3(env, *command, chdir:, pgroup: true) do |input, out, err, waiter|
       input.close
       readers = [out, err].map { |io| Thread.new { io.read } }

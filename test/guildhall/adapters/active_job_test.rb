@@ -523,6 +523,6 @@ class ActiveJobTest < GuildhallTest
 
   private
 
-  def online(code) = assert_ruby("#{PRELUDE}#{BROKER}#{code}", timeout: 120)
-  def offline(code) = assert_ruby("#{PRELUDE}#{OFFLINE}#{code}", timeout: 120)
+  def online(code) = assert_ruby("#{PRELUDE}#{BROKER}#{code}")
+  def offline(code) = assert_ruby("#{PRELUDE}#{OFFLINE}#{code}")
 end

@@ -139,7 +139,7 @@ class AvroDocumentTest < GuildhallTest
   end
 
   def test_survives_collection_and_compaction
-    assert_ruby(<<~RUBY, timeout: 120)
+    assert_ruby(<<~RUBY)
       require "guildhall/avro"
       schema = {type: "record", name: "R", fields: [{name: "text", type: "string"}, {name: "day", type: {type: "int", logicalType: "date"}},
         {name: "list", type: {type: "array", items: {type: "map", values: "double"}}}]}
@@ -160,7 +160,7 @@ class AvroDocumentTest < GuildhallTest
   end
 
   def test_eight_ractors_at_once
-    out = assert_ruby(<<~'RUBY', timeout: 120)
+    out = assert_ruby(<<~'RUBY')
       require "guildhall/avro"
       Warning[:experimental] = false
       codec = Guildhall::Avro.new({type: "map", values: {type: "array", items: {type: "bytes", logicalType: "decimal", precision: 9, scale: 2}}})

@@ -84,7 +84,7 @@ class CLIAdviseTest < GuildhallTest
 
   def advise(folder, *arguments)
     command = [RbConfig.ruby, File.join(WarningsRaise::ROOT, "exe/guildhall"), "advise", "--quick", *arguments]
-    out, err, status = run_command(command, chdir: folder, timeout: 120)
+    out, err, status = run_command(command, chdir: folder)
     [status.exitstatus, out, err]
   end
 end

@@ -79,6 +79,6 @@ class KafkaSecretsTest < GuildhallTest
   RUBY
 
   def test_nothing_that_is_printed_has_a_secret
-    %w[text json].each { |format| assert_ruby(PROGRAM, format, timeout: 120) }
+    %w[text json].each { |format| assert_ruby(PROGRAM, format) }
   end
 end

@@ -87,7 +87,7 @@ class KafkaSwarmTest < GuildhallTest
   # @return [Integer] the first of some ports in a row that are free
   def free_ports(count)
     (20_000...30_000).step(count).to_a.shuffle.find do |first|
-      (first...first + count).each { |port| TCPServer.open("127.0.0.1", port).close }
+      (first...(first + count)).each { |port| TCPServer.open("127.0.0.1", port).close }
     rescue Errno::EADDRINUSE
       nil
     end

@@ -219,7 +219,7 @@ class MessagePackDocumentTest < GuildhallTest
   end
 
   def test_survives_collection_and_compaction
-    assert_ruby(<<~RUBY, timeout: 120)
+    assert_ruby(<<~RUBY)
       require "guildhall/msgpack"
       order = {"id" => 1, "user" => {"name" => "n" * 40, "tags" => ["a"] * 10}, "t" => Time.at(5), 3 => 2**64 - 1}
       bytes = Guildhall::MessagePack.encode(order)
@@ -239,7 +239,7 @@ class MessagePackDocumentTest < GuildhallTest
   end
 
   def test_eight_ractors_at_once
-    out = assert_ruby(<<~'RUBY', timeout: 120)
+    out = assert_ruby(<<~'RUBY')
       require "guildhall/msgpack"
       Warning[:experimental] = false
       pairs = Array.new(500) { ["key#{it}", {"v" => it, "text" => "t#{it}"}] }.to_h

@@ -143,7 +143,7 @@ class PoolCapacityTest < GuildhallTest
   # Ractor.make_shareable holds a lock of Ruby's while it walks through a batch, and allocates memory: with a limit this small each
   # allocation is a reason to collect garbage, for which it would wait for a worker that waits for it.
   def test_dispatching_beside_a_collection_waits_for_nobody
-    out = assert_ruby(<<~RUBY, env: {"RUBY_GC_MALLOC_LIMIT" => "2000", "RUBY_GC_MALLOC_LIMIT_MAX" => "2000"}, timeout: 60)
+    out = assert_ruby(<<~RUBY, env: {"RUBY_GC_MALLOC_LIMIT" => "2000", "RUBY_GC_MALLOC_LIMIT_MAX" => "2000"})
       require "guildhall/pool"
       require "guildhall/json"
       Warning[:experimental] = false

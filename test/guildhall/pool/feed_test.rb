@@ -125,7 +125,7 @@ class PoolFeedTest < GuildhallTest
 
   # A trap handler that forks without a block comes back into what it has interrupted, in both processes.
   def test_a_trap_handler_forks_while_its_thread_waits
-    assert_equal "child Guildhall::PoolClosedError\nparent [1]\n", assert_ruby(<<~'RUBY', timeout: 60)
+    assert_equal "child Guildhall::PoolClosedError\nparent [1]\n", assert_ruby(<<~'RUBY')
       require "guildhall/pool"
       gate = Thread::Queue.new
       feed = Guildhall::Pool::Feed.new(Enumerator.new { |yielder| yielder << gate.pop }, 5)

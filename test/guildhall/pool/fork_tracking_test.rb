@@ -62,7 +62,7 @@ class PoolForkTrackingTest < GuildhallTest
   end
 
   def test_exit_while_workers_run_ruby_code_ends_the_process
-    out = assert_ruby(<<~RUBY, timeout: 60)
+    out = assert_ruby(<<~RUBY)
       #{SETUP}
       module Busy; def self.call(_) = loop { }; end
       pool.dispatch(%w[a b], Busy, parallel: true)
@@ -74,7 +74,7 @@ class PoolForkTrackingTest < GuildhallTest
   end
 
   def test_workers_that_were_started_where_nothing_interrupts_end_nevertheless
-    out = assert_ruby(<<~RUBY, timeout: 60)
+    out = assert_ruby(<<~RUBY)
       #{SETUP}
       module Busy; def self.call(_) = loop { }; end
       Thread.handle_interrupt(Object => :never) { pool.dispatch(%w[a b], Busy, parallel: true, slice: 1) }
@@ -85,7 +85,7 @@ class PoolForkTrackingTest < GuildhallTest
   end
 
   def test_a_child_ends_while_its_workers_run_ruby_code
-    out = assert_ruby(<<~RUBY, timeout: 60)
+    out = assert_ruby(<<~RUBY)
       #{SETUP}
       module Busy; def self.call(_) = loop { }; end
       pool.map(%w[a], Upcase, parallel: true)
@@ -121,7 +121,7 @@ class PoolForkTrackingTest < GuildhallTest
 
   def test_a_forked_child_starts_afresh
     skip "Ruby #{RUBY_VERSION} cannot be forked while Ractors live" if RUBY_VERSION.to_f < 4.0
-    out = assert_ruby(<<~RUBY, timeout: 60)
+    out = assert_ruby(<<~RUBY)
       #{SETUP}
       future = pool.dispatch([0.5] * 4, Sleepy, parallel: true, slice: 1)
       sleep 0.1
@@ -138,7 +138,7 @@ class PoolForkTrackingTest < GuildhallTest
 
   def test_fork_with_live_workers_is_refused_where_it_is_unsafe
     skip "Ruby #{RUBY_VERSION} can be forked" if RUBY_VERSION.to_f >= 4.0
-    out = assert_ruby(<<~RUBY, timeout: 60)
+    out = assert_ruby(<<~RUBY)
       #{SETUP}
       pool.map(%w[a], Upcase, parallel: true)
       begin
@@ -164,7 +164,7 @@ class PoolForkTrackingTest < GuildhallTest
   end
 
   def test_before_fork_lets_servers_fork
-    out = assert_ruby(<<~RUBY, timeout: 60)
+    out = assert_ruby(<<~RUBY)
       #{SETUP}
       pool.map(%w[a], Upcase, parallel: true)
       Guildhall.before_fork
@@ -176,7 +176,7 @@ class PoolForkTrackingTest < GuildhallTest
   end
 
   def test_workers_that_warm_up_has_started_end_before_a_fork_and_start_again_in_the_child
-    out = assert_ruby(<<~RUBY, timeout: 60)
+    out = assert_ruby(<<~RUBY)
       #{SETUP}
       pool.warm_up(Upcase)
       Guildhall.before_fork
@@ -187,7 +187,7 @@ class PoolForkTrackingTest < GuildhallTest
   end
 
   def test_ctrl_c_reaches_a_caller_that_waits
-    out = assert_ruby(<<~RUBY, timeout: 60)
+    out = assert_ruby(<<~RUBY)
       #{SETUP}
       Thread.new { sleep(0.2); Process.kill(:INT, Process.pid) }
       begin
@@ -201,7 +201,7 @@ class PoolForkTrackingTest < GuildhallTest
 
   def test_an_idle_pool_neither_spins_nor_polls
     skip "needs /proc" unless Wakes.available?
-    out = assert_ruby(<<~RUBY, timeout: 60)
+    out = assert_ruby(<<~RUBY)
       #{SETUP}
       pool.map(%w[a] * 100, Upcase, parallel: true)
       require "support/wakes"

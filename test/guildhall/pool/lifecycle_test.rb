@@ -113,7 +113,7 @@ class PoolLifecycleTest < GuildhallTest
   end
 
   def test_a_pool_without_references_ends
-    out = assert_ruby(<<~RUBY, timeout: 60)
+    out = assert_ruby(<<~RUBY)
       #{SETUP}
       pool = nil
       def use = Guildhall::Pool.new(workers: 2).then { |pool| pool.map(%w[a b], Upcase, parallel: true) && pool.dispatch(%w[a], Upcase, parallel: true).then { 1 }.value }
@@ -129,7 +129,7 @@ class PoolLifecycleTest < GuildhallTest
   end
 
   def test_shutdown_from_a_callback
-    out = assert_ruby(<<~RUBY, timeout: 60)
+    out = assert_ruby(<<~RUBY)
       #{SETUP}
       reports = Thread::Queue.new
       pool.dispatch(%w[a], Upcase, parallel: true).on_complete { reports << pool.shutdown }
@@ -141,7 +141,7 @@ class PoolLifecycleTest < GuildhallTest
   end
 
   def test_shutdown_from_a_subscriber
-    out = assert_ruby(<<~RUBY, timeout: 60)
+    out = assert_ruby(<<~RUBY)
       #{SETUP}
       reports = Thread::Queue.new
       pool.instrumentation.subscribe("pool.worker_died") { reports << pool.shutdown(timeout: 2) }
@@ -152,7 +152,7 @@ class PoolLifecycleTest < GuildhallTest
   end
 
   def test_shutdown_in_a_trap
-    out = assert_ruby(<<~RUBY, timeout: 60)
+    out = assert_ruby(<<~RUBY)
       #{SETUP}
       pool.map(%w[a], Upcase, parallel: true)
       report = nil
@@ -203,7 +203,7 @@ class PoolLifecycleTest < GuildhallTest
 
   def in_child(body, before: "")
     forks
-    assert_ruby(<<~RUBY, timeout: 60)
+    assert_ruby(<<~RUBY)
       #{SETUP}
       #{before}
       child = fork do
@@ -245,7 +245,7 @@ class PoolLifecycleTest < GuildhallTest
   }.each do |name, (wait, outcome)|
     define_method(:"test_a_trap_handler_forks_while_its_thread_waits_for_#{name}") do
       forks
-      out = assert_ruby(<<~RUBY, timeout: 60)
+      out = assert_ruby(<<~RUBY)
         #{SETUP}
         #{FORKING}
         signal.call(-> { sleep(0.001) until pool.stats[:busy].positive? })
@@ -257,7 +257,7 @@ class PoolLifecycleTest < GuildhallTest
 
   def test_a_trap_handler_forks_while_its_thread_waits_for_room
     forks
-    out = assert_ruby(<<~RUBY, timeout: 60)
+    out = assert_ruby(<<~RUBY)
       #{SETUP}
       #{FORKING}
       pool = Guildhall::Pool.new(workers: 1, capacity: 2, overflow: :wait, overflow_timeout: 40)
@@ -272,7 +272,7 @@ class PoolLifecycleTest < GuildhallTest
   # A worker may hold the lock of the queue when the process is forked.
   def test_a_child_never_waits_for_a_lock_of_its_parents_workers
     forks
-    assert_equal "40 children\n", assert_ruby(<<~RUBY, timeout: 120)
+    assert_equal "40 children\n", assert_ruby(<<~RUBY)
       #{SETUP}
       queue = Guildhall::Pool::FairQueue.build(10_000, 2)
       runnable = Guildhall::Pool::Admission.new[Sleepy]

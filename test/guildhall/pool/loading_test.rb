@@ -41,7 +41,7 @@ class PoolLoadingTest < GuildhallTest
   RUBY
 
   def in_a_folder(code)
-    Dir.mktmpdir { |folder| assert_ruby("Dir.chdir(ARGV[0])\n#{code}", folder, timeout: 60) }
+    Dir.mktmpdir { |folder| assert_ruby("Dir.chdir(ARGV[0])\n#{code}", folder) }
   end
 
   def test_zeitwerk_loads_at_warm_up_and_again_after_a_reload

@@ -24,6 +24,6 @@ class PoolMatchingTest < GuildhallTest
 
   def test_blocks_that_match_may_run_in_several_workers_at_once
     skip "Ruby 3.4 cannot give each worker a block of its own" if RUBY_VERSION < "4"
-    assert_equal "right\n", assert_ruby(PROGRAM, timeout: 120)
+    assert_equal "right\n", assert_ruby(PROGRAM)
   end
 end

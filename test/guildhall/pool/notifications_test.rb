@@ -7,7 +7,7 @@ require "support/pool_tasks"
 # The pool's events as ActiveSupport knows events, with the real gem, in a process of its own.
 class PoolNotificationsTest < GuildhallTest
   def test_events_reach_active_support
-    out = assert_ruby(<<~RUBY, timeout: 60)
+    out = assert_ruby(<<~RUBY)
       $LOAD_PATH.unshift("test")
       require "guildhall/pool"
       require "support/pool_tasks"

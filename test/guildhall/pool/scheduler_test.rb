@@ -32,7 +32,7 @@ class PoolSchedulerTest < GuildhallTest
   RUBY
 
   def test_a_cancelled_wait_leaves_no_thread
-    out = assert_ruby(<<~RUBY, timeout: 60)
+    out = assert_ruby(<<~RUBY)
       #{SETUP}
       Async do |task|
         future = pool.dispatch([1.5], Sleepy, parallel: true)
@@ -50,7 +50,7 @@ class PoolSchedulerTest < GuildhallTest
   end
 
   def test_a_cancelled_reader_of_a_deferred_batch_runs_nothing_more
-    out = assert_ruby(<<~RUBY, timeout: 60)
+    out = assert_ruby(<<~RUBY)
       #{SETUP}
       Async do |task|
         future = pool.dispatch([0.02] * 200, Sleepy, parallel: false)
@@ -65,7 +65,7 @@ class PoolSchedulerTest < GuildhallTest
   end
 
   def test_other_fibers_go_on_while_a_batch_runs_inline
-    out = assert_ruby(<<~RUBY, timeout: 60)
+    out = assert_ruby(<<~RUBY)
       #{SETUP}
       module Busy
         def self.call(seconds)
@@ -84,7 +84,7 @@ class PoolSchedulerTest < GuildhallTest
   end
 
   def test_a_map_without_workers_suspends_its_fiber_only
-    out = assert_ruby(<<~RUBY, timeout: 60)
+    out = assert_ruby(<<~RUBY)
       #{SETUP}
       module Patient
         def self.call(naps) = naps.times { sleep(0.01) }
@@ -102,7 +102,7 @@ class PoolSchedulerTest < GuildhallTest
   end
 
   def test_chains_streams_and_waits_in_fibers
-    out = assert_ruby(<<~RUBY, timeout: 60)
+    out = assert_ruby(<<~RUBY)
       #{SETUP}
       Async do |task|
         one = task.async { pool.dispatch(%w[a], Upcase).then { |values| pool.dispatch(values, Upcase) }.value }

@@ -57,7 +57,7 @@ class PoolSettingsTest < GuildhallTest
   end
 
   def test_one_native_thread_for_ractors_is_enough_or_callers_do_the_work
-    assert_equal "9900 9900\n", assert_ruby(<<~'RUBY', env: ONE_THREAD, timeout: 60)
+    assert_equal "9900 9900\n", assert_ruby(<<~'RUBY', env: ONE_THREAD)
       require "guildhall/pool"
       module Twice; def self.call(number) = number * 2; end
       pool = Guildhall::Pool.new

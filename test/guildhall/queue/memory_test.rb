@@ -40,7 +40,7 @@ class QueueMemoryTest < GuildhallTest
   end
 
   def test_works_under_gc_stress
-    assert_equal "true\n", assert_ruby(<<~'RUBY', timeout: 120)
+    assert_equal "true\n", assert_ruby(<<~'RUBY')
       require "guildhall/queue"
       Warning[:experimental] = false
       queue = Guildhall::Queue.new(2)
@@ -56,7 +56,7 @@ class QueueMemoryTest < GuildhallTest
   end
 
   def test_queues_that_go_away_free_what_they_had
-    grown = assert_ruby(<<~RUBY, timeout: 120).to_i
+    grown = assert_ruby(<<~RUBY).to_i
       require "guildhall/queue"
       resident = -> { File.read("/proc/self/statm").split[1].to_i * 4096 }
       100.times { Guildhall::Queue.new(100_000).push(1) }

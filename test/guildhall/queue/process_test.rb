@@ -23,7 +23,7 @@ class QueueProcessTest < GuildhallTest
   RUBY
 
   def test_the_process_ends_while_ractors_and_threads_wait
-    assert_equal "end\n", assert_ruby(<<~RUBY, timeout: 60)
+    assert_equal "end\n", assert_ruby(<<~RUBY)
       #{HEAD}
       10.times { Ractor.new(queue) { |source| source.pop } }
       5.times { Thread.new { queue.pop } }
@@ -33,7 +33,7 @@ class QueueProcessTest < GuildhallTest
   end
 
   def test_an_interrupt_ends_a_wait
-    assert_equal "Interrupt 0 kept\n", assert_ruby(<<~RUBY, timeout: 60)
+    assert_equal "Interrupt 0 kept\n", assert_ruby(<<~RUBY)
       #{HEAD}
       Thread.new { wait_for { queue.num_waiting == 1 }; Process.kill(:INT, Process.pid) }
       begin
@@ -47,7 +47,7 @@ class QueueProcessTest < GuildhallTest
   end
 
   def test_a_trap_handler_may_use_the_queue_that_is_waited_on
-    assert_equal "handled\n", assert_ruby(<<~RUBY, timeout: 60)
+    assert_equal "handled\n", assert_ruby(<<~RUBY)
       #{HEAD}
       trap(:USR1) { queue.push(:handled) }
       Thread.new { wait_for { queue.num_waiting == 1 }; Process.kill(:USR1, Process.pid) }
@@ -56,7 +56,7 @@ class QueueProcessTest < GuildhallTest
   end
 
   def test_a_timeout_of_the_standard_library
-    assert_equal "Timeout::Error kept\n", assert_ruby(<<~RUBY, timeout: 60)
+    assert_equal "Timeout::Error kept\n", assert_ruby(<<~RUBY)
       #{HEAD}
       require "timeout"
       begin
@@ -70,7 +70,7 @@ class QueueProcessTest < GuildhallTest
 
   # The parent's waiters are not the child's: it has a copy of the queue, with what was in it.
   def test_the_child_of_a_fork_has_a_queue_of_its_own
-    assert_equal "child [1, 2] 0 true parent [1]\n", assert_ruby(<<~RUBY, timeout: 60)
+    assert_equal "child [1, 2] 0 true parent [1]\n", assert_ruby(<<~RUBY)
       #{HEAD}
       threads = Array.new(3) { Thread.new { Guildhall::Queue.new(1).tap { |own| Thread.current[:queue] = own }.pop } }
       wait_for { threads.all? { |thread| thread[:queue]&.num_waiting == 1 } }
@@ -97,7 +97,7 @@ class QueueProcessTest < GuildhallTest
   # A producer that has claimed a cell and a consumer that has claimed another are not there to go on.
   def test_a_child_goes_on_where_threads_of_its_parent_were_half_way
     with_program([File.expand_path("../../support/queue_fork_probe.c", __dir__)]) do |program|
-      out, err, status = run_command([program], timeout: 90)
+      out, err, status = run_command([program])
       assert_predicate status, :success?, out + err
     end
   end
@@ -127,7 +127,7 @@ class QueueProcessTest < GuildhallTest
   }.each do |name, wait|
     define_method(:"test_a_trap_handler_forks_while_its_thread_waits_in_#{name}") do
       taken = name == "pop_many" ? [:item] : :item
-      assert_equal "child #{taken.inspect} 0\nparent #{taken.inspect} 0\n", assert_ruby(<<~RUBY, timeout: 60)
+      assert_equal "child #{taken.inspect} 0\nparent #{taken.inspect} 0\n", assert_ruby(<<~RUBY)
         #{HEAD}
         #{FORKING}
         waker = ->(*) { Thread.new { wait_for { queue.num_waiting == 1 }; queue.push(:item) } }
@@ -138,7 +138,7 @@ class QueueProcessTest < GuildhallTest
   end
 
   def test_a_trap_handler_forks_while_its_thread_waits_for_room
-    assert_equal "child [2, 3] 0\nparent [2, 3] 0\n", assert_ruby(<<~RUBY, timeout: 60)
+    assert_equal "child [2, 3] 0\nparent [2, 3] 0\n", assert_ruby(<<~RUBY)
       #{HEAD}
       #{FORKING}
       [1, 2].each { |item| queue.push(item) }
@@ -158,7 +158,7 @@ class QueueProcessTest < GuildhallTest
 
   # A Ractor that makes 200 steps of 1 ms while 64 others wait: it finishes, and those who wait are all woken.
   def assert_none_stalls(cpus)
-    out = assert_ruby(<<~RUBY, env: {"RUBY_MAX_CPU" => cpus.to_s}, timeout: 60)
+    out = assert_ruby(<<~RUBY, env: {"RUBY_MAX_CPU" => cpus.to_s})
       #{HEAD}
       waiting = Array.new(64) { Ractor.new(queue) { |source| source.pop } }
       wait_for { queue.num_waiting == 64 }

@@ -15,7 +15,7 @@ class QueueWaitingTest < GuildhallTest
   # Claimed and interrupted at once, a waiter passes the wake on; that it fails must not cost it its own exception.
   def test_an_exception_survives_a_wake_that_fails
     skip("ports came with Ruby 4.0") unless defined?(Ractor::Port)
-    assert_equal "stop\n", assert_ruby(<<~'RUBY', env: UNPINNED, timeout: 60)
+    assert_equal "stop\n", assert_ruby(<<~'RUBY', env: UNPINNED)
       require "guildhall/queue"
       Warning[:experimental] = false
       module Failing
@@ -51,7 +51,7 @@ class QueueWaitingTest < GuildhallTest
   # Between the wake that it interrupted and the thread that raises it again, nothing else refers to the error.
   def test_an_interrupt_put_off_by_a_wake_survives_garbage_collection
     skip("ports came with Ruby 4.0") unless defined?(Ractor::Port)
-    assert_equal "[\"late\"]\n", assert_ruby(<<~'RUBY', env: UNPINNED, timeout: 60)
+    assert_equal "[\"late\"]\n", assert_ruby(<<~'RUBY', env: UNPINNED)
       require "guildhall/queue"
       Warning[:experimental] = false
       module Interrupted
@@ -84,7 +84,7 @@ class QueueWaitingTest < GuildhallTest
 
   def test_a_throw_that_a_wake_runs_into_becomes_an_error
     skip("ports came with Ruby 4.0") unless defined?(Ractor::Port)
-    assert_match(/\AThreadError: .*raise in the handler instead\n1\n\z/, assert_ruby(<<~'RUBY', env: UNPINNED, timeout: 60))
+    assert_match(/\AThreadError: .*raise in the handler instead\n1\n\z/, assert_ruby(<<~'RUBY', env: UNPINNED))
       require "guildhall/queue"
       Warning[:experimental] = false
       module Throwing
@@ -110,7 +110,7 @@ class QueueWaitingTest < GuildhallTest
 
   def test_threads_that_come_and_go_share_a_ractors_ports
     skip("ports came with Ruby 4.0") unless defined?(Ractor::Port)
-    assert_equal "100 true\n", assert_ruby(<<~'RUBY', env: UNPINNED, timeout: 60)
+    assert_equal "100 true\n", assert_ruby(<<~'RUBY', env: UNPINNED)
       require "guildhall/queue"
       Warning[:experimental] = false
       module Counting
@@ -131,7 +131,7 @@ class QueueWaitingTest < GuildhallTest
   end
 
   def test_a_fiber_that_is_interrupted_as_it_begins_to_wait_leaves_no_descriptor
-    assert_equal "true\n", assert_ruby(<<~'RUBY', timeout: 60)
+    assert_equal "true\n", assert_ruby(<<~'RUBY')
       require "guildhall/queue"
       class NoIO
         def io_wait(...) = raise("not reached")
@@ -163,7 +163,7 @@ class QueueWaitingTest < GuildhallTest
   # More wait than may be pinned, each until its own deadline or its item; and the process has few descriptors left.
   def test_deadlines_beyond_the_pinned_ones
     ["", "Process.setrlimit(:NOFILE, Dir.children('/dev/fd').map(&:to_i).max + 24)"].each do |limit|
-      assert_equal "20 20 true\n", assert_ruby(<<~RUBY, env: UNPINNED, timeout: 60)
+      assert_equal "20 20 true\n", assert_ruby(<<~RUBY, env: UNPINNED)
         #{HEAD}
         full, empty = Guildhall::Queue.new(20), Guildhall::Queue.new(1)
         #{limit}

@@ -26,7 +26,7 @@ class KafkaTaskConsumerTest < GuildhallTest
 
       log.each_with_index { |(key, payload), offset| reader.call(KafkaPartition::Record.new(offset, payload, key).tap { |record| record.define_singleton_method(:raw_key) { key } }) }
     end
-    kafka.application.producer.define_singleton_method(:produce) do |topic:, partition:, key:, payload:, headers: nil|
+    kafka.application.producer.define_singleton_method(:produce) do |topic:, partition:, key:, payload:, **|
       raise "elsewhere" unless topic == "t" && partition.zero?
 
       log << [key, payload]
