@@ -10,7 +10,7 @@ Gem::Specification.new do |spec|
                      "and filtered on Guildhall's worker Ractors while the application stays as it is."
   spec.authors = ["The Guildhall developers"]
   spec.license = "MIT"
-  spec.required_ruby_version = ">= 3.4"
+  spec.required_ruby_version = Guildhall::RUBIES
   spec.files = Dir.chdir(__dir__) do
     Dir["lib/guildhall-kafka.rb", "{lib,sig}/guildhall/{adapters,kafka,karafka}{.rb,.rbs,/**/*.{rb,rbs}}",
       "lib/generators/**/*.{rb,tt}", "ext/guildhall_kafka/**/*.{c,h,rb}",

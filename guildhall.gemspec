@@ -10,7 +10,7 @@ Gem::Specification.new do |spec|
                      "become Ractor-safe: frozen in, Ractor, frozen out."
   spec.authors = ["The Guildhall developers"]
   spec.license = "MIT"
-  spec.required_ruby_version = ">= 3.4"
+  spec.required_ruby_version = Guildhall::RUBIES
   spec.files = Dir.chdir(__dir__) do
     # What is taken off, guildhall-kafka has.
     Dir["{lib,sig}/**/*.{rb,rbs}", "sig/manifest.yaml", "ext/guildhall/**/*.{c,h,rb}", "exe/guildhall", "{README,CHANGELOG}.md",

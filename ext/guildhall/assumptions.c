@@ -166,8 +166,22 @@ static int assumptions_distrusted(const char *name)
     return 0;
 }
 
+/* On other Rubies the extension is built only to be tried (extconf.rb). */
+static int assumptions_proved(void)
+{
+#ifdef GUILDHALL_UNPROVED_RUBY
+    const char *lifted = getenv("GUILDHALL_UNPROVED_RUBY");
+    if (!lifted || strcmp(lifted, "1")) return 0;
+#endif
+    return !assumptions_distrusted("proved");
+}
+
 void guildhall_init_assumptions(VALUE guildhall)
 {
+    if (!assumptions_proved()) {
+        rb_raise(rb_eLoadError, "guildhall is not proved on Ruby %s, and could corrupt memory there: use Ruby 3.4 or 4.0, or a newer guildhall. "
+                 "GUILDHALL_UNPROVED_RUBY=1 loads it all the same, to try it", ruby_version);
+    }
     VALUE outcome = rb_hash_new();
     for (size_t i = 0; i < sizeof assumptions / sizeof *assumptions; i++) {
         const char *name = assumptions[i].name;

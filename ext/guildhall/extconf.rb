@@ -2,6 +2,14 @@
 
 require "mkmf"
 require_relative "json/powers_of_five"
+require_relative "../../lib/guildhall/version"
+
+unless Gem::Requirement.new(Guildhall::RUBIES).satisfied_by?(Gem.ruby_version)
+  abort("guildhall #{Guildhall::VERSION} is proved on Ruby #{Guildhall::RUBIES.join(", ")}, and could corrupt memory on #{RUBY_VERSION}: use one of those, or a " \
+        "newer guildhall. GUILDHALL_UNPROVED_RUBY=1 builds it all the same, to try it")
+end
+# What only such a trial builds is loaded by such a trial alone.
+$defs << "-DGUILDHALL_UNPROVED_RUBY" if Gem.ruby_version >= Gem::Version.new("4.1.a")
 
 # What the code takes for granted, with a name for those who have not got it.
 {"a 64-bit Ruby" => "__SIZEOF_POINTER__ != 8",
@@ -16,8 +24,6 @@ $INCFLAGS << " -I. -I$(srcdir) -I$(srcdir)/include"
 PowersOfFive.write("powers_of_five.h")
 $CFLAGS << " -std=gnu11 -Wall -Wextra -Wno-unused-parameter -Werror=implicit-function-declaration -fvisibility=hidden"
 $CFLAGS << " -O3" unless ENV["GUILDHALL_SANITIZE"] || ENV["GUILDHALL_COUNT"]
-# Some frames are larger than the guard page at the end of a stack: each page of them is touched in turn.
-$CFLAGS << " -fstack-clash-protection" if try_cflags("-fstack-clash-protection")
 if (sanitize = ENV.fetch("GUILDHALL_SANITIZE", nil))
   $CFLAGS << " -O1 -g -fno-omit-frame-pointer -fsanitize=#{sanitize} -fno-sanitize-recover=undefined"
   # Ruby leaves frames by longjmp, and for stacks of its own making AddressSanitizer cannot tell which ones.

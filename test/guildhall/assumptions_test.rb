@@ -41,6 +41,23 @@ class AssumptionsTest < GuildhallTest
     assert_equal SHORTCUTS.join(" "), assert_ruby(WORK, env: {"GUILDHALL_DISTRUST" => SHORTCUTS.join(",")})
   end
 
+  def test_a_ruby_that_it_is_not_proved_on_is_refused
+    _, err, status = run_ruby(WORK, env: {"GUILDHALL_DISTRUST" => "proved"})
+    refute_predicate status, :success?
+    assert_match(/not proved on Ruby #{RUBY_VERSION}, and could corrupt memory there: use Ruby 3.4 or 4.0, .*\(LoadError\)/m, err)
+  end
+
+  def test_which_rubies_are_proved
+    fits = ->(version, env) { assert_ruby(<<~RUBY, version, env: {"GUILDHALL_UNPROVED_RUBY" => env}) == "true" }
+      load "lib/guildhall/version.rb"
+      print Gem::Requirement.new(Guildhall::RUBIES).satisfied_by?(Gem::Version.new(ARGV.first))
+    RUBY
+    versions = %w[3.3.9 3.4.0 3.4.5 4.0.5 4.0.99 4.1.0.preview1 4.1.0.dev 4.1.0 5.0.0]
+    assert_equal %w[3.4.0 3.4.5 4.0.5 4.0.99], versions.select { |version| fits.call(version, nil) }
+    assert_equal versions.drop(1), versions.select { |version| fits.call(version, "1") }
+    Dir["*.gemspec"].each { |path| assert_equal Gem::Requirement.new(Guildhall::RUBIES), Gem::Specification.load(path).required_ruby_version }
+  end
+
   def test_without_what_there_is_no_other_way_for
     needed = ALL.keys - SHORTCUTS
     assert_operator needed.size, :>, 4
