@@ -36,6 +36,20 @@ class PlatformTest < GuildhallTest
     assert_equal ["ext/guildhall_kafka/librdkafka.h: sys/types.h"], found
   end
 
+  # A frame larger than the guard page at the end of a stack must not jump over it.
+  def test_both_extensions_touch_each_page_of_the_stack
+    flag = "-fstack-clash-protection"
+    _, _, status = run_command([RbConfig::CONFIG["CC"].split.first, flag, "-Werror", "-x", "c", "-c", "-o", File::NULL, File::NULL])
+    skip("this compiler has no #{flag}") unless status.success?
+    %w[guildhall guildhall_kafka].each do |extension|
+      Dir.mktmpdir do |folder|
+        out, err, status = run_command([RbConfig.ruby, File.join(ROOT, "ext", extension, "extconf.rb")], chdir: folder)
+        assert_predicate status, :success?, out + err
+        assert_includes File.read(File.join(folder, "Makefile"))[/^CFLAGS .*$/], flag, extension
+      end
+    end
+  end
+
   {
     "64 bits" => ["-U__SIZEOF_POINTER__ -D__SIZEOF_POINTER__=4", "a 64-bit Ruby"],
     "little end" => ["-U__BYTE_ORDER__ -D__BYTE_ORDER__=__ORDER_BIG_ENDIAN__", "a little-endian processor (keys are compared by words)"],
