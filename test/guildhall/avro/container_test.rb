@@ -56,6 +56,41 @@ class AvroContainerTest < GuildhallTest
     damaged.each { |bytes| assert_raises(Guildhall::DecodeError) { Container.each(bytes).to_a } }
   end
 
+  # Flushed without objects: compressed, or of no bytes at all.
+  def test_blocks_without_objects
+    Container::Compression::NAMES.each do |compression|
+      whole = write(OBJECTS.first(2), compression:)
+      sync = whole.byteslice(-16, 16)
+      head = whole.byteslice(0, whole.index(sync) + 16)
+      blocks = whole.byteslice(head.bytesize..)
+      nothing = Container::Compression.named(compression).compress("".b)
+      empty = ["\x00\x00".b + sync, "\x00".b + (nothing.bytesize * 2).chr.b + nothing + sync]
+      empty.each do |block|
+        file = [head, block, blocks, block, block].join
+        assert_equal OBJECTS.first(2), Container.each(file).to_a, compression
+        assert_equal [0, 2, 0, 0], Container::Reader.new(file).each_block.map { |one| one.objects.size }
+      end
+      assert_raises(Guildhall::DecodeError, compression) { Container.each("#{head}\x02\x00#{sync}").to_a }
+    end
+  end
+
+  def test_a_block_that_is_cut_off_is_named
+    %w[deflate snappy zstandard].each do |compression|
+      kind = Container::Compression.named(compression)
+      whole = write(OBJECTS.first(50), compression:)
+      sync = whole.byteslice(-16, 16)
+      head = whole.byteslice(0, whole.index(sync) + 16)
+      cut = kind.compress("\x02\x02a".b * 50).then { it.byteslice(0, it.bytesize - 2) }
+      file = head + "\x64".b + (cut.bytesize * 2).chr.b + cut + sync
+      [-> { Container.each(file).to_a }, -> { Container::Reader.new(file).each_block.to_a }].each do |read|
+        assert_includes assert_raises(Guildhall::DecodeError, compression, &read).message, "block is cut off"
+      end
+      [-> { Container.each(whole[0..-30]).to_a }, -> { Container::Reader.new(whole[0..-30]).each_block.to_a }].each do |read|
+        assert_includes assert_raises(Guildhall::DecodeError, compression, &read).message, "unexpected end of input"
+      end
+    end
+  end
+
   def test_blocks_that_would_burst
     %w[deflate snappy zstandard].each do |compression|
       file = write(Array.new(200) { {"n" => it, "t" => "x" * 10_000} }, compression:, block_bytes: 10**7)

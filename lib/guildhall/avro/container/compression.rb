@@ -44,6 +44,10 @@ module Guildhall
 
         # @api private
         # @return [DecodeError]
+        def self.cut_off = decode_error("block is cut off: its compressed data ends too early")
+
+        # @api private
+        # @return [DecodeError]
         def self.broken(error) = decode_error("block cannot be decompressed: #{error.message}")
       end
     end

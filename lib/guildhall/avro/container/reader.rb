@@ -81,7 +81,8 @@ module Guildhall
         def read_block
           count = @input.number
           @input.refuse("a block of #{count} objects") if count.negative?
-          bytes = @compression.decompress(@input.read(@input.number, @limit), @limit)
+          bytes = @input.read(@input.number, @limit)
+          bytes = @compression.decompress(bytes, @limit) unless bytes.empty? # without objects some writers compress nothing
           @input.refuse("a block does not end with the file's mark") unless @input.read(SYNC_BYTES) == @sync
           Block.new(count:, bytes: bytes.b.freeze, codec: @codec)
         end

@@ -13,14 +13,14 @@ module Guildhall
           def self.compress(bytes) = [::Snappy.deflate(bytes), checksum(bytes)].pack("a*N")
 
           def self.decompress(bytes, limit)
-            raise Compression.decode_error("block is cut off") if bytes.bytesize <= CHECKSUM_BYTES
+            raise Compression.cut_off if bytes.bytesize <= CHECKSUM_BYTES
 
             compressed = bytes.byteslice(0...-CHECKSUM_BYTES)
             raise Compression.too_long if announced(compressed) > limit
 
-            verified(::Snappy.inflate(compressed), bytes.byteslice(-CHECKSUM_BYTES..).unpack1("N"))
+            verified(::Snappy.inflate(compressed), bytes)
           rescue ::Snappy::Error => error
-            raise Compression.broken(error)
+            raise cut_off?(bytes) ? Compression.cut_off : Compression.broken(error)
           end
 
           # How long it says it will be: the gem believes it and makes room at once.
@@ -31,15 +31,42 @@ module Guildhall
             end
           end
 
-          def self.verified(made, checksum)
-            checksum(made) == checksum ? made : raise(Compression.decode_error("block fails its checksum"))
+          def self.verified(made, bytes)
+            return made if checksum(made) == bytes.byteslice(-CHECKSUM_BYTES..).unpack1("N")
+
+            raise cut_off?(bytes) ? Compression.cut_off : Compression.decode_error("block fails its checksum")
           end
 
           def self.checksum(bytes)
             require "zlib"
             Zlib.crc32(bytes)
           end
-          private_class_method :announced, :verified, :checksum
+
+          # Of a block that could not be read: does it end before it has as many bytes as it says, and their checksum?
+          def self.cut_off?(bytes)
+            left = announced(bytes)
+            at = bytes.each_byte.first(LENGTH_BYTES).take_while { |byte| byte >= 0x80 }.size + 1
+            while left.positive?
+              return true if at >= bytes.bytesize
+
+              length, at = element(bytes, at)
+              left -= length
+            end
+            at + CHECKSUM_BYTES > bytes.bytesize
+          end
+
+          # @return [Array(Integer, Integer)] how many bytes the literal or the copy at this place makes, and where the next begins
+          def self.element(bytes, at)
+            tag = bytes.getbyte(at)
+            return [((tag >> 2) & 7) + 4, at + 2] if tag & 3 == 1
+            return [(tag >> 2) + 1, at + (tag & 3 == 2 ? 3 : 5)] if tag.anybits?(3)
+            return [(tag >> 2) + 1, at + (tag >> 2) + 2] if tag >> 2 < 60
+
+            width = (tag >> 2) - 59
+            length = bytes.byteslice(at + 1, width).ljust(4, "\0").unpack1("V") + 1
+            [length, at + 1 + width + length]
+          end
+          private_class_method :announced, :verified, :checksum, :cut_off?, :element
         end
       end
     end

@@ -4,20 +4,23 @@ module Guildhall
   class Avro
     module Container
       module Compression
-        # Frames of Zstandard, by the gem zstd-ruby.
+        # Frames of Zstandard (RFC 8878), by the gem zstd-ruby. Skippable frames are no data.
         module Zstandard
           PIECE_BYTES = 256 # a byte can expand to a block of 128 KiB: not too many of them at once
           private_constant :PIECE_BYTES
 
           def self.compress(bytes) = ::Zstd.compress(bytes)
 
-          # Piece by piece: a small block may hold gigabytes.
+          # Piece by piece: a small block may hold gigabytes. Frame by frame: the gem drops what follows the end of a frame within
+          # a piece, and takes a frame that is cut off for a whole one.
           def self.decompress(bytes, limit)
             stream = ::Zstd::StreamingDecompress.new
             made = "".b
-            (0...bytes.bytesize).step(PIECE_BYTES) do |from|
-              made << stream.decompress(bytes.byteslice(from, PIECE_BYTES))
-              raise Compression.too_long if made.bytesize > limit
+            Frames.new(bytes).each do |from, to|
+              (from...to).step(PIECE_BYTES) do |at|
+                made << stream.decompress(bytes.byteslice(at, [PIECE_BYTES, to - at].min))
+                raise Compression.too_long if made.bytesize > limit
+              end
             end
             made
           rescue RuntimeError => error # the gem's own
@@ -25,6 +28,74 @@ module Guildhall
 
             raise Compression.broken(error)
           end
+
+          # Where the frames of a block begin and end, by their headers.
+          class Frames
+            MAGIC = 0xFD2FB528
+            SKIPPABLE = (0x184D2A50..0x184D2A5F)
+            CHECKSUM_BYTES = 4
+            DICTIONARY_BYTES = [0, 1, 2, 4].freeze
+            CONTENT_BYTES = [0, 2, 4, 8].freeze
+            REPEATED = 1 # kinds of blocks
+            RESERVED = 3
+            private_constant :MAGIC, :SKIPPABLE, :CHECKSUM_BYTES, :DICTIONARY_BYTES, :CONTENT_BYTES, :REPEATED, :RESERVED
+
+            # @param bytes [String]
+            def initialize(bytes)
+              @bytes = bytes
+              @at = 0
+            end
+
+            # @yieldparam from [Integer] of a frame with data
+            # @yieldparam to [Integer] the end of it
+            # @raise [DecodeError]
+            def each
+              while @at < @bytes.bytesize
+                from = @at
+                magic = number(4)
+                if SKIPPABLE.cover?(magic) then skip(number(4))
+                elsif magic == MAGIC
+                  pass_frame
+                  yield from, @at
+                else raise Compression.decode_error("block cannot be decompressed: no frame of Zstandard at its byte #{from}")
+                end
+              end
+            end
+
+            private
+
+            def pass_frame
+              descriptor = number(1)
+              single_segment = descriptor[5]
+              content = CONTENT_BYTES[descriptor >> 6]
+              content = 1 if content.zero? && single_segment == 1
+              skip(1 - single_segment + DICTIONARY_BYTES[descriptor & 3] + content)
+              nil until pass_block == 1
+              skip(CHECKSUM_BYTES) if descriptor[2] == 1
+            end
+
+            # @return [Integer] 1 for the last of its frame
+            def pass_block
+              head = number(3)
+              kind = head >> 1 & 3
+              raise Compression.decode_error("block cannot be decompressed: reserved kind of block in a frame of Zstandard") if kind == RESERVED
+
+              skip(kind == REPEATED ? 1 : head >> 3)
+              head[0]
+            end
+
+            def number(size)
+              from = @at
+              skip(size)
+              @bytes.byteslice(from, size).ljust(4, "\0").unpack1("V")
+            end
+
+            def skip(size)
+              @at += size
+              raise Compression.cut_off if @at > @bytes.bytesize
+            end
+          end
+          private_constant :Frames
         end
       end
     end
