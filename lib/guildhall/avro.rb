@@ -37,7 +37,8 @@ module Guildhall
     # @return [Schema] what they are read as
     attr_reader :schema, :reader
 
-    # @param schema [Schema, String, Hash, Array, ::Avro::Schema] the writer's
+    # @param schema [Schema, String, Hash, Array, ::Avro::Schema] the writer's; checked, unless `strict_schemas` is false. A
+    #   {Schema} was checked, or was not, where it was parsed
     # @param reader [Schema, String, Hash, Array, ::Avro::Schema, nil] nil: the writer's
     # @param references [Array<Schema>] schemas whose named types these refer to
     # @param options [Hash] see {Options}
@@ -46,8 +47,9 @@ module Guildhall
     # @raise [Guildhall::ArgumentError] naming every option that is wrong
     def initialize(schema, reader: nil, references: [], **options)
       options = Options.check(options)
-      @schema = Schema.parse(schema, references:)
-      @reader = reader ? Schema.parse(reader, references:) : @schema
+      strict = Options.strict?(options, given: true)
+      @schema = Schema.parse(schema, references:, strict:)
+      @reader = reader ? Schema.parse(reader, references:, strict:) : @schema
       @decoder = Program.new(@schema, @reader, options)
       @encoder = encoder(options)
       Ractor.make_shareable(self)

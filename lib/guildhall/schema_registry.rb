@@ -137,12 +137,13 @@ module Guildhall
     end
 
     # @param entry [Entry]
+    # @param strict [Boolean] see {Avro::Schema.parse}
     # @return [Avro::Schema] with the schemas that it refers to, which are fetched
     # @raise [Error]
     # @raise [Avro::SchemaError]
-    def avro_schema(entry)
+    def avro_schema(entry, strict: false)
       require_relative "avro"
-      Avro::Schema.parse(entry.schema, references: references(entry).map { |_name, other| avro_schema(other) })
+      Avro::Schema.parse(entry.schema, references: references(entry).map { |_name, other| avro_schema(other, strict:) }, strict:)
     end
 
     # @param entry [Entry]

@@ -36,10 +36,10 @@ module Guildhall
       def initialize(registry, reader: nil, subject: nil, topic: nil, subject_name: :topic, schema: nil, register: false,
                      schema_id: :payload, key: false, **options)
         connect(registry, type: "AVRO", schema_id:, key:)
-        @reader = reader && Schema.parse(reader)
         @options = Options.check(options)
+        @reader = own(reader)
         @directory = Directory.new("\0".b, SchemaRegistry::WireFormat::PREFIX_BYTES - 1, true)
-        schema &&= Schema.parse(schema)
+        schema = own(schema)
         choose_schema(subject:, topic:, subject_name:, schema:, register:, record: schema&.root&.name)
         settle
       end
@@ -76,7 +76,13 @@ module Guildhall
 
       def unknown_schema(id) = UnknownSchemaError.new(why_unknown(id), id:, offset: 1)
 
-      def make(entry) = Avro.new(@registry.avro_schema(entry), reader: @reader, **@options)
+      # A schema of the application's, not of the registry.
+      def own(schema) = schema && Schema.parse(schema, strict: Options.strict?(@options, given: true))
+
+      def make(entry)
+        schema = @registry.avro_schema(entry, strict: Options.strict?(@options, given: false))
+        Avro.new(schema, reader: @reader, **@options)
+      end
 
       # The native decoder of {#lazy} finds what was fetched there.
       def fetch(id)

@@ -12,6 +12,10 @@ module Guildhall
   class Avro
     # An Avro schema: parsed once, frozen and shareable.
     class Schema
+      # What an error says about a schema that is only not valid.
+      READING = "to read what was written with it, pass strict_schemas: false to the codec, or strict: false to Guildhall::Avro::Schema.parse"
+      private_constant :READING
+
       # @return [Type]
       attr_reader :root
       # @return [String] the schema as JSON, with everything that the canonical form leaves out
@@ -19,15 +23,18 @@ module Guildhall
 
       # @param source [Schema, String, Hash, Array, ::Avro::Schema] JSON text or data, or a schema of the gem avro
       # @param references [Array<Schema>] schemas whose named types this one refers to
-      # @return [Schema]
+      # @param strict [Boolean] whether names, namespaces and defaults have to be valid, as for a schema that is about to be
+      #   registered. false: the schema is in use already, and what it needs for reading has to be right; a default is then
+      #   checked when it is needed, for a field that the writer does not have
+      # @return [Schema] the source itself if it is a Schema
       # @raise [SchemaError]
       # @raise [Guildhall::ArgumentError] for references that are none
-      def self.parse(source, references: [])
+      def self.parse(source, references: [], strict: true)
         unless references.is_a?(Array) && references.all?(Schema)
           raise Guildhall::ArgumentError, "references are an Array of Guildhall::Avro::Schema, not #{references.inspect[0, 80]}"
         end
 
-        source.is_a?(Schema) ? source : new(data(source), references)
+        source.is_a?(Schema) ? source : new(data(source), references, strict)
       end
 
       # @api private
@@ -51,10 +58,10 @@ module Guildhall
       end
       private_class_method :name?, :utf8, :new
 
-      def initialize(data, references)
+      def initialize(data, references, strict)
         @json = ::JSON.generate(data)
-        @root = Parser.new(references.map(&:root)).parse(::JSON.parse(@json))
-        Defaults.check(@root)
+        @root = Parser.new(references.map(&:root), strict:).parse(::JSON.parse(@json))
+        Defaults.check(@root) if strict
         Ractor.make_shareable(self)
       rescue ::JSON::GeneratorError => error
         raise SchemaError, "Avro schema: not valid JSON: #{error.message}"

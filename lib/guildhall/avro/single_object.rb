@@ -26,7 +26,7 @@ module Guildhall
           raise Guildhall::ArgumentError, "Guildhall::Avro::SingleObject: schemas are an Array of one or more, not #{schemas.class}"
         end
 
-        reader &&= Schema.parse(reader)
+        reader &&= Schema.parse(reader, strict: Options.strict?(Options.check(options), given: true))
         codecs = schemas.map { |schema| Avro.new(schema, reader:, **options) }
         @by_fingerprint = codecs.to_h { |codec| [codec.schema.fingerprint, codec] }
         @directory = Directory.new(MAGIC, HEADER_BYTES - MAGIC.bytesize, false)

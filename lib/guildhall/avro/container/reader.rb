@@ -29,9 +29,11 @@ module Guildhall
         # @raise [SchemaError]
         def initialize(source, reader: nil, **options)
           @input = Input.new(source)
-          @limit = Options.check(options).fetch(:max_bytes)
+          checked = Options.check(options)
+          @limit = checked.fetch(:max_bytes)
           read_head
-          @codec = Avro.new(@metadata["avro.schema"].dup.force_encoding(Encoding::UTF_8), reader:, **options)
+          schema = Schema.parse(@metadata["avro.schema"], strict: Options.strict?(checked, given: false))
+          @codec = Avro.new(schema, reader:, **options)
           @compression = Compression.named(@metadata["avro.codec"])
         end
 

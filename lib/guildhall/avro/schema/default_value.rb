@@ -21,10 +21,23 @@ module Guildhall
         end
 
         # @param type [Type]
-        # @param json [Object] that fits the type: see {Defaults.check}
+        # @param json [Object]
         # @return [Object] not frozen
-        # @raise [SchemaError] for what its logical type refuses
+        # @raise [SchemaError] for what is no value of the type, where the schema was not checked ({Defaults.check}), and for what
+        #   the logical type refuses
         def of(type, json)
+          refuse(type, json) unless Defaults.fits?(type, json)
+
+          fitting(type, json)
+        end
+
+        private
+
+        def refuse(type, json)
+          raise SchemaError, "Avro schema: default #{json.inspect} is not a valid #{type.logical || type}, and is needed: the writer has no such field"
+        end
+
+        def fitting(type, json)
           return branch(type.branches.find { |branch| Defaults.fits?(branch, json) }, json) if type.union?
 
           @logical.decode(type, raw(type, json))
@@ -32,10 +45,8 @@ module Guildhall
           raise SchemaError, "Avro schema: default #{json.inspect} is not a valid #{type.logical || type}: #{error.message}"
         end
 
-        private
-
         def branch(type, json)
-          value = of(type, json)
+          value = fitting(type, json)
           @tagged_unions && type.kind == :record ? Branch.new(name: type.name, value:) : value
         end
 
@@ -43,8 +54,8 @@ module Guildhall
           case type.kind
           when :float, :double then Float(json)
           when :bytes, :fixed then json.encode(Encoding::ISO_8859_1).b # in JSON each character is a byte
-          when :array then json.map { |item| of(type.items, item) }
-          when :map then json.transform_values { |item| of(type.items, item) }
+          when :array then json.map { |item| fitting(type.items, item) }
+          when :map then json.transform_values { |item| fitting(type.items, item) }
           when :record then record(type, json)
           else json
           end
@@ -52,7 +63,7 @@ module Guildhall
 
         def record(type, json)
           type.fields.to_h do |field|
-            [@key.call(field.name), json.key?(field.name) ? of(field.type, json[field.name]) : default_within(field)]
+            [@key.call(field.name), json.key?(field.name) ? fitting(field.type, json[field.name]) : default_within(field)]
           end
         end
 

@@ -8,13 +8,16 @@ module Guildhall
     class Schema
       # JSON data → {Type}s, names resolved.
       class Parser
-        NAME = /\A[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*\z/
-        SYMBOL = /\A[A-Za-z_][A-Za-z0-9_]*\z/
-        RESERVED = [*Type::PRIMITIVES, :array, :map, :union, :record, :enum, :fixed, :error].map { |kind| kind.to_s.freeze }.freeze
-        private_constant :NAME, :SYMBOL, :RESERVED
+        # The letters of all languages, as Java's library has it by default; other libraries write A to Z only.
+        NAME = /\A[\p{L}_][\p{L}\p{Nd}_]*\z/
+        PRIMITIVES = Type::PRIMITIVES.map { |kind| kind.to_s.freeze }.freeze
+        RESERVED = [*PRIMITIVES, *%w[array map union record enum fixed error]].freeze
+        private_constant :NAME, :PRIMITIVES, :RESERVED
 
         # @param references [Array<Type>] named types that the schema may refer to
-        def initialize(references = [])
+        # @param strict [Boolean] see {Schema.parse}
+        def initialize(references = [], strict: true)
+          @strict = strict
           @names = {}
           references.each { |type| collect(type) }
         end
@@ -35,6 +38,15 @@ module Guildhall
 
         def refuse(message)
           raise SchemaError, "Avro schema: #{message}"
+        end
+
+        # What reading does not depend on.
+        def refuse_if_strict(message)
+          refuse("#{message}; #{READING}") if @strict
+        end
+
+        def check_name(name, what)
+          refuse_if_strict("#{name.inspect} is not a valid #{what}") unless NAME.match?(name)
         end
 
         def primitive(name, **)
@@ -89,12 +101,15 @@ module Guildhall
 
         def name_of(json, around)
           name = need(json, "name")
-          refuse("#{name.inspect} is not a valid name") unless name.is_a?(String) && NAME.match?(name)
+          refuse("#{name.inspect} is not a valid name") unless name.is_a?(String)
           namespace = json.fetch("namespace", around)
           refuse("the namespace of #{name} is not a String") unless namespace.nil? || namespace.is_a?(String)
           name = full_name(name, namespace)
-          refuse("#{name} is the name of a type of Avro's own") if RESERVED.include?(name)
-          [name, name[/\A(.+)\.[^.]+\z/, 1]]
+          refuse("#{name} is the name of a type of Avro's own") if (@strict ? RESERVED : PRIMITIVES).include?(name)
+          namespace, dot, short = name.rpartition(".")
+          check_name(short, "name")
+          "#{namespace}#{dot}".each_line(".", chomp: true) { |part| check_name(part, "part of a namespace") }
+          [name, namespace[/.+/m]]
         end
 
         def aliases(json)
@@ -114,18 +129,19 @@ module Guildhall
 
         def field(json, namespace)
           name = need(json, "name")
-          refuse("#{name.inspect} is not a valid name of a field") unless name.is_a?(String) && NAME.match?(name)
+          refuse("#{name.inspect} is not a valid name of a field") unless name.is_a?(String)
+          check_name(name, "name of a field")
           Field.new(name:, type: parse(need(json, "type"), namespace), default: json.fetch("default", NO_DEFAULT), aliases: aliases(json))
         end
 
         def enum_attributes(json, _namespace)
           symbols = need(json, "symbols")
-          valid = symbols.is_a?(Array) && symbols.all? { |symbol| symbol.is_a?(String) && SYMBOL.match?(symbol) }
-          refuse("symbols of #{json["name"]} are not a list of names") unless valid
+          refuse("symbols of #{json["name"]} are not a list of names") unless symbols.is_a?(Array) && symbols.all?(String)
+          refuse_if_strict("symbols of #{json["name"]} are not a list of names") unless symbols.all?(NAME)
           refuse("#{json["name"]} has the same symbol twice") if symbols.uniq.size < symbols.size
           default = json["default"]
-          refuse("default #{default.inspect} of #{json["name"]} is none of its symbols") if default && !symbols.include?(default)
-          {symbols:, default:}
+          refuse_if_strict("default #{default.inspect} of #{json["name"]} is none of its symbols") if default && !symbols.include?(default)
+          {symbols:, default: (default if symbols.include?(default))}
         end
 
         def fixed_attributes(json, _namespace)

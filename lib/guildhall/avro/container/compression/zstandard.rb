@@ -78,7 +78,7 @@ module Guildhall
             def pass_block
               head = number(3)
               kind = head >> 1 & 3
-              raise Compression.decode_error("block cannot be decompressed: reserved kind of block in a frame of Zstandard") if kind == RESERVED
+              raise Compression.decode_error("block cannot be decompressed: a block of a reserved kind in a frame") if kind == RESERVED
 
               skip(kind == REPEATED ? 1 : head >> 3)
               head[0]
