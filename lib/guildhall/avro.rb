@@ -62,8 +62,7 @@ module Guildhall
 
     alias call decode
 
-    # A lazy view: the payload is checked, and read where it lies. What a logical type is in Ruby is made, and can be
-    # found wrong, when it is asked for.
+    # A lazy view: the payload is checked, and read where it lies. What a logical type is in Ruby is made when it is asked for.
     # @param bytes [String] pinned by the Document; copied first unless it is frozen
     # @return [MapDocument, ArrayDocument, Object] the plain value where the root is a scalar
     # @raise [DecodeError]

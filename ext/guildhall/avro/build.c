@@ -224,35 +224,19 @@ static inline __attribute__((always_inline)) VALUE plain(builder *b, const guild
     avro_build_raise_at(b, at, b->codec->program.texts[node->kept].bytes);
 }
 
-typedef struct {
-    VALUE converter, raw;
-} conversion;
-
-static VALUE avro_build_convert(VALUE pointer)
+/* Bytes can be right and yet no value of the logical type: they come as what they are without it. */
+static VALUE avro_build_converted(const builder *b, const guildhall_avro_node *node, VALUE raw)
 {
-    conversion *c = (conversion *)pointer;
-    return rb_ractor_make_shareable(rb_funcall(c->converter, id_decode, 1, c->raw));
-}
-
-static VALUE avro_build_refuse(VALUE pointer, VALUE error) { return Qundef; }
-
-/* Bytes can be of the right length and yet be no value of the logical type. */
-static VALUE avro_build_converted(builder *b, const guildhall_avro_node *node, VALUE raw, const uint8_t *head, const place *at)
-{
-    conversion c = {b->codec->constants[node->kept], raw};
-    VALUE made = rb_rescue2(avro_build_convert, (VALUE)&c, avro_build_refuse, 0, rb_eArgError, rb_eRangeError, (VALUE)0);
-    if (made != Qundef) return made;
-    b->input.at = head;
-    avro_build_fail(b, at, GUILDHALL_AVRO_BAD_VALUE);
+    VALUE made = rb_funcall(b->codec->constants[node->kept], id_decode, 1, raw);
+    return RB_UNLIKELY(NIL_P(made)) ? raw : rb_ractor_make_shareable(made);
 }
 
 static VALUE avro_build_value(builder *b, uint32_t index, const place *at)
 {
     const guildhall_avro_node *node = &b->codec->program.nodes[index];
     if (RB_LIKELY(node->meaning == GUILDHALL_AVRO_PLAIN)) return plain(b, node, at);
-    const uint8_t *head = b->input.at;
-    if (node->meaning == GUILDHALL_AVRO_CONVERTED) return avro_build_converted(b, node, plain(b, node, at), head, at);
-    return guildhall_avro_time(node->meaning, avro_build_number(b, 0, at));
+    if (node->meaning == GUILDHALL_AVRO_CONVERTED) return avro_build_converted(b, node, plain(b, node, at));
+    return guildhall_avro_time(node->meaning, avro_build_number(b, node->type == GUILDHALL_AVRO_INT, at));
 }
 
 static void avro_build_begin(builder *b, const guildhall_avro_codec *codec, const uint8_t *bytes, size_t from, size_t length)

@@ -7,7 +7,7 @@
 typedef guildhall_avro_node node;
 typedef guildhall_avro_fit fit;
 
-static ID id_encode, id_decode;
+static ID id_encode, id_decode, id_to_i;
 
 const char *guildhall_avro_type_name(const node *node)
 {
@@ -48,20 +48,30 @@ VALUE guildhall_avro_given(const guildhall_avro_codec *codec, VALUE hash, uint32
 
 static inline int avro_fit_is_timestamp(const node *node) { return node->meaning >= GUILDHALL_AVRO_MILLIS; }
 
-/* What a logical type's value is in the bytes: Integer or String; Qundef when it is no value of the type. Ruby decides
- * all but Times. */
+/* The units of a Time; nil: no long has as many. */
+static VALUE avro_fit_units(const node *node, VALUE time)
+{
+    if (!RB_FIXNUM_P(rb_funcall(time, id_to_i, 0))) return Qnil; /* which no timespec has either */
+    struct timespec spec = rb_time_timespec(time);
+    int64_t units = node->meaning == GUILDHALL_AVRO_MILLIS ? 1000 : node->meaning == GUILDHALL_AVRO_MICROS ? 1000000 : 1000000000;
+    __int128 whole = (__int128)spec.tv_sec * units + spec.tv_nsec / (1000000000 / units);
+    return whole < INT64_MIN || whole > INT64_MAX ? Qnil : LL2NUM((int64_t)whole);
+}
+
+/* Is this what a decoder gives for bytes that are no value of the logical type: an Integer, a text, a binary String? Timestamps have
+ * no such numbers. */
+static int avro_fit_is_without_meaning(const guildhall_avro_codec *codec, const node *node, VALUE object)
+{
+    if (node->meaning != GUILDHALL_AVRO_CONVERTED || guildhall_avro_resembles(codec, node, object) != GUILDHALL_AVRO_EXACT) return 0;
+    return NIL_P(rb_funcall(codec->constants[node->kept], id_decode, 1, object));
+}
+
+/* What a logical type's value is in the bytes, Integer or String; nil when it is no value of the type. Ruby decides all but Times. */
 static VALUE avro_fit_raw(const guildhall_avro_codec *codec, const node *node, VALUE object)
 {
-    if (avro_fit_is_timestamp(node) && rb_obj_is_kind_of(object, rb_cTime)) {
-        struct timespec spec = rb_time_timespec(object);
-        int64_t units = node->meaning == GUILDHALL_AVRO_MILLIS ? 1000 : node->meaning == GUILDHALL_AVRO_MICROS ? 1000000 : 1000000000;
-        int64_t whole;
-        if (__builtin_mul_overflow((int64_t)spec.tv_sec, units, &whole) ||
-            __builtin_add_overflow(whole, spec.tv_nsec / (1000000000 / units), &whole)) return Qundef;
-        return LL2NUM(whole);
-    }
-    VALUE converter = codec->constants[node->kept];
-    return rb_funcall(converter, id_encode, 1, object);
+    if (avro_fit_is_timestamp(node) && rb_obj_is_kind_of(object, rb_cTime)) return avro_fit_units(node, object);
+    VALUE raw = rb_funcall(codec->constants[node->kept], id_encode, 1, object);
+    return NIL_P(raw) && avro_fit_is_without_meaning(codec, node, object) ? object : raw;
 }
 
 static inline fit avro_fit_exact_if(int condition) { return condition ? GUILDHALL_AVRO_EXACT : GUILDHALL_AVRO_NO_FIT; }
@@ -107,10 +117,10 @@ int guildhall_avro_reduce(const guildhall_avro_codec *codec, const node *node, V
 {
     if (node->meaning == GUILDHALL_AVRO_PLAIN) return 1;
     *object = avro_fit_raw(codec, node, *object);
-    return *object != Qundef && !NIL_P(*object);
+    return !NIL_P(*object);
 }
 
-/* Does the value under a logical type decode to this very object? */
+/* Does the value under a logical type decode to this very object, as a value of the type? */
 static int avro_fit_comes_back(const guildhall_avro_codec *codec, const node *node, VALUE reduced, VALUE object)
 {
     VALUE back = avro_fit_is_timestamp(node) ? guildhall_avro_time(node->meaning, NUM2LL(reduced))
@@ -130,4 +140,5 @@ void guildhall_init_avro_fit(void)
 {
     id_encode = rb_intern("encode");
     id_decode = rb_intern("decode");
+    id_to_i = rb_intern("to_i");
 }

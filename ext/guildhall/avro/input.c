@@ -164,7 +164,6 @@ const char *guildhall_avro_status_text(status status)
     case GUILDHALL_AVRO_TOO_DEEP: return "nested deeper than max_nesting";
     case GUILDHALL_AVRO_TOO_LONG: return "longer than max_bytes";
     case GUILDHALL_AVRO_AFTER_END: return "bytes after the end of the value";
-    case GUILDHALL_AVRO_BAD_VALUE: return "not a value of its logical type";
     case GUILDHALL_AVRO_NO_MEMORY: return "out of memory";
     }
     return "unknown status";

@@ -14,8 +14,11 @@ module Guildhall
   class Avro
     # Logical types: which converter belongs to which type.
     #
-    # A converter has `decode(raw)` and `encode(value)`; encode returns nil if it is not a value of its type. The types
-    # of time stamps decode and encode Times in C, and come here for everything else.
+    # A converter has `decode(raw)` and `encode(value)`; each returns nil if it is not a value of its type. The types of time stamps
+    # decode and encode Times in C, and come here for everything else.
+    #
+    # What is in the bytes and no value of the logical type comes as what it is without the logical type, Integer or String, and
+    # is written as that again (`ext/guildhall/avro/build.c` and `fit.c`).
     #
     # | logical type | on | Ruby |
     # |---|---|---|
@@ -87,9 +90,10 @@ module Guildhall
         end
       end
 
-      # @return [Object] the value of `raw` in this type
+      # @return [Object, nil] the value of `raw` in this type; nil: it has none
       def decode(type, raw)
-        of(type)&.last&.decode(raw) || raw
+        _, converter = of(type)
+        converter ? converter.decode(raw) : raw
       end
 
       private

@@ -28,7 +28,8 @@ module Guildhall
         logical_types: OptionRules.rule("true, false or an Array of #{Logical::NAMES.join(", ")}") do |names|
           [true, false].include?(names) || (names.is_a?(Array) && (names - Logical::NAMES).empty?)
         end,
-        strict_schemas: OptionRules.boolean.or(nil), max_nesting: OptionRules.integer(1..1000), max_bytes: OptionRules.integer(1..268_435_455),
+        strict_schemas: OptionRules.boolean.or(nil),
+        max_nesting: OptionRules.integer(1..1000), max_bytes: OptionRules.integer(1..268_435_455),
         max_empty_items: OptionRules.integer(0..100_000_000)
       )
       private_constant :RULES

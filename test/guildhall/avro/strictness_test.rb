@@ -117,7 +117,6 @@ class AvroStrictnessTest < GuildhallTest
     inner = self.class.record({"name" => "b", "type" => "int", "default" => "x"}, "name" => "I")
     [["int", ""], [%w[null int], "x"], [inner, {}], [{"type" => "array", "items" => inner}, [{"b" => 1}, {}]]].each do |type, default|
       reader = self.class.record({"name" => "a", "type" => type, "default" => default})
-      assert_equal({"a" => nil}, Guildhall::Avro.new(self.class.record({"name" => "a", "type" => %w[null int]}), strict_schemas: false).decode("\x00")) if type == "int"
       error = assert_raises(Guildhall::Avro::SchemaError) { Guildhall::Avro.new(self.class.record, reader:, strict_schemas: false) }
       assert_includes error.message, "and is needed: the writer has no such field"
     end
@@ -125,7 +124,7 @@ class AvroStrictnessTest < GuildhallTest
 
   # What reading depends on is wrong whoever has it.
   def test_what_cannot_be_read
-    [{"type" => "enum", "name" => "E"}, {"type" => "fixed", "name" => "F"}, {"type" => "record", "name" => 5, "fields" => []}, "nope", ["int", "int"],
+    [{"type" => "enum", "name" => "E"}, {"type" => "fixed", "name" => "F"}, {"type" => "record", "name" => 5, "fields" => []}, "nope", %w[int int],
      {"type" => "fixed", "name" => "int", "size" => 1}, self.class.record({"name" => 5, "type" => "int"})].each do |schema|
       assert_raises(Guildhall::Avro::SchemaError, schema.inspect) { Schema.parse(schema, strict: false) }
     end

@@ -28,11 +28,9 @@ module Guildhall
         end
 
         # @param bytes [String]
-        # @return [BigDecimal]
-        # @raise [ArgumentError] for no bytes at all, and for more than any number of the type can have
+        # @return [BigDecimal, nil] nil for no bytes at all, and for more than any number of the type can have
         def decode(bytes)
-          raise ::ArgumentError, "no bytes" if bytes.empty?
-          raise ::ArgumentError, "#{bytes.bytesize} bytes for a decimal of #{@precision} digits" if bytes.bytesize > @longest
+          return unless bytes.bytesize.between?(1, @longest)
 
           BigDecimal(Unscaled.read(bytes)).mult(BigDecimal("1e-#{@scale}"), 0)
         end

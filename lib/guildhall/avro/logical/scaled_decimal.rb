@@ -22,14 +22,13 @@ module Guildhall
         end
 
         # @param bytes [String]
-        # @return [BigDecimal]
-        # @raise [ArgumentError] for bytes that are none
+        # @return [BigDecimal, nil]
         def self.decode(bytes)
           length, rest = number(bytes)
-          raise ::ArgumentError, "no unscaled value" unless length.between?(1, [LONGEST, rest.bytesize].min)
+          return unless length&.between?(1, [LONGEST, rest.bytesize].min)
 
           scale, after = number(rest.byteslice(length..))
-          raise ::ArgumentError, "scale #{scale}" unless after.empty? && SCALES.cover?(scale)
+          return unless scale && after.empty? && SCALES.cover?(scale)
 
           BigDecimal(Unscaled.read(rest.byteslice(0, length))).mult(BigDecimal("1e#{-scale}"), 0)
         end
@@ -40,18 +39,26 @@ module Guildhall
           return unless value.is_a?(Numeric) && value.real? && value.finite? && !value.is_a?(Rational)
           return if value.is_a?(Integer) && Digits.of(value) > Digits::MOST
 
-          sign, digits, _, exponent = (decimal = value.to_d).split
-          scale = decimal.zero? ? 0 : digits.length - exponent
-          return if digits.length > Digits::MOST || !SCALES.cover?(scale)
-
-          unscaled = Unscaled.write(sign * digits.to_i)
-          [long(unscaled.bytesize), unscaled, long(scale)].join if unscaled.bytesize <= LONGEST
+          decimal = value.to_d
+          decimal.zero? ? joined(0, 0) : unscaled(*decimal.split)
         end
 
         class << self
           private
 
-          # A long as Avro writes it, and what follows.
+          # Zeros at the end are digits where the scale would be beyond what can be read.
+          def unscaled(sign, digits, _base, exponent)
+            zeros = [SCALES.min - digits.length + exponent, 0].max
+            scale = digits.length + zeros - exponent
+            joined(sign * digits.to_i * (10**zeros), scale) if digits.length + zeros <= Digits::MOST && SCALES.cover?(scale)
+          end
+
+          def joined(number, scale)
+            bytes = Unscaled.write(number)
+            [long(bytes.bytesize), bytes, long(scale)].join if bytes.bytesize <= LONGEST
+          end
+
+          # A long as Avro writes it, and what follows; nil where there is none.
           def number(bytes)
             value = shift = 0
             bytes.each_byte.with_index(1) do |byte, count|
@@ -60,7 +67,7 @@ module Guildhall
               return [(value >> 1) ^ -(value & 1), bytes.byteslice(count..)] if byte < 128
               break if count == 10
             end
-            raise ::ArgumentError, "no number"
+            nil
           end
 
           def long(number)

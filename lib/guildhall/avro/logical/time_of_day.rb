@@ -15,11 +15,9 @@ module Guildhall
           freeze
         end
 
-        # @raise [RangeError] beyond one day
+        # @return [Avro::TimeOfDay, nil] nil beyond one day: 24:00:00 is, and what is negative
         def decode(number)
-          raise RangeError, "not within a day" unless within_day?(number)
-
-          Avro::TimeOfDay.new(number * (1_000_000_000 / @units))
+          Avro::TimeOfDay.new(number * (1_000_000_000 / @units)) if within_day?(number)
         end
 
         # @param value [Avro::TimeOfDay, Integer, Time] a number counts units; of a Time its clock is taken

@@ -7,12 +7,13 @@ module Guildhall
       module UUID
         FORM = /\A\h{8}-\h{4}-\h{4}-\h{4}-\h{12}\z/
 
-        # As text: what arrives is taken as it is; what leaves must be one.
+        # As text.
         module TEXT
-          def self.decode(text) = text
+          # @return [String, nil] nil: a String all the same, which is given as it is
+          def self.decode(text) = (text if text.ascii_only? && FORM.match?(text))
 
           # @return [String, nil]
-          def self.encode(text) = (text if text.is_a?(String) && FORM.match?(text))
+          def self.encode(text) = (decode(text) if text.is_a?(String))
         end
 
         # As sixteen bytes.

@@ -36,7 +36,8 @@ module Guildhall
           def check_field(record, field)
             return if !field.default? || fits?(field.type, field.default)
 
-            raise SchemaError, "Avro schema: default #{field.default.inspect} of #{record}.#{field.name} is not a valid #{field.type}; #{READING}"
+            place = "#{record}.#{field.name}"
+            raise SchemaError, "Avro schema: default #{field.default.inspect} of #{place} is not a valid #{field.type}; #{READING}"
           end
 
           def contents_fit?(type, json)

@@ -11,7 +11,7 @@ module Guildhall
         # The letters of all languages, as Java's library has it by default; other libraries write A to Z only.
         NAME = /\A[\p{L}_][\p{L}\p{Nd}_]*\z/
         PRIMITIVES = Type::PRIMITIVES.map { |kind| kind.to_s.freeze }.freeze
-        RESERVED = [*PRIMITIVES, *%w[array map union record enum fixed error]].freeze
+        RESERVED = (PRIMITIVES + %w[array map union record enum fixed error]).freeze
         private_constant :NAME, :PRIMITIVES, :RESERVED
 
         # @param references [Array<Type>] named types that the schema may refer to
