@@ -3,6 +3,7 @@
 require "test_helper"
 require "support/avro_gem"
 require "guildhall/avro"
+require "guildhall/pool"
 
 class AvroTest < GuildhallTest
   VALUES = {
@@ -121,6 +122,50 @@ class AvroTest < GuildhallTest
     deep = (1..20).reduce("int") { |inner, i| {type: "record", name: "R#{i}", fields: [{name: "a", type: inner}]} }
     codec = Guildhall::Avro.new(list(deep), max_empty_items: 0)
     readers(codec).each { |reader| assert_equal 3, reader["\x06\x02\x02\x02\x00".b].size }
+  end
+
+  def self.record(name, fields) = {type: "record", name:, fields:}
+
+  NULLS = record("Nulls", Array.new(1_000) { |i| {name: "f#{i}", type: "null"} })
+  ONE = record("One", [{name: "n", type: "int"}])
+  LONG = Guildhall::Avro.new("long")
+  # Each: the writer's schema, the reader's, the payload of n items, and how many fields that take no byte are in one of these.
+  UNPAID = {
+    "maps of records of nulls" => [{type: "map", values: NULLS}, nil, ->(n) { "#{LONG.encode(n)}#{"\0" * n}\0".b }, 1_000],
+    "unions" => [{type: "array", items: ["null", NULLS]}, nil, ->(n) { "#{LONG.encode(n)}#{"\2" * n}\0".b }, 1_000],
+    "records within records" => [{type: "array", items: record("R", [{name: "n", type: "int"}, {name: "nulls", type: NULLS}])}, nil,
+                                 ->(n) { "#{LONG.encode(n)}#{"\2" * n}\0".b }, 1_001],
+    "a chain of records" => [record("R", [{name: "next", type: %w[null R]}, *NULLS[:fields]]), nil, ->(n) { "#{"\2" * (n - 1)}\0".b }, 1_000],
+    "defaults" => [{type: "array", items: ONE}, {type: "array", items: record("One", [*ONE[:fields], *Array.new(1_000) { |i| {name: "f#{i}", type: "int", default: i} }])},
+                   ->(n) { "#{LONG.encode(n)}#{"\2" * n}\0".b }, 1_000],
+    "nulls that the reader leaves out" => [record("R", [{name: "gone", type: {type: "map", values: NULLS}}]), record("R", []),
+                                           ->(n) { "#{LONG.encode(n)}#{"\0" * n}\0".b }, 1_000]
+  }.freeze
+
+  # A byte pays for 32 of them, and 65,536 come without.
+  UNPAID.each do |name, (writer, reader, payload, fields)|
+    define_method(:"test_#{name.tr(" ", "_")}_cost_no_more_than_their_bytes_pay_for") do
+      most = (1..100).take_while { |n| n * fields <= 65_536 + (32 * payload.call(n).bytesize) }.last
+      codec = Guildhall::Avro.new(writer, reader:, max_nesting: 1_000)
+      within = payload.call(most)
+      beyond = payload.call(most + 1)
+      assert_equal codec.decode(within), codec.document(within).decode
+      readers(codec).each { |read| assert_match(/too many fields that take no byte/, assert_raises(Guildhall::DecodeError) { read[beyond] }.message) }
+      lazily = assert_raises(Guildhall::DecodeError) { Guildhall::Pool.open(workers: 1) { |pool| pool.map([beyond], codec.lazy, parallel: true) } }
+      assert_match(/too many fields that take no byte/, lazily.message)
+      assert_raises(Guildhall::DecodeError) { Guildhall::Avro.new(writer, reader:, max_nesting: 1_000).decode(payload.call(900)) }
+      readers(Guildhall::Avro.new(writer, reader:, max_nesting: 1_000, max_empty_items: 1_000_000)).each { |read| assert read[payload.call(900)] }
+    end
+  end
+
+  # What a Document reads again has been paid for, wherever it is.
+  def test_fields_without_a_byte_at_the_end_of_a_document
+    schema = {type: "record", name: "R", fields: [{name: "text", type: "string"}, {name: "list", type: {type: "array", items: ["null", NULLS]}}]}
+    codec = Guildhall::Avro.new(schema)
+    value = {"text" => "x" * 5_000, "list" => [NULLS[:fields].to_h { |field| [field[:name], nil] }] * 200}
+    document = codec.document(codec.encode(value))
+    assert_equal value, document.to_h
+    assert_equal value["list"], document["list"].to_a
   end
 
   def test_nesting_ends_at_the_limit

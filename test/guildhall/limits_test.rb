@@ -94,6 +94,7 @@ class LimitsTest < GuildhallTest
     decimal = ->(bytes) { Guildhall::Avro.new({type: "bytes", logicalType: "big-decimal"}).decode(long(bytes + long(bytes).bytesize + 1) + long(bytes) + ("\x01" * bytes).b + long(0)) }
     {
       "Avro: bytes of a decimal" => ->(n) { decimal.call(n).is_a?(BigDecimal) },
+      "Avro: fields of records that take no byte (nulls, the reader's defaults), for each byte of the payload" => ->(n) { raised { unpaid(n) }.nil? },
       "Avro: digits of a decimal's type" => ->(n) { raised { Guildhall::Avro.new({type: "bytes", logicalType: "decimal", precision: n, scale: 0}) }.nil? },
       "Avro: values compared with types to find the branch of one union" => ->(n) { n <= comparisons },
       "YAML: directives (lines that begin with `%`)" => ->(n) { raised { Guildhall::YAML.decode("#{Array.new(n) { "%TAG !a#{it}! x\n" }.join}--- a\n") }.nil? },
@@ -102,6 +103,13 @@ class LimitsTest < GuildhallTest
       "JSONPath: seconds of one match" => ->(n) { n <= Guildhall::JSON::Path::IRegexp.compile("a", whole: true).timeout },
       "Schema: schemas and values inside each other" => ->(n) { raised { validator.valid?((1...n).reduce(1) { |inner, _| [inner] }) }.nil? }
     }
+  end
+
+  # A thousand items of a byte each, and as many fields without one as 65,536 and so many for each byte are.
+  def unpaid(each)
+    nulls = Array.new((65_536 + (each * 1_003)) / 1_000) { |i| {name: "f#{i}", type: "null"} }
+    schema = {type: "array", items: {type: "record", name: "R", fields: [{name: "n", type: "int"}, *nulls]}}
+    Guildhall::Avro.new(schema).decode("#{long(1_000)}#{"\0" * 1_001}")
   end
 
   def comparisons = File.read(File.expand_path("../../ext/guildhall/avro/branch.c", __dir__))[/define LOOKS (\d+)/, 1].to_i

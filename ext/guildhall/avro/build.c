@@ -161,6 +161,7 @@ static VALUE avro_build_record(builder *b, const guildhall_avro_node *node, cons
     const uint32_t *operand = program->operands + node->first, *fields_end = operand + 2 * (size_t)node->count;
     size_t base = b->out.stack.count;
     avro_build_enter(b, at);
+    avro_build_check(b, at, guildhall_avro_pay_for(&b->input, node));
     for (; operand < fields_end; operand += 2) {
         if (RB_UNLIKELY(operand[1] == GUILDHALL_AVRO_SKIPPED)) {
             avro_build_check(b, at, guildhall_avro_skip(&b->input, program, operand[0], b->codec->rules.max_nesting - b->out.depth));
@@ -242,7 +243,7 @@ static VALUE avro_build_value(builder *b, uint32_t index, const place *at)
 static void avro_build_begin(builder *b, const guildhall_avro_codec *codec, const uint8_t *bytes, size_t from, size_t length)
 {
     b->bytes = bytes;
-    b->input = (guildhall_avro_input){bytes + from, bytes + length, codec->rules.max_empty_items};
+    b->input = guildhall_avro_input_of(bytes, from, length, &codec->rules);
     b->codec = codec;
     guildhall_builder_init(&b->out);
     if (RB_UNLIKELY(length > codec->rules.max_bytes)) avro_build_fail(b, NULL, GUILDHALL_AVRO_TOO_LONG);
@@ -276,6 +277,7 @@ VALUE guildhall_avro_decode_at(const guildhall_avro_codec *codec, const uint8_t 
 {
     builder b;
     avro_build_begin(&b, codec, bytes, from, length);
+    b.input = guildhall_avro_input_again(bytes, from, length);
     VALUE made = avro_build_value(&b, node, NULL);
     guildhall_value_stack_release(&b.out.stack);
     return made;

@@ -151,7 +151,7 @@ static void avro_codec_check_node(const guildhall_avro_program *program, const g
     if (node->type == GUILDHALL_AVRO_RECORD) avro_codec_check_defaults(program, node);
 }
 
-/* nodes: Arrays of type, meaning, count, first, kept, minimum, inside. */
+/* nodes: Arrays of type, meaning, count, first, kept, minimum, inside, unpaid. */
 static VALUE avro_codec_load(VALUE self, VALUE nodes, VALUE operands, VALUE constants)
 {
     rb_check_frozen(self);
@@ -166,7 +166,7 @@ static VALUE avro_codec_load(VALUE self, VALUE nodes, VALUE operands, VALUE cons
         VALUE node = rb_ary_entry(nodes, i);
         ((guildhall_avro_node *)program->nodes)[i] = (guildhall_avro_node){
             (uint8_t)avro_codec_field(node, 0), (uint8_t)avro_codec_field(node, 1), avro_codec_field(node, 2),
-            avro_codec_field(node, 3), avro_codec_field(node, 4), avro_codec_field(node, 5), avro_codec_field(node, 6)};
+            avro_codec_field(node, 3), avro_codec_field(node, 4), avro_codec_field(node, 5), avro_codec_field(node, 6), avro_codec_field(node, 7)};
         codec->alternatives |= program->nodes[i].type == GUILDHALL_AVRO_UNION && program->nodes[i].kept > 1;
     }
     program->nodes_count = avro_codec_below((uint32_t)RARRAY_LEN(nodes), UINT32_MAX);

@@ -112,7 +112,7 @@ static status avro_input_skip_items(input *input, const guildhall_avro_program *
 static status avro_input_skip_record(input *input, const guildhall_avro_program *program, const guildhall_avro_node *node,
                                      uint32_t depth_left)
 {
-    status status = GUILDHALL_AVRO_VALID;
+    status status = guildhall_avro_pay_for(input, node);
     for (uint32_t i = 0; i < node->count && status == GUILDHALL_AVRO_VALID; i++) {
         status = guildhall_avro_skip(input, program, program->operands[node->first + 2 * i], depth_left);
     }
@@ -156,6 +156,8 @@ const char *guildhall_avro_status_text(status status)
     case GUILDHALL_AVRO_BAD_LENGTH: return "negative length";
     case GUILDHALL_AVRO_BAD_COUNT: return "unexpected end of input: more items announced than bytes are left";
     case GUILDHALL_AVRO_TOO_MANY_EMPTY: return "more than max_empty_items items that take no byte, with what is in them";
+    case GUILDHALL_AVRO_TOO_MANY_UNPAID:
+        return "too many fields that take no byte (nulls, defaults) for so few bytes; max_empty_items allows more";
     case GUILDHALL_AVRO_BAD_SYMBOL: return "the enum has no symbol of this number";
     case GUILDHALL_AVRO_UNKNOWN_SYMBOL: return "the reader's enum does not have this symbol, and no default";
     case GUILDHALL_AVRO_BAD_BRANCH: return "the union has no branch of this number";

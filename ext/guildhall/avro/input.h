@@ -7,12 +7,33 @@
 
 typedef struct {
     const uint8_t *at, *end;
-    uint64_t empty_left; /* values without a byte that may still come */
+    uint64_t empty_left;  /* values without a byte that may still come in arrays */
+    uint64_t unpaid_left; /* fields of records without a byte, and defaults */
 } guildhall_avro_input;
+
+static inline guildhall_avro_input guildhall_avro_input_of(const uint8_t *bytes, size_t from, size_t length, const guildhall_avro_rules *rules)
+{
+    uint64_t most = rules->max_empty_items, unpaid = most > GUILDHALL_AVRO_UNPAID_FIELDS ? most : GUILDHALL_AVRO_UNPAID_FIELDS;
+    return (guildhall_avro_input){bytes + from, bytes + length, most, unpaid + GUILDHALL_AVRO_FIELDS_PER_BYTE * (uint64_t)(length - from)};
+}
+
+/* Of what has been read before. */
+static inline guildhall_avro_input guildhall_avro_input_again(const uint8_t *bytes, size_t from, size_t length)
+{
+    return (guildhall_avro_input){bytes + from, bytes + length, UINT64_MAX, UINT64_MAX};
+}
 
 static inline size_t guildhall_avro_left(const guildhall_avro_input *input) { return (size_t)(input->end - input->at); }
 
 guildhall_avro_status guildhall_avro_long_number(guildhall_avro_input *input, int64_t *number);
+
+/* A record begins. */
+static inline guildhall_avro_status guildhall_avro_pay_for(guildhall_avro_input *input, const guildhall_avro_node *record)
+{
+    if (__builtin_expect(record->unpaid > input->unpaid_left, 0)) return GUILDHALL_AVRO_TOO_MANY_UNPAID;
+    input->unpaid_left -= record->unpaid;
+    return GUILDHALL_AVRO_VALID;
+}
 
 static inline guildhall_avro_status guildhall_avro_number(guildhall_avro_input *input, int64_t *number)
 {

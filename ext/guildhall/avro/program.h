@@ -50,6 +50,7 @@ typedef struct {
                            converter, the reason of a mismatch */
     uint32_t minimum;   /* the fewest bytes that a value takes */
     uint32_t inside;    /* where these are none: how many values are in one, which take none either */
+    uint32_t unpaid;    /* record: its own fields that take no byte, and the defaults */
 } guildhall_avro_node;
 
 static inline int guildhall_avro_named(const guildhall_avro_node *node)
@@ -81,6 +82,7 @@ typedef enum {
     GUILDHALL_AVRO_BAD_LENGTH,
     GUILDHALL_AVRO_BAD_COUNT,
     GUILDHALL_AVRO_TOO_MANY_EMPTY,
+    GUILDHALL_AVRO_TOO_MANY_UNPAID,
     GUILDHALL_AVRO_BAD_SYMBOL,
     GUILDHALL_AVRO_UNKNOWN_SYMBOL,
     GUILDHALL_AVRO_BAD_BRANCH,
@@ -100,6 +102,11 @@ typedef struct {
     uint64_t max_empty_items; /* items that take no byte and the values in them, of all arrays together: nothing else bounds them */
     unsigned allow_invalid_utf8 : 1;
 } guildhall_avro_rules;
+
+/* How many fields of records that take no byte, and defaults, a byte of the payload pays for; and how many come without, unless
+ * max_empty_items is more. */
+#define GUILDHALL_AVRO_FIELDS_PER_BYTE 32
+#define GUILDHALL_AVRO_UNPAID_FIELDS 65536
 
 /* The decoder recurses, and threads have small stacks. */
 #define GUILDHALL_AVRO_NESTING_LIMIT 1000

@@ -166,6 +166,7 @@ static status avro_read_skipped(reader *r, uint32_t index, uint32_t depth_left)
 static status avro_read_record(reader *r, const node *node)
 {
     const uint32_t *operand = r->program->operands + node->first, *end = operand + 2 * (size_t)node->count;
+    CHECK(guildhall_avro_pay_for(&r->input, node));
     for (; operand < end; operand += 2) {
         if (__builtin_expect(operand[1] == GUILDHALL_AVRO_SKIPPED, 0)) {
             CHECK(avro_read_skipped(r, operand[0], r->rules->max_nesting - r->depth));
@@ -202,7 +203,7 @@ guildhall_outcome guildhall_avro_read(const uint8_t *bytes, size_t from, size_t 
                                            const guildhall_avro_program *program, const guildhall_avro_rules *rules,
                                            guildhall_index_builder *builder)
 {
-    reader r = {{bytes + from, bytes + length, rules->max_empty_items}, bytes, program, rules, builder, 0};
+    reader r = {guildhall_avro_input_of(bytes, from, length, rules), bytes, program, rules, builder, 0};
     builder->entries.count = builder->samples.count = 0;
     if (length > rules->max_bytes) return (guildhall_outcome){GUILDHALL_AVRO_TOO_LONG, from};
     status status = avro_read_value(&r, 0);

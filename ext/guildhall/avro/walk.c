@@ -10,7 +10,7 @@ static inline const node *avro_walk_node_of(const view *v, position s) { return 
 
 static inline guildhall_avro_input avro_walk_input_at(const view *v, uint32_t offset)
 {
-    return (guildhall_avro_input){v->bytes + offset, v->bytes + v->length, UINT64_MAX};
+    return guildhall_avro_input_again(v->bytes, offset, v->length);
 }
 
 static inline uint32_t avro_walk_offset_of(const view *v, const guildhall_avro_input *input)

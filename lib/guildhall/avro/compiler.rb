@@ -51,7 +51,10 @@ module Guildhall
         @nodes[0] = @nodes[compile(writer.root, reader.root)].dup
         compute_minimum_sizes
         known = {}
-        @nodes.each_with_index { |node, number| node[6] = inside(number, known) }
+        @nodes.each_with_index do |node, number|
+          node[6] = inside(number, known)
+          node[7] = unpaid(node)
+        end
       end
 
       private
@@ -80,7 +83,7 @@ module Guildhall
         raise
       end
 
-      def incomplete = [TYPES[:mismatch], 0, 0, 0, constant("incomplete"), 0, 0]
+      def incomplete = [TYPES[:mismatch], 0, 0, 0, constant("incomplete"), 0, 0, 0]
 
       def plain(writer, reader)
         mismatch(writer, reader) unless match?(writer, reader)
@@ -97,7 +100,7 @@ module Guildhall
       def made(kind, reader, count, operands)
         first = place(reader, operands)
         meaning, converter = @logical.of(reader)
-        [TYPES.fetch(kind), meaning || 0, count, first, converter ? constant(converter) : 0, 0, 0]
+        [TYPES.fetch(kind), meaning || 0, count, first, converter ? constant(converter) : 0, 0, 0, 0]
       end
 
       # The name of a named type precedes its operands.
@@ -133,11 +136,11 @@ module Guildhall
         mismatch(writer, reader) if branches.all? { |branch| @nodes[branch][0] == TYPES[:mismatch] }
         first = @operands.size
         @operands.concat(branches)
-        [TYPES[:union], 0, branches.size, first, writer.branches.count { |branch| branch.kind == :record }, 0, 0]
+        [TYPES[:union], 0, branches.size, first, writer.branches.count { |branch| branch.kind == :record }, 0, 0, 0]
       end
 
       def refusal(message)
-        @nodes << [TYPES[:mismatch], 0, 0, 0, constant(message.dup.freeze), 0, 0]
+        @nodes << [TYPES[:mismatch], 0, 0, 0, constant(message.dup.freeze), 0, 0, 0]
         @nodes.size - 1
       end
 
@@ -172,7 +175,7 @@ module Guildhall
         operands = [*fields.flatten, *missing.flat_map { |field| default(reader, field) }]
         kept = fields.count { |_, name| name != SKIPPED } + missing.size
         first = place(reader, operands)
-        [TYPES[:record], 0, fields.size, first, kept, 0, 0]
+        [TYPES[:record], 0, fields.size, first, kept, 0, 0, 0]
       end
 
       # Of fields that the reader takes for the same one, the last counts, as with the gem.
@@ -267,10 +270,20 @@ module Guildhall
         known[number] ||= begin
           known[number] = 0
           fields = @operands[first, 2 * count].each_slice(2).to_a
-          filled_in = kept - fields.count { |_, name| name != SKIPPED }
-          [fields.sum(filled_in) { |node, _| 1 + inside(node, known) }, MOST].min
+          [fields.sum(filled_in(fields, kept)) { |node, _| 1 + inside(node, known) }, MOST].min
         end
       end
+
+      # Of a record: its own fields that take no byte, and those that the reader fills in.
+      def unpaid(node)
+        type, _, count, first, kept = node
+        return 0 unless type == TYPES[:record]
+
+        fields = @operands[first, 2 * count].each_slice(2).to_a
+        filled_in(fields, kept) + fields.count { |field, _| @nodes[field][5].zero? }
+      end
+
+      def filled_in(fields, kept) = kept - fields.count { |_, name| name != SKIPPED }
     end
   end
 end

@@ -8,19 +8,19 @@ class AvroProgramTest < GuildhallTest
   RECORD = Guildhall::Avro::Compiler::TYPES.fetch(:record)
 
   def test_a_record_whose_defaults_are_missing_or_no_constants
-    load([RECORD, 0, 0, 1, 0, 0, 0])
-    load([RECORD, 0, 0, 1, 1, 0, 0], [1, 2], %w[name value])
-    refused([RECORD, 0, 0, 1, 1, 0, 0])
-    refused([RECORD, 0, 0, 1, 2**31, 0, 0])
-    refused([RECORD, 0, 0, 1, 1, 0, 0], [1, 9], %w[name value])
+    load([RECORD, 0, 0, 1, 0, 0, 0, 0])
+    load([RECORD, 0, 0, 1, 1, 0, 0, 0], [1, 2], %w[name value])
+    refused([RECORD, 0, 0, 1, 1, 0, 0, 0])
+    refused([RECORD, 0, 0, 1, 2**31, 0, 0, 0])
+    refused([RECORD, 0, 0, 1, 1, 0, 0, 0], [1, 9], %w[name value])
   end
 
   def test_a_record_with_more_fields_than_its_hash
-    refused([RECORD, 0, 1, 1, 0, 0, 0], [0, 1], %w[name])
+    refused([RECORD, 0, 1, 1, 0, 0, 0, 0], [0, 1], %w[name])
   end
 
   def test_a_record_without_a_name
-    refused([RECORD, 0, 0, 0, 0, 0, 0])
+    refused([RECORD, 0, 0, 0, 0, 0, 0, 0])
   end
 
   private

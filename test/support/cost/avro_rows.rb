@@ -44,6 +44,7 @@ module Cost
       "blocks that say their size" => [LIST["long"], ->(n) { ("\x01\x02\x02".b * n) + "\x00".b }],
       "items without a byte" => [LIST["null"], ->(n) { number(n) + "\x00".b }, ->(_, n) { n }],
       "records without a byte" => [LIST[HOLLOW], ->(n) { number(n / 21) + "\x00".b }, ->(_, n) { n }],
+      "a map of records without a byte" => [{type: "map", values: HOLLOW}, ->(n) { number(n / 20) + ("\x00".b * ((n / 20) + 1)) }, ->(_, n) { n }],
       "blocks of items without a byte" => [LIST["null"], ->(n) { (number(20) * (n / 20)) + "\x00".b }, ->(_, n) { n }],
       "a map of one key, again and again" => [{type: "map", values: "int"}, ->(n) { number(n) + ("\x02a\x02".b * n) + "\x00".b }],
       "more items than there are" => [LIST["long"], ->(n) { number(n * 3) + ("\x02".b * n) }],
