@@ -16,13 +16,10 @@ module Guildhall
         %i[string bytes] => :bytes, %i[bytes string] => :string
       })
       SKIPPED = 0xffffffff
-      MOST = 0xffffffff
-      # The fewest bytes of each; of the rest one: a length, a count, a branch, an index.
-      SIZES = {null: 0, float: 4, double: 8}.freeze
       # Two logical types whose values look the same in the bytes. Nothing that a payload could do without.
       class Conflict < MismatchError
       end
-      private_constant :PROMOTIONS, :SKIPPED, :MOST, :SIZES, :Conflict
+      private_constant :PROMOTIONS, :SKIPPED, :Conflict
 
       # @return [Array<Array<Integer>>]
       # @return [Array<Integer>]
@@ -49,12 +46,7 @@ module Guildhall
         @path = []
         @nodes << incomplete
         @nodes[0] = @nodes[compile(writer.root, reader.root)].dup
-        compute_minimum_sizes
-        known = {}
-        @nodes.each_with_index do |node, number|
-          node[6] = inside(number, known)
-          node[7] = unpaid(node)
-        end
+        Sizes.new(@nodes, @operands).compute
       end
 
       private
@@ -234,56 +226,8 @@ module Guildhall
       ensure
         @path.pop
       end
-
-      # The fewest bytes that a value of each node takes. Starts with none and grows until nothing changes: types may be
-      # recursive. What takes for ever is cut off, which is still no more than the truth.
-      def compute_minimum_sizes
-        8.times do
-          break unless @nodes.reverse.map { |node| raise_minimum(node) }.any? # what is inside comes later
-        end
-      end
-
-      def raise_minimum(node)
-        type, _, count, first, = node
-        minimum = minimum_size(TYPES.key(type), count, first)
-        changed = minimum != node[5]
-        node[5] = minimum
-        changed
-      end
-
-      def minimum_size(kind, count, first)
-        case kind
-        when :fixed then count
-        when :record then [count.times.sum { |index| @nodes[@operands[first + (2 * index)]][5] }, 0xffff].min
-        when :union then 1 + (count.times.map { |index| @nodes[@operands[first + index]][5] }.min || 0)
-        when :mismatch then 0
-        else SIZES.fetch(kind, 1)
-        end
-      end
-
-      # Of a type that takes no byte: how many values one holds, those that the reader fills in among them.
-      # @param known [Hash{Integer=>Integer}] records that are done or, as 0, in themselves
-      def inside(number, known)
-        type, _, count, first, kept, minimum = @nodes[number]
-        return 0 unless type == TYPES[:record] && minimum.zero?
-
-        known[number] ||= begin
-          known[number] = 0
-          fields = @operands[first, 2 * count].each_slice(2).to_a
-          [fields.sum(filled_in(fields, kept)) { |node, _| 1 + inside(node, known) }, MOST].min
-        end
-      end
-
-      # Of a record: its own fields that take no byte, and those that the reader fills in.
-      def unpaid(node)
-        type, _, count, first, kept = node
-        return 0 unless type == TYPES[:record]
-
-        fields = @operands[first, 2 * count].each_slice(2).to_a
-        filled_in(fields, kept) + fields.count { |field, _| @nodes[field][5].zero? }
-      end
-
-      def filled_in(fields, kept) = kept - fields.count { |_, name| name != SKIPPED }
     end
   end
 end
+
+require_relative "compiler/sizes"
