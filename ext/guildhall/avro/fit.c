@@ -120,12 +120,13 @@ int guildhall_avro_reduce(const guildhall_avro_codec *codec, const node *node, V
     return !NIL_P(*object);
 }
 
-/* Does the value under a logical type decode to this very object, as a value of the type? */
-static int avro_fit_comes_back(const guildhall_avro_codec *codec, const node *node, VALUE reduced, VALUE object)
+/* Does the value under a logical type decode to this very object? */
+static fit avro_fit_back(const guildhall_avro_codec *codec, const node *node, VALUE reduced, VALUE object)
 {
     VALUE back = avro_fit_is_timestamp(node) ? guildhall_avro_time(node->meaning, NUM2LL(reduced))
                                     : rb_funcall(codec->constants[node->kept], id_decode, 1, reduced);
-    return rb_obj_class(back) == rb_obj_class(object) && RTEST(rb_equal(back, object));
+    if (NIL_P(back)) return GUILDHALL_AVRO_WITHOUT_MEANING;
+    return rb_obj_class(back) == rb_obj_class(object) && RTEST(rb_equal(back, object)) ? GUILDHALL_AVRO_EXACT : GUILDHALL_AVRO_FITS;
 }
 
 fit guildhall_avro_resembles_reduced(const guildhall_avro_codec *codec, const node *node, VALUE *object)
@@ -133,7 +134,7 @@ fit guildhall_avro_resembles_reduced(const guildhall_avro_codec *codec, const no
     if (RB_LIKELY(node->meaning == GUILDHALL_AVRO_PLAIN)) return guildhall_avro_resembles(codec, node, *object);
     VALUE given = *object;
     if (!guildhall_avro_reduce(codec, node, object) || !guildhall_avro_resembles(codec, node, *object)) return GUILDHALL_AVRO_NO_FIT;
-    return avro_fit_comes_back(codec, node, *object, given) ? GUILDHALL_AVRO_EXACT : GUILDHALL_AVRO_FITS;
+    return avro_fit_back(codec, node, *object, given);
 }
 
 void guildhall_init_avro_fit(void)

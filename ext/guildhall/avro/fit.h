@@ -5,8 +5,8 @@
 
 #include "codec.h"
 
-/* EXACT: it comes back from there as it is. */
-typedef enum { GUILDHALL_AVRO_NO_FIT, GUILDHALL_AVRO_FITS, GUILDHALL_AVRO_EXACT } guildhall_avro_fit;
+/* Worse to better. WITHOUT_MEANING: it is no value of the logical type. EXACT: it comes back from there as it is. */
+typedef enum { GUILDHALL_AVRO_NO_FIT, GUILDHALL_AVRO_WITHOUT_MEANING, GUILDHALL_AVRO_FITS, GUILDHALL_AVRO_EXACT } guildhall_avro_fit;
 
 /* What is known of the branches of unions in one encode. It lies on the C stack. */
 typedef struct {

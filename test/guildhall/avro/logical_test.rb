@@ -75,12 +75,20 @@ class AvroLogicalTest < GuildhallTest
     end
   end
 
-  # What is no value of a logical type is another branch's, where that is exactly one of its values.
+  # What is no value of a logical type is another branch's, if that takes it.
   def test_branches_of_what_is_no_value
     codec = Guildhall::Avro.new([type("int", "time-millis"), "long", type("string", "uuid"), {type: "enum", name: "E", symbols: ["A"]}])
     {86_400_000 => 1, -1 => 1, "A" => 3, "B" => 2, "01234567-89ab-cdef-0123-456789abcdef" => 2, Guildhall::Avro::TimeOfDay.new(0) => 0}.each do |value, branch|
       bytes = codec.encode(value)
       assert_equal [branch * 2, value], [bytes.getbyte(0), codec.decode(bytes)]
+    end
+  end
+
+  def test_branches_that_take_what_is_no_value_without_being_exact
+    {[type("int", "time-millis"), "double"] => [-1, 1, -1.0], [type("bytes", "decimal", precision: 4, scale: 2), "string"] => ["".b, 1, ""]}.each do |schema, (value, branch, read)|
+      codec = Guildhall::Avro.new(schema)
+      bytes = codec.encode(value)
+      assert_equal [branch * 2, read], [bytes.getbyte(0), codec.decode(bytes)]
     end
   end
 
