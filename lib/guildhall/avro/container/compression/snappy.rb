@@ -8,7 +8,11 @@ module Guildhall
         module Snappy
           CHECKSUM_BYTES = 4
           LENGTH_BYTES = 5 # at most: seven bits in each
-          private_constant :CHECKSUM_BYTES, :LENGTH_BYTES
+          LONG_LITERAL = 60 << 2
+          # How many bytes a literal or a copy makes, and how many it takes itself, by its tag.
+          MADE = Array.new(256) { |tag| tag & 3 == 1 ? ((tag >> 2) & 7) + 4 : (tag >> 2) + 1 }.freeze
+          TAKEN = Array.new(256) { |tag| [(tag >> 2) + 2, 2, 3, 5][tag & 3] }.freeze
+          private_constant :CHECKSUM_BYTES, :LENGTH_BYTES, :LONG_LITERAL, :MADE, :TAKEN
 
           def self.compress(bytes) = [::Snappy.deflate(bytes), checksum(bytes)].pack("a*N")
 
@@ -46,27 +50,22 @@ module Guildhall
           def self.cut_off?(bytes)
             left = announced(bytes)
             at = bytes.each_byte.first(LENGTH_BYTES).take_while { |byte| byte >= 0x80 }.size + 1
-            while left.positive?
-              return true if at >= bytes.bytesize
-
-              length, at = element(bytes, at)
-              left -= length
+            while left.positive? && (tag = bytes.getbyte(at))
+              if tag >= LONG_LITERAL && tag.nobits?(3)
+                length = long_literal(bytes, at, tag)
+                left -= length
+                at += length + (tag >> 2) - 58
+              else
+                left -= MADE[tag]
+                at += TAKEN[tag]
+              end
             end
-            at + CHECKSUM_BYTES > bytes.bytesize
+            left.positive? || at + CHECKSUM_BYTES > bytes.bytesize
           end
 
-          # @return [Array(Integer, Integer)] how many bytes the literal or the copy at this place makes, and where the next begins
-          def self.element(bytes, at)
-            tag = bytes.getbyte(at)
-            return [((tag >> 2) & 7) + 4, at + 2] if tag & 3 == 1
-            return [(tag >> 2) + 1, at + (tag & 3 == 2 ? 3 : 5)] if tag.anybits?(3)
-            return [(tag >> 2) + 1, at + (tag >> 2) + 2] if tag >> 2 < 60
-
-            width = (tag >> 2) - 59
-            length = bytes.byteslice(at + 1, width).ljust(4, "\0").unpack1("V") + 1
-            [length, at + 1 + width + length]
-          end
-          private_class_method :announced, :verified, :checksum, :cut_off?, :element
+          # How long it is, in one to four bytes after the tag.
+          def self.long_literal(bytes, at, tag) = bytes.byteslice(at + 1, (tag >> 2) - 59).ljust(4, "\0").unpack1("V") + 1
+          private_class_method :announced, :verified, :checksum, :cut_off?, :long_literal
         end
       end
     end

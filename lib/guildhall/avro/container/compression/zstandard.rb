@@ -43,6 +43,7 @@ module Guildhall
             # @param bytes [String]
             def initialize(bytes)
               @bytes = bytes
+              @size = bytes.bytesize
               @at = 0
             end
 
@@ -50,7 +51,7 @@ module Guildhall
             # @yieldparam to [Integer] the end of it
             # @raise [DecodeError]
             def each
-              while @at < @bytes.bytesize
+              while @at < @size
                 from = @at
                 magic = number(4)
                 if SKIPPABLE.cover?(magic) then skip(number(4))
@@ -70,29 +71,33 @@ module Guildhall
               content = CONTENT_BYTES[descriptor >> 6]
               content = 1 if content.zero? && single_segment == 1
               skip(1 - single_segment + DICTIONARY_BYTES[descriptor & 3] + content)
-              nil until pass_block == 1
+              pass_blocks
               skip(CHECKSUM_BYTES) if descriptor[2] == 1
             end
 
-            # @return [Integer] 1 for the last of its frame
-            def pass_block
-              head = number(3)
-              kind = head >> 1 & 3
-              raise Compression.decode_error("block cannot be decompressed: a block of a reserved kind in a frame") if kind == RESERVED
+            def pass_blocks
+              loop do
+                head = number(3)
+                kind = (head >> 1) & 3
+                raise Compression.decode_error("block cannot be decompressed: a block of a reserved kind in a frame") if kind == RESERVED
 
-              skip(kind == REPEATED ? 1 : head >> 3)
-              head[0]
+                skip(kind == REPEATED ? 1 : head >> 3)
+                break if head.odd? # it is the last
+              end
             end
 
             def number(size)
               from = @at
               skip(size)
-              @bytes.byteslice(from, size).ljust(4, "\0").unpack1("V")
+              return @bytes.unpack1("V", offset: from) if size == 4
+
+              value = @bytes.getbyte(from)
+              size == 1 ? value : value | (@bytes.getbyte(from + 1) << 8) | (@bytes.getbyte(from + 2) << 16)
             end
 
             def skip(size)
               @at += size
-              raise Compression.cut_off if @at > @bytes.bytesize
+              raise Compression.cut_off if @at > @size
             end
           end
           private_constant :Frames
