@@ -96,6 +96,9 @@ class LimitsTest < GuildhallTest
       "Avro: bytes of a decimal" => ->(n) { decimal.call(n).is_a?(BigDecimal) },
       "Avro: fields of records that take no byte (nulls, the reader's defaults), for each byte of the payload" => ->(n) { raised { unpaid(n) }.nil? },
       "Avro: digits of a decimal's type" => ->(n) { raised { Guildhall::Avro.new({type: "bytes", logicalType: "decimal", precision: n, scale: 0}) }.nil? },
+      "Avro: arrays and objects within each other in a schema's JSON; a record takes three" => lambda { |n|
+        raised { Guildhall::Avro.new((1..n).reduce("int") { |inner, _| {type: "array", items: inner} }) }.nil?
+      },
       "Avro: values compared with types to find the branch of one union" => ->(n) { n <= comparisons },
       "YAML: directives (lines that begin with `%`)" => ->(n) { raised { Guildhall::YAML.decode("#{Array.new(n) { "%TAG !a#{it}! x\n" }.join}--- a\n") }.nil? },
       "JSONPath: characters of a regular expression of `match` and `search`" => ->(n) { match("a" * n, "a" * n) },

@@ -14,7 +14,8 @@ module Guildhall
     class Schema
       # What an error says about a schema that is only not valid.
       READING = "to read what was written with it, pass strict_schemas: false to the codec, or strict: false to Guildhall::Avro::Schema.parse"
-      private_constant :READING
+      JSON_NESTING = 1_000 # arrays and objects within each other; a record within another takes three
+      private_constant :READING, :JSON_NESTING
 
       # @return [Type]
       attr_reader :root
@@ -43,7 +44,7 @@ module Guildhall
         return FromGem.new.convert(source) unless source.is_a?(String)
 
         text = utf8(source)
-        name?(text) ? text : ::JSON.parse(text)
+        name?(text) ? text : ::JSON.parse(text, max_nesting: JSON_NESTING)
       rescue ::JSON::ParserError => error
         raise SchemaError, "Avro schema: not valid JSON: #{error.message}"
       end
@@ -59,11 +60,11 @@ module Guildhall
       private_class_method :name?, :utf8, :new
 
       def initialize(data, references, strict)
-        @json = ::JSON.generate(data)
-        @root = Parser.new(references.map(&:root), strict:).parse(::JSON.parse(@json))
+        @json = ::JSON.generate(data, max_nesting: JSON_NESTING)
+        @root = Parser.new(references.map(&:root), strict:).parse(::JSON.parse(@json, max_nesting: JSON_NESTING))
         Defaults.check(@root) if strict
         Ractor.make_shareable(self)
-      rescue ::JSON::GeneratorError => error
+      rescue ::JSON::GeneratorError, ::JSON::NestingError => error
         raise SchemaError, "Avro schema: not valid JSON: #{error.message}"
       end
 

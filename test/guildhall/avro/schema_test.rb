@@ -27,6 +27,19 @@ class AvroSchemaTest < GuildhallTest
     [Float::NAN, Float::INFINITY, {"type" => "int", "doc" => Float::NAN}].each { |data| assert_raises(Guildhall::Avro::SchemaError) { Schema.parse(data) } }
   end
 
+  # Recursion in Ruby: also in a thread and a Ractor, whose stacks are small.
+  def test_deep_schemas
+    deep = (1..330).reduce("int") { |inner, i| {"type" => "record", "name" => "R#{i}", "fields" => [{"name" => "f", "type" => inner}]} }
+    read = ->(schema) { Guildhall::Avro.new(schema, reader: schema).schema.fingerprint }
+    expected = read.call(deep)
+    assert_equal expected, Thread.new { read.call(JSON.generate(deep, max_nesting: false)) }.value
+    assert_equal expected, ractor_value(Ractor.new(Ractor.make_shareable(deep)) { |schema| Guildhall::Avro.new(schema, reader: schema).schema.fingerprint })
+    deeper = (1..20).reduce(deep) { |inner, _| {"type" => "array", "items" => inner} }
+    [deeper, JSON.generate(deeper, max_nesting: false)].each do |schema|
+      assert_match(/nesting of 1001 is too deep/, assert_raises(Guildhall::Avro::SchemaError) { Schema.parse(schema) }.message)
+    end
+  end
+
   def test_canonical_form_does_not_depend_on_active_support
     schema = '{"type":"enum","name":"E","namespace":"a&b","symbols":["X"]}'
     script = <<~RUBY
