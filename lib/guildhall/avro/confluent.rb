@@ -74,7 +74,10 @@ module Guildhall
 
       def label = "Avro"
 
-      def unknown_schema(id) = UnknownSchemaError.new(why_unknown(id), id:, offset: 1)
+      def unknown_schema(id)
+        reason, known = why_unknown(id)
+        UnknownSchemaError.new(reason, offset: 1, **known)
+      end
 
       def make(entry) = Avro.new(@registry.avro_schema(entry), reader: @reader, **@options)
 

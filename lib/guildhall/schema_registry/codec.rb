@@ -44,10 +44,12 @@ module Guildhall
       # @param payloads [Enumerable<String, nil>]
       # @param metadata [Array<#headers>, nil] one for each payload; only needed with `schema_id: :headers`
       # @return [self]
-      # @raise [SchemaRegistry::Error] when the registry cannot be asked
+      # @raise [SchemaRegistry::Error] when the registry cannot be asked for one of them; the others are there
       def prepare(payloads, metadata = nil)
         ids = payloads.each_with_index.filter_map { |bytes, index| @wire.read(bytes, metadata && metadata[index])&.id }
-        ids.uniq.each { |id| fetch(id) unless @codecs[id] }
+        failures = ids.uniq.filter_map { |id| @codecs[id] ? nil : failure { fetch(id) } }
+        raise failures.first if failures.any?
+
         self
       end
 
@@ -128,14 +130,26 @@ module Guildhall
         @codecs[id] || (Ractor.main? && fetch(id)) || raise(unknown_schema(id))
       end
 
-      def unknown_schema(id) = UnknownSchemaError.new(why_unknown(id), id:, codec: label, offset: 1)
+      def unknown_schema(id)
+        reason, known = why_unknown(id)
+        UnknownSchemaError.new(reason, codec: label, offset: 1, **known)
+      end
 
+      # What there is to say about an id, and whether the schema may still be found. Workers know what the main Ractor was answered.
+      # @return [Array(String, Hash)]
       def why_unknown(id)
         entry = @registry.cached(id)
-        return "schema #{id} is of type #{entry.type}, not #{@type}" if entry && entry.type != @type
-        return "the registry has no schema #{id}" if Ractor.main? || (@registry.respond_to?(:unknown?) && @registry.unknown?(id))
+        return ["schema #{id} is of type #{entry.type}, not #{@type}", {id:}] if entry && entry.type != @type
+        return ["schema #{id} cannot be used here: the main Ractor says why", {id:, pending: true}] if entry
 
-        "schema #{id} is not here: the registry does not know it, or prepare(payloads) was not called before the batch was dispatched"
+        asked = !@registry.respond_to?(:unknown?)
+        return ["the registry has no schema #{id}", {id:}] if asked ? Ractor.main? : @registry.unknown?(id)
+
+        if Ractor.main? || (!asked && @registry.missing?(id))
+          ["the registry does not know schema #{id} yet; it is asked again", {id:, pending: true}]
+        else
+          ["schema #{id} was not fetched before the batch was dispatched: call prepare(payloads) in the main Ractor first", {id:, pending: true}]
+        end
       end
 
       # @return [Object, nil] nil: the registry does not know it, or it is of another type
@@ -144,6 +158,15 @@ module Guildhall
         return unless entry && entry.type == @type
 
         @codecs.add(id, make(entry))
+      end
+
+      # The other schemas of a batch do not depend on it.
+      # @return [Exception, nil]
+      def failure
+        yield
+        nil
+      rescue Guildhall::Error => error
+        error
       end
     end
   end
