@@ -7,7 +7,7 @@ require_relative "../shared_cache"
 module Guildhall
   class Avro
     # The wire format of Confluent's tools: a zero byte, the number of the writer's schema in a {SchemaRegistry}, the
-    # value. Frozen and shareable.
+    # value. A schema that is `bytes` has its values there as they are, without Avro's length. Frozen and shareable.
     #
     # Schemas come from the registry once, and are then known to every Ractor. Fetching needs the network, so it is done
     # in the main Ractor: {#prepare} fetches what a batch needs before the batch is handed to workers. In the main
@@ -79,14 +79,16 @@ module Guildhall
         UnknownSchemaError.new(reason, offset: 1, **known)
       end
 
-      def make(entry) = Avro.new(@registry.avro_schema(entry), reader: @reader, **@options)
+      def make(entry) = RawBytes.for(Avro.new(@registry.avro_schema(entry), reader: @reader, **@options))
 
       # The native decoder of {#lazy} finds what was fetched there.
       def fetch(id)
         known = super or return
-        @directory.add(id, known.program) if id.is_a?(Integer)
+        @directory.add(id, known.program) if id.is_a?(Integer) && known.program
         known
       end
     end
   end
 end
+
+require_relative "confluent/raw_bytes"

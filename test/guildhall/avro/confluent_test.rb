@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "bigdecimal"
 require "test_helper"
 require "support/registry_server"
 require "guildhall/avro"
@@ -8,6 +9,9 @@ require "guildhall/pool"
 class AvroConfluentTest < GuildhallTest
   OLD = {type: "record", name: "R", fields: [{name: "a", type: "int"}]}.freeze
   NEW = {type: "record", name: "R", fields: [{name: "a", type: "long"}, {name: "b", type: "string", default: "x"}]}.freeze
+
+  GUID = "0f0d1f2a-3b4c-5d6e-7f80-91a2b3c4d5e6"
+  Metadata = Data.define(:headers)
 
   def setup
     @server = RegistryServer.new("/subjects/r/versions/latest" => [200, {id: 2, subject: "r", version: 2, schema: JSON.generate(NEW)}])
@@ -112,6 +116,73 @@ class AvroConfluentTest < GuildhallTest
       bytes = "\0\0\0\0".b + id.chr + "x"
       assert_match(/of type #{type}/, assert_raises(Guildhall::Avro::UnknownSchemaError) { @codec.decode(bytes) }.message)
     end
+  end
+
+  # The serializers for Java, Python, Go, C# and Node write these bytes as they are, whatever the schema says of them besides.
+  RAW = ["", "a", "\xFF\xD8\xFF\xE0", "\x06abc", "x" * 200, "\x80" * 20_000].map { it.b.freeze }.freeze
+  BYTES = ['"bytes"', '{"type":"bytes"}', '{"type":"bytes","connect.name":"x"}', '{"type":{"type":"bytes","connect.version":1}}'].freeze
+
+  def test_a_schema_of_bytes_is_raw
+    BYTES.each_with_index do |schema, index|
+      @server.add(10 + index, schema)
+      @server["/subjects/b#{index}/versions/latest"] = [200, {id: 10 + index, schema:, guid: GUID}]
+      codec = Guildhall::Avro::Confluent.new(@registry, subject: "b#{index}")
+      RAW.each do |raw|
+        bytes = ["\0", [10 + index].pack("N"), raw].join.b
+        [codec, codec.lazy].each do |one|
+          assert_equal raw, one.decode(bytes), schema
+          assert_equal [Encoding::BINARY, true], [one.decode(bytes).encoding, Ractor.shareable?(one.decode(bytes))]
+          assert_equal [raw], one.decode_batch([bytes])
+        end
+        assert_equal raw, codec.document(bytes)
+        assert_equal bytes, codec.encode(raw)
+      end
+    end
+  end
+
+  def test_raw_bytes_in_workers
+    @server.add(10, '"bytes"')
+    payloads = RAW.flat_map { |raw| ["\0\0\0\0\x0a".b + raw, "\0\0\0\0\1\x0a".b] }.each(&:freeze)
+    Guildhall::Pool.open(workers: 1) do |pool|
+      [@codec, @codec.lazy, @codec.lazy >> Guildhall.map(Same)].each do |task|
+        assert_equal RAW, pool.results(payloads, task, parallel: true).grep(String)
+      end
+    end
+  end
+
+  module Same
+    def self.call(value) = value
+  end
+
+  def test_raw_bytes_that_mean_something
+    @server.add(10, '{"type":"bytes","logicalType":"decimal","precision":9,"scale":2}')
+    @server.add(11, '"bytes"')
+    assert_equal BigDecimal("-1.23"), @codec.decode("\0\0\0\0\x0a\x85".b)
+    assert_equal "abc", Guildhall::Avro::Confluent.new(@registry, reader: '"string"').decode("\0\0\0\0\x0babc".b).then { |text| text.encoding == Encoding::UTF_8 ? text : flunk }
+    assert_equal "abc", Guildhall::Avro::Confluent.new(@registry, reader: ["null", "bytes"]).decode("\0\0\0\0\x0babc".b)
+    error = assert_raises(Guildhall::DecodeError) { Guildhall::Avro::Confluent.new(@registry, reader: '"string"').decode("\0\0\0\0\x0bab\xFF".b) }
+    assert_operator error.offset, :>=, 5
+    assert_raises(Guildhall::DecodeError) { Guildhall::Avro::Confluent.new(@registry, max_bytes: 10).decode("\0\0\0\0\x0b#{"a" * 20}".b) }
+  end
+
+  def test_raw_bytes_with_the_schema_in_a_header
+    answer = {id: 10, schema: '"bytes"', guid: GUID}
+    @server["/subjects/b/versions/latest"] = @server["/schemas/guids/#{GUID}"] = [200, answer]
+    @server.add(10, '"bytes"')
+    codec = Guildhall::Avro::Confluent.new(@registry, subject: "b", schema_id: :headers)
+    assert_equal "\x06abc".b, codec.encode("\x06abc".b)
+    assert_equal "\x06abc".b, codec.decode("\x06abc".b, Metadata.new(codec.headers))
+    assert_equal "\x06abc".b, codec.lazy.decode("\x06abc".b, Metadata.new(codec.headers))
+  end
+
+  # Only where the whole value is bytes.
+  def test_bytes_within_other_types_have_their_length
+    @server.add(10, '["null","bytes"]')
+    @server.add(11, '{"type":"array","items":"bytes"}')
+    @server.add(12, '"string"')
+    assert_equal "abc", @codec.decode("\0\0\0\0\x0a\x02\x06abc".b)
+    assert_equal ["abc"], @codec.decode("\0\0\0\0\x0b\x02\x06abc\0".b)
+    assert_equal "abc", @codec.decode("\0\0\0\0\x0c\x06abc".b)
   end
 
   def test_what_is_no_wire_format
