@@ -160,8 +160,8 @@ class AvroConfluentTest < GuildhallTest
     assert_equal BigDecimal("-1.23"), @codec.decode("\0\0\0\0\x0a\x85".b)
     assert_equal "abc", Guildhall::Avro::Confluent.new(@registry, reader: '"string"').decode("\0\0\0\0\x0babc".b).then { |text| text.encoding == Encoding::UTF_8 ? text : flunk }
     assert_equal "abc", Guildhall::Avro::Confluent.new(@registry, reader: ["null", "bytes"]).decode("\0\0\0\0\x0babc".b)
-    error = assert_raises(Guildhall::DecodeError) { Guildhall::Avro::Confluent.new(@registry, reader: '"string"').decode("\0\0\0\0\x0bab\xFF".b) }
-    assert_operator error.offset, :>=, 5
+    error = assert_raises(Guildhall::DecodeError) { Guildhall::Avro::Confluent.new(@registry, reader: '"string"', allow_invalid_utf8: false).decode("\0\0\0\0\x0bab\xFF".b) }
+    assert_equal [8, "a string is not valid UTF-8"], [error.offset, error.reason]
     assert_raises(Guildhall::DecodeError) { Guildhall::Avro::Confluent.new(@registry, max_bytes: 10).decode("\0\0\0\0\x0b#{"a" * 20}".b) }
   end
 
