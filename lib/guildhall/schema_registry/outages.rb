@@ -16,15 +16,18 @@ module Guildhall
     Outage = Data.define(:since, :latest, :reason, :status, :path, :pause) do
       # @return [Float] seconds
       def seconds = Clock.now - since
+
+      # @param now [Float] of the {Clock}
+      # @return [Boolean] whether nobody has asked for so long that nothing is known any more
+      def forgotten?(now = Clock.now) = now - latest >= Outages::FORGET_SECONDS
     end
 
     # Keeps in mind whether a registry can be asked. Frozen and shareable.
     # @api private
     class Outages
       PAUSES = 0.5..8.0 # seconds, doubled from one attempt to the next
-      # Nobody asks any more: then it is not known.
       FORGET_SECONDS = 120
-      private_constant :PAUSES, :FORGET_SECONDS
+      private_constant :PAUSES
 
       # @param clock [#now]
       def initialize(clock: Clock)
@@ -36,7 +39,7 @@ module Guildhall
       # @return [Outage, nil]
       def current
         outage = @cache[:now]
-        outage if outage && @clock.now - outage.latest < FORGET_SECONDS
+        outage unless outage&.forgotten?(@clock.now)
       end
 
       # @param path [String]

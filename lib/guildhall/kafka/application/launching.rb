@@ -68,6 +68,7 @@ module Guildhall
           @timer = Processing::Timer.new { |raised| error(raised, "timer") }
           @runners = Processing::Runners.new(@config.concurrency) { |raised| error(raised, "runner") }
           @decodings = plans(topics)
+          @registries = Connection::Registries.new(topics) { |name, **payload| publish(name, **payload) }
           report_refused if first_process?
           @members = create_members(topics)
           stop_at_exit
@@ -131,6 +132,7 @@ module Guildhall
           @timer.every(@config.commit_interval) { listeners.each(&:commit_soon) }
           @timer.every(@config.tick_interval) { tick }
           @timer.every(@config.lag_interval) { measure_lag }
+          @timer.every(Connection::Registries::LOOK_SECONDS) { @registries.look } if @registries.any?
           watchdog = Processing::Watchdog.new(self)
           @timer.every(watchdog.interval) { watchdog.check }
         end
