@@ -152,15 +152,21 @@ module Guildhall
     # @raise [Avro::SchemaError]
     def avro_schema(entry)
       require_relative "avro"
-      Avro::Schema.parse(entry.schema, references: references(entry).map { |_name, other| avro_schema(other) })
+      Avro::Schema.parse(entry.schema, references: avro_references(entry.references))
     end
+
+    # @api private
+    # @param list [Array<Hash{String=>Object}>] name, subject and version of each
+    # @return [Array<Avro::Schema>] these, which are fetched
+    # @raise as {#avro_schema} does
+    def avro_references(list) = list.map { |reference| avro_schema(referred(reference)) }
 
     # Also those that were deleted since (softly): what was written with them can still be read.
     # @param entry [Entry]
     # @return [Array<Array(String, Entry)>] the names by which it refers to other schemas, and these, which are fetched
     # @raise [Error]
     def references(entry)
-      entry.references.map { |reference| [reference["name"], referred(*reference.values_at("subject", "version"))] }
+      entry.references.map { |reference| [reference["name"], referred(reference)] }
     end
 
     # @param entry [Entry]
@@ -234,7 +240,8 @@ module Guildhall
       raise
     end
 
-    def referred(subject, version)
+    def referred(reference)
+      subject, version = reference.values_at("subject", "version")
       version(subject, version)
     rescue RefusedError => error
       raise unless error.status == 404

@@ -232,6 +232,58 @@ class SchemaRegistryTest < GuildhallTest
     assert_equal "shop.Part", registry.avro_schema(registry.schema(21)).root.items.name
   end
 
+  # Several ways lead to one schema, and a schema uses what only those that it refers to refer to.
+  def test_schemas_that_refer_to_others_over_several_steps
+    money = {type: "record", name: "shop.Money", fields: [{name: "cents", type: "long"}]}
+    add_version("money", 1, money)
+    {"item" => "shop.Item", "fee" => "shop.Fee"}.each do |subject, name|
+      add_version(subject, 3, {type: "record", name:, fields: [{name: "price", type: "shop.Money"}]}, [{name: "shop.Money", subject: "money", version: 1}])
+    end
+    order = {type: "record", name: "shop.Order", fields: %w[Item Fee Money].map { |type| {name: type.downcase, type: "shop.#{type}"} }}
+    @server.add(21, order, references: [{name: "shop.Item", subject: "item", version: 3}, {name: "shop.Fee", subject: "fee", version: 3}])
+    registry = Registry.new(@server.url)
+    codec = Guildhall::Avro::Confluent.new(registry)
+    assert_equal({"item" => {"price" => {"cents" => 1}}, "fee" => {"price" => {"cents" => 2}}, "money" => {"cents" => 3}},
+      codec.decode("\0\0\0\0\x15\2\4\6".b))
+    assert_equal 2, codec.lazy.decode("\0\0\0\0\x15\2\4\6".b).dig("fee", "price", "cents")
+  end
+
+  # What was written with them can still be read.
+  def test_schemas_that_refer_to_what_was_deleted
+    part = {type: "record", name: "shop.Part", fields: [{name: "n", type: "int"}]}
+    @server["/subjects/part/versions/1?deleted=true"] = [200, {id: 20, subject: "part", version: 1, schema: JSON.generate(part)}]
+    @server["/subjects/part/versions/1"] = [404, {error_code: 40_401, message: "Subject 'part' not found."}]
+    @server.add(21, {type: "array", items: "shop.Part"}, references: [{name: "shop.Part", subject: "part", version: 1}])
+    registry = Registry.new(@server.url)
+    assert_equal "shop.Part", registry.avro_schema(registry.schema(21)).root.items.name
+    @server["/subjects/part/versions/1?deleted=true"] = [404, {error_code: 40_401, message: "none"}]
+    error = assert_raises(Registry::RefusedError) { registry.avro_schema(registry.schema(21)) }
+    assert_match(/no version 1/, error.message)
+  end
+
+  def test_references_and_normalization_are_sent
+    add_version("part", 1, {type: "record", name: "shop.Part", fields: [{name: "n", type: "int"}]})
+    schema = {type: "array", items: "shop.Part"}
+    references = [{name: "shop.Part", subject: "part", version: 1}]
+    answer = {id: 21, subject: "parts-value", version: 1, schema: JSON.generate(schema), references:}
+    @server["/subjects/parts-value?normalize=true"] = @server["/subjects/parts-value"] = [200, answer]
+    @server["/subjects/parts-value/versions?normalize=true"] = [200, {id: 21}]
+    @server.add(21, schema, references:)
+    [{}, {normalize: true}, {normalize: true, register: true}].each do |options|
+      @server.requests.clear
+      @server.bodies.clear
+      codec = Guildhall::Avro::Confluent.new(Registry.new(@server.url), topic: "parts", schema:, references:, **options)
+      assert_equal "\0\0\0\0\x15\2\n\0".b, codec.encode([{"n" => 5}])
+      posted = @server.requests.find { |line| line.start_with?("POST") }
+      assert_equal ["normalize=true"].first(options.size.clamp(0, 1)), posted.scan("normalize=true")
+      assert_equal [{"name" => "shop.Part", "subject" => "part", "version" => 1}], JSON.parse(@server.bodies.reject(&:empty?).first)["references"]
+    end
+    ["part", [1], [{name: "x"}]].each do |wrong|
+      error = assert_raises(Guildhall::ArgumentError) { Guildhall::Avro::Confluent.new(Registry.new(@server.url), topic: "parts", schema:, references: wrong) }
+      assert_match(/references must be an Array of Hashes with name, subject and version/, error.message)
+    end
+  end
+
   def test_check_at_boot
     @server["/subjects"] = [200, %w[orders]]
     registry = Registry.new(@server.url)
@@ -272,6 +324,10 @@ class SchemaRegistryTest < GuildhallTest
   end
 
   private
+
+  def add_version(subject, version, schema, references = [])
+    @server["/subjects/#{subject}/versions/#{version}"] = [200, {id: subject.sum, subject:, version:, schema: JSON.generate(schema), references:}]
+  end
 
   def refusal(id = 9, **)
     assert_raises(Registry::Error) { Registry.new(@server.url, retries: 0, **).schema(id) }.message

@@ -27,20 +27,23 @@ module Guildhall
       # @param topic [String, nil]
       # @param subject_name [Symbol] see {SchemaRegistry::Subject.for}; the record's name is that of the `schema`
       # @param schema [Schema, String, Hash, nil] to encode with; nil: the newest of the subject
+      # @param references [Array<Hash>] what `schema` refers to: name, subject and version of each
       # @param register [Boolean] whether `schema` is registered where the subject does not have it; false: that is an error
+      # @param normalize [Boolean] whether the registry compares `schema` without regard to what means nothing
       # @param schema_id [Symbol] :payload or :headers, where the schema is named: see {SchemaRegistry::WireFormat}
       # @param key [Boolean] for the keys of messages
       # @param options [Hash] see {Options}
       # Blocks while it fetches the schema to encode with. Without subject, topic and schema it only decodes.
       # @raise [SchemaRegistry::Error] when that cannot be fetched
-      def initialize(registry, reader: nil, subject: nil, topic: nil, subject_name: :topic, schema: nil, register: false,
-                     schema_id: :payload, key: false, **options)
+      def initialize(registry, reader: nil, subject: nil, topic: nil, subject_name: :topic, schema: nil, references: [], register: false,
+                     normalize: false, schema_id: :payload, key: false, **options)
         connect(registry, type: "AVRO", schema_id:, key:)
         @reader = reader && Schema.parse(reader)
         @options = Options.check(options)
         @directory = Directory.new("\0".b, SchemaRegistry::WireFormat::PREFIX_BYTES - 1, true)
-        schema &&= Schema.parse(schema)
-        choose_schema(subject:, topic:, subject_name:, schema:, register:, record: schema&.root&.name)
+        references = check_references(references)
+        schema &&= Schema.parse(schema, references: @registry.avro_references(references))
+        choose_schema(subject:, topic:, subject_name:, schema:, register:, normalize:, references:, record: schema&.root&.name)
         settle
       end
 

@@ -34,7 +34,7 @@ class AvroConfluentTest < GuildhallTest
   # A batch is prepared, and then decoded by workers: what the registry has answered is what they say.
   def test_a_worker_says_what_the_registry_has_answered
     payload = "\0\0\0\0\7\x0a".b.freeze
-    {60 => ["the registry does not know schema 7 yet; it is asked again", true], 0 => ["the registry has no schema 7", false]}.each do |unknown_after, expected|
+    {60 => ["the registry does not know schema 7 yet (it is asked again)", true], 0 => ["the registry has no schema 7 (is it the producer's, and of the same context?)", false]}.each do |unknown_after, expected|
       codec = Guildhall::Avro::Confluent.new(Guildhall::SchemaRegistry.new(@server.url, retries: 0, unknown_after:))
       Guildhall::Pool.open(workers: 1) do |pool|
         [codec, codec.lazy].each { |one| assert_equal expected, said { pool.results([payload], one, parallel: true)[0].raise! } }
@@ -44,7 +44,7 @@ class AvroConfluentTest < GuildhallTest
     end
     unprepared = Guildhall::Avro::Confluent.new(Guildhall::SchemaRegistry.new(@server.url, retries: 0))
     error = ractor_value(Ractor.new(unprepared, payload) { |codec, bytes| codec.decode(bytes) rescue $! }) # rubocop:disable Style/RescueModifier
-    assert_equal ["schema 7 was not fetched before the batch was dispatched: call prepare(payloads) in the main Ractor first", true], said { raise error }
+    assert_equal ["schema 7 was not fetched before the batch was dispatched (call prepare(payloads) in the main Ractor first)", true], said { raise error }
   end
 
   def test_writes_with_the_newest_schema_of_a_subject
