@@ -83,7 +83,8 @@ module Guildhall
         @state = :initialized
         @members = []
         @abandoned = []
-        @registries = @producer = @producer_pid = @own_pool = @on_failure = @runners = @timer = @stopper = @reloading = @collector = @background = nil
+        @producer = @producer_pid = @own_pool = @on_failure = @runners = @timer = @stopper = @reloading = @collector = @background = nil
+        @registries = nil
         reset_run
       end
 

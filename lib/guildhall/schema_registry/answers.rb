@@ -67,7 +67,7 @@ module Guildhall
       end
 
       def strange(path)
-        raise Error.new("#{@name} answers #{path} with something that is not a schema registry's JSON; is it a schema registry?", status: 502)
+        raise Error.new("#{@name} answers #{path} with something that is not JSON of a registry; is it a schema registry?", status: 502)
       end
 
       def verdict?(status, code)

@@ -116,7 +116,8 @@ module Guildhall
 
         id = @registry.register(subject, schema, **options)
         @registry.schema(id) or
-          raise Error, "#{@registry.url} has given the schema of #{subject} the id #{id}, and does not know it: is the server behind its leader?"
+          raise Error, "#{@registry.url} has given the schema of #{subject} the id #{id}, and does not know it; try again when its " \
+                       "servers agree"
       end
 
       # @return [Array<Hash{String=>Object}>]
@@ -145,8 +146,11 @@ module Guildhall
       end
 
       def codec_for(id)
-        @codecs[id] || (Ractor.main? && fetch(id)) || raise(unknown_schema(id))
+        @codecs[id] || (fetch(id) if Ractor.main? || whole?(id)) || raise(unknown_schema(id))
       end
+
+      # Whether nothing is left to be asked of the registry.
+      def whole?(id) = @registry.cached(id)&.references&.empty?
 
       def unknown_schema(id)
         reason, known = why_unknown(id)
@@ -158,13 +162,13 @@ module Guildhall
       def why_unknown(id)
         entry = @registry.cached(id)
         return ["schema #{id} is of type #{entry.type}, not #{@type}", {id:}] if entry && entry.type != @type
-        return ["schema #{id} cannot be used here (the main Ractor says why)", {id:, pending: true}] if entry
-        return ["the registry has no schema #{id} (is it the producer's, and of the same context?)", {id:}] if unknown?(id)
-        if Ractor.main? || (@registry.respond_to?(:missing?) && @registry.missing?(id))
+        return ["the registry has no schema #{id} (is it the producer's, and of the same context?)", {id:}] if entry.nil? && unknown?(id)
+        if entry.nil? && (Ractor.main? || (@registry.respond_to?(:missing?) && @registry.missing?(id)))
           return ["the registry does not know schema #{id} yet (it is asked again)", {id:, pending: true}]
         end
 
-        ["schema #{id} was not fetched before the batch was dispatched (call prepare(payloads) in the main Ractor first)", {id:, pending: true}]
+        what = entry ? "what schema #{id} refers to" : "schema #{id}"
+        ["#{what} was not fetched before the batch was dispatched (call prepare(payloads) in the main Ractor first)", {id:, pending: true}]
       end
 
       # A registry of the application's own has said so when it was asked, which the main Ractor does.

@@ -117,7 +117,8 @@ module Guildhall
       def failure(error)
         return error if error.is_a?(Error)
 
-        advice = error.message.include?("certificate") ? "give ca_file: if it has an authority of its own" : "is it running, and reachable from here?"
+        certificate = error.message.include?("certificate")
+        advice = certificate ? "give ca_file: if it has an authority of its own" : "is it running, and reachable from here?"
         Error.new("#{self} does not answer: #{error.message} (#{error.class}); #{advice}")
       end
 

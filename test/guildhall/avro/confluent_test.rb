@@ -98,6 +98,20 @@ class AvroConfluentTest < GuildhallTest
     assert_nil Guildhall::Avro::Confluent.new(@registry, schema_id: :headers).lazy.native_decoder
   end
 
+  # A schema that the registry has given already needs no more of it.
+  def test_workers_make_what_they_need_of_schemas_that_are_known
+    @server.add(3, {type: "array", items: "R"}, references: [{name: "R", subject: "r", version: 1}])
+    @server["/subjects/r/versions/1"] = [200, {id: 1, subject: "r", version: 1, schema: JSON.generate(OLD)}]
+    @server.add(4, '"nothing"')
+    [1, 3, 4].each { |id| @registry.schema(id) }
+    codec = Guildhall::Avro::Confluent.new(@registry)
+    assert_equal({"a" => 5}, ractor_value(Ractor.new(codec) { |shared| shared.decode("\0\0\0\0\1\x0a") }))
+    errors = [3, 4].map { |id| ractor_value(Ractor.new(codec, id) { |shared, number| shared.decode("\0\0\0\0".b + number.chr) rescue $! }) } # rubocop:disable Style/RescueModifier
+    assert_equal [Guildhall::Avro::UnknownSchemaError, Guildhall::Avro::SchemaError], errors.map(&:class)
+    assert_match(/what schema 3 refers to was not fetched before the batch was dispatched/, errors[0].message)
+    assert_predicate errors[0], :pending?
+  end
+
   def test_workers_say_what_is_missing
     error = ractor_value(Ractor.new(@codec) { |codec| codec.decode("\0\0\0\0\2\x0a\x02y") rescue $! }) # rubocop:disable Style/RescueModifier
     assert_instance_of Guildhall::Avro::UnknownSchemaError, error
@@ -159,7 +173,7 @@ class AvroConfluentTest < GuildhallTest
     @server.add(11, '"bytes"')
     assert_equal BigDecimal("-1.23"), @codec.decode("\0\0\0\0\x0a\x85".b)
     assert_equal "abc", Guildhall::Avro::Confluent.new(@registry, reader: '"string"').decode("\0\0\0\0\x0babc".b).then { |text| text.encoding == Encoding::UTF_8 ? text : flunk }
-    assert_equal "abc", Guildhall::Avro::Confluent.new(@registry, reader: ["null", "bytes"]).decode("\0\0\0\0\x0babc".b)
+    assert_equal "abc", Guildhall::Avro::Confluent.new(@registry, reader: %w[null bytes]).decode("\0\0\0\0\x0babc".b)
     error = assert_raises(Guildhall::DecodeError) { Guildhall::Avro::Confluent.new(@registry, reader: '"string"', allow_invalid_utf8: false).decode("\0\0\0\0\x0bab\xFF".b) }
     assert_equal [8, "a string is not valid UTF-8"], [error.offset, error.reason]
     assert_raises(Guildhall::DecodeError) { Guildhall::Avro::Confluent.new(@registry, max_bytes: 10).decode("\0\0\0\0\x0b#{"a" * 20}".b) }

@@ -68,12 +68,12 @@ module Guildhall
           @timer = Processing::Timer.new { |raised| error(raised, "timer") }
           @runners = Processing::Runners.new(@config.concurrency) { |raised| error(raised, "runner") }
           @decodings = plans(topics)
-          @registries = Connection::Registries.new(topics) { |name, **payload| publish(name, **payload) }
           report_refused if first_process?
           @members = create_members(topics)
           stop_at_exit
           @members.each(&:start)
           begin_timing
+          watch_registries(topics)
           check_soon(topics) if first_process?
           topics.map(&:consumer).uniq.each { |consumer| begin_periods(consumer) }
         end
@@ -132,9 +132,13 @@ module Guildhall
           @timer.every(@config.commit_interval) { listeners.each(&:commit_soon) }
           @timer.every(@config.tick_interval) { tick }
           @timer.every(@config.lag_interval) { measure_lag }
-          @timer.every(Connection::Registries::LOOK_SECONDS) { @registries.look } if @registries.any?
           watchdog = Processing::Watchdog.new(self)
           @timer.every(watchdog.interval) { watchdog.check }
+        end
+
+        def watch_registries(topics)
+          @registries = Connection::Registries.new(topics) { |name, **payload| publish(name, **payload) }
+          @timer.every(Connection::Registries::LOOK_SECONDS) { @registries.look } if @registries.any?
         end
 
         def begin_periods(consumer)

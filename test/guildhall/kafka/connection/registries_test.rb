@@ -45,7 +45,7 @@ class KafkaRegistriesTest < GuildhallTest
     @server.add(3, '"int"')
     @registry.schema(3)
     2.times { registries.look }
-    assert_equal ["schema_registry.reachable", [:registry, :seconds]], [@events.last.first, @events.last.last.keys]
+    assert_equal ["schema_registry.reachable", %i[registry seconds]], [@events.last.first, @events.last.last.keys]
     assert_equal [2, []], [@events.size, registries.problems]
   end
 

@@ -101,7 +101,7 @@ class KafkaRegistryTest < GuildhallTest
 
   private
 
-  def kafka(codec, **queue)
+  def kafka(codec, max_retries: 0, dispatch_undecodable: true)
     seen = @seen
     attempts = @attempts
     consumer = Class.new(Guildhall::Kafka::Consumer) do
@@ -112,7 +112,7 @@ class KafkaRegistryTest < GuildhallTest
     end
     KafkaPartition.new(consumer) do
       deserializer codec
-      dead_letter_queue topic: "dead", **{max_retries: 0, dispatch_undecodable: true}, **queue
+      dead_letter_queue(topic: "dead", max_retries:, dispatch_undecodable:)
     end
   end
 
