@@ -87,7 +87,7 @@ module Guildhall
 
       def place(response, from)
         to = Redirect.target(response, from)
-        to ? Redirect.name(to) : "no place that can be read"
+        to ? Redirect.place(to) : "no place that can be read"
       end
 
       # Seconds, or a date.

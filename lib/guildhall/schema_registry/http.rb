@@ -58,7 +58,7 @@ module Guildhall
       # @raise [Error]
       def post(path, body) = request(Net::HTTP::Post, path, ::JSON.generate(body))
 
-      def to_s = @uris.map { |uri| Redirect.name(uri) }.join(",")
+      def to_s = @uris.map { |uri| Redirect.place(uri) }.join(",")
 
       private
 
@@ -142,8 +142,8 @@ module Guildhall
 
           target = to
         end
-        raise Error.new("#{Redirect.name(registry)} redirects #{path} more than #{Redirect::MAX} times, at last to " \
-                        "#{Redirect.name(target)}; use the URL that answers", status: 302)
+        raise Error.new("#{Redirect.place(registry)} redirects #{path} more than #{Redirect::MAX} times, at last to " \
+                        "#{Redirect.place(target)}; use the URL that answers", status: 302)
       end
 
       def send_to(kind, registry, target, body)

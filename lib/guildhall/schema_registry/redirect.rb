@@ -49,7 +49,7 @@ module Guildhall
 
       # @param uri [URI]
       # @return [String] without user, password and query
-      def self.name(uri) = uri.is_a?(URI::HTTP) ? "#{uri.scheme}://#{uri.host}:#{uri.port}#{uri.path}" : "#{uri.scheme}:"
+      def self.place(uri) = uri.is_a?(URI::HTTP) ? "#{uri.scheme}://#{uri.host}:#{uri.port}#{uri.path}" : "#{uri.scheme}:"
 
       def self.same_host?(one, other) = one.host.to_s.casecmp?(other.host.to_s)
       private_class_method :same_host?

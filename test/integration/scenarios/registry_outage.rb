@@ -82,7 +82,7 @@ Scenario.run do
   equal(["unreachable", server.url, false], [name, *outage&.values_at(:registry, :reminder)], "what is published of the registry")
   equal(true, outage[:reason].include?("401 who are you; no credentials are sent: check user: and password:, or token:"), outage[:reason])
   server["/schemas/ids/1"] = [503, "<html>"]
-  eventually("the new cause is published") { seen.pop(timeout: 30)&.last&.fetch(:reason)&.include?("503") }
+  eventually("the new cause is published") { seen.pop(timeout: 30).to_s.include?("503") }
 
   server.add(1, avro.schema.json)
   Database::AWAY.clear
