@@ -26,6 +26,14 @@ module Guildhall
       takes_two?(callable.is_a?(Proc) ? callable : callable.method(:call))
     end
 
+    # @param codec [#prepare] takes `(payloads)`, or `(payloads, metadata)`
+    # @param payloads [Enumerable<String, nil>]
+    # @param metadata [Array, nil] one for each payload
+    # @return [void]
+    def self.prepare(codec, payloads, metadata = nil)
+      takes_two?(codec.method(:prepare)) ? codec.prepare(payloads, metadata) : codec.prepare(payloads)
+    end
+
     # @param method [Method, Proc]
     # @return [Boolean] whether it takes two positional arguments or more
     def self.takes_two?(method)

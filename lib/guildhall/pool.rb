@@ -225,7 +225,7 @@ module Guildhall
                 prepare: true, **options)
       check(payloads, metadata, records)
       runnable = @admission[task]
-      runnable.preparer&.prepare(records ? payloads.map(&:raw_payload) : payloads) if prepare
+      prepare_batch(runnable.preparer, payloads, metadata, records) if prepare && runnable.preparer
       batch = build(payloads, runnable, metadata, records, deadline, source, options)
       batch.decision = decide(batch, parallel, min_payloads || @settings.min_payloads, reading && !Fiber.current_scheduler)
       line_up(batch, source, deadline) if Decision.of(batch).parallel? && batch.size.positive?
@@ -242,6 +242,10 @@ module Guildhall
       reason ? batch.decision = Decision.number(:inline, reason) : line_up(batch)
       @queue.decided(batch)
       read(Future.new(self, batch), raising)
+    end
+
+    def prepare_batch(codec, payloads, metadata, records)
+      records ? Callable.prepare(codec, payloads.map(&:raw_payload), payloads) : Callable.prepare(codec, payloads, metadata)
     end
 
     def check(payloads, metadata, records)

@@ -7,21 +7,24 @@ require_relative "shared_cache"
 require_relative "schema_registry/errors"
 require_relative "schema_registry/entry"
 require_relative "schema_registry/http"
+require_relative "schema_registry/outages"
 require_relative "schema_registry/subject"
+require_relative "schema_registry/unknown_ids"
 
 module Guildhall
   # A client of a schema registry (Confluent's, Karapace, Apicurio's compatible interface) for Avro, JSON Schema and
   # Protobuf subjects alike. Frozen and shareable: what it has fetched is known in every Ractor.
   #
   # Fetching blocks, and works in the main Ractor; what is in the cache can be read anywhere. Schemas are fetched once
-  # and kept. An id that the registry does not know is remembered as unknown for `unknown_for` seconds. Every request
-  # has a connection of its own, which is closed whatever happens: one that was interrupted in mid-read is never used
-  # again.
+  # and kept. An id that the registry does not know is asked for again for `unknown_after` seconds, whoever wants to know it, for it may
+  # just have been registered elsewhere; then it is remembered as unknown for `unknown_for` seconds. Every request has a connection of
+  # its own, which is closed whatever happens: one that was interrupted in mid-read is never used again.
   class SchemaRegistry
     RULES = OptionRules.new(
       url: OptionRules.rule("a String or an Array of Strings") { |url| url.is_a?(String) || (url.is_a?(Array) && url.all?(String)) },
       user: Credentials::TEXT, password: Credentials::TEXT, token: Credentials::TOKEN, headers: OptionRules.kind("a Hash of Strings", Hash),
-      context: OptionRules.kind("a String", String).or(nil), retries: OptionRules.integer(0..), unknown_for: OptionRules.seconds(zero: true)
+      context: OptionRules.kind("a String", String).or(nil), retries: OptionRules.integer(0..),
+      unknown_after: OptionRules.seconds(zero: true), unknown_for: OptionRules.seconds(zero: true)
     )
     private_constant :RULES
 
@@ -39,30 +42,33 @@ module Guildhall
     # @param context [String, nil] the registry's context, with or without its dot; nil: the default context
     # @param connect_timeout [Numeric] seconds
     # @param read_timeout [Numeric] seconds, for each read
-    # @param retries [Integer] further attempts after a failed connection, a time-out, or an answer 429 or 5xx; every server
+    # @param retries [Integer] further attempts after a failed connection, a time-out, or an answer 408, 425, 429 or 5xx; every server
     #   is asked once at least
-    # @param unknown_for [Numeric] seconds for which an unknown id is not asked for again
+    # @param unknown_after [Numeric] seconds for which an id that the registry does not know is asked for again; 0: not at all
+    # @param unknown_for [Numeric] seconds for which an unknown id is not asked for then
     # @param ca_file [String, nil] certificates to trust; nil: the system's
     # @param certificate [String, nil] path of a client's certificate (PEM)
     # @param key [String, nil] path of its key (PEM)
     # @raise [Guildhall::ArgumentError] when a URL is not one of HTTP, or an option is wrong
     # @raise [NotShareableError] for a token's callable that cannot be shared
-    def initialize(url, user: nil, password: nil, token: nil, headers: {}, context: nil, retries: 3, unknown_for: 60, **connection)
-      RULES.check!({url:, user:, password:, token:, headers:, context:, retries:, unknown_for:}, owner: "Guildhall::SchemaRegistry")
+    def initialize(url, user: nil, password: nil, token: nil, headers: {}, context: nil, retries: 3, unknown_after: 60, unknown_for: 300,
+                   **connection)
+      RULES.check!({url:, user:, password:, token:, headers:, context:, retries:, unknown_after:, unknown_for:},
+        owner: "Guildhall::SchemaRegistry")
       token = Shareable.callable!(token, "token") if token.respond_to?(:call)
       @http = HTTP.new(url, user:, password:, token:, headers:, context:, retries:, **connection)
       @url = @http.to_s
-      @unknown_for = unknown_for
       @entries = SharedCache.new
-      @unknown = SharedCache.new
+      @unknown = UnknownIDs.new(unknown_after, unknown_for)
+      @outages = Outages.new
       Ractor.make_shareable(self)
     end
 
     # @param id [Integer, String] a String is a GUID
-    # @return [Entry, nil] nil: the registry does not know it
-    # @raise [Error] when the registry cannot be asked
+    # @return [Entry, nil] nil: the registry did not know it when it was last asked, and is not asked now
+    # @raise [Error] when the registry cannot be asked; at once, where it did not answer a moment ago
     def schema(id)
-      @entries[id] || (fetch(id) unless unknown?(id))
+      @entries[id] || (fetch(id) if @unknown.ask?(id))
     end
 
     # @param id [Integer, String] a String is a GUID
@@ -79,28 +85,32 @@ module Guildhall
     # @return [Entry]
     # @raise [Error]
     def version(subject, version)
-      data = @http.get("/subjects/#{HTTP.escape(subject)}/versions/#{version}")
-      raise Error.new("#{url} has no version #{version} of the subject #{subject}", status: 404) unless data
+      data = get("/subjects/#{HTTP.escape(subject)}/versions/#{version}")
+      raise RefusedError.new("#{url} has no version #{version} of the subject #{subject}", status: 404) unless data
 
-      keep(Entry.from(data))
+      keep(entry(data))
     end
 
     # @param subject [String]
     # @param schema [String, Hash, Array, #json]
     # @param type [String] AVRO, JSON or PROTOBUF
     # @param references [Array<Hash>] as the registry's interface has them: name, subject, version
+    # @param normalize [Boolean] whether the registry compares schemas without regard to what means nothing, such as the order of properties
     # @return [Integer] its id; the old one, where the subject has this very schema
     # @raise [Error]
-    def register(subject, schema, type: "AVRO", references: [])
-      post("/subjects/#{HTTP.escape(subject)}/versions", schema, type, references).fetch("id")
+    def register(subject, schema, type: "AVRO", references: [], normalize: false)
+      field(post("/subjects/#{HTTP.escape(subject)}/versions#{"?normalize=true" if normalize}", schema, type, references), "id")
     end
 
     # @param subject [String]
     # @param schema [String, Hash, Array, #json]
+    # @param type [String] AVRO, JSON or PROTOBUF
+    # @param references [Array<Hash>] see {#register}
+    # @param normalize [Boolean] see {#register}
     # @return [Entry] the version of the subject that is this very schema
     # @raise [Error] with the status 404 when there is none
-    def lookup(subject, schema, type: "AVRO", references: [])
-      keep(Entry.from(post("/subjects/#{HTTP.escape(subject)}", schema, type, references)))
+    def lookup(subject, schema, type: "AVRO", references: [], normalize: false)
+      keep(entry(post("/subjects/#{HTTP.escape(subject)}#{"?normalize=true" if normalize}", schema, type, references)))
     end
 
     # @param subject [String]
@@ -118,8 +128,8 @@ module Guildhall
     # @raise [Error]
     def incompatibilities(subject, schema, type: "AVRO", references: [])
       path = "/compatibility/subjects/#{HTTP.escape(subject)}/versions/latest?verbose=true"
-      answer = @http.post(path, body(schema, type, references))
-      return [] if answer.nil? || answer.fetch("is_compatible")
+      answer = ask(path) { @http.post(path, body(schema, type, references)) }
+      return [] if answer.nil? || field(answer, "is_compatible")
 
       answer["messages"]&.any? ? answer["messages"] : ["the registry says that it is not compatible, and not why"]
     end
@@ -129,9 +139,9 @@ module Guildhall
     # @return [self]
     # @raise [Error] naming what is missing
     def check!(subjects = [])
-      known = @http.get("/subjects") || []
+      known = get("/subjects") || []
       missing = subjects - known
-      raise Error, "#{url} has no subject #{missing.join(", ")}" if missing.any?
+      raise RefusedError, "#{url} has no subject #{missing.join(", ")}" if missing.any?
 
       self
     end
@@ -143,14 +153,22 @@ module Guildhall
     # @raise [Avro::SchemaError]
     def avro_schema(entry, strict: false)
       require_relative "avro"
-      Avro::Schema.parse(entry.schema, references: references(entry).map { |_name, other| avro_schema(other, strict:) }, strict:)
+      Avro::Schema.parse(entry.schema, references: avro_references(entry.references, strict:), strict:)
     end
 
+    # @api private
+    # @param list [Array<Hash{String=>Object}>] name, subject and version of each
+    # @param strict [Boolean] as for {#avro_schema}
+    # @return [Array<Avro::Schema>] these, which are fetched
+    # @raise as {#avro_schema} does
+    def avro_references(list, strict: false) = list.map { |reference| avro_schema(referred(reference), strict:) }
+
+    # Also those that were deleted since (softly): what was written with them can still be read.
     # @param entry [Entry]
     # @return [Array<Array(String, Entry)>] the names by which it refers to other schemas, and these, which are fetched
     # @raise [Error]
     def references(entry)
-      entry.references.map { |reference| [reference["name"], version(reference["subject"], reference["version"])] }
+      entry.references.map { |reference| [reference["name"], referred(reference)] }
     end
 
     # @param entry [Entry]
@@ -165,27 +183,38 @@ module Guildhall
     # @return [String] its FileDescriptorProto, in Base64
     # @raise [Error]
     def serialized(entry)
-      path = entry.id ? "/schemas/ids/#{entry.id}" : "/schemas/guids/#{HTTP.escape(entry.guid)}"
-      answer = @http.get("#{path}?format=serialized")
-      answer ? answer.fetch("schema") : raise(Error.new("#{url} has no schema #{entry.id || entry.guid}", status: 404))
+      answer = get("#{path(entry.id || entry.guid)}?format=serialized")
+      answer ? field(answer, "schema") : raise(RefusedError.new("#{url} has no schema #{entry.id || entry.guid}", status: 404))
     end
 
     def inspect = "#<#{self.class} #{@url}, #{@entries.size} schemas>"
 
     # @param id [Integer, String] a String is a GUID
-    # @return [Boolean] whether the registry has said so lately; never blocks
-    def unknown?(id)
-      limit = @unknown[id] or return false
-      return true if Clock.now < limit
+    # @return [Boolean] whether the registry has said so, and was asked for long enough; never blocks
+    def unknown?(id) = @unknown.unknown?(id)
 
-      @unknown.delete(id)
-      false
-    end
+    # @param id [Integer, String] a String is a GUID
+    # @return [Boolean] whether the registry did not know it when it was last asked; never blocks
+    def missing?(id) = @unknown.missing?(id)
+
+    # Whether it can be asked, as far as is known; any Ractor. Never blocks.
+    # @return [Outage, nil] nil: it has answered what it was asked last
+    def outage = @outages.current
 
     private
 
+    def get(path) = ask(path) { @http.get(path) }
+
     def post(path, schema, type, references)
-      @http.post(path, body(schema, type, references)) || raise(Error.new("#{url} does not know #{path}, or this schema", status: 404))
+      ask(path) { @http.post(path, body(schema, type, references)) } ||
+        raise(RefusedError.new("#{url} does not know #{path}, or this schema", status: 404))
+    end
+
+    def ask(path)
+      yield.tap { @outages.answered(path) }
+    rescue Error => error
+      error.outage? ? @outages.failed(path, error) : @outages.answered(path)
+      raise
     end
 
     def body(schema, type, references)
@@ -198,14 +227,45 @@ module Guildhall
       schema.is_a?(String) ? schema : ::JSON.generate(schema)
     end
 
-    def fetch(id)
-      data = @http.get(id.is_a?(String) ? "/schemas/guids/#{HTTP.escape(id)}" : "/schemas/ids/#{Integer(id)}")
-      return keep(Entry.from(id.is_a?(String) ? {"guid" => id, **data} : data.merge("id" => id)), id) if data
+    def path(id) = id.is_a?(String) ? "/schemas/guids/#{HTTP.escape(id)}" : "/schemas/ids/#{Integer(id)}"
 
-      @unknown.replace(id, Clock.now + @unknown_for)
+    # Whoever comes in a moment after an attempt that had no answer would wait as long for nothing.
+    def fetch(id)
+      @outages.check!
+      data = get(path(id))
+      return keep(entry(data, id.is_a?(String) ? {"guid" => id} : {"id" => id}), id) if data
+
+      @unknown.missing(id)
       nil
+    rescue Error
+      @unknown.failed(id)
+      raise
     end
 
-    def keep(entry, id = entry.id) = @entries.add(id, entry)
+    def referred(reference)
+      subject, version = reference.values_at("subject", "version")
+      version(subject, version)
+    rescue RefusedError => error
+      raise unless error.status == 404
+
+      version(subject, "#{version}?deleted=true")
+    end
+
+    def entry(data, known = {})
+      field(data, "schema")
+      Entry.from({**data, **known})
+    end
+
+    # What every answer of a registry has.
+    def field(data, name)
+      return data[name] if data.is_a?(Hash) && !data[name].nil?
+
+      raise Error.new("#{url} answers without #{name.inspect}; is it a schema registry?", status: 502)
+    end
+
+    def keep(entry, id = entry.id)
+      @unknown.found(id)
+      @entries.add(id, entry)
+    end
   end
 end

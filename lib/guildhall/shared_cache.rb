@@ -32,6 +32,16 @@ module Guildhall
       value
     end
 
+    # The block may be called several times, where others change the cache meanwhile.
+    # @yieldparam value [Object, nil] the present one
+    # @yieldreturn [Object] the next one
+    # @return [Object] that
+    def update(key)
+      value = nil
+      swap { |before| before.merge(key => (value = yield(before[key]))) }
+      value
+    end
+
     # @return [void]
     def delete(key)
       swap { |before| before.except(key) }

@@ -31,12 +31,72 @@ class SchemaRegistryTest < GuildhallTest
   end
 
   def test_remembers_what_is_unknown_for_a_while
-    registry = Registry.new(@server.url, unknown_for: 0.2)
+    registry = Registry.new(@server.url, unknown_after: 0, unknown_for: 0.2)
     2.times { assert_nil registry.schema(9) }
-    assert_equal 1, @server.requests.size
+    assert_equal [1, true], [@server.requests.size, registry.unknown?(9)]
     @server.add(9, '"int"')
     eventually { registry.schema(9) }
-    assert_equal 2, @server.requests.size
+    assert_equal [2, false], [@server.requests.size, registry.unknown?(9)]
+  end
+
+  def test_asks_again_for_what_may_just_have_been_registered
+    registry = Registry.new(@server.url, unknown_after: 60)
+    2.times { assert_nil registry.schema(9) }
+    assert_equal [1, false, true], [@server.requests.size, registry.unknown?(9), registry.missing?(9)]
+    @server.add(9, '"int"')
+    eventually { registry.schema(9) }
+    assert_equal [2, false, false], [@server.requests.size, registry.unknown?(9), registry.missing?(9)]
+  end
+
+  # Only the registry's own error code says that there is no such schema.
+  def test_a_404_of_somebody_else_says_nothing_about_a_schema
+    ["<html>", {message: "no route"}, {error_code: 404, message: "HTTP 404 Not Found"}, [], "null"].each do |body|
+      @server["/schemas/ids/9"] = [404, body]
+      registry = Registry.new(@server.url, retries: 0)
+      error = assert_raises(Registry::Error, body.inspect) { registry.schema(9) }
+      assert_equal [404, true, false], [error.status, error.outage?, registry.missing?(9)]
+      assert_match(/check the URL, with its path, and context:/, error.message)
+    end
+    [40_401, 40_403, 40_405].each do |code|
+      @server["/schemas/ids/9"] = [404, {error_code: code, message: "none"}]
+      assert_nil Registry.new(@server.url).schema(9)
+    end
+  end
+
+  def test_what_is_an_outage_and_what_was_refused
+    {400 => nil, 401 => 40_101, 403 => 40_301, 405 => nil, 407 => nil, 408 => 40_801, 410 => nil, 425 => nil, 429 => 42_901, 500 => 50_001, 503 => nil}.each do |status, error_code|
+      @server["/schemas/ids/9"] = [status, {error_code:, message: "no"}.compact]
+      error = assert_raises(Registry::Error) { Registry.new(@server.url, retries: 0).schema(9) }
+      assert_equal [status, true], [error.status, error.outage?]
+      assert_match(/answers .* with #{status} no/, error.message)
+    end
+    {409 => 40_901, 422 => 42_201}.each do |status, error_code|
+      @server["/subjects/a/versions"] = [status, {error_code:, message: "will not do"}]
+      error = assert_raises(Registry::RefusedError) { Registry.new(@server.url).register("a", '"int"') }
+      assert_equal [status, error_code, false], [error.status, error.code, error.outage?]
+      assert_match(/refuses .* will not do/, error.message)
+    end
+    assert_equal 2, @server.requests.count { |line| line.start_with?("POST") }, "what was refused is not tried again"
+  end
+
+  def test_advice_about_credentials
+    @server["/schemas/ids/9"] = [401, {message: "who are you"}]
+    assert_match(/401 who are you; no credentials are sent: check user: and password:, or token:\z/, refusal)
+    assert_match(/401 who are you; check user: and password:, or token:\z/, refusal(token: "t"))
+    @server["/schemas/ids/9"] = [403, "<html>"]
+    assert_match(/403 X; these credentials may not read it: grant/, refusal)
+  end
+
+  def test_a_token_that_cannot_be_had_is_an_outage
+    error = assert_raises(Registry::Error) { Registry.new(@server.url, token: NoToken, retries: 0).schema(1) }
+    assert_equal [true, KeyError], [error.outage?, error.cause.class]
+    assert_match(/token: raised KeyError/, error.message)
+    Registry.new(@server.url, token: "t0ken\n").schema(1)
+    assert_equal ["Bearer t0ken"], @server.headers.map { |headers| headers["authorization"] }
+  end
+
+  module NoToken
+    def self.call = raise(KeyError, "no SSO")
   end
 
   def test_tries_again_when_the_server_fails
@@ -172,6 +232,58 @@ class SchemaRegistryTest < GuildhallTest
     assert_equal "shop.Part", registry.avro_schema(registry.schema(21)).root.items.name
   end
 
+  # Several ways lead to one schema, and a schema uses what only those that it refers to refer to.
+  def test_schemas_that_refer_to_others_over_several_steps
+    money = {type: "record", name: "shop.Money", fields: [{name: "cents", type: "long"}]}
+    add_version("money", 1, money)
+    {"item" => "shop.Item", "fee" => "shop.Fee"}.each do |subject, name|
+      add_version(subject, 3, {type: "record", name:, fields: [{name: "price", type: "shop.Money"}]}, [{name: "shop.Money", subject: "money", version: 1}])
+    end
+    order = {type: "record", name: "shop.Order", fields: %w[Item Fee Money].map { |type| {name: type.downcase, type: "shop.#{type}"} }}
+    @server.add(21, order, references: [{name: "shop.Item", subject: "item", version: 3}, {name: "shop.Fee", subject: "fee", version: 3}])
+    registry = Registry.new(@server.url)
+    codec = Guildhall::Avro::Confluent.new(registry)
+    assert_equal({"item" => {"price" => {"cents" => 1}}, "fee" => {"price" => {"cents" => 2}}, "money" => {"cents" => 3}},
+      codec.decode("\0\0\0\0\x15\2\4\6".b))
+    assert_equal 2, codec.lazy.decode("\0\0\0\0\x15\2\4\6".b).dig("fee", "price", "cents")
+  end
+
+  # What was written with them can still be read.
+  def test_schemas_that_refer_to_what_was_deleted
+    part = {type: "record", name: "shop.Part", fields: [{name: "n", type: "int"}]}
+    @server["/subjects/part/versions/1?deleted=true"] = [200, {id: 20, subject: "part", version: 1, schema: JSON.generate(part)}]
+    @server["/subjects/part/versions/1"] = [404, {error_code: 40_401, message: "Subject 'part' not found."}]
+    @server.add(21, {type: "array", items: "shop.Part"}, references: [{name: "shop.Part", subject: "part", version: 1}])
+    registry = Registry.new(@server.url)
+    assert_equal "shop.Part", registry.avro_schema(registry.schema(21)).root.items.name
+    @server["/subjects/part/versions/1?deleted=true"] = [404, {error_code: 40_401, message: "none"}]
+    error = assert_raises(Registry::RefusedError) { registry.avro_schema(registry.schema(21)) }
+    assert_match(/no version 1/, error.message)
+  end
+
+  def test_references_and_normalization_are_sent
+    add_version("part", 1, {type: "record", name: "shop.Part", fields: [{name: "n", type: "int"}]})
+    schema = {type: "array", items: "shop.Part"}
+    references = [{name: "shop.Part", subject: "part", version: 1}]
+    answer = {id: 21, subject: "parts-value", version: 1, schema: JSON.generate(schema), references:}
+    @server["/subjects/parts-value?normalize=true"] = @server["/subjects/parts-value"] = [200, answer]
+    @server["/subjects/parts-value/versions?normalize=true"] = [200, {id: 21}]
+    @server.add(21, schema, references:)
+    [{}, {normalize: true}, {normalize: true, register: true}].each do |options|
+      @server.requests.clear
+      @server.bodies.clear
+      codec = Guildhall::Avro::Confluent.new(Registry.new(@server.url), topic: "parts", schema:, references:, **options)
+      assert_equal "\0\0\0\0\x15\2\n\0".b, codec.encode([{"n" => 5}])
+      posted = @server.requests.find { |line| line.start_with?("POST") }
+      assert_equal ["normalize=true"].first(options.size.clamp(0, 1)), posted.scan("normalize=true")
+      assert_equal [{"name" => "shop.Part", "subject" => "part", "version" => 1}], JSON.parse(@server.bodies.reject(&:empty?).first)["references"]
+    end
+    ["part", [1], [{name: "x"}]].each do |wrong|
+      error = assert_raises(Guildhall::ArgumentError) { Guildhall::Avro::Confluent.new(Registry.new(@server.url), topic: "parts", schema:, references: wrong) }
+      assert_match(/references must be an Array of Hashes with name, subject and version/, error.message)
+    end
+  end
+
   def test_check_at_boot
     @server["/subjects"] = [200, %w[orders]]
     registry = Registry.new(@server.url)
@@ -179,9 +291,21 @@ class SchemaRegistryTest < GuildhallTest
     assert_match(/users/, assert_raises(Registry::Error) { registry.check!(%w[orders users]) }.message)
   end
 
-  def test_answers_that_are_no_json
-    @server["/schemas/ids/3"] = [200, "<html>"]
-    assert_match(/is it a schema registry/, assert_raises(Registry::Error) { Registry.new(@server.url, retries: 0).schema(3) }.message)
+  def test_answers_that_are_no_registrys
+    ["<html>", "", "null", "3", "[]", "{}", '{"error":"none"}', "\xFF".b].each do |body|
+      @server["/schemas/ids/3"] = @server["/subjects/a/versions/latest"] = @server["/subjects/a/versions"] = [200, body]
+      registry = Registry.new(@server.url, retries: 0)
+      [-> { registry.schema(3) }, -> { registry.latest("a") }, -> { registry.register("a", "{}") }].each do |request|
+        error = assert_raises(Registry::Error, body, &request)
+        assert_match(/is it a schema registry/, error.message)
+        assert_predicate error, :outage?
+      end
+    end
+  end
+
+  def test_answers_that_are_no_http
+    @server["/schemas/ids/3"] = ->(socket) { socket.write("SSH-2.0-OpenSSH_9.2\r\n\r\n") }
+    assert_match(/does not answer: .*HTTPBadResponse/, refusal(3))
   end
 
   def test_wrong_urls
@@ -189,7 +313,7 @@ class SchemaRegistryTest < GuildhallTest
   end
 
   def test_wrong_options
-    {retries: -1, unknown_for: nil, connect_timeout: "3", read_timeout: 0, user: :me, password: 918_273, token: 918_273, headers: "a: b", context: 5, ca_file: 1, certificate: 1,
+    {retries: -1, unknown_for: nil, unknown_after: -1, connect_timeout: "3", read_timeout: 0, user: :me, password: 918_273, token: 918_273, headers: "a: b", context: 5, ca_file: 1, certificate: 1,
      key: 1}.each do |name, value|
       error = assert_raises(Guildhall::ArgumentError, name.to_s) { Registry.new("http://localhost", name => value) }
       assert_match(/SchemaRegistry: #{name}/, error.message)
@@ -197,5 +321,15 @@ class SchemaRegistryTest < GuildhallTest
     end
     [nil, 5, [:a], {}].each { |url| assert_raises(Guildhall::ArgumentError, url.inspect) { Registry.new(url) } }
     assert_raises(Guildhall::NotShareableError) { Registry.new("http://localhost", token: ->(*) { flunk }) }
+  end
+
+  private
+
+  def add_version(subject, version, schema, references = [])
+    @server["/subjects/#{subject}/versions/#{version}"] = [200, {id: subject.sum, subject:, version:, schema: JSON.generate(schema), references:}]
+  end
+
+  def refusal(id = 9, **)
+    assert_raises(Registry::Error) { Registry.new(@server.url, retries: 0, **).schema(id) }.message
   end
 end

@@ -14,7 +14,8 @@ module Guildhall
       ROWS = {
         "Consuming" => %w[consumed dropped rejected], "Lag" => %w[lag stalled partitions in_flight],
         "Failures" => %w[retries retry_topic parked dead_letters errors],
-        "Brokers" => %w[broker.], "Group" => %w[members rebalances commit], "Transactions and schedules" => %w[transaction schedule],
+        "Brokers and schema registries" => %w[broker. schema_registry.], "Group" => %w[members rebalances commit],
+        "Transactions and schedules" => %w[transaction schedule],
         "Threads and workers" => %w[runners pool gc], "Producing" => %w[produce]
       }.freeze
 

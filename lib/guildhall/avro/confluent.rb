@@ -7,7 +7,7 @@ require_relative "../shared_cache"
 module Guildhall
   class Avro
     # The wire format of Confluent's tools: a zero byte, the number of the writer's schema in a {SchemaRegistry}, the
-    # value. Frozen and shareable.
+    # value. A schema that is `bytes` has its values there as they are, without Avro's length. Frozen and shareable.
     #
     # Schemas come from the registry once, and are then known to every Ractor. Fetching needs the network, so it is done
     # in the main Ractor: {#prepare} fetches what a batch needs before the batch is handed to workers. In the main
@@ -27,20 +27,23 @@ module Guildhall
       # @param topic [String, nil]
       # @param subject_name [Symbol] see {SchemaRegistry::Subject.for}; the record's name is that of the `schema`
       # @param schema [Schema, String, Hash, nil] to encode with; nil: the newest of the subject
+      # @param references [Array<Hash>] what `schema` refers to: name, subject and version of each
       # @param register [Boolean] whether `schema` is registered where the subject does not have it; false: that is an error
+      # @param normalize [Boolean] whether the registry compares `schema` without regard to what means nothing
       # @param schema_id [Symbol] :payload or :headers, where the schema is named: see {SchemaRegistry::WireFormat}
       # @param key [Boolean] for the keys of messages
       # @param options [Hash] see {Options}
       # Blocks while it fetches the schema to encode with. Without subject, topic and schema it only decodes.
       # @raise [SchemaRegistry::Error] when that cannot be fetched
-      def initialize(registry, reader: nil, subject: nil, topic: nil, subject_name: :topic, schema: nil, register: false,
-                     schema_id: :payload, key: false, **options)
+      def initialize(registry, reader: nil, subject: nil, topic: nil, subject_name: :topic, schema: nil, references: [], register: false,
+                     normalize: false, schema_id: :payload, key: false, **options)
         connect(registry, type: "AVRO", schema_id:, key:)
         @options = Options.check(options)
         @reader = own(reader)
         @directory = Directory.new("\0".b, SchemaRegistry::WireFormat::PREFIX_BYTES - 1, true)
-        schema = own(schema)
-        choose_schema(subject:, topic:, subject_name:, schema:, register:, record: schema&.root&.name)
+        references = check_references(references)
+        schema = own(schema, @registry.avro_references(references, strict: Options.strict?(@options, given: false)))
+        choose_schema(subject:, topic:, subject_name:, schema:, register:, normalize:, references:, record: schema&.root&.name)
         settle
       end
 
@@ -74,22 +77,29 @@ module Guildhall
 
       def label = "Avro"
 
-      def unknown_schema(id) = UnknownSchemaError.new(why_unknown(id), id:, offset: 1)
+      def unknown_schema(id)
+        reason, known = why_unknown(id)
+        UnknownSchemaError.new(reason, offset: 1, **known)
+      end
 
       # A schema of the application's, not of the registry.
-      def own(schema) = schema && Schema.parse(schema, strict: Options.strict?(@options, given: true))
+      def own(schema, references = [])
+        schema && Schema.parse(schema, references:, strict: Options.strict?(@options, given: true))
+      end
 
       def make(entry)
         schema = @registry.avro_schema(entry, strict: Options.strict?(@options, given: false))
-        Avro.new(schema, reader: @reader, **@options)
+        RawBytes.for(Avro.new(schema, reader: @reader, **@options))
       end
 
       # The native decoder of {#lazy} finds what was fetched there.
       def fetch(id)
         known = super or return
-        @directory.add(id, known.program) if id.is_a?(Integer)
+        @directory.add(id, known.program) if id.is_a?(Integer) && known.program
         known
       end
     end
   end
 end
+
+require_relative "confluent/raw_bytes"

@@ -24,20 +24,23 @@ module Guildhall
       # @param topic [String, nil]
       # @param subject_name [Symbol] see {SchemaRegistry::Subject.for}; a schema's record name is its `title`
       # @param schema [String, Hash, nil] JSON Schema to encode with; nil: the newest of the subject
+      # @param references [Array<Hash>] what `schema` refers to: name, subject and version of each
       # @param register [Boolean] whether `schema` is registered where the subject does not have it; false: that is an error
+      # @param normalize [Boolean] whether the registry compares `schema` without regard to what means nothing
       # @param schema_id [Symbol] :payload or :headers, where the schema is named: see {SchemaRegistry::WireFormat}
       # @param key [Boolean] for the keys of messages
       # @param options [Hash] see {Options}
       # Blocks while it fetches the schema to encode with. Without subject, topic and schema it only decodes.
       # @raise [SchemaRegistry::Error] when that cannot be fetched
       # @raise [Guildhall::ArgumentError] for options that are wrong
-      def initialize(registry, validate: false, subject: nil, topic: nil, subject_name: :topic, schema: nil, register: false,
-                     schema_id: :payload, key: false, **options)
+      def initialize(registry, validate: false, subject: nil, topic: nil, subject_name: :topic, schema: nil, references: [],
+                     register: false, normalize: false, schema_id: :payload, key: false, **options)
         OPTIONS.check!({validate:}, owner: self.class.name)
         connect(registry, type: "JSON", schema_id:, key:)
         @json = JSON.new(**options)
         @validate = validate
-        choose_schema(subject:, topic:, subject_name:, schema:, register:, record: schema && title(schema))
+        choose_schema(subject:, topic:, subject_name:, schema:, register:, normalize:,
+          references: check_references(references), record: schema && title(schema))
         settle
       end
 

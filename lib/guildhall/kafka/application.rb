@@ -9,6 +9,7 @@ require_relative "processing/runners"
 require_relative "processing/timer"
 require_relative "connection/members"
 require_relative "connection/reachability"
+require_relative "connection/registries"
 require_relative "processing/backpressure"
 require_relative "deserializing/plan"
 require_relative "events"
@@ -63,6 +64,9 @@ module Guildhall
       # @!visibility private
       # @return [Connection::Reachability]
       attr_reader :reachability
+      # @!visibility private
+      # @return [Connection::Registries, nil] nil before the start
+      attr_reader :registries
       # @return [FatalError, nil] why a group is not consumed any more, although it was not stopped; other groups continue
       attr_reader :failure
 
@@ -80,6 +84,7 @@ module Guildhall
         @members = []
         @abandoned = []
         @producer = @producer_pid = @own_pool = @on_failure = @runners = @timer = @stopper = @reloading = @collector = @background = nil
+        @registries = nil
         reset_run
       end
 

@@ -53,6 +53,9 @@ module Guildhall
         "rebalance.partitions_revoked" => "group, member, partitions, lost",
         "retry_topic.dispatched" => "group, topic, partition, offset, to, error_class",
         "routes.overlapping" => "group, topic, chosen, others: several routes of the group match the topic",
+        "schema_registry.reachable" => "registry: its URL, seconds: it answers again, after so long",
+        "schema_registry.unreachable" => "registry: its URL, reason: with what to check, seconds: for how long, reminder: false the " \
+                                         "first time: it cannot be asked for schemas; messages that need one wait",
         "schedule.ran" => "group, task, due, seconds, error_class: nil if it has not failed: a scheduled task was run",
         "swarm.forked" => "number: published in each process of a swarm, before it starts",
         "swarm.process_ended" => "number, pid, status",

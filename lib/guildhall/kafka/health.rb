@@ -39,14 +39,14 @@ module Guildhall
       end
 
       # The application is running, each of its groups has assigned partitions (if only none, where there are more members), and brokers
-      # answer.
+      # and schema registries answer.
       # @return [Answer]
       def ready
         return Answer.new(problems: ["draining"]) if @application.state == :stopping || @application.quiet?
         return Answer.new(problems: [@application.state.to_s]) unless @application.running?
 
         waiting = @application.members.reject(&:assigned?).map { |members| "group #{members.group}: no partitions are assigned" }
-        Answer.new(problems: unanswered + waiting)
+        Answer.new(problems: unanswered + waiting + (@application.registries&.problems || []))
       end
 
       private

@@ -76,9 +76,7 @@ module Guildhall
       # See {Pipeline#prepare}.
       # @return [void]
       def prepare(payloads, metadata = nil)
-        return unless @callable.respond_to?(:prepare)
-
-        Callable.takes_two?(@callable.method(:prepare)) ? @callable.prepare(payloads, metadata) : @callable.prepare(payloads)
+        Callable.prepare(@callable, payloads, metadata) if @callable.respond_to?(:prepare)
       end
 
       # @api private

@@ -22,18 +22,21 @@ module Guildhall
       # @param topic [String, nil]
       # @param subject_name [Symbol] see {SchemaRegistry::Subject.for}; the record's name is `message`
       # @param schema [String, nil] the text of a .proto file to encode with; nil: the newest of the subject
+      # @param references [Array<Hash>] what `schema` refers to: name, subject and version of each
       # @param register [Boolean] whether `schema` is registered where the subject does not have it; false: that is an error
+      # @param normalize [Boolean] whether the registry compares `schema` without regard to what means nothing
       # @param schema_id [Symbol] :payload or :headers, where the schema is named: see {SchemaRegistry::WireFormat}
       # @param key [Boolean] for the keys of messages
       # @param options [Hash] `symbolize_names`, `max_bytes`: see {Protobuf#initialize}
       # Blocks while it fetches the schema to encode with. Without subject, topic and schema it only decodes.
       # @raise [SchemaRegistry::Error] when that cannot be fetched
       # @raise [Guildhall::ArgumentError] when the schema has no such message
-      def initialize(registry, message: nil, subject: nil, topic: nil, subject_name: :topic, schema: nil, register: false,
-                     schema_id: :payload, key: false, **options)
+      def initialize(registry, message: nil, subject: nil, topic: nil, subject_name: :topic, schema: nil, references: [],
+                     register: false, normalize: false, schema_id: :payload, key: false, **options)
         connect(registry, type: "PROTOBUF", schema_id:, key:)
         @options = RULES.check!(options, owner: self.class.name)
-        choose_schema(subject:, topic:, subject_name:, schema:, register:, record: message)
+        choose_schema(subject:, topic:, subject_name:, schema:, register:, normalize:,
+          references: check_references(references), record: message)
         @indexes = @entry ? indexes_of(make(@entry), message) : nil
         settle(@indexes ? MessageIndexes.write(@indexes) : "")
       end

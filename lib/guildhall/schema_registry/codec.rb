@@ -17,9 +17,16 @@ module Guildhall
     module Codec
       include Guildhall::Codec
 
+      # What a schema refers to, as the registry's interface has it.
+      # @return [Boolean]
+      def self.references?(list)
+        list.is_a?(Array) && list.all? { |one| one.is_a?(Hash) && %w[name subject version].all? { |key| one[key] || one[key.to_sym] } }
+      end
+
       OPTIONS = OptionRules.new(
         registry: OptionRules.object("a Guildhall::SchemaRegistry", :schema, :cached), subject_name: OptionRules.one_of(*Subject::STRATEGIES),
-        **%i[key register validate].to_h { |name| [name, OptionRules.boolean] }
+        references: OptionRules.rule("an Array of Hashes with name, subject and version") { |list| references?(list) },
+        **%i[key register normalize validate].to_h { |name| [name, OptionRules.boolean] }
       )
       private_constant :OPTIONS
 
@@ -44,10 +51,12 @@ module Guildhall
       # @param payloads [Enumerable<String, nil>]
       # @param metadata [Array<#headers>, nil] one for each payload; only needed with `schema_id: :headers`
       # @return [self]
-      # @raise [SchemaRegistry::Error] when the registry cannot be asked
+      # @raise [SchemaRegistry::Error] when the registry cannot be asked for one of them; the others are there
       def prepare(payloads, metadata = nil)
         ids = payloads.each_with_index.filter_map { |bytes, index| @wire.read(bytes, metadata && metadata[index])&.id }
-        ids.uniq.each { |id| fetch(id) unless @codecs[id] }
+        failures = ids.uniq.filter_map { |id| @codecs[id] ? nil : failure { fetch(id) } }
+        raise failures.first if failures.any?
+
         self
       end
 
@@ -85,13 +94,13 @@ module Guildhall
       # The schema that this codec encodes with.
       # @return [Entry, nil] nil: it does not encode
       # @raise [Guildhall::ArgumentError]
-      def choose_schema(subject:, topic:, subject_name:, schema:, register:, record: nil)
-        OPTIONS.check!({subject_name:, register:}, owner: self.class.name)
+      def choose_schema(subject:, topic:, subject_name:, schema:, register:, normalize:, references:, record: nil)
+        OPTIONS.check!({subject_name:, register:, normalize:}, owner: self.class.name)
         raise Guildhall::ArgumentError, "#{self.class}: register: true needs a schema: to register" if register && schema.nil?
         return if subject.nil? && topic.nil? && schema.nil?
 
         subject ||= Subject.for(subject_name, topic:, record:, key: @key)
-        @entry = schema ? registered(subject, schema, register) : @registry.latest(subject)
+        @entry = schema ? registered(subject, schema, register, {type: @type, normalize:, references:}) : @registry.latest(subject)
       end
 
       # Called last: what the codec was given is shareable then.
@@ -102,10 +111,20 @@ module Guildhall
         fetch(@entry.id) if @entry
       end
 
-      def registered(subject, schema, register)
-        return @registry.schema(@registry.register(subject, schema, type: @type)) if register
+      def registered(subject, schema, register, options)
+        return @registry.lookup(subject, schema, **options) unless register
 
-        @registry.lookup(subject, schema, type: @type)
+        id = @registry.register(subject, schema, **options)
+        @registry.schema(id) or
+          raise Error, "#{@registry.url} has given the schema of #{subject} the id #{id}, and does not know it; try again when its " \
+                       "servers agree"
+      end
+
+      # @return [Array<Hash{String=>Object}>]
+      # @raise [Guildhall::ArgumentError]
+      def check_references(list)
+        OPTIONS.check!({references: list}, owner: self.class.name)
+        list.map { |one| one.transform_keys(&:to_s) }
       end
 
       def encoder
@@ -116,27 +135,44 @@ module Guildhall
       def reference(bytes, metadata)
         raise TypeError, "no implicit conversion of #{Shareable.type_of(bytes)} into String" unless bytes.nil? || bytes.is_a?(String)
 
-        @wire.read(bytes, metadata) || raise(DecodeError.new(no_reference, codec: label, offset: 0))
+        @wire.read(bytes, metadata) || raise(DecodeError.new(no_reference(metadata), codec: label, offset: 0))
       end
 
-      def no_reference
-        "not Confluent's wire format: it begins with a zero byte and the id of a schema" \
-          "#{", and no header names a schema" if @wire.headers?}"
+      def no_reference(metadata)
+        elsewhere = if @wire.headers? then ", and no header names a schema"
+                    elsif @wire.in_headers?(metadata) then "; a header names the schema: make the codec with schema_id: :headers"
+                    end
+        "not Confluent's wire format: it begins with a zero byte and the id of a schema#{elsewhere}"
       end
 
       def codec_for(id)
-        @codecs[id] || (Ractor.main? && fetch(id)) || raise(unknown_schema(id))
+        @codecs[id] || (fetch(id) if Ractor.main? || whole?(id)) || raise(unknown_schema(id))
       end
 
-      def unknown_schema(id) = UnknownSchemaError.new(why_unknown(id), id:, codec: label, offset: 1)
+      # Whether nothing is left to be asked of the registry.
+      def whole?(id) = @registry.cached(id)&.references&.empty?
 
+      def unknown_schema(id)
+        reason, known = why_unknown(id)
+        UnknownSchemaError.new(reason, codec: label, offset: 1, **known)
+      end
+
+      # What there is to say about an id, and whether the schema may still be found. Workers know what the main Ractor was answered.
+      # @return [Array(String, Hash)]
       def why_unknown(id)
         entry = @registry.cached(id)
-        return "schema #{id} is of type #{entry.type}, not #{@type}" if entry && entry.type != @type
-        return "the registry has no schema #{id}" if Ractor.main? || (@registry.respond_to?(:unknown?) && @registry.unknown?(id))
+        return ["schema #{id} is of type #{entry.type}, not #{@type}", {id:}] if entry && entry.type != @type
+        return ["the registry has no schema #{id} (is it the producer's, and of the same context?)", {id:}] if entry.nil? && unknown?(id)
+        if entry.nil? && (Ractor.main? || (@registry.respond_to?(:missing?) && @registry.missing?(id)))
+          return ["the registry does not know schema #{id} yet (it is asked again)", {id:, pending: true}]
+        end
 
-        "schema #{id} is not here: the registry does not know it, or prepare(payloads) was not called before the batch was dispatched"
+        what = entry ? "what schema #{id} refers to" : "schema #{id}"
+        ["#{what} was not fetched before the batch was dispatched (call prepare(payloads) in the main Ractor first)", {id:, pending: true}]
       end
+
+      # A registry of the application's own has said so when it was asked, which the main Ractor does.
+      def unknown?(id) = @registry.respond_to?(:unknown?) ? @registry.unknown?(id) : Ractor.main?
 
       # @return [Object, nil] nil: the registry does not know it, or it is of another type
       def fetch(id)
@@ -144,6 +180,15 @@ module Guildhall
         return unless entry && entry.type == @type
 
         @codecs.add(id, make(entry))
+      end
+
+      # The other schemas of a batch do not depend on it.
+      # @return [Exception, nil]
+      def failure
+        yield
+        nil
+      rescue Guildhall::Error => error
+        error
       end
     end
   end

@@ -2,6 +2,7 @@
 
 require "net/http"
 require "openssl"
+require "zlib"
 require_relative "../option_rules"
 
 module Guildhall
@@ -11,7 +12,8 @@ module Guildhall
     # @api private
     class Connection
       # What a request can fail with before there is an answer.
-      FAILURES = [SystemCallError, SocketError, IOError, Timeout::Error, Net::ProtocolError, OpenSSL::SSL::SSLError].freeze
+      FAILURES = [SystemCallError, SocketError, IOError, Timeout::Error, Net::ProtocolError, Net::HTTPBadResponse, Net::HTTPHeaderSyntaxError,
+                  Zlib::Error, OpenSSL::OpenSSLError].freeze
 
       PATH = OptionRules.rule("the path of a file") { |value| value.is_a?(String) || value.respond_to?(:to_path) }.or(nil)
       RULES = OptionRules.new(
@@ -36,10 +38,12 @@ module Guildhall
       # @param uri [URI::HTTP]
       # @param request [Net::HTTPRequest]
       # @param body [String, nil]
+      # @param identified [Boolean] whether the client's certificate is shown
       # @return [Net::HTTPResponse]
       # @raise one of {FAILURES}
-      def send_to(uri, request, body = nil)
-        Net::HTTP.start(uri.hostname, uri.port, use_ssl: uri.scheme == "https", **@options, **identity) do |connection|
+      def send_to(uri, request, body = nil, identified: true)
+        own = identified ? identity : {}
+        Net::HTTP.start(uri.hostname, uri.port, use_ssl: uri.scheme == "https", **@options, **own) do |connection|
           connection.request(request, body)
         end
       end

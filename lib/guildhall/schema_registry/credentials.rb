@@ -28,10 +28,13 @@ module Guildhall
       # @param request [Net::HTTPRequest]
       # @return [void]
       def add_to(request)
-        token = @token.respond_to?(:call) ? @token.call : @token
-        request["Authorization"] = "Bearer #{token}" if token
-        request.basic_auth(@user, @password) if @user && !token
+        given = token
+        request["Authorization"] = "Bearer #{given}" if given
+        request.basic_auth(@user, @password) if @user && !given
       end
+
+      # @return [Boolean]
+      def any? = !@token.nil? || !@user.nil?
 
       # @return [Boolean] whether the next request has another token
       def reset
@@ -45,6 +48,16 @@ module Guildhall
       def inspect = "#<#{self.class}>"
 
       private
+
+      # Files and environments end with a newline, which no header may have.
+      def token
+        given = @token.respond_to?(:call) ? @token.call : @token
+        given&.to_s&.strip
+      rescue Error
+        raise
+      rescue StandardError => error
+        raise Error, "token: raised #{error.class}: the registry cannot be asked without a token"
+      end
 
       def decoded(text) = text && URI.decode_uri_component(text)
     end

@@ -2,8 +2,11 @@
 
 require "json"
 require "uri"
+require_relative "../clock"
 require_relative "../shared_cache"
+require_relative "answers"
 require_relative "credentials"
+require_relative "redirect"
 
 module Guildhall
   class SchemaRegistry
@@ -41,19 +44,21 @@ module Guildhall
         @prefix = context ? "/contexts/#{HTTP.escape(context.start_with?(".") ? context : ".#{context}")}" : ""
         @attempts = [retries + 1, @uris.size].max
         @connection = Connection.new(**connection)
+        @answers = Answers.new(to_s, @credentials.any? ? nil : "no credentials are sent")
         @preferred = SharedCache.new
+        @rests = SharedCache.new
         Ractor.make_shareable(self)
       end
 
-      # @return [Hash, Array, nil] nil: 404
+      # @return [Hash, Array, nil] nil: the registry says that there is no such thing
       # @raise [Error]
       def get(path) = request(Net::HTTP::Get, path)
 
-      # @return [Hash, nil] nil: 404
+      # @return [Hash, nil] nil: the registry says that there is no such thing
       # @raise [Error]
       def post(path, body) = request(Net::HTTP::Post, path, ::JSON.generate(body))
 
-      def to_s = @uris.map { |uri| "#{uri.scheme}://#{uri.host}:#{uri.port}#{uri.path}" }.join(",")
+      def to_s = @uris.map { |uri| Redirect.place(uri) }.join(",")
 
       private
 
@@ -63,9 +68,11 @@ module Guildhall
         attempt = 0
         begin
           server = (first + attempt) % @uris.size
-          answer(authorized(kind, @uris[server], path, body), path).tap { prefer(server) }
+          check_rest(server)
+          @answers.read(*authorized(kind, @uris[server], path, body), path).tap { prefer(server) }
         rescue *Connection::FAILURES, Error => error
           attempt += 1
+          rest(server, error)
           raise failure(error) if attempt >= @attempts || final?(error)
 
           pause(attempt)
@@ -82,48 +89,69 @@ module Guildhall
         sleep([FIRST_PAUSE * (2**(round - 1)), LONGEST_PAUSE].min) if rest.zero?
       end
 
+      # A server that has said when it wants to be asked again is not asked before; nobody waits here for that.
+      def rest(server, error)
+        return unless error.is_a?(Error) && error.retry_after && !@rests[server]&.fetch(0)&.>(Clock.now)
+
+        @rests.replace(server, [Clock.now + error.retry_after, error.message.dup.freeze, error.status].freeze)
+      end
+
+      def check_rest(server)
+        limit, message, status = @rests[server]
+        return unless limit
+
+        left = limit - Clock.now
+        raise Error.new("#{message}; it is asked again in #{left.ceil} s", status:, retry_after: left) if left.positive?
+      end
+
       # A connection that breaks is an SSLError too, and is tried again; what is wrong with a certificate stays wrong.
       def final?(error)
         return error.message.include?("certificate") if error.is_a?(OpenSSL::SSL::SSLError)
+        return false unless error.is_a?(Error)
 
-        error.is_a?(Error) && error.status && error.status != 429 && error.status < 500
+        return true if @uris.each_index.all? { |server| @rests[server]&.first.to_f > Clock.now }
+
+        !error.status.nil? && !Answers.passing?(error.status)
       end
 
       def failure(error)
         return error if error.is_a?(Error)
 
-        Error.new("#{self} does not answer: #{error.message} (#{error.class}); is it running, and reachable from here?")
+        certificate = error.message.include?("certificate")
+        advice = certificate ? "give ca_file: if it has an authority of its own" : "is it running, and reachable from here?"
+        Error.new("#{self} does not answer: #{error.message} (#{error.class}); #{advice}")
       end
 
       # A token that has been revoked before its time is replaced, once.
       def authorized(kind, uri, path, body)
-        response = send_once(kind, uri, path, body)
-        return response unless response.code == "401" && @credentials.reset
+        answer = send_once(kind, uri, path, body)
+        return answer unless answer.first.code == "401" && @credentials.reset
 
         send_once(kind, uri, path, body)
       end
 
-      def send_once(kind, uri, path, body)
-        request = kind.new("#{uri.path.chomp("/")}#{@prefix}#{path}", "Accept" => "#{CONTENT}, application/json", **@headers)
-        @credentials.add_to(request)
+      # @return [Array(Net::HTTPResponse, URI::HTTP)] with the place that has answered
+      def send_once(kind, registry, path, body)
+        target = URI.parse("#{registry.scheme}://#{registry.host}:#{registry.port}#{registry.path.chomp("/")}#{@prefix}#{path}")
+        Redirect::MAX.times do
+          response = send_to(kind, registry, target, body)
+          return [response, target] unless Redirect.redirect?(response)
+
+          to = Redirect.target(response, target)
+          return [response, target] unless to && Redirect.safe?(response, target, to, get: body.nil?)
+
+          target = to
+        end
+        raise Error.new("#{Redirect.place(registry)} redirects #{path} more than #{Redirect::MAX} times, at last to " \
+                        "#{Redirect.place(target)}; use the URL that answers", status: 302)
+      end
+
+      def send_to(kind, registry, target, body)
+        trusted = Redirect.trusted?(registry, target)
+        request = kind.new(target.request_uri, "Accept" => "#{CONTENT}, application/json", **(trusted ? @headers : {}))
+        @credentials.add_to(request) if trusted
         request.content_type = CONTENT if body
-        @connection.send_to(uri, request, body)
-      end
-
-      def answer(response, path)
-        status = response.code.to_i
-        return ::JSON.parse(response.body) if status.between?(200, 299)
-        return if status == 404
-
-        raise Error.new("#{self} refuses #{path}: #{status} #{reason(response)}".rstrip, status:)
-      rescue ::JSON::ParserError
-        raise Error.new("#{self} answers #{path} with something that is not JSON; is it a schema registry?", status: 502)
-      end
-
-      def reason(response)
-        ::JSON.parse(response.body.to_s)["message"].to_s[0, 200]
-      rescue ::JSON::ParserError, NoMethodError, TypeError
-        response.message
+        @connection.send_to(target, request, body, identified: trusted)
       end
     end
   end

@@ -61,8 +61,11 @@ module Guildhall
 
       def fetch
         answer = ask
-        token = answer["access_token"] or raise Error, "#{@uri.host} answers without an access_token"
-        @tokens.replace(:current, [token.freeze, Clock.now + ((answer["expires_in"] || DEFAULT_LIFE_SECONDS).to_f * LIFE_USED)].freeze)
+        token = answer["access_token"] if answer.is_a?(Hash)
+        raise Error, "#{@uri.host} answers without an access_token; is #{@uri.path} the token endpoint?" unless token.is_a?(String)
+
+        life = Float(answer["expires_in"] || DEFAULT_LIFE_SECONDS, exception: false) || DEFAULT_LIFE_SECONDS
+        @tokens.replace(:current, [token.freeze, Clock.now + (life * LIFE_USED)].freeze)
         token
       end
 
@@ -71,14 +74,16 @@ module Guildhall
         request.basic_auth(URI.encode_www_form_component(@client_id), URI.encode_www_form_component(@client_secret))
         request.set_form_data(@parameters)
         response = @connection.send_to(@uri, request)
-        return ::JSON.parse(response.body) if response.is_a?(Net::HTTPSuccess)
+        return ::JSON.parse(response.body.to_s) if response.is_a?(Net::HTTPSuccess)
 
-        raise Error.new("#{@uri.host} gives no token: #{response.code} #{response.message}", status: response.code.to_i)
-      rescue ::JSON::ParserError
+        raise Error.new("#{@uri.host} gives no token: #{response.code} #{response.message}#{advice(response)}", status: response.code.to_i)
+      rescue ::JSON::ParserError, EncodingError
         raise Error, "#{@uri.host} answers with something that is not JSON; is #{@uri.path} the token endpoint?"
       rescue *Connection::FAILURES => error
         raise Error, "#{@uri.host} gives no token: #{error.message} (#{error.class})"
       end
+
+      def advice(response) = ("; check client_id:, client_secret: and scope:" if %w[400 401 403].include?(response.code))
     end
   end
 end

@@ -31,13 +31,17 @@ module Guildhall
       # @return [Boolean]
       def headers? = @place == :headers
 
+      # @param metadata [Object, nil] of the message
+      # @return [Boolean] whether a header of it names a schema
+      def in_headers?(metadata) = metadata.respond_to?(:headers) && metadata.headers&.key?(@header) ? true : false
+
       # @param bytes [String, nil]
       # @param metadata [#headers, nil] of the message
       # @return [Reference, nil] nil where there is none
       def read(bytes, metadata = nil)
         return if bytes.nil?
 
-        (headers? && in_headers(metadata)) || before(bytes)
+        (headers? && of_header(metadata)) || before(bytes)
       end
 
       # @param entry [Entry]
@@ -53,7 +57,7 @@ module Guildhall
       # @raise [Error] where the registry is too old to give its schemas GUIDs
       def headers(entry, rest = "")
         return {}.freeze unless headers?
-        raise Error, "the registry gives schema #{entry.id} no GUID: use schema_id: :payload" unless entry.guid
+        raise RefusedError, "the registry gives schema #{entry.id} no GUID: use schema_id: :payload" unless entry.guid
 
         {@header => ["\1".b, [entry.guid.delete("-")].pack("H*"), rest].join.b.freeze}.freeze
       end
@@ -66,7 +70,7 @@ module Guildhall
         Reference.new(bytes.unpack1("N", offset: 1), nil, PREFIX_BYTES)
       end
 
-      def in_headers(metadata)
+      def of_header(metadata)
         value = Array(metadata&.headers&.fetch(@header, nil)).last or return
         case value.getbyte(0)
         when 0 then Reference.new(value.unpack1("N", offset: 1), value.byteslice(5..), 0) if value.bytesize >= 5

@@ -75,7 +75,9 @@ class JSONConfluentTest < GuildhallTest
     assert_equal({"id" => 1}, codec.call(bytes, Metadata.new(codec.headers)))
     assert_equal({"id" => 1}, codec.lazy.call(bytes, Metadata.new(codec.headers)).to_h)
     assert_equal({"id" => 2}, codec.call("\0\0\0\0\x07{\"id\":2}".b, Metadata.new({})), "a message of the older kind")
-    assert_raises(Guildhall::DecodeError) { codec.call(bytes, Metadata.new({})) }
+    assert_match(/, and no header names a schema/, assert_raises(Guildhall::DecodeError) { codec.call(bytes, Metadata.new({})) }.message)
+    error = assert_raises(Guildhall::DecodeError) { Guildhall::JSON::Confluent.new(@registry).call(bytes, Metadata.new(codec.headers)) }
+    assert_match(/a header names the schema: make the codec with schema_id: :headers/, error.message)
     assert_raises(Guildhall::ArgumentError) { Guildhall::JSON::Confluent.new(@registry, schema_id: :header) }
   end
 

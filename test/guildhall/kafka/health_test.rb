@@ -20,7 +20,7 @@ class HealthTest < GuildhallTest
     def seconds = unanswered_for
   end
   Partition = Struct.new(:name, :position, :seconds_without_progress) { def to_s = name }
-  Application = Struct.new(:config, :instrumentation, :state, :quiet, :failure, :listeners, :partitions) do
+  Application = Struct.new(:config, :instrumentation, :state, :quiet, :failure, :listeners, :partitions, :registries) do
     def error(error, type) = instrumentation.publish("error.occurred", error:, type:)
     def running? = state == :running
     def quiet? = quiet
@@ -55,6 +55,13 @@ class HealthTest < GuildhallTest
     assert_predicate @health.live, :ok?
     @listener.leaving = true
     assert_equal "group g: no partitions are assigned", @health.ready.to_s
+  end
+
+  # Messages that need a schema wait for it; a restart would not help.
+  def test_a_schema_registry_that_cannot_be_asked
+    @application.registries = Struct.new(:problems).new(["schema registry http://r:8081: 401, for 7 s"])
+    assert_equal "schema registry http://r:8081: 401, for 7 s", @health.ready.to_s
+    assert_predicate @health.live, :ok?
   end
 
   def test_a_listener_that_does_not_poll

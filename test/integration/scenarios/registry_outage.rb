@@ -1,9 +1,10 @@
 # frozen_string_literal: true
 
-# Proves that an outage is no message's error: while a schema registry refuses or is out of reach, and while a stage cannot reach
+# Proves that an outage is no message's error: while a schema registry refuses credentials, is overloaded or out of reach, and while a stage cannot reach
 # its database, nothing goes to the dead letters, nothing is skipped and no attempt is counted, although the route sends
 # undecodable payloads there at once; it is reported. Afterwards all are consumed in order and once; only payloads whose bytes
-# are wrong went to the dead letters at once, and one on which a stage raises NoMethodError after its attempts.
+# are wrong went to the dead letters at once, and one on which a stage raises NoMethodError after its attempts. That the registry
+# cannot be asked, and that it can again, is published once for all topics.
 require_relative "../support/scenario"
 require_relative "../../support/registry_server"
 require "guildhall/avro"
@@ -37,7 +38,7 @@ COUNT = 20
 BROKEN = 8
 
 Scenario.run do
-  server = RegistryServer.new("/schemas/ids/1" => [503, {message: "not today"}])
+  server = RegistryServer.new("/schemas/ids/1" => [401, {error_code: 40_101, message: "who are you"}])
   registry = Guildhall::SchemaRegistry.new(server.url, retries: 0)
   avro = Guildhall::Avro.new({type: "record", name: "R", fields: [{name: "i", type: "int"}]})
   framed = Array.new(COUNT) { |i| i == BROKEN ? "\xFFnothing".b : "\0\0\0\0\1".b + avro.encode({"i" => i}) }
@@ -48,6 +49,10 @@ Scenario.run do
   dead_letters = Thread::Queue.new
   configure(pause_timeout: 0.05, pause_max_timeout: 0.1)
   Guildhall::Kafka.instrumentation.subscribe("dead_letter_queue.dispatched") { |event| dead_letters << event.payload }
+  seen = Thread::Queue.new
+  %w[unreachable reachable].each do |name|
+    Guildhall::Kafka.instrumentation.subscribe("schema_registry.#{name}") { |event| seen << [name, event.payload] }
+  end
   routes do
     {eager => Guildhall::Avro::Confluent.new(registry), lazy => Guildhall::Avro::Confluent.new(registry).lazy,
      dropping => Guildhall::Avro::Confluent.new(registry).lazy}.each do |name, codec|
@@ -73,12 +78,19 @@ Scenario.run do
   equal([0, {}], [dead_letters.size, Marking::SEEN], "dead letters and messages during the outage")
   equal([], names.flat_map { |name| committed(name) }.compact - [0], "committed during the outage, but for where it began")
 
+  name, outage = seen.pop(timeout: 30)
+  equal(["unreachable", server.url, false], [name, *outage&.values_at(:registry, :reminder)], "what is published of the registry")
+  equal(true, outage[:reason].include?("401 who are you; no credentials are sent: check user: and password:, or token:"), outage[:reason])
+  server["/schemas/ids/1"] = [503, "<html>"]
+  eventually("the new cause is published") { seen.pop(timeout: 30).to_s.include?("503") }
+
   server.add(1, avro.schema.json)
   Database::AWAY.clear
   good = (0...COUNT).to_a - [BROKEN]
   wanted = {eager => good, lazy => good, dropping => good, staged => good - [7]}
   eventually("all are consumed") { wanted.all? { |name, numbers| Marking::SEEN[name].size >= numbers.size } }
   eventually("all are committed") { names.flat_map { |name| committed(name) } == [COUNT] * 4 }
+  eventually("it is published that the registry answers") { seen.pop(timeout: 30)&.first == "reachable" }
   stop
   equal(wanted, names.to_h { |name| [name, Marking::SEEN[name]] }, "consumed")
   reported = drain(dead_letters).map { |dead_letter| dead_letter.values_at(:topic, :offset, :error_class) }.sort

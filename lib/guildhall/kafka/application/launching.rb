@@ -73,6 +73,7 @@ module Guildhall
           stop_at_exit
           @members.each(&:start)
           begin_timing
+          watch_registries(topics)
           check_soon(topics) if first_process?
           topics.map(&:consumer).uniq.each { |consumer| begin_periods(consumer) }
         end
@@ -133,6 +134,11 @@ module Guildhall
           @timer.every(@config.lag_interval) { measure_lag }
           watchdog = Processing::Watchdog.new(self)
           @timer.every(watchdog.interval) { watchdog.check }
+        end
+
+        def watch_registries(topics)
+          @registries = Connection::Registries.new(topics) { |name, **payload| publish(name, **payload) }
+          @timer.every(Connection::Registries::LOOK_SECONDS) { @registries.look } if @registries.any?
         end
 
         def begin_periods(consumer)

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "timeout"
+require "guildhall/callable"
 require "guildhall/clock"
 
 module Guildhall
@@ -17,7 +18,7 @@ module Guildhall
         # @param report [#call] takes what `prepare` has raised
         # @return [Preparing, nil] nil: there is nothing to prepare
         def self.for(task, report)
-          codec = task.is_a?(Pipeline) ? task.decoder : task
+          codec = task.is_a?(Pipeline) ? task.decoder || task.stages.first.callable : task
           new(codec, report) if codec.respond_to?(:prepare)
         end
 
@@ -38,7 +39,7 @@ module Guildhall
         private
 
         def prepare(records)
-          @codec.prepare(records.map(&:raw_payload))
+          Callable.prepare(@codec, records.map(&:raw_payload), records)
           prepared = true
         rescue SignalException, ::Timeout::ExitException
           raise # what interrupts the thread says nothing about the codec

@@ -12,7 +12,8 @@ module Guildhall
       # Subscribes to an application's events and writes a line for each: errors as ERROR, what is about to go wrong as WARN,
       # what happens rarely as INFO, batches and figures as DEBUG.
       class EventLog
-        LEVELS = {"error.occurred" => Logger::ERROR, "broker.unreachable" => Logger::ERROR, "app.advised" => Logger::WARN,
+        LEVELS = {"error.occurred" => Logger::ERROR, "broker.unreachable" => Logger::ERROR,
+                  "schema_registry.unreachable" => Logger::ERROR, "schema_registry.reachable" => Logger::WARN, "app.advised" => Logger::WARN,
                   "broker.reachable" => Logger::WARN, "offsets.reset" => Logger::WARN,
                   "partition.stalled" => Logger::WARN, "partition.abandoned" => Logger::WARN,
                   "dead_letter_queue.dispatched" => Logger::WARN, "consumer.retrying" => Logger::WARN,
@@ -79,6 +80,13 @@ module Guildhall
         def broker_reachable(broker:, seconds:, **)
           "Kafka broker #{broker} answers again, after #{seconds.round} s"
         end
+
+        def schema_registry_unreachable(registry:, reason:, seconds:, reminder:, **)
+          "schema registry #{registry} cannot be asked#{" for #{seconds.round} s now" if reminder || seconds >= 1}, messages that need a " \
+            "schema wait: #{reason.delete_prefix("#{registry} ")}"
+        end
+
+        def schema_registry_reachable(registry:, seconds:, **) = "schema registry #{registry} answers again, after #{seconds.round} s"
 
         def rebalance_partitions_assigned(group:, partitions:, member: 1, **)
           "#{membership(group, member)}: assigned #{places(partitions)}"

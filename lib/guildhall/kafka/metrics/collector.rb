@@ -28,7 +28,7 @@ module Guildhall
         end
 
         HANDLERS = {
-          "broker.unreachable" => :unreachable,
+          "broker.unreachable" => :unreachable, "schema_registry.unreachable" => :registry_unreachable,
           "consumer.consumed" => :consumed, "consumer.skipped" => :skipped, "consumer.retrying" => :retrying,
           "filter.rejected" => :rejected, "retry_topic.dispatched" => :retry_topic,
           "dead_letter_queue.dispatched" => :dead_letter, "error.occurred" => :error, "lag.measured" => :measured,
@@ -80,6 +80,10 @@ module Guildhall
 
         def unreachable(broker:, reminder:, **)
           record("broker.unreachable", 1, {broker:}) unless reminder
+        end
+
+        def registry_unreachable(registry:, reminder:, **)
+          record("schema_registry.unreachable", 1, {registry:}) unless reminder
         end
 
         def measured(partitions:, **)

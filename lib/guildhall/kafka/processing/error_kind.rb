@@ -56,16 +56,14 @@ module Guildhall
           WaterDrop::Errors::ProduceError
         ].to_h { |name| [name, true] }.freeze
         UNDECODABLE = [DecodeError, ValidationError].freeze
-        TOO_MANY_REQUESTS = 429
         NAME = Module.instance_method(:name) # which a class may have replaced
-        private_constant :OUTAGES, :CONTENTION, :WRAPPERS, :UNDECODABLE, :TOO_MANY_REQUESTS, :NAME
+        private_constant :OUTAGES, :CONTENTION, :WRAPPERS, :UNDECODABLE, :NAME
 
         # @param error [Exception]
         # @param topic [Routing::Topic] whose route may name further classes that are outages
         # @return [Symbol] :outage, :contention, :undecodable or :other
         def self.of(error, topic)
           return :outage if topic.retries.transient.any? { |klass| error.is_a?(klass) } || outage?(error)
-          return :other if unknown_schema?(error)
           return :undecodable if UNDECODABLE.any? { |klass| error.is_a?(klass) }
 
           listed?(error, CONTENTION) ? :contention : :other
@@ -73,8 +71,8 @@ module Guildhall
 
         def self.outage?(error)
           return false if error.is_a?(StuckError) # a payload that exceeds its deadline: caused by the payload, though it is a time-out
-          return outage_of_registry?(error) if registry?(error)
-          return error.cause ? outage?(error.cause) : false if unknown_schema?(error)
+          return error.outage? if registry?(error)
+          return error.pending? if unknown_schema?(error)
 
           listed?(error, OUTAGES) || unwrapped(error).any? { |one| kafka?(one) && Producing::Delivery.passing?(one) }
         end
@@ -105,15 +103,8 @@ module Guildhall
         end
         private_class_method :registry?
 
-        # A registry that refuses a request will refuse it again.
-        def self.outage_of_registry?(error)
-          error.status.nil? || error.status >= 500 || error.status == TOO_MANY_REQUESTS
-        end
-        private_class_method :outage_of_registry?
-
-        # It may mean that the registry could not be asked.
         def self.unknown_schema?(error)
-          defined?(Avro::UnknownSchemaError) && error.is_a?(Avro::UnknownSchemaError)
+          defined?(SchemaRegistry::UnknownSchemaError) && error.is_a?(SchemaRegistry::UnknownSchemaError)
         end
         private_class_method :unknown_schema?
       end

@@ -126,7 +126,18 @@ module Guildhall
           call unless @virtual && !collapsed? # its `initialized` may seek or pause
           return unless begins?(batch)
 
-          @gate ? @gate.pass(batch) : batch
+          batch = @gate.pass(batch) if @gate
+          batch && without_outage(batch)
+        end
+
+        # Where all payloads are decoded first, what comes before the first that an outage keeps from being decoded does not wait for it.
+        # @return [Batch, nil]
+        def without_outage(batch)
+          return batch if @unfinished || !@undecodable_first
+
+          index = @recovery.outage_after_others(batch) or return batch
+          ready, waiting = batch.split(index)
+          ready if schedule.replace(batch, [ready, waiting])
         end
 
         # @return [Array<Integer>, :dispatching, nil] as {Recovery#prepare}

@@ -57,6 +57,15 @@ module Guildhall
           @dispatching ? :dispatching : look(batch) # in this order: they may have been sent in between
         end
 
+        # May block until payloads are decoded.
+        # @param batch [Messages::Batch]
+        # @return [Integer, nil] the index of the first message whose payload an outage keeps from being decoded; nil: there is none, or it
+        #   is the first of all that are not done
+        def outage_after_others(batch)
+          first, *others = offsets.pending(batch)
+          others.find { |index| outage?(batch.results[index]) } if others.any? && !outage?(batch.results[first])
+        end
+
         # @param batch [Messages::Batch]
         # @param pending [Array<Integer>] indexes of its messages
         # @return [Array<Integer>] those that are to be consumed next: all, unless the one that fails is looked for
@@ -124,6 +133,8 @@ module Guildhall
           end
           pending
         end
+
+        def outage?(result) = result.is_a?(Failure) && ErrorKind.of(result.exception, @topic) == :outage
 
         def offset(batch, pending)
           batch.records[pending.first].offset

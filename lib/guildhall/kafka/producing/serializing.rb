@@ -19,16 +19,22 @@ module Guildhall
           payload = message[:payload]
           return message if payload.nil? || payload.is_a?(String)
 
-          message.merge(payload: serialize(message[:topic].to_s, payload))
+          encoder = encoder(message[:topic].to_s, payload)
+          payload = encoder.respond_to?(:encode) ? encoder.encode(payload) : encoder.call(payload)
+          message.merge({payload:}, with_schema(encoder, message[:headers]))
         end
 
         private
 
-        def serialize(topic, payload)
-          encoder = @topics.filter_map { |route| route.encoder if route.match?(topic) }.first
-          raise EncodeError, "topic #{topic}: no serializer for a #{payload.class}: give the topic's route a serializer" unless encoder
+        def encoder(topic, payload)
+          @topics.filter_map { |route| route.encoder if route.match?(topic) }.first or
+            raise EncodeError, "topic #{topic}: no serializer for a #{payload.class}: give the topic's route a serializer"
+        end
 
-          encoder.respond_to?(:encode) ? encoder.encode(payload) : encoder.call(payload)
+        # A codec of a schema registry may name the schema in a header.
+        def with_schema(encoder, headers)
+          own = encoder.respond_to?(:registry) && encoder.respond_to?(:headers) ? encoder.headers : {}
+          own.empty? ? {} : {headers: {**headers.to_h, **own}}
         end
       end
     end

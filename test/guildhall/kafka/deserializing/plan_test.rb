@@ -45,6 +45,13 @@ class KafkaDeserializingPlanTest < GuildhallTest
     def decode(bytes) = bytes.upcase.freeze
   end
 
+  # Finds what it needs in headers, say.
+  class NeedsMetadata < NeedsPreparing
+    def prepare(payloads, metadata = nil)
+      CALLS << [payloads, metadata]
+    end
+  end
+
   FIRST = Ractor.make_shareable(:upcase.to_proc)
   STAGES = Guildhall::JSON.lazy >> Guildhall.map { |doc| doc["a"] }
 
@@ -99,6 +106,16 @@ class KafkaDeserializingPlanTest < GuildhallTest
     assert_equal :on_access, way.place
     assert_match(/\Adeserializer is a Proc that is not shareable\z/, way.reason)
     refute_predicate way, :refused?
+  end
+
+  def test_what_prepares_gets_the_metadata
+    with_pool do |pool|
+      [NeedsMetadata.new, Guildhall::Pipeline.new([Guildhall.map(NeedsMetadata.new)])].each do |task|
+        given = records("a", "b")
+        plan(pool) { deserializer(task) && deserializing(parallel: true) }.begin(given, :source).run
+        assert_equal [%w[a b], given], NeedsPreparing::CALLS.pop(timeout: 10)
+      end
+    end
   end
 
   def test_on_access_the_reader_does_not_decode

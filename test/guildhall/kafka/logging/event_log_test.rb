@@ -112,7 +112,7 @@ class KafkaLoggingEventLogTest < GuildhallTest
 
   def test_only_what_would_be_printed_is_subscribed_to
     names = %w[error info debug].map { |level| Guildhall::Kafka::Logging::EventLog.new(Guildhall::Kafka::Logging.logger(@out, level:)).names }
-    assert_equal ["broker.unreachable", "error.occurred"], names.first
+    assert_equal ["broker.unreachable", "error.occurred", "schema_registry.unreachable"], names.first.sort
     assert_includes names[1], "app.running"
     refute_includes names[1], "consumer.consumed"
     assert_equal Guildhall::Kafka::Events::NAMES, names.last
@@ -163,6 +163,18 @@ class KafkaLoggingEventLogTest < GuildhallTest
     assert_equal({"event" => "broker.unreachable", **outage.transform_keys(&:to_s)}, ::JSON.parse(lines.last).except("time", "level", "message"))
   end
 
+  def test_a_schema_registry_that_cannot_be_asked
+    outage = {registry: "http://r:8081/x", seconds: 0.0, reminder: false,
+              reason: "http://r:8081/x answers /schemas/ids/1 with 401 Unauthorized; check user: and password:, or token:"}
+    publish("schema_registry.unreachable", **outage)
+    publish("schema_registry.unreachable", **outage, seconds: 10.2, reminder: true)
+    publish("schema_registry.reachable", registry: "http://r:8081/x", seconds: 12.3)
+    wait = "messages that need a schema wait: answers /schemas/ids/1 with 401 Unauthorized; check user: and password:, or token:"
+    assert_equal ["ERROR schema registry http://r:8081/x cannot be asked, #{wait}",
+                  "ERROR schema registry http://r:8081/x cannot be asked for 10 s now, #{wait}",
+                  "WARN  schema registry http://r:8081/x answers again, after 12 s"], lines.map { |line| line.chomp.split(" ", 2).last }
+  end
+
   def test_signals_that_are_ignored
     publish("signals.ignored", signals: %w[INT QUIT])
     assert_includes lines.first, "WARN  SIGINT, SIGQUIT will not stop this process: its parent has left them ignored"
@@ -173,7 +185,7 @@ class KafkaLoggingEventLogTest < GuildhallTest
     fields = {version: "1", groups: [], topics: [], timeout: 1, unfinished: [], group: "g", partitions: [], lost: false,
               topic: "t", partition: 0, offset: 1, attempt: 1, seconds: 1, to: "d", error_class: "E", chosen: "t", others: [],
               error: raised, type: "x", members: 2, change: 1, number: 1, pid: 5, status: "exit 0",
-              reason: "r", place: :latest, messages: 3, message: "m", broker: "b:1", advice: nil, reminder: false, signals: ["INT"], processes: 2,
+              reason: "r", place: :latest, messages: 3, message: "m", broker: "b:1", registry: "http://r:1", advice: nil, reminder: false, signals: ["INT"], processes: 2,
               threads: [], task: "t", due: Time.at(0)}
     Guildhall::Kafka::Events::NAMES.each { |name| publish(name, level: "debug", **fields) }
     assert_equal Guildhall::Kafka::Events::NAMES.size, lines.count { |line| line.match?(/\A\S+Z/) && !line.include?("backtrace") }

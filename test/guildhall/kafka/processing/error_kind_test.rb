@@ -24,10 +24,12 @@ class KafkaErrorKindTest < GuildhallTest
     end
   end
 
+  # Nothing that a server says for itself is about a message: only what the registry refuses by its own error code.
   def test_a_registry_is_out_unless_it_refuses
-    errors = [nil, 500, 503, 429, 401, 404].to_h { |status| [status, Guildhall::SchemaRegistry::Error.new("no", status:)] }
-    assert_equal({nil => :outage, 500 => :outage, 503 => :outage, 429 => :outage, 401 => :other, 404 => :other},
-      errors.transform_values { |error| kind(error) })
+    [nil, 302, 400, 401, 403, 404, 408, 429, 500, 503].each do |status|
+      assert_equal :outage, kind(Guildhall::SchemaRegistry::Error.new("no", status:)), status.inspect
+    end
+    assert_equal :other, kind(Guildhall::SchemaRegistry::RefusedError.new("no", status: 422, code: 42_201))
   end
 
   def test_bytes_that_are_wrong_are_undecodable
@@ -35,10 +37,11 @@ class KafkaErrorKindTest < GuildhallTest
     assert_equal :undecodable, kind(Guildhall::ValidationError.new("bad"))
   end
 
-  def test_an_unknown_schema_is_an_outage_where_the_registry_could_not_be_asked
-    assert_equal :other, kind(unknown_schema(nil))
-    assert_equal :outage, kind(unknown_schema(Guildhall::SchemaRegistry::Error.new("down")))
-    assert_equal :other, kind(unknown_schema(Guildhall::SchemaRegistry::Error.new("refused", status: 403)))
+  def test_an_unknown_schema_is_an_outage_while_it_may_turn_up
+    [Guildhall::SchemaRegistry::UnknownSchemaError, Guildhall::Avro::UnknownSchemaError].each do |error|
+      own = error == Guildhall::Avro::UnknownSchemaError ? {} : {codec: "JSON"}
+      assert_equal %i[outage undecodable], [true, false].map { |pending| kind(error.new("unknown", id: 7, pending:, **own)) }
+    end
   end
 
   def test_a_route_may_name_further_outages
@@ -112,13 +115,5 @@ class KafkaErrorKindTest < GuildhallTest
     [NoMethodError.new("nil"), Guildhall::StuckError.new("past its deadline"), Guildhall::WorkerDiedError.new("died")].each do |error|
       assert_equal :other, kind(error), error.class
     end
-  end
-
-  private
-
-  def unknown_schema(cause)
-    raise Guildhall::Avro::UnknownSchemaError.new("unknown", id: 7), cause:
-  rescue Guildhall::Avro::UnknownSchemaError => error
-    error
   end
 end

@@ -1,0 +1,79 @@
+# frozen_string_literal: true
+
+require "guildhall/clock"
+require "guildhall/pipeline"
+
+module Guildhall
+  module Kafka
+    module Connection
+      # The schema registries that the codecs of an application's routes ask. What keeps one from answering becomes the events
+      # `schema_registry.unreachable` (once, and again as reminders with growing pauses) and `schema_registry.reachable`, as with brokers
+      # ({Reachability}). Nothing is asked of a registry here: it remembers what its last requests have met.
+      class Registries
+        LOOK_SECONDS = 1
+        REMIND = 10..600 # seconds between two reminders
+        Known = Struct.new(:latest, :status, :due, :pause)
+        private_constant :REMIND, :Known
+
+        # @param topics [Array<Routing::Topic>]
+        # @param clock [#now]
+        # @yieldparam name [String] of an event
+        # @yieldparam payload [Hash{Symbol=>Object}]
+        def initialize(topics, clock: Clock, &publish)
+          @registries = topics.flat_map { |topic| [topic.deserializer, topic.key_deserializer, topic.serializer] }.uniq
+            .flat_map { |task| of(task) }.uniq(&:object_id)
+          @clock = clock
+          @publish = publish
+          @known = {}.compare_by_identity
+        end
+
+        # @return [Boolean]
+        def any? = @registries.any?
+
+        # Called from time to time by one thread.
+        # @return [void]
+        def look
+          @registries.each { |registry| (outage = registry.outage) ? unreachable(registry, outage) : reachable(registry) }
+        end
+
+        # For whoever asks whether the application is ready. Any thread.
+        # @return [Array<String>]
+        def problems
+          @registries.filter_map do |registry|
+            outage = registry.outage
+            "schema registry #{registry.url}: #{outage.reason}, for #{outage.seconds.round} s" if outage
+          end
+        end
+
+        private
+
+        def of(task)
+          parts = task.is_a?(Pipeline) ? [*task.decoder, *task.stages.map(&:callable)] : [task]
+          parts.filter_map { |part| part.registry if part.respond_to?(:registry) }.select { |registry| registry.respond_to?(:outage) }
+        end
+
+        def unreachable(registry, outage)
+          now = @clock.now
+          known = @known[registry]
+          reminder = !known.nil?
+          known ||= @known[registry] = Known.new(nil, outage.status, now, REMIND.begin)
+          known.latest = outage
+          return if now < known.due && known.status == outage.status
+
+          known.status = outage.status
+          known.due = now + known.pause
+          known.pause = [known.pause * 2, REMIND.end].min
+          @publish.call("schema_registry.unreachable", registry: registry.url, reason: outage.reason, seconds: outage.seconds, reminder:)
+        end
+
+        # Where nothing has been asked of it for long, nobody knows.
+        def reachable(registry)
+          outage = @known.delete(registry)&.latest or return
+          return if outage.forgotten?
+
+          @publish.call("schema_registry.reachable", registry: registry.url, seconds: outage.seconds)
+        end
+      end
+    end
+  end
+end

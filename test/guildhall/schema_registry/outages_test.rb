@@ -1,0 +1,94 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/registry_server"
+require "guildhall/schema_registry"
+
+# What a registry remembers of not having been reached.
+class SchemaRegistryOutagesTest < GuildhallTest
+  Registry = Guildhall::SchemaRegistry
+
+  def setup
+    @server = RegistryServer.new
+    @server.add(1, '"string"')
+  end
+
+  def teardown
+    @server.close
+  end
+
+  def test_an_outage_and_its_end
+    registry = Registry.new(@server.url, retries: 0)
+    assert_nil registry.outage
+    @server["/schemas/ids/3"] = [503, {message: "not today"}]
+    2.times { assert_raises(Registry::Error) { registry.schema(3) } }
+    outage = registry.outage
+    assert_equal [503, "/schemas/ids/3"], [outage.status, outage.path]
+    assert_match(/503 not today/, outage.reason)
+    assert_operator outage.seconds, :>=, 0
+    assert_equal 503, ractor_value(Ractor.new(registry) { |shared| shared.outage.status })
+    registry.schema(1)
+    refute_nil registry.outage, "another schema is no answer about this one"
+    @server.add(3, '"int"')
+    registry.schema(3)
+    assert_nil registry.outage
+  end
+
+  def test_what_is_missing_or_refused_is_no_outage
+    registry = Registry.new(@server.url, retries: 0)
+    registry.schema(9)
+    @server["/subjects/a/versions/x"] = [422, {error_code: 42_202, message: "invalid version"}]
+    assert_raises(Registry::RefusedError) { registry.version("a", "x") }
+    assert_nil registry.outage
+  end
+
+  # Who comes a moment later would wait as long for nothing: threads are not for that.
+  def test_a_registry_without_an_answer_is_left_alone_for_a_moment
+    silent = true
+    @server["/schemas/ids/3"] = ->(socket) { silent ? socket.wait_readable(10) : socket.write("HTTP/1.1 200 X\r\nConnection: close\r\n\r\n{\"schema\":\"int\"}") }
+    registry = Registry.new(@server.url, retries: 0, read_timeout: 0.1)
+    messages = Array.new(3) { assert_raises(Registry::Error) { registry.schema(3) }.message }
+    assert_equal [1, 1], [messages.uniq.size, @server.requests.size]
+    silent = false
+    eventually { registry.schema(3) rescue nil } # rubocop:disable Style/RescueModifier
+    assert_nil registry.outage
+  end
+
+  def test_any_answer_ends_an_outage_without_one
+    @server["/schemas/ids/3"] = ->(socket) { socket.wait_readable(10) }
+    registry = Registry.new(@server.url, retries: 0, read_timeout: 0.1)
+    assert_raises(Registry::Error) { registry.schema(3) }
+    registry.check!
+    assert_nil registry.outage
+  end
+
+  # It is not asked before, and nobody waits for it.
+  def test_retry_after
+    seconds = "30"
+    @server["/schemas/ids/3"] = ->(socket) { socket.write("HTTP/1.1 429 X\r\nRetry-After: #{seconds}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n") }
+    registry = Registry.new(@server.url, retries: 5)
+    error = assert_raises(Registry::Error) { registry.schema(3) }
+    assert_equal [1, 429, true], [@server.requests.size, error.status, error.outage?]
+    assert_in_delta 30, error.retry_after, 0.01
+    again = assert_raises(Registry::Error) { registry.schema(1) }
+    assert_equal [1, 429], [@server.requests.size, again.status]
+    assert_match(/it is asked again in \d+ s/, again.message)
+    ["9" * 9, (Time.now + 86_400).httpdate].each do |long|
+      seconds = long
+      assert_equal 60.0, assert_raises(Registry::Error) { Registry.new(@server.url, retries: 0).schema(3) }.retry_after
+    end
+    ["soon", "-5", "", (Time.now - 60).httpdate].each do |wrong|
+      seconds = wrong
+      assert_nil assert_raises(Registry::Error) { Registry.new(@server.url, retries: 0).schema(3) }.retry_after
+    end
+  end
+
+  def test_the_next_server_is_asked_instead_of_one_that_wants_a_pause
+    @server["/schemas/ids/1"] = ->(socket) { socket.write("HTTP/1.1 503 X\r\nRetry-After: 30\r\nContent-Length: 0\r\nConnection: close\r\n\r\n") }
+    other = RegistryServer.new
+    other.add(1, '"long"')
+    assert_equal '"long"', Registry.new([@server.url, other.url], retries: 0).schema(1).schema
+  ensure
+    other&.close
+  end
+end
