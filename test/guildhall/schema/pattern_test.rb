@@ -40,10 +40,30 @@ class SchemaPatternTest < GuildhallTest
     ["^(?<x>a)\\k<x>$", ["aa"], ["ab"]],
     ["^\\/\\.\\$%$", ["/.$%"], ["/a"]],
     ["^a b$", ["a b"], ["ab"]],
-    ["^🐲*$", ["", "🐲🐲"], ["🐉"]]
+    ["^🐲*$", ["", "🐲🐲"], ["🐉"]],
+    # A lazy {n} is still n times.
+    ["^\\d{4}?$", ["2024"], ["", "20"]], ["^[A-Z]{2}?\\d+$", ["AB7"], ["7"]], ["^(?:\\d{3}-){2}?\\d{4}$", ["123-123-1234"], ["1234"]], ["^[^@]{1}?@x$", ["a@x"], ["@x"]],
+    ["^(?:ab){0}c$", ["c"], ["abc"]], ["^(?:a{2}){2}?$", ["aaaa"], ["", "aa"]],
+    # A group that took no part matches the empty text.
+    ["^([\"'])?\\w+\\1$", ["abc", "'abc'"], ["'abc", "'abc\""]], ["^(?:(a)|b)\\1c$", %w[bc aac], %w[ac bbc]], ["^(-)?\\d+\\1$", %w[12 -12-], %w[-12]],
+    ["^(?:(?<quote>['\"])|x)y\\k<quote>$", %w[xy 'y'], %w['y x]], ["^\\1(a)$", ["a"], ["aa"]], ["^\\k<x>(?<x>a)(b)\\2$", ["abb"], ["aabb"]],
+    ["^(a\\1)$", ["a"], ["aa"]], ["^(?:(a)|\\1b)$", %w[a b], ["ab"]], ["(?=(a)?)\\1b$", %w[b ab cb], ["c"]], ["^(?!(a))\\1b$", ["b"], ["ab"]],
+    ["(?<=(a)\\1)b", ["ab"], ["b"]], ["^(a){0}\\1b$", ["b"], ["ab"]], ["^(a)|\\1b$", %w[a b xb], ["c"]],
+    # Each turn of a repetition begins with unset groups.
+    ["^(?:(a)?b\\1)+$", %w[b aba abab bb], %w[ab abb abaab]], ["^(?:(a|b)\\1)+$", %w[aa aabb], %w[ab aab]], ["^(?:\\1(a)b)+$", %w[ab abab], ["aba"]],
+    ["^(?:(a)|\\1b)+$", %w[a b ab abb], ["c"]], ["^(?:(a|b)c)+\\1$", %w[aca acbcb], %w[acb acbca]], ["^(?:(?:(a)b)+)?\\1c$", %w[c abac], ["abc"]],
+    # Sets of characters.
+    ["^[\\w-.]+$", ["a-.b"], ["a b"]], ["^[\\W\\d]$", ["1", "-", "é"], ["a"]], ["^[^\\D]$", ["1"], ["a"]], ["^[^\\P{L}a]$", ["b"], %w[a 1]],
+    ["^[a-z&&[b]$", %w[a b & \[], ["]"]], ["^[[:alpha:]]$", ["a]", ":]"], ["b]", "b"]], ["^[\\u{0}-\\u{10ffff}]$", ["a", "\u{1F600}"], [""]], ["^[(-+]$", ["*"], ["a"]],
+    ["^\\p{punct}$", ["!", "—"], ["$", "+"]], ["^\\p{Lowercase_Letter}\\p{sc=Grek}$", ["aπ"], ["Aπ"]], ["^\\p{ASCII}\\P{Any}?$", ["a"], ["é"]], ["^\\u{0000061}$", ["a"], ["b"]],
+    ["^(?<ä$1>a)\\k<ä$1>$", ["aa"], ["a"]], ["^\\-\\_\\@$", ["-_@"], ["a"]], ["^(?:a?)*?$", ["", "aa"], ["b"]], ["^(?:(?:a+)?)*b{1}?$", %w[b aab], ["a"]]
   ].freeze
   REFUSED = ["a++", "a**", "(?>a)", "(?i)a", "(?#x)", "\\a", "\\Z", "\\z", "\\h", "(a", "a)", "[a", "\\ud83d", "\\u{110000}", "*a",
-             "[b-a]"].freeze
+             "[b-a]", "a{2,1}", "^*", "\\b+", "(?=a)*", "a{1}{2}", "[\\p{L}-z]", "(?<x>a)(?<x>b)", "(?<1>a)", "\\1", "(a)\\2", "\\k<x>", "\\8", "\\01", "[\\01]", "\\c", "[\\c1]",
+             "\\u{}", "\\x1", "\\pL", "\\p{^L}", "\\p{Greek}", "\\p{letter}", "\\p{Alnum}", "\\p{gc=Greek}", "\\p{Script=greek}", "\\p{Script=L}", "\\p{In_Greek}", "(?<=a", "a\xff",
+             "\xE9".b].freeze
+  # Valid, and more than Ruby's expressions can do.
+  IMPOSSIBLE = ["^(?:(a)|b)*\\1$", "^(a*)*\\1$", "^(?:(?:(a)|b)c\\1)+$", "\\p{Script_Extensions=Greek}", "\\p{Bidi_Mirrored}", "(?<=a*)b", "a{200000}"].freeze
 
   def test_means_what_it_means_there
     CASES.each do |source, matching, others|
@@ -55,6 +75,28 @@ class SchemaPatternTest < GuildhallTest
 
   def test_refuses_what_is_not_there
     REFUSED.each { |source| assert_raises(PATTERN::Error, source) { PATTERN.compile(source) } }
+  end
+
+  def test_refuses_what_ruby_cannot_express
+    IMPOSSIBLE.each { |source| assert_match(/Ruby (cannot express|has no)/, assert_raises(PATTERN::Error, source) { PATTERN.compile(source) }.message) }
+    assert_raises(PATTERN::Error) { PATTERN.compile("#{"(" * 10_000}#{")" * 10_000}") }
+  end
+
+  # Both keywords read an expression in the same way.
+  def test_names_of_properties
+    CASES.each do |source, matching, others|
+      validator = Guildhall::Schema.new({"patternProperties" => {source => false}}).validator
+      [*matching, *others].each { |name| assert_equal others.include?(name), validator.valid?({name => 1}), "#{source} #{name.inspect}" }
+    end
+    error = assert_raises(Guildhall::SchemaError) { Guildhall::Schema.new({"patternProperties" => {"(?>a)" => true}}).validator }
+    assert_match(/patternProperties/, error.message)
+  end
+
+  # Thousands of groups, references and repetitions take no longer than their length.
+  def test_long_expressions
+    pattern = PATTERN.translate("#{"(a)" * 2_000}#{(1..2_000).map { |number| "\\#{number}" }.join}")
+    assert_equal 2_000, pattern.scan("(?(").size
+    assert_equal "b{2}", PATTERN.translate("#{"(?:" * 150}b{2}#{")" * 150}")
   end
 
   def test_is_shareable_and_limited_in_time
