@@ -27,7 +27,7 @@ require_relative "schema/compiler"
 require_relative "schema/contract"
 
 module Guildhall
-  # A JSON Schema, draft 2020-12 or draft-07, compiled once into frozen, shareable validators that run in C:
+  # A JSON Schema, draft 2020-12, 2019-09, 07, 06 or 04, compiled once into frozen, shareable validators that run in C:
   #
   #     schema = Guildhall::Schema.new(File.read("event.json"))
   #     schema.validator.valid?(document)

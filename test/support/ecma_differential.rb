@@ -28,7 +28,8 @@ module EcmaDifferential
 
     yield "#{source.inspect} is not valid, and is accepted" if kind == "invalid"
     EcmaPatterns::TEXTS.zip(verdicts.chars) do |text, verdict|
-      next if kind == "lax" && text.match?(/[^\u0000-\uffff]/) # without the flag these are two characters
+      # Without the flag these are two characters; and node 20 does not find them behind a reference to an unset group (/\1😀|(a)/u).
+      next if text.match?(/[^\u0000-\uffff]/) && (kind == "lax" || source.match?(/\\[1-9k]/))
 
       next if regexp.match?(text) == (verdict == "1")
 

@@ -45,7 +45,7 @@ module SchemaCases
   def wrapped_validator(schema, options)
     inner = "urn:inner"
     registry = {**options.fetch(:registry, {}), inner => schema}
-    items = options[:draft] == "7" ? {"items" => {"$ref" => inner}} : {"prefixItems" => [{"$ref" => inner}]}
+    items = options.fetch(:draft, "2020-12") == "2020-12" ? {"prefixItems" => [{"$ref" => inner}]} : {"items" => {"$ref" => inner}}
     validator(items, **options, registry:)
   end
 end

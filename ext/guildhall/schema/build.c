@@ -183,6 +183,7 @@ void guildhall_instruction_build(guildhall_program *program, guildhall_instructi
         it->contains.schema = guildhall_program_schema(program, argument0);
         it->contains.min = schema_build_limit_of(schema_build_argument(array, first + 1), 1);
         it->contains.max = schema_build_limit_of(schema_build_argument(array, first + 2), SIZE_MAX);
+        it->contains.evaluates = RTEST(schema_build_argument(array, first + 3));
         break;
     case GUILDHALL_OP_PROPERTIES: it->members = schema_build_build_members(program, array, first); break;
     case GUILDHALL_OP_DEPENDENT_REQUIRED:

@@ -124,7 +124,7 @@ typedef struct {
         guildhall_dynamic *dynamic;
         uint32_t schema;
         struct { guildhall_schema_list prefix; uint32_t rest; } items;
-        struct { uint32_t schema; size_t min, max; } contains;
+        struct { uint32_t schema; size_t min, max; bool evaluates; } contains;
         struct { uint32_t test, yes, no; } branch;
     };
 } guildhall_instruction;

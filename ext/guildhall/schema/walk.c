@@ -30,7 +30,8 @@ void guildhall_walk_count(guildhall_walk *walk, uint64_t work)
 
 void guildhall_walk_too_deep(void)
 {
-    rb_raise(schema_walk_limit_error(), "validation stopped: schema and value are nested too deep");
+    rb_raise(schema_walk_limit_error(), "validation stopped: schema and value are nested more than %d levels deep, or the schema "
+             "applies itself to the same value without end", GUILDHALL_WALK_DEPTH);
 }
 
 void guildhall_walk_error(guildhall_walk *walk, VALUE location, VALUE keyword, VALUE operand, VALUE path, VALUE detail,

@@ -32,8 +32,8 @@ module Guildhall
       # @return [Hash, true, false]
       def schema = location.schema
 
-      # @return [Boolean]
-      def key?(keyword) = schema.key?(keyword)
+      # @return [Boolean] whether the schema has the keyword, and its draft knows it
+      def key?(keyword) = schema.key?(keyword) && !dialect.unknown.include?(keyword)
 
       # @return [Dialect]
       def dialect = location.dialect
@@ -88,7 +88,7 @@ module Guildhall
       def compile_keywords
         return if schema == true
         return emit(:never, never, false) if schema == false
-        return Keywords.reference(self, "$ref", schema["$ref"]) if dialect.draft7? && key?("$ref")
+        return Keywords.reference(self, "$ref", schema["$ref"]) if dialect.old? && key?("$ref")
 
         schema.each { |keyword, value| Keywords.compile(self, keyword, value) }
         Keywords.compile_groups(self)

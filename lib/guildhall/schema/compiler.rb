@@ -65,7 +65,7 @@ module Guildhall
         schema = location.schema
         return false unless schema.is_a?(Hash) && schema["$ref"].is_a?(String)
 
-        location.dialect.draft7? || ((schema.keys - SILENT).empty? && !resources.dynamic?(location.base))
+        location.dialect.old? || ((schema.keys - SILENT).empty? && !resources.dynamic?(location.base))
       end
     end
   end

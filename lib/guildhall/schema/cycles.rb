@@ -2,18 +2,18 @@
 
 module Guildhall
   class Schema
-    # Finds schemas that would apply themselves to the same value without end.
+    # Refuses a schema that applies itself to every value without end. One that does so only for some values is accepted: few have such
+    # values (a property whose schema refers to itself, and that no document has), and the walk stops with {LimitError} there.
     module Cycles
-      # Operations that always apply a schema to the value itself, and which of their arguments holds it.
-      ALWAYS = %i[all_of any_of one_of not ref if dynamic_ref].freeze
+      # How many of the schemas that an operation names are applied to the value itself, whatever it is.
+      CERTAIN = {all_of: nil, any_of: 1, one_of: 2, not: 1, ref: 1, if: 1, dynamic_ref: 1}.freeze
       FIRST_ARGUMENT = 4
-      private_constant :ALWAYS, :FIRST_ARGUMENT
+      private_constant :CERTAIN, :FIRST_ARGUMENT
 
       # @param schemas [Array] what {Program} takes
       # @raise [SchemaError]
       def self.check(schemas)
-        done = {}
-        schemas.each_index { |index| visit(schemas, index, {}, done) }
+        visit(schemas, 0, {}, {})
       end
 
       def self.visit(schemas, index, open, done)
@@ -30,7 +30,11 @@ module Guildhall
 
       def self.applied(instructions)
         instructions.flat_map do |number, *rest|
-          ALWAYS.include?(Program::OPERATIONS[number]) ? Array(rest[FIRST_ARGUMENT - 1]) : []
+          operation = Program::OPERATIONS[number]
+          next [] unless CERTAIN.key?(operation)
+
+          inner = Array(rest[FIRST_ARGUMENT - 1])
+          inner.first(CERTAIN[operation] || inner.size)
         end
       end
       private_class_method :applied

@@ -4,46 +4,65 @@ module Guildhall
   class Schema
     # What a draft's keywords are: which hold schemas, and which say something about values.
     #
-    # - `draft` [String] "2020-12" or "7"
+    # - `draft` [String] "2020-12", "2019-09", "7", "6" or "4"
     # - `single`, `lists`, `maps` [Array<String>] keywords whose value is a schema, an Array or a Hash of schemas
+    # - `unknown` [Array<String>] keywords of other drafts, which mean nothing in this one
     # - `assertions` [Boolean] whether the validation vocabulary counts (a meta-schema can leave it out)
-    Dialect = Data.define(:draft, :single, :lists, :maps, :assertions) do
+    Dialect = Data.define(:draft, :single, :lists, :maps, :unknown, :assertions) do
+      # @return [Boolean] whether `$ref` makes all keywords beside it void, and an `$id` can be an anchor: up to draft-07
+      def old? = draft.size == 1
       # @return [Boolean]
-      def draft7? = draft == "7"
+      def draft4? = draft == "4"
+      # @return [Boolean] whether `items` may be a list, with `additionalItems` behind it: up to 2019-09
+      def item_lists? = draft != "2020-12"
+      # @return [Boolean] whether what `contains` matches counts as evaluated
+      def contains_evaluates? = draft == "2020-12"
+      # @return [String] the keyword that names a schema
+      def id_keyword = draft4? ? "id" : "$id"
     end
 
     # Which dialect a schema is written in, by its `$schema`.
     class Dialect
-      COMMON = %w[additionalProperties contains else if items not propertyNames then].freeze
-      DRAFT_7 = new(draft: "7", single: [*COMMON, "additionalItems"].freeze, lists: %w[allOf anyOf items oneOf].freeze,
-        maps: %w[definitions dependencies patternProperties properties].freeze, assertions: true)
-      DRAFT_2020 = new(draft: "2020-12", single: [*COMMON, "contentSchema", "unevaluatedItems", "unevaluatedProperties"].freeze,
-        lists: %w[allOf anyOf oneOf prefixItems].freeze,
-        maps: %w[$defs definitions dependencies dependentSchemas patternProperties properties].freeze, assertions: true)
-      BY_URI = {
-        "http://json-schema.org/draft-07/schema" => DRAFT_7, "https://json-schema.org/draft-07/schema" => DRAFT_7,
-        "https://json-schema.org/draft/2020-12/schema" => DRAFT_2020,
-        "http://json-schema.org/draft/2020-12/schema" => DRAFT_2020
-      }.freeze
-      VALIDATION = "https://json-schema.org/draft/2020-12/vocab/validation"
-      KNOWN = %w[core applicator unevaluated validation meta-data format-annotation format-assertion content].map do |name|
-        "https://json-schema.org/draft/2020-12/vocab/#{name}".freeze
-      end.freeze
-      private_constant :COMMON, :BY_URI, :VALIDATION, :KNOWN
+      COMMON = %w[additionalProperties items not].freeze
+      SINCE_6 = [*COMMON, "contains", "propertyNames"].freeze
+      SINCE_7 = [*SINCE_6, "else", "if", "then"].freeze
+      SINCE_2019 = [*SINCE_7, "contentSchema", "unevaluatedItems", "unevaluatedProperties"].freeze
+      OLD_LISTS = %w[allOf anyOf items oneOf].freeze
+      OLD_MAPS = %w[definitions dependencies patternProperties properties].freeze
+      NEW_MAPS = ["$defs", *OLD_MAPS, "dependentSchemas"].freeze
+      NOT_IN_2020 = %w[$recursiveRef].freeze
+      NOT_IN_2019 = %w[$dynamicRef].freeze
+      NOT_IN_7 = [*NOT_IN_2019, *NOT_IN_2020, "dependentRequired", "dependentSchemas", "unevaluatedItems", "unevaluatedProperties"].freeze
+      NOT_IN_6 = [*NOT_IN_7, "if"].freeze
+      NOT_IN_4 = [*NOT_IN_6, "const", "contains", "propertyNames"].freeze
+      ALL = Ractor.make_shareable([
+        new(draft: "4", single: [*COMMON, "additionalItems"], lists: OLD_LISTS, maps: OLD_MAPS, unknown: NOT_IN_4, assertions: true),
+        new(draft: "6", single: [*SINCE_6, "additionalItems"], lists: OLD_LISTS, maps: OLD_MAPS, unknown: NOT_IN_6, assertions: true),
+        new(draft: "7", single: [*SINCE_7, "additionalItems"], lists: OLD_LISTS, maps: OLD_MAPS, unknown: NOT_IN_7, assertions: true),
+        new(draft: "2019-09", single: [*SINCE_2019, "additionalItems"], lists: OLD_LISTS, maps: NEW_MAPS, unknown: NOT_IN_2019, assertions: true),
+        new(draft: "2020-12", single: SINCE_2019, lists: %w[allOf anyOf oneOf prefixItems], maps: NEW_MAPS, unknown: NOT_IN_2020, assertions: true)
+      ].to_h { |dialect| [dialect.draft, dialect] })
+      DRAFTS = ALL.keys.reverse.freeze
+      URI = %r{\Ahttps?://json-schema\.org/(?:draft-0(\d)|draft/(\d{4}-\d\d))/schema\z}
+      KNOWN = Ractor.make_shareable({"2019-09" => %w[format], "2020-12" => %w[unevaluated format-annotation format-assertion]}.flat_map do |draft, names|
+        [*names, "core", "applicator", "validation", "meta-data", "content"].map { |name| "https://json-schema.org/draft/#{draft}/vocab/#{name}" }
+      end)
+      private_constant :COMMON, :SINCE_6, :SINCE_7, :SINCE_2019, :OLD_LISTS, :OLD_MAPS, :NEW_MAPS, :NOT_IN_2020, :NOT_IN_2019, :NOT_IN_7, :NOT_IN_6,
+        :NOT_IN_4, :URI, :KNOWN
 
       # @param uri [String, nil] a `$schema`
       # @param options [Options]
       # @return [Dialect]
       # @raise [SchemaError]
       def self.of(uri, options)
-        return options.draft == "7" ? DRAFT_7 : DRAFT_2020 if uri.nil?
+        return ALL.fetch(options.draft) if uri.nil?
 
         uri = uri.to_s.delete_suffix("#")
-        BY_URI[uri] || of_metaschema(options.registry[uri], options) ||
-          raise(SchemaError, "$schema #{uri} is not known: draft 2020-12 and draft-07 are, and what the registry holds")
+        ALL[uri[URI, 1] || uri[URI, 2]] || of_metaschema(options.registry[uri], options) ||
+          raise(SchemaError, "$schema #{uri} is not known: drafts 2020-12, 2019-09, 07, 06 and 04 are, and meta-schemas that registry: holds")
       end
 
-      # A meta-schema of the user's own, made of the vocabularies of 2020-12.
+      # A meta-schema of the user's own, made of the vocabularies of 2019-09 or 2020-12.
       def self.of_metaschema(metaschema, options)
         return unless metaschema.is_a?(Hash)
 
@@ -52,7 +71,7 @@ module Guildhall
         unknown = vocabulary.select { |name, needed| needed && !KNOWN.include?(name) }.keys
         raise SchemaError, "needs vocabularies that are not known: #{unknown.join(", ")}" if unknown.any?
 
-        base.with(assertions: vocabulary.key?(VALIDATION))
+        base.with(assertions: vocabulary.keys.any? { |name| name.end_with?("/vocab/validation") })
       end
       private_class_method :of_metaschema
     end

@@ -27,10 +27,9 @@ module Guildhall
       OTHERS = {
         "format" => :format,
         "allOf" => :list, "anyOf" => :list, "oneOf" => :list, "not" => :not_schema, "if" => :branch, "$ref" => :reference,
-        "$dynamicRef" => :dynamic_reference, "dependentSchemas" => :dependent_schemas, "dependencies" => :dependencies
+        "$dynamicRef" => :dynamic_reference, "$recursiveRef" => :recursive_reference, "dependentSchemas" => :dependent_schemas, "dependencies" => :dependencies
       }.freeze
-      ONLY_2020 = %w[$dynamicRef dependentRequired dependentSchemas].freeze
-      private_constant :ASSERTIONS, :OTHERS, :ONLY_2020
+      private_constant :ASSERTIONS, :OTHERS
 
       # @param compilation [Compilation]
       # @param keyword [String]
@@ -38,7 +37,7 @@ module Guildhall
       # @return [void]
       def self.compile(compilation, keyword, value)
         return custom(compilation, keyword, value) if compilation.options.keywords.key?(keyword)
-        return if compilation.dialect.draft7? && ONLY_2020.include?(keyword)
+        return if compilation.dialect.unknown.include?(keyword)
 
         name = OTHERS[keyword] || (ASSERTIONS[keyword] if compilation.dialect.assertions)
         public_send(name, compilation, keyword, value) if name

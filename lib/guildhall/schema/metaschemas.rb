@@ -2,13 +2,11 @@
 
 module Guildhall
   class Schema
-    # The meta-schemas of both drafts, so that schemas can refer to them and be validated by them. Put together from
+    # The meta-schemas of all drafts, so that schemas can refer to them and be validated by them. Put together from
     # what the drafts say each keyword's value is.
     module Metaschemas
       TYPES = %w[array boolean integer null number object string].freeze
-      VOCABULARY = "https://json-schema.org/draft/2020-12/vocab/"
-      META = "https://json-schema.org/draft/2020-12/meta/"
-      private_constant :TYPES, :VOCABULARY, :META
+      private_constant :TYPES
 
       # Shapes of keywords' values, given the schema of "a schema".
       class Shapes
@@ -58,52 +56,93 @@ module Guildhall
       end
 
       # @return [Hash]
+      def self.draft4
+        shapes = Shapes.new({"$ref" => "#"})
+        own = {
+          "id" => shapes.string, "$schema" => shapes.string, "additionalItems" => {"anyOf" => [shapes.boolean, shapes.schema]},
+          "additionalProperties" => {"anyOf" => [shapes.boolean, shapes.schema]}, "exclusiveMinimum" => shapes.boolean,
+          "exclusiveMaximum" => shapes.boolean, "multipleOf" => {"type" => "number", "minimum" => 0, "exclusiveMinimum" => true},
+          "required" => {"minItems" => 1, **shapes.names}, "enum" => {"type" => "array", "minItems" => 1, "uniqueItems" => true},
+          "default" => {}
+        }
+        later = %w[const contains propertyNames if then else readOnly writeOnly examples]
+        old("http://json-schema.org/draft-04/schema", shapes, "object", later).tap do |made|
+          made["id"] = made.delete("$id")
+          made["properties"] = made["properties"].merge(own).except("$id", "$ref", "$comment")
+          made["dependencies"] = {"exclusiveMinimum" => ["minimum"], "exclusiveMaximum" => ["maximum"]}
+        end
+      end
+
+      # @return [Hash]
+      def self.draft6
+        old("http://json-schema.org/draft-06/schema", Shapes.new({"$ref" => "#"}), %w[object boolean], %w[if then else $comment readOnly writeOnly])
+      end
+
+      # @return [Hash]
       def self.draft7
         shapes = Shapes.new({"$ref" => "#"})
-        uri = "http://json-schema.org/draft-07/schema"
+        old("http://json-schema.org/draft-07/schema", shapes, %w[object boolean], []).tap { |made| made["properties"].merge!(shapes.content) }
+      end
+
+      def self.old(uri, shapes, type, without)
         own = {
           "$id" => shapes.string("uri-reference"), "$schema" => shapes.string("uri"), "$ref" => shapes.string("uri-reference"),
           "$comment" => shapes.string, "additionalItems" => shapes.schema, "items" => {"anyOf" => [shapes.schema, shapes.schemas]},
           "definitions" => shapes.members, "format" => shapes.string,
           "dependencies" => {"type" => "object", "additionalProperties" => {"anyOf" => [shapes.schema, shapes.names]}}
         }
-        {"$schema" => "#{uri}#", "$id" => "#{uri}#", "type" => %w[object boolean], "default" => true,
-         "properties" => own.merge(shapes.validation, shapes.applicators, shapes.annotations, shapes.content)}
+        {"$schema" => "#{uri}#", "$id" => "#{uri}#", "type" => type,
+         "properties" => own.merge(shapes.validation, shapes.applicators, shapes.annotations).except(*without)}
+      end
+      private_class_method :old
+
+      # @return [Hash{String=>Hash}] by URI: the whole one and one a vocabulary
+      def self.draft2019
+        vocabulary = "https://json-schema.org/draft/2019-09/"
+        shapes = Shapes.new({"$recursiveRef" => "#"})
+        core = core(shapes).except("$dynamicRef", "$dynamicAnchor")
+        core.merge!("$recursiveRef" => shapes.string("uri-reference"), "$recursiveAnchor" => shapes.boolean, "$anchor" => {"type" => "string", "pattern" => "^[A-Za-z][-A-Za-z0-9.:_]*$"})
+        applicators = applicators_of(shapes).except("prefixItems").merge("items" => {"anyOf" => [shapes.schema, shapes.schemas]},
+          "additionalItems" => shapes.schema, "unevaluatedItems" => shapes.schema, "unevaluatedProperties" => shapes.schema)
+        parts = {"core" => core, "applicator" => applicators, "validation" => validation_of(shapes), "meta-data" => shapes.annotations.merge("deprecated" => shapes.boolean),
+                 "format" => {"format" => shapes.string}, "content" => shapes.content.merge("contentSchema" => shapes.schema)}
+        whole(vocabulary, parts, {"$recursiveAnchor" => true})
       end
 
       # @return [Hash{String=>Hash}] by URI: the whole one and one a vocabulary
       def self.draft2020
-        parts = vocabularies
-        uri = "https://json-schema.org/draft/2020-12/schema"
-        whole = {
-          "$schema" => uri, "$id" => uri, "$dynamicAnchor" => "meta", "type" => %w[object boolean],
-          "$vocabulary" => parts.keys.to_h { |name| [VOCABULARY + name, true] },
-          "allOf" => parts.keys.map { |name| {"$ref" => "meta/#{name}"} }
-        }
-        parts.to_h { |name, properties| [META + name, vocabulary(name, properties, uri)] }.merge(uri => whole)
-      end
-
-      def self.vocabulary(name, properties, uri)
-        {"$schema" => uri, "$id" => META + name, "$vocabulary" => {VOCABULARY + name => true}, "$dynamicAnchor" => "meta",
-         "type" => %w[object boolean], "properties" => properties}
-      end
-      private_class_method :vocabulary
-
-      def self.vocabularies
         shapes = Shapes.new({"$dynamicRef" => "#meta"})
-        {
-          "core" => core(shapes),
-          "applicator" => shapes.applicators.merge("prefixItems" => shapes.schemas, "items" => shapes.schema,
-            "dependentSchemas" => shapes.members),
-          "unevaluated" => {"unevaluatedItems" => shapes.schema, "unevaluatedProperties" => shapes.schema},
-          "validation" => shapes.validation.merge("maxContains" => shapes.count, "minContains" => shapes.count(1),
-            "dependentRequired" => {"type" => "object", "additionalProperties" => shapes.names}),
-          "meta-data" => shapes.annotations.merge("deprecated" => shapes.boolean),
-          "format-annotation" => {"format" => shapes.string},
+        parts = {
+          "core" => core(shapes), "applicator" => applicators_of(shapes),
+          "unevaluated" => {"unevaluatedItems" => shapes.schema, "unevaluatedProperties" => shapes.schema}, "validation" => validation_of(shapes),
+          "meta-data" => shapes.annotations.merge("deprecated" => shapes.boolean), "format-annotation" => {"format" => shapes.string},
           "content" => shapes.content.merge("contentSchema" => shapes.schema)
         }
+        whole("https://json-schema.org/draft/2020-12/", parts, {"$dynamicAnchor" => "meta"})
       end
-      private_class_method :vocabularies
+
+      def self.whole(base, parts, anchor)
+        uri = "#{base}schema"
+        common = {"$schema" => uri, **anchor, "type" => %w[object boolean]}
+        vocabularies = parts.to_h do |name, properties|
+          ["#{base}meta/#{name}", {**common, "$id" => "#{base}meta/#{name}", "$vocabulary" => {"#{base}vocab/#{name}" => true}, "properties" => properties}]
+        end
+        all = {**common, "$id" => uri, "$vocabulary" => parts.keys.to_h { |name| ["#{base}vocab/#{name}", true] },
+               "allOf" => parts.keys.map { |name| {"$ref" => "meta/#{name}"} }}
+        vocabularies.merge(uri => all)
+      end
+      private_class_method :whole
+
+      def self.applicators_of(shapes)
+        shapes.applicators.merge("prefixItems" => shapes.schemas, "items" => shapes.schema, "dependentSchemas" => shapes.members)
+      end
+      private_class_method :applicators_of
+
+      def self.validation_of(shapes)
+        shapes.validation.merge("maxContains" => shapes.count, "minContains" => shapes.count(1),
+          "dependentRequired" => {"type" => "object", "additionalProperties" => shapes.names})
+      end
+      private_class_method :validation_of
 
       def self.core(shapes)
         anchor = shapes.string.merge("pattern" => "^[A-Za-z_][-A-Za-z0-9._]*$")
@@ -116,7 +155,8 @@ module Guildhall
       end
       private_class_method :core
 
-      ALL = Ractor.make_shareable({"http://json-schema.org/draft-07/schema" => draft7, **draft2020})
+      ALL = Ractor.make_shareable({"http://json-schema.org/draft-04/schema" => draft4, "http://json-schema.org/draft-06/schema" => draft6,
+                                   "http://json-schema.org/draft-07/schema" => draft7, **draft2019, **draft2020})
     end
   end
 end

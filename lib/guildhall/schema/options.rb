@@ -7,20 +7,19 @@ module Guildhall
   class Schema
     # How schemas are read and run. Frozen and shareable.
     class Options
-      DRAFTS = %w[2020-12 7].freeze
       CALLABLES = OptionRules.rule("a Hash of name and callable") do |given|
         given.is_a?(Hash) && given.each_value.all? { |one| one.respond_to?(:call) }
       end
       RULES = OptionRules.new(
-        draft: OptionRules.one_of(*DRAFTS), registry: OptionRules.kind("a Hash of URI and schema", Hash),
+        draft: OptionRules.one_of(*Dialect::DRAFTS), registry: OptionRules.kind("a Hash of URI and schema", Hash),
         formats: CALLABLES.or(true, false), keywords: CALLABLES, work_limit: OptionRules.integer(ceiling: (2**63) - 1),
         max_digits: OptionRules.integer(Digits::RANGE), regexp_timeout: OptionRules.seconds
       )
-      private_constant :CALLABLES, :DRAFTS, :RULES
+      private_constant :CALLABLES, :RULES
 
       # @return [String] the schema's own URI where it has no `$id`: relative references are resolved against it; ""
       attr_reader :uri
-      # @return [String] the draft of schemas that name none: "2020-12" or "7"
+      # @return [String] the draft of schemas that name none: "2020-12", "2019-09", "7", "6" or "4"
       attr_reader :draft
       # @return [Hash{String=>Object}] other documents by URI, for `$ref`: Hashes, or Strings of JSON
       attr_reader :registry

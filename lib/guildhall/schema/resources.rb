@@ -5,6 +5,9 @@ module Guildhall
     # Every schema that can be referred to, by URI and anchor. A frozen one knows the schema itself; a copy of it is
     # what a compiler works with, and reads documents of the registry when they are first referred to.
     class Resources
+      # What stands for the name of a `$dynamicAnchor` where 2019-09 has `$recursiveAnchor: true`.
+      RECURSIVE = :recursive
+
       # @return [Location] of the schema itself
       attr_reader :root
 
@@ -105,13 +108,13 @@ module Guildhall
         location
       end
 
-      # In draft-07, `$ref` makes all keywords beside it void, `$id` too.
+      # Up to draft-07, `$ref` makes all keywords beside it void, `$id` too.
       def identify(location)
-        id = location.schema["$id"]
-        return location if !id.is_a?(String) || (location.dialect.draft7? && location.schema.key?("$ref"))
+        id = location.schema[location.dialect.id_keyword]
+        return location if !id.is_a?(String) || (location.dialect.old? && location.schema.key?("$ref"))
 
         base, fragment = UriReference.resolve(id, location.base)
-        if location.dialect.draft7? && !fragment.empty?
+        if location.dialect.old? && !fragment.empty?
           @anchors["#{base}##{fragment}"] = location
           return location if id.start_with?("#")
         end
@@ -121,7 +124,7 @@ module Guildhall
       end
 
       def note_anchors(location)
-        return if location.dialect.draft7?
+        return if location.dialect.old?
 
         %w[$anchor $dynamicAnchor].each do |keyword|
           name = location.schema[keyword]
@@ -129,6 +132,12 @@ module Guildhall
         end
         name = location.schema["$dynamicAnchor"]
         (@dynamic[name] ||= {})[location.base] = location if name.is_a?(String)
+        (@dynamic[RECURSIVE] ||= {})[location.base] = location if recursive_anchor?(location)
+      end
+
+      def recursive_anchor?(location)
+        schema = location.schema
+        location.dialect.draft == "2019-09" && schema["$recursiveAnchor"] == true && (location.pointer.empty? || schema.key?("$id"))
       end
 
       def each_child(location)

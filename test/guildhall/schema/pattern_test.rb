@@ -55,15 +55,16 @@ class SchemaPatternTest < GuildhallTest
     # Sets of characters.
     ["^[\\w-.]+$", ["a-.b"], ["a b"]], ["^[\\W\\d]$", ["1", "-", "é"], ["a"]], ["^[^\\D]$", ["1"], ["a"]], ["^[^\\P{L}a]$", ["b"], %w[a 1]],
     ["^[a-z&&[b]$", %w[a b & \[], ["]"]], ["^[[:alpha:]]$", ["a]", ":]"], ["b]", "b"]], ["^[\\u{0}-\\u{10ffff}]$", ["a", "\u{1F600}"], [""]], ["^[(-+]$", ["*"], ["a"]],
-    ["^\\p{punct}$", ["!", "—"], ["$", "+"]], ["^\\p{Lowercase_Letter}\\p{sc=Grek}$", ["aπ"], ["Aπ"]], ["^\\p{ASCII}\\P{Any}?$", ["a"], ["é"]], ["^\\u{0000061}$", ["a"], ["b"]],
-    ["^(?<ä$1>a)\\k<ä$1>$", ["aa"], ["a"]], ["^\\-\\_\\@$", ["-_@"], ["a"]], ["^(?:a?)*?$", ["", "aa"], ["b"]], ["^(?:(?:a+)?)*b{1}?$", %w[b aab], ["a"]]
+        ["^\\p{punct}$", ["!", "—"], ["$", "+"]], ["^\\p{Lowercase_Letter}\\p{sc=Grek}$", ["aπ"], ["Aπ"]], ["^\\p{ASCII}\\P{Any}?$", ["a"], ["é"]], ["^\\u{0000061}$", ["a"], ["b"]],
+    ["^(?<ä$1>a)\\k<ä$1>$", ["aa"], ["a"]], ["^\\-\\_\\@$", ["-_@"], ["a"]], ["^(?:a?)*?$", ["", "aa"], ["b"]], ["^(?:(?:a+)?)*b{1}?$", %w[b aab], ["a"]],
+    ["^(?:a|){2,3}$", ["", "aaa"], ["aaaa"]], ["^(?:a?){2}?$", ["", "aa"], ["aaa"]]
   ].freeze
   REFUSED = ["a++", "a**", "(?>a)", "(?i)a", "(?#x)", "\\a", "\\Z", "\\z", "\\h", "(a", "a)", "[a", "\\ud83d", "\\u{110000}", "*a",
              "[b-a]", "a{2,1}", "^*", "\\b+", "(?=a)*", "a{1}{2}", "[\\p{L}-z]", "(?<x>a)(?<x>b)", "(?<1>a)", "\\1", "(a)\\2", "\\k<x>", "\\8", "\\01", "[\\01]", "\\c", "[\\c1]",
              "\\u{}", "\\x1", "\\pL", "\\p{^L}", "\\p{Greek}", "\\p{letter}", "\\p{Alnum}", "\\p{gc=Greek}", "\\p{Script=greek}", "\\p{Script=L}", "\\p{In_Greek}", "(?<=a", "a\xff",
              "\xE9".b].freeze
   # Valid, and more than Ruby's expressions can do.
-  IMPOSSIBLE = ["^(?:(a)|b)*\\1$", "^(a*)*\\1$", "^(?:(?:(a)|b)c\\1)+$", "\\p{Script_Extensions=Greek}", "\\p{Bidi_Mirrored}", "(?<=a*)b", "a{200000}"].freeze
+  IMPOSSIBLE = ["^(?:(a)|b)*\\1$", "^(a*)*\\1$", "^(?:(?:(a)|b)c\\1)+$", "\\p{Script_Extensions=Greek}", "\\p{Bidi_Mirrored}", "(?<=a*)b", "a{200000}", "^(?:^|b){2}$"].freeze
 
   def test_means_what_it_means_there
     CASES.each do |source, matching, others|

@@ -117,7 +117,7 @@ static bool check_contains(const step *s)
     for (uint32_t i = 0; next_item(&cursor, &item); i++) {
         if (!descend(s, s->it->contains.schema, item, &(frame){s->at, s->n, i})) continue;
         found++;
-        if (s->evaluated) guildhall_evaluated_add(s->evaluated, i);
+        if (s->evaluated && s->it->contains.evaluates) guildhall_evaluated_add(s->evaluated, i);
         else if (found >= s->it->contains.min && s->it->contains.max == SIZE_MAX) break;
     }
     walk->mode = mode;

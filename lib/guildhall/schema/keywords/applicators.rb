@@ -38,9 +38,17 @@ module Guildhall
           compilation.emit(:dynamic_ref, keyword, value, compilation.refer(value), *compilation.dynamic(name))
         end
 
-        def unevaluated(compilation)
-          return if compilation.dialect.draft7?
+        # 2019-09: to the outermost of the resources on the way that say `$recursiveAnchor: true`, if the nearest says so.
+        def recursive_reference(compilation, keyword, value)
+          compilation.refuse(keyword, 'is "#"') unless value == "#"
+          unless compilation.find(value).schema.then { |schema| schema.is_a?(Hash) && schema["$recursiveAnchor"] == true }
+            return compilation.emit(:ref, keyword, value, compilation.refer(value))
+          end
 
+          compilation.emit(:dynamic_ref, keyword, value, compilation.refer(value), *compilation.dynamic(Resources::RECURSIVE))
+        end
+
+        def unevaluated(compilation)
           {"unevaluatedItems" => :unevaluated_items, "unevaluatedProperties" => :unevaluated_properties}.each do |keyword, operation|
             compilation.emit(operation, keyword, compilation.schema[keyword], compilation.child(keyword)) if compilation.key?(keyword)
           end

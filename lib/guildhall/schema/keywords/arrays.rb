@@ -12,7 +12,7 @@ module Guildhall
 
         # First by position, then one schema for the rest; the drafts name these differently.
         def items(compilation)
-          prefix_keyword, rest_keyword = compilation.dialect.draft7? ? draft7_items(compilation) : %w[prefixItems items]
+          prefix_keyword, rest_keyword = compilation.dialect.item_lists? ? listed_items(compilation) : %w[prefixItems items]
           prefix = compilation.schema[prefix_keyword] || []
           compilation.refuse(prefix_keyword, "is an array of schemas") unless prefix.is_a?(Array)
           return if prefix.empty? && !compilation.key?(rest_keyword)
@@ -26,7 +26,7 @@ module Guildhall
           return unless compilation.key?("contains")
 
           schema = compilation.schema
-          at_least, at_most = compilation.dialect.draft7? ? [1, nil] : schema.values_at("minContains", "maxContains")
+          at_least, at_most = compilation.dialect.old? ? [1, nil] : schema.values_at("minContains", "maxContains")
           unless compilation.dialect.assertions
             at_least = 1
             at_most = nil
@@ -35,12 +35,13 @@ module Guildhall
           compilation.refuse("contains", "counts elements") unless counts.all? do |value|
             value.is_a?(Numeric) && value >= 0 && value.finite? && Digits.of(value) <= Digits::MOST
           end
-          compilation.emit(:contains, "contains", schema["contains"], compilation.child("contains"), at_least&.to_i, at_most&.to_i)
+          compilation.emit(:contains, "contains", schema["contains"], compilation.child("contains"), at_least&.to_i, at_most&.to_i,
+            compilation.dialect.contains_evaluates?)
         end
 
         private
 
-        def draft7_items(compilation)
+        def listed_items(compilation)
           compilation.schema["items"].is_a?(Array) ? %w[items additionalItems] : ["", "items"]
         end
       end

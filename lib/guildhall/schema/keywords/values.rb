@@ -11,7 +11,8 @@ module Guildhall
           "minItems" => :min_items, "maxItems" => :max_items, "minProperties" => :min_properties, "maxProperties" => :max_properties
         }.freeze
         LARGEST = (2**62) - 1
-        private_constant :OPERATIONS, :LARGEST
+        EXCLUSIVE = {"minimum" => "exclusiveMinimum", "maximum" => "exclusiveMaximum"}.freeze
+        private_constant :OPERATIONS, :LARGEST, :EXCLUSIVE
 
         def type(compilation, keyword, value)
           types = value.is_a?(Array) ? value : [value]
@@ -32,7 +33,20 @@ module Guildhall
         end
 
         def number(compilation, keyword, value)
+          return boundary(compilation, keyword, value) if compilation.dialect.draft4?
+
           compilation.refuse(keyword, "is a number") unless value.is_a?(Numeric)
+          compilation.emit(OPERATIONS.fetch(keyword), keyword, value, value)
+        end
+
+        # Draft-04: `exclusiveMaximum: true` says that `maximum` itself is too large.
+        def boundary(compilation, keyword, value)
+          exclusive = EXCLUSIVE.key(keyword)
+          return compilation.refuse(keyword, "is true or false in draft-04") if exclusive && ![true, false].include?(value)
+          return if exclusive
+
+          compilation.refuse(keyword, "is a number") unless value.is_a?(Numeric)
+          keyword = EXCLUSIVE.fetch(keyword) if compilation.schema[EXCLUSIVE.fetch(keyword)] == true
           compilation.emit(OPERATIONS.fetch(keyword), keyword, value, value)
         end
 

@@ -63,10 +63,18 @@ module Guildhall
           return item(node) if node.least == 1 && node.most == 1
           return filled(node) if @references.filled?(node)
 
-          least, most, content = nested(node)
+          least, most, content = nested(filled_up(node))
           return "#{repeated(content)}{#{least}}" if least == most
 
           "#{repeated(content)}#{SIGNS[[least, most]] || "{#{least},#{most}}"}#{"?" if node.lazy}"
+        end
+
+        # Ruby ends a repetition at the first turn that matches nothing, however many are needed. Where each may match nothing, none is.
+        def filled_up(node)
+          return node unless node.least > 1 && node.content.nullable?
+          return node.with(least: 0) if node.content.empty?
+
+          raise Error, "Ruby cannot express a repetition of at least #{node.least} times of what matches nothing in some places only"
         end
 
         def filled(node)
