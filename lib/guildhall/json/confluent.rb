@@ -18,8 +18,14 @@ module Guildhall
     class Confluent
       include SchemaRegistry::Codec
 
+      UNCHECKED = true # instead of a validator: the schema has to be there, and payloads are not checked by it
+      private_constant :UNCHECKED
+
       # @param registry [SchemaRegistry]
-      # @param validate [Boolean] whether payloads are checked by the schema that they name
+      # @param validate [Boolean] whether payloads are checked by the schema that they name. A schema that cannot be compiled (of an
+      #   unknown draft, with a pattern that Ruby cannot express) is no message's fault: its payloads are decoded unchecked, and a warning
+      #   says so once
+      # @param draft [String] of schemas that name none: see {Schema::Options#draft}
       # @param subject [String, nil] whose schema to encode with; nil: by `topic` and `subject_name`
       # @param topic [String, nil]
       # @param subject_name [Symbol] see {SchemaRegistry::Subject.for}; a schema's record name is its `title`
@@ -32,13 +38,15 @@ module Guildhall
       # @param options [Hash] see {Options}
       # Blocks while it fetches the schema to encode with. Without subject, topic and schema it only decodes.
       # @raise [SchemaRegistry::Error] when that cannot be fetched
+      # @raise [SchemaError] when it cannot be compiled to validate what is encoded
       # @raise [Guildhall::ArgumentError] for options that are wrong
-      def initialize(registry, validate: false, subject: nil, topic: nil, subject_name: :topic, schema: nil, references: [],
-                     register: false, normalize: false, schema_id: :payload, key: false, **options)
+      def initialize(registry, validate: false, draft: "2020-12", subject: nil, topic: nil, subject_name: :topic, schema: nil,
+                     references: [], register: false, normalize: false, schema_id: :payload, key: false, **options)
         OPTIONS.check!({validate:}, owner: self.class.name)
         connect(registry, type: "JSON", schema_id:, key:)
         @json = JSON.new(**options)
         @validate = validate
+        @draft = Schema::Options.new(draft:).draft
         choose_schema(subject:, topic:, subject_name:, schema:, register:, normalize:,
           references: check_references(references), record: schema && title(schema))
         settle
@@ -64,7 +72,7 @@ module Guildhall
       def encode(object)
         validator = encoder
         text = @json.encode(object)
-        validator.validate!(@json.document(text)) if @validate
+        validator.validate!(@json.document(text)) unless validator == UNCHECKED
         "#{@prefix}#{text.b}".b.freeze
       end
 
@@ -76,14 +84,24 @@ module Guildhall
         found = reference(bytes, metadata)
         validator = codec_for(found.id)
         text = bytes.byteslice(found.offset..).freeze
-        validator.validate!(@json.document(text)) if @validate
+        validator.validate!(@json.document(text)) unless validator == UNCHECKED
         yield text
       rescue ParseError => error
         raise error.moved_by(found.offset)
       end
 
-      # @return [Schema::Validator, true] true: payloads are decoded without being checked, but their schema has to be there
-      def make(entry) = @validate ? Schema.new(entry.schema, registry: others(entry)).validator(all: true) : true
+      # @return [Schema::Validator, true]
+      def make(entry)
+        return UNCHECKED unless @validate
+
+        Schema.new(entry.schema, draft: @draft, registry: others(entry)).validator(all: true)
+      rescue SchemaError, DecodeError => error
+        reason = "the JSON Schema #{entry.id || entry.guid}#{" of the subject #{entry.subject}" if entry.subject} cannot be used to validate: #{error.message}"
+        raise SchemaError, reason if @entry && entry.id == @entry.id
+
+        warn("guildhall: #{reason}; payloads that name it are decoded without being checked")
+        UNCHECKED
+      end
 
       # Names of references are relative to the schema's own URI, as the schema's references are.
       def others(entry)

@@ -117,6 +117,51 @@ class JSONConfluentTest < GuildhallTest
     end
   end
 
+  # .NET's serializer writes draft-04.
+  def test_validates_by_schemas_of_all_drafts
+    ["http://json-schema.org/draft-04/schema#", "http://json-schema.org/draft-06/schema#", "http://json-schema.org/draft-07/schema#",
+     "https://json-schema.org/draft/2019-09/schema", "https://json-schema.org/draft/2020-12/schema"].each_with_index do |draft, index|
+      @server.add(20 + index, {"$schema" => draft, "title" => "Order", "type" => "object", "properties" => {"Id" => {"type" => "integer"}}}, schemaType: "JSON")
+      codec = Guildhall::JSON::Confluent.new(@registry, validate: true)
+      [codec, codec.lazy].each do |one|
+        assert_equal({"Id" => 5}, one.decode("\0\0\0\0#{(20 + index).chr}{\"Id\":5}".b).to_h)
+        assert_raises(Guildhall::ValidationError, draft) { one.decode("\0\0\0\0#{(20 + index).chr}{\"Id\":\"x\"}".b) }
+      end
+    end
+  end
+
+  def test_the_draft_of_schemas_that_name_none
+    @server.add(30, {"items" => [{"type" => "integer"}]}, schemaType: "JSON")
+    assert_raises(Guildhall::ValidationError) { Guildhall::JSON::Confluent.new(@registry, validate: true, draft: "7").decode("\0\0\0\0\x1e[\"a\"]".b) }
+    assert_match(/draft/, assert_raises(Guildhall::ArgumentError) { Guildhall::JSON::Confluent.new(@registry, draft: "3") }.message)
+  end
+
+  UNUSABLE = {"unknown draft" => {"$schema" => "http://json-schema.org/draft-03/schema#"}, "pattern" => {"pattern" => "(?<=a*)b"}, "endless" => {"$ref" => "#"},
+              "missing" => {"$ref" => "other.json"}, "wrong" => {"type" => "text"}, "no schema" => [1]}.freeze
+
+  # That is no message's fault: none is dead-lettered for it.
+  def test_schemas_that_cannot_be_compiled
+    UNUSABLE.each_value.with_index do |schema, index|
+      @server.add(40 + index, schema, schemaType: "JSON", subject: "old-value")
+      codec = Guildhall::JSON::Confluent.new(@registry, validate: true)
+      payload = "\0\0\0\0#{(40 + index).chr}{\"id\":\"x\"}".b.freeze
+      _, warned = capture_io { 3.times { assert_equal({"id" => "x"}, codec.decode(payload)) } }
+      assert_match(/\Aguildhall: the JSON Schema #{40 + index} of the subject old-value cannot be used to validate: .+; payloads that name it are decoded/, warned)
+      assert_equal 1, warned.scan("guildhall:").size
+      _, warned = capture_io { assert_equal "x", ractor_value(Ractor.new(codec.lazy, payload) { |lazy, bytes| lazy.call(bytes)["id"] }) }
+      assert_empty warned
+    end
+  end
+
+  def test_a_schema_to_encode_with_that_cannot_be_compiled
+    answer = {id: 7, subject: "orders-value", version: 1, schemaType: "JSON", schema: JSON.generate(UNUSABLE["pattern"])}
+    @server["/subjects/orders-value/versions/latest"] = [200, answer]
+    @server.add(7, answer[:schema], schemaType: "JSON")
+    error = assert_raises(Guildhall::SchemaError) { Guildhall::JSON::Confluent.new(@registry, validate: true, topic: "orders") }
+    assert_match(/JSON Schema 7 of the subject orders-value cannot be used to validate: .*look-behind/, error.message)
+    assert_equal "\0\0\0\0\x071".b, Guildhall::JSON::Confluent.new(@registry, topic: "orders").encode(1)
+  end
+
   def test_wrong_options
     assert_match(/validate/, assert_raises(Guildhall::ArgumentError) { Guildhall::JSON::Confluent.new(@registry, validate: "yes") }.message)
   end
