@@ -70,6 +70,11 @@ module Guildhall
       Validator.new(Compiler.new(resources, @options).program(location), all:)
     end
 
+    # For tests of schemas: keywords that say nothing, because the draft ignores what stands beside `$ref` (up to draft-07; ajv 8 does not)
+    # or does not have them. Of this schema alone, not of documents in the registry.
+    # @return [Array<String>] their locations: `"#/properties/user/required"`
+    def ignored = @resources.ignored
+
     # @return [String]
     def inspect
       "#<#{self.class} #{@options.uri}>"

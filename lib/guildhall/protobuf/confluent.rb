@@ -16,6 +16,9 @@ module Guildhall
     class Confluent
       include SchemaRegistry::Codec
 
+      MOST_NAMED = 20 # messages of a schema, in an error
+      private_constant :MOST_NAMED
+
       # @param registry [SchemaRegistry]
       # @param message [String, nil] full name of the message to encode; nil: the first of the schema
       # @param subject [String, nil] whose newest schema to encode with; nil: by `topic` and `subject_name`
@@ -45,8 +48,8 @@ module Guildhall
       def decode(bytes, metadata = nil)
         found = reference(bytes, metadata)
         indexes, offset = found.rest ? [MessageIndexes.read(found.rest, 0).first, 0] : MessageIndexes.read(bytes, found.offset)
-        codec = codec_for(found.id)[indexes] or
-          raise DecodeError.new("schema #{found.id} has no message at #{indexes.join(".")}", codec: label, offset: found.offset)
+        codecs = codec_for(found.id)
+        codec = codecs[indexes] or raise DecodeError.new(no_message(found.id, indexes, codecs), codec: label, offset: found.offset)
         codec.decode(bytes.byteslice(offset..))
       end
 
@@ -61,6 +64,12 @@ module Guildhall
       private
 
       def label = "Protobuf"
+
+      def no_message(id, indexes, codecs)
+        there = codecs.map { |path, codec| "#{path.join(".")} #{codec.message_class.descriptor.name}" }
+        shown = there.first(MOST_NAMED)
+        "schema #{id} has no message at #{indexes.join(".")}; it has #{shown.join(", ")}#{", …" if there.size > shown.size}"
+      end
 
       # @return [Hash{Array<Integer>=>Protobuf}] by the indexes of messages
       def make(entry)

@@ -1,19 +1,13 @@
 # frozen_string_literal: true
 
 require "google/protobuf/descriptor_pb"
+require_relative "known_files"
 
 module Guildhall
   class Protobuf
     # Message classes made from FileDescriptorProtos. Belongs to the main Ractor; the classes may go anywhere.
     # @api private
     class Descriptors
-      # Types that every compiler brings: file → a message in it.
-      WELL_KNOWN = {
-        "any" => "Any", "api" => "Api", "duration" => "Duration", "empty" => "Empty", "field_mask" => "FieldMask",
-        "source_context" => "SourceContext", "struct" => "Struct", "timestamp" => "Timestamp", "type" => "Type", "wrappers" => "StringValue"
-      }.freeze
-      private_constant :WELL_KNOWN
-
       # @param bytes [String] of a FileDescriptorSet
       # @return [Descriptors]
       # @raise [Guildhall::ArgumentError]
@@ -24,15 +18,19 @@ module Guildhall
         raise Guildhall::ArgumentError, "not a FileDescriptorSet: make one with protoc --include_imports --descriptor_set_out=FILE"
       end
 
-      # The gem makes the class of a message when it is first asked for, and cannot read repeated fields before that.
+      # The gem makes the class of a message when it is first asked for, and cannot read messages in a message before that.
       # @param descriptor [Google::Protobuf::Descriptor]
       # @return [void]
-      def self.make_classes(descriptor, seen = [])
-        return if seen.include?(descriptor.name)
+      def self.make_classes(descriptor)
+        seen = {}
+        waiting = [descriptor]
+        while (one = waiting.pop)
+          next if seen.key?(one.name)
 
-        seen << descriptor.name
-        descriptor.msgclass
-        descriptor.each { |field| make_classes(field.subtype, seen) if field.type == :message }
+          seen[one.name] = true
+          one.msgclass
+          one.each { |field| waiting << field.subtype if %i[message group].include?(field.type) }
+        end
       end
 
       def initialize
@@ -41,15 +39,13 @@ module Guildhall
         @names = []
       end
 
-      # @param file [Google::Protobuf::FileDescriptorProto] files that it imports have to be added before it
+      # @param file [Google::Protobuf::FileDescriptorProto] files that it imports have to be added before it, unless they are {KnownFiles}
       # @return [void]
       # @raise [Guildhall::ArgumentError] naming an import that is missing
       def add(file)
         return if @added.include?(file.name)
 
-        file.dependency.each { |name| add_well_known(name) unless @added.include?(name) }
-        @pool.add_serialized_file(Google::Protobuf::FileDescriptorProto.encode(file))
-        @added << file.name
+        build(file)
         @names.concat(file.message_type.map { |type| [file.package, type.name].reject(&:empty?).join(".") })
       rescue Google::Protobuf::TypeError => error
         raise Guildhall::ArgumentError, "#{file.name}: #{error.message}"
@@ -68,12 +64,37 @@ module Guildhall
 
       private
 
-      def add_well_known(name)
-        type = WELL_KNOWN[name[%r{\Agoogle/protobuf/(\w+)\.proto\z}, 1]]
-        raise Guildhall::ArgumentError, "the import #{name} is missing" unless type
+      def build(file)
+        @pool.add_serialized_file(Google::Protobuf::FileDescriptorProto.encode(with_imports(file)))
+        @added << file.name
+      end
 
-        require "#{name.delete_suffix(".proto")}_pb"
-        add(Google::Protobuf.const_get(type).descriptor.file_descriptor.to_proto)
+      # Adds what registries bring; leaves out a weak import that is not there, which a compiler does as well.
+      def with_imports(file)
+        names = file.dependency.to_a
+        weak = file.weak_dependency.map { |index| names[index] }
+        missing = names.reject { |name| @added.include?(name) || add_known(name) }
+        raise Guildhall::ArgumentError, missing_imports(file, missing - weak) if (missing - weak).any?
+
+        missing.empty? ? file : without(file, names, missing, weak)
+      end
+
+      def without(file, names, missing, weak)
+        kept = names - missing
+        public = file.public_dependency.map { |index| names[index] }
+        places = {dependency: kept, weak_dependency: kept.each_index.select { |index| weak.include?(kept[index]) },
+                  public_dependency: kept.each_index.select { |index| public.include?(kept[index]) }}
+        file.dup.tap { |copy| places.each { |field, values| copy[field.to_s].replace(values) } }
+      end
+
+      def missing_imports(file, names)
+        "#{file.name}: the import #{names.join(", ")} is missing: give the schema a reference of that name, or compile with --include_imports"
+      end
+
+      def add_known(name)
+        known = KnownFiles.find(name) or return false
+        build(known)
+        true
       end
     end
   end

@@ -58,7 +58,8 @@ module Guildhall
         end
 
         def error(offset)
-          DecodeError.new("these are not the indexes of a message", codec: "Protobuf", offset:)
+          DecodeError.new("these are not the indexes of a message (clients that write Confluent's deprecated format do so without zigzag)",
+            codec: "Protobuf", offset:)
         end
       end
     end

@@ -4,10 +4,6 @@ module Guildhall
   class Schema
     # From locations to a {Program}: each schema that can be reached becomes one of its schemas, once.
     class Compiler
-      # What a schema may say beside a `$ref` without saying anything about values.
-      SILENT = %w[$comment $defs $ref default definitions deprecated description examples readOnly title writeOnly].freeze
-      private_constant :SILENT
-
       # @return [Resources]
       attr_reader :resources
 
@@ -65,7 +61,7 @@ module Guildhall
         schema = location.schema
         return false unless schema.is_a?(Hash) && schema["$ref"].is_a?(String)
 
-        location.dialect.old? || ((schema.keys - SILENT).empty? && !resources.dynamic?(location.base))
+        location.dialect.old? || ((schema.keys - Resources::SILENT).empty? && !resources.dynamic?(location.base))
       end
     end
   end

@@ -30,10 +30,11 @@ module Guildhall
       OLD_LISTS = %w[allOf anyOf items oneOf].freeze
       OLD_MAPS = %w[definitions dependencies patternProperties properties].freeze
       NEW_MAPS = ["$defs", *OLD_MAPS, "dependentSchemas"].freeze
-      NOT_IN_2020 = %w[$recursiveRef].freeze
-      NOT_IN_2019 = %w[$dynamicRef].freeze
-      NOT_IN_7 = [*NOT_IN_2019, *NOT_IN_2020, "dependentRequired", "dependentSchemas", "unevaluatedItems", "unevaluatedProperties"].freeze
-      NOT_IN_6 = [*NOT_IN_7, "if"].freeze
+      NOT_IN_2020 = %w[$recursiveRef additionalItems].freeze
+      NOT_IN_2019 = %w[$dynamicRef prefixItems].freeze
+      NOT_IN_7 = [*NOT_IN_2019, "$recursiveRef", "dependentRequired", "dependentSchemas", "maxContains", "minContains", "unevaluatedItems",
+                  "unevaluatedProperties"].freeze
+      NOT_IN_6 = [*NOT_IN_7, "if", "then", "else"].freeze
       NOT_IN_4 = [*NOT_IN_6, "const", "contains", "propertyNames"].freeze
       ALL = Ractor.make_shareable([
         new(draft: "4", single: [*COMMON, "additionalItems"], lists: OLD_LISTS, maps: OLD_MAPS, unknown: NOT_IN_4, assertions: true),

@@ -7,6 +7,8 @@ module Guildhall
     class Resources
       # What stands for the name of a `$dynamicAnchor` where 2019-09 has `$recursiveAnchor: true`.
       RECURSIVE = :recursive
+      # What a schema may say beside a `$ref` without saying anything about values.
+      SILENT = %w[$comment $defs $ref default definitions deprecated description examples readOnly title writeOnly].freeze
 
       # @return [Location] of the schema itself
       attr_reader :root
@@ -62,6 +64,15 @@ module Guildhall
       # @return [Boolean] whether a resource has a `$dynamicAnchor`
       def dynamic?(base)
         @dynamic.each_value.any? { |locations| locations.key?(base) }
+      end
+
+      # @return [Array<String>] locations of keywords that say nothing about values in their draft
+      def ignored
+        @locations.values.uniq.flat_map do |location|
+          keywords = location.schema.keys
+          beside = location.dialect.old? && location.schema.key?("$ref") ? keywords - SILENT - ["$schema", location.dialect.id_keyword] : []
+          (beside | (keywords & location.dialect.unknown)).map { |keyword| "#{location.address}/#{Pointer.escape(keyword)}" }
+        end
       end
 
       # @return [Integer] a small number for a base URI

@@ -110,6 +110,15 @@ class SchemaDialectTest < GuildhallTest
     assert_known(%w[2019-09 2020-12], {"definitions" => {"a" => {}}, "$ref" => "#/definitions/a", "required" => ["b"]}, {})
   end
 
+  def test_keywords_that_are_ignored
+    schema = {"definitions" => {"a" => {"title" => "a", "$ref" => "#", "minimum" => 1, "description" => ""}}, "$ref" => "#/definitions/a", "required" => ["b"],
+              "if" => true, "prefixItems" => [], "additionalItems" => {}, "properties" => {"const" => {"const" => 1}}}
+    ignored = URIS.keys.to_h { |draft| [draft, Guildhall::Schema.new(schema, draft:).ignored.sort] }
+    beside = %w[#/additionalItems #/definitions/a/minimum #/if #/prefixItems #/properties #/required]
+    assert_equal({"4" => [*beside, "#/properties/const/const"].sort, "6" => beside, "7" => beside, "2019-09" => ["#/prefixItems"], "2020-12" => ["#/additionalItems"]}, ignored)
+    assert_empty Guildhall::Schema.new({"$schema" => URIS["7"], "$id" => "urn:a", "$ref" => "#/definitions/b", "definitions" => {"b" => {}}}).ignored
+  end
+
   def test_recursive_references
     tree = {"$schema" => URIS["2019-09"], "$id" => "http://example.com/tree", "$recursiveAnchor" => true, "type" => "object",
             "properties" => {"children" => {"type" => "array", "items" => {"$recursiveRef" => "#"}}}}
