@@ -16,7 +16,7 @@ module Guildhall
     class Confluent
       include SchemaRegistry::Codec
 
-      MOST_NAMED = 20 # messages of a schema, in an error
+      MOST_NAMED = 10 # messages of a schema, in an error
       private_constant :MOST_NAMED
 
       # @param registry [SchemaRegistry]
@@ -67,8 +67,7 @@ module Guildhall
 
       def no_message(id, indexes, codecs)
         there = codecs.map { |path, codec| "#{path.join(".")} #{codec.message_class.descriptor.name}" }
-        shown = there.first(MOST_NAMED)
-        "schema #{id} has no message at #{indexes.join(".")}; it has #{shown.join(", ")}#{", …" if there.size > shown.size}"
+        "schema #{id} has no message at #{indexes.join(".")}; it has #{there.first(MOST_NAMED).join(", ")}"
       end
 
       # @return [Hash{Array<Integer>=>Protobuf}] by the indexes of messages

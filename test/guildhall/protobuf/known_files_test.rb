@@ -138,7 +138,7 @@ class ProtobufKnownFilesTest < GuildhallTest
       assert_equal({"text" => "x"}, reader.decode("\0\0\0\0\4".b + hex(indexes) + "\x0a\1x"), indexes)
     end
     error = assert_raises(Guildhall::DecodeError) { reader.decode("\0\0\0\0\4\4\0\2".b) }
-    assert_match(/schema 4 has no message at 0\.1; it has 0 shop\.Order, 0\.0 shop\.Order\.N0, 0\.0\.0 shop\.Order\.N0\.N1, .*, …/, error.message)
+    assert_match(/schema 4 has no message at 0\.1; it has 0 shop\.Order, 0\.0 shop\.Order\.N0, 0\.0\.0 shop\.Order\.N0\.N1, /, error.message)
     assert_match(/no message at -1/, assert_raises(Guildhall::DecodeError) { reader.decode("\0\0\0\0\4\2\1".b) }.message)
     %w[01 0100 04 80 ffffffffffff].each { |indexes| assert_match(/indexes of a message.*zigzag/, assert_raises(Guildhall::DecodeError) { reader.decode("\0\0\0\0\4".b + hex(indexes)) }.message) }
   end

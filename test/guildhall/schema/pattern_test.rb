@@ -52,6 +52,7 @@ class SchemaPatternTest < GuildhallTest
     # Each turn of a repetition begins with unset groups.
     ["^(?:(a)?b\\1)+$", %w[b aba abab bb], %w[ab abb abaab]], ["^(?:(a|b)\\1)+$", %w[aa aabb], %w[ab aab]], ["^(?:\\1(a)b)+$", %w[ab abab], ["aba"]],
     ["^(?:(a)|\\1b)+$", %w[a b ab abb], ["c"]], ["^(?:(a|b)c)+\\1$", %w[aca acbcb], %w[acb acbca]], ["^(?:(?:(a)b)+)?\\1c$", %w[c abac], ["abc"]],
+    ["(a?)\\1\\b2", ["{2}", "2"], ["12"]], ["^(a?)\\1\\B2|(x)\\1\\B3", ["x3"], %w[2 3]],
     # Sets of characters.
     ["^[\\w-.]+$", ["a-.b"], ["a b"]], ["^[\\W\\d]$", ["1", "-", "é"], ["a"]], ["^[^\\D]$", ["1"], ["a"]], ["^[^\\P{L}a]$", ["b"], %w[a 1]],
     ["^[a-z&&[b]$", %w[a b & \[], ["]"]], ["^[[:alpha:]]$", ["a]", ":]"], ["b]", "b"]], ["^[\\u{0}-\\u{10ffff}]$", ["a", "\u{1F600}"], [""]], ["^[(-+]$", ["*"], ["a"]],

@@ -16,7 +16,8 @@ module Guildhall
         ANY = Character.new(Characters.source(Characters::LINE_ENDS, negative: true))
         START = Assertion.new('\A')
         FINISH = Assertion.new('\z')
-        private_constant :MOST_LEVELS, :QUANTIFIER, :NAME, :CONTROLS, :CLASSES, :ANY, :START, :FINISH
+        BOUNDARIES = Ractor.make_shareable(%w[b B].to_h { |letter| [letter, Assertion.new("(?a:\\#{letter})")] })
+        private_constant :MOST_LEVELS, :QUANTIFIER, :NAME, :CONTROLS, :CLASSES, :ANY, :START, :FINISH, :BOUNDARIES
 
         # @param source [String]
         # @raise [Error]
@@ -118,7 +119,7 @@ module Guildhall
         end
 
         def escape
-          if @scanner.scan(/[bB]/) then Assertion.new("(?a:\\#{@scanner.matched})")
+          if @scanner.scan(/[bB]/) then BOUNDARIES.fetch(@scanner.matched)
           elsif @scanner.scan(/[1-9]\d*/) then refer(@scanner.matched.to_i)
           elsif @scanner.scan(/k<(#{NAME})>/o) then refer(@scanner[1])
           else Character.new(Characters.source(*escaped_set.values_at(0, 1)))

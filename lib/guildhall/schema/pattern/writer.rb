@@ -6,7 +6,11 @@ module Guildhall
       # Writes a tree as Ruby's expression.
       class Writer
         SIGNS = {[0, nil] => "*", [1, nil] => "+", [0, 1] => "?"}.freeze
-        private_constant :SIGNS
+        # Behind a reference that has matched the empty text, Ruby's own `\b` looks at the wrong character.
+        word = Characters.source(Characters::WORD)
+        BOUNDARIES = {"(?a:\\b)" => "(?:(?<=#{word})(?!#{word})|(?<!#{word})(?=#{word}))",
+                      "(?a:\\B)" => "(?:(?<=#{word})(?=#{word})|(?<!#{word})(?!#{word}))"}.freeze
+        private_constant :SIGNS, :BOUNDARIES
 
         # @param references [References]
         def initialize(references)
@@ -17,7 +21,8 @@ module Guildhall
         # @return [String]
         def write(node)
           case node
-          when Character, Assertion then node.source
+          when Character then node.source
+          when Assertion then @references.captures.empty? ? node.source : BOUNDARIES.fetch(node.source, node.source)
           when Sequence then node.inner.map { |part| item(part) }.join
           when Choice then node.inner.map { |part| write(part) }.join("|")
           when Group then group(node, write(node.content))
