@@ -96,7 +96,8 @@ module Guildhall
 
         Schema.new(entry.schema, draft: @draft, registry: others(entry)).validator(all: true)
       rescue SchemaError, DecodeError => error
-        reason = "the JSON Schema #{entry.id || entry.guid}#{" of the subject #{entry.subject}" if entry.subject} cannot be used to validate: #{error.message}"
+        subject = " of the subject #{entry.subject}" if entry.subject
+        reason = "the JSON Schema #{entry.id || entry.guid}#{subject} cannot be used to validate: #{error.message}"
         raise SchemaError, reason if @entry && entry.id == @entry.id
 
         warn("guildhall: #{reason}; payloads that name it are decoded without being checked")

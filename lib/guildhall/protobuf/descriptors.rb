@@ -88,7 +88,8 @@ module Guildhall
       end
 
       def missing_imports(file, names)
-        "#{file.name}: the import #{names.join(", ")} is missing: give the schema a reference of that name, or compile with --include_imports"
+        "#{file.name}: the import #{names.join(", ")} is missing: give the schema a reference of that name, " \
+          "or compile with --include_imports"
       end
 
       def add_known(name)

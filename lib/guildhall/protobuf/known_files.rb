@@ -10,8 +10,9 @@ module Guildhall
     module KnownFiles
       # Of the gem: file → a message in it.
       WELL_KNOWN = {
-        "any" => "Any", "api" => "Api", "descriptor" => "FileDescriptorSet", "duration" => "Duration", "empty" => "Empty", "field_mask" => "FieldMask",
-        "source_context" => "SourceContext", "struct" => "Struct", "timestamp" => "Timestamp", "type" => "Type", "wrappers" => "StringValue"
+        "any" => "Any", "api" => "Api", "descriptor" => "FileDescriptorSet", "duration" => "Duration", "empty" => "Empty",
+        "field_mask" => "FieldMask", "source_context" => "SourceContext", "struct" => "Struct", "timestamp" => "Timestamp",
+        "type" => "Type", "wrappers" => "StringValue"
       }.freeze
       # A message's fields in order: name => type, numbered from 1. [type] is a repeated one; "in KIND type" is one of the oneof KIND.
       # An Array instead of a Hash is an enum, whose values are numbered from 0.
@@ -26,7 +27,9 @@ module Guildhall
                          utc_offset: "in time_offset .google.protobuf.Duration", time_zone: "in time_offset .google.type.TimeZone"},
           "TimeZone" => {id: "string", version: "string"}
         },
-        "google/type/dayofweek" => {"DayOfWeek" => %w[DAY_OF_WEEK_UNSPECIFIED MONDAY TUESDAY WEDNESDAY THURSDAY FRIDAY SATURDAY SUNDAY]},
+        "google/type/dayofweek" => {
+          "DayOfWeek" => %w[DAY_OF_WEEK_UNSPECIFIED MONDAY TUESDAY WEDNESDAY THURSDAY FRIDAY SATURDAY SUNDAY]
+        },
         "google/type/decimal" => {"Decimal" => {value: "string"}},
         "google/type/expr" => {"Expr" => {expression: "string", title: "string", description: "string", location: "string"}},
         "google/type/fraction" => {"Fraction" => {numerator: "int64", denominator: "int64"}},
@@ -34,26 +37,35 @@ module Guildhall
         "google/type/latlng" => {"LatLng" => {latitude: "double", longitude: "double"}},
         "google/type/localized_text" => {"LocalizedText" => {text: "string", language_code: "string"}},
         "google/type/money" => {"Money" => {currency_code: "string", units: "int64", nanos: "int32"}},
-        "google/type/month" => {"Month" => %w[MONTH_UNSPECIFIED JANUARY FEBRUARY MARCH APRIL MAY JUNE JULY AUGUST SEPTEMBER OCTOBER NOVEMBER DECEMBER]},
+        "google/type/month" => {
+          "Month" => %w[MONTH_UNSPECIFIED JANUARY FEBRUARY MARCH APRIL MAY JUNE JULY AUGUST SEPTEMBER OCTOBER NOVEMBER DECEMBER]
+        },
         "google/type/phone_number" => {
           "PhoneNumber" => {e164_number: "in kind string", short_code: "in kind .google.type.PhoneNumber.ShortCode", extension: "string"},
           "PhoneNumber.ShortCode" => {region_code: "string", number: "string"}
         },
         "google/type/postal_address" => {
-          "PostalAddress" => {revision: "int32", region_code: "string", language_code: "string", postal_code: "string", sorting_code: "string",
-                              administrative_area: "string", locality: "string", sublocality: "string", address_lines: ["string"],
-                              recipients: ["string"], organization: "string"}
+          "PostalAddress" => {
+            revision: "int32", region_code: "string", language_code: "string", postal_code: "string", sorting_code: "string",
+            administrative_area: "string", locality: "string", sublocality: "string", address_lines: ["string"],
+            recipients: ["string"], organization: "string"
+          }
         },
         "google/type/quaternion" => {"Quaternion" => {x: "double", y: "double", z: "double", w: "double"}},
         "google/type/timeofday" => {"TimeOfDay" => {hours: "int32", minutes: "int32", seconds: "int32", nanos: "int32"}},
         "confluent/meta" => {
-          "Meta" => {doc: "string", params: [".confluent.Meta.ParamsEntry"], tags: ["string"]}, "Meta.ParamsEntry" => {key: "string", value: "string"}
+          "Meta" => {doc: "string", params: [".confluent.Meta.ParamsEntry"], tags: ["string"]},
+          "Meta.ParamsEntry" => {key: "string", value: "string"}
         }
       }.freeze
       # Options of Confluent's: what is extended → the option's name. All of the same type and number.
-      OPTIONS = {"File" => "file_meta", "Message" => "message_meta", "Field" => "field_meta", "Enum" => "enum_meta", "EnumValue" => "enum_value_meta"}.freeze
+      OPTIONS = {
+        "File" => "file_meta", "Message" => "message_meta", "Field" => "field_meta", "Enum" => "enum_meta", "EnumValue" => "enum_value_meta"
+      }.freeze
       OPTION_NUMBER = 1088
-      IMPORTS = {".google.protobuf.FloatValue" => "wrappers", ".google.protobuf.Duration" => "duration", ".google.protobuf.Timestamp" => "timestamp"}.freeze
+      IMPORTS = {
+        ".google.protobuf.FloatValue" => "wrappers", ".google.protobuf.Duration" => "duration", ".google.protobuf.Timestamp" => "timestamp"
+      }.freeze
       private_constant :WELL_KNOWN, :COMMON, :OPTIONS, :OPTION_NUMBER, :IMPORTS
 
       class << self
@@ -112,8 +124,8 @@ module Guildhall
         def add_options(file)
           file.dependency << "google/protobuf/descriptor.proto"
           OPTIONS.each do |extended, name|
-            file.extension << Google::Protobuf::FieldDescriptorProto.new(name:, number: OPTION_NUMBER, label: :LABEL_OPTIONAL, type: :TYPE_MESSAGE,
-              type_name: ".confluent.Meta", extendee: ".google.protobuf.#{extended}Options")
+            file.extension << Google::Protobuf::FieldDescriptorProto.new(name:, number: OPTION_NUMBER, label: :LABEL_OPTIONAL,
+              type: :TYPE_MESSAGE, type_name: ".confluent.Meta", extendee: ".google.protobuf.#{extended}Options")
           end
         end
       end

@@ -36,20 +36,22 @@ module Guildhall
                   "unevaluatedProperties"].freeze
       NOT_IN_6 = [*NOT_IN_7, "if", "then", "else"].freeze
       NOT_IN_4 = [*NOT_IN_6, "const", "contains", "propertyNames"].freeze
-      ALL = Ractor.make_shareable([
-        new(draft: "4", single: [*COMMON, "additionalItems"], lists: OLD_LISTS, maps: OLD_MAPS, unknown: NOT_IN_4, assertions: true),
-        new(draft: "6", single: [*SINCE_6, "additionalItems"], lists: OLD_LISTS, maps: OLD_MAPS, unknown: NOT_IN_6, assertions: true),
-        new(draft: "7", single: [*SINCE_7, "additionalItems"], lists: OLD_LISTS, maps: OLD_MAPS, unknown: NOT_IN_7, assertions: true),
-        new(draft: "2019-09", single: [*SINCE_2019, "additionalItems"], lists: OLD_LISTS, maps: NEW_MAPS, unknown: NOT_IN_2019, assertions: true),
-        new(draft: "2020-12", single: SINCE_2019, lists: %w[allOf anyOf oneOf prefixItems], maps: NEW_MAPS, unknown: NOT_IN_2020, assertions: true)
-      ].to_h { |dialect| [dialect.draft, dialect] })
+      drafts = {
+        "4" => {single: [*COMMON, "additionalItems"], lists: OLD_LISTS, maps: OLD_MAPS, unknown: NOT_IN_4},
+        "6" => {single: [*SINCE_6, "additionalItems"], lists: OLD_LISTS, maps: OLD_MAPS, unknown: NOT_IN_6},
+        "7" => {single: [*SINCE_7, "additionalItems"], lists: OLD_LISTS, maps: OLD_MAPS, unknown: NOT_IN_7},
+        "2019-09" => {single: [*SINCE_2019, "additionalItems"], lists: OLD_LISTS, maps: NEW_MAPS, unknown: NOT_IN_2019},
+        "2020-12" => {single: SINCE_2019, lists: %w[allOf anyOf oneOf prefixItems], maps: NEW_MAPS, unknown: NOT_IN_2020}
+      }
+      ALL = Ractor.make_shareable(drafts.to_h { |draft, keywords| [draft, new(draft:, **keywords, assertions: true)] })
       DRAFTS = ALL.keys.reverse.freeze
       URI = %r{\Ahttps?://json-schema\.org/(?:draft-0(\d)|draft/(\d{4}-\d\d))/schema\z}
-      KNOWN = Ractor.make_shareable({"2019-09" => %w[format], "2020-12" => %w[unevaluated format-annotation format-assertion]}.flat_map do |draft, names|
-        [*names, "core", "applicator", "validation", "meta-data", "content"].map { |name| "https://json-schema.org/draft/#{draft}/vocab/#{name}" }
+      names = {"2019-09" => %w[format], "2020-12" => %w[unevaluated format-annotation format-assertion]}
+      KNOWN = Ractor.make_shareable(names.flat_map do |draft, own|
+        [*own, "core", "applicator", "validation", "meta-data", "content"].map { |name| "https://json-schema.org/draft/#{draft}/vocab/#{name}" }
       end)
-      private_constant :COMMON, :SINCE_6, :SINCE_7, :SINCE_2019, :OLD_LISTS, :OLD_MAPS, :NEW_MAPS, :NOT_IN_2020, :NOT_IN_2019, :NOT_IN_7, :NOT_IN_6,
-        :NOT_IN_4, :URI, :KNOWN
+      private_constant :COMMON, :SINCE_6, :SINCE_7, :SINCE_2019, :OLD_LISTS, :OLD_MAPS, :NEW_MAPS, :NOT_IN_2020, :NOT_IN_2019, :NOT_IN_7,
+        :NOT_IN_6, :NOT_IN_4, :URI, :KNOWN
 
       # @param uri [String, nil] a `$schema`
       # @param options [Options]
@@ -60,7 +62,8 @@ module Guildhall
 
         uri = uri.to_s.delete_suffix("#")
         ALL[uri[URI, 1] || uri[URI, 2]] || of_metaschema(options.registry[uri], options) ||
-          raise(SchemaError, "$schema #{uri} is not known: drafts 2020-12, 2019-09, 07, 06 and 04 are, and meta-schemas that registry: holds")
+          raise(SchemaError,
+            "$schema #{uri} is not known: drafts 2020-12, 2019-09, 07, 06 and 04 are, and meta-schemas that registry: holds")
       end
 
       # A meta-schema of the user's own, made of the vocabularies of 2019-09 or 2020-12.

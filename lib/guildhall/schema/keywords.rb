@@ -27,7 +27,8 @@ module Guildhall
       OTHERS = {
         "format" => :format,
         "allOf" => :list, "anyOf" => :list, "oneOf" => :list, "not" => :not_schema, "if" => :branch, "$ref" => :reference,
-        "$dynamicRef" => :dynamic_reference, "$recursiveRef" => :recursive_reference, "dependentSchemas" => :dependent_schemas, "dependencies" => :dependencies
+        "$dynamicRef" => :dynamic_reference, "$recursiveRef" => :recursive_reference,
+        "dependentSchemas" => :dependent_schemas, "dependencies" => :dependencies
       }.freeze
       private_constant :ASSERTIONS, :OTHERS
 

@@ -75,7 +75,8 @@ module Guildhall
 
       # @return [Hash]
       def self.draft6
-        old("http://json-schema.org/draft-06/schema", Shapes.new({"$ref" => "#"}), %w[object boolean], %w[if then else $comment readOnly writeOnly])
+        later = %w[if then else $comment readOnly writeOnly]
+        old("http://json-schema.org/draft-06/schema", Shapes.new({"$ref" => "#"}), %w[object boolean], later)
       end
 
       # @return [Hash]
@@ -101,11 +102,11 @@ module Guildhall
         vocabulary = "https://json-schema.org/draft/2019-09/"
         shapes = Shapes.new({"$recursiveRef" => "#"})
         core = core(shapes).except("$dynamicRef", "$dynamicAnchor")
-        core.merge!("$recursiveRef" => shapes.string("uri-reference"), "$recursiveAnchor" => shapes.boolean, "$anchor" => {"type" => "string", "pattern" => "^[A-Za-z][-A-Za-z0-9.:_]*$"})
+        core.merge!("$recursiveRef" => shapes.string("uri-reference"), "$recursiveAnchor" => shapes.boolean,
+          "$anchor" => shapes.string.merge("pattern" => "^[A-Za-z][-A-Za-z0-9.:_]*$"))
         applicators = applicators_of(shapes).except("prefixItems").merge("items" => {"anyOf" => [shapes.schema, shapes.schemas]},
           "additionalItems" => shapes.schema, "unevaluatedItems" => shapes.schema, "unevaluatedProperties" => shapes.schema)
-        parts = {"core" => core, "applicator" => applicators, "validation" => validation_of(shapes), "meta-data" => shapes.annotations.merge("deprecated" => shapes.boolean),
-                 "format" => {"format" => shapes.string}, "content" => shapes.content.merge("contentSchema" => shapes.schema)}
+        parts = {"core" => core, "applicator" => applicators, **described_by(shapes, "format")}
         whole(vocabulary, parts, {"$recursiveAnchor" => true})
       end
 
@@ -114,9 +115,8 @@ module Guildhall
         shapes = Shapes.new({"$dynamicRef" => "#meta"})
         parts = {
           "core" => core(shapes), "applicator" => applicators_of(shapes),
-          "unevaluated" => {"unevaluatedItems" => shapes.schema, "unevaluatedProperties" => shapes.schema}, "validation" => validation_of(shapes),
-          "meta-data" => shapes.annotations.merge("deprecated" => shapes.boolean), "format-annotation" => {"format" => shapes.string},
-          "content" => shapes.content.merge("contentSchema" => shapes.schema)
+          "unevaluated" => {"unevaluatedItems" => shapes.schema, "unevaluatedProperties" => shapes.schema},
+          **described_by(shapes, "format-annotation")
         }
         whole("https://json-schema.org/draft/2020-12/", parts, {"$dynamicAnchor" => "meta"})
       end
@@ -125,10 +125,11 @@ module Guildhall
         uri = "#{base}schema"
         common = {"$schema" => uri, **anchor, "type" => %w[object boolean]}
         vocabularies = parts.to_h do |name, properties|
-          ["#{base}meta/#{name}", {**common, "$id" => "#{base}meta/#{name}", "$vocabulary" => {"#{base}vocab/#{name}" => true}, "properties" => properties}]
+          id = "#{base}meta/#{name}"
+          [id, {**common, "$id" => id, "$vocabulary" => {"#{base}vocab/#{name}" => true}, "properties" => properties}]
         end
         all = {**common, "$id" => uri, "$vocabulary" => parts.keys.to_h { |name| ["#{base}vocab/#{name}", true] },
-               "allOf" => parts.keys.map { |name| {"$ref" => "meta/#{name}"} }}
+                         "allOf" => parts.keys.map { |name| {"$ref" => "meta/#{name}"} }}
         vocabularies.merge(uri => all)
       end
       private_class_method :whole
@@ -138,11 +139,14 @@ module Guildhall
       end
       private_class_method :applicators_of
 
-      def self.validation_of(shapes)
-        shapes.validation.merge("maxContains" => shapes.count, "minContains" => shapes.count(1),
+      # The vocabularies that hold no schemas of their own.
+      def self.described_by(shapes, format)
+        validation = shapes.validation.merge("maxContains" => shapes.count, "minContains" => shapes.count(1),
           "dependentRequired" => {"type" => "object", "additionalProperties" => shapes.names})
+        {"validation" => validation, "meta-data" => shapes.annotations.merge("deprecated" => shapes.boolean),
+         format => {"format" => shapes.string}, "content" => shapes.content.merge("contentSchema" => shapes.schema)}
       end
-      private_class_method :validation_of
+      private_class_method :described_by
 
       def self.core(shapes)
         anchor = shapes.string.merge("pattern" => "^[A-Za-z_][-A-Za-z0-9._]*$")
@@ -155,8 +159,18 @@ module Guildhall
       end
       private_class_method :core
 
-      ALL = Ractor.make_shareable({"http://json-schema.org/draft-04/schema" => draft4, "http://json-schema.org/draft-06/schema" => draft6,
-                                   "http://json-schema.org/draft-07/schema" => draft7, **draft2019, **draft2020})
+      # Made when it is asked for: few schemas refer to one.
+      # @param uri [String]
+      # @return [Hash, nil] nil: that is no meta-schema
+      def self.find(uri)
+        case uri
+        when "http://json-schema.org/draft-04/schema" then draft4
+        when "http://json-schema.org/draft-06/schema" then draft6
+        when "http://json-schema.org/draft-07/schema" then draft7
+        when %r{\Ahttps://json-schema\.org/draft/2019-09/} then draft2019[uri]
+        when %r{\Ahttps://json-schema\.org/draft/2020-12/} then draft2020[uri]
+        end
+      end
     end
   end
 end

@@ -88,7 +88,7 @@ module Guildhall
 
       def load(uri)
         document = @options.registry[uri]
-        document = Metaschemas::ALL[uri] if document.nil?
+        document = Metaschemas.find(uri) if document.nil?
         return if document.nil?
 
         add(uri, document)

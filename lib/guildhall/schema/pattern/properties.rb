@@ -6,14 +6,9 @@ module Guildhall
       # The properties of Unicode that ECMA-262 has, by its names: exactly these, where Ruby knows many more. Their characters are
       # those of the Unicode of the Ruby that runs.
       module Properties
-        # `short=long` names; a word alone is both.
-        read = lambda do |words|
-          words.split.flat_map do |word|
-            short, long = word.split("=")
-            [[short, long || short], [long || short, long || short]]
-          end.to_h
-        end
-        BINARY = read.call(<<~WORDS)
+        # Names, or `short=long` ones, of which Ruby is told the long one. Texts: Hashes would be many objects for something rare.
+        one_line = ->(words) { " #{words.split.join(" ")} ".freeze }
+        BINARY = one_line.call(<<~WORDS)
           ASCII AHex=ASCII_Hex_Digit Alpha=Alphabetic Any Assigned Bidi_C=Bidi_Control CI=Case_Ignorable Cased
           CWCF=Changes_When_Casefolded CWCM=Changes_When_Casemapped CWL=Changes_When_Lowercased CWT=Changes_When_Titlecased
           CWU=Changes_When_Uppercased Dash DI=Default_Ignorable_Code_Point Dep=Deprecated Dia=Diacritic Emoji
@@ -25,7 +20,7 @@ module Guildhall
           Term=Terminal_Punctuation UIdeo=Unified_Ideograph Upper=Uppercase VS=Variation_Selector space=White_Space
           XIDC=XID_Continue XIDS=XID_Start
         WORDS
-        CATEGORIES = read.call(<<~WORDS)
+        CATEGORIES = one_line.call(<<~WORDS)
           Cased_Letter=LC Close_Punctuation=Pe Connector_Punctuation=Pc Control=Cc cntrl=Cc Currency_Symbol=Sc
           Dash_Punctuation=Pd Decimal_Number=Nd digit=Nd Enclosing_Mark=Me Final_Punctuation=Pf Format=Cf Initial_Punctuation=Pi
           Letter=L Letter_Number=Nl Line_Separator=Zl Lowercase_Letter=Ll Mark=M Combining_Mark=M Math_Symbol=Sm
@@ -34,7 +29,7 @@ module Guildhall
           Separator=Z Space_Separator=Zs Spacing_Mark=Mc Surrogate=Cs Symbol=S Titlecase_Letter=Lt Unassigned=Cn
           Uppercase_Letter=Lu
         WORDS
-        SCRIPTS = read.call(<<~WORDS)
+        SCRIPTS = one_line.call(<<~WORDS)
           Adlm=Adlam Ahom Hluw=Anatolian_Hieroglyphs Arab=Arabic Armn=Armenian Avst=Avestan Bali=Balinese Bamu=Bamum
           Bass=Bassa_Vah Batk=Batak Beng=Bengali Berf=Beria_Erfe Bhks=Bhaiksuki Bopo=Bopomofo Brah=Brahmi Brai=Braille
           Bugi=Buginese Buhd=Buhid Cans=Canadian_Aboriginal Cari=Carian Aghb=Caucasian_Albanian Cakm=Chakma Cham Cher=Cherokee
@@ -60,7 +55,6 @@ module Guildhall
           Wara=Warang_Citi Yezi=Yezidi Yiii=Yi Zanb=Zanabazar_Square
         WORDS
         private_constant :BINARY, :CATEGORIES, :SCRIPTS
-        Ractor.make_shareable([BINARY, CATEGORIES, SCRIPTS])
 
         # @param name [String, nil] "Script"; nil: `\p{Letter}`
         # @param value [String]
@@ -68,13 +62,21 @@ module Guildhall
         # @raise [Error] where Ruby does not
         def self.find(name, value)
           case name
-          when nil then CATEGORIES[value] || BINARY[value] || missing(value)
-          when "General_Category", "gc" then CATEGORIES[value]
-          when "Script", "sc" then SCRIPTS[value]
+          when nil then look(CATEGORIES, value) || look(BINARY, value) || missing(value)
+          when "General_Category", "gc" then look(CATEGORIES, value)
+          when "Script", "sc" then look(SCRIPTS, value)
           when "Script_Extensions", "scx"
-            raise Error, "Ruby has no Script_Extensions; \\p{Script=#{value}} is close to it" if SCRIPTS.key?(value)
+            raise Error, "Ruby has no Script_Extensions; \\p{Script=#{value}} is close to it" if look(SCRIPTS, value)
           end
         end
+
+        def self.look(names, value)
+          at = names.index(" #{value}=")
+          return names[(at + value.size + 2)...names.index(" ", at + 1)] if at
+
+          value if names.include?(" #{value} ") || names.include?("=#{value} ")
+        end
+        private_class_method :look
 
         def self.missing(value)
           raise Error, "Ruby has no property #{value}" if %w[Bidi_M Bidi_Mirrored CWKCF Changes_When_NFKC_Casefolded].include?(value)
