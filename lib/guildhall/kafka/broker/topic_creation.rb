@@ -6,6 +6,7 @@ require_relative "../connection/client_closer"
 require_relative "../connection/counted_calls"
 require_relative "../connection/librdkafka"
 require_relative "../errors"
+require_relative "../growing_pause"
 require_relative "../producing/producer"
 
 module Guildhall
@@ -160,8 +161,8 @@ module Guildhall
         end
 
         def try_again
-          pause = @pauses.begin
-          until @stop.pop(timeout: pause) || @stop.closed?
+          pause = GrowingPause.new(@pauses)
+          until @stop.pop(timeout: pause.grow) || @stop.closed?
             before = @refused
             ErrorBoundary.run(->(error) { @on_error.call(error, before.first) unless @stop.closed? }) do
               run
@@ -169,8 +170,6 @@ module Guildhall
               yield created if created.any?
             end
             break if @refused.empty?
-
-            pause = [pause * 2, @pauses.end].min
           end
         end
       end

@@ -2,6 +2,7 @@
 
 require "guildhall/clock"
 require_relative "../broker/errors"
+require_relative "../growing_pause"
 require_relative "tls_diagnosis"
 
 module Guildhall
@@ -119,11 +120,10 @@ module Guildhall
         def due?(outage, reason, now)
           outage.latest_of_one = now if reason.match?(OF_ONE_CLIENT)
           outage.reasons.shift if outage.reasons.size >= MAX_REASONS && !outage.reasons.key?(reason)
-          one = outage.reasons[reason] ||= Reason.new(now, REMIND.begin)
+          one = outage.reasons[reason] ||= Reason.new(now, GrowingPause.new(REMIND))
           return false if now < one.due
 
-          one.due = now + one.pause
-          one.pause = [one.pause * 2, REMIND.end].min
+          one.due = now + one.pause.grow
           true
         end
 
