@@ -30,6 +30,8 @@ module Guildhall
         "filter.rejected" => "group, topic, partition, filter, count: messages that it has rejected; those that wait may count again",
         "filter.waiting" => "group, topic, partition, offset, seconds: a filter has postponed this message and those behind it; " \
                             "the partition is paused",
+        "forwarding.blocked" => "group, topic, partition, offset, to, reason, since, attempt, seconds: a message that a consumer sends " \
+                                "on (`pipe_to`, delay topics) cannot be sent; as dead_letter_queue.blocked",
         "key.limit_reached" => "group, topic, partition, keys, messages: the limit of parked keys is reached; the partition " \
                                "pauses until a key makes progress",
         "key.parked" => "group, topic, partition, key: nil if the message has none, offset: a message of this key has failed; those " \

@@ -23,6 +23,7 @@ module Guildhall
                   "swarm.forked" => Logger::DEBUG,
                   "consumer.consumed" => Logger::DEBUG, "consumer.skipped" => Logger::DEBUG, "consumer.shutdown" => Logger::DEBUG,
                   "consumer.revoked" => Logger::DEBUG, "dead_letter_queue.blocked" => Logger::DEBUG,
+                  "forwarding.blocked" => Logger::DEBUG,
                   "filter.rejected" => Logger::DEBUG, "filter.waiting" => Logger::DEBUG,
                   "lag.measured" => Logger::DEBUG, "messages.produced" => Logger::DEBUG, "offsets.committed" => Logger::DEBUG,
                   "statistics.emitted" => Logger::DEBUG, "transaction.committed" => Logger::DEBUG,
