@@ -6,7 +6,9 @@ module Guildhall
     module Events
       # name => its meaning and payload
       DESCRIPTIONS = {
-        "app.advised" => "message: a setting is allowed, but will not do in this process, and what to write instead",
+        "app.advised" => "message: something is allowed, but will not do, and what to do instead; about: :settings, :deserializing " \
+                         "(workers cannot run a topic's pipeline) or :topics (one that messages are sent on to is missing, say); " \
+                         "group, topic: nil where it is about the process",
         "app.quiet" => "no new work is started",
         "app.resumed" => "new work is started again, after app.quiet",
         "app.running" => "version, groups, topics",
@@ -25,7 +27,6 @@ module Guildhall
                                        "to the dead letter topic, or to a retry topic; seconds until it is sent again, nil " \
                                        "while the brokers may still take it",
         "dead_letter_queue.dispatched" => "group, topic, partition, offset, to, error_class",
-        "deserializing.refused" => "group, topic, reason: workers cannot run the topic's pipeline; the threads of its consumers do",
         "error.occurred" => "error, message: what may be logged of it, type, and where it happened",
         "filter.rejected" => "group, topic, partition, filter, count: messages that it has rejected; those that wait may count again",
         "filter.waiting" => "group, topic, partition, offset, seconds: a filter has postponed this message and those behind it; " \

@@ -17,7 +17,6 @@ module Guildhall
                   "broker.reachable" => Logger::WARN, "offsets.reset" => Logger::WARN,
                   "partition.stalled" => Logger::WARN, "partition.abandoned" => Logger::WARN,
                   "dead_letter_queue.dispatched" => Logger::WARN, "consumer.retrying" => Logger::WARN,
-                  "deserializing.refused" => Logger::WARN,
                   "key.limit_reached" => Logger::WARN, "key.parked" => Logger::WARN, "retry_topic.dispatched" => Logger::WARN,
                   "signals.ignored" => Logger::WARN, "swarm.process_restarting" => Logger::WARN, "swarm.process_stopping" => Logger::WARN,
                   "swarm.forked" => Logger::DEBUG,
@@ -151,10 +150,6 @@ module Guildhall
         def consumer_retrying(topic:, partition:, attempt:, seconds:, offset: nil, **)
           ["retrying #{topic}/#{partition}", *(" from offset #{offset}" if offset), " in #{seconds.round(1)} s",
            *(", after attempt #{attempt}" if attempt.positive?)].join
-        end
-
-        def deserializing_refused(topic:, reason:, **)
-          "topic #{topic}: workers cannot run its pipeline, the consumer's thread runs the pipeline instead: #{reason}"
         end
 
         def dead_letter_queue_dispatched(topic:, partition:, offset:, to:, error_class:, **)

@@ -109,7 +109,7 @@ module Guildhall
 
         def place = [@message.topic, @message.partition, @message.offset]
 
-        def advice = (Broker::Errors.advice_to_produce(@failure.code, topic) if @failure.is_a?(Rdkafka::RdkafkaError))
+        def advice = (Broker::Errors.advice(@failure.code, to: topic) if @failure.is_a?(Rdkafka::RdkafkaError))
 
         def partition(producer, limit)
           return {} if @record[:key] || @record[:partition]
