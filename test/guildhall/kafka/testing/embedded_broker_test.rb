@@ -1,6 +1,8 @@
 # frozen_string_literal: true
 
 require "test_helper"
+require "guildhall/kafka"
+require "guildhall/kafka/testing"
 
 class KafkaEmbeddedBrokerTest < GuildhallTest
   PROGRAM = <<~'RUBY'
