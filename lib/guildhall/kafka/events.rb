@@ -45,7 +45,8 @@ module Guildhall
         "messages.produced" => "topic: nil if they are of several, size, bytes, seconds, sync: what the application's producer has taken",
         "offsets.committed" => "group, seconds, error: librdkafka's name of it, or nil: the broker has answered a commit",
         "offsets.none" => "group, topic, partitions, place: :earliest or :latest, messages: that there are now: the group has committed " \
-                          "nothing for these partitions, and begins with all of these messages, or skips them",
+                          "nothing for these partitions, and begins with all of these messages, or skips them; may_seek: whether its " \
+                          "consumer has an `initialized`, which may seek to another place before the first batch",
         "offsets.reset" => "group, topic, partitions: by number the offset that was next and the one that is read instead: messages " \
                            "between them are skipped, or repeated, because the offset does not exist any more",
         "partition.abandoned" => "topic, partition: revoked while its consumer was at work, in any of its methods",

@@ -189,6 +189,31 @@ class MetricsTest < GuildhallTest
     assert_equal "nil\nGuildhall::Adapters::StatsD\n", assert_ruby(code)
   end
 
+  # As of every gem that is optional: what to add is said.
+  def test_a_gem_that_is_missing_is_named
+    {"datadog/statsd" => "StatsD.new(host: 'localhost', port: 8125)", "prometheus/client" => "Prometheus.new",
+     "opentelemetry-metrics-api" => "OpenTelemetry.new", "opentelemetry-api" => "OpenTelemetry::Tracing.new"}.each do |feature, adapter|
+      code = <<~RUBY
+        require "guildhall/kafka"
+        missing = Module.new { define_method(:require) { |name| name == "#{feature}" ? raise(LoadError, "no") : super(name) } }
+        Object.prepend(missing)
+        begin
+          Guildhall::Adapters::#{adapter}
+        rescue Guildhall::MissingDependencyError => error
+          puts error.message
+        end
+      RUBY
+      assert_match(/\AGuildhall::Adapters::.* needs the gem \S+: add `gem /, assert_ruby(code), feature)
+    end
+  end
+
+  def test_statsd_makes_its_client
+    client = Guildhall::Adapters::StatsD.new(host: "localhost", port: 8126).instance_variable_get(:@client)
+    assert_equal ["localhost", 8126], [client.host, client.port]
+  ensure
+    client&.close
+  end
+
   # Events that are no figure, or are part of another one's.
   WITHOUT = %w[app.advised app.running app.quiet app.resumed app.stopping broker.reachable schema_registry.reachable signals.ignored
                consumer.revoked consumer.shutdown

@@ -96,10 +96,11 @@ module Guildhall
           "#{membership(group, member)}: #{lost ? "lost" : "revoked"} #{places(partitions)}"
         end
 
-        def offsets_none(group:, topic:, partitions:, place:, messages:, **)
+        def offsets_none(group:, topic:, partitions:, place:, messages:, may_seek: false, **)
           what = messages == 1 ? "1 message" : "#{messages} messages"
           where = {earliest: "begins at the beginning, with #{what}", latest: "begins at the end, and skips #{what}"}.fetch(place)
-          "group #{group}: nothing is committed for #{numbered(topic, partitions)}: #{where} (auto.offset.reset #{place})"
+          "group #{group}: nothing is committed for #{numbered(topic, partitions)}: #{where} (auto.offset.reset #{place})" \
+            "#{", unless its consumer's `initialized` seeks" if may_seek}"
         end
 
         def offsets_reset(group:, topic:, partitions:, **)

@@ -159,6 +159,16 @@ class KafkaRoutingChecksTest < GuildhallTest
     assert_match(/\Aretry_topics delays must be/, errors { dead_letter_queue(topic: "dead") && retry_topics(1e30) }.first)
   end
 
+  def test_whether_a_consumer_may_seek_before_it_consumes
+    seeks = Class.new(Handles) { def initialized = seek(5) }
+    @application.routes.draw do
+      topic("a") { consumer Handles }
+      topic("b") { consumer Class.new(seeks) }
+      topic("c") { serializer Guildhall::JSON }
+    end
+    assert_equal [false, true, false], @application.validate!.map(&:may_seek_at_first?)
+  end
+
   def test_a_topic_that_the_framework_names_has_no_other_use
     handles = proc { consumer Handles }
     found = problems do
