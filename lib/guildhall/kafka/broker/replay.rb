@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../connection/counted_calls"
 require_relative "../producing/wire"
 require_relative "dead_letters"
 require_relative "replay/outcome"
@@ -50,6 +51,7 @@ module Guildhall
         # @raise [ReplayError] where a dead letter cannot be replayed; those before it are, and are noted
         def run(ranges)
           @producer = Rdkafka::Config.new(Producing::Producer.settings(@config).merge(SETTINGS)).producer
+          Connection::CountedCalls.of(@producer)
           ranges.each_with_object([]) do |(partition, range), outcomes|
             break outcomes if @interrupted
 

@@ -19,8 +19,13 @@ module Guildhall
         SETTLED_SECONDS = 45
         OF_ONE_CLIENT = /SSL|TLS|certificate|SASL|uthentication|security\.protocol/i
         UNANSWERED = "it has been asked, and does not answer"
+        NO_FIRST_ANSWER = "it has taken the connection, and does not answer the first request"
+        # librdkafka's guess about a first request that fails; brokers that are suspended, or have just been, are much more frequent.
+        GUESS = /: (?:probably due to|might be caused by) broker version < 0\.10.*| or broker version is < 0\.10.*/
         # What a reason says => what to do, or the code whose advice that is.
         ADVICE = {
+          /\A#{NO_FIRST_ANSWER}/o => "check whether the broker's process is suspended, was until now, or is still starting, and the network " \
+                                     "between",
           /just after connecting/ => "check security.protocol: the broker seems to expect SASL (sasl_plaintext, sasl_ssl)",
           /alert (?:bad certificate|certificate required|unknown ca|handshake failure)/i =>
             "the broker wants a client certificate that it trusts: set ssl.certificate.location and ssl.key.location",
@@ -39,7 +44,7 @@ module Guildhall
         MAX_REASONS = 20
         Outage = Struct.new(:since, :latest, :latest_of_one, :reasons)
         Reason = Struct.new(:due, :pause)
-        private_constant :OF_ONE_CLIENT, :DOUBTFUL, :MAX_OUTAGES, :MAX_REASONS, :Outage, :Reason
+        private_constant :OF_ONE_CLIENT, :DOUBTFUL, :NO_FIRST_ANSWER, :GUESS, :MAX_OUTAGES, :MAX_REASONS, :Outage, :Reason
 
         # @param diagnosis [#call] called with a broker's address in a thread of its own, says what is wrong with the connection, or nil
         # @param clock [#now]
@@ -58,7 +63,7 @@ module Guildhall
         # @param reason [String] librdkafka's
         # @return [void]
         def failed(broker, reason)
-          found = note(broker, reason) or return
+          found = note(broker, worded(reason)) or return
           return announce(found) unless reason.match?(DOUBTFUL)
 
           thread = Thread.new { announce({**found, **{advice: @diagnosis.call(broker)}.compact}) }
@@ -91,6 +96,10 @@ module Guildhall
         end
 
         private
+
+        def worded(reason)
+          reason.match?(/\AApiVersionRequest failed: (?:Local|Broker): .*[Tt]imed out/) ? NO_FIRST_ANSWER : reason.sub(GUESS, "")
+        end
 
         # @return [Hash{Symbol=>Object}, nil] what is to be published now
         def note(broker, reason, seconds = 0.0)
