@@ -16,6 +16,9 @@ module Guildhall
         # librdkafka's default of five minutes is too long to learn that a topic cannot be written to.
         SETTINGS = {"enable.idempotence": true, "linger.ms": 5, "message.timeout.ms": 30_000}.freeze
 
+        FLUSH_MS = 1_000
+        private_constant :FLUSH_MS
+
         # @param dead_letters [DeadLetters]
         # @param config [Config]
         # @param to [String, nil] another topic for all of them, whose partitioner decides; nil: where each came from
@@ -107,8 +110,18 @@ module Guildhall
           topic = @to || dead_letter.source_topic or raise ReplayError, "#{dead_letter} names no source topic: name one (to)"
           partitions = @to ? nil : check_target(topic, "#{dead_letter} came from #{topic}, which is gone: name another topic (to)")
           partition = dead_letter.source_partition if partitions && dead_letter.source_partition&.<(partitions)
-          @producer.produce(topic:, partition:, key: dead_letter.key, payload: dead_letter.payload,
+          enqueue(topic:, partition:, key: dead_letter.key, payload: dead_letter.payload,
             headers: Producing::Wire.headers(dead_letter.original_headers))
+        end
+
+        # The producer's queue may take less than a chunk: then those that are in it are delivered first.
+        def enqueue(**message)
+          @producer.produce(**message)
+        rescue Rdkafka::RdkafkaError => error
+          raise unless error.code == :queue_full && @producer.queue_size.positive?
+
+          @producer.flush(FLUSH_MS)
+          retry
         end
 
         def wait(dead_letter, handle)

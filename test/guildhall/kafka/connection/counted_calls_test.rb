@@ -19,7 +19,7 @@ class KafkaCountedCallsTest < GuildhallTest
 
   def teardown
     @native.instance_variable_set(:@operations_in_progress, 0)
-    @client.close(timeout: 5)
+    @client.close(timeout: 5) unless @native.instance_variable_get(:@inner).nil?
   end
 
   def counted = @native.instance_variable_get(:@operations_in_progress)
@@ -33,6 +33,24 @@ class KafkaCountedCallsTest < GuildhallTest
       thread.kill
     end
     assert thread.join(20)
+    assert_equal 0, counted
+  end
+
+  # At any moment, while others call it.
+  def test_threads_that_are_killed_while_they_wait_for_each_other
+    10.times do
+      started = Thread::Queue.new
+      threads = Array.new(4) { Thread.new { loop { @client.with_handle { started << true } } } }
+      20.times { assert started.pop(timeout: 20) }
+      threads.each(&:kill)
+      assert(threads.all? { |thread| thread.join(20) })
+      assert_equal 0, counted
+    end
+  end
+
+  def test_a_client_that_is_closed_refuses_calls
+    assert @client.close(timeout: 5)
+    assert_raises(Rdkafka::ClosedInnerError) { @native.with_inner { flunk } }
     assert_equal 0, counted
   end
 
