@@ -19,6 +19,10 @@ module Guildhall
         SETTLED_SECONDS = 45
         OF_ONE_CLIENT = /SSL|TLS|certificate|SASL|uthentication|security\.protocol/i
         UNANSWERED = "it has been asked, and does not answer"
+        JUST_CONNECTED = "just after connecting"
+        # A broker that ends closes all of its connections at once, new ones as well; one that expects SASL does so with each new one, which
+        # comes after `reconnect.backoff.ms`.
+        RECONNECTED_SECONDS = 0.05
         NO_FIRST_ANSWER = "it has taken the connection, and does not answer the first request"
         # librdkafka's guess about a first request that fails; brokers that are suspended, or have just been, are much more frequent.
         GUESS = /: (?:probably due to|might be caused by) broker version < 0\.10.*| or broker version is < 0\.10.*/
@@ -26,7 +30,7 @@ module Guildhall
         ADVICE = {
           /\A#{NO_FIRST_ANSWER}/o => "check whether the broker's process is suspended, was until now, or is still starting, and the network " \
                                      "between",
-          /just after connecting/ => "check security.protocol: the broker seems to expect SASL (sasl_plaintext, sasl_ssl)",
+          /#{JUST_CONNECTED}/o => "check security.protocol: the broker seems to expect SASL (sasl_plaintext, sasl_ssl)",
           /alert (?:bad certificate|certificate required|unknown ca|handshake failure)/i =>
             "the broker wants a client certificate that it trusts: set ssl.certificate.location and ssl.key.location",
           /refused/ => :transport,
@@ -44,7 +48,7 @@ module Guildhall
         MAX_REASONS = 20
         Outage = Struct.new(:since, :latest, :latest_of_one, :reasons)
         Reason = Struct.new(:due, :pause)
-        private_constant :OF_ONE_CLIENT, :DOUBTFUL, :NO_FIRST_ANSWER, :GUESS, :MAX_OUTAGES, :MAX_REASONS, :Outage, :Reason
+        private_constant :OF_ONE_CLIENT, :DOUBTFUL, :JUST_CONNECTED, :RECONNECTED_SECONDS, :NO_FIRST_ANSWER, :GUESS, :MAX_OUTAGES, :MAX_REASONS, :Outage, :Reason
 
         # @param diagnosis [#call] called with a broker's address in a thread of its own, says what is wrong with the connection, or nil
         # @param clock [#now]
@@ -56,6 +60,7 @@ module Guildhall
           @publish = publish
           @lock = Mutex.new
           @outages = {}
+          @closed_at = {} # broker => when it closed a connection just after connecting, and nothing else was said since
         end
 
         # A connection could not be made, or was refused by the broker. Does not block.
@@ -63,6 +68,8 @@ module Guildhall
         # @param reason [String] librdkafka's
         # @return [void]
         def failed(broker, reason)
+          return if closed_for_the_first_time?(broker, reason)
+
           found = note(broker, worded(reason)) or return
           return announce(found) unless reason.match?(DOUBTFUL)
 
@@ -96,6 +103,18 @@ module Guildhall
         end
 
         private
+
+        def closed_for_the_first_time?(broker, reason)
+          @lock.synchronize do
+            unless reason.end_with?(JUST_CONNECTED)
+              @closed_at.delete(broker)
+              next false
+            end
+
+            @closed_at.shift if @closed_at.size >= MAX_OUTAGES
+            @clock.now - (@closed_at[broker] ||= @clock.now) < RECONNECTED_SECONDS
+          end
+        end
 
         def worded(reason)
           reason.match?(/\AApiVersionRequest failed: (?:Local|Broker): .*[Tt]imed out/) ? NO_FIRST_ANSWER : reason.sub(GUESS, "")

@@ -131,6 +131,19 @@ class KafkaReachabilityTest < GuildhallTest
     assert_equal "Disconnected: requesting ApiVersion", @events.pop(timeout: 5).last[:reason]
   end
 
+  def test_a_broker_that_ends_does_not_expect_sasl
+    closed = "Disconnected: connection closed by peer: receive 0 after POLLIN, just after connecting"
+    2.times { @reachability.failed("b:1", closed) } # two clients at once
+    @clock.now += 1
+    @reachability.failed("b:1", REFUSED)
+    assert_equal([REFUSED], events.map { |_, payload| payload[:reason] })
+    @reachability.failed("b:1", closed) # it is back, and ends again
+    assert_empty events
+    @clock.now += 0.1
+    @reachability.failed("b:1", closed) # and with each new connection
+    assert_match(/expect SASL/, events.first.last[:advice])
+  end
+
   def test_no_more_is_remembered_than_there_is_room_for
     10_000.times { |index| @reachability.failed("b#{index}:1", REFUSED) }
     assert_operator unreachable.size, :<=, 500
