@@ -24,8 +24,8 @@ module Guildhall
       )
       private_constant :SENDERS, :RULES
 
-      # @param client [#count, #gauge, #distribution, nil] a `Datadog::Statsd`, or another client with these methods; it batches, and its own
-      #   tags are sent along. nil: a `Datadog::Statsd` for the host and port
+      # @param client [#count, #gauge, #distribution, nil] a `Datadog::Statsd`, or another client with these methods; it batches, and its
+      #   own tags are sent along. nil: a `Datadog::Statsd` for the host and port
       # @param host [String, nil] nil: what the gem takes for the default
       # @param port [Integer, nil] nil: what the gem takes for the default
       # @param prefix [String] before each name

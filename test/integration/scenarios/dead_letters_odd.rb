@@ -16,13 +16,14 @@ Scenario.run do
      "source_attempts" => "1", "source_error_class" => "E"}
   end
   wire = Guildhall::Kafka::Producing::Wire
+  big = Array.new(8) { |i| {key: "big#{i}", payload: SecureRandom.bytes(300_000), headers: {"i" => i.to_s}} }
   letters = [
     {key: "\xFF\x00k".b, payload: "\x00\xFE".b, headers: {}},
     {key: nil, payload: nil, headers: {"none" => nil}},
     {key: "", payload: "", headers: {"empty" => "", "many" => ["1", nil, "2"]}},
     {key: "k", payload: "partition 9", headers: {}, partition: 9},
     {key: "k", payload: "twice", headers: {"source_topic" => ["elsewhere", name], "source_partition" => %w[0 1]}},
-    *Array.new(8) { |i| {key: "big#{i}", payload: SecureRandom.bytes(300_000), headers: {"i" => i.to_s}} },
+    *big,
     {key: "k", payload: "gone", headers: {}, topic: gone},
     {key: "last", payload: "last", headers: {}}
   ]
@@ -55,5 +56,5 @@ Scenario.run do
     headers = found.fetch([letter[:key]&.b, letter[:payload]&.b]) { raise Failed, "#{letter[:key].inspect} did not come back as it was" }
     equal(plain.call(letter[:headers]), headers, "headers of #{letter[:key].inspect}")
   end
-  equal([1], (seen.reject { |message| message.raw_payload == "partition 9" }).map(&:partition).uniq, "partitions")
+  equal([1], seen.reject { |message| message.raw_payload == "partition 9" }.map(&:partition).uniq, "partitions")
 end

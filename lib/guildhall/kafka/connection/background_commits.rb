@@ -30,7 +30,8 @@ module Guildhall
 
         # Until the next commit, which looks as well.
         def look_later(client, pause)
-          return unless client.committing? && pause.length < @application.config.commit_interval && @application.listening?("offsets.committed")
+          return unless client.committing? && @application.listening?("offsets.committed")
+          return unless pause.length < @application.config.commit_interval
 
           @application.timer.after(pause.grow) do
             report(client, client.look_for_answer)

@@ -28,8 +28,8 @@ module Guildhall
         GUESS = /: (?:probably due to|might be caused by) broker version < 0\.10.*| or broker version is < 0\.10.*/
         # What a reason says => what to do, or the code whose advice that is.
         ADVICE = {
-          /\A#{NO_FIRST_ANSWER}/o => "check whether the broker's process is suspended, was until now, or is still starting, and the network " \
-                                     "between",
+          /\A#{NO_FIRST_ANSWER}/o => "check whether the broker's process is suspended, was until now, or is still starting, and the " \
+                                     "network between",
           /#{JUST_CONNECTED}/o => "check security.protocol: the broker seems to expect SASL (sasl_plaintext, sasl_ssl)",
           /alert (?:bad certificate|certificate required|unknown ca|handshake failure)/i =>
             "the broker wants a client certificate that it trusts: set ssl.certificate.location and ssl.key.location",
@@ -48,7 +48,8 @@ module Guildhall
         MAX_REASONS = 20
         Outage = Struct.new(:since, :latest, :latest_of_one, :reasons)
         Reason = Struct.new(:due, :pause)
-        private_constant :OF_ONE_CLIENT, :DOUBTFUL, :JUST_CONNECTED, :RECONNECTED_SECONDS, :NO_FIRST_ANSWER, :GUESS, :MAX_OUTAGES, :MAX_REASONS, :Outage, :Reason
+        private_constant :OF_ONE_CLIENT, :DOUBTFUL, :JUST_CONNECTED, :RECONNECTED_SECONDS, :NO_FIRST_ANSWER, :GUESS, :MAX_OUTAGES,
+          :MAX_REASONS, :Outage, :Reason
 
         # @param diagnosis [#call] called with a broker's address in a thread of its own, says what is wrong with the connection, or nil
         # @param clock [#now]

@@ -85,7 +85,8 @@ module Guildhall
             producer.reload_on_idempotent_fatal_error = true
             steps(config, topics).each { |step| producer.middleware.append(step) }
             producer.middleware.extend(Wire::Middleware)
-            producer.monitor.subscribe("producer.connected") { Connection::CountedCalls.of(made.client) } # also after a fork, or a fatal error
+            # Also after a fork, or a fatal error.
+            producer.monitor.subscribe("producer.connected") { Connection::CountedCalls.of(made.client) }
           end
           made.extend(Reporting, Later)
         end

@@ -3,8 +3,8 @@
 module Guildhall
   module Kafka
     module Routing
-      # Topics that the framework names itself (retry topics, delay topics, schedules, dead letters of a queue), and whose name something else
-      # has, too: each would take the other's messages. A consumer of one's own may read dead letters.
+      # Topics that the framework names itself (retry topics, delay topics, schedules, dead letters of a queue), and whose name something
+      # else has, too: each would take the other's messages. A consumer of one's own may read dead letters.
       class NameClashes
         # maker: what the topic is to the framework; route: of that topic, nil: none; source: the route whose messages go there.
         Made = Data.define(:name, :maker, :route, :source)
@@ -21,7 +21,8 @@ module Guildhall
         # @return [void]
         def each
           @made.group_by(&:name).each do |name, made|
-            makers = made.uniq { |one| (one.route || one.source).waiting_prefix || one.maker } # one prefix of two groups is reported as such
+            # One prefix of two groups is reported as such.
+            makers = made.uniq { |one| (one.route || one.source).waiting_prefix || one.maker }
             uses = [*makers.map(&:maker), *made.flat_map { |one| others(one) }].uniq
             yield name, uses if uses.size > 1
           end
