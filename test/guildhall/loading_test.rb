@@ -33,7 +33,7 @@ class LoadingTest < GuildhallTest
     "chart" => ["chart"],
     "leak_check" => [*BASE, "leak_check"],
     "cli" => [*POOL, "cli", "text_table"],
-    "adapters/statsd" => [*BASE, "adapters"],
+    "adapters/statsd" => [*BASE, "adapters", "soft_dependency"],
     "adapters/prometheus" => [*BASE, "adapters", "kafka", "soft_dependency"],
     "adapters/open_telemetry" => [*BASE, "adapters", "kafka", "soft_dependency"],
     "kafka" => [*POOL, "adapters", "kafka", "text_table"],

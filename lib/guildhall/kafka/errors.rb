@@ -11,6 +11,26 @@ module Guildhall
       include Error
     end
 
+    # A message that a consumer sends on (`pipe_to`) has not reached its topic within a few seconds. Its partition waits until the brokers
+    # have it; then the consumer is called again, and what has arrived is not sent again.
+    class ForwardingError < Guildhall::TimeoutError
+      # @return [String, nil] the topic that it could not be sent to
+      attr_reader :to
+      # @return [String, nil] what the broker says, and what to do about it
+      attr_reader :reason
+      # @!visibility private
+      attr_accessor :load
+
+      # @param message [String]
+      # @param to [String, nil]
+      # @param reason [String, nil]
+      def initialize(message = nil, to: nil, reason: nil)
+        super(message)
+        @to = to
+        @reason = reason
+      end
+    end
+
     # A command of the command line was refused by Kafka.
     class CommandError < StandardError
       include Error

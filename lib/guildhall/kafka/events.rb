@@ -6,7 +6,9 @@ module Guildhall
     module Events
       # name => its meaning and payload
       DESCRIPTIONS = {
-        "app.advised" => "message: a setting is allowed, but will not do in this process, and what to write instead",
+        "app.advised" => "message: something is allowed, but will not do, and what to do instead; about: :settings, :deserializing " \
+                         "(workers cannot run a topic's pipeline) or :topics (one that messages are sent on to is missing, say); " \
+                         "group, topic: nil where it is about the process",
         "app.quiet" => "no new work is started",
         "app.resumed" => "new work is started again, after app.quiet",
         "app.running" => "version, groups, topics",
@@ -25,11 +27,12 @@ module Guildhall
                                        "to the dead letter topic, or to a retry topic; seconds until it is sent again, nil " \
                                        "while the brokers may still take it",
         "dead_letter_queue.dispatched" => "group, topic, partition, offset, to, error_class",
-        "deserializing.refused" => "group, topic, reason: workers cannot run the topic's pipeline; the threads of its consumers do",
         "error.occurred" => "error, message: what may be logged of it, type, and where it happened",
         "filter.rejected" => "group, topic, partition, filter, count: messages that it has rejected; those that wait may count again",
         "filter.waiting" => "group, topic, partition, offset, seconds: a filter has postponed this message and those behind it; " \
                             "the partition is paused",
+        "forwarding.blocked" => "group, topic, partition, offset, to, reason, since, attempt, seconds: a message that a consumer sends " \
+                                "on (`pipe_to`, delay topics) cannot be sent; as dead_letter_queue.blocked",
         "key.limit_reached" => "group, topic, partition, keys, messages: the limit of parked keys is reached; the partition " \
                                "pauses until a key makes progress",
         "key.parked" => "group, topic, partition, key: nil if the message has none, offset: a message of this key has failed; those " \
@@ -42,7 +45,8 @@ module Guildhall
         "messages.produced" => "topic: nil if they are of several, size, bytes, seconds, sync: what the application's producer has taken",
         "offsets.committed" => "group, seconds, error: librdkafka's name of it, or nil: the broker has answered a commit",
         "offsets.none" => "group, topic, partitions, place: :earliest or :latest, messages: that there are now: the group has committed " \
-                          "nothing for these partitions, and begins with all of these messages, or skips them",
+                          "nothing for these partitions, and begins with all of these messages, or skips them; may_seek: whether its " \
+                          "consumer has an `initialized`, which may seek to another place before the first batch",
         "offsets.reset" => "group, topic, partitions: by number the offset that was next and the one that is read instead: messages " \
                            "between them are skipped, or repeated, because the offset does not exist any more",
         "partition.abandoned" => "topic, partition: revoked while its consumer was at work, in any of its methods",

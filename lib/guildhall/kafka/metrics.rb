@@ -34,7 +34,8 @@ module Guildhall
         ["retries", :counter, :retries, PLACE, "Attempts that failed and will be repeated"],
         ["retry_topic.messages", :counter, :messages, [*PLACE, :error], "Messages that went to a retry topic"],
         ["dead_letters", :counter, :messages, [*PLACE, :error], "Messages that went to a dead letter topic"],
-        ["dead_letters.blocked", :gauge, :partitions, PLACE, "1 while the partition waits because a dead letter cannot be sent, else 0"],
+        ["dead_letters.blocked", :gauge, :partitions, PLACE, "1 while the partition waits because a message that it sends on " \
+                                                             "(a dead letter, pipe_to) does not reach its topic, else 0"],
         ["errors", :counter, :errors, %i[type error], "Errors, by where they happened and by class"],
         ["lag.messages", :gauge, :messages, PLACE, "Messages of the partition that are not done"],
         ["lag.seconds", :gauge, :seconds, PLACE, "Age of the oldest message that is not done"],

@@ -242,6 +242,9 @@ class ActiveJobTest < GuildhallTest
       equal(["all.dead"], dead(drawn { defaults { dead_letter_queue topic: "all.dead" }; active_job_topic "jobs" }))
       equal(["own", 7], drawn { active_job_topic("jobs") { dead_letter_queue topic: "own", max_retries: 7 } }.first.dead_letter_queue.then { |queue| [queue.topic, queue.max_retries] })
       equal(%w[jobs], drawn { active_job_topic "jobs"; delay_topics false }.map(&:name))
+      topics = drawn { consumer_group("a") { active_job_topic "jobs"; delay_topics false }; consumer_group("b") { active_job_topic "mails" } }
+      equal(["b"], topics.select(&:delay_tiers).map(&:group).uniq)
+      equal([], drawn { delay_topics false; consumer_group("a") { active_job_topic "jobs" } }.select(&:delay_tiers))
       equal(%w[jobs x.5], drawn { active_job_topic "jobs"; delay_topics 5, prefix: "x" }.map(&:name))
       topics = drawn { consumer_group("a") { active_job_topic "jobs" }; consumer_group("b") { active_job_topic "mails" } }
       equal(%w[a b], topics.reject(&:delay_tiers).map(&:group))

@@ -121,6 +121,16 @@ class MetricsTest < GuildhallTest
     assert_equal [0], measure.call, "it belongs to another process"
   end
 
+  def test_a_partition_without_dead_letters_has_that_gauge_once_it_sends_messages_on
+    application = busy_application
+    application.partitions.first.topic.dead_letter_queue = nil
+    Guildhall::Kafka::Metrics::Collector.new(application, [@prometheus]).attach
+    measure = -> { application.instrumentation.publish("lag.measured", partitions: [], unknown: []).then { gauges(0, %w[dead_letters.blocked]) } }
+    assert_equal [0], measure.call
+    application.partitions.first[:forwards?] = true
+    assert_equal [1], measure.call
+  end
+
   def test_an_outage_counts_once
     application = busy_application
     Guildhall::Kafka::Metrics::Collector.new(application, [@prometheus]).attach
@@ -179,10 +189,35 @@ class MetricsTest < GuildhallTest
     assert_equal "nil\nGuildhall::Adapters::StatsD\n", assert_ruby(code)
   end
 
+  # As of every gem that is optional: what to add is said.
+  def test_a_gem_that_is_missing_is_named
+    {"datadog/statsd" => "StatsD.new(host: 'localhost', port: 8125)", "prometheus/client" => "Prometheus.new",
+     "opentelemetry-metrics-api" => "OpenTelemetry.new", "opentelemetry-api" => "OpenTelemetry::Tracing.new"}.each do |feature, adapter|
+      code = <<~RUBY
+        require "guildhall/kafka"
+        missing = Module.new { define_method(:require) { |name| name == "#{feature}" ? raise(LoadError, "no") : super(name) } }
+        Object.prepend(missing)
+        begin
+          Guildhall::Adapters::#{adapter}
+        rescue Guildhall::MissingDependencyError => error
+          puts error.message
+        end
+      RUBY
+      assert_match(/\AGuildhall::Adapters::.* needs the gem \S+: add `gem /, assert_ruby(code), feature)
+    end
+  end
+
+  def test_statsd_makes_its_client
+    client = Guildhall::Adapters::StatsD.new(host: "localhost", port: 8126).instance_variable_get(:@client)
+    assert_equal ["localhost", 8126], [client.host, client.port]
+  ensure
+    client&.close
+  end
+
   # Events that are no figure, or are part of another one's.
   WITHOUT = %w[app.advised app.running app.quiet app.resumed app.stopping broker.reachable schema_registry.reachable signals.ignored
                consumer.revoked consumer.shutdown
-               dead_letter_queue.blocked deserializing.refused filter.waiting key.limit_reached key.parked
+               dead_letter_queue.blocked filter.waiting forwarding.blocked key.limit_reached key.parked
                key.resumed members.changed offsets.none offsets.reset
                partition.abandoned partition.paused partition.resumed routes.overlapping statistics.emitted swarm.forked swarm.process_ended
                swarm.process_restarting swarm.process_started swarm.process_stopping swarm.running].freeze
@@ -294,7 +329,7 @@ class MetricsTest < GuildhallTest
     listener = Struct.new(:group, :leaving?, :answers, :assigned).new("g", false, Struct.new(:seconds).new(1.5), true)
     listener.define_singleton_method(:assigned?) { assigned }
     topic = Struct.new(:group, :dead_letter_queue).new("g", true)
-    partition = Struct.new(:topic, :name, :number, :parked_keys, :blocked).new(topic, "t", 0, Struct.new(:counts).new([1, 2]), "topic dead cannot be written")
+    partition = Struct.new(:topic, :name, :number, :parked_keys, :blocked, :forwards?).new(topic, "t", 0, Struct.new(:counts).new([1, 2]), "topic dead cannot be written", false)
     application = Struct.new(:instrumentation, :partitions, :listeners, :backpressure, :runners, :pool_in_use, :producer_queue, :timer)
     application.new(events, [partition], [listener], flight, runners, pool, 7)
   end

@@ -111,7 +111,7 @@ class KafkaApplicationTest < GuildhallTest
       application.config.logger = nil
       application.process_number = number if number
       told = []
-      application.instrumentation.subscribe { |event| told << event.name }
+      application.instrumentation.subscribe("app.advised") { |event| told << event.payload.slice(:about, :group, :topic).compact }
       application.advise { ["too few connections"] }
       application.routes.draw { topic("t") { consumer Idle } }
       plan = Struct.new(:reason) { def refused? = true }.new("no")
@@ -122,8 +122,8 @@ class KafkaApplicationTest < GuildhallTest
       application.define_singleton_method(:begin_timing) { timer.define_singleton_method(:after) { |_seconds, &work| work.call } }
       application.start
       application.stop(timeout: 5)
-      expected = number == 2 ? [] : ["app.advised", "deserializing.refused", :checked]
-      assert_equal expected, told & ["app.advised", "deserializing.refused", :checked], number.inspect
+      expected = number == 2 ? [] : [{about: :settings}, {about: :deserializing, group: application.config.group_id, topic: "t"}, :checked]
+      assert_equal expected, told, number.inspect
     end
   end
 

@@ -70,13 +70,15 @@ Scenario.run do
     %w[missing denied small].each do |reason|
       produce(sources[reason], [{payload: "bad#{SecureRandom.bytes(5_000) if reason == "small"}", partition: 0}, {payload: "good", partition: 0}])
     end
+    advised = Thread::Queue.new
+    Guildhall::Kafka.instrumentation.subscribe("app.advised") { |event| advised << event.payload }
     start
     problems = []
     eventually("the check at the start") do
-      problems.concat(drain(@errors).select { |error| error[:type] == "dead_letter_queue.check" })
+      problems.concat(drain(advised))
       problems.map { |problem| problem[:topic] }.sort == dead.values_at("missing", "denied", "small").sort
     end
-    texts = problems.to_h { |problem| [problem[:topic], problem[:error].message] }
+    texts = problems.to_h { |problem| [problem[:topic], problem[:message]] }
     {"missing" => /does not exist: create it, the brokers create none/, "denied" => /may not be written to: grant WRITE/,
      "small" => /takes messages of 2000 bytes at most/}.each { |reason, text| check(text.match?(texts[dead[reason]]), texts[dead[reason]]) }
 

@@ -36,7 +36,7 @@ Scenario.run do
     name = topic
     produce(name, Array.new(100) { {payload: "x"} })
     run.call(name, "earliest") { eventually("all consumed") { seen.size == 100 && committed(name) == [100] } }
-    equal([[:none, {topic: name, partitions: [0], place: :earliest, messages: 100}]], drain(events), "a new group")
+    equal([[:none, {topic: name, partitions: [0], place: :earliest, messages: 100, may_seek: false}]], drain(events), "a new group")
     seen.clear
     produce(name, Array.new(100) { {payload: "x"} })
     delete.call(name, 150)

@@ -19,12 +19,17 @@ module Guildhall
 
         private
 
-        def publish_advice
+        # @param about [Symbol] :settings, :deserializing or :topics
+        def publish_advice(about, message, group: nil, topic: nil)
+          publish("app.advised", message:, about:, group:, topic:)
+        end
+
+        def ask_advisers
           return unless first_process?
 
           [*@advisers].each do |adviser|
             messages = ErrorBoundary.run(->(raised) { error(raised, "advise") }) { adviser.call }
-            [*messages].each { |message| publish("app.advised", message:) }
+            [*messages].each { |message| publish_advice(:settings, message) }
           end
         end
 

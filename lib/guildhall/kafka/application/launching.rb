@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "guildhall/error_boundary"
-require_relative "../dead_letter_queue/check"
+require_relative "../broker/target_check"
 
 module Guildhall
   module Kafka
@@ -62,13 +62,13 @@ module Guildhall
           @config.freeze unless @config.frozen?
           open_log
           measure
-          publish_advice
+          ask_advisers
           Producing::Producer.load # while there may be no Ractor yet
           @backpressure = Processing::Backpressure.new(@config, topics) { listeners.each(&:wake) }
           @timer = Processing::Timer.new { |raised| error(raised, "timer") }
           @runners = Processing::Runners.new(@config.concurrency) { |raised| error(raised, "runner") }
           @decodings = plans(topics)
-          report_refused if first_process?
+          advise_of_decoding if first_process?
           @members = create_members(topics)
           stop_at_exit
           @members.each(&:start)
@@ -95,9 +95,12 @@ module Guildhall
           Deserializing::Plan.new(topic, @config.deserializing.parallel, @runners, report:) { pool }
         end
 
-        def report_refused
+        def advise_of_decoding
           @decodings.each do |topic, plan|
-            publish("deserializing.refused", group: topic.group, topic: topic.to_s, reason: plan.reason) if plan.refused?
+            next unless plan.refused?
+
+            publish_advice(:deserializing, "topic #{topic}: workers cannot run its pipeline, the consumer's thread runs the pipeline " \
+                                           "instead: #{plan.reason}", group: topic.group, topic: topic.to_s)
           end
         end
 
@@ -118,13 +121,13 @@ module Guildhall
         # Later, for topics that are missing are being created, and what runs for a moment only needs no check.
         def check_soon(topics)
           @timer.after(CHECK_AFTER_SECONDS) do
-            in_background { ErrorBoundary.run(->(raised) { error(raised, "dead_letter_queue.check") }) { check(topics) } }
+            in_background { ErrorBoundary.run(->(raised) { error(raised, "advise") }) { check(topics) } }
           end
         end
 
         def check(topics)
-          DeadLetterQueue::Check.new(topics, @config) { !running? }.run do |name, group, problem|
-            error(DeadLetterError.new(problem, to: name, reason: problem), "dead_letter_queue.check", topic: name, group:)
+          Broker::TargetCheck.new(topics, @config) { !running? }.run do |topic, group, problem|
+            publish_advice(:topics, problem, group:, topic:)
           end
         end
 

@@ -140,13 +140,11 @@ module Guildhall
           # @return [Boolean] whether a new member or a new producer can do it
           def replaced?(code) = %i[member replaced].include?(kind(code))
 
+          # @param to [String, nil] the topic that a message could not be sent to; nil: it is about something else
           # @return [String, nil] what to do about it, in one line; nil: nothing is known
-          def advice(code) = ADVICE[symbol(code)]
-
-          # @param topic [String] that a message could not be sent to
-          # @return [String, nil] what to do about it, in one line; nil: nothing is known
-          def advice_to_produce(code, topic)
-            ADVICE_TO_PRODUCE[symbol(code)]&.then { |advice| format(advice, topic:) } || advice(code)
+          def advice(code, to: nil)
+            symbol = symbol(code)
+            (to && ADVICE_TO_PRODUCE[symbol]&.then { |advice| format(advice, topic: to) }) || ADVICE[symbol]
           end
 
           # @param text [String, nil] what librdkafka or the broker says

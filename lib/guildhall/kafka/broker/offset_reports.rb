@@ -23,12 +23,13 @@ module Guildhall
         # @param client [Connection::Client]
         # @param settings [Hash{Symbol=>Object}] its
         # @param pairs [Array<Array(String, Integer)>] topics and partitions
+        # @param seeking [Array<String>] topics whose consumers may seek before they consume anything
         # @yield see {StartReport#events}
         # @return [void]
-        def assigned(client, settings, pairs, &moved)
+        def assigned(client, settings, pairs, seeking = [], &moved)
           return if pairs.empty?
 
-          report = StartReport.new(client, settings, pairs)
+          report = StartReport.new(client, settings, pairs, seeking)
           thread = Thread.new { guarded { report.events(&moved).each { |name, payload| publish(name, **payload) } } }
           thread.name = "guildhall offsets"
           thread.report_on_exception = false

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../connection/counted_calls"
 require_relative "../producing/wire"
 require_relative "dead_letters"
 require_relative "replay/outcome"
@@ -14,6 +15,9 @@ module Guildhall
         CHUNK_SIZE = 100
         # librdkafka's default of five minutes is too long to learn that a topic cannot be written to.
         SETTINGS = {"enable.idempotence": true, "linger.ms": 5, "message.timeout.ms": 30_000}.freeze
+
+        FLUSH_MS = 1_000
+        private_constant :FLUSH_MS
 
         # @param dead_letters [DeadLetters]
         # @param config [Config]
@@ -50,6 +54,7 @@ module Guildhall
         # @raise [ReplayError] where a dead letter cannot be replayed; those before it are, and are noted
         def run(ranges)
           @producer = Rdkafka::Config.new(Producing::Producer.settings(@config).merge(SETTINGS)).producer
+          Connection::CountedCalls.of(@producer)
           ranges.each_with_object([]) do |(partition, range), outcomes|
             break outcomes if @interrupted
 
@@ -105,8 +110,18 @@ module Guildhall
           topic = @to || dead_letter.source_topic or raise ReplayError, "#{dead_letter} names no source topic: name one (to)"
           partitions = @to ? nil : check_target(topic, "#{dead_letter} came from #{topic}, which is gone: name another topic (to)")
           partition = dead_letter.source_partition if partitions && dead_letter.source_partition&.<(partitions)
-          @producer.produce(topic:, partition:, key: dead_letter.key, payload: dead_letter.payload,
+          enqueue(topic:, partition:, key: dead_letter.key, payload: dead_letter.payload,
             headers: Producing::Wire.headers(dead_letter.original_headers))
+        end
+
+        # The producer's queue may take less than a chunk: then those that are in it are delivered first.
+        def enqueue(**message)
+          @producer.produce(**message)
+        rescue Rdkafka::RdkafkaError => error
+          raise unless error.code == :queue_full && @producer.queue_size.positive?
+
+          @producer.flush(FLUSH_MS)
+          retry
         end
 
         def wait(dead_letter, handle)

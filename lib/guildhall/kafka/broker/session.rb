@@ -3,6 +3,7 @@
 require "guildhall/clock"
 require_relative "../connection/client"
 require_relative "../errors"
+require_relative "../growing_pause"
 require_relative "complaints"
 require_relative "topic_reader"
 
@@ -210,16 +211,15 @@ module Guildhall
         # @raise [KafkaError]
         def ask(what, seconds = @timeout, group: false)
           limit = Clock.now + seconds
-          wait = FIRST_WAIT_SECONDS
+          wait = GrowingPause.new(FIRST_WAIT_SECONDS..seconds)
           loop do
             again_at = Clock.now + PAUSE_SECONDS
-            code = @client.with_handle { |handle| yield handle, ([wait, Clock.left(limit)].min * 1000).ceil }
+            code = @client.with_handle { |handle| yield handle, ([wait.grow, Clock.left(limit)].min * 1000).ceil }
             return if code.zero?
 
             @client.with_handle { |handle| @complaints.take(handle) } unless @borrowed
             complain(code, what, last: Clock.now >= limit, group:)
             sleep([again_at, limit].min - Clock.now) if [again_at, limit].min > Clock.now
-            wait *= 2
           end
         end
 

@@ -15,9 +15,11 @@ module Guildhall
         # @param client [Connection::Client] the member's
         # @param settings [Hash{Symbol=>Object}] its
         # @param pairs [Array<Array(String, Integer)>] topics and partitions
-        def initialize(client, settings, pairs)
+        # @param seeking [Array<String>] topics whose consumers may seek before they consume anything
+        def initialize(client, settings, pairs, seeking = [])
           @session = Session.new(settings, client:, timeout: TIMEOUT_SECONDS)
           @pairs = pairs
+          @seeking = seeking
           @place = Connection::Client.reset_place(settings)
         end
 
@@ -48,7 +50,7 @@ module Guildhall
         def without_offsets(places, ranges)
           by_topic(places.select { |_, (offset, _)| offset.nil? }.keys).map do |topic, numbers|
             counts = numbers.to_h { |number| [number, ranges.fetch([topic, number]).size] }
-            ["offsets.none", {topic:, partitions: numbers, place: @place, messages: counts.values.sum}]
+            ["offsets.none", {topic:, partitions: numbers, place: @place, messages: counts.values.sum, may_seek: @seeking.include?(topic)}]
           end
         end
 

@@ -2,11 +2,9 @@
 
 require "guildhall/error_boundary"
 require "guildhall/clock"
-require_relative "../connection/client_closer"
-require_relative "../connection/counted_calls"
-require_relative "../connection/librdkafka"
 require_relative "../errors"
-require_relative "../producing/producer"
+require_relative "../growing_pause"
+require_relative "admin"
 
 module Guildhall
   module Kafka
@@ -18,11 +16,9 @@ module Guildhall
         TIMEOUT_MS = 10_000
         ANSWER_MS = 3_000 # that brokers have to say which topics there are
         PAUSE_SECONDS = 0.1
-        CLOSE_SECONDS = 5
         PAUSES = 1..300 # seconds before another try, each twice as long as the one before
         STOP_SECONDS = 1 # for a question on its way
         UNANSWERED = "no broker answers: missing topics are created as soon as one does"
-        BROKERS_DEFAULT = -1 # how many replicas
         TIMED_OUT = -185
         # Only segments that are closed are compacted, and a process that takes over reads all that is there.
         COMPACTED = {"cleanup.policy": "compact", "segment.ms": "3600000", "min.cleanable.dirty.ratio": "0.1"}.freeze
@@ -71,12 +67,11 @@ module Guildhall
         def run
           return true if @topics.empty? && @failing.empty?
 
-          admin = Rdkafka::Config.new(Producing::Producer.shared(@settings)).admin
-          present = present(admin) or return false
-          @refused = create(admin, missing(present))
-          true
-        ensure
-          Connection::ClientCloser.close_admin(admin, CLOSE_SECONDS) if admin
+          Admin.open(@settings) do |admin|
+            present = present(admin)
+            @refused = create(admin, missing(present)) if present
+            !present.nil?
+          end
         end
 
         # Tries again, with growing pauses, until all topics are there. Does not block.
@@ -103,16 +98,16 @@ module Guildhall
 
         # @return [Hash{String=>Integer}, nil] how many partitions each topic has; nil: no broker has answered
         def present(admin)
-          code, topics = Connection::CountedCalls.of(admin).with_inner { |handle| Connection::Librdkafka.metadata(handle, ANSWER_MS) }
+          code, topics = admin.metadata(ANSWER_MS)
           topics.to_h { |name, _, leaders| [name, leaders.size] } if code.zero?
         end
 
         # A retry topic, and a topic for dead letters, gets as many partitions as the topic, a schedule one, a delay topic and its dead
         # letters as many as the brokers say.
         def missing(present)
-          wanted = @topics.to_h { |topic| [topic.name, positive(present[topic.retry_topics&.source]) || BROKERS_DEFAULT] }
-          @topics.filter_map(&:delay_tiers).each { |tiers| wanted[tiers.dead_letters] = BROKERS_DEFAULT }
-          @failing.each { |topic| wanted[topic.dead_letter_queue.topic] = positive(present[topic.name]) || BROKERS_DEFAULT }
+          wanted = @topics.to_h { |topic| [topic.name, positive(present[topic.retry_topics&.source]) || Admin::BROKERS_DEFAULT] }
+          @topics.filter_map(&:delay_tiers).each { |tiers| wanted[tiers.dead_letters] = Admin::BROKERS_DEFAULT }
+          @failing.each { |topic| wanted[topic.dead_letter_queue.topic] = positive(present[topic.name]) || Admin::BROKERS_DEFAULT }
           @topics.select(&:scheduled_tasks).each { |topic| wanted[topic.name] = [1, COMPACTED] }
           wanted.reject { |name, _| present.key?(name) }
         end
@@ -128,15 +123,9 @@ module Guildhall
           requests.reject { |name, request| created?(name, request, limit) }.map(&:first)
         end
 
-        # @return [Rdkafka::Admin::CreateTopicHandle, Rdkafka::RdkafkaError, nil] nil: it is there
-        def request(admin, name, partitions, settings = {})
-          embedded = @settings[:"bootstrap.servers"]
-          return admin.create_topic(name, partitions, BROKERS_DEFAULT, settings) unless embedded.respond_to?(:create_topic)
-
-          embedded.create_topic(name, partitions: [partitions, 1].max) # of a test
-          nil
-        rescue EmbeddedBrokerError
-          nil # another listener was faster
+        # @return [#wait, Rdkafka::RdkafkaError]
+        def request(admin, ...)
+          admin.create_topic(...)
         rescue Rdkafka::RdkafkaError => error
           error
         end
@@ -145,7 +134,7 @@ module Guildhall
         def created?(name, request, limit)
           raise request if request.is_a?(Exception)
 
-          request&.wait(max_wait_timeout_ms: (Clock.left(limit, least: 0.001) * 1000).ceil)
+          request.wait(max_wait_timeout_ms: (Clock.left(limit, least: 0.001) * 1000).ceil)
           true
         rescue Rdkafka::RdkafkaError => error
           # Another process may have been faster.
@@ -160,8 +149,8 @@ module Guildhall
         end
 
         def try_again
-          pause = @pauses.begin
-          until @stop.pop(timeout: pause) || @stop.closed?
+          pause = GrowingPause.new(@pauses)
+          until @stop.pop(timeout: pause.grow) || @stop.closed?
             before = @refused
             ErrorBoundary.run(->(error) { @on_error.call(error, before.first) unless @stop.closed? }) do
               run
@@ -169,8 +158,6 @@ module Guildhall
               yield created if created.any?
             end
             break if @refused.empty?
-
-            pause = [pause * 2, @pauses.end].min
           end
         end
       end

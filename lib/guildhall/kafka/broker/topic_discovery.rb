@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "guildhall/error_boundary"
+require_relative "../growing_pause"
 
 module Guildhall
   module Kafka
@@ -26,8 +27,8 @@ module Guildhall
           @interval = refresh.positive? ? refresh / 1000.0 : nil
           @wanted = wanted
           @stop = Thread::Queue.new
-          @answer_ms = ANSWER_MS.begin
-          @pause = PAUSES.begin
+          @answer_ms = GrowingPause.new(ANSWER_MS)
+          @pause = GrowingPause.new(PAUSES)
           @found = nil
         end
 
@@ -42,7 +43,7 @@ module Guildhall
         # @return [void]
         def start(&on_change)
           @thread = Thread.new do
-            while @stop.pop(timeout: @found ? @interval : pause).nil? && !@stop.closed?
+            while @stop.pop(timeout: @found ? @interval : @pause.grow).nil? && !@stop.closed?
               ErrorBoundary.run(->(error) { @on_error.call(error) }) { watch(&on_change) }
             end
           end
@@ -64,14 +65,10 @@ module Guildhall
           yield @found unless @found == before
         end
 
-        def pause
-          @pause.tap { @pause = [@pause * 2, PAUSES.end].min }
-        end
-
         # @return [Array<String>, nil] nil: no broker has answered
         def ask
-          names = @client.topic_names(@answer_ms)
-          @answer_ms = [@answer_ms * 2, ANSWER_MS.end].min unless names
+          names = @client.topic_names(@answer_ms.length)
+          @answer_ms.grow unless names
           names&.select(&@wanted)&.sort
         end
       end

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../growing_pause"
+
 module Guildhall
   module Kafka
     module Connection
@@ -21,18 +23,19 @@ module Guildhall
         # @return [void]
         def start(client)
           report(client, client.commit_soon)
-          look_later(client, FIRST_LOOK_SECONDS)
+          look_later(client, GrowingPause.new(FIRST_LOOK_SECONDS..@application.config.commit_interval))
         end
 
         private
 
         # Until the next commit, which looks as well.
         def look_later(client, pause)
-          return unless client.committing? && pause < @application.config.commit_interval && @application.listening?("offsets.committed")
+          return unless client.committing? && @application.listening?("offsets.committed")
+          return unless pause.length < @application.config.commit_interval
 
-          @application.timer.after(pause) do
+          @application.timer.after(pause.grow) do
             report(client, client.look_for_answer)
-            look_later(client, pause * 2)
+            look_later(client, pause)
           end
         end
 

@@ -5,18 +5,31 @@ module Guildhall
     module Connection
       # The gem counts the calls that use a client of librdkafka, and closing the client waits until none does. A thread that is killed, or
       # interrupted, just before its call was counted would be subtracted all the same, and closing would wait for ever. With this
-      # module interruptions come while the call runs, not while it is counted.
+      # module only what was counted is subtracted. It costs no more than the gem's own way, for a producer calls it for each message.
       module CountedCalls
         # @param client [Rdkafka::Consumer, Rdkafka::Producer, Rdkafka::Admin]
-        # @return [Rdkafka::NativeKafka] the client's, with this module
-        def self.of(client) = client.instance_variable_get(:@native_kafka).extend(self)
+        # @return [Rdkafka::NativeKafka, nil] the client's, with this module; nil: it has none, but is a double
+        def self.of(client) = client.instance_variable_get(:@native_kafka)&.extend(self)
 
+        # Ruby interrupts a thread at calls and branches: there are none between counting and the note that it was counted, and none before
+        # the subtraction.
         # @yieldparam handle [FFI::Pointer]
         # @return [Object] what the block returns
+        # @raise [Rdkafka::ClosedInnerError]
         def with_inner
-          Thread.handle_interrupt(Object => :never) do
-            super { |handle| Thread.handle_interrupt(Object => :immediate) { yield handle } }
+          counted = 0
+          if @access_mutex.owned?
+            @operations_in_progress += 1
+            counted = 1
+          else
+            @access_mutex.synchronize do
+              @operations_in_progress += 1
+              counted = 1
+            end
           end
+          @inner.nil? ? raise(Rdkafka::ClosedInnerError) : yield(@inner)
+        ensure
+          @operations_in_progress -= counted
         end
       end
     end

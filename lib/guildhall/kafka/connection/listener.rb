@@ -136,7 +136,10 @@ module Guildhall
             @assigned = true
             @membership&.assigned
             @application.publish("rebalance.partitions_assigned", group: @group, member: @number, partitions: pairs)
-            @offset_reports.assigned(@client, settings, pairs) { |pair| partition_of(*pair)&.sought? } unless @topics.first.assigned
+            next if @topics.first.assigned
+
+            seeking = pairs.map(&:first).uniq.select { |name| @routes.route(name)&.may_seek_at_first? }
+            @offset_reports.assigned(@client, settings, pairs, seeking) { |pair| partition_of(*pair)&.sought? }
           end
         end
 

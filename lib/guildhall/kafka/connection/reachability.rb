@@ -2,6 +2,7 @@
 
 require "guildhall/clock"
 require_relative "../broker/errors"
+require_relative "../growing_pause"
 require_relative "tls_diagnosis"
 
 module Guildhall
@@ -18,9 +19,18 @@ module Guildhall
         SETTLED_SECONDS = 45
         OF_ONE_CLIENT = /SSL|TLS|certificate|SASL|uthentication|security\.protocol/i
         UNANSWERED = "it has been asked, and does not answer"
+        JUST_CONNECTED = "just after connecting"
+        # A broker that ends closes all of its connections at once, new ones as well; one that expects SASL does so with each new one, which
+        # comes after `reconnect.backoff.ms`.
+        RECONNECTED_SECONDS = 0.05
+        NO_FIRST_ANSWER = "it has taken the connection, and does not answer the first request"
+        # librdkafka's guess about a first request that fails; brokers that are suspended, or have just been, are much more frequent.
+        GUESS = /: (?:probably due to|might be caused by) broker version < 0\.10.*| or broker version is < 0\.10.*/
         # What a reason says => what to do, or the code whose advice that is.
         ADVICE = {
-          /just after connecting/ => "check security.protocol: the broker seems to expect SASL (sasl_plaintext, sasl_ssl)",
+          /\A#{NO_FIRST_ANSWER}/o => "check whether the broker's process is suspended, was until now, or is still starting, and the " \
+                                     "network between",
+          /#{JUST_CONNECTED}/o => "check security.protocol: the broker seems to expect SASL (sasl_plaintext, sasl_ssl)",
           /alert (?:bad certificate|certificate required|unknown ca|handshake failure)/i =>
             "the broker wants a client certificate that it trusts: set ssl.certificate.location and ssl.key.location",
           /refused/ => :transport,
@@ -38,7 +48,8 @@ module Guildhall
         MAX_REASONS = 20
         Outage = Struct.new(:since, :latest, :latest_of_one, :reasons)
         Reason = Struct.new(:due, :pause)
-        private_constant :OF_ONE_CLIENT, :DOUBTFUL, :MAX_OUTAGES, :MAX_REASONS, :Outage, :Reason
+        private_constant :OF_ONE_CLIENT, :DOUBTFUL, :JUST_CONNECTED, :RECONNECTED_SECONDS, :NO_FIRST_ANSWER, :GUESS, :MAX_OUTAGES,
+          :MAX_REASONS, :Outage, :Reason
 
         # @param diagnosis [#call] called with a broker's address in a thread of its own, says what is wrong with the connection, or nil
         # @param clock [#now]
@@ -50,6 +61,7 @@ module Guildhall
           @publish = publish
           @lock = Mutex.new
           @outages = {}
+          @closed_at = {} # broker => when it closed a connection just after connecting, and nothing else was said since
         end
 
         # A connection could not be made, or was refused by the broker. Does not block.
@@ -57,7 +69,9 @@ module Guildhall
         # @param reason [String] librdkafka's
         # @return [void]
         def failed(broker, reason)
-          found = note(broker, reason) or return
+          return if closed_for_the_first_time?(broker, reason)
+
+          found = note(broker, worded(reason)) or return
           return announce(found) unless reason.match?(DOUBTFUL)
 
           thread = Thread.new { announce({**found, **{advice: @diagnosis.call(broker)}.compact}) }
@@ -91,6 +105,22 @@ module Guildhall
 
         private
 
+        def closed_for_the_first_time?(broker, reason)
+          @lock.synchronize do
+            unless reason.end_with?(JUST_CONNECTED)
+              @closed_at.delete(broker)
+              next false
+            end
+
+            @closed_at.shift if @closed_at.size >= MAX_OUTAGES
+            @clock.now - (@closed_at[broker] ||= @clock.now) < RECONNECTED_SECONDS
+          end
+        end
+
+        def worded(reason)
+          reason.match?(/\AApiVersionRequest failed: (?:Local|Broker): .*[Tt]imed out/) ? NO_FIRST_ANSWER : reason.sub(GUESS, "")
+        end
+
         # @return [Hash{Symbol=>Object}, nil] what is to be published now
         def note(broker, reason, seconds = 0.0)
           now = @clock.now
@@ -119,11 +149,10 @@ module Guildhall
         def due?(outage, reason, now)
           outage.latest_of_one = now if reason.match?(OF_ONE_CLIENT)
           outage.reasons.shift if outage.reasons.size >= MAX_REASONS && !outage.reasons.key?(reason)
-          one = outage.reasons[reason] ||= Reason.new(now, REMIND.begin)
+          one = outage.reasons[reason] ||= Reason.new(now, GrowingPause.new(REMIND))
           return false if now < one.due
 
-          one.due = now + one.pause
-          one.pause = [one.pause * 2, REMIND.end].min
+          one.due = now + one.pause.grow
           true
         end
 

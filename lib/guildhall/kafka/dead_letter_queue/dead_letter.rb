@@ -28,29 +28,29 @@ module Guildhall
         #     without a value
 
         # @return [String, nil] the topic that it came from; nil where nothing says so
-        def source_topic = headers["source_topic"]
+        def source_topic = Origin.text(headers["source_topic"])
 
         # @return [Integer, nil]
-        def source_partition = Digits.integer(headers["source_partition"])
+        def source_partition = Digits.integer(Origin.text(headers["source_partition"]))
 
         # @return [Integer, nil]
-        def source_offset = Digits.integer(headers["source_offset"])
+        def source_offset = Digits.integer(Origin.text(headers["source_offset"]))
 
         # @return [String, nil] the consumer group that could not handle it
-        def source_group = headers["source_consumer_group"]
+        def source_group = Origin.text(headers["source_consumer_group"])
 
         # @return [Integer, nil] how often that was tried
-        def attempts = Digits.integer(headers["source_attempts"])
+        def attempts = Digits.integer(Origin.text(headers["source_attempts"]))
 
         # @return [Time, nil] when it failed first
         def first_failed_at
-          Time.iso8601(headers["source_first_failed_at"].to_s)
+          Time.iso8601(Origin.text(headers["source_first_failed_at"]).to_s)
         rescue ::ArgumentError
           nil
         end
 
         # @return [String, nil]
-        def error_class = headers["source_error_class"]
+        def error_class = Origin.text(headers["source_error_class"])
 
         # @return [Hash{String=>String, Array<String>}] the message's own
         def original_headers

@@ -115,7 +115,7 @@ module Guildhall
         def undelivered(message, target, error)
           kind = target == @queue.topic ? "dead letter" : "retry"
           code = error.code if error.is_a?(Rdkafka::RdkafkaError)
-          reason = [error.message, *(code && Broker::Errors.advice_to_produce(code, target))].join("; ")
+          reason = [error.message, *(code && Broker::Errors.advice(code, to: target))].join("; ")
           DeadLetterError.new("#{message.topic}/#{message.partition}@#{message.offset} could not be sent to the #{kind} topic #{target}, " \
                               "and is sent again; its partition waits: #{reason}", to: target, reason:)
         end

@@ -27,9 +27,10 @@ module Guildhall
                     "source_error_class" => error.class.name.to_s}
         end
 
-        # A header that was there before is one of several values.
+        # A header that was there before, or that another tool has added to, is one of several values: the last one counts.
+        # @param value [String, Array<String, nil>, nil] of a header
+        # @return [String, nil]
         def self.text(value) = value.is_a?(Array) ? value.last : value
-        private_class_method :text
       end
     end
   end

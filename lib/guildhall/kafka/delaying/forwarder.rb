@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require_relative "../consumer"
-require_relative "../producing/delivery"
 require_relative "envelope"
 
 module Guildhall
@@ -16,54 +15,21 @@ module Guildhall
         end
 
         # @return [void]
-        def initialized
-          @arrived = {} # offsets behind a message that could not be sent: those are not sent again with it
-        end
-
-        # @return [void]
         def consume
-          failure = send_all.reduce(nil) { |before, (message, delivery)| settle(message, delivery, before) }
-          raise failure if failure
-
+          now = Time.now.to_f
+          @call.forward(messages.map { |message| [message, forwarded(message, now)] }, patient: false, once: true) do |parcels|
+            parcels.take_while(&:arrived?).each { |parcel| mark_as_consumed(parcel.message) }
+          end
           commit_offsets! # what a crash sends twice may be sent twice again by each topic that follows
         end
 
         private
 
-        # @return [Array<Array(Message, Producing::Delivery | Exception | nil)>] nil: it has arrived before
-        def send_all
-          now = Time.now.to_f
-          messages.map { |message| [message, (send_one(message, now) unless @arrived.key?(message.offset))] }
-        end
-
-        def send_one(message, now)
-          Producing::Delivery.start(producer, forwarded(message, now))
-        rescue StandardError => error
-          error
-        end
-
-        # @param failure [Exception, nil] of a message before it
-        # @return [Exception, nil] the first
-        def settle(message, delivery, failure)
-          raise delivery if delivery.is_a?(Exception)
-
-          delivery&.wait
-          failure ? @arrived[message.offset] = true : done(message)
-          failure
-        rescue StandardError => error
-          failure || error
-        end
-
-        def done(message)
-          @arrived.delete(message.offset)
-          mark_as_consumed(message)
-        end
-
         def forwarded(message, now)
           left = (Envelope.due(message) || 0) - now
           return Envelope.pass_on(message, topic.delay_tiers.topic(left)) if left.positive?
 
-          Envelope.open(message) || raise(UnaddressedError, "#{message.inspect} has no header that says where it goes")
+          Envelope.open(message) || UnaddressedError.new("#{message.inspect} has no header that says where it goes")
         end
       end
     end

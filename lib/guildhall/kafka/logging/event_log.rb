@@ -17,12 +17,12 @@ module Guildhall
                   "broker.reachable" => Logger::WARN, "offsets.reset" => Logger::WARN,
                   "partition.stalled" => Logger::WARN, "partition.abandoned" => Logger::WARN,
                   "dead_letter_queue.dispatched" => Logger::WARN, "consumer.retrying" => Logger::WARN,
-                  "deserializing.refused" => Logger::WARN,
                   "key.limit_reached" => Logger::WARN, "key.parked" => Logger::WARN, "retry_topic.dispatched" => Logger::WARN,
                   "signals.ignored" => Logger::WARN, "swarm.process_restarting" => Logger::WARN, "swarm.process_stopping" => Logger::WARN,
                   "swarm.forked" => Logger::DEBUG,
                   "consumer.consumed" => Logger::DEBUG, "consumer.skipped" => Logger::DEBUG, "consumer.shutdown" => Logger::DEBUG,
                   "consumer.revoked" => Logger::DEBUG, "dead_letter_queue.blocked" => Logger::DEBUG,
+                  "forwarding.blocked" => Logger::DEBUG,
                   "filter.rejected" => Logger::DEBUG, "filter.waiting" => Logger::DEBUG,
                   "lag.measured" => Logger::DEBUG, "messages.produced" => Logger::DEBUG, "offsets.committed" => Logger::DEBUG,
                   "statistics.emitted" => Logger::DEBUG, "transaction.committed" => Logger::DEBUG,
@@ -96,10 +96,11 @@ module Guildhall
           "#{membership(group, member)}: #{lost ? "lost" : "revoked"} #{places(partitions)}"
         end
 
-        def offsets_none(group:, topic:, partitions:, place:, messages:, **)
+        def offsets_none(group:, topic:, partitions:, place:, messages:, may_seek: false, **)
           what = messages == 1 ? "1 message" : "#{messages} messages"
           where = {earliest: "begins at the beginning, with #{what}", latest: "begins at the end, and skips #{what}"}.fetch(place)
-          "group #{group}: nothing is committed for #{numbered(topic, partitions)}: #{where} (auto.offset.reset #{place})"
+          "group #{group}: nothing is committed for #{numbered(topic, partitions)}: #{where} (auto.offset.reset #{place})" \
+            "#{", unless its consumer's `initialized` seeks" if may_seek}"
         end
 
         def offsets_reset(group:, topic:, partitions:, **)
@@ -150,10 +151,6 @@ module Guildhall
         def consumer_retrying(topic:, partition:, attempt:, seconds:, offset: nil, **)
           ["retrying #{topic}/#{partition}", *(" from offset #{offset}" if offset), " in #{seconds.round(1)} s",
            *(", after attempt #{attempt}" if attempt.positive?)].join
-        end
-
-        def deserializing_refused(topic:, reason:, **)
-          "topic #{topic}: workers cannot run its pipeline, the consumer's thread runs the pipeline instead: #{reason}"
         end
 
         def dead_letter_queue_dispatched(topic:, partition:, offset:, to:, error_class:, **)

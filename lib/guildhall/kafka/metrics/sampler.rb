@@ -63,7 +63,9 @@ module Guildhall
           partitions.each do |place, partition|
             keys, messages = partition.parked_keys&.counts
             @of_partitions.set(place, {"parked.keys" => keys, "parked.messages" => messages}) if keys
-            @of_partitions.set(place, {"dead_letters.blocked" => partition.blocked ? 1 : 0}) if partition.topic.dead_letter_queue
+            next unless partition.topic.dead_letter_queue || partition.forwards?
+
+            @of_partitions.set(place, {"dead_letters.blocked" => partition.blocked ? 1 : 0})
           end
           gone = @of_partitions.reset_all_but(partitions.keys, except: without_assignment)
           @lag_known_at = @lag_known_at.except(*gone)

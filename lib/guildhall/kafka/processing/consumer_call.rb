@@ -2,6 +2,7 @@
 
 require "forwardable"
 require_relative "middleware"
+require_relative "outbox"
 
 module Guildhall
   module Kafka
@@ -95,6 +96,16 @@ module Guildhall
 
         # @return [WaterDrop::Producer, Producing::TransactionalProducer] of the transaction that is open, else the application's
         def producer = @transaction&.producer || @partition.producer
+
+        # Sends messages on to other topics. Blocks for some seconds at most.
+        # @param records [Array] see {Outbox#forward}
+        # @return [void]
+        # @raise [ForwardingError, Rdkafka::RdkafkaError]
+        def forward(records, **how, &)
+          return Outbox.forward_at_once(records, producer, application) if @transaction
+
+          @partition.outbox.forward(records, **how, &)
+        end
 
         # One within another is part of that one.
         # @return [Object] what the block returns

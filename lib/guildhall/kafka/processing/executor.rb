@@ -39,7 +39,7 @@ module Guildhall
         # @return [Boolean] whether the partition is consumed in order, because of a failure, although it is virtual
         def collapsed? = @virtual ? @virtual.collapsed? : false
 
-        # @return [DeadLetters::Blocked, nil] nil: dead letters arrive, or there are none
+        # @return [Dispatches::Blocked, nil] nil: dead letters arrive, or there are none
         def blocked = [@recovery.blocked, @virtual&.blocked].compact.min_by(&:since)
 
         # @return [ParkedKeys, nil] nil: the route does not order by key

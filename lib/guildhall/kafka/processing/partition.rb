@@ -6,6 +6,7 @@ require_relative "backlog"
 require_relative "executor"
 require_relative "no_offset_store"
 require_relative "offset_tracker"
+require_relative "outbox"
 require_relative "../lag/partition_lag"
 require_relative "schedule"
 require_relative "seek"
@@ -39,13 +40,15 @@ module Guildhall
         attr_writer :missing
         # @return [KafkaError, nil] why the broker does not let it be read; nil: it has been read since
         attr_accessor :denied
+        # @return [Outbox] what its consumers send on
+        attr_reader :outbox
 
         # @!method queue=(queue)
         #   @param queue [#allow, #close] the reader's
         def_delegators :@backlog, :queue, :queue=
         def_delegators :@schedule, :notify, :paused?, :working?, :release
         def_delegators :@lag, :position, :end_offset, :idle_behind?, :inquire
-        def_delegators :@executor, :attempt, :blocked, :collapsed?, :parked_keys
+        def_delegators :@executor, :attempt, :collapsed?, :parked_keys
         # @!method producer
         #   @return [WaterDrop::Producer]
         def_delegators :@application, :producer
@@ -127,6 +130,12 @@ module Guildhall
 
         # @return [Integer, nil] the first offset that is not done; nil: nothing was begun yet
         def next_offset = @offsets.next
+
+        # @return [Processing::Dispatches::Blocked, nil] nil: what it sends to other topics arrives
+        def blocked = [@executor.blocked, @outbox.blocked].compact.min_by(&:since)
+
+        # @return [Boolean] whether a consumer of it has sent messages on
+        def forwards? = @outbox.used?
 
         # @return [Class] of its consumers, as it is now
         def consumer_class
@@ -257,7 +266,9 @@ module Guildhall
           @schedule = Processing::Schedule.new(@backlog, @application.timer) { |urgent| runners.push(self, urgent:) }
           @lag = Lag::PartitionLag.new(self, @offsets, @schedule, @listener, @application)
           @seek = Processing::Seek.new(self, @schedule, @listener, @application) { |*place| moved(*place) }
-          @executor = Processing::Executor.new(Processing::Assignment.new(self, @offsets, @schedule, @application))
+          assignment = Processing::Assignment.new(self, @offsets, @schedule, @application)
+          @outbox = Processing::Outbox.new(assignment)
+          @executor = Processing::Executor.new(assignment)
         end
 
         def store_of_offsets

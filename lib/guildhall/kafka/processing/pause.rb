@@ -9,8 +9,8 @@ module Guildhall
       # user's pause outlasts a back-off, and quiet outlasts both. With the lock of {Schedule} held.
       class Pause
         # What ends them: {Consumer#resume}, the back-off's time, the time that a filter has asked for, a parked key that has moved on,
-        # the broker's confirmation that it has the dead letters, nothing.
-        REASONS = %i[user backoff filter keys dead_letters quiet].freeze
+        # the broker's confirmation that it has the dead letters, or what a consumer sends on, nothing.
+        REASONS = %i[user backoff filter keys dead_letters forwarding quiet].freeze
         # In which parked keys are not tried either.
         COMPLETE = %i[user quiet].freeze
 

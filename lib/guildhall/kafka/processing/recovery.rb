@@ -29,7 +29,7 @@ module Guildhall
           @at = nil
         end
 
-        # @return [DeadLetters::Blocked, nil] nil: none of its dispatches fails
+        # @return [Dispatches::Blocked, nil] nil: none of its dispatches fails
         def blocked = @dead_letters&.blocked
 
         # @return [Boolean] whether the message that fails is being looked for
@@ -145,6 +145,7 @@ module Guildhall
           return done if pending.nil? || pending.empty?
           return postpone(batch) unless messages
           return go_back(batch) { failed_with_others(error) } if offsets.unmarked_before(batch)
+          return wait_for(error.load, batch) if error.is_a?(ForwardingError) && error.load
 
           alone = !together && alone?(messages, offset(batch, pending))
           decision = @retries.failed(error, at: @at, alone:, isolating: !@isolation.nil?)
@@ -218,14 +219,29 @@ module Guildhall
           dispatch(undecodable, 0) { |message| message.failure.exception } if undecodable.any?
         end
 
-        # The partition rests until they were sent, but no runner waits for that.
         def dispatch(messages, attempts, skip: false, &error_of)
           @dispatching = true
-          schedule.pause(:dead_letters)
-          @dead_letters.dispatch(messages, attempts, skip:, error_of:) do
-            @dispatching = false
-            schedule.resume(:dead_letters)
+          rest_until_sent(:dead_letters, messages.first.batch) do |sent|
+            @dead_letters.dispatch(messages, attempts, skip:, error_of:) do
+              @dispatching = false
+              sent.call
+            end
           end
+        end
+
+        # What a consumer sends on has not arrived yet: it is called again then.
+        # @return [false]
+        def wait_for(load, batch)
+          rest_until_sent(:forwarding, batch) { |sent| load.on_settled(&sent) }
+          false
+        end
+
+        # The partition rests until messages were sent, but no runner waits for that.
+        # @yieldparam sent [#call] to be called then
+        def rest_until_sent(reason, batch)
+          schedule.pause(reason)
+          yield -> { schedule.resume(reason) }
+          schedule.resume(reason) if batch.generation != offsets.generation # a seek that has just made it void came before the pause
         end
 
         def rest(decision, batch)

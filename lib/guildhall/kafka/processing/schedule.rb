@@ -121,7 +121,7 @@ module Guildhall
         def seek
           change do
             @state.seek
-            %i[filter keys dead_letters].each { |reason| @pause.finish(reason) } # what it waits for is void
+            %i[filter keys dead_letters forwarding].each { |reason| @pause.finish(reason) } # what it waits for is void
             @aside_wanted = false
             @batches.clear
             yield

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../connection/counted_calls"
 require_relative "defaults"
 require_relative "later"
 require_relative "measuring"
@@ -74,7 +75,7 @@ module Guildhall
         def self.create(config, topics, logger)
           raise MissingDependencyError, missing unless load
 
-          WaterDrop::Producer.new do |producer|
+          made = WaterDrop::Producer.new do |producer|
             producer.deliver = true
             producer.kafka = settings(config)
             producer.max_payload_size = MAX_MESSAGE_BYTES
@@ -84,7 +85,10 @@ module Guildhall
             producer.reload_on_idempotent_fatal_error = true
             steps(config, topics).each { |step| producer.middleware.append(step) }
             producer.middleware.extend(Wire::Middleware)
-          end.extend(Reporting, Later)
+            # Also after a fork, or a fatal error.
+            producer.monitor.subscribe("producer.connected") { Connection::CountedCalls.of(made.client) }
+          end
+          made.extend(Reporting, Later)
         end
 
         # @param config [Config]

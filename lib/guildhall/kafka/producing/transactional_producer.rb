@@ -48,6 +48,7 @@ module Guildhall
         # @raise [Rdkafka::RdkafkaError] also when no broker has answered for as long as a transaction may be open
         def open
           @client = Rdkafka::Config.new(@settings).producer
+          @native = Connection::CountedCalls.of(@client)
           @deadline = Clock.now + @timeout
           patiently { initialize_transactions unless yield }
           self
@@ -132,7 +133,7 @@ module Guildhall
 
         # The gem's own waits without an end.
         def initialize_transactions
-          Connection::CountedCalls.of(@client).with_inner do |handle|
+          @native.with_inner do |handle|
             Rdkafka::RdkafkaError.validate!(Rdkafka::Bindings.rd_kafka_init_transactions(handle, SLICE_MS), client_ptr: handle)
           end
         end

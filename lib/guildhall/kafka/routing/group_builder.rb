@@ -15,8 +15,11 @@ module Guildhall
 
         METHODS = %i[topic pattern consumer_group defaults delay_topics schedule multiplexing].freeze
 
-        # What wants delay topics: the first group that does, and its topics; and whether they were switched off.
-        Delayed = Struct.new(:group, :topics, :off)
+        # What wants delay topics: the groups that do, with their topics; and the groups that want none, nil: all.
+        Delayed = Struct.new(:wanted, :off) do
+          # @return [Array<String>]
+          def groups = off.include?(nil) ? [] : wanted.keys - off
+        end
         DELAY_TOPICS = OptionRules.new(delays: Reporting::ASCENDING_SECONDS, prefix: Reporting::TOPIC_PREFIX)
         private_constant :DELAY_TOPICS, :Delayed
 
@@ -30,12 +33,14 @@ module Guildhall
         # @param defaults [Array<Proc>] settings that every topic begins with
         # @param multiplexed [Hash{String=>Multiplexing}] gets what is set here
         # @param delayed [Delayed] notes what is set here
-        def initialize(group, errors, defaults = [], multiplexed = {}, delayed = Delayed.new(group: nil, topics: [], off: false))
+        # @param outer [Boolean] whether the blocks of other groups are within this one
+        def initialize(group, errors, defaults = [], multiplexed = {}, delayed = Delayed.new(wanted: {}, off: []), outer: true)
           @group = group
           @errors = errors
           @defaults = defaults.dup
           @multiplexed = multiplexed
           @delayed = delayed
+          @outer = outer
           @topics = []
         end
 
@@ -43,9 +48,11 @@ module Guildhall
         # topics the delay topics serve.
         # @return [self]
         def complete
-          group = @delayed.group or return self
-          add_default_delay_topics(group) unless @delayed.off || @topics.any?(&:delay_tiers)
-          serves = @delayed.topics.uniq.freeze
+          return self if @delayed.wanted.empty?
+
+          group = @delayed.groups.first
+          add_default_delay_topics(group) if group && @topics.none?(&:delay_tiers)
+          serves = @delayed.wanted.values.flatten.uniq.freeze
           @topics.map! { |topic| topic.delay_tiers ? topic.with(delay_tiers: topic.delay_tiers.with(serves:)) : topic }
           self
         end
@@ -73,13 +80,13 @@ module Guildhall
 
         # The topics that messages of `produce_later` wait in, `PREFIX.SECONDS`. This process sends them on when it consumes; those
         # that are missing are created when the application starts. A message that cannot be sent on goes to `PREFIX.dead`.
-        # @param delays [Array<Numeric>] seconds; the first is how exactly times are kept. false: no delay topics, also where
-        #   `active_job_topic` would bring some
+        # @param delays [Array<Numeric>] seconds; the first is how exactly times are kept. false: `active_job_topic` brings none, of this
+        #   `consumer_group`; outside of any: of all groups
         # @param prefix [String, nil] of the topics' names; nil: "GROUP.delay"
         # @return [void]
         def delay_topics(*delays, prefix: nil, **unknown)
           refuse(__method__, unknown)
-          return @delayed.off = true if delays == [false]
+          return @delayed.off << (@outer ? nil : @group) if delays == [false]
 
           delays = Delaying::Tiers::DEFAULT if delays.empty?
           prefix ||= delay_prefix(@group)
@@ -139,7 +146,7 @@ module Guildhall
 
           good = name.is_a?(Symbol) || (name.is_a?(String) && !name.strip.empty?)
           @errors.add("consumer_group needs a name, not #{name.inspect}") unless good
-          inner = GroupBuilder.new(name.to_s, @errors, @defaults, @multiplexed, @delayed)
+          inner = GroupBuilder.new(name.to_s, @errors, @defaults, @multiplexed, @delayed, outer: false)
           inner.apply(block)
           @topics.concat(inner.topics)
         end
@@ -150,8 +157,7 @@ module Guildhall
 
         # For routes whose messages may be produced with a delay.
         def delay_topics_for(*names)
-          @delayed.group ||= @group
-          @delayed.topics.concat(names.map(&:to_s))
+          (@delayed.wanted[@group] ||= []).concat(names.map(&:to_s))
         end
 
         # @return [String, nil] nil: topics cannot be called that, which is reported

@@ -4,6 +4,7 @@ require "guildhall/text_table"
 require_relative "../config/errors"
 require_relative "dead_letter_cycles"
 require_relative "group_builder"
+require_relative "name_clashes"
 
 module Guildhall
   module Kafka
@@ -33,6 +34,7 @@ module Guildhall
           errors.add("no topic is routed: Guildhall::Kafka.routes { topic \"name\" do … end }") if topics.empty? && errors.to_a == before
           check_duplicates(topics, errors)
           check_prefixes(topics, errors)
+          check_names(topics, errors)
           check_groups(builder.multiplexed.keys - topics.select { |topic| topic.consumed? && !topic.assigned }.map(&:group), errors)
           check_tasks(topics, errors)
           DeadLetterCycles.new(topics).each { |topic, names| report_cycle(topic, names, errors) }
@@ -73,6 +75,12 @@ module Guildhall
 
             errors.add("groups #{names.join(" and ")} have the same prefix #{prefix.inspect}: each would take what the other's messages " \
                        "wait for; give each its own")
+          end
+        end
+
+        def check_names(topics, errors)
+          NameClashes.new(topics).each do |name, uses|
+            errors.add("topic #{name.inspect} would be #{uses.join(" and ")}: give one of them another name")
           end
         end
 

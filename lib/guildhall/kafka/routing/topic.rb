@@ -63,6 +63,9 @@ module Guildhall
         # @return [Array<Topic>] the routes of its retry topics: its own, with a delay
         def retry_routes = retry_topics ? retry_topics.routes(self) : []
 
+        # @return [Boolean] whether its consumers have an `initialized`, which may seek
+        def may_seek_at_first? = consumed? && consumer.instance_method(:initialized).owner != Consumer
+
         # @return [Boolean] false for a topic that is produced to, and nothing else
         def consumed?
           !consumer.nil?

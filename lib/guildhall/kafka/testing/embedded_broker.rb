@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../broker/admin"
 require_relative "../connection/librdkafka"
 
 module Guildhall
@@ -32,9 +33,11 @@ module Guildhall
           attach_function :rd_kafka_mock_broker_set_up, %i[pointer int32], :int, blocking: true
         end
 
-        # The address of one, which also creates topics: its cluster does not answer requests to do so, and a client that has sent one
-        # cannot be closed any more.
+        # The address of one.
         class Address < String
+          # @return [EmbeddedBroker]
+          attr_reader :broker
+
           # @param text [String]
           # @param broker [EmbeddedBroker]
           def initialize(text, broker)
@@ -42,11 +45,29 @@ module Guildhall
             @broker = broker
             freeze
           end
-
-          # (see EmbeddedBroker#create_topic)
-          def create_topic(name, partitions:) = @broker.create_topic(name, partitions:)
         end
-        private_constant :Functions, :Address
+
+        # Creates topics of embedded brokers: their cluster does not answer requests to do so, and a client that has sent one cannot be
+        # closed any more.
+        module Creating
+          # A topic that is there, be it that another listener was faster.
+          Created = Data.define { def wait(**) = self }
+
+          # (see Broker::Admin#create_topic)
+          def create_topic(name, partitions, settings = {})
+            address = @settings[:"bootstrap.servers"]
+            return super unless address.is_a?(Address)
+
+            begin
+              address.broker.create_topic(name, partitions: [partitions, 1].max)
+            rescue EmbeddedBrokerError
+              nil
+            end
+            Created.new
+          end
+        end
+        Broker::Admin.prepend(Creating)
+        private_constant :Functions, :Address, :Creating
 
         # Without a block it ends with the process, at the latest.
         # @param brokers [Integer]

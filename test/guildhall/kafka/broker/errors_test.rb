@@ -70,4 +70,11 @@ class KafkaBrokerErrorsTest < GuildhallTest
     refute Errors.coordinator_changes?(:wait_coord)
     assert_equal :coordinator, Errors.kind(:wait_coord)
   end
+
+  def test_advice_about_a_message_that_cannot_be_sent_names_its_topic
+    assert_equal "create topic dead", Errors.advice(:unknown_topic_or_part, to: "dead")
+    assert_equal "grant WRITE and DESCRIBE on topic dead", Errors.advice("TOPIC_AUTHORIZATION_FAILED", to: "dead")
+    assert_equal Errors.advice(:timed_out), Errors.advice(:timed_out, to: "dead")
+    assert_nil Errors.advice(:offset_not_available, to: "dead")
+  end
 end

@@ -21,24 +21,28 @@ class KafkaStartReportTest < GuildhallTest
 
   def teardown = @broker.stop
 
-  def events(reset, committed: {}, &)
+  def events(reset, committed: {}, seeking: [], &)
     settings = {"bootstrap.servers": @broker.bootstrap_servers, "group.id": "g", "auto.offset.reset": reset}
     Guildhall::Kafka::Broker::Session.open(settings) { |session| committed.each { |number, offset| session.commit("orders", number, offset) } }
     client = Guildhall::Kafka::Connection::Client.new(settings, Nobody.new)
-    Guildhall::Kafka::Broker::StartReport.new(client, settings, [["orders", 0], ["orders", 1], ["orders", 2]]).events(&)
+    Guildhall::Kafka::Broker::StartReport.new(client, settings, [["orders", 0], ["orders", 1], ["orders", 2]], seeking).events(&)
   ensure
     client&.close(timeout: 10)
   end
 
   def test_where_nothing_is_committed
-    assert_equal [["offsets.none", {topic: "orders", partitions: [0, 1, 2], place: :earliest, messages: 5}]], events("smallest")
-    assert_equal [["offsets.none", {topic: "orders", partitions: [0, 1, 2], place: :latest, messages: 5}]], events("latest")
+    assert_equal [["offsets.none", {topic: "orders", partitions: [0, 1, 2], place: :earliest, messages: 5, may_seek: false}]], events("smallest")
+    assert_equal [["offsets.none", {topic: "orders", partitions: [0, 1, 2], place: :latest, messages: 5, may_seek: false}]], events("latest")
     assert_empty events("error"), "librdkafka reports that"
   end
 
   def test_what_the_consumer_has_moved_is_left_out
-    assert_equal [["offsets.none", {topic: "orders", partitions: [0, 2], place: :latest, messages: 4}]], events("latest") { |place| place == ["orders", 1] }
+    assert_equal [["offsets.none", {topic: "orders", partitions: [0, 2], place: :latest, messages: 4, may_seek: false}]], events("latest") { |place| place == ["orders", 1] }
     assert_empty(events("latest", committed: {0 => 9}) { true })
+  end
+
+  def test_a_consumer_that_may_seek_first_is_said
+    assert events("latest", seeking: ["orders"]).dig(0, 1, :may_seek)
   end
 
   def test_what_is_committed_and_there_is_no_event
@@ -46,7 +50,7 @@ class KafkaStartReportTest < GuildhallTest
   end
 
   def test_what_is_committed_and_not_there
-    assert_equal [["offsets.none", {topic: "orders", partitions: [1], place: :latest, messages: 1}],
+    assert_equal [["offsets.none", {topic: "orders", partitions: [1], place: :latest, messages: 1, may_seek: false}],
                   ["offsets.reset", {topic: "orders", partitions: {0 => [9, 3], 2 => [7, 1]}}]], events("latest", committed: {0 => 9, 2 => 7})
     assert_includes events("earliest"), ["offsets.reset", {topic: "orders", partitions: {0 => [9, 0], 2 => [7, 0]}}]
   end

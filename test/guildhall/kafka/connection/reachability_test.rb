@@ -117,6 +117,33 @@ class KafkaReachabilityTest < GuildhallTest
     end
   end
 
+  # A broker that was suspended takes connections first; librdkafka guesses that it is fifteen years old.
+  def test_a_broker_that_has_not_answered_yet_is_no_old_one
+    @diagnosis = ->(_) {}
+    @reachability.failed("b:1", "ApiVersionRequest failed: Local: Timed out: probably due to broker version < 0.10 (see api.version.request configuration)")
+    event = @events.pop(timeout: 5).last
+    assert_equal ["it has taken the connection, and does not answer the first request", true], [event[:reason], event[:advice].start_with?("check whether the broker's process is suspended")]
+    @reachability.failed("c:1", "Disconnected while requesting ApiVersion: might be caused by incorrect security.protocol configuration (connecting to a SSL listener?) or broker version is < 0.10 (see api.version.request)")
+    event = @events.pop(timeout: 5).last
+    assert_equal "Disconnected while requesting ApiVersion: might be caused by incorrect security.protocol configuration (connecting to a SSL listener?)", event[:reason]
+    assert_match(/security\.protocol/, event[:advice])
+    @reachability.failed("d:1", "Disconnected: requesting ApiVersion: might be caused by broker version < 0.10 (see api.version.request)")
+    assert_equal "Disconnected: requesting ApiVersion", @events.pop(timeout: 5).last[:reason]
+  end
+
+  def test_a_broker_that_ends_does_not_expect_sasl
+    closed = "Disconnected: connection closed by peer: receive 0 after POLLIN, just after connecting"
+    2.times { @reachability.failed("b:1", closed) } # two clients at once
+    @clock.now += 1
+    @reachability.failed("b:1", REFUSED)
+    assert_equal([REFUSED], events.map { |_, payload| payload[:reason] })
+    @reachability.failed("b:1", closed) # it is back, and ends again
+    assert_empty events
+    @clock.now += 0.1
+    @reachability.failed("b:1", closed) # and with each new connection
+    assert_match(/expect SASL/, events.first.last[:advice])
+  end
+
   def test_no_more_is_remembered_than_there_is_room_for
     10_000.times { |index| @reachability.failed("b#{index}:1", REFUSED) }
     assert_operator unreachable.size, :<=, 500

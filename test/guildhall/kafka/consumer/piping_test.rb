@@ -4,9 +4,42 @@ require "test_helper"
 require "support/kafka_partition"
 
 class KafkaPipingTest < GuildhallTest
-  def kafka(&block)
-    KafkaPartition.new(Class.new(Guildhall::Kafka::Consumer) { define_method(:consume) { instance_exec(&block) } })
+  # Of one partition; sends nothing while it is down.
+  class TransactionalProducer
+    attr_accessor :down
+    attr_reader :sent, :calls
+
+    def initialize
+      @sent = []
+      @calls = []
+    end
+
+    def client = self
+    def config = KafkaPartition::Producer::CONFIG
+    def timeout = 60
+    def open = self
+    def close = nil
+    def begin_transaction = @calls << :begin
+    def abort_transaction = @calls << :abort
+    def commit_transaction = @calls << :commit
+    def send_offset(*) = yield
+
+    def produce(label: nil, **message)
+      raise Rdkafka::RdkafkaError.new(@down) if @down # rubocop:disable Style/RaiseArgs -- it takes a code
+
+      @sent << message
+      KafkaPartition::Producer::HANDLE
+    end
   end
+
+  def kafka(route = nil, **settings, &block)
+    consumer = Class.new(Guildhall::Kafka::Consumer) { define_method(:consume) { instance_exec(&block) } }
+    KafkaPartition.new(consumer, **settings) { instance_exec(&route) if route }
+  end
+
+  def keys(kafka) = sent(kafka).map { |message| message[:key] }
+
+  def blocked(kafka) = kafka.application.events.filter_map { |name, payload| payload if name == "forwarding.blocked" }
 
   def sent(kafka) = kafka.application.dead_letters
 
@@ -27,11 +60,174 @@ class KafkaPipingTest < GuildhallTest
     assert_equal [{topic: "other", partition: 2, payload: "x", headers: {}}, {topic: "other", partition: 2, headers: {}}], sent(kafka)
   end
 
-  def test_what_does_not_arrive_fails_the_batch_which_is_sent_again
+  def test_what_does_not_arrive_is_sent_again_and_what_has_arrived_is_not
     kafka = kafka { pipe_to("other") }
     kafka.application.producer.failing = ["k1"]
     kafka.deliver(0...3).work
-    assert_equal [%w[k0 k1 k2 k0 k1 k2], 3], [sent(kafka).map { |message| message[:key] }, kafka.committed]
-    assert_equal [Guildhall::TimeoutError], kafka.errors.map(&:class)
+    assert_equal [%w[k0 k1 k2 k1], 3], [keys(kafka), kafka.committed]
+    assert(kafka.errors.all?(Guildhall::Kafka::ForwardingError))
+    assert_kind_of Guildhall::TimeoutError, kafka.errors.first
+  end
+
+  def test_the_order_of_each_key_stays
+    kafka = kafka { pipe_to("other") }
+    kafka.application.producer.failing = ["a"] # the first one
+    records = %w[a b a b].each_with_index.map { |key, offset| KafkaPartition::Record.new(offset, offset.to_s, key) }
+    kafka.partition.deliver(records, 4)
+    kafka.work
+    assert_equal [%w[0 1 2 3 0 2], 4], [sent(kafka).map { |message| message[:payload] }, kafka.committed]
+  end
+
+  MODULO = ->(message) { message.offset % 3 }
+  ROUTES = {
+    in_order: -> {},
+    virtual: -> { virtual_partitions partitioner: MODULO, max: 3 },
+    keyed: lambda {
+      virtual_partitions partitioner: MODULO, reducer: :itself.to_proc, max: 2
+      ordering :key
+    }
+  }.freeze
+
+  ROUTES.each do |name, route|
+    define_method(:"test_a_topic_that_may_not_be_written_to_is_waited_for_without_the_consumer_#{name}") do
+      calls = Hash.new(0)
+      kafka = kafka(route) do
+        messages.each do |message|
+          calls[message.offset] += 1
+          pipe_to("other", [message]) if message.offset == 1
+        end
+      end
+      kafka.deliver(0...6)
+      [29, 3].each { |code| kafka.work(30) if (kafka.application.producer.down = code) } # denied, then missing
+      assert_operator blocked(kafka).size, :>, 3
+      assert_operator calls[1], :<=, (name == :virtual ? 2 : 1) # together with others at first
+      assert_match(/, topic other cannot be written: .*; create topic other \(since .*, attempt \d+\)>\z/, kafka.partition.inspect)
+      assert_equal({group: "group", topic: "t", partition: 0, offset: 1, to: "other"}, blocked(kafka).last.slice(:group, :topic, :partition, :offset, :to))
+      kafka.application.producer.down = false
+      assert kafka.work
+      assert_equal [%w[k1], 6, nil], [keys(kafka), kafka.committed, kafka.partition.blocked]
+    end
+  end
+
+  def test_it_is_no_attempt_and_its_messages_are_never_dead
+    kafka = kafka(-> { dead_letter_queue topic: "dead", max_retries: 0 }) { pipe_to("other") }
+    kafka.application.producer.down = 3
+    kafka.deliver(0...3).work(60)
+    assert_equal 1, kafka.partition.attempt
+    kafka.application.producer.down = false
+    assert kafka.work
+    assert_equal [%w[other], 3], [sent(kafka).map { |message| message[:topic] }.uniq, kafka.committed]
+  end
+
+  def test_what_the_broker_refuses_for_itself_fails
+    kafka = kafka(-> { dead_letter_queue topic: "dead", max_retries: 1 }) { pipe_to("other") }
+    too_large = Class.new { def wait(**) = raise(Rdkafka::RdkafkaError.new(10)) }.new # rubocop:disable Style/RaiseArgs -- it takes a code
+    kafka.application.producer.define_singleton_method(:produce) do |**message|
+      handle = super(**message)
+      message[:topic] == "other" && message[:key] == "k1" ? too_large : handle
+    end
+    assert kafka.deliver(0...3).work
+    dead = sent(kafka).filter_map { |message| message[:headers]["source_offset"] if message[:topic] == "dead" }
+    assert_equal [["1"], 3, nil], [dead, kafka.committed, kafka.partition.blocked]
+    assert_equal %w[k0 k2], (keys(kafka) - ["k1"]), "these are not sent twice"
+  end
+
+  # As librdkafka's for a topic that is missing: it is confirmed once the topic is there.
+  class Late
+    def initialize = @confirmed = Thread::Queue.new
+    def confirm = @confirmed.close
+
+    def wait(max_wait_timeout_ms:)
+      return if @confirmed.closed? || (@confirmed.pop(timeout: max_wait_timeout_ms / 1000.0) || @confirmed.closed?)
+
+      raise Rdkafka::AbstractHandle::WaitTimeoutError, "too late"
+    end
+  end
+
+  def test_what_is_on_its_way_is_waited_for_by_no_runner_and_not_sent_again
+    calls = 0
+    kafka = kafka do
+      calls += 1
+      pipe_to("other")
+    end
+    handles = []
+    sending = []
+    kafka.application.define_singleton_method(:in_background) { |&block| sending << Thread.new(&block) }
+    kafka.application.producer.define_singleton_method(:produce) { |**| Late.new.tap { |handle| handles << handle } }
+    kafka.deliver(0...2).work
+    assert_equal [1, 2, true, false], [calls, handles.size, kafka.partition.paused?, kafka.partition.working?]
+    assert_match(/topic other cannot be written: no broker has confirmed .* attempt 0/, kafka.partition.blocked.to_s)
+    handles.each(&:confirm)
+    assert(sending.all? { |thread| thread.join(20) })
+    assert kafka.work
+    assert_equal [2, 2, 2, nil], [calls, handles.size, kafka.committed, kafka.partition.blocked]
+  end
+
+  def test_a_partition_that_is_left_does_not_wait_for_it
+    kafka = kafka { pipe_to("other") }
+    kafka.application.producer.down = 29
+    kafka.deliver(0...3).work(40)
+    kafka.partition.leave(:shutdown)
+    kafka.work
+    assert kafka.partition.wait(0)
+    kafka.application.producer.down = false
+    kafka.work
+    assert_equal [[], 0], [sent(kafka), kafka.committed]
+  end
+
+  def test_the_producer_does_not_wait_for_what_a_partition_that_was_left_had_on_its_way
+    kafka = kafka { pipe_to("other") }
+    abandoned = []
+    kafka.application.define_singleton_method(:abandon) { |handle| abandoned << handle }
+    kafka.application.producer.define_singleton_method(:produce) do |**|
+      kafka.partition.leave(:revoked)
+      Late.new
+    end
+    kafka.deliver(0...2).work
+    assert_equal [true, 2, 0], [kafka.partition.wait(0), abandoned.size, kafka.committed]
+  end
+
+  def test_in_a_transaction_nothing_waits
+    producer = TransactionalProducer.new
+    kafka = kafka(-> { transactional }, transactional_producers: ->(_id) { producer }) { transaction { pipe_to("other").then { mark_as_consumed(messages.last) } } }
+    producer.down = 3
+    kafka.deliver(0...2).work(20)
+    assert_equal [[], false, nil], [sent(kafka), kafka.partition.forwards?, kafka.partition.blocked]
+    assert_match(/create topic other/, kafka.errors.first.message)
+    producer.down = false
+    assert kafka.work
+    assert_equal [%w[k0 k1], :commit], [producer.sent.map { |message| message[:key] }, producer.calls.last]
+  end
+
+  def test_a_seek_makes_it_void
+    kafka = kafka { pipe_to("other") }
+    kafka.application.producer.down = 29
+    kafka.deliver(0...3).work(40)
+    kafka.partition.seek(2)
+    kafka.work(40)
+    refute_predicate kafka.partition, :paused?
+    kafka.application.producer.down = false
+    kafka.deliver(2...4)
+    assert kafka.work
+    assert_equal [%w[k2 k3], 4, nil], [keys(kafka), kafka.committed, kafka.partition.blocked]
+  end
+
+  def test_how_many_partitions_a_missing_topic_has_holds_up_no_runner
+    kafka = kafka { pipe_to("other") }
+    missing = true
+    kafka.application.producer.define_singleton_method(:partition_count) { |_| missing ? raise(Rdkafka::RdkafkaError.new(3)) : 4 } # rubocop:disable Style/RaiseArgs -- it takes a code
+    kafka.partition.deliver([KafkaPartition::Record.new(0, "x")], 1)
+    kafka.work(40)
+    assert_match(/create topic other/, kafka.partition.blocked.reason)
+    missing = false
+    assert kafka.work
+    assert_equal [[{topic: "other", partition: 0, payload: "x", headers: {}}], 1], [sent(kafka), kafka.committed]
+  end
+
+  def test_the_same_message_may_be_sent_twice_on_purpose
+    kafka = kafka { 2.times { pipe_to("other") } }
+    kafka.application.producer.failing = ["k1"]
+    kafka.deliver(0...2).work
+    assert_equal [%w[k0 k1 k1 k0 k1], 2], [keys(kafka), kafka.committed]
   end
 end

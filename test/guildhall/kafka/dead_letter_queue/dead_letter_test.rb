@@ -19,6 +19,11 @@ class KafkaDeadLetterTest < GuildhallTest
     assert_equal ["orders/3@4711", "orders.dead/0@7", {"trace" => "1"}], [one.source, one.to_s, one.original_headers]
   end
 
+  def test_the_last_of_several_values_counts
+    one = dead_letter(SOURCE.transform_values { |value| ["other", nil, value] })
+    assert_equal ["orders/3@4711", "shop", 4, "IOError"], [one.source, one.source_group, one.attempts, one.error_class]
+  end
+
   def test_a_message_that_somebody_else_has_put_there
     one = dead_letter({"source_partition" => "many", "caf\xC3\xA9".b => "1"})
     assert_equal ["-", nil, nil, nil], [one.source, one.source_topic, one.source_partition, one.attempts]

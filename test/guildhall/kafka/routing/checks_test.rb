@@ -159,6 +159,55 @@ class KafkaRoutingChecksTest < GuildhallTest
     assert_match(/\Aretry_topics delays must be/, errors { dead_letter_queue(topic: "dead") && retry_topics(1e30) }.first)
   end
 
+  def test_whether_a_consumer_may_seek_before_it_consumes
+    seeks = Class.new(Handles) { def initialized = seek(5) }
+    @application.routes.draw do
+      topic("a") { consumer Handles }
+      topic("b") { consumer Class.new(seeks) }
+      topic("c") { serializer Guildhall::JSON }
+    end
+    assert_equal [false, true, false], @application.validate!.map(&:may_seek_at_first?)
+  end
+
+  def test_a_topic_that_the_framework_names_has_no_other_use
+    handles = proc { consumer Handles }
+    found = problems do
+      consumer_group("b") { topic("a.b.delay.10", &handles) }
+      consumer_group("a.b") { delay_topics(10) }
+    end
+    assert_equal ['topic "a.b.delay.10" would be a delay topic of group a.b and a topic of group b: give one of them another name'], found
+    setup
+    found = problems do
+      topic("a") { consumer(Handles) && dead_letter_queue(topic: "x.delay.10") }
+      consumer_group("x") { delay_topics(10) }
+    end
+    assert_equal ['topic "x.delay.10" would be a delay topic of group x and for dead letters of a: give one of them another name'], found
+    setup
+    found = problems do
+      consumer_group("b.c") { topic("a") { consumer(Handles) && dead_letter_queue(topic: "dead") && retry_topics(5) } }
+      consumer_group("c") { topic("a.b") { consumer(Handles) && dead_letter_queue(topic: "dead") && retry_topics(5) } }
+    end
+    assert_equal 1, found.size
+    assert_match(/groups b\.c and c have the same prefix "a\.b\.c\.retry"/, found.first)
+    setup
+    found = problems { %w[g h].each { |name| consumer_group(name) { schedule(topic: "runs") { task(name, "0 3 * * *") { nil } } } } }
+    assert_equal ['topic "runs" would be the schedule of group g and the schedule of group h: give one of them another name'], found
+  end
+
+  def test_dead_letters_of_ones_own_naming_are_for_another_consumer
+    other = Class.new(Guildhall::Kafka::Consumer) { def consume = nil }
+    own = proc { consumer(Handles) && dead_letter_queue_of_its_own }
+    found = problems { %w[a a.dead].each { |name| topic(name, &own) } }
+    assert_equal ['topic "a.dead" would be for dead letters of a and a topic of group guildhall: give one of them another name'], found
+    setup
+    @application.routes.draw do
+      topic("a", &own)
+      topic("a.dead") { consumer other }
+      consumer_group("b") { topic("a", &own) }
+    end
+    assert_equal %w[a a.dead a], @application.validate!.map(&:name)
+  end
+
   def test_groups_must_not_share_topics_in_which_messages_wait
     found = problems do
       %w[a b].each { |name| consumer_group(name) { delay_topics(prefix: "later") } }

@@ -4,7 +4,7 @@ require "test_helper"
 require "guildhall/kafka"
 
 # Topics that messages are sent on to are looked at when an application starts; dead_letters_blocked.rb asks a broker.
-class KafkaDeadLetterCheckTest < GuildhallTest
+class KafkaTargetCheckTest < GuildhallTest
   Handle = Struct.new(:report) do
     def wait(**) = report.is_a?(Exception) ? raise(report) : report
   end
@@ -56,9 +56,8 @@ class KafkaDeadLetterCheckTest < GuildhallTest
       end
     end
     admin = options[:admin] || Admin.new({"orders" => {}, **topics}, auto_create)
-    check = Guildhall::Kafka::DeadLetterQueue::Check.new(application.validate!, application.config) { true }
+    check = Guildhall::Kafka::Broker::TargetCheck.new(application.validate!, application.config) { true }
     check.define_singleton_method(:connect) { admin }
-    check.define_singleton_method(:close) { admin.close }
     found = {}
     check.run { |name, _group, problem| found[name] = problem }
     assert admin.closed
@@ -105,7 +104,7 @@ class KafkaDeadLetterCheckTest < GuildhallTest
 
   def test_a_route_that_sends_nothing_on_asks_nothing
     application = Guildhall::Kafka::Application.new
-    check = Guildhall::Kafka::DeadLetterQueue::Check.new([], application.config) { false }
+    check = Guildhall::Kafka::Broker::TargetCheck.new([], application.config) { false }
     check.define_singleton_method(:connect) { raise "asked" }
     check.run { flunk }
   end

@@ -1,18 +1,17 @@
 # frozen_string_literal: true
 
 require "guildhall/clock"
-require_relative "../connection/client_closer"
 require_relative "../errors"
 require_relative "../producing/producer"
+require_relative "admin"
 
 module Guildhall
   module Kafka
-    module DeadLetterQueue
+    module Broker
       # Asks the brokers whether the topics that an application's routes send messages on to (dead letters, retry topics, delay topics) are
       # there, may be written to, and take messages as large as those that are consumed. What the brokers do not tell is not checked.
-      class Check
+      class TargetCheck
         LIMIT_SECONDS = 30
-        CLOSE_SECONDS = 5
         SLICE_MS = 200 # so that a stop does not wait for the brokers
         # Of the Kafka protocol.
         TOPIC = 2
@@ -21,7 +20,7 @@ module Guildhall
         MAX_BYTES = "max.message.bytes"
         AUTO_CREATE = "auto.create.topics.enable"
         HEADER_BYTES = 1_000 # about, that a dead letter is larger than its message
-        private_constant :LIMIT_SECONDS, :CLOSE_SECONDS, :SLICE_MS, :TOPIC, :BROKER, :WRITE, :MAX_BYTES, :AUTO_CREATE, :HEADER_BYTES
+        private_constant :LIMIT_SECONDS, :SLICE_MS, :TOPIC, :BROKER, :WRITE, :MAX_BYTES, :AUTO_CREATE, :HEADER_BYTES
 
         # A topic that messages are sent on to.
         # @!attribute [r] sources
@@ -53,16 +52,12 @@ module Guildhall
           @described = describe or return
           @targets.each { |target| problem(target)&.then { |text| yield target.name, target.group, text } }
         ensure
-          close
+          @admin&.close
         end
 
         private
 
-        def close
-          Connection::ClientCloser.close_admin(@admin, CLOSE_SECONDS) if @admin
-        end
-
-        def connect = Rdkafka::Config.new(Producing::Producer.shared(Producing::Producer.settings(@config))).admin
+        def connect = Admin.new(Producing::Producer.settings(@config))
 
         def targets(topics)
           topics.each_with_object({}) do |topic, found|
