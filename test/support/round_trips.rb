@@ -2,6 +2,8 @@
 
 require "bigdecimal"
 require "guildhall/csv"
+require "guildhall/json"
+require "guildhall/msgpack"
 require "guildhall/yaml"
 
 # Random values and codecs: whatever a codec writes, it reads as the same, or it refuses to write it. A source has `codec(random)`, which
@@ -278,5 +280,133 @@ module RoundTrips
     end
   end
 
-  SOURCES = [CSV, YAML].freeze
+  # JSON, also with an id of a schema before it.
+  module JSON
+    Raw = Struct.new(:text) { def to_json(*) = text }
+    Named = Struct.new(:name) { def to_s = name }
+    Documents = Guildhall::JSON.new(max_nesting: 200, allow_nan: true)
+    SPECIAL = [Raw.new("[1]"), Raw.new("[1"), Raw.new(""), Raw.new("[[[[[1]]]]]"), Raw.new("NaN"), Raw.new("{\"a\":1,\"a\":2}"), Raw.new("1 2"), Raw.new("\xff"), Named.new("é"), Named.new("\xff"),
+               Date.new(2026, 3, 1), Time.utc(2026), BigDecimal("1.25"), BigDecimal("1e30"), BigDecimal("NaN"), Rational(1, 4), Rational(1, 3), Rational(-1, 5), 1i, :sym,
+               Documents.document("{\"a\":[1,{\"b\":null}]}"), Documents.document("#{"[" * 120}1#{"]" * 120}"), Documents.document("[NaN]"), Documents.document("[[[1e40]]]"),
+               Documents.document("[#{"9" * 30}]")].freeze
+    OPTIONS = {
+      symbolize_names: [true], decimal_class: [BigDecimal, Rational], allow_nan: [true], allow_duplicate_key: [true], allow_invalid_utf8: [true], allow_trailing_comma: [true],
+      max_nesting: [2, 5], max_bytes: [30], max_digits: [17]
+    }.freeze
+    private_constant :Documents, :SPECIAL, :OPTIONS
+
+    class << self
+      def codec(random)
+        options = OPTIONS.filter_map { |name, values| [name, values.sample(random:)] if random.rand(name.start_with?("max") ? 12 : 6).zero? }.to_h
+        Chosen.of(Guildhall::JSON, options)
+      end
+
+      def value(random, _chosen) = Nested.of(random, SPECIAL)
+
+      def expected(value, chosen)
+        case value
+        when Hash
+          value.to_h { |key, element| [chosen.options[:symbolize_names] ? text(key.to_s).to_sym : text(key.to_s), expected(element, chosen)] }
+        when Array then value.map { |element| expected(element, chosen) }
+        when Raw, Guildhall::Document then chosen.options[:symbolize_names] ? symbolized(read(value, chosen)) : read(value, chosen)
+        else read(value, chosen)
+        end
+      end
+
+      def describe(chosen) = chosen.options.inspect
+
+      private
+
+      def symbolized(object)
+        case object
+        when Hash then object.to_h { |name, value| [name.to_s.to_sym, symbolized(value)] }
+        when Array then object.map { |element| symbolized(element) }
+        else object
+        end
+      end
+
+      def read(object, chosen)
+        decimal = chosen.options[:decimal_class]
+        case object
+        when nil, true, false, Integer then object
+        when Float then decimal && object.finite? ? Kernel.public_send(decimal.name, object.to_s) : object
+        when Raw then raw(object.text, chosen)
+        when Guildhall::Document then lenient(chosen).decode(object.source)
+        when decimal || Raw then object.respond_to?(:finite?) && !object.finite? ? text(object.to_s) : object
+        else text(object.to_s)
+        end
+      end
+
+      def raw(text, chosen)
+        lenient(chosen).decode(text)
+      rescue Guildhall::DecodeError
+        :refused
+      end
+
+      # What others have written is read as it is.
+      def lenient(chosen) = Guildhall::JSON.new(max_nesting: 1_000, allow_nan: true, allow_duplicate_key: true, **chosen.options.slice(:decimal_class))
+
+      def text(text) = Texts.utf8(text) || text
+    end
+  end
+
+  # MessagePack, with types of its own.
+  module MessagePack
+    Money = Data.define(:cents)
+    Extension = Guildhall::MessagePack::Extension
+    SPECIAL = [Time.at(1, 5, :nsec), Time.at(2**33), Time.at(-5, 7, :nsec), Time.utc(10**12), Time.at(Rational(1, 3)), Time.utc(2500), Money.new(5), Extension.new(1, "a".b), Extension.new(7, "".b),
+               Extension.new(-1, "abcd".b), Extension.new(-1, "abc".b), Extension.new(-1, "\xff\xff\xff\xffabcd".b), Extension.new(-128, "x".b * 300), Date.new(2026, 1, 1), 1r,
+               Guildhall::JSON.document("{\"a\":[1]}"), Guildhall::MessagePack.document("\x81\xA1a\x01".b), Object.new.freeze, [:a], ["a"], ["é"], ["é".encode("ISO-8859-1")]].freeze
+    PACK = ->(money) { money.cents.to_s }
+    UNPACK = ->(bytes) { Money.new(Integer(bytes, exception: false) || -1) }
+    TYPES = [Guildhall::MessagePack::ExtensionType.new(1, for: Money, pack: PACK, unpack: UNPACK)].freeze
+    OPTIONS = {symbolize_names: [true], types: [TYPES], allow_unknown_ext: [true], allow_invalid_utf8: [false], max_nesting: [2], max_bytes: [30]}.freeze
+    private_constant :SPECIAL, :PACK, :UNPACK, :TYPES, :OPTIONS
+
+    class << self
+      def codec(random)
+        options = OPTIONS.filter_map { |name, values| [name, values.sample(random:)] if random.rand(name.start_with?("max") ? 12 : 3).zero? }.to_h
+        Chosen.of(Guildhall::MessagePack, options)
+      end
+
+      def value(random, _chosen) = Nested.of(random, SPECIAL)
+
+      def expected(value, chosen)
+        Nested.map(value) do |object, key|
+          object = read(object, chosen)
+          key && object.is_a?(String) && chosen.options[:symbolize_names] ? object.to_sym : object
+        end
+      end
+
+      def describe(chosen) = chosen.options.inspect
+
+      private
+
+      def read(object, chosen)
+        case object
+        when Symbol then text(object.name)
+        when String then text(object)
+        when Time then object.floor(9)
+        when Guildhall::Document then expected(object.decode, chosen)
+        when Extension then extension(object, chosen)
+        else object
+        end
+      end
+
+      def text(text)
+        return text if text.encoding == Encoding::BINARY && !text.ascii_only?
+
+        Texts.utf8(text) || text
+      end
+
+      def extension(extension, chosen)
+        return Time.at(extension.payload.unpack1("L>")) if extension.type == -1
+        return UNPACK.call(extension.payload) if extension.type == 1 && chosen.options[:types]
+
+        extension
+      end
+    end
+  end
+
+  SOURCES = [CSV, YAML, JSON, MessagePack].freeze
 end
