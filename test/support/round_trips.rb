@@ -41,6 +41,16 @@ module RoundTrips
       end
     end
 
+    # @param chances [Hash{Symbol=>Array}] the values of each option
+    # @param one_in [Integer] how often one is given; seldom those that most values are refused with
+    # @return [Hash{Symbol=>Object}]
+    def options(random, chances, one_in)
+      chances.filter_map do |name, values|
+        seldom = name == :converters || name.start_with?("max")
+        [name, values.sample(random:)] if random.rand(seldom ? 12 : one_in).zero?
+      end.to_h
+    end
+
     # As `eql?`, and for numbers that are none, and with the keys of Hashes in order.
     def same?(one, other)
       case one
@@ -116,27 +126,27 @@ module RoundTrips
       col_sep: [";", "\t", "::", "|", " ", "ab", "aa"], row_sep: ["|", "\r\n", "\r", "\n", "||", ";\n", "ba", "\n\n", :auto], quote_char: ["'", nil, "q", " "],
       skip_blanks: [true], strip: [true], liberal_parsing: [true], symbolize_names: [true], headers: [false, false, %w[a b], ["a", "", "b", "a"]],
       text: [Guildhall::Text.new(encoding: "UTF-16LE"), Guildhall::Text.new(encoding: "UTF-16"), Guildhall::Text.new(encoding: "ISO-8859-1"), Guildhall::Text.new(bom: false)],
-      converters: [:integer, :float, :boolean, :date, :time, :decimal], max_bytes: [12]
+      converters: %i[integer float boolean date time decimal], max_bytes: [12]
     }.freeze
     private_constant :OPTIONS
 
     class << self
       def codec(random)
-        options = OPTIONS.filter_map { |name, values| [name, values.sample(random:)] if random.rand(%i[converters max_bytes].include?(name) ? 12 : 4).zero? }.to_h
+        options = RoundTrips.options(random, OPTIONS, 4)
         Chosen.of(Guildhall::CSV, options)
       end
 
       def value(random, chosen)
         headers = chosen.options.fetch(:headers, true)
-        return Array.new(random.rand(4)) { Array.new(random.rand(4)) { field(random, chosen) } } unless headers
+        return Array.new(random.rand(4)) { Array.new(random.rand(4)) { field(random) } } unless headers
 
         names = (headers.is_a?(Array) ? [*headers, *headers, nil] : Array.new(3) { Texts.of(random, 2) }) + [nil, :b]
-        Array.new(random.rand(4)) { Array.new(random.rand(4)) { [names.sample(random:), field(random, chosen)] }.to_h }
+        Array.new(random.rand(4)) { Array.new(random.rand(4)) { [names.sample(random:), field(random)] }.to_h }
       end
 
       def expected(rows, chosen)
         headers = chosen.options.fetch(:headers, true)
-        return rows.map { |row| row == [nil] || (bare?(chosen) && row == [""]) ? [] : row.map { |value| read(value, chosen) } } unless headers
+        return rows.map { |row| fields(row, chosen) } unless headers
 
         names = headers.is_a?(Array) ? headers.uniq : rows.flat_map(&:keys).uniq
         rows.map { |row| hash(row, names, chosen) }
@@ -145,6 +155,12 @@ module RoundTrips
       def describe(chosen) = chosen.options.inspect
 
       private
+
+      # A row of one nil is an empty line.
+      def fields(row, chosen)
+        fields = row.map { |value| read(value, chosen) }
+        fields == [nil] ? [] : fields
+      end
 
       def hash(row, names, chosen)
         given = row.transform_keys { |key| key&.to_s }
@@ -162,7 +178,7 @@ module RoundTrips
 
       def bare?(chosen) = chosen.options.key?(:quote_char) && chosen.options[:quote_char].nil?
 
-      def field(random, chosen)
+      def field(random)
         return Texts.of(random) unless random.rand(3).zero?
 
         [nil, nil, 1, 1.5, -2.0e30, :"a b", :a, true, false, "yes", "2026-03-01", Date.new(2026, 3, 1), Time.at(1, 5, :nsec, in: "+01:00"), Time.at(3, in: "UTC"),
@@ -250,7 +266,7 @@ module RoundTrips
 
     class << self
       def codec(random)
-        options = OPTIONS.filter_map { |name, values| [name, values.sample(random:)] if random.rand(name.start_with?("max") ? 12 : 4).zero? }.to_h
+        options = RoundTrips.options(random, OPTIONS, 4)
         Chosen.of(Guildhall::YAML, options)
       end
 
@@ -297,7 +313,7 @@ module RoundTrips
 
     class << self
       def codec(random)
-        options = OPTIONS.filter_map { |name, values| [name, values.sample(random:)] if random.rand(name.start_with?("max") ? 12 : 6).zero? }.to_h
+        options = RoundTrips.options(random, OPTIONS, 6)
         Chosen.of(Guildhall::JSON, options)
       end
 
@@ -365,7 +381,7 @@ module RoundTrips
 
     class << self
       def codec(random)
-        options = OPTIONS.filter_map { |name, values| [name, values.sample(random:)] if random.rand(name.start_with?("max") ? 12 : 3).zero? }.to_h
+        options = RoundTrips.options(random, OPTIONS, 3)
         Chosen.of(Guildhall::MessagePack, options)
       end
 

@@ -58,6 +58,7 @@ module Guildhall
         unless read_as?(type, text, value)
           raise Guildhall::ArgumentError, "the column's converter, :#{type}, would not read it again: write #{CLASSES.fetch(type)}, or nil"
         end
+
         text
       end
 

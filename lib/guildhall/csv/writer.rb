@@ -75,7 +75,8 @@ module Guildhall
         end
 
         where = table.header?(row) ? "the header" : table.path(row, 0)
-        raise EncodeError, "CSV: #{where} would be an empty line, which skip_blanks leaves out: write #{"\"\" for nil, or " if @quote}another column"
+        instead = @quote ? "\"\" for nil, or another column" : "another column"
+        raise EncodeError, "CSV: #{where} would be an empty line, which skip_blanks leaves out: write #{instead}"
       end
     end
   end

@@ -35,16 +35,16 @@ module Guildhall
         when nil, true, false, Float then object
         when Integer then integer(object)
         when Symbol then symbol(object)
-        when String then special_class?(object) || text(object)
-        when Hash, Array then special_class?(object) || container(object)
-        else special_class?(object) || raise(EncodeError, "YAML: #{object.class} is no plain data: #{ADVICE}")
+        when String then permitted(object) || text(object)
+        when Hash, Array then permitted(object) || container(object)
+        else permitted(object) || raise(EncodeError, "YAML: #{object.class} is no plain data: #{ADVICE}")
         end
       end
 
       private
 
       # Subclasses of plain data count as what they extend, unless they are permitted.
-      def special_class?(object)
+      def permitted(object)
         return unless @classes.include?(object.class)
         raise EncodeError, "YAML: #{Digits.refusal(@max_digits)}" if Digits.of(object) > @max_digits
 
@@ -62,7 +62,9 @@ module Guildhall
 
       def symbol(symbol)
         return text(symbol.name) unless @symbols
-        raise EncodeError.new("YAML: a Symbol is not among permitted_symbols", excerpt: symbol.inspect) if @symbols.any? && !@symbols.include?(symbol)
+        unless @symbols.empty? || @symbols.include?(symbol)
+          raise EncodeError.new("YAML: a Symbol is not among permitted_symbols", excerpt: symbol.inspect)
+        end
 
         @special = true
         symbol

@@ -5,7 +5,7 @@ require "guildhall/csv"
 require "guildhall/json"
 
 class CSVTableTest < GuildhallTest
-  def of(rows, headers = false) = Guildhall::CSV.const_get(:Table).of(rows, headers, 100).rows
+  def of(rows, headers = nil) = Guildhall::CSV.const_get(:Table).of(rows, headers || false, 100).rows
 
   def test_rows_as_they_are
     assert_equal [[1], [2, 3]], of([[1], [2, 3]])

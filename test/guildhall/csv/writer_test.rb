@@ -61,13 +61,13 @@ class CSVWriterTest < GuildhallTest
   end
 
   def test_encodings_are_mixed
-    assert_equal [["é", "é", "a", "é"]], read_again([["é".encode("ISO-8859-1"), "é", "a".b, "é".encode("UTF-16BE")]])
+    assert_equal [%w[é é a é]], read_again([["é".encode("ISO-8859-1"), "é", "a".b, "é".encode("UTF-16BE")]])
     assert_includes refused([["a", "é".b]]), "$[0][1]"
     assert_includes refused([["\xff"]]), "$[0][0] is not valid UTF-8"
   end
 
   def test_separators_that_overlap
-    rows = [[nil, nil, nil], ["a", "b", "ab"], [nil, "ba"]]
+    rows = [[nil, nil, nil], %w[a b ab], [nil, "ba"]]
     assert_equal rows, read_again(rows, col_sep: "ba", row_sep: "ab")
     assert_equal rows, read_again(rows, col_sep: "aa", row_sep: "ab")
   end
