@@ -51,8 +51,12 @@ module Guildhall
       @limit = Text::Limit.new("CSV", max_bytes, max_digits)
       @max_missing = max_missing
       @text = text
-      @format = format
-      @reader = Reader.new(headers:, symbolize_names:, converters: Converters.new(converters, headers, max_digits), max_missing:)
+      @strips = format[:strip] && format.fetch(:quote_char, "").nil?
+      @format = format.except(:row_sep, *(:strip if @strips))
+      converters = Converters.new(converters, headers, max_digits)
+      @reader = Reader.new(headers:, symbolize_names:, converters:, max_missing:)
+      @row_separator = RowSeparator.new(format)
+      @writer = Writer.new(format, @row_separator, converters)
       Ractor.make_shareable(self)
     end
 
@@ -65,30 +69,56 @@ module Guildhall
       raise DecodeError.new(error.message, codec: "CSV", line: error.line_number)
     end
 
-    # @param rows [Enumerable<Hash, Array>] Arrays; or Hashes, whose keys together are the header row. Documents are what
-    #   they represent.
+    # What it writes, {#decode} reads as the same rows: nil as nil, other values as their texts (`to_s`; a Time in a column with the
+    # converter `:time` as ISO 8601, to the nanosecond), which typed columns convert again. Without quotes (`quote_char: nil`), "" is
+    # read as nil; a row of nothing but one nil is an empty line, and read as []. What a converter of your own makes of a text is its
+    # own matter.
+    # @param rows [Enumerable<Hash, Array>] Hashes, whose keys together are the header row (with `headers:` an Array: all of them
+    #   are among these, and no header is written). Or Arrays, which are written as they are: with `headers: true`, the first is
+    #   the header. Documents are what they represent.
     # @return [String] frozen
-    # @raise [EncodeError] for anything else, and for text that is not valid
+    # @raise [EncodeError] for anything else, for text that is not valid, and for a field that could not be read again, naming it
     def encode(rows)
-      text = Writer.write(Table.of(rows, @max_missing), @format)
-      raise EncodeError, "CSV: a field is not valid #{text.encoding}" unless text.valid_encoding?
-
-      @text.respond_to?(:encode) ? @text.encode(text) : text.freeze
+      @limit.check_written(in_bytes(@writer.write(Table.of(rows, @reader.headers, @max_missing))))
     rescue EncodingError => error
       raise EncodeError.new("CSV: #{Redaction.mask(error.message)}", excerpt: error.message)
     end
 
     private
 
+    # A codec of one's own, or an encoding, may read its bytes as another text.
+    def in_bytes(text)
+      return text.freeze if @text.equal?(Text) && !text.start_with?(BOM)
+
+      bytes = @text.respond_to?(:encode) ? @text.encode(text) : text.freeze
+      return bytes if @text.decode(bytes) == text
+
+      raise EncodeError, "CSV: the codec for text reads another text than it writes: begin with another character, or take another encoding"
+    end
+
+    def lines(text)
+      rows = rows_of(text)
+      @strips ? rows.filter_map { |row| stripped(row) } : rows
+    end
+
     # CSV.parse takes line after line out of a Fiber. That is slow, and on Ruby 3.4 Fibers of several Ractors at once get
     # each other's stacks.
-    def lines(text)
-      csv = ::CSV.new(text, **@format)
+    def rows_of(text)
+      text, row_sep = @row_separator.resolve(text)
+      csv = ::CSV.new(text, **@format, row_sep:)
       return csv.read unless csv.respond_to?(:parser, true)
 
       lines = []
       csv.send(:parser).parse { |line| lines << line }
       lines
+    end
+
+    # The gem finds no column of a text that it strips and that has no quotes.
+    def stripped(row)
+      fields = row.map { |field| field && (from = field.index(NO_BLANK)) && field[from..field.rindex(NO_BLANK)] }
+      return fields unless fields == [nil]
+
+      @format[:skip_blanks] ? nil : []
     end
 
     class << self
@@ -108,12 +138,15 @@ require_relative "csv/converters"
 require_relative "csv/format"
 require_relative "csv/missing"
 require_relative "csv/reader"
+require_relative "csv/row_separator"
 require_relative "csv/table"
 require_relative "csv/writer"
 
 module Guildhall
   class CSV # rubocop:disable Style/Documentation
+    BOM = "\uFEFF"
+    NO_BLANK = /[^ \t\f\v]/
     DEFAULT = new
-    private_constant :Converters, :DEFAULT, :Format, :Reader, :Table, :Writer
+    private_constant :BOM, :NO_BLANK, :Converters, :DEFAULT, :Format, :Reader, :RowSeparator, :Table, :Writer
   end
 end

@@ -104,7 +104,9 @@ module Guildhall
 
     DEFAULT = new
     LAZY = DEFAULT.lazy
-    private_constant :DEFAULT, :LAZY
+    # Writes a Document of whatever limits.
+    AS_READ = new(max_nesting: 1_000_000, max_bytes: Options::BYTES_LIMIT, max_digits: Options::BYTES_LIMIT)
+    private_constant :AS_READ, :DEFAULT, :LAZY
 
     private
 

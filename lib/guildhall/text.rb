@@ -45,14 +45,14 @@ module Guildhall
 
     # @param text [String]
     # @return [String] frozen, in the codec's encoding
-    # @raise [EncodeError] for characters that the encoding does not have
+    # @raise [EncodeError] for characters that the encoding does not have, and for more than max_bytes
     def encode(text)
       text = String.try_convert(text) || raise(EncodeError, "Text: a String is needed, not #{text.nil? ? "nil" : text.class}")
-      return frozen(text, Encoding::BINARY) if @encoding == Encoding::BINARY
+      return @limit.check_written(frozen(text, Encoding::BINARY)) if @encoding == Encoding::BINARY
 
       raise EncodeError, "Text: the String is not valid #{text.encoding}" unless text.valid_encoding?
 
-      text.encode(@encoding).freeze
+      @limit.check_written(text.encode(@encoding).freeze)
     rescue EncodingError => error
       raise EncodeError.new(Redaction.mask(error.message), excerpt: error.message)
     end

@@ -67,19 +67,52 @@ module Guildhall
       raise DecodeError.new("nested too deep for this thread's or fiber's stack", codec: "YAML"), cause: nil
     end
 
+    # What it writes, {#decode} reads as the same, with Symbols as Strings unless they are permitted: Hashes, Arrays, texts, numbers, nil
+    # and booleans, and objects of the permitted classes (Times to the nanosecond). Other tools read the same: texts that YAML 1.1 or
+    # 1.2 could take for something else are quoted.
     # @param object [Object] Documents as what they represent. Objects that stand in it twice are written twice, unless this
     #   codec reads aliases
     # @return [String] frozen
-    # @raise [EncodeError] for text that is not valid, and for what is nested too deep to be read again
+    # @raise [EncodeError] for objects of other classes, for text that is not valid, for an object that contains itself, and for what is
+    #   beyond the codec's limits
     def encode(object)
-      Psych.dump(@options[:aliases] ? object : Document.unshared(object, @max_nesting)).freeze
+      plain = Plain.new(**@options.slice(:permitted_classes, :permitted_symbols, :aliases), **@limits.slice(:max_nesting, :max_digits))
+      object = plain.of(object)
+      text = @limit.check_written(Tree.write(object).freeze)
+      if plain.special? then check_same(object, decode(text))
+      elsif @options[:aliases] then Outline.check(text, **@limits)
+      end
+      text
     rescue SystemStackError
       raise EncodeError, "YAML: nested too deep", cause: nil
-    rescue ::ArgumentError, EncodingError, RuntimeError => error # Psych says in many ways that a text is not one
+    rescue DecodeError => error
+      raise EncodeError, "YAML: this codec could not read it again: #{error.reason}", cause: nil
+    rescue ::ArgumentError, TypeError, EncodingError, RuntimeError => error # Psych, of an object of a permitted class
       raise error.is_a?(EncodeError) ? error : EncodeError.new("YAML: #{Redaction.mask(error.message)}", excerpt: error.message)
     end
 
     private
+
+    # Objects of permitted classes are written as Psych does it; not all of them come back.
+    def check_same(given, read)
+      case given
+      when Hash, Array
+        not_again(given) unless given.instance_of?(read.class) && given.size == read.size
+        given.to_a.zip(read.to_a) { |one, other| check_same(one, other) }
+      else
+        read = read.name if read.is_a?(Symbol) && given.is_a?(String) && @options[:symbolize_names]
+        given = given.floor(9) if given.instance_of?(Time)
+        not_again(given) unless same?(given, read)
+      end
+    end
+
+    def not_again(given) = raise(EncodeError, "YAML: #{given.class} could not be read again as it is")
+
+    def same?(given, read)
+      return read.instance_of?(given.class) if given.method(:==).owner == BasicObject || (given.respond_to?(:nan?) && given.nan?)
+
+      given == read
+    end
 
     # Psych lets through what Float(), Regexp.new and the like raise.
     def load(text)
@@ -108,3 +141,5 @@ end
 
 require_relative "yaml/outline"
 require_relative "yaml/place"
+require_relative "yaml/plain"
+require_relative "yaml/tree"

@@ -87,7 +87,7 @@ class CSVTest < GuildhallTest
   end
 
   def test_options_that_cannot_work
-    [{col_sep: ""}, {col_sep: 5}, {row_sep: ""}, {row_sep: 1}, {quote_char: "xx"}, {strip: "x"}, {skip_blanks: 1}, {col_sep: "\t", strip: true},
+    [{col_sep: ""}, {col_sep: 5}, {row_sep: ""}, {row_sep: 1}, {quote_char: "xx"}, {strip: "x"}, {skip_blanks: 1}, {col_sep: "\t", strip: true}, {quote_char: " ", strip: true},
      {liberal_parsing: nil}, {max_bytes: 0}].each { |options| assert_raises(Guildhall::ArgumentError, options.to_s) { Guildhall::CSV.new(**options) } }
     error = assert_raises(Guildhall::ArgumentError) { Guildhall::CSV.new(col_sep: "", strip: 1) }
     assert_match(/col_sep.*strip/, error.message)
@@ -126,6 +126,14 @@ class CSVTest < GuildhallTest
     codec = Guildhall::CSV.new(quote_char: nil, col_sep: ";")
     assert_equal "a;b\n1;x,\"y\"\n", codec.encode([{"a" => 1, "b" => "x,\"y\""}])
     ["a;b", "a\nb", "a\rb"].each { |field| assert_raises(Guildhall::EncodeError, field) { codec.encode([[field]]) } }
+  end
+
+  def test_white_space_is_left_out
+    text = " a , \tb\n 1,2 \n \n , x\n"
+    [{}, {quote_char: nil}].each do |format|
+      assert_equal [{"a" => "1", "b" => "2"}, {"a" => nil, "b" => nil}, {"a" => nil, "b" => "x"}], Guildhall::CSV.new(strip: true, **format).decode(text), format.to_s
+    end
+    assert_equal [%w[1], %w[2]], Guildhall::CSV.new(headers: false, strip: true, quote_char: nil, skip_blanks: true).decode(" 1\n \n2")
   end
 
   def test_options_are_checked

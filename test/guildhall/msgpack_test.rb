@@ -93,8 +93,9 @@ class MessagePackTest < GuildhallTest
   end
 
   def test_types_of_extensions_are_numbers_of_a_byte
-    [128, -129, 300].each { |type| assert_raises(Guildhall::EncodeError) { Guildhall::MessagePack.encode(Guildhall::MessagePack::Extension.new(type, "x")) } }
-    assert_equal "\xD4\x80x".b, Guildhall::MessagePack.encode(Guildhall::MessagePack::Extension.new(-128, "x"))
+    codec = Codec.new(allow_unknown_ext: true)
+    [128, -129, 300].each { |type| assert_raises(Guildhall::EncodeError) { codec.encode(Codec::Extension.new(type, "x")) } }
+    assert_equal "\xD4\x80x".b, codec.encode(Codec::Extension.new(-128, "x"))
   end
 
   def test_symbol_keys
@@ -127,6 +128,22 @@ class MessagePackTest < GuildhallTest
     [codec, codec.lazy, Codec.lazy, Codec].each { assert Ractor.shareable?(it) }
     assert_same codec, codec.dup
     assert_equal({"a" => 1}, Codec.call("\x81\xA1a\x01".b))
+  end
+
+  # What a codec writes, it reads.
+  def test_what_could_not_be_read_is_not_written
+    latin = "é".encode("ISO-8859-1")
+    {{a: 1, "a" => 2} => "two keys", {"é" => 1, latin => 2} => "two keys", {[:a] => 1, ["a"] => 2} => "two keys", Time.utc(10**12) => "do not fit 64 bits",
+     Codec::Extension.new(-1, "abc") => "no valid timestamp", Codec::Extension.new(-1, "x" * 13) => "no valid timestamp",
+     Codec::Extension.new(5, "x") => "allow_unknown_ext: true writes it"}.each do |value, message|
+      assert_includes assert_raises(Guildhall::EncodeError, value.inspect) { Codec.encode(value) }.message, message
+    end
+    {{allow_invalid_utf8: false} => "\xff", {symbolize_names: true} => {"\xff" => 1}, {max_bytes: 2} => "ab"}.each do |options, value|
+      assert_raises(Guildhall::EncodeError, options.to_s) { Codec.new(**options).encode(value) }
+    end
+    assert_equal({"a" => 1, 1 => 2, nil => 3, "é" => 4}, Codec.decode(Codec.encode({a: 1, 1 => 2, nil => 3, latin => 4})))
+    assert_equal "\xff", Codec.decode(Codec.encode("\xff"))
+    assert_equal Time.at(1, 333_333_333, :nsec), Codec.decode(Codec.encode(Time.at(4r / 3))), "to the nanosecond"
   end
 
   private

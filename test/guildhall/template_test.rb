@@ -522,6 +522,20 @@ class TemplateTest < GuildhallTest
     Warning[:experimental] = true
   end
 
+  # As ERB has it.
+  def test_frozen_string_literal
+    body = "<% text = 'a'.encode('UTF-8') ? 'a' : 'b' %><%= text.frozen? %>\n<%= __LINE__ %>"
+    ["<%# frozen_string_literal: true %>", "<%# -*- Frozen-String-Literal: TRUE -*- %>", "<%# coding: UTF-8, frozen_string_literal: true %>"].each do |comment|
+      assert_equal "true\n2", Guildhall::Template.new("#{comment}#{body}").render, comment
+      assert_equal "\ntrue\n3", Guildhall::Template.new("#{comment}\n#{body}").render, comment
+    end
+    ["", "<%# frozen_string_literal: false %>", "frozen_string_literal: true"].each do |comment|
+      assert_includes Guildhall::Template.new("#{comment}#{body}").render, "false\n2"
+    end
+    error = assert_raises(Guildhall::TemplateError) { Guildhall::Template.new("<%# frozen_string_literal: true %>\n<% 'a' << 'b' %>").render }
+    assert_equal 2, error.line
+  end
+
   private
 
   def template(text, *locals, **)

@@ -103,4 +103,9 @@ class TextTest < GuildhallTest
       [Guildhall::Text, Guildhall::Text.new(encoding: :bytes)].each { |codec| assert_raises(Guildhall::EncodeError) { codec.encode(object) } }
     end
   end
+
+  def test_max_bytes_holds_for_what_is_written
+    assert_equal "abc", Guildhall::Text.new(max_bytes: 3).encode("abc")
+    [{}, {encoding: :bytes}].each { |options| assert_raises(Guildhall::EncodeError) { Guildhall::Text.new(max_bytes: 3, **options).encode("abcd") } }
+  end
 end

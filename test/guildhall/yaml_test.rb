@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "test_helper"
+require "bigdecimal"
 require "date"
 require "guildhall/json"
 require "guildhall/yaml"
@@ -174,5 +175,41 @@ class YAMLTest < GuildhallTest
     error = assert_raises(Guildhall::DecodeError) { Guildhall::YAML.decode("# c\n#{Array.new(101) { |i| "%TAG !a#{i}! x\n" }.join}--- a\n") }
     assert_equal ["more than 100 directives", 102], [error.reason, error.line]
     assert_equal "#{"% a " * 200}b", Guildhall::YAML.decode("--- >-\n#{" % a\n" * 200} b\n")
+  end
+
+  def test_symbols_are_texts_unless_they_are_permitted
+    assert_equal "---\na: b\n", Guildhall::YAML.encode({a: :b})
+    assert_equal({a: "b"}, Guildhall::YAML.new(symbolize_names: true).then { |codec| codec.decode(codec.encode({a: :b})) })
+    codec = Guildhall::YAML.new(permitted_classes: [Symbol], permitted_symbols: [:a])
+    assert_equal ["---\n:a: b\n", {a: "b"}], codec.encode({a: "b"}).then { |text| [text, codec.decode(text)] }
+    assert_includes assert_raises(Guildhall::EncodeError) { codec.encode(:b) }.message, "permitted_symbols"
+    assert_includes assert_raises(Guildhall::EncodeError) { Guildhall::YAML.encode({a: 1, "a" => 2}) }.message, "two keys"
+    both = Guildhall::YAML.new(permitted_classes: [Symbol], symbolize_names: true)
+    assert_raises(Guildhall::EncodeError) { both.encode({"b" => {}, b: "x"}) }
+  end
+
+  def test_objects_of_other_classes
+    point = Struct.new(:x)
+    [Date.new(2026, 3, 1), Time.at(0), point.new(1), Set[1], BigDecimal("1.5"), 1r, 1i, (1..2), /a/, Object.new, Class].each do |object|
+      error = assert_raises(Guildhall::EncodeError, object.inspect) { Guildhall::YAML.encode([object]) }
+      assert_includes error.message, "is no plain data: name it in permitted_classes, or write what stands for it"
+    end
+    assert_equal({"a" => ["b"]}, Guildhall::YAML.decode(Guildhall::YAML.encode(Class.new(Hash).new.merge!(Class.new(String).new("a") => Class.new(Array).new(["b"])))))
+    codec = Guildhall::YAML.new(permitted_classes: [Date, Time, Rational])
+    value = {"d" => Date.new(2026, 3, 1), "t" => Time.at(1, 5, :nsec, in: "+01:00"), "r" => 1r / 3}
+    assert_equal value, codec.decode(codec.encode(value))
+    assert_equal Time.at(0, 333_333_333, :nsec), codec.decode(codec.encode(Time.at(1r / 3))), "to the nanosecond"
+    assert_includes assert_raises(Guildhall::EncodeError) { codec.encode(Date.new(10_000, 1, 1)) }.message, "Date could not be read again"
+  end
+
+  def test_limits_hold_for_what_is_written
+    {{max_digits: 17} => 10**17, {max_bytes: 5} => "abc", {max_nesting: 2} => [[[]]], {max_aliased: 1, aliases: true} => [[1, 2]] * 2}.each do |options, value|
+      codec = Guildhall::YAML.new(**options)
+      error = assert_raises(Guildhall::EncodeError) { codec.encode(value) }
+      assert_includes error.message, options.keys.first.to_s
+    end
+    assert_includes assert_raises(Guildhall::EncodeError) { Guildhall::YAML.new(aliases: true).encode([].tap { |array| array << array }) }.message, "contains itself"
+    numbers = Guildhall::YAML.new(permitted_classes: [BigDecimal])
+    assert_includes assert_raises(Guildhall::EncodeError) { numbers.encode(BigDecimal("1e99999")) }.message, "max_digits"
   end
 end

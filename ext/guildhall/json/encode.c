@@ -17,6 +17,7 @@ typedef struct {
     guildhall_byte_buffer bytes;
     const guildhall_json_codec *codec;
     uint32_t depth;
+    int deep; /* it holds a text of others that may be nested too deep where it stands */
 } output;
 
 static ID to_json;
@@ -110,6 +111,15 @@ static void json_encode_string(output *out, VALUE string)
     RB_GC_GUARD(string);
 }
 
+/* Does not show it: for that its digits would have to be made. */
+NORETURN(static void json_encode_fail_digits(const output *out));
+static void json_encode_fail_digits(const output *out)
+{
+    char reason[128];
+    snprintf(reason, sizeof reason, "%s, %u", guildhall_json_status_text(GUILDHALL_JSON_TOO_MANY_DIGITS), out->codec->rules.max_digits);
+    json_encode_fail(reason, Qnil);
+}
+
 static const char pairs_of_digits[] =
     "00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445464748495051525354555657585960"
     "616263646566676869707172737475767778798081828384858687888990919293949596979899";
@@ -121,15 +131,22 @@ static void json_encode_fixnum(output *out, long value)
     for (; rest >= 100; rest /= 100) memcpy(at -= 2, pairs_of_digits + rest % 100 * 2, 2);
     if (rest >= 10) memcpy(at -= 2, pairs_of_digits + rest * 2, 2);
     else *--at = (char)('0' + rest);
+    if (RB_UNLIKELY((size_t)(digits + sizeof digits - at) > out->codec->rules.max_digits)) json_encode_fail_digits(out);
     if (value < 0) *--at = '-';
     json_encode_append(out, at, (size_t)(digits + sizeof digits - at));
 }
+
+#define DOUBLE_DIGITS 400 /* more than any of them has when it is written out */
 
 static void json_encode_float(output *out, VALUE number)
 {
     double value = RFLOAT_VALUE(number);
     if (isfinite(value)) {
-        out->bytes.at += guildhall_json_write_double(value, (char *)guildhall_byte_buffer_room(&out->bytes, GUILDHALL_JSON_DOUBLE_BYTES));
+        uint8_t *text = guildhall_byte_buffer_room(&out->bytes, GUILDHALL_JSON_DOUBLE_BYTES);
+        size_t length = guildhall_json_write_double(value, (char *)text);
+        if (RB_UNLIKELY(out->codec->rules.max_decimal_digits < DOUBLE_DIGITS && guildhall_json_written_digits(text, length) > out->codec->rules.max_decimal_digits))
+            json_encode_fail_digits(out);
+        out->bytes.at += length;
         return;
     }
     if (!out->codec->rules.allow_nan) json_encode_fail("NaN and Infinity are not JSON (allow_nan: true writes them)", number);
@@ -172,12 +189,17 @@ typedef struct {
     int kinds, first;
 } hash_walk;
 
+/* In other encodings, two keys may become one text. */
 static VALUE json_encode_key_text(VALUE key, int *kind)
 {
-    if (RB_LIKELY(RB_TYPE_P(key, T_STRING))) return *kind = STRING_KEY, key;
-    if (RB_SYMBOL_P(key)) return *kind = SYMBOL_KEY, rb_sym2str(key);
+    VALUE text = key;
     *kind = OTHER_KEY;
-    return rb_obj_as_string(key);
+    if (RB_LIKELY(RB_TYPE_P(key, T_STRING))) *kind = STRING_KEY;
+    else if (RB_SYMBOL_P(key)) *kind = SYMBOL_KEY, text = rb_sym2str(key);
+    else return rb_obj_as_string(key);
+    int index = RB_ENCODING_GET_INLINED(text);
+    if (RB_UNLIKELY(index != guildhall_utf8_index && index != guildhall_ascii_index)) *kind = OTHER_KEY;
+    return text;
 }
 
 static int json_encode_pair(VALUE key, VALUE value, VALUE argument)
@@ -196,7 +218,7 @@ static int json_encode_pair(VALUE key, VALUE value, VALUE argument)
 static int json_encode_collect_text(VALUE key, VALUE value, VALUE texts)
 {
     int kind;
-    rb_hash_aset(texts, json_encode_key_text(key, &kind), Qtrue);
+    rb_hash_aset(texts, json_encode_in_utf8(json_encode_key_text(key, &kind)), Qtrue);
     return ST_CONTINUE;
 }
 
@@ -221,7 +243,17 @@ static void json_encode_hash(output *out, VALUE hash)
 static int json_encode_copies(const guildhall_json_rules *from, const guildhall_json_rules *to)
 {
     if (from->allow_invalid_utf8 || from->allow_trailing_comma || from->allow_control_characters) return 0;
+    if (from->max_digits > to->max_digits || from->max_decimal_digits > to->max_decimal_digits) return 0;
     return !from->allow_nan || to->allow_nan;
+}
+
+/* May the text, where it is written, be nested deeper than the codec reads? Not where it has few brackets, which are faster counted than
+ * followed. */
+static int json_encode_may_be_deep(const output *out, const uint8_t *source, size_t length)
+{
+    size_t opening = 0;
+    for (size_t i = 0; i < length; i++) opening += (source[i] & 0xdf) == ('[' & 0xdf); /* [ and { differ in one bit */
+    return out->depth + opening > out->codec->rules.max_nesting;
 }
 
 static void json_encode_document(output *out, VALUE document)
@@ -230,8 +262,10 @@ static void json_encode_document(output *out, VALUE document)
     const guildhall_json_codec *codec = guildhall_json_codec_in(&cursor.view);
     size_t length;
     const uint8_t *source = json_encode_copies(&codec->rules, &out->codec->rules) ? guildhall_json_document_source(&cursor, &length) : NULL;
-    if (source) json_encode_append(out, source, length);
-    else json_encode_value(out, guildhall_json_build(codec, guildhall_json_view_of(&cursor.view), cursor.position.offset));
+    if (source) {
+        json_encode_append(out, source, length);
+        out->deep |= json_encode_may_be_deep(out, source, length);
+    } else json_encode_value(out, guildhall_json_build(codec, guildhall_json_view_of(&cursor.view), cursor.position.offset));
     RB_GC_GUARD(document);
 }
 
@@ -244,12 +278,30 @@ static void json_encode_instead(output *out, VALUE object)
     RB_GC_GUARD(object);
 }
 
+/* Does the codec read what others have written? */
+static void json_encode_check(const output *out, const uint8_t *bytes, size_t length, const char *whose)
+{
+    guildhall_json_scratch *scratch = guildhall_json_scratch_current();
+    guildhall_json_outcome outcome = guildhall_json_parse(bytes, length, &out->codec->rules, scratch);
+    guildhall_json_scratch_trim(scratch);
+    if (outcome.status == GUILDHALL_JSON_VALID) return;
+    if (outcome.status == GUILDHALL_JSON_NO_MEMORY) rb_memerror();
+    char reason[192];
+    snprintf(reason, sizeof reason, "this codec could not read %s: %s", whose, guildhall_json_status_text(outcome.status));
+    json_encode_fail(reason, Qnil);
+}
+
 static void json_encode_own_json(output *out, VALUE object)
 {
     VALUE state = Qnil, text = rb_check_string_type(rb_funcallv(object, to_json, rb_obj_method_arity(object, to_json) == 1, &state));
     if (NIL_P(text)) json_encode_fail("its to_json does not return a String", object);
     if (RB_ENCODING_GET(text) == guildhall_binary_index) text = rb_utf8_str_new(RSTRING_PTR(text), RSTRING_LEN(text));
-    json_encode_append_string(out, json_encode_in_utf8(text));
+    text = json_encode_in_utf8(text);
+    const uint8_t *bytes = (const uint8_t *)RSTRING_PTR(text);
+    size_t length = (size_t)RSTRING_LEN(text);
+    json_encode_check(out, bytes, length, "what a to_json has written");
+    out->deep |= json_encode_may_be_deep(out, bytes, length);
+    json_encode_append_string(out, text);
 }
 
 /* A BigDecimal, for a codec that reads numbers as such. */
@@ -258,15 +310,6 @@ static int json_encode_is_decimal(const output *out, VALUE object)
     const guildhall_json_codec *codec = out->codec;
     return codec->decimal_receiver == rb_mKernel && codec->decimal_method == rb_intern("BigDecimal") &&
            !strcmp(rb_obj_classname(object), "BigDecimal") && RTEST(rb_funcall(object, rb_intern("finite?"), 0));
-}
-
-/* Does not show it: for that its digits would have to be made. */
-NORETURN(static void json_encode_fail_digits(const output *out));
-static void json_encode_fail_digits(const output *out)
-{
-    char reason[128];
-    snprintf(reason, sizeof reason, "%s, %u", guildhall_json_status_text(GUILDHALL_JSON_TOO_MANY_DIGITS), out->codec->rules.max_digits);
-    json_encode_fail(reason, Qnil);
 }
 
 /* A codec does not write what it would not read. */
@@ -303,6 +346,22 @@ static void json_encode_decimal(output *out, VALUE decimal)
     json_encode_append_string(out, json_encode_limited(out, text));
 }
 
+/* A Rational, for a codec that reads numbers as such: Ruby writes the digits, or says that they do not end. */
+static int json_encode_is_rational(const output *out, VALUE object)
+{
+    const guildhall_json_codec *codec = out->codec;
+    return RB_TYPE_P(object, T_RATIONAL) && codec->decimal_receiver == rb_mKernel && codec->decimal_method == rb_intern("Rational");
+}
+
+static VALUE json_encode_foreign(void) { return rb_const_get_at(json_class, rb_intern("Foreign")); }
+
+static void json_encode_rational(output *out, VALUE rational)
+{
+    VALUE text = rb_funcall(json_encode_foreign(), rb_intern("digits"), 1, rational);
+    if (NIL_P(text)) json_encode_fail("a Rational has no end of digits; round it, or write its to_s", rational);
+    json_encode_append_string(out, json_encode_limited(out, text));
+}
+
 /* Seldom, and large: not for the frame of every value. */
 static __attribute__((noinline)) void json_encode_other(output *out, VALUE object)
 {
@@ -311,7 +370,8 @@ static __attribute__((noinline)) void json_encode_other(output *out, VALUE objec
     if (json_encode_is_decimal(out, object)) return json_encode_decimal(out, object);
     if (RB_TYPE_P(object, T_RATIONAL) && (json_encode_is_long(out, rb_rational_num(object)) || json_encode_is_long(out, rb_rational_den(object))))
         json_encode_fail_digits(out);
-    VALUE made = rb_funcall(rb_const_get_at(json_class, rb_intern("Foreign")), rb_intern("plain"), 1, object);
+    if (json_encode_is_rational(out, object)) return json_encode_rational(out, object);
+    VALUE made = rb_funcall(json_encode_foreign(), rb_intern("plain"), 1, object);
     if (made == object) json_encode_own_json(out, object);
     else json_encode_instead(out, made);
 }
@@ -333,13 +393,25 @@ static void json_encode_value(output *out, VALUE value)
     }
 }
 
+static void json_encode_check_length(const output *out)
+{
+    size_t length = guildhall_byte_buffer_length(&out->bytes);
+    if (RB_LIKELY(length <= out->codec->rules.max_bytes)) return;
+    char reason[128];
+    snprintf(reason, sizeof reason, "%zu bytes are more than max_bytes, %zu, that this codec reads", length, out->codec->rules.max_bytes);
+    json_encode_fail(reason, Qnil);
+}
+
 static VALUE json_encode(const guildhall_json_codec *codec, VALUE value)
 {
     output out;
     guildhall_byte_buffer_init(&out.bytes);
     out.codec = codec;
     out.depth = 0;
+    out.deep = 0;
     json_encode_value(&out, value);
+    json_encode_check_length(&out);
+    if (RB_UNLIKELY(out.deep)) json_encode_check(&out, out.bytes.begin, guildhall_byte_buffer_length(&out.bytes), "the text, with a Document or a to_json within it");
     return guildhall_byte_buffer_finish(&out.bytes, GUILDHALL_TEXT_UNCHECKED);
 }
 

@@ -142,6 +142,8 @@ static inline void msgpack_encode_string(encoder *e, VALUE string)
 {
     int index = RB_ENCODING_GET(string);
     if (RB_LIKELY(index == guildhall_utf8_index || index == guildhall_ascii_index)) {
+        if (RB_UNLIKELY(!e->codec->rules.allow_invalid_utf8) && rb_enc_str_coderange(string) == ENC_CODERANGE_BROKEN)
+            msgpack_encode_fail("a String is not valid UTF-8 (allow_invalid_utf8: true writes it; String#b makes it binary)");
         msgpack_encode_text_bytes(e, string);
     } else if (index == guildhall_binary_index) {
         size_t length = (size_t)RSTRING_LEN(string);
@@ -172,22 +174,72 @@ static void msgpack_encode_array(encoder *e, VALUE array)
     e->depth--;
 }
 
+/* Which kinds of keys a Hash has. Keys of one kind are different when they are read again; a String and a Symbol may be the same text,
+ * and so may be what is converted. */
+enum { STRING_KEY = 1, SYMBOL_KEY = 2, CONVERTED_KEY = 4 };
+
+typedef struct {
+    encoder *encoder;
+    int kinds;
+    VALUE keys;
+} map_walk;
+
+static inline int msgpack_encode_kind(VALUE key)
+{
+    if (RB_SYMBOL_P(key)) return SYMBOL_KEY;
+    if (RB_SPECIAL_CONST_P(key) || RB_FLOAT_TYPE_P(key) || RB_TYPE_P(key, T_BIGNUM)) return 0;
+    if (!RB_TYPE_P(key, T_STRING)) return CONVERTED_KEY;
+    int index = RB_ENCODING_GET(key);
+    return index == guildhall_utf8_index || index == guildhall_ascii_index || index == guildhall_binary_index ? STRING_KEY : CONVERTED_KEY;
+}
+
+/* Will be read as a Symbol, and there is none of invalid text. */
+static void msgpack_encode_check_symbol(VALUE key)
+{
+    if (RB_TYPE_P(key, T_STRING) && rb_enc_str_coderange(key) == ENC_CODERANGE_BROKEN) msgpack_encode_fail("a key is not valid UTF-8, which symbolize_names needs");
+}
+
 static int msgpack_encode_pair(VALUE key, VALUE value, VALUE pointer)
 {
-    encoder *e = (encoder *)pointer;
+    map_walk *walk = (map_walk *)pointer;
+    encoder *e = walk->encoder;
+    if (RB_UNLIKELY(e->codec->rules.symbol_keys)) msgpack_encode_check_symbol(key);
     if (RB_LIKELY(!RB_SPECIAL_CONST_P(key) && RBASIC_CLASS(key) == rb_cString)) msgpack_encode_string(e, key);
     else msgpack_encode_value(e, key);
+    walk->kinds |= msgpack_encode_kind(key);
     msgpack_encode_value(e, value);
     return ST_CONTINUE;
 }
 
+/* The key as it is written, behind what is written already; that stays. */
+static int msgpack_encode_collect_key(VALUE key, VALUE value, VALUE pointer)
+{
+    map_walk *walk = (map_walk *)pointer;
+    guildhall_byte_buffer *bytes = &walk->encoder->bytes;
+    size_t before = guildhall_byte_buffer_length(bytes);
+    msgpack_encode_value(walk->encoder, key);
+    VALUE written = rb_str_new((const char *)bytes->begin + before, (long)(guildhall_byte_buffer_length(bytes) - before));
+    bytes->at = bytes->begin + before;
+    rb_hash_aset(walk->keys, written, Qtrue);
+    return ST_CONTINUE;
+}
+
+static void msgpack_encode_check_keys(map_walk *walk, VALUE hash)
+{
+    walk->keys = rb_hash_new();
+    rb_hash_foreach(hash, msgpack_encode_collect_key, (VALUE)walk);
+    if (RHASH_SIZE(walk->keys) != RHASH_SIZE(hash)) msgpack_encode_fail("two keys of a Hash are the same when they are written");
+}
+
 static void msgpack_encode_map(encoder *e, VALUE hash)
 {
+    map_walk walk = {e, 0, Qnil};
     msgpack_encode_open_container(e);
     size_t count = RHASH_SIZE(hash);
     msgpack_encode_sized(e, count, 0x80, 16, 0, 0xde);
-    rb_hash_foreach(hash, msgpack_encode_pair, (VALUE)e);
+    rb_hash_foreach(hash, msgpack_encode_pair, (VALUE)&walk);
     if (RB_UNLIKELY(RHASH_SIZE(hash) != count)) msgpack_encode_fail("a Hash was changed while it was written");
+    if (RB_UNLIKELY(walk.kinds & (walk.kinds - 1) || walk.kinds == CONVERTED_KEY)) msgpack_encode_check_keys(&walk, hash);
     e->depth--;
 }
 
@@ -205,19 +257,45 @@ static void msgpack_encode_extension_bytes(encoder *e, int8_t type, const void *
     guildhall_byte_buffer_append(&e->bytes, bytes, length);
 }
 
+/* Would the codec read it? */
+static void msgpack_encode_check_extension(const encoder *e, int8_t type, VALUE payload)
+{
+    const guildhall_msgpack_rules *rules = &e->codec->rules;
+    guildhall_msgpack_timestamp timestamp;
+    if (type == GUILDHALL_MSGPACK_TIMESTAMP_TYPE && !rules->own_timestamps) {
+        if (RSTRING_LEN(payload) > 12 || !guildhall_msgpack_read_timestamp((const uint8_t *)RSTRING_PTR(payload), (uint32_t)RSTRING_LEN(payload), &timestamp))
+            msgpack_encode_fail("an Extension of type -1 is no valid timestamp");
+    } else if (!guildhall_msgpack_knows(rules, type)) {
+        msgpack_encode_fail("an Extension is of a type that is not registered (types: registers it, allow_unknown_ext: true writes it)");
+    }
+}
+
 static void msgpack_encode_extension(encoder *e, VALUE extension)
 {
     VALUE payload = rb_funcall(extension, id_payload, 0);
     int type = NUM2INT(rb_funcall(extension, id_type, 0));
     if (type < INT8_MIN || type > INT8_MAX) msgpack_encode_fail("the type of an Extension is from -128 to 127");
     StringValue(payload);
+    msgpack_encode_check_extension(e, (int8_t)type, payload);
     msgpack_encode_extension_bytes(e, (int8_t)type, RSTRING_PTR(payload), (size_t)RSTRING_LEN(payload));
     RB_GC_GUARD(payload);
 }
 
+static VALUE msgpack_encode_read_time(VALUE argument)
+{
+    VALUE *arguments = (VALUE *)argument;
+    *(struct timespec *)arguments[1] = rb_time_timespec(arguments[0]);
+    return Qtrue;
+}
+
+static VALUE msgpack_encode_no_time(VALUE argument, VALUE error) { return Qfalse; }
+
 static void msgpack_encode_timestamp(encoder *e, VALUE time)
 {
-    struct timespec spec = rb_time_timespec(time);
+    struct timespec spec;
+    VALUE arguments[] = {time, (VALUE)&spec};
+    if (!RTEST(rb_rescue2(msgpack_encode_read_time, (VALUE)arguments, msgpack_encode_no_time, Qnil, rb_eRangeError, rb_eArgError, (VALUE)0)))
+        msgpack_encode_fail("the seconds of a Time do not fit 64 bits");
     uint64_t seconds = (uint64_t)spec.tv_sec, nanoseconds = (uint64_t)spec.tv_nsec;
     uint64_t bytes[2];
     int size = 12;
@@ -321,6 +399,7 @@ VALUE guildhall_msgpack_encode(const guildhall_msgpack_codec *codec, VALUE objec
     e.depth = 0;
     msgpack_encode_value(&e, object);
     RB_GC_GUARD(object);
+    if (RB_UNLIKELY(guildhall_byte_buffer_length(&e.bytes) > codec->rules.max_bytes)) msgpack_encode_fail("longer than max_bytes, that this codec reads");
     return guildhall_byte_buffer_finish(&e.bytes, GUILDHALL_TEXT_BINARY);
 }
 

@@ -13,7 +13,9 @@ module Guildhall
       BOOLEANS = {"true" => true, "t" => true, "yes" => true, "1" => true, "false" => false, "f" => false, "no" => false,
                   "0" => false}.freeze
       TIME_CHARACTERS = 128 # as many as Date.iso8601 takes: a year, or a fraction of a second, has any number of digits
-      private_constant :TYPES, :BOOLEANS, :TIME_CHARACTERS
+      CLASSES = {integer: "an Integer", float: "a Float", decimal: "a number as it is", boolean: "true or false", date: "a Date",
+                 time: "a Time"}.freeze # from what is written
+      private_constant :TYPES, :BOOLEANS, :TIME_CHARACTERS, :CLASSES
 
       # @param given [Symbol, #call, Hash, nil]
       # @param headers [Boolean, Array<String>] the codec's: what its columns are called
@@ -42,7 +44,46 @@ module Guildhall
         converter.is_a?(Symbol) ? typed(converter, text) : converter.call(text)
       end
 
+      # @param column [String, Integer, nil]
+      # @param value [Object]
+      # @return [String, nil] the text that {#convert} reads as the value
+      # @raise [Guildhall::ArgumentError] where none is
+      def text(column, value)
+        return if value.nil?
+
+        type = @every || @columns&.[](column)
+        return value.to_s unless type.is_a?(Symbol)
+
+        text = written(type, value)
+        unless read_as?(type, text, value)
+          raise Guildhall::ArgumentError, "the column's converter, :#{type}, would not read it again: write #{CLASSES.fetch(type)}, or nil"
+        end
+
+        text
+      end
+
       private
+
+      def written(type, value)
+        return value.to_s unless type == :time && (value.is_a?(Time) || value.is_a?(DateTime))
+
+        time = value.to_time
+        time = time.getutc unless (time.utc_offset % 60).zero?
+        time.xmlschema(time.nsec.zero? ? 0 : 9)
+      end
+
+      # Texts are what the application has read elsewhere: they have to be of the type.
+      def read_as?(type, text, value)
+        made = typed(type, text)
+        return true if value.is_a?(String) || value.is_a?(Symbol)
+        return made == value.to_time.floor(9) if type == :time
+
+        made == value || (nan?(made) && nan?(value))
+      rescue ::ArgumentError
+        false
+      end
+
+      def nan?(number) = number.respond_to?(:nan?) && number.nan?
 
       def key(column, headers)
         reason = misnamed(column, headers)

@@ -34,8 +34,9 @@ module Guildhall
           mixed = marks.permutation(2).any? { |one, other| one.include?(other) }
           return "col_sep, row_sep and quote_char are not part of each other" if mixed
           return "col_sep and quote_char hold no line break" if within.any? { |mark| mark.match?(/[\r\n]/) }
+          return "strip would leave out quote_char, which is white space" if format[:strip] && within.last.match?(/\s/)
 
-          ::CSV.new("a", **format).read
+          ::CSV.new("", **format).read
           nil
         rescue ::ArgumentError => error
           error.message

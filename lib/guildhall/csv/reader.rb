@@ -4,6 +4,9 @@ module Guildhall
   class CSV
     # From the gem's rows to frozen ones.
     class Reader
+      # @return [Boolean, Array<String>]
+      attr_reader :headers
+
       # @param headers [Boolean, Array<String>]
       # @param symbolize_names [Boolean]
       # @param converters [Converters]

@@ -2,63 +2,81 @@
 
 module Guildhall
   class CSV
-    # From rows of fields to a text that the same codec reads as these rows. The gem quotes fields for the separators of
-    # columns and lines, but not for a `row_sep` of one's own, and cannot write without quotes at all.
-    module Writer
-      # From the first field on that has to be quoted (or from the start, with some options), the gem reads a `row_sep` of one's own
-      # as text unless a quoted field is before it.
-      TRAILING_NIL = "CSV: with this row_sep, a row that ends in nil would be misread: write \"\" instead"
-      private_constant :TRAILING_NIL
+    # From rows of values to a text that the same codec reads as these rows.
+    class Writer
+      BOM = "\uFEFF"
+      private_constant :BOM
 
-      class << self
-        # @param rows [Array<Array>]
-        # @param format [Hash{Symbol=>Object}] the codec's
-        # @return [String]
-        # @raise [EncodeError] for a field that would have to be quoted, where nothing is
-        def write(rows, format)
-          separators = {col_sep: format.fetch(:col_sep, ","), row_sep: row_separator(format)}
-          quote = format.fetch(:quote_char, "\"")
-          return unquoted(rows, **separators) if quote.nil?
-          unless ["\n", "\r\n", "\r"].include?(separators[:row_sep])
-            return quoted(rows, quote, **separators, careful: format[:strip] || format[:liberal_parsing])
-          end
+      # @param format [Hash{Symbol=>Object}] the codec's
+      # @param separator [RowSeparator]
+      # @param converters [Converters]
+      def initialize(format, separator, converters)
+        @col_sep = format.fetch(:col_sep, ",")
+        @row_sep = separator.written
+        @quote = format.fetch(:quote_char, "\"")
+        @strip = format[:strip]
+        @skip_blanks = format[:skip_blanks]
+        @marks = marks
+        @converters = converters
+        Ractor.make_shareable(self)
+      end
 
-          ::CSV.generate_lines(rows, **format.except(:skip_blanks, :liberal_parsing), **separators)
+      # @param table [Table]
+      # @return [String]
+      # @raise [EncodeError] for a field that the codec would not read as it is
+      def write(table)
+        text = +""
+        table.rows.each_with_index do |row, index|
+          line = row.each_with_index.map { |value, place| field(value, table, index, place) }.join(@col_sep)
+          refuse_blank(table, index) if line.empty? && (@skip_blanks || (table.header?(index) && row.size == 1))
+          text << line << @row_sep
+        end
+        text
+      end
+
+      private
+
+      # What is special anywhere in a field. The gem looks for the first character of a separator, and then for the rest of it.
+      def marks
+        special = "\r\n#{@col_sep}#{@row_sep}#{@quote}".chars.uniq.map { |character| Regexp.escape(character) }.join
+        ends = @strip ? "|\\A[\\s\\0]|[\\s\\0]\\z" : ""
+        Regexp.new("[#{special}]#{ends}|\\A#{BOM}")
+      end
+
+      def field(value, table, row, place)
+        text = text_of(value, table, row, place)
+        return "" if text.nil?
+        return text unless text.empty? ? @quote : @marks.match?(text)
+        raise EncodeError, "CSV: #{table.path(row, place)} would have to be quoted, but quote_char is nil" unless @quote
+
+        "#{@quote}#{text.gsub(@quote, @quote * 2)}#{@quote}"
+      end
+
+      def text_of(value, table, row, place)
+        text = table.header?(row) ? value&.to_s : @converters.text(table.column(place), value)
+        return text if text.nil? || (text.encoding == Encoding::UTF_8 && text.valid_encoding?)
+
+        in_utf8(text, table, row, place)
+      rescue Guildhall::ArgumentError => error
+        raise EncodeError.new("CSV: #{table.path(row, place)}: #{error.message}", excerpt: value.inspect), cause: nil
+      end
+
+      def in_utf8(text, table, row, place)
+        raise EncodeError.new("CSV: #{table.path(row, place)} is not valid #{text.encoding}", excerpt: text) unless text.valid_encoding?
+
+        text.encode(Encoding::UTF_8)
+      rescue EncodingError => error
+        raise EncodeError.new("CSV: #{table.path(row, place)}: #{Redaction.mask(error.message)}", excerpt: text)
+      end
+
+      def refuse_blank(table, row)
+        unless @skip_blanks
+          raise EncodeError, "CSV: a column without a name cannot be the only one: the header would be an empty line, which names no column"
         end
 
-        private
-
-        def row_separator(format)
-          separator = format.fetch(:row_sep, :auto)
-          separator == :auto ? "\n" : separator
-        end
-
-        # The gem would quote nils as well, which are empty Strings then.
-        def quoted(rows, quote, col_sep:, row_sep:, careful:)
-          marks = Regexp.union(quote, col_sep, row_sep, "\n", "\r")
-          careful ||= rows.any? { |row| row.any? { |field| checked(field.to_s).match?(marks) } }
-          raise EncodeError, TRAILING_NIL if careful && rows.any? { |row| row.last.nil? }
-
-          lines = rows.map do |row|
-            row.map { |field| field.nil? ? "" : "#{quote}#{checked(field.to_s).gsub(quote, quote * 2)}#{quote}" }.join(col_sep)
-          end
-          lines.map { |line| line + row_sep }.join
-        end
-
-        def unquoted(rows, col_sep:, row_sep:)
-          breaks = Regexp.union(col_sep, row_sep, "\n", "\r")
-          rows.map { |row| "#{row.map { |field| plain(field.to_s, breaks) }.join(col_sep)}#{row_sep}" }.join
-        end
-
-        def plain(field, breaks)
-          return field unless checked(field).match?(breaks)
-
-          raise EncodeError, "CSV: a field holds a separator and would have to be quoted, but quote_char is nil"
-        end
-
-        def checked(field)
-          field.valid_encoding? ? field : raise(EncodeError, "CSV: a field is not valid #{field.encoding}")
-        end
+        where = table.header?(row) ? "the header" : table.path(row, 0)
+        instead = @quote ? "\"\" for nil, or another column" : "another column"
+        raise EncodeError, "CSV: #{where} would be an empty line, which skip_blanks leaves out: write #{instead}"
       end
     end
   end

@@ -29,7 +29,7 @@ module Guildhall
       # loaded (it escapes what HTML must not contain), or where another form is asked for, as by JSON.pretty_generate.
       # @return [String]
       def to_json(*arguments)
-        as_written?(*arguments) ? JSON.encode(self) : super
+        as_written?(*arguments) ? AS_READ.encode(self) : super
       end
 
       private

@@ -18,6 +18,21 @@ module Guildhall
         made.equal?(object) ? object.to_s : made
       end
 
+      # @param number [Rational]
+      # @return [String, nil] its digits; nil: they have no end
+      def self.digits(number)
+        rest = number.denominator
+        twos = (rest & -rest).bit_length - 1
+        rest >>= twos
+        fives = 0
+        (rest /= 5) && (fives += 1) while (rest % 5).zero?
+        return unless rest == 1
+
+        places = [twos, fives, 1].max
+        text = (number.abs * (10**places)).numerator.to_s.rjust(places + 1, "0")
+        "#{"-" if number.negative?}#{text[0...-places]}.#{text[-places..]}"
+      end
+
       # Not Object's, which the json gem or Active Support gave it.
       def self.own_form?(object)
         return false unless object.respond_to?(:to_json)

@@ -49,12 +49,18 @@ module Guildhall
 
       private
 
-      # Parameters may be several lines.
-      def first_line = 1 - @parameters.count("\n")
+      # Parameters may be several lines; so may what is before them.
+      def first_line = 1 - @parameters.count("\n") - magic_comment.count("\n")
+
+      # Ruby looks for it in the first line only.
+      def magic_comment
+        value = @source.frozen_string_literal
+        value ? "# frozen_string_literal: #{value}\n" : ""
+      end
 
       # All other generated code is in the template's first line, so that lines keep their numbers.
       def code
-        "def self.call(locals) = new.guildhall_render(**locals);def guildhall_partials = GUILDHALL_PARTIALS;" \
+        "#{magic_comment}def self.call(locals) = new.guildhall_render(**locals);def guildhall_partials = GUILDHALL_PARTIALS;" \
         "def guildhall_escapes? = #{@escape};" \
         "def guildhall_render(#{@parameters});#{BUFFER} = @guildhall_out = +'';".encode(@source.text.encoding) <<
           @ruby << "\n#{BUFFER};end;private :guildhall_partials, :guildhall_escapes?\n"

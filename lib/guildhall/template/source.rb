@@ -15,9 +15,10 @@ module Guildhall
       # File extensions that are not HTML.
       PLAIN = /\.(?:text|txt|csv|md|yml|yaml|json|tex)(?:\.|\z)/
       CODING = %r{\A(?:<%#|-#|/|%#)[^\n]*?coding\s*[=:]\s*([[:alnum:]_-]+)}
+      FROZEN = /<%#(?:(?!%>).)*?frozen[-_]string[-_]literal\s*:\s*(true|false)\b/im
       AROUND = 2
       WIDTH = 160
-      private_constant :EXTENSION, :PLAIN, :CODING, :AROUND, :WIDTH
+      private_constant :EXTENSION, :PLAIN, :CODING, :FROZEN, :AROUND, :WIDTH
 
       # @param given [String, Pathname] the text, or a path that ends as templates do
       # @param name [String, nil] what to call the text in messages; a path then is none
@@ -69,6 +70,9 @@ module Guildhall
 
       # @return [Boolean] whether the name says that it is plain text, and not to be escaped
       def plain? = name.match?(PLAIN)
+
+      # @return [String, nil] "true" or "false", as a comment says it: `<%# frozen_string_literal: true %>`, anywhere, as for ERB
+      def frozen_string_literal = text.match?(/<%#/) ? text[FROZEN, 1]&.downcase : nil
 
       # @param line [Integer] from 1
       # @return [String, nil] this line and those around it, in UTF-8

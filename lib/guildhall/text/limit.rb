@@ -36,6 +36,15 @@ module Guildhall
 
         raise DecodeError.new("#{text.bytesize} bytes are more than max_bytes, #{@bytes}", codec: @codec, offset: @bytes)
       end
+
+      # @param text [String] what the codec has written
+      # @return [String] the text
+      # @raise [EncodeError] for what it would not read
+      def check_written(text)
+        return text if text.bytesize <= @bytes
+
+        raise EncodeError, "#{@codec}: #{text.bytesize} bytes are more than max_bytes, #{@bytes}, that this codec reads"
+      end
     end
   end
 end

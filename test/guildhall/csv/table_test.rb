@@ -5,7 +5,7 @@ require "guildhall/csv"
 require "guildhall/json"
 
 class CSVTableTest < GuildhallTest
-  def of(rows) = Guildhall::CSV.const_get(:Table).of(rows, 100)
+  def of(rows, headers = nil) = Guildhall::CSV.const_get(:Table).of(rows, headers || false, 100).rows
 
   def test_rows_as_they_are
     assert_equal [[1], [2, 3]], of([[1], [2, 3]])
@@ -23,6 +23,16 @@ class CSVTableTest < GuildhallTest
   def test_what_is_no_table
     {5 => "rows are an Enumerable of Hashes or Arrays, not Integer", [[1], {}] => "all of one kind, not Array, Hash", ["a"] => "not String"}.each do |rows, message|
       assert_includes assert_raises(Guildhall::EncodeError) { of(rows) }.message, message
+    end
+  end
+
+  # A codec that knows its columns would read a header row as data.
+  def test_with_names_given_no_header_is_written
+    assert_equal [[1, nil], [nil, 2]], of([{"a" => 1}, {b: 2}], %w[a b])
+    assert_equal [[1, nil, 3], [nil, nil]], of([{"a" => 1, nil => 3}, {}], %w[a b]), "the key nil is the field beyond the header"
+    assert_equal [[nil, 1, nil]], of([{"b" => 1}], %w[a b a]), "the first of the columns with one name"
+    {[{"a" => 1}, {"c" => 1}] => "$[1] has a key that is no column in the codec's headers", [{"a" => 1, a: 2}] => "$[0] has two keys for one column"}.each do |rows, message|
+      assert_includes assert_raises(Guildhall::EncodeError) { of(rows, %w[a b]) }.message, message
     end
   end
 end

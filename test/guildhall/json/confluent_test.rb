@@ -2,6 +2,7 @@
 
 require "test_helper"
 require "support/registry_server"
+require "support/round_trips"
 require "guildhall/json/confluent"
 require "guildhall/pipeline"
 
@@ -164,5 +165,21 @@ class JSONConfluentTest < GuildhallTest
 
   def test_wrong_options
     assert_match(/validate/, assert_raises(Guildhall::ArgumentError) { Guildhall::JSON::Confluent.new(@registry, validate: "yes") }.message)
+  end
+
+  def test_reads_what_it_writes
+    random = Random.new(5)
+    codec = Guildhall::JSON::Confluent.new(@registry, topic: "orders", symbolize_names: true)
+    plain = Guildhall::JSON.new(symbolize_names: true)
+    100.times do
+      value = RoundTrips::Nested.of(random, [1r, Date.new(2026, 3, 1)])
+      text = begin
+        plain.encode(value)
+      rescue Guildhall::EncodeError
+        assert_raises(Guildhall::EncodeError) { codec.encode(value) }
+        next
+      end
+      assert RoundTrips.same?(plain.decode(text), codec.decode(codec.encode(value))), value.inspect
+    end
   end
 end

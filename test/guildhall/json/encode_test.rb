@@ -104,6 +104,30 @@ class JSONEncodeTest < GuildhallTest
     assert_equal "[[1]]", codec.encode([[1]])
   end
 
+  # What a codec writes, it reads.
+  def test_limits_hold_for_what_is_written
+    raw = Struct.new(:text) { def to_json(*) = text }
+    deep = Guildhall::JSON.new(max_nesting: 200).document("#{"[" * 99}1#{"]" * 99}")
+    {{max_bytes: 3} => 1234, {max_digits: 17} => 10**17, {max_digits: 17, decimal_class: BigDecimal} => 1e20, {} => [[deep]], {decimal_class: Rational} => 1r / 3,
+     {max_nesting: 100} => {"é" => 1, "é".encode("ISO-8859-1") => 2}, {allow_nan: false} => raw.new("NaN"), {allow_trailing_comma: true} => [1, raw.new("")],
+     {max_nesting: 3} => [raw.new("[[[1]]]")], {allow_nan: true} => [raw.new("1],[2")]}.each do |options, value|
+      assert_raises(Guildhall::JSON::EncodeError, options.to_s) { Guildhall::JSON.new(**options).encode(value) }
+    end
+    assert_equal "[#{deep.source}]", Guildhall::JSON.encode([deep])
+    assert_equal "[[[1]]]", Guildhall::JSON.new(max_nesting: 3).encode([raw.new("[[1]]")])
+    digits = Guildhall::JSON.new(max_digits: 17, decimal_class: BigDecimal).document("[1e15]")
+    assert_equal "[1e15]", Guildhall::JSON.encode(digits)
+    assert_raises(Guildhall::JSON::EncodeError) { Guildhall::JSON.new(max_digits: 17).encode(Guildhall::JSON.document("[#{"9" * 18}]")) }
+  end
+
+  def test_rationals_are_numbers_where_the_codec_reads_them
+    codec = Guildhall::JSON.new(decimal_class: Rational)
+    {1r / 4 => "0.25", -1r / 5 => "-0.2", 3r => "3.0", 12_345r / 100 => "123.45", 1r / 1000 => "0.001"}.each do |number, text|
+      assert_equal [text, number], [codec.encode(number), codec.decode(codec.encode(number))]
+    end
+    assert_equal '"1/4"', Guildhall::JSON.encode(1r / 4)
+  end
+
   private
 
   def significant(text) = text.sub(/e.*/i, "").delete("^0-9").sub(/\A0+/, "").sub(/0+\z/, "")

@@ -40,12 +40,14 @@ class MessagePackExtensionTypeTest < GuildhallTest
   end
 
   def test_payloads_of_every_length
+    codec = Codec.new(allow_unknown_ext: true)
     [0, 1, 2, 3, 4, 8, 16, 17, 255, 256, 65_536].each do |length|
       extension = Codec::Extension.new(9, "x".b * length)
-      bytes = Codec.encode(extension)
+      bytes = codec.encode(extension)
       assert_equal MessagePack.pack(MessagePack::ExtensionValue.new(9, "x" * length)), bytes
-      assert_equal bytes, Codec.encode(MessagePack::ExtensionValue.new(9, "x" * length))
-      assert_equal extension, Codec.new(allow_unknown_ext: true).decode(bytes)
+      assert_equal bytes, codec.encode(MessagePack::ExtensionValue.new(9, "x" * length))
+      assert_equal extension, codec.decode(bytes)
+      assert_includes assert_raises(Guildhall::EncodeError) { Codec.encode(extension) }.message, "allow_unknown_ext: true writes it"
     end
   end
 
