@@ -104,6 +104,9 @@ class LimitsTest < GuildhallTest
       "JSONPath: characters of a regular expression of `match` and `search`" => ->(n) { match("a" * n, "a" * n) },
       "JSONPath: groups of such an expression inside each other" => ->(n) { match("a", "#{"(" * n}a#{")" * n}") },
       "JSONPath: seconds of one match" => ->(n) { n <= Guildhall::JSON::Path::IRegexp.compile("a", whole: true).timeout },
+      "Schema: parentheses inside each other in a `pattern`" => lambda { |n|
+        raised { Guildhall::Schema.new({"pattern" => "#{"(" * n}a#{")" * n}"}).validator.valid?("a") }.nil?
+      },
       "Schema: schemas and values inside each other" => ->(n) { raised { validator.valid?((1...n).reduce(1) { |inner, _| [inner] }) }.nil? }
     }
   end
