@@ -5,8 +5,8 @@ require_relative "json/powers_of_five"
 require_relative "../../lib/guildhall/version"
 
 unless Gem::Requirement.new(Guildhall::RUBIES).satisfied_by?(Gem.ruby_version)
-  abort("guildhall #{Guildhall::VERSION} is proved on Ruby #{Guildhall::RUBIES.join(", ")}, and could corrupt memory on #{RUBY_VERSION}: use one " \
-        "of those, or a newer guildhall. GUILDHALL_UNPROVED_RUBY=1 builds it all the same, to try it")
+  abort("guildhall #{Guildhall::VERSION} is proved on Ruby #{Guildhall::RUBIES.join(", ")}, and could corrupt memory on #{RUBY_VERSION}: " \
+        "use one of those, or a newer guildhall. GUILDHALL_UNPROVED_RUBY=1 builds it all the same, to try it")
 end
 # What only such a trial builds is loaded by such a trial alone.
 $defs << "-DGUILDHALL_UNPROVED_RUBY" if Gem.ruby_version >= Gem::Version.new("4.1.a")
