@@ -138,12 +138,17 @@ static inline void msgpack_encode_text_bytes(encoder *e, VALUE string)
     guildhall_byte_buffer_append(&e->bytes, RSTRING_PTR(string), length);
 }
 
+static __attribute__((noinline, cold)) void msgpack_encode_check_utf8(VALUE string)
+{
+    if (rb_enc_str_coderange(string) == ENC_CODERANGE_BROKEN)
+        msgpack_encode_fail("a String is not valid UTF-8 (allow_invalid_utf8: true writes it; String#b makes it binary)");
+}
+
 static inline void msgpack_encode_string(encoder *e, VALUE string)
 {
     int index = RB_ENCODING_GET(string);
     if (RB_LIKELY(index == guildhall_utf8_index || index == guildhall_ascii_index)) {
-        if (RB_UNLIKELY(!e->codec->rules.allow_invalid_utf8) && rb_enc_str_coderange(string) == ENC_CODERANGE_BROKEN)
-            msgpack_encode_fail("a String is not valid UTF-8 (allow_invalid_utf8: true writes it; String#b makes it binary)");
+        if (RB_UNLIKELY(!e->codec->rules.allow_invalid_utf8)) msgpack_encode_check_utf8(string);
         msgpack_encode_text_bytes(e, string);
     } else if (index == guildhall_binary_index) {
         size_t length = (size_t)RSTRING_LEN(string);
@@ -184,17 +189,22 @@ typedef struct {
     VALUE keys;
 } map_walk;
 
+static inline int msgpack_encode_kind_of_string(VALUE key)
+{
+    int index = RB_ENCODING_GET(key);
+    if (RB_LIKELY(index == guildhall_utf8_index || index == guildhall_ascii_index)) return STRING_KEY;
+    return index == guildhall_binary_index ? STRING_KEY : CONVERTED_KEY;
+}
+
 static inline int msgpack_encode_kind(VALUE key)
 {
     if (RB_SYMBOL_P(key)) return SYMBOL_KEY;
     if (RB_SPECIAL_CONST_P(key) || RB_FLOAT_TYPE_P(key) || RB_TYPE_P(key, T_BIGNUM)) return 0;
-    if (!RB_TYPE_P(key, T_STRING)) return CONVERTED_KEY;
-    int index = RB_ENCODING_GET(key);
-    return index == guildhall_utf8_index || index == guildhall_ascii_index || index == guildhall_binary_index ? STRING_KEY : CONVERTED_KEY;
+    return RB_TYPE_P(key, T_STRING) ? msgpack_encode_kind_of_string(key) : CONVERTED_KEY;
 }
 
 /* Will be read as a Symbol, and there is none of invalid text. */
-static void msgpack_encode_check_symbol(VALUE key)
+static __attribute__((noinline, cold)) void msgpack_encode_check_symbol(VALUE key)
 {
     if (RB_TYPE_P(key, T_STRING) && rb_enc_str_coderange(key) == ENC_CODERANGE_BROKEN) msgpack_encode_fail("a key is not valid UTF-8, which symbolize_names needs");
 }
@@ -204,9 +214,13 @@ static int msgpack_encode_pair(VALUE key, VALUE value, VALUE pointer)
     map_walk *walk = (map_walk *)pointer;
     encoder *e = walk->encoder;
     if (RB_UNLIKELY(e->codec->rules.symbol_keys)) msgpack_encode_check_symbol(key);
-    if (RB_LIKELY(!RB_SPECIAL_CONST_P(key) && RBASIC_CLASS(key) == rb_cString)) msgpack_encode_string(e, key);
-    else msgpack_encode_value(e, key);
-    walk->kinds |= msgpack_encode_kind(key);
+    if (RB_LIKELY(!RB_SPECIAL_CONST_P(key) && RBASIC_CLASS(key) == rb_cString)) {
+        msgpack_encode_string(e, key);
+        walk->kinds |= msgpack_encode_kind_of_string(key);
+    } else {
+        msgpack_encode_value(e, key);
+        walk->kinds |= msgpack_encode_kind(key);
+    }
     msgpack_encode_value(e, value);
     return ST_CONTINUE;
 }

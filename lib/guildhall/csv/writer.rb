@@ -27,7 +27,7 @@ module Guildhall
       def write(table)
         text = +""
         table.rows.each_with_index do |row, index|
-          line = row.each_with_index.map { |value, place| field(value, table, index, place) }.join(@col_sep)
+          line = line(row, table, index)
           refuse_blank(table, index) if line.empty? && (@skip_blanks || (table.header?(index) && row.size == 1))
           text << line << @row_sep
         end
@@ -43,20 +43,27 @@ module Guildhall
         Regexp.new("[#{special}]#{ends}|\\A#{BOM}")
       end
 
-      def field(value, table, row, place)
-        text = text_of(value, table, row, place)
-        return "" if text.nil?
-        return text unless text.empty? ? @quote : @marks.match?(text)
+      def line(row, table, index)
+        typed = @converters.any? && !table.header?(index)
+        place = -1
+        row.map do |value|
+          place += 1
+          text = typed ? typed(value, table, index, place) : value&.to_s
+          next "" if text.nil?
+
+          text = in_utf8(text, table, index, place) unless text.encoding == Encoding::UTF_8 && text.valid_encoding?
+          (text.empty? ? @quote : @marks.match?(text)) ? quoted(text, table, index, place) : text
+        end.join(@col_sep)
+      end
+
+      def quoted(text, table, row, place)
         raise EncodeError, "CSV: #{table.path(row, place)} would have to be quoted, but quote_char is nil" unless @quote
 
         "#{@quote}#{text.gsub(@quote, @quote * 2)}#{@quote}"
       end
 
-      def text_of(value, table, row, place)
-        text = table.header?(row) ? value&.to_s : @converters.text(table.column(place), value)
-        return text if text.nil? || (text.encoding == Encoding::UTF_8 && text.valid_encoding?)
-
-        in_utf8(text, table, row, place)
+      def typed(value, table, row, place)
+        @converters.text(table.column(place), value)
       rescue Guildhall::ArgumentError => error
         raise EncodeError.new("CSV: #{table.path(row, place)}: #{error.message}", excerpt: value.inspect), cause: nil
       end

@@ -22,6 +22,8 @@ module Guildhall
           @scale = scale
           @size = size
           @longest = [precision, PADDED].max
+          @ones = BigDecimal(10**scale) # in the smallest unit
+          @unit = BigDecimal("1e-#{scale}")
           freeze
         rescue LoadError
           raise MissingDependencyError, "decimals need the gem bigdecimal: add it to the Gemfile"
@@ -32,7 +34,7 @@ module Guildhall
         def decode(bytes)
           return unless bytes.bytesize.between?(1, @longest)
 
-          BigDecimal(Unscaled.read(bytes)).mult(BigDecimal("1e-#{@scale}"), 0)
+          BigDecimal(Unscaled.read(bytes)).mult(@unit, 0)
         end
 
         # @param value [Numeric]
@@ -41,7 +43,7 @@ module Guildhall
           return unless value.is_a?(Numeric) && value.real? && value.finite? && Digits.of(value) <= DIGITS + 1 # 10**-DIGITS as a Rational
 
           decimal = to_decimal(value)
-          Unscaled.write(decimal.mult(BigDecimal(10**@scale), 0).to_i, @size) if fits?(decimal)
+          Unscaled.write(decimal.mult(@ones, 0).to_i, @size) if fits?(decimal)
         end
 
         private
