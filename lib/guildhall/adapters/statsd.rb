@@ -33,6 +33,10 @@ module Guildhall
       # @raise [Guildhall::ArgumentError] for a client that cannot send all of them
       def initialize(client = nil, host: nil, port: nil, prefix: "")
         RULES.check!({client:, host:, port:, prefix:}, owner: self.class)
+        if client && (host || port)
+          raise Guildhall::ArgumentError, "#{self.class}: the client has its own host and port: give either a client, or host and port"
+        end
+
         @client = client || connect(host, port)
         @prefix = prefix
         @names = {}

@@ -52,7 +52,8 @@ module Guildhall
           next "" if text.nil?
 
           text = in_utf8(text, table, index, place) unless text.encoding == Encoding::UTF_8 && text.valid_encoding?
-          (text.empty? ? @quote : @marks.match?(text)) ? quoted(text, table, index, place) : text
+          needs_quotes = text.empty? ? @quote : @marks.match?(text)
+          needs_quotes ? quoted(text, table, index, place) : text
         end.join(@col_sep)
       end
 

@@ -30,10 +30,10 @@ module Guildhall
       OLD_LISTS = %w[allOf anyOf items oneOf].freeze
       OLD_MAPS = %w[definitions dependencies patternProperties properties].freeze
       NEW_MAPS = ["$defs", *OLD_MAPS, "dependentSchemas"].freeze
-      NOT_IN_2020 = %w[$recursiveRef additionalItems].freeze
-      NOT_IN_2019 = %w[$dynamicRef prefixItems].freeze
-      NOT_IN_7 = [*NOT_IN_2019, "$recursiveRef", "dependentRequired", "dependentSchemas", "maxContains", "minContains", "unevaluatedItems",
-                  "unevaluatedProperties"].freeze
+      NOT_IN_2020 = %w[$recursiveAnchor $recursiveRef additionalItems].freeze
+      NOT_IN_2019 = %w[$dynamicAnchor $dynamicRef prefixItems].freeze
+      NOT_IN_7 = [*NOT_IN_2019, "$anchor", "$recursiveAnchor", "$recursiveRef", "contentSchema", "dependentRequired", "dependentSchemas",
+                  "maxContains", "minContains", "unevaluatedItems", "unevaluatedProperties"].freeze
       NOT_IN_6 = [*NOT_IN_7, "if", "then", "else"].freeze
       NOT_IN_4 = [*NOT_IN_6, "const", "contains", "propertyNames"].freeze
       drafts = {

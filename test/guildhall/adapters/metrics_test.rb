@@ -210,6 +210,8 @@ class MetricsTest < GuildhallTest
   def test_statsd_makes_its_client
     client = Guildhall::Adapters::StatsD.new(host: "localhost", port: 8126).instance_variable_get(:@client)
     assert_equal ["localhost", 8126], [client.host, client.port]
+    error = assert_raises(Guildhall::ArgumentError) { Guildhall::Adapters::StatsD.new(client, port: 8126) }
+    assert_includes error.message, "give either a client, or host and port"
   ensure
     client&.close
   end

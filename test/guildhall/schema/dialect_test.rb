@@ -110,6 +110,13 @@ class SchemaDialectTest < GuildhallTest
     assert_known(%w[2019-09 2020-12], {"definitions" => {"a" => {}}, "$ref" => "#/definitions/a", "required" => ["b"]}, {})
   end
 
+  def test_keywords_of_later_drafts_are_ignored
+    schema = {"properties" => {"a" => {"$anchor" => "a", "$recursiveAnchor" => true, "$dynamicAnchor" => "b", "contentSchema" => {}, "dependentRequired" => {}}}}
+    ignored = URIS.keys.to_h { |draft| [draft, Guildhall::Schema.new(schema, draft:).ignored.map { |place| place[%r{[^/]+\z}] }.sort] }
+    all = %w[$anchor $dynamicAnchor $recursiveAnchor contentSchema dependentRequired]
+    assert_equal({"4" => all, "6" => all, "7" => all, "2019-09" => %w[$dynamicAnchor], "2020-12" => %w[$recursiveAnchor]}, ignored)
+  end
+
   def test_keywords_that_are_ignored
     schema = {"definitions" => {"a" => {"title" => "a", "$ref" => "#", "minimum" => 1, "description" => ""}}, "$ref" => "#/definitions/a", "required" => ["b"],
               "if" => true, "prefixItems" => [], "additionalItems" => {}, "properties" => {"const" => {"const" => 1}}}
