@@ -65,12 +65,14 @@ module Guildhall
       def check_columns(rows)
         twice, = @columns.tally.find { |_, count| count > 1 }
         if twice || @columns.count(nil) > 1
-          raise EncodeError.new("CSV: two columns of the header have one name, and only the first could be read again", excerpt: twice.inspect)
+          raise EncodeError.new("CSV: two columns of the header have one name, and only the first could be read again",
+            excerpt: twice.inspect)
         end
 
         most = @columns.size + (@columns.include?(nil) ? 0 : 1)
         index = rows.index { |row| row.size > most } or return
-        raise EncodeError, "CSV: $[#{index - 1}] has #{rows[index].size} fields, and the header names #{@columns.size} columns: name all of them"
+        raise EncodeError, "CSV: $[#{index - 1}] has #{rows[index].size} fields, and the header names #{@columns.size} columns: " \
+                           "name all of them"
       end
 
       # The codec knows the names: all rows are data. What it reads under the key nil is one field more.
