@@ -121,7 +121,16 @@ module Guildhall
       raise
     rescue StandardError => error
       excerpt = error.message[/: (.+)/m, 1] || error.message
-      raise DecodeError.new(Redaction.mask(error.message), codec: "YAML", excerpt:, **Place.of(text, **@options))
+      raise DecodeError.new(advice(error) || Redaction.mask(error.message), codec: "YAML", excerpt:, **Place.of(text, **@options))
+    end
+
+    # Other classes are the payload's words.
+    # @return [String, nil]
+    def advice(error)
+      return "an alias: the option aliases: true reads them" if error.is_a?(Psych::AliasesNotEnabled)
+
+      name = error.message[/: (Date|DateTime|Symbol|Time)\z/, 1] if error.is_a?(Psych::DisallowedClass)
+      name && "a #{name}, which is not permitted: the option permitted_classes: [#{name}] permits it"
     end
 
     class << self

@@ -148,14 +148,20 @@ class YAMLTest < GuildhallTest
     end
   end
 
+  def test_an_alias_that_is_not_permitted_is_named_with_the_option
+    error = assert_raises(Guildhall::DecodeError) { Guildhall::YAML.decode("a: &x 1\nb: *x") }
+    assert_equal "YAML: an alias: the option aliases: true reads them at line 2, column 4", error.message
+  end
+
   # What a payload says is in the excerpt only.
   def test_errors_quote_nothing
     codec = Guildhall::YAML.new(aliases: true)
     {"a: !ruby/object:Ada {}" => "YAML: Tried to load unspecified class: … at line 1, column 4", "a: *ada" => "YAML: An alias referenced an unknown anchor: … at line 1, column 4",
-     "a: 2026-01-01" => "YAML: Tried to load unspecified class: Date at line 1, column 4"}.each do |text, message|
+     "a: 2026-01-01" => "YAML: a Date, which is not permitted: the option permitted_classes: [Date] permits it at line 1, column 4",
+     "a: :b" => "YAML: a Symbol, which is not permitted: the option permitted_classes: [Symbol] permits it at line 1, column 4"}.each do |text, message|
       error = assert_raises(Guildhall::DecodeError) { codec.decode(text) }
       assert_equal message, error.message
-      assert_match(/\A(?:Ada|ada|Date)\z/, error.excerpt)
+      assert_match(/\A(?:Ada|ada|Date|Symbol)\z/, error.excerpt)
       refute_match(/ada/i, Guildhall::Redaction.copy(error).cause&.message.to_s)
     end
   end

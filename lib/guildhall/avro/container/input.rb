@@ -44,8 +44,8 @@ module Guildhall
         end
 
         # @raise [DecodeError]
-        def refuse(reason)
-          raise DecodeError.new("container file: #{reason}", codec: "Avro", offset: @offset)
+        def refuse(reason, excerpt: nil, offset: @offset)
+          raise DecodeError.new("container file: #{reason}", codec: "Avro", offset:, excerpt:)
         end
       end
     end

@@ -63,7 +63,7 @@ module Guildhall
 
         def read_head
           magic = @input.read(MAGIC.bytesize)
-          @input.refuse("it does not begin as one: #{magic.inspect}") unless magic.b == MAGIC
+          @input.refuse("it does not begin as one", excerpt: magic, offset: 0) unless magic.b == MAGIC
           @metadata = read_metadata.freeze
           @input.refuse("no avro.schema in its head") unless @metadata.key?("avro.schema")
           @sync = @input.read(SYNC_BYTES)

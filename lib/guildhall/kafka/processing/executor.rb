@@ -153,7 +153,8 @@ module Guildhall
           return true if @at_most_once
 
           @virtual.collapsed = true
-          @recovery.failed(run.error, run.batch, run.batch.messages, together: true)
+          alone = run.messages.size == 1
+          @recovery.failed(run.error, run.batch, alone ? run.messages : run.batch.messages, together: !alone)
         end
 
         def start_virtual(batch, pending)

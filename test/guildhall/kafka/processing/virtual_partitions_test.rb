@@ -5,8 +5,8 @@ require "support/kafka_partition"
 
 class KafkaVirtualPartitionsTest < GuildhallTest
   # By offset modulo 2.
-  def kafka(consumer, &settings)
-    KafkaPartition.new(consumer) do
+  def kafka(consumer, **options, &settings)
+    KafkaPartition.new(consumer, **options) do
       virtual_partitions partitioner: ->(message) { message.offset % 2 }, reducer: :itself.to_proc, max: 2
       instance_eval(&settings) if settings
     end
@@ -52,6 +52,22 @@ class KafkaVirtualPartitionsTest < GuildhallTest
     assert_equal [[3, 0, 0], [3, 6, 0]], consumed.map { |event| event.values_at(:size, :bytes, :dropped) } # what consume has returned for, and the batch once
     kafka.deliver(6...8).work
     assert_equal [[false, [6]], [false, [7]]], calls.last(2)
+  end
+
+  def test_a_message_that_was_alone_has_its_retries_and_no_more
+    {"first of all" => 0...1, "behind others" => 0...3}.each do |place, offsets|
+      calls = []
+      kafka = kafka(consumer do
+        messages.each do |message|
+          calls << [message.offset, attempt]
+          raise "always" if message.offset == offsets.max
+          mark_as_consumed(message)
+        end
+      end, pause_timeout: 0.001, pause_max_timeout: 0.001) { dead_letter_queue topic: "dead", max_retries: 2 }
+      offsets.each { |offset| kafka.deliver(offset..offset).work }
+      assert_equal [1, 2, 3], calls.filter_map { |offset, attempt| attempt if offset == offsets.max }, place
+      assert_equal [[offsets.max], "3"], [kafka.dead, kafka.application.dead_letters.first[:headers]["source_attempts"]], place
+    end
   end
 
   def test_a_mark_is_for_one_share
