@@ -61,6 +61,7 @@ class KafkaVirtualPartitionsTest < GuildhallTest
         messages.each do |message|
           calls << [message.offset, attempt]
           raise "always" if message.offset == offsets.max
+
           mark_as_consumed(message)
         end
       end, pause_timeout: 0.001, pause_max_timeout: 0.001) { dead_letter_queue topic: "dead", max_retries: 2 }
