@@ -70,13 +70,22 @@ class SchemaRegistryTest < GuildhallTest
       assert_equal [status, true], [error.status, error.outage?]
       assert_match(/answers .* with #{status} no/, error.message)
     end
-    {409 => 40_901, 422 => 42_201}.each do |status, error_code|
+    refused = [[409, 409], [409, 40_901], [422, 42_201], [422, 422]]
+    refused.each do |status, error_code|
       @server["/subjects/a/versions"] = [status, {error_code:, message: "will not do"}]
       error = assert_raises(Registry::RefusedError) { Registry.new(@server.url).register("a", '"int"') }
       assert_equal [status, error_code, false], [error.status, error.code, error.outage?]
       assert_match(/refuses .* will not do/, error.message)
     end
-    assert_equal 2, @server.requests.count { |line| line.start_with?("POST") }, "what was refused is not tried again"
+    assert_equal refused.size, @server.requests.count { |line| line.start_with?("POST") }, "what was refused is not tried again"
+  end
+
+  def test_an_incompatible_schema_is_no_outage
+    message = "Schema being registered is incompatible with an earlier schema for subject \"a\""
+    @server["/subjects/a/versions"] = [409, {error_code: 409, message:}]
+    registry = Registry.new(@server.url)
+    assert_match(/409 #{message}/, assert_raises(Registry::RefusedError) { registry.register("a", '"int"') }.message)
+    assert_nil registry.outage
   end
 
   def test_advice_about_credentials

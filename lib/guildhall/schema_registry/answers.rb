@@ -9,14 +9,18 @@ module Guildhall
   class SchemaRegistry
     # What a server's answers mean: the registry's own, or those of whatever stands before it. Frozen and shareable.
     #
-    # Only an error code of the registry's own that belongs to the status (40403, 42201) is a verdict. What has none (a proxy's page, a
-    # wrong URL's 404) and what credentials and load are the cause of says nothing about what was asked, and is an outage.
+    # Only an answer with an error code of the registry's own that belongs to the status (40403, 42201) is a verdict. An answer without
+    # one (a proxy's page, a wrong URL's 404) is an outage; so is one that credentials or load have caused: it says nothing about what
+    # was asked.
     # @api private
     class Answers
       # The same request may succeed a moment later.
       PASSING = [408, 425, 429].freeze
       # Not about what was asked, though with an error code.
       NO_VERDICT = [401, 403, 407, *PASSING].freeze
+      # Where the registry's own code may be the status itself: an incompatible schema is 409 with the code 409. Not with other statuses:
+      # a registry's web server answers so for paths that it does not have (404).
+      OWN_CODES = [409, 422].freeze
       MAX_RETRY_AFTER_SECONDS = 60.0
       ADVICE = {
         401 => "check user: and password:, or token:",
@@ -24,7 +28,7 @@ module Guildhall
         404 => "this is not a schema registry's answer: check the URL, with its path, and context:",
         407 => "a proxy wants credentials: see the environment's http_proxy"
       }.freeze
-      private_constant :PASSING, :NO_VERDICT, :ADVICE
+      private_constant :PASSING, :NO_VERDICT, :OWN_CODES, :ADVICE
 
       # @param status [Integer]
       # @return [Boolean] whether the same request may succeed a moment later
@@ -71,7 +75,9 @@ module Guildhall
       end
 
       def verdict?(status, code)
-        code.is_a?(Integer) && code / 100 == status && status.between?(400, 499) && !NO_VERDICT.include?(status)
+        return false unless code.is_a?(Integer) && status.between?(400, 499) && !NO_VERDICT.include?(status)
+
+        code / 100 == status || (code == status && OWN_CODES.include?(status))
       end
 
       def reason(content, response)
@@ -80,14 +86,15 @@ module Guildhall
       end
 
       def advice(response, from, status)
-        return "it leads to #{place(response, from)}, where it is not followed: use the URL that answers" if Redirect.redirect?(response)
+        return redirected(Redirect.target(response, from)) if Redirect.redirect?(response)
 
         [*(@remark if status == 401), *ADVICE[status]].join(": ") if ADVICE.key?(status)
       end
 
-      def place(response, from)
-        to = Redirect.target(response, from)
-        to ? Redirect.place(to) : "no place that can be read"
+      def redirected(to)
+        return "it redirects without a Location that can be read: check the URL, and what stands before the registry" unless to
+
+        "it leads to #{Redirect.place(to)}, where it is not followed: use the URL that answers"
       end
 
       # Seconds, or a date.
