@@ -198,7 +198,7 @@ module Guildhall
     def missing?(id) = @unknown.missing?(id)
 
     # Whether it can be asked, as far as is known; any Ractor. Never blocks.
-    # @return [Outage, nil] nil: it has answered what it was asked last
+    # @return [Outage, nil] the one that has lasted longest; nil: it has answered whatever it was asked
     def outage = @outages.current
 
     private

@@ -22,51 +22,68 @@ module Guildhall
       def forgotten?(now = Clock.now) = now - latest >= Outages::FORGET_SECONDS
     end
 
-    # Keeps in mind whether a registry can be asked. Frozen and shareable.
+    # Remembers which requests a registry could not answer, and why. Frozen and shareable.
+    #
+    # There is one outage for each path that had an answer with a status (a 403 for one subject says nothing of the others), and one for
+    # the whole registry where there was no answer. Bounded.
     # @api private
     class Outages
       PAUSES = 0.5..8.0 # seconds, doubled from one attempt to the next
       FORGET_SECONDS = 120
-      private_constant :PAUSES
+      MAX = 100 # what has not been tried for longest is forgotten first
+      NO_ANSWER = nil # instead of a path
+      private_constant :PAUSES, :NO_ANSWER
 
       # @param clock [#now]
       def initialize(clock: Clock)
         @clock = clock
         @cache = SharedCache.new
+        @cache.add(:outages, {}.freeze)
         freeze
       end
 
-      # @return [Outage, nil]
+      # @return [Outage, nil] the one that has lasted longest
       def current
-        outage = @cache[:now]
-        outage unless outage&.forgotten?(@clock.now)
+        now = @clock.now
+        all.each_value.reject { |outage| outage.forgotten?(now) }.min_by { |outage| [outage.since, -outage.latest] }
       end
 
       # @param path [String]
       # @param error [Error]
       # @return [void]
       def failed(path, error)
-        before = current
         now = @clock.now
-        pause = before ? [before.pause * 2, PAUSES.end].min : PAUSES.begin
-        @cache.replace(:now, Outage.new(since: before&.since || now, latest: now, reason: error.message.dup.freeze, status: error.status,
-          path: path.dup.freeze, pause:))
+        path = path.dup.freeze
+        reason = error.message.dup.freeze
+        @cache.update(:outages) do |outages|
+          outages = outages.reject { |_, outage| outage.forgotten?(now) }
+          before = outages.values_at(path, NO_ANSWER).compact
+          pause = before.any? ? [before.map(&:pause).max * 2, PAUSES.end].min : PAUSES.begin
+          since = before.map(&:since).min || now
+          outages.delete(NO_ANSWER) # an error with a status is an answer
+          outages[error.status ? path : NO_ANSWER] = Outage.new(since:, latest: now, reason:, status: error.status, path:, pause:)
+          outages.delete(outages.min_by { |_, outage| outage.latest }.first) if outages.size > MAX
+          outages.freeze
+        end
       end
 
-      # An answer ends an outage of the same request, and any in which there was no answer.
+      # An answer ends the outage of the same request, and that in which there was no answer.
       # @param path [String]
       # @return [void]
       def answered(path)
-        outage = @cache[:now]
-        @cache.delete(:now) if outage && (outage.status.nil? || outage.path == path)
+        @cache.update(:outages) { |outages| outages.except(path, NO_ANSWER).freeze } if all.any?
       end
 
       # @return [void]
       # @raise [Error] what the last attempt has raised, where it was a moment ago and had no answer
       def check!
-        outage = current
-        raise Error, outage.reason if outage && outage.status.nil? && @clock.now - outage.latest < outage.pause
+        outage = all[NO_ANSWER]
+        raise Error, outage.reason if outage && @clock.now - outage.latest < outage.pause
       end
+
+      private
+
+      def all = @cache[:outages]
     end
   end
 end

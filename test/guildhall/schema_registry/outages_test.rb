@@ -62,6 +62,72 @@ class SchemaRegistryOutagesTest < GuildhallTest
     assert_nil registry.outage
   end
 
+  # A clock that is set by hand.
+  class Hand
+    attr_accessor :now
+
+    def initialize = @now = 100.0
+  end
+
+  def test_an_answer_about_another_path_ends_no_outage_with_a_status
+    outages = outages()
+    refuse(outages, "/schemas/ids/7")
+    @clock.now += 1
+    refuse(outages, "/schemas/ids/8")
+    outages.answered("/schemas/ids/9")
+    assert_equal ["/schemas/ids/7", 100.0], [outages.current.path, outages.current.since], "the oldest"
+    outages.answered("/schemas/ids/7")
+    assert_equal ["/schemas/ids/8", 101.0], [outages.current.path, outages.current.since]
+    outages.answered("/schemas/ids/8")
+    assert_nil outages.current
+  end
+
+  def test_that_there_was_no_answer_does_not_hide_what_was_refused_before
+    outages = outages()
+    refuse(outages, "/schemas/ids/7")
+    @clock.now += 1
+    outages.failed("/schemas/ids/8", Registry::Error.new("no answer"))
+    assert_equal "/schemas/ids/7", outages.current.path
+    assert_raises(Registry::Error) { outages.check! }
+    outages.answered("/schemas/ids/9")
+    outages.check!
+    assert_equal "/schemas/ids/7", outages.current.path
+  end
+
+  def test_an_outage_of_several_kinds_is_one
+    outages = outages()
+    ["no answer", 503, "no answer"].each do |kind|
+      outages.failed("/schemas/ids/7", Registry::Error.new("no", status: kind.is_a?(Integer) ? kind : nil))
+      assert_equal [100.0, kind.is_a?(Integer) ? kind : nil], [outages.current.since, outages.current.status]
+      @clock.now += 1
+    end
+  end
+
+  def test_pauses_grow_while_there_is_no_answer_whatever_is_asked_for
+    outages = outages()
+    pauses = Array.new(7) do |index|
+      outages.failed("/schemas/ids/#{index}", Registry::Error.new("no answer"))
+      outages.current.pause
+    end
+    assert_equal [0.5, 1.0, 2.0, 4.0, 8.0, 8.0, 8.0], pauses
+  end
+
+  def test_what_is_remembered_is_bounded_and_forgotten
+    outages = outages()
+    max = Registry::Outages::MAX
+    (max + 1).times do |index|
+      @clock.now += 0.1
+      refuse(outages, "/schemas/ids/#{index}")
+    end
+    assert_equal "/schemas/ids/1", outages.current.path
+    @clock.now += Registry::Outages::FORGET_SECONDS - 1
+    refuse(outages, "/schemas/ids/#{max}")
+    @clock.now += 1
+    assert_equal "/schemas/ids/#{max}", outages.current.path
+    @clock.now += Registry::Outages::FORGET_SECONDS
+    assert_nil outages.current
+  end
+
   # It is not asked before, and nobody waits for it.
   def test_retry_after
     seconds = "30"
@@ -91,4 +157,10 @@ class SchemaRegistryOutagesTest < GuildhallTest
   ensure
     other&.close
   end
+
+  private
+
+  def outages = Registry::Outages.new(clock: @clock = Hand.new)
+
+  def refuse(outages, path) = outages.failed(path, Registry::Error.new("forbidden", status: 403))
 end
