@@ -2,7 +2,7 @@
 
 require "guildhall/clock"
 require_relative "../broker/errors"
-require_relative "../growing_pause"
+require_relative "../reminders"
 require_relative "tls_diagnosis"
 
 module Guildhall
@@ -11,7 +11,6 @@ module Guildhall
       # Which brokers an application cannot reach: what its clients' log says of connections, and what their statistics say of answers,
       # become the events `broker.unreachable` (once, and again as reminders with growing pauses) and `broker.reachable`. Any thread.
       class Reachability
-        REMIND = 10..600 # seconds between two reminders
         # A client that fails goes on failing, and says so at least that often (librdkafka: every 30 s): then it is over, or the client is
         # gone.
         FORGET_SECONDS = 90
@@ -45,11 +44,9 @@ module Guildhall
         # What a handshake can say more about.
         DOUBTFUL = /certificate verify|SSL handshake|ApiVersion|Disconnected(?!.*just after connecting)|verify that security\.protocol/
         MAX_OUTAGES = 500
-        MAX_REASONS = 20
-        Outage = Struct.new(:since, :latest, :latest_of_one, :reasons)
-        Reason = Struct.new(:due, :pause)
+        Outage = Struct.new(:since, :latest, :latest_of_one, :reminders)
         private_constant :OF_ONE_CLIENT, :DOUBTFUL, :JUST_CONNECTED, :RECONNECTED_SECONDS, :NO_FIRST_ANSWER, :GUESS, :MAX_OUTAGES,
-          :MAX_REASONS, :Outage, :Reason
+          :Outage
 
         # @param diagnosis [#call] called with a broker's address in a thread of its own, says what is wrong with the connection, or nil
         # @param clock [#now]
@@ -126,7 +123,7 @@ module Guildhall
           now = @clock.now
           @lock.synchronize do
             outage = outage(broker, now, seconds)
-            reminder = outage.reasons.any?
+            reminder = outage.reminders.any?
             next unless due?(outage, reason, now)
 
             {broker:, reason:, advice: advice(reason), seconds: now - outage.since, reminder:}
@@ -140,7 +137,7 @@ module Guildhall
 
         def outage(broker, now, seconds)
           one = @outages.delete(broker)
-          one = Outage.new(now - seconds, now, nil, {}) if one.nil? || now - one.latest > FORGET_SECONDS
+          one = Outage.new(now - seconds, now, nil, Reminders.new) if one.nil? || now - one.latest > FORGET_SECONDS
           @outages.shift if @outages.size >= MAX_OUTAGES
           one.latest = now
           @outages[broker] = one
@@ -148,12 +145,7 @@ module Guildhall
 
         def due?(outage, reason, now)
           outage.latest_of_one = now if reason.match?(OF_ONE_CLIENT)
-          outage.reasons.shift if outage.reasons.size >= MAX_REASONS && !outage.reasons.key?(reason)
-          one = outage.reasons[reason] ||= Reason.new(now, GrowingPause.new(REMIND))
-          return false if now < one.due
-
-          one.due = now + one.pause.grow
-          true
+          outage.reminders.due?(reason, now)
         end
 
         def announce(found) = @publish.call("broker.unreachable", **found)

@@ -2,6 +2,7 @@
 
 require "guildhall/clock"
 require "guildhall/pipeline"
+require_relative "../reminders"
 
 module Guildhall
   module Kafka
@@ -11,9 +12,8 @@ module Guildhall
       # ({Reachability}). Nothing is asked of a registry here: it remembers what its last requests have met.
       class Registries
         LOOK_SECONDS = 1
-        REMIND = 10..600 # seconds between two reminders
-        Known = Struct.new(:latest, :status, :due, :pause)
-        private_constant :REMIND, :Known
+        Known = Struct.new(:latest, :reminders)
+        private_constant :Known
 
         # @param topics [Array<Routing::Topic>]
         # @param clock [#now]
@@ -41,7 +41,7 @@ module Guildhall
         def problems
           @registries.filter_map do |registry|
             outage = registry.outage
-            "schema registry #{registry.url}: #{outage.reason}, for #{outage.seconds.round} s" if outage
+            "schema registry #{registry.url}: #{reason(registry, outage)}, for #{outage.seconds.round} s" if outage
           end
         end
 
@@ -53,20 +53,19 @@ module Guildhall
         end
 
         def unreachable(registry, outage)
-          now = @clock.now
-          known = @known[registry]
-          reminder = !known.nil?
-          known ||= @known[registry] = Known.new(nil, outage.status, now, REMIND.begin)
+          known = @known[registry] ||= Known.new(nil, Reminders.new)
           known.latest = outage
-          return if now < known.due && known.status == outage.status
+          reminder = known.reminders.any?
+          return unless known.reminders.due?(outage.status, @clock.now)
 
-          known.status = outage.status
-          known.due = now + known.pause
-          known.pause = [known.pause * 2, REMIND.end].min
-          @publish.call("schema_registry.unreachable", registry: registry.url, reason: outage.reason, seconds: outage.seconds, reminder:)
+          @publish.call("schema_registry.unreachable", registry: registry.url, reason: reason(registry, outage), seconds: outage.seconds,
+            reminder:)
         end
 
-        # Where nothing has been asked of it for long, nobody knows.
+        # Most reasons begin with the registry's URL, which the event and the line of `/ready` name already.
+        def reason(registry, outage) = outage.reason.delete_prefix("#{registry.url} ")
+
+        # An outage that is over because nothing was asked for long was not ended by an answer.
         def reachable(registry)
           outage = @known.delete(registry)&.latest or return
           return if outage.forgotten?

@@ -83,7 +83,7 @@ module Guildhall
 
         def schema_registry_unreachable(registry:, reason:, seconds:, reminder:, **)
           "schema registry #{registry} cannot be asked#{" for #{seconds.round} s now" if reminder || seconds >= 1}, messages that need a " \
-            "schema wait: #{reason.delete_prefix("#{registry} ")}"
+            "schema wait: #{reason}"
         end
 
         def schema_registry_reachable(registry:, seconds:, **) = "schema registry #{registry} answers again, after #{seconds.round} s"

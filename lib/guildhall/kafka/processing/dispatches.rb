@@ -3,7 +3,7 @@
 require "time"
 require "guildhall/clock"
 require "guildhall/error_boundary"
-require_relative "../growing_pause"
+require_relative "../reminders"
 require_relative "assignment"
 require_relative "backoff"
 
@@ -17,8 +17,6 @@ module Guildhall
       # are; `target`, the topic of that one; `deliver(give_up)`, which blocks until the brokers have all, or raises; `abandon`: nobody
       # waits for it any more; `settled`, called once the brokers have all, but not where a seek, or the partition's end, has made it void.
       class Dispatches
-        # Seconds between two reminders in the log that a dispatch still fails.
-        REMIND = 10..600
         # Seconds that a partition which is given up waits for a dispatch that has not failed yet.
         GRACE_SECONDS = 1
         # Seconds without the broker's confirmation, from which on a dispatch counts as blocked: librdkafka reports a missing topic only
@@ -26,7 +24,7 @@ module Guildhall
         LATE_SECONDS = 5
         LATE = "no broker has confirmed the message for #{LATE_SECONDS} s: check that the topic exists, and that its brokers can be " \
                "reached".freeze
-        private_constant :REMIND, :GRACE_SECONDS
+        private_constant :GRACE_SECONDS
 
         # A topic that cannot be written to.
         # @!attribute [r] to
@@ -44,7 +42,7 @@ module Guildhall
           end
         end
 
-        Dispatch = Struct.new(:load, :blocked, :remind_at, :reminders, :give_up_at) do
+        Dispatch = Struct.new(:load, :reminders, :blocked, :give_up_at) do
           def failures = blocked ? blocked.attempt : 0
         end
         private_constant :Dispatch
@@ -98,7 +96,7 @@ module Guildhall
 
         private
 
-        def add(load) = Dispatch.new(load).tap { |dispatch| @lock.synchronize { @dispatches << dispatch } }
+        def add(load) = Dispatch.new(load, Reminders.new).tap { |dispatch| @lock.synchronize { @dispatches << dispatch } }
 
         def forget(dispatch)
           @lock.synchronize { @dispatches.delete(dispatch) }
@@ -180,15 +178,13 @@ module Guildhall
           told = error.respond_to?(:reason) && error.reason # else it did not come so far, for want of a producer, say
           to, reason = told ? [error.to, error.reason] : [dispatch.load.target, "#{error.class}: #{ErrorBoundary.message(error)}"]
           dispatch.blocked = Blocked.new(to:, reason:, since: before&.since || Time.now.utc, attempt: dispatch.failures + 1)
-          remind(error, dispatch) if dispatch.remind_at.nil? || advice(before.reason) != advice(reason) || Clock.now >= dispatch.remind_at
+          remind(error, dispatch) if dispatch.reminders.due?(advice(reason), Clock.now)
         end
 
         # librdkafka and the broker have different words for the same reason.
         def advice(reason) = reason[/; (.*)/, 1] || reason
 
         def remind(error, dispatch)
-          dispatch.reminders ||= GrowingPause.new(REMIND)
-          dispatch.remind_at = Clock.now + dispatch.reminders.grow
           @assignment.error(error, @name, offset: dispatch.load.first.offset, to: dispatch.blocked.to, since: dispatch.blocked.since,
             attempt: dispatch.failures)
         end

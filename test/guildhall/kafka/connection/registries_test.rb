@@ -36,7 +36,8 @@ class KafkaRegistriesTest < GuildhallTest
     assert_equal [["schema_registry.unreachable", false], *[["schema_registry.unreachable", true]] * 2], @events.map { |name, payload| [name, payload[:reminder]] }
     assert_equal [@server.url], @events.map { |_, payload| payload[:registry] }.uniq
     assert_match(/401 who are you; no credentials are sent: check user: and password:, or token:/, @events.last.last[:reason])
-    assert_match(/\Aschema registry #{@server.url}: .*401 who are you.*, for \d+ s\z/, registries.problems.join)
+    assert_match(%r{\Aschema registry #{@server.url}: answers /schemas/ids/3 with 401 who are you.*, for \d+ s\z}, registries.problems.join)
+    assert_match(%r{\Aanswers /schemas/ids/3 with 401}, @events.last.last[:reason], "the event names the registry")
     @events.clear
     @server["/schemas/ids/3"] = [503, "<html>"]
     fail_once
@@ -47,6 +48,19 @@ class KafkaRegistriesTest < GuildhallTest
     2.times { registries.look }
     assert_equal ["schema_registry.reachable", %i[registry seconds]], [@events.last.first, @events.last.last.keys]
     assert_equal [2, []], [@events.size, registries.problems]
+  end
+
+  # As two servers behind one address do.
+  def test_causes_that_alternate_have_a_growing_pause_each
+    registries = registries { topic("t") { deserializer REGISTRY.pop } }
+    40.times do |index|
+      @server["/schemas/ids/3"] = [index.even? ? 502 : 503, "<html>"]
+      fail_once
+      registries.look
+      @clock.now += 1
+    end
+    assert_equal [502, 503] * 3, @events.map { |_, payload| payload[:reason][/with (\d+)/, 1].to_i }
+    assert_equal [false, *[true] * 5], @events.map { |_, payload| payload[:reminder] }
   end
 
   # Payloads, keys, what is written; within pipelines.

@@ -168,7 +168,7 @@ class KafkaLoggingEventLogTest < GuildhallTest
 
   def test_a_schema_registry_that_cannot_be_asked
     outage = {registry: "http://r:8081/x", seconds: 0.0, reminder: false,
-              reason: "http://r:8081/x answers /schemas/ids/1 with 401 Unauthorized; check user: and password:, or token:"}
+              reason: "answers /schemas/ids/1 with 401 Unauthorized; check user: and password:, or token:"}
     publish("schema_registry.unreachable", **outage)
     publish("schema_registry.unreachable", **outage, seconds: 10.2, reminder: true)
     publish("schema_registry.reachable", registry: "http://r:8081/x", seconds: 12.3)
