@@ -28,7 +28,9 @@ module Guildhall
         references: OptionRules.rule("an Array of Hashes with name, subject and version") { |list| references?(list) },
         **%i[key register normalize validate].to_h { |name| [name, OptionRules.boolean] }
       )
-      private_constant :OPTIONS
+      CLASSES = {"AVRO" => "Guildhall::Avro::Confluent", "JSON" => "Guildhall::JSON::Confluent",
+                 "PROTOBUF" => "Guildhall::Protobuf::Confluent"}.freeze
+      private_constant :OPTIONS, :CLASSES
 
       # @return [SchemaRegistry]
       attr_reader :registry
@@ -93,7 +95,7 @@ module Guildhall
 
       # The schema that this codec encodes with.
       # @return [Entry, nil] nil: it does not encode
-      # @raise [Guildhall::ArgumentError]
+      # @raise [Guildhall::ArgumentError] for options that are wrong, and when the subject's schema is one of another format
       def choose_schema(subject:, topic:, subject_name:, schema:, register:, normalize:, references:, record: nil)
         OPTIONS.check!({subject_name:, register:, normalize:}, owner: self.class.name)
         raise Guildhall::ArgumentError, "#{self.class}: register: true needs a schema: to register" if register && schema.nil?
@@ -101,6 +103,15 @@ module Guildhall
 
         subject ||= Subject.for(subject_name, topic:, record:, key: @key)
         @entry = schema ? registered(subject, schema, register, {type: @type, normalize:, references:}) : @registry.latest(subject)
+        check_type(subject)
+      end
+
+      def check_type(subject)
+        return @entry if @entry.type == @type
+
+        other = CLASSES[@entry.type]
+        raise Guildhall::ArgumentError, "#{self.class}: schema #{@entry.id} of the subject #{subject} is of type #{@entry.type}, " \
+                                        "not #{@type}: name another subject#{", or use #{other}" if other}"
       end
 
       # Called last: what the codec was given is shareable then.

@@ -132,6 +132,12 @@ class AvroConfluentTest < GuildhallTest
     end
   end
 
+  def test_a_subject_of_another_type_is_refused_when_the_codec_is_made
+    @server["/subjects/s/versions/latest"] = [200, {id: 9, subject: "s", version: 1, schemaType: "JSON", schema: "{}"}]
+    error = assert_raises(Guildhall::ArgumentError) { Guildhall::Avro::Confluent.new(@registry, subject: "s") }
+    assert_equal "Guildhall::Avro::Confluent: schema 9 of the subject s is of type JSON, not AVRO: name another subject, or use Guildhall::JSON::Confluent", error.message
+  end
+
   # The serializers for Java, Python, Go, C# and Node write these bytes as they are, whatever the schema says of them besides.
   RAW = ["", "a", "\xFF\xD8\xFF\xE0", "\x06abc", "x" * 200, "\x80" * 20_000].map { it.b.freeze }.freeze
   BYTES = ['"bytes"', '{"type":"bytes"}', '{"type":"bytes","connect.name":"x"}', '{"type":{"type":"bytes","connect.version":1}}'].freeze

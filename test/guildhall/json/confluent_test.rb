@@ -63,6 +63,14 @@ class JSONConfluentTest < GuildhallTest
     assert_raises(Guildhall::EncodeError) { codec.encode({}) }
   end
 
+  def test_a_subject_of_another_type_is_refused_when_the_codec_is_made
+    @server["/subjects/s/versions/latest"] = [200, {id: 9, subject: "s", version: 1, schema: '"int"'}]
+    [{}, {validate: true}].each do |options|
+      error = assert_raises(Guildhall::ArgumentError) { Guildhall::JSON::Confluent.new(@registry, subject: "s", **options) }
+      assert_match(/schema 9 of the subject s is of type AVRO, not JSON: .* use Guildhall::Avro::Confluent/, error.message)
+    end
+  end
+
   def test_what_is_no_string_is_refused_as_json_refuses_it
     codec = Guildhall::JSON::Confluent.new(@registry)
     assert_equal "no implicit conversion of Integer into String", assert_raises(TypeError) { codec.decode(5) }.message

@@ -42,6 +42,12 @@ class ProtobufConfluentTest < GuildhallTest
     assert_match(/shop.Order.Note/, assert_raises(Guildhall::ArgumentError) { Guildhall::Protobuf::Confluent.new(@registry, topic: "orders", message: "Note") }.message)
   end
 
+  def test_a_subject_of_another_type_is_refused_when_the_codec_is_made
+    @server["/subjects/s/versions/latest"] = [200, {id: 9, subject: "s", version: 1, schema: '"int"'}]
+    error = assert_raises(Guildhall::ArgumentError) { Guildhall::Protobuf::Confluent.new(@registry, subject: "s") }
+    assert_match(/schema 9 of the subject s is of type AVRO, not PROTOBUF: .* use Guildhall::Avro::Confluent/, error.message)
+  end
+
   def test_what_is_wrong_is_named
     assert_raises(Guildhall::DecodeError) { @codec.decode("\0\0\0\0\4".b) }
     assert_match(/no message at 7/, assert_raises(Guildhall::DecodeError) { @codec.decode("\0\0\0\0\4\2\x0e".b) }.message)
