@@ -16,8 +16,8 @@ module Guildhall
   # Protobuf subjects alike. Frozen and shareable: what it has fetched is known in every Ractor.
   #
   # Fetching blocks, and works in the main Ractor; what is in the cache can be read anywhere. Schemas are fetched once
-  # and kept. An id that the registry does not know is asked for again for `unknown_after` seconds, whoever wants to know it, for it may
-  # just have been registered elsewhere; then it is remembered as unknown for `unknown_for` seconds. Every request has a connection of
+  # and kept. An id that the registry does not know is asked for again for `unknown_after` seconds, by one thread at a time, for it may
+  # just have been registered elsewhere; then it is remembered as unknown, and asked for once in `unknown_for` seconds. Every request has a connection of
   # its own, which is closed whatever happens: one that was interrupted in mid-read is never used again.
   class SchemaRegistry
     RULES = OptionRules.new(
@@ -45,7 +45,7 @@ module Guildhall
     # @param retries [Integer] further attempts after a failed connection, a time-out, or an answer 408, 425, 429 or 5xx; every server
     #   is asked once at least
     # @param unknown_after [Numeric] seconds for which an id that the registry does not know is asked for again; 0: not at all
-    # @param unknown_for [Numeric] seconds for which an unknown id is not asked for then
+    # @param unknown_for [Numeric] seconds between two requests for it then, during which it stays unknown
     # @param ca_file [String, nil] certificates to trust; nil: the system's
     # @param certificate [String, nil] path of a client's certificate (PEM)
     # @param key [String, nil] path of its key (PEM)
@@ -190,7 +190,7 @@ module Guildhall
     def inspect = "#<#{self.class} #{@url}, #{@entries.size} schemas>"
 
     # @param id [Integer, String] a String is a GUID
-    # @return [Boolean] whether the registry has said so, and was asked for long enough; never blocks
+    # @return [Boolean] whether the registry did not know it for `unknown_after` seconds; never blocks
     def unknown?(id) = @unknown.unknown?(id)
 
     # @param id [Integer, String] a String is a GUID

@@ -35,6 +35,7 @@ module Guildhall
       # @param options [Hash] see {Options}
       # Blocks while it fetches the schema to encode with. Without subject, topic and schema it only decodes.
       # @raise [SchemaRegistry::Error] when that cannot be fetched
+      # @raise [Guildhall::ArgumentError] for options that are wrong, and when the subject's schema is one of another format
       def initialize(registry, reader: nil, subject: nil, topic: nil, subject_name: :topic, schema: nil, references: [], register: false,
                      normalize: false, schema_id: :payload, key: false, **options)
         connect(registry, type: "AVRO", schema_id:, key:)

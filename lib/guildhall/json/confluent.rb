@@ -39,7 +39,7 @@ module Guildhall
       # Blocks while it fetches the schema to encode with. Without subject, topic and schema it only decodes.
       # @raise [SchemaRegistry::Error] when that cannot be fetched
       # @raise [SchemaError] when it cannot be compiled to validate what is encoded
-      # @raise [Guildhall::ArgumentError] for options that are wrong
+      # @raise [Guildhall::ArgumentError] for options that are wrong, and when the subject's schema is one of another format
       def initialize(registry, validate: false, draft: "2020-12", subject: nil, topic: nil, subject_name: :topic, schema: nil,
                      references: [], register: false, normalize: false, schema_id: :payload, key: false, **options)
         OPTIONS.check!({validate:}, owner: self.class.name)

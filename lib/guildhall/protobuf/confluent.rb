@@ -33,7 +33,7 @@ module Guildhall
       # @param options [Hash] `symbolize_names`, `max_bytes`: see {Protobuf#initialize}
       # Blocks while it fetches the schema to encode with. Without subject, topic and schema it only decodes.
       # @raise [SchemaRegistry::Error] when that cannot be fetched
-      # @raise [Guildhall::ArgumentError] when the schema has no such message
+      # @raise [Guildhall::ArgumentError] when the schema has no such message, or is one of another format
       def initialize(registry, message: nil, subject: nil, topic: nil, subject_name: :topic, schema: nil, references: [],
                      register: false, normalize: false, schema_id: :payload, key: false, **options)
         connect(registry, type: "PROTOBUF", schema_id:, key:)

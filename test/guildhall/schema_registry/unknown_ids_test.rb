@@ -33,17 +33,48 @@ class SchemaRegistryUnknownIDsTest < GuildhallTest
     assert @ids.unknown?(7)
   end
 
-  def test_what_is_unknown_is_forgotten_and_gets_its_time_again
+  # Garbage that comes all the time costs a minute once, and then one request in five minutes.
+  def test_what_is_unknown_stays_so_and_is_asked_for_once_in_a_while
     verdict
     refute @ids.ask?(7)
-    @clock.go(299)
-    refute @ids.ask?(7)
-    @clock.go(2)
+    3.times do
+      @clock.go(299)
+      refute @ids.ask?(7)
+      @clock.go(2)
+      assert @ids.ask?(7)
+      refute @ids.ask?(7), "somebody asks already"
+      assert @ids.unknown?(7), "whoever does not ask need not wait"
+      @ids.missing(7)
+      assert @ids.unknown?(7)
+    end
+    @clock.go(301)
+    assert @ids.ask?(7)
+    @ids.found(7)
     refute @ids.unknown?(7)
+  end
+
+  def test_what_was_unknown_long_ago_gets_its_time_again
+    verdict
+    @clock.go(300 + 3_600 + 1)
+    refute @ids.unknown?(7)
+    refute @ids.missing?(7)
     assert @ids.ask?(7)
     @ids.missing(7)
     refute @ids.unknown?(7)
     assert @ids.missing?(7)
+  end
+
+  # Most ids are known, and none of the threads that want one at the same moment is to fail: each asks.
+  def test_several_first_answers_count_as_one
+    assert_equal [true] * 8, Array.new(8) { @ids.ask?(7) }
+    8.times { @ids.missing(7) }
+    @clock.go(1)
+    assert @ids.ask?(7), "after the first pause"
+    @ids.missing(7)
+    @clock.go(1)
+    refute @ids.ask?(7)
+    @clock.go(1)
+    assert @ids.ask?(7)
   end
 
   # A registry that is out of reach for longer says nothing about the id: only its own answer, after that time, does.
