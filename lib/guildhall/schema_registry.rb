@@ -95,7 +95,7 @@ module Guildhall
     # @param schema [String, Hash, Array, #json]
     # @param type [String] AVRO, JSON or PROTOBUF
     # @param references [Array<Hash>] as the registry's interface has them: name, subject, version
-    # @param normalize [Boolean] whether the registry compares schemas without regard to what means nothing, such as the order of properties
+    # @param normalize [Boolean] whether the registry compares schemas in a normalized form, in which the order of properties, say, does not count
     # @return [Integer] its id; the old one, where the subject has this very schema
     # @raise [Error]
     def register(subject, schema, type: "AVRO", references: [], normalize: false)

@@ -27,7 +27,7 @@ module Guildhall
       # @param schema [String, nil] the text of a .proto file to encode with; nil: the newest of the subject
       # @param references [Array<Hash>] what `schema` refers to: name, subject and version of each
       # @param register [Boolean] whether `schema` is registered where the subject does not have it; false: that is an error
-      # @param normalize [Boolean] whether the registry compares `schema` without regard to what means nothing
+      # @param normalize [Boolean] see {SchemaRegistry#register}
       # @param schema_id [Symbol] :payload or :headers, where the schema is named: see {SchemaRegistry::WireFormat}
       # @param key [Boolean] for the keys of messages
       # @param options [Hash] `symbolize_names`, `max_bytes`: see {Protobuf#initialize}

@@ -48,8 +48,11 @@ module Guildhall
     # A payload names an unknown schema.
     class UnknownSchemaError < DecodeError
       # @return [Integer, String, nil] the registry's id or GUID
-      # @return [Boolean] see {#pending?}; a {Failure} keeps what can be read
-      attr_reader :id, :pending
+      attr_reader :id
+
+      # A {Failure} keeps what has a reader of its instance variable's name. Everybody else asks {#pending?}.
+      # @api private
+      attr_reader :pending
 
       # @param reason [String]
       # @param id [Integer, String, nil]

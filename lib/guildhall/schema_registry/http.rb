@@ -6,6 +6,7 @@ require_relative "../clock"
 require_relative "../shared_cache"
 require_relative "answers"
 require_relative "credentials"
+require_relative "pauses"
 require_relative "redirect"
 
 module Guildhall
@@ -14,9 +15,8 @@ module Guildhall
     # @api private
     class HTTP
       CONTENT = "application/vnd.schemaregistry.v1+json"
-      FIRST_PAUSE = 0.1 # seconds, doubled from round to round
-      LONGEST_PAUSE = 2.0 # seconds
-      private_constant :CONTENT, :FIRST_PAUSE, :LONGEST_PAUSE
+      PAUSES = Pauses.new(0.1, 2.0) # between two rounds, in which every server is asked
+      private_constant :CONTENT, :PAUSES
 
       # A segment of a path.
       def self.escape(text) = URI.encode_www_form_component(text).gsub("+", "%20")
@@ -66,6 +66,7 @@ module Guildhall
       def request(kind, path, body = nil)
         first = @preferred[:server] || 0
         attempt = 0
+        pause = nil
         begin
           server = (first + attempt) % @uris.size
           check_rest(server)
@@ -75,18 +76,13 @@ module Guildhall
           rest(server, error)
           raise failure(error) if attempt >= @attempts || final?(error)
 
-          pause(attempt)
+          sleep(pause = PAUSES.after(pause)) if (attempt % @uris.size).zero?
           retry
         end
       end
 
       def prefer(server)
         @preferred.replace(:server, server) unless @preferred[:server] == server
-      end
-
-      def pause(attempt)
-        round, rest = attempt.divmod(@uris.size)
-        sleep([FIRST_PAUSE * (2**(round - 1)), LONGEST_PAUSE].min) if rest.zero?
       end
 
       # A server that has said when it wants to be asked again is not asked before; nobody waits here for that.

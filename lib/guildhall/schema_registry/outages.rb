@@ -3,6 +3,7 @@
 require_relative "../clock"
 require_relative "../shared_cache"
 require_relative "errors"
+require_relative "pauses"
 
 module Guildhall
   class SchemaRegistry
@@ -28,7 +29,7 @@ module Guildhall
     # the whole registry where there was no answer. Bounded.
     # @api private
     class Outages
-      PAUSES = 0.5..8.0 # seconds, doubled from one attempt to the next
+      PAUSES = Pauses.new(0.5, 8.0) # between attempts without an answer
       FORGET_SECONDS = 120
       MAX = 100 # what has not been tried for longest is forgotten first
       NO_ANSWER = nil # instead of a path
@@ -58,7 +59,7 @@ module Guildhall
         @cache.update(:outages) do |outages|
           outages = outages.reject { |_, outage| outage.forgotten?(now) }
           before = outages.values_at(path, NO_ANSWER).compact
-          pause = before.any? ? [before.map(&:pause).max * 2, PAUSES.end].min : PAUSES.begin
+          pause = PAUSES.after(before.map(&:pause).max)
           since = before.map(&:since).min || now
           outages.delete(NO_ANSWER) # an error with a status is an answer
           outages[error.status ? path : NO_ANSWER] = Outage.new(since:, latest: now, reason:, status: error.status, path:, pause:)

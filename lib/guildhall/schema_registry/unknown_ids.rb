@@ -2,6 +2,7 @@
 
 require_relative "../clock"
 require_relative "../shared_cache"
+require_relative "pauses"
 
 module Guildhall
   class SchemaRegistry
@@ -15,7 +16,7 @@ module Guildhall
     # @api private
     class UnknownIDs
       MAX = 1_000
-      PAUSES = 1.0..8.0 # seconds between two requests, doubled from one to the next
+      PAUSES = Pauses.new(1.0, 8.0) # between two requests
       CLAIM_SECONDS = 30.0 # whoever asks has so long, until another may
       STALE_SECONDS = 3_600 # what nobody has asked for so long is new again
       # since: when the registry did not know it first; ask_at: when it may be asked again; asking: whether a thread asks now; pause: after
@@ -71,7 +72,7 @@ module Guildhall
             next State.new(since:, ask_at: now + @keep, asking: false, pause: 0.0, unknown: true)
           end
 
-          pause = state ? [state.pause * 2, PAUSES.end].min : PAUSES.begin
+          pause = PAUSES.after(state&.pause)
           State.new(since:, ask_at: [now + pause, since + @after].min, asking: false, pause:, unknown: false)
         end
       end
