@@ -16,9 +16,9 @@ module Guildhall
   # Protobuf subjects alike. Frozen and shareable: what it has fetched is known in every Ractor.
   #
   # Fetching blocks, and works in the main Ractor; what is in the cache can be read anywhere. Schemas are fetched once
-  # and kept. An id that the registry does not know is asked for again for `unknown_after` seconds, by one thread at a time, for it may
-  # just have been registered elsewhere; then it is remembered as unknown, and asked for once in `unknown_for` seconds. Every request has a connection of
-  # its own, which is closed whatever happens: one that was interrupted in mid-read is never used again.
+  # and kept. An id that the registry does not know is asked for again for `unknown_after` seconds, by one thread at a time, because it
+  # may just have been registered elsewhere; then it is remembered as unknown, and asked for once in `unknown_for` seconds. Every request
+  # has a connection of its own, which is closed whatever happens: one that was interrupted in mid-read is never used again.
   class SchemaRegistry
     RULES = OptionRules.new(
       url: OptionRules.rule("a String or an Array of Strings") { |url| url.is_a?(String) || (url.is_a?(Array) && url.all?(String)) },
@@ -95,7 +95,7 @@ module Guildhall
     # @param schema [String, Hash, Array, #json]
     # @param type [String] AVRO, JSON or PROTOBUF
     # @param references [Array<Hash>] as the registry's interface has them: name, subject, version
-    # @param normalize [Boolean] whether the registry compares schemas in a normalized form, in which the order of properties, say, does not count
+    # @param normalize [Boolean] whether the registry compares normalized schemas: the order of properties, say, does not count
     # @return [Integer] its id; the old one, where the subject has this very schema
     # @raise [Error]
     def register(subject, schema, type: "AVRO", references: [], normalize: false)

@@ -36,7 +36,7 @@ module Guildhall
       end
 
       # @param id [Integer, String]
-      # @return [Boolean] whether the caller is to ask the registry for it now; where the registry did not know it, no other thread does then
+      # @return [Boolean] whether the caller is to ask the registry for it now; if the registry did not know it, no other thread does then
       def ask?(id)
         state = state(id) or return true
         now = @clock.now
