@@ -19,6 +19,7 @@ class MockFaults
   OFFSET_FETCH = 9
   FIND_COORDINATOR = 10
   CREATE_TOPICS = 19
+  ADD_PARTITIONS_TO_TRANSACTION = 24
 
   # @param broker [Guildhall::Kafka::Testing::EmbeddedBroker]
   def initialize(broker)

@@ -118,7 +118,7 @@ module Guildhall
     end
 
     # A transaction could not be committed, for a reason that says nothing about its messages: a broker that does not answer, another
-    # owner of the partition. They are consumed again.
+    # owner of the partition, a topic that is missing or may not be written to. They are consumed again.
     class TransactionError < StandardError
       include Error
     end

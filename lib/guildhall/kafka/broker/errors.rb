@@ -21,6 +21,8 @@ module Guildhall
                      kafka_storage_error not_controller],
           # The producer's queue is full, or a message was not delivered in time.
           undelivered: %i[queue_full msg_timed_out],
+          # Dropped before it was delivered: its producer was closed, or its transaction aborted.
+          purged: %i[purge_queue purge_inflight],
           # There is nothing to commit.
           nothing: %i[no_offset noop],
           # The member's generation has ended: the group has moved on.
@@ -41,7 +43,7 @@ module Guildhall
         }.freeze
         KINDS = CODES.flat_map { |kind, codes| codes.map { |code| [code, kind] } }.to_h.freeze
         # Says nothing about a message or a request: the same one can succeed later.
-        OUTAGES = %i[unanswered coordinator leader undelivered].freeze
+        OUTAGES = %i[unanswered coordinator leader undelivered purged].freeze
         # Answers to a commit after which nothing is left to do.
         COMMIT_SETTLED = [*CODES[:nothing], *CODES[:member], :unknown_topic_or_part].freeze
 
@@ -55,6 +57,7 @@ module Guildhall
         CREDENTIALS = "check sasl.mechanism, and sasl.username with sasl.password (or the token)"
         TLS = "check security.protocol, ssl.ca.location and the other ssl.* settings, and the broker's certificate: its host name, its " \
               "date, who signed it"
+        PURGED = "its producer was closed, or its transaction aborted, before a broker had it: it is to be sent again"
         # code => what to do
         ADVICE = {
           topic_authorization_failed: "grant the user the right on the topic (kafka-acls.sh): READ to consume it, WRITE to produce to " \
@@ -84,6 +87,7 @@ module Guildhall
           network_exception: UNANSWERED, all_brokers_down: UNANSWERED,
           resolve: "check the host names in bootstrap.servers and in the brokers' advertised.listeners, and DNS",
           msg_timed_out: "the brokers did not take the message within message.timeout.ms: check that they can be reached",
+          purge_queue: PURGED, purge_inflight: PURGED,
           queue_full: "the brokers take messages more slowly than they are produced: produce less, or raise queue.buffering.max.messages",
           throttling_quota_exceeded: "raise the user's quota, or ask less often",
           fenced_instance_id: "another process has joined the group under the same group.instance.id: give each its own",
@@ -114,8 +118,8 @@ module Guildhall
           topic_authorization_failed: "grant WRITE and DESCRIBE on topic %<topic>s",
           cluster_authorization_failed: "grant IDEMPOTENT_WRITE on the cluster"
         }.freeze
-        private_constant :UNANSWERED, :COORDINATOR, :LEADER, :REPLICAS, :TOPIC, :CREDENTIALS, :TLS, :KINDS, :COMMIT_SETTLED, :OUTAGES,
-          :ADVICE_TO_PRODUCE
+        private_constant :UNANSWERED, :COORDINATOR, :LEADER, :REPLICAS, :TOPIC, :CREDENTIALS, :TLS, :PURGED, :KINDS, :COMMIT_SETTLED,
+          :OUTAGES, :ADVICE_TO_PRODUCE
 
         class << self
           # @return [Symbol, nil] a key of {CODES}; nil: any other
@@ -130,6 +134,9 @@ module Guildhall
           # @return [Boolean] whether a coordinator has to change or to load: asked again, it answers in a moment. librdkafka has
           #   waited already where there is none (`_WAIT_COORD`)
           def coordinator_changes?(code) = kind(code) == :coordinator && symbol(code) != :wait_coord
+
+          # @return [Boolean] whether a message was dropped for what became of others, or of its producer
+          def purged?(code) = kind(code) == :purged
 
           # @return [Boolean] whether there was nothing to commit, and so nobody to answer
           def nothing?(code) = kind(code) == :nothing

@@ -14,7 +14,7 @@ module Guildhall
       class Parcel
         SLICE_SECONDS = 0.2 # of waiting for the broker, between two looks whether to give up
         WAITED_FOR = %i[missing right].freeze # kinds of errors
-        private_constant :SLICE_SECONDS, :WAITED_FOR
+        private_constant :SLICE_SECONDS
 
         # @return [Message]
         attr_reader :message

@@ -6,6 +6,7 @@ require "guildhall/error_boundary"
 require_relative "../connection/group_metadata"
 require_relative "../errors"
 require_relative "../producing/delivery"
+require_relative "parcel"
 
 module Guildhall
   module Kafka
@@ -53,8 +54,10 @@ module Guildhall
           def place = @offsets.place(@next_offset, @generation, @metadata)
         end
 
+        # What a call of the producer's raises, or one that waits for it.
+        OF_PRODUCER = [Rdkafka::BaseError, Rdkafka::AbstractHandle::WaitTimeoutError, Guildhall::TimeoutError].freeze
         EXIT = "a transaction was left by return, break or throw, and was aborted: let its block end, or raise"
-        private_constant :EXIT
+        private_constant :OF_PRODUCER, :EXIT
 
         # @param partition [Partition]
         # @param offsets [OffsetTracker]
@@ -74,7 +77,7 @@ module Guildhall
         # offset from being read. Does not block.
         # @return [void]
         def open
-          @application.in_background { ErrorBoundary.run(->(error) { report(error) unless @closed }) { producer } }
+          @application.in_background { ErrorBoundary.run(->(error) { report(explained(error)) unless @closed }) { producer } }
         end
 
         # Runs the block in a transaction. Blocks for the brokers' answers.
@@ -90,7 +93,7 @@ module Guildhall
           began = Clock.now
           perform(producer, &).tap { publish("transaction.committed", seconds: Clock.now - began) }
         rescue Rdkafka::BaseError => error
-          raise explained(error, began)
+          raise explained(error, producer, began)
         ensure
           @offsets.release
         end
@@ -128,7 +131,8 @@ module Guildhall
             send_offset(producer, marks) if marks.next_offset
             ready = true
           rescue Exception => error # rubocop:disable Lint/RescueException -- whatever it is, the transaction is aborted
-            raise
+            error = reason(producer, error)
+            raise error
           ensure
             roll_back(producer, error) unless ready
             raise TransactionExitError, EXIT unless ready || error
@@ -160,10 +164,20 @@ module Guildhall
           fatal = reason.is_a?(Rdkafka::RdkafkaError) && reason.fatal?
           fatal ? discard(producer) : producer.abort_transaction
         rescue Rdkafka::BaseError => error
-          report(error) unless @closed
+          report(error) unless @closed || unheard_of?(error, reason)
           discard(producer)
         ensure
           publish("transaction.aborted", error_class: reason&.class&.name)
+        end
+
+        # What a call raises after a transaction has failed says only that it has.
+        def reason(producer, error)
+          (producer.failure(error) if OF_PRODUCER.any? { |klass| klass === error }) || error
+        end
+
+        # The coordinator does not know a transaction that it has refused from the beginning. The reason is raised.
+        def unheard_of?(error, reason)
+          [error, reason].all?(Rdkafka::RdkafkaError) && error.code == :invalid_txn_state && reason.abortable?
         end
 
         # Where it ends without an answer, the transaction may have been committed all the same: the next producer waits until that is
@@ -176,8 +190,9 @@ module Guildhall
           raise unless error.abortable?
 
           committed = true # or rather not, for certain
+          error = reason(producer, error)
           roll_back(producer, error)
-          raise
+          raise error
         ensure
           leave_unsettled(producer, marks) unless committed
         end
@@ -202,21 +217,29 @@ module Guildhall
           @application.in_background { producer.close }
         end
 
-        # @return [Exception] an outage as what it is
-        def explained(error, began)
+        # @return [Exception] what says nothing about a message as what it is
+        def explained(error, producer = nil, began = nil)
+          return error unless error.is_a?(Rdkafka::BaseError)
           return given_up(error) unless error.is_a?(Rdkafka::RdkafkaError)
+          return error unless passing?(error)
 
-          passing = error.fatal? || error.retryable? || Broker::Errors.replaced?(error.code) || Producing::Delivery.passing?(error)
-          passing ? TransactionError.new("#{error.message}#{advice(began)}") : error
+          targets = producer&.targets.to_a
+          advice = Broker::Errors.advice(error.code, to: (targets.join(", ") if targets.any?))
+          TransactionError.new([error.message, *advice, *time_advice(producer, began)].join("; "))
+        end
+
+        def passing?(error)
+          error.fatal? || error.retryable? || Broker::Errors.replaced?(error.code) || Producing::Delivery.passing?(error) ||
+            Parcel::WAITED_FOR.include?(Broker::Errors.kind(error.code))
         end
 
         def given_up(error) = TransactionError.new("#{@partition} was given up while a transaction was open: #{error.message}")
 
-        def advice(began)
+        def time_advice(producer, began)
           seconds = began && (Clock.now - began)
-          return unless seconds && @producer && seconds > @producer.timeout
+          return unless seconds && seconds > producer.timeout
 
-          "; it was open for #{seconds.round(1)} s, and transaction.timeout.ms allows #{@producer.timeout} s: raise that in " \
+          "it was open for #{seconds.round(1)} s, and transaction.timeout.ms allows #{producer.timeout} s: raise that in " \
             "config.producer, or do less in a transaction"
         end
 

@@ -5,22 +5,21 @@ module Guildhall
     module Producing
       # Brings the errors of a producer to those who can do something about them.
       module Reporting
-        # A producer that is closed before it could deliver reports that once, not for each message.
-        PURGED = %i[purge_queue purge_inflight].freeze
-        private_constant :PURGED
         # The label of messages whose sender waits for them, and reports what becomes of them.
         AWAITED = :guildhall_awaited
 
-        # Publishes an error event if a message of `produce_async` is not delivered, because its caller may not wait for it.
+        # Publishes an error event if a message of `produce_async` is not delivered, because its caller may not wait for it. A producer that
+        # is closed before it could deliver reports that once, not for each message.
         # @param producer [WaterDrop::Producer]
         # @yieldparam error [Exception]
         # @yieldparam place [Hash{Symbol=>Object}] topic and partition
         # @return [void]
         def self.subscribe(producer)
           producer.monitor.subscribe("error.occurred") do |event|
-            next unless event[:type] == "librdkafka.dispatch_error" && !PURGED.include?(event[:error].code) && event[:label] != AWAITED
+            error = event[:error]
+            next if event[:type] != "librdkafka.dispatch_error" || Broker::Errors.purged?(error.code) || event[:label] == AWAITED
 
-            yield(event[:error], {topic: event[:topic], partition: event[:partition]})
+            yield(error, {topic: event[:topic], partition: event[:partition]})
           end
         end
 

@@ -25,7 +25,18 @@ module Guildhall
         Waiting = Struct.new(:max_wait_timeout)
         # librdkafka has one timer in a process for another try of sending offsets: of two producers one would wait for ever.
         SENDING = Mutex.new
-        private_constant :SENDING, :OFFSETS_MS, :DEFAULT_TIMEOUT_SECONDS, :SLICE_MS, :FLUSH_MS, :RETRY_PAUSE_SECONDS, :Waiting
+        # Notes where the messages of a transaction go: librdkafka's errors do not say it.
+        module Targets
+          # @return [Hash{String=>true}]
+          def targets = @targets ||= {}
+
+          # As the gem's.
+          def produce(topic:, **)
+            targets[topic] = true
+            super
+          end
+        end
+        private_constant :Targets, :SENDING, :OFFSETS_MS, :DEFAULT_TIMEOUT_SECONDS, :SLICE_MS, :FLUSH_MS, :RETRY_PAUSE_SECONDS, :Waiting
 
         # @return [Rdkafka::Producer, nil] nil until it is opened
         attr_reader :client
@@ -40,6 +51,7 @@ module Guildhall
           timeout_ms = settings[:"transaction.timeout.ms"]
           @timeout = timeout_ms ? Integer(timeout_ms) / 1000.0 : DEFAULT_TIMEOUT_SECONDS
           @deadline = 0
+          @refused = nil
         end
 
         # Connects, and ends what an earlier producer of this id has left open. Blocks until the brokers have done that.
@@ -47,7 +59,8 @@ module Guildhall
         # @return [self]
         # @raise [Rdkafka::RdkafkaError] also when no broker has answered for as long as a transaction may be open
         def open
-          @client = Rdkafka::Config.new(@settings).producer
+          @client = Rdkafka::Config.new(@settings).producer.extend(Targets)
+          @client.delivery_callback = ->(report) { @refused ||= report unless report.error.zero? || Broker::Errors.purged?(report.error) }
           @native = Connection::CountedCalls.of(@client)
           @deadline = Clock.now + @timeout
           patiently { initialize_transactions unless yield }
@@ -58,8 +71,26 @@ module Guildhall
         # @raise [Rdkafka::RdkafkaError]
         def begin_transaction
           @client.begin_transaction
+          @client.targets.clear
+          @refused = nil
           @deadline = Clock.now + @timeout
         end
+
+        # Once a transaction has failed, librdkafka drops its messages, and later calls fail for that. Why it has failed is what
+        # librdkafka says where it is asked to begin another one; if that is that messages were not delivered, the first of them says more.
+        # @param error [Exception] with which a call has failed while a transaction is open
+        # @return [Rdkafka::RdkafkaError, nil] why it cannot be committed; nil: not because of the brokers, as far as is known
+        def failure(error)
+          reason = open_failure || error
+          return unless reason.is_a?(Rdkafka::RdkafkaError)
+          return reason unless reason.code == :inconsistent && (refused = @refused)
+
+          text = "A message to topic #{refused.topic_name} was not delivered"
+          Rdkafka::RdkafkaError.new(refused.error, broker_message: text, abortable: true)
+        end
+
+        # @return [Array<String>] topics that messages of the transaction that is open, or was the last, were sent to
+        def targets = @client ? @client.targets.keys : []
 
         # Adds a consumer's offset to the transaction. Blocks for the brokers' answers.
         # @param topic [String]
@@ -130,6 +161,16 @@ module Guildhall
         end
 
         private
+
+        # @return [Rdkafka::RdkafkaError, nil]
+        def open_failure
+          @client.begin_transaction
+          nil
+        rescue Rdkafka::RdkafkaError => error
+          error if error.abortable? || error.fatal?
+        rescue Rdkafka::BaseError
+          nil # it is closed
+        end
 
         # The gem's own waits without an end.
         def initialize_transactions

@@ -41,7 +41,7 @@ class KafkaBrokerErrorsTest < GuildhallTest
   def test_kinds
     {transport: :unanswered, coordinator_not_available: :coordinator, queue_full: :undelivered, leader_not_available: :leader,
      unknown_topic_or_part: :missing, group_authorization_failed: :right, sasl_authentication_failed: :credentials, ssl: :credentials,
-     illegal_generation: :member, fenced_instance_id: :replaced, no_offset: :nothing}.each { |code, kind| assert_equal kind, Errors.kind(code), code }
+     illegal_generation: :member, purge_queue: :purged, fenced_instance_id: :replaced, no_offset: :nothing}.each { |code, kind| assert_equal kind, Errors.kind(code), code }
     assert_nil Errors.kind(:msg_size_too_large)
   end
 
@@ -52,6 +52,7 @@ class KafkaBrokerErrorsTest < GuildhallTest
 
   def test_an_outage_says_nothing_about_the_request
     assert(%i[transport all_brokers_down not_enough_replicas leader_not_available msg_timed_out wait_coord].all? { |code| Errors.outage?(code) })
+    assert(%i[purge_queue purge_inflight].all? { |code| Errors.outage?(code) && Errors.purged?(code) })
     assert(%i[no_error msg_size_too_large topic_authorization_failed unknown_topic_or_part fatal].none? { |code| Errors.outage?(code) })
   end
 

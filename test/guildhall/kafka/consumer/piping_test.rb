@@ -19,6 +19,7 @@ class KafkaPipingTest < GuildhallTest
     def timeout = 60
     def open = self
     def close = nil
+    def failure(_error) = nil
     def begin_transaction = @calls << :begin
     def abort_transaction = @calls << :abort
     def commit_transaction = @calls << :commit

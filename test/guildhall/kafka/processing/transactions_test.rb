@@ -17,20 +17,30 @@ class KafkaTransactionsTest < GuildhallTest
     # A method's name, and what it raises the next time.
     attr_accessor :failing
 
-    def initialize(failing = {})
+    # @param reason [Exception, nil] why its transactions fail
+    def initialize(failing = {}, reason: nil)
       @failing = failing
+      @reason = reason
       @calls = []
       @sent = []
       @produced = []
     end
 
     def timeout = 60
+    def targets = ["copies"]
+    def failure(error) = @reason || (error if error.is_a?(Rdkafka::RdkafkaError))
     def open = note(:open) && self
     def begin_transaction = note(:begin)
     def commit_transaction = note(:commit)
     def abort_transaction = note(:abort)
     def close = note(:close)
-    def produce_async(message) = @produced << message[:payload]
+
+    def produce_async(message)
+      error = @failing.delete(:produce)
+      note(:refused) && raise(error) if error
+
+      @produced << message[:payload]
+    end
 
     def send_offset(topic, partition)
       note(:offset)
@@ -142,6 +152,73 @@ class KafkaTransactionsTest < GuildhallTest
     kafka.deliver(0...1).work
     assert_equal [:msg_size_too_large], kafka.errors.map(&:code)
     assert_equal([1], events(kafka, "consumer.retrying").map { |payload| payload[:attempt] })
+  end
+
+  PURGED = -152
+  DENIED = 29
+  FENCED = -144
+
+  # @return [Array] classes and messages of the errors, attempts, dead letters
+  def outcome(kafka)
+    [kafka.errors.map { |error| [error.class, error.message] }, events(kafka, "consumer.retrying").map { |payload| payload[:attempt] }, kafka.dead]
+  end
+
+  def fails_once(failing, reason)
+    Copying::HOW.replace([COPY])
+    first = Producer.new({failing => error(PURGED)}, reason:)
+    producers = [first, Producer.new]
+    kafka = KafkaPartition.new(Copying, transactional_producers: ->(_id) { producers.shift || Producer.new }) do
+      transactional
+      dead_letter_queue topic: "dead", max_retries: 0
+    end
+    first.define_singleton_method(:begin_transaction) { super().tap { @reason = nil unless @failing.key?(failing) } }
+    kafka.deliver(0...1).work
+    [first, kafka]
+  end
+
+  def test_a_dropped_message_has_not_failed_but_its_transaction_has
+    %i[produce offset].each do |call|
+      first, kafka = fails_once(call, error(DENIED, abortable: true, broker_message: "no partition was added"))
+      assert_equal [[[Guildhall::Kafka::TransactionError, "no - Broker: Topic authorization failed (topic_authorization_failed)\nno partition was added; " \
+                                                          "grant WRITE and DESCRIBE on topic copies"]], [0], []], outcome(kafka)
+      assert_equal 2, first.calls.count(:begin), "the producer was not kept"
+    end
+  end
+
+  def test_a_fenced_producer_is_not_the_messages_fault
+    first, kafka = fails_once(:produce, error(FENCED, fatal: true))
+    assert_equal [[Guildhall::Kafka::TransactionError], [0], []], outcome(kafka).then { |errors, *rest| [errors.map(&:first), *rest] }
+    assert_equal %i[open begin refused close], first.calls, "there is nothing to abort any more"
+    assert_match(/fenced/, kafka.errors.first.message)
+  end
+
+  def test_a_dropped_message_without_a_reason_counts_as_no_attempt
+    _, kafka = fails_once(:produce, nil)
+    assert_equal [[Guildhall::Kafka::TransactionError, "no - Local: Purged in queue (purge_queue); its producer was closed, or its transaction aborted, " \
+                                                       "before a broker had it: it is to be sent again"]], outcome(kafka).first
+    assert_equal [[0], []], outcome(kafka).drop(1)
+  end
+
+  # The coordinator has not heard of it then.
+  def test_that_the_coordinator_knows_no_transaction_to_abort_is_not_reported
+    Copying::HOW.replace([COPY])
+    first = Producer.new({produce: error(PURGED), abort: error(48, fatal: true)}, reason: error(DENIED, abortable: true))
+    kafka = kafka(first, second = Producer.new, &COPY)
+    kafka.deliver(0...1).work
+    assert_equal [[Guildhall::Kafka::TransactionError], :close, :commit], [kafka.errors.map(&:class), first.calls.last, second.calls.last]
+  end
+
+  def test_a_right_to_the_transactional_id_comes_with_advice
+    kafka = kafka(Producer.new({open: error(53, fatal: true)}), Producer.new({open: error(53, fatal: true)}), Producer.new, &COPY)
+    kafka.deliver(0...1).work
+    assert_equal [Guildhall::Kafka::TransactionError] * 2, kafka.errors.map(&:class)
+    kafka.errors.each { |error| assert_match(/grant the user WRITE and DESCRIBE on the transactional id/, error.message) }
+  end
+
+  def test_an_error_of_the_applications_own_stays_what_it_is
+    kafka = kafka(Producer.new(reason: error(DENIED, abortable: true))) { transaction { raise KeyError, "mine" } if attempt == 1 }
+    kafka.deliver(0...1).work
+    assert_equal ["mine"], kafka.errors.map(&:message)
   end
 
   def test_nothing_is_committed_after_the_partition_was_given_up

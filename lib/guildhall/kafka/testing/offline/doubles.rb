@@ -134,6 +134,8 @@ module Guildhall
           def timeout = 60
           def partition_count(_topic) = 1
           def begin_transaction = produced.clear
+          def failure(_error) = nil
+          def targets = []
 
           def send_offset(topic, partition)
             @offset = [yield, topic, partition.partition, partition.offset, partition.metadata]
