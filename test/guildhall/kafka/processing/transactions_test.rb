@@ -223,7 +223,7 @@ class KafkaTransactionsTest < GuildhallTest
 
   def test_nothing_is_committed_after_the_partition_was_given_up
     kafka = nil
-    kafka = kafka(producer = Producer.new) do
+    kafka = kafka(producer = Producer.new, pause_timeout: 60, pause_max_timeout: 60) do
       transaction do
         mark_as_consumed(messages.first)
         kafka.partition.close
