@@ -142,7 +142,12 @@ class KafkaPartialCommandsTest < GuildhallTest
     [%w[lag], %w[lag --groups g]].each { |arguments| assert_equal [missing, 0], guildhall(*arguments).drop(1), arguments }
     out, err, status = guildhall("lag", "--topics", "invoices,orders")
     assert_equal [3, missing, 3], [out.size, err, status]
-    Guildhall::Kafka.routes { topic("receipts") { consumer Handles; ordering :key } }
+    Guildhall::Kafka.routes do
+      topic("receipts") do
+        consumer Handles
+        ordering :key
+      end
+    end
     assert_equal [["guildhall: there is no topic receipts"], 3], guildhall("keys", "--topics", "receipts").drop(1)
     assert_equal 2, guildhall("dlq", "list", "--topic", "receipts.dead").last
   end
@@ -168,7 +173,7 @@ class KafkaPartialCommandsTest < GuildhallTest
     out, err, status = guildhall("dlq", "replay", "--all", "--topic", "orders.dead", "--to", "prices")
     assert_equal ["orders.dead/0: 3 of 3 dead letters replayed (offsets 0 to 2), 3 of them not noted: they are replayed again"], out
     assert_equal 1, status
-    assert_match(/GROUP_AUTHORIZATION_FAILED: offset 3 of orders\.dead\/0 could not be committed for group g\.replay; grant the user READ/, err.last)
+    assert_match(%r{GROUP_AUTHORIZATION_FAILED: offset 3 of orders\.dead/0 could not be committed for group g\.replay; grant the user READ}, err.last)
   end
 
   def test_a_replay_that_may_not_be_noted_sends_nothing
@@ -176,7 +181,7 @@ class KafkaPartialCommandsTest < GuildhallTest
     @faults.refuse(MockFaults::OFFSET_COMMIT, 30)
     out, err, status = guildhall("dlq", "replay", "--all", "--topic", "orders.dead", "--to", "prices")
     assert_equal [[], 1], [out, status]
-    assert_match(/GROUP_AUTHORIZATION_FAILED: offset 0 of orders\.dead\/1 could not be committed for group g\.replay/, err.last)
+    assert_match(%r{GROUP_AUTHORIZATION_FAILED: offset 0 of orders\.dead/1 could not be committed for group g\.replay}, err.last)
     assert_empty Guildhall::Kafka.each_message("prices", deserializer: :itself.to_proc).to_a
     out, _, status = guildhall("dlq", "replay", "--offsets", "0", "--topic", "orders.dead", "--to", "prices") # nothing is noted
     assert_equal ["orders.dead/1: 1 of 1 dead letters replayed (offsets 0 to 0)", 0], [out.last, status]
