@@ -15,7 +15,9 @@ class MockFaults
   attach_function :rd_kafka_mock_broker_set_rtt, %i[pointer int32 int], :int
   attach_function :rd_kafka_mock_coordinator_set, %i[pointer string string int32], :int
 
+  PRODUCE = 0
   LIST_OFFSETS = 2
+  OFFSET_COMMIT = 8
   OFFSET_FETCH = 9
   FIND_COORDINATOR = 10
   CREATE_TOPICS = 19
@@ -41,10 +43,10 @@ class MockFaults
   # @param broker [Integer] which one coordinates the group
   def coordinator(group, broker) = self.class.rd_kafka_mock_coordinator_set(@cluster, "group", group, broker)
 
-  # Of the next requests of that kind.
-  def refuse(request, code, times: 1_000)
-    codes = FFI::MemoryPointer.new(:int, times).write_array_of_int([code] * times)
-    self.class.rd_kafka_mock_push_request_errors_array(@cluster, request, times, codes)
+  # Of the next requests of that kind, behind some that are answered.
+  def refuse(request, code, times: 1_000, after: 0)
+    codes = FFI::MemoryPointer.new(:int, after + times).write_array_of_int([0] * after + [code] * times)
+    self.class.rd_kafka_mock_push_request_errors_array(@cluster, request, after + times, codes)
   end
 
   def accept(request) = self.class.rd_kafka_mock_clear_request_errors(@cluster, request)

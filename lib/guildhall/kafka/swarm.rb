@@ -166,9 +166,9 @@ module Guildhall
         child.listen
         status = child.reap
         if status then ended(child, status)
-        elsif child.due then start(child) if Clock.now >= child.due
+        elsif child.due then start(child) if @state == :running && Clock.now >= child.due
         elsif child.late? then child.signal("KILL")
-        else look_after(child)
+        elsif child.running? then look_after(child)
         end
       end
 
@@ -178,11 +178,13 @@ module Guildhall
         return if @state == :stopping
         return give_up if status.exitstatus == Node::CONFIGURATION
 
-        restart(child) if @state == :running
+        restart(child)
       end
 
+      # While the swarm is quiet, it waits for CONT.
       def restart(child)
-        @application.publish("swarm.process_restarting", number: child.number, seconds: child.rest)
+        seconds = child.rest
+        @application.publish("swarm.process_restarting", number: child.number, seconds:) if @state == :running
       end
 
       def give_up

@@ -469,10 +469,34 @@ class ActiveJobTest < GuildhallTest
       failures.concat([Rdkafka::RdkafkaError.new(-192), Rdkafka::AbstractHandle::WaitTimeoutError.new]) # an outage, which lasts as long as it lasts
       one = topic.deliver(payload(Flaky.new))
       equal([[Guildhall::TimeoutError] * 2, 1, []], [one.errors.map(&:class), one.done, one.dead_letters])
-      failures << Rdkafka::RdkafkaError.new(29) # not allowed
+      failures.concat([29, 3, -188].map { |code| Rdkafka::RdkafkaError.new(code) }) # may not be written to, and missing
+      one = topic.deliver(payload(Flaky.new))
+      equal([[Guildhall::TimeoutError] * 3, 1, []], [one.errors.map(&:class), one.done, one.dead_letters])
+      check(one.errors.first.message.match?(/topic jobs, .*topic_authorization_failed\); grant WRITE and DESCRIBE on topic jobs\z/), one.errors.first.message)
+      check(one.errors.drop(1).all? { |error| error.message.end_with?("; create topic jobs") }, one.errors.map(&:message))
+      failures << Rdkafka::RdkafkaError.new(10) # too large
       one = topic.deliver(payload(Flaky.new))
       equal([Rdkafka::RdkafkaError], one.errors.map(&:class))
       equal(["0"], one.dead_letters.map { |letter| letter[:headers]["source_offset"] })
+    RUBY
+  end
+
+  def test_a_job_whose_delay_topic_may_not_be_written_to_waits_for_it
+    offline(<<~'RUBY')
+      routes do
+        active_job_topic("jobs", parallel: false) { dead_letter_queue topic: "dead", max_retries: 0 }
+        delay_topics 1, 10, prefix: "later"
+      end
+      class Flaky < Job
+        retry_on KeyError, wait: 5
+        def perform = raise(KeyError)
+      end
+      refusals = [Rdkafka::RdkafkaError.new(29), Rdkafka::RdkafkaError.new(3)]
+      PRODUCER.define_singleton_method(:produce_later) { |**| (refusal = refusals.shift) ? raise(refusal) : HANDLE }
+      produced_to_nobody
+      one = topic.deliver(payload(Flaky.new))
+      equal([[Guildhall::TimeoutError] * 2, 1, []], [one.errors.map(&:class), one.done, one.dead_letters])
+      equal(["grant WRITE and DESCRIBE on topic later.1", "create topic later.1"], one.errors.map { |error| error.message.split("; ").last })
     RUBY
   end
 

@@ -36,6 +36,18 @@ class KafkaSwarmTest < GuildhallTest
     exit(Guildhall::Kafka::Swarm.new(Guildhall::Kafka.application, **eval(ARGV.shift)).run)
   RUBY
 
+  # Says in each round of the parent whose turn it is to be started again, and is not.
+  OWED = <<~'RUBY'
+    Guildhall::Kafka::Swarm.prepend(Module.new do
+      define_method(:supervise) do
+        super()
+        owed = @children.select { |child| child.due && Guildhall::Clock.now > child.due }.map(&:number)
+        say.call("owed", *owed) if owed.any?
+      end
+    end)
+    events.subscribe("app.quiet") { say.call("quiet") }
+  RUBY
+
   # What a test sees of it.
   class Swarm
     attr_reader :lines, :pid
@@ -129,6 +141,48 @@ class KafkaSwarmTest < GuildhallTest
       assert_match(/SIGKILL/, swarm.wait_for(/\Aended .*/)[0])
       another = swarm.children(1).first
       refute_equal first, another
+      swarm.signal(:TERM)
+      assert_equal 0, swarm.finish
+    end
+  end
+
+  def test_processes_that_end_while_the_swarm_is_quiet_are_replaced_when_it_goes_on
+    [1, 2].each do |count|
+      swarm(OWED, "{processes: #{count}}") do |swarm|
+        pids = swarm.children(count)
+        swarm.signal(:TSTP)
+        count.times { swarm.wait_for(/\Aquiet/) }
+        pids.each { |pid| swarm.signal(:KILL, pid) }
+        3.times { swarm.wait_for(/\Aowed #{[*1..count].join(" ")}\z/) }
+        assert_equal count, swarm.lines.grep(/\Astarted/).size
+        swarm.signal(:CONT)
+        assert_equal count, swarm.children(count).size
+        assert_empty swarm.lines.grep(/\Areplaces/)
+        swarm.signal(:TERM)
+        assert_equal 0, swarm.finish
+      end
+    end
+  end
+
+  def test_a_process_that_is_due_when_the_swarm_becomes_quiet_is_started_when_it_goes_on
+    swarm(OWED + 'events.subscribe("swarm.process_restarting") { Process.kill(:TSTP, Process.pid) }', "{processes: 1}") do |swarm|
+      swarm.signal(:KILL, swarm.children(1).first)
+      3.times { swarm.wait_for(/\Aowed 1\z/) }
+      assert_equal 1, swarm.lines.grep(/\Astarted/).size
+      swarm.signal(:CONT)
+      swarm.children(1)
+      swarm.signal(:TERM)
+      assert_equal 0, swarm.finish
+    end
+  end
+
+  def test_a_quiet_swarm_without_processes_stops
+    swarm(OWED, "{processes: 1}") do |swarm|
+      pid = swarm.children(1).first
+      swarm.signal(:TSTP)
+      swarm.wait_for(/\Aquiet/)
+      swarm.signal(:KILL, pid)
+      swarm.wait_for(/\Aowed/)
       swarm.signal(:TERM)
       assert_equal 0, swarm.finish
     end

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "active_job/queue_adapters/abstract_adapter"
+require_relative "../../kafka/processing/parcel"
 require_relative "../../kafka/producing/delivery"
 require_relative "../active_job"
 
@@ -10,7 +11,8 @@ module Guildhall
       # Active Job's contract of an adapter. Produces jobs with the application's producer; may be used by any thread.
       class QueueAdapter < ::ActiveJob::QueueAdapters::AbstractAdapter
         NATIVE = [Rdkafka::RdkafkaError, Rdkafka::AbstractHandle::WaitTimeoutError].freeze # errors of librdkafka's handles
-        private_constant :NATIVE
+        WAITED_FOR = Kafka::Processing::Parcel.const_get(:WAITED_FOR) # kinds of errors
+        private_constant :NATIVE, :WAITED_FOR
 
         PRIORITY = "a job's priority is ignored: a topic is consumed in order; give urgent jobs a queue of their own"
         private_constant :PRIORITY
@@ -78,8 +80,11 @@ module Guildhall
 
         # Blocks until the broker has it.
         def delay(job, timestamp, message = message_of(job))
-          sending(job) { |producer| producer.produce_later(at: timestamp, **message) }
+          sending(job, delay_tiers.topic(timestamp - Time.now.to_f)) { |producer| producer.produce_later(at: timestamp, **message) }
         end
+
+        # @return [Kafka::Delaying::Tiers, nil]
+        def delay_tiers = Kafka.routes.topics.filter_map(&:delay_tiers).first
 
         def delivered(job, handle)
           report = sending(job) { |producer| handle.wait(max_wait_timeout_ms: producer.config.max_wait_timeout) }
@@ -87,21 +92,29 @@ module Guildhall
         end
 
         # The producer first: it loads waterdrop, whose errors are named here, or says that the gem is missing.
-        def sending(job)
+        def sending(job, topic = job.queue_name)
           producer = Kafka.producer
           begin
             yield(producer)
           rescue WaterDrop::Errors::BaseError, *NATIVE => error
-            raise reason(error) if at_hand?(job) # else Active Job would take it for retried, and its message would be marked
+            raise reason(error, topic) if at_hand?(job) # else Active Job would take it for retried, and its message would be marked
 
-            raise ::ActiveJob::EnqueueError, "topic #{job.queue_name}: #{error.message}"
+            raise ::ActiveJob::EnqueueError, "topic #{topic}: #{error.message}"
           end
         end
 
-        # An outage as what it is: for its time the topic repeats the job, and counts no attempts.
-        def reason(error)
-          native = [error, error.cause].find { |one| NATIVE.any? { |klass| one.is_a?(klass) } }
-          native ? Kafka::Producing::Delivery.reason(native) : error
+        # An outage as what it is: for its time the topic repeats the job, and counts no attempts. A topic that is missing or may not be
+        # written to says as little about the job.
+        def reason(error, topic)
+          native = [error, error.cause].find { |one| NATIVE.any? { |klass| one.is_a?(klass) } } or return error
+          return Kafka::Producing::Delivery.reason(native) unless waited_for?(native)
+
+          TimeoutError.new("the job could not be sent to topic #{topic}, and is repeated until that works: " \
+                           "#{[native.message, *Kafka::Broker::Errors.advice(native, to: topic)].join("; ")}")
+        end
+
+        def waited_for?(native)
+          native.is_a?(Rdkafka::RdkafkaError) && WAITED_FOR.include?(Kafka::Broker::Errors.kind(native))
         end
 
         def message_of(job)
@@ -163,7 +176,7 @@ module Guildhall
 
         # Of a job that has failed, its own error is what counts: that one is raised, and this one reported.
         def check_delays(job)
-          return if Kafka.routes.topics.any?(&:delay_tiers)
+          return if delay_tiers
 
           error = DelayedJobError.new("#{job.class} is to be performed later (set(wait:), retry_on wait:), and the routes have no delay " \
                                       "topics: add `delay_topics` to them, or use `wait: 0`, or another adapter for this job")

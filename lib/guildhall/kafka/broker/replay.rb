@@ -49,16 +49,19 @@ module Guildhall
 
         # Blocks until all are replayed, or it is interrupted.
         # @param ranges [Hash{Integer=>Range<Integer>}] of offsets, by partition
-        # @yieldparam outcome [Outcome] after each chunk
+        # @yieldparam outcome [Outcome] when a partition begins, and after each chunk
         # @return [Array<Outcome>] of the partitions that it came to
         # @raise [ReplayError] where a dead letter cannot be replayed; those before it are, and are noted
+        # @raise [KafkaError] where it cannot be noted what was replayed: before anything is sent, if the right to is missing
         def run(ranges)
+          check_notes(ranges) if @note
           @producer = Rdkafka::Config.new(Producing::Producer.settings(@config).merge(SETTINGS)).producer
           Connection::CountedCalls.of(@producer)
           ranges.each_with_object([]) do |(partition, range), outcomes|
             break outcomes if @interrupted
 
             outcomes << Outcome.new(partition)
+            yield outcomes.last if block_given?
             replay(partition, range, outcomes.last) { yield outcomes.last if block_given? }
           end
         ensure
@@ -66,6 +69,12 @@ module Guildhall
         end
 
         private
+
+        # What is noted is noted once more, which needs the same right.
+        def check_notes(ranges)
+          partition, range = ranges.find { |_, some| some.any? }
+          @dead_letters.replayed_up_to(partition, @dead_letters.replayed[partition] || range.begin) if partition
+        end
 
         def replay(partition, range, outcome)
           chunk = []
@@ -90,7 +99,12 @@ module Guildhall
           produce_all(chosen) { |dead_letter| outcome.count(done = dead_letter.offset) }
           done = chunk.last&.offset
         ensure
-          @dead_letters.replayed_up_to(outcome.partition, done + 1) if done && @note
+          note(outcome, done + 1) if done && @note
+        end
+
+        def note(outcome, offset)
+          @dead_letters.replayed_up_to(outcome.partition, offset)
+          outcome.noted
         end
 
         # Whatever happens, those that were produced are waited for.
@@ -98,20 +112,24 @@ module Guildhall
           handles = []
           failure = nil
           begin
-            dead_letters.each { |dead_letter| handles << [dead_letter, produce(dead_letter)] }
-          rescue Guildhall::Error, Rdkafka::RdkafkaError => error
+            dead_letters.each { |dead_letter| handles << [dead_letter, *produce(dead_letter)] }
+          rescue Guildhall::Error => error
             failure = error
           end
-          handles.each { |dead_letter, handle| wait(dead_letter, handle) && yield(dead_letter) }
+          handles.each { |dead_letter, topic, handle| wait(dead_letter, topic, handle) && yield(dead_letter) }
           raise failure if failure
         end
 
+        # @return [Array(String, Rdkafka::Producer::DeliveryHandle)] the topic that it is sent to, and its handle
         def produce(dead_letter)
           topic = @to || dead_letter.source_topic or raise ReplayError, "#{dead_letter} names no source topic: name one (to)"
           partitions = @to ? nil : check_target(topic, "#{dead_letter} came from #{topic}, which is gone: name another topic (to)")
           partition = dead_letter.source_partition if partitions && dead_letter.source_partition&.<(partitions)
-          enqueue(topic:, partition:, key: dead_letter.key, payload: dead_letter.payload,
+          handle = enqueue(topic:, partition:, key: dead_letter.key, payload: dead_letter.payload,
             headers: Producing::Wire.headers(dead_letter.original_headers))
+          [topic, handle]
+        rescue Rdkafka::RdkafkaError => error
+          refused(dead_letter, topic, error)
         end
 
         # The producer's queue may take less than a chunk: then those that are in it are delivered first.
@@ -124,10 +142,15 @@ module Guildhall
           retry
         end
 
-        def wait(dead_letter, handle)
+        def wait(dead_letter, topic, handle)
           handle.wait(max_wait_timeout_ms: SETTINGS[:"message.timeout.ms"] + 10_000)
         rescue Rdkafka::RdkafkaError, Rdkafka::AbstractHandle::WaitTimeoutError => error
-          raise ReplayError, "#{dead_letter} was not replayed: #{error.message}"
+          refused(dead_letter, topic, error)
+        end
+
+        def refused(dead_letter, topic, error)
+          advice = Errors.advice(error, to: topic) if error.is_a?(Rdkafka::RdkafkaError)
+          raise ReplayError, "#{dead_letter} was not replayed to topic #{topic}: #{[error.message, *advice].join("; ")}"
         end
 
         # @return [Integer] how many partitions the topic has

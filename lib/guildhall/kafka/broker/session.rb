@@ -149,7 +149,8 @@ module Guildhall
         def commit(topic, partition, offset)
           @client.commit_at(topic, partition, offset, timeout: @timeout)
         rescue Rdkafka::RdkafkaError => error
-          raise KafkaError.of(error.rdkafka_response, "offset #{offset} of #{topic}/#{partition} could not be committed")
+          raise KafkaError.of(error.rdkafka_response, "offset #{offset} of #{topic}/#{partition} could not be committed for group " \
+                                                      "#{@settings[:"group.id"]}")
         end
 
         # The records of a range, in order: one bounded search. Blocks for the broker that leads the partition. The block may be left

@@ -31,12 +31,14 @@ module Guildhall
           UnreachableError.at(Kafka.config.kafka.transform_keys(&:to_sym), error.rdkafka_response, error.message)
         end
 
-        # Names on standard error what could not be answered.
+        # Names on standard error what could not be answered. A topic of the routes that is not there (yet) has nothing to tell; one that
+        # the user has named has.
         # @param problems [Array<Broker::Problem>]
+        # @param named [Array<String>] topics
         # @return [Integer] the exit status
-        def report(problems)
+        def report(problems, named: [])
           problems.each { |problem| @err.puts("guildhall: #{problem.missing? ? "there is no topic #{problem.topic}" : problem}") }
-          problems.all?(&:missing?) ? 0 : PARTIAL
+          problems.all? { |problem| problem.missing? && !named.include?(problem.topic) } ? 0 : PARTIAL
         end
 
         # For JSON: bytes that are not valid text are printed in base 64.

@@ -33,7 +33,7 @@ module Guildhall
           else
             @out.puts(TextTable.lines([HEADINGS, *answer.map { |row| cells(row) }]))
           end
-          report(answer.problems)
+          report(answer.problems, named: [*@options[:topics]])
         end
 
         def cells(row)

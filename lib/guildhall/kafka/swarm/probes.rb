@@ -7,9 +7,10 @@ module Guildhall
   module Kafka
     class Swarm
       # Answers probes over HTTP, for all processes, within the parent's loop: a server would need threads, and a process with threads is
-      # no good parent. `/live` and `/ready` are as those of {Kafka::Health::Server}; all else is 404.
+      # no good parent. `/live` and `/ready` are as those of {Kafka::Health::Server}, with a query or without; all else
+      # is 404.
       class Probes
-        MAX_BYTES = 8_192 # of a request
+        MAX_BYTES = 8_192 # of a request, and of one read
         PATIENCE_SECONDS = 5 # with a client that sends nothing
         STATUS = {200 => "OK", 404 => "Not Found", 503 => "Service Unavailable"}.freeze
         Client = Struct.new(:socket, :request, :limit)
@@ -49,7 +50,10 @@ module Guildhall
         private
 
         def done?(client)
-          while (text = client.socket.read_nonblock(MAX_BYTES, exception: false)).is_a?(String)
+          until complete?(client.request)
+            text = client.socket.read_nonblock(MAX_BYTES, exception: false)
+            break unless text.is_a?(String)
+
             client.request << text
           end
           return false unless text.nil? || complete?(client.request) || Clock.now > client.limit
@@ -65,7 +69,7 @@ module Guildhall
 
         # It fits into the socket's buffer.
         def reply(client)
-          status, text = outcome(client.request[%r{\AGET (/\S*) HTTP/1}, 1])
+          status, text = outcome(client.request[%r{\AGET (/[^\s?]*)\S* HTTP/1}, 1])
           client.socket.write_nonblock("HTTP/1.1 #{status} #{STATUS.fetch(status)}\r\nContent-Type: text/plain; charset=utf-8\r\n" \
                                        "Content-Length: #{text.bytesize}\r\nConnection: close\r\n\r\n#{text}", exception: false)
         ensure

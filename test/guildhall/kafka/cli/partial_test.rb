@@ -135,6 +135,23 @@ class KafkaPartialCommandsTest < GuildhallTest
     assert_equal ["0 of 0 dead letters in prices.dead", ["guildhall: there is no topic orders.dead"], 0], [out.last, err, status]
   end
 
+  # One that the routes name may be made later; who asks for it by its name gets no answer.
+  def test_a_topic_that_is_named_and_is_not_there_is_no_answer
+    Guildhall::Kafka.routes { topic("invoices") { consumer Handles } }
+    missing = ["guildhall: there is no topic invoices"]
+    [%w[lag], %w[lag --groups g]].each { |arguments| assert_equal [missing, 0], guildhall(*arguments).drop(1), arguments }
+    out, err, status = guildhall("lag", "--topics", "invoices,orders")
+    assert_equal [3, missing, 3], [out.size, err, status]
+    Guildhall::Kafka.routes do
+      topic("receipts") do
+        consumer Handles
+        ordering :key
+      end
+    end
+    assert_equal [["guildhall: there is no topic receipts"], 3], guildhall("keys", "--topics", "receipts").drop(1)
+    assert_equal 2, guildhall("dlq", "list", "--topic", "receipts.dead").last
+  end
+
   def test_the_name_of_a_dead_letter_topic_is_an_option
     _, err, status = guildhall("dlq", "list", "orders.dead")
     assert_equal ["guildhall: unexpected argument: orders.dead; to name a dead letter topic: --topic orders.dead (guildhall dlq list --help)", 2], [err.first, status]
@@ -148,6 +165,38 @@ class KafkaPartialCommandsTest < GuildhallTest
     found = ::JSON.parse(out.first)
     assert_equal({"text" => ["é"], "none" => [nil], "many" => ["a", nil]}, found["headers"], err)
     assert_equal({"bytes" => ["/wA="], "both" => ["YQ==", "/w==", nil]}, found["headers_base64"])
+  end
+
+  def test_a_replay_that_cannot_be_noted_says_what_was_sent
+    3.times { |n| produce({topic: "orders.dead", partition: 0, payload: n.to_s}) }
+    @faults.refuse(MockFaults::OFFSET_COMMIT, 30, after: 1)
+    out, err, status = guildhall("dlq", "replay", "--all", "--topic", "orders.dead", "--to", "prices")
+    assert_equal ["orders.dead/0: 3 of 3 dead letters replayed (offsets 0 to 2), 3 of them not noted: they are replayed again"], out
+    assert_equal 1, status
+    assert_match(%r{GROUP_AUTHORIZATION_FAILED: offset 3 of orders\.dead/0 could not be committed for group g\.replay; grant the user READ}, err.last)
+  end
+
+  def test_a_replay_that_may_not_be_noted_sends_nothing
+    produce({topic: "orders.dead", partition: 1, payload: "a"})
+    @faults.refuse(MockFaults::OFFSET_COMMIT, 30)
+    out, err, status = guildhall("dlq", "replay", "--all", "--topic", "orders.dead", "--to", "prices")
+    assert_equal [[], 1], [out, status]
+    assert_match(%r{GROUP_AUTHORIZATION_FAILED: offset 0 of orders\.dead/1 could not be committed for group g\.replay}, err.last)
+    assert_empty Guildhall::Kafka.each_message("prices", deserializer: :itself.to_proc).to_a
+    out, _, status = guildhall("dlq", "replay", "--offsets", "0", "--topic", "orders.dead", "--to", "prices") # nothing is noted
+    assert_equal ["orders.dead/1: 1 of 1 dead letters replayed (offsets 0 to 0)", 0], [out.last, status]
+  end
+
+  # Asking for the right changes nothing.
+  def test_what_was_replayed_stays_noted_where_a_replay_is_refused
+    2.times { |n| produce({topic: "orders.dead", partition: 0, payload: n.to_s}) }
+    assert_equal 0, guildhall("dlq", "replay", "--all", "--topic", "orders.dead", "--to", "prices").last
+    @faults.refuse(MockFaults::PRODUCE, 29)
+    out, err, status = guildhall("dlq", "replay", "--all", "--topic", "orders.dead", "--to", "prices")
+    assert_equal [["orders.dead/0: 0 of 2 dead letters replayed"], 1], [out, status]
+    assert_match(%r{orders\.dead/0@0 was not replayed to topic prices: .*topic_authorization_failed.*; grant WRITE and DESCRIBE on topic prices\z}i, err.last)
+    @faults.accept(MockFaults::PRODUCE)
+    assert_equal({0 => 2, 1 => nil}, Guildhall::Kafka.application.dead_letters("orders.dead", &:replayed))
   end
 
   def test_headers_are_replayed_as_they_were

@@ -47,6 +47,23 @@ class KafkaSwarmProbesTest < GuildhallTest
     assert_match(%r{\AHTTP/1.1 503 Service Unavailable\r\n.*\r\n\r\nstarting\n\z}m, answer(connect("GET /ready HTTP/1.0\r\n\r\n")))
   end
 
+  def test_a_query_is_ignored
+    assert_match(%r{\AHTTP/1.1 200 }, answer(connect("GET /live?x=1 HTTP/1.1\r\n\r\n")))
+    assert_match(%r{\AHTTP/1.1 503 }, answer(connect("GET /ready? HTTP/1.1\r\n\r\n")))
+    assert_match(%r{\AHTTP/1.1 404 }, answer(connect("GET /?/live HTTP/1.1\r\n\r\n")))
+  end
+
+  # As if it sent without end.
+  def test_no_more_is_read_than_a_request_may_have
+    client = connect("GET /live HT")
+    eventually(30) { sockets == 2 }
+    reads = 0
+    @probes.sockets.last.define_singleton_method(:read_nonblock) { |bytes, **| "x" * bytes if (reads += 1) < 100 }
+    @probes.answer
+    assert_equal 1, reads
+    assert_match(%r{\AHTTP/1.1 404 }, client.read)
+  end
+
   def test_anything_else
     ["GET / HTTP/1.1\r\n\r\n", "POST /live HTTP/1.1\r\n\r\n", "\r\n\r\n", "\xFF" * 9_000].each do |request|
       assert_match(%r{\AHTTP/1.1 404 }, answer(connect(request)), request[0, 20])

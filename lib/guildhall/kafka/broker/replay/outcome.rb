@@ -14,11 +14,13 @@ module Guildhall
           attr_reader :skipped
           # @return [Integer, nil] the offset of the first, of the last that was replayed; nil where none was
           attr_reader :first, :last
+          # @return [Integer] how many of those that were replayed are not noted at the broker
+          attr_reader :unnoted
 
           # @param partition [Integer]
           def initialize(partition)
             @partition = partition
-            @replayed = @skipped = 0
+            @replayed = @skipped = @unnoted = 0
             @first = @last = nil
           end
 
@@ -26,8 +28,15 @@ module Guildhall
           # @return [void]
           def count(offset)
             @replayed += 1
+            @unnoted += 1
             @first ||= offset
             @last = offset
+          end
+
+          # All that were replayed are noted now.
+          # @return [void]
+          def noted
+            @unnoted = 0
           end
 
           # @param number [Integer] more were left out

@@ -119,7 +119,8 @@ module Guildhall
 
             skipped = ", #{outcome.skipped} left out" if outcome.skipped.positive?
             offsets = " (offsets #{outcome.first} to #{outcome.last})" if outcome.first
-            "#{where}: #{outcome.replayed} of #{range.size} dead letters replayed#{offsets}#{skipped}"
+            unnoted = ", #{outcome.unnoted} of them not noted: they are replayed again" if noted? && outcome.unnoted.positive?
+            "#{where}: #{outcome.replayed} of #{range.size} dead letters replayed#{offsets}#{skipped}#{unnoted}"
           end
 
           def advice(dead_letters)
