@@ -143,18 +143,19 @@ module Guildhall
       def reference(bytes, metadata)
         raise TypeError, "no implicit conversion of #{Shareable.type_of(bytes)} into String" unless bytes.nil? || bytes.is_a?(String)
 
-        @wire.read(bytes, metadata) || raise(DecodeError.new(no_reference(metadata), codec: label, offset: 0))
+        @wire.read(bytes, metadata) || raise(no_reference(metadata))
       end
 
       def no_reference(metadata)
         if @wire.headers? && @wire.in_headers?(metadata)
-          return "its header #{@wire.header} names no schema: that is a byte 0 and an id of 4 bytes, or a byte 1 and a GUID of 16"
+          return DecodeError.new("its header #{@wire.header} names no schema: that is a byte 0 and an id of 4 bytes, or a byte 1 and a GUID " \
+                                 "of 16 bytes", codec: label)
         end
 
         elsewhere = if @wire.headers? then ", and no header names a schema"
                     elsif @wire.in_headers?(metadata) then "; a header names the schema: make the codec with schema_id: :headers"
                     end
-        "not Confluent's wire format: it begins with a zero byte and the id of a schema#{elsewhere}"
+        DecodeError.new("not Confluent's wire format: it begins with a zero byte and the id of a schema#{elsewhere}", codec: label, offset: 0)
       end
 
       def codec_for(id)

@@ -73,7 +73,8 @@ class JSONConfluentTest < GuildhallTest
     ["", "\0\0", "\1abc", "\2#{"a" * 16}", nil, 5, [nil], [:a]].each do |value|
       ["{}", "\0\0\0\0\x07{}".b].each do |bytes|
         error = assert_raises(Guildhall::DecodeError, value.inspect) { codec.decode(bytes, Metadata.new({"__value_schema_id" => value})) }
-        assert_match(/its header __value_schema_id names no schema: that is a byte 0 and an id/, error.message)
+        assert_match(/its header __value_schema_id names no schema: that is a byte 0 and an id .* GUID of 16 bytes\z/, error.message)
+        assert_nil error.offset
         assert_same codec, codec.prepare([bytes], [Metadata.new({"__value_schema_id" => value})])
       end
     end
