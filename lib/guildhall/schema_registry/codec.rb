@@ -148,14 +148,15 @@ module Guildhall
 
       def no_reference(metadata)
         if @wire.headers? && @wire.in_headers?(metadata)
-          return DecodeError.new("its header #{@wire.header} names no schema: that is a byte 0 and an id of 4 bytes, or a byte 1 and a GUID " \
-                                 "of 16 bytes", codec: label)
+          return DecodeError.new("its header #{@wire.header} names no schema: that is a byte 0 and an id of 4 bytes, or a byte 1 and a " \
+                                 "GUID of 16 bytes", codec: label)
         end
 
         elsewhere = if @wire.headers? then ", and no header names a schema"
                     elsif @wire.in_headers?(metadata) then "; a header names the schema: make the codec with schema_id: :headers"
                     end
-        DecodeError.new("not Confluent's wire format: it begins with a zero byte and the id of a schema#{elsewhere}", codec: label, offset: 0)
+        DecodeError.new("not Confluent's wire format: it begins with a zero byte and the id of a schema#{elsewhere}",
+          codec: label, offset: 0)
       end
 
       def codec_for(id)
