@@ -67,7 +67,7 @@ module Guildhall
     def encode(object)
       message = object.is_a?(@message_class) ? object : @message_class.new(fields_of(object))
       @message_class.encode(message).freeze
-    rescue ::ArgumentError, TypeError, RangeError, NoMethodError, Google::Protobuf::Error => error
+    rescue ::ArgumentError, TypeError, RangeError, NoMethodError, EncodingError, RuntimeError, Google::Protobuf::Error => error
       raise EncodeError.new("Protobuf: not a #{@message_class.descriptor.name}: #{Redaction.mask(error.message)}", excerpt: error.message)
     end
 

@@ -37,7 +37,7 @@ module Guildhall
   # Compiling takes milliseconds and belongs to the start of the program; any Ractor may compile and validate.
   class Schema
     private_constant :Compiler, :Cycles, :Dialect, :Keywords, :TypeMask, :Resources, :Messages, :Metaschemas, :Numbers, :Pattern,
-      :Location, :Pointer, :Program, :Source, :Compilation, :UriReference
+      :Location, :Pointer, :Program, :Source, :Compilation
 
     # @return [Options]
     attr_reader :options

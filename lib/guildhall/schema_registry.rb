@@ -8,6 +8,7 @@ require_relative "schema_registry/errors"
 require_relative "schema_registry/entry"
 require_relative "schema_registry/http"
 require_relative "schema_registry/outages"
+require_relative "schema_registry/references"
 require_relative "schema_registry/subject"
 require_relative "schema_registry/unknown_ids"
 
@@ -22,11 +23,23 @@ module Guildhall
   class SchemaRegistry
     RULES = OptionRules.new(
       url: OptionRules.rule("a String or an Array of Strings") { |url| url.is_a?(String) || (url.is_a?(Array) && url.all?(String)) },
-      user: Credentials::TEXT, password: Credentials::TEXT, token: Credentials::TOKEN, headers: OptionRules.kind("a Hash of Strings", Hash),
-      context: OptionRules.kind("a String", String).or(nil), retries: OptionRules.integer(0..),
+      user: Credentials::TEXT, password: Credentials::TEXT, token: Credentials::TOKEN, headers: HTTP::HEADERS,
+      context: OptionRules.rule("a name") { |name| name.is_a?(String) && name.match?(/\A\.?[^.\s]/) }.or(nil),
+      retries: OptionRules.integer(0..),
       unknown_after: OptionRules.seconds(zero: true), unknown_for: OptionRules.seconds(zero: true)
     )
-    private_constant :RULES
+    # What answers may have.
+    FIELDS = Ractor.make_shareable({
+      "id" => OptionRules.integer(0..0xffff_ffff), "version" => OptionRules.kind("an Integer", Integer),
+      "is_compatible" => OptionRules.boolean,
+      "references" => OptionRules.rule("a list of names, subjects and versions") do |list|
+        list.is_a?(Array) && list.all? do |one|
+          one.is_a?(Hash) && one.values_at("name", "subject").all?(String) && one["version"].to_s.match?(/\A-?\w+\z/)
+        end
+      end,
+      **%w[schema schemaType subject guid].to_h { |name| [name, OptionRules.kind("a String", String)] }
+    })
+    private_constant :RULES, :FIELDS
 
     autoload :OAuth, File.expand_path("schema_registry/oauth.rb", __dir__)
 
@@ -34,14 +47,14 @@ module Guildhall
     attr_reader :url
 
     # @param url [String, Array<String>] http or https, one or several (also with commas between them): where one server
-    #   does not answer, the next one is asked. It may contain user and password
-    # @param user [String, nil]
-    # @param password [String, nil]
+    #   does not answer, the next one is asked. Each may contain its own user and password
+    # @param user [String, nil] for all servers; nil: that of each URL, which then all have or none has
+    # @param password [String, nil] likewise
     # @param token [String, OAuth, #call, nil] a bearer token, or what gives one, instead of a user
     # @param headers [Hash{String=>String}] for every request, such as "target-sr-cluster"
     # @param context [String, nil] the registry's context, with or without its dot; nil: the default context
     # @param connect_timeout [Numeric] seconds
-    # @param read_timeout [Numeric] seconds, for each read
+    # @param read_timeout [Numeric] seconds, for each read; after {Connection::READ_TIMEOUTS} times as many the whole answer has to be there
     # @param retries [Integer] further attempts after a failed connection, a time-out, or an answer 408, 425, 429 or 5xx; every server
     #   is asked once at least
     # @param unknown_after [Numeric] seconds for which an id that the registry does not know is asked for again; 0: not at all
@@ -49,7 +62,7 @@ module Guildhall
     # @param ca_file [String, nil] certificates to trust; nil: the system's
     # @param certificate [String, nil] path of a client's certificate (PEM)
     # @param key [String, nil] path of its key (PEM)
-    # @raise [Guildhall::ArgumentError] when a URL is not one of HTTP, or an option is wrong
+    # @raise [Guildhall::ArgumentError] when a URL is not one of HTTP, an option is wrong, or a file of certificates cannot be read
     # @raise [NotShareableError] for a token's callable that cannot be shared
     def initialize(url, user: nil, password: nil, token: nil, headers: {}, context: nil, retries: 3, unknown_after: 60, unknown_for: 300,
                    **connection)
@@ -59,6 +72,7 @@ module Guildhall
       @http = HTTP.new(url, user:, password:, token:, headers:, context:, retries:, **connection)
       @url = @http.to_s
       @entries = SharedCache.new
+      @versions = SharedCache.new # of subjects, which never change
       @unknown = UnknownIDs.new(unknown_after, unknown_for)
       @outages = Outages.new
       Ractor.make_shareable(self)
@@ -85,10 +99,7 @@ module Guildhall
     # @return [Entry]
     # @raise [Error]
     def version(subject, version)
-      data = get("/subjects/#{HTTP.escape(subject)}/versions/#{version}")
-      raise RefusedError.new("#{url} has no version #{version} of the subject #{subject}", status: 404) unless data
-
-      keep(entry(data))
+      find_version(subject, version) || raise(no_version(subject, version))
     end
 
     # @param subject [String]
@@ -110,7 +121,7 @@ module Guildhall
     # @return [Entry] the version of the subject that is this very schema
     # @raise [Error] with the status 404 when there is none
     def lookup(subject, schema, type: "AVRO", references: [], normalize: false)
-      keep(entry(post("/subjects/#{HTTP.escape(subject)}#{"?normalize=true" if normalize}", schema, type, references)))
+      keep(numbered(post("/subjects/#{HTTP.escape(subject)}#{"?normalize=true" if normalize}", schema, type, references)))
     end
 
     # @param subject [String]
@@ -131,15 +142,22 @@ module Guildhall
       answer = ask(path) { @http.post(path, body(schema, type, references)) }
       return [] if answer.nil? || field(answer, "is_compatible")
 
-      answer["messages"]&.any? ? answer["messages"] : ["the registry says that it is not compatible, and not why"]
+      messages = Array(answer["messages"]).grep(String)
+      messages.any? ? messages : ["the registry says that it is not compatible, and not why"]
     end
 
     # For the start of an application: does the registry answer, and are these subjects there?
     # @param subjects [Array<String>]
     # @return [self]
     # @raise [Error] naming what is missing
+    # @raise [Guildhall::ArgumentError] for subjects that are no Array of Strings
     def check!(subjects = [])
+      unless subjects.is_a?(Array) && subjects.all?(String)
+        raise Guildhall::ArgumentError, "subjects must be an Array of Strings, not #{subjects.inspect}"
+      end
+
       known = get("/subjects") || []
+      senseless("something else than a list of subjects") unless known.is_a?(Array)
       missing = subjects - known
       raise RefusedError, "#{url} has no subject #{missing.join(", ")}" if missing.any?
 
@@ -149,19 +167,16 @@ module Guildhall
     # @param entry [Entry]
     # @param strict [Boolean] see {Avro::Schema.parse}
     # @return [Avro::Schema] with the schemas that it refers to, which are fetched
-    # @raise [Error]
+    # @raise [Error] also where schemas refer to each other in a cycle
     # @raise [Avro::SchemaError]
-    def avro_schema(entry, strict: false)
-      require_relative "avro"
-      Avro::Schema.parse(entry.schema, references: avro_references(entry.references, strict:), strict:)
-    end
+    def avro_schema(entry, strict: false) = avro_resolution(strict).make(entry)
 
     # @api private
     # @param list [Array<Hash{String=>Object}>] name, subject and version of each
     # @param strict [Boolean] as for {#avro_schema}
     # @return [Array<Avro::Schema>] these, which are fetched
     # @raise as {#avro_schema} does
-    def avro_references(list, strict: false) = list.map { |reference| avro_schema(referred(reference), strict:) }
+    def avro_references(list, strict: false) = avro_resolution(strict).all(list).map(&:last)
 
     # Also those that were deleted since (softly): what was written with them can still be read.
     # @param entry [Entry]
@@ -171,12 +186,14 @@ module Guildhall
       entry.references.map { |reference| [reference["name"], referred(reference)] }
     end
 
+    # Makes something of a schema and of all that it leads to: of each once, after what it refers to.
+    # @api private
     # @param entry [Entry]
-    # @return [Hash{String=>Entry}] as {#references}, and what those refer to
-    # @raise [Error]
-    def all_references(entry)
-      references(entry).each_with_object({}) { |(name, other), all| all.update(all_references(other), {name => other}) }
-    end
+    # @yieldparam entry [Entry] one of them
+    # @yieldparam others [Array<Array(String, Object)>] the names by which it refers to others, and what the block has returned for these
+    # @return [Object] what the block returns for the schema itself
+    # @raise [Error] also where schemas refer to each other in a cycle
+    def resolve(entry, &) = References.new(method(:referred), &).make(entry)
 
     # Asks each time: what is made of it is worth keeping.
     # @param entry [Entry] of type PROTOBUF
@@ -218,7 +235,9 @@ module Guildhall
     end
 
     def body(schema, type, references)
-      {schema: text(schema), schemaType: type, references:}
+      {schema: text(schema), schemaType: type, references:}.tap { |body| ::JSON.generate(body) }
+    rescue ::JSON::GeneratorError, ::JSON::NestingError, EncodingError => error
+      raise Guildhall::ArgumentError, "the schema cannot be written as JSON, in UTF-8: #{error.message[0, 200]}"
     end
 
     def text(schema)
@@ -242,25 +261,51 @@ module Guildhall
       raise
     end
 
-    def referred(reference)
-      subject, version = reference.values_at("subject", "version")
-      version(subject, version)
-    rescue RefusedError => error
-      raise unless error.status == 404
+    def avro_resolution(strict)
+      require_relative "avro"
+      References.new(method(:referred)) { |entry, others| Avro::Schema.parse(entry.schema, references: others.map(&:last), strict:) }
+    end
 
-      version(subject, "#{version}?deleted=true")
+    # A version never changes, other than what "latest" and -1 stand for.
+    def referred(reference)
+      key = reference.values_at("subject", "version").freeze
+      known = @versions[key] and return known
+
+      subject, version = key
+      entry = find_version(subject, version) || find_version(subject, version, "?deleted=true") || raise(no_version(subject, version))
+      version.to_s.match?(/\A\d+\z/) ? @versions.add(Ractor.make_shareable(key), entry) : entry
+    end
+
+    def find_version(subject, version, query = nil)
+      data = get("/subjects/#{HTTP.escape(subject)}/versions/#{HTTP.escape(version.to_s)}#{query}") and keep(numbered(data))
+    end
+
+    def no_version(subject, version)
+      RefusedError.new("#{url} has no version #{version} of the subject #{subject}", status: 404)
+    end
+
+    # What has been asked for by its subject.
+    def numbered(data)
+      field(data, "id")
+      entry(data)
     end
 
     def entry(data, known = {})
       field(data, "schema")
-      Entry.from({**data, **known})
+      data = {**data, **known}
+      FIELDS.each_key { |name| field(data, name) unless data[name].nil? }
+      Entry.from(data)
     end
 
-    # What every answer of a registry has.
     def field(data, name)
-      return data[name] if data.is_a?(Hash) && !data[name].nil?
+      senseless("something without #{name.inspect}") unless data.is_a?(Hash) && !data[name].nil?
 
-      raise Error.new("#{url} answers without #{name.inspect}; is it a schema registry?", status: 502)
+      problem = FIELDS.fetch(name).problem(data[name])
+      problem ? senseless("something whose #{name.inspect} #{problem[0, 200]}") : data[name]
+    end
+
+    def senseless(what)
+      raise Error.new("#{url} answers with #{what}; is it a schema registry?", status: 502)
     end
 
     def keep(entry, id = entry.id)

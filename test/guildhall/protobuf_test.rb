@@ -55,11 +55,22 @@ class ProtobufTest < GuildhallTest
     [{"nope" => 1}, {"id" => "x"}, {"id" => 2**70}, {"items" => 3}, 5, nil, []].each { |object| assert_raises(Guildhall::EncodeError, object.inspect) { @codec.encode(object) } }
   end
 
+  # The gem raises EncodingError and RuntimeError for them.
+  def test_what_the_gem_cannot_write
+    assert_raises(Guildhall::EncodeError) { @codec.encode({"labels" => {"a" => "\xff"}}) }
+    assert_raises(Guildhall::EncodeError) { @codec.encode({"items" => [{"sku" => "\xff"}]}) }
+    shelf = Array.new(200).reduce({"name" => "x"}) { |inner, _| {"items" => {"a" => inner}} }
+    assert_raises(Guildhall::EncodeError) { Guildhall::Protobuf.new(ProtobufFiles.set_of(ProtobufFiles.shelf)).encode(shelf) }
+  end
+
   def test_which_message
     assert_match(/shop.Order/, assert_raises(Guildhall::ArgumentError) { Guildhall::Protobuf.new(ProtobufFiles.set, message: "shop.Oder") }.message)
     assert_match(/say which/, assert_raises(Guildhall::ArgumentError) { Guildhall::Protobuf.new(ProtobufFiles.set) }.message)
     assert_raises(Guildhall::ArgumentError) { Guildhall::Protobuf.new("\xff\xff\xff".b) }
     assert_raises(Guildhall::ArgumentError) { Guildhall::Protobuf.new(String) }
+    ["", "xx"].each { |bytes| assert_match(/not a FileDescriptorSet: make one/, assert_raises(Guildhall::ArgumentError) { Guildhall::Protobuf.new(bytes) }.message) }
+    empty = ProtobufFiles.set_of(ProtobufFiles.file(name: "empty.proto"))
+    assert_match(/say which message; there are none/, assert_raises(Guildhall::ArgumentError) { Guildhall::Protobuf.new(empty) }.message)
   end
 
   def test_says_why_it_stays_in_the_main_ractor

@@ -104,6 +104,16 @@ class SchemaRegistryTest < GuildhallTest
     assert_equal ["Bearer t0ken"], @server.headers.map { |headers| headers["authorization"] }
   end
 
+  def test_a_token_of_two_lines_is_an_outage
+    error = assert_raises(Registry::Error) { Registry.new(@server.url, token: TwoLines, retries: 0).schema(1) }
+    assert_match(/token: is not one line/, error.message)
+    refute_includes error.message, "s3cret"
+  end
+
+  module TwoLines
+    def self.call = "s3cret\nb: c"
+  end
+
   module NoToken
     def self.call = raise(KeyError, "no SSO")
   end
@@ -171,6 +181,25 @@ class SchemaRegistryTest < GuildhallTest
     basic = "Basic #{["me:se:cret"].pack("m0")}"
     assert_equal([basic, basic, "Bearer t0ken"], @server.headers.map { |headers| headers["authorization"] })
     refute_includes Registry.new(@server.url.sub("//", "//me:secret@")).inspect, "secret"
+  end
+
+  def test_each_server_gets_its_own_user_and_password
+    other = RegistryServer.new
+    other.add(1, '"long"')
+    @server["/schemas/ids/1"] = [503, {message: "down"}]
+    urls = [@server.url.sub("//", "//u1:p1@"), other.url.sub("//", "//u2:p2@")]
+    Registry.new(urls).schema(1)
+    assert_equal(%w[u1:p1 u2:p2].map { |pair| "Basic #{[pair].pack("m0")}" }, [@server, other].map { |server| server.headers.last["authorization"] })
+    Registry.new([@server.url, other.url], user: "me", password: "x").schema(1)
+    assert_equal(["Basic #{["me:x"].pack("m0")}"] * 2, [@server, other].map { |server| server.headers.last["authorization"] })
+    {[[urls[0], other.url], {}] => /only some URLs have a user/, [urls, {user: "me"}] => /user: is given, and a URL has one/,
+     [urls, {password: "s3cret"}] => /password: is given, and a URL has one/, [@server.url, {password: "s3cret"}] => /password: needs user:/}.each do |(url, options), message|
+      error = assert_raises(Guildhall::ArgumentError) { Registry.new(url, **options) }
+      assert_match message, error.message
+      refute_match(/s3cret|p1/, error.message)
+    end
+  ensure
+    other.close
   end
 
   def test_the_next_server_is_asked_where_one_does_not_answer
@@ -266,8 +295,47 @@ class SchemaRegistryTest < GuildhallTest
     registry = Registry.new(@server.url)
     assert_equal "shop.Part", registry.avro_schema(registry.schema(21)).root.items.name
     @server["/subjects/part/versions/1?deleted=true"] = [404, {error_code: 40_401, message: "none"}]
+    assert_equal "shop.Part", registry.avro_schema(registry.schema(21)).root.items.name, "a version never changes"
+    registry = Registry.new(@server.url)
     error = assert_raises(Registry::RefusedError) { registry.avro_schema(registry.schema(21)) }
-    assert_match(/no version 1/, error.message)
+    assert_match(/no version 1 of the subject part\z/, error.message)
+  end
+
+  # As many ways lead to the last schema as 2 to the power of 16.
+  def test_each_schema_is_asked_for_once_however_many_ways_lead_to_it
+    17.times do |level|
+      below = level == 16 ? [] : %w[A B].map { |side| "#{side}#{level + 1}" }
+      %w[A B].each do |side|
+        schema = {type: "record", name: "#{side}#{level}", fields: below.map { |name| {name: name.downcase, type: ["null", name]} }}
+        references = below.map { |name| {name:, subject: name, version: 1} }
+        add_version("#{side}#{level}", 1, schema, references)
+        @server.add(50, schema, references:) if level.zero? && side == "A"
+      end
+    end
+    registry = Registry.new(@server.url)
+    assert_equal({"a1" => nil, "b1" => nil}, Guildhall::Avro::Confluent.new(registry).decode("\0\0\0\0\x32\0\0".b))
+    assert_equal 33, @server.requests.size
+    Guildhall::Avro::Confluent.new(registry).decode("\0\0\0\0\x32\0\0".b)
+    assert_equal 33, @server.requests.size, "another codec, the same registry"
+  end
+
+  def test_a_version_that_may_change_is_asked_for_again
+    @server["/subjects/part/versions/-1"] = [200, {id: 20, subject: "part", version: 1, schema: '"int"'}]
+    @server.add(21, '"int"', references: [{name: "Part", subject: "part", version: -1}])
+    registry = Registry.new(@server.url)
+    2.times { registry.references(registry.schema(21)) }
+    assert_equal 2, @server.requests.count("GET /subjects/part/versions/-1")
+  end
+
+  def test_schemas_that_refer_to_each_other
+    add_version("a", 1, {type: "record", name: "A", fields: []}, [{name: "B", subject: "b", version: 2}])
+    add_version("b", 2, {type: "record", name: "B", fields: []}, [{name: "A", subject: "a", version: 1}])
+    @server.add(21, '"int"', references: [{name: "A", subject: "a", version: 1}])
+    registry = Registry.new(@server.url)
+    [-> { registry.avro_schema(registry.schema(21)) }, -> { registry.resolve(registry.schema(21)) { |entry, _| entry } }].each do |resolution|
+      error = assert_raises(Registry::RefusedError, &resolution)
+      assert_match(/in a cycle: version 1 of a → version 2 of b → version 1 of a;/, error.message)
+    end
   end
 
   def test_references_and_normalization_are_sent
@@ -298,6 +366,11 @@ class SchemaRegistryTest < GuildhallTest
     registry = Registry.new(@server.url)
     assert_same registry, registry.check!(%w[orders])
     assert_match(/users/, assert_raises(Registry::Error) { registry.check!(%w[orders users]) }.message)
+    ["orders", [:orders], nil].each do |wrong|
+      assert_match(/subjects must be an Array of Strings/, assert_raises(Guildhall::ArgumentError) { registry.check!(wrong) }.message)
+    end
+    @server["/subjects"] = [200, {orders: 1}]
+    assert_match(/is it a schema registry/, assert_raises(Registry::Error) { registry.check!(%w[orders]) }.message)
   end
 
   def test_answers_that_are_no_registrys
@@ -310,6 +383,57 @@ class SchemaRegistryTest < GuildhallTest
         assert_predicate error, :outage?
       end
     end
+  end
+
+  def test_answers_whose_parts_make_no_sense
+    reference = {name: "x", subject: "a", version: 1}
+    [{references: "foo"}, {references: [nil]}, {references: [{}]}, {references: {a: 1}}, {references: [{**reference, version: "1 2"}]},
+     {references: [{**reference, subject: 5}]}, {schema: 5}, {schema: {type: "string"}}, {schemaType: 5}, {guid: 5}, {version: "one"}].each do |part|
+      @server["/schemas/ids/3"] = @server["/subjects/a/versions/latest"] = @server["/subjects/a"] = [200, {id: 3, schema: '"string"', **part}]
+      registry = Registry.new(@server.url, retries: 0)
+      [-> { registry.schema(3) }, -> { registry.latest("a") }, -> { registry.lookup("a", "{}") }].each do |request|
+        error = assert_raises(Registry::Error, part.inspect, &request)
+        assert_match(/answers with something whose #{part.keys.first.to_s.inspect} must be .*is it a schema registry/, error.message)
+        assert_predicate error, :outage?
+      end
+    end
+    [{}, {id: nil}, {id: "x"}, {id: 2**32}, {id: -1}].each do |part|
+      @server["/subjects/a/versions/latest"] = @server["/subjects/a/versions"] = [200, {schema: '"string"', **part}]
+      registry = Registry.new(@server.url, retries: 0)
+      [-> { registry.latest("a") }, -> { registry.register("a", "{}") }].each do |request|
+        assert_match(/"id"/, assert_raises(Registry::Error, part.inspect, &request).message)
+      end
+    end
+  end
+
+  def test_what_cannot_be_sent
+    registry = Registry.new(@server.url)
+    ["\xff", {"a" => Float::NAN}, {"a" => "\xff"}].each do |schema|
+      error = assert_raises(Guildhall::ArgumentError, schema.inspect) { registry.register("a", schema) }
+      assert_match(/the schema cannot be written as JSON, in UTF-8/, error.message)
+    end
+    assert_equal 404, assert_raises(Registry::RefusedError) { registry.version("a", "1 2") }.status
+    assert_equal ["GET /subjects/a/versions/1%202"], @server.requests
+  end
+
+  def test_an_answer_that_comes_in_drops_has_an_end
+    {"body" => "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n", "header" => "HTTP/1.1 200 OK\r\nX: "}.each do |part, beginning|
+      @server["/schemas/ids/3"] = lambda do |socket|
+        socket.write(beginning)
+        socket.write("x") until socket.wait_readable(0.05)
+      end
+      message = Timeout.timeout(30) { assert_raises(Registry::Error, part) { Registry.new(@server.url, read_timeout: 0.3, retries: 0).schema(3) }.message }
+      assert_match(/does not answer: the answer has not ended after 0\.\d+ s/, message)
+    end
+  end
+
+  def test_an_answer_that_is_too_long
+    @server["/schemas/ids/3"] = lambda do |socket|
+      socket.write("HTTP/1.1 200 OK\r\n\r\n")
+      100.times { socket.write("x" * 1_000_000) }
+    end
+    assert_match(/answers with more than 10000000 bytes/, refusal(3))
+    assert_equal 1, @server.requests.size
   end
 
   def test_answers_that_are_no_http
@@ -328,6 +452,16 @@ class SchemaRegistryTest < GuildhallTest
       assert_match(/SchemaRegistry: #{name}/, error.message)
       refute_includes error.message, "918273"
     end
+    [{"a" => "x\r\nb: c"}, {"a b" => "x"}, {"" => "x"}, {nil => nil}, {"a\n" => "x"}].each do |headers|
+      error = assert_raises(Guildhall::ArgumentError, headers.inspect) { Registry.new("http://localhost", headers:) }
+      assert_match(/SchemaRegistry: headers must be a Hash of Strings/, error.message)
+      refute_includes error.message, "b: c"
+    end
+    ["", ".", " "].each { |context| assert_match(/context must be/, assert_raises(Guildhall::ArgumentError) { Registry.new("http://localhost", context:) }.message) }
+    assert_match(/one line/, assert_raises(Guildhall::ArgumentError) { Registry.new("http://localhost", token: "x\ny") }.message)
+    %w[http://localhost/?a=b http://localhost/#a].each do |url|
+      assert_match(/no query and no fragment/, assert_raises(Guildhall::ArgumentError) { Registry.new(url) }.message)
+    end
     [nil, 5, [:a], {}].each { |url| assert_raises(Guildhall::ArgumentError, url.inspect) { Registry.new(url) } }
     assert_raises(Guildhall::NotShareableError) { Registry.new("http://localhost", token: ->(*) { flunk }) }
   end
@@ -335,7 +469,7 @@ class SchemaRegistryTest < GuildhallTest
   private
 
   def add_version(subject, version, schema, references = [])
-    @server["/subjects/#{subject}/versions/#{version}"] = [200, {id: subject.sum, subject:, version:, schema: JSON.generate(schema), references:}]
+    @server["/subjects/#{subject}/versions/#{version}"] = [200, {id: @ids = (@ids || 1_000) + 1, subject:, version:, schema: JSON.generate(schema), references:}]
   end
 
   def refusal(id = 9, **)

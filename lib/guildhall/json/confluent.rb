@@ -1,6 +1,5 @@
 # frozen_string_literal: true
 
-require "uri"
 require_relative "../json"
 require_relative "../schema"
 require_relative "../schema_registry"
@@ -104,17 +103,8 @@ module Guildhall
         UNCHECKED
       end
 
-      # Names of references are relative to the schema's own URI, as the schema's references are.
       def others(entry)
-        schema = JSON.decode(entry.schema)
-        base = schema["$id"] if schema.is_a?(Hash)
-        @registry.all_references(entry).to_h { |name, other| [base ? absolute(name, base) : name, other.schema] }
-      end
-
-      def absolute(name, base)
-        URI.join(base, name).to_s
-      rescue URI::Error
-        name
+        Documents.new(@registry.resolve(entry) { |one, others| Documents::Node.new(one, others) }).to_h
       end
 
       def title(schema)
@@ -124,3 +114,5 @@ module Guildhall
     end
   end
 end
+
+require_relative "confluent/documents"

@@ -67,13 +67,14 @@ module Guildhall
 
       def no_message(id, indexes, codecs)
         there = codecs.map { |path, codec| "#{path.join(".")} #{codec.message_class.descriptor.name}" }
-        "schema #{id} has no message at #{indexes.join(".")}; it has #{there.first(MOST_NAMED).join(", ")}"
+        "schema #{id} has no message at #{indexes.join(".")}; it has #{there.any? ? there.first(MOST_NAMED).join(", ") : "none"}"
       end
 
       # @return [Hash{Array<Integer>=>Protobuf}] by the indexes of messages
       def make(entry)
         descriptors = Descriptors.new
-        file = add(entry, "schema-#{entry.id}.proto", descriptors)
+        file = @registry.resolve(entry) { |one, others| file_of(one, others, descriptors) }
+        add(file, "schema-#{entry.id}.proto", descriptors)
         codecs = {}
         collect(file.message_type, [file.package].reject(&:empty?), []) do |indexes, name|
           codecs[indexes] = Protobuf.new(descriptors.message(name), **@options)
@@ -82,12 +83,16 @@ module Guildhall
       end
 
       # What it refers to comes first, under the name by which it is imported.
-      def add(entry, name, descriptors)
-        registry.references(entry).each { |import, other| add(other, import, descriptors) }
-        file = Google::Protobuf::FileDescriptorProto.decode(registry.serialized(entry).unpack1("m"))
-        file.name = name
-        descriptors.add(file)
-        file
+      def file_of(entry, others, descriptors)
+        others.each { |import, other| add(other, import, descriptors) }
+        Google::Protobuf::FileDescriptorProto.decode(registry.serialized(entry).unpack1("m"))
+      rescue Google::Protobuf::ParseError
+        raise SchemaRegistry::Error.new("#{registry.url} answers with something that is no serialized Protobuf schema for schema " \
+                                        "#{entry.id || entry.guid}; does it support format=serialized?", status: 502)
+      end
+
+      def add(file, name, descriptors)
+        descriptors.add(file.dup.tap { |copy| copy.name = name })
       end
 
       def collect(types, outer, indexes, &block)
@@ -102,11 +107,11 @@ module Guildhall
       end
 
       def indexes_of(codecs, message)
-        return [0] unless message
+        return [0] if message.nil? && codecs.key?([0])
 
-        indexes, = codecs.find { |_, codec| codec.message_class.descriptor.name == message }
-        indexes or raise Guildhall::ArgumentError,
-          "the schema has no message #{message}; there are #{codecs.values.map { |codec| codec.message_class.descriptor.name }.join(", ")}"
+        names = codecs.transform_values { |codec| codec.message_class.descriptor.name }
+        names.key(message) or raise Guildhall::ArgumentError,
+          ["the schema has no message", *message].join(" ") + (names.any? ? "; there are #{names.values.join(", ")}" : " at all")
       end
     end
   end

@@ -8,14 +8,19 @@ module Guildhall
     # Message classes made from FileDescriptorProtos. Belongs to the main Ractor; the classes may go anywhere.
     # @api private
     class Descriptors
+      NO_SET = "not a FileDescriptorSet: make one with protoc --include_imports --descriptor_set_out=FILE"
+      private_constant :NO_SET
+
       # @param bytes [String] of a FileDescriptorSet
       # @return [Descriptors]
       # @raise [Guildhall::ArgumentError]
       def self.of_set(bytes)
         files = Google::Protobuf::FileDescriptorSet.decode(bytes).file
+        raise Guildhall::ArgumentError, NO_SET if files.empty?
+
         new.tap { |made| files.each { |file| made.add(file) } }
       rescue Google::Protobuf::ParseError
-        raise Guildhall::ArgumentError, "not a FileDescriptorSet: make one with protoc --include_imports --descriptor_set_out=FILE"
+        raise Guildhall::ArgumentError, NO_SET
       end
 
       # The gem makes the class of a message when it is first asked for, and cannot read messages in a message before that.
@@ -59,7 +64,8 @@ module Guildhall
         found = name && @pool.lookup(name)
         return found.msgclass if found.respond_to?(:msgclass)
 
-        raise Guildhall::ArgumentError, "#{name ? "there is no message #{name}" : "say which message"}; there are #{@names.join(", ")}"
+        names = @names.any? ? @names.join(", ") : "none"
+        raise Guildhall::ArgumentError, "#{name ? "there is no message #{name}" : "say which message"}; there are #{names}"
       end
 
       private

@@ -3,6 +3,7 @@
 module Guildhall
   class Schema
     # Resolves references against a base as RFC 3986, section 5.2 says, for any scheme.
+    # @api private
     module UriReference
       PARTS = %r{\A(?:([a-zA-Z][\w+.-]*):)?(?://([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?\z}m
       private_constant :PARTS

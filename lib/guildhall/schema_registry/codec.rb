@@ -53,11 +53,19 @@ module Guildhall
       # @param payloads [Enumerable<String, nil>]
       # @param metadata [Array<#headers>, nil] one for each payload; only needed with `schema_id: :headers`
       # @return [self]
-      # @raise [SchemaRegistry::Error] when the registry cannot be asked for one of them; the others are there
+      # @raise [SchemaRegistry::Error] when the registry cannot be asked: no further schema is asked for then. One that it refuses, or that
+      #   makes no sense, does not keep the others from being there
       def prepare(payloads, metadata = nil)
         ids = payloads.each_with_index.filter_map { |bytes, index| @wire.read(bytes, metadata && metadata[index])&.id }
-        failures = ids.uniq.filter_map { |id| @codecs[id] ? nil : failure { fetch(id) } }
-        raise failures.first if failures.any?
+        failure = nil
+        ids.uniq.each do |id|
+          @codecs[id] || fetch(id)
+        rescue Guildhall::Error => error
+          raise if out?(error)
+
+          failure ||= error
+        end
+        raise failure if failure
 
         self
       end
@@ -146,14 +154,20 @@ module Guildhall
       def reference(bytes, metadata)
         raise TypeError, "no implicit conversion of #{Shareable.type_of(bytes)} into String" unless bytes.nil? || bytes.is_a?(String)
 
-        @wire.read(bytes, metadata) || raise(DecodeError.new(no_reference(metadata), codec: label, offset: 0))
+        @wire.read(bytes, metadata) || raise(no_reference(metadata))
       end
 
       def no_reference(metadata)
+        if @wire.headers? && @wire.in_headers?(metadata)
+          return DecodeError.new("its header #{@wire.header} names no schema: that is a byte 0 and an id of 4 bytes, or a byte 1 and a " \
+                                 "GUID of 16 bytes", codec: label)
+        end
+
         elsewhere = if @wire.headers? then ", and no header names a schema"
                     elsif @wire.in_headers?(metadata) then "; a header names the schema: make the codec with schema_id: :headers"
                     end
-        "not Confluent's wire format: it begins with a zero byte and the id of a schema#{elsewhere}"
+        DecodeError.new("not Confluent's wire format: it begins with a zero byte and the id of a schema#{elsewhere}",
+          codec: label, offset: 0)
       end
 
       def codec_for(id)
@@ -193,13 +207,9 @@ module Guildhall
         @codecs.add(id, make(entry))
       end
 
-      # The other schemas of a batch do not depend on it.
-      # @return [Exception, nil]
-      def failure
-        yield
-        nil
-      rescue Guildhall::Error => error
-        error
+      # Whether asking for another schema would be waiting for the same.
+      def out?(error)
+        error.is_a?(Error) && error.outage? && (!@registry.respond_to?(:outage) || !@registry.outage.nil?)
       end
     end
   end

@@ -3,6 +3,7 @@
 require "json"
 require "uri"
 require_relative "../clock"
+require_relative "../option_rules"
 require_relative "../shared_cache"
 require_relative "answers"
 require_relative "credentials"
@@ -16,6 +17,12 @@ module Guildhall
     class HTTP
       CONTENT = "application/vnd.schemaregistry.v1+json"
       PAUSES = Pauses.new(0.1, 2.0) # between two rounds, in which every server is asked
+      HEADERS = OptionRules.rule("a Hash of Strings") do |headers|
+        next false unless headers.is_a?(Hash)
+
+        wrong, = headers.find { |name, value| !name.to_s.match?(/\A[\w!#$%&'*+.^`|~-]+\z/) || value.to_s.match?(/[\r\n\0]/) }
+        wrong.nil? ? headers.none? { |name, _| name.nil? } : "must be a Hash of Strings; #{wrong.inspect} or its value is none of HTTP's"
+      end
       private_constant :CONTENT, :PAUSES
 
       # A segment of a path.
@@ -36,7 +43,7 @@ module Guildhall
       # Loads net/http and openssl only when they are needed.
       def initialize(urls, user:, password:, token:, headers:, context:, retries:, **connection)
         require_relative "connection"
-        @uris = Array(urls).flat_map { |text| text.split(/\s*,\s*/) }.map { |url| HTTP.parse(url) }
+        @uris = Array(urls).flat_map { |text| text.split(/\s*,\s*/) }.map { |url| server(url) }
         raise Guildhall::ArgumentError, "a schema registry needs a URL" if @uris.empty?
 
         @credentials = Credentials.new(@uris, user, password, token)
@@ -61,6 +68,13 @@ module Guildhall
       def to_s = @uris.map { |uri| Redirect.place(uri) }.join(",")
 
       private
+
+      def server(url)
+        uri = HTTP.parse(url)
+        return uri unless uri.query || uri.fragment
+
+        raise Guildhall::ArgumentError, "a schema registry's URL has no query and no fragment; what each request needs goes into headers:"
+      end
 
       # Servers take turns, beginning with the one that answered last.
       def request(kind, path, body = nil)
@@ -145,7 +159,7 @@ module Guildhall
       def send_to(kind, registry, target, body)
         trusted = Redirect.trusted?(registry, target)
         request = kind.new(target.request_uri, "Accept" => "#{CONTENT}, application/json", **(trusted ? @headers : {}))
-        @credentials.add_to(request) if trusted
+        @credentials.add_to(request, registry) if trusted
         request.content_type = CONTENT if body
         @connection.send_to(target, request, body, identified: trusted)
       end

@@ -16,6 +16,8 @@ module Guildhall
 
       # @return [Symbol] :payload or :headers
       attr_reader :place
+      # @return [String] the name of the header
+      attr_reader :header
 
       # @param place [Symbol] `:payload`, or `:headers`, which reads messages of both kinds and writes the header
       # @param key [Boolean] for the keys of messages, not for their payloads
@@ -37,11 +39,11 @@ module Guildhall
 
       # @param bytes [String, nil]
       # @param metadata [#headers, nil] of the message
-      # @return [Reference, nil] nil where there is none
+      # @return [Reference, nil] nil where there is none, or where it is in a header that cannot be read: the payload is not looked at then
       def read(bytes, metadata = nil)
         return if bytes.nil?
 
-        (headers? && of_header(metadata)) || before(bytes)
+        headers? && in_headers?(metadata) ? of_header(metadata) : before(bytes)
       end
 
       # @param entry [Entry]
@@ -71,7 +73,9 @@ module Guildhall
       end
 
       def of_header(metadata)
-        value = Array(metadata&.headers&.fetch(@header, nil)).last or return
+        value = Array(metadata.headers[@header]).last
+        return unless value.is_a?(String)
+
         case value.getbyte(0)
         when 0 then Reference.new(value.unpack1("N", offset: 1), value.byteslice(5..), 0) if value.bytesize >= 5
         when 1 then Reference.new(guid(value), value.byteslice(17..), 0) if value.bytesize >= 17

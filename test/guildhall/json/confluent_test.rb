@@ -76,6 +76,35 @@ class JSONConfluentTest < GuildhallTest
     assert_equal "no implicit conversion of Integer into String", assert_raises(TypeError) { codec.decode(5) }.message
   end
 
+  def test_a_header_that_names_no_schema
+    codec = Guildhall::JSON::Confluent.new(@registry, schema_id: :headers)
+    ["", "\0\0", "\1abc", "\2#{"a" * 16}", nil, 5, [nil], [:a]].each do |value|
+      ["{}", "\0\0\0\0\x07{}".b].each do |bytes|
+        error = assert_raises(Guildhall::DecodeError, value.inspect) { codec.decode(bytes, Metadata.new({"__value_schema_id" => value})) }
+        assert_match(/its header __value_schema_id names no schema: that is a byte 0 and an id .* GUID of 16 bytes\z/, error.message)
+        assert_nil error.offset
+        assert_same codec, codec.prepare([bytes], [Metadata.new({"__value_schema_id" => value})])
+      end
+    end
+    assert_empty @server.requests
+    assert_equal({}, codec.decode("{}", Metadata.new({"__value_schema_id" => ["\0", "\0\0\0\0\x07".b]})), "the last of them counts")
+  end
+
+  def test_preparing_stops_at_an_outage
+    (100..109).each { |id| @server["/schemas/ids/#{id}"] = [503, {message: "down"}] }
+    codec = Guildhall::JSON::Confluent.new(@registry)
+    payloads = [7, *100..109].map { |id| "\0\0\0\0#{id.chr}{}".b }
+    assert_equal 503, assert_raises(Guildhall::SchemaRegistry::Error) { codec.prepare(payloads) }.status
+    assert_equal ["GET /schemas/ids/7", "GET /schemas/ids/100"], @server.requests
+  end
+
+  def test_preparing_goes_on_after_a_schema_that_makes_no_sense
+    @server.add(100, "{}", schemaType: 5)
+    codec = Guildhall::JSON::Confluent.new(@registry)
+    assert_raises(Guildhall::SchemaRegistry::Error) { codec.prepare([100, 7].map { |id| "\0\0\0\0#{id.chr}{}".b }) }
+    assert_equal({}, ractor_value(Ractor.new(codec) { |shared| shared.call("\0\0\0\0\x07{}".b.freeze) }))
+  end
+
   def test_schemas_named_in_headers
     codec = Guildhall::JSON::Confluent.new(@registry, topic: "orders", schema_id: :headers)
     bytes = codec.encode({"id" => 1})
@@ -124,6 +153,55 @@ class JSONConfluentTest < GuildhallTest
       assert_equal({"sku" => "a"}, codec.decode("\0\0\0\0#{id.chr}{\"sku\":\"a\"}".b))
       assert_raises(Guildhall::ValidationError) { codec.decode("\0\0\0\0#{id.chr}{\"sku\":1}".b) }
     end
+  end
+
+  def test_a_name_that_means_two_schemas_cannot_be_compiled
+    add_version("b", 1, {"type" => "string"})
+    add_version("b", 2, {"type" => "integer"})
+    add_version("a", 1, {"properties" => {"x" => {"$ref" => "b.json"}}}, ["b.json", "b", 1])
+    add_version("c", 1, {"properties" => {"x" => {"$ref" => "b.json"}}}, ["b.json", "b", 2])
+    add(50, {"properties" => {"a" => {"$ref" => "a.json"}, "c" => {"$ref" => "c.json"}}}, ["a.json", "a", 1], ["c.json", "c", 1])
+    codec = Guildhall::JSON::Confluent.new(@registry, validate: true)
+    _, warned = capture_io { assert_equal({"a" => {"x" => "s"}, "c" => {"x" => 5}}, codec.decode("\0\0\0\0\x32{\"a\":{\"x\":\"s\"},\"c\":{\"x\":5}}".b)) }
+    assert_match(/its references mean two schemas by b\.json: version 1 of b and version 2 of b; payloads .* without being checked/, warned)
+  end
+
+  # In folders of their own they mean what each says.
+  def test_names_are_relative_to_the_schema_that_has_them
+    add_version("b", 1, {"type" => "string"})
+    add_version("b", 2, {"type" => "integer"})
+    add_version("a", 1, {"properties" => {"x" => {"$ref" => "b.json"}}}, ["b.json", "b", 1])
+    add_version("c", 1, {"properties" => {"x" => {"$ref" => "b.json"}}}, ["b.json", "b", 2])
+    properties = {"properties" => {"a" => {"$ref" => "sub/a.json"}, "c" => {"$ref" => "other/c.json"}}}
+    [{}, {"$id" => "https://shop.example/root.json"}].each_with_index do |own, index|
+      add(50 + index, {**own, **properties}, ["sub/a.json", "a", 1], ["other/c.json", "c", 1])
+      codec = Guildhall::JSON::Confluent.new(@registry, validate: true)
+      payload = ->(a, c) { "\0\0\0\0#{(50 + index).chr}#{JSON.generate({a: {x: a}, c: {x: c}})}".b }
+      assert_equal({"a" => {"x" => "s"}, "c" => {"x" => 5}}, codec.decode(payload["s", 5]))
+      [[5, 5], %w[s s]].each { |wrong| assert_raises(Guildhall::ValidationError, wrong.inspect) { codec.decode(payload[*wrong]) } }
+    end
+  end
+
+  # Java's client resolves all names against the first schema's URI.
+  def test_names_that_are_relative_to_the_first_schema
+    add_version("b", 1, {"type" => "string"})
+    add_version("a", 1, {"properties" => {"x" => {"$ref" => "../b.json"}}}, ["b.json", "b", 1])
+    add(50, {"$id" => "https://shop.example/root.json", "properties" => {"a" => {"$ref" => "sub/a.json"}}}, ["sub/a.json", "a", 1])
+    codec = Guildhall::JSON::Confluent.new(@registry, validate: true)
+    assert_equal({"a" => {"x" => "s"}}, codec.decode("\0\0\0\0\x32{\"a\":{\"x\":\"s\"}}".b))
+    assert_raises(Guildhall::ValidationError) { codec.decode("\0\0\0\0\x32{\"a\":{\"x\":5}}".b) }
+  end
+
+  def test_each_schema_is_asked_for_once_however_many_ways_lead_to_it
+    17.times do |level|
+      references = level == 16 ? [] : %w[A B].map { |side| ["#{side}#{level + 1}.json", "#{side}#{level + 1}", 1] }
+      schema = {"type" => "object", "properties" => references.to_h { |name,| [name[0], {"$ref" => name}] }}
+      %w[A B].each { |side| add_version("#{side}#{level}", 1, schema, *references) }
+      add(50, schema, *references) if level.zero?
+    end
+    codec = Guildhall::JSON::Confluent.new(@registry, validate: true)
+    assert_equal({"A" => {}}, codec.decode("\0\0\0\0\x32{\"A\":{}}".b))
+    assert_equal 33, @server.requests.size
   end
 
   # .NET's serializer writes draft-04.
@@ -190,4 +268,14 @@ class JSONConfluentTest < GuildhallTest
       assert RoundTrips.same?(plain.decode(text), codec.decode(codec.encode(value))), value.inspect
     end
   end
+
+  private
+
+  def add_version(subject, version, schema, *references)
+    @server["/subjects/#{subject}/versions/#{version}"] = [200, {id: @ids = (@ids || 1_000) + 1, subject:, version:, schema: JSON.generate(schema), schemaType: "JSON", references: named(references)}]
+  end
+
+  def add(id, schema, *references) = @server.add(id, schema, schemaType: "JSON", references: named(references))
+
+  def named(references) = references.map { |name, subject, version| {name:, subject:, version:} }
 end

@@ -69,6 +69,39 @@ class ProtobufConfluentTest < GuildhallTest
     assert_equal({"id" => 3}, reader.call(codec.encode({"id" => 3}), Metadata.new(codec.headers)))
   end
 
+  # Both sides of each level are imported by both of the level above.
+  def test_each_schema_is_asked_for_once_however_many_ways_lead_to_it
+    9.times do |level|
+      below = level == 8 ? [] : %w[A B].map { |side| "#{side}#{level + 1}" }
+      %w[A B].each_with_index do |side, index|
+        fields = below.each_with_index.map { |name, at| [name.downcase, at + 1, ".#{name}"] }
+        file = ProtobufFiles.file(name: "x", dependency: below.map { |name| "#{name}.proto" }, message_type: [ProtobufFiles.message("#{side}#{level}", fields)])
+        answer = {schema: "x", schemaType: "PROTOBUF", references: below.map { |name| {name: "#{name}.proto", subject: name, version: 1} }}
+        id = 50 + (level * 2) + index
+        @server["/subjects/#{side}#{level}/versions/1"] = [200, {id:, subject: "#{side}#{level}", version: 1, **answer}]
+        @server["/schemas/ids/#{id}?format=serialized"] = [200, {schema: ProtobufFiles.serialized(file)}]
+        @server.add(id, answer[:schema], **answer.except(:schema)) if id == 50
+      end
+    end
+    @server.requests.clear
+    assert_equal({}, Guildhall::Protobuf::Confluent.new(@registry).decode("\0\0\0\0\x32\0".b))
+    assert_equal 17 + 17, @server.requests.size
+  end
+
+  def test_a_registry_that_gives_no_serialized_schemas
+    @server["/schemas/ids/4?format=serialized"] = [200, {schema: "message Order {}"}]
+    error = assert_raises(Guildhall::SchemaRegistry::Error) { Guildhall::Protobuf::Confluent.new(@registry).decode("\0\0\0\0\4\0".b) }
+    assert_match(/no serialized Protobuf schema for schema 4/, error.message)
+    assert_predicate error, :outage?
+  end
+
+  def test_a_schema_without_messages
+    @server["/schemas/ids/4?format=serialized"] = [200, {schema: ProtobufFiles.serialized(ProtobufFiles.file(name: "x"))}]
+    error = assert_raises(Guildhall::ArgumentError) { Guildhall::Protobuf::Confluent.new(@registry, topic: "orders") }
+    assert_match(/the schema has no message at all/, error.message)
+    assert_match(/it has none/, assert_raises(Guildhall::DecodeError) { Guildhall::Protobuf::Confluent.new(@registry).decode("\0\0\0\0\4\0".b) }.message)
+  end
+
   def test_wrong_options
     {max_bytes: -1, symbolize_names: "no", nope: 1}.each do |name, value|
       error = assert_raises(Guildhall::ArgumentError) { Guildhall::Protobuf::Confluent.new(@registry, name => value) }

@@ -52,6 +52,20 @@ class SchemaRegistryHTTPTest < GuildhallTest
     assert_raises(Registry::Error) { Registry.new(@server.url, ca_file: @authority, retries: 0).schema(1) }
   end
 
+  def test_files_that_cannot_be_used_are_named_when_the_client_is_made
+    certificate, key = @certificates.issue("consumer")
+    files = {certificate: store("consumer.pem", certificate), key: store("consumer.key", key)}
+    missing = File.join(@folder, "none.pem")
+    text = File.join(@folder, "text.pem").tap { |path| File.write(path, "127.0.0.1 localhost\n") }
+    {{ca_file: missing} => /ca_file: cannot/, {ca_file: text} => /ca_file: cannot/, {**files, certificate: missing} => /certificate: cannot/,
+     {**files, certificate: text} => /certificate: cannot/, {**files, key: missing} => /key: cannot/, {**files, key: text} => /key: cannot/,
+     {key: files[:key]} => /need each other/, {certificate: files[:certificate]} => /need each other/,
+     {**files, key: store("other.key", @key)} => /key: is not that of certificate:/}.each do |options, message|
+      error = assert_raises(Guildhall::ArgumentError, options.inspect) { Registry.new("https://127.0.0.1", **options) }
+      assert_match message, error.message
+    end
+  end
+
   def test_a_connection_that_breaks_in_mid_read_is_made_again
     serve
     broken = true
