@@ -13,7 +13,6 @@ module Guildhall
       # A message on its way to another topic. Used by one thread at a time.
       class Parcel
         WAITED_FOR = %i[missing right].freeze # kinds of errors
-        private_constant :WAITED_FOR
 
         # @return [Message]
         attr_reader :message

@@ -4,7 +4,7 @@ require "test_helper"
 require "support/kafka_partition"
 
 class KafkaOutboxLoadTest < GuildhallTest
-  Message = Struct.new(:topic, :partition, :offset, :batch)
+  Message = Data.define(:topic, :partition, :offset, :batch)
   Batch = Struct.new(:generation)
 
   # Of a broker: answers each wait with what is next, an error or nil; at last it has arrived.
