@@ -11,8 +11,9 @@ module Guildhall
       # every `topic.metadata.refresh.interval.ms`, in a thread of its own.
       class TopicDiscovery
         REFRESH_MS = 300_000 # librdkafka's default
-        # Milliseconds that the brokers have for an answer, and what that grows to where it was not enough.
-        ANSWER_MS = 1_000..5_000
+        # Milliseconds that the brokers have for their first answer, which the start waits for, and for one after they have not answered.
+        ANSWER_MS = 1_000
+        LATE_ANSWER_MS = 5_000
         PAUSES = 1..30 # seconds before another try, where the brokers did not answer
 
         # @param client [Client]
@@ -27,7 +28,7 @@ module Guildhall
           @interval = refresh.positive? ? refresh / 1000.0 : nil
           @wanted = wanted
           @stop = Thread::Queue.new
-          @answer_ms = GrowingPause.new(ANSWER_MS)
+          @answer_ms = ANSWER_MS
           @pause = GrowingPause.new(PAUSES)
           @found = nil
         end
@@ -67,8 +68,8 @@ module Guildhall
 
         # @return [Array<String>, nil] nil: no broker has answered
         def ask
-          names = @client.topic_names(@answer_ms.length)
-          @answer_ms.grow unless names
+          names = @client.topic_names(@answer_ms)
+          @answer_ms = LATE_ANSWER_MS unless names
           names&.select(&@wanted)&.sort
         end
       end

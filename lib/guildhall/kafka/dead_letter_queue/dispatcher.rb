@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "guildhall/clock"
+require_relative "../processing/dispatches"
 require_relative "../processing/error_kind"
 require_relative "../producing/reporting"
 require_relative "../producing/wire"
@@ -13,9 +14,6 @@ module Guildhall
       # Sends messages to the next retry topic or to the dead letter topic, with their bytes, key and headers, and with what went
       # wrong in further headers. Which messages, and when, {Processing::RetryPolicy} decides.
       class Dispatcher
-        SLICE_SECONDS = 0.2 # of waiting for the broker, between two looks whether to give up
-        private_constant :SLICE_SECONDS
-
         # @param topic [Routing::Topic]
         # @param application [Application]
         def initialize(topic, application)
@@ -102,7 +100,7 @@ module Guildhall
         def confirm(handle, message, target, limit, give_up)
           begin
             left = Clock.left(limit, least: 0.001)
-            handle.wait(max_wait_timeout_ms: ([left, SLICE_SECONDS].min * 1000).ceil)
+            handle.wait(max_wait_timeout_ms: ([left, Processing::Dispatches::SLICE_SECONDS].min * 1000).ceil)
           rescue Rdkafka::AbstractHandle::WaitTimeoutError
             retry if Clock.now < limit && !give_up.call
             @application.abandon(handle)

@@ -42,6 +42,8 @@ module Guildhall
         # @param isolating [Boolean] whether the message that fails is being looked for, which takes more attempts than the route allows
         # @return [void]
         def consume_failed(error, messages, attempt, isolating: false)
+          return if ForwardingError.load_of(error) # no failure of the consumer: {Dispatches} reports what it sends
+
           error(error, "consumer.consume", attempt:, offset: messages&.failing_offset(error),
             first_offset: messages&.first_offset, last_offset: messages&.last_offset, **(isolating ? {isolating:} : {}))
         end

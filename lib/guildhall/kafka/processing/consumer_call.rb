@@ -104,7 +104,7 @@ module Guildhall
         def forward(records, **how, &)
           return Outbox.forward_at_once(records, producer, application) if @transaction
 
-          @partition.outbox.forward(records, **how, &)
+          @partition.outbox.forward(records, @sent, **how, &)
         end
 
         # One within another is part of that one.
@@ -156,6 +156,7 @@ module Guildhall
 
         def reset
           @only_marks = @marked = false
+          @sent = Hash.new(0)
         end
 
         def refuse_unread(offset, unread)

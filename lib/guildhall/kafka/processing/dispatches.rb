@@ -22,6 +22,8 @@ module Guildhall
         # Seconds without the broker's confirmation, from which on a dispatch counts as blocked: librdkafka reports a missing topic only
         # after `topic.metadata.propagation.max.ms`.
         LATE_SECONDS = 5
+        # Seconds of waiting for a broker, between two looks whether to give up.
+        SLICE_SECONDS = 0.2
         LATE = "no broker has confirmed the message for #{LATE_SECONDS} s: check that the topic exists, and that its brokers can be " \
                "reached".freeze
         private_constant :GRACE_SECONDS
@@ -78,8 +80,10 @@ module Guildhall
         def go_on(load, error, late:)
           dispatch = add(load)
           return failed(error, dispatch) unless late
+          return forget(dispatch) if void?(load)
 
           mark_late(dispatch, error.to)
+          remind(error, dispatch)
           attempt_soon(dispatch)
         end
 
@@ -175,16 +179,18 @@ module Guildhall
 
         def block(error, dispatch)
           before = dispatch.blocked
-          told = error.respond_to?(:reason) && error.reason # else it did not come so far, for want of a producer, say
+          told = error.respond_to?(:reason) && error.reason # nil if nothing was sent, because no producer could be opened for instance
           to, reason = told ? [error.to, error.reason] : [dispatch.load.target, "#{error.class}: #{ErrorBoundary.message(error)}"]
           dispatch.blocked = Blocked.new(to:, reason:, since: before&.since || Time.now.utc, attempt: dispatch.failures + 1)
-          remind(error, dispatch) if dispatch.reminders.due?(advice(reason), Clock.now)
+          remind(error, dispatch)
         end
 
         # librdkafka and the broker have different words for the same reason.
         def advice(reason) = reason[/; (.*)/, 1] || reason
 
         def remind(error, dispatch)
+          return unless dispatch.reminders.due?(advice(dispatch.blocked.reason), Clock.now)
+
           @assignment.error(error, @name, offset: dispatch.load.first.offset, to: dispatch.blocked.to, since: dispatch.blocked.since,
             attempt: dispatch.failures)
         end

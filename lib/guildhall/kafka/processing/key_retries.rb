@@ -67,7 +67,8 @@ module Guildhall
         # @param alone [Boolean] whether no other message can be the cause
         # @return [void]
         def failed(entry, error, alone:)
-          return error.load.on_settled { @keys.due(entry) unless void?(entry.generation) } if error.is_a?(ForwardingError) && error.load
+          load = ForwardingError.load_of(error)
+          return load.on_settled { @keys.due(entry) unless void?(entry.generation) } if load
 
           decision = entry.retries.failed(error, at: entry.at, alone:)
           case decision.action

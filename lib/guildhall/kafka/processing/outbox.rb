@@ -5,6 +5,7 @@ require "guildhall/clock"
 require_relative "assignment"
 require_relative "dispatches"
 require_relative "parcel"
+require_relative "outbox/load"
 
 module Guildhall
   module Kafka
@@ -14,80 +15,6 @@ module Guildhall
       # brokers have all, the consumer is called again: what has arrived is not sent again then. Any thread.
       class Outbox
         extend Forwardable
-
-        # What was sent by one call. See {Dispatches}.
-        class Load
-          # @return [Integer]
-          attr_reader :generation
-
-          # @param parcels [Array<Parcel>] in the order in which they are sent
-          # @param application [Application]
-          def initialize(parcels, application)
-            @parcels = parcels
-            @generation = parcels.first.message.batch.generation
-            @application = application
-            @lock = Mutex.new
-            @ended = false
-            @on_settled = []
-          end
-
-          def first = open.first&.message
-
-          def target = open.first&.topic
-
-          def deliver(give_up)
-            producer = @application.producer
-            deliver_by(producer, Clock.now + (producer.config.max_wait_timeout / 1000.0), give_up)
-          end
-
-          # @param producer [#client]
-          # @param limit [Float] of the {Clock}
-          # @param give_up [#call] asked now and then
-          # @return [void]
-          # @raise [ForwardingError]
-          def deliver_by(producer, limit, give_up = -> { false })
-            open.each { |parcel| parcel.start(producer, limit) }
-            @parcels.all? { |parcel| parcel.wait(limit, give_up) }
-            send_later_ones_again
-            failing = open.find(&:failure) || open.first
-            raise failing.undelivered if failing
-          end
-
-          # @return [Boolean] whether the brokers may still take all of it
-          def late? = open.none?(&:failure)
-
-          def abandon
-            @lock.synchronize { @ended = true }
-            open.filter_map(&:handle).each { |handle| @application.abandon(handle) }
-          end
-
-          def settled = @lock.synchronize { @on_settled.slice!(0..) }.each(&:call)
-
-          # @yield called once the brokers have all of it, by this thread or another; not where that has become void
-          # @return [void]
-          def on_settled(&block)
-            later = @lock.synchronize { !@ended && @on_settled << block }
-            block.call unless later
-          end
-
-          # @return [Boolean] whether it is still sent by {Dispatches}
-          def pending? = !@ended
-
-          private
-
-          def open = @parcels.reject(&:settled?)
-
-          # As if all were sent for the first time: their order stays.
-          def send_later_ones_again
-            failed = {}
-            @parcels.each do |parcel|
-              if parcel.failure then failed[parcel.stream] = true
-              elsif failed.any? && parcel.arrived? && failed.key?(parcel.stream) then parcel.reset
-              end
-            end
-          end
-        end
-        private_constant :Load
 
         # Sends records in a transaction, where nothing can be sent later: waits as long as {#forward}.
         # @param records [Array<Array(Message, Hash)>]
@@ -108,7 +35,7 @@ module Guildhall
           @offsets = assignment.offsets
           @dispatches = Dispatches.new(assignment, "forwarding")
           @lock = Mutex.new
-          @kept = {} # key => parcels, in the order in which they were sent, of calls that have raised
+          @kept = {} # key => parcel, of calls that have raised
         end
 
         # @!method blocked
@@ -120,16 +47,17 @@ module Guildhall
 
         # Blocks for {Dispatches::LATE_SECONDS} at most.
         # @param records [Array<Array(Message, Hash | Exception)>] messages, and what is sent of each: see {Parcel}
+        # @param sent [Hash{Array=>Integer}] how often this call of `consume` has sent each message to a topic, by {Parcel#route}
         # @param how [Hash{Symbol=>Boolean}] as for {Parcel}
         # @yieldparam parcels [Array<Parcel>] as they are then, before an error is raised
         # @return [void]
         # @raise [ForwardingError] where the brokers have not taken all in time
         # @raise [Rdkafka::RdkafkaError] where they have refused one
-        def forward(records, **how)
+        def forward(records, sent, **how)
           return if records.empty?
 
           @used = true
-          parcels = take(records, how)
+          parcels = take(records, sent, how)
           error = parcels.any? { |parcel| parcel.load&.pending? } ? still_waiting(parcels) : deliver(parcels)
           yield parcels if block_given?
           keep(parcels) if error
@@ -159,21 +87,18 @@ module Guildhall
         # A message that was refused is sent again.
         def keep(parcels)
           @lock.synchronize do
-            @kept.delete_if { |_, list| list.all? { |parcel| forgotten?(parcel.message) } }
-            parcels.each { |parcel| (@kept[parcel.key] ||= []) << parcel unless parcel.refused && !parcel.load&.pending? }
+            @kept.delete_if { |_, parcel| forgotten?(parcel.message) }
+            parcels.each { |parcel| @kept[parcel.key] = parcel unless parcel.refused && !parcel.load&.pending? }
           end
         end
 
-        def take(records, how)
-          made = records.map { |message, record| Parcel.new(message, record, **how) }
-          return made if @kept.empty?
-
+        def take(records, sent, how)
           @lock.synchronize do
-            made.map do |parcel|
-              kept = @kept[parcel.key] or next parcel
-              before = kept.shift
-              @kept.delete(parcel.key) if kept.empty?
-              before.message.batch.generation == @offsets.generation ? before : parcel
+            records.map do |message, record|
+              parcel = Parcel.new(message, record, **how)
+              parcel.ordinal = sent[parcel.route] += 1
+              before = @kept.delete(parcel.key)
+              before && before.message.batch.generation == @offsets.generation ? before : parcel
             end
           end
         end

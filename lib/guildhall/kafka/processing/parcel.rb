@@ -12,9 +12,7 @@ module Guildhall
     module Processing
       # A message on its way to another topic. Used by one thread at a time.
       class Parcel
-        SLICE_SECONDS = 0.2 # of waiting for the broker, between two looks whether to give up
         WAITED_FOR = %i[missing right].freeze # kinds of errors
-        private_constant :SLICE_SECONDS
 
         # @return [Message]
         attr_reader :message
@@ -26,6 +24,8 @@ module Guildhall
         attr_reader :refused
         # @return [Outbox::Load, nil] that it was part of when a call had to leave it
         attr_accessor :load
+        # @return [Integer] the how manieth of its route in one call of `consume`
+        attr_accessor :ordinal
 
         # @param message [Message]
         # @param record [Hash{Symbol=>Object}, Exception] what is sent: topic, payload, key, headers, partition; without a partition and a
@@ -43,8 +43,11 @@ module Guildhall
         # @return [String]
         def topic = @record[:topic]
 
-        # @return [Array] the same for what is sent of the same message again
-        def key = @once ? place : [*place, *@record.values_at(:topic, :headers)]
+        # @return [Array] which message, and where it goes
+        def route = @once ? place : [*place, topic]
+
+        # @return [Array] the same in another call of `consume`, be the headers others: of what one call sends twice, the first is the first
+        def key = [*route, ordinal]
 
         # @return [Array] the same for those whose order matters
         def stream = [topic, @record[:key] || @record[:partition] || @message.partition]
@@ -58,22 +61,21 @@ module Guildhall
         # @return [Boolean]
         def on_its_way? = !@handle.nil?
 
-        # It is to be sent once more.
+        # It has arrived, but is to be sent once more.
         # @return [void]
         def reset
           @arrived = false
-          @refused = nil
         end
 
         # Does not wait for the broker's confirmation.
-        # @param producer [#client, #partition_count]
-        # @param limit [Float] of the {Clock}: for the question how many partitions there are
+        # @param producer [#client]
+        # @param counts [Outbox::PartitionCounts] may block
         # @return [void]
-        def start(producer, limit)
+        def start(producer, counts)
           return if on_its_way? || settled?
 
           @failure = nil
-          @handle = producer.client.produce(**@record, **partition(producer, limit), headers: Producing::Wire.headers(@record[:headers]),
+          @handle = producer.client.produce(**@record, **partition(counts), headers: Producing::Wire.headers(@record[:headers]),
             label: Producing::Reporting::AWAITED)
         rescue Rdkafka::RdkafkaError, Rdkafka::AbstractHandle::WaitTimeoutError => error
           failed(error)
@@ -87,7 +89,7 @@ module Guildhall
           return true unless on_its_way?
 
           begin
-            @handle.wait(max_wait_timeout_ms: ([Clock.left(limit, least: 0.001), SLICE_SECONDS].min * 1000).ceil)
+            @handle.wait(max_wait_timeout_ms: ([Clock.left(limit, least: 0.001), Dispatches::SLICE_SECONDS].min * 1000).ceil)
           rescue Rdkafka::AbstractHandle::WaitTimeoutError
             Clock.now < limit && !give_up.call ? retry : (return false)
           end
@@ -111,19 +113,10 @@ module Guildhall
 
         def advice = (Broker::Errors.advice(@failure.code, to: topic) if @failure.is_a?(Rdkafka::RdkafkaError))
 
-        def partition(producer, limit)
+        def partition(counts)
           return {} if @record[:key] || @record[:partition]
 
-          {partition: @message.partition % partition_count(producer, limit)}
-        end
-
-        # The gem asks for a topic that is missing, or brokers that do not answer, for much longer.
-        def partition_count(producer, limit)
-          asking = Thread.new { producer.partition_count(topic) }
-          asking.report_on_exception = false
-          return asking.value if asking.join(Clock.left(limit))
-
-          raise Rdkafka::AbstractHandle::WaitTimeoutError, "no broker says how many partitions topic #{topic} has"
+          {partition: @message.partition % counts.of(topic)}
         end
 
         # @return [true]

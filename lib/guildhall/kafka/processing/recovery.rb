@@ -145,7 +145,9 @@ module Guildhall
           return done if pending.nil? || pending.empty?
           return postpone(batch) unless messages
           return go_back(batch) { failed_with_others(error) } if offsets.unmarked_before(batch)
-          return wait_for(error.load, batch) if error.is_a?(ForwardingError) && error.load
+
+          load = ForwardingError.load_of(error)
+          return wait_for(load, batch) if load
 
           alone = !together && alone?(messages, offset(batch, pending))
           decision = @retries.failed(error, at: @at, alone:, isolating: !@isolation.nil?)

@@ -29,7 +29,7 @@ module Guildhall
           @aside = nil # since when a runner tries parked keys, or is called for it
           @aside_wanted = false
           @on_aside = nil
-          @sending = 0 # threads that send messages to the dead letters
+          @sending = 0 # threads that send messages to other topics, for {Dispatches}
           @open = true # whether messages are worked on: what state and pauses come to, see {#change}
         end
 
@@ -52,7 +52,8 @@ module Guildhall
           end
         end
 
-        # Messages are sent to the dead letters, by a thread of their own: the partition is not left before that has ended.
+        # A thread of {Dispatches} sends messages to another topic (dead letters, what `pipe_to` sends). The partition is not left before
+        # that thread has ended.
         # @return [Boolean] false: it is given up, and they are not sent
         def begin_sending
           update { @state.leaving? ? false : @sending += 1 } ? true : false

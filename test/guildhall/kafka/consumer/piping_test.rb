@@ -44,6 +44,8 @@ class KafkaPipingTest < GuildhallTest
 
   def sent(kafka) = kafka.application.dead_letters
 
+  def reported(kafka) = kafka.application.errors.map { |error, type| [error.class, type] }
+
   def test_messages_keep_bytes_key_headers_and_order
     kafka = kafka { pipe_to("other", headers: {"by" => "me"}) }
     kafka.deliver(0...3).work
@@ -66,7 +68,7 @@ class KafkaPipingTest < GuildhallTest
     kafka.application.producer.failing = ["k1"]
     kafka.deliver(0...3).work
     assert_equal [%w[k0 k1 k2 k1], 3], [keys(kafka), kafka.committed]
-    assert(kafka.errors.all?(Guildhall::Kafka::ForwardingError))
+    assert_equal [[Guildhall::Kafka::ForwardingError, "forwarding"]], reported(kafka)
     assert_kind_of Guildhall::TimeoutError, kafka.errors.first
   end
 
@@ -158,6 +160,7 @@ class KafkaPipingTest < GuildhallTest
     kafka.deliver(0...2).work
     assert_equal [1, 2, true, false], [calls, handles.size, kafka.partition.paused?, kafka.partition.working?]
     assert_match(/topic other cannot be written: no broker has confirmed .* attempt 0/, kafka.partition.blocked.to_s)
+    assert_equal [[Guildhall::Kafka::ForwardingError, "forwarding"]], reported(kafka)
     handles.each(&:confirm)
     assert(sending.all? { |thread| thread.join(20) })
     assert kafka.work
@@ -213,16 +216,55 @@ class KafkaPipingTest < GuildhallTest
     assert_equal [%w[k2 k3], 4, nil], [keys(kafka), kafka.committed, kafka.partition.blocked]
   end
 
-  def test_how_many_partitions_a_missing_topic_has_holds_up_no_runner
+  def test_messages_without_a_key_wait_for_a_missing_topic
     kafka = kafka { pipe_to("other") }
-    missing = true
-    kafka.application.producer.define_singleton_method(:partition_count) { |_| missing ? raise(Rdkafka::RdkafkaError.new(3)) : 4 } # rubocop:disable Style/RaiseArgs -- it takes a code
-    kafka.partition.deliver([KafkaPartition::Record.new(0, "x")], 1)
+    count = -1 # what the gem answers then
+    kafka.application.producer.define_singleton_method(:partition_count) { |_| count }
+    record = KafkaPartition::Record.new(0, "x")
+    record.define_singleton_method(:partition) { 4 }
+    kafka.partition.deliver([record], 1)
     kafka.work(40)
     assert_match(/create topic other/, kafka.partition.blocked.reason)
-    missing = false
+    count = 6
     assert kafka.work
-    assert_equal [[{topic: "other", partition: 0, payload: "x", headers: {}}], 1], [sent(kafka), kafka.committed]
+    assert_equal [[{topic: "other", partition: 4, payload: "x", headers: {}}], 1], [sent(kafka), kafka.committed]
+  end
+
+  def test_what_has_arrived_is_known_by_its_message_though_headers_differ_between_attempts
+    attempt = 0
+    kafka = kafka { pipe_to("other", headers: {"attempt" => (attempt += 1).to_s}) }
+    kafka.application.producer.failing = ["k1"]
+    kafka.deliver(0...2).work
+    assert_equal [%w[k0 k1 k1], 2], [keys(kafka), kafka.committed]
+  end
+
+  def test_the_second_call_for_a_message_is_not_taken_for_the_first
+    failing = ["2"]
+    kafka = kafka { %w[1 2].each { |step| pipe_to("other", headers: {"step" => step}) } }
+    kafka.application.producer.define_singleton_method(:produce) do |**message|
+      super(**message)
+      failing.delete(message[:headers]["step"]) ? KafkaPartition::Producer::FAILING : KafkaPartition::Producer::HANDLE
+    end
+    kafka.deliver(0...1).work
+    assert_equal [%w[1 2 2 1], 1], [sent(kafka).map { |message| message[:headers]["step"] }, kafka.committed]
+  end
+
+  ROUTES.each do |name, route|
+    define_method(:"test_a_consumer_that_wraps_the_error_waits_as_well_#{name}") do
+      wrapping = lambda do
+        instance_exec(&route)
+        dead_letter_queue topic: "dead", max_retries: 0
+      end
+      kafka = kafka(wrapping) do
+        pipe_to("other")
+      rescue Guildhall::Kafka::ForwardingError
+        raise KeyError, "orders"
+      end
+      kafka.application.producer.failing = ["k1"]
+      kafka.deliver(0...3).work
+      assert_equal [["other"], 3], [sent(kafka).map { |message| message[:topic] }.uniq, kafka.committed]
+      assert_equal [[Guildhall::Kafka::ForwardingError, "forwarding"]], reported(kafka)
+    end
   end
 
   def test_the_same_message_may_be_sent_twice_on_purpose
