@@ -11,8 +11,7 @@ module Guildhall
       # Active Job's contract of an adapter. Produces jobs with the application's producer; may be used by any thread.
       class QueueAdapter < ::ActiveJob::QueueAdapters::AbstractAdapter
         NATIVE = [Rdkafka::RdkafkaError, Rdkafka::AbstractHandle::WaitTimeoutError].freeze # errors of librdkafka's handles
-        WAITED_FOR = Kafka::Processing::Parcel.const_get(:WAITED_FOR) # kinds of errors
-        private_constant :NATIVE, :WAITED_FOR
+        private_constant :NATIVE
 
         PRIORITY = "a job's priority is ignored: a topic is consumed in order; give urgent jobs a queue of their own"
         private_constant :PRIORITY
@@ -113,9 +112,7 @@ module Guildhall
                            "#{[native.message, *Kafka::Broker::Errors.advice(native, to: topic)].join("; ")}")
         end
 
-        def waited_for?(native)
-          native.is_a?(Rdkafka::RdkafkaError) && WAITED_FOR.include?(Kafka::Broker::Errors.kind(native))
-        end
+        def waited_for?(native) = native.is_a?(Rdkafka::RdkafkaError) && Kafka::Broker::Errors.unusable?(native.code)
 
         def message_of(job)
           warn_of_priority(job) if job.priority

@@ -12,8 +12,6 @@ module Guildhall
     module Processing
       # A message on its way to another topic. Used by one thread at a time.
       class Parcel
-        WAITED_FOR = %i[missing right].freeze # kinds of errors
-
         # @return [Message]
         attr_reader :message
         # @return [Rdkafka::Producer::DeliveryHandle, nil] while it is on its way
@@ -122,7 +120,7 @@ module Guildhall
         # @return [true]
         def failed(error)
           @handle = nil
-          waits = Producing::Delivery.passing?(error) || (@patient && WAITED_FOR.include?(Broker::Errors.kind(error.code)))
+          waits = Producing::Delivery.passing?(error) || (@patient && Broker::Errors.unusable?(error.code))
           waits ? @failure = error : @refused = error
           true
         end

@@ -230,7 +230,7 @@ module Guildhall
 
         def passing?(error)
           error.fatal? || error.retryable? || Broker::Errors.replaced?(error.code) || Producing::Delivery.passing?(error) ||
-            Parcel::WAITED_FOR.include?(Broker::Errors.kind(error.code))
+            Broker::Errors.unusable?(error.code)
         end
 
         def given_up(error) = TransactionError.new("#{@partition} was given up while a transaction was open: #{error.message}")
