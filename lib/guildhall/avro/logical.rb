@@ -41,8 +41,8 @@ module Guildhall
       LONGS = (-(2**63)...(2**63))
       private_constant :LONGS
       # The numbers of guildhall_avro_meaning.
-      MEANINGS = %w[timestamp local-timestamp].product(%w[millis micros nanos]).map { |parts| parts.join("-") }
-                                              .each_with_index.to_h { |name, index| [name, index + 2] }.freeze
+      MEANINGS = {"timestamp-millis" => 2, "timestamp-micros" => 3, "timestamp-nanos" => 4,
+                  "local-timestamp-millis" => 5, "local-timestamp-micros" => 6, "local-timestamp-nanos" => 7}.freeze
 
       # @param type [Schema::Type]
       # @return [String, nil] the meaning of its numbers or bytes, units and scale included; nil for a plain type

@@ -63,9 +63,11 @@ module Guildhall
       def only(codecs)
         return codecs.first if codecs.uniq(&:readings).one?
 
-        raise Guildhall::ArgumentError, "Guildhall::Avro::SingleObject: two schemas of #{codecs.first.schema.root} have one fingerprint " \
-                                        "(#{format("%016x", codecs.first.schema.fingerprint)}) and differ in logical types, which are not part " \
-                                        "of it: a payload does not say which of them it was written with. Give one of them, or logical_types: false"
+        schema = codecs.first.schema
+        raise Guildhall::ArgumentError,
+          format("Guildhall::Avro::SingleObject: two schemas of %s have one fingerprint (%016x) and differ in logical types, which are " \
+                 "no part of it: a payload does not say with which it was written. Give one of them, or logical_types: false",
+                 schema.root, schema.fingerprint)
       end
 
       def codec_for(bytes)

@@ -154,7 +154,7 @@ class AvroLogicalTest < GuildhallTest
   # What the time's own clock shows, wherever the process is.
   def test_local_timestamps_of_other_places
     noon = Time.utc(2026, 3, 1, 12, 0, 0, 123_000)
-    there = Class.new { def to_time = Time.at(Time.utc(2026, 3, 1, 10, 0, 0, 123_000), in: "+05:00") ; def utc_offset = 7_200 }.new # rubocop:disable Style/Semicolon
+    there = Class.new { def to_time = Time.at(Time.utc(2026, 3, 1, 10, 0, 0, 123_000), in: "+05:00"); def utc_offset = 7_200 }.new # rubocop:disable Style/Semicolon
     %w[millis micros nanos].each do |unit|
       local = Guildhall::Avro.new(type("long", "local-timestamp-#{unit}"))
       [noon, Time.new(2026, 3, 1, 12, 0, 0.123r, "+02:00"), Time.new(2026, 3, 1, 12, 0, 0.123r, "-11:30"), there,

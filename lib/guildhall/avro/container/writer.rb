@@ -41,7 +41,7 @@ module Guildhall
         def <<(object)
           measured = @codec.encoder.encode_measured(object)
           flush unless room?(*measured)
-          raise EncodeError, "Avro: an object with more values that take no byte than a block may have (#{MOST_EMPTY})" unless room?(*measured)
+          raise EncodeError, "Avro: an object has more values without a byte than a block may have (#{MOST_EMPTY})" unless room?(*measured)
 
           add(*measured)
           flush if @bytes.bytesize >= @block_bytes || @count == BLOCK_OBJECTS
@@ -95,7 +95,9 @@ module Guildhall
 
         def room?(bytes, empty_items, unpaid_fields)
           length = @bytes.bytesize + bytes.bytesize
-          length <= MOST_BYTES && @empty_items + empty_items <= MOST_EMPTY && @unpaid_fields + unpaid_fields <= @codec.encoder.unpaid_fields(length)
+          return false if length > MOST_BYTES || @empty_items + empty_items > MOST_EMPTY
+
+          @unpaid_fields + unpaid_fields <= @codec.encoder.unpaid_fields(length)
         end
 
         def add(bytes, empty_items, unpaid_fields)
