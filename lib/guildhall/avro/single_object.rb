@@ -67,7 +67,7 @@ module Guildhall
         raise Guildhall::ArgumentError,
           format("Guildhall::Avro::SingleObject: two schemas of %s have one fingerprint (%016x) and differ in logical types, which are " \
                  "no part of it: a payload does not say with which it was written. Give one of them, or logical_types: false",
-                 schema.root, schema.fingerprint)
+            schema.root, schema.fingerprint)
       end
 
       def codec_for(bytes)
