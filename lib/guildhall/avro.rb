@@ -50,8 +50,9 @@ module Guildhall
       strict = Options.strict?(options, given: true)
       @schema = Schema.parse(schema, references:, strict:)
       @reader = reader ? Schema.parse(reader, references:, strict:) : @schema
+      @logical = Logical.new(options.fetch(:logical_types))
       @decoder = Program.new(@schema, @reader, options)
-      @encoder = encoder(options)
+      @encoder = encoding(options)
       Ractor.make_shareable(self)
     end
 
@@ -89,6 +90,10 @@ module Guildhall
     def document_from(bytes, from) = @decoder.document(bytes, from)
 
     # @api private
+    # @return [Array] what the writer's bytes are read as, by the canonical form and by what that leaves out, logical types
+    def readings = [@schema.canonical_form, @logical.readings(@schema.root)]
+
+    # @api private
     # @return [Program] that decodes
     def program = @decoder
 
@@ -96,6 +101,10 @@ module Guildhall
     # @param count [Integer] values, one after the other
     # @return [Array]
     def decode_many(bytes, count) = @decoder.decode_many(bytes, count)
+
+    # @api private
+    # @return [Program] that encodes
+    attr_reader :encoder
 
     # @api private
     # @return [String] prefix and encoded object, copied once
@@ -108,7 +117,7 @@ module Guildhall
 
     private
 
-    def encoder(options)
+    def encoding(options)
       return @decoder if @reader.equal?(@schema) && !options.fetch(:symbolize_names)
 
       Program.new(@schema, @schema, options.merge(symbolize_names: false))

@@ -189,7 +189,7 @@ VALUE guildhall_avro_key(const uint8_t *bytes, size_t length)
 /* Times that are farther away hold a big Integer of nanoseconds, which has to be made shareable with them. */
 VALUE guildhall_avro_time(guildhall_avro_meaning meaning, int64_t number)
 {
-    int64_t units = meaning == GUILDHALL_AVRO_MILLIS ? 1000 : meaning == GUILDHALL_AVRO_MICROS ? 1000000 : 1000000000;
+    int64_t units = guildhall_avro_units(meaning);
     int64_t seconds = number / units, rest = number % units;
     if (rest < 0) {
         rest += units;

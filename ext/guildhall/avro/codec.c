@@ -130,7 +130,7 @@ static void avro_codec_check_node(const guildhall_avro_program *program, const g
 {
     uint64_t operands = 0;
     avro_codec_below(node->type, GUILDHALL_AVRO_MISMATCH + 1);
-    avro_codec_below(node->meaning, GUILDHALL_AVRO_NANOS + 1);
+    avro_codec_below(node->meaning, GUILDHALL_AVRO_LOCAL_NANOS + 1);
     if (node->type == GUILDHALL_AVRO_ENUM || node->type == GUILDHALL_AVRO_UNION) operands = node->count;
     if (node->type == GUILDHALL_AVRO_ARRAY || node->type == GUILDHALL_AVRO_MAP) operands = 1;
     if (node->type == GUILDHALL_AVRO_RECORD) operands = (uint64_t)node->count * 2;
@@ -217,7 +217,24 @@ static VALUE avro_codec_decode_many(VALUE self, VALUE source, VALUE count)
 
 static VALUE avro_codec_encode(VALUE self, VALUE object, VALUE prefix)
 {
-    return guildhall_avro_encode(guildhall_avro_codec_of(self), object, prefix);
+    return guildhall_avro_encode(guildhall_avro_codec_of(self), object, prefix, NULL);
+}
+
+/* For a block of values, in which the value itself may be one that takes no byte: the bytes, empty items, unpaid fields. */
+static VALUE avro_codec_encode_measured(VALUE self, VALUE object)
+{
+    const guildhall_avro_codec *codec = guildhall_avro_codec_of(self);
+    const guildhall_avro_node *root = codec->program.nodes;
+    guildhall_avro_cost cost;
+    VALUE bytes = guildhall_avro_encode(codec, object, Qnil, &cost);
+    if (!root->minimum) cost.empty_items += (uint64_t)root->inside + 1;
+    return rb_ary_new_from_args(3, bytes, ULL2NUM(cost.empty_items), ULL2NUM(cost.unpaid_fields));
+}
+
+/* How many unpaid fields may be in that many bytes. */
+static VALUE avro_codec_unpaid_fields(VALUE self, VALUE length)
+{
+    return ULL2NUM(guildhall_avro_unpaid_fields(&guildhall_avro_codec_of(self)->rules, NUM2SIZET(length)));
 }
 
 void guildhall_init_avro(VALUE guildhall)
@@ -235,6 +252,8 @@ void guildhall_init_avro(VALUE guildhall)
     rb_define_method(program, "native_decoder", guildhall_codec_native_decoder, 0);
     rb_define_method(program, "decode_many", avro_codec_decode_many, 2);
     rb_define_method(program, "encode", avro_codec_encode, 2);
+    rb_define_method(program, "encode_measured", avro_codec_encode_measured, 1);
+    rb_define_method(program, "unpaid_fields", avro_codec_unpaid_fields, 1);
     guildhall_init_avro_build();
     guildhall_init_avro_fit();
     guildhall_init_avro_document(avro);

@@ -43,8 +43,13 @@ VALUE guildhall_avro_error(const void *codec, guildhall_outcome outcome, const u
 /* `count` values one after the other (a block of a container file), as an Array that is not frozen. */
 VALUE guildhall_avro_decode_many(const guildhall_avro_codec *codec, VALUE source, uint64_t count);
 
-/* The object as a frozen binary String, after `prefix` (a String, or nil). */
-VALUE guildhall_avro_encode(const guildhall_avro_codec *codec, VALUE object, VALUE prefix);
+/* What is limited because no bytes pay for it. */
+typedef struct {
+    uint64_t empty_items, unpaid_fields;
+} guildhall_avro_cost;
+
+/* The object as a frozen binary String, after `prefix` (a String, or nil); what it costs, if that is not NULL. */
+VALUE guildhall_avro_encode(const guildhall_avro_codec *codec, VALUE object, VALUE prefix, guildhall_avro_cost *cost);
 
 /* The name of a record, an enum or a fixed. */
 VALUE guildhall_avro_name(const guildhall_avro_codec *codec, const guildhall_avro_node *node);

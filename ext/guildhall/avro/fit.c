@@ -48,13 +48,13 @@ VALUE guildhall_avro_given(const guildhall_avro_codec *codec, VALUE hash, uint32
 
 static inline int avro_fit_is_timestamp(const node *node) { return node->meaning >= GUILDHALL_AVRO_MILLIS; }
 
-/* The units of a Time; nil: no long has as many. */
+/* The units of a Time, or of what its clock shows; nil: no long has as many. */
 static VALUE avro_fit_units(const node *node, VALUE time)
 {
     if (!RB_FIXNUM_P(rb_funcall(time, id_to_i, 0))) return Qnil; /* which no timespec has either */
     struct timespec spec = rb_time_timespec(time);
-    int64_t units = node->meaning == GUILDHALL_AVRO_MILLIS ? 1000 : node->meaning == GUILDHALL_AVRO_MICROS ? 1000000 : 1000000000;
-    __int128 whole = (__int128)spec.tv_sec * units + spec.tv_nsec / (1000000000 / units);
+    int64_t units = guildhall_avro_units(node->meaning), offset = guildhall_avro_local(node->meaning) ? NUM2LL(rb_time_utc_offset(time)) : 0;
+    __int128 whole = ((__int128)spec.tv_sec + offset) * units + spec.tv_nsec / (1000000000 / units);
     return whole < INT64_MIN || whole > INT64_MAX ? Qnil : LL2NUM((int64_t)whole);
 }
 

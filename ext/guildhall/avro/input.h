@@ -13,8 +13,7 @@ typedef struct {
 
 static inline guildhall_avro_input guildhall_avro_input_of(const uint8_t *bytes, size_t from, size_t length, const guildhall_avro_rules *rules)
 {
-    uint64_t most = rules->max_empty_items, unpaid = most > GUILDHALL_AVRO_UNPAID_FIELDS ? most : GUILDHALL_AVRO_UNPAID_FIELDS;
-    return (guildhall_avro_input){bytes + from, bytes + length, most, unpaid + GUILDHALL_AVRO_FIELDS_PER_BYTE * (uint64_t)(length - from)};
+    return (guildhall_avro_input){bytes + from, bytes + length, rules->max_empty_items, guildhall_avro_unpaid_fields(rules, length - from)};
 }
 
 /* Of what has been read before. */

@@ -37,8 +37,20 @@ typedef enum {
     GUILDHALL_AVRO_CONVERTED, /* by Ruby code */
     GUILDHALL_AVRO_MILLIS,    /* timestamps */
     GUILDHALL_AVRO_MICROS,
-    GUILDHALL_AVRO_NANOS
+    GUILDHALL_AVRO_NANOS,
+    GUILDHALL_AVRO_LOCAL_MILLIS, /* what a clock shows, wherever it is */
+    GUILDHALL_AVRO_LOCAL_MICROS,
+    GUILDHALL_AVRO_LOCAL_NANOS
 } guildhall_avro_meaning;
+
+static inline int guildhall_avro_local(guildhall_avro_meaning meaning) { return meaning >= GUILDHALL_AVRO_LOCAL_MILLIS; }
+
+/* How many units of a timestamp a second has. */
+static inline int64_t guildhall_avro_units(guildhall_avro_meaning meaning)
+{
+    if (guildhall_avro_local(meaning)) meaning -= GUILDHALL_AVRO_LOCAL_MILLIS - GUILDHALL_AVRO_MILLIS;
+    return meaning == GUILDHALL_AVRO_MILLIS ? 1000 : meaning == GUILDHALL_AVRO_MICROS ? 1000000 : 1000000000;
+}
 
 #define GUILDHALL_AVRO_SKIPPED UINT32_MAX /* a field that the reader does not have; a symbol it does not know */
 
@@ -110,6 +122,13 @@ typedef struct {
 
 /* The decoder recurses, and threads have small stacks. */
 #define GUILDHALL_AVRO_NESTING_LIMIT 1000
+
+/* How many fields that take no byte a payload of that length may have. */
+static inline uint64_t guildhall_avro_unpaid_fields(const guildhall_avro_rules *rules, size_t length)
+{
+    uint64_t most = rules->max_empty_items;
+    return (most > GUILDHALL_AVRO_UNPAID_FIELDS ? most : GUILDHALL_AVRO_UNPAID_FIELDS) + GUILDHALL_AVRO_FIELDS_PER_BYTE * (uint64_t)length;
+}
 
 extern const guildhall_avro_rules guildhall_avro_default_rules;
 

@@ -118,6 +118,8 @@ module Guildhall
 
       # Each branch on its own: what a payload does not use need not match. With one schema each is read as it was written.
       def union(writer, reader)
+        raise MismatchError, "#{here}: a union without branches has no values" if writer.branches.empty?
+
         branches = writer.branches.map do |branch|
           compile(branch, writer.equal?(reader) ? branch : reader)
         rescue Conflict
@@ -136,12 +138,13 @@ module Guildhall
         @nodes.size - 1
       end
 
-      # The branch of the reader's union for a type that is not a union: the same type if there is one (of that very name), else the
-      # first that fits.
+      # The branch of the reader's union for a type that is not a union: the same type if there is one (of that very name, else with
+      # it as an alias), else the first that fits.
       def counterpart(writer, reader)
         same, others = reader.branches.partition { |branch| branch.kind == writer.kind }
-        exact = same.select { |branch| branch.name == writer.name }
-        [*exact, *same, *others].find { |branch| readable?(writer, branch) } || unreadable(writer, reader)
+        named, rest = same.partition { |branch| branch.name == writer.name }
+        renamed, rest = rest.partition { |branch| branch.aliases.include?(writer.name) }
+        [*named, *renamed, *rest, *others].find { |branch| readable?(writer, branch) } || unreadable(writer, reader)
       end
 
       def unreadable(writer, reader)

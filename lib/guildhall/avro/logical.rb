@@ -25,7 +25,7 @@ module Guildhall
     # | date | int | Date |
     # | time-millis, time-micros | int, long | {TimeOfDay} |
     # | timestamp-millis, -micros, -nanos | long | Time in UTC |
-    # | local-timestamp-millis, -micros, -nanos | long | Time in UTC that shows the local clock |
+    # | local-timestamp-millis, -micros, -nanos | long | Time in UTC that shows the local clock; written: what a Time's own clock shows |
     # | decimal | bytes, fixed | BigDecimal |
     # | big-decimal | bytes | BigDecimal |
     # | uuid | string, fixed(16) | String in lower case with dashes |
@@ -40,7 +40,9 @@ module Guildhall
       DIGITS = Digits::MOST # of a decimal: a schema may come from anybody who can register one, and longer numbers take long
       LONGS = (-(2**63)...(2**63))
       private_constant :LONGS
-      MEANINGS = {"millis" => 2, "micros" => 3, "nanos" => 4}.freeze
+      # The numbers of guildhall_avro_meaning.
+      MEANINGS = {"timestamp-millis" => 2, "timestamp-micros" => 3, "timestamp-nanos" => 4,
+                  "local-timestamp-millis" => 5, "local-timestamp-micros" => 6, "local-timestamp-nanos" => 7}.freeze
 
       # @param type [Schema::Type]
       # @return [String, nil] the meaning of its numbers or bytes, units and scale included; nil for a plain type
@@ -90,6 +92,16 @@ module Guildhall
         end
       end
 
+      # @param type [Schema::Type]
+      # @return [Array<String, nil>] the meaning of each type within, in the schema's order
+      def readings(type, seen = {}.compare_by_identity)
+        return [] if seen[type]
+
+        seen[type] = true
+        inside = [type.items, *type.branches, *type.fields&.map(&:type)].compact
+        [(Logical.meaning(type) if of(type)), *inside.flat_map { |part| readings(part, seen) }]
+      end
+
       # @return [Object, nil] the value of `raw` in this type; nil: it has none
       def decode(type, raw)
         _, converter = of(type)
@@ -108,8 +120,7 @@ module Guildhall
       def of_long(name)
         return [CONVERTED, TimeOfDay::MICROS] if name == "time-micros"
 
-        unit = name[/\A(?:local-)?timestamp-(\w+)\z/, 1]
-        timestamp(unit) if unit
+        [MEANINGS.fetch(name), Timestamp.const_get(name.sub("timestamp-", "").tr("-", "_").upcase)] if MEANINGS.key?(name)
       end
 
       def of_bytes(type)
@@ -121,8 +132,6 @@ module Guildhall
         else nil
         end
       end
-
-      def timestamp(unit) = [MEANINGS.fetch(unit), Timestamp.const_get(unit.upcase)]
 
       def decimal(type)
         precision = type.precision

@@ -17,6 +17,10 @@ module Guildhall
       #   @return [Array]
       # @!method encode(object, prefix)
       #   @return [String]
+      # @!method encode_measured(object)
+      #   @return [Array(String, Integer, Integer)] the bytes, and what a block of values is limited by: items and fields that take no byte
+      # @!method unpaid_fields(length)
+      #   @return [Integer] how many fields that take no byte may be in that many bytes
 
       # @param writer [Schema]
       # @param reader [Schema]

@@ -20,7 +20,7 @@ module Guildhall
       # @param schemas [Array<Schema, String, Hash>] writers' schemas; the first is the one to encode with
       # @param reader [Schema, String, Hash, nil] what all are read as; nil: each as it was written
       # @param options [Hash] see {Options}
-      # @raise [Guildhall::ArgumentError] for no schemas
+      # @raise [Guildhall::ArgumentError] for no schemas, and for two with one fingerprint whose logical types differ
       def initialize(schemas, reader: nil, **options)
         unless schemas.is_a?(Array) && schemas.any?
           raise Guildhall::ArgumentError, "Guildhall::Avro::SingleObject: schemas are an Array of one or more, not #{schemas.class}"
@@ -28,7 +28,7 @@ module Guildhall
 
         reader &&= Schema.parse(reader, strict: Options.strict?(Options.check(options), given: true))
         codecs = schemas.map { |schema| Avro.new(schema, reader:, **options) }
-        @by_fingerprint = codecs.to_h { |codec| [codec.schema.fingerprint, codec] }
+        @by_fingerprint = codecs.group_by { |codec| codec.schema.fingerprint }.transform_values { |same| only(same) }
         @directory = Directory.new(MAGIC, HEADER_BYTES - MAGIC.bytesize, false)
         @by_fingerprint.each { |fingerprint, codec| @directory.add(fingerprint, codec.program) }
         @first = codecs.first
@@ -58,6 +58,17 @@ module Guildhall
       def encode(object) = @first.encode_after(@header, object)
 
       private
+
+      # A fingerprint says nothing of logical types: two schemas that differ in those alone cannot be told apart in a payload.
+      def only(codecs)
+        return codecs.first if codecs.uniq(&:readings).one?
+
+        schema = codecs.first.schema
+        raise Guildhall::ArgumentError,
+          format("Guildhall::Avro::SingleObject: two schemas of %s have one fingerprint (%016x) and differ in logical types, which are " \
+                 "no part of it: a payload does not say with which it was written. Give one of them, or logical_types: false",
+            schema.root, schema.fingerprint)
+      end
 
       def codec_for(bytes)
         raise TypeError, "no implicit conversion of #{Shareable.type_of(bytes)} into String" unless bytes.is_a?(String)

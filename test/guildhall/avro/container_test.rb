@@ -37,6 +37,35 @@ class AvroContainerTest < GuildhallTest
     assert_raises(Guildhall::ArgumentError) { write(metadata: {"avro.x" => "y"}) }
   end
 
+  # Blocks end by what a reader counts.
+  def test_objects_that_take_few_bytes_or_none
+    nulls = lambda do |name, count, more = []|
+      {type: "record", name:, fields: [*Array.new(count) { {name: "f#{it}", type: "null"} }, *more]}
+    end
+    {"null" => [nil, 70_000], nulls["R", 4] => [{}, 14_000], {type: "array", items: "null"} => [[nil] * 40_000, 3],
+     nulls["R", 100, [{name: "n", type: "int"}]] => [{"n" => 1}, 2_000]}.each do |schema, (object, count)|
+      file = StringIO.new("".b)
+      Container.write(file, schema, [object] * count)
+      assert_equal count, Container.each(file.string).count, schema.to_s[0, 60]
+    end
+  end
+
+  def test_objects_that_cannot_be_read
+    {{type: "array", items: "null"} => [nil] * 65_537, "bytes" => "x" * (64 * 1024 * 1024)}.each do |schema, object|
+      writer = Container::Writer.new(file = StringIO.new("".b), schema)
+      assert_raises(Guildhall::EncodeError, schema.to_s[0, 60]) { writer << object }
+      writer.flush
+      assert_empty Container.each(file.string).to_a
+    end
+  end
+
+  def test_blocks_are_no_longer_than_max_bytes
+    file = StringIO.new("".b)
+    objects = Array.new(3) { it.to_s * (30 * 1024 * 1024) }
+    Container.write(file, "bytes", objects, block_bytes: 100 * 1024 * 1024)
+    assert_equal objects.map(&:bytesize), Container.each(file.string).map(&:bytesize)
+  end
+
   def test_no_objects_at_all
     assert_empty Container.each(write([])).to_a
   end

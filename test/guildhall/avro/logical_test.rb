@@ -151,6 +151,32 @@ class AvroLogicalTest < GuildhallTest
     end
   end
 
+  # What the time's own clock shows, wherever the process is.
+  def test_local_timestamps_of_other_places
+    noon = Time.utc(2026, 3, 1, 12, 0, 0, 123_000)
+    there = Class.new { def to_time = Time.at(Time.utc(2026, 3, 1, 10, 0, 0, 123_000), in: "+05:00"); def utc_offset = 7_200 }.new # rubocop:disable Style/Semicolon
+    %w[millis micros nanos].each do |unit|
+      local = Guildhall::Avro.new(type("long", "local-timestamp-#{unit}"))
+      [noon, Time.new(2026, 3, 1, 12, 0, 0.123r, "+02:00"), Time.new(2026, 3, 1, 12, 0, 0.123r, "-11:30"), there,
+       DateTime.new(2026, 3, 1, 12, 0, 0.123r, "+02:00")].each do |time|
+        assert_equal noon, local.decode(local.encode(time)), "#{unit} #{time.inspect}"
+        assert_equal [noon], Guildhall::Avro.new({type: "array", items: type("long", "local-timestamp-#{unit}")}).then { it.document(it.encode([time])).to_a }
+      end
+      assert_equal Time.utc(2026, 3, 1, 10, 0, 0, 123_000), Guildhall::Avro.new(type("long", "timestamp-#{unit}")).then { it.decode(it.encode(there)) }
+    end
+  end
+
+  def test_dates_are_their_midnight_in_utc
+    codecs = %w[timestamp-millis local-timestamp-millis timestamp-nanos].map { Guildhall::Avro.new(type("long", it)) }
+    before = ENV.fetch("TZ", nil)
+    %w[America/New_York Asia/Tokyo UTC].each do |zone|
+      ENV["TZ"] = zone
+      codecs.each { |codec| assert_equal Time.utc(2026, 3, 1), codec.decode(codec.encode(Date.new(2026, 3, 1))), zone }
+    end
+  ensure
+    ENV["TZ"] = before
+  end
+
   def test_uuids
     uuid = "01234567-89ab-cdef-0123-456789abcdef"
     text = Guildhall::Avro.new(type("string", "uuid"))
@@ -181,6 +207,20 @@ class AvroLogicalTest < GuildhallTest
   def test_decimals_that_do_not_fit
     codec = Guildhall::Avro.new(type("bytes", "decimal", precision: 4, scale: 2))
     [BigDecimal("100"), BigDecimal("1.234"), "1.2", Float::NAN, Float::INFINITY].each { |value| assert_raises(Guildhall::EncodeError) { codec.encode(value) } }
+  end
+
+  # Only what is a whole number of the smallest unit: nothing is rounded.
+  def test_decimals_of_rationals
+    codec = Guildhall::Avro.new(type("bytes", "decimal", precision: 4, scale: 2))
+    {Rational(5, 4) => "1.25", Rational(-9999, 100) => "-99.99", 0r => "0", 3r => "3"}.each do |value, text|
+      assert_equal BigDecimal(text), codec.decode(codec.encode(value))
+    end
+    [Rational(100_001, 100_000), Rational(1, 3), Rational(999_996, 10_000), 100r, -100r, Rational(12_499_999_999, 10_000_000_000)].each do |value|
+      assert_raises(Guildhall::EncodeError, value.to_s) { codec.encode(value) }
+    end
+    fixed = Guildhall::Avro.new(type("fixed", "decimal", name: "D", size: 1, precision: 4, scale: 2))
+    assert_equal BigDecimal("1.27"), fixed.decode(fixed.encode(127/100r))
+    assert_raises(Guildhall::EncodeError) { fixed.encode(128/100r) }
   end
 
   def test_decimals_that_bring_their_scale

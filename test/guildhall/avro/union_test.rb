@@ -114,6 +114,16 @@ class AvroUnionTest < GuildhallTest
     assert_raises(Guildhall::EncodeError) { Guildhall::Avro.new({"type" => "array", "items" => EVENTS}).encode([{"id" => 1, "to" => "x", "more" => 1}]) }
   end
 
+  def test_an_alias_comes_before_a_short_name
+    writer = {type: "record", name: "old.Item", fields: [{name: "id", type: "int"}]}
+    named = lambda do |name, aliases = []|
+      {type: "record", name:, aliases:, fields: [{name: "id", type: "int"}, {name: "k", type: "string", default: name}]}
+    end
+    branches = [named["x.Item"], named["y.Thing", ["old.Item"]]]
+    [branches, branches.reverse].each { |reader| assert_equal "y.Thing", Guildhall::Avro.new(writer, reader:).decode("\x02".b)["k"] }
+    assert_equal "old.Item", Guildhall::Avro.new(writer, reader: [*branches, named["old.Item"]]).decode("\x02".b)["k"]
+  end
+
   def test_binary_strings_are_no_text
     error = assert_raises(Guildhall::EncodeError) { Guildhall::Avro.new("string").encode("\xFF".b) }
     assert_includes error.message, "string expected"

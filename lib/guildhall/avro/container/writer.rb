@@ -10,7 +10,9 @@ module Guildhall
       class Writer
         BLOCK_BYTES = 16_000
         BLOCK_OBJECTS = 16_384 # of objects that take no bytes: readers limit them
-        private_constant :BLOCK_OBJECTS
+        # What a Reader with the default options takes in one block.
+        MOST_BYTES, MOST_EMPTY = Options::DEFAULTS.values_at(:max_bytes, :max_empty_items)
+        private_constant :BLOCK_OBJECTS, :MOST_BYTES, :MOST_EMPTY
 
         # Writes the head of the file; blocks on the IO.
         # @param target [IO] in binary mode
@@ -35,10 +37,13 @@ module Guildhall
         # Blocks when a block is full and has to be written. An object that does not fit leaves nothing behind.
         # @param object [Object]
         # @return [self]
-        # @raise [EncodeError]
+        # @raise [EncodeError] also for an object that a {Reader} with the default options would refuse
         def <<(object)
-          @bytes << @codec.encode(object)
-          @count += 1
+          measured = @codec.encoder.encode_measured(object)
+          flush unless room?(*measured)
+          raise EncodeError, "Avro: an object has more values without a byte than a block may have (#{MOST_EMPTY})" unless room?(*measured)
+
+          add(*measured)
           flush if @bytes.bytesize >= @block_bytes || @count == BLOCK_OBJECTS
           self
         end
@@ -49,8 +54,13 @@ module Guildhall
           return self if @count.zero?
 
           bytes = @compression.compress(@bytes)
-          @target.write(long(@count), long(bytes.bytesize), bytes, @sync)
+          count = @count
           empty
+          if bytes.bytesize > MOST_BYTES
+            raise EncodeError, "Avro: a block of #{count} objects is longer, when compressed, than readers take (#{MOST_BYTES} bytes)"
+          end
+
+          @target.write(long(count), long(bytes.bytesize), bytes, @sync)
           self
         end
 
@@ -80,7 +90,21 @@ module Guildhall
 
         def empty
           @bytes = "".b
-          @count = 0
+          @count = @empty_items = @unpaid_fields = 0
+        end
+
+        def room?(bytes, empty_items, unpaid_fields)
+          length = @bytes.bytesize + bytes.bytesize
+          return false if length > MOST_BYTES || @empty_items + empty_items > MOST_EMPTY
+
+          @unpaid_fields + unpaid_fields <= @codec.encoder.unpaid_fields(length)
+        end
+
+        def add(bytes, empty_items, unpaid_fields)
+          @bytes << bytes
+          @count += 1
+          @empty_items += empty_items
+          @unpaid_fields += unpaid_fields
         end
 
         def long(number) = LONG.encode(number)

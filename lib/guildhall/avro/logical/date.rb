@@ -7,6 +7,9 @@ module Guildhall
       module Date
         EPOCH = Ractor.make_shareable(::Date.new(1970, 1, 1))
 
+        # @return [String] for messages
+        def self.expected = "date within 32 bits"
+
         # @return [::Date]
         def self.decode(days) = EPOCH + days
 

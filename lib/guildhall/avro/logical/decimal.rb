@@ -29,6 +29,9 @@ module Guildhall
           raise MissingDependencyError, "decimals need the gem bigdecimal: add it to the Gemfile"
         end
 
+        # @return [String] for messages
+        def expected = "decimal of precision #{@precision} and scale #{@scale}"
+
         # @param bytes [String]
         # @return [BigDecimal, nil] nil for no bytes at all, and for more than any number of the type can have
         def decode(bytes)
@@ -42,21 +45,25 @@ module Guildhall
         def encode(value)
           return unless value.is_a?(Numeric) && value.real? && value.finite? && Digits.of(value) <= DIGITS + 1 # 10**-DIGITS as a Rational
 
-          decimal = to_decimal(value)
-          Unscaled.write(decimal.mult(@ones, 0).to_i, @size) if fits?(decimal)
+          units = value.is_a?(Rational) ? units_of_rational(value) : units_of(value.to_d)
+          Unscaled.write(units, @size) if units
         end
 
         private
 
         # No more digits after the point than the scale, and in all than the precision: before they are made.
-        def fits?(decimal)
-          return true if decimal.zero?
+        # @return [Integer, nil]
+        def units_of(decimal)
+          return 0 if decimal.zero?
+          return if decimal.n_significant_digits - decimal.exponent > @scale || decimal.exponent + @scale > @precision
 
-          decimal.n_significant_digits - decimal.exponent <= @scale && decimal.exponent + @scale <= @precision
+          decimal.mult(@ones, 0).to_i
         end
 
-        def to_decimal(value)
-          value.is_a?(Rational) ? value.to_d(@precision + 1) : value.to_d
+        # @return [Integer, nil]
+        def units_of_rational(value)
+          units = value * @ones.to_i
+          units.numerator if units.denominator == 1 && units.abs < 10**@precision
         end
       end
     end

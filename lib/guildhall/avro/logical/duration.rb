@@ -7,6 +7,9 @@ module Guildhall
     class Logical
       # Three little-endian numbers ↔ {Avro::Duration}.
       module Duration
+        # @return [String] for messages
+        def self.expected = "duration of three numbers within 32 bits"
+
         # @return [Avro::Duration]
         def self.decode(bytes) = Avro::Duration.new(*bytes.unpack("V3"))
 

@@ -21,6 +21,9 @@ module Guildhall
           raise MissingDependencyError, "decimals need the gem bigdecimal: add it to the Gemfile"
         end
 
+        # @return [String] for messages
+        def self.expected = "big-decimal (no Rational, at most #{LONGEST} bytes)"
+
         # @param bytes [String]
         # @return [BigDecimal, nil]
         def self.decode(bytes)

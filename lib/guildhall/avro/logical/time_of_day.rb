@@ -15,6 +15,9 @@ module Guildhall
           freeze
         end
 
+        # @return [String] for messages
+        def expected = "time of day"
+
         # @return [Avro::TimeOfDay, nil] nil beyond one day: 24:00:00 is, and what is negative
         def decode(number)
           Avro::TimeOfDay.new(number * (1_000_000_000 / @units)) if within_day?(number)

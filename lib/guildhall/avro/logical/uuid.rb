@@ -5,10 +5,14 @@ module Guildhall
     class Logical
       # UUIDs are Strings with dashes, whether they travel as text or as sixteen bytes.
       module UUID
+        EXPECTED = "uuid"
         FORM = /\A\h{8}-\h{4}-\h{4}-\h{4}-\h{12}\z/
 
         # As text.
         module TEXT
+          # @return [String] for messages
+          def self.expected = EXPECTED
+
           # @return [String, nil] nil: a String all the same, which is given as it is
           def self.decode(text) = (text if text.ascii_only? && FORM.match?(text))
 
@@ -18,6 +22,9 @@ module Guildhall
 
         # As sixteen bytes.
         module BYTES
+          # @return [String] for messages
+          def self.expected = EXPECTED
+
           def self.decode(bytes) = bytes.unpack("H8H4H4H4H12").join("-").force_encoding(Encoding::UTF_8)
 
           # @return [String, nil]

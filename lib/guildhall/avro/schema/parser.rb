@@ -122,8 +122,8 @@ module Guildhall
           list = need(json, "fields")
           refuse("fields of #{json["name"]} are not a list") unless list.is_a?(Array) && list.all?(Hash)
           fields = list.map { |field| field(field, namespace) }
-          names = fields.map(&:name)
-          refuse("#{json["name"]} has two fields #{names.tally.key(2)}") if names.uniq.size < names.size
+          doubled, = fields.map(&:name).tally.find { |_, count| count > 1 }
+          refuse("#{json["name"]} has two fields #{doubled}") if doubled
           {fields:}
         end
 
