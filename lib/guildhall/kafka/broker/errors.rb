@@ -147,7 +147,7 @@ module Guildhall
           # @return [Boolean] whether a new member or a new producer can do it
           def replaced?(code) = %i[member replaced].include?(kind(code))
 
-          # @return [Boolean] whether a topic is missing, or may not be used: that says nothing about a message, and passes once it is mended
+          # @return [Boolean] whether a topic is missing, or may not be used: says nothing about a message, and passes once it is mended
           def unusable?(code) = %i[missing right].include?(kind(code))
 
           # @param to [String, nil] the topic that a message could not be sent to; nil: it is about something else
