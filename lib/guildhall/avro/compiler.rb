@@ -166,7 +166,8 @@ module Guildhall
       def record(writer, reader)
         wanted = reader_fields(reader)
         fields = once(writer.fields.map { |field| within(".#{field.name}") { field(field, wanted[field.name]) } })
-        missing = reader.fields.reject { |field| writer.fields.any? { |written| wanted[written.name] == field } }
+        written = writer.fields.to_h { |field| [wanted[field.name]&.name, true] }
+        missing = reader.fields.reject { |field| written.key?(field.name) }
         operands = [*fields.flatten, *missing.flat_map { |field| default(reader, field) }]
         kept = fields.count { |_, name| name != SKIPPED } + missing.size
         first = place(reader, operands)
@@ -199,8 +200,9 @@ module Guildhall
       end
 
       def enum(writer, reader)
+        there = reader.symbols.to_h { |symbol| [symbol, true] }
         symbols = writer.symbols.map do |symbol|
-          known = reader.symbols.include?(symbol) ? symbol : reader.default
+          known = there.key?(symbol) ? symbol : reader.default
           known ? constant(known) : SKIPPED
         end
         made(:enum, reader, symbols.size, symbols)

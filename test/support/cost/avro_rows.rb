@@ -73,13 +73,34 @@ module Cost
     def self.inner(document) = (map?(document) ? document.values : document.elements).select { |value| Guildhall::Document === value }
     def self.visit(value) = inner(value).each { |child| visit(child) }
 
+    # Schemas, as JSON; each of a number of units.
+    SCHEMAS = {
+      "of many fields" => ->(n) { {type: "record", name: "R", fields: Array.new(n) { |i| {name: "f#{i}", type: "int", default: i} }} },
+      "of many records" => ->(n) { {type: "record", name: "R", fields: Array.new(n) { |i| {name: "f#{i}", type: {type: "record", name: "R#{i}", fields: []}} }} },
+      "of many symbols" => ->(n) { {type: "enum", name: "E", symbols: Array.new(n) { |i| "S#{i}" }} },
+      "of a wide union" => ->(n) { Array.new(n) { |i| {type: "fixed", name: "F#{i}", size: i + 1} } },
+      "of aliases" => ->(n) { {type: "record", name: "R", fields: Array.new(n) { |i| {name: "f#{i}", aliases: ["a#{i}"], type: "int"} }} }
+    }.freeze
+    COMPILED = {
+      "parse" => ->(schema) { Guildhall::Avro::Schema.parse(schema) },
+      "compile" => ->(schema) { Guildhall::Avro.new(schema) },
+      "compile for a reader" => ->(schema) { Guildhall::Avro.new(schema, reader: schema.gsub(/"f(\d+)"/, "\"g\\1\"")) }
+    }.freeze
+
+    def self.schema_rows
+      SCHEMAS.flat_map do |document, schema|
+        works = document == "of many fields" ? COMPILED : COMPILED.except("compile for a reader")
+        works.map { |operation, work| row("a schema #{document}", operation, ->(n) { JSON.encode(schema.call(n)) }, work) }
+      end
+    end
+
     def self.rows
       written = OBJECTS.flat_map do |document, (schema, object)|
         codec = Guildhall::Avro.new(schema)
         rows_of(document, codec, ->(n) { codec.encode(object.call(n)) }) +
           [row(document, "encode objects", ->(n) { codec.encode(object.call(n)) }, ->(value) { codec.encode(value) }, ->(bytes) { codec.decode(bytes) })]
       end
-      written + byte_rows + skipped_rows + file_rows + alike_rows
+      written + byte_rows + skipped_rows + file_rows + alike_rows + schema_rows
     end
 
     def self.rows_of(document, codec, payload, **)
