@@ -196,7 +196,13 @@ class Scenario
   def kill_broker(control, topic)
     port = servers.split(":").last
     check(system(control, "kill", port, out: File::NULL), "the broker was not killed")
-    yield
+    done = false
+    begin
+      yield
+      done = true
+    ensure
+      system(control, "resume", port, out: File::NULL, err: File::NULL) unless done # so that other scenarios have a broker
+    end
     3.times do
       # With much to recover it takes longer than the command waits, which then says that it is running.
       eventually("the broker came back") { system(control, "resume", port, out: File::NULL, err: File::NULL) }

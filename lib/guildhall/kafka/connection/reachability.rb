@@ -44,7 +44,7 @@ module Guildhall
         # What a handshake can say more about.
         DOUBTFUL = /certificate verify|SSL handshake|ApiVersion|Disconnected(?!.*just after connecting)|verify that security\.protocol/
         MAX_OUTAGES = 500
-        Outage = Struct.new(:since, :latest, :latest_of_one, :reminders)
+        Outage = Struct.new(:since, :latest, :latest_of_one, :reminders, :announced)
         private_constant :OF_ONE_CLIENT, :DOUBTFUL, :JUST_CONNECTED, :RECONNECTED_SECONDS, :NO_FIRST_ANSWER, :GUESS, :MAX_OUTAGES,
           :Outage
 
@@ -68,10 +68,11 @@ module Guildhall
         def failed(broker, reason)
           return if closed_for_the_first_time?(broker, reason)
 
-          found = note(broker, worded(reason)) or return
-          return announce(found) unless reason.match?(DOUBTFUL)
+          outage, found = note(broker, worded(reason))
+          return unless found
+          return announce(outage, found) unless reason.match?(DOUBTFUL)
 
-          thread = Thread.new { announce({**found, **{advice: @diagnosis.call(broker)}.compact}) }
+          thread = Thread.new { announce(outage, {**found, **{advice: @diagnosis.call(broker)}.compact}) }
           thread.name = "guildhall diagnosis"
         end
 
@@ -80,8 +81,8 @@ module Guildhall
         # @param seconds [Float] for how long
         # @return [void]
         def silent(broker, seconds)
-          found = note(broker, UNANSWERED, seconds)
-          announce(found) if found
+          outage, found = note(broker, UNANSWERED, seconds)
+          announce(outage, found) if found
         end
 
         # It has answered. Does not block.
@@ -118,15 +119,14 @@ module Guildhall
           reason.match?(/\AApiVersionRequest failed: (?:Local|Broker): .*[Tt]imed out/) ? NO_FIRST_ANSWER : reason.sub(GUESS, "")
         end
 
-        # @return [Hash{Symbol=>Object}, nil] what is to be published now
+        # @return [Array(Outage, Hash{Symbol=>Object}), nil] what is to be published now
         def note(broker, reason, seconds = 0.0)
           now = @clock.now
           @lock.synchronize do
             outage = outage(broker, now, seconds)
-            reminder = outage.reminders.any?
             next unless due?(outage, reason, now)
 
-            {broker:, reason:, advice: advice(reason), seconds: now - outage.since, reminder:}
+            [outage, {broker:, reason:, advice: advice(reason), seconds: now - outage.since}]
           end
         end
 
@@ -148,7 +148,11 @@ module Guildhall
           outage.reminders.due?(reason, now)
         end
 
-        def announce(found) = @publish.call("broker.unreachable", **found)
+        # The first that is published is no reminder, whichever reason was diagnosed for longer.
+        def announce(outage, found)
+          reminder = @lock.synchronize { outage.announced.tap { outage.announced = true } } || false
+          @publish.call("broker.unreachable", **found, reminder:)
+        end
       end
     end
   end

@@ -46,6 +46,16 @@ class KafkaReachabilityTest < GuildhallTest
     assert_equal [0, 30, 60, 120, 210, 390, 720], told.map(&:to_i)
   end
 
+  def test_the_first_that_is_told_is_no_reminder_while_another_reason_is_diagnosed
+    asked = Thread::Queue.new
+    @diagnosis = ->(_broker) { asked.pop }
+    @reachability.failed("b:1", "Disconnected: connection reset by peer")
+    @reachability.failed("b:1", REFUSED)
+    asked << "see"
+    told = Array.new(2) { @events.pop(timeout: 10).last }
+    assert_equal [[REFUSED, false], ["Disconnected: connection reset by peer", true]], told.map { |event| event.values_at(:reason, :reminder) }
+  end
+
   # @return [Array<String>] the brokers that it remembers
   def unreachable = @reachability.instance_variable_get(:@outages).keys
 
