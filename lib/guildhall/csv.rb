@@ -75,7 +75,7 @@ module Guildhall
     # own matter.
     # @param rows [Enumerable<Hash, Array>] Hashes, whose keys together are the header row (with `headers:` an Array: all of them
     #   are among these, and no header is written). Or Arrays, which are written as they are: with `headers: true`, the first is
-    #   the header. Documents are what they represent.
+    #   the header. A Document counts as the Hash or Array that it represents.
     # @return [String] frozen
     # @raise [EncodeError] for anything else, for text that is not valid, and for a field that could not be read again, naming it
     def encode(rows)

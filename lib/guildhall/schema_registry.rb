@@ -248,7 +248,7 @@ module Guildhall
 
     def path(id) = id.is_a?(String) ? "/schemas/guids/#{HTTP.escape(id)}" : "/schemas/ids/#{Integer(id)}"
 
-    # Whoever comes in a moment after an attempt that had no answer would wait as long for nothing.
+    # Fails at once if the registry has just not answered: a further request would only wait for another time-out.
     def fetch(id)
       @outages.check!
       data = get(path(id))

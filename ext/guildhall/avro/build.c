@@ -225,7 +225,7 @@ static inline __attribute__((always_inline)) VALUE plain(builder *b, const guild
     avro_build_raise_at(b, at, b->codec->program.texts[node->kept].bytes);
 }
 
-/* Bytes can be right and yet no value of the logical type: they come as what they are without it. */
+/* Valid bytes need not be a value of the logical type (a time of day beyond 24 hours): the caller gets the value of the plain type. */
 static VALUE avro_build_converted(const builder *b, const guildhall_avro_node *node, VALUE raw)
 {
     VALUE made = rb_funcall(b->codec->constants[node->kept], id_decode, 1, raw);

@@ -18,7 +18,7 @@ module Guildhall
       FAILURES = [SystemCallError, SocketError, IOError, Timeout::Error, Net::ProtocolError, Net::HTTPBadResponse, Net::HTTPHeaderSyntaxError,
                   Zlib::Error, OpenSSL::OpenSSLError].freeze
 
-      READ_TIMEOUTS = 3 # within so many of them an answer has ended, however it comes
+      READ_TIMEOUTS = 3 # the whole answer has to arrive within this many times `read_timeout`
       MAX_ANSWER_BYTES = 10_000_000
 
       PATH = OptionRules.rule("the path of a file") { |value| value.is_a?(String) || value.respond_to?(:to_path) }.or(nil)

@@ -2,7 +2,7 @@
 
 module Guildhall
   class SchemaRegistry
-    # Pauses between attempts, each twice as long as the one before, up to a limit. Frozen and shareable: whoever pauses keeps the last one.
+    # Pauses between attempts, each twice as long as the one before, up to a limit. Frozen and shareable: the caller keeps the last one.
     # @!attribute first [Float] seconds
     # @!attribute longest [Float] seconds
     # @api private

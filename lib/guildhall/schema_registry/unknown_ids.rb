@@ -17,7 +17,7 @@ module Guildhall
     class UnknownIDs
       MAX = 1_000
       PAUSES = Pauses.new(1.0, 8.0) # between two requests
-      CLAIM_SECONDS = 30.0 # whoever asks has so long, until another may
+      CLAIM_SECONDS = 30.0 # for this long only the thread that asks may ask
       STALE_SECONDS = 3_600 # what nobody has asked for so long is new again
       # since: when the registry did not know it first; ask_at: when it may be asked again; asking: whether a thread asks now; pause: after
       # the next answer; unknown: whether it was asked for long enough.

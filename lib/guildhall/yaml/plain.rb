@@ -26,7 +26,7 @@ module Guildhall
       # @return [Boolean] whether there was an object of a permitted class
       def special? = @special
 
-      # @param object [Object] Documents as what they represent
+      # @param object [Object] a Document counts as the Hash or Array that it represents
       # @return [Object]
       # @raise [EncodeError]
       def of(object)

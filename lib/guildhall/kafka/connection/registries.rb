@@ -36,7 +36,7 @@ module Guildhall
           @registries.each { |registry| (outage = registry.outage) ? unreachable(registry, outage) : reachable(registry) }
         end
 
-        # For whoever asks whether the application is ready. Any thread.
+        # What keeps the application from being ready. Any thread may call it.
         # @return [Array<String>]
         def problems
           @registries.filter_map do |registry|

@@ -6,7 +6,7 @@ module Guildhall
       # The properties of Unicode that ECMA-262 has, by its names: exactly these, where Ruby knows many more. Their characters are
       # those of the Unicode of the Ruby that runs.
       module Properties
-        # Names, or `short=long` ones, of which Ruby is told the long one. Texts: Hashes would be many objects for something rare.
+        # Each word is a name, or `short=long`: Ruby gets the long one. One String a list: Hashes would be many objects, rarely used.
         one_line = ->(words) { " #{words.split.join(" ")} ".freeze }
         BINARY = one_line.call(<<~WORDS)
           ASCII AHex=ASCII_Hex_Digit Alpha=Alphabetic Any Assigned Bidi_C=Bidi_Control CI=Case_Ignorable Cased
