@@ -4,7 +4,7 @@ require "test_helper"
 
 # Each part in a fresh Ruby brings what it is allowed to bring, and nothing else of ours.
 class LoadingTest < GuildhallTest
-  BASE = %w[clock digits errors printable redaction shareable inspection callable dropped error_boundary instrumentation option_rules suggestion utf8_file version native].freeze
+  BASE = %w[clock digits errors growing_pauses printable redaction shareable inspection callable dropped error_boundary instrumentation option_rules suggestion utf8_file version native].freeze
   JSON = [*BASE, "codec", "document", "json"].freeze
   MESSAGE_PACK = [*BASE, "codec", "document", "msgpack"].freeze
   AVRO = [*BASE, "codec", "document", "avro", "schema_registry", "shared_cache", "soft_dependency"].freeze

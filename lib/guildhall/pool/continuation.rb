@@ -43,7 +43,7 @@ module Guildhall
           left = limit && (limit - Clock.now)
           return false if left && left <= 0
 
-          pause = [left, HelpingWait::LONGEST_PAUSE_SECONDS].compact.min
+          pause = [left, HelpingWait::PAUSES.longest].compact.min
           @pool.notifier.blocking { @lock.synchronize { @done.wait(@lock, pause) unless ready? } }
           @pool.supervise
         end

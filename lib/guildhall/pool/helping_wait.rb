@@ -1,14 +1,15 @@
 # frozen_string_literal: true
 
+require_relative "../growing_pauses"
+
 module Guildhall
   class Pool
     # How the reader of a future waits: it runs unclaimed payloads of its own batch while no worker is free to, and sleeps
     # otherwise. It gives up the GVL at least every 5 ms, between two payloads. What interrupts the thread acts at once, also
     # while a payload runs.
     module HelpingWait
-      # How long to sleep before looking again whether help is needed, or the supervisor is; doubled each time.
-      FIRST_PAUSE_SECONDS = 0.005
-      LONGEST_PAUSE_SECONDS = 0.1
+      # How long to sleep before looking again whether help is needed, or the supervisor is.
+      PAUSES = GrowingPauses.new(0.005, 0.1) # seconds
 
       private
 
@@ -34,7 +35,7 @@ module Guildhall
 
       # A reader that has waited without progress runs payloads even if there are enough threads.
       def help_and_sleep(index, beyond, limit)
-        pause = FIRST_PAUSE_SECONDS
+        pause = PAUSES.first
         stalled = false
         until index ? ready?(index) : done > beyond
           left = limit && (limit - Clock.now)
@@ -46,7 +47,7 @@ module Guildhall
             @batch.wait(index, beyond, left ? [pause, left].min : pause)
             stalled = done == before
           end
-          pause = [pause * 2, LONGEST_PAUSE_SECONDS].min
+          pause = PAUSES.after(pause)
           @pool.supervise
         end
         true

@@ -3,11 +3,11 @@
 require "json"
 require "uri"
 require_relative "../clock"
+require_relative "../growing_pauses"
 require_relative "../option_rules"
 require_relative "../shared_cache"
 require_relative "answers"
 require_relative "credentials"
-require_relative "pauses"
 require_relative "redirect"
 
 module Guildhall
@@ -16,7 +16,7 @@ module Guildhall
     # @api private
     class HTTP
       CONTENT = "application/vnd.schemaregistry.v1+json"
-      PAUSES = Pauses.new(0.1, 2.0) # between two rounds, in which every server is asked
+      PAUSES = GrowingPauses.new(0.1, 2.0) # between two rounds, in which every server is asked
       HEADERS = OptionRules.rule("a Hash of Strings") do |headers|
         next false unless headers.is_a?(Hash)
 

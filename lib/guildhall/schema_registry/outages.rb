@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
 require_relative "../clock"
+require_relative "../growing_pauses"
 require_relative "../shared_cache"
 require_relative "errors"
-require_relative "pauses"
 
 module Guildhall
   class SchemaRegistry
@@ -29,7 +29,7 @@ module Guildhall
     # the whole registry where there was no answer. Bounded.
     # @api private
     class Outages
-      PAUSES = Pauses.new(0.5, 8.0) # between attempts without an answer
+      PAUSES = GrowingPauses.new(0.5, 8.0) # between attempts without an answer
       FORGET_SECONDS = 120
       MAX = 100 # what has not been tried for longest is forgotten first
       NO_ANSWER = nil # instead of a path

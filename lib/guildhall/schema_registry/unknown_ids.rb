@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 require_relative "../clock"
+require_relative "../growing_pauses"
 require_relative "../shared_cache"
-require_relative "pauses"
 
 module Guildhall
   class SchemaRegistry
@@ -16,7 +16,7 @@ module Guildhall
     # @api private
     class UnknownIDs
       MAX = 1_000
-      PAUSES = Pauses.new(1.0, 8.0) # between two requests
+      PAUSES = GrowingPauses.new(1.0, 8.0) # between two requests
       CLAIM_SECONDS = 30.0 # for this long only the thread that asks may ask
       STALE_SECONDS = 3_600 # what nobody has asked for so long is new again
       # since: when the registry did not know it first; ask_at: when it may be asked again; asking: whether a thread asks now; pause: after

@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
 require "guildhall/clock"
+require "guildhall/growing_pauses"
 require_relative "../connection/client"
 require_relative "../errors"
-require_relative "../growing_pause"
 require_relative "complaints"
 require_relative "topic_reader"
 
@@ -212,10 +212,12 @@ module Guildhall
         # @raise [KafkaError]
         def ask(what, seconds = @timeout, group: false)
           limit = Clock.now + seconds
-          wait = GrowingPause.new(FIRST_WAIT_SECONDS..seconds)
+          waits = GrowingPauses.new(FIRST_WAIT_SECONDS, seconds)
+          wait = nil
           loop do
             again_at = Clock.now + PAUSE_SECONDS
-            code = @client.with_handle { |handle| yield handle, ([wait.grow, Clock.left(limit)].min * 1000).ceil }
+            wait = waits.after(wait)
+            code = @client.with_handle { |handle| yield handle, ([wait, Clock.left(limit)].min * 1000).ceil }
             return if code.zero?
 
             @client.with_handle { |handle| @complaints.take(handle) } unless @borrowed

@@ -2,8 +2,8 @@
 
 require "guildhall/error_boundary"
 require "guildhall/clock"
+require "guildhall/growing_pauses"
 require_relative "../errors"
-require_relative "../growing_pause"
 require_relative "admin"
 
 module Guildhall
@@ -16,7 +16,7 @@ module Guildhall
         TIMEOUT_MS = 10_000
         ANSWER_MS = 3_000 # that brokers have to say which topics there are
         PAUSE_SECONDS = 0.1
-        PAUSES = 1..300 # seconds before another try, each twice as long as the one before
+        PAUSES = GrowingPauses.new(1, 300) # seconds before another try
         STOP_SECONDS = 1 # for a question on its way
         UNANSWERED = "no broker answers: missing topics are created as soon as one does"
         TIMED_OUT = -185
@@ -26,7 +26,7 @@ module Guildhall
 
         # @param settings [Hash{Symbol=>Object}] librdkafka's
         # @param topics [Array<Routing::Topic>] a listener's
-        # @param pauses [Range] see {PAUSES}
+        # @param pauses [GrowingPauses] see {PAUSES}
         # @yieldparam error [StandardError] why one could not be created
         # @yieldparam name [String]
         def initialize(settings, topics, pauses: PAUSES, &on_error)
@@ -149,8 +149,8 @@ module Guildhall
         end
 
         def try_again
-          pause = GrowingPause.new(@pauses)
-          until @stop.pop(timeout: pause.grow) || @stop.closed?
+          pause = nil
+          until @stop.pop(timeout: pause = @pauses.after(pause)) || @stop.closed?
             before = @refused
             ErrorBoundary.run(->(error) { @on_error.call(error, before.first) unless @stop.closed? }) do
               run

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "guildhall/error_boundary"
-require_relative "../growing_pause"
+require "guildhall/growing_pauses"
 
 module Guildhall
   module Kafka
@@ -14,7 +14,7 @@ module Guildhall
         # Milliseconds that the brokers have for their first answer, which the start waits for, and for one after they have not answered.
         ANSWER_MS = 1_000
         LATE_ANSWER_MS = 5_000
-        PAUSES = 1..30 # seconds before another try, where the brokers did not answer
+        PAUSES = GrowingPauses.new(1, 30) # seconds before another try, where the brokers did not answer
 
         # @param client [Client]
         # @param settings [Hash{Symbol=>Object}] the client's
@@ -29,7 +29,7 @@ module Guildhall
           @wanted = wanted
           @stop = Thread::Queue.new
           @answer_ms = ANSWER_MS
-          @pause = GrowingPause.new(PAUSES)
+          @pause = nil
           @found = nil
         end
 
@@ -44,7 +44,7 @@ module Guildhall
         # @return [void]
         def start(&on_change)
           @thread = Thread.new do
-            while @stop.pop(timeout: @found ? @interval : @pause.grow).nil? && !@stop.closed?
+            while @stop.pop(timeout: @found ? @interval : (@pause = PAUSES.after(@pause))).nil? && !@stop.closed?
               ErrorBoundary.run(->(error) { @on_error.call(error) }) { watch(&on_change) }
             end
           end

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../growing_pause"
+require "guildhall/growing_pauses"
 
 module Guildhall
   module Kafka
@@ -16,6 +16,7 @@ module Guildhall
         def initialize(application, group)
           @application = application
           @group = group
+          @pauses = GrowingPauses.new(FIRST_LOOK_SECONDS, application.config.commit_interval)
         end
 
         # Does not block.
@@ -23,17 +24,19 @@ module Guildhall
         # @return [void]
         def start(client)
           report(client, client.commit_soon)
-          look_later(client, GrowingPause.new(FIRST_LOOK_SECONDS..@application.config.commit_interval))
+          look_later(client, nil)
         end
 
         private
 
         # Until the next commit, which looks as well.
-        def look_later(client, pause)
+        def look_later(client, last_pause)
           return unless client.committing? && @application.listening?("offsets.committed")
-          return unless pause.length < @application.config.commit_interval
 
-          @application.timer.after(pause.grow) do
+          pause = @pauses.after(last_pause)
+          return unless pause < @pauses.longest
+
+          @application.timer.after(pause) do
             report(client, client.look_for_answer)
             look_later(client, pause)
           end

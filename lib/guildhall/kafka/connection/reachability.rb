@@ -44,7 +44,7 @@ module Guildhall
         # What a handshake can say more about.
         DOUBTFUL = /certificate verify|SSL handshake|ApiVersion|Disconnected(?!.*just after connecting)|verify that security\.protocol/
         MAX_OUTAGES = 500
-        Outage = Struct.new(:since, :latest, :latest_of_one, :reminders, :announced)
+        Outage = Struct.new(:since, :latest, :latest_of_one, :reminders)
         private_constant :OF_ONE_CLIENT, :DOUBTFUL, :JUST_CONNECTED, :RECONNECTED_SECONDS, :NO_FIRST_ANSWER, :GUESS, :MAX_OUTAGES,
           :Outage
 
@@ -148,9 +148,8 @@ module Guildhall
           outage.reminders.due?(reason, now)
         end
 
-        # The first that is published is no reminder, whichever reason was diagnosed for longer.
         def announce(outage, found)
-          reminder = @lock.synchronize { outage.announced.tap { outage.announced = true } } || false
+          reminder = @lock.synchronize { outage.reminders.announce }
           @publish.call("broker.unreachable", **found, reminder:)
         end
       end

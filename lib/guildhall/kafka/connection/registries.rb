@@ -55,11 +55,10 @@ module Guildhall
         def unreachable(registry, outage)
           known = @known[registry] ||= Known.new(nil, Reminders.new)
           known.latest = outage
-          reminder = known.reminders.any?
           return unless known.reminders.due?(outage.status, @clock.now)
 
           @publish.call("schema_registry.unreachable", registry: registry.url, reason: reason(registry, outage), seconds: outage.seconds,
-            reminder:)
+            reminder: known.reminders.announce)
         end
 
         # Most reasons begin with the registry's URL, which the event and the line of `/ready` name already.

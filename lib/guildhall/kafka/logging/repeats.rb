@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "guildhall/clock"
-require_relative "../growing_pause"
+require "guildhall/growing_pauses"
 
 module Guildhall
   module Kafka
@@ -18,8 +18,7 @@ module Guildhall
         # @param clock [#call] seconds
         def initialize(pause, most = pause, clock: Clock.method(:now))
           @clock = clock
-          @pause = pause
-          @most = most
+          @pauses = GrowingPauses.new(pause, most)
           @seen = {}
         end
 
@@ -29,15 +28,15 @@ module Guildhall
         def admit(key)
           now = @clock.call
           seen = @seen[key]
-          return admit_first(key, now) if seen.nil? || now - seen.latest > seen.pause.length * 2
+          return admit_first(key, now) if seen.nil? || now - seen.latest > seen.pause * 2
 
           seen.times += 1
           seen.latest = now
           return if now < seen.due
 
           count = seen.times
-          seen.pause.grow
-          seen.due = now + seen.pause.length
+          seen.pause = @pauses.after(seen.pause)
+          seen.due = now + seen.pause
           seen.times = 0
           [count, now - seen.since]
         end
@@ -45,9 +44,9 @@ module Guildhall
         private
 
         def admit_first(key, now)
-          @seen.delete_if { |_, seen| now - seen.latest > seen.pause.length * 2 } if @seen.size >= MAX_SEEN_LINES
+          @seen.delete_if { |_, seen| now - seen.latest > seen.pause * 2 } if @seen.size >= MAX_SEEN_LINES
           @seen.shift if @seen.size >= MAX_SEEN_LINES
-          @seen[key] = Seen.new(now, now, now + @pause, GrowingPause.new(@pause..@most), 0)
+          @seen[key] = Seen.new(now, now, now + @pauses.first, @pauses.first, 0)
           [1, 0.0]
         end
       end

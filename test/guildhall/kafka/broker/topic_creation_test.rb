@@ -131,7 +131,7 @@ class KafkaTopicCreationTest < GuildhallTest
     errors = Thread::Queue.new
     created = Thread::Queue.new
     admin = Admin.new([29, 29, nil], created)
-    creation = Guildhall::Kafka::Broker::TopicCreation.new({}, application("127.0.0.1:1").validate!, pauses: 0.01..0.02) { |*error| errors << error }
+    creation = Guildhall::Kafka::Broker::TopicCreation.new({}, application("127.0.0.1:1").validate!, pauses: Guildhall::GrowingPauses.new(0.01, 0.02)) { |*error| errors << error }
     creation.define_singleton_method(:run) { @refused = create(admin, {"again.1" => [1]}) }
     creation.insist { true }
     creation.retry_refused { |names| created << names }
@@ -148,7 +148,7 @@ class KafkaTopicCreationTest < GuildhallTest
   def test_an_error_does_not_end_the_tries
     errors = Thread::Queue.new
     created = Thread::Queue.new
-    creation = Guildhall::Kafka::Broker::TopicCreation.new({}, application("127.0.0.1:1").validate!, pauses: 0.01..0.02) { |*error| errors << error }
+    creation = Guildhall::Kafka::Broker::TopicCreation.new({}, application("127.0.0.1:1").validate!, pauses: Guildhall::GrowingPauses.new(0.01, 0.02)) { |*error| errors << error }
     tries = [-> { ["again.1"] }, -> { raise Rdkafka::ClosedInnerError }, -> { raise NotImplementedError, "no" }, -> { [] }]
     creation.define_singleton_method(:run) { (@refused = tries.shift.call) && true }
     creation.insist { true }
