@@ -124,6 +124,17 @@ module Guildhall
       keep(numbered(post("/subjects/#{HTTP.escape(subject)}#{"?normalize=true" if normalize}", schema, type, references)))
     end
 
+    # Which subjects have a schema, for those who read errors; asks each time.
+    # @param id [Integer]
+    # @return [Array<String>] empty where the registry does not say it: that is no outage
+    def subjects(id)
+      @outages.check!
+      list = @http.get("#{path(id)}/versions")
+      list.is_a?(Array) ? list.filter_map { |one| one["subject"] if one.is_a?(Hash) }.grep(String).uniq : []
+    rescue Error
+      []
+    end
+
     # @param subject [String]
     # @param schema [String, Hash, Array, #json]
     # @return [Boolean] whether the subject's rules would let it be the next version
@@ -308,9 +319,12 @@ module Guildhall
       raise Error.new("#{url} answers with #{what}; is it a schema registry?", status: 502)
     end
 
+    # Several subjects may have the same schema, and so its id: what is returned names the one that was asked for.
+    # @return [Entry]
     def keep(entry, id = entry.id)
       @unknown.found(id)
       @entries.add(id, entry)
+      entry
     end
   end
 end

@@ -35,6 +35,7 @@ module Guildhall
       # @param options [Hash] see {Options}
       # Blocks while it fetches the schema to encode with. Without subject, topic and schema it only decodes.
       # @raise [SchemaRegistry::Error] when that cannot be fetched
+      # @raise [SchemaError] when the given schema, or the subject's, cannot be compiled
       # @raise [Guildhall::ArgumentError] for options that are wrong, and when the subject's schema is one of another format
       def initialize(registry, reader: nil, subject: nil, topic: nil, subject_name: :topic, schema: nil, references: [], register: false,
                      normalize: false, schema_id: :payload, key: false, **options)
@@ -92,6 +93,8 @@ module Guildhall
         schema = @registry.avro_schema(entry, strict: Options.strict?(@options, given: false))
         RawBytes.for(Avro.new(schema, reader: @reader, **@options))
       end
+
+      def mismatch?(error) = error.is_a?(MismatchError)
 
       # The native decoder of {#lazy} finds what was fetched there.
       def fetch(id)

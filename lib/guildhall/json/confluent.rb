@@ -22,7 +22,7 @@ module Guildhall
 
       # @param registry [SchemaRegistry]
       # @param validate [Boolean] whether payloads are checked by the schema that they name. A schema that cannot be compiled (of an
-      #   unknown draft, with a pattern that Ruby cannot express) is no message's fault: its payloads are decoded unchecked, and a warning
+      #   unknown draft, with a pattern that Ruby cannot express), or whose references the registry has not, is no message's fault: its payloads are decoded unchecked, and a warning
       #   says so once
       # @param draft [String] of schemas that name none: see {Schema::Options#draft}
       # @param subject [String, nil] whose schema to encode with; nil: by `topic` and `subject_name`
@@ -94,12 +94,16 @@ module Guildhall
         return UNCHECKED unless @validate
 
         Schema.new(entry.schema, draft: @draft, registry: others(entry)).validator(all: true)
-      rescue SchemaError, DecodeError => error
-        subject = " of the subject #{entry.subject}" if entry.subject
-        reason = "the JSON Schema #{entry.id || entry.guid}#{subject} cannot be used to validate: #{error.message}"
-        raise SchemaError, reason if @entry && entry.id == @entry.id
+      rescue DecodeError => error
+        raise SchemaError, error.message
+      end
 
-        warn("guildhall: #{reason}; payloads that name it are decoded without being checked")
+      def made(entry, id = entry.id)
+        super
+      rescue SchemaRegistry::UnusableSchemaError => error
+        raise if @entry && entry.id == @entry.id
+
+        warn("guildhall: #{error.message}; payloads that name it are decoded without being checked")
         UNCHECKED
       end
 

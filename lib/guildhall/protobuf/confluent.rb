@@ -33,6 +33,7 @@ module Guildhall
       # @param options [Hash] `symbolize_names`, `max_bytes`: see {Protobuf#initialize}
       # Blocks while it fetches the schema to encode with. Without subject, topic and schema it only decodes.
       # @raise [SchemaRegistry::Error] when that cannot be fetched
+      # @raise [SchemaError] when it cannot be compiled
       # @raise [Guildhall::ArgumentError] when the schema has no such message, or is one of another format
       def initialize(registry, message: nil, subject: nil, topic: nil, subject_name: :topic, schema: nil, references: [],
                      register: false, normalize: false, schema_id: :payload, key: false, **options)
@@ -40,7 +41,7 @@ module Guildhall
         @options = RULES.check!(options, owner: self.class.name)
         choose_schema(subject:, topic:, subject_name:, schema:, register:, normalize:,
           references: check_references(references), record: message)
-        @indexes = @entry ? indexes_of(make(@entry), message) : nil
+        @indexes = @entry ? indexes_of(made(@entry), message) : nil
         settle(@indexes ? MessageIndexes.write(@indexes) : "")
       end
 
@@ -71,28 +72,31 @@ module Guildhall
       end
 
       # @return [Hash{Array<Integer>=>Protobuf}] by the indexes of messages
+      # @raise [SchemaError]
       def make(entry)
         descriptors = Descriptors.new
-        file = @registry.resolve(entry) { |one, others| file_of(one, others, descriptors) }
-        add(file, "schema-#{entry.id}.proto", descriptors)
+        _, file = @registry.resolve(entry) { |one, others| [one, file_of(one, others, descriptors)] }
+        add(file, "schema-#{entry.id || entry.guid}.proto", descriptors)
         codecs = {}
         collect(file.message_type, [file.package].reject(&:empty?), []) do |indexes, name|
           codecs[indexes] = Protobuf.new(descriptors.message(name), **@options)
         end
         Ractor.make_shareable(codecs)
+      rescue Guildhall::ArgumentError => error
+        raise SchemaError, error.message
       end
 
       # What it refers to comes first, under the name by which it is imported.
       def file_of(entry, others, descriptors)
-        others.each { |import, other| add(other, import, descriptors) }
+        others.each { |import, (other, file)| add(file, import, descriptors, "version #{other.version} of #{other.subject}") }
         Google::Protobuf::FileDescriptorProto.decode(registry.serialized(entry).unpack1("m"))
       rescue Google::Protobuf::ParseError
         raise SchemaRegistry::Error.new("#{registry.url} answers with something that is no serialized Protobuf schema for schema " \
                                         "#{entry.id || entry.guid}; does it support format=serialized?", status: 502)
       end
 
-      def add(file, name, descriptors)
-        descriptors.add(file.dup.tap { |copy| copy.name = name })
+      def add(file, name, descriptors, source = name)
+        descriptors.add(file.dup.tap { |copy| copy.name = name }, source)
       end
 
       def collect(types, outer, indexes, &block)

@@ -40,17 +40,18 @@ module Guildhall
 
       def initialize
         @pool = Google::Protobuf::DescriptorPool.new
-        @added = []
+        @added = {} # name => the file that has it, and where that is from
         @names = []
       end
 
       # @param file [Google::Protobuf::FileDescriptorProto] files that it imports have to be added before it, unless they are {KnownFiles}
+      # @param source [String] where it is from, for errors
       # @return [void]
-      # @raise [Guildhall::ArgumentError] naming an import that is missing
-      def add(file)
-        return if @added.include?(file.name)
+      # @raise [Guildhall::ArgumentError] naming an import that is missing, or a file that is there already and says something else
+      def add(file, source = file.name)
+        return check_same(file, source) if @added.key?(file.name)
 
-        build(file)
+        build(file, source)
         @names.concat(file.message_type.map { |type| [file.package, type.name].reject(&:empty?).join(".") })
       rescue Google::Protobuf::TypeError => error
         raise Guildhall::ArgumentError, "#{file.name}: #{error.message}"
@@ -70,16 +71,25 @@ module Guildhall
 
       private
 
-      def build(file)
+      def build(file, source)
         @pool.add_serialized_file(Google::Protobuf::FileDescriptorProto.encode(with_imports(file)))
-        @added << file.name
+        @added[file.name] = [file, source]
+      end
+
+      # One message cannot have fields of both.
+      def check_same(file, source)
+        there, other = @added.fetch(file.name)
+        return if there == file || KnownFiles.find(file.name)
+
+        raise Guildhall::ArgumentError, "two files are imported as #{file.name}, with different contents: #{[other, source].uniq.join(" and ")}; " \
+                                        "let all that import it refer to the same one"
       end
 
       # Adds what registries bring; leaves out a weak import that is not there, which a compiler does as well.
       def with_imports(file)
         names = file.dependency.to_a
         weak = file.weak_dependency.map { |index| names[index] }
-        missing = names.reject { |name| @added.include?(name) || add_known(name) }
+        missing = names.reject { |name| @added.key?(name) || add_known(name) }
         raise Guildhall::ArgumentError, missing_imports(file, missing - weak) if (missing - weak).any?
 
         missing.empty? ? file : without(file, names, missing, weak)
@@ -100,7 +110,7 @@ module Guildhall
 
       def add_known(name)
         known = KnownFiles.find(name) or return false
-        build(known)
+        build(known, name)
         true
       end
     end

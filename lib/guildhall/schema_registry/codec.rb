@@ -1,7 +1,9 @@
 # frozen_string_literal: true
 
+require_relative "../clock"
 require_relative "../codec"
 require_relative "../option_rules"
+require_relative "../shared_cache"
 require_relative "wire_format"
 require_relative "lazy_codec"
 require_relative "subject"
@@ -30,7 +32,11 @@ module Guildhall
       )
       CLASSES = {"AVRO" => "Guildhall::Avro::Confluent", "JSON" => "Guildhall::JSON::Confluent",
                  "PROTOBUF" => "Guildhall::Protobuf::Confluent"}.freeze
-      private_constant :OPTIONS, :CLASSES
+      NAMES = {"AVRO" => "Avro schema", "JSON" => "JSON Schema", "PROTOBUF" => "Protobuf schema"}.freeze
+      UNUSABLE_SECONDS = 60.0 # before another try with a schema that cannot be used: what it refers to may be there then
+      MOST_SUBJECTS = 5 # in an error
+      Unusable = Data.define(:reason, :subjects, :try_at)
+      private_constant :OPTIONS, :CLASSES, :NAMES, :MOST_SUBJECTS, :Unusable
 
       # @return [SchemaRegistry]
       attr_reader :registry
@@ -45,6 +51,7 @@ module Guildhall
       # @raise [UnknownSchemaError] when the registry does not know the schema, or it is unknown here and this is not the
       #   main Ractor
       # @raise [SchemaRegistry::Error] when the registry cannot be asked
+      # @raise [UnusableSchemaError] when the schema cannot be used
       # @raise [DecodeError]
       def call(bytes, metadata = nil) = decode(bytes, metadata)
 
@@ -99,6 +106,7 @@ module Guildhall
         @wire = WireFormat.new(schema_id, key:)
         @key = key
         @codecs = SharedCache.new
+        @unusable = SharedCache.new
       end
 
       # The schema that this codec encodes with.
@@ -171,7 +179,12 @@ module Guildhall
       end
 
       def codec_for(id)
-        @codecs[id] || (fetch(id) if Ractor.main? || whole?(id)) || raise(unknown_schema(id))
+        @codecs[id] || found(id) || raise(unknown_schema(id))
+      end
+
+      def found(id)
+        check_usable(id)
+        fetch(id) if Ractor.main? || whole?(id)
       end
 
       # Whether nothing is left to be asked of the registry.
@@ -201,10 +214,47 @@ module Guildhall
 
       # @return [Object, nil] nil: the registry does not know it, or it is of another type
       def fetch(id)
+        check_usable(id)
         entry = @registry.schema(id)
         return unless entry && entry.type == @type
 
-        @codecs.add(id, make(entry))
+        @codecs.add(id, made(entry, id))
+      end
+
+      # @return [Object] what `make` returns
+      # @raise [UnusableSchemaError]
+      def made(entry, id = entry.id)
+        make(entry)
+      rescue SchemaError, RefusedError => error
+        raise if mismatch?(error)
+
+        subjects = subjects(entry)
+        reason = "the #{NAMES.fetch(@type)} #{id}#{of(subjects)} cannot be used: #{error.message}"
+        @unusable.replace(id, Ractor.make_shareable(Unusable.new(reason:, subjects:, try_at: Clock.now + UNUSABLE_SECONDS)))
+        raise UnusableSchemaError.new(reason, id:, subjects:)
+      end
+
+      # Whether the schema is not at fault, but what it was compared with.
+      def mismatch?(_error) = false
+
+      # Only the main Ractor tries again. For all messages that name the schema, it is tried once.
+      def check_usable(id)
+        known = @unusable[id] or return
+        return if Ractor.main? && Clock.now >= known.try_at
+
+        raise UnusableSchemaError.new(known.reason, id:, subjects: known.subjects)
+      end
+
+      def subjects(entry)
+        named = Ractor.main? && entry.id && @registry.respond_to?(:subjects) ? @registry.subjects(entry.id) : []
+        [*entry.subject, *named].uniq
+      end
+
+      def of(subjects)
+        return if subjects.empty?
+
+        more = subjects.size - MOST_SUBJECTS
+        " of the subject#{"s" if subjects.size > 1} #{subjects.first(MOST_SUBJECTS).join(", ")}#{" and #{more} more" if more.positive?}"
       end
 
       # Whether asking for another schema would be waiting for the same.

@@ -45,6 +45,24 @@ module Guildhall
       def outage? = false
     end
 
+    # A schema that the registry has cannot be used: it does not compile, or the registry has not what it refers to. It says nothing about
+    # a payload: for Kafka's consumers it is an outage.
+    class UnusableSchemaError < SchemaError
+      # @return [Integer, String, nil] the registry's id or GUID
+      attr_reader :id
+      # @return [Array<String>] the subjects that have it, where the registry says so
+      attr_reader :subjects
+
+      # @param reason [String]
+      # @param id [Integer, String, nil]
+      # @param subjects [Array<String>]
+      def initialize(reason = nil, id: nil, subjects: [])
+        @id = id
+        @subjects = subjects
+        super(reason)
+      end
+    end
+
     # A payload names an unknown schema.
     class UnknownSchemaError < DecodeError
       # @return [Integer, String, nil] the registry's id or GUID

@@ -107,9 +107,45 @@ class AvroConfluentTest < GuildhallTest
     codec = Guildhall::Avro::Confluent.new(@registry)
     assert_equal({"a" => 5}, ractor_value(Ractor.new(codec) { |shared| shared.decode("\0\0\0\0\1\x0a") }))
     errors = [3, 4].map { |id| ractor_value(Ractor.new(codec, id) { |shared, number| shared.decode("\0\0\0\0".b + number.chr) rescue $! }) } # rubocop:disable Style/RescueModifier
-    assert_equal [Guildhall::Avro::UnknownSchemaError, Guildhall::Avro::SchemaError], errors.map(&:class)
+    assert_equal [Guildhall::Avro::UnknownSchemaError, Guildhall::SchemaRegistry::UnusableSchemaError], errors.map(&:class)
     assert_match(/what schema 3 refers to was not fetched before the batch was dispatched/, errors[0].message)
     assert_predicate errors[0], :pending?
+  end
+
+  # Whoever names it: the registry does, or the subject that is read.
+  def test_schemas_that_cannot_be_used
+    @server.add(4, '"nothing"')
+    @server["/schemas/ids/4/versions"] = [200, [{subject: "a-value", version: 1}, {subject: "b-value", version: 7}, {subject: "a-value", version: 2}]]
+    @server.add(3, {type: "array", items: "R"}, references: [{name: "R", subject: "r", version: 1}], subject: "c-value")
+    {4 => /\Athe Avro schema 4 of the subjects a-value, b-value cannot be used: Avro schema: .*nothing/,
+     3 => /\Athe Avro schema 3 of the subject c-value cannot be used: .* has no version 1 of the subject r/}.each do |id, message|
+      payload = "\0\0\0\0".b + id.chr
+      error = assert_raises(Guildhall::SchemaRegistry::UnusableSchemaError) { @codec.decode(payload) }
+      assert_match(message, error.message)
+      assert_equal id, error.id
+      @server.requests.clear
+      assert_raises(Guildhall::SchemaRegistry::UnusableSchemaError) { @codec.prepare([payload, "\0\0\0\0\1\x0a".b]) }
+      seen = ractor_value(Ractor.new(@codec.lazy, payload) { |codec, bytes| codec.call(bytes) rescue $! }) # rubocop:disable Style/RescueModifier
+      assert_equal [error.class, error.message], [seen.class, seen.message]
+      assert_empty @server.requests - ["GET /schemas/ids/1"], "it was tried once"
+    end
+    assert_equal({"a" => 5}, @codec.decode("\0\0\0\0\1\x0a".b))
+    assert_equal %w[a-value b-value], assert_raises(Guildhall::SchemaRegistry::UnusableSchemaError) { @codec.decode("\0\0\0\0\4x".b) }.subjects
+  end
+
+  def test_a_schema_that_could_not_be_used_is_tried_again_later
+    @server.add(3, {type: "array", items: "R"}, references: [{name: "R", subject: "r", version: 1}])
+    assert_raises(Guildhall::SchemaRegistry::UnusableSchemaError) { @codec.decode("\0\0\0\0\3\0".b) }
+    @server["/subjects/r/versions/1"] = [200, {id: 1, subject: "r", version: 1, schema: JSON.generate(OLD)}]
+    assert_raises(Guildhall::SchemaRegistry::UnusableSchemaError) { @codec.decode("\0\0\0\0\3\0".b) }
+    @codec.instance_variable_get(:@unusable).update(3) { |known| known.with(try_at: Guildhall::Clock.now) }
+    assert_equal [], @codec.decode("\0\0\0\0\3\0".b)
+  end
+
+  # The writer's schema is a good one.
+  def test_a_schema_that_the_reader_cannot_read_is_no_unusable_one
+    codec = Guildhall::Avro::Confluent.new(@registry, reader: '"int"')
+    assert_raises(Guildhall::Avro::MismatchError) { codec.decode("\0\0\0\0\1\x0a".b) }
   end
 
   def test_workers_say_what_is_missing

@@ -233,11 +233,20 @@ class JSONConfluentTest < GuildhallTest
       codec = Guildhall::JSON::Confluent.new(@registry, validate: true)
       payload = "\0\0\0\0#{(40 + index).chr}{\"id\":\"x\"}".b.freeze
       _, warned = capture_io { 3.times { assert_equal({"id" => "x"}, codec.decode(payload)) } }
-      assert_match(/\Aguildhall: the JSON Schema #{40 + index} of the subject old-value cannot be used to validate: .+; payloads that name it are decoded/, warned)
+      assert_match(/\Aguildhall: the JSON Schema #{40 + index} of the subject old-value cannot be used: .+; payloads that name it are decoded/, warned)
       assert_equal 1, warned.scan("guildhall:").size
       _, warned = capture_io { assert_equal "x", ractor_value(Ractor.new(codec.lazy, payload) { |lazy, bytes| lazy.call(bytes)["id"] }) }
       assert_empty warned
     end
+  end
+
+  def test_a_schema_whose_references_are_not_there
+    @server.add(40, {"$ref" => "other.json"}, schemaType: "JSON", references: [{name: "other.json", subject: "gone", version: 3}])
+    @server["/schemas/ids/40/versions"] = [200, %w[a b c d e f g].map { |subject| {subject:, version: 1} }]
+    codec = Guildhall::JSON::Confluent.new(@registry, validate: true)
+    _, warned = capture_io { 2.times { assert_equal 1, codec.decode("\0\0\0\x001".b.insert(4, "\x28")) } }
+    assert_match(/\Aguildhall: the JSON Schema 40 of the subjects a, b, c, d, e and 2 more cannot be used: .* has no version 3 of the subject gone; payloads/, warned)
+    assert_equal 1, warned.scan("guildhall:").size
   end
 
   def test_a_schema_to_encode_with_that_cannot_be_compiled
@@ -245,7 +254,7 @@ class JSONConfluentTest < GuildhallTest
     @server["/subjects/orders-value/versions/latest"] = [200, answer]
     @server.add(7, answer[:schema], schemaType: "JSON")
     error = assert_raises(Guildhall::SchemaError) { Guildhall::JSON::Confluent.new(@registry, validate: true, topic: "orders") }
-    assert_match(/JSON Schema 7 of the subject orders-value cannot be used to validate: .*look-behind/, error.message)
+    assert_match(/JSON Schema 7 of the subject orders-value cannot be used: .*look-behind/, error.message)
     assert_equal "\0\0\0\0\x071".b, Guildhall::JSON::Confluent.new(@registry, topic: "orders").encode(1)
   end
 

@@ -95,6 +95,52 @@ class ProtobufConfluentTest < GuildhallTest
     assert_predicate error, :outage?
   end
 
+  def test_an_import_that_is_missing
+    order = ProtobufFiles.order(["item.proto", "shop/gone.proto"])
+    @server["/schemas/ids/4?format=serialized"] = [200, {schema: ProtobufFiles.serialized(order)}]
+    @server["/schemas/ids/4/versions"] = [200, [{subject: "orders-value", version: 2}]]
+    codec = Guildhall::Protobuf::Confluent.new(@registry)
+    2.times do
+      @server.requests.clear
+      error = assert_raises(Guildhall::SchemaRegistry::UnusableSchemaError) { codec.decode("\0\0\0\0\4\0".b) }
+      assert_match(%r{\Athe Protobuf schema 4 of the subject orders-value cannot be used: .*the import shop/gone.proto is missing: give the schema a reference}, error.message)
+      assert_equal [4, ["orders-value"]], [error.id, error.subjects]
+    end
+    assert_empty @server.requests, "it was tried once"
+    error = assert_raises(Guildhall::SchemaError) { Guildhall::Protobuf::Confluent.new(@registry, topic: "orders") }
+    assert_match(/of the subject orders-value cannot be used/, error.message)
+  end
+
+  def test_files_that_cannot_be_built
+    broken = ProtobufFiles.file(name: "x", message_type: [ProtobufFiles.message("A", [["a", 1, ".nowhere.B"]])])
+    @server["/schemas/ids/4?format=serialized"] = [200, {schema: ProtobufFiles.serialized(broken)}]
+    error = assert_raises(Guildhall::SchemaRegistry::UnusableSchemaError) { Guildhall::Protobuf::Confluent.new(@registry).decode("\0\0\0\0\4\0".b) }
+    assert_match(/schema-4.proto: .*nowhere/, error.message)
+  end
+
+  # Each schema refers to its version of the file.
+  def test_two_versions_of_a_file_with_one_name
+    add_thing(1, "one")
+    add_thing(2, "two")
+    [1, 2].each { |version| add_holder(70 + version, [["thing.proto", "thing", version]], %w[Thing]) }
+    payload = Guildhall::Protobuf.new(ProtobufFiles.set_of(thing("one"), holder(%w[Thing], ["thing.proto"])), message: "Holder").encode({thing: {one: 1}})
+    codec = Guildhall::Protobuf::Confluent.new(@registry)
+    assert_equal([{"thing" => {"one" => 1}}, {"thing" => {"two" => 1}}], [71, 72].map { |id| codec.decode("\0\0\0\0".b + id.chr + "\0" + payload) })
+  end
+
+  # One message cannot have both, and neither is to stand for the other.
+  def test_two_versions_of_a_file_in_one_schema
+    add_thing(1, "one")
+    add_thing(2, "two")
+    add_side(61, 1)
+    add_side(62, 2)
+    error = assert_raises(Guildhall::SchemaRegistry::UnusableSchemaError) { two_sides(71) }
+    assert_match(/two files are imported as thing.proto, with different contents: version 1 of thing and version 2 of thing; let all/, error.message)
+    add_thing(2, "one")
+    @registry = Guildhall::SchemaRegistry.new(@server.url, retries: 0)
+    assert_equal({}, two_sides(71), "both say the same")
+  end
+
   def test_a_schema_without_messages
     @server["/schemas/ids/4?format=serialized"] = [200, {schema: ProtobufFiles.serialized(ProtobufFiles.file(name: "x"))}]
     error = assert_raises(Guildhall::ArgumentError) { Guildhall::Protobuf::Confluent.new(@registry, topic: "orders") }
@@ -109,10 +155,49 @@ class ProtobufConfluentTest < GuildhallTest
     end
   end
 
+  # Several subjects may have one schema.
+  def test_the_subject_that_was_asked_for
+    @server["/subjects/carts-value/versions/latest"] = [200, {id: 4, subject: "carts-value", version: 9, schemaType: "PROTOBUF", schema: "message Order {}"}]
+    @server["/subjects/orders-value/versions/latest"] = [200, {id: 4, subject: "orders-value", version: 2, schemaType: "PROTOBUF", schema: "message Order {}"}]
+    registry = Guildhall::SchemaRegistry.new(@server.url, retries: 0)
+    assert_equal([["orders-value", 2], ["carts-value", 9], ["orders-value", 2]],
+      %w[orders-value carts-value orders-value].map { |subject| registry.latest(subject).then { [it.subject, it.version] } })
+  end
+
   def test_indexes
     [[0], [1], [0, 3, 200], [70]].each do |indexes|
       written = Guildhall::Protobuf::MessageIndexes.write(indexes)
       assert_equal [indexes, written.bytesize + 1], Guildhall::Protobuf::MessageIndexes.read("x".b + written + "rest".b, 1)
     end
+  end
+
+  private
+
+  # message Thing { int32 FIELD = 1; }
+  def thing(field) = ProtobufFiles.file(name: "thing.proto", message_type: [ProtobufFiles.message("Thing", [[field, 1, :TYPE_INT32]])])
+
+  # A message with a field of each of these types.
+  def holder(types, dependency, name = "Holder")
+    fields = types.each_with_index.map { |type, index| [type.downcase, index + 1, ".#{type}"] }
+    ProtobufFiles.file(name: "holder.proto", dependency:, message_type: [ProtobufFiles.message(name, fields)])
+  end
+
+  def add_thing(version, field)
+    @server["/subjects/thing/versions/#{version}"] = [200, {id: 50 + version, subject: "thing", version:, schemaType: "PROTOBUF", schema: "x"}]
+    @server["/schemas/ids/#{50 + version}?format=serialized"] = [200, {schema: ProtobufFiles.serialized(thing(field))}]
+  end
+
+  def add_holder(id, references, types, name = "Holder")
+    answer = {schema: "x", schemaType: "PROTOBUF", references: references.map { |import, subject, version| {name: import, subject:, version:} }}
+    @server.add(id, "x", **answer.except(:schema))
+    @server["/subjects/side#{id}/versions/1"] = [200, {id:, subject: "side#{id}", version: 1, **answer}]
+    @server["/schemas/ids/#{id}?format=serialized"] = [200, {schema: ProtobufFiles.serialized(holder(types, references.map(&:first), name))}]
+  end
+
+  def add_side(id, version) = add_holder(id, [["thing.proto", "thing", version]], %w[Thing], "Side#{id}")
+
+  def two_sides(id)
+    add_holder(id, [["side61.proto", "side61", 1], ["side62.proto", "side62", 1]], %w[Side61 Side62])
+    Guildhall::Protobuf::Confluent.new(@registry).decode("\0\0\0\0".b + id.chr + "\0")
   end
 end

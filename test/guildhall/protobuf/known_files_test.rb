@@ -90,8 +90,8 @@ class ProtobufKnownFilesTest < GuildhallTest
   end
 
   def test_a_missing_import_is_named
-    error = assert_raises(Guildhall::ArgumentError) { codec(order(%w[a.proto google/type/date.proto google/type/none.proto], [])).decode("\0\0\0\0\4\0".b) }
-    assert_equal "schema-4.proto: the import a.proto, google/type/none.proto is missing: give the schema a reference of that name, or compile with --include_imports", error.message
+    error = assert_raises(Guildhall::SchemaRegistry::UnusableSchemaError) { codec(order(%w[a.proto google/type/date.proto google/type/none.proto], [])).decode("\0\0\0\0\4\0".b) }
+    assert_equal "the Protobuf schema 4 cannot be used: schema-4.proto: the import a.proto, google/type/none.proto is missing: give the schema a reference of that name, or compile with --include_imports", error.message
   end
 
   def test_custom_options

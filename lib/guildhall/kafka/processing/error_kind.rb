@@ -73,6 +73,7 @@ module Guildhall
           return false if error.is_a?(StuckError) # a payload that exceeds its deadline: caused by the payload, though it is a time-out
           return error.outage? if registry?(error)
           return error.pending? if unknown_schema?(error)
+          return true if unusable_schema?(error)
 
           listed?(error, OUTAGES) || unwrapped(error).any? { |one| kafka?(one) && Producing::Delivery.passing?(one) }
         end
@@ -107,6 +108,12 @@ module Guildhall
           defined?(SchemaRegistry::UnknownSchemaError) && error.is_a?(SchemaRegistry::UnknownSchemaError)
         end
         private_class_method :unknown_schema?
+
+        # Of the registry's, not one that the application has.
+        def self.unusable_schema?(error)
+          defined?(SchemaRegistry::UnusableSchemaError) && error.is_a?(SchemaRegistry::UnusableSchemaError)
+        end
+        private_class_method :unusable_schema?
       end
     end
   end

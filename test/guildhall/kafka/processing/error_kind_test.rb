@@ -44,6 +44,12 @@ class KafkaErrorKindTest < GuildhallTest
     end
   end
 
+  # It is no message's fault. One that the application has itself may be one that a message brought.
+  def test_a_schema_of_the_registry_that_cannot_be_used_is_an_outage
+    assert_equal :outage, kind(Guildhall::SchemaRegistry::UnusableSchemaError.new("wrong", id: 7))
+    assert_equal :other, kind(Guildhall::SchemaError.new("wrong"))
+  end
+
   def test_a_route_may_name_further_outages
     assert_equal :other, kind(Busy.new)
     assert_equal :outage, kind(Busy.new, transient: [Busy])
