@@ -176,6 +176,53 @@ class KafkaSwarmTest < GuildhallTest
     end
   end
 
+  # Each process waits, before it handles signals, until the parent has been told.
+  JUST_FORKED = <<~'RUBY'
+    told = ENV.fetch("TOLD")
+    Guildhall::Kafka::Swarm::Node.prepend(Module.new do
+      define_method(:run) do |*arguments|
+        say.call("forked", Process.pid)
+        sleep(0.01) until File.exist?(told)
+        super(*arguments)
+      end
+    end)
+    Guildhall::Kafka::Swarm.prepend(Module.new { define_method(:handle) { |signal| super(signal).tap { File.write(told, signal) } } })
+    events.subscribe("app.quiet") { say.call("quiet", Process.pid) }
+    events.subscribe("app.resumed") { say.call("resumed", Process.pid) }
+  RUBY
+
+  def test_a_process_that_was_just_forked_becomes_quiet
+    Dir.mktmpdir do |folder|
+      ENV["TOLD"] = File.join(folder, "told")
+      swarm(JUST_FORKED) do |swarm|
+        pids = Array.new(2) { Integer(swarm.wait_for(/\Aforked (\d+)/)[1]) }
+        swarm.signal(:TSTP)
+        assert_equal pids.sort, Array.new(2) { Integer(swarm.wait_for(/\Aquiet (\d+)/)[1]) }.sort
+        swarm.signal(:CONT)
+        assert_equal pids.sort, Array.new(2) { Integer(swarm.wait_for(/\Aresumed (\d+)/)[1]) }.sort
+        swarm.signal(:TERM)
+        assert_equal 0, swarm.finish
+      end
+    ensure
+      ENV.delete("TOLD")
+    end
+  end
+
+  # It cannot read what it is told until a signal wakes it.
+  def test_a_process_that_is_suspended_goes_on
+    events = %w[quiet resumed].map { |name| "events.subscribe('app.#{name}') { say.call('#{name}', Process.pid) };" }
+    swarm(events.join, "{processes: 1}") do |swarm|
+      pid = swarm.children(1).first
+      swarm.signal(:TSTP)
+      swarm.wait_for(/\Aquiet #{pid}/)
+      swarm.signal(:STOP, pid)
+      swarm.signal(:CONT)
+      swarm.wait_for(/\Aresumed #{pid}/)
+      swarm.signal(:TERM)
+      assert_equal 0, swarm.finish
+    end
+  end
+
   def test_a_quiet_swarm_without_processes_stops
     swarm(OWED, "{processes: 1}") do |swarm|
       pid = swarm.children(1).first

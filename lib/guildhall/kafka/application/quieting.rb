@@ -9,6 +9,8 @@ module Guildhall
         # on.
         # @return [void]
         def quiet
+          return if @quiet
+
           @quiet = true
           publish("app.quiet")
           partitions.each(&:quiet)
