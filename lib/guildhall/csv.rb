@@ -27,7 +27,8 @@ module Guildhall
     # @param symbolize_names [Boolean] whether the names are Symbols
     # @param converters [Symbol, #call, Hash{String, Integer=>(Symbol, #call)}, nil] for all fields, or by column (by
     #   its index where there are no names): `:integer`, `:float`, `:decimal`, `:boolean`, `:date`, `:time`, or a
-    #   shareable callable that takes the text. Empty fields stay nil. What is not of the type is a DecodeError.
+    #   shareable callable that takes the text. Empty fields stay nil. What is not of the type is a DecodeError. A column that a text does
+    #   not have is left out, as the gem csv does
     # @param col_sep [String]
     # @param row_sep [String, :auto]
     # @param quote_char [String, nil] nil: nothing is quoted

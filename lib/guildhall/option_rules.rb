@@ -73,6 +73,13 @@ module Guildhall
         "unknown #{what}#{hint.empty? ? "; there are #{names.join(", ")}" : hint}"
       end
 
+      # What a class takes as keywords of their own, beside a Hash of options.
+      # @param klass [Class]
+      # @return [Array<Symbol>]
+      def keywords(klass)
+        klass.instance_method(:initialize).parameters.filter_map { |kind, name| name if %i[key keyreq].include?(kind) }
+      end
+
       # @return [Rule]
       def kind(expected, klass) = rule(expected) { |value| value.is_a?(klass) }
 
@@ -104,10 +111,11 @@ module Guildhall
     # @param values [Hash{Symbol=>Object}]
     # @param names [Array<Symbol>] those that are allowed here
     # @param prefix [String] of the names in messages
+    # @param beside [Array<Symbol>] names that the caller has as well, and has checked: for the message about an unknown one
     # @return [Array<String>] everything that is wrong
-    def errors(values, names: @names, prefix: "")
+    def errors(values, names: @names, prefix: "", beside: [])
       values.filter_map do |name, value|
-        next self.class.unknown("#{@noun} #{prefix}#{name}", name, names) unless names.include?(name)
+        next self.class.unknown("#{@noun} #{prefix}#{name}", name, [*beside, *names]) unless names.include?(name)
 
         problem = @rules[name].problem(value)
         "#{prefix}#{name} #{problem}" if problem
@@ -116,10 +124,11 @@ module Guildhall
 
     # @param values [Hash{Symbol=>Object}]
     # @param owner [String, nil] what the options belong to
+    # @param beside [Array<Symbol>] see {#errors}
     # @return [Hash{Symbol=>Object}] the values
     # @raise [Guildhall::ArgumentError] naming everything that is wrong
-    def check!(values, owner: nil, names: @names, error: Guildhall::ArgumentError)
-      errors = errors(values, names:)
+    def check!(values, owner: nil, names: @names, beside: [], error: Guildhall::ArgumentError)
+      errors = errors(values, names:, beside:)
       raise error, [owner, errors.join("; ")].compact.join(": ") if errors.any?
 
       values

@@ -99,6 +99,21 @@ class CSVTest < GuildhallTest
   end
 
   # A column that there never is would leave its fields unconverted, without a word.
+  # As those of the gem csv: which columns there are, the text says.
+  def test_converters_for_columns_that_a_text_does_not_have
+    codec = Guildhall::CSV.new(converters: {"id" => :integer, "total" => :decimal})
+    assert_equal [[{"id" => 1}], [{"other" => "x"}], []], ["id\n1\n", "other\nx\n", ""].map { |text| codec.decode(text) }
+    assert_equal "id\n1\n", codec.encode([{"id" => 1}])
+    assert_equal [["a"], ["a", 2]], Guildhall::CSV.new(headers: false, converters: {1 => :integer}).decode("a\na,2\n")
+  end
+
+  def test_an_unknown_option_is_answered_with_all_that_there_are
+    message = assert_raises(Guildhall::ArgumentError) { Guildhall::CSV.new(nope_nope: 1) }.message
+    assert_equal "Guildhall::CSV: unknown option nope_nope; there are headers, symbolize_names, converters, text, max_bytes, max_digits, max_missing, " \
+                 "col_sep, row_sep, quote_char, skip_blanks, strip, liberal_parsing", message
+    assert_match(/did you mean headers/, assert_raises(Guildhall::ArgumentError) { Guildhall::CSV.new(haeders: false) }.message)
+  end
+
   def test_converters_that_no_column_would_get
     [{converters: {0 => :integer}}, {headers: false, converters: {"id" => :integer}}, {headers: false, converters: {-1 => :integer}},
      {headers: %w[a b], converters: {"c" => :integer}}, {converters: {nil => :integer}}].each do |options|

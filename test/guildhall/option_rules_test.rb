@@ -43,6 +43,18 @@ class OptionRulesTest < GuildhallTest
     assert_equal ["unknown setting kafka; there are workers, wait"], RULES.errors({workers: 1, kafka: {}}, names: %i[workers wait])
   end
 
+  # What a method takes beside them is an option as well.
+  class Both
+    def initialize(place, workers:, name: nil, **options)
+      RULES.check!(options, beside: Rules.keywords(Both), names: [:wait])
+    end
+  end
+
+  def test_names_that_the_caller_has_beside_them
+    assert_equal "unknown setting zzz; there are workers, name, wait", assert_raises(Guildhall::ArgumentError) { Both.new(1, workers: 1, zzz: 2) }.message
+    assert_equal "unknown setting nmae; did you mean name?", assert_raises(Guildhall::ArgumentError) { Both.new(1, workers: 1, nmae: 2) }.message
+  end
+
   def test_returns_the_values
     assert_equal({workers: 2}, RULES.check!({workers: 2}))
   end

@@ -40,7 +40,7 @@ module Guildhall
       def initialize(registry, reader: nil, subject: nil, topic: nil, subject_name: :topic, schema: nil, references: [], register: false,
                      normalize: false, schema_id: :payload, key: false, **options)
         connect(registry, type: "AVRO", schema_id:, key:)
-        @options = Options.check(options)
+        @options = Options.check(options, self.class)
         @reader = own(reader)
         @directory = Directory.new("\0".b, SchemaRegistry::WireFormat::PREFIX_BYTES - 1, true)
         references = check_references(references)

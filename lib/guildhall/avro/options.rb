@@ -35,10 +35,11 @@ module Guildhall
       private_constant :RULES
 
       # @param given [Hash{Symbol=>Object}]
+      # @param owner [Class] which takes them
       # @return [Hash{Symbol=>Object}] every option
       # @raise [Guildhall::ArgumentError] naming every option that is wrong
-      def self.check(given)
-        DEFAULTS.merge(RULES.check!(given, owner: "Guildhall::Avro"))
+      def self.check(given, owner = Avro)
+        DEFAULTS.merge(RULES.check!(given, owner: owner.name, beside: OptionRules.keywords(owner)))
       end
 
       # @api private

@@ -26,7 +26,8 @@ module Guildhall
           raise Guildhall::ArgumentError, "Guildhall::Avro::SingleObject: schemas are an Array of one or more, not #{schemas.class}"
         end
 
-        reader &&= Schema.parse(reader, strict: Options.strict?(Options.check(options), given: true))
+        checked = Options.check(options, SingleObject)
+        reader &&= Schema.parse(reader, strict: Options.strict?(checked, given: true))
         codecs = schemas.map { |schema| Avro.new(schema, reader:, **options) }
         @by_fingerprint = codecs.group_by { |codec| codec.schema.fingerprint }.transform_values { |same| only(same) }
         @directory = Directory.new(MAGIC, HEADER_BYTES - MAGIC.bytesize, false)

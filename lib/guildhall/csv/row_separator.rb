@@ -2,8 +2,9 @@
 
 module Guildhall
   class CSV
-    # Where the rows of a text end. The gem takes the first line break of a text for its separator, also one within quotes; and as
-    # soon as it has to look at quotes, it reads a separator that is no line break as text. It is told what ends the rows here instead.
+    # Finds out what ends the rows of a text, so that the gem csv need not. With `row_sep: :auto`, the gem takes the first line break of the
+    # text for the separator, even if it is inside quotes; this class skips quoted fields. If quotes occur, the gem reads a separator that
+    # is no line break (`row_sep: ";"`) as part of a field; this class replaces it by "\n" first.
     class RowSeparator
       LINE_BREAKS = ["\n", "\r\n", "\r"].freeze
       BLANKS = /\G[ \t\f\v]+/ # what `strip` removes

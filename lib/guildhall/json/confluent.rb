@@ -43,7 +43,7 @@ module Guildhall
                      references: [], register: false, normalize: false, schema_id: :payload, key: false, **options)
         OPTIONS.check!({validate:}, owner: self.class.name)
         connect(registry, type: "JSON", schema_id:, key:)
-        @json = JSON.new(**options)
+        @json = JSON.new(**Options.check(options, self.class))
         @validate = validate
         @draft = Schema::Options.new(draft:).draft
         choose_schema(subject:, topic:, subject_name:, schema:, register:, normalize:,

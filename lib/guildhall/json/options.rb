@@ -30,10 +30,11 @@ module Guildhall
       }.freeze
 
       # @param given [Hash{Symbol=>Object}]
+      # @param owner [Class] which takes them
       # @return [Hash{Symbol=>Object}] every option
       # @raise [Guildhall::ArgumentError] naming every option that is wrong
-      def self.check(given)
-        DEFAULTS.merge(RULES.check!(given, owner: "Guildhall::JSON"))
+      def self.check(given, owner = JSON)
+        DEFAULTS.merge(RULES.check!(given, owner: owner.name, beside: OptionRules.keywords(owner)))
       end
 
       # @param decimal_class [Module, nil]

@@ -29,7 +29,7 @@ module Guildhall
         # @raise [SchemaError]
         def initialize(source, reader: nil, **options)
           @input = Input.new(source)
-          checked = Options.check(options)
+          checked = Options.check(options, Reader)
           @limit = checked.fetch(:max_bytes)
           read_head
           schema = Schema.parse(@metadata["avro.schema"], strict: Options.strict?(checked, given: false))
