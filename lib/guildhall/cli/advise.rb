@@ -34,7 +34,10 @@ module Guildhall
         Constant.load(@options[:require]) if @options[:require]
         name = @options[:task] || raise(Guildhall::ArgumentError, "--task is needed (guildhall advise --help)")
         check
-        advice = Advisor.new(Constant.resolve(name), payloads, **settings).advise
+        samples = payloads
+        advisor = Advisor.new(Constant.resolve(name), samples, **settings)
+        announce(name, samples.size)
+        advice = advisor.advise
         write_page(advice, name) if @options[:html]
         @options[:json] ? print_json(advice.to_h) : @out.puts(advice)
         advice.pays? ? 0 : 1
@@ -50,6 +53,13 @@ module Guildhall
 
       def settings
         {workers: @options[:workers], rounds: @options[:quick] ? 3 : Advisor::ROUNDS, progress: progress("Measuring")}
+      end
+
+      # It measures for a minute, and says nothing else meanwhile where there is no bar.
+      def announce(name, count)
+        duration = @options[:quick] ? "half a minute" : "a minute (--quick: half of it)"
+        @err.puts("guildhall: measures #{name} with #{count} payload#{"s" if count > 1}; that takes about #{duration}, or some minutes if one " \
+                  "payload takes a second")
       end
 
       # Before a minute of measuring.

@@ -28,6 +28,7 @@ class CLIAdviseTest < GuildhallTest
       _, out, err = advise(folder, "--payloads", "payloads.ndjson", "--task", "loud.rb:Loud", "--json", "--workers", "1")
       assert_equal 2, ::JSON.parse(out)["payloads"], out
       %w[loud true false].each { |word| assert_includes err, word }
+      assert_match(/\Aguildhall: measures loud.rb:Loud with 2 payloads; that takes about half a minute, .*\nloud/, err, "said before it begins")
     end
   end
 
