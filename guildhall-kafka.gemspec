@@ -14,8 +14,7 @@ Gem::Specification.new do |spec|
   spec.files = Dir.chdir(__dir__) do
     Dir["lib/guildhall-kafka.rb", "{lib,sig}/guildhall/{adapters,kafka,karafka}{.rb,.rbs,/**/*.{rb,rbs}}",
       "lib/generators/**/*.{rb,tt}", "ext/guildhall_kafka/**/*.{c,h,rb}",
-      "README-kafka.md", "docs/{active_job,kafka*,karafka*,from_karafka,from_racecar,rails}.md", "examples/{kafka,karafka}*.rb",
-      "examples/karafka/**/*.rb", "LICENSE.txt"]
+      "README-kafka.md", "examples/{kafka,karafka}*.rb", "examples/karafka/**/*.rb", "LICENSE.txt"]
   end
   spec.extensions = ["ext/guildhall_kafka/extconf.rb"]
   spec.add_dependency "guildhall", Guildhall::VERSION

@@ -54,6 +54,16 @@ class PackagingTest < GuildhallTest
     assert_equal({"guildhall" => [], "guildhall-kafka" => []}, missing)
   end
 
+  # In the gem, or at an address of the repository.
+  def test_links_of_guides_lead_to_a_file
+    lost = SPECIFICATIONS.values.flat_map do |specification|
+      specification.files.grep(/\.md\z/).flat_map do |path|
+        links(path).reject { |link| there?(link, path, specification.files) }.map { |link| "#{specification.name}, #{path}: #{link}" }
+      end
+    end
+    assert_empty lost
+  end
+
   def test_a_file_that_another_gem_has_is_missing
     references = FileReferences.new(ROOT, ["lib/guildhall/adapters/rails.rb", "lib/guildhall/kafka.rb"])
     assert_includes references.missing, "lib/guildhall/adapters/rails.rb: rails/errors"
@@ -64,5 +74,18 @@ class PackagingTest < GuildhallTest
     home = InstalledGems.home
     assert_equal ["an installed gem", "Guildhall::Kafka"], InstalledGems.gems.run(RbConfig.ruby, "-e", USE).lines(chomp: true)
     assert_equal "guildhall #{Guildhall::VERSION}\n", InstalledGems.gems.run(RbConfig.ruby, File.join(home, "bin/guildhall"), "version")
+  end
+
+  private
+
+  def links(path) = File.read(File.join(ROOT, path)).gsub(/^```.*?^```/m, "").scan(/\]\(([^)\s#]+)/).flatten
+
+  def there?(link, path, files)
+    address = link[%r{\A#{Regexp.escape(Guildhall::HOMEPAGE)}/(?:blob|tree)/main/(.+)}o, 1]
+    return File.exist?(File.join(ROOT, address)) if address
+    return true if link.match?(/\A\w+:/)
+
+    target = File.expand_path(link, "/#{File.dirname(path)}").delete_prefix("/")
+    files.include?(target) || files.any? { |file| file.start_with?("#{target}/") }
   end
 end
