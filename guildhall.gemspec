@@ -13,8 +13,8 @@ Gem::Specification.new do |spec|
   spec.required_ruby_version = Guildhall::RUBIES
   spec.files = Dir.chdir(__dir__) do
     # All guides are here, because they link to each other. What is taken off, guildhall-kafka has.
-    Dir["{lib,sig}/**/*.{rb,rbs}", "sig/manifest.yaml", "ext/guildhall/**/*.{c,h,rb}", "exe/guildhall", "{README,CHANGELOG,CONTRIBUTING,SECURITY}.md",
-      "docs/**/*.{md,svg}", "examples/*.rb", "LICENSE.txt"] -
+    Dir["{lib,sig}/**/*.{rb,rbs}", "sig/manifest.yaml", "ext/guildhall/**/*.{c,h,rb}", "exe/guildhall",
+      "{README,CHANGELOG,CONTRIBUTING,SECURITY}.md", "docs/**/*.{md,svg}", "examples/*.rb", "LICENSE.txt"] -
       Dir["lib/guildhall-kafka.rb", "lib/generators/**/*", "{lib,sig}/guildhall/{adapters,kafka,karafka}{.rb,.rbs,/**/*}",
         "examples/{kafka*,karafka*,demo}.rb"]
   end

@@ -45,7 +45,7 @@ class OptionRulesTest < GuildhallTest
 
   # What a method takes beside them is an option as well.
   class Both
-    def initialize(place, workers:, name: nil, **options)
+    def initialize(_place, workers:, name: nil, **options)
       RULES.check!(options, beside: Rules.keywords(Both), names: [:wait])
     end
   end

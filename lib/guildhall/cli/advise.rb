@@ -58,8 +58,8 @@ module Guildhall
       # It measures for a minute, and says nothing else meanwhile where there is no bar.
       def announce(name, count)
         duration = @options[:quick] ? "half a minute" : "a minute (--quick: half of it)"
-        @err.puts("guildhall: measures #{name} with #{count} payload#{"s" if count > 1}; that takes about #{duration}, or some minutes if one " \
-                  "payload takes a second")
+        @err.puts("guildhall: measures #{name} with #{count} payload#{"s" if count > 1}; that takes about #{duration}, or some minutes " \
+                  "if one payload takes a second")
       end
 
       # Before a minute of measuring.

@@ -22,8 +22,8 @@ module Guildhall
 
       # @param registry [SchemaRegistry]
       # @param validate [Boolean] whether payloads are checked by the schema that they name. A schema that cannot be compiled (of an
-      #   unknown draft, with a pattern that Ruby cannot express), or whose references the registry has not, is no message's fault: its payloads are decoded unchecked, and a warning
-      #   says so once
+      #   unknown draft, with a pattern that Ruby cannot express), or whose references the registry does not have, is no message's fault:
+      #   its payloads are decoded unchecked, and a warning says so once
       # @param draft [String] of schemas that name none: see {Schema::Options#draft}
       # @param subject [String, nil] whose schema to encode with; nil: by `topic` and `subject_name`
       # @param topic [String, nil]

@@ -81,8 +81,9 @@ module Guildhall
         there, other = @added.fetch(file.name)
         return if there == file || KnownFiles.find(file.name)
 
-        raise Guildhall::ArgumentError, "two files are imported as #{file.name}, with different contents: #{[other, source].uniq.join(" and ")}; " \
-                                        "let all that import it refer to the same one"
+        sources = [other, source].uniq.join(" and ")
+        raise Guildhall::ArgumentError, "two files are imported as #{file.name}, with different contents: #{sources}; let all that " \
+                                        "import it refer to the same one"
       end
 
       # Adds what registries bring; leaves out a weak import that is not there, which a compiler does as well.
