@@ -69,7 +69,7 @@ Scenario.run do
   server["/subjects/shop-item/versions/1"] = [200, {id: 3, subject: "shop-item", version: 1, schema: "x", schemaType: "PROTOBUF"}]
   codecs.each do |codec| # a minute later
     unusable = codec.instance_variable_get(:@unusable)
-    unusable.keys.each { |id| unusable.update(id) { |known| known.with(try_at: 0.0) } } # rubocop:disable Style/HashEachMethods -- a cache has no each_key
+    unusable.keys.each { |id| unusable.update(id) { |known| known.with(try_at: 0.0) } }
   end
   eventually("all are consumed") { seen.concat(drain(Noting::SEEN)).size == COUNT * 3 }
   names.each { |name| equal([*0...COUNT], seen.filter_map { |topic, offset,| offset if topic == name }, "consumed in order, and once") }
