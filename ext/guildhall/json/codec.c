@@ -105,12 +105,12 @@ static VALUE json_codec_decode_by_document(const guildhall_json_codec *codec, VA
                                            size_t count)
 {
     VALUE buffer = 0;
-    guildhall_json_node *copy = rb_alloc_tmp_buffer(&buffer, (long)(count * sizeof *nodes));
+    guildhall_json_node *copy = ALLOCV_N(guildhall_json_node, buffer, count);
     memcpy(copy, nodes, count * sizeof *nodes);
     VALUE bytes = guildhall_json_bytes(source);
     guildhall_json_view view = {(const uint8_t *)RSTRING_PTR(bytes), (const uint8_t *)RSTRING_END(bytes), copy};
     VALUE value = guildhall_json_build(codec, view, 0);
-    rb_free_tmp_buffer(&buffer);
+    ALLOCV_END(buffer);
     RB_GC_GUARD(bytes);
     return value;
 }
