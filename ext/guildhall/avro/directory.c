@@ -43,7 +43,7 @@ static void avro_directory_release(void *pointer)
 
 static const rb_data_type_t type = {
     "Guildhall::Avro::Directory",
-    {avro_directory_mark, avro_directory_release, NULL, NULL, {0}},
+    {avro_directory_mark, avro_directory_release, NULL},
     0, 0, RUBY_TYPED_FREE_IMMEDIATELY | GUILDHALL_SHARED_TYPE};
 
 static directory *avro_directory_of(VALUE self) { return rb_check_typeddata(self, &type); }

@@ -24,7 +24,7 @@ static size_t json_codec_memsize(const void *pointer) { return sizeof(guildhall_
 
 static const rb_data_type_t type = {
     "Guildhall::JSON",
-    {json_codec_mark, RUBY_TYPED_DEFAULT_FREE, json_codec_memsize, NULL, {0}},
+    {json_codec_mark, RUBY_TYPED_DEFAULT_FREE, json_codec_memsize},
     &guildhall_codec_type, 0, GUILDHALL_CODEC_FLAGS};
 
 const guildhall_json_codec *guildhall_json_codec_of(VALUE self) { return guildhall_codec_of(self, &type); }

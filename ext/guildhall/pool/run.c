@@ -1,6 +1,5 @@
 /* The loop that the payloads of batches go through. One rb_protect serves all payloads up to the next one that raises. */
 #include "fair_queue.h"
-#include "guildhall/sharing.h"
 #include "task.h"
 
 enum { MAX_PAYLOADS_BETWEEN_LOOKS = 64 };         /* payloads */
@@ -35,7 +34,6 @@ static void publish(run *r, VALUE outcome, bool failure)
     VALUE mark = r->mark;
     r->mark = 0;
     r->stage = Qnil;
-    if (r->worker && !guildhall_shared(outcome)) guildhall_hand_over(outcome);
     if (r->worker) atomic_store_explicit(&r->worker->position, GUILDHALL_NO_POSITION, memory_order_relaxed);
     if (guildhall_batch_publish(r->batch, r->next, mark, outcome, failure)) {
         r->outcomes++;

@@ -189,11 +189,24 @@ static void share_freeze_all(walk *w)
     }
 }
 
-/* Of what is frozen to its last part. */
-static bool share_hand_over(VALUE object)
+/* Ruby's walk goes into depth by recursion: one begins at every so many objects, the innermost first, and ends where another has been. */
+#define BETWEEN_WALKS 256
+
+static VALUE share_walk(VALUE argument)
+{
+    const walk *w = (const walk *)argument;
+    for (size_t i = w->found.count; i > 0; i--) {
+        VALUE object = w->found.values[i - 1];
+        if ((i - 1) % BETWEEN_WALKS == 0 && !guildhall_shared(object)) guildhall_hand_over(object);
+    }
+    return Qnil;
+}
+
+/* What was found is frozen by now. */
+static bool share_hand_over(walk *w)
 {
     int raised = 0;
-    if (!guildhall_shared(object)) rb_protect(guildhall_hand_over, object, &raised);
+    if (GUILDHALL_COLLECTOR_PER_RACTOR) rb_protect(share_walk, (VALUE)w, &raised);
     if (raised) rb_set_errinfo(Qnil);
     return !raised;
 }
@@ -209,7 +222,7 @@ static bool share_all(VALUE object, bool frozen_only)
     bool shared = w.plain && share_others(&w) && share_own_all(&w);
     if (shared) share_freeze_all(&w);
     else if (w.others.count == 0 || !w.plain) share_take_back(&w); /* else that was done */
-    shared = shared && share_hand_over(object);
+    shared = shared && share_hand_over(&w);
     share_end(&w);
     guildhall_value_stack_release(&w.found);
     guildhall_value_stack_release(&w.others);

@@ -20,7 +20,7 @@ static void shared_cell_mark(void *pointer)
 }
 
 static const rb_data_type_t type = {
-    "Guildhall::SharedCell", {shared_cell_mark, RUBY_TYPED_DEFAULT_FREE, NULL, NULL, {0}}, 0, 0,
+    "Guildhall::SharedCell", {shared_cell_mark, RUBY_TYPED_DEFAULT_FREE, NULL}, 0, 0,
     RUBY_TYPED_FREE_IMMEDIATELY | GUILDHALL_SHARED_TYPE};
 
 static VALUE shared_cell_checked(VALUE content)
