@@ -8,8 +8,8 @@
  *
  * - A new object needs no write barrier until something is allocated: it is young, and nothing has marked it (json/document.c,
  *   values/hash_template.c). The tests under GC.stress and GC.verify_internal_consistency would see it.
- * - Marking stops all Ractors: caches and queues that are not write-barrier protected are marked without a lock (values/key_cache.c,
- *   values/value_cache.c, queue/class.c).
+ * - Marking a shareable object stops all Ractors: queues are marked without a lock (queue/class.c). Caches are marked by the Ractor that they
+ *   belong to (values/caches.c).
  * - RUBY_MAX_CPU is 8 where it is not set, and from 4.1 on the number of processors (waiting/pinned.c): fewer native threads would let
  *   waiters take all of them.
  * - A thread that is to end has a number for $! (pool/task.c).
@@ -45,7 +45,7 @@ typedef struct {
 } probe;
 
 static const rb_data_type_t embedded_type = {
-    "Guildhall probe", {NULL, RUBY_TYPED_DEFAULT_FREE, NULL, NULL, {0}}, 0, 0,
+    "Guildhall probe", {NULL, RUBY_TYPED_DEFAULT_FREE, NULL}, 0, 0,
     RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_FROZEN_SHAREABLE | RUBY_TYPED_EMBEDDABLE};
 
 static int assumptions_shareable(VALUE object) { return RTEST(rb_funcall(rb_cRactor, rb_intern("shareable?"), 1, object)); }
@@ -115,13 +115,16 @@ static int assumptions_waits(void)
     return RUBY_API_VERSION_MAJOR == 3 || rb_const_defined(rb_cRactor, rb_intern("Port"));
 }
 
+#define SLOT_HEADER 48 /* of a T_DATA object, generously */
+
 /* The structs of Documents lie in their objects (document/object.c), which free nothing then. */
 static int assumptions_embeds(size_t bytes)
 {
-    return RTYPEDDATA_EMBEDDED_P(rb_data_typed_object_zalloc(rb_cObject, bytes, &embedded_type)) != 0;
+    VALUE object = rb_data_typed_object_zalloc(rb_cObject, bytes, &embedded_type);
+    uintptr_t distance = (uintptr_t)RTYPEDDATA_GET_DATA(object) - (uintptr_t)object;
+    return distance <= SLOT_HEADER;
 }
 
-#define SLOT_HEADER 48 /* of a T_DATA object, generously */
 #define LEAST_EMBEDDED 160 /* of all structs of Documents the largest without its tape */
 
 static int assumptions_small_embedded(void)
@@ -195,5 +198,6 @@ void guildhall_init_assumptions(VALUE guildhall)
         assumptions[i].otherwise();
     }
     rb_define_const(guildhall, "ASSUMPTIONS", rb_ractor_make_shareable(outcome));
-    rb_funcall(guildhall, rb_intern("private_constant"), 1, ID2SYM(rb_intern("ASSUMPTIONS")));
+    rb_define_const(guildhall, "COLLECTOR_PER_RACTOR", GUILDHALL_COLLECTOR_PER_RACTOR ? Qtrue : Qfalse);
+    rb_funcall(guildhall, rb_intern("private_constant"), 2, ID2SYM(rb_intern("ASSUMPTIONS")), ID2SYM(rb_intern("COLLECTOR_PER_RACTOR")));
 }

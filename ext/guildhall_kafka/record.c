@@ -1,7 +1,7 @@
 #include "record.h"
 
+#include "guildhall/sharing.h"
 #include <ruby/encoding.h>
-#include <ruby/ractor.h>
 #include <string.h>
 
 static VALUE Record;
@@ -50,8 +50,7 @@ void guildhall_kafka_record_fill(VALUE self, guildhall_kafka_entry *entry, VALUE
     rb_gc_adjust_memory_usage((ssize_t)entry->size);
     RB_OBJ_WRITE(self, &entry->topic, topic);
     if (entry->decoder) RB_OBJ_WRITE(self, &entry->codec, codec);
-    /* Everything it refers to is shareable: no need for a walk that makes sure. */
-    RB_FL_SET_RAW(self, RUBY_FL_FREEZE | RUBY_FL_SHAREABLE);
+    guildhall_share(self); /* everything it refers to is shareable */
 }
 
 VALUE guildhall_kafka_record_wrap(VALUE self)
@@ -61,6 +60,7 @@ VALUE guildhall_kafka_record_wrap(VALUE self)
     if (entry->state != GUILDHALL_ENTRY_DECODED) return Qnil;
     entry->state = GUILDHALL_ENTRY_RAW; /* which it stays where wrap raises */
     VALUE document = decoder->wrap(decoder->context, &entry->result, self, entry->bytes, entry->payload_length);
+    if (guildhall_shared(self) && !guildhall_shared(document)) guildhall_hand_over(document);
     entry->state = GUILDHALL_ENTRY_WRAPPED;
     RB_OBJ_WRITE(self, &entry->document, document);
     return document;
@@ -74,9 +74,7 @@ void guildhall_kafka_record_not_wrapped(VALUE self)
 
 static VALUE frozen_bytes(const uint8_t *bytes, size_t length)
 {
-    VALUE string = rb_str_new((const char *)bytes, length);
-    RB_FL_SET_RAW(string, RUBY_FL_FREEZE | RUBY_FL_SHAREABLE);
-    return string;
+    return guildhall_share(rb_str_new((const char *)bytes, length));
 }
 
 /* UTF-8 where it is that, bytes where it is not. */
@@ -84,8 +82,7 @@ static VALUE frozen_text(const uint8_t *bytes, size_t length)
 {
     VALUE string = rb_utf8_str_new((const char *)bytes, length);
     if (rb_enc_str_coderange(string) == ENC_CODERANGE_BROKEN) rb_enc_associate(string, rb_ascii8bit_encoding());
-    RB_FL_SET_RAW(string, RUBY_FL_FREEZE | RUBY_FL_SHAREABLE);
-    return string;
+    return guildhall_share(string);
 }
 
 /* @return [String, nil] the payload's bytes; nil for a tombstone. A new String each time. */

@@ -117,6 +117,7 @@ class DocumentTest < GuildhallTest
 
   def test_indexes_count_as_memory_that_documents_hold
     GC.disable
+    ballast = "a" * 50_000_000 # Ruby's count never is below 0, whatever was freed before
     document = Guildhall::MessagePack.document(PAYLOADS["two-byte keys"])
     small = ObjectSpace.memsize_of(document)
     before = GC.stat(:malloc_increase_bytes)
@@ -124,6 +125,7 @@ class DocumentTest < GuildhallTest
     grown = ObjectSpace.memsize_of(document) - small
     assert_operator grown, :>, 5_462 * 4
     assert_operator GC.stat(:malloc_increase_bytes) - before, :>=, grown
+    assert_equal 50_000_000, ballast.bytesize
   ensure
     GC.enable
   end

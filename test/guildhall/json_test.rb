@@ -219,7 +219,10 @@ class JSONTest < GuildhallTest
     deep = '{"a":[' * 50_000 + "1" + "]}" * 50_000
     codec = CODEC.new(max_nesting: 100_000)
     assert_equal deep, codec.document(deep).to_json
-    assert Ractor.shareable?(codec.decode(deep))
+    decoded = codec.decode(deep)
+    assert_predicate decoded, :frozen?
+    # Where Ruby has to walk, it does so by recursion.
+    assert Ractor.shareable?(decoded) unless Guildhall.const_get(:COLLECTOR_PER_RACTOR)
     assert_raises(CODEC::ParseError) { codec.decode("[" * 1_000_000) }
   end
 

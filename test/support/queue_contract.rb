@@ -206,7 +206,7 @@ module QueueContract
     assert_same item, queue.pop
     refute Ractor.shareable?(queue)
     error = assert_raises(TypeError, Ractor::Error) { Ractor.new(queue) { |sent| sent } }
-    assert_includes error.message, "copied"
+    assert_match(/cop(y|ied)/, error.message)
     queue.push(item)
     assert_raises(TypeError, Ractor::Error) { Ractor.new(queue) { |sent| sent } }
     assert_raises(Ractor::Error) { Ractor.make_shareable(queue) }

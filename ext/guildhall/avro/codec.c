@@ -37,7 +37,7 @@ static size_t avro_codec_memsize(const void *pointer)
 
 static const rb_data_type_t type = {
     "Guildhall::Avro::Program",
-    {avro_codec_mark, avro_codec_release, avro_codec_memsize, NULL, {0}},
+    {avro_codec_mark, avro_codec_release, avro_codec_memsize},
     &guildhall_codec_type, 0, GUILDHALL_CODEC_FLAGS};
 
 const guildhall_avro_codec *guildhall_avro_codec_of(VALUE program) { return guildhall_codec_of(program, &type); }

@@ -43,8 +43,8 @@ static void avro_directory_release(void *pointer)
 
 static const rb_data_type_t type = {
     "Guildhall::Avro::Directory",
-    {avro_directory_mark, avro_directory_release, NULL, NULL, {0}},
-    0, 0, RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_FROZEN_SHAREABLE};
+    {avro_directory_mark, avro_directory_release, NULL},
+    0, 0, RUBY_TYPED_FREE_IMMEDIATELY | GUILDHALL_SHARED_TYPE};
 
 static directory *avro_directory_of(VALUE self) { return rb_check_typeddata(self, &type); }
 
@@ -108,7 +108,7 @@ static VALUE avro_directory_initialize(VALUE self, VALUE magic, VALUE number_byt
     memcpy(directory->magic, RSTRING_PTR(magic), directory->magic_bytes);
     directory->number_bytes = NUM2UINT(number_bytes);
     directory->big_end = RTEST(big_end);
-    return guildhall_share(self);
+    return guildhall_hand_over(guildhall_share(self));
 }
 
 /* With the GVL of any Ractor. */

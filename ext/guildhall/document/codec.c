@@ -2,7 +2,7 @@
 #include <ruby/ractor.h>
 #include "codec.h"
 
-const rb_data_type_t guildhall_codec_type = {"Guildhall codec", {NULL, RUBY_TYPED_DEFAULT_FREE, NULL, NULL, {0}}, 0, 0, GUILDHALL_CODEC_FLAGS};
+const rb_data_type_t guildhall_codec_type = {"Guildhall codec", {NULL, RUBY_TYPED_DEFAULT_FREE, NULL}, 0, 0, GUILDHALL_CODEC_FLAGS};
 
 const void *guildhall_codec_of(VALUE self, const rb_data_type_t *type)
 {

@@ -48,20 +48,20 @@ static size_t document_memsize(const void *pointer)
  * WB_PROTECTED: Documents pile up; unprotected they would force major collections. */
 static const rb_data_type_t type = {
     "Guildhall::Document",
-    {document_mark, document_release, document_memsize, NULL, {0}},
+    {document_mark, document_release, document_memsize},
     0, 0, RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED | RUBY_TYPED_FROZEN_SHAREABLE | RUBY_TYPED_EMBEDDABLE};
 
 /* Of sub-documents: nothing is freed but the slot. */
 static const rb_data_type_t sub_type = {
     "Guildhall::Document",
-    {document_mark_root, RUBY_TYPED_DEFAULT_FREE, NULL, NULL, {0}},
+    {document_mark_root, RUBY_TYPED_DEFAULT_FREE, NULL},
     &type, 0,
     RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED | RUBY_TYPED_FROZEN_SHAREABLE | RUBY_TYPED_EMBEDDABLE};
 
 /* Of a struct on the heap, which Ruby does not take for an embeddable type. */
 static const rb_data_type_t heap_type = {
     "Guildhall::Document",
-    {document_mark, document_release, document_memsize, NULL, {0}},
+    {document_mark, document_release, document_memsize},
     &type, 0, RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED | RUBY_TYPED_FROZEN_SHAREABLE};
 
 int guildhall_document_of_format(VALUE object, const guildhall_document_format *format)

@@ -182,17 +182,17 @@ VALUE guildhall_json_build(const guildhall_json_codec *codec, guildhall_json_vie
     guildhall_value_stack_reserve(&values, size);
     frame on_stack[FRAMES_ON_STACK];
     VALUE buffer = 0;
-    frame *frames = depth <= FRAMES_ON_STACK ? on_stack : rb_alloc_tmp_buffer(&buffer, (long)(depth * sizeof(frame)));
+    frame *frames = depth <= FRAMES_ON_STACK ? on_stack : ALLOCV_N(frame, buffer, depth);
     VALUE built = json_build_build_container(&build, index, values.values, frames);
-    if (buffer) rb_free_tmp_buffer(&buffer);
+    ALLOCV_END(buffer);
     guildhall_value_stack_release(&values);
     return built;
 }
 
 void guildhall_init_json_build(void)
 {
-    rb_gc_register_mark_object(empty_array = guildhall_array_new(0, NULL));
-    rb_gc_register_mark_object(empty_hash = guildhall_share(rb_hash_new()));
+    rb_gc_register_mark_object(empty_array = guildhall_hand_over(guildhall_array_new(0, NULL)));
+    rb_gc_register_mark_object(empty_hash = guildhall_hand_over(guildhall_share(rb_hash_new())));
     empty_string = rb_str_to_interned_str(guildhall_string_new("", 0, GUILDHALL_TEXT_ASCII));
     rb_gc_register_mark_object(empty_string);
 }

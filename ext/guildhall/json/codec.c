@@ -24,7 +24,7 @@ static size_t json_codec_memsize(const void *pointer) { return sizeof(guildhall_
 
 static const rb_data_type_t type = {
     "Guildhall::JSON",
-    {json_codec_mark, RUBY_TYPED_DEFAULT_FREE, json_codec_memsize, NULL, {0}},
+    {json_codec_mark, RUBY_TYPED_DEFAULT_FREE, json_codec_memsize},
     &guildhall_codec_type, 0, GUILDHALL_CODEC_FLAGS};
 
 const guildhall_json_codec *guildhall_json_codec_of(VALUE self) { return guildhall_codec_of(self, &type); }
@@ -105,12 +105,12 @@ static VALUE json_codec_decode_by_document(const guildhall_json_codec *codec, VA
                                            size_t count)
 {
     VALUE buffer = 0;
-    guildhall_json_node *copy = rb_alloc_tmp_buffer(&buffer, (long)(count * sizeof *nodes));
+    guildhall_json_node *copy = ALLOCV_N(guildhall_json_node, buffer, count);
     memcpy(copy, nodes, count * sizeof *nodes);
     VALUE bytes = guildhall_json_bytes(source);
     guildhall_json_view view = {(const uint8_t *)RSTRING_PTR(bytes), (const uint8_t *)RSTRING_END(bytes), copy};
     VALUE value = guildhall_json_build(codec, view, 0);
-    rb_free_tmp_buffer(&buffer);
+    ALLOCV_END(buffer);
     RB_GC_GUARD(bytes);
     return value;
 }

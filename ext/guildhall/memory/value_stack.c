@@ -23,7 +23,7 @@ static size_t value_stack_memsize(const void *pointer) { return sizeof(held) + (
 
 /* Not write-barrier protected: values come and go. */
 static const rb_data_type_t type = {
-    "Guildhall values", {value_stack_mark, value_stack_free, value_stack_memsize, NULL, {0}}, 0, 0, RUBY_TYPED_FREE_IMMEDIATELY};
+    "Guildhall values", {value_stack_mark, value_stack_free, value_stack_memsize}, 0, 0, RUBY_TYPED_FREE_IMMEDIATELY};
 
 static held *value_stack_held(VALUE holder) { return RTYPEDDATA_GET_DATA(holder); }
 

@@ -11,7 +11,7 @@ static void msgpack_codec_mark(void *codec) { guildhall_codec_mark(codec); }
 
 static const rb_data_type_t type = {
     "Guildhall::MessagePack",
-    {msgpack_codec_mark, RUBY_TYPED_DEFAULT_FREE, NULL, NULL, {0}},
+    {msgpack_codec_mark, RUBY_TYPED_DEFAULT_FREE, NULL},
     &guildhall_codec_type, 0, GUILDHALL_CODEC_FLAGS};
 
 static const guildhall_msgpack_codec *msgpack_codec_of(VALUE self) { return guildhall_codec_of(self, &type); }

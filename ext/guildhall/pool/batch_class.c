@@ -132,9 +132,9 @@ static VALUE allocate(VALUE queue, VALUE runnable, size_t size, size_t bytes, bo
     return self;
 }
 
-/* All that it refers to is shareable. Ractor.make_shareable would walk to every payload, with Ruby's lock held and its memory growing
- * meanwhile: where another Ractor has begun to collect garbage, both would wait for each other for ever. */
-static VALUE shared(VALUE self) { return guildhall_share(self); }
+/* All that it refers to is shareable by now. Where one collector stops all Ractors, Ractor.make_shareable would walk to every payload with
+ * Ruby's lock held and its memory growing: where another Ractor has begun to collect garbage, both would wait for each other for ever. */
+static VALUE shared(VALUE self) { return guildhall_hand_over(guildhall_share(self)); }
 
 /* What statistics call a source. Workers pass the queue on, so it must not lead to what is not shareable. */
 static VALUE name_of(VALUE source)
@@ -180,7 +180,7 @@ VALUE guildhall_batch_continue(VALUE queue, VALUE runnable, VALUE outcomes, size
     guildhall_batch *batch = guildhall_batch_of(self);
     for (size_t i = 0; i < size; i++) {
         VALUE object = RARRAY_AREF(outcomes, (long)i);
-        if (i < done) atomic_store(&batch->slots[i], object);
+        if (i < done) atomic_store(&batch->slots[i], guildhall_shared(object) ? object : guildhall_hand_over(object));
         else batch->payloads[i] = object;
         RB_OBJ_WRITTEN(self, Qundef, object);
     }

@@ -1,5 +1,6 @@
 #include "task.h"
 #include <ruby/ractor.h>
+#include "guildhall/sharing.h"
 #include "init.h"
 #include "values/share.h"
 
@@ -29,7 +30,8 @@ static VALUE call(const guildhall_runnable *runnable, VALUE task, VALUE value, V
     return rb_funcallv(task, id_call, runnable->takes_metadata ? 2 : 1, arguments);
 }
 
-static VALUE decode_and_wrap(const guildhall_runnable *runnable, VALUE bytes)
+/* *native: whether the value was made by guildhall alone, and so is frozen to its last part. */
+static VALUE decode_and_wrap(const guildhall_runnable *runnable, VALUE bytes, bool *native)
 {
     const guildhall_decoder *decoder = runnable->decoder;
     const uint8_t *start = (const uint8_t *)RSTRING_PTR(bytes);
@@ -40,25 +42,30 @@ static VALUE decode_and_wrap(const guildhall_runnable *runnable, VALUE bytes)
     if (verdict == GUILDHALL_DECODED) value = guildhall_decoder_wrap(decoder, &result, bytes, start, length);
     else if (verdict == GUILDHALL_DEFER) value = rb_funcallv(runnable->codec, id_call, 1, &bytes);
     else rb_exc_raise(decoder->error(decoder->context, &result, start, length));
+    *native = verdict == GUILDHALL_DECODED;
     RB_GC_GUARD(bytes);
     return value;
 }
 
 /* What the codec itself would return, or raise, without a method call. */
-static VALUE decode(const guildhall_runnable *runnable, VALUE bytes, VALUE *stage)
+static VALUE decode(const guildhall_runnable *runnable, VALUE bytes, VALUE *stage, bool *native)
 {
     const guildhall_decoder *decoder = runnable->decoder;
     *stage = runnable->decode_stage;
-    VALUE value = decoder->call ? decoder->call(decoder->context, bytes) : decode_and_wrap(runnable, bytes);
+    *native = decoder->call != NULL;
+    VALUE value = decoder->call ? decoder->call(decoder->context, bytes) : decode_and_wrap(runnable, bytes, native);
     *stage = Qnil;
     return value;
 }
 
-static VALUE outcome_of(const guildhall_runnable *runnable, VALUE bytes, VALUE metadata, bool on_worker, VALUE *stage)
+static VALUE outcome_of(const guildhall_runnable *runnable, VALUE bytes, VALUE metadata, bool on_worker, VALUE *stage, bool *native)
 {
+    *native = false;
     if (!runnable->decoder || !RB_TYPE_P(bytes, T_STRING)) return call(runnable, runnable->task, bytes, metadata, on_worker);
-    VALUE value = decode(runnable, bytes, stage);
-    return NIL_P(runnable->rest) ? value : call(runnable, runnable->rest, value, metadata, on_worker);
+    VALUE value = decode(runnable, bytes, stage, native);
+    if (NIL_P(runnable->rest)) return value;
+    *native = false;
+    return call(runnable, runnable->rest, value, metadata, on_worker);
 }
 
 /* Only what was made for this payload alone may be frozen: not what a tool keeps, and not what code that no worker has run yet
@@ -67,7 +74,7 @@ static bool may_freeze(const guildhall_code *code, bool on_worker) { return !cod
 
 static VALUE shared(const guildhall_runnable *runnable, VALUE outcome, bool on_worker)
 {
-    if (RB_SPECIAL_CONST_P(outcome) || RB_FL_ANY_RAW(outcome, RUBY_FL_SHAREABLE)) return outcome;
+    if (guildhall_shared(outcome)) return outcome;
     if (may_freeze(runnable->code, on_worker)) {
         if (guildhall_share_plain(outcome)) return outcome;
     } else if (guildhall_shareable(outcome)) {
@@ -88,7 +95,10 @@ VALUE guildhall_task_call(const guildhall_runnable *runnable, VALUE bytes, VALUE
         *failed = true;
         return refused(runnable, index);
     }
-    VALUE outcome = shared(runnable, outcome_of(runnable, bytes, metadata, on_worker, stage), on_worker);
+    bool native;
+    VALUE outcome = outcome_of(runnable, bytes, metadata, on_worker, stage, &native);
+    if (!native) outcome = shared(runnable, outcome, on_worker);
+    else if (on_worker && !guildhall_shared(outcome)) guildhall_hand_over(outcome);
     if (on_worker) guildhall_code_tried(runnable->code);
     return outcome;
 }

@@ -2,6 +2,7 @@
 #include "fair_queue.h"
 #include "task.h"
 #include <ruby/ractor.h>
+#include "guildhall/sharing.h"
 #include "init.h"
 
 static void slot_mark(void *data)
@@ -17,7 +18,7 @@ static const rb_data_type_t slot_type = {
     "Guildhall::Pool::WorkerSlot",
     {slot_mark, RUBY_DEFAULT_FREE, slot_memsize},
     0, 0,
-    RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_FROZEN_SHAREABLE};
+    RUBY_TYPED_FREE_IMMEDIATELY | GUILDHALL_SHARED_TYPE};
 
 static guildhall_worker_slot *slot_of(VALUE object)
 {
@@ -30,6 +31,7 @@ static VALUE slot_build(VALUE class, VALUE queue)
     guildhall_worker_slot *worker;
     VALUE self = TypedData_Make_Struct(class, guildhall_worker_slot, &slot_type, worker);
     worker->queue_object = queue;
+    guildhall_refers(self, queue);
     worker->queue = of;
     atomic_store(&worker->batch, Qnil);
     atomic_store(&worker->position, GUILDHALL_NO_POSITION);
@@ -80,7 +82,9 @@ static VALUE slot_take(VALUE self)
     atomic_fetch_add(&worker->queue->idle_workers, 1);
     if (take(worker)) stop_looking((VALUE)worker);
     else rb_ensure(wait_for_slice, (VALUE)worker, stop_looking, (VALUE)worker);
-    if (NIL_P(atomic_load(&worker->batch))) return Qfalse;
+    VALUE batch = atomic_load(&worker->batch);
+    if (NIL_P(batch)) return Qfalse;
+    guildhall_refers(self, batch);
     atomic_store(&worker->slice_since, guildhall_now());
     learn_handover(worker);
     if (worker->others_wanted) guildhall_fair_queue_wake(worker->queue, 1);

@@ -3,6 +3,7 @@
  * All methods that take an item are C functions, called without a Ruby frame between them and the caller: a Ruby method
  * checks for interrupts as it returns, which would lose the item it has just taken. */
 #include "channel.h"
+#include "guildhall/sharing.h"
 #include "init.h"
 #include "values/share.h"
 #include "waiting/waiter.h"
@@ -45,8 +46,8 @@ static void queue_free(void *pointer)
 
 static size_t queue_memsize(const void *channel) { return queue_channel_memsize(channel); }
 
-/* Not embeddable: compaction would move the struct under other Ractors. Not write-barrier protected: the barrier takes the
- * object that refers, and with several Ractors costs a lock; a queue is marked again instead, from head to tail. */
+/* Not embeddable: compaction would move the struct under other Ractors. Not write-barrier protected where the barrier costs a lock as soon
+ * as there are several Ractors: a queue is marked again instead, from head to tail. */
 static const rb_data_type_t private_type = {
     .wrap_struct_name = "Guildhall::Queue (one Ractor's)",
     .function = {.dmark = queue_mark, .dfree = queue_free, .dsize = queue_memsize},
@@ -56,7 +57,7 @@ static const rb_data_type_t shared_type = {
     .wrap_struct_name = "Guildhall::Queue",
     .function = {.dmark = queue_mark, .dfree = queue_free, .dsize = queue_memsize},
     .parent = &private_type,
-    .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_FROZEN_SHAREABLE,
+    .flags = RUBY_TYPED_FREE_IMMEDIATELY | GUILDHALL_SHARED_TYPE,
 };
 
 static inline guildhall_channel *queue_channel_of(VALUE queue)
@@ -106,6 +107,7 @@ static VALUE queue_s_allocate(VALUE class)
 /* ---- moving items */
 
 typedef struct {
+    VALUE queue;
     guildhall_channel *channel;
     size_t lane, stripe;
     uintptr_t *items;
@@ -153,9 +155,11 @@ static int queue_attempt_pop(void *context)
     return (self->moved = guildhall_channel_pop(self->channel, self->lane, self->items, self->count, &self->stripe)) != 0;
 }
 
-static void queue_wake_after_push(transfer *self)
+static void queue_after_push(transfer *self)
 {
-    if (self->moved > 0) guildhall_channel_pushed(self->channel, self->lane);
+    if (self->moved <= 0) return;
+    for (long i = 0; i < self->moved; i++) guildhall_refers(self->queue, (VALUE)self->items[i]);
+    guildhall_channel_pushed(self->channel, self->lane);
 }
 
 static void queue_wake_after_pop(transfer *self)
@@ -169,7 +173,7 @@ static void queue_wait_to_push(transfer *self, int64_t deadline)
     if (!queue_attempt_push(self))
         guildhall_wait(&guildhall_channel_stripe(self->channel, self->lane)->givers, queue_attempt_push, self, deadline);
     if (self->moved == GUILDHALL_RING_CLOSED) rb_raise(closed_error, "queue closed");
-    queue_wake_after_push(self);
+    queue_after_push(self);
 }
 
 static void queue_wait_to_pop(transfer *self, int64_t deadline)
@@ -227,7 +231,7 @@ static VALUE queue_push(int argc, VALUE *argv, VALUE queue)
         deadline = queue_deadline_of(&given);
     }
     queue_check_item(queue, item);
-    transfer self = {.channel = queue_channel_of(queue), .items = (uintptr_t *)&item, .count = 1};
+    transfer self = {.queue = queue, .channel = queue_channel_of(queue), .items = (uintptr_t *)&item, .count = 1};
     self.lane = queue_pushing_lane(self.channel);
     queue_wait_to_push(&self, deadline < 0 ? 1 : deadline);
     RB_GC_GUARD(item);
@@ -246,7 +250,7 @@ static VALUE queue_pop(int argc, VALUE *argv, VALUE queue)
         deadline = queue_deadline_of(&given);
     }
     VALUE item = Qnil;
-    transfer self = {.channel = queue_channel_of(queue), .items = (uintptr_t *)&item, .count = 1};
+    transfer self = {.queue = queue, .channel = queue_channel_of(queue), .items = (uintptr_t *)&item, .count = 1};
     self.lane = queue_popping_lane(self.channel);
     queue_wait_to_pop(&self, deadline < 0 ? 1 : deadline);
     RB_GC_GUARD(item);
@@ -259,11 +263,11 @@ static VALUE queue_pop(int argc, VALUE *argv, VALUE queue)
 static VALUE queue_try_push(VALUE queue, VALUE item)
 {
     queue_check_item(queue, item);
-    transfer self = {.channel = queue_channel_of(queue), .items = (uintptr_t *)&item, .count = 1};
+    transfer self = {.queue = queue, .channel = queue_channel_of(queue), .items = (uintptr_t *)&item, .count = 1};
     self.lane = queue_pushing_lane(self.channel);
     queue_attempt_push(&self);
     if (self.moved == GUILDHALL_RING_CLOSED) rb_raise(closed_error, "queue closed");
-    queue_wake_after_push(&self);
+    queue_after_push(&self);
     RB_GC_GUARD(item);
     RB_GC_GUARD(queue);
     return self.moved > 0 ? Qtrue : Qfalse;
@@ -273,7 +277,7 @@ static VALUE queue_try_pop(int argc, VALUE *argv, VALUE queue)
 {
     rb_check_arity(argc, 0, 1);
     VALUE item = Qnil;
-    transfer self = {.channel = queue_channel_of(queue), .items = (uintptr_t *)&item, .count = 1};
+    transfer self = {.queue = queue, .channel = queue_channel_of(queue), .items = (uintptr_t *)&item, .count = 1};
     self.lane = queue_popping_lane(self.channel);
     queue_attempt_pop(&self);
     queue_wake_after_pop(&self);
@@ -296,7 +300,7 @@ static VALUE queue_push_many(int argc, VALUE *argv, VALUE queue)
     long size = RARRAY_LEN(list);
     for (long index = 0; index < size; index++) queue_check_item(queue, RARRAY_AREF(list, index));
     uintptr_t items[CHUNK];
-    transfer self = {.channel = queue_channel_of(queue), .items = items};
+    transfer self = {.queue = queue, .channel = queue_channel_of(queue), .items = items};
     self.lane = queue_pushing_lane(self.channel);
     long pushed = 0;
     while (pushed < size) {
@@ -327,7 +331,7 @@ static void queue_pop_more(transfer *self, VALUE list, long limit)
 static VALUE queue_pop_many(int argc, VALUE *argv, VALUE queue)
 {
     if (argc == 0) rb_error_arity(0, 1, 1);
-    transfer self = {.channel = queue_channel_of(queue)};
+    transfer self = {.queue = queue, .channel = queue_channel_of(queue)};
     size_t limit = queue_positive(argv[0], "max");
     size_t likely = guildhall_channel_size(self.channel);
     if (likely < CHUNK) likely = CHUNK;
@@ -350,7 +354,7 @@ static VALUE queue_pop_many(int argc, VALUE *argv, VALUE queue)
 static VALUE queue_drain(VALUE queue)
 {
     uintptr_t items[CHUNK];
-    transfer self = {.channel = queue_channel_of(queue), .items = items};
+    transfer self = {.queue = queue, .channel = queue_channel_of(queue), .items = items};
     long size = (long)guildhall_channel_size(self.channel);
     VALUE list = rb_ary_new_capa(size);
     self.lane = queue_popping_lane(self.channel);
@@ -362,7 +366,7 @@ static VALUE queue_drain(VALUE queue)
 static VALUE queue_clear(VALUE queue)
 {
     uintptr_t items[CHUNK];
-    transfer self = {.channel = queue_channel_of(queue), .items = items, .count = CHUNK};
+    transfer self = {.queue = queue, .channel = queue_channel_of(queue), .items = items, .count = CHUNK};
     self.lane = queue_popping_lane(self.channel);
     /* At most as many as it holds: producers that are as quick must not keep us here. */
     for (size_t left = self.channel->capacity; left > 0 && queue_attempt_pop(&self) && self.moved > 0;) {

@@ -18,7 +18,7 @@ static size_t caches_memsize(const void *pointer) { return sizeof(guildhall_cach
 
 /* Not write-barrier protected on purpose: there is one a Ractor, and every lookup would pay for it. */
 static const rb_data_type_t type = {
-    "Guildhall caches", {caches_mark, RUBY_TYPED_DEFAULT_FREE, caches_memsize, NULL, {0}}, 0, 0, RUBY_TYPED_FREE_IMMEDIATELY};
+    "Guildhall caches", {caches_mark, RUBY_TYPED_DEFAULT_FREE, caches_memsize}, 0, 0, RUBY_TYPED_FREE_IMMEDIATELY};
 
 guildhall_caches *guildhall_caches_current(void)
 {

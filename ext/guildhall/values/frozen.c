@@ -8,12 +8,12 @@ int guildhall_utf8_index, guildhall_ascii_index, guildhall_binary_index;
 
 VALUE guildhall_string_finish(VALUE string, guildhall_text text)
 {
-    VALUE flags = RUBY_FL_FREEZE | RUBY_FL_SHAREABLE;
+    VALUE flags = 0;
     if (text != GUILDHALL_TEXT_BINARY) RB_ENCODING_SET_INLINED(string, guildhall_utf8_index);
     if (text == GUILDHALL_TEXT_ASCII) flags |= RUBY_ENC_CODERANGE_7BIT;
     if (text == GUILDHALL_TEXT_UTF8) flags |= RUBY_ENC_CODERANGE_VALID;
     RB_FL_SET_RAW(string, flags);
-    return string;
+    return guildhall_share(string);
 }
 
 VALUE guildhall_string_new(const void *bytes, size_t length, guildhall_text text)
@@ -40,14 +40,12 @@ VALUE guildhall_hash_new(long count, const VALUE *pairs)
 
 VALUE guildhall_integer_from_digits(const uint8_t *digits, size_t length)
 {
-    char on_stack[64];
     VALUE buffer = 0;
-    char *terminated = on_stack;
-    if (length >= sizeof on_stack) terminated = rb_alloc_tmp_buffer(&buffer, (long)length + 1);
+    char *terminated = ALLOCV(buffer, length + 1);
     memcpy(terminated, digits, length);
     terminated[length] = '\0';
     VALUE integer = rb_cstr2inum(terminated, 10);
-    if (buffer) rb_free_tmp_buffer(&buffer);
+    ALLOCV_END(buffer);
     return guildhall_number(integer);
 }
 

@@ -1,4 +1,5 @@
-/* Makes the Ruby objects that decoders return: frozen and shareable from the start, so that they are not walked afterwards.
+/* Makes the Ruby objects that decoders return: frozen from the start, and shareable where that takes no walk
+ * (guildhall/sharing.h).
  *
  * Everything here needs the GVL, may raise NoMemoryError, and runs no Ruby code, so no thread switch happens inside.
  * The parts handed in (elements, keys, values) must be shareable already: nothing checks them.
@@ -11,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "guildhall/sharing.h"
 
 /* Of Ruby's encodings. */
 extern int guildhall_utf8_index, guildhall_ascii_index, guildhall_binary_index;
@@ -22,14 +24,6 @@ typedef enum {
     GUILDHALL_TEXT_UNCHECKED, /* UTF-8 encoding, validity unknown */
     GUILDHALL_TEXT_BINARY     /* ASCII-8BIT encoding */
 } guildhall_text;
-
-/* Marks a new object, not seen by anyone yet, as frozen and shareable. RB_OBJ_SET_SHAREABLE is not exported by every
- * Ruby, and Ractor.make_shareable walks; all that the flag promises is true here by construction. */
-static inline VALUE guildhall_share(VALUE object)
-{
-    RB_FL_SET_RAW(object, RUBY_FL_FREEZE | RUBY_FL_SHAREABLE);
-    return object;
-}
 
 /* Whether the contents of a String or an Array are another object's, as those of a long end are: that one need not be shareable. */
 static inline bool guildhall_borrows(VALUE object) { return RB_FL_ANY_RAW(object, RUBY_ELTS_SHARED) != 0; }

@@ -1,11 +1,13 @@
 /* Makes plain data shareable in one walk: Strings, Arrays, Hashes, Structs and objects whose `freeze` is Ruby's own, with their
  * instance variables. First all of it is looked at, and only then frozen, so that what cannot be shared is left as it was.
  *
- * The flag says "seen" during the walk: no other code runs meanwhile. What the walk does not know (a Time, say) may refer to what
- * has that flag too early, and so is asked only after all flags were taken back. */
+ * Where the flag is all that makes an object shareable, it says "seen" during the walk: no other code runs meanwhile. What the walk does not
+ * know (a Time, say) may refer to what has that flag too early, and so is asked only after all flags were taken back. Elsewhere a table
+ * says it, and Ruby's own walk follows. */
 #include <ruby.h>
 #include <ruby/encoding.h>
 #include <ruby/ractor.h>
+#include <ruby/st.h>
 #include "frozen.h"
 #include "init.h"
 #include "memory/value_stack.h"
@@ -16,9 +18,29 @@ static ID id_freeze, id_default, id_default_proc;
 typedef struct {
     guildhall_value_stack found;  /* plain ones, with their flag; it is also the list of what to look into */
     guildhall_value_stack others; /* to be asked whether they are shareable */
+#if GUILDHALL_COLLECTOR_PER_RACTOR
+    st_table *seen; /* of `found` */
+#endif
     bool plain;
     bool frozen_only; /* nothing is to be frozen */
 } walk;
+
+#if GUILDHALL_COLLECTOR_PER_RACTOR
+static void share_begin(walk *w) { w->seen = st_init_numtable(); }
+static bool share_seen(const walk *w, VALUE object) { return guildhall_shared(object) || st_lookup(w->seen, (st_data_t)object, NULL); }
+static void share_see(walk *w, VALUE object) { st_insert(w->seen, (st_data_t)object, 0); }
+static void share_take_back(walk *w) { }
+static void share_end(walk *w) { st_free_table(w->seen); }
+#else
+static void share_begin(walk *w) { }
+static bool share_seen(const walk *w, VALUE object) { return guildhall_shared(object); }
+static void share_see(walk *w, VALUE object) { RB_FL_SET_RAW(object, RUBY_FL_SHAREABLE); }
+static void share_take_back(walk *w)
+{
+    for (size_t i = 0; i < w->found.count; i++) RB_FL_UNSET_RAW(w->found.values[i], RUBY_FL_SHAREABLE);
+}
+static void share_end(walk *w) { }
+#endif
 
 static VALUE share_grow(VALUE stack)
 {
@@ -87,14 +109,14 @@ static bool share_is_plain(VALUE object)
 
 static void share_meet(walk *w, VALUE object)
 {
-    if (RB_SPECIAL_CONST_P(object) || RB_FL_ANY_RAW(object, RUBY_FL_SHAREABLE) || !w->plain) return;
+    if (!w->plain || share_seen(w, object)) return;
     if (w->frozen_only && !RB_OBJ_FROZEN_RAW(object)) {
         w->plain = false;
     } else if (!share_is_plain(object)) {
         if (RB_OBJ_FROZEN_RAW(object)) share_note(w, &w->others, object);
         else w->plain = false;
     } else if (share_note(w, &w->found, object)) {
-        RB_FL_SET_RAW(object, RUBY_FL_SHAREABLE);
+        share_see(w, object);
     }
 }
 
@@ -128,11 +150,6 @@ static void share_look_into(walk *w, VALUE object)
     default: break;
     }
     if (rb_ivar_count(object)) rb_ivar_foreach(object, share_meet_variable, (st_data_t)w);
-}
-
-static void share_take_back(walk *w)
-{
-    for (size_t i = 0; i < w->found.count; i++) RB_FL_UNSET_RAW(w->found.values[i], RUBY_FL_SHAREABLE);
 }
 
 static bool share_others(walk *w)
@@ -172,16 +189,41 @@ static void share_freeze_all(walk *w)
     }
 }
 
+/* Ruby's walk goes into depth by recursion: one begins at every so many objects, the innermost first, and ends where another has been. */
+#define BETWEEN_WALKS 256
+
+static VALUE share_walk(VALUE argument)
+{
+    const walk *w = (const walk *)argument;
+    for (size_t i = w->found.count; i > 0; i--) {
+        VALUE object = w->found.values[i - 1];
+        if ((i - 1) % BETWEEN_WALKS == 0 && !guildhall_shared(object)) guildhall_hand_over(object);
+    }
+    return Qnil;
+}
+
+/* What was found is frozen by now. */
+static bool share_hand_over(walk *w)
+{
+    int raised = 0;
+    if (GUILDHALL_COLLECTOR_PER_RACTOR) rb_protect(share_walk, (VALUE)w, &raised);
+    if (raised) rb_set_errinfo(Qnil);
+    return !raised;
+}
+
 static bool share_all(VALUE object, bool frozen_only)
 {
     walk w = {.plain = true, .frozen_only = frozen_only};
     guildhall_value_stack_init(&w.found);
     guildhall_value_stack_init(&w.others);
+    share_begin(&w);
     share_meet(&w, object);
     for (size_t i = 0; i < w.found.count && w.plain; i++) share_look_into(&w, w.found.values[i]);
     bool shared = w.plain && share_others(&w) && share_own_all(&w);
     if (shared) share_freeze_all(&w);
     else if (w.others.count == 0 || !w.plain) share_take_back(&w); /* else that was done */
+    shared = shared && share_hand_over(&w);
+    share_end(&w);
     guildhall_value_stack_release(&w.found);
     guildhall_value_stack_release(&w.others);
     RB_GC_GUARD(object);
@@ -207,9 +249,9 @@ static VALUE share_plain_p(VALUE self, VALUE object)
 VALUE guildhall_shareable_string(VALUE string)
 {
     VALUE frozen = OBJ_FROZEN(string) ? string : rb_str_new_frozen(string);
-    if (RB_FL_ANY_RAW(frozen, RUBY_FL_SHAREABLE)) return frozen;
+    if (guildhall_shared(frozen)) return frozen;
     if (rb_ivar_count(frozen)) return 0;
-    return guildhall_borrows(frozen) ? rb_ractor_make_shareable(frozen) : guildhall_share(frozen);
+    return guildhall_borrows(frozen) ? rb_ractor_make_shareable(frozen) : guildhall_hand_over(guildhall_share(frozen));
 }
 
 /* @api private. Shareable.bytes(string): its bytes as a frozen, shareable String; the string itself where it is one. The string may be
@@ -219,7 +261,7 @@ static VALUE share_bytes(VALUE self, VALUE string)
     StringValue(string);
     VALUE shareable = guildhall_shareable_string(string);
     if (shareable) return shareable;
-    shareable = guildhall_share(rb_enc_str_new(RSTRING_PTR(string), RSTRING_LEN(string), rb_enc_get(string)));
+    shareable = guildhall_hand_over(guildhall_share(rb_enc_str_new(RSTRING_PTR(string), RSTRING_LEN(string), rb_enc_get(string))));
     RB_GC_GUARD(string);
     return shareable;
 }

@@ -6,6 +6,7 @@
 #include <ruby.h>
 #include <ruby/ractor.h>
 #include <stdatomic.h>
+#include "guildhall/sharing.h"
 #include "init.h"
 
 typedef struct {
@@ -18,10 +19,9 @@ static void shared_cell_mark(void *pointer)
     rb_gc_mark(atomic_load_explicit(&((cell *)pointer)->content, memory_order_acquire));
 }
 
-/* Without RUBY_TYPED_WB_PROTECTED: a cell is always looked at, so a swap needs no write barrier. There are few. */
 static const rb_data_type_t type = {
-    "Guildhall::SharedCell", {shared_cell_mark, RUBY_TYPED_DEFAULT_FREE, NULL, NULL, {0}}, 0, 0,
-    RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_FROZEN_SHAREABLE};
+    "Guildhall::SharedCell", {shared_cell_mark, RUBY_TYPED_DEFAULT_FREE, NULL}, 0, 0,
+    RUBY_TYPED_FREE_IMMEDIATELY | GUILDHALL_SHARED_TYPE};
 
 static VALUE shared_cell_checked(VALUE content)
 {
@@ -38,6 +38,7 @@ static VALUE shared_cell_cell_new(VALUE class, VALUE content)
     rb_obj_freeze(self);
     rb_ractor_make_shareable(self);
     atomic_store_explicit(&made->content, shared_cell_checked(content), memory_order_release);
+    guildhall_refers(self, content);
     return self;
 }
 
@@ -50,7 +51,9 @@ static VALUE shared_cell_compare_and_swap(VALUE self, VALUE expected, VALUE want
 {
     cell *held = shared_cell_cell_of(self);
     shared_cell_checked(wanted);
-    return atomic_compare_exchange_strong(&held->content, &expected, wanted) ? Qtrue : Qfalse;
+    if (!atomic_compare_exchange_strong(&held->content, &expected, wanted)) return Qfalse;
+    guildhall_refers(self, wanted);
+    return Qtrue;
 }
 
 void guildhall_init_shared_cell(VALUE guildhall)

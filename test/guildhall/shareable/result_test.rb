@@ -48,7 +48,7 @@ class ShareableResultOfTasksTest < GuildhallTest
   def test_an_object_that_holds_itself_and_a_set
     value = [Set[[+"a"]]]
     value << value << value
-    return assert Ractor.shareable?(shared(value)) if RUBY_VERSION < "4" # which copies Sets itself
+    return assert Ractor.shareable?(shared(value)) unless RUBY_VERSION.start_with?("4.0") # the others copy Sets themselves
 
     assert_equal "result", assert_raises(Guildhall::NotShareableError) { shared(value) }.path
   end

@@ -1,0 +1,147 @@
+# frozen_string_literal: true
+
+require "test_helper"
+
+# What crosses Ractors outlives the collections of both sides, whichever collector Ruby has: see docs/collectors.md. Each in a program of its own,
+# because what would go wrong ends the process.
+class CollectorsTest < GuildhallTest
+  PRELUDE = <<~'RUBY'
+    require "guildhall"
+    Warning[:experimental] = false
+    ROUNDS = 40
+    TEXT = '{"id":7,"name":"a name that is too long for a slot of Ruby: .......................","ratio":1.0e-300,"big":123456789012345678901234567890,' \
+           '"list":[{"a":"x"},{"a":"é"},[],{}],"more":["one","two",null,true,0.5]}'
+    VALUE = Guildhall::JSON.decode(TEXT)
+
+    # Garbage of each kind, so that freed slots are used again.
+    def self.litter = 200.times { [it.to_s * 20, {it.to_s => [it]}, "y" * 300] }
+
+    def self.collect
+      litter
+      GC.start(full_mark: false)
+      litter
+    end
+
+    def self.right!(what, values)
+      wrong = values.count { |value| !yield(value) }
+      abort("#{what}: #{wrong} of #{values.size} are wrong") unless wrong.zero?
+    end
+
+    def self.done
+      GC.start
+      GC.verify_internal_consistency
+      print("done")
+    end
+  RUBY
+
+  def test_items_of_a_queue
+    assert_program <<~'RUBY'
+      there, back = Guildhall::Queue.new(64), Guildhall::Queue.new(64)
+      ractor = Ractor.new(there, back) do |input, output|
+        while (item = input.pop)
+          50.times { [it.to_s * 20, {it.to_s => [it]}] }
+          output.push(item.is_a?(String) ? Guildhall::JSON.decode(item) : [item["id"], item["list"][0]].freeze)
+          GC.start(full_mark: false) if rand(8) == 0
+        end
+        :ended
+      end
+      kept = []
+      ROUNDS.times do |round|
+        8.times { there.push(TEXT.dup.freeze) }
+        8.times { there.push(Guildhall::JSON.document(TEXT)) }
+        collect
+        16.times { kept << back.pop }
+        kept.shift(kept.size / 2) if round % 5 == 0
+      end
+      there.push(nil)
+      abort "ended" unless (ractor.respond_to?(:value) ? ractor.value : ractor.take) == :ended
+      right!("items", kept) { |value| value.is_a?(Hash) ? value == VALUE : value[0] == 7 && value[1].to_h == {"a" => "x"} }
+      done
+    RUBY
+  end
+
+  def test_results_of_a_pool_that_are_kept
+    assert_program <<~'RUBY'
+      Guildhall::Pool.open(workers: 2) do |pool|
+        kept = []
+        task = ->(text) { [Guildhall::JSON.decode(text), text * 2, Guildhall::JSON.document(text)] }
+        ROUNDS.times do |round|
+          payloads = Array.new(16) { TEXT.dup }
+          futures = [Guildhall::JSON, Guildhall::JSON.lazy, task].map { |one| pool.dispatch(payloads, one, parallel: true) }
+          collect
+          kept << futures.map(&:value)
+          kept.shift(kept.size / 2) if round % 5 == 0
+        end
+        right!("results", kept) do |hashes, documents, built|
+          hashes.all? { it == VALUE } && documents.all? { it.to_h == VALUE } &&
+            built.all? { |hash, text, document| hash == VALUE && text == TEXT * 2 && document.to_h == VALUE }
+        end
+      end
+      done
+    RUBY
+  end
+
+  def test_what_a_batch_of_callers_and_workers_is_made_of
+    assert_program <<~'RUBY'
+      Guildhall::Pool.open(workers: 2) do |pool|
+        task = ->(number) { Array.new(20) { "#{number} #{it}" } }
+        kept = []
+        ROUNDS.times do |round|
+          kept << pool.map((1..400).to_a, task) # begun by the caller, spread over workers, and finished by all
+          futures = Array.new(4) { |source| pool.dispatch([round, source], task, source: "source #{source}") }
+          collect
+          right!("futures", futures) { |future| future.value.map(&:size) == [20, 20] }
+          kept.shift if kept.size > 10
+        end
+        right!("values", kept) { |values| values.each_with_index.all? { |value, index| value == Array.new(20) { "#{index + 1} #{it}" } } }
+      end
+      done
+    RUBY
+  end
+
+  def test_workers_that_come_and_go
+    assert_program <<~'RUBY'
+      kept = []
+      8.times do |round|
+        Guildhall::Pool.open(workers: 2) do |pool|
+          task = ->(number) { number % 7 == 0 ? Thread.exit : Guildhall::JSON.decode(%({"number":#{number},"text":"#{"z" * 60}"})) }
+          outcomes = pool.dispatch((1..40).to_a, task, parallel: true).results
+          kept << outcomes.grep_v(Guildhall::Failure)
+          collect
+        end
+        GC.start
+      end
+      right!("values", kept) { |values| values.size == 35 && values.all? { |value| value["text"] == "z" * 60 && value["number"] % 7 != 0 } }
+      done
+    RUBY
+  end
+
+  def test_schemas_and_codecs_that_several_ractors_use
+    assert_program <<~'RUBY'
+      require "guildhall/avro"
+      schema = '{"type":"record","name":"r","fields":[{"name":"id","type":"long"},{"name":"text","type":"string"},{"name":"tags","type":{"type":"array","items":"string"}}]}'
+      codec = Guildhall::Avro.new(schema)
+      record = {"id" => 5, "text" => "t" * 70, "tags" => %w[a b c]}
+      bytes = codec.encode(record)
+      ractors = Array.new(3) do
+        Ractor.new(codec, bytes) do |avro, payload|
+          Array.new(60) do
+            GC.start(full_mark: false) if it % 9 == 0
+            [avro.decode(payload), avro.document(payload), Guildhall::JSON.new(symbolize_names: true).decode('{"key":["value"]}')]
+          end.freeze
+        end
+      end
+      20.times { collect }
+      results = ractors.flat_map { |ractor| ractor.respond_to?(:value) ? ractor.value : ractor.take }
+      collect
+      right!("values", results) { |hash, document, json| hash == record && document.to_h == record && json == {key: ["value"]} }
+      done
+    RUBY
+  end
+
+  private
+
+  def assert_program(source)
+    assert_equal "done", assert_ruby(PRELUDE + source, timeout: 180)
+  end
+end
