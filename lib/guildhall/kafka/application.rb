@@ -83,6 +83,7 @@ module Guildhall
         @state = :initialized
         @members = []
         @abandoned = []
+        @most_abandoned = 0
         @producer = @producer_pid = @own_pool = @on_failure = @runners = @timer = @stopper = @reloading = @collector = @background = nil
         @registries = nil
         reset_run

@@ -48,6 +48,18 @@ class KafkaApplicationTest < GuildhallTest
     assert_equal [["t", 0]], assigned.pop(timeout: 20)
   end
 
+  def test_what_nobody_waits_for_costs_as_much_as_there_is_and_is_forgotten_once_it_has_arrived
+    looks = 0
+    pending = true
+    handle = Object.new
+    handle.define_singleton_method(:pending?) { (looks += 1) && pending }
+    2_000.times { @application.abandon(handle) }
+    assert_operator looks, :<, 8_000
+    pending = false
+    4_000.times { @application.abandon(handle) }
+    assert_operator @application.instance_variable_get(:@abandoned).size, :<, 2_000
+  end
+
   def test_a_consumer_that_stops_the_application_does_not_wait_for_itself
     Stopping.const_set(:APPLICATION, @application)
     @application.routes.draw { topic("t") { consumer Stopping } }

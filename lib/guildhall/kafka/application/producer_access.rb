@@ -46,7 +46,13 @@ module Guildhall
         # @param handle [Rdkafka::Producer::DeliveryHandle]
         # @return [void]
         def abandon(handle)
-          @lock.synchronize { @abandoned = [*@abandoned.select(&:pending?), handle] }
+          @lock.synchronize do
+            if @abandoned.size >= @most_abandoned # looked through once in a while: partitions that are left together may have many thousands
+              @abandoned = @abandoned.select(&:pending?)
+              @most_abandoned = [@abandoned.size * 2, 100].max
+            end
+            @abandoned << handle
+          end
         end
 
         # @!visibility private
@@ -86,7 +92,7 @@ module Guildhall
         # @return [Boolean] whether what was produced has been delivered
         def close_producer(deadline)
           producer = @lock.synchronize { @producer.tap { @producer = nil } if @producer_pid == Process.pid }
-          return true if producer.nil? || Producing::Producer.close(producer, deadline, @lock.synchronize { @abandoned })
+          return true if producer.nil? || Producing::Producer.close(producer, deadline, @lock.synchronize { @abandoned.dup })
 
           error(Guildhall::TimeoutError.new("messages could not be delivered before the shutdown timeout, and were dropped"), "producer")
           false
