@@ -65,6 +65,7 @@ module Guildhall
         # @param arguments [Array] of that method
         # @return [void]
         def dispatch(event, *arguments)
+          @sent = Hash.new(0)
           with_consumer(event) { |consumer| consumer.public_send(event, *arguments) }
         end
 

@@ -44,7 +44,7 @@ module Guildhall
           end
         end
 
-        Dispatch = Struct.new(:load, :reminders, :blocked, :give_up_at) do
+        Dispatch = Struct.new(:load, :blocked, :give_up_at) do
           def failures = blocked ? blocked.attempt : 0
         end
         private_constant :Dispatch
@@ -59,6 +59,7 @@ module Guildhall
           @offsets = assignment.offsets
           @backoff = Backoff.new(@application.config, assignment.partition.topic.retries)
           @dispatches = []
+          @reminders = Hash.new { |reminders, to| reminders[to] = Reminders.new } # by topic, whatever is sent there
           @lock = Mutex.new
         end
 
@@ -100,7 +101,7 @@ module Guildhall
 
         private
 
-        def add(load) = Dispatch.new(load, Reminders.new).tap { |dispatch| @lock.synchronize { @dispatches << dispatch } }
+        def add(load) = Dispatch.new(load).tap { |dispatch| @lock.synchronize { @dispatches << dispatch } }
 
         def forget(dispatch)
           @lock.synchronize { @dispatches.delete(dispatch) }
@@ -133,6 +134,7 @@ module Guildhall
         # An error that comes now is none of the dispatch.
         def finish(dispatch)
           forget(dispatch)
+          @lock.synchronize { @reminders.delete(dispatch.blocked.to) } if dispatch.blocked
           conclude(dispatch.load)
         end
 
@@ -189,10 +191,10 @@ module Guildhall
         def advice(reason) = reason[/; (.*)/, 1] || reason
 
         def remind(error, dispatch)
-          return unless dispatch.reminders.due?(advice(dispatch.blocked.reason), Clock.now)
+          blocked = dispatch.blocked
+          return unless @lock.synchronize { @reminders[blocked.to].due?(advice(blocked.reason), Clock.now) }
 
-          @assignment.error(error, @name, offset: dispatch.load.first.offset, to: dispatch.blocked.to, since: dispatch.blocked.since,
-            attempt: dispatch.failures)
+          @assignment.error(error, @name, offset: dispatch.load.first.offset, to: blocked.to, since: blocked.since, attempt: blocked.attempt)
         end
       end
     end

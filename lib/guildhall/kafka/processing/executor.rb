@@ -7,6 +7,7 @@ require_relative "assignment"
 require_relative "consumer_call"
 require_relative "key_ordering"
 require_relative "recovery"
+require_relative "../reminders"
 require_relative "virtual_partitions"
 require_relative "../filtering/gate"
 
@@ -28,6 +29,7 @@ module Guildhall
           @recovery = Recovery.new(assignment)
           @unfinished = nil # the batch that was not finished the last time; nil: all were
           @first = nil # the index with which the last call of `consume` began
+          @reminders = Reminders.new # of why transactions fail
           @call = nil
           @gate = Filtering::Gate.for(assignment)
           follow(partition.topic)
@@ -165,6 +167,7 @@ module Guildhall
         def consume_in_order(batch, messages)
           began = Clock.now
           whole = call.consume(messages) || @at_most_once
+          @reminders = Reminders.new
           @assignment.consumed(messages, began)
           offsets.complete(@unfinished ? batch.offset_after(messages.last_offset) : batch.end_offset, batch.generation) if whole
           settle(batch, (whole && @unfinished.nil?) || @recovery.returned(batch, @first))
@@ -208,11 +211,15 @@ module Guildhall
           @recovery.done if @unfinished
           @unfinished = nil
           @virtual.collapsed = false if @virtual
+          @recovery.wait_for_left_over(batch)
           schedule.finish(batch)
           nil
         end
 
+        # What keeps transactions from being committed lasts, and each attempt meets it again.
         def report(error, messages)
+          return if error.is_a?(TransactionError) && !@reminders.due?(Transactions.reason(error), Clock.now)
+
           @assignment.consume_failed(error, messages, attempt, isolating: !@unfinished.nil? && @recovery.isolating?)
         end
 
@@ -225,7 +232,7 @@ module Guildhall
         end
 
         def event_failed(error, event)
-          @assignment.error(error, "consumer.#{event}")
+          @assignment.error(error, "consumer.#{event}") unless ForwardingError.load_of(error) # as {Assignment#consume_failed}
         end
 
         def calls = [*@call, *@virtual&.calls]

@@ -36,6 +36,7 @@ module Guildhall
           @dispatches = Dispatches.new(assignment, "forwarding")
           @lock = Mutex.new
           @kept = {} # key => parcel, of calls that have raised
+          @loads = [] # that calls have left
         end
 
         # @!method blocked
@@ -64,6 +65,17 @@ module Guildhall
           raise error if error
         end
 
+        # @return [Boolean] whether something is sent that nobody waits for: its call was the only one (delivery at most once), has rescued the
+        #   error, or was none of `consume`
+        def left_over? = !left_over.nil?
+
+        # @yield called once all of that has been sent, by this thread or another; not where a seek, or the partition's end, makes it void
+        # @return [void]
+        def on_sent(&block)
+          load = left_over
+          load ? load.on_settled { on_sent(&block) } : block.call
+        end
+
         private
 
         # @return [Exception, nil]
@@ -72,11 +84,19 @@ module Guildhall
           load.deliver_by(@application.producer, Clock.now + Dispatches::LATE_SECONDS)
           parcels.filter_map(&:refused).first
         rescue ForwardingError => error
-          parcels.each { |parcel| parcel.load = load unless parcel.settled? }
-          @dispatches.go_on(load, error, late: load.late?)
-          error.load = load
+          load.generation == @offsets.generation ? go_on(load, parcels, error) : load.abandon
           error
         end
+
+        # What a seek has made void is not waited for: it may never be read again.
+        def go_on(load, parcels, error)
+          parcels.each { |parcel| parcel.load = load unless parcel.settled? }
+          @lock.synchronize { @loads = [*@loads.select(&:pending?), load] }
+          @dispatches.go_on(load, error, late: load.late?)
+          error.load = load
+        end
+
+        def left_over = @lock.synchronize { @loads.find { |load| load.pending? && !load.awaited? } }
 
         # Nothing is sent beside: it would arrive before what waits.
         def still_waiting(parcels)

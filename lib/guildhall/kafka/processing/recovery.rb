@@ -108,6 +108,15 @@ module Guildhall
           false
         end
 
+        # A batch is done, and what its consumer has sent on has not arrived: the next one waits, or it would arrive first.
+        # @param batch [Messages::Batch]
+        # @return [void]
+        def wait_for_left_over(batch)
+          return unless partition.outbox.left_over?
+
+          rest_until_sent(:forwarding, batch) { |sent| partition.outbox.on_sent(&sent) }
+        end
+
         # The batch is finished, or given up.
         # @return [true]
         def done

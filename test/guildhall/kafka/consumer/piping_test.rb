@@ -267,6 +267,110 @@ class KafkaPipingTest < GuildhallTest
     end
   end
 
+  def deliver_one_by_one(kafka, offsets)
+    offsets.each do |offset|
+      kafka.partition.deliver([KafkaPartition::Record.new(offset, offset.to_s, "a")], 1)
+      kafka.work_now
+    end
+  end
+
+  def payloads(kafka) = sent(kafka).map { |message| message[:payload] }
+
+  def test_at_most_once_the_next_messages_wait_for_what_was_sent_before
+    calls = []
+    kafka = kafka(-> { delivery :at_most_once }) do
+      calls << messages.first.offset
+      pipe_to("other")
+    end
+    kafka.application.producer.down = 3
+    deliver_one_by_one(kafka, 0...5)
+    kafka.work(40)
+    assert_equal [[0], true], [calls, kafka.partition.paused?]
+    kafka.application.producer.down = false
+    assert kafka.work
+    assert_equal [[*0...5], %w[0 1 2 3 4], 5, nil], [calls, payloads(kafka), kafka.committed, kafka.partition.blocked]
+  end
+
+  def test_what_a_consumer_has_rescued_and_gone_on_keeps_the_next_messages_waiting
+    kafka = kafka do
+      pipe_to("other")
+    rescue Guildhall::Kafka::ForwardingError
+      nil
+    end
+    kafka.application.producer.down = 3
+    deliver_one_by_one(kafka, 0...5)
+    kafka.work(40)
+    assert_equal [1, true], [kafka.committed, kafka.partition.paused?]
+    kafka.application.producer.down = false
+    assert kafka.work
+    assert_equal [%w[0 1 2 3 4], 5, nil], [payloads(kafka), kafka.committed, kafka.partition.blocked]
+  end
+
+  def test_a_seek_ends_the_wait_for_what_nobody_consumes_again
+    kafka = kafka(-> { delivery :at_most_once }) { pipe_to("other") }
+    kafka.application.producer.down = 3
+    deliver_one_by_one(kafka, 0...2)
+    kafka.partition.seek(7)
+    kafka.work(40)
+    refute_predicate kafka.partition, :paused?
+    kafka.application.producer.down = false
+    deliver_one_by_one(kafka, 7...8)
+    assert kafka.work
+    assert_equal %w[7], payloads(kafka)
+  end
+
+  def test_a_tick_that_sends_the_same_messages_again_waits_for_them
+    buffer = nil
+    kafka = kafka { buffer = messages.to_a }
+    kafka.partition.topic.consumer.define_method(:tick) do
+      pipe_to("other", buffer) if buffer
+      buffer = nil
+    end
+    kafka.deliver(0...2).work
+    kafka.application.producer.down = 3
+    5.times do
+      kafka.partition.notify(:tick)
+      kafka.work(4)
+    end
+    kafka.application.producer.down = false
+    kafka.work
+    kafka.partition.notify(:tick)
+    kafka.work
+    assert_equal [%w[0 1], nil], [payloads(kafka), buffer]
+    assert_equal [[Guildhall::Kafka::ForwardingError, "forwarding"]], reported(kafka)
+  end
+
+  def test_what_a_seek_has_made_void_is_no_reason_to_call_the_consumer_again_at_once
+    first = nil
+    kafka = kafka do
+      first ||= messages.to_a
+      pipe_to("other", first) if messages.first.offset > 0
+    end
+    kafka.deliver(0...1).work
+    kafka.partition.seek(5)
+    kafka.work
+    kafka.application.producer.down = 3
+    kafka.deliver(5...6).work(40)
+    assert_operator kafka.application.events.count { |name, _| name == "consumer.retrying" }, :>, 3
+    assert_equal [[Guildhall::Kafka::ForwardingError, "consumer.consume"]], reported(kafka).uniq
+    kafka.application.producer.down = false
+    assert kafka.work
+    assert_equal [%w[0], 6], [payloads(kafka), kafka.committed]
+  end
+
+  def test_a_topic_is_reported_once_however_many_keys_wait_for_it
+    kafka = kafka(ROUTES.fetch(:keyed)) { pipe_to("other") }
+    kafka.application.producer.down = 3
+    kafka.deliver(0...6).work(60)
+    assert_equal 3, blocked(kafka).map { |payload| payload[:offset] }.uniq.size
+    assert_equal [[Guildhall::Kafka::ForwardingError, "forwarding"]], reported(kafka)
+    kafka.application.producer.down = false
+    assert kafka.work
+    kafka.application.producer.down = 3
+    kafka.deliver(6...9).work(30)
+    assert_equal 2, reported(kafka).size
+  end
+
   def test_the_same_message_may_be_sent_twice_on_purpose
     kafka = kafka { 2.times { pipe_to("other") } }
     kafka.application.producer.failing = ["k1"]

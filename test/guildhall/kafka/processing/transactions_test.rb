@@ -120,6 +120,22 @@ class KafkaTransactionsTest < GuildhallTest
     assert_empty events(kafka, "consumer.retrying").map { |payload| payload[:attempt] } - [0], "an attempt was counted"
   end
 
+  def test_what_keeps_transactions_from_being_committed_is_reported_once_for_each_reason
+    producer = Producer.new
+    reasons = [3, 3, 29, 3, 3, 29].map { |code| error(code, abortable: true) }
+    producer.define_singleton_method(:commit_transaction) do
+      reason = reasons.shift
+      reason ? raise(reason) : super()
+    end
+    kafka = kafka(producer, &COPY)
+    assert kafka.deliver(0...1).work
+    assert_equal [3, 29], kafka.errors.map { |error| error.cause.rdkafka_response }
+    assert_equal 6, events(kafka, "transaction.aborted").size
+    reasons << error(3, abortable: true)
+    assert kafka.deliver(1...2).work
+    assert_equal 3, kafka.errors.size
+  end
+
   def test_an_error_that_is_fatal_makes_a_new_producer
     first = Producer.new({begin: error(-144, fatal: true)})
     kafka = kafka(first, second = Producer.new, &COPY)

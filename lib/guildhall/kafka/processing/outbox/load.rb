@@ -66,6 +66,9 @@ module Guildhall
             block.call unless later
           end
 
+          # @return [Boolean] whether anybody waits for it: see {#on_settled}
+          def awaited? = @lock.synchronize { @on_settled.any? }
+
           # @return [Boolean] whether it is still sent by {Dispatches}
           def pending? = !@ended
 
