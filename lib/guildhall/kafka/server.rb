@@ -26,11 +26,12 @@ module Guildhall
       # @param err [IO]
       # @param warm_up [Boolean] whether to prepare Ruby's memory for a long life; in a process that was forked that would end what it
       #   shares with its parent
-      def initialize(application, err: $stderr, warm_up: true)
+      # @param signals [Thread::Queue] names of signals that have come before {#run}
+      def initialize(application, err: $stderr, warm_up: true, signals: Thread::Queue.new)
         @application = application
         @err = err
         @warm_up = warm_up
-        @signals = Thread::Queue.new
+        @signals = signals
         @signalled = false
       end
 

@@ -101,14 +101,19 @@ module Guildhall
         raise ConfigurationError, "memory limit #{@memory_limit} MB: the application alone takes #{used.round} MB, before it consumes"
       end
 
-      # Inside a trap no lock can be taken. What reaches a process that was forked is none of the parent's business.
+      # Inside a trap no lock can be taken. What reaches a process that was just forked is for its server, which has no traps yet.
       def listen
         @signals = Thread::Queue.new
+        @early = Thread::Queue.new
         @wake, waker = IO.pipe
         parent = Process.pid
         @handlers = Server::Signals.trap(SIGNALS) do |name|
-          @signals << name if Process.pid == parent
-          waker.write_nonblock(".", exception: false) if Process.pid == parent
+          if Process.pid == parent
+            @signals << name
+            waker.write_nonblock(".", exception: false)
+          elsif Server::SIGNALS.include?(name)
+            @early << name
+          end
         end
         answer_others
       end
@@ -124,7 +129,7 @@ module Guildhall
         child.start(@children) do |socket|
           @probes&.close
           Server::Signals.restore(@handlers.slice("USR1", "USR2"))
-          exit(Node.new(@application, child.number, @children.size).run(socket, @selection))
+          exit(Node.new(@application, child.number, @children.size, @early).run(socket, @selection))
         end
         @application.publish("swarm.process_started", number: child.number, pid: child.pid)
       rescue SystemCallError => error # no memory, or too many processes

@@ -376,6 +376,14 @@ class KafkaSwarmTest < GuildhallTest
     end
   end
 
+  def test_signals_that_come_just_after_the_fork_are_obeyed
+    swarm('events.subscribe("swarm.forked") { Process.kill(:TSTP, Process.pid) }; events.subscribe("app.quiet") { say.call("quiet") }', "{processes: 1}") do |swarm|
+      swarm.wait_for(/\Aquiet/)
+      swarm.signal(:TERM)
+      assert_equal 0, swarm.finish
+    end
+  end
+
   def test_an_application_that_has_started_a_ractor_is_refused
     swarm("Warning[:experimental] = false; $ractor = Ractor.new { Ractor.receive }") do |swarm|
       assert_equal 1, swarm.finish

@@ -16,10 +16,12 @@ module Guildhall
         # @param application [Application] that has not been started
         # @param number [Integer] of this process, from 1
         # @param processes [Integer] that there are
-        def initialize(application, number, processes)
+        # @param signals [Thread::Queue] names of signals that have come since it was forked
+        def initialize(application, number, processes, signals)
           @application = application
           @number = number
           @processes = processes
+          @signals = signals
         end
 
         # Blocks until the application has stopped.
@@ -28,7 +30,7 @@ module Guildhall
         # @return [Integer] the exit status
         def run(socket, selection)
           distinguish
-          server = Server.new(@application, warm_up: false)
+          server = Server.new(@application, warm_up: false, signals: @signals)
           Link.new(socket, server, Kafka::Health.new(@application)).start
           @application.publish("swarm.forked", number: @number)
           server.run(**selection)
