@@ -131,6 +131,17 @@ static void avro_branch_remember(const finder *f, uint32_t index, VALUE object, 
     rb_hash_aset(fits, UINT2NUM(index), INT2FIX(found));
 }
 
+/* A number with a fraction is a decimal, or none of these: it is no date and no timestamp where the union has decimals. */
+static fit avro_branch_unless_decimal(const finder *f, const node *node, VALUE object, fit found)
+{
+    const uint32_t *branches = f->codec->program.operands + node->first;
+    if (RB_LIKELY(found != GUILDHALL_AVRO_CUT) || !rb_obj_is_kind_of(object, rb_cNumeric)) return found;
+    for (uint32_t i = 0; i < node->count; i++) {
+        if (guildhall_avro_is_decimal(f->codec, &f->codec->program.nodes[branches[i]])) return GUILDHALL_AVRO_NO_FIT;
+    }
+    return found;
+}
+
 /* The first of the branches that fit best, and how well. */
 static fit avro_branch_best(const finder *f, const node *node, VALUE object, uint32_t depth, uint32_t *best)
 {
@@ -146,7 +157,7 @@ static fit avro_branch_best(const finder *f, const node *node, VALUE object, uin
         found = one;
         *best = i;
     }
-    return found;
+    return avro_branch_unless_decimal(f, node, object, found);
 }
 
 static fit avro_branch_fit_of(const finder *f, uint32_t index, VALUE object, uint32_t depth)
@@ -195,6 +206,7 @@ static uint32_t avro_branch_by_fit(const finder *f, const node *node, VALUE obje
         best = i;
         if (found == GUILDHALL_AVRO_EXACT && !containers) return best;
     }
+    if (!avro_branch_unless_decimal(f, node, object, found)) return UINT32_MAX;
     if (containers < 2) return best;
     return avro_branch_best(f, node, object, depth, &best) ? best : UINT32_MAX;
 }

@@ -62,6 +62,8 @@ static VALUE avro_encode_expected(const encoder *e, const node *node, VALUE obje
 {
     if (node->meaning != GUILDHALL_AVRO_PLAIN) return rb_funcall(e->codec->constants[node->kept], rb_intern("expected"), 0);
     if (node->type == GUILDHALL_AVRO_INT && RB_INTEGER_TYPE_P(object)) return rb_str_new_cstr("int within 32 bits");
+    if (node->type == GUILDHALL_AVRO_FLOAT && guildhall_avro_is_real(object)) return rb_str_new_cstr("float within 32 bits");
+    if (node->type == GUILDHALL_AVRO_DOUBLE && guildhall_avro_is_real(object)) return rb_str_new_cstr("double within 64 bits");
     if (node->type == GUILDHALL_AVRO_LONG && RB_INTEGER_TYPE_P(object)) return rb_str_new_cstr("long within 64 bits");
     if (node->type == GUILDHALL_AVRO_UNION && rb_obj_is_kind_of(object, guildhall_avro_branch_class())) return avro_encode_branch_names(e, node);
     return rb_str_new_cstr(guildhall_avro_type_name(node));

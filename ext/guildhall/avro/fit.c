@@ -1,4 +1,6 @@
 /* How Ruby objects fit the types of a schema. */
+#include <float.h>
+#include <math.h>
 #include <ruby.h>
 #include <ruby/encoding.h>
 #include "fit.h"
@@ -7,7 +9,7 @@
 typedef guildhall_avro_node node;
 typedef guildhall_avro_fit fit;
 
-static ID id_encode, id_decode, id_to_i;
+static ID id_encode, id_decode, id_to_i, id_finite;
 
 const char *guildhall_avro_type_name(const node *node)
 {
@@ -24,7 +26,7 @@ static inline int avro_fit_integer_fits(VALUE object, int is_int)
                                                 rb_big_cmp(object, LL2NUM(INT64_MAX)) != INT2FIX(1));
 }
 
-static inline int avro_fit_is_real(VALUE object)
+int guildhall_avro_is_real(VALUE object)
 {
     if (RB_FLOAT_TYPE_P(object) || RB_INTEGER_TYPE_P(object)) return 1;
     return !RB_SPECIAL_CONST_P(object) && !strcmp(rb_obj_classname(object), "BigDecimal");
@@ -84,11 +86,31 @@ static fit avro_fit_string_fit(VALUE object)
     return fit == GUILDHALL_AVRO_EXACT || rb_enc_str_asciionly_p(object) ? fit : GUILDHALL_AVRO_NO_FIT;
 }
 
+/* Ruby warns where an Integer is more than any double. */
+static double avro_fit_double(VALUE object)
+{
+    if (RB_FLOAT_TYPE_P(object)) return RFLOAT_VALUE(object);
+    if (RB_TYPE_P(object, T_BIGNUM) && rb_absint_size(object, NULL) >= 128) {
+        if (rb_big_cmp(object, DBL2NUM(DBL_MAX)) == INT2FIX(1) || rb_big_cmp(object, DBL2NUM(-DBL_MAX)) == INT2FIX(-1)) return INFINITY;
+    }
+    return NUM2DBL(object);
+}
+
+/* Would a number with an end be written as one without? */
+static int avro_fit_overflows(VALUE object, double wide, int is_float)
+{
+    if (!isinf(is_float ? (float)wide : wide)) return 0;
+    if (RB_FLOAT_TYPE_P(object)) return !isinf(wide);
+    return RB_INTEGER_TYPE_P(object) || RTEST(rb_funcall(object, id_finite, 0));
+}
+
 static fit avro_fit_real_fit(VALUE object, int is_float)
 {
-    if (!avro_fit_is_real(object)) return GUILDHALL_AVRO_NO_FIT;
+    if (RB_FIXNUM_P(object)) return GUILDHALL_AVRO_FITS;
+    if (!guildhall_avro_is_real(object)) return GUILDHALL_AVRO_NO_FIT;
+    double wide = avro_fit_double(object);
+    if (avro_fit_overflows(object, wide, is_float)) return GUILDHALL_AVRO_NO_FIT;
     if (!RB_FLOAT_TYPE_P(object)) return GUILDHALL_AVRO_FITS;
-    double wide = RFLOAT_VALUE(object);
     return is_float && (double)(float)wide != wide && wide == wide ? GUILDHALL_AVRO_FITS : GUILDHALL_AVRO_EXACT;
 }
 
@@ -120,12 +142,27 @@ int guildhall_avro_reduce(const guildhall_avro_codec *codec, const node *node, V
     return !NIL_P(*object);
 }
 
+/* Is a part of the object lost: a number's fraction, or the time of day of what was a date and more? */
+static int avro_fit_is_cut(VALUE reduced, VALUE back, VALUE object)
+{
+    if (rb_obj_is_kind_of(object, rb_cNumeric)) return RB_INTEGER_TYPE_P(reduced) && !RTEST(rb_equal(reduced, object));
+    return rb_obj_is_kind_of(object, rb_obj_class(back)) && rb_obj_class(object) != rb_obj_class(back) && !rb_obj_is_kind_of(object, rb_cTime) &&
+           !RTEST(rb_equal(back, object));
+}
+
+int guildhall_avro_is_decimal(const guildhall_avro_codec *codec, const node *node)
+{
+    if (node->meaning != GUILDHALL_AVRO_CONVERTED || (node->type != GUILDHALL_AVRO_BYTES && node->type != GUILDHALL_AVRO_FIXED)) return 0;
+    return !NIL_P(rb_funcall(codec->constants[node->kept], id_encode, 1, INT2FIX(0)));
+}
+
 /* Does the value under a logical type decode to this very object? */
 static fit avro_fit_back(const guildhall_avro_codec *codec, const node *node, VALUE reduced, VALUE object)
 {
     VALUE back = avro_fit_is_timestamp(node) ? guildhall_avro_time(node->meaning, NUM2LL(reduced))
                                     : rb_funcall(codec->constants[node->kept], id_decode, 1, reduced);
     if (NIL_P(back)) return GUILDHALL_AVRO_WITHOUT_MEANING;
+    if (avro_fit_is_cut(reduced, back, object)) return GUILDHALL_AVRO_CUT;
     return rb_obj_class(back) == rb_obj_class(object) && RTEST(rb_equal(back, object)) ? GUILDHALL_AVRO_EXACT : GUILDHALL_AVRO_FITS;
 }
 
@@ -142,4 +179,5 @@ void guildhall_init_avro_fit(void)
     id_encode = rb_intern("encode");
     id_decode = rb_intern("decode");
     id_to_i = rb_intern("to_i");
+    id_finite = rb_intern("finite?");
 }

@@ -5,8 +5,11 @@
 
 #include "codec.h"
 
-/* Worse to better. WITHOUT_MEANING: it is no value of the logical type. EXACT: it comes back from there as it is. */
-typedef enum { GUILDHALL_AVRO_NO_FIT, GUILDHALL_AVRO_WITHOUT_MEANING, GUILDHALL_AVRO_FITS, GUILDHALL_AVRO_EXACT } guildhall_avro_fit;
+/* Worse to better. CUT: a part of it is lost, such as a DateTime's time of day. WITHOUT_MEANING: it is no value of the logical type.
+ * EXACT: it comes back from there as it is. */
+typedef enum {
+    GUILDHALL_AVRO_NO_FIT, GUILDHALL_AVRO_CUT, GUILDHALL_AVRO_WITHOUT_MEANING, GUILDHALL_AVRO_FITS, GUILDHALL_AVRO_EXACT
+} guildhall_avro_fit;
 
 /* What is known of the branches of unions in one encode. It lies on the C stack. */
 typedef struct {
@@ -22,6 +25,12 @@ int guildhall_avro_reduce(const guildhall_avro_codec *codec, const guildhall_avr
 
 /* How the object resembles the type under its logical type. */
 guildhall_avro_fit guildhall_avro_resembles_reduced(const guildhall_avro_codec *codec, const guildhall_avro_node *node, VALUE *object);
+
+/* Is it a number that a float or double may be written from? */
+int guildhall_avro_is_real(VALUE object);
+
+/* Does a branch have a logical type whose values are numbers with a fraction? */
+int guildhall_avro_is_decimal(const guildhall_avro_codec *codec, const guildhall_avro_node *node);
 
 /* The number of the symbol; -1: there is no such symbol. */
 int64_t guildhall_avro_symbol_index(const guildhall_avro_codec *codec, const guildhall_avro_node *node, VALUE object);

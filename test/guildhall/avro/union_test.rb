@@ -35,6 +35,52 @@ class AvroUnionTest < GuildhallTest
     end
   end
 
+  DECIMAL = {"type" => "bytes", "logicalType" => "decimal", "precision" => 9, "scale" => 2}.freeze
+  DATE = {"type" => "int", "logicalType" => "date"}.freeze
+  MILLIS = {"type" => "long", "logicalType" => "timestamp-millis"}.freeze
+
+  def written(union, object) = Guildhall::Avro.new(union).then { |codec| codec.decode(codec.encode(object)) }
+
+  def test_a_number_that_no_decimal_of_the_union_has_is_no_time_either
+    [["null", DECIMAL, MILLIS], [DATE, DECIMAL], [MILLIS, "string", DECIMAL]].each do |union|
+      [BigDecimal("1.555"), Rational(1, 3), 1.555].each { |number| assert_raises(Guildhall::EncodeError, "#{union} #{number}") { Guildhall::Avro.new(union).encode(number) } }
+      assert_equal BigDecimal("1.55"), written(union, BigDecimal("1.55"))
+    end
+    records = %w[A B].map { |name| {"type" => "record", "name" => name, "fields" => [{"name" => "v", "type" => ["null", DECIMAL, name == "A" ? MILLIS : "string"]}]} }
+    assert_raises(Guildhall::EncodeError) { Guildhall::Avro.new(records).encode({"v" => BigDecimal("1.555")}) }
+  end
+
+  def test_a_number_with_a_fraction_is_a_time_where_nothing_else_is_a_number
+    assert_equal Time.at(0, 1, :millisecond), written(["null", MILLIS], 1.5)
+    assert_equal Time.at(0, 1, :millisecond), written([DATE, MILLIS, "string"], Rational(3, 2)).then { |value| value.is_a?(Date) ? Time.at(0, 1, :millisecond) : value }
+    assert_equal 1.5, written([DATE, MILLIS, "double"], 1.5)
+    assert_equal Date.new(1970, 1, 3), written([DATE, MILLIS, DECIMAL.merge("precision" => 1, "scale" => 1)], 2)
+  end
+
+  def test_a_date_with_a_time_of_day_keeps_it_where_it_can
+    time = DateTime.new(2020, 1, 1, 5)
+    [[DATE, MILLIS], [MILLIS, DATE], ["null", DATE, MILLIS]].each { |union| assert_equal Time.utc(2020, 1, 1, 5), written(union, time) }
+    assert_equal Date.new(2020, 1, 1), written(["null", DATE], time)
+    assert_equal Date.new(2020, 1, 1), written([DATE, MILLIS], time.to_date)
+  end
+
+  def test_a_number_that_no_float_has_is_none
+    [[1e300, 2.0], [10**50, 3.0], [-1e39, -1.5], [BigDecimal("1e50"), 1.5]].each do |large, small|
+      error = assert_raises(Guildhall::EncodeError) { Guildhall::Avro.new("float").encode(large) }
+      assert_match(/float within 32 bits expected/, error.message)
+      assert_equal Float(large), written(%w[float double], large)
+      assert_equal small, written("float", small)
+    end
+    [10**400, -(10**400), (2**1024) - 1, BigDecimal("-1e400")].each do |large|
+      error = assert_raises(Guildhall::EncodeError) { Guildhall::Avro.new("double").encode(large) }
+      assert_match(/double within 64 bits expected/, error.message)
+    end
+    [Float::INFINITY, -Float::INFINITY, BigDecimal("Infinity")].each { |endless| %w[float double].each { |type| assert_equal Float(endless), written(type, endless) } }
+    assert_predicate written("float", Float::NAN), :nan?
+    assert_equal 0.0, written("float", 1e-300)
+    assert_equal Float::MAX, written("double", Integer(Float::MAX))
+  end
+
   def test_the_exact_type_comes_first_when_reading_with_another_schema
     written = 2**60 + 1
     assert_equal written, Guildhall::Avro.new("long", reader: %w[double long]).decode(Guildhall::Avro.new("long").encode(written))
