@@ -84,7 +84,7 @@ module Guildhall
           load.deliver_by(@application.producer, Clock.now + Dispatches::LATE_SECONDS)
           parcels.filter_map(&:refused).first
         rescue ForwardingError => error
-          load.generation == @offsets.generation ? go_on(load, parcels, error) : load.abandon
+          current?(load) ? go_on(load, parcels, error) : load.abandon
           error
         end
 
@@ -96,7 +96,9 @@ module Guildhall
           error.load = load
         end
 
-        def left_over = @lock.synchronize { @loads.find { |load| load.pending? && !load.awaited? } }
+        def left_over = @lock.synchronize { @loads.find { |load| load.pending? && !load.awaited? && current?(load) } }
+
+        def current?(load) = load.generation == @offsets.generation
 
         # Nothing is sent beside: it would arrive before what waits.
         def still_waiting(parcels)

@@ -319,6 +319,20 @@ class KafkaPipingTest < GuildhallTest
     assert_equal %w[7], payloads(kafka)
   end
 
+  def test_what_a_seek_has_made_void_keeps_no_later_messages_waiting
+    kafka = kafka do
+      pipe_to("other") if messages.first.offset < 7
+    rescue Guildhall::Kafka::ForwardingError
+      seek(7)
+      raise
+    end
+    kafka.application.producer.down = 3
+    kafka.deliver(0...2).work_now
+    kafka.deliver(7...8).work_now
+    assert kafka.work
+    assert_equal [8, false], [kafka.committed, kafka.partition.paused?]
+  end
+
   def test_a_tick_that_sends_the_same_messages_again_waits_for_them
     buffer = nil
     kafka = kafka { buffer = messages.to_a }
