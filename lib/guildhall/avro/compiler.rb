@@ -144,7 +144,8 @@ module Guildhall
         same, others = reader.branches.partition { |branch| branch.kind == writer.kind }
         named, rest = same.partition { |branch| branch.name == writer.name }
         renamed, rest = rest.partition { |branch| branch.aliases.include?(writer.name) }
-        [*named, *renamed, *rest, *others].find { |branch| readable?(writer, branch) } || unreadable(writer, reader)
+        matching = [*named, *renamed, *rest, *others].lazy.select { |branch| match?(writer, branch) }
+        matching.find { |branch| readable?(writer, branch) } || unreadable(writer, reader)
       end
 
       def unreadable(writer, reader)

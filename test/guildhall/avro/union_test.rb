@@ -92,6 +92,16 @@ class AvroUnionTest < GuildhallTest
     assert_equal written, codec.document(codec.encode({"v" => written}))["v"]
   end
 
+  def test_only_branches_whose_names_match_are_compiled_to_find_a_counterpart
+    unions = ["", "shop."].map { |space| Array.new(30) { |i| record("int").merge("name" => "#{space}R#{i}") } }
+    raised = 0
+    codec = nil
+    TracePoint.new(:raise) { |point| raised += 1 if point.raised_exception.is_a?(Guildhall::Avro::MismatchError) }.enable do
+      codec = Guildhall::Avro.new(unions.first, reader: unions.last)
+    end
+    assert_equal [0, {"v" => 1}], [raised, codec.decode("\x3A\x02".b)]
+  end
+
   def test_other_units_and_scales_are_refused_when_the_codec_is_made
     decimal = ->(scale) { {"type" => "bytes", "logicalType" => "decimal", "precision" => 9, "scale" => scale} }
     time = ->(name) { {"type" => "long", "logicalType" => name} }
