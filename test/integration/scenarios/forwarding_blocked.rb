@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
-# Proves, on a broker that creates no topics and has ACLs, that where the topic of `pipe_to` is missing or may not be written to, or the topic that
-# a message for later belongs to is missing: the only runner goes on with other topics, the state is visible, the consumer is called once more
+# Proves, on a broker that creates no topics and has ACLs, that where the topic of `pipe_to` is missing or may not be written to: the only runner goes on with other topics, the state is visible, the consumer is called once more
 # only, each message arrives once and in order when the topic is as it should be, and a stop is clean beside one that cannot be sent.
 # broker: real
 # alone: it starts a broker of its own

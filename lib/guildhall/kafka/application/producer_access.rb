@@ -47,7 +47,7 @@ module Guildhall
         # @return [void]
         def abandon(handle)
           @lock.synchronize do
-            if @abandoned.size >= @most_abandoned # looked through once in a while: partitions that are left together may have many thousands
+            if @abandoned.size >= @most_abandoned # rarely: partitions that are left together may have many thousands
               @abandoned = @abandoned.select(&:pending?)
               @most_abandoned = [@abandoned.size * 2, 100].max
             end

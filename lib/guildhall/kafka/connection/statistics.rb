@@ -8,15 +8,19 @@ module Guildhall
     module Connection
       # What a {Listener} does with librdkafka's statistics.
       module Statistics
+        # A broker that librdkafka gives up and finds again is there twice for a while, the new one at the end.
+        FORMAT = Guildhall::JSON.new(allow_duplicate_key: true)
+        private_constant :FORMAT
+
         # Called by the client in this listener's thread, within a poll.
         # @param json [String]
         # @return [void]
         def statistics_emitted(json)
           guarded("statistics") do
-            @answers.read(Guildhall::JSON.document(json))
+            @answers.read(FORMAT.document(json))
             next unless @application.listening?("statistics.emitted") && statistics_due?
 
-            @application.publish("statistics.emitted", group: @group, member: @number, statistics: Guildhall::JSON.decode(json))
+            @application.publish("statistics.emitted", group: @group, member: @number, statistics: FORMAT.decode(json))
           end
         end
 

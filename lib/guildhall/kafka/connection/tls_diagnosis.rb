@@ -30,6 +30,8 @@ module Guildhall
 
           limit = Clock.now + TIMEOUT_SECONDS
           tls?(settings) ? of_tls(host, port, settings, limit) : of_plaintext(host, port, limit)
+        rescue Errno::ECONNREFUSED
+          "nothing listens at its port #{port} now: check that the broker runs"
         rescue LoadError, SystemCallError, SocketError, IOError, OpenSSL::OpenSSLError
           nil # librdkafka's own words have to do
         end

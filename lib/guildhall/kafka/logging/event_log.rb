@@ -72,8 +72,8 @@ module Guildhall
           unfinished.empty? ? "stopped" : "stopped; not finished: #{listed(unfinished)}"
         end
 
-        def broker_unreachable(broker:, reason:, advice:, seconds:, reminder:, **)
-          what = "Kafka broker #{broker} cannot be reached#{" for #{seconds.round} s now" if reminder || seconds >= 1}: #{reason}"
+        def broker_unreachable(broker:, reason:, advice:, seconds:, **)
+          what = "Kafka broker #{broker} cannot be reached#{" for #{seconds.round} s now" if seconds >= 1}: #{reason}"
           [what, *advice].join("; ")
         end
 
@@ -81,8 +81,8 @@ module Guildhall
           "Kafka broker #{broker} answers again, after #{seconds.round} s"
         end
 
-        def schema_registry_unreachable(registry:, reason:, seconds:, reminder:, **)
-          "schema registry #{registry} cannot be asked#{" for #{seconds.round} s now" if reminder || seconds >= 1}, messages that need a " \
+        def schema_registry_unreachable(registry:, reason:, seconds:, **)
+          "schema registry #{registry} cannot be asked#{" for #{seconds.round} s now" if seconds >= 1}, messages that need a " \
             "schema wait: #{reason}"
         end
 

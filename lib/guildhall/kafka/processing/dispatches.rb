@@ -194,7 +194,7 @@ module Guildhall
           blocked = dispatch.blocked
           return unless @lock.synchronize { @reminders[blocked.to].due?(advice(blocked.reason), Clock.now) }
 
-          @assignment.error(error, @name, offset: dispatch.load.first.offset, to: blocked.to, since: blocked.since, attempt: blocked.attempt)
+          @assignment.error(error, @name, offset: dispatch.load.first.offset, **blocked.to_h.slice(:to, :since, :attempt))
         end
       end
     end

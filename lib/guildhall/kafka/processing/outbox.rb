@@ -65,8 +65,8 @@ module Guildhall
           raise error if error
         end
 
-        # @return [Boolean] whether something is sent that nobody waits for: its call was the only one (delivery at most once), has rescued the
-        #   error, or was none of `consume`
+        # @return [Boolean] whether something is sent that nobody waits for: its call was the only one (delivery at most once), has rescued
+        #   the error, or was none of `consume`
         def left_over? = !left_over.nil?
 
         # @yield called once all of that has been sent, by this thread or another; not where a seek, or the partition's end, makes it void

@@ -168,7 +168,7 @@ module Guildhall
           fatal = reason.is_a?(Rdkafka::RdkafkaError) && reason.fatal?
           fatal ? discard(producer) : producer.abort_transaction
         rescue Rdkafka::BaseError => error
-          report(error) unless @closed || unheard_of?(error, reason)
+          report(error) unless @closed || expected?(error, reason)
           discard(producer)
         ensure
           publish("transaction.aborted", error_class: reason&.class&.name)
@@ -179,9 +179,12 @@ module Guildhall
           (producer.failure(error) if OF_PRODUCER.any? { |klass| klass === error }) || error
         end
 
-        # The coordinator does not know a transaction that it has refused from the beginning. The reason is raised.
-        def unheard_of?(error, reason)
-          [error, reason].all?(Rdkafka::RdkafkaError) && error.code == :invalid_txn_state && reason.abortable?
+        # The coordinator does not know a transaction that it has refused from the beginning; a call that was given up may still be in
+        # progress. The reason is raised.
+        def expected?(error, reason)
+          return false unless error.is_a?(Rdkafka::RdkafkaError)
+
+          error.code == :conflict || (error.code == :invalid_txn_state && reason.is_a?(Rdkafka::RdkafkaError) && reason.abortable?)
         end
 
         # Where it ends without an answer, the transaction may have been committed all the same: the next producer waits until that is

@@ -65,6 +65,15 @@ class KafkaAnswersTest < GuildhallTest
     end
   end
 
+  def test_of_a_broker_that_is_there_twice_the_new_one_counts
+    listening = Listening.new(500, @answers)
+    (1..3).each do |number|
+      brokers = [["DOWN", 9], ["UP", number]].map { |state, received| %("a:1/1":{"state":"#{state}","nodename":"a:1","nodeid":1,"rx":#{received},"rxidle":0,"waitresp_cnt":0}) }
+      listening.statistics_emitted(%({"ts":#{number},"brokers":{#{brokers.join(",")}}}))
+    end
+    assert_equal [3, [[:answered, "a:1"]] * 2], [listening.events.size, @reachability.told]
+  end
+
   def test_a_broker_that_answers
     3.times { |index| read(broker(received: 10 + index, waits: 1, idle: 0.03)) }
     assert_predicate @answers, :any?

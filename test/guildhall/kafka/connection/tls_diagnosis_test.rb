@@ -53,7 +53,10 @@ class KafkaTLSDiagnosisTest < GuildhallTest
 
   def test_what_cannot_be_reached_or_read
     free = TCPServer.open("127.0.0.1", 0) { |server| server.addr[1] }
-    assert_nil Guildhall::Kafka::Connection::TLSDiagnosis.new { {"security.protocol": "ssl"} }.call("127.0.0.1:#{free}")
+    %w[ssl plaintext].each do |protocol|
+      problem = Guildhall::Kafka::Connection::TLSDiagnosis.new { {"security.protocol": protocol} }.call("127.0.0.1:#{free}")
+      assert_equal "nothing listens at its port #{free} now: check that the broker runs", problem
+    end
     assert_nil Guildhall::Kafka::Connection::TLSDiagnosis.new { {} }.call("nonsense")
     assert_nil diagnose(certificate: issue, "ssl.ca.location": "/none")
   end

@@ -358,7 +358,7 @@ class KafkaPipingTest < GuildhallTest
     first = nil
     kafka = kafka do
       first ||= messages.to_a
-      pipe_to("other", first) if messages.first.offset > 0
+      pipe_to("other", first) if messages.first.offset.positive?
     end
     kafka.deliver(0...1).work
     kafka.partition.seek(5)

@@ -157,9 +157,11 @@ class KafkaLoggingEventLogTest < GuildhallTest
   def test_a_broker_that_cannot_be_reached
     outage = {broker: "b:9092", reason: "Connection refused", advice: "check that a broker listens there", seconds: 0.0, reminder: false}
     publish("broker.unreachable", **outage)
+    publish("broker.unreachable", **outage, reason: "Disconnected", seconds: 0.2, reminder: true)
     publish("broker.unreachable", **outage, seconds: 10.2, reminder: true, advice: nil)
     publish("broker.reachable", broker: "b:9092", seconds: 12.3)
     assert_equal ["ERROR Kafka broker b:9092 cannot be reached: Connection refused; check that a broker listens there",
+                  "ERROR Kafka broker b:9092 cannot be reached: Disconnected; check that a broker listens there",
                   "ERROR Kafka broker b:9092 cannot be reached for 10 s now: Connection refused",
                   "WARN  Kafka broker b:9092 answers again, after 12 s"], lines.map { |line| line.chomp.split(" ", 2).last }
     publish("broker.unreachable", format: "json", **outage)

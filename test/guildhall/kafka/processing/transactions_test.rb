@@ -136,6 +136,14 @@ class KafkaTransactionsTest < GuildhallTest
     assert_equal 3, kafka.errors.size
   end
 
+  def test_a_call_that_was_given_up_and_still_runs_is_reported_once
+    first = Producer.new({offset: Guildhall::TimeoutError.new("no broker has taken the offset"), abort: error(-173)})
+    kafka = kafka(first, second = Producer.new, &COPY)
+    assert kafka.deliver(0...1).work
+    assert_equal [%i[open begin offset abort close], %i[open begin offset commit]], [first.calls, second.calls]
+    assert_equal [Guildhall::TimeoutError], kafka.errors.map(&:class)
+  end
+
   def test_an_error_that_is_fatal_makes_a_new_producer
     first = Producer.new({begin: error(-144, fatal: true)})
     kafka = kafka(first, second = Producer.new, &COPY)
