@@ -1,6 +1,6 @@
 #include "record.h"
 
-#include "guildhall/sharing.h"
+#include <guildhall/sharing.h>
 #include <ruby/encoding.h>
 #include <string.h>
 

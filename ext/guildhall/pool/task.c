@@ -1,6 +1,6 @@
 #include "task.h"
 #include <ruby/ractor.h>
-#include "guildhall/sharing.h"
+#include <guildhall/sharing.h>
 #include "init.h"
 #include "values/share.h"
 

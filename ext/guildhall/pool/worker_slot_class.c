@@ -2,7 +2,7 @@
 #include "fair_queue.h"
 #include "task.h"
 #include <ruby/ractor.h>
-#include "guildhall/sharing.h"
+#include <guildhall/sharing.h>
 #include "init.h"
 
 static void slot_mark(void *data)

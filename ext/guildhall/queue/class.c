@@ -3,7 +3,7 @@
  * All methods that take an item are C functions, called without a Ruby frame between them and the caller: a Ruby method
  * checks for interrupts as it returns, which would lose the item it has just taken. */
 #include "channel.h"
-#include "guildhall/sharing.h"
+#include <guildhall/sharing.h>
 #include "init.h"
 #include "values/share.h"
 #include "waiting/waiter.h"

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "guildhall/sharing.h"
+#include <guildhall/sharing.h>
 
 /* Of Ruby's encodings. */
 extern int guildhall_utf8_index, guildhall_ascii_index, guildhall_binary_index;

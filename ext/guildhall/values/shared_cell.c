@@ -6,7 +6,7 @@
 #include <ruby.h>
 #include <ruby/ractor.h>
 #include <stdatomic.h>
-#include "guildhall/sharing.h"
+#include <guildhall/sharing.h>
 #include "init.h"
 
 typedef struct {
