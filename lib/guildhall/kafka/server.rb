@@ -47,13 +47,6 @@ module Guildhall
         @signals << NOW
       end
 
-      # Does what a signal asks for. Any thread, also before {#run}; does not wait.
-      # @param signal [String] TSTP, CONT or TTIN
-      # @return [void]
-      def obey(signal)
-        @signals << signal
-      end
-
       # Blocks until the application has stopped.
       # @param selection [Hash{Symbol=>Array<String>, nil}] as in {Kafka.start}
       # @return [Integer] the exit status: 0, or 1 when the deadline came before the end of the work, or a group could not be

@@ -149,13 +149,15 @@ module Guildhall
       def handle(signal)
         case signal
         when *Server::STOP then @state == :stopping ? end_now : stop
-        when "USR1", "USR2" then @children.each { |child| child.signal(signal) } if @handlers[signal].is_a?(Proc)
+        when "USR1", "USR2" then pass_on(signal) if @handlers[signal].is_a?(Proc)
         else
           @state = :quiet if signal == "TSTP" && @state == :running
           @state = :running if signal == "CONT" && @state == :quiet
-          @children.each { |child| child.tell(signal) }
+          pass_on(signal)
         end
       end
+
+      def pass_on(signal) = @children.each { |child| child.signal(signal) }
 
       def stop
         @state = :stopping

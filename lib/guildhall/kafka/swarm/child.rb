@@ -95,14 +95,6 @@ module Guildhall
           order(Link::END_NOW)
         end
 
-        # What it does as soon as it can, also if it was just forked. A process that is suspended (SIGSTOP) goes on with CONT.
-        # @param signal [String] one of {Link::SIGNALS}
-        # @return [void]
-        def tell(signal)
-          order(signal)
-          signal(signal) if signal == "CONT"
-        end
-
         # @param signal [String]
         # @return [void]
         def signal(signal)

@@ -12,7 +12,6 @@ module Guildhall
         HEARTBEAT_SECONDS = 1
         STOP = "stop"
         END_NOW = "end now"
-        SIGNALS = %w[TSTP CONT TTIN].freeze # their names are orders: a process that was just forked would ignore the signals
 
         # @param socket [UNIXSocket]
         # @param server [Server]
@@ -44,11 +43,7 @@ module Guildhall
 
         def obey
           while (order = @socket.gets(chomp: true))
-            case order
-            when *SIGNALS then @server.obey(order)
-            when END_NOW then @server.end_now
-            else @server.stop_soon
-            end
+            order == END_NOW ? @server.end_now : @server.stop_soon
           end
           @server.stop_soon
         rescue SystemCallError, IOError
