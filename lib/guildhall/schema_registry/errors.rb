@@ -45,9 +45,8 @@ module Guildhall
       def outage? = false
     end
 
-    # A schema that the registry has cannot be used: it does not compile, or the registry does not have
-    # what it refers to. It says nothing about
-    # a payload: for Kafka's consumers it is an outage.
+    # A schema that the registry has cannot be used: it does not compile, or the registry does not have what it refers to. It says nothing
+    # about a payload: for Kafka's consumers it is an outage.
     class UnusableSchemaError < SchemaError
       # @return [Integer, String, nil] the registry's id or GUID
       attr_reader :id

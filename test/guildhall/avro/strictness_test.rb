@@ -59,7 +59,10 @@ class AvroStrictnessTest < GuildhallTest
     server = RegistryServer.new
     READABLE.values.each_with_index { |(schema, _), index| server.add(index + 1, schema) }
     codec = Guildhall::Avro::Confluent.new(Guildhall::SchemaRegistry.new(server.url, retries: 0), strict_schemas: true)
-    READABLE.each_with_index { |(name, _), index| assert_raises(Guildhall::Avro::SchemaError, name) { codec.decode([0, index + 1, "x"].pack("CNa*")) } }
+    READABLE.each_with_index do |(name, _), index|
+      error = assert_raises(Guildhall::SchemaRegistry::UnusableSchemaError, name) { codec.decode([0, index + 1, "x"].pack("CNa*")) }
+      assert_match(/\Athe Avro schema #{index + 1} cannot be used: Avro schema: /, error.message, name)
+    end
   ensure
     server&.close
   end
