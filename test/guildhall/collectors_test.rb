@@ -62,12 +62,14 @@ class CollectorsTest < GuildhallTest
 
   def test_results_of_a_pool_that_are_kept
     assert_program <<~'RUBY'
+      module Builds
+        def self.call(text) = [Guildhall::JSON.decode(text), text * 2, Guildhall::JSON.document(text)]
+      end
       Guildhall::Pool.open(workers: 2) do |pool|
         kept = []
-        task = ->(text) { [Guildhall::JSON.decode(text), text * 2, Guildhall::JSON.document(text)] }
         ROUNDS.times do |round|
           payloads = Array.new(16) { TEXT.dup }
-          futures = [Guildhall::JSON, Guildhall::JSON.lazy, task].map { |one| pool.dispatch(payloads, one, parallel: true) }
+          futures = [Guildhall::JSON, Guildhall::JSON.lazy, Builds].map { |one| pool.dispatch(payloads, one, parallel: true) }
           collect
           kept << futures.map(&:value)
           kept.shift(kept.size / 2) if round % 5 == 0
@@ -83,12 +85,14 @@ class CollectorsTest < GuildhallTest
 
   def test_what_a_batch_of_callers_and_workers_is_made_of
     assert_program <<~'RUBY'
+      module Texts
+        def self.call(number) = Array.new(20) { "#{number} #{it}" }
+      end
       Guildhall::Pool.open(workers: 2) do |pool|
-        task = ->(number) { Array.new(20) { "#{number} #{it}" } }
         kept = []
         ROUNDS.times do |round|
-          kept << pool.map((1..400).to_a, task) # begun by the caller, spread over workers, and finished by all
-          futures = Array.new(4) { |source| pool.dispatch([round, source], task, source: "source #{source}") }
+          kept << pool.map((1..400).to_a, Texts) # begun by the caller, spread over workers, and finished by all
+          futures = Array.new(4) { |source| pool.dispatch([round, source], Texts, source: "source #{source}") }
           collect
           right!("futures", futures) { |future| future.value.map(&:size) == [20, 20] }
           kept.shift if kept.size > 10
@@ -101,11 +105,13 @@ class CollectorsTest < GuildhallTest
 
   def test_workers_that_come_and_go
     assert_program <<~'RUBY'
+      module Mortal
+        def self.call(number) = number % 7 == 0 ? Thread.exit : Guildhall::JSON.decode(%({"number":#{number},"text":"#{"z" * 60}"}))
+      end
       kept = []
       8.times do |round|
         Guildhall::Pool.open(workers: 2) do |pool|
-          task = ->(number) { number % 7 == 0 ? Thread.exit : Guildhall::JSON.decode(%({"number":#{number},"text":"#{"z" * 60}"})) }
-          outcomes = pool.dispatch((1..40).to_a, task, parallel: true).results
+          outcomes = pool.dispatch((1..40).to_a, Mortal, parallel: true).results
           kept << outcomes.grep_v(Guildhall::Failure)
           collect
         end
