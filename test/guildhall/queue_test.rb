@@ -161,6 +161,8 @@ class QueueTest < GuildhallTest
   end
 
   def test_a_queue_that_goes_away_frees_its_memory
+    skip "AddressSanitizer keeps what is freed for a while" unless ENV.fetch("GUILDHALL_SANITIZE", "").empty?
+
     assert_equal "ok\n", assert_ruby(<<~'RUBY')
       require "guildhall/queue"
       resident = -> { File.read("/proc/self/status")[/VmRSS:\s*(\d+)/, 1].to_i / 1024 }
