@@ -60,7 +60,7 @@ VALUE guildhall_kafka_record_wrap(VALUE self)
     if (entry->state != GUILDHALL_ENTRY_DECODED) return Qnil;
     entry->state = GUILDHALL_ENTRY_RAW; /* which it stays where wrap raises */
     VALUE document = decoder->wrap(decoder->context, &entry->result, self, entry->bytes, entry->payload_length);
-    if (guildhall_shared(self) && !guildhall_shared(document)) guildhall_hand_over(document);
+    if (guildhall_shared(self)) guildhall_hand_over(document);
     entry->state = GUILDHALL_ENTRY_WRAPPED;
     RB_OBJ_WRITE(self, &entry->document, document);
     return document;

@@ -111,11 +111,14 @@ module Guildhall
     # @param values [Hash{Symbol=>Object}]
     # @param names [Array<Symbol>] those that are allowed here
     # @param prefix [String] of the names in messages
-    # @param beside [Array<Symbol>] names that the caller has as well, and has checked: for the message about an unknown one
+    # @param beside [Class, nil] whose `initialize` has keywords of its own beside these: the message about an unknown one lists them too
     # @return [Array<String>] everything that is wrong
-    def errors(values, names: @names, prefix: "", beside: [])
+    def errors(values, names: @names, prefix: "", beside: nil)
       values.filter_map do |name, value|
-        next self.class.unknown("#{@noun} #{prefix}#{name}", name, [*beside, *names]) unless names.include?(name)
+        unless names.include?(name)
+          there = beside ? [*self.class.keywords(beside), *names] : names
+          next self.class.unknown("#{@noun} #{prefix}#{name}", name, there)
+        end
 
         problem = @rules[name].problem(value)
         "#{prefix}#{name} #{problem}" if problem
@@ -124,10 +127,10 @@ module Guildhall
 
     # @param values [Hash{Symbol=>Object}]
     # @param owner [String, nil] what the options belong to
-    # @param beside [Array<Symbol>] see {#errors}
+    # @param beside [Class, nil] see {#errors}
     # @return [Hash{Symbol=>Object}] the values
     # @raise [Guildhall::ArgumentError] naming everything that is wrong
-    def check!(values, owner: nil, names: @names, beside: [], error: Guildhall::ArgumentError)
+    def check!(values, owner: nil, names: @names, beside: nil, error: Guildhall::ArgumentError)
       errors = errors(values, names:, beside:)
       raise error, [owner, errors.join("; ")].compact.join(": ") if errors.any?
 

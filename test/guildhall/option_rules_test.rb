@@ -46,7 +46,7 @@ class OptionRulesTest < GuildhallTest
   # What a method takes beside them is an option as well.
   class Both
     def initialize(_place, workers:, name: nil, **options)
-      RULES.check!(options, beside: Rules.keywords(Both), names: [:wait])
+      RULES.check!(options, beside: Both, names: [:wait])
     end
   end
 

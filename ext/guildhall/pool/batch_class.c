@@ -180,7 +180,7 @@ VALUE guildhall_batch_continue(VALUE queue, VALUE runnable, VALUE outcomes, size
     guildhall_batch *batch = guildhall_batch_of(self);
     for (size_t i = 0; i < size; i++) {
         VALUE object = RARRAY_AREF(outcomes, (long)i);
-        if (i < done) atomic_store(&batch->slots[i], guildhall_shared(object) ? object : guildhall_hand_over(object));
+        if (i < done) atomic_store(&batch->slots[i], guildhall_hand_over(object));
         else batch->payloads[i] = object;
         RB_OBJ_WRITTEN(self, Qundef, object);
     }

@@ -98,7 +98,7 @@ VALUE guildhall_task_call(const guildhall_runnable *runnable, VALUE bytes, VALUE
     bool native;
     VALUE outcome = outcome_of(runnable, bytes, metadata, on_worker, stage, &native);
     if (!native) outcome = shared(runnable, outcome, on_worker);
-    else if (on_worker && !guildhall_shared(outcome)) guildhall_hand_over(outcome);
+    else if (on_worker) guildhall_hand_over(outcome);
     if (on_worker) guildhall_code_tried(runnable->code);
     return outcome;
 }

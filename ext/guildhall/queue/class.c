@@ -107,7 +107,7 @@ static VALUE queue_s_allocate(VALUE class)
 /* ---- moving items */
 
 typedef struct {
-    VALUE queue;
+    VALUE queue; /* of a push */
     guildhall_channel *channel;
     size_t lane, stripe;
     uintptr_t *items;
@@ -250,7 +250,7 @@ static VALUE queue_pop(int argc, VALUE *argv, VALUE queue)
         deadline = queue_deadline_of(&given);
     }
     VALUE item = Qnil;
-    transfer self = {.queue = queue, .channel = queue_channel_of(queue), .items = (uintptr_t *)&item, .count = 1};
+    transfer self = {.channel = queue_channel_of(queue), .items = (uintptr_t *)&item, .count = 1};
     self.lane = queue_popping_lane(self.channel);
     queue_wait_to_pop(&self, deadline < 0 ? 1 : deadline);
     RB_GC_GUARD(item);
@@ -277,7 +277,7 @@ static VALUE queue_try_pop(int argc, VALUE *argv, VALUE queue)
 {
     rb_check_arity(argc, 0, 1);
     VALUE item = Qnil;
-    transfer self = {.queue = queue, .channel = queue_channel_of(queue), .items = (uintptr_t *)&item, .count = 1};
+    transfer self = {.channel = queue_channel_of(queue), .items = (uintptr_t *)&item, .count = 1};
     self.lane = queue_popping_lane(self.channel);
     queue_attempt_pop(&self);
     queue_wake_after_pop(&self);
@@ -331,7 +331,7 @@ static void queue_pop_more(transfer *self, VALUE list, long limit)
 static VALUE queue_pop_many(int argc, VALUE *argv, VALUE queue)
 {
     if (argc == 0) rb_error_arity(0, 1, 1);
-    transfer self = {.queue = queue, .channel = queue_channel_of(queue)};
+    transfer self = {.channel = queue_channel_of(queue)};
     size_t limit = queue_positive(argv[0], "max");
     size_t likely = guildhall_channel_size(self.channel);
     if (likely < CHUNK) likely = CHUNK;
@@ -354,7 +354,7 @@ static VALUE queue_pop_many(int argc, VALUE *argv, VALUE queue)
 static VALUE queue_drain(VALUE queue)
 {
     uintptr_t items[CHUNK];
-    transfer self = {.queue = queue, .channel = queue_channel_of(queue), .items = items};
+    transfer self = {.channel = queue_channel_of(queue), .items = items};
     long size = (long)guildhall_channel_size(self.channel);
     VALUE list = rb_ary_new_capa(size);
     self.lane = queue_popping_lane(self.channel);
@@ -366,7 +366,7 @@ static VALUE queue_drain(VALUE queue)
 static VALUE queue_clear(VALUE queue)
 {
     uintptr_t items[CHUNK];
-    transfer self = {.queue = queue, .channel = queue_channel_of(queue), .items = items, .count = CHUNK};
+    transfer self = {.channel = queue_channel_of(queue), .items = items, .count = CHUNK};
     self.lane = queue_popping_lane(self.channel);
     /* At most as many as it holds: producers that are as quick must not keep us here. */
     for (size_t left = self.channel->capacity; left > 0 && queue_attempt_pop(&self) && self.moved > 0;) {

@@ -189,15 +189,15 @@ static void share_freeze_all(walk *w)
     }
 }
 
-/* Ruby's walk goes into depth by recursion: one begins at every so many objects, the innermost first, and ends where another has been. */
+/* Ractor.make_shareable is recursive, and deeply nested data would overflow the stack. So it is called for every 256th object, the innermost
+ * first: it does not descend into what is already shareable. */
 #define BETWEEN_WALKS 256
 
 static VALUE share_walk(VALUE argument)
 {
     const walk *w = (const walk *)argument;
     for (size_t i = w->found.count; i > 0; i--) {
-        VALUE object = w->found.values[i - 1];
-        if ((i - 1) % BETWEEN_WALKS == 0 && !guildhall_shared(object)) guildhall_hand_over(object);
+        if ((i - 1) % BETWEEN_WALKS == 0) guildhall_hand_over(w->found.values[i - 1]);
     }
     return Qnil;
 }

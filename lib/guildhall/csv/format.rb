@@ -20,7 +20,7 @@ module Guildhall
         # @param format [Hash{Symbol=>Object}]
         # @raise [Guildhall::ArgumentError] naming every option that is wrong
         def check(format)
-          RULES.check!(format, owner: "Guildhall::CSV", beside: OptionRules.keywords(CSV))
+          RULES.check!(format, owner: "Guildhall::CSV", beside: CSV)
           error = together(format)
           raise Guildhall::ArgumentError, "Guildhall::CSV: #{error}" if error
         end

@@ -34,7 +34,7 @@ module Guildhall
       # @return [Hash{Symbol=>Object}] every option
       # @raise [Guildhall::ArgumentError] naming every option that is wrong
       def self.check(given, owner = JSON)
-        DEFAULTS.merge(RULES.check!(given, owner: owner.name, beside: OptionRules.keywords(owner)))
+        DEFAULTS.merge(RULES.check!(given, owner: owner.name, beside: owner))
       end
 
       # @param decimal_class [Module, nil]

@@ -38,7 +38,7 @@ module Guildhall
       def initialize(registry, message: nil, subject: nil, topic: nil, subject_name: :topic, schema: nil, references: [],
                      register: false, normalize: false, schema_id: :payload, key: false, **options)
         connect(registry, type: "PROTOBUF", schema_id:, key:)
-        @options = RULES.check!(options, owner: self.class.name, beside: OptionRules.keywords(self.class))
+        @options = RULES.check!(options, owner: self.class.name, beside: self.class)
         choose_schema(subject:, topic:, subject_name:, schema:, register:, normalize:,
           references: check_references(references), record: message)
         @indexes = @entry ? indexes_of(made(@entry), message) : nil

@@ -112,7 +112,7 @@ class AvroConfluentTest < GuildhallTest
     assert_predicate errors[0], :pending?
   end
 
-  # Whoever names it: the registry does, or the subject that is read.
+  # The error names the subjects that the registry lists for the schema, or the one that was asked for.
   def test_schemas_that_cannot_be_used
     @server.add(4, '"nothing"')
     @server["/schemas/ids/4/versions"] = [200, [{subject: "a-value", version: 1}, {subject: "b-value", version: 7}, {subject: "a-value", version: 2}]]

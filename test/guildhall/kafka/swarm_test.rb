@@ -208,7 +208,7 @@ class KafkaSwarmTest < GuildhallTest
     end
   end
 
-  # It cannot read what it is told until a signal wakes it.
+  # SIGCONT continues a suspended process (SIGSTOP) as well.
   def test_a_process_that_is_suspended_goes_on
     events = %w[quiet resumed].map { |name| "events.subscribe('app.#{name}') { say.call('#{name}', Process.pid) };" }
     swarm(events.join, "{processes: 1}") do |swarm|

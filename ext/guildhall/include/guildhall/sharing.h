@@ -32,7 +32,7 @@ static inline VALUE guildhall_share(VALUE object)
     return object;
 }
 
-/* What guildhall_share was called on, to its last part, may go to other Ractors from now on. */
+/* What guildhall_share was called on, to its last part, may go to other Ractors from now on. What is shareable already costs nothing. */
 static inline VALUE guildhall_hand_over(VALUE object)
 {
     return GUILDHALL_COLLECTOR_PER_RACTOR ? rb_ractor_make_shareable(object) : object;

@@ -29,7 +29,7 @@ module Guildhall
           @recovery = Recovery.new(assignment)
           @unfinished = nil # the batch that was not finished the last time; nil: all were
           @first = nil # the index with which the last call of `consume` began
-          @reminders = Reminders.new # of why transactions fail
+          @reminders = nil # of why transactions fail; nil: the last one was committed
           @call = nil
           @gate = Filtering::Gate.for(assignment)
           follow(partition.topic)
@@ -167,7 +167,7 @@ module Guildhall
         def consume_in_order(batch, messages)
           began = Clock.now
           whole = call.consume(messages) || @at_most_once
-          @reminders = Reminders.new
+          @reminders = nil
           @assignment.consumed(messages, began)
           offsets.complete(@unfinished ? batch.offset_after(messages.last_offset) : batch.end_offset, batch.generation) if whole
           settle(batch, (whole && @unfinished.nil?) || @recovery.returned(batch, @first))
@@ -218,7 +218,7 @@ module Guildhall
 
         # What keeps transactions from being committed lasts, and each attempt meets it again.
         def report(error, messages)
-          return if error.is_a?(TransactionError) && !@reminders.due?(Transactions.reason(error), Clock.now)
+          return if error.is_a?(TransactionError) && !(@reminders ||= Reminders.new).due?(Transactions.reason(error), Clock.now)
 
           @assignment.consume_failed(error, messages, attempt, isolating: !@unfinished.nil? && @recovery.isolating?)
         end
