@@ -103,11 +103,11 @@ static void at_random(void)
         guildhall_source *found = guildhall_sources_find(&sources, unmix(number << 52 | number % 7));
         expect((found != NULL) == there[number], "at random");
         if (next_random() % 2 && !found) {
-            guildhall_sources_join(&sources, unmix(number << 52 | number % 7), true)->name = number;
+            guildhall_sources_join(&sources, unmix(number << 52 | number % 7), true)->payloads = number;
             there[number] = true;
         } else if (sources.last) {
             sources.last = next_random() % 8 ? sources.last->next : sources.last; /* whose turn it is */
-            there[sources.last->next->name] = false;
+            there[sources.last->next->payloads] = false;
             guildhall_sources_leave(&sources);
         }
     }

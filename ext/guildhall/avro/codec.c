@@ -240,6 +240,7 @@ static VALUE avro_codec_unpaid_fields(VALUE self, VALUE length)
 void guildhall_init_avro(VALUE guildhall)
 {
     VALUE avro = rb_define_class_under(guildhall, "Avro", rb_cObject);
+    guildhall_codec_native_values(avro);
     rb_gc_register_mark_object(avro_class = avro);
     VALUE program = rb_define_class_under(avro, "Program", rb_cObject);
     rb_define_alloc_func(program, avro_codec_allocate);

@@ -11,6 +11,26 @@ const void *guildhall_codec_of(VALUE self, const rb_data_type_t *type)
     return codec;
 }
 
+enum { MAX_NATIVE = 8 };
+static VALUE native[MAX_NATIVE];
+static int native_count;
+
+void guildhall_codec_native_values(VALUE class)
+{
+    if (native_count == MAX_NATIVE) rb_bug("guildhall: more than %d native codecs", MAX_NATIVE);
+    native[native_count++] = class;
+    rb_gc_register_mark_object(class);
+}
+
+bool guildhall_codec_native_values_p(VALUE task)
+{
+    VALUE class = rb_obj_class(task);
+    for (int i = 0; i < native_count; i++) {
+        if (native[i] == class || native[i] == task) return true;
+    }
+    return false;
+}
+
 static int codec_check_variable(ID variable, VALUE value, st_data_t unused)
 {
     if (rb_ractor_shareable_p(value)) return ST_CONTINUE;

@@ -4,6 +4,7 @@
 
 #include <ruby.h>
 #include <guildhall/decoder.h>
+#include <stdbool.h>
 
 /* The struct of every codec begins with these. Its type has guildhall_codec_type as its parent, and is not EMBEDDABLE: native
  * callers keep the struct's address. */
@@ -23,6 +24,10 @@ extern const rb_data_type_t guildhall_codec_type;
 
 /* Raises TypeError where the codec is not ready: its Documents refer to it, so it has to be shareable before there are any. */
 const void *guildhall_codec_of(VALUE self, const rb_data_type_t *type);
+
+/* The class's codecs, and the class itself where it decodes, return what was made by guildhall alone. Of subclasses that is not said. */
+void guildhall_codec_native_values(VALUE class);
+bool guildhall_codec_native_values_p(VALUE task);
 
 /* A private method: freezes the codec with all that it refers to and what a subclass has added. */
 VALUE guildhall_codec_share(VALUE self);

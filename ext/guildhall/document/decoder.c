@@ -66,6 +66,23 @@ static void document_decoder_free(const void *codec, guildhall_result *result)
     result->data = NULL;
 }
 
+static VALUE document_decoder_build(const void *codec, guildhall_result *result, VALUE owner, const uint8_t *bytes, size_t length)
+{
+    VALUE made = guildhall_document_build(result->data, bytes, length);
+    document_decoder_free(codec, result);
+    RB_GC_GUARD(owner);
+    return made;
+}
+
+bool guildhall_document_decoder_p(const guildhall_decoder *decoder) { return decoder->free == document_decoder_free; }
+
+guildhall_decoder guildhall_value_decoder(const void *context)
+{
+    guildhall_decoder decoder = guildhall_document_decoder(context);
+    decoder.wrap = document_decoder_build;
+    return decoder;
+}
+
 guildhall_decoder guildhall_document_decoder(const void *context)
 {
     return (guildhall_decoder){

@@ -148,6 +148,14 @@ VALUE guildhall_document_adopt(void **block, VALUE owner, const uint8_t *bytes, 
     return made;
 }
 
+VALUE guildhall_document_build(const root_document *root, const uint8_t *bytes, size_t length)
+{
+    guildhall_view view = {root->codec, bytes, length, root + 1, NULL};
+    guildhall_position at = root->document.position;
+    root->codec->format->resolve(&view, &at);
+    return root->codec->format->build(&view, at);
+}
+
 bool guildhall_document_scalar_p(const guildhall_codec *codec, const uint8_t *bytes, size_t from, size_t length, const guildhall_index *index)
 {
     guildhall_view view = {codec, bytes, length, index->entries, NULL};

@@ -30,6 +30,14 @@ static const rb_data_type_t type = {
 const guildhall_json_codec *guildhall_json_codec_of(VALUE self) { return guildhall_codec_of(self, &type); }
 const guildhall_json_codec *guildhall_json_codec_default(void) { return RTYPEDDATA_GET_DATA(default_codec); }
 
+const guildhall_decoder *guildhall_json_value_decoder(VALUE task)
+{
+    VALUE class = CLASS_OF(default_codec);
+    bool own = task == class || (rb_typeddata_is_kind_of(task, &type) && rb_obj_class(task) == class);
+    const guildhall_json_codec *codec = !own ? NULL : task == class ? guildhall_json_codec_default() : guildhall_json_codec_of(task);
+    return codec && NIL_P(codec->decimal_receiver) ? &codec->value_decoder : NULL;
+}
+
 static VALUE json_codec_document_of(const void *codec, VALUE source)
 {
     return guildhall_document_of(codec, guildhall_json_bytes(source), 0);
@@ -45,6 +53,7 @@ static VALUE json_codec_allocate(VALUE klass)
     codec->format = &guildhall_json_documents;
     codec->decoder = guildhall_document_decoder(codec);
     codec->decoder.call = json_codec_document_of;
+    codec->value_decoder = guildhall_value_decoder(codec);
     return self;
 }
 
@@ -191,6 +200,7 @@ void guildhall_init_json(VALUE guildhall)
     rb_define_method(lazy, "document", json_codec_document, 1);
     rb_define_method(lazy, "native_decoder", guildhall_codec_native_decoder, 0);
     rb_gc_register_mark_object(default_codec = guildhall_codec_share(json_codec_allocate(json)));
+    guildhall_codec_native_values(json);
     guildhall_init_json_build();
     guildhall_init_json_document(json);
     guildhall_init_json_error(json);

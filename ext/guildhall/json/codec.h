@@ -13,6 +13,7 @@ typedef struct {
     unsigned symbolize_names : 1;
     VALUE decimal_receiver;    /* floats are receiver.method(text); nil: Float */
     ID decimal_method;
+    guildhall_decoder value_decoder; /* of the whole value */
 } guildhall_json_codec;
 
 /* The struct of a Guildhall::JSON or Guildhall::JSON::Lazy. Its address does not change while the codec lives. */
@@ -20,6 +21,9 @@ const guildhall_json_codec *guildhall_json_codec_of(VALUE codec);
 
 /* The codec behind Guildhall::JSON.decode and .document. */
 const guildhall_json_codec *guildhall_json_codec_default(void);
+
+/* The native decoder of whole values, of JSON itself or a codec of that class; NULL: it is none, or needs Ruby code for its values. */
+const guildhall_decoder *guildhall_json_value_decoder(VALUE task);
 
 /* The ParseError (not raised) for a text that was not valid. */
 VALUE guildhall_json_error(const void *codec, guildhall_outcome outcome, const uint8_t *bytes, size_t from, size_t length);

@@ -89,6 +89,7 @@ void guildhall_init_msgpack(VALUE guildhall)
     rb_define_singleton_method(msgpack, "encode", msgpack_codec_default_encode, 1);
     rb_define_singleton_method(msgpack, "document", msgpack_codec_default_document, 1);
     rb_gc_register_mark_object(default_codec = guildhall_codec_share(msgpack_codec_allocate(msgpack)));
+    guildhall_codec_native_values(msgpack);
     guildhall_init_msgpack_build();
     guildhall_init_msgpack_encode(msgpack);
     msgpack_codec_define_lazy(msgpack);

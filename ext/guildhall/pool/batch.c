@@ -1,6 +1,9 @@
 /* The slots of a batch: claiming, publishing, waiting. */
 #include "batch.h"
+#include <stdlib.h>
+#include <guildhall/sharing.h>
 #include "fair_queue.h"
+#include "parcel.h"
 
 #define NOBODY (SIZE_MAX - 1)
 #define ANY (SIZE_MAX - 2)
@@ -9,6 +12,25 @@ static const double longest_slice_ns = 1e5;  /* what a small batch may have to w
 static const double shortest_slice_ns = 2e4; /* some hundred times what taking it costs */
 static const double exploration_share = 16;       /* of the time that is left, for an epoch of the way that may be slower */
 static const int64_t nap_ns = 1000000; /* a reader that has to sleep does so for about that long */
+
+void guildhall_batch_hold(guildhall_batch *batch) { atomic_fetch_add_explicit(&batch->holders, 1, memory_order_relaxed); }
+
+void guildhall_batch_let_go(guildhall_batch *batch)
+{
+    if (atomic_fetch_sub_explicit(&batch->holders, 1, memory_order_acq_rel) > 1) return;
+    for (size_t i = 0; i < batch->size; i++) guildhall_parcel_drop(guildhall_batch_slot(batch, i));
+    guildhall_waitlist_destroy(&batch->readers);
+    free(batch);
+}
+
+const uint8_t *guildhall_batch_bytes(const guildhall_batch *batch, size_t index, size_t *length)
+{
+    VALUE payload = batch->payloads[index];
+    if (batch->records) return batch->in_place ? batch->in_place->bytes(payload, length) : NULL;
+    if (RB_SPECIAL_CONST_P(payload) || RB_BUILTIN_TYPE(payload) != T_STRING) return NULL;
+    *length = (size_t)RSTRING_LEN(payload);
+    return (const uint8_t *)RSTRING_PTR(payload);
+}
 
 size_t guildhall_batch_take(guildhall_batch *batch, size_t count, size_t *from)
 {
@@ -44,11 +66,26 @@ static void complete(guildhall_batch *batch)
 bool guildhall_batch_publish(guildhall_batch *batch, size_t index, VALUE mark, VALUE outcome, bool failure)
 {
     VALUE expected = mark;
-    if (!atomic_compare_exchange_strong(&batch->slots[index], &expected, outcome)) return false;
-    RB_OBJ_WRITTEN(batch->self, Qundef, outcome);
+    if (!atomic_compare_exchange_strong(&batch->slots[index], &expected, outcome)) {
+        guildhall_parcel_drop(outcome);
+        return false;
+    }
+    guildhall_batch_refers(batch, outcome);
     if (failure) atomic_fetch_add_explicit(&batch->failed, 1, memory_order_relaxed);
     if (atomic_fetch_add(&batch->done, 1) + 1 == batch->size) complete(batch);
     return true;
+}
+
+VALUE guildhall_batch_read(guildhall_batch *batch, size_t index)
+{
+    VALUE slot = guildhall_batch_slot(batch, index);
+    if (RB_LIKELY(!guildhall_parcel_p(slot))) return slot;
+    size_t length = 0;
+    const uint8_t *bytes = guildhall_batch_bytes(batch, index, &length);
+    VALUE object = guildhall_parcel_open(slot, batch->payloads[index], bytes, length);
+    atomic_store(&batch->slots[index], object);
+    guildhall_batch_refers(batch, object);
+    return object;
 }
 
 void guildhall_batch_release(guildhall_batch *batch, size_t index, VALUE mark, VALUE to)
@@ -181,13 +218,20 @@ static void change_way(guildhall_batch *batch, const guildhall_cost *cost)
     if (atomic_exchange(&batch->reader_only, reader_only) && !reader_only) guildhall_fair_queue_return(batch->queue, batch);
 }
 
+/* What workers have left to the reader is part of what they cost. */
+static void read_ahead(guildhall_batch *batch)
+{
+    while (batch->read < batch->size && guildhall_outcome_p(guildhall_batch_slot(batch, batch->read))) guildhall_batch_read(batch, batch->read++);
+}
+
 void guildhall_batch_measure(guildhall_batch *batch)
 {
-    int64_t now = guildhall_now(), ns = now - batch->measured_at;
     size_t done = atomic_load(&batch->done), payloads = done > batch->measured_done ? done - batch->measured_done : 0;
     bool parallel = atomic_load(&batch->parallel), reader_only = atomic_load(&batch->reader_only);
     if (!guildhall_decision_may_change(batch->decision) || payloads == 0) return;
     if (!batch->reading || atomic_load(&batch->abandoned)) return; /* it is the workers' */
+    read_ahead(batch);
+    int64_t now = guildhall_now(), ns = now - batch->measured_at;
     guildhall_cost *cost = cost_of_batches(batch);
     bool failing = atomic_load(&batch->failed) > done / 2;
     /* Where callers wait for each other, that is what would be measured. */

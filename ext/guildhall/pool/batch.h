@@ -12,6 +12,8 @@
 #include <ruby.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <guildhall/records.h>
+#include <guildhall/sharing.h>
 #include "cost_model.h"
 #include "decision.h"
 #include "runnable.h"
@@ -31,7 +33,10 @@ struct guildhall_source;
 struct guildhall_fair_queue;
 
 typedef struct guildhall_batch {
-    VALUE self;
+    VALUE self;                 /* the Batch: it keeps alive what is below, and is kept alive while anyone else holds this one */
+    _Atomic size_t holders;     /* the Batch, the line that it stands in, each worker with a slice of it */
+    unsigned dispatched;        /* the process (its generation) that has it in its list of dispatched batches; 0: none */
+    struct guildhall_batch *earlier, *later; /* in that list (dispatched.c) */
     unsigned generation;        /* of the process that dispatched it */
     VALUE runnable_object;
     guildhall_runnable *runnable;
@@ -41,6 +46,7 @@ typedef struct guildhall_batch {
     size_t size;
     size_t bytes;               /* the payloads' mean size, estimated */
     bool records;               /* payloads are objects with `raw_payload`, and are their own metadata */
+    const guildhall_records *in_place; /* where the records' bytes lie; NULL: `raw_payload` has to be called */
     bool reading;               /* its caller reads it at once, and runs slices too */
     guildhall_decision decision;
     size_t parallelism;               /* threads that it makes work for */
@@ -69,6 +75,7 @@ typedef struct guildhall_batch {
     _Atomic size_t run_payloads;
     int64_t measured_at;        /* when its reader measured last; `measured_done` payloads were done then */
     size_t measured_done;
+    size_t read;                /* what is before it was read, for the comparison */
 
     VALUE queue_object;
     struct guildhall_fair_queue *queue;
@@ -80,14 +87,23 @@ typedef struct guildhall_batch {
     unsigned weight;                 /* slices a turn of its source */
 } guildhall_batch;
 
+/* Whoever but the Batch uses the struct holds it meanwhile. The last one to let go frees it. */
+void guildhall_batch_hold(guildhall_batch *);
+void guildhall_batch_let_go(guildhall_batch *);
+/* Batches that workers may have: see dispatched.c. */
+void guildhall_dispatched_add(guildhall_batch *);
+void guildhall_dispatched_remove(guildhall_batch *);
 /* How long a caller runs payloads before other threads get their turn. */
 #define GUILDHALL_SPAN_NS 5000000
 #define GUILDHALL_SHORT_SPAN_NS 500000 /* where others are known to wait */
 
 guildhall_batch *guildhall_batch_of(VALUE object);
 /* What may be given to a worker: frozen Strings go as they are, others are copied, because what belongs to the caller is
- * never frozen. Raises NotShareableError naming the path to what cannot be shared. */
-VALUE guildhall_shareable_payload(VALUE payload, long index);
+ * never frozen. Where each Ractor has a collector of its own, plain Strings are not shared: workers read their bytes. Raises
+ * NotShareableError naming the path to what cannot be shared. */
+VALUE guildhall_dispatchable(VALUE payload, long index);
+/* A payload's bytes where they lie, for as long as the batch is held; NULL: it has none that may be read there. Without the GVL. */
+const uint8_t *guildhall_batch_bytes(const guildhall_batch *, size_t index, size_t *length);
 /* Of a few of them. */
 size_t guildhall_mean_bytes(VALUE payloads, bool records);
 /* A batch of what is in the Array, which begins with `done` outcomes instead of payloads. */
@@ -98,6 +114,13 @@ bool guildhall_batch_spreads(guildhall_batch *);
 void guildhall_batch_measure(guildhall_batch *);
 /* Releases the GVL for a moment, if that was not done lately. May raise what interrupts the thread. */
 void guildhall_give_way(struct guildhall_fair_queue *);
+
+/* To be called after the Batch has come to refer to an object. On a Ruby where each Ractor has its collector the Batch is no worker's; what
+ * a worker refers it to is shareable, which its Ractor's collector never frees. */
+static inline void guildhall_batch_refers(const guildhall_batch *batch, VALUE object)
+{
+    if (!GUILDHALL_COLLECTOR_PER_RACTOR || !guildhall_shared(object)) RB_OBJ_WRITTEN(batch->self, Qundef, object);
+}
 
 static inline bool guildhall_outcome_p(VALUE slot)
 {
@@ -135,6 +158,8 @@ void guildhall_batch_rewind(guildhall_batch *, size_t index);
 VALUE guildhall_batch_claim(guildhall_batch *, size_t index);
 /* With the GVL. Whether the outcome became the payload's outcome. Nobody is woken: see notify. */
 bool guildhall_batch_publish(guildhall_batch *, size_t index, VALUE mark, VALUE outcome, bool failure);
+/* With the GVL of the Ractor that the batch belongs to. What is in the slot; what a worker has left as a parcel is an object from then on. */
+VALUE guildhall_batch_read(guildhall_batch *, size_t index);
 /* Gives back a claimed payload that was not run to its end; rewind comes after it. */
 void guildhall_batch_release(guildhall_batch *, size_t index, VALUE mark, VALUE to);
 /* With the GVL. Wakes all threads that wait for an outcome between from and to, or for completion. */

@@ -1,8 +1,12 @@
 /* Guildhall::Pool::Batch in Ruby. */
 #include "batch.h"
 #include "fair_queue.h"
+#include <ruby/encoding.h>
 #include <ruby/ractor.h>
+#include <stdlib.h>
+#include <guildhall/sharing.h>
 #include "init.h"
+#include "parcel.h"
 #include "values/frozen.h"
 #include "values/share.h"
 
@@ -10,11 +14,13 @@ enum { PAYLOADS_SAMPLED = 8 };
 static const int64_t trial_ns = 50000000; /* a caller waits for workers that are busy with other batches */
 
 static VALUE guildhall_module;
+static ID id_native_records;
 
-/* Claims and publications go on while this runs from a walk over all objects: one load a slot. */
+/* Claims and publications go on while this runs: one load a slot. Pins itself: who holds the struct reaches it from there. */
 static void batch_mark(void *data)
 {
     guildhall_batch *batch = data;
+    rb_gc_mark(batch->self);
     rb_gc_mark(batch->runnable_object);
     rb_gc_mark(batch->queue_object);
     rb_gc_mark(batch->source_name);
@@ -26,25 +32,28 @@ static void batch_mark(void *data)
     }
 }
 
+/* What the parent's workers held, nobody holds in a child. */
 static void batch_free(void *data)
 {
     guildhall_batch *batch = data;
-    guildhall_waitlist_destroy(&batch->readers);
-    ruby_xfree(batch->payloads);
-    ruby_xfree(batch);
+    guildhall_dispatched_remove(batch);
+    if (batch->generation != guildhall_fork_generation()) atomic_store(&batch->holders, 1);
+    guildhall_batch_let_go(batch);
 }
 
 static size_t batch_memsize(const void *data)
 {
     const guildhall_batch *batch = data;
-    return sizeof(guildhall_batch) + batch->size * sizeof(VALUE) * (batch->metadata ? 3 : 2);
+    size_t size = sizeof(guildhall_batch) + batch->size * sizeof(VALUE) * (batch->metadata ? 3 : 2);
+    for (size_t i = 0; i < batch->size; i++) size += guildhall_parcel_size(guildhall_batch_slot(batch, i));
+    return size;
 }
 
 static const rb_data_type_t batch_type = {
     "Guildhall::Pool::Batch",
     {batch_mark, batch_free, batch_memsize},
     0, 0,
-    RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_FROZEN_SHAREABLE | RUBY_TYPED_WB_PROTECTED};
+    RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED};
 
 guildhall_batch *guildhall_batch_of(VALUE object)
 {
@@ -59,9 +68,17 @@ static VALUE checked(VALUE object, const char *name, long index)
     return object;
 }
 
-VALUE guildhall_shareable_payload(VALUE payload, long index)
+/* A String whose bytes are all that there is to it. */
+static VALUE plain_string(VALUE string)
 {
-    VALUE string = RB_TYPE_P(payload, T_STRING) ? guildhall_shareable_string(payload) : 0;
+    if (RBASIC_CLASS(string) != rb_cString || rb_ivar_count(string) || RB_ENCODING_GET_INLINED(string) == RUBY_ENCODING_INLINE_MAX) return 0;
+    return OBJ_FROZEN(string) ? string : rb_str_new_frozen(string);
+}
+
+VALUE guildhall_dispatchable(VALUE payload, long index)
+{
+    VALUE string = 0;
+    if (RB_TYPE_P(payload, T_STRING)) string = GUILDHALL_COLLECTOR_PER_RACTOR ? plain_string(payload) : guildhall_shareable_string(payload);
     return string ? string : checked(payload, "payloads", index);
 }
 
@@ -79,29 +96,37 @@ size_t guildhall_mean_bytes(VALUE payloads, bool records)
     return sampled ? sum / (size_t)sampled : 0;
 }
 
-/* One block of memory: payloads, slots, metadata. The slots are unset before anything can be collected. */
-static void allocate_slots(guildhall_batch *batch, size_t size, bool metadata)
+/* One block of memory: the struct, payloads, slots, metadata. Not Ruby's: any Ractor may be the last one to hold it. The slots are unset
+ * before anything can be collected. */
+static guildhall_batch *new_batch(size_t size, bool metadata)
 {
-    VALUE *block = ruby_xmalloc2(size * (metadata ? 3 : 2) + 1, sizeof(VALUE));
-    batch->payloads = block;
-    batch->slots = (_Atomic VALUE *)(block + size);
-    batch->metadata = metadata ? block + 2 * size : NULL;
+    guildhall_batch *batch = size > SIZE_MAX / sizeof(VALUE) / 4 ? NULL : calloc(1, sizeof *batch + size * sizeof(VALUE) * (metadata ? 3 : 2));
+    if (!batch) rb_memerror();
+    VALUE *values = (VALUE *)(batch + 1);
+    batch->payloads = values;
+    batch->slots = (_Atomic VALUE *)(values + size);
+    batch->metadata = metadata ? values + 2 * size : NULL;
     for (size_t i = 0; i < size; i++) {
-        block[i] = Qnil;
+        values[i] = Qnil;
         atomic_init(&batch->slots[i], GUILDHALL_SLOT_UNSET);
         if (metadata) batch->metadata[i] = Qnil;
     }
     batch->size = size;
+    atomic_init(&batch->holders, 1);
+    guildhall_waitlist_init(&batch->readers);
+    return batch;
 }
 
 /* The slots have been counted; Ruby that ran since may have changed the Array. */
 static void fill(VALUE self, VALUE *to, VALUE from, bool metadata)
 {
-    long count = (long)guildhall_batch_of(self)->size;
+    const guildhall_batch *batch = guildhall_batch_of(self);
+    long count = (long)batch->size;
+    bool stay = GUILDHALL_COLLECTOR_PER_RACTOR && batch->in_place && !batch->runnable->takes_metadata; /* no worker sees more than their bytes */
     if (RARRAY_LEN(from) != count) rb_raise(guildhall_argument_error(), "%s has changed meanwhile: %ld elements, not %ld", metadata ? "metadata" : "payloads", RARRAY_LEN(from), count);
     for (long i = 0; i < count; i++) {
         VALUE object = RARRAY_AREF(from, i);
-        RB_OBJ_WRITE(self, &to[i], metadata ? checked(object, "metadata", i) : guildhall_shareable_payload(object, i));
+        RB_OBJ_WRITE(self, &to[i], metadata ? checked(object, "metadata", i) : stay ? object : guildhall_dispatchable(object, i));
     }
 }
 
@@ -111,12 +136,11 @@ static VALUE allocate(VALUE queue, VALUE runnable, size_t size, size_t bytes, bo
 {
     guildhall_fair_queue *in = guildhall_fair_queue_of(queue);
     guildhall_runnable *of = guildhall_runnable_of(runnable);
-    guildhall_batch *batch;
-    VALUE self = TypedData_Make_Struct(batch_class, guildhall_batch, &batch_type, batch);
+    VALUE self = TypedData_Wrap_Struct(batch_class, &batch_type, NULL);
+    guildhall_batch *batch = RTYPEDDATA_DATA(self) = new_batch(size, metadata);
     batch->self = self;
     batch->generation = guildhall_fork_generation();
     batch->queue_object = batch->source_name = batch->runnable_object = Qnil;
-    guildhall_waitlist_init(&batch->readers);
     RB_OBJ_WRITE(self, &batch->runnable_object, runnable);
     RB_OBJ_WRITE(self, &batch->queue_object, queue);
     batch->runnable = of;
@@ -128,19 +152,23 @@ static VALUE allocate(VALUE queue, VALUE runnable, size_t size, size_t bytes, bo
     batch->cost = guildhall_cost_find(&in->costs, of->code->number, bytes, 0);
     batch->cost_key = batch->cost->key;
     batch->measured_at = guildhall_now();
-    allocate_slots(batch, size, metadata);
     return self;
 }
 
-/* All that it refers to is shareable by now. Where one collector stops all Ractors, Ractor.make_shareable would walk to every payload with
- * Ruby's lock held and its memory growing: where another Ractor has begun to collect garbage, both would wait for each other for ever. */
-static VALUE shared(VALUE self) { return guildhall_hand_over(guildhall_share(self)); }
+/* What statistics call a source: as it was then. */
+static VALUE name_of(VALUE source) { return rb_ractor_shareable_p(source) ? source : rb_str_new_frozen(rb_obj_as_string(source)); }
 
-/* What statistics call a source. Workers pass the queue on, so it must not lead to what is not shareable. */
-static VALUE name_of(VALUE source)
+/* Where all records are of one class that says where their bytes lie. */
+static const guildhall_records *records_in_place(VALUE records)
 {
-    if (rb_ractor_shareable_p(source)) return source;
-    return rb_ractor_make_shareable(rb_str_new_frozen(rb_obj_as_string(source)));
+    if (RARRAY_LEN(records) == 0) return NULL;
+    VALUE class = rb_obj_class(RARRAY_AREF(records, 0));
+    for (long i = 1; i < RARRAY_LEN(records); i++) {
+        if (rb_obj_class(RARRAY_AREF(records, i)) != class) return NULL;
+    }
+    if (!rb_respond_to(class, id_native_records)) return NULL;
+    const guildhall_records *offered = (const guildhall_records *)(uintptr_t)NUM2ULL(rb_funcallv(class, id_native_records, 0, NULL));
+    return offered->abi == GUILDHALL_RECORDS_ABI ? offered : NULL;
 }
 
 /* Whose batches stay in line behind each other, and how many slices it has a turn. */
@@ -164,13 +192,14 @@ static VALUE batch_build(VALUE class, VALUE queue, VALUE runnable, VALUE payload
     VALUE self = allocate(queue, runnable, (size_t)RARRAY_LEN(payloads), bytes, !NIL_P(metadata));
     guildhall_batch *batch = guildhall_batch_of(self);
     batch->records = RTEST(records);
+    if (batch->records) batch->in_place = records_in_place(payloads);
     batch->retry = RTEST(retry);
     batch->deadline_ns = NIL_P(deadline) ? 0 : (int64_t)(NUM2DBL(deadline) * 1e9);
     batch->slice = NIL_P(slice) ? 0 : NUM2SIZET(slice);
     belong_to(self, source, weight);
     fill(self, batch->payloads, payloads, false);
     if (!NIL_P(metadata)) fill(self, batch->metadata, metadata, true);
-    return shared(self);
+    return self;
 }
 
 VALUE guildhall_batch_continue(VALUE queue, VALUE runnable, VALUE outcomes, size_t done, size_t failed, size_t bytes)
@@ -180,7 +209,7 @@ VALUE guildhall_batch_continue(VALUE queue, VALUE runnable, VALUE outcomes, size
     guildhall_batch *batch = guildhall_batch_of(self);
     for (size_t i = 0; i < size; i++) {
         VALUE object = RARRAY_AREF(outcomes, (long)i);
-        if (i < done) atomic_store(&batch->slots[i], guildhall_hand_over(object));
+        if (i < done) atomic_store(&batch->slots[i], object);
         else batch->payloads[i] = object;
         RB_OBJ_WRITTEN(self, Qundef, object);
     }
@@ -189,7 +218,7 @@ VALUE guildhall_batch_continue(VALUE queue, VALUE runnable, VALUE outcomes, size
     atomic_store(&batch->done, done);
     atomic_store(&batch->failed, failed);
     atomic_store(&batch->cursor, done);
-    return shared(self);
+    return self;
 }
 
 static VALUE batch_size(VALUE self) { return SIZET2NUM(guildhall_batch_of(self)->size); }
@@ -209,15 +238,17 @@ static VALUE batch_at(VALUE self, VALUE index, VALUE none)
     long at = NUM2LONG(index);
     if (at < 0) at += (long)batch->size;
     if (at < 0 || (size_t)at >= batch->size) return none;
-    VALUE slot = guildhall_batch_slot(batch, (size_t)at);
-    return guildhall_outcome_p(slot) ? slot : none;
+    VALUE outcome = guildhall_batch_read(batch, (size_t)at);
+    RB_GC_GUARD(self);
+    return guildhall_outcome_p(outcome) ? outcome : none;
 }
 
 /* All outcomes; nil while one is missing. */
 static VALUE batch_outcomes(VALUE self)
 {
-    const guildhall_batch *batch = guildhall_batch_of(self);
+    guildhall_batch *batch = guildhall_batch_of(self);
     if (!guildhall_batch_complete(batch)) return Qnil;
+    for (size_t i = 0; i < batch->size; i++) guildhall_batch_read(batch, i);
     return rb_obj_freeze(rb_ary_new_from_values((long)batch->size, (const VALUE *)batch->slots));
 }
 
@@ -402,6 +433,7 @@ static VALUE batch_reset_after_fork(VALUE self)
     guildhall_batch *batch = guildhall_batch_of(self);
     if (batch->generation == guildhall_fork_generation()) return self;
     batch->generation = guildhall_fork_generation();
+    atomic_store(&batch->holders, 1);
     atomic_store(&batch->parallel, false);
     atomic_store(&batch->reader_only, false);
     atomic_store(&batch->suspicious, false);
@@ -425,6 +457,7 @@ static VALUE batch_watch(VALUE self)
 void guildhall_init_pool_batch(VALUE guildhall, VALUE pool)
 {
     guildhall_module = guildhall;
+    id_native_records = rb_intern("native_records");
     VALUE batch = rb_define_class_under(pool, "Batch", rb_cObject);
     batch_class = batch;
     rb_gc_register_mark_object(batch);

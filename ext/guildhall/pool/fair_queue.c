@@ -16,7 +16,6 @@ static guildhall_source *join(guildhall_fair_queue *queue, const guildhall_batch
 {
     guildhall_source *source = guildhall_sources_join(&queue->sources, batch->source_key, shared);
     if (!source) return NULL;
-    source->name = batch->source_name;
     source->weight = source->turns = batch->weight;
     return source;
 }
@@ -28,6 +27,7 @@ static bool line_up(guildhall_fair_queue *queue, guildhall_batch *batch)
     guildhall_source *source = shared ? guildhall_sources_find(&queue->sources, batch->source_key) : NULL;
     if (!source) source = join(queue, batch, shared);
     if (!source) return false;
+    guildhall_batch_hold(batch);
     batch->source = source;
     batch->next = NULL;
     if (source->last) source->last->next = batch;
@@ -50,6 +50,7 @@ static void step_out(guildhall_fair_queue *queue, guildhall_source *source)
     source->payloads -= batch->size;
     atomic_fetch_sub(&queue->payloads, batch->size);
     atomic_fetch_sub(&queue->batches, 1);
+    guildhall_batch_let_go(batch);
 }
 
 void guildhall_fair_queue_wake(guildhall_fair_queue *queue, size_t workers)
@@ -92,6 +93,7 @@ bool guildhall_fair_queue_push(guildhall_fair_queue *queue, guildhall_batch *bat
     batch->measured_done = atomic_load(&batch->done);
     double work = batch->decision == GUILDHALL_PARALLEL_FORCED ? 0 : guildhall_batch_cost(batch) * (double)batch->size;
     batch->parallelism = guildhall_parallelism_for(queue, work, batch->reading);
+    guildhall_dispatched_add(batch);
     if (!guildhall_fair_queue_lock(queue)) return false;
     bool room = !queue->closed && guildhall_fair_queue_has_room(queue, batch->size);
     if (room) {
@@ -104,8 +106,6 @@ bool guildhall_fair_queue_push(guildhall_fair_queue *queue, guildhall_batch *bat
     }
     guildhall_fair_queue_unlock(queue);
     if (!room) return false;
-    RB_OBJ_WRITTEN(queue->self, Qundef, batch->source_name);
-    RB_OBJ_WRITTEN(queue->self, Qundef, batch->self);
     guildhall_fair_queue_wake(queue, guildhall_fair_queue_workers_for(batch));
     return true;
 }
@@ -115,7 +115,6 @@ void guildhall_fair_queue_return(guildhall_fair_queue *queue, guildhall_batch *b
     if (!guildhall_fair_queue_lock(queue)) return;
     if (!batch->source && guildhall_batch_unclaimed(batch)) line_up(queue, batch);
     guildhall_fair_queue_unlock(queue);
-    RB_OBJ_WRITTEN(queue->self, Qundef, batch->self); /* it refers to the name */
     guildhall_fair_queue_wake(queue, 1);
 }
 
@@ -131,7 +130,8 @@ static void assign(guildhall_worker_slot *worker, guildhall_batch *batch, size_t
     atomic_store(&worker->from, from);
     atomic_store(&worker->to, from + count);
     atomic_store(&worker->position, GUILDHALL_NO_POSITION);
-    atomic_store(&worker->batch, batch->self);
+    guildhall_batch_hold(batch);
+    atomic_store(&worker->batch, batch);
     atomic_fetch_add(&batch->workers, 1);
     atomic_fetch_sub(&worker->queue->idle_workers, 1);
     atomic_fetch_add_explicit(&worker->slices, 1, memory_order_relaxed);
@@ -169,6 +169,25 @@ bool guildhall_fair_queue_take(guildhall_fair_queue *queue, guildhall_worker_slo
     worker->others_wanted = taken && needs_worker(queue);
     guildhall_fair_queue_unlock(queue);
     return taken;
+}
+
+guildhall_batch *guildhall_fair_queue_batch_of(guildhall_worker_slot *worker)
+{
+    if (!guildhall_fair_queue_lock(worker->queue)) return NULL;
+    guildhall_batch *batch = atomic_load(&worker->batch);
+    if (batch) guildhall_batch_hold(batch);
+    guildhall_fair_queue_unlock(worker->queue);
+    return batch;
+}
+
+void guildhall_fair_queue_leave_slice(guildhall_worker_slot *worker)
+{
+    if (!guildhall_fair_queue_lock(worker->queue)) return;
+    guildhall_batch *batch = atomic_exchange(&worker->batch, NULL);
+    guildhall_fair_queue_unlock(worker->queue);
+    if (!batch) return;
+    atomic_fetch_sub(&batch->workers, 1);
+    guildhall_batch_let_go(batch);
 }
 
 void guildhall_fair_queue_call(guildhall_fair_queue *queue)

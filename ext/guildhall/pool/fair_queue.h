@@ -12,7 +12,6 @@
 #include "worker_slot.h"
 
 typedef struct guildhall_fair_queue {
-    VALUE self;
     unsigned generation;           /* of the process that made it */
     pthread_mutex_t lock;
     guildhall_sources sources;
@@ -55,8 +54,13 @@ bool guildhall_fair_queue_has_room(const guildhall_fair_queue *, size_t payloads
 bool guildhall_fair_queue_push(guildhall_fair_queue *, guildhall_batch *);
 /* Queues a batch again after its cursor was put back, unless it is still in the queue. */
 void guildhall_fair_queue_return(guildhall_fair_queue *, guildhall_batch *);
-/* The next slice, for this worker. False when nothing waits. Does not block. `others_wanted`: whether more workers are wanted. */
+/* The next slice, for this worker, which holds its batch from then on. False when nothing waits. Does not block. `others_wanted`: whether
+ * more workers are wanted. */
 bool guildhall_fair_queue_take(guildhall_fair_queue *, guildhall_worker_slot *);
+/* The batch of this worker's slice, held for the caller, who is another thread; NULL: none, or the parent's. */
+guildhall_batch *guildhall_fair_queue_batch_of(guildhall_worker_slot *);
+/* The slice is done, or it was reported. */
+void guildhall_fair_queue_leave_slice(guildhall_worker_slot *);
 /* With the GVL. Makes sure that this number of workers look for work, or all idle ones where there are fewer. */
 void guildhall_fair_queue_wake(guildhall_fair_queue *, size_t workers);
 /* How many workers a batch is meant for, beside its caller where that one reads it at once. */

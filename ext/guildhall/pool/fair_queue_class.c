@@ -9,48 +9,6 @@ static const int64_t first_handover_ns = 100000; /* a guess, until one was measu
  * to dispatch the next one. Waking a worker takes longer. */
 static const int spins_between_batches = 16000;
 
-enum { COPIED_ON_STACK = 256 };
-
-/* Under the lock: copies the queued batches and the names of their sources, `room` at most. Returns how many are queued. */
-static size_t copy_line(const guildhall_fair_queue *queue, VALUE *to, size_t room)
-{
-    size_t count = 0;
-    const guildhall_source *source = queue->sources.last;
-    if (source) do {
-        if (count < room) to[count] = source->name;
-        count++;
-        for (const guildhall_batch *batch = source->first; batch; batch = batch->next, count++) {
-            if (count < room) to[count] = batch->self;
-        }
-        source = source->next;
-    } while (source != queue->sources.last);
-    return count;
-}
-
-static size_t copy_line_safely(guildhall_fair_queue *queue, VALUE *to, size_t room)
-{
-    if (!guildhall_fair_queue_lock(queue)) return 0; /* no worker takes from it any more */
-    size_t count = copy_line(queue, to, room);
-    guildhall_fair_queue_unlock(queue);
-    return count;
-}
-
-/* A walk over all objects may come while workers change the line, and its visitor may collect garbage: nothing is visited
- * under the lock. */
-static void queue_mark(void *data)
-{
-    guildhall_fair_queue *queue = data;
-    VALUE some[COPIED_ON_STACK], *all = some;
-    size_t room = COPIED_ON_STACK, count;
-    while ((count = copy_line_safely(queue, all, room)) > room) {
-        if (all != some) free(all);
-        all = malloc((room = 2 * count) * sizeof(VALUE)); /* not Ruby's: this may be a collection */
-        if (!all) rb_bug("guildhall: no memory to mark %zu batches", count);
-    }
-    for (size_t i = 0; i < count; i++) rb_gc_mark(all[i]);
-    if (all != some) free(all);
-}
-
 static void queue_free(void *data)
 {
     guildhall_fair_queue *queue = data;
@@ -71,7 +29,7 @@ static size_t queue_memsize(const void *data) { return sizeof(guildhall_fair_que
 
 static const rb_data_type_t queue_type = {
     "Guildhall::Pool::FairQueue",
-    {queue_mark, queue_free, queue_memsize},
+    {NULL, queue_free, queue_memsize},
     0, 0,
     RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_FROZEN_SHAREABLE | RUBY_TYPED_WB_PROTECTED};
 
@@ -86,7 +44,6 @@ static VALUE queue_build(VALUE class, VALUE capacity, VALUE processors)
     size_t room = NUM2SIZET(capacity), cores = NUM2SIZET(processors);
     guildhall_fair_queue *queue;
     VALUE self = TypedData_Make_Struct(class, guildhall_fair_queue, &queue_type, queue);
-    queue->self = self;
     queue->generation = guildhall_fork_generation();
     queue->capacity = room;
     queue->processors = cores;
@@ -295,12 +252,12 @@ static VALUE queue_depths(VALUE self)
 {
     enum { MAX_SOURCES = 512 };
     guildhall_fair_queue *queue = guildhall_fair_queue_of(self);
-    VALUE names[MAX_SOURCES];
+    VALUE names[MAX_SOURCES]; /* this Ractor's: where it collects, it looks at this stack */
     size_t payloads[MAX_SOURCES], count = 0;
     if (!guildhall_fair_queue_lock(queue)) return rb_ary_new();
     const guildhall_source *source = queue->sources.last;
     if (source) do {
-        names[count] = source->name;
+        names[count] = source->first->source_name;
         payloads[count++] = source->payloads;
         source = source->next;
     } while (source != queue->sources.last && count < MAX_SOURCES);

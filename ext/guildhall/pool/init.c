@@ -7,6 +7,7 @@ void guildhall_init_pool_task(VALUE guildhall);
 void guildhall_init_pool_runnable(VALUE pool);
 void guildhall_init_pool_fair_queue(VALUE pool);
 void guildhall_init_pool_worker_slot(VALUE pool);
+void guildhall_init_pool_dispatched(void);
 void guildhall_init_pool_batch(VALUE guildhall, VALUE pool);
 void guildhall_init_pool_inline_run(VALUE pool);
 void guildhall_init_pool_comparison(VALUE pool);
@@ -20,6 +21,7 @@ void guildhall_init_pool(VALUE guildhall)
     guildhall_init_pool_runnable(pool);
     guildhall_init_pool_fair_queue(pool);
     guildhall_init_pool_worker_slot(pool);
+    guildhall_init_pool_dispatched();
     guildhall_init_pool_batch(guildhall, pool);
     guildhall_init_pool_inline_run(pool);
     guildhall_init_pool_comparison(pool);

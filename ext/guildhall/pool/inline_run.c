@@ -29,10 +29,10 @@ typedef struct {
 } inline_run;
 
 /* The payloads as they are now: a task, or another thread, may change the Array and what is in it. */
-static VALUE shareable_payloads(VALUE payloads)
+static VALUE dispatchable_payloads(VALUE payloads)
 {
     VALUE copy = rb_ary_new_capa(RARRAY_LEN(payloads));
-    for (long i = 0; i < RARRAY_LEN(payloads); i++) rb_ary_push(copy, guildhall_shareable_payload(RARRAY_AREF(payloads, i), i));
+    for (long i = 0; i < RARRAY_LEN(payloads); i++) rb_ary_push(copy, guildhall_dispatchable(RARRAY_AREF(payloads, i), i));
     return copy;
 }
 
@@ -153,7 +153,7 @@ static VALUE run_here(VALUE context, VALUE called, VALUE payloads, bool raising)
     inline_run run = {.queue = queue, .runnable = task, .stage = Qnil, .decision = GUILDHALL_INLINE_NO_WORKERS};
     if (!NIL_P(task->code->inline_reason)) run.decision = GUILDHALL_INLINE_MAIN_ONLY;
     else run.may_spread = RTEST(RARRAY_AREF(context, CONTEXT_WORKERS));
-    run.outcomes = shareable_payloads(payloads);
+    run.outcomes = dispatchable_payloads(payloads);
     bool in_fiber = !NIL_P(rb_fiber_scheduler_current());
     if (run.may_spread) {
         run.bytes = guildhall_mean_bytes(run.outcomes, false);

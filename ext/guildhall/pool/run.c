@@ -1,6 +1,8 @@
 /* The loop that the payloads of batches go through. One rb_protect serves all payloads up to the next one that raises. */
 #include "fair_queue.h"
+#include <ruby/encoding.h>
 #include "task.h"
+#include "values/frozen.h"
 
 enum { MAX_PAYLOADS_BETWEEN_LOOKS = 64 };         /* payloads */
 static const double look_after_ns = 2.5e5; /* how often to look at the clock and to wake readers */
@@ -47,16 +49,54 @@ static void publish(run *r, VALUE outcome, bool failure)
     r->next++;
 }
 
-static VALUE bytes_of(const run *r, VALUE payload)
+static VALUE own_string(const uint8_t *bytes, size_t length, int encoding)
 {
-    VALUE bytes = r->batch->records ? rb_funcallv(payload, rb_intern("raw_payload"), 0, NULL) : payload;
-    return RB_TYPE_P(bytes, T_STRING) && !OBJ_FROZEN(bytes) ? rb_str_new_frozen(bytes) : bytes;
+    return guildhall_share(rb_enc_str_new((const char *)bytes, (long)length, rb_enc_from_index(encoding)));
+}
+
+/* What the task gets. Where each Ractor has a collector of its own, a String that is not shareable is the caller's: a worker has one of its
+ * own, of the same bytes. */
+static VALUE input_of(const run *r, VALUE payload)
+{
+    size_t length = 0;
+    if (r->batch->in_place) {
+        const uint8_t *bytes = r->batch->in_place->bytes(payload, &length);
+        return bytes ? own_string(bytes, length, guildhall_binary_index) : Qnil;
+    }
+    if (r->batch->records) {
+        VALUE bytes = rb_funcallv(payload, rb_intern("raw_payload"), 0, NULL);
+        return RB_TYPE_P(bytes, T_STRING) && !OBJ_FROZEN(bytes) ? rb_str_new_frozen(bytes) : bytes;
+    }
+    if (!GUILDHALL_COLLECTOR_PER_RACTOR || !r->worker || guildhall_shared(payload)) return payload;
+    const uint8_t *bytes = guildhall_batch_bytes(r->batch, r->next, &length);
+    return own_string(bytes, length, RB_ENCODING_GET_INLINED(payload));
 }
 
 static VALUE metadata_of(const run *r, VALUE payload)
 {
     if (r->batch->records) return payload;
     return r->batch->metadata ? r->batch->metadata[r->next] : Qnil;
+}
+
+/* Codecs bring texts of other encodings to UTF-8 first. */
+static bool as_they_are(VALUE payload)
+{
+    if (!RB_TYPE_P(payload, T_STRING)) return true;
+    int encoding = RB_ENCODING_GET_INLINED(payload);
+    return encoding == guildhall_utf8_index || encoding == guildhall_ascii_index || encoding == guildhall_binary_index;
+}
+
+static VALUE outcome_of(run *r, bool *failed)
+{
+    const guildhall_runnable *runnable = r->batch->runnable;
+    VALUE payload = r->batch->payloads[r->next];
+    if (r->worker && runnable->parcels) {
+        size_t length = 0;
+        const uint8_t *bytes = as_they_are(payload) ? guildhall_batch_bytes(r->batch, r->next, &length) : NULL;
+        VALUE parcel = bytes ? guildhall_task_parcel(runnable, bytes, length, &r->stage) : Qundef;
+        if (parcel != Qundef) return parcel;
+    }
+    return guildhall_task_call(runnable, input_of(r, payload), metadata_of(r, payload), r->next, r->worker != NULL, &r->stage, failed);
 }
 
 /* What a worker or two readers have died of, and what is left of a batch in which one got stuck, must not be tried in a caller's
@@ -102,10 +142,8 @@ static void run_one(run *r)
         if (r->batch->deadline_ns) atomic_store(&r->worker->payload_since, guildhall_now());
         atomic_store_explicit(&r->worker->position, r->next, memory_order_release);
     }
-    VALUE payload = r->batch->payloads[r->next];
     bool failed = false;
-    VALUE outcome = guildhall_task_call(r->batch->runnable, bytes_of(r, payload), metadata_of(r, payload), r->next, r->worker != NULL, &r->stage,
-                                        &failed);
+    VALUE outcome = outcome_of(r, &failed);
     publish(r, outcome, failed);
 }
 

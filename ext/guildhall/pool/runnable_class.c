@@ -1,7 +1,11 @@
 /* Guildhall::Pool::Runnable in Ruby. */
 #include "runnable.h"
 #include <ruby/ractor.h>
+#include "document/codec.h"
+#include "document/object.h"
 #include "init.h"
+#include "json/codec.h"
+#include <guildhall/sharing.h>
 
 static void runnable_mark(void *data)
 {
@@ -37,6 +41,13 @@ static const guildhall_decoder *decoder_at(VALUE address)
     return usable ? decoder : NULL;
 }
 
+static const guildhall_decoder *parcels_of(VALUE task, const guildhall_decoder *decoder, VALUE rest)
+{
+    if (!GUILDHALL_COLLECTOR_PER_RACTOR) return NULL;
+    if (decoder) return NIL_P(rest) && guildhall_document_decoder_p(decoder) ? decoder : NULL;
+    return guildhall_json_value_decoder(task);
+}
+
 /* Runnable.build(task, takes_metadata, codec, address of its native decoder, rest, name of the decoding stage, preparer, code, self of a block) */
 static VALUE runnable_build(VALUE class, VALUE task, VALUE takes_metadata, VALUE codec, VALUE address, VALUE rest,
                            VALUE stage, VALUE preparer, VALUE code, VALUE receiver)
@@ -54,6 +65,8 @@ static VALUE runnable_build(VALUE class, VALUE task, VALUE takes_metadata, VALUE
     runnable->runs_blocks = rb_obj_is_proc(task) || rb_respond_to(task, rb_intern("own"));
     runnable->code = guildhall_code_of(code);
     runnable->decoder = decoder;
+    runnable->parcels = parcels_of(task, decoder, rest);
+    runnable->native_values = GUILDHALL_COLLECTOR_PER_RACTOR && guildhall_codec_native_values_p(task);
     runnable->takes_metadata = RTEST(takes_metadata);
     return rb_ractor_make_shareable(rb_obj_freeze(self));
 }

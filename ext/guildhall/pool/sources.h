@@ -14,7 +14,6 @@ struct guildhall_batch;
 
 typedef struct guildhall_source {
     uint64_t key;
-    uintptr_t name;                /* a VALUE, for statistics; nil: a batch that is its own source */
     struct guildhall_source *next; /* the circle of those that have work */
     struct guildhall_source *parent, *children[4]; /* the trie */
     bool shared;                   /* in the trie: later batches of its key join it */

@@ -2,6 +2,7 @@
 #include <ruby/ractor.h>
 #include <guildhall/sharing.h>
 #include "init.h"
+#include "parcel.h"
 #include "values/share.h"
 
 static rb_ractor_local_key_t own_task;
@@ -60,7 +61,7 @@ static VALUE decode(const guildhall_runnable *runnable, VALUE bytes, VALUE *stag
 
 static VALUE outcome_of(const guildhall_runnable *runnable, VALUE bytes, VALUE metadata, bool on_worker, VALUE *stage, bool *native)
 {
-    *native = false;
+    *native = runnable->native_values;
     if (!runnable->decoder || !RB_TYPE_P(bytes, T_STRING)) return call(runnable, runnable->task, bytes, metadata, on_worker);
     VALUE value = decode(runnable, bytes, stage, native);
     if (NIL_P(runnable->rest)) return value;
@@ -75,9 +76,13 @@ static bool may_freeze(const guildhall_code *code, bool on_worker) { return !cod
 static VALUE shared(const guildhall_runnable *runnable, VALUE outcome, bool on_worker)
 {
     if (guildhall_shared(outcome)) return outcome;
+    if (GUILDHALL_COLLECTOR_PER_RACTOR && on_worker) {
+        VALUE parcel = guildhall_parcel_of_string(outcome);
+        if (parcel) return parcel;
+    }
     if (may_freeze(runnable->code, on_worker)) {
-        if (guildhall_share_plain(outcome)) return outcome;
-    } else if (guildhall_shareable(outcome)) {
+        if (on_worker ? guildhall_share_plain(outcome) : guildhall_freeze_plain(outcome)) return outcome;
+    } else if (on_worker ? guildhall_shareable(outcome) : guildhall_frozen(outcome)) {
         return outcome;
     }
     VALUE arguments[2] = {outcome, runnable->task};
@@ -87,6 +92,20 @@ static VALUE shared(const guildhall_runnable *runnable, VALUE outcome, bool on_w
 static VALUE refused(const guildhall_runnable *runnable, size_t index)
 {
     return rb_funcall(failure_class(), rb_intern("refused"), 2, runnable->code_object, SIZET2NUM(index));
+}
+
+VALUE guildhall_task_parcel(const guildhall_runnable *runnable, const uint8_t *bytes, size_t length, VALUE *stage)
+{
+    const guildhall_decoder *decoder = runnable->parcels;
+    guildhall_result result = {0};
+    if (RB_UNLIKELY(guildhall_code_standing(runnable->code) == GUILDHALL_REFUSED)) return Qundef;
+    *stage = runnable->decode_stage;
+    guildhall_decoded verdict = decoder->decode(decoder->context, bytes, length, &result);
+    if (verdict == GUILDHALL_INVALID) rb_exc_raise(decoder->error(decoder->context, &result, bytes, length));
+    *stage = Qnil;
+    if (verdict == GUILDHALL_DEFER) return Qundef;
+    guildhall_code_tried(runnable->code);
+    return guildhall_parcel_of_result(decoder, &result);
 }
 
 VALUE guildhall_task_call(const guildhall_runnable *runnable, VALUE bytes, VALUE metadata, size_t index, bool on_worker, VALUE *stage, bool *failed)

@@ -21,7 +21,7 @@ typedef struct {
 typedef struct guildhall_worker_slot {
     VALUE queue_object;
     struct guildhall_fair_queue *queue;
-    _Atomic VALUE batch;              /* the slice's batch; nil between slices */
+    _Atomic(guildhall_batch *) batch; /* the slice's, held; NULL between slices. Under the queue's lock, but for its worker */
     _Atomic size_t from, to;          /* the slice */
     _Atomic size_t position;          /* the payload being run; GUILDHALL_NO_POSITION: none */
     _Atomic VALUE mark;               /* that payload's mark in its slot */

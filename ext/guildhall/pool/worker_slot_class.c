@@ -7,9 +7,8 @@
 
 static void slot_mark(void *data)
 {
-    guildhall_worker_slot *worker = data;
+    const guildhall_worker_slot *worker = data;
     rb_gc_mark(worker->queue_object);
-    rb_gc_mark(atomic_load(&worker->batch));
 }
 
 static size_t slot_memsize(const void *data) { return sizeof(guildhall_worker_slot); }
@@ -33,7 +32,6 @@ static VALUE slot_build(VALUE class, VALUE queue)
     worker->queue_object = queue;
     guildhall_refers(self, queue);
     worker->queue = of;
-    atomic_store(&worker->batch, Qnil);
     atomic_store(&worker->position, GUILDHALL_NO_POSITION);
     atomic_fetch_add(&of->worker_count, 1);
     return rb_ractor_make_shareable(rb_obj_freeze(self));
@@ -57,7 +55,7 @@ static VALUE wait_for_slice(VALUE argument)
 static VALUE stop_looking(VALUE argument)
 {
     guildhall_worker_slot *worker = (guildhall_worker_slot *)argument;
-    if (!NIL_P(atomic_load(&worker->batch))) return Qnil;
+    if (atomic_load(&worker->batch)) return Qnil;
     atomic_fetch_sub(&worker->queue->idle_workers, 1);
     if (atomic_load(&worker->queue->batches) > 0) guildhall_fair_queue_wake(worker->queue, 1);
     return Qnil;
@@ -65,7 +63,7 @@ static VALUE stop_looking(VALUE argument)
 
 static void learn_handover(guildhall_worker_slot *worker)
 {
-    guildhall_batch *batch = guildhall_batch_of(atomic_load(&worker->batch));
+    guildhall_batch *batch = atomic_load(&worker->batch);
     if (atomic_load_explicit(&batch->reached, memory_order_relaxed) || atomic_exchange(&batch->reached, true)) return;
     int64_t sample = atomic_load(&worker->slice_since) - batch->lined_up_at;
     guildhall_histogram_add(&worker->queue->waits, sample);
@@ -82,9 +80,7 @@ static VALUE slot_take(VALUE self)
     atomic_fetch_add(&worker->queue->idle_workers, 1);
     if (take(worker)) stop_looking((VALUE)worker);
     else rb_ensure(wait_for_slice, (VALUE)worker, stop_looking, (VALUE)worker);
-    VALUE batch = atomic_load(&worker->batch);
-    if (NIL_P(batch)) return Qfalse;
-    guildhall_refers(self, batch);
+    if (!atomic_load(&worker->batch)) return Qfalse;
     atomic_store(&worker->slice_since, guildhall_now());
     learn_handover(worker);
     if (worker->others_wanted) guildhall_fair_queue_wake(worker->queue, 1);
@@ -103,25 +99,16 @@ static void record_slice(guildhall_worker_slot *worker)
     guildhall_fair_queue_call(worker->queue);
 }
 
-/* The slice is done, or it was reported. */
-static void release_slice(guildhall_worker_slot *worker)
-{
-    VALUE object = atomic_exchange(&worker->batch, Qnil);
-    if (!NIL_P(object)) atomic_fetch_sub(&guildhall_batch_of(object)->workers, 1);
-}
-
 /* Runs the slice; what it was stopped before goes back in line. */
 static VALUE slot_work(VALUE self)
 {
     guildhall_worker_slot *worker = slot_of(self);
-    VALUE object = atomic_load(&worker->batch);
-    guildhall_batch *batch = guildhall_batch_of(object);
+    guildhall_batch *batch = atomic_load(&worker->batch);
     int64_t until = batch->slice ? 0 : guildhall_now() + GUILDHALL_SPAN_NS; /* payloads may be dearer than they were */
     size_t to = atomic_load(&worker->to), next = guildhall_run(batch, atomic_load(&worker->from), to, until, worker, NULL);
     if (next < to) guildhall_batch_rewind(batch, next);
-    release_slice(worker);
+    guildhall_fair_queue_leave_slice(worker);
     if (atomic_load_explicit(&worker->queue->slices_wanted, memory_order_relaxed)) record_slice(worker);
-    RB_GC_GUARD(object);
     return Qnil;
 }
 
@@ -159,10 +146,11 @@ static VALUE slot_cancel_start(VALUE self)
 static VALUE slot_overdue(VALUE self)
 {
     guildhall_worker_slot *worker = slot_of(self);
-    VALUE object = atomic_load(&worker->batch);
+    guildhall_batch *batch = guildhall_fair_queue_batch_of(worker);
     size_t position = atomic_load_explicit(&worker->position, memory_order_acquire);
-    if (NIL_P(object)) return Qnil;
-    int64_t deadline = guildhall_batch_of(object)->deadline_ns;
+    if (!batch) return Qnil;
+    int64_t deadline = batch->deadline_ns;
+    guildhall_batch_let_go(batch);
     if (deadline == 0) return Qnil;
     int64_t since = position == GUILDHALL_NO_POSITION ? guildhall_now() : atomic_load(&worker->payload_since);
     return rb_ary_new_from_args(3, SIZET2NUM(position), DBL2NUM((double)(guildhall_now() - since - deadline) / 1e9),
@@ -174,9 +162,8 @@ static VALUE slot_overdue(VALUE self)
 static VALUE slot_recover(VALUE self, VALUE last_chance)
 {
     guildhall_worker_slot *worker = slot_of(self);
-    VALUE object = atomic_load(&worker->batch);
-    if (NIL_P(object)) return Qnil;
-    guildhall_batch *batch = guildhall_batch_of(object);
+    guildhall_batch *batch = atomic_load(&worker->batch); /* nobody else changes it any more */
+    if (!batch) return Qnil;
     size_t position = atomic_load(&worker->position), from = atomic_load(&worker->from);
     if (position != GUILDHALL_NO_POSITION) {
         VALUE mark = atomic_load(&worker->mark);
@@ -187,8 +174,7 @@ static VALUE slot_recover(VALUE self, VALUE last_chance)
         else if (guildhall_batch_publish(batch, position, mark, guildhall_task_fatal(position), true)) guildhall_batch_notify(batch, position, position + 1);
     }
     guildhall_batch_rewind(batch, from);
-    release_slice(worker);
-    RB_GC_GUARD(object);
+    guildhall_fair_queue_leave_slice(worker);
     return position == GUILDHALL_NO_POSITION ? Qnil : SIZET2NUM(position);
 }
 
@@ -199,19 +185,21 @@ static VALUE slot_abandon(VALUE self, VALUE index, VALUE since, VALUE failure)
 {
     guildhall_worker_slot *worker = slot_of(self);
     size_t position = NUM2SIZET(index);
-    VALUE object = atomic_load(&worker->batch);
-    if (NIL_P(object) || atomic_load(&worker->position) != position) return Qfalse;
-    if (atomic_load(&worker->payload_since) != NUM2LL(since)) return Qfalse;
-    guildhall_batch *batch = guildhall_batch_of(object);
-    if (!guildhall_batch_publish(batch, position, atomic_load(&worker->mark), failure, true)) return Qfalse;
-    atomic_store(&worker->retired, true);
-    atomic_store(&batch->abandoned, true);
-    atomic_store(&batch->reader_only, false);
-    count_out(worker);
-    guildhall_batch_notify(batch, position, position + 1);
-    guildhall_batch_rewind(batch, position);
-    RB_GC_GUARD(object);
-    return Qtrue;
+    int64_t begun_at = NUM2LL(since);
+    guildhall_batch *batch = guildhall_fair_queue_batch_of(worker);
+    if (!batch) return Qfalse;
+    bool same = atomic_load(&worker->position) == position && atomic_load(&worker->payload_since) == begun_at;
+    bool abandoned = same && guildhall_batch_publish(batch, position, atomic_load(&worker->mark), failure, true);
+    if (abandoned) {
+        atomic_store(&worker->retired, true);
+        atomic_store(&batch->abandoned, true);
+        atomic_store(&batch->reader_only, false);
+        count_out(worker);
+        guildhall_batch_notify(batch, position, position + 1);
+        guildhall_batch_rewind(batch, position);
+    }
+    guildhall_batch_let_go(batch);
+    return abandoned ? Qtrue : Qfalse;
 }
 
 /* Supervisor: [[index of the first payload, payloads, seconds], …] of the slices since the last call. */
@@ -240,7 +228,7 @@ static VALUE slot_retire(VALUE self)
 
 static VALUE slot_exited_p(VALUE self) { return atomic_load(&slot_of(self)->exited) ? Qtrue : Qfalse; }
 
-static VALUE slot_busy_p(VALUE self) { return NIL_P(atomic_load(&slot_of(self)->batch)) ? Qfalse : Qtrue; }
+static VALUE slot_busy_p(VALUE self) { return atomic_load(&slot_of(self)->batch) ? Qtrue : Qfalse; }
 
 /* [slices, payloads, failures, seconds busy] */
 static VALUE slot_counts(VALUE self)

@@ -211,7 +211,8 @@ static bool share_hand_over(walk *w)
     return !raised;
 }
 
-static bool share_all(VALUE object, bool frozen_only)
+/* `leaving`: for another Ractor; else it stays, frozen, and Ruby finds it shareable when it asks. */
+static bool share_all(VALUE object, bool frozen_only, bool leaving)
 {
     walk w = {.plain = true, .frozen_only = frozen_only};
     guildhall_value_stack_init(&w.found);
@@ -222,7 +223,7 @@ static bool share_all(VALUE object, bool frozen_only)
     bool shared = w.plain && share_others(&w) && share_own_all(&w);
     if (shared) share_freeze_all(&w);
     else if (w.others.count == 0 || !w.plain) share_take_back(&w); /* else that was done */
-    shared = shared && share_hand_over(&w);
+    shared = shared && (!leaving || share_hand_over(&w));
     share_end(&w);
     guildhall_value_stack_release(&w.found);
     guildhall_value_stack_release(&w.others);
@@ -230,9 +231,13 @@ static bool share_all(VALUE object, bool frozen_only)
     return shared;
 }
 
-bool guildhall_share_plain(VALUE object) { return share_all(object, false); }
+bool guildhall_share_plain(VALUE object) { return share_all(object, false, true); }
 
-bool guildhall_shareable(VALUE object) { return share_all(object, true); }
+bool guildhall_freeze_plain(VALUE object) { return share_all(object, false, false); }
+
+bool guildhall_shareable(VALUE object) { return share_all(object, true, true); }
+
+bool guildhall_frozen(VALUE object) { return share_all(object, true, false); }
 
 /* @api private. Shareable.plain!(object): the object, shareable; what Ruby has to share may be frozen in part where it raises. */
 static VALUE share_plain_bang(VALUE self, VALUE object)

@@ -1,0 +1,74 @@
+#include "parcel.h"
+#include <ruby/encoding.h>
+#include <string.h>
+#include "memory/block_pool.h"
+#include "values/frozen.h"
+
+typedef struct {
+    const guildhall_decoder *decoder; /* NULL: `text` is all */
+    guildhall_result result;
+    size_t length;
+    int encoding;
+    uint8_t text[];
+} parcel;
+
+static parcel *parcel_of(VALUE slot) { return (parcel *)(slot - GUILDHALL_PARCEL_TAG); }
+
+static parcel *parcel_take(size_t length)
+{
+    parcel *made = guildhall_block_take(sizeof *made + length);
+    if (made) made->length = length;
+    return made;
+}
+
+static void parcel_give(parcel *p) { guildhall_block_give(p, sizeof *p + p->length); }
+
+VALUE guildhall_parcel_of_result(const guildhall_decoder *decoder, guildhall_result *result)
+{
+    parcel *made = parcel_take(0);
+    if (!made) {
+        decoder->free(decoder->context, result);
+        rb_memerror();
+    }
+    made->decoder = decoder;
+    made->result = *result;
+    return (VALUE)made + GUILDHALL_PARCEL_TAG;
+}
+
+VALUE guildhall_parcel_of_string(VALUE string)
+{
+    if (RB_SPECIAL_CONST_P(string) || RB_BUILTIN_TYPE(string) != T_STRING || RBASIC_CLASS(string) != rb_cString || rb_ivar_count(string)) return 0;
+    size_t length = (size_t)RSTRING_LEN(string);
+    parcel *made = parcel_take(length);
+    if (!made) return 0;
+    made->decoder = NULL;
+    made->encoding = rb_enc_get_index(string);
+    memcpy(made->text, RSTRING_PTR(string), length);
+    RB_GC_GUARD(string);
+    return (VALUE)made + GUILDHALL_PARCEL_TAG;
+}
+
+VALUE guildhall_parcel_open(VALUE slot, VALUE owner, const uint8_t *bytes, size_t length)
+{
+    parcel *p = parcel_of(slot);
+    VALUE object;
+    if (p->decoder) object = p->decoder->wrap(p->decoder->context, &p->result, owner, bytes, length);
+    else object = rb_obj_freeze(rb_enc_str_new((const char *)p->text, (long)p->length, rb_enc_from_index(p->encoding)));
+    parcel_give(p);
+    return object;
+}
+
+void guildhall_parcel_drop(VALUE slot)
+{
+    if (!guildhall_parcel_p(slot)) return;
+    parcel *p = parcel_of(slot);
+    if (p->decoder) p->decoder->free(p->decoder->context, &p->result);
+    parcel_give(p);
+}
+
+size_t guildhall_parcel_size(VALUE slot)
+{
+    if (!guildhall_parcel_p(slot)) return 0;
+    const parcel *p = parcel_of(slot);
+    return sizeof *p + p->length + (p->decoder ? p->result.size : 0);
+}

@@ -1,0 +1,35 @@
+/* What a worker leaves in a slot, where each Ractor has a collector of its own: not an object, but what the reader makes one of. An object
+ * that leaves its Ractor has to be shareable there: a walk makes it that, and only a collection of all Ractors frees it again. What the
+ * reader has made is the reader's, and goes with its next collection.
+ *
+ * It lies in a block (memory/block_pool.h). In a slot it looks like a special constant that Ruby does not use. */
+#ifndef GUILDHALL_POOL_PARCEL_H
+#define GUILDHALL_POOL_PARCEL_H
+
+#include <ruby.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "guildhall/decoder.h"
+
+enum { GUILDHALL_PARCEL_TAG = 4, GUILDHALL_PARCEL_TAG_BITS = 0xf, GUILDHALL_LEAST_ADDRESS = 0x10000 };
+
+static inline bool guildhall_parcel_p(VALUE slot)
+{
+    return (slot & GUILDHALL_PARCEL_TAG_BITS) == GUILDHALL_PARCEL_TAG && slot > GUILDHALL_LEAST_ADDRESS;
+}
+
+/* Of what a decoder has made, whose `free` does not look at its context: the codec may be gone by then. Raises NoMemoryError, and frees
+ * the result. */
+VALUE guildhall_parcel_of_result(const guildhall_decoder *, guildhall_result *);
+/* Of a plain String; 0: it is none, or there is no memory. */
+VALUE guildhall_parcel_of_string(VALUE string);
+/* What was in it, frozen: `owner` keeps the decoded bytes alive, unmoved and unchanged. It is gone then. Runs no Ruby code. May raise
+ * NoMemoryError, and is still there then. */
+VALUE guildhall_parcel_open(VALUE parcel, VALUE owner, const uint8_t *bytes, size_t length);
+/* Frees a parcel; does nothing with anything else. With or without the GVL. */
+void guildhall_parcel_drop(VALUE slot);
+/* Bytes; 0: it is none. */
+size_t guildhall_parcel_size(VALUE slot);
+
+#endif
