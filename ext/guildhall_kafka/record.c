@@ -1,5 +1,6 @@
 #include "record.h"
 
+#include <guildhall/records.h>
 #include <guildhall/sharing.h>
 #include <ruby/encoding.h>
 #include <string.h>
@@ -36,6 +37,18 @@ static guildhall_kafka_entry *get(VALUE self)
 {
     return rb_check_typeddata(self, &record_type);
 }
+
+static const uint8_t *record_bytes_in_place(VALUE self, size_t *length)
+{
+    const guildhall_kafka_entry *entry = RTYPEDDATA_GET_DATA(self);
+    *length = entry->payload_length;
+    return entry->has_payload ? entry->bytes : NULL;
+}
+
+static const guildhall_records records = {GUILDHALL_RECORDS_ABI, record_bytes_in_place};
+
+/* @api private. Record.native_records: see guildhall/records.h. */
+static VALUE record_native_records(VALUE class) { return ULL2NUM((uint64_t)(uintptr_t)&records); }
 
 VALUE guildhall_kafka_record_new(void)
 {
@@ -292,6 +305,7 @@ void guildhall_init_kafka_record(VALUE kafka)
     rb_undef_method(CLASS_OF(Record), "new");
     rb_undef_method(Record, "dup");
     rb_undef_method(Record, "clone");
+    rb_define_singleton_method(Record, "native_records", record_native_records, 0);
     rb_define_singleton_method(Record, "bytes", record_bytes, 1);
     rb_define_singleton_method(Record, "with_header", record_with_header, 3);
     rb_define_method(Record, "raw_payload", record_raw_payload, 0);

@@ -115,11 +115,11 @@ void guildhall_batch_measure(guildhall_batch *);
 /* Releases the GVL for a moment, if that was not done lately. May raise what interrupts the thread. */
 void guildhall_give_way(struct guildhall_fair_queue *);
 
-/* To be called after the Batch has come to refer to an object. On a Ruby where each Ractor has its collector the Batch is no worker's; what
- * a worker refers it to is shareable, which its Ractor's collector never frees. */
+/* To be called after the Batch has come to refer to an object. Where each Ractor has a collector of its own, workers are other Ractors than
+ * the Batch's, which looks at it in each of its collections instead. */
 static inline void guildhall_batch_refers(const guildhall_batch *batch, VALUE object)
 {
-    if (!GUILDHALL_COLLECTOR_PER_RACTOR || !guildhall_shared(object)) RB_OBJ_WRITTEN(batch->self, Qundef, object);
+    if (!GUILDHALL_COLLECTOR_PER_RACTOR) RB_OBJ_WRITTEN(batch->self, Qundef, object);
 }
 
 static inline bool guildhall_outcome_p(VALUE slot)

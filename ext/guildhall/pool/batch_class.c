@@ -53,7 +53,7 @@ static const rb_data_type_t batch_type = {
     "Guildhall::Pool::Batch",
     {batch_mark, batch_free, batch_memsize},
     0, 0,
-    RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED};
+    RUBY_TYPED_FREE_IMMEDIATELY | (GUILDHALL_COLLECTOR_PER_RACTOR ? 0 : RUBY_TYPED_WB_PROTECTED)}; /* see guildhall_batch_refers */
 
 guildhall_batch *guildhall_batch_of(VALUE object)
 {

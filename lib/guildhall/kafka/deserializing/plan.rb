@@ -171,7 +171,7 @@ module Guildhall
         # finds out whether workers can run the task.
         def join(pool, report)
           @preparing = Preparing.for(@task, report)
-          @pool_task = @native ? InPlace.begin_of(@task) : @task
+          @pool_task = documents_of_records? ? InPlace.begin_of(@task) : @task
           Inspection.of(@pool_task, load: true)
           @comparison = Pool::BacklogComparison.new unless @topic.parallel
           @pool = pool.call
@@ -182,6 +182,10 @@ module Guildhall
           @place = :on_access
         end
 
+        # Whether Documents that workers make lie in the Records, so that no byte is copied. Where each Ractor has a collector of its own
+        # a Record that a worker refers to would stay until all Ractors collect together.
+        def documents_of_records? = @native && !COLLECTOR_PER_RACTOR
+
         def refuse(error)
           raise ConfigurationError,
             "topic #{@topic.name.inspect}: deserializing parallel: true, but workers cannot run the deserializer: #{error.message}"
@@ -191,7 +195,7 @@ module Guildhall
         def to_workers(records, source, parallel)
           return if @preparing && !@preparing.call(records)
 
-          input = @native ? {metadata: records} : {records: true}
+          input = documents_of_records? ? {metadata: records} : {records: true}
           @pool.dispatch(records, @pool_task, source:, parallel:, prepare: false, **input)
         rescue StandardError # a pool that is saturated or closed, say: it must not cost the membership in the group
           nil
