@@ -48,7 +48,7 @@ class AssumptionsTest < GuildhallTest
   end
 
   def test_which_rubies_are_proved
-    fits = ->(version, env) { assert_ruby(<<~RUBY, version, env: {"GUILDHALL_UNPROVED_RUBY" => env}) == "true" }
+    fits = ->(version, env) { assert_ruby(<<~RUBY, version, env: {"GUILDHALL_UNPROVED_RUBY" => env, "RUBYOPT" => nil, "BUNDLER_SETUP" => nil}) == "true" }
       load "lib/guildhall/version.rb"
       print Gem::Requirement.new(Guildhall::RUBIES).satisfied_by?(Gem::Version.new(ARGV.first))
     RUBY

@@ -20,7 +20,7 @@ class RedactionTest < GuildhallTest
     Guildhall::Redaction::LEFT_OUT => -> { PAYLOAD => {email: String} },
     "invalid value for Integer(): …" => -> { Integer(PAYLOAD["email"]) },
     "invalid value for Float(): …" => -> { Float("#{PAYLOAD["email"]} \"quoted\"") },
-    "comparison of String with … failed" => -> { PAYLOAD["email"] > 4711 },
+    "comparison of String with … failed#{": …" if RUBY_VERSION.to_f > 4}" => -> { PAYLOAD["email"] > 4711 },
     "index … outside of array bounds: …" => -> { [].fetch(PAYLOAD["age"]) },
     "… from UTF-8 to US-ASCII" => -> { raise Encoding::UndefinedConversionError, "\"#{SECRET}\" from UTF-8 to US-ASCII" },
     "line 2 column 5" => -> { raise JSON::ParserError, "unexpected token at '#{SECRET}' line 2 column 5" },

@@ -11,6 +11,7 @@ module Guildhall
       CONSTANT = /non-shareable objects in constant (?:Object::)?([\w:]+)/
       GLOBAL = /access global variables? (\$\S+)/
       CLASS_VARIABLE = /class variables from non-main Ractors(?: \((@@\w+) from (.+)\))?/
+      CLASS_VARIABLE_READ = /read non-shareable class variable (@@\w+) from non-main Ractors \((.+)\)/
       READ = /get unshareable values from instance variables of classes.modules from non-main Ractors(?: \((@\w+) from (.+)\))?/
       WRITE = /set instance variables of classes.modules/
       UNSHAREABLE_METHOD = "un-shareable Proc in a different Ractor"
@@ -18,7 +19,8 @@ module Guildhall
       LABEL = /in '(?:block (?:\(\d+ levels\) )?in )?(.+)'\z/
       CORE = /in '(?:Array|Hash|Integer|Range|Struct|Kernel|Enumerable|Enumerator)[#.]/ # which call blocks
       REFLECTION = /in '(?:Kernel#instance_variable_|Module#(?:class_variable_|const_))/ # the caller's frame says more
-      private_constant :FRAME, :REFLECTION, :CORE, :CONSTANT, :GLOBAL, :CLASS_VARIABLE, :READ, :WRITE, :UNSHAREABLE_METHOD, :LABEL
+      private_constant :FRAME, :REFLECTION, :CORE, :CONSTANT,
+        :GLOBAL, :CLASS_VARIABLE, :CLASS_VARIABLE_READ, :READ, :WRITE, :UNSHAREABLE_METHOD, :LABEL
 
       # @param failure [Failure]
       # @param visitor [Visitor] what it found on the same line is what it was
@@ -86,7 +88,7 @@ module Guildhall
       def kind(finding)
         case finding.thing
         when /\A\$/ then "global"
-        when /\A@@/ then "class variables"
+        when /\A@@/ then "class variable"
         when /\A@/ then "instance variables"
         else finding.thing[/\w+\z/].to_s
         end
@@ -99,6 +101,7 @@ module Guildhall
         when CLASS_VARIABLE then found_class_variable(
           ::Regexp.last_match(1) ? "#{::Regexp.last_match(1)} of #{::Regexp.last_match(2)}" : "a class variable of #{owner}", @place
         )
+        when CLASS_VARIABLE_READ then found_class_variable("#{::Regexp.last_match(1)} of #{::Regexp.last_match(2)}", @place)
         when READ then unshareable_variable(::Regexp.last_match(1), ::Regexp.last_match(2))
         when WRITE then found_write(owner_module, "a variable", @place)
         when /#{UNSHAREABLE_METHOD}/ then find(label, @place, "calls a method that #{Inspection::BLOCK_METHOD}",

@@ -77,9 +77,13 @@ module Guildhall
         when :getinstancevariable then @stack.push(@visitor.read(@mine, operand, place))
         when :setinstancevariable then write(operand)
         when :setspecial then @stack.clear && @visitor.flip_flop(place)
-        when :getglobal, :setglobal, :getclassvariable, :setclassvariable
-          name.end_with?("global") ? @visitor.global(operand, place) : @visitor.class_variable(operand, place)
-          name.start_with?("get") ? @stack.push(nil) : @stack.pop
+        when :getglobal, :setglobal
+          @visitor.global(operand, place)
+          name == :getglobal ? @stack.push(nil) : @stack.pop
+        when :getclassvariable then @stack.push(@visitor.class_variable(operand, place))
+        when :setclassvariable
+          @stack.pop
+          @visitor.set_class_variable(operand, place)
         else return false
         end
         true

@@ -16,7 +16,9 @@ module Guildhall
       GLOBALS = (%i[$stdout $stderr $stdin $> $! $@ $~ $& $` $' $+ $_ $? $$ $VERBOSE $-v $-w $-W $DEBUG $-d $-a $-i $-l $-p] +
                  (RUBY_VERSION < "4" ? [] : %i[$/ $-0])).freeze
       STATE = [Thread, Ractor, Fiber].freeze
-      private_constant :STATE
+      # Since Ruby 4.1 workers read class variables whose values are shareable. None sets one.
+      CLASS_VARIABLES_SHARED = RUBY_VERSION >= "4.1"
+      private_constant :STATE, :CLASS_VARIABLES_SHARED
 
       # @return [Array<Finding>]
       attr_reader :findings
@@ -77,11 +79,20 @@ module Guildhall
         found_global(name, place) unless GLOBALS.include?(name)
       end
 
-      # @return [void]
+      # @return [Known, nil]
       def class_variable(name, place)
         owner = @nesting.first
-        found_class_variable(owner ? "#{name} of #{Inspection.label(owner)}" : name, place)
+        there = CLASS_VARIABLES_SHARED && owner&.class_variable_defined?(name)
+        return found_class_variable(class_variable_of(owner, name), place) unless there
+
+        value = owner.class_variable_get(name)
+        return Known.new(value) if Ractor.shareable?(value)
+
+        found_unshareable(class_variable_of(owner, name), value, place, "use a frozen constant")
       end
+
+      # @return [void]
+      def set_class_variable(name, place) = found_class_variable(class_variable_of(@nesting.first, name), place)
 
       # @param mine [Known, Instance, Lost, nil] self
       # @return [Known, nil]
@@ -123,6 +134,8 @@ module Guildhall
       end
 
       private
+
+      def class_variable_of(owner, name) = owner ? "#{name} of #{Inspection.label(owner)}" : name
 
       def known_constant(constants, names, place, text = names.join("::").delete_prefix("::"))
         value = constants.value(names)

@@ -22,7 +22,7 @@ module Guildhall
       def self.parameters(locals, source)
         case locals
         when nil then declared(source)
-        when String then locals
+        when String then closed(locals, source)
         when Array then locals.map { |name| "#{checked(name, source)}:" }.join(", ")
         else raise Guildhall::ArgumentError, "#{source.name}: locals must be an Array of names, not #{locals.class}"
         end
@@ -53,12 +53,23 @@ module Guildhall
         raise Guildhall::ArgumentError, "#{source.name}:#{line}: the comment with its locals cannot be read: #{text.lines.first.strip}"
       end
 
+      # The text itself, which must not end the list and go on with something else.
+      def self.closed(locals, source)
+        require "prism"
+        head = "def a("
+        method = Prism.parse("#{head}#{locals}\n);end", encoding: locals.encoding).value.statements.body.first
+        closing = method.rparen_loc if method.is_a?(Prism::DefNode)
+        return locals if closing.nil? || closing.start_offset == head.bytesize + locals.bytesize + 1
+
+        raise Guildhall::ArgumentError, "#{source.name}: locals are (#{locals}), which no method can have"
+      end
+
       def self.checked(name, source)
         return name.to_s if name?(name)
 
         raise Guildhall::ArgumentError, "#{source.name}: #{name.inspect} cannot be the name of a local variable"
       end
-      private_class_method :checked, :declared
+      private_class_method :checked, :closed, :declared
 
       # @return [Array<Symbol>] what must be given
       attr_reader :required
