@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require "rbconfig"
+
 # Where things are for the Ruby that runs this file, and the environment that a command needs to find them.
 module Environment
   ROOT = File.expand_path("..", __dir__)
