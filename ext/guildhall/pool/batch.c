@@ -221,7 +221,11 @@ static void change_way(guildhall_batch *batch, const guildhall_cost *cost)
 /* What workers have left to the reader is part of what they cost. */
 static void read_ahead(guildhall_batch *batch)
 {
-    while (batch->read < batch->size && guildhall_outcome_p(guildhall_batch_slot(batch, batch->read))) guildhall_batch_read(batch, batch->read++);
+    while (batch->read < batch->size && guildhall_outcome_p(guildhall_batch_slot(batch, batch->read))) {
+        guildhall_batch_read(batch, batch->read);
+        batch->read++;
+        rb_thread_check_ints();
+    }
 }
 
 void guildhall_batch_measure(guildhall_batch *batch)

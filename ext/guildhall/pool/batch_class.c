@@ -68,11 +68,16 @@ static VALUE checked(VALUE object, const char *name, long index)
     return object;
 }
 
-/* A String whose bytes are all that there is to it. */
+/* A String whose bytes are all that there is to it, frozen, and where they will stay: those that it borrows are left when it becomes
+ * shareable. 0: it is more than its bytes. */
 static VALUE plain_string(VALUE string)
 {
     if (RBASIC_CLASS(string) != rb_cString || rb_ivar_count(string) || RB_ENCODING_GET_INLINED(string) == RUBY_ENCODING_INLINE_MAX) return 0;
-    return OBJ_FROZEN(string) ? string : rb_str_new_frozen(string);
+    VALUE frozen = OBJ_FROZEN(string) ? string : rb_str_new_frozen(string);
+    if (!guildhall_borrows(frozen)) return frozen;
+    VALUE copy = rb_enc_str_new(RSTRING_PTR(frozen), RSTRING_LEN(frozen), rb_enc_get(frozen));
+    RB_GC_GUARD(frozen);
+    return guildhall_share(copy);
 }
 
 VALUE guildhall_dispatchable(VALUE payload, long index)
@@ -248,7 +253,10 @@ static VALUE batch_outcomes(VALUE self)
 {
     guildhall_batch *batch = guildhall_batch_of(self);
     if (!guildhall_batch_complete(batch)) return Qnil;
-    for (size_t i = 0; i < batch->size; i++) guildhall_batch_read(batch, i);
+    for (size_t i = 0; i < batch->size; i++) {
+        guildhall_batch_read(batch, i);
+        rb_thread_check_ints();
+    }
     return rb_obj_freeze(rb_ary_new_from_values((long)batch->size, (const VALUE *)batch->slots));
 }
 
