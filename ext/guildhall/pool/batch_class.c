@@ -29,6 +29,7 @@ static void batch_mark(void *data)
         rb_gc_mark(batch->payloads[i]);
         if (batch->metadata) rb_gc_mark(batch->metadata[i]);
         if (!RB_SPECIAL_CONST_P(slot)) rb_gc_mark(slot);
+        else guildhall_parcel_mark(slot);
     }
 }
 

@@ -1,15 +1,14 @@
 #include "parcel.h"
-#include <ruby/encoding.h>
 #include <string.h>
 #include "memory/block_pool.h"
-#include "values/frozen.h"
+#include "values/plain_copy.h"
 
 typedef struct {
-    const guildhall_decoder *decoder; /* NULL: `text` is all */
+    const guildhall_decoder *decoder; /* NULL: `references` are all, and bytes behind them */
     guildhall_result result;
-    size_t length;
-    int encoding;
-    uint8_t text[];
+    size_t length;                    /* of what follows */
+    size_t reference_count;
+    VALUE references[];
 } parcel;
 
 static parcel *parcel_of(VALUE slot) { return (parcel *)(slot - GUILDHALL_PARCEL_TAG); }
@@ -17,7 +16,9 @@ static parcel *parcel_of(VALUE slot) { return (parcel *)(slot - GUILDHALL_PARCEL
 static parcel *parcel_take(size_t length)
 {
     parcel *made = guildhall_block_take(sizeof *made + length);
-    if (made) made->length = length;
+    if (!made) return NULL;
+    made->length = length;
+    made->reference_count = 0;
     return made;
 }
 
@@ -35,17 +36,26 @@ VALUE guildhall_parcel_of_result(const guildhall_decoder *decoder, guildhall_res
     return (VALUE)made + GUILDHALL_PARCEL_TAG;
 }
 
-VALUE guildhall_parcel_of_string(VALUE string)
+VALUE guildhall_parcel_of_plain(VALUE object, bool freeze)
 {
-    if (RB_SPECIAL_CONST_P(string) || RB_BUILTIN_TYPE(string) != T_STRING || RBASIC_CLASS(string) != rb_cString || rb_ivar_count(string)) return 0;
-    size_t length = (size_t)RSTRING_LEN(string);
-    parcel *made = parcel_take(length);
-    if (!made) return 0;
-    made->decoder = NULL;
-    made->encoding = rb_enc_get_index(string);
-    memcpy(made->text, RSTRING_PTR(string), length);
-    RB_GC_GUARD(string);
-    return (VALUE)made + GUILDHALL_PARCEL_TAG;
+    guildhall_plain_writer writer;
+    guildhall_plain_begin(&writer);
+    size_t references = 0;
+    parcel *made = NULL;
+    if (guildhall_plain_write(&writer, object)) {
+        references = writer.reference_count * sizeof(VALUE);
+        made = parcel_take(references + writer.length);
+    }
+    if (made) {
+        made->decoder = NULL;
+        made->reference_count = writer.reference_count;
+        memcpy(made->references, writer.references, references);
+        memcpy(made->references + writer.reference_count, writer.bytes, writer.length);
+        if (freeze) guildhall_plain_freeze(object);
+    }
+    guildhall_plain_end(&writer);
+    RB_GC_GUARD(object);
+    return made ? (VALUE)made + GUILDHALL_PARCEL_TAG : 0;
 }
 
 VALUE guildhall_parcel_open(VALUE slot, VALUE owner, const uint8_t *bytes, size_t length)
@@ -53,9 +63,16 @@ VALUE guildhall_parcel_open(VALUE slot, VALUE owner, const uint8_t *bytes, size_
     parcel *p = parcel_of(slot);
     VALUE object;
     if (p->decoder) object = p->decoder->wrap(p->decoder->context, &p->result, owner, bytes, length);
-    else object = rb_obj_freeze(rb_enc_str_new((const char *)p->text, (long)p->length, rb_enc_from_index(p->encoding)));
+    else object = guildhall_plain_read((const uint8_t *)(p->references + p->reference_count), p->references);
     parcel_give(p);
     return object;
+}
+
+void guildhall_parcel_mark(VALUE slot)
+{
+    if (!guildhall_parcel_p(slot)) return;
+    const parcel *p = parcel_of(slot);
+    for (size_t i = 0; i < p->reference_count; i++) rb_gc_mark(p->references[i]);
 }
 
 void guildhall_parcel_drop(VALUE slot)

@@ -22,11 +22,14 @@ static inline bool guildhall_parcel_p(VALUE slot)
 /* Of what a decoder has made, whose `free` does not look at its context: the codec may be gone by then. Raises NoMemoryError, and frees
  * the result. */
 VALUE guildhall_parcel_of_result(const guildhall_decoder *, guildhall_result *);
-/* Of a plain String; 0: it is none, or there is no memory. */
-VALUE guildhall_parcel_of_string(VALUE string);
-/* What was in it, frozen: `owner` keeps the decoded bytes alive, unmoved and unchanged. It is gone then. Runs no Ruby code. May raise
+/* Of plain data: Strings, Arrays, Hashes, Symbols, numbers of 64 bits, nil, true, false, and up to 16 objects that are shareable already. 0: it is not only that, or too much or too deep for
+ * it, or there is no memory; then nothing has changed. `freeze`: what was put in is frozen to its last part. Runs no Ruby code, raises nothing. */
+VALUE guildhall_parcel_of_plain(VALUE object, bool freeze);
+/* What was in it, frozen to its last part: `owner` keeps the decoded bytes alive, unmoved and unchanged. It is gone then. Runs no Ruby code. May raise
  * NoMemoryError, and is still there then. */
 VALUE guildhall_parcel_open(VALUE parcel, VALUE owner, const uint8_t *bytes, size_t length);
+/* Marks what a parcel refers to; does nothing with anything else. */
+void guildhall_parcel_mark(VALUE slot);
 /* Frees a parcel; does nothing with anything else. With or without the GVL. */
 void guildhall_parcel_drop(VALUE slot);
 /* Bytes; 0: it is none. */

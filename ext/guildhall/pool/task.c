@@ -76,17 +76,24 @@ static bool may_freeze(const guildhall_code *code, bool on_worker) { return !cod
 static VALUE shared(const guildhall_runnable *runnable, VALUE outcome, bool on_worker)
 {
     if (guildhall_shared(outcome)) return outcome;
-    if (GUILDHALL_COLLECTOR_PER_RACTOR && on_worker) {
-        VALUE parcel = guildhall_parcel_of_string(outcome);
-        if (parcel) return parcel;
-    }
-    if (may_freeze(runnable->code, on_worker)) {
+    bool freeze = may_freeze(runnable->code, on_worker);
+    VALUE parcel = GUILDHALL_COLLECTOR_PER_RACTOR && on_worker ? guildhall_parcel_of_plain(outcome, freeze) : 0;
+    if (parcel) return parcel;
+    if (freeze) {
         if (on_worker ? guildhall_share_plain(outcome) : guildhall_freeze_plain(outcome)) return outcome;
     } else if (on_worker ? guildhall_shareable(outcome) : guildhall_frozen(outcome)) {
         return outcome;
     }
     VALUE arguments[2] = {outcome, runnable->task};
     return rb_funcallv(rb_const_get(guildhall_module, rb_intern("Shareable")), id_result, 2, arguments);
+}
+
+/* What was made by guildhall alone, and so is frozen, leaves its Ractor. */
+static VALUE leave(VALUE outcome)
+{
+    if (guildhall_shared(outcome)) return outcome;
+    VALUE parcel = GUILDHALL_COLLECTOR_PER_RACTOR ? guildhall_parcel_of_plain(outcome, false) : 0;
+    return parcel ? parcel : guildhall_hand_over(outcome);
 }
 
 static VALUE refused(const guildhall_runnable *runnable, size_t index)
@@ -117,7 +124,7 @@ VALUE guildhall_task_call(const guildhall_runnable *runnable, VALUE bytes, VALUE
     bool native;
     VALUE outcome = outcome_of(runnable, bytes, metadata, on_worker, stage, &native);
     if (!native) outcome = shared(runnable, outcome, on_worker);
-    else if (on_worker) guildhall_hand_over(outcome);
+    else if (on_worker) outcome = leave(outcome);
     if (on_worker) guildhall_code_tried(runnable->code);
     return outcome;
 }
