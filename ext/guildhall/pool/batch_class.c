@@ -72,13 +72,14 @@ static VALUE checked(VALUE object, const char *name, long index)
 static VALUE plain_string(VALUE string)
 {
     if (RBASIC_CLASS(string) != rb_cString || rb_ivar_count(string) || RB_ENCODING_GET_INLINED(string) == RUBY_ENCODING_INLINE_MAX) return 0;
-    return OBJ_FROZEN(string) ? string : rb_str_new_frozen(string);
+    return guildhall_string_settled(OBJ_FROZEN(string) ? string : rb_str_new_frozen(string));
 }
 
 VALUE guildhall_dispatchable(VALUE payload, long index)
 {
-    VALUE string = 0;
-    if (RB_TYPE_P(payload, T_STRING)) string = GUILDHALL_COLLECTOR_PER_RACTOR ? plain_string(payload) : guildhall_shareable_string(payload);
+    if (!RB_TYPE_P(payload, T_STRING)) return checked(payload, "payloads", index);
+    VALUE string = GUILDHALL_COLLECTOR_PER_RACTOR ? plain_string(payload) : 0;
+    if (!string) string = guildhall_shareable_string(payload);
     return string ? string : checked(payload, "payloads", index);
 }
 
