@@ -5,7 +5,8 @@
 #include "values/frozen.h"
 
 typedef struct {
-    const guildhall_decoder *decoder; /* NULL: `text` is all */
+    const guildhall_decoder *decoder; /* the codec's: gone with it; NULL: `text` is all */
+    void (*free)(const void *context, guildhall_result *);
     guildhall_result result;
     size_t length;
     int encoding;
@@ -31,6 +32,7 @@ VALUE guildhall_parcel_of_result(const guildhall_decoder *decoder, guildhall_res
         rb_memerror();
     }
     made->decoder = decoder;
+    made->free = decoder->free;
     made->result = *result;
     return (VALUE)made + GUILDHALL_PARCEL_TAG;
 }
@@ -62,7 +64,7 @@ void guildhall_parcel_drop(VALUE slot)
 {
     if (!guildhall_parcel_p(slot)) return;
     parcel *p = parcel_of(slot);
-    if (p->decoder) p->decoder->free(p->decoder->context, &p->result);
+    if (p->decoder) p->free(NULL, &p->result);
     parcel_give(p);
 }
 

@@ -27,7 +27,8 @@ VALUE guildhall_parcel_of_string(VALUE string);
 /* What was in it, frozen: `owner` keeps the decoded bytes alive, unmoved and unchanged. It is gone then. Runs no Ruby code. May raise
  * NoMemoryError, and is still there then. */
 VALUE guildhall_parcel_open(VALUE parcel, VALUE owner, const uint8_t *bytes, size_t length);
-/* Frees a parcel; does nothing with anything else. With or without the GVL. */
+/* Frees a parcel; does nothing with anything else. With or without the GVL. The codec may be gone: Ruby frees what it collects together in
+ * any order. */
 void guildhall_parcel_drop(VALUE slot);
 /* Bytes; 0: it is none. */
 size_t guildhall_parcel_size(VALUE slot);
