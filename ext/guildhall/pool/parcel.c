@@ -1,7 +1,9 @@
 #include "parcel.h"
 #include <ruby/encoding.h>
+#include <stdatomic.h>
 #include <string.h>
 #include "memory/block_pool.h"
+#include "memory/gc_block.h"
 #include "values/frozen.h"
 
 typedef struct {
@@ -13,6 +15,8 @@ typedef struct {
     uint8_t text[];
 } parcel;
 
+static _Atomic size_t unreported; /* bytes of parcels */
+
 static parcel *parcel_of(VALUE slot) { return (parcel *)(slot - GUILDHALL_PARCEL_TAG); }
 
 static parcel *parcel_take(size_t length)
@@ -20,6 +24,13 @@ static parcel *parcel_take(size_t length)
     parcel *made = guildhall_block_take(sizeof *made + length);
     if (made) made->length = length;
     return made;
+}
+
+static VALUE parcel_seal(parcel *made)
+{
+    VALUE slot = (VALUE)made + GUILDHALL_PARCEL_TAG;
+    atomic_fetch_add_explicit(&unreported, guildhall_parcel_size(slot), memory_order_relaxed);
+    return slot;
 }
 
 static void parcel_give(parcel *p) { guildhall_block_give(p, sizeof *p + p->length); }
@@ -34,7 +45,7 @@ VALUE guildhall_parcel_of_result(const guildhall_decoder *decoder, guildhall_res
     made->decoder = decoder;
     made->free = decoder->free;
     made->result = *result;
-    return (VALUE)made + GUILDHALL_PARCEL_TAG;
+    return parcel_seal(made);
 }
 
 VALUE guildhall_parcel_of_string(VALUE string)
@@ -47,16 +58,18 @@ VALUE guildhall_parcel_of_string(VALUE string)
     made->encoding = rb_enc_get_index(string);
     memcpy(made->text, RSTRING_PTR(string), length);
     RB_GC_GUARD(string);
-    return (VALUE)made + GUILDHALL_PARCEL_TAG;
+    return parcel_seal(made);
 }
 
 VALUE guildhall_parcel_open(VALUE slot, VALUE owner, const uint8_t *bytes, size_t length)
 {
     parcel *p = parcel_of(slot);
+    size_t size = guildhall_parcel_size(slot);
     VALUE object;
     if (p->decoder) object = p->decoder->wrap(p->decoder->context, &p->result, owner, bytes, length);
     else object = rb_obj_freeze(rb_enc_str_new((const char *)p->text, (long)p->length, rb_enc_from_index(p->encoding)));
     parcel_give(p);
+    guildhall_parcels_gone(size);
     return object;
 }
 
@@ -73,4 +86,18 @@ size_t guildhall_parcel_size(VALUE slot)
     if (!guildhall_parcel_p(slot)) return 0;
     const parcel *p = parcel_of(slot);
     return sizeof *p + p->length + (p->decoder ? p->result.size : 0);
+}
+
+void guildhall_parcels_report(void)
+{
+    size_t bytes = atomic_exchange_explicit(&unreported, 0, memory_order_relaxed);
+    if (bytes) guildhall_gc_block_adopt(bytes);
+}
+
+void guildhall_parcels_gone(size_t bytes)
+{
+    size_t before = atomic_load_explicit(&unreported, memory_order_relaxed), rest;
+    do rest = before > bytes ? before - bytes : 0;
+    while (!atomic_compare_exchange_weak_explicit(&unreported, &before, rest, memory_order_relaxed, memory_order_relaxed));
+    if (bytes > before) guildhall_gc_freed(bytes - before);
 }

@@ -33,4 +33,10 @@ void guildhall_parcel_drop(VALUE slot);
 /* Bytes; 0: it is none. */
 size_t guildhall_parcel_size(VALUE slot);
 
+/* The collector of the Ractor that dispatches is told of parcels when the next batch is dispatched: those that were opened until then have
+ * never been its. */
+void guildhall_parcels_report(void);
+/* Opened, or about to be dropped. With the GVL; also while garbage is collected. */
+void guildhall_parcels_gone(size_t bytes);
+
 #endif
