@@ -122,6 +122,24 @@ class CollectorsTest < GuildhallTest
     RUBY
   end
 
+  # Ruby frees what it collects together in any order, also at its end. What is freed is overwritten.
+  def test_outcomes_that_nobody_reads_are_freed_after_their_codec
+    assert_program <<~'RUBY', env: {"MALLOC_PERTURB_" => "165"}
+      def self.unread
+        pool = Guildhall::Pool.new(workers: 1)
+        codecs = Array.new(20) { Guildhall::JSON.new(max_bytes: 1_000 + it) }
+        futures = (codecs + codecs.map(&:lazy)).map { |codec| pool.dispatch([TEXT] * 3, codec, parallel: true) }
+        pool.shutdown
+        right!("batches", futures, &:ready?)
+        codecs + futures
+      end
+      @at_the_end = unread
+      Thread.new { unread.clear }.join
+      3.times { collect }
+      done
+    RUBY
+  end
+
   def test_schemas_and_codecs_that_several_ractors_use
     assert_program <<~'RUBY'
       require "guildhall/avro"
@@ -147,7 +165,7 @@ class CollectorsTest < GuildhallTest
 
   private
 
-  def assert_program(source)
-    assert_equal "done", assert_ruby(PRELUDE + source, timeout: 180)
+  def assert_program(source, **)
+    assert_equal "done", assert_ruby(PRELUDE + source, timeout: 180, **)
   end
 end

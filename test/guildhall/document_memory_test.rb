@@ -31,6 +31,26 @@ class DocumentMemoryTest < GuildhallTest
     reader.close
   end
 
+  # Ruby gives the end of a String contents of its own when it likes, and frees what it was the end of.
+  def test_the_end_of_a_string_may_move
+    assert_equal "600 of 600", assert_ruby(<<~'RUBY', options: %w[-W:no-experimental])
+      require "guildhall"
+      MOVES = [:-@.to_proc, Ractor.method(:make_shareable)]
+      def self.ends = Array.new(100) { (" " * 100 + %({"number":#{@number += 1},"text":"#{"x" * 2_000}"}))[100..].freeze }
+      def self.documents(texts) = texts.map { Guildhall::JSON.document(it) }
+      def self.dispatched(texts) = Guildhall::Pool.open(workers: 1) { |pool| pool.dispatch(texts, Guildhall::JSON.lazy, parallel: true).value }
+      @number = 0
+      made = [:documents, :dispatched].flat_map do |way|
+        MOVES.flat_map { |move| ends.then { |texts| send(way, texts).tap { texts.each(&move) } } } + send(way, ends).each { Ractor.make_shareable(it) }
+      end
+      5.times do
+        GC.start
+        4_000.times { "y" * rand(2_000..2_200) }
+      end
+      print "#{made.count { it["text"] == "x" * 2_000 }} of #{made.size}"
+    RUBY
+  end
+
   def test_memory_goes_back_beyond_a_bound
     skip "AddressSanitizer keeps what is freed for a while" unless ENV.fetch("GUILDHALL_SANITIZE", "").empty?
     grown = assert_ruby(<<~RUBY).to_i

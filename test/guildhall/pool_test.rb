@@ -160,6 +160,23 @@ class PoolTest < GuildhallTest
     assert_raises(Guildhall::ArgumentError) { @pool.dispatch("a", Upcase) }
   end
 
+  class Own < String
+  end
+
+  module Described
+    def self.call(text) = [text.class, text.encoding, text.frozen?, text.instance_variables]
+  end
+
+  def test_strings_of_any_kind_are_copied
+    noted = "noted".dup.tap { |one| one.instance_variable_set(:@note, +"left out") }
+    texts = [Own.new("own"), noted, "é".encode("IBM037"), "x".encode("UTF-16LE"), +""]
+    described = texts.map { |text| [text.class, text.encoding, true, []] }
+    assert_equal described, @pool.map(texts, Described, parallel: true)
+    assert_equal described, @pool.map(texts, Described, parallel: false)
+    assert_equal described, @pool.map(texts, Described)
+    assert texts.none?(&:frozen?)
+  end
+
   def test_codecs_are_called_natively_with_the_same_results_and_failures
     payloads = ['{"id": 1}', "{", "", '{"id": 2}', "\xff"]
     [Guildhall::JSON, Guildhall::JSON.lazy].each do |codec|

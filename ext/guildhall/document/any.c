@@ -10,9 +10,10 @@ static ID id_decode;
 VALUE guildhall_frozen_bytes(VALUE source)
 {
     StringValue(source);
-    if (guildhall_shared(source)) return source;
     /* One without the flag that nothing of it can keep from getting it is not walked. */
-    if (RB_OBJ_FROZEN_RAW(source) && (GUILDHALL_COLLECTOR_PER_RACTOR ? !rb_ivar_count(source) : rb_ractor_shareable_p(source))) return source;
+    bool shareable = guildhall_shared(source) ||
+                     (RB_OBJ_FROZEN_RAW(source) && (GUILDHALL_COLLECTOR_PER_RACTOR ? !rb_ivar_count(source) : rb_ractor_shareable_p(source)));
+    if (shareable && !guildhall_borrows(source)) return source;
     return guildhall_share(rb_str_new(RSTRING_PTR(source), RSTRING_LEN(source)));
 }
 

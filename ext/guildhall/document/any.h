@@ -8,7 +8,7 @@
 #include "plain.h"
 #include "values/frozen.h"
 
-/* The bytes that a Document shows: the String itself where it is frozen and shareable, else a copy that is. Raises TypeError for
+/* The bytes that a Document shows: the String itself where it is frozen, shareable and has them to itself, else a copy that is. Raises TypeError for
  * what is no String. */
 VALUE guildhall_frozen_bytes(VALUE source);
 

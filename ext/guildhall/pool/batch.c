@@ -67,6 +67,7 @@ bool guildhall_batch_publish(guildhall_batch *batch, size_t index, VALUE mark, V
 {
     VALUE expected = mark;
     if (!atomic_compare_exchange_strong(&batch->slots[index], &expected, outcome)) {
+        guildhall_parcels_gone(guildhall_parcel_size(outcome));
         guildhall_parcel_drop(outcome);
         return false;
     }

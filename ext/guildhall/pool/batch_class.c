@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <guildhall/sharing.h>
 #include "init.h"
+#include "memory/gc_block.h"
 #include "parcel.h"
 #include "values/frozen.h"
 #include "values/share.h"
@@ -33,10 +34,22 @@ static void batch_mark(void *data)
     }
 }
 
+/* Of the struct with payloads, slots and metadata. */
+static size_t block_bytes(size_t size, bool metadata) { return sizeof(guildhall_batch) + size * sizeof(VALUE) * (metadata ? 3 : 2); }
+
+static size_t parcels_bytes(const guildhall_batch *batch)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < batch->size; i++) bytes += guildhall_parcel_size(guildhall_batch_slot(batch, i));
+    return bytes;
+}
+
 /* What the parent's workers held, nobody holds in a child. */
 static void batch_free(void *data)
 {
     guildhall_batch *batch = data;
+    guildhall_gc_freed(block_bytes(batch->size, batch->metadata));
+    if (GUILDHALL_COLLECTOR_PER_RACTOR) guildhall_parcels_gone(parcels_bytes(batch));
     guildhall_dispatched_remove(batch);
     if (batch->generation != guildhall_fork_generation()) atomic_store(&batch->holders, 1);
     guildhall_batch_let_go(batch);
@@ -45,9 +58,7 @@ static void batch_free(void *data)
 static size_t batch_memsize(const void *data)
 {
     const guildhall_batch *batch = data;
-    size_t size = sizeof(guildhall_batch) + batch->size * sizeof(VALUE) * (batch->metadata ? 3 : 2);
-    for (size_t i = 0; i < batch->size; i++) size += guildhall_parcel_size(guildhall_batch_slot(batch, i));
-    return size;
+    return block_bytes(batch->size, batch->metadata) + parcels_bytes(batch);
 }
 
 static const rb_data_type_t batch_type = {
@@ -69,22 +80,18 @@ static VALUE checked(VALUE object, const char *name, long index)
     return object;
 }
 
-/* A String whose bytes are all that there is to it, frozen, and where they will stay: those that it borrows are left when it becomes
- * shareable. 0: it is more than its bytes. */
+/* A String whose bytes are all that there is to it, frozen, and where they will stay. 0: it is more than its bytes. */
 static VALUE plain_string(VALUE string)
 {
     if (RBASIC_CLASS(string) != rb_cString || rb_ivar_count(string) || RB_ENCODING_GET_INLINED(string) == RUBY_ENCODING_INLINE_MAX) return 0;
-    VALUE frozen = OBJ_FROZEN(string) ? string : rb_str_new_frozen(string);
-    if (!guildhall_borrows(frozen)) return frozen;
-    VALUE copy = rb_enc_str_new(RSTRING_PTR(frozen), RSTRING_LEN(frozen), rb_enc_get(frozen));
-    RB_GC_GUARD(frozen);
-    return guildhall_share(copy);
+    return guildhall_string_settled(OBJ_FROZEN(string) ? string : rb_str_new_frozen(string));
 }
 
 VALUE guildhall_dispatchable(VALUE payload, long index)
 {
-    VALUE string = 0;
-    if (RB_TYPE_P(payload, T_STRING)) string = GUILDHALL_COLLECTOR_PER_RACTOR ? plain_string(payload) : guildhall_shareable_string(payload);
+    if (!RB_TYPE_P(payload, T_STRING)) return checked(payload, "payloads", index);
+    VALUE string = GUILDHALL_COLLECTOR_PER_RACTOR ? plain_string(payload) : 0;
+    if (!string) string = guildhall_shareable_string(payload);
     return string ? string : checked(payload, "payloads", index);
 }
 
@@ -102,11 +109,14 @@ size_t guildhall_mean_bytes(VALUE payloads, bool records)
     return sampled ? sum / (size_t)sampled : 0;
 }
 
-/* One block of memory: the struct, payloads, slots, metadata. Not Ruby's: any Ractor may be the last one to hold it. The slots are unset
- * before anything can be collected. */
+/* One block of memory: the struct, payloads, slots, metadata. Not Ruby's, which is told of it: any Ractor may be the last one to hold it. The
+ * slots are unset before anything can be collected. */
 static guildhall_batch *new_batch(size_t size, bool metadata)
 {
-    guildhall_batch *batch = size > SIZE_MAX / sizeof(VALUE) / 4 ? NULL : calloc(1, sizeof *batch + size * sizeof(VALUE) * (metadata ? 3 : 2));
+    size_t bytes = block_bytes(size, metadata);
+    if (size > SIZE_MAX / sizeof(VALUE) / 4) rb_memerror();
+    guildhall_gc_block_adopt(bytes);
+    guildhall_batch *batch = calloc(1, bytes);
     if (!batch) rb_memerror();
     VALUE *values = (VALUE *)(batch + 1);
     batch->payloads = values;

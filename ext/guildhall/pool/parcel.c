@@ -1,15 +1,20 @@
 #include "parcel.h"
+#include <stdatomic.h>
 #include <string.h>
 #include "memory/block_pool.h"
+#include "memory/gc_block.h"
 #include "values/plain_copy.h"
 
 typedef struct {
-    const guildhall_decoder *decoder; /* NULL: `references` are all, and bytes behind them */
+    const guildhall_decoder *decoder; /* the codec's, and gone with it; NULL: plain data follows */
+    void (*free)(const void *context, guildhall_result *);
     guildhall_result result;
-    size_t length;                    /* of what follows */
+    size_t length;                    /* of what follows, in bytes */
     size_t reference_count;
-    VALUE references[];
+    VALUE references[];               /* then the bytes of plain data */
 } parcel;
+
+static _Atomic size_t unreported; /* bytes of parcels */
 
 static parcel *parcel_of(VALUE slot) { return (parcel *)(slot - GUILDHALL_PARCEL_TAG); }
 
@@ -22,6 +27,13 @@ static parcel *parcel_take(size_t length)
     return made;
 }
 
+static VALUE parcel_seal(parcel *made)
+{
+    VALUE slot = (VALUE)made + GUILDHALL_PARCEL_TAG;
+    atomic_fetch_add_explicit(&unreported, guildhall_parcel_size(slot), memory_order_relaxed);
+    return slot;
+}
+
 static void parcel_give(parcel *p) { guildhall_block_give(p, sizeof *p + p->length); }
 
 VALUE guildhall_parcel_of_result(const guildhall_decoder *decoder, guildhall_result *result)
@@ -32,39 +44,38 @@ VALUE guildhall_parcel_of_result(const guildhall_decoder *decoder, guildhall_res
         rb_memerror();
     }
     made->decoder = decoder;
+    made->free = decoder->free;
     made->result = *result;
-    return (VALUE)made + GUILDHALL_PARCEL_TAG;
+    return parcel_seal(made);
 }
 
 VALUE guildhall_parcel_of_plain(VALUE object, bool freeze)
 {
     guildhall_plain_writer writer;
     guildhall_plain_begin(&writer);
-    size_t references = 0;
     parcel *made = NULL;
-    if (guildhall_plain_write(&writer, object)) {
-        references = writer.reference_count * sizeof(VALUE);
-        made = parcel_take(references + writer.length);
-    }
+    if (guildhall_plain_write(&writer, object)) made = parcel_take(writer.reference_count * sizeof(VALUE) + writer.length);
     if (made) {
         made->decoder = NULL;
         made->reference_count = writer.reference_count;
-        memcpy(made->references, writer.references, references);
+        memcpy(made->references, writer.references, writer.reference_count * sizeof(VALUE));
         memcpy(made->references + writer.reference_count, writer.bytes, writer.length);
         if (freeze) guildhall_plain_freeze(object);
     }
     guildhall_plain_end(&writer);
     RB_GC_GUARD(object);
-    return made ? (VALUE)made + GUILDHALL_PARCEL_TAG : 0;
+    return made ? parcel_seal(made) : 0;
 }
 
 VALUE guildhall_parcel_open(VALUE slot, VALUE owner, const uint8_t *bytes, size_t length)
 {
     parcel *p = parcel_of(slot);
+    size_t size = guildhall_parcel_size(slot);
     VALUE object;
     if (p->decoder) object = p->decoder->wrap(p->decoder->context, &p->result, owner, bytes, length);
     else object = guildhall_plain_read((const uint8_t *)(p->references + p->reference_count), p->references);
     parcel_give(p);
+    guildhall_parcels_gone(size);
     return object;
 }
 
@@ -79,7 +90,7 @@ void guildhall_parcel_drop(VALUE slot)
 {
     if (!guildhall_parcel_p(slot)) return;
     parcel *p = parcel_of(slot);
-    if (p->decoder) p->decoder->free(p->decoder->context, &p->result);
+    if (p->decoder) p->free(NULL, &p->result);
     parcel_give(p);
 }
 
@@ -88,4 +99,18 @@ size_t guildhall_parcel_size(VALUE slot)
     if (!guildhall_parcel_p(slot)) return 0;
     const parcel *p = parcel_of(slot);
     return sizeof *p + p->length + (p->decoder ? p->result.size : 0);
+}
+
+void guildhall_parcels_report(void)
+{
+    size_t bytes = atomic_exchange_explicit(&unreported, 0, memory_order_relaxed);
+    if (bytes) guildhall_gc_block_adopt(bytes);
+}
+
+void guildhall_parcels_gone(size_t bytes)
+{
+    size_t before = atomic_load_explicit(&unreported, memory_order_relaxed), rest;
+    do rest = before > bytes ? before - bytes : 0;
+    while (!atomic_compare_exchange_weak_explicit(&unreported, &before, rest, memory_order_relaxed, memory_order_relaxed));
+    if (bytes > before) guildhall_gc_freed(bytes - before);
 }

@@ -22,17 +22,25 @@ static inline bool guildhall_parcel_p(VALUE slot)
 /* Of what a decoder has made, whose `free` does not look at its context: the codec may be gone by then. Raises NoMemoryError, and frees
  * the result. */
 VALUE guildhall_parcel_of_result(const guildhall_decoder *, guildhall_result *);
-/* Of plain data: Strings, Arrays, Hashes, Symbols, numbers of 64 bits, nil, true, false, and up to 16 objects that are shareable already. 0: it is not only that, or too much or too deep for
- * it, or there is no memory; then nothing has changed. `freeze`: what was put in is frozen to its last part. Runs no Ruby code, raises nothing. */
+/* Of plain data: Strings, Arrays, Hashes, Symbols, numbers of 64 bits, nil, true, false, and up to 16 objects that are shareable already. 0:
+ * it is not only that, or too much or too deep for it, or there is no memory; then nothing has changed. `freeze`: what was put in is frozen
+ * to its last part. Runs no Ruby code, raises nothing. */
 VALUE guildhall_parcel_of_plain(VALUE object, bool freeze);
 /* What was in it, frozen to its last part: `owner` keeps the decoded bytes alive, unmoved and unchanged. It is gone then. Runs no Ruby code. May raise
  * NoMemoryError, and is still there then. */
 VALUE guildhall_parcel_open(VALUE parcel, VALUE owner, const uint8_t *bytes, size_t length);
 /* Marks what a parcel refers to; does nothing with anything else. */
 void guildhall_parcel_mark(VALUE slot);
-/* Frees a parcel; does nothing with anything else. With or without the GVL. */
+/* Frees a parcel; does nothing with anything else. With or without the GVL. The codec may be gone: Ruby frees what it collects together in
+ * any order. */
 void guildhall_parcel_drop(VALUE slot);
 /* Bytes; 0: it is none. */
 size_t guildhall_parcel_size(VALUE slot);
+
+/* The collector of the Ractor that dispatches is told of parcels when the next batch is dispatched: those that were opened until then have
+ * never been its. */
+void guildhall_parcels_report(void);
+/* Opened, or about to be dropped. With the GVL; also while garbage is collected. */
+void guildhall_parcels_gone(size_t bytes);
 
 #endif

@@ -21,6 +21,14 @@ VALUE guildhall_string_new(const void *bytes, size_t length, guildhall_text text
     return guildhall_string_finish(rb_str_new((const char *)bytes, (long)length), text);
 }
 
+VALUE guildhall_string_settled(VALUE frozen)
+{
+    if (!guildhall_borrows(frozen)) return frozen;
+    VALUE copy = rb_str_dup(frozen); /* of the same class */
+    rb_str_modify(copy);
+    return rb_obj_freeze(copy);
+}
+
 static VALUE frozen_convert(VALUE string) { return rb_str_encode(string, rb_enc_from_encoding(rb_utf8_encoding()), 0, Qnil); }
 static VALUE frozen_unconvertible(VALUE unused, VALUE error) { return Qnil; }
 

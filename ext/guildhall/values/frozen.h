@@ -25,13 +25,17 @@ typedef enum {
     GUILDHALL_TEXT_BINARY     /* ASCII-8BIT encoding */
 } guildhall_text;
 
-/* Whether the contents of a String or an Array are another object's, as those of a long end are: that one need not be shareable. */
+/* Whether the contents of a String or an Array are another object's, as those of a long end are: that one need not be shareable. Even where
+ * it is frozen, Ruby copies them when it likes (`-string`, Ractor.make_shareable), and they lie elsewhere from then on. */
 static inline bool guildhall_borrows(VALUE object) { return RB_FL_ANY_RAW(object, RUBY_ELTS_SHARED) != 0; }
 
 VALUE guildhall_string_new(const void *bytes, size_t length, guildhall_text text);
 
 /* For strings written in place: make with rb_str_new, write, set the length, then pass it here. */
 VALUE guildhall_string_finish(VALUE string, guildhall_text text);
+
+/* The frozen String itself, or a frozen copy where it borrows its bytes: they stay where they are for as long as it lives. */
+VALUE guildhall_string_settled(VALUE frozen);
 
 /* A String of another encoding in UTF-8; nil where it cannot be converted. Runs Ruby code. */
 VALUE guildhall_in_utf8(VALUE string);

@@ -254,9 +254,9 @@ static VALUE share_plain_p(VALUE self, VALUE object)
 VALUE guildhall_shareable_string(VALUE string)
 {
     VALUE frozen = OBJ_FROZEN(string) ? string : rb_str_new_frozen(string);
-    if (guildhall_shared(frozen)) return frozen;
+    if (guildhall_shared(frozen) && !guildhall_borrows(frozen)) return frozen;
     if (rb_ivar_count(frozen)) return 0;
-    return guildhall_borrows(frozen) ? rb_ractor_make_shareable(frozen) : guildhall_hand_over(guildhall_share(frozen));
+    return guildhall_hand_over(guildhall_share(guildhall_string_settled(frozen)));
 }
 
 /* @api private. Shareable.bytes(string): its bytes as a frozen, shareable String; the string itself where it is one. The string may be

@@ -140,6 +140,32 @@ class PoolCapacityTest < GuildhallTest
     refute_includes ObjectSpace.dump(part), '"shared":true' if RUBY_VERSION >= "4" # before, Ruby itself leaves it so
   end
 
+  # Ruby is told of the memory that batches and what workers leave in them take, and so collects them.
+  def test_batches_that_nobody_reads_are_collected
+    counts = assert_ruby(<<~RUBY, options: %w[-W:no-experimental])
+      require "guildhall"
+      module Nothing
+        def self.call(_) = nil
+      end
+      module Long
+        def self.call(_) = "x" * 1_000_000
+      end
+      NUMBERS = Array.new(100_000) { it }
+      TEXTS = ["[\#{(["12345"] * 20_000).join(",")}]".freeze] * 5
+      Guildhall::Pool.open(workers: 1) do |pool|
+        ways = [-> { pool.dispatch(NUMBERS, Nothing, parallel: false) }] +
+               [[TEXTS, Guildhall::JSON.lazy], [TEXTS, Guildhall::JSON], [[1, 2], Long]].map { |batch| -> { pool.dispatch(*batch, parallel: true).wait } }
+        ways.each do |way|
+          GC.start
+          300.times { way.call }
+          print ObjectSpace.each_object(Guildhall::Pool::Batch).count, " "
+        end
+      end
+    RUBY
+    counts.split.each { |count| assert_operator count.to_i, :<, 150, counts }
+    assert_equal 4, counts.split.size
+  end
+
   # Ractor.make_shareable holds a lock of Ruby's while it walks through a batch, and allocates memory: with a limit this small each
   # allocation is a reason to collect garbage, for which it would wait for a worker that waits for it.
   def test_dispatching_beside_a_collection_waits_for_nobody
