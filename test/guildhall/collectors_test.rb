@@ -122,6 +122,27 @@ class CollectorsTest < GuildhallTest
     RUBY
   end
 
+  def test_what_no_worker_has_begun_goes_with_its_pool
+    assert_program <<~'RUBY'
+      module Slow
+        def self.call(number) = sleep(0.01) && number
+      end
+      BATCHES = ObjectSpace::WeakMap.new
+      def self.leave_work(depth)
+        return leave_work(depth - 1) if depth > 0
+
+        pool = Guildhall::Pool.new(workers: 1)
+        5.times { BATCHES[pool.dispatch((1..50).to_a, Slow, parallel: true).instance_variable_get(:@batch)] = true }
+        abort "unfinished" unless pool.shutdown(timeout: 0.05).unfinished > 100
+      end
+      Thread.new { 8.times { leave_work(30) } }.join
+      5.times { collect }
+      GC.start
+      abort "#{BATCHES.size} of 40 are kept" if BATCHES.size > 10
+      done
+    RUBY
+  end
+
   # Ruby frees what it collects together in any order, also at its end. What is freed is overwritten.
   def test_outcomes_that_nobody_reads_are_freed_after_their_codec
     assert_program <<~'RUBY', env: {"MALLOC_PERTURB_" => "165"}

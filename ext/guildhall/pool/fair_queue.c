@@ -113,9 +113,23 @@ bool guildhall_fair_queue_push(guildhall_fair_queue *queue, guildhall_batch *bat
 void guildhall_fair_queue_return(guildhall_fair_queue *queue, guildhall_batch *batch)
 {
     if (!guildhall_fair_queue_lock(queue)) return;
-    if (!batch->source && guildhall_batch_unclaimed(batch)) line_up(queue, batch);
+    if (!queue->dissolved && !batch->source && guildhall_batch_unclaimed(batch)) line_up(queue, batch);
     guildhall_fair_queue_unlock(queue);
     guildhall_fair_queue_wake(queue, 1);
+}
+
+void guildhall_fair_queue_dissolve(guildhall_fair_queue *queue)
+{
+    if (!guildhall_fair_queue_lock(queue)) return;
+    size_t waiting = atomic_load(&queue->payloads);
+    queue->dissolved = true;
+    while (queue->sources.last) {
+        guildhall_source *source = queue->sources.last->next;
+        while (source->first) step_out(queue, source);
+        guildhall_sources_leave(&queue->sources);
+    }
+    atomic_store(&queue->payloads, waiting);
+    guildhall_fair_queue_unlock(queue);
 }
 
 static void pass_turn(guildhall_fair_queue *queue, guildhall_source *source)

@@ -18,6 +18,7 @@ typedef struct guildhall_fair_queue {
     size_t capacity;               /* payloads that may wait; beyond it the pool is saturated */
     size_t processors;
     bool closed;
+    bool dissolved;                /* no worker will take anything any more; under the lock */
     _Atomic size_t payloads, batches;
     _Atomic size_t worker_count, idle_workers;   /* workers; those of them that look for work */
     _Atomic size_t target_worker_count;          /* workers that there should be */
@@ -54,6 +55,9 @@ bool guildhall_fair_queue_has_room(const guildhall_fair_queue *, size_t payloads
 bool guildhall_fair_queue_push(guildhall_fair_queue *, guildhall_batch *);
 /* Queues a batch again after its cursor was put back, unless it is still in the queue. */
 void guildhall_fair_queue_return(guildhall_fair_queue *, guildhall_batch *);
+/* All workers are to leave, and none will come: no batch is in line from now on, so that those that nobody reads can go. They stay counted as
+ * waiting. */
+void guildhall_fair_queue_dissolve(guildhall_fair_queue *);
 /* The next slice, for this worker, which holds its batch from then on. False when nothing waits. Does not block. `others_wanted`: whether
  * more workers are wanted. */
 bool guildhall_fair_queue_take(guildhall_fair_queue *, guildhall_worker_slot *);

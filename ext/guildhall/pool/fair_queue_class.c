@@ -80,6 +80,13 @@ static VALUE queue_close(VALUE self)
     return self;
 }
 
+/* See guildhall_fair_queue_dissolve. */
+static VALUE queue_dissolve(VALUE self)
+{
+    guildhall_fair_queue_dissolve(guildhall_fair_queue_of(self));
+    return self;
+}
+
 static int called(void *context) { return atomic_load(&((guildhall_fair_queue *)context)->called); }
 
 /* attend(seconds or nil): blocks until the supervisor is called. False at the deadline. */
@@ -274,6 +281,7 @@ void guildhall_init_pool_fair_queue(VALUE pool)
     rb_define_singleton_method(queue, "build", queue_build, 2);
     rb_define_method(queue, "push", queue_push, 1);
     rb_define_method(queue, "close", queue_close, 0);
+    rb_define_method(queue, "dissolve", queue_dissolve, 0);
     rb_define_method(queue, "attend", queue_attend, 1);
     rb_define_method(queue, "call", queue_call, 0);
     rb_define_method(queue, "wait_for_room", queue_wait_for_room, 2);

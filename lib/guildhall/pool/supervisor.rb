@@ -78,6 +78,7 @@ module Guildhall
         @worker_set.queue.close
         ended = @worker_set.queue.wait_until_workerless(timeout)
         @worker_set.retire_all
+        @worker_set.queue.dissolve
         join(@thread, limit, 0.001)
         join(Thread.new { care }, limit, LAST_LOOK_SECONDS) # a logger may block, but not the shutdown
         ended
