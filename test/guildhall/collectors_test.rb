@@ -143,6 +143,31 @@ class CollectorsTest < GuildhallTest
     RUBY
   end
 
+  # No Ruby code runs, and no other thread, while one reads what a worker has left.
+  def test_keys_with_code_of_their_own
+    assert_program <<~'RUBY'
+      Key = Data.define(:number) do
+        def hash
+          Thread.pass
+          number.hash
+        end
+      end
+      KEY = Ractor.make_shareable(Key.new(number: 1))
+      module Keyed
+        def self.call(number) = {KEY => [number], [KEY] => number, "text" => {1.5 => :symbol, nil => "x" * 80}}
+      end
+      EXPECTED = (1..20).map { Keyed.call(it) }
+      Guildhall::Pool.open(workers: 2) do |pool|
+        20.times do
+          future = pool.dispatch((1..20).to_a, Keyed, parallel: true)
+          future.wait
+          right!("readers", Array.new(4) { Thread.new { future.results } }) { |reader| reader.value == EXPECTED }
+        end
+      end
+      done
+    RUBY
+  end
+
   # Ruby frees what it collects together in any order, also at its end. What is freed is overwritten.
   def test_outcomes_that_nobody_reads_are_freed_after_their_codec
     assert_program <<~'RUBY', env: {"MALLOC_PERTURB_" => "165"}

@@ -93,10 +93,16 @@ typedef struct {
     bool plain;
 } pairs;
 
+/* One whose `hash` is Ruby's own: what is made of it again runs no Ruby code. */
+static bool plain_key_p(VALUE key)
+{
+    return RB_SPECIAL_CONST_P(key) || RB_BUILTIN_TYPE(key) == T_FLOAT || (RB_BUILTIN_TYPE(key) == T_STRING && RBASIC_CLASS(key) == rb_cString);
+}
+
 static int plain_pair(VALUE key, VALUE value, VALUE argument)
 {
     pairs *of = (pairs *)argument;
-    of->plain = plain_write(of->writer, key, of->depth) && plain_write(of->writer, value, of->depth);
+    of->plain = plain_key_p(key) && plain_write(of->writer, key, of->depth) && plain_write(of->writer, value, of->depth);
     return of->plain ? ST_CONTINUE : ST_STOP;
 }
 
