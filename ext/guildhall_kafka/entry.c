@@ -115,6 +115,8 @@ void guildhall_kafka_entry_free(guildhall_kafka_entry *entry)
     blocks->give(entry, entry->size);
 }
 
+void guildhall_kafka_entry_adopted(const guildhall_kafka_entry *entry) { blocks->adopted(entry->size); }
+
 void guildhall_kafka_entry_collected(guildhall_kafka_entry *entry)
 {
     blocks->freed(entry->size);

@@ -46,7 +46,9 @@ const guildhall_decoder *guildhall_kafka_decoder_of(VALUE codec);
 guildhall_kafka_entry *guildhall_kafka_entry_new(const guildhall_librdkafka *library, const guildhall_kafka_message *message,
                                                  const guildhall_decoder *decoder);
 void guildhall_kafka_entry_free(guildhall_kafka_entry *entry);
-/* The same for one whose size was reported to the garbage collector, which calls this. */
+/* Reports its size to the garbage collector. With the GVL; may collect garbage. */
+void guildhall_kafka_entry_adopted(const guildhall_kafka_entry *entry);
+/* As free, for one that was adopted; the garbage collector calls this. */
 void guildhall_kafka_entry_collected(guildhall_kafka_entry *entry);
 
 static inline const uint8_t *guildhall_kafka_entry_key(const guildhall_kafka_entry *entry)

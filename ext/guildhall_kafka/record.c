@@ -60,7 +60,7 @@ void guildhall_kafka_record_fill(VALUE self, guildhall_kafka_entry *entry, VALUE
     entry->next = NULL;
     entry->topic = entry->codec = entry->document = Qfalse;
     RTYPEDDATA_DATA(self) = entry;
-    rb_gc_adjust_memory_usage((ssize_t)entry->size);
+    guildhall_kafka_entry_adopted(entry);
     RB_OBJ_WRITE(self, &entry->topic, topic);
     if (entry->decoder) RB_OBJ_WRITE(self, &entry->codec, codec);
     guildhall_share(self); /* everything it refers to is shareable */

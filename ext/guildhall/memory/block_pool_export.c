@@ -5,7 +5,7 @@
 #include "gc_block.h"
 #include "init.h"
 
-static const guildhall_block_pool blocks = {GUILDHALL_BLOCK_POOL_ABI, guildhall_block_take, guildhall_block_give, guildhall_gc_freed};
+static const guildhall_block_pool blocks = {GUILDHALL_BLOCK_POOL_ABI, guildhall_block_take, guildhall_block_give, guildhall_gc_block_adopt, guildhall_gc_freed};
 
 void guildhall_init_block_pool(VALUE guildhall)
 {
