@@ -5,8 +5,8 @@
  * all of it for objects that have grown old, and marks the whole heap.
  *
  * Up to Ruby 4.0 what is reported while a collection marks counts for the decision to mark the whole heap only. With a collector for each
- * Ractor it would delay the next collection as well. So nothing is reported as freed there: memory stays as small as it is with one collector, and
- * the whole heap is marked at least each time that 128 MiB were allocated. */
+ * Ractor it would delay the next collection as well. So nothing is reported as freed there: memory stays as small as it is with one
+ * collector, and the whole heap is marked at least each time that 128 MiB were allocated. */
 #include <ruby.h>
 #include <guildhall/sharing.h>
 #include "block_pool.h"
