@@ -143,6 +143,33 @@ class CollectorsTest < GuildhallTest
     RUBY
   end
 
+  def test_what_a_worker_that_was_given_up_has_died_of_goes_with_its_pool
+    assert_program <<~'RUBY'
+      require "guildhall/clock"
+      module Stuck
+        def self.call(number) = number == 1 ? sleep(0.3) && Thread.exit : number
+      end
+      BATCHES = ObjectSpace::WeakMap.new
+      def self.give_up(depth)
+        return give_up(depth - 1) if depth > 0
+
+        pool = Guildhall::Pool.new(workers: 1, deadline: 0.05)
+        future = pool.dispatch([1, 2, 3], Stuck, parallel: true, slice: 3)
+        BATCHES[future.instance_variable_get(:@batch)] = true
+        abort "not given up" unless future.results.first.error_class == "Guildhall::StuckError"
+        slots = ObjectSpace.each_object(Guildhall::Pool::WorkerSlot)
+        limit = Guildhall::Clock.now + 20
+        sleep(0.01) while slots.any? { |slot| slot.busy? && !slot.exited? } && Guildhall::Clock.now < limit
+        pool.shutdown
+      end
+      Thread.new { 8.times { give_up(30) } }.join
+      5.times { collect }
+      GC.start
+      abort "#{BATCHES.size} of 8 are kept" if BATCHES.size > 3
+      done
+    RUBY
+  end
+
   # No Ruby code runs, and no other thread, while one reads what a worker has left.
   def test_keys_with_code_of_their_own
     assert_program <<~'RUBY'

@@ -82,4 +82,19 @@ class DocumentMemoryTest < GuildhallTest
     RUBY
     assert_in_delta allocated, reported, allocated / 5
   end
+
+  # However much was freed before: with a collector for each Ractor, what is reported as freed puts off the next collection.
+  def test_collections_keep_coming
+    bytes, collections = assert_ruby(<<~RUBY, timeout: 120).split.map(&:to_i)
+      require "guildhall/json"
+      require "objspace"
+      text = "[\#{(1..3_000).to_a.join(",")}]".freeze
+      churn = -> { 10_000.times { Guildhall::JSON.document(text) } }
+      4.times { churn.call }
+      before = GC.count
+      churn.call
+      print 10_000 * ObjectSpace.memsize_of(Guildhall::JSON.document(text)), " ", GC.count - before
+    RUBY
+    assert_operator collections, :>=, bytes / 50_000_000, "for #{bytes} bytes, of which Ruby lets 32 MiB grow"
+  end
 end

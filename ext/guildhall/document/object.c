@@ -141,9 +141,9 @@ VALUE guildhall_document_adopt(void **block, VALUE owner, const uint8_t *bytes, 
     guildhall_view view = {root->codec, bytes, length, root + 1, NULL};
     guildhall_kind kind = root->codec->format->resolve(&view, &root->document.position);
     document_show(root, owner, bytes, length);
+    guildhall_gc_block_adopt(size); /* before the block changes hands: it may raise */
     VALUE made = guildhall_share(rb_data_typed_object_wrap(document_class_of(root->codec, kind), root, &heap_type));
     *block = NULL;
-    guildhall_gc_block_adopt(size);
     RB_GC_GUARD(owner);
     return made;
 }

@@ -1,11 +1,12 @@
-/* What is allocated is reported at once. What is freed is reported so that it does not put off the next collection.
+/* What is allocated is reported at once; what is freed, when the next collection marks, or never.
  *
  * Ruby begins a collection when a limit is exceeded by what was allocated since the last one, less what was freed meanwhile. But it frees
  * while the program goes on, and what it frees is the last collection's garbage: each time there is more of it, until Ruby takes
  * all of it for objects that have grown old, and marks the whole heap.
  *
- * Up to Ruby 4.0 frees are reported when the next collection marks: that count has just begun at 0 then, and is never below it. From 4.1 on it
- * is, so they are set off against what is allocated next, half of it at most: the count goes on growing. */
+ * Up to Ruby 4.0 what is reported while a collection marks counts for the decision to mark the whole heap only. With a collector for each
+ * Ractor it would delay the next collection as well. So nothing is reported as freed there: memory stays as small as it is with one
+ * collector, and the whole heap is marked at least each time that 128 MiB were allocated. */
 #include <ruby.h>
 #include <guildhall/sharing.h>
 #include "block_pool.h"
@@ -17,64 +18,36 @@
 /* Only Ruby's own allocation checks the limit, so every thread makes one after each MiB that it reported. */
 #define BYTES_BETWEEN_CHECKS ((size_t)1 << 20)
 
-typedef _Atomic size_t ledger; /* bytes that were freed, and not reported yet; one for each collector */
-
-static ledger mains; /* the main Ractor's; where one collector serves all, theirs too. Objects are freed after all Ractors, too */
-
 #if GUILDHALL_COLLECTOR_PER_RACTOR
-static rb_ractor_local_key_t own;
+void guildhall_gc_freed(size_t size) { }
 
-static void ledger_free(void *pointer)
-{
-    if (pointer != &mains) free(pointer);
-}
-
-static const struct rb_ractor_local_storage_type ledger_type = {NULL, ledger_free};
-
-/* NULL: this Ractor has allocated nothing yet. */
-static ledger *ledger_current(void) { return rb_ractor_local_storage_ptr(own); }
-
-/* How much of what is allocated now is set off. */
-static size_t ledger_use(size_t size)
-{
-    ledger *current = ledger_current();
-    if (!current && (current = calloc(1, sizeof *current))) rb_ractor_local_storage_ptr_set(own, current);
-    size_t freed = current ? atomic_load_explicit(current, memory_order_relaxed) : 0, used = freed < size / 2 ? freed : size / 2;
-    if (used) atomic_fetch_sub_explicit(current, used, memory_order_relaxed);
-    return used;
-}
-
-void guildhall_init_gc_block(void)
-{
-    own = rb_ractor_local_storage_ptr_newkey(&ledger_type);
-    rb_ractor_local_storage_ptr_set(own, &mains);
-}
+void guildhall_init_gc_block(void) { }
 #else
-static void ledger_report(void *pointer)
+static _Atomic size_t freed; /* bytes, not reported yet */
+
+/* Called in every collection. */
+static void freed_report(void *nothing)
 {
-    size_t bytes = atomic_exchange_explicit((ledger *)pointer, 0, memory_order_relaxed);
+    size_t bytes = atomic_exchange_explicit(&freed, 0, memory_order_relaxed);
     if (bytes) rb_gc_adjust_memory_usage(-(ssize_t)bytes);
 }
 
 /* Without write barriers: marked in every collection, of a few objects or of all. */
-static const rb_data_type_t ledger_type = {"Guildhall collection", {ledger_report, NULL, NULL}, 0, 0, RUBY_TYPED_FREE_IMMEDIATELY};
+static const rb_data_type_t freed_type = {"Guildhall collection", {freed_report, NULL, NULL}, 0, 0, RUBY_TYPED_FREE_IMMEDIATELY};
 
-static ledger *ledger_current(void) { return &mains; }
-
-static size_t ledger_use(size_t size) { return 0; }
+void guildhall_gc_freed(size_t size) { atomic_fetch_add_explicit(&freed, size, memory_order_relaxed); }
 
 void guildhall_init_gc_block(void)
 {
-    rb_gc_register_mark_object(TypedData_Wrap_Struct(0, &ledger_type, &mains)); /* no program sees it */
+    rb_gc_register_mark_object(TypedData_Wrap_Struct(0, &freed_type, &freed)); /* no program sees it */
 }
 #endif
 
 void guildhall_gc_block_adopt(size_t size)
 {
     static __thread size_t reported;
-    size_t more = size - ledger_use(size);
-    rb_gc_adjust_memory_usage((ssize_t)more);
-    reported += more;
+    rb_gc_adjust_memory_usage((ssize_t)size);
+    reported += size;
     if (reported < BYTES_BETWEEN_CHECKS) return;
     reported = 0;
     ruby_xfree(ruby_xmalloc(1));
@@ -92,10 +65,4 @@ void guildhall_gc_block_release(void *memory, size_t size)
 {
     guildhall_block_give(memory, size);
     guildhall_gc_freed(size);
-}
-
-void guildhall_gc_freed(size_t size)
-{
-    ledger *current = ledger_current();
-    if (current) atomic_fetch_add_explicit(current, size, memory_order_relaxed);
 }

@@ -14,7 +14,8 @@ void guildhall_gc_block_adopt(size_t size);
 /* size: as it was asked for. */
 void guildhall_gc_block_release(void *memory, size_t size);
 
-/* Reports what is freed of memory that was reported by guildhall_gc_block_adopt or rb_gc_adjust_memory_usage. */
+/* Reports what is freed of memory that was reported by guildhall_gc_block_adopt or rb_gc_adjust_memory_usage, where that is of use: see
+ * gc_block.c. With or without the GVL, also while garbage is collected. */
 void guildhall_gc_freed(size_t size);
 
 #endif

@@ -1,9 +1,9 @@
 /* Batches that were given to workers, for as long as there are any: those that are held by more than their Batch are kept alive, with
  * their payloads and outcomes.
  *
- * A Batch belongs to the Ractor that dispatches it, as its payloads do. Neither the line nor a worker, which are not that Ractor's, can keep
- * it alive where each Ractor has a collector of its own: what a shareable object has once referred to stays until the next global collection
- * there. So workers hold the struct, and this list, which is that Ractor's, marks the Batches of those that are held. */
+ * A Batch belongs to the Ractor that dispatches it, which is the main one, as its payloads do. Neither the line nor a worker, which are not
+ * that Ractor's, can keep it alive where each Ractor has a collector of its own: what a shareable object has once referred to stays until the
+ * next global collection there. So workers hold the struct, and this list, which is that Ractor's, marks the Batches of those that are held. */
 #include "batch.h"
 #include <stdlib.h>
 #include "parcel.h"

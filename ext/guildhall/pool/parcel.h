@@ -22,9 +22,10 @@ static inline bool guildhall_parcel_p(VALUE slot)
 /* Of what a decoder has made, whose `free` does not look at its context: the codec may be gone by then. Raises NoMemoryError, and frees
  * the result. */
 VALUE guildhall_parcel_of_result(const guildhall_decoder *, guildhall_result *);
-/* Of plain data: Strings, Arrays, Hashes, Symbols, numbers of 64 bits, nil, true, false, and up to 16 objects that are shareable already. 0:
- * it is not only that, or too much or too deep for it, or there is no memory; then nothing has changed. `freeze`: what was put in is frozen
- * to its last part. Runs no Ruby code, raises nothing. */
+/* Of plain data: Strings, Arrays, Hashes whose keys are Strings, Symbols, numbers, nil, true or false; Floats, Integers of 62 bits, nil, true,
+ * false; and up to 16 objects that are shareable already (Symbols made from Strings are such). 0: it is not only that, or has more than 65,536
+ * values, or is more than 31 levels deep, or there is no memory; then nothing has changed. `freeze`: what was put in is frozen to its last part.
+ * Runs no Ruby code, raises nothing. */
 VALUE guildhall_parcel_of_plain(VALUE object, bool freeze);
 /* What was in it, frozen to its last part: `owner` keeps the decoded bytes alive, unmoved and unchanged. It is gone then. Runs no Ruby code. May raise
  * NoMemoryError, and is still there then. */

@@ -123,6 +123,7 @@ static VALUE slot_announce_exit(VALUE self)
 {
     guildhall_worker_slot *worker = slot_of(self);
     if (atomic_exchange(&worker->exited, true)) return Qnil;
+    if (atomic_load(&worker->uncounted)) guildhall_fair_queue_leave_slice(worker); /* it was given up: nobody recovers it */
     count_out(worker);
     guildhall_fair_queue_call(worker->queue);
     return Qnil;
@@ -195,6 +196,7 @@ static VALUE slot_abandon(VALUE self, VALUE index, VALUE since, VALUE failure)
         atomic_store(&batch->abandoned, true);
         atomic_store(&batch->reader_only, false);
         count_out(worker);
+        if (atomic_load(&worker->exited)) guildhall_fair_queue_leave_slice(worker); /* it may not have seen that */
         guildhall_batch_notify(batch, position, position + 1);
         guildhall_batch_rewind(batch, position);
     }

@@ -5,6 +5,7 @@
 #include "channel.h"
 #include <guildhall/sharing.h>
 #include "init.h"
+#include "memory/gc_block.h"
 #include "values/share.h"
 #include "waiting/waiter.h"
 #include <ruby/ractor.h>
@@ -39,7 +40,7 @@ static size_t queue_channel_memsize(const guildhall_channel *channel)
 static void queue_free(void *pointer)
 {
     guildhall_channel *channel = pointer;
-    rb_gc_adjust_memory_usage(-(ssize_t)queue_channel_memsize(channel));
+    guildhall_gc_freed(queue_channel_memsize(channel));
     guildhall_channel_destroy(channel);
     free(channel);
 }
@@ -92,7 +93,7 @@ static VALUE queue_s_make(VALUE class, VALUE capacity, VALUE stripes, VALUE chec
         rb_raise(rb_eThreadError, "a StripedQueue needs guildhall to be loaded before the first Ractor: require it earlier, or use one stripe");
     guildhall_channel *channel = queue_channel_new(items, rings);
     VALUE queue = TypedData_Wrap_Struct(class, RTEST(check) ? &shared_type : &private_type, channel);
-    rb_gc_adjust_memory_usage((ssize_t)queue_channel_memsize(channel));
+    guildhall_gc_block_adopt(queue_channel_memsize(channel));
     rb_obj_freeze(queue);
     return RTEST(check) ? rb_ractor_make_shareable(queue) : queue; /* while it is empty: nothing to walk */
 }

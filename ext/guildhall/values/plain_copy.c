@@ -93,10 +93,17 @@ typedef struct {
     bool plain;
 } pairs;
 
-/* One whose `hash` is Ruby's own: what is made of it again runs no Ruby code. */
+/* One that Ruby hashes and compares itself: what is made of it again runs no Ruby code. */
 static bool plain_key_p(VALUE key)
 {
-    return RB_SPECIAL_CONST_P(key) || RB_BUILTIN_TYPE(key) == T_FLOAT || (RB_BUILTIN_TYPE(key) == T_STRING && RBASIC_CLASS(key) == rb_cString);
+    if (RB_SPECIAL_CONST_P(key)) return true;
+    switch (RB_BUILTIN_TYPE(key)) {
+    case T_STRING: return RBASIC_CLASS(key) == rb_cString;
+    case T_SYMBOL:
+    case T_FLOAT:
+    case T_BIGNUM: return true;
+    default: return false;
+    }
 }
 
 static int plain_pair(VALUE key, VALUE value, VALUE argument)

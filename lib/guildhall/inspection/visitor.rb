@@ -17,7 +17,7 @@ module Guildhall
                  (RUBY_VERSION < "4" ? [] : %i[$/ $-0])).freeze
       STATE = [Thread, Ractor, Fiber].freeze
       # Since Ruby 4.1 workers read class variables whose values are shareable. None sets one.
-      CLASS_VARIABLES_SHARED = RUBY_VERSION >= "4.1"
+      CLASS_VARIABLES_SHARED = (RUBY_VERSION.split(".").map(&:to_i) <=> [4, 1]) >= 0
       private_constant :STATE, :CLASS_VARIABLES_SHARED
 
       # @return [Array<Finding>]

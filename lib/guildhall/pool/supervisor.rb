@@ -67,6 +67,7 @@ module Guildhall
 
         @closing = true
         @worker_set.queue.close
+        @worker_set.queue.dissolve if @worker_set.queue.worker_count.zero?
       end
 
       # Ends workers and thread. Returns in time, whatever they do.

@@ -26,7 +26,6 @@ class PoolParcelsTest < GuildhallTest
       when :binary then "\xFF\x00".b
       when :broken then "\xFF"
       when :utf16 then "é".encode("UTF-16LE")
-      when :dummy then "é".encode("UTF-7")
       when :constant then FROZEN
       when :part then ("x" * 3000)[1, 2500]
       when :named then Named.new("x")
@@ -80,25 +79,25 @@ class PoolParcelsTest < GuildhallTest
 
   # Results that nobody reads, batches that nobody keeps.
   def test_memory_of_what_is_not_read
+    skip "AddressSanitizer keeps what is freed for a while" unless ENV.fetch("GUILDHALL_SANITIZE", "").empty?
     grown = assert_ruby(<<~'RUBY', timeout: 240)
       require "guildhall"
       Warning[:experimental] = false
       resident = -> { File.read("/proc/self/status")[/VmRSS:\s+(\d+)/, 1].to_i / 1024 }
-      text = %([#{(1..3000).to_a.join(",")}])
+      texts = Array.new(20) { "[#{(1..3000).to_a.join(",")}]".freeze }
       pool = Guildhall::Pool.new(workers: 2)
       some = lambda do |count|
         count.times do
-          futures = [Guildhall::JSON, Guildhall::JSON.lazy].map { |codec| pool.dispatch(Array.new(20) { text + " " }, codec, parallel: true) }
+          futures = [Guildhall::JSON, Guildhall::JSON.lazy].map { |codec| pool.dispatch(texts, codec, parallel: true) }
           futures.each(&:wait)
           futures.first[3]
         end
-        3.times { GC.start }
         resident.call
       end
-      some.call(150)
-      print(some.call(300) - some.call(150))
+      before = some.call(150)
+      print(some.call(600) - before)
     RUBY
-    assert_operator grown.to_i, :<, 60, "MB"
+    assert_operator grown.to_i, :<, 100, "MB"
   end
 
   private

@@ -5,7 +5,7 @@
  *
  * From 4.1 on each Ractor has a collector of its own, which does not see what others refer to. It keeps what is shareable, and knows that
  * from a table that only Ruby's own functions write to. So objects are made frozen, without the flag, and are shared (a walk) at the
- * place where they leave their Ractor. See docs/ractors.md for the rules. */
+ * place where they leave their Ractor. See docs/collectors.md for the rules. */
 #ifndef GUILDHALL_SHARING_H
 #define GUILDHALL_SHARING_H
 
