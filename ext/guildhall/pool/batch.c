@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <guildhall/sharing.h>
 #include "fair_queue.h"
-#include "parcel.h"
+#include "transfer.h"
 
 #define NOBODY (SIZE_MAX - 1)
 #define ANY (SIZE_MAX - 2)
@@ -18,7 +18,7 @@ void guildhall_batch_hold(guildhall_batch *batch) { atomic_fetch_add_explicit(&b
 void guildhall_batch_let_go(guildhall_batch *batch)
 {
     if (atomic_fetch_sub_explicit(&batch->holders, 1, memory_order_acq_rel) > 1) return;
-    for (size_t i = 0; i < batch->size; i++) guildhall_parcel_drop(guildhall_batch_slot(batch, i));
+    for (size_t i = 0; i < batch->size; i++) guildhall_transfer_drop(guildhall_batch_slot(batch, i));
     guildhall_waitlist_destroy(&batch->readers);
     free(batch);
 }
@@ -67,8 +67,8 @@ bool guildhall_batch_publish(guildhall_batch *batch, size_t index, VALUE mark, V
 {
     VALUE expected = mark;
     if (!atomic_compare_exchange_strong(&batch->slots[index], &expected, outcome)) {
-        guildhall_parcels_gone(guildhall_parcel_size(outcome));
-        guildhall_parcel_drop(outcome);
+        guildhall_transfers_gone(guildhall_transfer_size(outcome));
+        guildhall_transfer_drop(outcome);
         return false;
     }
     guildhall_batch_refers(batch, outcome);
@@ -80,10 +80,10 @@ bool guildhall_batch_publish(guildhall_batch *batch, size_t index, VALUE mark, V
 VALUE guildhall_batch_read(guildhall_batch *batch, size_t index)
 {
     VALUE slot = guildhall_batch_slot(batch, index);
-    if (RB_LIKELY(!guildhall_parcel_p(slot))) return slot;
+    if (RB_LIKELY(!guildhall_transfer_p(slot))) return slot;
     size_t length = 0;
     const uint8_t *bytes = guildhall_batch_bytes(batch, index, &length);
-    VALUE object = guildhall_parcel_open(slot, batch->payloads[index], bytes, length);
+    VALUE object = guildhall_transfer_open(slot, batch->payloads[index], bytes, length);
     atomic_store(&batch->slots[index], object);
     guildhall_batch_refers(batch, object);
     return object;

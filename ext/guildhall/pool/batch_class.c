@@ -7,7 +7,7 @@
 #include <guildhall/sharing.h>
 #include "init.h"
 #include "memory/gc_block.h"
-#include "parcel.h"
+#include "transfer.h"
 #include "values/frozen.h"
 #include "values/share.h"
 
@@ -30,17 +30,17 @@ static void batch_mark(void *data)
         rb_gc_mark(batch->payloads[i]);
         if (batch->metadata) rb_gc_mark(batch->metadata[i]);
         if (!RB_SPECIAL_CONST_P(slot)) rb_gc_mark(slot);
-        else guildhall_parcel_mark(slot);
+        else guildhall_transfer_mark(slot);
     }
 }
 
 /* Of the struct with payloads, slots and metadata. */
 static size_t block_bytes(size_t size, bool metadata) { return sizeof(guildhall_batch) + size * sizeof(VALUE) * (metadata ? 3 : 2); }
 
-static size_t parcels_bytes(const guildhall_batch *batch)
+static size_t transfers_bytes(const guildhall_batch *batch)
 {
     size_t bytes = 0;
-    for (size_t i = 0; i < batch->size; i++) bytes += guildhall_parcel_size(guildhall_batch_slot(batch, i));
+    for (size_t i = 0; i < batch->size; i++) bytes += guildhall_transfer_size(guildhall_batch_slot(batch, i));
     return bytes;
 }
 
@@ -49,7 +49,7 @@ static void batch_free(void *data)
 {
     guildhall_batch *batch = data;
     guildhall_gc_freed(block_bytes(batch->size, batch->metadata));
-    if (GUILDHALL_COLLECTOR_PER_RACTOR) guildhall_parcels_gone(parcels_bytes(batch));
+    if (GUILDHALL_COLLECTOR_PER_RACTOR) guildhall_transfers_gone(transfers_bytes(batch));
     guildhall_dispatched_remove(batch);
     if (batch->generation != guildhall_fork_generation()) atomic_store(&batch->holders, 1);
     guildhall_batch_let_go(batch);
@@ -58,7 +58,7 @@ static void batch_free(void *data)
 static size_t batch_memsize(const void *data)
 {
     const guildhall_batch *batch = data;
-    return block_bytes(batch->size, batch->metadata) + parcels_bytes(batch);
+    return block_bytes(batch->size, batch->metadata) + transfers_bytes(batch);
 }
 
 static const rb_data_type_t batch_type = {

@@ -6,7 +6,7 @@
  * next global collection there. So workers hold the struct, and this list, which is that Ractor's, marks the Batches of those that are held. */
 #include "batch.h"
 #include <stdlib.h>
-#include "parcel.h"
+#include "transfer.h"
 
 enum { COPIED_ON_STACK = 256 };
 
@@ -21,7 +21,7 @@ static void dispatched_forked(void)
 
 void guildhall_dispatched_add(guildhall_batch *batch)
 {
-    if (GUILDHALL_COLLECTOR_PER_RACTOR) guildhall_parcels_report();
+    if (GUILDHALL_COLLECTOR_PER_RACTOR) guildhall_transfers_report();
     if (batch->dispatched == guildhall_fork_generation()) return;
     pthread_mutex_lock(&lock);
     batch->dispatched = guildhall_fork_generation();

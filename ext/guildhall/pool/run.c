@@ -90,11 +90,11 @@ static VALUE outcome_of(run *r, bool *failed)
 {
     const guildhall_runnable *runnable = r->batch->runnable;
     VALUE payload = r->batch->payloads[r->next];
-    if (r->worker && runnable->parcels) {
+    if (r->worker && runnable->transfers) {
         size_t length = 0;
         const uint8_t *bytes = as_they_are(payload) ? guildhall_batch_bytes(r->batch, r->next, &length) : NULL;
-        VALUE parcel = bytes ? guildhall_task_parcel(runnable, bytes, length, &r->stage) : Qundef;
-        if (parcel != Qundef) return parcel;
+        VALUE transfer = bytes ? guildhall_task_transfer(runnable, bytes, length, &r->stage) : Qundef;
+        if (transfer != Qundef) return transfer;
     }
     return guildhall_task_call(runnable, input_of(r, payload), metadata_of(r, payload), r->next, r->worker != NULL, &r->stage, failed);
 }

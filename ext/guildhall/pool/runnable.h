@@ -16,7 +16,7 @@ typedef struct guildhall_runnable {
     VALUE preparer;                      /* gets a batch's payloads before anybody else; nil: none */
     VALUE decode_stage;                  /* the stage's name in Failures of the native decoder; nil outside pipelines */
     const guildhall_decoder *decoder;    /* NULL: every payload is given to the task */
-    const guildhall_decoder *parcels;    /* what workers decode with, for their readers to make objects of; NULL: they make them */
+    const guildhall_decoder *transfers;  /* what workers decode with, for their readers to make objects of; NULL: they make them */
     bool native_values;                  /* what the task returns was made by guildhall alone, and so is frozen to its last part */
     VALUE receiver;                      /* self of the block that is the task; nil: it needs none */
     bool runs_blocks;                    /* the task is a block, or has some: each worker needs its own */

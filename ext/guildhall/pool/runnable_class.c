@@ -41,7 +41,7 @@ static const guildhall_decoder *decoder_at(VALUE address)
     return usable ? decoder : NULL;
 }
 
-static const guildhall_decoder *parcels_of(VALUE task, const guildhall_decoder *decoder, VALUE rest)
+static const guildhall_decoder *transfers_of(VALUE task, const guildhall_decoder *decoder, VALUE rest)
 {
     if (!GUILDHALL_COLLECTOR_PER_RACTOR) return NULL;
     if (decoder) return NIL_P(rest) && guildhall_document_decoder_p(decoder) ? decoder : NULL;
@@ -65,7 +65,7 @@ static VALUE runnable_build(VALUE class, VALUE task, VALUE takes_metadata, VALUE
     runnable->runs_blocks = rb_obj_is_proc(task) || rb_respond_to(task, rb_intern("own"));
     runnable->code = guildhall_code_of(code);
     runnable->decoder = decoder;
-    runnable->parcels = parcels_of(task, decoder, rest);
+    runnable->transfers = transfers_of(task, decoder, rest);
     runnable->native_values = GUILDHALL_COLLECTOR_PER_RACTOR && guildhall_codec_native_values_p(task);
     runnable->takes_metadata = RTEST(takes_metadata);
     return rb_ractor_make_shareable(rb_obj_freeze(self));

@@ -2,7 +2,7 @@
 #include <ruby/ractor.h>
 #include <guildhall/sharing.h>
 #include "init.h"
-#include "parcel.h"
+#include "transfer.h"
 #include "values/share.h"
 
 static rb_ractor_local_key_t own_task;
@@ -77,8 +77,8 @@ static VALUE shared(const guildhall_runnable *runnable, VALUE outcome, bool on_w
 {
     if (guildhall_shared(outcome)) return outcome;
     bool freeze = may_freeze(runnable->code, on_worker);
-    VALUE parcel = GUILDHALL_COLLECTOR_PER_RACTOR && on_worker ? guildhall_parcel_of_plain(outcome, freeze) : 0;
-    if (parcel) return parcel;
+    VALUE transfer = GUILDHALL_COLLECTOR_PER_RACTOR && on_worker ? guildhall_transfer_of_plain(outcome, freeze) : 0;
+    if (transfer) return transfer;
     if (freeze) {
         if (on_worker ? guildhall_share_plain(outcome) : guildhall_freeze_plain(outcome)) return outcome;
     } else if (on_worker ? guildhall_shareable(outcome) : guildhall_frozen(outcome)) {
@@ -92,8 +92,8 @@ static VALUE shared(const guildhall_runnable *runnable, VALUE outcome, bool on_w
 static VALUE leave(VALUE outcome)
 {
     if (guildhall_shared(outcome)) return outcome;
-    VALUE parcel = GUILDHALL_COLLECTOR_PER_RACTOR ? guildhall_parcel_of_plain(outcome, false) : 0;
-    return parcel ? parcel : guildhall_hand_over(outcome);
+    VALUE transfer = GUILDHALL_COLLECTOR_PER_RACTOR ? guildhall_transfer_of_plain(outcome, false) : 0;
+    return transfer ? transfer : guildhall_hand_over(outcome);
 }
 
 static VALUE refused(const guildhall_runnable *runnable, size_t index)
@@ -101,9 +101,9 @@ static VALUE refused(const guildhall_runnable *runnable, size_t index)
     return rb_funcall(failure_class(), rb_intern("refused"), 2, runnable->code_object, SIZET2NUM(index));
 }
 
-VALUE guildhall_task_parcel(const guildhall_runnable *runnable, const uint8_t *bytes, size_t length, VALUE *stage)
+VALUE guildhall_task_transfer(const guildhall_runnable *runnable, const uint8_t *bytes, size_t length, VALUE *stage)
 {
-    const guildhall_decoder *decoder = runnable->parcels;
+    const guildhall_decoder *decoder = runnable->transfers;
     guildhall_result result = {0};
     if (RB_UNLIKELY(guildhall_code_standing(runnable->code) == GUILDHALL_REFUSED)) return Qundef;
     *stage = runnable->decode_stage;
@@ -112,7 +112,7 @@ VALUE guildhall_task_parcel(const guildhall_runnable *runnable, const uint8_t *b
     *stage = Qnil;
     if (verdict == GUILDHALL_DEFER) return Qundef;
     guildhall_code_tried(runnable->code);
-    return guildhall_parcel_of_result(decoder, &result);
+    return guildhall_transfer_of_result(decoder, &result);
 }
 
 VALUE guildhall_task_call(const guildhall_runnable *runnable, VALUE bytes, VALUE metadata, size_t index, bool on_worker, VALUE *stage, bool *failed)

@@ -18,7 +18,7 @@ typedef struct {
 } guildhall_plain_writer;
 
 void guildhall_plain_begin(guildhall_plain_writer *);
-/* Whether all of it is plain, or shareable, and was written: see guildhall_parcel_of_plain. */
+/* Whether all of it is plain, or shareable, and was written: see guildhall_transfer_of_plain. */
 bool guildhall_plain_write(guildhall_plain_writer *, VALUE);
 void guildhall_plain_end(guildhall_plain_writer *);
 /* What was written is frozen in place, to its last part. */

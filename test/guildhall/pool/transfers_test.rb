@@ -5,7 +5,7 @@ require "bigdecimal"
 require "guildhall/msgpack"
 
 # What a worker has made is the same as what its caller would have made, whichever way it crosses: see docs/collectors.md.
-class PoolParcelsTest < GuildhallTest
+class PoolTransfersTest < GuildhallTest
   TEXTS = ['{"id":7,"name":"é","list":[1,-2.5,null,true,[],{}]}', "[]", "{}", "[[[[1]]]]", '"a scalar"', "17", "null", '{"a":1,"a":2}', "", "{", '{"a":tru}',
            "[1e999]", '{"a":"\\u00e9"}', "[#{"9" * 40}]", '{"text":"x"}'.encode("UTF-16LE"), '{"text":"é"}'.encode("ISO-8859-1"), '{"text":"é"}'.b, "\xFF".b].freeze
   CODECS = [Guildhall::JSON, Guildhall::JSON.new(symbolize_names: true), Guildhall::JSON.new(allow_duplicate_key: true, max_nesting: 3), Guildhall::JSON.lazy,

@@ -1,4 +1,4 @@
-#include "parcel.h"
+#include "transfer.h"
 #include <stdatomic.h>
 #include <string.h>
 #include "memory/block_pool.h"
@@ -12,33 +12,33 @@ typedef struct {
     size_t length;                    /* of what follows, in bytes */
     size_t reference_count;
     VALUE references[];               /* then the bytes of plain data */
-} parcel;
+} transfer;
 
-static _Atomic size_t unreported; /* bytes of parcels */
+static _Atomic size_t unreported; /* bytes of transfers */
 
-static parcel *parcel_of(VALUE slot) { return (parcel *)(slot - GUILDHALL_PARCEL_TAG); }
+static transfer *transfer_of(VALUE slot) { return (transfer *)(slot - GUILDHALL_TRANSFER_TAG); }
 
-static parcel *parcel_take(size_t length)
+static transfer *transfer_take(size_t length)
 {
-    parcel *made = guildhall_block_take(sizeof *made + length);
+    transfer *made = guildhall_block_take(sizeof *made + length);
     if (!made) return NULL;
     made->length = length;
     made->reference_count = 0;
     return made;
 }
 
-static VALUE parcel_seal(parcel *made)
+static VALUE transfer_seal(transfer *made)
 {
-    VALUE slot = (VALUE)made + GUILDHALL_PARCEL_TAG;
-    atomic_fetch_add_explicit(&unreported, guildhall_parcel_size(slot), memory_order_relaxed);
+    VALUE slot = (VALUE)made + GUILDHALL_TRANSFER_TAG;
+    atomic_fetch_add_explicit(&unreported, guildhall_transfer_size(slot), memory_order_relaxed);
     return slot;
 }
 
-static void parcel_give(parcel *p) { guildhall_block_give(p, sizeof *p + p->length); }
+static void transfer_give(transfer *p) { guildhall_block_give(p, sizeof *p + p->length); }
 
-VALUE guildhall_parcel_of_result(const guildhall_decoder *decoder, guildhall_result *result)
+VALUE guildhall_transfer_of_result(const guildhall_decoder *decoder, guildhall_result *result)
 {
-    parcel *made = parcel_take(0);
+    transfer *made = transfer_take(0);
     if (!made) {
         decoder->free(decoder->context, result);
         rb_memerror();
@@ -46,15 +46,15 @@ VALUE guildhall_parcel_of_result(const guildhall_decoder *decoder, guildhall_res
     made->decoder = decoder;
     made->free = decoder->free;
     made->result = *result;
-    return parcel_seal(made);
+    return transfer_seal(made);
 }
 
-VALUE guildhall_parcel_of_plain(VALUE object, bool freeze)
+VALUE guildhall_transfer_of_plain(VALUE object, bool freeze)
 {
     guildhall_plain_writer writer;
     guildhall_plain_begin(&writer);
-    parcel *made = NULL;
-    if (guildhall_plain_write(&writer, object)) made = parcel_take(writer.reference_count * sizeof(VALUE) + writer.length);
+    transfer *made = NULL;
+    if (guildhall_plain_write(&writer, object)) made = transfer_take(writer.reference_count * sizeof(VALUE) + writer.length);
     if (made) {
         made->decoder = NULL;
         made->reference_count = writer.reference_count;
@@ -64,50 +64,50 @@ VALUE guildhall_parcel_of_plain(VALUE object, bool freeze)
     }
     guildhall_plain_end(&writer);
     RB_GC_GUARD(object);
-    return made ? parcel_seal(made) : 0;
+    return made ? transfer_seal(made) : 0;
 }
 
-VALUE guildhall_parcel_open(VALUE slot, VALUE owner, const uint8_t *bytes, size_t length)
+VALUE guildhall_transfer_open(VALUE slot, VALUE owner, const uint8_t *bytes, size_t length)
 {
-    parcel *p = parcel_of(slot);
-    size_t size = guildhall_parcel_size(slot);
+    transfer *p = transfer_of(slot);
+    size_t size = guildhall_transfer_size(slot);
     VALUE object;
     if (p->decoder) object = p->decoder->wrap(p->decoder->context, &p->result, owner, bytes, length);
     else object = guildhall_plain_read((const uint8_t *)(p->references + p->reference_count), p->references);
-    parcel_give(p);
-    guildhall_parcels_gone(size);
+    transfer_give(p);
+    guildhall_transfers_gone(size);
     return object;
 }
 
-void guildhall_parcel_mark(VALUE slot)
+void guildhall_transfer_mark(VALUE slot)
 {
-    if (!guildhall_parcel_p(slot)) return;
-    const parcel *p = parcel_of(slot);
+    if (!guildhall_transfer_p(slot)) return;
+    const transfer *p = transfer_of(slot);
     for (size_t i = 0; i < p->reference_count; i++) rb_gc_mark(p->references[i]);
 }
 
-void guildhall_parcel_drop(VALUE slot)
+void guildhall_transfer_drop(VALUE slot)
 {
-    if (!guildhall_parcel_p(slot)) return;
-    parcel *p = parcel_of(slot);
+    if (!guildhall_transfer_p(slot)) return;
+    transfer *p = transfer_of(slot);
     if (p->decoder) p->free(NULL, &p->result);
-    parcel_give(p);
+    transfer_give(p);
 }
 
-size_t guildhall_parcel_size(VALUE slot)
+size_t guildhall_transfer_size(VALUE slot)
 {
-    if (!guildhall_parcel_p(slot)) return 0;
-    const parcel *p = parcel_of(slot);
+    if (!guildhall_transfer_p(slot)) return 0;
+    const transfer *p = transfer_of(slot);
     return sizeof *p + p->length + (p->decoder ? p->result.size : 0);
 }
 
-void guildhall_parcels_report(void)
+void guildhall_transfers_report(void)
 {
     size_t bytes = atomic_exchange_explicit(&unreported, 0, memory_order_relaxed);
     if (bytes) guildhall_gc_block_adopt(bytes);
 }
 
-void guildhall_parcels_gone(size_t bytes)
+void guildhall_transfers_gone(size_t bytes)
 {
     size_t before = atomic_load_explicit(&unreported, memory_order_relaxed), rest;
     do rest = before > bytes ? before - bytes : 0;
