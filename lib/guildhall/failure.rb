@@ -28,7 +28,13 @@ module Guildhall
     CORE_READERS = {SystemExit => :status, KeyError => :key, NameError => :name}.freeze
     UNSHAREABLE_METHOD = "the method was made by define_method of a block, which workers cannot call: call it in the main Ractor, or use " \
                          "something else in the task"
-    private_constant :CORE_READERS, :UNSHAREABLE_METHOD
+    # Of one encoding, and for texts in it: Ruby 3.4 compiles others anew for each text of another encoding, and frees the one before, which
+    # another worker may be using.
+    CONSTANT = /constant ([\w:]*\w)/u
+    CONSTANT_NAME = /\w+\z/u
+    UPPER = /\A[[:upper:]]/u
+    FRAME = /\A.+?:\d+/u
+    private_constant :CORE_READERS, :UNSHAREABLE_METHOD, :CONSTANT, :CONSTANT_NAME, :UPPER, :FRAME
 
     class << self
       # @param error [Exception]
@@ -87,7 +93,7 @@ module Guildhall
         case error
         when NoMethodError then nil
         when NameError then "pool.warm_up(task) loads in the main Ractor what a task names" if constant?(error)
-        when Ractor::IsolationError then advice_on_constant(error.message[/constant ([\w:]*\w)/, 1])
+        when Ractor::IsolationError then advice_on_constant(Printable.utf8(error.message).scrub[CONSTANT, 1])
         when RuntimeError then UNSHAREABLE_METHOD if error.message.b.include?("defined with an un-shareable Proc") # in any encoding
         end
       end
@@ -95,12 +101,12 @@ module Guildhall
       def advice_on_constant(name)
         return unless name
 
-        "make it shareable: #{name[/\w+\z/]} = Ractor.make_shareable(…), or, where a library defines it, " \
+        "make it shareable: #{name[CONSTANT_NAME]} = Ractor.make_shareable(…), or, where a library defines it, " \
           "Ractor.make_shareable(#{name}) before the pool starts"
       end
 
       def constant?(error)
-        error.name.to_s.match?(/\A[[:upper:]]/)
+        error.name.to_s.match?(UPPER)
       end
 
       # An exception's own methods may raise in turn.
@@ -169,7 +175,7 @@ module Guildhall
 
     # @return [String] the line that raised: "file:line"
     def place
-      backtrace.first.to_s[/\A.+?:\d+/] || "unknown place"
+      Printable.utf8(backtrace.first.to_s).scrub[FRAME] || "unknown place"
     end
 
     # @return [String] class and message in a line

@@ -6,10 +6,11 @@ module Guildhall
   # @api private
   module Printable
     # Letters, marks, numbers, punctuation, symbols and the plain space; not what changes the direction of text.
-    SAFE = /\A[\p{L}\p{M}\p{N}\p{P}\p{S} ]*\z/
-    UNSAFE = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/
+    SAFE = /\A[\p{L}\p{M}\p{N}\p{P}\p{S} ]*\z/u
+    UNSAFE = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u
     ASCII = /\A[ -~]*\z/n
     BEYOND_ASCII = /[^ -~]/n
+    "\xFF".b.match?(BEYOND_ASCII) # compiled for such bytes before several Ractors do that at once, which Ruby 3.4 does not survive
     private_constant :SAFE, :UNSAFE, :ASCII, :BEYOND_ASCII
 
     # @param text [String] in any encoding, UTF-16 among them
