@@ -18,15 +18,6 @@ class PoolRows
   SIZES = Corpus::SIZES.slice("0.7 KB", "5 KB", "19 KB").freeze
   FIELDS = ->(order) { [order["id"], order["type"], order["currency"], order["user"]["email"], order["user"]["name"]] }
 
-  # Pure Ruby: validate and transform.
-  module Rubyish
-    def self.call(text)
-      sum = 0
-      text.each_char { |letter| sum = ((sum * 31) + letter.ord) % 1_000_003 if letter >= "0" }
-      sum
-    end
-  end
-
   # Nothing at all.
   module Identity
     def self.call(payload) = payload
@@ -256,8 +247,8 @@ class PoolRows
   def pure_ruby
     texts = @orders["0.7 KB"]
     Guildhall.before_fork
-    processes = PoolPeers::Processes.new(2, texts, Rubyish)
-    contenders = [-> { @pool.map(texts, Rubyish, parallel: true) }, -> { texts.map { |text| Rubyish.call(text) } }, -> { processes.map }]
+    processes = PoolPeers::Processes.new(2, texts, PoolPeers::Letters)
+    contenders = [-> { @pool.map(texts, PoolPeers::Letters, parallel: true) }, -> { texts.map { |text| PoolPeers::Letters.call(text) } }, -> { processes.map }]
     raise "wrong results" unless contenders.map(&:call).uniq.size == 1
 
     ours, one, forked = Array.new(rounds) { contenders.map { |work| alone(&work) } }.transpose.map { |times| Bench.median(times) }

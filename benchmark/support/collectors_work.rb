@@ -22,15 +22,6 @@ module CollectorsWork
     def self.call(text) = CollectorsWork.fields(Guildhall::JSON.decode(text))
   end
 
-  # Ruby code that makes no garbage but a String a letter.
-  module Letters
-    def self.call(text)
-      sum = 0
-      text.each_char { |letter| sum = ((sum * 31) + letter.ord) % 1_000_003 if letter >= "0" }
-      sum
-    end
-  end
-
   PAGE = Guildhall::Template.new(<<~ERB, locals: [:rows])
     <table><% rows.each do |row| %><tr><td><%= row[:id] %></td><td><%= row[:name] %></td><td><%= row[:price] %></td></tr>
     <% end %></table>
@@ -42,7 +33,7 @@ module CollectorsWork
     "documents" => [TEXTS, Guildhall::JSON.lazy, ->(results) { results.map { fields(it) } }],
     "Hashes, kept" => [TEXTS, Guildhall::JSON, :itself.to_proc],
     "Hashes, used where decoded" => [TEXTS, Used, :itself.to_proc],
-    "plain Ruby" => [TEXTS.first(50), Letters, :itself.to_proc],
+    "plain Ruby" => [TEXTS.first(50), PoolPeers::Letters, :itself.to_proc],
     "templates" => [Array.new(200) { {rows: ROWS}.freeze }, PAGE, :itself.to_proc]
   }.freeze
 

@@ -25,6 +25,15 @@ module PoolPeers
     end
   end
 
+  # Pure Ruby that validates and transforms; its garbage is a String for each letter.
+  module Letters
+    def self.call(text)
+      sum = 0
+      text.each_char { |letter| sum = ((sum * 31) + letter.ord) % 1_000_003 if letter >= "0" }
+      sum
+    end
+  end
+
   # The gem ractor-pool (Ruby 4.0 only).
   class Gem
     # @return [Boolean]

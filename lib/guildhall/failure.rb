@@ -28,8 +28,8 @@ module Guildhall
     CORE_READERS = {SystemExit => :status, KeyError => :key, NameError => :name}.freeze
     UNSHAREABLE_METHOD = "the method was made by define_method of a block, which workers cannot call: call it in the main Ractor, or use " \
                          "something else in the task"
-    # Of one encoding, and for texts in it: Ruby 3.4 compiles others anew for each text of another encoding, and frees the one before, which
-    # another worker may be using.
+    # With a fixed encoding, for UTF-8 texts only. Ruby 3.4 recompiles a Regexp without one when the text's encoding changes, and frees the
+    # compiled code that another Ractor may be using: the process crashes.
     CONSTANT = /constant ([\w:]*\w)/u
     CONSTANT_NAME = /\w+\z/u
     UPPER = /\A[[:upper:]]/u

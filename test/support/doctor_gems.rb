@@ -93,7 +93,7 @@ class DoctorGems < GuildhallTest
     "activesupport" => [ActiveSupportTask, "active_support/json", JSON_TEXT, *(RUBY_VERSION < "4.1" ? [/@@parse_json_times/, /use Guildhall::JSON/] : [])],
     "logger" => [LoggerTask, "logger", "x", /Logger::Severity::LEVELS/, /call Ractor\.make_shareable\(Logger::Severity::LEVELS\) before/],
     "sqlite3" => [SQLiteTask, "sqlite3", "x", /SQLite3::Database/, /query it in the main Ractor/],
-    "tzinfo" => [TimeZoneTask, "tzinfo", "Europe/Berlin", /@@(instance|default_mutex)/, /main Ractor/],
+    "tzinfo" => [TimeZoneTask, "tzinfo", "Europe/Berlin", RUBY_VERSION < "4.1" ? /@@instance/ : /@@default_mutex/, /main Ractor/],
     "i18n" => [I18nTask, "i18n", "a.b", /@@\w+ of I18n::Config/, /main Ractor/],
     "jsonschema_rs" => [SchemaInRustTask, "jsonschema_rs", JSON_TEXT, /JSONSchema\.valid\?/, /use Guildhall::Schema/],
     "simdjson" => [SimdTask, "simdjson", JSON_TEXT, /Simdjson\.parse/, /use Guildhall::JSON/],

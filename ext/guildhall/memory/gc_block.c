@@ -13,7 +13,6 @@
 #include "gc_block.h"
 #include "init.h"
 #include <stdatomic.h>
-#include <stdlib.h>
 
 /* Only Ruby's own allocation checks the limit, so every thread makes one after each MiB that it reported. */
 #define BYTES_BETWEEN_CHECKS ((size_t)1 << 20)

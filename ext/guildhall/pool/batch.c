@@ -219,7 +219,7 @@ static void change_way(guildhall_batch *batch, const guildhall_cost *cost)
     if (atomic_exchange(&batch->reader_only, reader_only) && !reader_only) guildhall_fair_queue_return(batch->queue, batch);
 }
 
-/* What workers have left to the reader is part of what they cost. */
+/* Opens transfers before the clock is read: the time that a reader needs for them belongs to the cost of using workers. */
 static void read_ahead(guildhall_batch *batch)
 {
     while (batch->read < batch->size && guildhall_outcome_p(guildhall_batch_slot(batch, batch->read))) {

@@ -87,7 +87,7 @@ typedef struct guildhall_batch {
     unsigned weight;                 /* slices a turn of its source */
 } guildhall_batch;
 
-/* Whoever but the Batch uses the struct holds it meanwhile. The last one to let go frees it. */
+/* A line or a worker that uses the struct counts as a holder, beside the Batch. The last holder frees it. */
 void guildhall_batch_hold(guildhall_batch *);
 void guildhall_batch_let_go(guildhall_batch *);
 /* Batches that workers may have: see dispatched.c. */

@@ -27,8 +27,8 @@ VALUE guildhall_transfer_of_result(const guildhall_decoder *, guildhall_result *
  * values, or is more than 31 levels deep, or there is no memory; then nothing has changed. `freeze`: what was put in is frozen to its last part.
  * Runs no Ruby code, raises nothing. */
 VALUE guildhall_transfer_of_plain(VALUE object, bool freeze);
-/* What was in it, frozen to its last part: `owner` keeps the decoded bytes alive, unmoved and unchanged. It is gone then. Runs no Ruby code. May raise
- * NoMemoryError, and is still there then. */
+/* What was in it, frozen to its last part: `owner` keeps the decoded bytes alive, unmoved and unchanged. It is gone then. Runs no Ruby code.
+ * May raise NoMemoryError, and is still there then. */
 VALUE guildhall_transfer_open(VALUE transfer, VALUE owner, const uint8_t *bytes, size_t length);
 /* Marks what a transfer refers to; does nothing with anything else. */
 void guildhall_transfer_mark(VALUE slot);
@@ -38,8 +38,8 @@ void guildhall_transfer_drop(VALUE slot);
 /* Bytes; 0: it is none. */
 size_t guildhall_transfer_size(VALUE slot);
 
-/* The collector of the Ractor that dispatches is told of transfers when the next batch is dispatched: those that were opened until then have
- * never been its. */
+/* Reports the memory of unopened transfers to the collector of the calling Ractor. Each dispatch calls it, so transfers that were opened
+ * before then are never reported. */
 void guildhall_transfers_report(void);
 /* Opened, or about to be dropped. With the GVL; also while garbage is collected. */
 void guildhall_transfers_gone(size_t bytes);

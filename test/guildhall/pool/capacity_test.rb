@@ -140,7 +140,7 @@ class PoolCapacityTest < GuildhallTest
     refute_includes ObjectSpace.dump(part), '"shared":true' if RUBY_VERSION >= "4" # before, Ruby itself leaves it so
   end
 
-  # Ruby is told of the memory that batches and what workers leave in them take, and so collects them.
+  # The pool reports the memory of batches and transfers to Ruby, so that Ruby collects those that nobody reads.
   def test_batches_that_nobody_reads_are_collected
     counts = assert_ruby(<<~RUBY, options: %w[-W:no-experimental])
       require "guildhall"
