@@ -5,6 +5,7 @@ require_relative "document"
 require_relative "errors"
 require_relative "option_rules"
 require_relative "shareable"
+require_relative "shared_regexp"
 require_relative "soft_dependency"
 require_relative "text"
 

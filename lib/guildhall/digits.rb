@@ -21,9 +21,9 @@ module Guildhall
       # @param text [String] of a number in decimal, with or without a point and an exponent
       # @return [Integer, Float] infinite for an exponent that is not worth reading
       def in_text(text)
-        mantissa, exponent = text.split(/[ed]/i, 2)
+        mantissa, exponent = text.split(/[ed]/iu, 2)
         whole, fraction = mantissa.to_s.split(".", 2)
-        written(whole.to_s.sub(/\A[-+0_]+/, "").count("0-9"), fraction.to_s.count("0-9"), exponent.to_s)
+        written(whole.to_s.sub(/\A[-+0_]+/u, "").count("0-9"), fraction.to_s.count("0-9"), exponent.to_s)
       end
 
       # An Integer that fits 64 bits, such as headers of messages have.
@@ -53,7 +53,7 @@ module Guildhall
       private
 
       def written(whole, fraction, exponent)
-        digits = exponent.delete("^0-9").sub(/\A0+/, "")
+        digits = exponent.delete("^0-9").sub(/\A0+/u, "")
         return Float::INFINITY if digits.size > EXPONENT_DIGITS
 
         shift = exponent.start_with?("-") ? -digits.to_i : digits.to_i

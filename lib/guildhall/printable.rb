@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "shared_regexp"
+
 module Guildhall
   # Makes what came from outside safe to show in a log: no control characters, no escape sequences of a terminal, no line
   # breaks, no more than so much of it. May be called from any Ractor.
@@ -8,10 +10,8 @@ module Guildhall
     # Letters, marks, numbers, punctuation, symbols and the plain space; not what changes the direction of text.
     SAFE = /\A[\p{L}\p{M}\p{N}\p{P}\p{S} ]*\z/u
     UNSAFE = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u
-    ASCII = /\A[ -~]*\z/n
-    BEYOND_ASCII = /[^ -~]/n
-    "\xFF".b.match?(BEYOND_ASCII) # compiled for such bytes before several Ractors do that at once, which Ruby 3.4 does not survive
-    private_constant :SAFE, :UNSAFE, :ASCII, :BEYOND_ASCII
+    BEYOND_ASCII = SharedRegexp.primed(/[^ -~]/n, Encoding::BINARY)
+    private_constant :SAFE, :UNSAFE, :BEYOND_ASCII
 
     # @param text [String] in any encoding, UTF-16 among them
     # @return [String] the same in UTF-8, so that it can be put together with other text; what was invalid may still be
@@ -26,7 +26,7 @@ module Guildhall
     # @param limit [Integer] bytes
     # @return [String, nil] printable ASCII; other bytes as `\xE2`
     def self.bytes(text, limit)
-      return text if text.nil? || (text.bytesize <= limit && text.ascii_only? && ASCII.match?(text))
+      return text if text.nil? || (text.bytesize <= limit && text.ascii_only? && text.count("^ -~").zero?)
 
       text.byteslice(0, limit).b.gsub(BEYOND_ASCII) { |byte| format("\\x%02X", byte.ord) }.byteslice(0, limit)
     end

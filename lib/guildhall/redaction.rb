@@ -15,23 +15,23 @@ module Guildhall
     LEFT_OUT = "its message may quote a payload and is left out, see config.error_reports"
     # Errors whose messages consist of a value, and what stays of these messages. By name: only what is loaded can have been raised.
     QUOTING = {
-      "FrozenError" => /\Acan't modify frozen [\w:]*\w(?:: payloads are frozen: use [\w.]+\z)?/,
-      "KeyError" => /\Akey not found(?:: :\w+[?!=]?\z)?|\A(?!key\b)[^"]+/, # another beginning: the application's words
-      "NoMatchingPatternError" => /(?!)/,
-      "JSON::ParserError" => /\bline \d+,? column \d+/,
-      "Psych::SyntaxError" => /\bline \d+,? column \d+/,
-      "JSON::GeneratorError" => /(?!)/,
-      "Psych::DisallowedClass" => /\ATried to load unspecified class\b/,
-      "Psych::BadAlias" => /\A(?:An alias referenced an unknown anchor|Unknown alias|Alias parsing was not enabled)\b/,
-      "URI::InvalidURIError" => /\Abad URI\b/,
-      "URI::InvalidComponentError" => /\Abad component\b/,
-      "UncaughtThrowError" => /\Auncaught throw\b/,
-      "Encoding::ConverterNotFoundError" => /\Acode converter not found\b/,
-      "ActiveRecord::StatementInvalid" => /\A[A-Z]\w*(?:::\w+)+(?=:)/,
-      "PG::ServerError" => /\AERROR\b/,
-      "Mysql2::Error" => /\A(?:Duplicate entry|Data too long|Incorrect \w+ value)/,
-      "Avro::IO::AvroTypeError" => /(?!)/,
-      "Avro::SchemaValidator::ValidationError" => /(?!)/
+      "FrozenError" => /\Acan't modify frozen [\w:]*\w(?:: payloads are frozen: use [\w.]+\z)?/u,
+      "KeyError" => /\Akey not found(?:: :\w+[?!=]?\z)?|\A(?!key\b)[^"]+/u, # another beginning: the application's words
+      "NoMatchingPatternError" => /(?!)/u,
+      "JSON::ParserError" => /\bline \d+,? column \d+/u,
+      "Psych::SyntaxError" => /\bline \d+,? column \d+/u,
+      "JSON::GeneratorError" => /(?!)/u,
+      "Psych::DisallowedClass" => /\ATried to load unspecified class\b/u,
+      "Psych::BadAlias" => /\A(?:An alias referenced an unknown anchor|Unknown alias|Alias parsing was not enabled)\b/u,
+      "URI::InvalidURIError" => /\Abad URI\b/u,
+      "URI::InvalidComponentError" => /\Abad component\b/u,
+      "UncaughtThrowError" => /\Auncaught throw\b/u,
+      "Encoding::ConverterNotFoundError" => /\Acode converter not found\b/u,
+      "ActiveRecord::StatementInvalid" => /\A[A-Z]\w*(?:::\w+)+(?=:)/u,
+      "PG::ServerError" => /\AERROR\b/u,
+      "Mysql2::Error" => /\A(?:Duplicate entry|Data too long|Incorrect \w+ value)/u,
+      "Avro::IO::AvroTypeError" => /(?!)/u,
+      "Avro::SchemaValidator::ValidationError" => /(?!)/u
     }.freeze
     # What Ruby raises about arguments: texts in double quotes, numbers and all that follows a colon, a dash, a slash or a single quote
     # are replaced. An application that raises one of these classes itself keeps its other words; subclasses are its own.
@@ -41,7 +41,7 @@ module Guildhall
     HARMLESS = /\A(?:wrong\ number\ of\ arguments\ \([^"]*\)|
                      missing\ keywords?:\ :\w+(?:,\ :\w+)*|incompatible\ character\ encodings:\ [\w()\ -]+|
                      a\ number\ that\ has,\ written\ out,\ more\ digits\ than\ max_digits,\ \d+|
-                     Tried\ to\ load\ unspecified\ class:\ (?:Date|DateTime|Time|Symbol|Regexp|Range|Rational|Complex|Set|BigDecimal))\z/x
+                     Tried\ to\ load\ unspecified\ class:\ (?:Date|DateTime|Time|Symbol|Regexp|Range|Rational|Complex|Set|BigDecimal))\z/xu
     VALUE = %r{"(?:[^"\\]|\\.)*+(?:"|\\?\z)|(?<!:):(?!:)\s*\S.*|\s[-–—]+\s.*|(?<![\p{L}\p{N}])['`/].*|(?<![\w.-])-?\d[\w.+]*}m
     MARK = /\A(?::\s?|\s[-–—]+\s)/
     MAX_CAUSES = 5
@@ -106,7 +106,7 @@ module Guildhall
       def advice(error)
         return unless error.is_a?(FrozenError)
 
-        copy = COPIES[text(error)[/\Acan't modify frozen (\w+): (?!payloads are frozen)/, 1]]
+        copy = COPIES[text(error)[/\Acan't modify frozen (\w+): (?!payloads are frozen)/u, 1]]
         "payloads are frozen: use #{copy}" if copy
       end
 
@@ -128,7 +128,7 @@ module Guildhall
       def long?(error) = error.message.to_s.bytesize > MAX_BYTES
 
       def excerpt(error)
-        error.excerpt.to_s[/.+/m] if error.is_a?(DecodeError) || error.is_a?(EncodeError)
+        [error.excerpt.to_s].reject(&:empty?) if error.is_a?(DecodeError) || error.is_a?(EncodeError)
       end
 
       def redacted(error, causes = MAX_CAUSES)

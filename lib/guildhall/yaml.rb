@@ -120,7 +120,7 @@ module Guildhall
     rescue Psych::SyntaxError
       raise
     rescue StandardError => error
-      excerpt = error.message[/: (.+)/m, 1] || error.message
+      excerpt = error.message[/: (.+)/mu, 1] || error.message
       raise DecodeError.new(advice(error) || Redaction.mask(error.message), codec: "YAML", excerpt:, **Place.of(text, **@options))
     end
 
@@ -129,7 +129,7 @@ module Guildhall
     def advice(error)
       return "an alias: the option aliases: true reads them" if error.is_a?(Psych::AliasesNotEnabled)
 
-      name = error.message[/: (Date|DateTime|Symbol|Time)\z/, 1] if error.is_a?(Psych::DisallowedClass)
+      name = error.message[/: (Date|DateTime|Symbol|Time)\z/u, 1] if error.is_a?(Psych::DisallowedClass)
       name && "a #{name}, which is not permitted: the option permitted_classes: [#{name}] permits it"
     end
 
@@ -145,6 +145,12 @@ module Guildhall
 
     DEFAULT = new
     private_constant :DEFAULT
+
+    # Psych's regular expressions have no encoding of their own: these lead texts beyond ASCII through all of them that such texts may
+    # reach, before several Ractors do it at once (see SharedRegexp).
+    texts = ["é", "yé", "1é", ":é", ":\"é\"", "!%C3%A9 é", "!%C3%A9 [é]", "!%C3%A9 {é: é}"]
+    texts.each { |text| Psych.safe_load(text, permitted_classes: [Symbol]) }
+    Psych.dump(["é", "-é", "0é", "é\né"])
   end
 end
 

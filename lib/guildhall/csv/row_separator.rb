@@ -7,7 +7,7 @@ module Guildhall
     # is no line break (`row_sep: ";"`) as part of a field; this class replaces it by "\n" first.
     class RowSeparator
       LINE_BREAKS = ["\n", "\r\n", "\r"].freeze
-      BLANKS = /\G[ \t\f\v]+/ # what `strip` removes
+      BLANKS = /\G[ \t\f\v]+/u # what `strip` removes
 
       # @param format [Hash{Symbol=>Object}] the codec's
       def initialize(format)
@@ -15,7 +15,7 @@ module Guildhall
         @quote = format.fetch(:quote_char, "\"")
         @strip = format[:strip]
         own = @row_sep == :auto || LINE_BREAKS.include?(@row_sep) ? [] : [@row_sep]
-        @marks = Regexp.union(*own, format.fetch(:col_sep, ","), *LINE_BREAKS[1..], "\n")
+        @marks = SharedRegexp.with_encoding(Regexp.union(*own, format.fetch(:col_sep, ","), *LINE_BREAKS[1..], "\n"))
         Ractor.make_shareable(self)
       end
 
@@ -36,7 +36,7 @@ module Guildhall
       # The gem finds the first line break by itself, unless a quote is before it.
       def first(text)
         quote = text.byteindex(@quote) or return :auto
-        line_break = text.byteindex(/[\r\n]/)
+        line_break = text.byteindex(/[\r\n]/u)
         return :auto if line_break.nil? || line_break < quote
 
         each_mark(text) { |mark| return mark if LINE_BREAKS.include?(mark) }

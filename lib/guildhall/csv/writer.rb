@@ -40,7 +40,7 @@ module Guildhall
       def marks
         special = "\r\n#{@col_sep}#{@row_sep}#{@quote}".chars.uniq.map { |character| Regexp.escape(character) }.join
         ends = @strip ? "|\\A[\\s\\0]|[\\s\\0]\\z" : ""
-        Regexp.new("[#{special}]#{ends}|\\A#{BOM}")
+        SharedRegexp.of("[#{special}]#{ends}|\\A#{BOM}")
       end
 
       def line(row, table, index)

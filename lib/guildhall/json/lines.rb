@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../shared_regexp"
+
 module Guildhall
   class JSON
     # The lines of newline-delimited JSON, from a String or in chunks from an IO. A line is one text, so that a bad one
@@ -7,7 +9,8 @@ module Guildhall
     # @api private
     class Lines
       NEWLINE = "\n".b.freeze
-      private_constant :NEWLINE
+      BLANK = SharedRegexp.primed(/\A[ \t\r]*\z/n, Encoding::BINARY)
+      private_constant :NEWLINE, :BLANK
 
       # @param source [String, #read]
       # @param chunk [Integer] bytes to read at once
@@ -29,7 +32,7 @@ module Guildhall
         number = 0
         while (line, offset = next_line)
           number += 1
-          yield line.freeze, offset, number unless line.match?(/\A[ \t\r]*\z/n)
+          yield line.freeze, offset, number unless line.match?(BLANK)
         end
       end
 

@@ -96,7 +96,7 @@ module Guildhall
 
       # What forbids everything is best named by the keyword that holds it.
       def never
-        holder = location.pointer[%r{/([^/]+)\z}, 1]
+        holder = location.pointer[%r{/([^/]+)\z}u, 1]
         %w[additionalProperties unevaluatedProperties items additionalItems unevaluatedItems].include?(holder) ? holder : Messages::NEVER
       end
 

@@ -45,7 +45,7 @@ module Guildhall
       }
       ALL = Ractor.make_shareable(drafts.to_h { |draft, keywords| [draft, new(draft:, **keywords, assertions: true)] })
       DRAFTS = ALL.keys.reverse.freeze
-      URI = %r{\Ahttps?://json-schema\.org/(?:draft-0(\d)|draft/(\d{4}-\d\d))/schema\z}
+      URI = %r{\Ahttps?://json-schema\.org/(?:draft-0(\d)|draft/(\d{4}-\d\d))/schema\z}u
       names = {"2019-09" => %w[format], "2020-12" => %w[unevaluated format-annotation format-assertion]}
       KNOWN = Ractor.make_shareable(names.flat_map do |draft, own|
         [*own, "core", "applicator", "validation", "meta-data", "content"].map { |name| "https://json-schema.org/draft/#{draft}/vocab/#{name}" }

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../shared_regexp"
+
 module Guildhall
   class Schema
     # The formats that are rare in payloads, by regular expressions. The others are checked in C: ext/guildhall/schema/format.c.
@@ -32,7 +34,7 @@ module Guildhall
         {
           "idn-hostname" => hostname, "idn-email" => mailbox, "json-pointer" => pointer,
           "relative-json-pointer" => "(?:0|[1-9]\\d*)(?:#|#{pointer})", "duration" => "P(?:\\d+W|#{days}(?:#{time})?|#{time})"
-        }.transform_values { |source| Regexp.new("\\A(?:#{source})\\z") }
+        }.transform_values { |source| SharedRegexp.of("\\A(?:#{source})\\z") }
       )
     end
   end

@@ -167,8 +167,8 @@ module Guildhall
         when "http://json-schema.org/draft-04/schema" then draft4
         when "http://json-schema.org/draft-06/schema" then draft6
         when "http://json-schema.org/draft-07/schema" then draft7
-        when %r{\Ahttps://json-schema\.org/draft/2019-09/} then draft2019[uri]
-        when %r{\Ahttps://json-schema\.org/draft/2020-12/} then draft2020[uri]
+        when %r{\Ahttps://json-schema\.org/draft/2019-09/}u then draft2019[uri]
+        when %r{\Ahttps://json-schema\.org/draft/2020-12/}u then draft2020[uri]
         end
       end
     end

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../shared_regexp"
 require_relative "pattern/error"
 require_relative "pattern/nodes"
 require_relative "pattern/characters"
@@ -32,9 +33,9 @@ module Guildhall
       # @return [Regexp] frozen, and shareable
       # @raise [Error]
       def self.compile(source, timeout: nil)
-        Ractor.make_shareable(Regexp.new(translate(source), timeout:))
+        Ractor.make_shareable(SharedRegexp.of(translate(source), timeout:))
       rescue RegexpError => error
-        raise Error, "Ruby cannot express it (#{error.message[/\A[^:\n]*/]}): #{source.inspect}"
+        raise Error, "Ruby cannot express it (#{error.message[/\A[^:\n]*/u]}): #{source.inspect}"
       end
 
       # @param source [String]

@@ -29,7 +29,7 @@ module Guildhall
       def self.step(value, token, &)
         case value
         when Hash then value.fetch(token, &)
-        when Array then token.match?(/\A(0|[1-9]\d*)\z/) ? value.fetch(token.to_i, &) : yield
+        when Array then token.match?(/\A(0|[1-9]\d*)\z/u) ? value.fetch(token.to_i, &) : yield
         else yield
         end
       end

@@ -5,7 +5,7 @@ module Guildhall
     # Resolves references against a base as RFC 3986, section 5.2 says, for any scheme.
     # @api private
     module UriReference
-      PARTS = %r{\A(?:([a-zA-Z][\w+.-]*):)?(?://([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?\z}m
+      PARTS = %r{\A(?:([a-zA-Z][\w+.-]*):)?(?://([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?\z}mu
       private_constant :PARTS
 
       # @param reference [String]
@@ -35,12 +35,12 @@ module Guildhall
       def self.merge(path, base_authority, base_path)
         return "/#{path}" if base_authority && base_path.empty?
 
-        base_path[%r{\A.*/}m].to_s + path
+        base_path[%r{\A.*/}mu].to_s + path
       end
       private_class_method :merge
 
       def self.remove_dots(path)
-        return path unless path.match?(%r{(\A|/)\.\.?(/|\z)})
+        return path unless path.match?(%r{(\A|/)\.\.?(/|\z)}u)
 
         kept = path.split("/", -1).each_with_object([]) do |segment, segments|
           segments.pop if segment == ".." && segments != [""]
@@ -57,7 +57,7 @@ module Guildhall
       private_class_method :join
 
       def self.decode(fragment)
-        fragment.gsub(/(?:%\h\h)+/) { |encoded| [encoded.delete("%")].pack("H*") }.force_encoding(Encoding::UTF_8)
+        fragment.gsub(/(?:%\h\h)+/u) { |encoded| [encoded.delete("%")].pack("H*") }.force_encoding(Encoding::UTF_8)
       end
       private_class_method :decode
     end

@@ -8,11 +8,11 @@ module Guildhall
     # @api private
     class Outline < Psych::Handler
       # Unquoted, Psych makes numbers of these: an integer, perhaps in base 60, and a time's fraction of a second.
-      INTEGER = /\A[-+]?\d[\d_,]*(?::[0-5]?\d){0,2}\z/
-      TIME = /\A-?\d{4}-\d{1,2}-\d{1,2}(?:[Tt]|\s+)\d{1,2}:\d\d:\d\d\.(\d+)/
+      INTEGER = /\A[-+]?\d[\d_,]*(?::[0-5]?\d){0,2}\z/u
+      TIME = /\A-?\d{4}-\d{1,2}-\d{1,2}(?:[Tt]|\s+)\d{1,2}:\d\d:\d\d\.(\d+)/u
       # Of these tags Ruby's numbers are made, of which some have exponents.
-      TAGS = %r{\A!ruby/(?:object:(?:BigDecimal|Complex|DateTime|Rational)\z|range)}
-      NUMBER = /\d[\d_]*(?:\.[\d_]+)?(?:[ed][-+]?\d+)?/i
+      TAGS = %r{\A!ruby/(?:object:(?:BigDecimal|Complex|DateTime|Rational)\z|range)}u
+      NUMBER = /\d[\d_]*(?:\.[\d_]+)?(?:[ed][-+]?\d+)?/iu
       # What libyaml compares each directive with: all before it.
       DIRECTIVES = 100
       HEAD = /\A\uFEFF?(?:[ \t]*(?:#.*)?\r?\n)*+%/

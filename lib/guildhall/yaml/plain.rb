@@ -73,7 +73,7 @@ module Guildhall
       def text(text)
         raise EncodeError.new("YAML: a text is not valid #{text.encoding}", excerpt: text) unless text.valid_encoding?
         return text if text.instance_of?(String) && text.encoding == Encoding::UTF_8 && text.instance_variables.empty?
-        return String.new(text) if text.encoding == Encoding::BINARY
+        return String.new(text) if text.encoding == Encoding::BINARY && !text.ascii_only?
 
         text.encode(Encoding::UTF_8).then { |converted| String.new(converted) }
       rescue EncodingError => error

@@ -72,7 +72,10 @@ module Guildhall
 
           def true_for?(evaluation, node)
             text = operand.value(evaluation, node)
-            text.is_a?(String) && (regexp(evaluation, node)&.match?(text) || false)
+            return false unless text.is_a?(String)
+
+            regexp = regexp(evaluation, node)
+            regexp ? SharedRegexp.match?(regexp, text) : false
           end
 
           private

@@ -2,6 +2,8 @@
 
 require "strscan"
 
+require_relative "../../shared_regexp"
+
 module Guildhall
   class JSON
     class Path
@@ -10,11 +12,11 @@ module Guildhall
       # nested: then a match ends after a second with Regexp::TimeoutError.
       # @api private
       class IRegexp
-        ESCAPE = /\\([()*+.?\-\[\\\]^{|}nrt])/
-        PROPERTY = /\\([pP])\{(L[lmotu]?|M[cen]?|N[dlo]?|P[cdefios]?|Z[lps]?|S[ckmo]?|C[cfno]?)\}/
-        QUANTIFIER = /[*+?]|\{\d+(?:,\d*)?\}/
-        NORMAL = /[^()*+.?\[\\\]{|}]/m
-        IN_CLASS = /[^\-\[\\\]]/m
+        ESCAPE = /\\([()*+.?\-\[\\\]^{|}nrt])/u
+        PROPERTY = /\\([pP])\{(L[lmotu]?|M[cen]?|N[dlo]?|P[cdefios]?|Z[lps]?|S[ckmo]?|C[cfno]?)\}/u
+        QUANTIFIER = /[*+?]|\{\d+(?:,\d*)?\}/u
+        NORMAL = /[^()*+.?\[\\\]{|}]/mu
+        IN_CLASS = /[^\-\[\\\]]/mu
         LETTERS = {"n" => '\n', "r" => '\r', "t" => '\t'}.freeze
         ANCHORS = {"^" => '\A', "$" => '\z'}.freeze # which ECMAScript makes of them (RFC 9485, 5.3), and the compliance test suite wants
         TIMEOUT_SECONDS = 1.0
@@ -31,7 +33,7 @@ module Guildhall
           return if source.length > LONGEST
 
           translated = catch(:invalid) { new(source).translate } or return
-          Regexp.new(whole ? "\\A(?:#{translated})\\z" : translated, timeout: TIMEOUT_SECONDS).freeze
+          SharedRegexp.of(whole ? "\\A(?:#{translated})\\z" : translated, timeout: TIMEOUT_SECONDS).freeze
         rescue RegexpError
           nil # a range such as {3,2}
         end
@@ -52,7 +54,7 @@ module Guildhall
 
         def alternatives
           branches = [branch]
-          branches << branch while @text.skip(/\|/)
+          branches << branch while @text.skip(/\|/u)
           branches.join("|")
         end
 
@@ -66,18 +68,18 @@ module Guildhall
 
         def next_atom
           return ANCHORS[@text.matched] || Regexp.escape(@text.matched) if @text.scan(NORMAL)
-          return '[^\n\r]' if @text.skip(/\./)
-          return escaped if @text.check(/\\/)
-          return character_class if @text.skip(/\[/)
+          return '[^\n\r]' if @text.skip(/\./u)
+          return escaped if @text.check(/\\/u)
+          return character_class if @text.skip(/\[/u)
 
-          group if @text.skip(/\(/)
+          group if @text.skip(/\(/u)
         end
 
         def group
           throw(:invalid) if (@depth += 1) > NESTING
           inner = alternatives
           @depth -= 1
-          @text.skip(/\)/) ? "(?:#{inner})" : throw(:invalid)
+          @text.skip(/\)/u) ? "(?:#{inner})" : throw(:invalid)
         end
 
         def escaped
@@ -88,10 +90,10 @@ module Guildhall
 
         def character_class
           negated = @text.scan("^")
-          members = @text.skip(/-/) ? ['\-'] : [member]
-          members << member until @text.check(/-?\]/)
-          members << '\-' if @text.skip(/-/)
-          @text.skip(/\]/)
+          members = @text.skip(/-/u) ? ['\-'] : [member]
+          members << member until @text.check(/-?\]/u)
+          members << '\-' if @text.skip(/-/u)
+          @text.skip(/\]/u)
           "[#{negated}#{members.uniq.map { |one| "[#{one}]" }.join}]" # nested, because Ruby warns where ranges overlap
         end
 
@@ -99,9 +101,9 @@ module Guildhall
           return escaped if @text.check(PROPERTY)
 
           first = class_character
-          return first unless @text.check(/-[^\]]/)
+          return first unless @text.check(/-[^\]]/u)
 
-          @text.skip(/-/)
+          @text.skip(/-/u)
           "#{first}-#{class_character}"
         end
 
@@ -110,7 +112,7 @@ module Guildhall
 
           # Ruby gives && and [: a meaning in classes that I-Regexp does not know.
           character = @text.scan(IN_CLASS) or throw(:invalid)
-          character.match?(/[&^:]/) ? "\\#{character}" : Regexp.escape(character)
+          character.match?(/[&^:]/u) ? "\\#{character}" : Regexp.escape(character)
         end
       end
     end

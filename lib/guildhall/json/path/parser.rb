@@ -11,10 +11,10 @@ module Guildhall
       # @api private
       class Parser
         NAME = /[A-Za-z_\u0080-\u{10FFFF}][A-Za-z0-9_\u0080-\u{10FFFF}]*/
-        QUOTED = /'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"/
-        INTEGER = /0|-?[1-9]\d*/
-        SLICE = /(#{INTEGER})?[ \t\n\r]*:[ \t\n\r]*(#{INTEGER})?(?:[ \t\n\r]*:[ \t\n\r]*(#{INTEGER})?)?/
-        NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/
+        QUOTED = /'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"/u
+        INTEGER = /0|-?[1-9]\d*/u
+        SLICE = /(#{INTEGER})?[ \t\n\r]*:[ \t\n\r]*(#{INTEGER})?(?:[ \t\n\r]*:[ \t\n\r]*(#{INTEGER})?)?/u
+        NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/u
         WORDS = {"true" => true, "false" => false, "null" => nil}.freeze
         EXACT = (-(2**53) + 1)..((2**53) - 1)
         private_constant :EXACT, :NAME, :QUOTED, :INTEGER, :SLICE, :NUMBER, :WORDS
@@ -26,7 +26,7 @@ module Guildhall
 
         # @return [Query]
         def query
-          refuse("a path begins with $") unless @text.skip(/\$/)
+          refuse("a path begins with $") unless @text.skip(/\$/u)
           segments = []
           segments << segment until @text.eos?
           Query.new(segments, from_root: true)
@@ -35,27 +35,27 @@ module Guildhall
         private
 
         def segment
-          descend = !@text.skip(/[ \t\n\r]*\.\./).nil?
-          return [descend, bracketed] if @text.skip(/[ \t\n\r]*\[[ \t\n\r]*/)
+          descend = !@text.skip(/[ \t\n\r]*\.\./u).nil?
+          return [descend, bracketed] if @text.skip(/[ \t\n\r]*\[[ \t\n\r]*/u)
 
-          refuse("expected . or [") unless descend || @text.skip(/[ \t\n\r]*\./)
-          return [descend, [:all]] if @text.skip(/\*/)
+          refuse("expected . or [") unless descend || @text.skip(/[ \t\n\r]*\./u)
+          return [descend, [:all]] if @text.skip(/\*/u)
 
           [descend, [@text.scan(NAME) || refuse("expected a name")]]
         end
 
         def bracketed
           selectors = [selector]
-          selectors << selector while @text.skip(/[ \t\n\r]*,[ \t\n\r]*/)
-          refuse("expected , or ]") unless @text.skip(/[ \t\n\r]*\]/)
+          selectors << selector while @text.skip(/[ \t\n\r]*,[ \t\n\r]*/u)
+          refuse("expected , or ]") unless @text.skip(/[ \t\n\r]*\]/u)
           selectors
         end
 
         def selector
-          return :all if @text.skip(/\*/)
+          return :all if @text.skip(/\*/u)
           return unquote(@text.matched) if @text.scan(QUOTED)
           return @text.captures.map { |number| number && integer(number) } if @text.scan(SLICE)
-          return alternatives if @text.skip(/\?[ \t\n\r]*/)
+          return alternatives if @text.skip(/\?[ \t\n\r]*/u)
 
           number = @text.scan(INTEGER) || refuse("expected an index, a name in quotes, a slice, a filter or *")
           integer(number)
@@ -69,28 +69,28 @@ module Guildhall
 
         def alternatives
           test = conjunction
-          test = Filter::Either.new(test, conjunction) while @text.skip(/[ \t\n\r]*\|\|[ \t\n\r]*/)
+          test = Filter::Either.new(test, conjunction) while @text.skip(/[ \t\n\r]*\|\|[ \t\n\r]*/u)
           test
         end
 
         def conjunction
           test = basic
-          test = Filter::Both.new(test, basic) while @text.skip(/[ \t\n\r]*&&[ \t\n\r]*/)
+          test = Filter::Both.new(test, basic) while @text.skip(/[ \t\n\r]*&&[ \t\n\r]*/u)
           test
         end
 
         def basic
-          return Filter::Opposite.new(@text.check(/\(/) ? basic : existence(operand)) if @text.skip(/![ \t\n\r]*/)
-          return comparison_or_existence unless @text.skip(/\([ \t\n\r]*/)
+          return Filter::Opposite.new(@text.check(/\(/u) ? basic : existence(operand)) if @text.skip(/![ \t\n\r]*/u)
+          return comparison_or_existence unless @text.skip(/\([ \t\n\r]*/u)
 
           test = alternatives
-          refuse("expected )") unless @text.skip(/[ \t\n\r]*\)/)
+          refuse("expected )") unless @text.skip(/[ \t\n\r]*\)/u)
           test
         end
 
         def comparison_or_existence
           left = operand
-          return existence(left) unless @text.skip(/[ \t\n\r]*(==|!=|<=|>=|<|>)[ \t\n\r]*/)
+          return existence(left) unless @text.skip(/[ \t\n\r]*(==|!=|<=|>=|<|>)[ \t\n\r]*/u)
 
           Filter::Comparison.new(comparable(left), @text[1], comparable(operand))
         end
@@ -110,25 +110,25 @@ module Guildhall
 
         # A query, or what has a value.
         def operand
-          return inner_query if @text.check(/[@$]/)
+          return inner_query if @text.check(/[@$]/u)
           return Filter::Literal.new(unquote(@text.matched)) if @text.scan(QUOTED)
           return Filter::Literal.new(JSON.decode(@text.matched)) if @text.scan(NUMBER)
-          return Filter::Literal.new(WORDS.fetch(@text.matched)) if @text.scan(/(?:true|false|null)\b(?![ \t\n\r]*\()/)
+          return Filter::Literal.new(WORDS.fetch(@text.matched)) if @text.scan(/(?:true|false|null)\b(?![ \t\n\r]*\()/u)
 
-          function(@text.scan(/[a-z][a-z_0-9]*(?=\()/) || refuse("expected @, $, a value or a function"))
+          function(@text.scan(/[a-z][a-z_0-9]*(?=\()/u) || refuse("expected @, $, a value or a function"))
         end
 
         def inner_query
           from_root = @text.getch == "$"
           segments = []
-          segments << segment while @text.check(/[ \t\n\r]*(\.|\[)/)
+          segments << segment while @text.check(/[ \t\n\r]*(\.|\[)/u)
           Query.new(segments, from_root:)
         end
 
         def function(name)
-          @text.skip(/\([ \t\n\r]*/)
+          @text.skip(/\([ \t\n\r]*/u)
           made = call(name)
-          refuse("expected )") unless @text.skip(/[ \t\n\r]*\)/)
+          refuse("expected )") unless @text.skip(/[ \t\n\r]*\)/u)
           made
         end
 
@@ -143,7 +143,7 @@ module Guildhall
         end
 
         def second_argument
-          refuse("expected , and a regular expression") unless @text.skip(/[ \t\n\r]*,[ \t\n\r]*/)
+          refuse("expected , and a regular expression") unless @text.skip(/[ \t\n\r]*,[ \t\n\r]*/u)
           comparable(operand)
         end
 
@@ -152,7 +152,7 @@ module Guildhall
         def unquote(quoted)
           inner = quoted[1..-2]
           if quoted.start_with?("'")
-            refuse("invalid escape in #{quoted}") if inner.match?(/(?<!\\)(?:\\\\)*\\"/)
+            refuse("invalid escape in #{quoted}") if inner.match?(/(?<!\\)(?:\\\\)*\\"/u)
             inner = inner.gsub("\\'", "'").gsub('"', "\\\"")
           end
           JSON.decode("[\"#{inner}\"]").first

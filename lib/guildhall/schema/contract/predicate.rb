@@ -10,7 +10,7 @@ module Guildhall
         # @param regexp_timeout [Numeric] seconds that a match may take, of a Regexp that does not say so itself
         # @raise [NotShareableError]
         def initialize(callable, message, regexp_timeout)
-          @callable = callable.is_a?(Regexp) ? limited(callable, regexp_timeout) : Shareable.callable!(callable, "predicate")
+          @callable = callable.is_a?(Regexp) ? regexp(callable, regexp_timeout) : Shareable.callable!(callable, "predicate")
           @message = (message || default).dup.freeze
           Ractor.make_shareable(self)
         end
@@ -22,12 +22,12 @@ module Guildhall
 
         private
 
-        def limited(regexp, timeout) = regexp.timeout ? regexp : Regexp.new(regexp, timeout:)
+        def regexp(regexp, timeout) = SharedRegexp.with_encoding(regexp, timeout: regexp.timeout || timeout)
 
         def holds?(value)
           return @callable.call(value) && true unless @callable.is_a?(Regexp)
 
-          !value.is_a?(String) || @callable.match?(value)
+          !value.is_a?(String) || SharedRegexp.match?(@callable, value)
         end
 
         def default

@@ -30,7 +30,7 @@ module Guildhall
         def dynamic_reference(compilation, keyword, value)
           compilation.refuse(keyword, "is a URI reference") unless value.is_a?(String)
           location = compilation.find(value)
-          name = value[%r{#([^/].*)\z}m, 1]
+          name = value[%r{#([^/].*)\z}mu, 1]
           unless name && location.schema.is_a?(Hash) && location.schema["$dynamicAnchor"] == name
             return compilation.emit(:ref, keyword, value, compilation.refer(value))
           end

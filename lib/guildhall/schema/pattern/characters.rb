@@ -67,7 +67,7 @@ module Guildhall
             return format('\u{%x}', number) if number > 0x7f
 
             text = number.chr(Encoding::UTF_8)
-            text.match?(/\w/) ? text : format('\x%02x', number)
+            text.match?(/\w/u) ? text : format('\x%02x', number)
           end
         end
       end

@@ -8,7 +8,7 @@ module Guildhall
       # Reads an expression.
       class Parser
         MOST_LEVELS = 200
-        QUANTIFIER = /([*+?])(\?)?|\{(\d+)(?:(,)(\d*))?\}(\?)?/
+        QUANTIFIER = /([*+?])(\?)?|\{(\d+)(?:(,)(\d*))?\}(\?)?/u
         NAME = /[\p{ID_Start}$_](?:[\p{ID_Continue}$]|[\u200c\u200d])*/
         CONTROLS = {"t" => 0x9, "n" => 0xa, "v" => 0xb, "f" => 0xc, "r" => 0xd, "0" => 0}.freeze
         sets = {"d" => Characters::DIGITS, "w" => Characters::WORD, "s" => Characters::SPACE}
@@ -53,7 +53,7 @@ module Guildhall
 
         def sequence
           items = []
-          items << term until @scanner.eos? || @scanner.check(/[|)]/)
+          items << term until @scanner.eos? || @scanner.check(/[|)]/u)
           items.size == 1 ? items.first : Sequence.new(items)
         end
 
@@ -103,11 +103,11 @@ module Guildhall
         end
 
         def opened
-          return capture unless @scanner.check(/\?/)
+          return capture unless @scanner.check(/\?/u)
           return Sequence.new([choice]) if @scanner.skip("?:") # a node of its own: it may be repeated whatever is in it
-          return Lookaround.new(!@scanner[1].nil?, @scanner[2] == "!", choice) if @scanner.scan(/\?(<)?([=!])/)
+          return Lookaround.new(!@scanner[1].nil?, @scanner[2] == "!", choice) if @scanner.scan(/\?(<)?([=!])/u)
 
-          @scanner.scan(/\?<(#{NAME})>/o) or fail!("a group of a kind that ECMA-262 does not have")
+          @scanner.scan(/\?<(#{NAME})>/ou) or fail!("a group of a kind that ECMA-262 does not have")
           fail!("two groups of the name #{@scanner[1]}") if @names.key?(@scanner[1])
           @names[@scanner[1]] = @groups + 1
           capture
@@ -119,9 +119,9 @@ module Guildhall
         end
 
         def escape
-          if @scanner.scan(/[bB]/) then BOUNDARIES.fetch(@scanner.matched)
-          elsif @scanner.scan(/[1-9]\d*/) then refer(@scanner.matched.to_i)
-          elsif @scanner.scan(/k<(#{NAME})>/o) then refer(@scanner[1])
+          if @scanner.scan(/[bB]/u) then BOUNDARIES.fetch(@scanner.matched)
+          elsif @scanner.scan(/[1-9]\d*/u) then refer(@scanner.matched.to_i)
+          elsif @scanner.scan(/k<(#{NAME})>/ou) then refer(@scanner[1])
           else Character.new(Characters.source(*escaped_set.values_at(0, 1)))
           end
         end
@@ -139,8 +139,8 @@ module Guildhall
         # An escape that stands for characters.
         # @return [Array(Array<Range>, Array<String>, Boolean)] ranges, properties, and whether it is a set rather than one character
         def escaped_set
-          if @scanner.scan(/[dwsDWS]/) then [CLASSES.fetch(@scanner.matched), [], true]
-          elsif @scanner.scan(/([pP])\{(?:(\w+)=)?(\w+)\}/) then [[], [property(*@scanner.captures)], true]
+          if @scanner.scan(/[dwsDWS]/u) then [CLASSES.fetch(@scanner.matched), [], true]
+          elsif @scanner.scan(/([pP])\{(?:(\w+)=)?(\w+)\}/u) then [[], [property(*@scanner.captures)], true]
           else
             number = escaped_character
             [[number..number], [], false]
@@ -155,10 +155,10 @@ module Guildhall
         def escaped_character
           if @scanner.scan(/u([dD][89abAB]\h\h)\\u([dD][c-fC-F]\h\h)/)
             0x10000 + ((@scanner[1].hex - 0xd800) << 10) + (@scanner[2].hex - 0xdc00)
-          elsif @scanner.scan(/u(\h{4})|u\{0*(\h{1,6})\}|x(\h\h)/) then code_point(@scanner.captures.compact.first.hex)
-          elsif @scanner.scan(/c([A-Za-z])/) then @scanner[1].ord % 32
-          elsif @scanner.scan(/0(?!\d)|[tnvfr]/) then CONTROLS.fetch(@scanner.matched)
-          elsif @scanner.scan(/[^\p{Alnum}]/m) then @scanner.matched.ord
+          elsif @scanner.scan(/u(\h{4})|u\{0*(\h{1,6})\}|x(\h\h)/u) then code_point(@scanner.captures.compact.first.hex)
+          elsif @scanner.scan(/c([A-Za-z])/u) then @scanner[1].ord % 32
+          elsif @scanner.scan(/0(?!\d)|[tnvfr]/u) then CONTROLS.fetch(@scanner.matched)
+          elsif @scanner.scan(/[^\p{Alnum}]/mu) then @scanner.matched.ord
           else fail!("an escape that ECMA-262 does not have")
           end
         end
@@ -184,7 +184,7 @@ module Guildhall
         # One character or set, or two characters with a hyphen between them.
         def class_member
           first, named, set = class_atom
-          return [first, named] unless @scanner.check(/-[^\]]/m)
+          return [first, named] unless @scanner.check(/-[^\]]/mu)
 
           @scanner.skip("-")
           last, other_named, other_set = class_atom

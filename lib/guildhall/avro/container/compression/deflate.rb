@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require "zlib"
+
 module Guildhall
   class Avro
     module Container
@@ -8,7 +10,6 @@ module Guildhall
         # end is no data, as for Java.
         module Deflate
           def self.compress(bytes)
-            require "zlib"
             Zlib::Deflate.new(Zlib::DEFAULT_COMPRESSION, -Zlib::MAX_WBITS).then do |stream|
               stream.deflate(bytes, Zlib::FINISH)
             ensure
@@ -18,7 +19,6 @@ module Guildhall
 
           # Piece by piece: a small block may hold gigabytes.
           def self.decompress(bytes, limit)
-            require "zlib"
             inflate(Zlib::Inflate.new(-Zlib::MAX_WBITS), bytes, limit)
           rescue Zlib::BufError
             raise Compression.cut_off

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require "zlib"
+
 module Guildhall
   class Avro
     module Container
@@ -42,7 +44,6 @@ module Guildhall
           end
 
           def self.checksum(bytes)
-            require "zlib"
             Zlib.crc32(bytes)
           end
 

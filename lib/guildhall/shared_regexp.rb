@@ -1,0 +1,53 @@
+# frozen_string_literal: true
+
+module Guildhall
+  # Regular expressions that several Ractors match. Ruby compiles one that has no encoding of its own anew for a text in another encoding:
+  # Ruby 3.4 then frees the one that another Ractor may be using, and Ruby 4.0 does it again for every match outside the main Ractor. So
+  # those that are made while a program runs come from here, and those in the source end with `u`, or come from {.primed}. May be called
+  # from any Ractor.
+  # @api private
+  module SharedRegexp
+    BEYOND_ASCII = {Encoding::UTF_8 => "é", Encoding::BINARY => "\xFF".b.freeze}.freeze
+    private_constant :BEYOND_ASCII
+
+    class << self
+      # @param source [String]
+      # @param options [Integer]
+      # @param timeout [Numeric, nil]
+      # @return [Regexp] for texts in UTF-8
+      # @raise [RegexpError]
+      def of(source, options = 0, timeout: nil)
+        Regexp.new(source.encode(Encoding::UTF_8), options | Regexp::FIXEDENCODING, timeout:)
+      end
+
+      # @param regexp [Regexp]
+      # @param timeout [Numeric, nil] nil: as it has
+      # @return [Regexp] the same, for texts in UTF-8 unless it is for others
+      def with_encoding(regexp, timeout: regexp.timeout)
+        return Regexp.new(regexp, timeout:) if regexp.fixed_encoding? || regexp.options.anybits?(Regexp::NOENCODING)
+
+        of(regexp.source, regexp.options, timeout:)
+      end
+
+      # @param regexp [Regexp] one that shall have no encoding of its own, and does not occur in a program twice
+      # @param encoding [Encoding] of the texts, UTF-8 or binary
+      # @return [Regexp] the same: compiled for such texts before several Ractors may do it at once
+      def primed(regexp, encoding = Encoding::UTF_8)
+        regexp.match?(BEYOND_ASCII.fetch(encoding))
+        regexp
+      end
+
+      # @param regexp [Regexp]
+      # @param text [String] in any encoding
+      # @return [Boolean] false for bytes that are no text
+      def match?(regexp, text)
+        as_it_is = text.encoding == Encoding::UTF_8 || text.ascii_only? || regexp.encoding != Encoding::UTF_8
+        text = text.encode(Encoding::UTF_8) unless as_it_is
+        text.valid_encoding? && regexp.match?(text)
+      rescue EncodingError
+        false
+      end
+    end
+  end
+  private_constant :SharedRegexp
+end
