@@ -179,12 +179,15 @@ static int assumptions_proved(void)
     return !assumptions_distrusted("proved");
 }
 
+void guildhall_check_ruby(void)
+{
+    if (assumptions_proved()) return;
+    rb_raise(rb_eLoadError, "guildhall is not proved on Ruby %s, and could corrupt memory there: use Ruby 3.4 or 4.0, or a newer guildhall. "
+             "GUILDHALL_UNPROVED_RUBY=1 loads it all the same, to try it", ruby_version);
+}
+
 void guildhall_init_assumptions(VALUE guildhall)
 {
-    if (!assumptions_proved()) {
-        rb_raise(rb_eLoadError, "guildhall is not proved on Ruby %s, and could corrupt memory there: use Ruby 3.4 or 4.0, or a newer guildhall. "
-                 "GUILDHALL_UNPROVED_RUBY=1 loads it all the same, to try it", ruby_version);
-    }
     VALUE outcome = rb_hash_new();
     for (size_t i = 0; i < sizeof assumptions / sizeof *assumptions; i++) {
         const char *name = assumptions[i].name;

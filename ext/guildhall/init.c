@@ -7,6 +7,7 @@ RUBY_FUNC_EXPORTED void Init_native(void)
 {
     /* Before any method is defined: Ruby notes it with each of them. */
     rb_ext_ractor_safe(true);
+    guildhall_check_ruby();
     VALUE guildhall = rb_define_module("Guildhall");
     guildhall_init_block_pool(guildhall);
     guildhall_init_gc_block();

@@ -11,6 +11,8 @@ void guildhall_init_block_pool(VALUE guildhall);
 void guildhall_init_gc_block(void);
 void guildhall_init_values(void);
 void guildhall_init_caches(void);
+/* Raises LoadError on a Ruby that this version is not proved on. */
+void guildhall_check_ruby(void);
 void guildhall_init_assumptions(VALUE guildhall);
 void guildhall_init_json(VALUE guildhall);
 void guildhall_init_msgpack(VALUE guildhall);

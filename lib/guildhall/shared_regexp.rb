@@ -14,19 +14,11 @@ module Guildhall
       # @param source [String]
       # @param options [Integer]
       # @param timeout [Numeric, nil]
-      # @return [Regexp] for texts in UTF-8
+      # @param encoding [Encoding] of the texts
+      # @return [Regexp]
       # @raise [RegexpError]
-      def of(source, options = 0, timeout: nil)
-        Regexp.new(source.encode(Encoding::UTF_8), options | Regexp::FIXEDENCODING, timeout:)
-      end
-
-      # @param regexp [Regexp]
-      # @param timeout [Numeric, nil] nil: as it has
-      # @return [Regexp] the same, for texts in UTF-8 unless it is for others
-      def with_encoding(regexp, timeout: regexp.timeout)
-        return Regexp.new(regexp, timeout:) if regexp.fixed_encoding? || regexp.options.anybits?(Regexp::NOENCODING)
-
-        of(regexp.source, regexp.options, timeout:)
+      def of(source, options = 0, timeout: nil, encoding: Encoding::UTF_8)
+        Regexp.new(source.encode(encoding), options | Regexp::FIXEDENCODING, timeout:)
       end
 
       # @param regexp [Regexp] one that shall have no encoding of its own, and does not occur in a program twice
@@ -37,12 +29,11 @@ module Guildhall
         regexp
       end
 
-      # @param regexp [Regexp]
+      # @param regexp [Regexp] as {.of} makes it
       # @param text [String] in any encoding
       # @return [Boolean] false for bytes that are no text
       def match?(regexp, text)
-        as_it_is = text.encoding == Encoding::UTF_8 || text.ascii_only? || regexp.encoding != Encoding::UTF_8
-        text = text.encode(Encoding::UTF_8) unless as_it_is
+        text = text.encode(Encoding::UTF_8) unless text.encoding == Encoding::UTF_8 || text.ascii_only?
         text.valid_encoding? && regexp.match?(text)
       rescue EncodingError
         false

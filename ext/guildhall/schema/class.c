@@ -86,7 +86,7 @@ static VALUE schema_walk_all(VALUE self, VALUE value, guildhall_walk_mode mode, 
     state.walk.program = schema_program_of(self);
     state.walk.mode = mode;
     state.walk.errors = errors;
-    state.walk.string = state.walk.decoded = Qnil;
+    state.walk.string = state.walk.made = Qnil;
     state.walk.work = state.walk.called_at = state.walk.called_cpu = 0;
     state.walk.depth = 0;
     state.walk.source = NULL;

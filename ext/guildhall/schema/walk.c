@@ -67,22 +67,11 @@ void guildhall_walk_count_time(guildhall_walk *walk, uint64_t began)
     if (RB_UNLIKELY(now - began >= TICK)) schema_walk_count_processor_time(walk, now);
 }
 
-/* As UTF-8, which is what the regular expressions are for (shared_regexp.rb); nil: it is no text. */
-static VALUE text_to_match(VALUE string)
-{
-    int coderange = rb_enc_str_coderange(string);
-    if (coderange == ENC_CODERANGE_BROKEN) return Qnil;
-    if (coderange == ENC_CODERANGE_7BIT || rb_enc_get_index(string) == rb_utf8_encindex()) return string;
-    VALUE converted = rb_str_export_to_enc(string, rb_utf8_encoding());
-    return rb_enc_get_index(converted) == rb_utf8_encindex() ? converted : Qnil;
-}
-
 /* What is no text matches nothing. */
 bool guildhall_walk_match(guildhall_walk *walk, VALUE regexp, VALUE string)
 {
     guildhall_walk_count_bytes(walk, (size_t)RSTRING_LEN(string));
-    string = text_to_match(string);
-    if (NIL_P(string)) return false;
+    if (rb_enc_str_coderange(string) == ENC_CODERANGE_BROKEN) return false;
     uint64_t began = guildhall_walk_begin_time();
     bool matches = rb_funcallv(regexp, id_match, 1, &string) == Qtrue;
     guildhall_walk_count_time(walk, began);

@@ -38,35 +38,45 @@ static inline guildhall_number number_of(guildhall_walk *walk, node n)
     if (number.kind == GUILDHALL_NUMBER_OBJECT) guildhall_walk_count(walk, 2);
     return number;
 }
+
+/* As UTF-8, which JSON Schema is about: binary bytes are what came over the wire. */
+static VALUE utf8(VALUE string)
+{
+    int encoding = rb_enc_get_index(string);
+    if (RB_LIKELY(encoding == rb_utf8_encindex()) || encoding == rb_usascii_encindex()) return string;
+    if (encoding == rb_ascii8bit_encindex()) return rb_enc_str_new(RSTRING_PTR(string), RSTRING_LEN(string), rb_utf8_encoding());
+    return rb_str_encode(string, rb_enc_from_encoding(rb_utf8_encoding()), ECONV_INVALID_REPLACE | ECONV_UNDEF_REPLACE, Qnil);
+}
+
+/* What stands for an object during a walk: made once, and kept until the walk ends. */
+static VALUE made_once(guildhall_walk *walk, VALUE object, VALUE (*make)(VALUE))
+{
+    if (NIL_P(walk->made)) walk->made = rb_funcall(rb_hash_new(), rb_intern("compare_by_identity"), 0);
+    VALUE known = rb_hash_lookup2(walk->made, object, Qundef);
+    return known != Qundef ? known : rb_hash_aset(walk->made, object, make(object));
+}
+
 static inline guildhall_text text_of(guildhall_walk *walk, node n)
 {
+    int encoding = rb_enc_get_index(n);
+    bool bytes = encoding == rb_utf8_encindex() || encoding == rb_usascii_encindex() || encoding == rb_ascii8bit_encindex();
+    if (RB_UNLIKELY(!bytes)) n = made_once(walk, n, utf8);
     return (guildhall_text){(const uint8_t *)RSTRING_PTR(n), (size_t)RSTRING_LEN(n)};
 }
 static inline VALUE value_of(guildhall_walk *walk, node n) { return n; }
 static inline size_t weight_of(guildhall_walk *walk, node n) { return 0; }
 
-/* As UTF-8: binary bytes are what came over the wire. */
 static VALUE string_of(guildhall_walk *walk, node n)
 {
-    int encoding = rb_enc_get_index(n);
     guildhall_walk_count_bytes(walk, (size_t)RSTRING_LEN(n));
-    if (encoding == rb_utf8_encindex() || encoding == rb_usascii_encindex()) return n;
-    if (encoding == rb_ascii8bit_encindex()) return rb_enc_str_new(RSTRING_PTR(n), RSTRING_LEN(n), rb_utf8_encoding());
-    return rb_str_encode(n, rb_enc_from_encoding(rb_utf8_encoding()), ECONV_INVALID_REPLACE | ECONV_UNDEF_REPLACE, Qnil);
+    return utf8(n);
 }
 
 /* Documents stand in Hashes and Arrays that others made of parts of one (`select`, `merge`): they are what they decode to. */
-static node decoded(guildhall_walk *walk, VALUE document)
-{
-    if (NIL_P(walk->decoded)) walk->decoded = rb_funcall(rb_hash_new(), rb_intern("compare_by_identity"), 0);
-    VALUE known = rb_hash_lookup2(walk->decoded, document, Qundef);
-    return known != Qundef ? known : rb_hash_aset(walk->decoded, document, guildhall_document_decoded_value(document));
-}
-
 static inline node plain(guildhall_walk *walk, VALUE value)
 {
     if (RB_LIKELY(RB_SPECIAL_CONST_P(value) || RB_BUILTIN_TYPE(value) != T_DATA)) return value;
-    return guildhall_document_p(value) ? decoded(walk, value) : value;
+    return guildhall_document_p(value) ? made_once(walk, value, guildhall_document_decoded_value) : value;
 }
 
 typedef struct {

@@ -15,7 +15,7 @@ module Guildhall
         @quote = format.fetch(:quote_char, "\"")
         @strip = format[:strip]
         own = @row_sep == :auto || LINE_BREAKS.include?(@row_sep) ? [] : [@row_sep]
-        @marks = SharedRegexp.with_encoding(Regexp.union(*own, format.fetch(:col_sep, ","), *LINE_BREAKS[1..], "\n"))
+        @marks = SharedRegexp.of(Regexp.union(*own, format.fetch(:col_sep, ","), *LINE_BREAKS[1..], "\n").source)
         Ractor.make_shareable(self)
       end
 

@@ -32,11 +32,11 @@ module Guildhall
 
       attr_reader(*DEFAULTS.keys)
 
-      # How many workers pay off here: a core each, and one of Ruby's native threads (`RUBY_MAX_CPU`) left for others. 0 where Ruby
-      # runs no Ractors (3.4 with `RUBY_MAX_CPU=1`).
+      # How many workers pay off here: a core each, as far as Ruby has native threads for them (`RUBY_MAX_CPU`). 0 where Ruby runs no
+      # Ractors (3.4 with `RUBY_MAX_CPU=1`).
       # @return [Integer]
       def self.default_workers
-        NativeThreads::MAIN_RACTOR_ONLY ? 0 : [Etc.nprocessors, [NativeThreads::COUNT, 2].max - 1].min
+        NativeThreads::MAIN_RACTOR_ONLY ? 0 : [Etc.nprocessors, NativeThreads::FOR_WORKERS].min
       end
 
       # @param settings [Hash] over {DEFAULTS}; docs/pool.md explains them

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "contract/properties"
+require_relative "contract/match"
 require_relative "contract/predicate"
 
 module Guildhall

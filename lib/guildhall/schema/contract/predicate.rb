@@ -10,8 +10,9 @@ module Guildhall
         # @param regexp_timeout [Numeric] seconds that a match may take, of a Regexp that does not say so itself
         # @raise [NotShareableError]
         def initialize(callable, message, regexp_timeout)
-          @callable = callable.is_a?(Regexp) ? regexp(callable, regexp_timeout) : Shareable.callable!(callable, "predicate")
-          @message = (message || default).dup.freeze
+          @match = Match.new(callable, regexp_timeout) if callable.is_a?(Regexp)
+          @callable = Shareable.callable!(callable, "predicate") unless @match
+          @message = (message || (@match ? "does not match #{callable.inspect}" : "fails a predicate")).dup.freeze
           Ractor.make_shareable(self)
         end
 
@@ -22,16 +23,10 @@ module Guildhall
 
         private
 
-        def regexp(regexp, timeout) = SharedRegexp.with_encoding(regexp, timeout: regexp.timeout || timeout)
-
         def holds?(value)
-          return @callable.call(value) && true unless @callable.is_a?(Regexp)
+          return @callable.call(value) && true unless @match
 
-          !value.is_a?(String) || SharedRegexp.match?(@callable, value)
-        end
-
-        def default
-          @callable.is_a?(Regexp) ? "does not match #{@callable.inspect}" : "fails a predicate"
+          !value.is_a?(String) || @match.call(value)
         end
       end
       private_constant :Predicate
