@@ -4,7 +4,8 @@ require "test_helper"
 
 # Each part in a fresh Ruby brings what it is allowed to bring, and nothing else of ours.
 class LoadingTest < GuildhallTest
-  BASE = %w[clock digits errors growing_pauses printable redaction shareable inspection callable dropped error_boundary instrumentation option_rules suggestion utf8_file version native].freeze
+  BASE = %w[callable clock digits dropped error_boundary errors growing_pauses inspection instrumentation native option_rules printable redaction shareable
+            shared_regexp suggestion utf8_file version].freeze
   JSON = [*BASE, "codec", "document", "json"].freeze
   MESSAGE_PACK = [*BASE, "codec", "document", "msgpack"].freeze
   AVRO = [*BASE, "codec", "document", "avro", "schema_registry", "shared_cache", "soft_dependency"].freeze
