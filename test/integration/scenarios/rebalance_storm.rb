@@ -32,7 +32,7 @@ Scenario.run do
   limit = now + seconds
   members = []
   joined = 0
-  while now < limit
+  while now < limit || account.lives <= partitions # a process may take seconds to start
     members << member(name, pause: 0.001, librdkafka: kafka, max_messages: 20, commit_interval: 0.2)
     joined += 1
     sleep(2)
