@@ -30,8 +30,8 @@ Scenario.run do
     Process.kill(:CONT, pid)
   end
   eventually_complete
+  eventually("committed") { committed(name, partitions:) == [1_500] * partitions } # by a member: while it is out of the group it cannot
   stop(timeout: 40)
-  eventually("committed") { committed(name, partitions:) == [1_500] * partitions }
   notes << "#{account.lives} assignments"
   replaced = Array.new(errors.size) { errors.pop[:error].message }.count(Guildhall::Kafka::Connection::LostMembership::NO_BROKER)
   notes << "the client was replaced" if replaced.positive?
