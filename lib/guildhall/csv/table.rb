@@ -57,7 +57,7 @@ module Guildhall
       def arrays(rows, headers)
         @rows = rows
         @header = headers == true && rows.any?
-        @columns = @header ? rows.first.map { |name| name&.to_s } : headers || nil
+        @columns = @header ? rows.first.map { |name| written(name) } : headers || nil
         check_columns(rows) if @header
       end
 
@@ -77,7 +77,7 @@ module Guildhall
 
       # The codec knows the names: all rows are data. What it reads under the key nil is one field more.
       def named(rows, names)
-        places = names.each_with_index.uniq { |name, _| name }.to_h
+        places = names.each_with_index.uniq { |name, _| name }.to_h { |name, place| [written(name), place] }
         @columns = names
         @rows = rows.each_with_index.map do |row, index|
           fields = Array.new(names.size)
@@ -88,14 +88,14 @@ module Guildhall
       end
 
       def place(key, places, index)
-        places.fetch(key.to_s) do
+        places.fetch(written(key)) do
           raise EncodeError.new("CSV: $[#{index}] has a key that is no column in the codec's headers", excerpt: key.inspect)
         end
       end
 
       def check_names(rows, width)
         rows.each_with_index do |row, index|
-          next if row.keys.uniq(&:to_s).size == row.size
+          next if row.keys.uniq { |key| written(key).to_s }.size == row.size
 
           raise EncodeError, "CSV: $[#{index}] has two keys for one column: write all of them as Strings, or as Symbols"
         end
@@ -107,12 +107,20 @@ module Guildhall
         names = rows.flat_map(&:keys).uniq
         present = rows.sum(&:size)
         check_missing((names.size * rows.size) - present, present, "together they have #{names.size} keys")
-        twice, = names.group_by(&:to_s).find { |_, same| same.size > 1 }
+        twice, = names.group_by { |name| written(name).to_s }.find { |_, same| same.size > 1 }
         raise EncodeError, "CSV: two keys are the column #{twice.inspect}: write all of them as Strings, or as Symbols" if twice
 
         @header = true
-        @columns = names.map { |name| name&.to_s }
+        @columns = names.map { |name| written(name) }
         @rows = [names, *rows.map { |row| row.values_at(*names) }]
+      end
+
+      # @return [String, nil] a name as the codec reads it again: in UTF-8
+      def written(name)
+        text = name&.to_s
+        text.nil? || text.encoding == Encoding::UTF_8 || text.ascii_only? ? text : text.encode(Encoding::UTF_8)
+      rescue EncodingError
+        text # which the writer refuses
       end
 
       def check_missing(missing, present, width)

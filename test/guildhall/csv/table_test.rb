@@ -37,6 +37,17 @@ class CSVTableTest < GuildhallTest
   end
 
   # A codec that knows its columns would read a header row as data.
+  def test_names_are_the_same_in_every_encoding
+    latin = "é".encode("ISO-8859-1")
+    codec = Guildhall::CSV.new(headers: ["é"])
+    [[[{"é" => 1, latin => 2}], Guildhall::CSV], [[{"é" => 1}, {latin => 2}], Guildhall::CSV], [[["é", latin], [1, 2]], Guildhall::CSV],
+     [[{"é" => 1, latin => 2}], codec]].each do |rows, written_by|
+      assert_raises(Guildhall::EncodeError, rows.inspect) { written_by.encode(rows) }
+    end
+    assert_equal [{"é" => "1"}], codec.decode(codec.encode([{latin => 1}]))
+    assert_equal [{"é" => "1"}], Guildhall::CSV.decode(Guildhall::CSV.encode([{latin => 1}]))
+  end
+
   def test_with_names_given_no_header_is_written
     assert_equal [[1, nil], [nil, 2]], of([{"a" => 1}, {b: 2}], %w[a b])
     assert_equal [[1, nil, 3], [nil, nil]], of([{"a" => 1, nil => 3}, {}], %w[a b]), "the key nil is the field beyond the header"
