@@ -38,8 +38,10 @@ Scenario.run do
   eventually("the workers decoded all") { pool.stats.fetch(:by_worker).sum { |_, done| done.fetch(:payloads) } == 50 }
 
   produce(name, Array.new(5) { {payload: text.call(2, "b"), partition: 0} })
-  reported = Array.new(2) { errors.pop(timeout: 30) }.map { |error| [error[:type], error[:error].class] }
-  equal(%w[prepare consumer.consume].map { |type| [type, Guildhall::SchemaRegistry::Error] }, reported, "what is reported meanwhile")
+  reported = []
+  reported << errors.pop(timeout: 30).then { |error| [error[:type], error[:error].class] } until reported.last&.first == "consumer.consume"
+  expected = %w[prepare consumer.consume].map { |type| [type, Guildhall::SchemaRegistry::Error] }
+  equal(expected, reported.uniq, "what is reported meanwhile") # they may have come in several batches, each of which is prepared
   server.add(2, {type: "string"})
   eventually("all are there") { seen.size == 5 }
   stop
