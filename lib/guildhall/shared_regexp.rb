@@ -1,10 +1,10 @@
 # frozen_string_literal: true
 
 module Guildhall
-  # Regular expressions that several Ractors match. Ruby compiles one that has no encoding of its own anew for a text in another encoding:
-  # Ruby 3.4 then frees the one that another Ractor may be using, and Ruby 4.0 does it again for every match outside the main Ractor. So
-  # those that are made while a program runs come from here, and those in the source end with `u`, or come from {.primed}. May be called
-  # from any Ractor.
+  # Regular expressions that several Ractors match. Each needs a fixed encoding: Ruby compiles any other expression again for a text in
+  # another encoding. Ruby 3.4 then frees the compiled code, which another Ractor may be using. Ruby 4.0 compiles it for every match once
+  # the process has made a Ractor. So expressions that are made at run time come from {.of}; literals end with `u`, or come from {.primed}.
+  # May be called from any Ractor.
   # @api private
   module SharedRegexp
     BEYOND_ASCII = {Encoding::UTF_8 => "é", Encoding::BINARY => "\xFF".b.freeze}.freeze
@@ -30,14 +30,18 @@ module Guildhall
       end
 
       # @param regexp [Regexp] as {.of} makes it
-      # @param text [String] in any encoding
+      # @param text [String] in any encoding; binary: taken for UTF-8, as in schemas
       # @return [Boolean] false for bytes that are no text
       def match?(regexp, text)
-        text = text.encode(Encoding::UTF_8) unless text.encoding == Encoding::UTF_8 || text.ascii_only?
+        text = utf8(text) unless text.encoding == Encoding::UTF_8 || text.ascii_only?
         text.valid_encoding? && regexp.match?(text)
       rescue EncodingError
         false
       end
+
+      private
+
+      def utf8(text) = text.encoding == Encoding::BINARY ? text.dup.force_encoding(Encoding::UTF_8) : text.encode(Encoding::UTF_8)
     end
   end
   private_constant :SharedRegexp

@@ -80,6 +80,12 @@ class SharedRegexpTest < GuildhallTest
     ["\xE9".b, "\xE9", "éé".encode("ISO-8859-1")].each { |text| refute schema.valid?(text), text.inspect }
   end
 
+  def test_a_path_matches_texts_of_any_encoding
+    path = Guildhall::JSON::Path.new("$[?search(@, 'abc')]")
+    texts = ["abcé", "abcé".b, "abcé".encode("ISO-8859-1"), "abc".b]
+    assert_equal texts, path.of([*texts, "abé".b, "\xE9".b]).to_a
+  end
+
   # As Ruby's own match?, where that does not raise.
   def test_a_match_of_a_contract_says_what_the_expression_says
     texts = ["é", "é".encode("ISO-8859-1"), "a".b, "a", "é".b, "\xE9".b, "\xFF\x01\x02\x03".b, "Zürich,y".b, "on", "\n"]

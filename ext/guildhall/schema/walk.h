@@ -20,8 +20,7 @@ typedef struct {
     guildhall_walk_mode mode;
     VALUE errors;       /* Array of [keyword, path, location, operand, detail, causes] */
     VALUE string;       /* reused where Ruby needs a String to match; nil until then */
-    VALUE made;         /* Hash by identity: Documents in Hashes and Arrays, and what they decode to; texts in other encodings, and the same in UTF-8; nil until
-                         * there is one */
+    VALUE made;         /* Hash by identity: a Document => what it decodes to, a text in another encoding => its copy in UTF-8; nil until there is one */
     uint64_t work;      /* schemas applied, values compared and bytes looked at so far, in steps */
     uint64_t called_at, called_cpu; /* clocks in ns when a Regexp or a callable last took long; 0: none has yet */
     uint32_t depth;

@@ -39,11 +39,13 @@ static inline guildhall_number number_of(guildhall_walk *walk, node n)
     return number;
 }
 
+static inline bool is_utf8(int encoding) { return RB_LIKELY(encoding == rb_utf8_encindex()) || encoding == rb_usascii_encindex(); }
+
 /* As UTF-8, which JSON Schema is about: binary bytes are what came over the wire. */
 static VALUE utf8(VALUE string)
 {
-    int encoding = rb_enc_get_index(string);
-    if (RB_LIKELY(encoding == rb_utf8_encindex()) || encoding == rb_usascii_encindex()) return string;
+    int encoding = RB_ENCODING_GET(string);
+    if (is_utf8(encoding)) return string;
     if (encoding == rb_ascii8bit_encindex()) return rb_enc_str_new(RSTRING_PTR(string), RSTRING_LEN(string), rb_utf8_encoding());
     return rb_str_encode(string, rb_enc_from_encoding(rb_utf8_encoding()), ECONV_INVALID_REPLACE | ECONV_UNDEF_REPLACE, Qnil);
 }
@@ -58,9 +60,8 @@ static VALUE made_once(guildhall_walk *walk, VALUE object, VALUE (*make)(VALUE))
 
 static inline guildhall_text text_of(guildhall_walk *walk, node n)
 {
-    int encoding = rb_enc_get_index(n);
-    bool bytes = encoding == rb_utf8_encindex() || encoding == rb_usascii_encindex() || encoding == rb_ascii8bit_encindex();
-    if (RB_UNLIKELY(!bytes)) n = made_once(walk, n, utf8);
+    int encoding = RB_ENCODING_GET(n);
+    if (RB_UNLIKELY(!is_utf8(encoding) && encoding != rb_ascii8bit_encindex())) n = made_once(walk, n, utf8);
     return (guildhall_text){(const uint8_t *)RSTRING_PTR(n), (size_t)RSTRING_LEN(n)};
 }
 static inline VALUE value_of(guildhall_walk *walk, node n) { return n; }
