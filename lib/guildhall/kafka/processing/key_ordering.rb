@@ -68,7 +68,7 @@ module Guildhall
 
           def raised(error, key, messages, indexes)
             @assignment.consume_failed(error, messages, 1)
-            park(key, indexes) { |entry, left| @retries.failed(entry, error, alone: alone?(messages, batch.records[left.first].offset)) }
+            park(key, indexes) { |entry, _| @retries.failed(entry, error, messages) }
           end
 
           def park(key, indexes)
@@ -77,9 +77,6 @@ module Guildhall
             left = @offsets.left(batch, indexes)
             @retries.park(key, batch, left) { |entry| yield(entry, left) } if left&.any?
           end
-
-          # Only one message can be the cause if the consumer has looked at no other that is not done.
-          def alone?(messages, offset) = messages.last_read == offset || messages.last_offset == offset
         end
 
         # @param assignment [Assignment]

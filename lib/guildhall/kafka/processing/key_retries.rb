@@ -30,6 +30,8 @@ module Guildhall
           @assignment = assignment
           @topic = partition.topic
           @keys = ParkedKeys.new(assignment) { schedule.call_aside }
+          @policy = FailurePolicy.new(@topic)
+          @backoff = Backoff.new(application.config, @topic.retries)
           @dead_letters = DeadLetters.for(assignment)
         end
 
@@ -64,29 +66,40 @@ module Guildhall
 
         # @param entry [ParkedKeys::Entry] whose first message is not done
         # @param error [Exception]
-        # @param alone [Boolean] whether no other message can be the cause
+        # @param messages [Messages] that `consume` was called with
         # @return [void]
-        def failed(entry, error, alone:)
+        def failed(entry, error, messages)
           load = ForwardingError.load_of(error)
           return load.on_settled { @keys.due(entry) unless void?(entry.generation) } if load
 
-          decision = entry.retries.failed(error, at: entry.at, alone:)
-          case decision.action
-          when :retry then rest(entry, decision.seconds)
-          when :isolate then @keys.due(entry)
-          else dispatch(entry, decision.action, error, alone)
-          end
+          call = FailurePolicy::FailedCall.new(error:, at: entry.at, passing: entry.passing.include?(error, entry.at),
+            last_offset: messages.last_offset, last_read: messages.last_read, at_hand: messages.failing_offset(error))
+          decision, entry.history = @policy.decide(call, entry.history)
+          carry_out(decision, entry, error)
         end
 
         # It is tried again, for a reason that says nothing about the message.
         # @param entry [ParkedKeys::Entry]
         # @return [void]
-        def postpone(entry) = rest(entry, entry.retries.postponed(entry.at).seconds)
+        def postpone(entry)
+          decision, entry.history = @policy.postponed(entry.at, entry.history)
+          rest(entry, decision.failures)
+        end
 
         # @return [Boolean] whether a seek, or the partition's end, has made it void whether messages of a generation worked
         def void?(generation) = schedule.leaving? || generation != offsets.generation
 
         private
+
+        # A parked key has one message at a time: there is none to look for.
+        def carry_out(decision, entry, error)
+          case decision
+          when FailurePolicy::Retry then rest(entry, decision.failures)
+          when FailurePolicy::Narrow then @keys.due(entry)
+          when FailurePolicy::Undecided then undecided(entry, decision.error, decision.failures)
+          else dispatch(entry, decision, error)
+          end
+        end
 
         def try(entry)
           batch = batch(entry, @keys.held(entry).first)
@@ -113,16 +126,15 @@ module Guildhall
           @assignment.consume_failed(error, messages, entry.attempt)
           return if void?(entry.generation)
 
-          decided(entry) { pass(entry) == :unchanged ? failed(entry, error, alone: true) : go_on(entry) }
+          decided(entry) { pass(entry) == :unchanged ? failed(entry, error, messages) : go_on(entry) }
         end
 
-        # The strategy has raised: without a pause that would happen again at once.
-        def decided(entry, &)
-          undecided = lambda do |failure|
-            @assignment.error(failure, "dead_letter_queue")
-            rest(entry, entry.retries.undecided(entry.at).seconds)
-          end
-          ErrorBoundary.contain(undecided, &)
+        def decided(entry, &) = ErrorBoundary.contain(->(failure) { undecided(entry, failure) }, &)
+
+        # Without a pause that would happen again at once.
+        def undecided(entry, error, failures = [entry.history.failures, 1].max)
+          @assignment.error(error, "dead_letter_queue")
+          rest(entry, failures)
         end
 
         def undecodable?(messages) = @dead_letters&.dispatch_undecodable? && messages.undecodable.any?
@@ -131,11 +143,10 @@ module Guildhall
           decided(entry) { send_on(entry, messages, 0) { |message| message.failure.exception } }
         end
 
-        def dispatch(entry, action, error, alone)
+        def dispatch(entry, decision, error)
           held = @keys.held(entry)
-          failing = (action == :dispatch_all ? held : held.first(1)).map { |one| batch(entry, one).messages.first }
-          attempts = alone ? entry.retries.failures_alone : entry.retries.failures
-          send_on(entry, failing, attempts, skip: action == :skip) { error }
+          failing = (decision.all ? held : held.first(1)).map { |one| batch(entry, one).messages.first }
+          send_on(entry, failing, decision.attempts, skip: decision.skip) { error }
         end
 
         # The key waits until they were sent, but no runner does.
@@ -151,7 +162,7 @@ module Guildhall
         def pass(entry)
           state = @keys.pass(entry) { |offset| offsets.done?(offset) }
           publish("key.resumed", entry) if state == :resumed
-          entry.retries.progress(state == :moved ? entry.at : nil) if %i[resumed moved].include?(state)
+          entry.passing.consumed_up_to(state == :moved ? entry.at : nil) if %i[resumed moved].include?(state)
           state
         end
 
@@ -162,7 +173,9 @@ module Guildhall
           state == :moved ? @keys.due(entry) : (postpone(entry) if state == :unchanged)
         end
 
-        def rest(entry, seconds)
+        # @param failures [Integer] in a row
+        def rest(entry, failures)
+          seconds = @backoff.seconds(failures)
           @assignment.publish("consumer.retrying", offset: entry.record.offset, attempt: entry.attempt - 1, seconds:)
           @keys.wait(entry, seconds)
         end

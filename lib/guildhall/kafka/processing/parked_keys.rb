@@ -1,7 +1,9 @@
 # frozen_string_literal: true
 
 require_relative "../messages/batch"
-require_relative "retry_policy"
+require_relative "backoff"
+require_relative "failure_policy"
+require_relative "passing_errors"
 
 module Guildhall
   module Kafka
@@ -14,7 +16,7 @@ module Guildhall
         Held = Data.define(:record, :next_offset)
 
         # One key: its messages, in order, how often the first has failed, and the alarm for its next attempt.
-        Entry = Struct.new(:key, :generation, :retries, :held, :alarm) do
+        Entry = Struct.new(:key, :generation, :held, :passing, :history, :alarm) do
           # @return [Record] the message that is tried next
           def record = held.first.record
 
@@ -22,7 +24,7 @@ module Guildhall
           def at = [generation, record.offset]
 
           # @return [Integer] of the next attempt
-          def attempt = retries.attempt(at)
+          def attempt = history.moved_to(at).attempt
 
           # @return [String, nil] for people
           def name = key.is_a?(Partitioner::Keyless) ? nil : key.to_s
@@ -33,7 +35,8 @@ module Guildhall
         def initialize(assignment, &on_due)
           @topic = assignment.partition.topic
           @config = assignment.application.config
-          @policy = [@topic, @config, assignment.partition.to_s, assignment.application.contention].freeze
+          @place = assignment.partition.to_s
+          @contention = assignment.application.contention
           @timer = assignment.application.timer
           @on_due = on_due
           @lock = Mutex.new
@@ -53,7 +56,7 @@ module Guildhall
         # @param key [Object] that is not parked
         # @return [Entry]
         def park(key, batch, indexes)
-          entry = Entry.new(key, batch.generation, RetryPolicy.new(*@policy), [])
+          entry = Entry.new(key, batch.generation, [], PassingErrors.new(@topic, @place, @contention), FailurePolicy::NOTHING)
           @lock.synchronize do
             @entries[key] = entry if batch.generation == @generation
             add(entry, batch, indexes)

@@ -4,8 +4,9 @@ require "forwardable"
 require "guildhall/error_boundary"
 require_relative "assignment"
 require_relative "dead_letters"
-require_relative "isolation"
-require_relative "retry_policy"
+require_relative "backoff"
+require_relative "failure_policy"
+require_relative "passing_errors"
 
 module Guildhall
   module Kafka
@@ -22,21 +23,23 @@ module Guildhall
         def initialize(assignment)
           @assignment = assignment
           @topic = partition.topic
-          @retries = RetryPolicy.new(@topic, application.config, partition.to_s, application.contention)
-          @isolation = nil # while the message that fails is looked for
+          @policy = FailurePolicy.new(@topic)
+          @history = FailurePolicy::NOTHING
+          @passing = PassingErrors.new(@topic, partition.to_s, application.contention)
+          @backoff = Backoff.new(application.config, @topic.retries)
           @dead_letters = DeadLetters.for(assignment)
           @dispatching = false
-          @at = nil
+          @at = nil # the first message that is not done: its generation and offset
         end
 
         # @return [Dispatches::Blocked, nil] nil: none of its dispatches fails
         def blocked = @dead_letters&.blocked
 
         # @return [Boolean] whether the message that fails is being looked for
-        def isolating? = !@isolation.nil?
+        def isolating? = !@history.search.nil?
 
         # @return [Integer] 1 at first
-        def attempt = @retries.attempt(@at)
+        def attempt = @history.at == @at ? @history.attempt : 1
 
         # A batch is about to be consumed: what could not be decoded before is decoded again, and what never can be goes to
         # the dead letters, where the route says so.
@@ -46,11 +49,10 @@ module Guildhall
         #   have been sent to the dead letters; nil: a seek has made it void
         def prepare(batch, again:)
           @dispatching = false # a seek may have made void what was to be sent
-          again ? batch.decode_again : @isolation = nil
+          again ? batch.decode_again : @history = @history.with(search: nil)
           pending = look(batch) or return
           return pending if pending.empty?
 
-          @isolation&.passed(offset(batch, pending))
           return pending unless @dead_letters&.dispatch_undecodable?
 
           dispatch_undecodable(batch, pending)
@@ -70,9 +72,9 @@ module Guildhall
         # @param pending [Array<Integer>] indexes of its messages
         # @return [Array<Integer>] those that are to be consumed next: all, unless the one that fails is looked for
         def narrow(batch, pending)
-          return pending unless @isolation
+          return pending unless isolating?
 
-          pending.first(@isolation.take(pending.map { |index| batch.records[index].offset }))
+          pending.first(@history.search.size_of_next(pending.map { |index| batch.records[index].offset }))
         end
 
         # `consume` has returned.
@@ -82,10 +84,12 @@ module Guildhall
         def returned(batch, first = nil)
           pending = look_after(batch)
           return done if pending.nil? || pending.empty?
-          return go_back(batch) { @retries.postponed(@at) } if offsets.unmarked_before(batch)
-
-          @isolation&.passed(offset(batch, pending))
-          rest(@retries.postponed(@at), batch) if pending.first == first && !schedule.leaving?
+          if (unmarked = offsets.unmarked_before(batch))
+            @at = [batch.generation, unmarked]
+            go_back(unmarked, batch, postponed)
+          elsif pending.first == first && !schedule.leaving?
+            postpone(batch)
+          end
           false
         end
 
@@ -104,7 +108,7 @@ module Guildhall
         # @param batch [Messages::Batch]
         # @return [false]
         def postpone(batch)
-          rest(@retries.postponed(@at), batch)
+          rest(postponed.failures, batch)
           false
         end
 
@@ -120,7 +124,8 @@ module Guildhall
         # The batch is finished, or given up.
         # @return [true]
         def done
-          @isolation = @at = nil
+          @history = @history.with(search: nil)
+          @at = nil
           true
         end
 
@@ -129,7 +134,10 @@ module Guildhall
         # @return [Array<Integer>, nil] the indexes of what is not done
         def look(batch)
           pending = offsets.pending(batch)
-          @at = [batch.generation, offset(batch, pending)] if pending&.any?
+          return pending if pending.nil? || pending.empty?
+
+          @at = [batch.generation, batch.records[pending.first].offset]
+          @history = @history.passed(@at.last)
           pending
         end
 
@@ -137,92 +145,75 @@ module Guildhall
         def look_after(batch)
           before = @at
           pending = look(batch) or return
-          if pending.empty? then @retries.progress(nil)
-          elsif @at != before then @retries.progress(@at)
+          if pending.empty? then @passing.consumed_up_to(nil)
+          elsif @at != before then @passing.consumed_up_to(@at)
           end
           pending
         end
 
         def outage?(result) = result.is_a?(Failure) && ErrorKind.of(result.exception, @topic) == :outage
 
-        def offset(batch, pending)
-          batch.records[pending.first].offset
+        # @return [FailurePolicy::Retry]
+        def postponed
+          decision, @history = @policy.postponed(@at, @history)
+          decision
         end
 
         def decide(error, batch, messages, together)
           pending = look_after(batch)
           return done if pending.nil? || pending.empty?
           return postpone(batch) unless messages
-          return go_back(batch) { failed_with_others(error) } if offsets.unmarked_before(batch)
 
+          unmarked = offsets.unmarked_before(batch)
           load = ForwardingError.load_of(error)
-          return wait_for(load, batch) if load
+          return wait_for(load, batch) if load && !unmarked
 
-          alone = !together && alone?(messages, offset(batch, pending))
-          decision = @retries.failed(error, at: @at, alone:, isolating: !@isolation.nil?)
-          follow(decision, error, batch, messages, pending, alone)
-        end
-
-        # The strategy has raised: without a pause that would happen again at once.
-        def undecided(failure, batch)
-          @assignment.error(failure, "dead_letter_queue")
-          rest(@retries.undecided(@at), batch)
-        end
-
-        # Only one message can be the cause if the consumer has looked at no other that is not done.
-        def alone?(messages, offset)
-          messages.last_read == offset || messages.last_offset == offset
+          @at = [batch.generation, unmarked] if unmarked
+          call = FailurePolicy::FailedCall.new(error:, at: @at, together:, passing: @passing.include?(error, @at), unmarked: !unmarked.nil?,
+            last_offset: messages.last_offset, last_read: messages.last_read, at_hand: messages.failing_offset(error))
+          decision, @history = @policy.decide(call, @history)
+          carry_out(decision, error, batch, pending)
         end
 
         # @return [false]
-        def follow(decision, error, batch, messages, pending, alone)
-          case decision.action
-          when :retry then rest(decision, batch)
-          when :isolate then isolate(error, messages, offset(batch, pending))
-          else dispatch_failing(decision.action, error, batch, pending, alone)
+        def carry_out(decision, error, batch, pending)
+          case decision
+          when FailurePolicy::Retry then rest(decision.failures, batch)
+          when FailurePolicy::DeadLetter then dispatch_failing(decision, error, batch, pending)
+          when FailurePolicy::Undecided then undecided(decision.error, batch, decision.failures)
+          when FailurePolicy::Rewind
+            report_unmarked if decision.spent
+            go_back(decision.offset, batch, decision)
           end
           false
+        end
+
+        # Without a pause that would happen again at once.
+        def undecided(error, batch, failures = [@history.failures, 1].max)
+          @assignment.error(error, "dead_letter_queue")
+          rest(failures, batch)
         end
 
         # With manual offset management the consumer may still hold messages of earlier batches, in a buffer for instance. All
         # messages that are not marked are delivered again.
-        # @yieldreturn [RetryPolicy::Decision]
-        def go_back(batch)
-          position = offsets.unmarked_before(batch)
-          @at = [batch.generation, position]
-          @isolation = nil
-          rest(yield, batch)
-          partition.go_back(position)
+        # @param decision [#failures]
+        # @return [false]
+        def go_back(offset, batch, decision)
+          @history = @history.with(search: nil)
+          rest(decision.failures, batch)
+          partition.go_back(offset)
           false
         end
 
-        # Which of them fails is not to be found out: one that is given alone may only be the one that completes the buffer.
-        def failed_with_others(error)
-          decision = @retries.failed_with_others(error, at: @at)
-          if @dead_letters && @retries.failures > @topic.dead_letter_queue.max_retries
-            @assignment.error(UnmarkedError.new("messages from #{partition}@#{@at.last} on are not marked as consumed: nothing goes to " \
-                                                "the dead letters, for any of them may have failed"), "dead_letter_queue")
-          end
-          decision
+        def report_unmarked
+          @assignment.error(UnmarkedError.new("messages from #{partition}@#{@at.last} on are not marked as consumed: nothing goes to " \
+                                              "the dead letters, for any of them may have failed"), "dead_letter_queue")
         end
 
-        # What was not looked at cannot be the cause.
-        def isolate(error, messages, first)
-          @isolation ||= Isolation.new
-          last = messages.last_offset
-          at_hand = messages.failing_offset(error)
-          suspect = at_hand || [messages.last_read, last].compact.min
-          suspect = last if suspect < first # it was marked, whatever has failed then
-          @isolation.failed(suspect, suspected: suspect == at_hand || suspect < last)
-          @isolation.passed(first)
-        end
-
-        # @return [false] what is left is consumed once they were sent
-        def dispatch_failing(action, error, batch, pending, alone)
-          failing = batch.messages(action == :dispatch_all ? pending : pending.first(1))
-          dispatch(failing, alone ? @retries.failures_alone : @retries.failures, skip: action == :skip) { error }
+        # What is left is consumed once they were sent.
+        def dispatch_failing(decision, error, batch, pending)
+          dispatch(batch.messages(decision.all ? pending : pending.first(1)), decision.attempts, skip: decision.skip) { error }
           @at = nil
-          false
         end
 
         def dispatch_undecodable(batch, pending)
@@ -255,10 +246,11 @@ module Guildhall
           schedule.resume(reason) if batch.generation != offsets.generation # a seek that has just made it void came before the pause
         end
 
-        def rest(decision, batch)
-          @assignment.publish("consumer.retrying",
-            offset: @at&.last || batch.first_offset, attempt: @retries.failures, seconds: decision.seconds)
-          schedule.pause(:backoff, decision.seconds)
+        # @param failures [Integer] in a row
+        def rest(failures, batch)
+          seconds = @backoff.seconds(failures)
+          @assignment.publish("consumer.retrying", offset: @at&.last || batch.first_offset, attempt: @history.failures, seconds:)
+          schedule.pause(:backoff, seconds)
         end
       end
     end
