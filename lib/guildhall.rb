@@ -23,7 +23,6 @@ module Guildhall
   # @param payloads [Array] samples for a task
   # @param stress [Integer, nil] the number of Ractors that call the task at once, in its own process: finds extensions that crash or
   #   answer differently then
-  # @return [Doctor::Report]
   # @raise [Guildhall::ArgumentError] for stress without payloads
   # @raise [WrongRactorError] outside the main Ractor
   def self.doctor(object, payloads: [], stress: nil)

@@ -24,7 +24,6 @@ module Guildhall
     FEWEST = 2 # sizes of batches, however slow a task is
     private_constant :SECONDS, :CLASSES, :TRIES, :CONFIRMATION, :MAX_WORKERS, :LEAST, :LEAST_SECONDS, :BUDGET, :FEWEST, :RAISED
 
-    # @param task [#call]
     # @param payloads [Array<String, Object>] samples, the more the better
     # @param workers [Integer, nil] the maximum; nil: the number that a pool has by default
     # @param rounds [Integer] of each measurement; the median counts
@@ -45,7 +44,6 @@ module Guildhall
       @progress = progress
     end
 
-    # @param most [Integer]
     # @return [Array<Integer>] 1, 2, 4 … up to it
     def self.steps(most)
       [*(0..).lazy.map { |power| 2**power }.take_while { |count| count < most }, most].uniq
@@ -59,7 +57,6 @@ module Guildhall
     end
 
     # Blocks while it measures: some seconds. Starts pools, and ends them. Main Ractor.
-    # @return [Advice]
     # @raise [IsolationError, NotShareableError] for a task that cannot run on workers: the doctor has more to say of it
     def advise
       @variants.each_value { |task| Shareable.callable!(task) && Inspection.of(task).check! }
@@ -78,7 +75,6 @@ module Guildhall
 
     private
 
-    # @return [Array<Cell>]
     def measure(pools, variants, payloads, cost, workers: [0, *@workers])
       batches = affordable(cost)
       grid = variants.keys.product(workers, batches).reject do |name, count, size|
@@ -125,7 +121,6 @@ module Guildhall
     end
 
     # For each class of sizes: from which batch size it pays, with the workers of the best cell.
-    # @return [Array<Advice::Line>]
     def table(pools, best, measured)
       return [] unless best&.workers&.positive?
 

@@ -70,7 +70,6 @@ module Guildhall
     def document(bytes) = @decoder.document(bytes)
 
     # The codec that gives Documents instead of Hashes, with the same schemas and options.
-    # @return [Lazy]
     def lazy = Lazy.new(self, @decoder)
 
     # @param object [Object] Hashes with String or Symbol keys, Arrays, Documents … as the writer's schema says. Of a union's
@@ -82,11 +81,9 @@ module Guildhall
 
     # @api private
     # @param from [Integer] where the value begins: after a header
-    # @return [Object]
     def decode_from(bytes, from) = @decoder.decode(bytes, from)
 
     # @api private
-    # @return [MapDocument, ArrayDocument, Object]
     def document_from(bytes, from) = @decoder.document(bytes, from)
 
     # @api private
@@ -99,7 +96,6 @@ module Guildhall
 
     # @api private
     # @param count [Integer] values, one after the other
-    # @return [Array]
     def decode_many(bytes, count) = @decoder.decode_many(bytes, count)
 
     # @api private

@@ -9,7 +9,6 @@ module Guildhall
     POSITIONAL = %i[req opt].freeze
     private_constant :POSITIONAL
 
-    # @param task [Object]
     # @return [#call] the task
     # @raise [Guildhall::ArgumentError] for what cannot be called
     def self.check!(task)
@@ -18,7 +17,6 @@ module Guildhall
       raise Guildhall::ArgumentError, "a task needs the method `call`; #{Shareable.article(task.class)} has none"
     end
 
-    # @param callable [#call]
     # @return [Boolean] whether it takes `(value, metadata)` rather than `(value)` alone
     def self.takes_metadata?(callable)
       return callable.takes_metadata? if callable.respond_to?(:takes_metadata?) # it hands them on
@@ -27,14 +25,11 @@ module Guildhall
     end
 
     # @param codec [#prepare] takes `(payloads)`, or `(payloads, metadata)`
-    # @param payloads [Enumerable<String, nil>]
     # @param metadata [Array, nil] one for each payload
-    # @return [void]
     def self.prepare(codec, payloads, metadata = nil)
       takes_two?(codec.method(:prepare)) ? codec.prepare(payloads, metadata) : codec.prepare(payloads)
     end
 
-    # @param method [Method, Proc]
     # @return [Boolean] whether it takes two positional arguments or more
     def self.takes_two?(method)
       return false if method.is_a?(Proc) && method.lambda? && method.arity.between?(0, 1) # most are

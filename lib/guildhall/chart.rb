@@ -11,7 +11,6 @@ module Guildhall
     COLOURS = %w[#2c7fb8 #d95f0e #31a354 #756bb1 #636363 #e7298a #1b9e77 #a6761d].freeze
     private_constant :WIDTH, :LABEL_PIXELS, :FONT, :COLOURS
 
-    # @param text [#to_s]
     # @return [String] for HTML
     def self.escape(text) = CGI.escapeHTML(text.to_s)
 
@@ -25,7 +24,6 @@ module Guildhall
 
     # @api private
     # @param parts [Array<String, nil>] what is drawn
-    # @return [String]
     def self.svg(height, title, parts)
       <<~SVG
         <svg xmlns="http://www.w3.org/2000/svg" width="#{WIDTH}" height="#{height}" viewBox="0 0 #{WIDTH} #{height}" role="img">
@@ -43,7 +41,6 @@ module Guildhall
       private_constant :ROW_PIXELS, :RIGHT
 
       # @param rows [Array<Array(String, Numeric)>] label and value
-      # @param title [String]
       # @param mark [Numeric, nil] where a dashed line stands, below which bars are grey: 1 for ratios; nil: none
       def initialize(rows, title:, mark: nil)
         @rows = rows
@@ -52,7 +49,6 @@ module Guildhall
         @most = [*rows.map(&:last), mark.to_f, Float::MIN].compact.max
       end
 
-      # @return [String]
       def to_svg
         height = (@rows.size * ROW_PIXELS) + 50
         bars = @rows.each_with_index.map { |(label, value), index| bar(label, value, 34 + (index * ROW_PIXELS)) }
@@ -83,7 +79,6 @@ module Guildhall
 
       # @param steps [Array<#to_s>] below the chart
       # @param series [Hash{String=>Array<Numeric, nil>}] a value for each step; nil: none
-      # @param title [String]
       # @param below [String] what the steps are
       # @param mark [Numeric, nil] where a dashed line stands; nil: none
       def initialize(steps, series, title:, below:, mark: nil)
@@ -95,7 +90,6 @@ module Guildhall
         @most = [*series.values.flatten.compact, mark.to_f, Float::MIN].max * 1.05
       end
 
-      # @return [String]
       def to_svg
         Chart.svg(HEIGHT, @title, [*axes, *@series.each_with_index.map { |(name, values), index| line(name, values, index) }])
       end

@@ -27,8 +27,6 @@ module Guildhall
     EXTENSIONS = %w[guildhall/native guildhall/kafka/native].freeze
     private_constant :INTERRUPTED, :BROKEN_PIPE, :EXTENSIONS
 
-    # @param out [IO]
-    # @param err [IO]
     def initialize(out: $stdout, err: $stderr)
       @out = out
       @err = err
@@ -50,7 +48,6 @@ module Guildhall
     end
 
     # Blocks for as long as the command runs.
-    # @param arguments [Array<String>]
     # @return [Integer] the exit status: 0 done, 1 failed, 2 wrong usage, 78 wrong configuration, 130 interrupted, 141 output unread, or
     #   what the command says
     def run(arguments)

@@ -7,14 +7,12 @@ module Guildhall
   # A codec implements `decode(bytes)`, and `encode(object)` where it can; it may offer `document(bytes)` (a lazy
   # view) and {#native_decoder}.
   module Codec
-    # @param bytes [String]
     # @return [Object] frozen and shareable
     # @raise [DecodeError]
     def call(bytes)
       decode(bytes)
     end
 
-    # @param payloads [Array<String>]
     # @return [Array<Object>] in order
     # @raise [DecodeError] for the first that cannot be decoded
     def decode_batch(payloads)

@@ -30,8 +30,6 @@ module Guildhall
     #   its index where there are no names): `:integer`, `:float`, `:decimal`, `:boolean`, `:date`, `:time`, or a
     #   shareable callable that takes the text. Empty fields stay nil. What is not of the type is a DecodeError. A column that a text does
     #   not have is left out, as the gem csv does
-    # @param col_sep [String]
-    # @param row_sep [String, :auto]
     # @param quote_char [String, nil] nil: nothing is quoted
     # @param skip_blanks [Boolean] whether empty lines are left out
     # @param strip [Boolean] whether white space around fields is left out
@@ -62,7 +60,6 @@ module Guildhall
       Ractor.make_shareable(self)
     end
 
-    # @param bytes [String]
     # @return [Array<Hash, Array>] frozen, shareable
     # @raise [DecodeError] with the line, and for a field that cannot be converted its `path`: `$[3].price`
     def decode(bytes)

@@ -27,11 +27,9 @@ module Guildhall
       end
 
       # An Integer that fits 64 bits, such as headers of messages have.
-      # @param text [Object]
       # @return [Integer, nil] nil for what is no such text
       def integer(text) = (Integer(text, 10, exception: false) if text.is_a?(String) && text.bytesize <= INTEGER_BYTES)
 
-      # @param number [Numeric]
       # @return [Integer] its digits; of an Integer, for whose digits they would have to be made, no more than it has; 0 for a
       #   Float, and for a number of another class
       def of(number)
@@ -42,11 +40,9 @@ module Guildhall
         end
       end
 
-      # @param number [Object]
       # @return [Boolean] whether it is a BigDecimal, and not NaN or infinite
       def decimal?(number) = number.class.name == "BigDecimal" && number.finite?
 
-      # @param most [Integer]
       # @return [String] why a number is refused
       def refusal(most) = "a number that has, written out, more digits than max_digits, #{most}"
 

@@ -25,7 +25,6 @@ module Guildhall
     end
 
     # Blocks while it reads, and while the trials run. Main Ractor.
-    # @return [Report]
     def examine
       visitor = visit
       trial = Trial.new(@object, @payloads, visitor).run if @task && @payloads.any?

@@ -15,7 +15,6 @@ module Guildhall
   module Document
     include Enumerable
 
-    # @param object [Object]
     # @return [Object] the Hash or Array of a Document; anything else as it is
     def self.plain(object) = Document === object ? object.decode : object
 
@@ -38,14 +37,11 @@ module Guildhall
     #   @return [Integer] pairs or elements
     # @!method dig(key, *keys)
     #   Reads a field at any depth without making what lies between.
-    #   @return [Object, nil]
     # @!method decode
     #   @return [Hash, Array] all of it, frozen
 
-    # @return [Integer]
     def length = size
 
-    # @return [Boolean]
     def empty? = size.zero?
 
     # @return [Integer] without an argument and block: {#size}
@@ -66,7 +62,6 @@ module Guildhall
     # @return [Hash] as Hash#tally: its keys are plain
     def tally(...) = decode.tally(...)
 
-    # @return [Set]
     def to_set(...) = decode.to_set(...)
 
     # @return [Array] without repetitions
@@ -90,13 +85,11 @@ module Guildhall
     def to_query(...) = decode.to_query(...)
 
     # For Marshal, and the caches that use it: what is loaded is a plain Hash or Array.
-    # @return [String]
     def _dump(_level) = Marshal.dump(decode)
 
     # The other half of {#_dump}, for the classes of Documents.
     module Loading
       # @api private
-      # @return [Hash, Array]
       def _load(dumped) = Marshal.load(dumped) # rubocop:disable Security/MarshalLoad -- Marshal itself calls it
     end
 
@@ -106,7 +99,6 @@ module Guildhall
     def clone(**) = self
 
     # Shows the shape: scalars as they are, what is nested by its size.
-    # @return [String]
     def inspect
       "#<#{self.class} #{shape}>"
     end

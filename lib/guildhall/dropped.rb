@@ -3,7 +3,6 @@
 module Guildhall # rubocop:disable Style/Documentation
   # What {DROPPED} is.
   class Dropped
-    # @return [String]
     def inspect = "Guildhall::DROPPED"
     alias to_s inspect
 

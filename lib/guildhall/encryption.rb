@@ -19,7 +19,6 @@ module Guildhall
   # 8.3). Keys, and what was encrypted, are never in messages of errors nor in `inspect`.
   class Encryption
     # The stage that decrypts.
-    # @return [Decrypt]
     attr_reader :decrypt
 
     # @param keys [Hash{String=>String}, #call] key id → 32 bytes. Or what is called with a key id, in the main Ractor, and
@@ -39,7 +38,6 @@ module Guildhall
     end
 
     # The stage that encrypts. With `header:`, add {#headers} to the message.
-    # @return [Encrypt]
     # @raise [Guildhall::ArgumentError] where `keys` is a callable and `write:` was not given
     def encrypt
       @encrypt or raise Guildhall::ArgumentError, "say which key to encrypt with: Guildhall::Encryption.new(keys, write: id)"

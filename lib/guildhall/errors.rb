@@ -26,8 +26,6 @@ module Guildhall
     # @return [String, nil] how to reach the offending object, such as `task.@rules[3]`; nil when unknown
     attr_reader :path
 
-    # @param message [String]
-    # @param path [String, nil]
     def initialize(message, path: nil)
       super(message)
       @path = path
@@ -39,7 +37,6 @@ module Guildhall
     # @return [Integer] the payload's place in its batch
     def payload_index = @guildhall_payload_index
 
-    # @return [String]
     def message = "#{super} (#{@guildhall_payloads || "payload #{payload_index}"})"
   end
 
@@ -52,13 +49,10 @@ module Guildhall
     attr_reader :findings
 
     # @param code [Pool::Code] has a refusal
-    # @return [IsolationError]
     def self.refused(code)
       new("#{code.name} cannot run on workers, and so nowhere: #{code.refusal.message} (#{code.refusal.place})")
     end
 
-    # @param message [String]
-    # @param findings [Array<Inspection::Finding>]
     def initialize(message, findings: [].freeze)
       super(message)
       @findings = findings
@@ -137,7 +131,6 @@ module Guildhall
     EXCERPT_CHARACTERS = 80
     private_constant :EXCERPT_CHARACTERS
 
-    # @param message [String, nil]
     # @param excerpt [String, nil] the object, or a part of it; 80 characters are kept
     def initialize(message = nil, excerpt: nil)
       super(message)
@@ -157,7 +150,6 @@ module Guildhall
     # @return [Array] what is wrong with it, as the validator says it; empty when it only says no
     attr_reader :errors
 
-    # @param errors [Array]
     # @param stage [Symbol, nil] the name of the stage that validates
     def initialize(message = nil, errors: [], stage: nil)
       @errors = errors
@@ -172,8 +164,6 @@ module Guildhall
     # @return [String, nil] where in the schema: "#/properties/age"
     attr_reader :location
 
-    # @param reason [String]
-    # @param location [String, nil]
     def initialize(reason, location: nil)
       @location = location
       super([location, reason].compact.join(": "))
@@ -226,8 +216,6 @@ module Guildhall
     # @return [Array<LeakCheck::Growth::Leak>] empty where only memory has grown
     attr_reader :leaks
 
-    # @param message [String]
-    # @param leaks [Array<LeakCheck::Growth::Leak>]
     def initialize(message, leaks = [].freeze)
       super(message)
       @leaks = leaks

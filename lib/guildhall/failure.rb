@@ -9,16 +9,12 @@ module Guildhall
   #
   # @!attribute [r] error_class
   #   @return [String] the exception's class
-  # @!attribute [r] message
-  #   @return [String]
   # @!attribute [r] backtrace
   #   @return [Array<String>] from the worker; the first {MAX_BACKTRACE_LINES} lines
   # @!attribute [r] index
   #   @return [Integer, nil] the payload's place in its batch
   # @!attribute [r] stage
   #   @return [Symbol, nil] the pipeline's stage that raised; nil outside pipelines
-  # @!attribute [r] cause
-  #   @return [Failure, nil]
   # @!attribute [r] details
   #   @return [Hash{Symbol=>Object}] what else the exception had to say: offset, line and path of a DecodeError, say
   class Failure < Data.define(:error_class, :message, :backtrace, :index, :stage, :cause, :details)
@@ -37,10 +33,7 @@ module Guildhall
     private_constant :CORE_READERS, :UNSHAREABLE_METHOD, :CONSTANT, :CONSTANT_NAME, :UPPER, :FRAME
 
     class << self
-      # @param error [Exception]
-      # @param index [Integer, nil]
       # @param stage [Symbol, nil] nil: the one that a pipeline has left on the error
-      # @return [Failure]
       def of(error, index = nil, stage = nil, causes = MAX_CAUSES)
         stage ||= Pipeline.stage_of(error) if defined?(Guildhall::Pipeline) && Pipeline.respond_to?(:stage_of)
         cause = of(error.cause, index, nil, causes - 1) if error.cause && causes.positive?
@@ -55,26 +48,22 @@ module Guildhall
       end
 
       # For a task that tried to leave through a `catch`, or a `break`, of its caller.
-      # @return [Failure]
       def uncaught_throw(index)
         of(UncaughtThrowError.allocate.exception("the task used throw, break or return to leave its caller"), index)
       end
 
       # For a task that ended its worker, or its reader's thread.
-      # @return [Failure]
       def fatal(index)
         of(WorkerDiedError.new("the worker, or the thread, that ran this payload has ended (Thread.exit in the task, say)"), index)
       end
 
       # For a payload that was not run: a worker got stuck in its batch, there are no workers any more, and a caller has no deadline.
-      # @return [Failure]
       def workerless(index)
         of(WorkerDiedError.new("not run: no worker is left, because as many as max_abandoned allows are stuck in payloads " \
                                "that exceeded their deadline; and the caller does not run what may never end"), index)
       end
 
       # For an exception whose own methods raise: its class is all that can be known.
-      # @return [Failure]
       def unreadable(error, index)
         new(error_class: name_of(Shareable.type_of(error)), message: "(it cannot be asked for its message, backtrace or cause)",
           backtrace: [].freeze, index:, stage: nil, cause: nil, details: {}.freeze)
@@ -183,7 +172,6 @@ module Guildhall
       "#{error_class}: #{message.lines.first&.chomp}"
     end
 
-    # @return [String]
     def inspect
       "#<Guildhall::Failure #{summary}#{" at payload #{index}" if index}#{" in #{stage}" if stage}>"
     end

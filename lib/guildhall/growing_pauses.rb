@@ -2,8 +2,6 @@
 
 module Guildhall
   # Pauses between attempts, each twice as long as the one before, up to a limit. Frozen and shareable: the caller keeps the last one.
-  # @!attribute first [Numeric] in the caller's unit
-  # @!attribute longest [Numeric]
   # @api private
   GrowingPauses = Data.define(:first, :longest) do
     # @param pause [Numeric, nil] the last one; nil: there was none

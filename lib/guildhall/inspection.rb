@@ -24,14 +24,12 @@ module Guildhall
     # @param task [#call] a lambda, module, object, pipeline …
     # @param load [Boolean] loads what the code names, and reads all methods of the modules that it comes upon: for warm-up and for
     #   reports; then some of what is found may never be called
-    # @return [Inspection]
     def self.of(task, load: false)
       visitor = Visitor.new(load)
       visitor.task(task)
       new(name_of(task), visitor)
     end
 
-    # @param callable [#call]
     # @return [Array<Module>] the modules in whose bodies a block was written, from the inside out; none if it is not a block
     def self.nesting_of(callable)
       callable.is_a?(Proc) && RubyVM::InstructionSequence.of(callable) ? callable.binding.eval("Module.nesting").freeze : [].freeze
@@ -39,7 +37,6 @@ module Guildhall
       [].freeze
     end
 
-    # @param object [Object]
     # @return [Array<#call>] what it holds and may call: in instance variables, members, and Arrays and Hashes there
     def self.callables_of(object)
       return [] if object.is_a?(Module)
@@ -69,15 +66,12 @@ module Guildhall
     end
 
     # Any Ractor, as {.label}: no constant may keep the UnboundMethod.
-    # @param type [Module]
     # @return [String, nil] the constant that it has, whatever a method `name` of its own says
     def self.constant_name(type) = Module.instance_method(:name).bind_call(type)
 
-    # @param type [Module]
     # @return [String] for messages: its constant, or "#<Class:0x…>"
     def self.label(type) = Module.instance_method(:to_s).bind_call(type)
 
-    # @param type [Module]
     # @return [String, nil] the file in which it was first defined; nil: by an extension or by Ruby, or it has no constant
     def self.file_of(type)
       name = constant_name(type)
@@ -87,14 +81,12 @@ module Guildhall
     end
 
     # @param path [String, nil] as Ruby says it
-    # @param line [Integer, nil]
     # @return [Array(String, Integer)] file and line; of text that was given to `eval`, those of the call
     def self.place(path = nil, line = nil)
       match = EVALED.match(path.to_s)
       match ? [match[1], match[2].to_i] : [path, line]
     end
 
-    # @param file [String]
     # @return [Boolean] whether it is Guildhall's own
     def self.own_file?(file) = file.start_with?("#{OWN}/")
 
@@ -103,7 +95,6 @@ module Guildhall
       [*RbConfig::CONFIG.values_at("rubylibdir", "sitelibdir", "vendorlibdir"), *Gem.path, "#{OWN}/", "<internal:"].compact
     end
 
-    # @return [Array<Finding>]
     attr_reader :findings
     # @return [Array<String>] constants that could not be loaded, each with the reason
     attr_reader :missing
@@ -119,7 +110,6 @@ module Guildhall
       freeze
     end
 
-    # @return [self]
     # @raise [IsolationError] naming all that was found
     def check!
       return self if @findings.empty?

@@ -21,7 +21,6 @@ module Guildhall
     end
 
     # @param names [Array<String>] none: all events
-    # @yieldparam event [Event]
     # @return [Object] a token for {#unsubscribe}
     # @raise [Guildhall::ArgumentError] for a name that is never published
     def subscribe(*names, &listener)
@@ -45,7 +44,6 @@ module Guildhall
     end
 
     # @param token [Object] what {#subscribe} returned
-    # @return [void]
     def unsubscribe(token)
       @lock.synchronize do
         replace(@subscribers.reject { |subscriber| subscriber.equal?(token) })
@@ -61,9 +59,6 @@ module Guildhall
 
     # Calls the subscribers one after the other, in this thread. An error of a subscriber harms neither the others nor the
     # publisher: it is reported the first time, and then the 10th, 100th, … time that the same subscriber raises it.
-    # @param name [String]
-    # @param payload [Hash{Symbol=>Object}]
-    # @return [void]
     def publish(name, **payload)
       listeners = @listeners[name] or return
 

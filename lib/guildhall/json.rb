@@ -62,7 +62,6 @@ module Guildhall
     end
 
     # The codec that gives Documents instead of Hashes, with the same options.
-    # @return [Lazy]
     def lazy
       as(Lazy)
     end
@@ -73,7 +72,6 @@ module Guildhall
     # @param on_error [:raise, :skip, #call] what to do with a text that is not valid. `:raise` ends there. With `:skip`,
     #   or an object that is called with each {ParseError}, each line is one text, and reading goes on with the next line
     # @yieldparam document [ObjectDocument, ArrayDocument, Object] as {#document} gives it
-    # @return [self, Enumerator]
     # @raise [ParseError] at the first text that is not valid; its offset and line count from the beginning of the source
     # @raise [Guildhall::ArgumentError] for another on_error, or a chunk that is not above 0
     # @raise [TypeError] for a source that is neither

@@ -24,11 +24,8 @@ module Guildhall
 
     class << self
       # The application of this process.
-      # @return [Application]
       attr_reader :application
 
-      # @yieldparam config [Config]
-      # @return [Config]
       # @raise [ApplicationStateError] after the first start
       def configure
         raise ApplicationStateError, "settings are fixed after the start: call Guildhall::Kafka.reset first" if application.config.frozen?
@@ -37,13 +34,11 @@ module Guildhall
         application.config
       end
 
-      # @return [Config]
       def config
         application.config
       end
 
       # With a block, adds routes to the application; they are checked when it starts.
-      # @return [Routing::Routes]
       # @raise [ApplicationStateError] with a block while the application runs, which would not see it
       def routes(&block)
         raise ApplicationStateError, "routes are read at the start: draw them before it, or stop first" if block && application.running?
@@ -57,7 +52,6 @@ module Guildhall
       # @param topics [Array<String>, nil] only these topics; nil: all
       # @param exclude_groups [Array<String>, nil] without these
       # @param exclude_topics [Array<String>, nil] without these
-      # @return [Application]
       # @raise [ConfigurationError] listing every error of configuration and routes
       def start(groups: nil, topics: nil, exclude_groups: nil, exclude_topics: nil)
         application.start(groups:, topics:, exclude_groups:, exclude_topics:)
@@ -88,7 +82,6 @@ module Guildhall
         Swarm.new(application, processes:, memory_limit:).run(**selection)
       end
 
-      # @return [WaterDrop::Producer]
       # @raise [MissingDependencyError] without the gem waterdrop
       def producer
         application.producer
@@ -105,7 +98,6 @@ module Guildhall
       end
 
       # A new application without settings and routes, for tests and for starting again.
-      # @return [Application]
       # @raise [ApplicationStateError] while the present one runs
       def reset
         raise ApplicationStateError, "stop the application first" if application.running?

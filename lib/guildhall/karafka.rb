@@ -50,7 +50,6 @@ module Guildhall
       #   `call(payload, metadata)`; metadata is an {Envelope}
       # @param message [Boolean] true: it takes a message, as Karafka's own deserializers do: `call(message)`. That is an
       #   {Envelope}, which has the readers of Karafka's messages
-      # @return [Deserializer]
       # @raise [Guildhall::ArgumentError] for one that is parallel already, and for what cannot be called that way
       # @raise [NotShareableError] naming the path to what workers cannot share
       # @raise [IsolationError] naming what a worker may not touch, and what to change

@@ -31,7 +31,6 @@ module Guildhall
 
     # Runs the block and says what it left behind; raises nothing.
     # @param grace [Numeric] seconds to wait for what is about to end
-    # @return [Growth]
     def self.growth(grace: GRACE)
       before = snapshot
       yield
@@ -44,10 +43,8 @@ module Guildhall
     end
 
     # Waits until nothing is left of what was started since, or the time is up.
-    # @param before [Snapshot]
     # @param grace [Numeric] seconds
     # @param memory [Integer, nil] see {.check}
-    # @return [Growth]
     def self.settled(before, grace: GRACE, memory: nil)
       limit = Clock.now + grace
       while (growth = Growth.new(before, snapshot)).leak?(memory)

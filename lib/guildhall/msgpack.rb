@@ -42,7 +42,6 @@ module Guildhall
     # @!method encode(object)
     #   Documents of every format are written as what they represent. Integers beyond 64 bits and objects of other
     #   classes need an {ExtensionType}; Times are timestamps, Symbols are strings.
-    #   @param object [Object]
     #   @return [String] frozen, binary
     #   @raise [EncodeError]
 
@@ -58,7 +57,6 @@ module Guildhall
     end
 
     # The codec that gives Documents instead of Hashes, with the same options.
-    # @return [Lazy]
     def lazy = Lazy.new(self)
 
     # @return [Lazy] the codec that gives Documents, with the default options

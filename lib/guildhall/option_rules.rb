@@ -29,36 +29,28 @@ module Guildhall
 
     class << self
       # @param expected [String] with its article
-      # @return [Rule]
       def rule(expected, &check) = Ractor.make_shareable(Rule.new(expected:, others: [], check:))
 
-      # @return [Rule]
       def one_of(*values)
         Ractor.make_shareable(values)
         *first, last = values.map(&:inspect)
         rule("#{first.join(", ")} or #{last}") { |value| values.include?(value) }
       end
 
-      # @return [Rule]
       def boolean = one_of(true, false)
 
-      # @param range [Range<Integer>]
       # @param ceiling [Integer] for a range without an end: what C can count, and no application needs more
-      # @return [Rule]
       def integer(range = 1.., ceiling: LARGEST_COUNT) = integer_up_to(range, ceiling)
 
-      # @return [Rule]
       def bytes = integer(ceiling: LARGEST_BYTES)
 
       # @param zero [Boolean] whether 0 will do
-      # @return [Rule]
       def seconds(zero: false)
         rule("a finite number #{zero ? "≥" : ">"} 0 (seconds)") do |value|
           value.is_a?(Numeric) && value.real? && value.to_f.finite? && (value.positive? || (zero && value.zero?))
         end
       end
 
-      # @return [Rule]
       def object(expected, *methods)
         methods.freeze
         rule(expected) { |value| methods.all? { |name| value.respond_to?(name) } }
@@ -67,20 +59,16 @@ module Guildhall
       # @param what [String] what is unknown: "setting deserializing.paralel"
       # @param name [#to_s] of it what may be a typing error
       # @param names [Array<#to_s>] those that there are
-      # @return [String]
       def unknown(what, name, names)
         hint = Suggestion.for(name, names)
         "unknown #{what}#{hint.empty? ? "; there are #{names.join(", ")}" : hint}"
       end
 
       # What a class takes as keywords of their own, beside a Hash of options.
-      # @param klass [Class]
-      # @return [Array<Symbol>]
       def keywords(klass)
         klass.instance_method(:initialize).parameters.filter_map { |kind, name| name if %i[key keyreq].include?(kind) }
       end
 
-      # @return [Rule]
       def kind(expected, klass) = rule(expected) { |value| value.is_a?(klass) }
 
       private
@@ -96,11 +84,9 @@ module Guildhall
       end
     end
 
-    # @return [Array<Symbol>]
     attr_reader :names
 
     # @param noun [String] what a name is called in messages
-    # @param rules [Hash{Symbol=>Rule}]
     def initialize(noun = "option", **rules)
       @noun = noun
       @rules = rules
@@ -108,7 +94,6 @@ module Guildhall
       Ractor.make_shareable(self)
     end
 
-    # @param values [Hash{Symbol=>Object}]
     # @param names [Array<Symbol>] those that are allowed here
     # @param prefix [String] of the names in messages
     # @param beside [Class, nil] whose `initialize` has keywords of its own beside these: the message about an unknown one lists them too
@@ -125,7 +110,6 @@ module Guildhall
       end
     end
 
-    # @param values [Hash{Symbol=>Object}]
     # @param owner [String, nil] what the options belong to
     # @param beside [Class, nil] see {#errors}
     # @return [Hash{Symbol=>Object}] the values

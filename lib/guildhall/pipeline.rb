@@ -32,7 +32,6 @@ module Guildhall
     STAGE = :@guildhall_stage
     private_constant :STAGE
 
-    # @param error [Exception]
     # @return [Symbol, nil] the name of the stage that raised it; nil when no pipeline was involved
     def self.stage_of(error)
       error.instance_variable_get(STAGE)
@@ -40,7 +39,6 @@ module Guildhall
 
     # @api private
     # @param error [Exception] notes, once, the name of the stage that raised it
-    # @param name [Symbol]
     def self.mark(error, name)
       return if error.frozen? || error.instance_variable_defined?(STAGE)
 
@@ -93,7 +91,6 @@ module Guildhall
 
     # Runs the stages on many payloads, one stage after the other: a stage whose callable has `call_batch(values)` gets
     # all values that are left at once.
-    # @param payloads [Array]
     # @param metadata [Array, nil] as long as payloads
     # @yieldparam error [Exception] what a payload raised; {.stage_of} returns the stage
     # @yieldparam index [Integer] which payload
@@ -105,7 +102,6 @@ module Guildhall
     end
 
     # The same pipeline with counters, which all Ractors share; counting costs about 0.2 µs a stage.
-    # @return [Measured]
     def measured
       Measured.new(@stages, names: @names)
     end
@@ -120,9 +116,7 @@ module Guildhall
 
     # Lets the first stage do what it cannot do in a worker, such as fetch schemas from a registry. A pool calls it in the
     # thread that dispatches, before workers get the batch. May block, where the stage's own `prepare` does.
-    # @param payloads [Enumerable<String, nil>]
     # @param metadata [Array, nil] one for each payload
-    # @return [self]
     # @raise what the stage's `prepare` raises
     def prepare(payloads, metadata = nil)
       @stages.first.prepare(payloads, metadata)
@@ -148,7 +142,6 @@ module Guildhall
       dup.tap { |copy| copy.instance_variable_set(:@stages, @stages.map(&:own).freeze) }.freeze
     end
 
-    # @return [String]
     def inspect
       "#<#{self.class} #{@names.join(" >> ")}>"
     end

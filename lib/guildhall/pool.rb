@@ -51,7 +51,6 @@ module Guildhall
 
     # Yields a pool, and shuts it down when the block is left.
     # @param settings [Hash] see {Settings#initialize}
-    # @yieldparam pool [Pool]
     # @return [Object] what the block returns
     def self.open(**settings)
       pool = new(**settings)
@@ -77,14 +76,12 @@ module Guildhall
       raise WrongRactorError, "pools live in the main Ractor; in a worker, call the code itself" unless Ractor.main?
     end
 
-    # @return [Settings]
     attr_reader :settings
 
     # @return [Instrumentation] see {EVENTS}
     attr_reader :instrumentation
 
     # @api private
-    # @return [Notifier]
     def notifier
       reset_after_fork
       @notifier
@@ -121,7 +118,6 @@ module Guildhall
     # @option options [Boolean] retry false fails what a worker died with at once instead of running it once more
     # @option options [Integer] slice payloads a worker takes at once; nil: the pool's setting, or as it pays
     # @option options [Integer] priority slices a turn; 1
-    # @return [Future]
     # @raise [Guildhall::ArgumentError] naming every option that is wrong
     # @raise [NotShareableError] naming the path to what cannot be shared
     # @raise [PoolSaturatedError] with `overflow: :reject`, or after waiting with `overflow: :wait`
@@ -135,9 +131,7 @@ module Guildhall
     # Starts the workers, and loads here in the main Ractor what the task needs: a worker would have to wait for that, or fail.
     # With payloads, the task is run on them. Without, the constants that its code names are resolved; a warning names those
     # that cannot be.
-    # @param task [#call]
     # @param payloads [Array] samples
-    # @return [self]
     # @raise [NotShareableError] naming the path to what cannot be shared
     # @raise [PoolClosedError]
     def warm_up(task, payloads = [])
@@ -204,7 +198,6 @@ module Guildhall
       @supervisor.supervise
     end
 
-    # @return [String]
     def inspect
       "#<Guildhall::Pool #{@supervisor.workers} workers#{" closed" if @closed}>"
     end
@@ -236,7 +229,6 @@ module Guildhall
 
     # @param batch [Batch] that its caller has begun in the short way, and that is worth handing over
     # @param raising [Boolean] see {Mapping#map}
-    # @return [Array]
     def take_over(batch, raising)
       reason = inline_reason(batch, nil, nil)
       reason ? batch.decision = Decision.number(:inline, reason) : line_up(batch)

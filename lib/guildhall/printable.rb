@@ -22,7 +22,6 @@ module Guildhall
       text.encode(Encoding::UTF_8, invalid: :replace, undef: :replace)
     end
 
-    # @param text [String, nil]
     # @param limit [Integer] bytes
     # @return [String, nil] printable ASCII; other bytes as `\xE2`
     def self.bytes(text, limit)
@@ -31,7 +30,6 @@ module Guildhall
       text.byteslice(0, limit).b.gsub(BEYOND_ASCII) { |byte| format("\\x%02X", byte.ord) }.byteslice(0, limit)
     end
 
-    # @param text [String, nil]
     # @param limit [Integer] characters
     # @return [String, nil] UTF-8; characters that are not safe as `\u{7}`
     def self.words(text, limit)

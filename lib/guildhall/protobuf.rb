@@ -50,7 +50,6 @@ module Guildhall
       Ractor.make_shareable(self)
     end
 
-    # @param bytes [String]
     # @return [Hash] frozen and shareable. A field that tracks presence is there where it was set; every other field is
     #   there, with its default where the payload does not have it, as a reader of the message gives it. Values of enums
     #   are Symbols, or Integers where the schema does not know them
@@ -74,7 +73,6 @@ module Guildhall
     # @return [String] why pools run this codec in their callers' threads
     def inline_reason = INLINE_REASON
 
-    # @return [String]
     def inspect = "#<#{self.class} #{@message_class.descriptor.name}>"
 
     private

@@ -35,7 +35,6 @@ module Guildhall
   #   @param non_block [Boolean] true: raises instead of waiting
   #   @param timeout [Numeric, nil] seconds; nil waits without limit, 0 not at all
   #   @param default [Object] returned at the time-out, or when the queue is closed and empty
-  #   @return [Object]
   #   @raise [ThreadError] when it is empty and non_block is true
   #
   # @!method try_push(item)
@@ -48,7 +47,6 @@ module Guildhall
   # @!method try_pop(default = nil)
   #   Takes the oldest item if there is one; never waits.
   #   @param default [Object] returned when the queue is empty
-  #   @return [Object]
   #
   # @!method push_many(items, timeout: nil)
   #   Adds all items in order, as many at once as there is room for; waits for room for the rest. Other producers' items
@@ -68,19 +66,15 @@ module Guildhall
   #
   # @!method drain
   #   Takes all that is there now; never waits.
-  #   @return [Array<Object>]
   #
   # @!method clear
   #   Drops all that is there now; never waits.
-  #   @return [self]
   #
   # @!method close
   #   After it nothing can be pushed; queued items can still be popped. Waiting calls of push raise; waiting calls of pop return
   #   their default once the queue is empty.
-  #   @return [self]
   #
   # @!method closed?
-  #   @return [Boolean]
   #
   # @!method size
   #   @return [Integer] of a moment; exact while no thread pushes or pops
@@ -106,18 +100,15 @@ module Guildhall
     alias length size
     alias max capacity
 
-    # @return [Boolean]
     def empty?
       size.zero?
     end
 
-    # @return [Boolean]
     def full?
       size >= capacity
     end
 
     # Takes items, waiting for each, until the queue is closed and empty.
-    # @yieldparam item [Object]
     # @return [self, Enumerator] an Enumerator without a block
     def each
       return to_enum(:each) unless block_given?
@@ -128,7 +119,6 @@ module Guildhall
       self
     end
 
-    # @return [String]
     def inspect
       "#<#{self.class} #{size}/#{capacity}#{" closed" if closed?}>"
     end

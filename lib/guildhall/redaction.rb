@@ -59,20 +59,15 @@ module Guildhall
 
     # Instead of an error whose message is not to leave the process: of the same class, from the same place.
     module Redacted
-      # @return [String]
       attr_reader :message
       alias to_s message
 
       # Without what gems add, which know the receiver.
-      # @return [String]
       def detailed_message(highlight: false, **) = "#{message} (#{self.class})"
-      # @return [String]
       def inspect = "#<#{self.class}: #{message}>"
       # The one that it was raised with, whatever its class says.
-      # @return [Exception, nil]
       def cause = Exception.instance_method(:cause).bind_call(self)
       # Ruby asks for it to raise the error.
-      # @return [self]
       def exception(*) = self
     end
 
@@ -89,7 +84,6 @@ module Guildhall
       end
 
       # For error trackers, which ask the error itself, and its causes.
-      # @param error [Exception]
       # @param messages [Boolean] see {#message}
       # @return [Exception] the same one where it and its causes quote nothing; else one of its class, with its backtrace; a
       #   StandardError for a class that cannot be copied
@@ -101,7 +95,6 @@ module Guildhall
         copy_alone(error)
       end
 
-      # @param error [Exception]
       # @return [String, nil] what to do about an error of Ruby's own that payloads lead to
       def advice(error)
         return unless error.is_a?(FrozenError)
@@ -110,7 +103,6 @@ module Guildhall
         "payloads are frozen: use #{copy}" if copy
       end
 
-      # @param object [Hash, Array, String]
       # @return [String] how to make one that can be changed
       def copy_of(object) = COPIES.fetch(object.class.name)
 

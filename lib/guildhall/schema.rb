@@ -39,7 +39,6 @@ module Guildhall
     private_constant :Compiler, :Cycles, :Dialect, :Keywords, :TypeMask, :Resources, :Messages, :Metaschemas, :Numbers, :Pattern,
       :Location, :Pointer, :Program, :Source, :Compilation
 
-    # @return [Options]
     attr_reader :options
 
     # @param source [Hash, String, true, false, JSON::Document] the schema; a String is JSON. Copied, never changed.
@@ -62,7 +61,6 @@ module Guildhall
     # Compiles a validator: of the whole schema, or of a part.
     # @param at [String] which part: a reference like those in `$ref`, `"#/$defs/user"`, `"#anchor"` or a URI
     # @param all [Boolean] whether {Validator#call} answers every error or, sooner, the first
-    # @return [Validator]
     # @raise [SchemaError] when a part it needs is not a valid schema or not to be found
     def validator(at: "#", all: false)
       resources = @resources.dup
@@ -75,7 +73,6 @@ module Guildhall
     # @return [Array<String>] their locations: `"#/properties/user/required"`
     def ignored = @resources.ignored
 
-    # @return [String]
     def inspect
       "#<#{self.class} #{@options.uri}>"
     end

@@ -89,21 +89,15 @@ module Guildhall
     # @return [Entry, nil] what has been fetched; never blocks
     def cached(id) = @entries[id]
 
-    # @param subject [String]
     # @return [Entry] its newest version, asked for each time
     # @raise [Error]
     def latest(subject) = version(subject, "latest")
 
-    # @param subject [String]
-    # @param version [Integer, String]
-    # @return [Entry]
     # @raise [Error]
     def version(subject, version)
       find_version(subject, version) || raise(no_version(subject, version))
     end
 
-    # @param subject [String]
-    # @param schema [String, Hash, Array, #json]
     # @param type [String] AVRO, JSON or PROTOBUF
     # @param references [Array<Hash>] as the registry's interface has them: name, subject, version
     # @param normalize [Boolean] whether the registry compares normalized schemas: the order of properties, say, does not count
@@ -113,8 +107,6 @@ module Guildhall
       field(post("/subjects/#{HTTP.escape(subject)}/versions#{"?normalize=true" if normalize}", schema, type, references), "id")
     end
 
-    # @param subject [String]
-    # @param schema [String, Hash, Array, #json]
     # @param type [String] AVRO, JSON or PROTOBUF
     # @param references [Array<Hash>] see {#register}
     # @param normalize [Boolean] see {#register}
@@ -125,7 +117,6 @@ module Guildhall
     end
 
     # Which subjects have a schema, for those who read errors; asks each time.
-    # @param id [Integer]
     # @return [Array<String>] empty where the registry does not say it: that is no outage
     def subjects(id)
       @outages.check!
@@ -135,16 +126,12 @@ module Guildhall
       []
     end
 
-    # @param subject [String]
-    # @param schema [String, Hash, Array, #json]
     # @return [Boolean] whether the subject's rules would let it be the next version
     # @raise [Error]
     def compatible?(subject, schema, type: "AVRO", references: [])
       incompatibilities(subject, schema, type:, references:).empty?
     end
 
-    # @param subject [String]
-    # @param schema [String, Hash, Array, #json]
     # @return [Array<String>] why the subject's rules would not let it be the next version, as the registry says it; empty
     #   when they would, and for a subject that does not exist yet
     # @raise [Error]
@@ -158,8 +145,6 @@ module Guildhall
     end
 
     # For the start of an application: does the registry answer, and are these subjects there?
-    # @param subjects [Array<String>]
-    # @return [self]
     # @raise [Error] naming what is missing
     # @raise [Guildhall::ArgumentError] for subjects that are no Array of Strings
     def check!(subjects = [])
@@ -175,7 +160,6 @@ module Guildhall
       self
     end
 
-    # @param entry [Entry]
     # @param strict [Boolean] see {Avro::Schema.parse}
     # @return [Avro::Schema] with the schemas that it refers to, which are fetched
     # @raise [Error] also where schemas refer to each other in a cycle
@@ -190,7 +174,6 @@ module Guildhall
     def avro_references(list, strict: false) = avro_resolution(strict).all(list).map(&:last)
 
     # Also those that were deleted since (softly): what was written with them can still be read.
-    # @param entry [Entry]
     # @return [Array<Array(String, Entry)>] the names by which it refers to other schemas, and these, which are fetched
     # @raise [Error]
     def references(entry)
@@ -199,7 +182,6 @@ module Guildhall
 
     # Makes something of a schema and of all that it leads to: of each once, after what it refers to.
     # @api private
-    # @param entry [Entry]
     # @yieldparam entry [Entry] one of them
     # @yieldparam others [Array<Array(String, Object)>] the names by which it refers to others, and what the block has returned for these
     # @return [Object] what the block returns for the schema itself
@@ -320,7 +302,6 @@ module Guildhall
     end
 
     # Several subjects may have the same schema, and so its id: what is returned names the one that was asked for.
-    # @return [Entry]
     def keep(entry, id = entry.id)
       @unknown.found(id)
       @entries.add(id, entry)

@@ -17,7 +17,6 @@ module Guildhall
     }.freeze
     private_constant :PER_WORKER, :UNSHAREABLE
 
-    # @param object [Object]
     # @param name [String] what the caller calls the object, the root of the path in the message
     # @return [Object] the object itself
     # @raise [NotShareableError] naming the path to the first part that is not shareable
@@ -30,8 +29,6 @@ module Guildhall
 
     # Like {check!}, but takes a block or lambda, too: what comes back is a shareable one that does the same. The one that was given
     # stays as it is. It keeps its self where that is shareable. Where not, it has none (nil), and must not use it.
-    # @param callable [#call]
-    # @param name [String]
     # @return [#call] a shareable callable
     # @raise [NotShareableError] naming the variable, the instance variable or the method that prevents it
     def self.callable!(callable, name = "task")
@@ -41,7 +38,6 @@ module Guildhall
     end
 
     # @api private
-    # @param callable [#call]
     # @return [Object, nil] what a block of {callable!} has as self
     def self.receiver_of(callable)
       return unless callable.is_a?(Proc)
@@ -58,9 +54,7 @@ module Guildhall
     # A copy of a shareable task for this Ractor alone: its blocks have variables of their own around them, where Ruby keeps `$~`.
     # Ruby 3.4 cannot make one.
     # @api private
-    # @param task [Proc, #own]
     # @param receiver [Object, nil] self of the block
-    # @return [#call]
     def self.own(task, receiver)
       return task.own unless task.is_a?(Proc)
 
@@ -86,16 +80,11 @@ module Guildhall
     # Makes what a task returned shareable, where freezing it in place is not enough or not allowed: by a copy. What cannot be shared
     # is left as it was.
     # @api private
-    # @param value [Object]
-    # @param task [#call]
-    # @return [Object]
     # @raise [NotShareableError] naming the path to what cannot be shared
     def self.result(value, task = nil)
       Result.new(value, task).shared
     end
 
-    # @param object [Object]
-    # @param name [String]
     # @return [Array(String, Object), nil] path to and value of the first part that is not shareable; nil when
     #   all of it is
     def self.find(object, name = "object", seen = {}.compare_by_identity)
@@ -110,8 +99,6 @@ module Guildhall
     end
 
     # @api private
-    # @param object [Object]
-    # @param name [String]
     # @return [Array<Array(String, Object)>] path to and value of every part on which something has to change: those that have no
     #   unshareable parts themselves, and those that are not frozen
     def self.all(object, name = "object", seen = {}.compare_by_identity)

@@ -14,7 +14,6 @@ module Guildhall
       freeze
     end
 
-    # @return [Object, nil]
     def [](key) = @cell.get[key]
 
     # @return [Object] the value that is in the cache now: an earlier one, where another thread was first
@@ -42,15 +41,12 @@ module Guildhall
       value
     end
 
-    # @return [void]
     def delete(key)
       swap { |before| before.except(key) }
     end
 
-    # @return [Array<Object>]
     def keys = @cell.get.keys
 
-    # @return [Integer]
     def size = @cell.get.size
 
     private

@@ -11,11 +11,7 @@ module Guildhall
     private_constant :BEYOND_ASCII
 
     class << self
-      # @param source [String]
-      # @param options [Integer]
-      # @param timeout [Numeric, nil]
       # @param encoding [Encoding] of the texts
-      # @return [Regexp]
       # @raise [RegexpError]
       def of(source, options = 0, timeout: nil, encoding: Encoding::UTF_8)
         Regexp.new(source.encode(encoding), options | Regexp::FIXEDENCODING, timeout:)

@@ -8,7 +8,6 @@ module Guildhall
     # @param feature [String] what to require
     # @param gem [String] the gem that brings it
     # @param purpose [String] who needs it
-    # @return [void]
     # @raise [MissingDependencyError] naming the gem to add
     def self.require!(feature, gem:, purpose:)
       require feature

@@ -21,7 +21,6 @@ module Guildhall
       make(capacity, stripes, check)
     end
 
-    # @return [Integer]
     def stripes
       stripe_count
     end

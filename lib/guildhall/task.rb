@@ -11,7 +11,6 @@ module Guildhall
     # @param tool [Class] its instances answer `call`
     # @param arguments [Array] for `tool.new`; shareable
     # @param options [Hash] for `tool.new`; shareable
-    # @return [PerWorker]
     # @raise [NotShareableError] naming the argument that is not
     # @raise [Guildhall::ArgumentError] when instances have no `call`
     def self.per_worker(tool, *arguments, **options)

@@ -12,27 +12,22 @@ module Guildhall
   #
   # Made in the main Ractor, also while workers run; rendered in any.
   class Template
-    # @param path [String]
     # @return [Boolean] whether a comment in the file says which locals it takes
     def self.declares_locals?(path) = Signature.declared?(Source.read(path))
 
     # @api private
-    # @param path [String]
     # @return [Boolean] whether the engine that it names by its ending has a trim mode
     def self.trim_mode?(path) = !path.match?(/\.(?:haml|slim)\z/)
 
-    # @param name [#to_s]
     # @return [Boolean] whether it can be the name of a local
     def self.local_name?(name) = Signature.name?(name)
 
     # What {Rendering#render} does with locals; for those who stream them:
     # `pool.each(rows.lazy.map { |row| Template.share(row) }, template)`.
-    # @param locals [Hash]
     # @return [Object] shareable; of what cannot be shared the rendering fails, with the path to it
     def self.share(locals) = Locals.share(locals, "locals")
 
     # @api private
-    # @param reason [String]
     # @return [Object] locals whose rendering fails
     def self.refused(reason) = Locals::Refused.new(reason: reason.dup.freeze, path: nil)
 
@@ -73,7 +68,6 @@ module Guildhall
     end
 
     # Here, in the calling thread. Any Ractor may call it.
-    # @param locals [Hash{Symbol=>Object}]
     # @return [String] frozen; in the template's encoding
     # @raise [Guildhall::ArgumentError] naming the locals that are missing, or unknown
     # @raise [TemplateError] for whatever the template raises, with its line
@@ -81,7 +75,6 @@ module Guildhall
 
     # What makes a template a task of the pool.
     # @param locals [Hash] keys are Symbols or Strings
-    # @return [String]
     # @raise see {#render}
     def call(locals)
       locals.refuse! if locals.is_a?(Locals::Refused)
@@ -92,14 +85,11 @@ module Guildhall
     # @return [String] its file, or what it was named
     def name = @source.name
 
-    # @return [String]
     def inspect = "#<Guildhall::Template #{name}>"
     alias to_s inspect
 
     # @api private
     # Once, before it is rendered.
-    # @param partials [Partials]
-    # @return [void]
     def know(partials)
       @view.const_set(:GUILDHALL_PARTIALS, partials)
     end
@@ -107,7 +97,6 @@ module Guildhall
     # @api private
     # Without the layout.
     # @param contents [Hash] see {View#initialize}
-    # @return [String]
     def fill(locals, contents, &)
       locals = @signature.check(locals)
       run(locals, contents, &)
@@ -120,7 +109,6 @@ module Guildhall
 
     protected
 
-    # @param body [String]
     # @return [String] within the layout, and its layouts
     def finish(body, locals, contents)
       @layout ? @layout.wrap(marked(body), locals, contents) : body.freeze

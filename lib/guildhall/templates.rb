@@ -21,7 +21,6 @@ module Guildhall
     private_constant :ENDING, :FORMAT, :UNDERSCORE
 
     # Reads and compiles all of them. Main Ractor only.
-    # @param folder [String, Pathname]
     # @param layout [String, nil] the name of the template around all others of its format
     # @param locals [Hash{String=>Array<Symbol>, String}] by name, for templates that do not say
     # @param helpers [Array<Module>] see {Template#initialize}
@@ -39,20 +38,13 @@ module Guildhall
     end
 
     # @api private
-    # @return [Template::Partials]
     attr_reader :partials
 
-    # @param name [String, Symbol]
-    # @return [Template]
     # @raise [Guildhall::ArgumentError] for a name that there is not
     def [](name) = @partials[name]
 
-    # @return [Array<String>]
     def names = @templates.keys
 
-    # @yieldparam name [String]
-    # @yieldparam template [Template]
-    # @return [self, Enumerator]
     def each(&)
       return @templates.each_pair unless block_given?
 
@@ -60,7 +52,6 @@ module Guildhall
       self
     end
 
-    # @return [String]
     def inspect = "#<Guildhall::Templates #{@folder}: #{@templates.size} templates>"
 
     private

@@ -43,7 +43,6 @@ module Guildhall
       text.frozen? && text.instance_variables.empty? ? text : text.dup.freeze
     end
 
-    # @param text [String]
     # @return [String] frozen, in the codec's encoding
     # @raise [EncodeError] for characters that the encoding does not have, and for more than max_bytes
     def encode(text)

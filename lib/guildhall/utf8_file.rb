@@ -11,7 +11,6 @@ module Guildhall
     OTHERS = Ractor.make_shareable({"UTF-32" => ["\xFF\xFE\0\0".b, "\0\0\xFE\xFF".b], "UTF-16" => ["\xFF\xFE".b, "\xFE\xFF".b]})
     private_constant :BOM, :OTHERS
 
-    # @param path [String]
     # @return [String] in UTF-8, which is not checked
     # @raise [Guildhall::ArgumentError] for UTF-16 and UTF-32
     # @raise [SystemCallError]
@@ -22,8 +21,6 @@ module Guildhall
     end
 
     # For those who do not read the file at once.
-    # @param path [String]
-    # @return [void]
     # @raise see {read}
     def self.check!(path) = refuse(path, File.binread(path, 4).to_s)
 

@@ -29,7 +29,6 @@ module Guildhall
     )
     private_constant :RULES
 
-    # @param symbolize_names [Boolean]
     # @param permitted_classes [Array<Class>] beyond plain data: Date, Time, Symbol, …; their objects have to be shareable
     #   once frozen
     # @param permitted_symbols [Array<Symbol>] where Symbol is permitted: which; empty: all
@@ -125,7 +124,6 @@ module Guildhall
     end
 
     # Other classes are the payload's words.
-    # @return [String, nil]
     def advice(error)
       return "an alias: the option aliases: true reads them" if error.is_a?(Psych::AliasesNotEnabled)
 

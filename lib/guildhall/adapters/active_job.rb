@@ -22,7 +22,6 @@ module Guildhall
         # Carries these attributes from where a job is enqueued to where it is performed, in a header of its message. What Active Job
         # cannot serialize raises when the job is enqueued. Called once, when the application boots.
         # @param classes [Array<Class, String>] of `ActiveSupport::CurrentAttributes`; nothing: none is carried any more
-        # @return [void]
         def current_attributes(*classes)
           @carried = Carried.new(classes)
         end

@@ -7,7 +7,6 @@ module Guildhall
   module Adapters
     # The commands that the adapters add to `guildhall`.
     module CLI
-      # @return [Array<Class>]
       def self.commands = [Metrics]
     end
   end

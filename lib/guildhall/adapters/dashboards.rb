@@ -19,7 +19,6 @@ module Guildhall
         "Threads and workers" => %w[runners pool gc], "Producing" => %w[produce]
       }.freeze
 
-      # @return [Hash{String=>Array<Kafka::Metrics::Metric>}]
       def self.rows
         ROWS.transform_values { |beginnings| Kafka::Metrics::LIST.select { |metric| metric.name.start_with?(*beginnings) } }
       end

@@ -30,10 +30,6 @@ module Guildhall
       end
 
       # Called by the application, in any of its threads. Does not block.
-      # @param metric [Kafka::Metrics::Metric]
-      # @param value [Numeric]
-      # @param tags [Hash{Symbol=>Object}]
-      # @return [void]
       def record(metric, value, tags)
         attributes = tags.to_h { |tag, said| [tag.to_s, said.is_a?(Symbol) ? said.to_s : said] }
         one = @instruments.fetch(metric.name)

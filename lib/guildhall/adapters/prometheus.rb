@@ -19,7 +19,6 @@ module Guildhall
       )
       private_constant :SUFFIXES, :TYPES, :RULES
 
-      # @param metric [Kafka::Metrics::Metric]
       # @return [Symbol] such as :guildhall_consumed_messages_total
       def self.name_of(metric)
         :"#{metric.full_name.tr(".", "_")}#{SUFFIXES[metric.type]}"
@@ -36,10 +35,6 @@ module Guildhall
       end
 
       # Called by the application, in any of its threads. Does not block.
-      # @param metric [Kafka::Metrics::Metric]
-      # @param value [Numeric]
-      # @param tags [Hash{Symbol=>Object}]
-      # @return [void]
       def record(metric, value, tags)
         labels = tags.transform_values(&:to_s)
         one = @metrics.fetch(metric.name)

@@ -19,8 +19,6 @@ module Guildhall
       class << self
         # Loads the application's settings and routes, and ties `Guildhall::Kafka.application` to Rails. Called when Rails
         # initializes; tests call it again after `Guildhall::Kafka.reset`.
-        # @param rails [::Rails::Application]
-        # @return [void]
         def install(rails = ::Rails.application)
           application = Kafka.application
           application.default_logger = Log.new(::Rails.logger) if ::Rails.logger

@@ -43,10 +43,6 @@ module Guildhall
       end
 
       # Called by the application, in any of its threads. Does not block.
-      # @param metric [Kafka::Metrics::Metric]
-      # @param value [Numeric]
-      # @param tags [Hash{Symbol=>Object}]
-      # @return [void]
       def record(metric, value, tags)
         name = @names[metric] ||= "#{@prefix}#{metric.full_name}"
         @client.public_send(SENDERS.fetch(metric.type), name, value, tags: tags.map { |tag, said| "#{tag}:#{said}" })

@@ -11,8 +11,6 @@ module Guildhall
       MICROSECONDS = 1_000_000
       private_constant :POLL_SECONDS, :MICROSECONDS
 
-      # @param application [Kafka::Application]
-      # @param health [Kafka::Health]
       # @raise [MissingDependencyError] without the gem sd_notify
       def initialize(application, health)
         SoftDependency.require!("sd_notify", gem: "sd_notify", purpose: "a unit of systemd with Type=notify")
@@ -23,7 +21,6 @@ module Guildhall
         application.instrumentation.subscribe("app.stopping") { notify(:stopping) }
       end
 
-      # @return [self]
       def start
         @thread = Thread.new do
           while (pause = tell) && !@stopped.closed?
@@ -46,7 +43,6 @@ module Guildhall
         watch if ::SdNotify.watchdog?
       end
 
-      # @return [void]
       def stop
         @stopped.close
         @thread&.join(1)

@@ -33,14 +33,7 @@ module Guildhall
       FEW = 100 # payloads: fewer say little about those to come
       private_constant :REASONS, :CROWDED, :FEW
 
-      # @return [Hash{Symbol=>#call}]
-      attr_reader :variants
-      # @return [Payloads]
-      attr_reader :payloads
-      # @return [Cost]
-      attr_reader :cost
-      # @return [Array<Cell>]
-      attr_reader :cells
+      attr_reader :variants, :payloads, :cost, :cells
       # @return [Cell, nil] what to do; nil: leave it as it is
       attr_reader :best
       # @return [Float, nil] seconds from a dispatch to a worker's first payload
@@ -50,7 +43,6 @@ module Guildhall
       # @return [Symbol, nil] :io_bound, :mutates, :fails, :too_small: why it does not pay
       attr_reader :reason
 
-      # @param reason [Symbol, nil]
       # @param sieve [Sieve, nil] what it left out is said
       def initialize(variants:, payloads:, cost:, cells: [], best: nil, handover: nil, table: [], reason: nil, sieve: nil)
         @sieve = sieve
@@ -65,7 +57,6 @@ module Guildhall
         freeze
       end
 
-      # @return [Boolean]
       def pays? = !@best.nil?
 
       # @return [Boolean] whether there were too few payloads to rely on it

@@ -7,7 +7,6 @@ module Guildhall
       CLOSE = 0.95 # of the best: then fewer workers, and smaller batches, do
       private_constant :CLOSE
 
-      # @param cells [Array<Cell>]
       # @return [Cell, nil] nil: none pays
       def self.of(cells)
         paying = cells.select(&:pays?)

@@ -7,10 +7,7 @@ module Guildhall
       WARM_UP = 0.03 # seconds, so that the pool has started
       private_constant :WARM_UP
 
-      # @param given [#call]
-      # @param variant [#call]
       # @param pool [Pool, nil] nil: in a loop as well
-      # @param batches [Array<Array>]
       def initialize(given, variant, pool, batches)
         @given = given
         @two = Callable.takes_metadata?(given) # and so does a variant of it
@@ -19,7 +16,6 @@ module Guildhall
         @batches = batches
       end
 
-      # @param rounds [Integer]
       # @return [Array<Float>] how many times faster the variant was, in each round
       def gains(rounds)
         warm_up

@@ -22,15 +22,12 @@ module Guildhall
       # @return [String, nil] what was raised
       attr_reader :error
 
-      # @param task [#call]
-      # @param payloads [Payloads]
       def initialize(task, payloads)
         @task = task
         @payloads = payloads.list
         @two = Callable.takes_metadata?(task)
       end
 
-      # @return [self]
       def measure
         count = run(slices(warm_up))
         @reason = :io_bound if waiting?(count)

@@ -11,7 +11,6 @@ module Guildhall
               ".verdict{font-size:1.2em;padding:1em;background:#eef5fa;border-left:5px solid #2c7fb8}"
       private_constant :STYLE
 
-      # @param advice [Advice]
       # @param name [String] of the task
       # @param machine [String] what it was measured on
       def initialize(advice, name:, machine: RUBY_DESCRIPTION)
@@ -20,7 +19,6 @@ module Guildhall
         @machine = machine
       end
 
-      # @return [String]
       def to_html
         <<~HTML
           <!DOCTYPE html>

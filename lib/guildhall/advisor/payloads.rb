@@ -12,14 +12,12 @@ module Guildhall
       # @return [Array] frozen, in an order that is the same each time
       attr_reader :list
 
-      # @param list [Array]
       def initialize(list)
         @list = list.map { |payload| Ractor.shareable?(payload) ? payload : Ractor.make_shareable(payload, copy: true) }
           .shuffle(random: Random.new(SEED)).freeze
         @sizes = @list.map { |payload| payload.is_a?(String) ? payload.bytesize : 0 }.sort.freeze
       end
 
-      # @return [Integer]
       def size = @list.size
 
       # @return [Integer] bytes
@@ -28,7 +26,6 @@ module Guildhall
       # @return [Hash{String=>Integer}] bytes
       def quantiles = QUANTILES.transform_values { |part| @sizes[((@sizes.size - 1) * part).round] }
 
-      # @param parts [Integer]
       # @return [Array<Array(String, Integer)>] a range of sizes, and how many payloads have such a size
       def histogram(parts = 8)
         return [["#{@sizes.first} B", size]] if @sizes.first == @sizes.last
@@ -42,12 +39,10 @@ module Guildhall
 
       # @param count [Integer] of payloads in a batch
       # @param least [Integer] payloads in all batches together
-      # @return [Array<Array>]
       def batches(count, least)
         @list.cycle.each_slice(count).first((least / count.to_f).ceil).map(&:freeze)
       end
 
-      # @param most [Integer]
       # @return [Array<Payloads>] the small ones, the middle ones, the large ones; one class where all are alike
       def classes(most)
         return [self] if @sizes.last < ALIKE * [@sizes.first, 1].max || size < most * 3

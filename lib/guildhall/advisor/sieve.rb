@@ -10,8 +10,6 @@ module Guildhall
       # @return [String, nil] what it raised first
       attr_reader :error
 
-      # @param task [#call]
-      # @param payloads [Payloads]
       def initialize(task, payloads)
         @task = task
         @two = Callable.takes_metadata?(task)
@@ -20,7 +18,6 @@ module Guildhall
         @failing = []
       end
 
-      # @return [Integer]
       def count = @failing.size
 
       # Blocks while it calls the task with each payload.

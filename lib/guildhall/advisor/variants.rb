@@ -4,7 +4,6 @@ module Guildhall
   class Advisor
     # A task as it is given, and, where it begins with a codec that can do either, with eager or lazy decoding.
     module Variants
-      # @param task [#call]
       # @return [Hash{Symbol=>#call}] the given one first
       def self.of(task)
         codec = task.respond_to?(:decoder) ? task.decoder : task

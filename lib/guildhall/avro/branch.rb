@@ -6,15 +6,10 @@ module Guildhall
     # a union where the codec has `tagged_unions: true`.
     #
     #     codec.encode(Guildhall::Avro::Branch.new("shop.OrderPaid", {"id" => 7}))
-    #
-    # @!attribute name [String] of a record, enum or fixed in full or without its namespace; of other types "long", "map", …
-    # @!attribute value [Object]
     Branch = Data.define(:name, :value) do
       # Reads on in the value, so that paths lead through a union as they do without tags.
-      # @return [Object, nil]
       def [](...) = value.[](...)
 
-      # @return [Object, nil]
       def dig(...) = value.dig(...)
     end
   end

@@ -21,14 +21,9 @@ module Guildhall
       end
       private_constant :PROMOTIONS, :SKIPPED, :Conflict
 
-      # @return [Array<Array<Integer>>]
-      # @return [Array<Integer>]
       # @return [Array<Object>] shareable
       attr_reader :nodes, :operands, :constants
 
-      # @param writer [Schema]
-      # @param reader [Schema]
-      # @param logical [Logical]
       # @param symbolize_names [Boolean] records' keys as Symbols
       # @param tagged_unions [Boolean] records in unions as {Branch}es
       # @raise [MismatchError]

@@ -21,10 +21,8 @@ module Guildhall
     class Confluent
       include SchemaRegistry::Codec
 
-      # @param registry [SchemaRegistry]
       # @param reader [Schema, String, Hash, nil] what payloads are read as; nil: each as it was written
       # @param subject [String, nil] whose schema to encode with; nil: by `topic` and `subject_name`
-      # @param topic [String, nil]
       # @param subject_name [Symbol] see {SchemaRegistry::Subject.for}; the record's name is that of the `schema`
       # @param schema [Schema, String, Hash, nil] to encode with; nil: the newest of the subject
       # @param references [Array<Hash>] what `schema` refers to: name, subject and version of each
@@ -56,9 +54,6 @@ module Guildhall
       end
 
       # A lazy view; see {Avro#document}.
-      # @param bytes [String]
-      # @param metadata [#headers, nil]
-      # @return [MapDocument, ArrayDocument, Object]
       # @raise as {#decode} does
       def document(bytes, metadata = nil)
         found = reference(bytes, metadata)
@@ -67,10 +62,8 @@ module Guildhall
 
       # The codec that gives Documents instead of Hashes; it shares the schemas that have been fetched.
       # Its native decoder finds schemas by the header of the payload.
-      # @return [SchemaRegistry::LazyCodec]
       def lazy = SchemaRegistry::LazyCodec.new(self, (@directory unless @wire.headers?))
 
-      # @param object [Object]
       # @return [String] frozen, binary
       # @raise [EncodeError] also where this codec was given no subject, topic or schema
       def encode(object) = encoder.encode_after(@prefix, object)

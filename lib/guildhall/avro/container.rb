@@ -21,15 +21,12 @@ module Guildhall
       # @param source [IO, String] an IO in binary mode, or the bytes themselves
       # @param options [Hash] see {Reader#initialize}
       # @yieldparam object [Object] frozen, shareable
-      # @return [Enumerator, void]
       # @raise [DecodeError]
       def self.each(source, **options, &)
         Reader.new(source, **options).each(&)
       end
 
       # @param target [IO] in binary mode; stays open
-      # @param schema [Schema, String, Hash]
-      # @param objects [Enumerable]
       # @param options [Hash] see {Writer#initialize}
       # @raise [EncodeError]
       def self.write(target, schema, objects, **)

@@ -14,7 +14,6 @@ module Guildhall
         Ractor.make_shareable(self)
       end
 
-      # @param bytes [String]
       # @return [MapDocument, ArrayDocument, Object] see {Avro#document}
       # @raise [DecodeError]
       def decode(bytes) = @codec.document(bytes)
@@ -22,7 +21,6 @@ module Guildhall
       alias call decode
       alias document decode
 
-      # @param object [Object]
       # @return [String] frozen, binary
       # @raise [EncodeError]
       def encode(object) = @codec.encode(object)

@@ -44,7 +44,6 @@ module Guildhall
       MEANINGS = {"timestamp-millis" => 2, "timestamp-micros" => 3, "timestamp-nanos" => 4,
                   "local-timestamp-millis" => 5, "local-timestamp-micros" => 6, "local-timestamp-nanos" => 7}.freeze
 
-      # @param type [Schema::Type]
       # @return [String, nil] the meaning of its numbers or bytes, units and scale included; nil for a plain type
       def self.meaning(type)
         case [type.kind, type.logical]
@@ -62,8 +61,6 @@ module Guildhall
       #   digits might be thousands of millions)
       def self.whole(number) = (number.to_i if number.real? && number.finite? && LONGS.cover?(number))
 
-      # @param writer [Schema::Type]
-      # @param reader [Schema::Type]
       # @return [Boolean] whether what was written would be read as something else. A type without a meaning takes any, and
       #   gives it to any.
       def self.conflict?(writer, reader)
@@ -78,7 +75,6 @@ module Guildhall
         Ractor.make_shareable(self)
       end
 
-      # @param type [Schema::Type]
       # @return [Array(Integer, #decode)] what C makes of it, and the converter; nil if the type is not a logical one
       #   (an unknown logical type, and one on the wrong type, counts as none)
       def of(type)
@@ -92,7 +88,6 @@ module Guildhall
         end
       end
 
-      # @param type [Schema::Type]
       # @return [Array<String, nil>] the meaning of each type within, in the schema's order
       def readings(type, seen = {}.compare_by_identity)
         return [] if seen[type]

@@ -34,7 +34,6 @@ module Guildhall
       )
       private_constant :RULES
 
-      # @param given [Hash{Symbol=>Object}]
       # @param owner [Class] which takes them
       # @return [Hash{Symbol=>Object}] every option
       # @raise [Guildhall::ArgumentError] naming every option that is wrong

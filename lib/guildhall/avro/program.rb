@@ -8,22 +8,15 @@ module Guildhall
     # @api private
     class Program
       # @!method decode(bytes, from = 0)
-      #   @return [Object]
       # @!method document(bytes, from = 0)
-      #   @return [MapDocument, ArrayDocument, Object]
       # @!method native_decoder
-      #   @return [Integer]
       # @!method decode_many(bytes, count)
-      #   @return [Array]
       # @!method encode(object, prefix)
-      #   @return [String]
       # @!method encode_measured(object)
       #   @return [Array(String, Integer, Integer)] the bytes, and what a block of values is limited by: items and fields that take no byte
       # @!method unpaid_fields(length)
       #   @return [Integer] how many fields that take no byte may be in that many bytes
 
-      # @param writer [Schema]
-      # @param reader [Schema]
       # @param options [Hash{Symbol=>Object}] see {Options}
       def initialize(writer, reader, options)
         logical = Logical.new(options.fetch(:logical_types))

@@ -17,7 +17,6 @@ module Guildhall
       JSON_NESTING = 1_000 # arrays and objects within each other; a record within another takes three
       private_constant :READING, :JSON_NESTING
 
-      # @return [Type]
       attr_reader :root
       # @return [String] the schema as JSON, with everything that the canonical form leaves out
       attr_reader :json
@@ -81,10 +80,8 @@ module Guildhall
       def ==(other) = other.is_a?(Schema) && json == other.json
       alias eql? ==
 
-      # @return [Integer]
       def hash = json.hash
 
-      # @return [String]
       def to_s = json
 
       def inspect = "#<#{self.class} #{root}>"

@@ -37,23 +37,18 @@ module Guildhall
         Ractor.make_shareable(self)
       end
 
-      # @param bytes [String]
       # @return [Object] frozen and shareable
       # @raise [UnknownSchemaError]
       # @raise [DecodeError]
       def decode(bytes) = codec_for(bytes).decode_from(bytes, HEADER_BYTES)
 
       # A lazy view; see {Avro#document}.
-      # @param bytes [String]
-      # @return [MapDocument, ArrayDocument, Object]
       # @raise as {#decode} does
       def document(bytes) = codec_for(bytes).document_from(bytes, HEADER_BYTES)
 
       # The codec that gives Documents instead of Hashes.
-      # @return [Lazy]
       def lazy = Lazy.new(self, @directory)
 
-      # @param object [Object]
       # @return [String] frozen, binary
       # @raise [EncodeError]
       def encode(object) = @first.encode_after(@header, object)

@@ -3,20 +3,15 @@
 module Guildhall
   class Avro
     # A time without a date: what Avro's time-millis and time-micros are. Frozen, shareable, comparable.
-    # @!attribute nanoseconds [Integer] since midnight
     TimeOfDay = Data.define(:nanoseconds) do
       include Comparable
 
-      # @return [Integer]
       def hour = nanoseconds / 3_600_000_000_000
-      # @return [Integer]
       def minute = nanoseconds / 60_000_000_000 % 60
-      # @return [Integer]
       def second = nanoseconds / 1_000_000_000 % 60
       # @return [Integer] of the second
       def nanosecond = nanoseconds % 1_000_000_000
 
-      # @return [Integer, nil]
       def <=>(other)
         nanoseconds <=> other.nanoseconds if other.is_a?(self.class)
       end

@@ -7,7 +7,6 @@ module Guildhall
     # A command: its name is its class name in lower case. Subclasses say what they are for in `self.summary`, declare
     # options in {#define_options} and do their work in {#call}.
     class Command
-      # @return [String]
       def self.command_name
         name.split("::").last.downcase
       end
@@ -17,9 +16,6 @@ module Guildhall
         raise NotImplementedError, "#{name}.summary"
       end
 
-      # @param out [IO]
-      # @param err [IO]
-      # @param cli [CLI]
       def initialize(out:, err:, cli:)
         @out = out
         @err = err
@@ -68,7 +64,6 @@ module Guildhall
       end
 
       # A bar is drawn where somebody looks, by a gem that the user has; `--[no-]progress` decides otherwise.
-      # @param title [String]
       # @return [String, nil] for the option `progress` of a pool
       def progress(title)
         return if @options[:progress] == false
@@ -77,7 +72,6 @@ module Guildhall
         title if $stderr.tty? && ::Gem::Specification.find_all_by_name("ruby-progressbar").any?
       end
 
-      # @param options [OptionParser]
       def define_options(_options); end
 
       def call(_arguments)

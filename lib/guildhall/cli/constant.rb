@@ -7,12 +7,9 @@ module Guildhall
     # `FILE:Constant` of a command line: requires the file and looks the constant up. `Constant` alone is one that `-r` has loaded.
     module Constant
       class << self
-        # @param text [String]
         # @return [Boolean] whether it has that form, or is the name of a constant
         def looks_like?(text) = text.match?(/\A(?:.+\.rb:)?(?:::)?[A-Z]\w*(?:::[A-Z]\w*)*\z/)
 
-        # @param text [String]
-        # @return [Object]
         # @raise [Guildhall::ArgumentError] for a file or constant that there is not
         def resolve(text)
           file, name = text.match(/\A(?:(.+\.rb):)?(?:::)?([A-Z].*)\z/)&.captures
@@ -23,8 +20,6 @@ module Guildhall
           loading(name) { return Object.const_get(name) }
         end
 
-        # @param file [String]
-        # @return [void]
         def load(file)
           raise Guildhall::ArgumentError, "no file #{file}" unless File.file?(file)
 

@@ -7,8 +7,6 @@ module Guildhall
       # (see Command.summary)
       def self.summary = "List the commands; help COMMAND shows the options of one"
 
-      # @param commands [Array<Class>]
-      # @return [String]
       def self.usage(commands)
         ["usage: guildhall COMMAND [options]   (guildhall COMMAND --help shows the options)", "",
          *TextTable.lines(commands.map { |command| [command.command_name, command.summary] }).map { |line| "  #{line}" }].join("\n")

@@ -24,7 +24,6 @@ module Guildhall
         end
 
         # Blocks until that many were read, or there are no more.
-        # @param topic [String]
         # @param servers [String] as for `bootstrap.servers`
         # @param limit [Integer] of each partition the first ones, in turn
         # @return [Array<String>] frozen

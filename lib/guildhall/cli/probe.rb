@@ -42,7 +42,6 @@ module Guildhall
       end
 
       # Blocks for the answer, at most for the timeout.
-      # @param arguments [Array<String>]
       # @return [Integer] the exit status
       def run(arguments)
         rest = arguments.flat_map { |argument| argument.start_with?("--") ? argument.split("=", 2) : [argument] }

@@ -17,7 +17,6 @@ module Guildhall
                  time: "a Time"}.freeze # from what is written
       private_constant :TYPES, :BOOLEANS, :TIME_CHARACTERS, :CLASSES
 
-      # @param given [Symbol, #call, Hash, nil]
       # @param headers [Boolean, Array<String>] the codec's: what its columns are called
       # @param max_digits [Integer] of numbers, written out
       # @raise [Guildhall::ArgumentError] also for a column that there never is
@@ -30,11 +29,8 @@ module Guildhall
         Ractor.make_shareable(self)
       end
 
-      # @return [Boolean]
       def any? = !@every.nil? || !@columns.nil?
 
-      # @param column [String, Integer]
-      # @param text [String, nil]
       # @return [Object] nil for nil
       # @raise [::ArgumentError] for what is not of the column's type
       def convert(column, text)
@@ -44,8 +40,6 @@ module Guildhall
         converter.is_a?(Symbol) ? typed(converter, text) : converter.call(text)
       end
 
-      # @param column [String, Integer, nil]
-      # @param value [Object]
       # @return [String, nil] the text that {#convert} reads as the value
       # @raise [Guildhall::ArgumentError] where none is
       def text(column, value)

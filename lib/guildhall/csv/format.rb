@@ -17,7 +17,6 @@ module Guildhall
       private_constant :TEXT, :RULES
 
       class << self
-        # @param format [Hash{Symbol=>Object}]
         # @raise [Guildhall::ArgumentError] naming every option that is wrong
         def check(format)
           RULES.check!(format, owner: "Guildhall::CSV", beside: CSV)

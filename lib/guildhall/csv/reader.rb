@@ -4,12 +4,8 @@ module Guildhall
   class CSV
     # From the gem's rows to frozen ones.
     class Reader
-      # @return [Boolean, Array<String>]
       attr_reader :headers
 
-      # @param headers [Boolean, Array<String>]
-      # @param symbolize_names [Boolean]
-      # @param converters [Converters]
       # @param max_missing [Integer] see {Missing}
       # @raise [Guildhall::ArgumentError]
       def initialize(headers:, symbolize_names:, converters:, max_missing:)
@@ -26,7 +22,6 @@ module Guildhall
         Ractor.make_shareable(self)
       end
 
-      # @param rows [Array<Array<String, nil>>]
       # @return [Array<Hash, Array>] frozen
       # @raise [DecodeError]
       def read(rows)

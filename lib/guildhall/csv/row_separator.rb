@@ -22,7 +22,6 @@ module Guildhall
       # @return [String] what ends the rows that are written
       def written = @row_sep == :auto ? "\n" : @row_sep
 
-      # @param text [String]
       # @return [Array(String, (String, Symbol))] a text with the same rows, and the separator that the gem finds them by
       # @raise [::CSV::MalformedCSVError]
       def resolve(text)

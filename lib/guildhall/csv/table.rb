@@ -4,13 +4,10 @@ module Guildhall
   class CSV
     # What is to be written: rows of values, of which the first may be the header.
     class Table
-      # @return [Array<Array>]
       attr_reader :rows
 
       # @param rows [Enumerable] of Hashes or Arrays
       # @param headers [Boolean, Array<String>] the codec's
-      # @param max_missing [Integer]
-      # @return [Table]
       # @raise [EncodeError]
       def self.of(rows, headers, max_missing)
         if !rows.is_a?(Enumerable) || rows.is_a?(Hash)
@@ -33,15 +30,12 @@ module Guildhall
         end
       end
 
-      # @param row [Integer]
       # @return [Boolean] whether it is the header
       def header?(row) = @header && row.zero?
 
-      # @param place [Integer]
       # @return [String, Integer, nil] what the codec's converters call the column
       def column(place) = @columns ? @columns[place] : place
 
-      # @param row [Integer]
       # @param place [Integer] of the field in it
       # @return [String] where the value is, as a path
       def path(row, place)

@@ -8,8 +8,6 @@ module Guildhall
       private_constant :BOM
 
       # @param format [Hash{Symbol=>Object}] the codec's
-      # @param separator [RowSeparator]
-      # @param converters [Converters]
       def initialize(format, separator, converters)
         @col_sep = format.fetch(:col_sep, ",")
         @row_sep = separator.written
@@ -21,8 +19,6 @@ module Guildhall
         Ractor.make_shareable(self)
       end
 
-      # @param table [Table]
-      # @return [String]
       # @raise [EncodeError] for a field that the codec would not read as it is
       def write(table)
         text = +""

@@ -22,7 +22,6 @@ module Guildhall
       private_constant :FRAME, :REFLECTION, :CORE, :CONSTANT,
         :GLOBAL, :CLASS_VARIABLE, :CLASS_VARIABLE_READ, :READ, :WRITE, :UNSHAREABLE_METHOD, :LABEL
 
-      # @param failure [Failure]
       # @param visitor [Visitor] what it found on the same line is what it was
       def initialize(failure, visitor)
         @failure = innermost(failure)
@@ -33,7 +32,6 @@ module Guildhall
         @place = Inspection.place(path, line&.to_i)
       end
 
-      # @return [Inspection::Finding]
       def finding
         load_library
         read_on_that_line || (read_method && read_on_that_line) || explain

@@ -27,12 +27,9 @@ module Guildhall
       MODULES = GEMS.to_h { |gem, (name, *)| [name, gem] }.freeze
       private_constant :GEMS, :MODULES
 
-      # @param gem [String]
       # @return [Array(String, String), nil] what is wrong, and what to do instead; nil: nothing is known
       def self.[](gem) = GEMS[gem]&.last(2)
 
-      # @param type [Module]
-      # @return [Array(String, String), nil]
       def self.of(type)
         gem = MODULES.find { |name, _| name && Inspection.label(type).match?(/\A#{name}(?:::|\z)/) }&.last
         problem, advice = GEMS[gem]&.last(2)

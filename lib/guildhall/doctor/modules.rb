@@ -8,10 +8,8 @@ module Guildhall
       CONSTANTS = Module.instance_method(:constants)
       private_constant :NEEDS, :CONSTANTS
 
-      # @return [String]
       attr_reader :name
 
-      # @param name [String]
       # @param folders [Array<String>] modules that were first defined there
       # @param missing [Hash{String=>String}] files that could not be loaded, and why
       # @param gem [String, nil] that is to be judged itself
@@ -22,8 +20,6 @@ module Guildhall
         @gem = gem
       end
 
-      # @param visitor [Visitor]
-      # @return [void]
       def read(visitor)
         read_gem(visitor) if @gem
         visitor.modules(list)
@@ -33,7 +29,6 @@ module Guildhall
         end
       end
 
-      # @return [Array<Module>]
       def list
         ObjectSpace.each_object(Module).select { |type| here?(type) }.sort_by { |type| Inspection.constant_name(type) }
       end
@@ -56,7 +51,6 @@ module Guildhall
         end
       end
 
-      # @return [Array<String>]
       def late_in(type)
         late = CONSTANTS.bind_call(type, false).select { |name| type.autoload?(name, false) }
         late.map { |name| "#{Inspection.constant_name(type)}::#{name}" }

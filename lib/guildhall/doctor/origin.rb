@@ -7,14 +7,12 @@ module Guildhall
       CLAIM = "rb_ext_ractor_safe" # the function that an extension calls to say so; its name is in the file
       private_constant :CLAIM
 
-      # @param type [Module]
       # @return [Origin, nil] nil: not a gem's
       def self.of(type)
         file = file_of(type)
         at(file) if file
       end
 
-      # @param file [String]
       # @return [Origin, nil] nil: not a gem's
       def self.at(file)
         specification = installed.find { |one| folders(one).any? { |folder| file.start_with?(folder) } }
@@ -27,14 +25,11 @@ module Guildhall
       end
       private_class_method :installed
 
-      # @param gem [String]
-      # @return [Origin, nil]
       def self.named(gem)
         specification = ::Gem.loaded_specs[gem]
         specification && new(specification)
       end
 
-      # @param type [Module]
       # @return [String, nil] where it, or the module around it, was first defined; for one of an extension, where that was required
       def self.file_of(type)
         type = type.attached_object if type.singleton_class?
@@ -53,17 +48,13 @@ module Guildhall
       end
       private_class_method :folders
 
-      # @return [String]
       attr_reader :name
 
-      # @param specification [Gem::Specification]
       def initialize(specification)
         @name = specification.name
         @folders = Origin.send(:folders, specification)
       end
 
-      # @param path [String]
-      # @return [Boolean]
       def include?(path) = path.start_with?(*@folders)
 
       # @return [String, nil] what to use in a task instead of it; nil: nothing is known

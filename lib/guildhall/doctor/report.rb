@@ -7,19 +7,14 @@ module Guildhall
       SHOWN = 20 # suspicions
       private_constant :SHOWN
 
-      # @return [String]
-      attr_reader :name
+      attr_reader :name, :stress
       # @return [Array<Inspection::Finding>] what keeps it from running on workers
       attr_reader :findings
       # @return [Array<Inspection::Finding>] what may keep it from running there: in gems, where a payload may or may not reach it
       attr_reader :suspicions
       # @return [Trial, nil] nil: there were no payloads
       attr_reader :trial
-      # @return [Stress, nil]
-      attr_reader :stress
 
-      # @param findings [Array<Inspection::Finding>]
-      # @param suspicions [Array<Inspection::Finding>]
       # @param task [Boolean] whether it could be tried
       def initialize(name:, findings:, suspicions:, trial:, stress:, task: false)
         @name = name
@@ -38,7 +33,6 @@ module Guildhall
         @suspicions.any? && !@trial&.shows? ? :may_fail : :runs
       end
 
-      # @return [Boolean]
       def runs? = verdict == :runs
 
       # @return [String] for people

@@ -20,9 +20,7 @@ module Guildhall
       # @return [String, nil] nil: nothing was found
       attr_reader :problem
 
-      # @param task [#call]
       # @param payloads [Array] shareable
-      # @param ractors [Integer]
       def initialize(task, payloads, ractors)
         @task = Shareable.callable!(task)
         @payloads = payloads.freeze
@@ -31,16 +29,13 @@ module Guildhall
       end
 
       # Blocks for some seconds.
-      # @return [self]
       def run
         judge(Child.new(LIMIT) { |writer| work(writer) })
         self
       end
 
-      # @return [Boolean]
       def passed? = @problem.nil?
 
-      # @return [Inspection::Finding, nil]
       def finding
         return unless @problem
 

@@ -13,14 +13,12 @@ module Guildhall
       SHOWN = 60 # characters of a result
       private_constant :SECONDS, :ENOUGH, :ENDED, :SHOWN
 
-      # @return [Array<Inspection::Finding>]
       attr_reader :findings
       # @return [Integer] payloads that were tried
       attr_reader :size
       # @return [Array<Failure>] of payloads that fail in the main Ractor, too
       attr_reader :failed_everywhere
 
-      # @param task [#call]
       # @param payloads [Array] shareable
       # @param visitor [Visitor] what it has found explains errors
       def initialize(task, payloads, visitor)
@@ -33,7 +31,6 @@ module Guildhall
       end
 
       # Blocks while the payloads are worked on, in a process of its own: what is not made for Ractors may crash Ruby, then or later.
-      # @return [self]
       # @raise [ConfigurationError] where Ruby runs no Ractors
       def run
         NativeThreads.check!

@@ -11,7 +11,6 @@ module Guildhall
       MAX_SUSPICIONS = 200
       private_constant :INTERNAL, :MAX_SUSPICIONS
 
-      # @return [Array<Inspection::Finding>]
       attr_reader :suspicions
       # @return [Array<Inspection::Finding>] gems that are known not to work, and that the application's code names
       attr_reader :known_gems
@@ -24,13 +23,11 @@ module Guildhall
       end
 
       # @param list [Array<Module>] all of whose methods are read
-      # @return [void]
       def modules(list)
         list.each { |type| whole(type) }
       end
 
       # @param gem [String] that is to be judged itself
-      # @return [void]
       def gem(gem)
         origin = Origin.named(gem) or return
         problem, advice = origin.verdict
@@ -38,9 +35,7 @@ module Guildhall
         @findings << Inspection::Finding.new(thing: gem, file: nil, line: nil, problem:, advice:) if problem
       end
 
-      # @param type [Module]
       # @param name [Symbol] of a method that was called, as an error's backtrace says
-      # @return [void]
       def read_method(type, name)
         follow(method_of(type, name), type.singleton_class? ? Inspection::Known.new(type.attached_object) : Inspection::Instance.new(type))
       end

@@ -10,14 +10,11 @@ module Guildhall
 
       def self.included(base) = base.extend(Loading)
 
-      # @return [Object, Array, nil]
       def slice(*arguments) = self[*arguments]
 
       # For pattern matching.
-      # @return [Array]
       def deconstruct = elements
 
-      # @return [Object]
       # @raise [IndexError] when there is no such element, no default and no block
       def fetch(position, *default, &)
         return self[position] if default.size < 2 && position.is_a?(Integer) && position >= -size && position < size
@@ -34,12 +31,10 @@ module Guildhall
       # @return [Hash] as Array#to_h
       def to_h(&) = elements.to_h(&)
 
-      # @return [Object, Array]
       def first(*count)
         count.empty? ? self[0] : super
       end
 
-      # @return [Object, Array]
       def last(*count)
         count.empty? ? self[-1] : elements.last(*count)
       end
@@ -47,7 +42,6 @@ module Guildhall
       # @return [Array, nil] as Array#zip, which gives a block one Array
       def zip(...) = elements.zip(...)
 
-      # @return [self, Enumerator]
       def reverse_each(&)
         return to_enum(:reverse_each) { size } unless block_given?
 
@@ -55,18 +49,13 @@ module Guildhall
         self
       end
 
-      # @return [Array]
       def values_at(*positions) = elements.values_at(*positions)
 
-      # @return [Array]
       def fetch_values(*positions, &) = positions.map { |position| fetch(position, &) }
 
-      # @return [Integer, nil]
       def index(...) = find_index(...)
-      # @return [Integer, nil]
       def rindex(...) = elements.rindex(...)
 
-      # @return [self, Enumerator]
       def each_index(&)
         return to_enum(:each_index) { size } unless block_given?
 

@@ -10,18 +10,13 @@ module Guildhall
 
       def self.included(base) = base.extend(Loading)
 
-      # @return [Boolean]
       def has_key?(key) = key?(key) # rubocop:disable Naming/PredicatePrefix -- as a Hash has it
-      # @return [Boolean]
       def include?(key) = key?(key)
-      # @return [Boolean]
       def member?(key) = key?(key)
 
       # @yield [key, value]
-      # @return [self, Enumerator]
       def each_pair(&) = each(&)
 
-      # @return [Object]
       # @raise [KeyError] when there is no such key, no default and no block
       def fetch(key, default = (missing = true))
         return self[key] if key?(key)
@@ -68,7 +63,6 @@ module Guildhall
         select { |key, value| !yield(key, value) }
       end
 
-      # @return [Hash]
       def transform_values
         return to_enum(:transform_values) { size } unless block_given?
 
@@ -76,7 +70,6 @@ module Guildhall
       end
 
       # @param names [Array<Hash>] old names and new ones
-      # @return [Hash]
       def transform_keys(*names, &) = pairs.transform_keys(*names, &)
 
       # @return [Hash] the pairs whose value is not nil, frozen
@@ -85,11 +78,9 @@ module Guildhall
       # @return [Hash] for Rails, where Hash has it
       def compact_blank = decode.compact_blank
 
-      # @param others [Array<Hash, Map>]
       # @return [Hash] a new one, as Hash#merge makes it; what is nested stays a Document
       def merge(*others, &) = pairs.merge(*others.map { |other| Map === other ? other.send(:pairs) : other }, &)
 
-      # @return [Boolean]
       def value?(value) = any? { |_, own| own == value }
       alias has_value? value?
 
@@ -99,20 +90,16 @@ module Guildhall
         nil
       end
 
-      # @return [Array(Object, Object), nil]
       def assoc(key) = key?(key) ? [key, self[key]] : nil
 
       # So that keys can be mapped to their values: `%w[id name].map(&document)`.
       # @return [Proc] a lambda
       def to_proc = method(:[]).to_proc
 
-      # @return [Array]
       def values_at(*keys) = keys.map { |key| self[key] }
 
-      # @return [Array]
       def fetch_values(*keys, &) = keys.map { |key| fetch(key, &) }
 
-      # @return [self, Enumerator]
       def each_key(&)
         return to_enum(:each_key) { size } unless block_given?
 
@@ -120,7 +107,6 @@ module Guildhall
         self
       end
 
-      # @return [self, Enumerator]
       def each_value(&)
         return to_enum(:each_value) { size } unless block_given?
 
@@ -129,7 +115,6 @@ module Guildhall
       end
 
       # For `doc => {user: {email:}}`: Symbols find String keys. Only what the pattern names is made.
-      # @return [Hash{Symbol=>Object}]
       def deconstruct_keys(names)
         names ? named_members(names) : each_with_object({}) { |(key, value), found| found[symbol(key)] = value }
       end

@@ -13,7 +13,6 @@ module Guildhall
         Ractor.make_shareable(self)
       end
 
-      # @param bytes [String]
       # @param metadata [#headers, nil] of the message; needed where a header holds the key's id
       # @return [String] frozen, binary
       # @raise [UnknownKeyError]
@@ -27,9 +26,7 @@ module Guildhall
       end
 
       # Fetches, where keys are kept elsewhere, those that these payloads need. Blocks as that does; in the main Ractor only.
-      # @param payloads [Enumerable<String, nil>]
       # @param metadata [Array<#headers>, nil] one for each payload
-      # @return [self]
       # @raise what the callable raises that was given for `keys`
       def prepare(payloads, metadata = nil)
         payloads.each_with_index.filter_map { |bytes, index| needed(bytes, metadata && metadata[index]) }.uniq

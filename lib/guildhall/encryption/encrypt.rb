@@ -15,7 +15,6 @@ module Guildhall
         Ractor.make_shareable(self)
       end
 
-      # @param bytes [String]
       # @return [String] frozen, binary; never the same twice
       # @raise [TypeError] if it is not a String
       def call(bytes) = Envelope.encrypt(Envelope.string(bytes), @id, @keys.fetch(@id), @inside)

@@ -12,19 +12,13 @@ module Guildhall
       MAX_ID_BYTES = 255
       CIPHER = "aes-256-gcm"
 
-      # @!attribute id [String, nil] nil: it is not part of the payload
-      # @!attribute start [Integer] where the nonce begins
       Opened = Data.define(:id, :start)
 
-      # @param bytes [Object]
-      # @return [String]
       # @raise [TypeError] if it is not a String
       def self.string(bytes)
         String.try_convert(bytes) || raise(TypeError, "no implicit conversion of #{bytes.nil? ? "nil" : bytes.class} into String")
       end
 
-      # @param bytes [String]
-      # @return [Opened]
       # @raise [Error]
       def self.open(bytes)
         raise Error.new("not an encrypted payload: it begins with a byte 1", offset: 0) unless bytes.getbyte(0) == VERSION
@@ -35,10 +29,7 @@ module Guildhall
         Opened.new(start > 2 ? bytes.byteslice(2, start - 2).force_encoding(Encoding::UTF_8).freeze : nil, start)
       end
 
-      # @param bytes [String]
-      # @param opened [Opened]
       # @param id [String] of the key; part of what the tag covers
-      # @param key [String]
       # @return [String] frozen, binary
       # @raise [Error]
       def self.decrypt(bytes, opened, id, key)
@@ -54,9 +45,6 @@ module Guildhall
         raise Error.new("the payload was changed, or encrypted with another key than this one of the same id", key_id: id), cause: nil
       end
 
-      # @param bytes [String]
-      # @param id [String]
-      # @param key [String]
       # @param inside [Boolean] whether the envelope contains the id
       # @return [String] frozen, binary
       def self.encrypt(bytes, id, key, inside)

@@ -7,8 +7,6 @@ module Guildhall
       # @return [String, nil] the id of the key that it names
       attr_reader :key_id
 
-      # @param reason [String]
-      # @param key_id [String, nil]
       def initialize(reason = nil, key_id: nil, **)
         @key_id = key_id
         super(reason, codec: "Encryption", **)

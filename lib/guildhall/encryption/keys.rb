@@ -11,7 +11,6 @@ module Guildhall
       # @return [String] UTF-8
       def self.id(id) = id.to_s.dup.force_encoding(Encoding::UTF_8).freeze
 
-      # @param keys [Hash{String=>String}, #call]
       def initialize(keys)
         @known = SharedCache.new
         @fetch = keys.respond_to?(:call) ? Shareable.callable!(keys, "keys") : nil
@@ -30,15 +29,11 @@ module Guildhall
       # @return [Array<String>] ids of the keys that are known
       def ids = @known.keys
 
-      # @param id [String]
-      # @return [String]
       # @raise [UnknownKeyError]
       def fetch(id)
         @known[id] || (Ractor.main? && ask(id)) || raise(UnknownKeyError.new(reason(id), key_id: id))
       end
 
-      # @param id [String]
-      # @return [void]
       def prepare(id)
         @known[id] || ask(id)
       end

@@ -4,14 +4,12 @@ module Guildhall
   class Failure
     # Makes an exception of a Failure again, of the original class where this Ractor knows it.
     class Restoration
-      # @param failure [Failure]
       # @param numbered [Boolean] whether it is to say which payload it was
       def initialize(failure, numbered: false)
         @failure = failure
         @numbered = numbered && failure.index
       end
 
-      # @return [Exception]
       def exception
         error = original_class ? restored : TaskError.new(@failure.summary)
         number(error) if @numbered

@@ -9,14 +9,12 @@ module Guildhall
       VARIABLE = /\b(?:[gs]etlocal|getblockparam)\S*\s+(\S+)@\d/
       private_constant :LOCAL, :SELF, :VARIABLE
 
-      # @return [Boolean]
       attr_reader :uses_self
       # @return [Boolean] whether it uses variables from around it
       attr_reader :captures
       # @return [Array<Symbol>] the variables that it names: all that it captures, and some of its own
       attr_reader :variables
 
-      # @param instructions [RubyVM::InstructionSequence]
       def initialize(instructions)
         @uses_self = @captures = false
         read(instructions.to_a, 0)

@@ -4,9 +4,6 @@ module Guildhall
   class Inspection
     # Follows calls, where the receiver is known, into the application's methods.
     module Calls
-      # @param receiver [Known, Instance, Lost, nil]
-      # @param name [Symbol]
-      # @param place [Array(String, Integer)]
       # @return [Known, Instance, nil] what the call gives, as far as that is known
       def call(receiver, name, place)
         case receiver
@@ -18,7 +15,6 @@ module Guildhall
 
       # `super` of the method that is being read.
       # @param mine [Known, Instance, Lost, nil] self
-      # @return [nil]
       def call_super(mine)
         follow(@method&.super_method, mine) if mine.is_a?(Known) || mine.is_a?(Instance)
       end
@@ -94,7 +90,6 @@ module Guildhall
       end
 
       # What a reader of an attribute, or of a member, gives.
-      # @return [Known, nil]
       def part_of(object, method)
         return if method.nil? || RubyVM::InstructionSequence.of(method) || object.is_a?(Module) || !Ractor.shareable?(object)
 
@@ -120,7 +115,6 @@ module Guildhall
         nil
       end
 
-      # @return [nil]
       def follow(method, mine)
         file, = Inspection.place(*method&.source_location)
         return if file.nil?
@@ -138,7 +132,6 @@ module Guildhall
       end
 
       # What a gem returns may be anybody's.
-      # @return [nil]
       def unread(file)
         @foreign ||= !Inspection.own_file?(file)
         nil

@@ -16,8 +16,6 @@ module Guildhall
       end
 
       # The modules around a method, as far as its owner's name shows them.
-      # @param owner [Module]
-      # @return [Array<Module>]
       def self.nesting_of(owner)
         owner = owner.attached_object if owner.singleton_class?
         names = owner.is_a?(Module) && Inspection.constant_name(owner)&.split("::") or return []
@@ -38,7 +36,6 @@ module Guildhall
 
       # @param names [Array<Symbol>] see {#value}, which has found it
       # @param text [String] how it is named, which is all that is known where its module has no name
-      # @return [Home]
       def home(names, text)
         *outer, last = names
         scope = outer.empty? ? scope_of(last) : value(outer)

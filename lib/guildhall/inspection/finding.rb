@@ -8,8 +8,6 @@ module Guildhall
     #   @return [String] `RATES`, `$logger`, `@@count`, `@cache`, `self` …
     # @!attribute [r] file
     #   @return [String, nil] nil: it is about an object, not about code
-    # @!attribute [r] line
-    #   @return [Integer, nil]
     # @!attribute [r] problem
     #   @return [String] "is a Hash that is not shareable"
     # @!attribute [r] advice
@@ -18,7 +16,6 @@ module Guildhall
       # @return [String, nil] "file:line"
       def place = file && [file, line].compact.join(":")
 
-      # @return [String]
       def to_s = "#{thing}#{" (#{place})" if place} #{problem}; #{advice}"
     end
   end

@@ -27,7 +27,6 @@ module Guildhall
       private_constant :OTHER_SELF, :TAKES, :LEAVES_ONE, :COUNTED, :DEFINITIONS
 
       # @param code [Array] as ISeq#to_a gives it
-      # @param visitor [Visitor]
       # @param mine [Known, Instance, Lost, nil] self; nil: not known
       def initialize(code, visitor, mine)
         @code = code
@@ -38,7 +37,6 @@ module Guildhall
         @bare = 0
       end
 
-      # @return [void]
       def visit
         index = 0
         while (element = @code[BODY][index])

@@ -20,10 +20,7 @@ module Guildhall
       CLASS_VARIABLES_SHARED = (RUBY_VERSION.split(".").map(&:to_i) <=> [4, 1]) >= 0
       private_constant :STATE, :CLASS_VARIABLES_SHARED
 
-      # @return [Array<Finding>]
-      attr_reader :findings
-      # @return [Array<String>]
-      attr_reader :missing
+      attr_reader :findings, :missing
       # @return [Boolean] whether the code keeps something for itself
       attr_reader :keeps_state
       # @return [Boolean] whether some of the code is not ours
@@ -43,7 +40,6 @@ module Guildhall
 
       # @param task [#call] reads its code, and that of what it holds and may call
       # @param decodes [Boolean] whether a codec is there to decode, as far as is known: one that something holds may only encode
-      # @return [void]
       def task(task, decodes: true)
         return if @seen[task]
 
@@ -54,9 +50,7 @@ module Guildhall
         task.is_a?(Proc) ? block(task, Inspection.nesting_of(task)) : object(task, decodes)
       end
 
-      # @param names [Array<Symbol>]
       # @param place [Array(String, Integer)] file and line
-      # @return [Known, nil]
       def constant(names, place)
         known_constant(Constants.new(@nesting, load: @load), names, place)
       rescue NameError, LoadError => error
@@ -65,7 +59,6 @@ module Guildhall
       end
 
       # `scope::NAME`, where scope is an expression.
-      # @return [Known, nil]
       def constant_in(scope, name, place)
         return unless scope.is_a?(Known) && scope.object.is_a?(Module)
 
@@ -74,12 +67,10 @@ module Guildhall
         nil
       end
 
-      # @return [void]
       def global(name, place)
         found_global(name, place) unless GLOBALS.include?(name)
       end
 
-      # @return [Known, nil]
       def class_variable(name, place)
         owner = @nesting.first
         there = CLASS_VARIABLES_SHARED && owner&.class_variable_defined?(name)
@@ -91,11 +82,9 @@ module Guildhall
         found_unshareable(class_variable_of(owner, name), value, place, "use a frozen constant")
       end
 
-      # @return [void]
       def set_class_variable(name, place) = found_class_variable(class_variable_of(@nesting.first, name), place)
 
       # @param mine [Known, Instance, Lost, nil] self
-      # @return [Known, nil]
       def read(mine, name, place)
         return mine.is_a?(Lost) ? found_self(mine, name, place) : nil unless mine.is_a?(Known)
 
@@ -105,7 +94,6 @@ module Guildhall
         found_unshareable("#{name} of #{Inspection.label(mine.object)}", value, place, "use a frozen constant")
       end
 
-      # @return [void]
       def write(mine, name, place)
         return found_self(mine, name, place) if mine.is_a?(Lost)
         return unless mine.is_a?(Known) && mine.object.is_a?(Module)
@@ -116,19 +104,16 @@ module Guildhall
       end
 
       # A regular expression is given to a method, or is asked by one.
-      # @return [void]
       def match(name, place)
         found_match(name, place) if in_block? && RUBY_VERSION < "4" && name != :match?
       end
 
       # Ruby keeps its state where it keeps `$~`.
-      # @return [void]
       def flip_flop(place)
         found_flip_flop(place) if in_block? && RUBY_VERSION < "4"
       end
 
       # Self is used, and not only as a receiver.
-      # @return [void]
       def bare_self(mine, place)
         found_self(mine, "self", place) if mine.is_a?(Lost)
       end

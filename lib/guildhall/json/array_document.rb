@@ -9,13 +9,10 @@ module Guildhall
       include Guildhall::Document::List
 
       # @!method at(position)
-      #   @return [Object, nil]
       # @!method [](position)
       #   @param position [Integer, Range] as Array#[] takes it, also with a length
-      #   @return [Object, Array, nil]
       # @!method each
       #   @yield [element]
-      #   @return [self, Enumerator]
       # @!method elements
       #   @return [Array] frozen; what is nested as Documents
     end

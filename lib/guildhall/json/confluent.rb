@@ -20,13 +20,11 @@ module Guildhall
       UNCHECKED = true # instead of a validator: the schema has to be there, and payloads are not checked by it
       private_constant :UNCHECKED
 
-      # @param registry [SchemaRegistry]
       # @param validate [Boolean] whether payloads are checked by the schema that they name. A schema that cannot be compiled (of an
       #   unknown draft, with a pattern that Ruby cannot express), or whose references the registry does not have, is no message's fault:
       #   its payloads are decoded unchecked, and a warning says so once
       # @param draft [String] of schemas that name none: see {Schema::Options#draft}
       # @param subject [String, nil] whose schema to encode with; nil: by `topic` and `subject_name`
-      # @param topic [String, nil]
       # @param subject_name [Symbol] see {SchemaRegistry::Subject.for}; a schema's record name is its `title`
       # @param schema [String, Hash, nil] JSON Schema to encode with; nil: the newest of the subject
       # @param references [Array<Hash>] what `schema` refers to: name, subject and version of each
@@ -55,8 +53,6 @@ module Guildhall
       # @raise [ValidationError] with `validate: true`
       def decode(bytes, metadata = nil) = read(bytes, metadata) { |text| @json.decode(text) }
 
-      # @param bytes [String]
-      # @param metadata [#headers, nil]
       # @return [ObjectDocument, ArrayDocument, Object] a lazy view
       # @raise as {#decode} does
       def document(bytes, metadata = nil) = read(bytes, metadata) { |text| @json.document(text) }
@@ -64,7 +60,6 @@ module Guildhall
       # @return [SchemaRegistry::LazyCodec] the codec that gives Documents; it shares the schemas that have been fetched
       def lazy = SchemaRegistry::LazyCodec.new(self)
 
-      # @param object [Object]
       # @return [String] frozen, binary
       # @raise [EncodeError] also where this codec was given no subject, topic or schema
       # @raise [ValidationError] with `validate: true`
@@ -89,7 +84,6 @@ module Guildhall
         raise error.moved_by(found.offset)
       end
 
-      # @return [Schema::Validator, true]
       def make(entry)
         return UNCHECKED unless @validate
 

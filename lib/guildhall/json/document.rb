@@ -27,7 +27,6 @@ module Guildhall
 
       # The bytes it was read from, as {JSON.encode} copies them; not where they are not strict JSON, where Active Support is
       # loaded (it escapes what HTML must not contain), or where another form is asked for, as by JSON.pretty_generate.
-      # @return [String]
       def to_json(*arguments)
         as_written?(*arguments) ? AS_READ.encode(self) : super
       end

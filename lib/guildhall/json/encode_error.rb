@@ -5,7 +5,6 @@ module Guildhall
     # An object that cannot be written as JSON.
     class EncodeError < Guildhall::EncodeError
       # @api private
-      # @return [EncodeError]
       def self.at(reason, object)
         new("JSON: #{reason}", excerpt: (object.inspect unless object.nil?))
       end

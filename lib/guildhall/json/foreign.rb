@@ -8,7 +8,6 @@ module Guildhall
     # @api private
     module Foreign
       # Active Support's `to_json` works in the main Ractor only, because of what it remembers; its `as_json` works in all.
-      # @param object [Object]
       # @return [Object] something that JSON has a form for; the object itself where its class says by a `to_json` of its own
       def self.plain(object)
         return object if own_form?(object)
@@ -18,7 +17,6 @@ module Guildhall
         made.equal?(object) ? object.to_s : made
       end
 
-      # @param number [Rational]
       # @return [String, nil] its digits; nil: they have no end
       def self.digits(number)
         rest = number.denominator

@@ -12,7 +12,6 @@ module Guildhall
       BLANK = SharedRegexp.primed(/\A[ \t\r]*\z/n, Encoding::BINARY)
       private_constant :NEWLINE, :BLANK
 
-      # @param source [String, #read]
       # @param chunk [Integer] bytes to read at once
       # @param max_bytes [Integer] of a line
       def initialize(source, chunk, max_bytes)
@@ -38,7 +37,6 @@ module Guildhall
 
       private
 
-      # @return [Array(String, Integer), nil]
       def next_line
         until (found = @buffer.index(NEWLINE, @scanned))
           @scanned = @buffer.bytesize

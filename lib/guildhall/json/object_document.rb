@@ -10,16 +10,11 @@ module Guildhall
 
       # @!method [](key)
       #   @param key [String, Symbol] a Symbol where the codec has `symbolize_names`, else a String
-      #   @return [Object, nil]
       # @!method key?(key)
-      #   @return [Boolean]
       # @!method each
       #   @yield [key, value]
-      #   @return [self, Enumerator]
       # @!method keys
-      #   @return [Array]
       # @!method values
-      #   @return [Array]
     end
   end
 end

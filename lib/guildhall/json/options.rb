@@ -29,7 +29,6 @@ module Guildhall
         allow_control_characters: false
       }.freeze
 
-      # @param given [Hash{Symbol=>Object}]
       # @param owner [Class] which takes them
       # @return [Hash{Symbol=>Object}] every option
       # @raise [Guildhall::ArgumentError] naming every option that is wrong
@@ -37,7 +36,6 @@ module Guildhall
         DEFAULTS.merge(RULES.check!(given, owner: owner.name, beside: owner))
       end
 
-      # @param decimal_class [Module, nil]
       # @return [Array(Object, Symbol)] what to call with a number's text; nil, nil for Float
       def self.decimal(decimal_class)
         return [nil, nil] if decimal_class.nil? || decimal_class == Float
@@ -48,7 +46,6 @@ module Guildhall
       end
 
       # Tries it: what cannot make a number of this would fail with every payload.
-      # @return [true, String]
       def self.try_decimal(decimal_class)
         receiver, method = decimal(decimal_class)
         made = receiver ? receiver.public_send(method, "1.5") : 1.5

@@ -16,7 +16,6 @@ module Guildhall
       end
 
       # @api private
-      # @return [ParseError]
       def self.at(reason, _status, offset, line, column, path, excerpt)
         introduce_to_gem
         new(reason, codec: "JSON", offset:, line:, column:, path:, excerpt:)

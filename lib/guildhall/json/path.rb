@@ -11,7 +11,6 @@ module Guildhall
     #     skus = Guildhall::JSON::Path.new("$.items[?@.price < 10 && !@.sold].sku")
     #     skus.of(document)  # => ["SKU-1", "SKU-2"]
     class Path
-      # @return [String]
       attr_reader :source
 
       # @param source [String] such as `$.items[0,-1]['unit price']`, `$..sku`, `$.items[2:5]`, `$.items[?@.qty > 1]`
@@ -25,11 +24,9 @@ module Guildhall
         Ractor.make_shareable(self)
       end
 
-      # @param document [Document, Hash, Array]
       # @return [Array] frozen: every value that the path leads to, in the order of the document
       def of(document) = @query.of(Evaluation.new(document), document).freeze
 
-      # @return [String]
       def inspect = "#<#{self.class} #{@source}>"
       alias to_s source
     end

@@ -5,8 +5,6 @@ module Guildhall
     # The texts of newline-delimited or concatenated JSON, one at a time, from a String or in chunks from an IO.
     # @api private
     class Stream
-      # @param codec [JSON]
-      # @param source [String, #read]
       # @param chunk [Integer] bytes to read at once
       def initialize(codec, source, chunk)
         @codec = codec

@@ -41,28 +41,16 @@ module Guildhall
       # Seconds for an orderly stop when the process ends without one.
       EXIT_TIMEOUT_SECONDS = 10
 
-      # @return [Config]
-      attr_reader :config
-      # @return [Routing::Routes]
-      attr_reader :routes
-      # @return [Instrumentation]
-      attr_reader :instrumentation
+      attr_reader :config, :routes, :instrumentation, :runners, :timer
       # @!visibility private
-      # @return [Array<Connection::Members>]
       attr_reader :members
-      # @return [Processing::Runners]
-      attr_reader :runners
-      # @return [Processing::Timer]
-      attr_reader :timer
       # @return [Processing::Backpressure, nil] what is in memory and not done; nil before the start
       attr_reader :backpressure
       # @!visibility private
-      # @return [Processing::Contention]
       attr_reader :contention
       # @return [Symbol] :initialized, :running, :stopping or :stopped
       attr_reader :state
       # @!visibility private
-      # @return [Connection::Reachability]
       attr_reader :reachability
       # @!visibility private
       # @return [Connection::Registries, nil] nil before the start
@@ -90,7 +78,6 @@ module Guildhall
       end
 
       # Checks settings and routes; nothing is started.
-      # @return [Array<Routing::Topic>]
       # @raise [ConfigurationError] listing every error
       def validate!
         Validation.new(@config, @routes, @clients).topics
@@ -99,7 +86,6 @@ module Guildhall
       # Starts to consume, in threads of its own; returns at once. After {#stop} it can be started again, with the same settings.
       # @param selection [Hash{Symbol=>Array<String>, nil}] groups:, topics:, exclude_groups:, exclude_topics: as in
       #   {Routing::Selection#initialize}
-      # @return [self]
       # @raise [ConfigurationError] listing every error
       def start(**selection)
         chosen = Routing::Selection.new(**selection).choose(@routed = validate!)
@@ -121,8 +107,6 @@ module Guildhall
       end
 
       # (see #default_logger)
-      # @param logger [Logger, nil]
-      # @return [void]
       def default_logger=(logger)
         @journal.default = logger
       end
@@ -148,7 +132,6 @@ module Guildhall
 
       # Blocks until the application has been stopped.
       # @param timeout [Numeric, nil] seconds; nil: for as long as it takes
-      # @return [Boolean]
       def wait_stopped(timeout = nil)
         @lock.synchronize do
           limit = timeout && (Clock.now + timeout)
@@ -157,7 +140,6 @@ module Guildhall
         end
       end
 
-      # @return [Boolean]
       def running?
         @state == :running
       end
@@ -168,7 +150,6 @@ module Guildhall
       end
 
       # @!visibility private
-      # @return [Array<Connection::Listener>]
       def listeners
         @members.flat_map(&:listeners)
       end
@@ -189,7 +170,6 @@ module Guildhall
       def open_log = @journal.open(@instrumentation)
 
       # The block is called, in a thread that must not wait for long, when a group cannot be consumed any more: see {#failure}.
-      # @return [void]
       def on_failure(&block)
         @on_failure = block
       end
@@ -197,8 +177,6 @@ module Guildhall
       # The block is asked for the class of a consumer before each of its calls: where code is reloaded, the class that the route
       # has is an old one. A consumer of another class is replaced, and its `shutdown` is called.
       # @yieldparam klass [Class] the route's
-      # @yieldreturn [Class]
-      # @return [void]
       def reload_consumers(&block)
         @reloading = block
       end

@@ -14,7 +14,6 @@ module Guildhall
   module Kafka
     # The commands that this gem adds to `guildhall`.
     module CLI
-      # @return [Array<Class>]
       def self.commands
         [Server, Swarm, Routes, Lag, Dlq, Keys, Schedule]
       end

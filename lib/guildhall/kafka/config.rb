@@ -125,7 +125,6 @@ module Guildhall
       # @return [Logger, nil] where the application's and librdkafka's log goes. Unless set: `guildhall server` logs to standard
       #   output from INFO on, any other process to standard error from WARN on. nil, set by hand: silence
       attr_reader :logger
-      # @return [Deserializing]
       attr_reader :deserializing
 
       def initialize
@@ -154,8 +153,6 @@ module Guildhall
       def messages_of_errors? = @error_reports.is_a?(Hash) && @error_reports[:messages] == true
 
       # Finds every error.
-      # @param errors [Config::Errors]
-      # @return [void]
       def validate(errors)
         errors.add(*setting_errors(RULES))
         @deserializing.validate(errors)
@@ -169,7 +166,6 @@ module Guildhall
         "#<#{self.class} of group #{group_id}>"
       end
 
-      # @return [self]
       def freeze
         @kafka = Secrets.hide(@kafka.transform_keys(&:to_sym)).freeze
         @producer = Secrets.hide(@producer.transform_keys(&:to_sym)).freeze

@@ -33,23 +33,18 @@ module Guildhall
       attr_writer :call
 
       # Called once, before anything else.
-      # @return [void]
       def initialized; end
 
       # Called every `config.tick_interval` seconds, also while there are no messages. For other intervals: {Periodic::Declaring#every}.
-      # @return [void]
       def tick; end
 
       # Called when the partition's end was reached, where the librdkafka setting `enable.partition.eof` is true.
-      # @return [void]
       def eofed; end
 
       # Called when the partition went to another member of the group.
-      # @return [void]
       def revoked; end
 
       # Called when the process stops.
-      # @return [void]
       def shutdown; end
 
       # @return [Routing::Topic] the route
@@ -62,7 +57,6 @@ module Guildhall
         @call.name
       end
 
-      # @return [Integer]
       def partition
         @call.number
       end
@@ -72,7 +66,6 @@ module Guildhall
         @call.attempt
       end
 
-      # @return [Boolean]
       def retrying?
         attempt > 1
       end
@@ -111,7 +104,6 @@ module Guildhall
       end
 
       # @param offset [Integer] of the last message that is done
-      # @param metadata [String, nil]
       # @return [Boolean] false when the partition is no longer ours
       def mark_offset(offset, metadata = nil)
         @call.mark_offset(offset, metadata)
@@ -125,7 +117,6 @@ module Guildhall
 
       # Only messages that are marked as consumed are done when `consume` returns; the others are delivered again: at once when
       # some were marked, else after a pause. Does not end `consume` by itself, and does not count as an attempt.
-      # @return [void]
       def redeliver_unmarked
         @call.redeliver_unmarked
       end

@@ -24,16 +24,12 @@ module Guildhall
       # The one rule by which what a consumer raises counts as waiting for its messages, not as its failure: also where it has rescued a
       # ForwardingError, and has raised another error for that.
       # @!visibility private
-      # @param error [Exception]
       # @return [Processing::Outbox::Load, nil] what is waited for
       def self.load_of(error)
         error = error.cause until error.nil? || (error.is_a?(self) && error.load)
         error&.load
       end
 
-      # @param message [String]
-      # @param to [String, nil]
-      # @param reason [String, nil]
       def initialize(message = nil, to: nil, reason: nil)
         super(message)
         @to = to
@@ -56,9 +52,6 @@ module Guildhall
       # @return [String, nil] what the broker says, and what to do about it
       attr_reader :reason
 
-      # @param message [String]
-      # @param to [String, nil]
-      # @param reason [String, nil]
       def initialize(message = nil, to: nil, reason: nil)
         super(message)
         @to = to
@@ -108,7 +101,6 @@ module Guildhall
 
     # The brokers have no such topic.
     class UnknownTopicError < Guildhall::ArgumentError
-      # @param name [String]
       # @param names [Array<String>] those that there are
       def initialize(name, names)
         @suggestion = Suggestion.for(name, names)
@@ -152,8 +144,6 @@ module Guildhall
       # @return [String] librdkafka's name, such as "_ALL_BROKERS_DOWN"
       attr_reader :code_name
 
-      # @param read [Reading::ReadError]
-      # @return [KafkaError]
       def self.from(read)
         place = "#{read.topic}/#{read.partition}: " if read.topic && !read.message.include?(read.topic)
         new(read.code, read.name, Broker::Errors.explain(read.name, "#{place}#{read.message}"))
@@ -167,9 +157,6 @@ module Guildhall
         klass.new(code, Broker::Errors.name_of(code), Broker::Errors.explain(code, text || Rdkafka::Bindings.rd_kafka_err2str(code)))
       end
 
-      # @param code [Integer]
-      # @param code_name [String]
-      # @param text [String, nil]
       def initialize(code, code_name, text)
         super(worded(code_name, text))
         @code = code
@@ -187,7 +174,6 @@ module Guildhall
 
     # No broker has answered in time.
     class UnreachableError < KafkaError
-      # @param code [Integer]
       # @param settings [Hash{Symbol=>Object}] librdkafka's
       # @param detail [String] what was asked for
       # @return [UnreachableError] naming the brokers: librdkafka says what failed, and not where
@@ -196,8 +182,6 @@ module Guildhall
         new(code, Broker::Errors.name_of(code), text)
       end
 
-      # @param settings [Hash{Symbol=>Object}]
-      # @return [String]
       def self.servers(settings) = settings[:"bootstrap.servers"] || settings[:"metadata.broker.list"]
 
       private
@@ -221,8 +205,6 @@ module Guildhall
     class FatalError < KafkaError
       MAX_TEXT_BYTES = 512 # bytes of text at most
 
-      # @param client [Connection::Client]
-      # @return [FatalError]
       def self.of(client)
         text = FFI::MemoryPointer.new(:char, MAX_TEXT_BYTES)
         code = client.with_handle { |handle| Connection::Librdkafka.rd_kafka_fatal_error(handle, text, MAX_TEXT_BYTES) }

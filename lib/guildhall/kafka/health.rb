@@ -12,14 +12,11 @@ module Guildhall
 
       # What was found: empty `problems` mean yes.
       Answer = Data.define(:problems) do
-        # @return [Boolean]
         def ok? = problems.empty?
 
-        # @return [String]
         def to_s = ok? ? "ok" : problems.join("; ")
       end
 
-      # @param application [Application]
       def initialize(application)
         @application = application
         @stalled = {}
@@ -29,7 +26,6 @@ module Guildhall
 
       # Every listener polls, no partition with messages left has stopped for good, and no consumer has been at work for longer than
       # `config.max_consume_time` without progress. A process that is not restarted for it would stay as it is.
-      # @return [Answer]
       def live
         problems = []
         problems << "failed: #{@application.failure.message}" if @application.failure
@@ -40,7 +36,6 @@ module Guildhall
 
       # The application is running, each of its groups has assigned partitions (if only none, where there are more members), and brokers
       # and schema registries answer.
-      # @return [Answer]
       def ready
         return Answer.new(problems: ["draining"]) if @application.state == :stopping || @application.quiet?
         return Answer.new(problems: [@application.state.to_s]) unless @application.running?

@@ -11,7 +11,6 @@ module Guildhall
   module Kafka
     # What an application logs: its events, and librdkafka's own log, through one Logger.
     module Logging
-      # @param out [IO]
       # @param format [String] one of {FORMATS}
       # @param level [String] one of {LEVELS}
       # @return [Logger] whose lines leave the process at once, also where `out` is a pipe

@@ -33,7 +33,6 @@ module Guildhall
       end
 
       # Another payload for this message, such as one that a step of the consumer's has worked on.
-      # @param value [Object]
       def payload=(value)
         @loaded = true
         @payload = value
@@ -80,7 +79,6 @@ module Guildhall
         decoded(@batch.topic.key_deserializer, @record.key)
       end
 
-      # @return [String, nil]
       def raw_key
         @record.key
       end
@@ -90,7 +88,6 @@ module Guildhall
         decoded(@batch.topic.headers_deserializer, @record.headers)
       end
 
-      # @return [Hash{String=>String, Array<String>}]
       def raw_headers
         @record.headers
       end
@@ -100,27 +97,22 @@ module Guildhall
         @record
       end
 
-      # @return [String]
       def topic
         @record.topic
       end
 
-      # @return [Integer]
       def partition
         @record.partition
       end
 
-      # @return [Integer]
       def offset
         @record.offset
       end
 
-      # @return [Time, nil]
       def timestamp
         @record.timestamp
       end
 
-      # @return [String]
       def inspect
         "#<#{self.class} #{topic}/#{partition}@#{offset}#{" tombstone" if tombstone?}>"
       end

@@ -10,7 +10,6 @@ module Guildhall
       attr_reader :batch
 
       # @!visibility private
-      # @param batch [Messages::Batch]
       # @param indexes [Array<Integer>] of the batch's records
       # @param call [#mark, nil] what marks messages: the call of `consume` that they belong to
       def initialize(batch, indexes, call = nil)
@@ -24,8 +23,6 @@ module Guildhall
         @handed_over = false
       end
 
-      # @yieldparam message [Message]
-      # @return [self, Enumerator]
       def each
         return enum_for(:each) { size } unless block_given?
 
@@ -42,7 +39,6 @@ module Guildhall
       end
 
       # As Enumerable's. Where the block raises, it is not known which message of the slice is the cause.
-      # @return [self, Enumerator]
       def each_slice(size)
         return super unless block_given?
 
@@ -59,8 +55,6 @@ module Guildhall
       # Marks each message as consumed once the block has returned for it. Where it is left early (by `break`, `return` or an
       # error) only what is marked is done when `consume` returns: the rest is delivered again, beginning with the message
       # at hand. Without a block there is no Enumerator: its `each_slice` or `to_a` would mark messages that nobody has handled.
-      # @yieldparam message [Message]
-      # @return [self]
       # @raise [Guildhall::ArgumentError] without a block
       def each_marking
         unless block_given?
@@ -78,7 +72,6 @@ module Guildhall
       end
 
       # @param position [Integer] negative: from the end
-      # @return [Message, nil]
       def [](position)
         position += size if position.negative?
         return if position.negative? || position >= size
@@ -86,28 +79,23 @@ module Guildhall
         @messages[position] || message(position)
       end
 
-      # @return [Integer]
       def size
         @indexes.size
       end
       alias length size
 
-      # @return [Integer]
       def count(*arguments, &)
         arguments.empty? && !block_given? ? size : super
       end
 
-      # @return [Boolean]
       def empty?
         @indexes.empty?
       end
 
-      # @return [Message, nil, Array<Message>]
       def first(count = nil)
         count ? super : self[0]
       end
 
-      # @return [Message, nil]
       def last
         self[-1]
       end
@@ -118,16 +106,12 @@ module Guildhall
         map(&:payload)
       end
 
-      # @return [Array<String, nil>]
       def raw_payloads
         map(&:raw_payload)
       end
 
       # The messages that have a payload, with it; blocks until each is decoded. Failures and tombstones are left out:
       # see {#failures} and {#tombstones}. An outage is raised, for it says nothing about the payload.
-      # @yieldparam message [Message]
-      # @yieldparam payload [Object]
-      # @return [self, Enumerator]
       def each_decoded
         return enum_for(:each_decoded) unless block_given?
 
@@ -146,7 +130,6 @@ module Guildhall
         failed.select(&:undecodable?)
       end
 
-      # @return [Array<Message>]
       def tombstones
         positions { |index| @batch.records[index].tombstone? }.map { |position| self[position] }
       end
@@ -175,7 +158,6 @@ module Guildhall
 
       # From now on the consumer has them.
       # @!visibility private
-      # @return [self]
       def hand_over
         @handed_over = true
         self
@@ -183,18 +165,15 @@ module Guildhall
 
       # For middleware, as {#records}; costs nearly nothing where no message has such a header.
       # @param name [String] of a header
-      # @param limit [Integer]
       # @return [Array<Record>] of the first messages that have it, at most so many
       def records_with_header(name, limit)
         @batch.records.first.class.with_header(records, name, limit)
       end
 
-      # @return [Integer]
       def first_offset
         offset_at(0)
       end
 
-      # @return [Integer]
       def last_offset
         offset_at(size - 1) unless empty?
       end
@@ -218,7 +197,6 @@ module Guildhall
 
       # Each message's step is given out once. With the lock of {Processing::OffsetTracker} held.
       # @!visibility private
-      # @param offset [Integer]
       # @return [Array<Array(Integer, Integer)>] of the messages up to that offset each one's offset, and that of the message
       #   after it in the batch
       def next_steps(offset = last_offset)
@@ -230,7 +208,6 @@ module Guildhall
         steps
       end
 
-      # @return [String]
       def inspect
         "#<#{self.class} #{size} messages#{" from #{first.inspect}" unless empty?}>"
       end

@@ -22,8 +22,6 @@ module Guildhall
       private_constant :FAILED, :ASKED, :NOW, :UNFINISHED, :STUCK, :TWICE
       GRACE_SECONDS = 2 # beyond the shutdown timeout, after which the process leaves come what may
 
-      # @param application [Application]
-      # @param err [IO]
       # @param warm_up [Boolean] whether to prepare Ruby's memory for a long life; in a process that was forked that would end what it
       #   shares with its parent
       # @param signals [Thread::Queue] names of signals that have come before {#run}
@@ -36,13 +34,11 @@ module Guildhall
       end
 
       # Stops in order, as after a signal. Any thread; does not wait.
-      # @return [void]
       def stop_soon
         @signals << ASKED
       end
 
       # Ends the process at once, as a second signal does. Any thread; does not wait.
-      # @return [void]
       def end_now
         @signals << NOW
       end

@@ -12,7 +12,6 @@ module Guildhall
       # @param name [String] a topic that the application routes, or that a pattern matches
       # @param group [String, nil] which consumer group's, where several consume the topic
       # @param application [Application, nil] nil: the process's
-      # @return [OfflineTopic]
       # @raise [Guildhall::ArgumentError] where no route takes the topic
       # @raise [ConfigurationError] listing every error of the routes
       def self.topic(name, group: nil, application: nil)

@@ -12,8 +12,6 @@ module Guildhall
       end
 
       # @param _payload [String] the envelope has it, too
-      # @param message [Envelope]
-      # @return [Object]
       def call(_payload, message)
         @deserializer.call(message)
       end

@@ -12,7 +12,6 @@ module Guildhall
       Pending = Struct.new(:future, :index, :payload, :meter) do
         # Waits for this payload alone. Of a batch that the pool has left to its readers, later payloads do not run for an earlier
         # one, which would wait for a payload that never returns, or fail in its place. That costs less than a microsecond each.
-        # @return [Object, Failure]
         def outcome = future[index]
 
         # @param raw_payload [String, nil] the message's own, now
@@ -25,7 +24,6 @@ module Guildhall
       private_constant :Pending, :CARRIED, :NOT_RUN
 
       # @param task [#call] takes a payload, or a payload and its metadata
-      # @param plugin [Plugin]
       # @raise see {Karafka.parallel}
       def initialize(task, plugin)
         check(task)
@@ -42,7 +40,6 @@ module Guildhall
       end
 
       # Called by Karafka, when a payload is first asked for. Waits for the worker that decodes it.
-      # @param message [::Karafka::Messages::Message]
       # @return [Object, DROPPED, nil] DROPPED for what a pipeline's `select` leaves out
       # @raise what the task raises
       def call(message)
@@ -72,7 +69,6 @@ module Guildhall
         raise in_own_words(error)
       end
 
-      # @return [String]
       def inspect
         "#<Guildhall::Karafka.parallel #{@task.inspect}>"
       end
@@ -80,7 +76,6 @@ module Guildhall
       private
 
       # Copies share the bytes; the messages' own Strings stay as they are, and may change.
-      # @return [Pool::Future]
       def give_out(messages, meter, source, settings)
         payloads = messages.map { |message| Shareable.bytes(message.raw_payload) }
         future = hand_over(messages, payloads, source:, parallel: meter ? true : settings.parallel, deadline: settings.deadline)
@@ -119,7 +114,6 @@ module Guildhall
 
       # Workers make as much garbage as consumers do, stop everybody to collect it, and take cores from librdkafka: whether they pay is
       # found out by trying, while there is a backlog. They are likely to: consumers wait for nothing but payloads while they decode.
-      # @return [Pool::BacklogComparison::Meter, nil]
       def meter(messages)
         @comparison&.meter(messages.sum { |message| message.raw_payload.bytesize }, messages.size)
       end
@@ -139,7 +133,6 @@ module Guildhall
       end
 
       # To be decoded in place, and counted.
-      # @return [nil]
       def leave(messages, meter)
         (meter.stride - 1).step(messages.size - 1, meter.stride) { |index| give(messages[index], meter) }
         nil

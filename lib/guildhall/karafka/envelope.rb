@@ -6,9 +6,7 @@ module Guildhall
     # Karafka's messages have for them.
     # Keys and headers are as Kafka has them: the topic's deserializers for these run in the main Ractor only.
     Envelope = Data.define(:raw_payload, :topic, :partition, :offset, :timestamp, :received_at, :raw_key, :raw_headers) do
-      # @param message [::Karafka::Messages::Message]
       # @param payload [String, nil] frozen; what it had as raw payload
-      # @return [Envelope]
       def self.of(message, payload)
         metadata = message.metadata
         Ractor.make_shareable(new(payload, metadata.topic.dup, metadata.partition, metadata.offset, metadata.timestamp.dup,
@@ -22,10 +20,8 @@ module Guildhall
       end
       private_class_method :copies
 
-      # @return [String, nil]
       def key = raw_key
 
-      # @return [Hash{String=>String, Array<String>}]
       def headers = raw_headers
 
       # @return [self] for deserializers that ask `message.metadata`

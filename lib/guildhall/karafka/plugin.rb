@@ -24,14 +24,12 @@ module Guildhall
       end
 
       # @param settings [Settings] frozen
-      # @return [Settings]
       def settings=(settings)
         close_pool { change(settings) }
         settings.enabled ? (subscribe if @needed) : unsubscribe
       end
 
       # Once to each of Karafka's monitors: its set-up may replace the one that there was.
-      # @return [void]
       # @raise [ConfigurationError] for a monitor whose events cannot be subscribed to
       def subscribe
         @needed = true
@@ -46,24 +44,20 @@ module Guildhall
       end
 
       # Subscribes to a monitor that has come since. Once: consumers must not fail, or take longer, for one that cannot be subscribed to.
-      # @return [void]
       def follow_monitor
         subscribe if @settings.enabled && !::Karafka.monitor.equal?(@monitor)
       rescue ConfigurationError => error
         Guildhall.logger.warn("guildhall: #{error.message}") # such a monitor would not pass it on
       end
 
-      # @return [Pool]
       def pool
         settings = @settings
         settings.pool || (settings.concurrency ? own_pool : Guildhall.pool)
       end
 
-      # @return [Hash{Symbol=>Integer}]
       def stats = @counts.dup
 
       # @param name [Symbol] of {#stats}
-      # @return [void]
       def count(name, payloads = 1)
         @counts[name] += payloads
       end

@@ -39,7 +39,6 @@ module Guildhall
         @concurrency = @parallel = @pool = nil
       end
 
-      # @return [self]
       # @raise [ConfigurationError] listing everything that is wrong
       def validate!
         errors = setting_errors(RULES)

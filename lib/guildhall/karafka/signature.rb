@@ -4,7 +4,6 @@ module Guildhall
   module Karafka
     # Finds out, when routes are drawn, that a deserializer could never be called the way it would be.
     class Signature
-      # @param deserializer [Object]
       # @param message [Boolean] whether it is to take a message
       # @raise [Guildhall::ArgumentError] with what to change
       def self.check!(deserializer, message)
@@ -16,7 +15,6 @@ module Guildhall
         @message = message
       end
 
-      # @return [void]
       # @raise [Guildhall::ArgumentError]
       def check!
         refuse("message: must be true or false, not #{@message.inspect}") unless [true, false].include?(@message)

@@ -8,10 +8,8 @@ module Guildhall
       PROBE = "subscribed.guildhall.karafka"
       private_constant :PROBE
 
-      # @return [::Karafka::Instrumentation::Monitor]
       attr_reader :monitor
 
-      # @param monitor [::Karafka::Instrumentation::Monitor]
       # @param handlers [Hash{String=>Proc}] by event; each takes one that has a `payload`
       # @raise [ConfigurationError] for a monitor whose events do not reach those who subscribe
       def initialize(monitor, handlers)
@@ -21,7 +19,6 @@ module Guildhall
         @subscribers = names.map { |name, handler| subscribe(name, handler) }
       end
 
-      # @return [void]
       def end
         @subscribers.each { |subscriber| @monitor.unsubscribe(subscriber) }
       end

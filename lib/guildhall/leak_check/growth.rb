@@ -13,7 +13,6 @@ module Guildhall
       # @!attribute [r] count
       #   @return [Integer] how many more
       Leak = Data.define(:kind, :site, :count) do
-        # @return [String]
         def to_s
           "#{count} #{NAMES.fetch(kind)}#{"s" if count > 1} #{kind == :descriptor ? "to" : "created at"} #{site}"
         end
@@ -27,8 +26,6 @@ module Guildhall
       # @return [Integer] bytes by which the process has grown; negative: shrunk
       attr_reader :memory
 
-      # @param before [Snapshot]
-      # @param after [Snapshot]
       def initialize(before, after)
         @leaks = Snapshot::KINDS.flat_map { |kind| grown(kind, before.public_send(kind), after.public_send(kind)) }
           .sort_by { |leak| -leak.count }.freeze
@@ -37,12 +34,10 @@ module Guildhall
       end
 
       # @param memory [Integer, nil] bytes by which it may have grown; nil: any number
-      # @return [Boolean]
       def leak?(memory = nil)
         @leaks.any? || (!memory.nil? && @memory > memory)
       end
 
-      # @yieldparam leak [Leak]
       # @return [Growth] with those leaks for which the block is true
       def only(&)
         dup.tap { |copy| copy.instance_variable_set(:@leaks, @leaks.select(&).freeze) }.freeze

@@ -8,14 +8,12 @@ module Guildhall
     # Tests that run side by side (`parallelize_me!`) are not checked: what is there may belong to the test beside.
     module Minitest
       # Minitest calls it.
-      # @return [void]
       def before_setup
         super
         @guildhall_before = LeakCheck.snapshot
       end
 
       # Minitest calls it.
-      # @return [void]
       def after_teardown
         super
         return if skipped? || side_by_side?

@@ -24,7 +24,6 @@ module Guildhall
       private_constant :KEPT, :FOLDER, :PAGE
 
       class << self
-        # @return [Snapshot]
         def take
           new(threads: threads.freeze, ractors: ractors.freeze, descriptors: descriptors.freeze, memory:)
         end

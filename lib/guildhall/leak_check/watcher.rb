@@ -20,7 +20,6 @@ module Guildhall
         @reported = {}
       end
 
-      # @return [self]
       def start
         return self if @thread&.alive?
 
@@ -31,7 +30,6 @@ module Guildhall
       end
 
       # Waits for a look that has begun.
-      # @return [void]
       def stop
         @stopped << true
         @thread&.join

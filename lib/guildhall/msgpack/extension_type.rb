@@ -17,9 +17,6 @@ module Guildhall
       attr_reader :type, :for, :pack, :unpack
 
       # @param type [Integer] -128 to 127; those below 0 are the specification's own (-1: timestamps)
-      # @param for [Class, Module]
-      # @param pack [#call]
-      # @param unpack [#call]
       # @raise [Guildhall::ArgumentError]
       # @raise [NotShareableError] when a callable cannot be made shareable
       def initialize(type, for:, pack:, unpack:)

@@ -28,7 +28,6 @@ module Guildhall
       )
       private_constant :RULES
 
-      # @param given [Hash{Symbol=>Object}]
       # @return [Hash{Symbol=>Object}] every option
       # @raise [Guildhall::ArgumentError] naming every option that is wrong
       def self.check(given)

@@ -8,7 +8,6 @@ module Guildhall
       DROPS = 1
       RAISED = 2
 
-      # @param payloads [Array]
       # @param metadata [Array, nil] as long as payloads
       def initialize(payloads, metadata)
         raise Guildhall::ArgumentError, "as much metadata as payloads" if metadata && metadata.size != payloads.size
@@ -18,11 +17,7 @@ module Guildhall
         @left = payloads.each_index.to_a # indexes of those that go on
       end
 
-      # @param stages [Array<Stage>]
-      # @param names [Array<Symbol>]
-      # @param meter [Meter, nil]
       # @yield see {Pipeline#call_batch}
-      # @return [Array]
       def run(stages, names, meter = nil, &on_error)
         stages.each_with_index do |stage, index|
           break if @left.empty?

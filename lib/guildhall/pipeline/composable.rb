@@ -5,7 +5,6 @@ module Guildhall
     # Gives `>>` to whatever can begin a pipeline: codecs, stages and pipelines.
     module Composable
       # @param following [#call] a stage, a pipeline, a codec (decodes) or any other callable (maps)
-      # @return [Pipeline]
       # @raise [NotShareableError] naming the path to what cannot be shared
       def >>(following)
         Pipeline.new([self, following])

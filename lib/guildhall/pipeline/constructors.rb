@@ -7,32 +7,27 @@ module Guildhall # rubocop:disable Style/Documentation
     module Constructors
       # @param callable [#call, nil] nil: the block
       # @param name [Symbol] what Failures and reports call the stage
-      # @return [Select]
       # @raise [NotShareableError]
       def select(callable = nil, name: :select, &block)
         Select.new(callable || block, name:)
       end
 
-      # @return [Reject]
       # @see #select
       def reject(callable = nil, name: :reject, &block)
         Reject.new(callable || block, name:)
       end
 
-      # @return [Map]
       # @see #select
       def map(callable = nil, name: :map, &block)
         Map.new(callable || block, name:)
       end
 
       # @param codec [Codec] has `encode(object)`
-      # @return [Encode]
       # @raise [Guildhall::ArgumentError]
       def encode(codec, name: :encode)
         Encode.new(codec, name:)
       end
 
-      # @return [Validate]
       # @see Validate
       def validate(callable = nil, name: :validate, &block)
         Validate.new(callable || block, name:)

@@ -4,19 +4,15 @@ module Guildhall
   class Pipeline
     # Bytes in, a frozen object out, by a codec.
     class Decode < Stage
-      # @param codec [Codec]
-      # @param name [Symbol]
       def initialize(codec, name: :decode)
         super
       end
 
-      # @return [Codec]
       def codec
         @callable
       end
 
       # All payloads by the codec's own `decode_batch`, where it brings one.
-      # @param payloads [Array<String>]
       # @return [Array, nil] nil: the codec decodes them one by one
       # @raise what the codec raises; nothing is known about single payloads then
       def call_batch(payloads, _metadata = nil)

@@ -4,11 +4,8 @@ module Guildhall
   class Pipeline
     # An object in, frozen bytes out, by a codec.
     class Encode < Stage
-      # @return [Codec]
       attr_reader :codec
 
-      # @param codec [Codec]
-      # @param name [Symbol]
       # @raise [Guildhall::ArgumentError] for a codec that cannot encode
       # @raise [NotShareableError]
       def initialize(codec, name: :encode)

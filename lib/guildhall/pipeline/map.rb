@@ -5,7 +5,6 @@ module Guildhall
     # The callable's answer becomes the value.
     class Map < Stage
       # @param callable [#call] what it returns has to be shareable where the pipeline runs on a pool
-      # @param name [Symbol]
       def initialize(callable, name: :map)
         super
       end

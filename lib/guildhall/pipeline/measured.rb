@@ -6,8 +6,6 @@ module Guildhall
 
     # A pipeline that counts what becomes of its values, stage by stage, in all Ractors together.
     class Measured < Pipeline
-      # @param stages [Array<#call>]
-      # @param names [Array<Symbol>, nil]
       def initialize(stages, names: nil)
         @meter = Meter.new(stages.sum { |stage| Stage.all(stage).size })
         super
@@ -53,7 +51,6 @@ module Guildhall
       end
 
       # None: a caller with the decoder would do the first stage's work, uncounted.
-      # @return [nil]
       def decoder = nil
     end
   end

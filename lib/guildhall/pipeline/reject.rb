@@ -4,8 +4,6 @@ module Guildhall
   class Pipeline
     # Lets through the values for which the callable's answer is false or nil; the others are {DROPPED}.
     class Reject < Stage
-      # @param callable [#call]
-      # @param name [Symbol]
       def initialize(callable, name: :reject)
         super
       end

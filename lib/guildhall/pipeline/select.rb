@@ -4,8 +4,6 @@ module Guildhall
   class Pipeline
     # Lets through the values for which the callable's answer is true; the others are {DROPPED}.
     class Select < Stage
-      # @param callable [#call]
-      # @param name [Symbol]
       def initialize(callable, name: :select)
         super
       end

@@ -7,7 +7,6 @@ module Guildhall
     class Stage
       include Composable
 
-      # @return [Symbol]
       attr_reader :name
 
       # @return [#call] what the stage was made of
@@ -18,7 +17,6 @@ module Guildhall
       attr_reader :nesting
 
       # @param part [Stage, Pipeline, Codec, #call] codecs decode, what also answers `valid?` validates, others map
-      # @return [Array<Stage>]
       # @raise [Guildhall::ArgumentError]
       def self.all(part)
         case part
@@ -51,8 +49,6 @@ module Guildhall
       # @return [Boolean] whether its callable takes `(value, metadata)`
       def takes_metadata? = @with_metadata
 
-      # @param value [Object]
-      # @param metadata [Object, nil]
       # @return [Object] the value for the next stage, or {DROPPED}
       def call(value, metadata = nil)
         judge(value, @with_metadata ? @callable.call(value, metadata) : @callable.call(value))
@@ -60,7 +56,6 @@ module Guildhall
 
       # Many values at once. A callable with `call_batch(values)`, or `call_batch(values, metadata)` where its `call`
       # takes metadata, gets them in one call.
-      # @param values [Array]
       # @param metadata [Array, nil] as long as values
       # @return [Array, nil] one answer a value; nil where the stage has no way of its own, and is to be called for each
       # @raise what the callable raises; nothing is known about single values then
@@ -74,7 +69,6 @@ module Guildhall
       end
 
       # See {Pipeline#prepare}.
-      # @return [void]
       def prepare(payloads, metadata = nil)
         Callable.prepare(@callable, payloads, metadata) if @callable.respond_to?(:prepare)
       end

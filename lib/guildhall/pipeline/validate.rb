@@ -9,8 +9,6 @@ module Guildhall
     # dry-validation and Active Model have them. They become the {ValidationError}'s `errors`. Any other answer, which
     # may be a value where a verdict was meant, is an error and no verdict.
     class Validate < Stage
-      # @param callable [#call]
-      # @param name [Symbol]
       def initialize(callable, name: :validate)
         super
       end

@@ -8,7 +8,6 @@ module Guildhall
     # @api private
     module Verdict
       class << self
-        # @param answer [Object]
         # @yieldparam answer [Object] one that is not a verdict
         # @return [Array, nil] what is wrong; nil: nothing
         def errors(answer, &)

@@ -22,7 +22,6 @@ module Guildhall
         @facts = Hash.new { |_, instructions| remember(@facts, instructions, Inspection::Block.new(instructions)) }.compare_by_identity
       end
 
-      # @param task [#call]
       # @return [Runnable] of this task, or of another one of the same code that captures nothing
       # @raise [NotShareableError] naming the path to what cannot be shared
       # @raise [IsolationError] naming what a worker may not touch

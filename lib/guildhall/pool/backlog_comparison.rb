@@ -41,8 +41,6 @@ module Guildhall
         # @return [Integer] payloads that are noted together
         attr_reader :stride
 
-        # @param comparison [BacklogComparison]
-        # @param workers [Boolean]
         # @param bytes [Integer] of its payloads
         # @param size [Integer] how many they are
         def initialize(comparison, workers, bytes, size)
@@ -54,7 +52,6 @@ module Guildhall
         end
 
         # A payload was read.
-        # @return [void]
         def count
           return if (@count += 1) < @stride
 
@@ -63,7 +60,6 @@ module Guildhall
         end
 
         # In place of {#count}, where only the last payload of each run of {#stride} is counted.
-        # @return [void]
         def count_stride = @comparison.read(@workers, @bytes)
       end
 
@@ -91,9 +87,7 @@ module Guildhall
 
       # Payloads were read.
       # @param workers [Boolean] whether workers had them
-      # @param bytes [Integer]
       # @param now [Float] seconds
-      # @return [void]
       def read(workers, bytes, now = Clock.now)
         @lock.synchronize { measure(workers, bytes, [now, @last].max) }
       end

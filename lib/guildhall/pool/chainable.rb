@@ -9,7 +9,6 @@ module Guildhall
     module Chainable
       # Calls the block when the outcome is there; what it raises is reported with `warn`. A deferred batch is run for it.
       # @yieldparam future [self] complete
-      # @return [self]
       def on_complete(&block)
         needs(block, "on_complete")
         settled do |future|
@@ -30,7 +29,6 @@ module Guildhall
 
       # What comes after an error; a value is passed on.
       # @param classes [Array<Class>] of errors; none: StandardError
-      # @yieldparam error [Exception]
       # @return [Continuation] of the value, of what the block returns, or of the error that was not rescued
       def rescue(*classes, &block)
         needs(block, "rescue")
@@ -45,14 +43,12 @@ module Guildhall
         end
       end
 
-      # @param others [Array<Future, Continuation>]
       # @return [Continuation] of all values, in this order, when all are there; of the first error in this order
       def zip(*others)
         all = [self, *futures(others)]
         gather(all) { all.map(&:value) }
       end
 
-      # @param others [Array<Future, Continuation>]
       # @return [Continuation] of the value that is there first; of the last error where none comes
       def any(*others)
         all = [self, *futures(others)]

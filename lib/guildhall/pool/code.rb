@@ -22,13 +22,11 @@ module Guildhall
         failure
       end
 
-      # @return [self]
       # @raise [IsolationError] when it is refused
       def check!
         standing == :refused ? raise(IsolationError.refused(self)) : self
       end
 
-      # @return [String]
       def inspect
         "#<Guildhall::Pool::Code #{name} #{standing}>"
       end

@@ -9,7 +9,6 @@ module Guildhall
       private_constant :MAX_DEPTH
 
       class << self
-        # @param task [Object]
         # @param facts [Hash{RubyVM::InstructionSequence=>Inspection::Block}] what is known of blocks, or finds it out
         # @return [Object] to be compared with `eql?`; nil for data
         def of(task, facts, depth = 0)

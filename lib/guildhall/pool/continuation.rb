@@ -62,7 +62,6 @@ module Guildhall
         settle(nil, CancelledError.new("cancelled before it was done"))
       end
 
-      # @return [String]
       def inspect
         "#<Guildhall::Pool::Continuation #{ready? ? @error&.class || "done" : "pending"}>"
       end

@@ -13,12 +13,10 @@ module Guildhall
     #     :unknown (nothing is known of its code), :worthwhile, :overdue (begun inline, and took longer than a hand-over),
     #     :forced (`parallel: true`)
     Decision = Data.define(:place, :reason) do
-      # @return [Boolean]
       def parallel?
         place == :parallel
       end
 
-      # @return [String]
       def to_s
         "#{place}: #{reason.is_a?(Symbol) ? reason.name.tr("_", " ") : reason}"
       end
@@ -33,15 +31,12 @@ module Guildhall
       private_constant :NUMBERS
 
       # @api private
-      # @param batch [Batch]
-      # @return [Decision]
       def self.of(batch)
         decision = ALL[batch.decision]
         decision.reason == :main_only ? decision.with(reason: batch.inline_reason) : decision
       end
 
       # @api private
-      # @return [Integer]
       def self.number(place, reason)
         NUMBERS.fetch([place, reason])
       end

@@ -5,7 +5,6 @@ module Guildhall # rubocop:disable Style/Documentation
 
   class << self
     # The process's pool, with default settings unless another one was assigned; made when it is first asked for.
-    # @return [Pool]
     # @raise [WrongRactorError] outside the main Ractor
     def pool
       Pool.check_ractor!

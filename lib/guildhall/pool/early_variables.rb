@@ -22,7 +22,6 @@ module Guildhall
 
       class << self
         # Before the first Ractor; later it changes nothing, for loading these classes then would end the process.
-        # @return [void]
         def make
           return if !AFFECTED || Kernel.ancestors.any? { |part| part.name == ACTIVATED }
 

@@ -48,7 +48,6 @@ module Guildhall # rubocop:disable Style/Documentation
   # Ends the workers of all pools, when what they have begun is done; they start again with the next batch, in this
   # process and in its children. To be called before a fork, in the main Ractor; on Ruby 3.4 it must be.
   # @param timeout [Numeric] seconds
-  # @return [void]
   # @raise [PoolBusyError] when workers are still busy then
   def self.before_fork(timeout: 10)
     stuck = Pool::ForkTracking.at_work.reject { |pool| pool.rest(timeout:) }
@@ -56,6 +55,5 @@ module Guildhall # rubocop:disable Style/Documentation
   end
 
   # The counterpart of {before_fork}, for servers that have both hooks. Pools start again by themselves.
-  # @return [void]
   def self.after_fork; end
 end

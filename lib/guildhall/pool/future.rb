@@ -44,8 +44,6 @@ module Guildhall
       end
 
       # Calls the block with each outcome, in order, as soon as it is there.
-      # @yieldparam outcome [Object, Failure]
-      # @return [self, Enumerator]
       def each
         return enum_for(:each) { size } unless block_given?
 
@@ -58,9 +56,6 @@ module Guildhall
       end
 
       # Calls the block with each outcome as soon as it is there, in whatever order.
-      # @yieldparam outcome [Object, Failure]
-      # @yieldparam index [Integer]
-      # @return [self, Enumerator]
       def each_ready
         return enum_for(:each_ready) { size } unless block_given?
 
@@ -119,7 +114,6 @@ module Guildhall
       end
 
       # As {Chainable#zip}, with futures; as Enumerable#zip, with anything else.
-      # @return [Continuation, Array]
       def zip(*others)
         others.all?(Chainable) ? super : Enumerable.instance_method(:zip).bind_call(self, *others)
       end
@@ -144,12 +138,10 @@ module Guildhall
         @batch.parallel?
       end
 
-      # @return [Boolean]
       def deferred?
         !parallel?
       end
 
-      # @return [String]
       def inspect
         failed = ", #{@batch.failed} failed" if @batch.failed.positive?
         "#<Guildhall::Pool::Future #{@batch.done}/#{size}#{failed}; #{decision}>"

@@ -12,7 +12,6 @@ module Guildhall
       def self.finalizer(owned) = ->(_) { owned.first.release }
 
       # @param count [Integer] workers from now on; surplus ones end after their slice
-      # @return [self]
       # @raise [Guildhall::ArgumentError]
       # @raise [PoolClosedError]
       def resize(count)

@@ -6,8 +6,6 @@ module Guildhall
     # takes the options of {Pool#dispatch}, and `timeout:` and `progress:`; other Enumerables are streamed, with the options of
     # {Streaming#each}.
     module Mapping
-      # @param payloads [Enumerable]
-      # @param task [#call]
       # @param options [Hash] see {Pool#dispatch}, and
       # @option options [Numeric] timeout seconds for all of it; then payloads that had not begun are cancelled
       # @option options [true, String, #call] progress see {Streaming#each}
@@ -49,7 +47,6 @@ module Guildhall
       #     pool.reduce(numbers, :+)
       #     pool.reduce(lines, Hash.new(0), combine: MERGE) { |counts, line| counts.merge(line => counts[line] + 1) }
       #
-      # @param payloads [Enumerable]
       # @param initial [Object] a copy of it begins each run; left out: the run's first payload
       # @param operation [Symbol, #call] takes `(memo, payload)`
       # @param options [Hash] see {Streaming#each}; `chunk:` is the length of a run, and
@@ -86,7 +83,6 @@ module Guildhall
         options[:metadata] ? Feed.array(payloads) : Feed.in_memory(payloads)
       end
 
-      # @return [#call]
       def task_of(task, block, options = NO_OPTIONS)
         raise Guildhall::ArgumentError, "a task or a block, not both" if task && block
         return task || raise(Guildhall::ArgumentError, "a task is needed: an object with `call`, or a block") unless block
@@ -97,7 +93,6 @@ module Guildhall
       # A block with two parameters, for payloads that are pairs: as Hash#map takes it. Without this its second one would be
       # the metadata.
       class Destructuring
-        # @return [Boolean]
         def self.needed?(block, options)
           !block.lambda? && !options[:metadata] && !options[:records] && block.arity.abs > 1
         end
@@ -124,7 +119,6 @@ module Guildhall
       end
 
       # Nobody else has the future: what interrupts this thread cancels payloads that had not begun.
-      # @return [Array]
       def read(future, raising, timeout: nil, progress: nil)
         await(future, timeout, Progress.of(progress, future.size)) if timeout || progress
         outcomes = future.results

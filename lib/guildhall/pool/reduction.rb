@@ -62,8 +62,6 @@ module Guildhall
         raise
       end
 
-      # @param progress [Progress]
-      # @param runs [Enumerable]
       # @param chunk [Integer] payloads a run; the last may have fewer
       # @return [Array(Enumerable, #call)] the runs, and what to call with the number of those that are done
       def self.counted(progress, runs, chunk)

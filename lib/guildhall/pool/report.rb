@@ -5,8 +5,6 @@ module Guildhall
     # What a pool has measured of each code that it has run, and what it decides by that: for each size of payload what one
     # costs, and for each size of batch that took longer than a hand-over how fast it is in the caller and with workers.
     class Report
-      # @!attribute [r] task
-      #   @return [String]
       # @!attribute [r] bytes
       #   @return [Integer] bytes per payload, about; 0: not Strings
       # @!attribute [r] payloads
@@ -24,7 +22,6 @@ module Guildhall
         end
       end
 
-      # @return [Array<Row>]
       attr_reader :rows
 
       # @return [Float] seconds from a dispatch to a worker's first payload

@@ -34,7 +34,6 @@ module Guildhall
 
       # How many workers pay off here: a core each, as far as Ruby has native threads for them (`RUBY_MAX_CPU`). 0 where Ruby runs no
       # Ractors (3.4 with `RUBY_MAX_CPU=1`).
-      # @return [Integer]
       def self.default_workers
         NativeThreads::MAIN_RACTOR_ONLY ? 0 : [Etc.nprocessors, NativeThreads::FOR_WORKERS].min
       end

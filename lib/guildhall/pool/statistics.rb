@@ -8,8 +8,6 @@ module Guildhall
       private_constant :SHARES
 
       class << self
-        # @param supervisor [Supervisor]
-        # @return [Hash{Symbol=>Object}]
         def of(supervisor)
           set = supervisor.worker_set
           {workers: set.queue.worker_count, busy: set.handles.count { |handle| handle.slot.busy? }, abandoned: set.abandoned.size,

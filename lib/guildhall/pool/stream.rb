@@ -26,7 +26,6 @@ module Guildhall
       end
 
       # However the block is left, payloads that had not begun are cancelled.
-      # @yieldparam outcome [Object, Failure]
       # @yieldparam index [Integer] its payload's place in the input
       # @raise what the source raised, after the outcomes of the payloads before
       def each(&)

@@ -15,8 +15,6 @@ module Guildhall
       #     pool.each(File.foreach("events.ndjson"), Guildhall::JSON) { |event| puts event["id"] }
       #     pool.each(paths) { |path| Thumbnail.write(path) }
       #
-      # @param payloads [Enumerable]
-      # @param task [#call]
       # @param options [Hash] as {Pool#dispatch}, without `metadata:`, and
       # @option options [Integer] chunk payloads a batch at most; 500
       # @option options [Integer] ahead batches at once; two a worker
@@ -24,8 +22,6 @@ module Guildhall
       # @option options [Numeric] timeout seconds for all of it
       # @option options [true, String, #call] progress a bar on the terminal (gem ruby-progressbar), with a title, or
       #   called with `(done, total)`
-      # @yieldparam value [Object]
-      # @return [self, Enumerator]
       # @raise the first failure, when it comes
       def each(payloads, task = nil, **options, &block)
         raise Guildhall::ArgumentError, "each needs a task or a block" unless task || block
@@ -39,15 +35,12 @@ module Guildhall
       end
 
       # As {#each}, with Failures, and DROPPED, in their places.
-      # @yieldparam outcome [Object, Failure]
       # @yieldparam index [Integer] the payload's place in the input
-      # @return [self, Enumerator]
       def each_result(payloads, task, **options, &block)
         block ? stream(payloads, task, options, &block) : enum_for(:each_result, payloads, task, **options)
       end
 
       # What {#each} gives, lazily: `pool.lazy(io) { |line| … }.reject(&:nil?).first(3)`.
-      # @return [Enumerator::Lazy]
       def lazy(payloads, task = nil, **options, &block)
         Options.check!(options, Options::STREAM)
         task = task_of(task, block, options)

@@ -19,10 +19,8 @@ module Guildhall
       MOST_NAMED = 10 # messages of a schema, in an error
       private_constant :MOST_NAMED
 
-      # @param registry [SchemaRegistry]
       # @param message [String, nil] full name of the message to encode; nil: the first of the schema
       # @param subject [String, nil] whose newest schema to encode with; nil: by `topic` and `subject_name`
-      # @param topic [String, nil]
       # @param subject_name [Symbol] see {SchemaRegistry::Subject.for}; the record's name is `message`
       # @param schema [String, nil] the text of a .proto file to encode with; nil: the newest of the subject
       # @param references [Array<Hash>] what `schema` refers to: name, subject and version of each
@@ -54,7 +52,6 @@ module Guildhall
         codec.decode(bytes.byteslice(offset..))
       end
 
-      # @param object [Hash, Google::Protobuf::MessageExts]
       # @return [String] frozen, binary
       # @raise [EncodeError] also where this codec was given no subject, topic or schema
       def encode(object) = "#{@prefix}#{encoder.fetch(@indexes).encode(object)}".b.freeze

@@ -12,7 +12,6 @@ module Guildhall
       private_constant :NO_SET
 
       # @param bytes [String] of a FileDescriptorSet
-      # @return [Descriptors]
       # @raise [Guildhall::ArgumentError]
       def self.of_set(bytes)
         files = Google::Protobuf::FileDescriptorSet.decode(bytes).file
@@ -24,8 +23,6 @@ module Guildhall
       end
 
       # The gem makes the class of a message when it is first asked for, and cannot read messages in a message before that.
-      # @param descriptor [Google::Protobuf::Descriptor]
-      # @return [void]
       def self.make_classes(descriptor)
         seen = {}
         waiting = [descriptor]
@@ -46,7 +43,6 @@ module Guildhall
 
       # @param file [Google::Protobuf::FileDescriptorProto] files that it imports have to be added before it, unless they are {KnownFiles}
       # @param source [String] where it is from, for errors
-      # @return [void]
       # @raise [Guildhall::ArgumentError] naming an import that is missing, or a file that is there already and says something else
       def add(file, source = file.name)
         return check_same(file, source) if @added.key?(file.name)
@@ -58,7 +54,6 @@ module Guildhall
       end
 
       # @param name [String, nil] full name; nil: the only message there is
-      # @return [Class]
       # @raise [Guildhall::ArgumentError]
       def message(name)
         name ||= @names.first if @names.size == 1

@@ -9,8 +9,6 @@ module Guildhall
     module MessageIndexes
       MOST_BYTES = 5 # of a varint of 32 bits
 
-      # @param bytes [String]
-      # @param offset [Integer]
       # @return [Array(Array<Integer>, Integer)] indexes, and where they end
       # @raise [DecodeError]
       def self.read(bytes, offset)
@@ -27,7 +25,6 @@ module Guildhall
         [indexes, offset]
       end
 
-      # @param indexes [Array<Integer>]
       # @return [String] binary
       def self.write(indexes)
         return "\0".b if indexes == [0]

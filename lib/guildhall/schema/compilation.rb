@@ -4,14 +4,8 @@ module Guildhall
   class Schema
     # One schema while it is compiled: reads its keywords, collects its instructions.
     class Compilation
-      # @return [Location]
-      attr_reader :location
-      # @return [Options]
-      attr_reader :options
+      attr_reader :location, :options
 
-      # @param location [Location]
-      # @param compiler [Compiler]
-      # @param options [Options]
       def initialize(location, compiler, options)
         @location = location
         @compiler = compiler
@@ -29,13 +23,11 @@ module Guildhall
         [location.address, mask, @types, @compiler.number(location.base), tracks?(instructions), instructions]
       end
 
-      # @return [Hash, true, false]
       def schema = location.schema
 
       # @return [Boolean] whether the schema has the keyword, and its draft knows it
       def key?(keyword) = schema.key?(keyword) && !dialect.unknown.include?(keyword)
 
-      # @return [Dialect]
       def dialect = location.dialect
 
       # @param types [String, Array<String>] the value of `type`
@@ -44,7 +36,6 @@ module Guildhall
       end
 
       # @param operation [Symbol] one of {Program}::OPERATIONS
-      # @param keyword [String]
       # @param operand [Object] the keyword's value
       # @param arguments [Array] what the walker needs
       def emit(operation, keyword, operand, *arguments)

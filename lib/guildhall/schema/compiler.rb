@@ -4,11 +4,8 @@ module Guildhall
   class Schema
     # From locations to a {Program}: each schema that can be reached becomes one of its schemas, once.
     class Compiler
-      # @return [Resources]
       attr_reader :resources
 
-      # @param resources [Resources]
-      # @param options [Options]
       def initialize(resources, options)
         @resources = resources
         @options = options
@@ -18,7 +15,6 @@ module Guildhall
       end
 
       # @param location [Location] where validation begins
-      # @return [Program]
       # @raise [SchemaError]
       def program(location)
         first = enter(location)
@@ -32,7 +28,6 @@ module Guildhall
         Program.new(Ractor.make_shareable(@compiled), @options.work_limit, @options.max_digits)
       end
 
-      # @param location [Location]
       # @return [Integer] the index that it has or will have
       def compile(location)
         enter(follow(location))

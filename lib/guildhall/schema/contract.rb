@@ -23,7 +23,6 @@ module Guildhall
       # @param options [Hash] see {Options}
       # @yield in the context of {Properties}; a block with a parameter gets it as that instead, and keeps its own self:
       #   predicates that are blocks need this on Ruby 3.4, where only a class or module as self can be shared
-      # @return [Schema]
       # @raise [Guildhall::ArgumentError] for a type or option that does not exist
       # @raise [NotShareableError] for a predicate that cannot be shared between Ractors
       def self.schema(**options, &block)

@@ -11,7 +11,6 @@ module Guildhall
     Dialect = Data.define(:draft, :single, :lists, :maps, :unknown, :assertions) do
       # @return [Boolean] whether `$ref` makes all keywords beside it void, and an `$id` can be an anchor: up to draft-07
       def old? = draft.size == 1
-      # @return [Boolean]
       def draft4? = draft == "4"
       # @return [Boolean] whether `items` may be a list, with `additionalItems` behind it: up to 2019-09
       def item_lists? = draft != "2020-12"
@@ -54,8 +53,6 @@ module Guildhall
         :NOT_IN_6, :NOT_IN_4, :URI, :KNOWN
 
       # @param uri [String, nil] a `$schema`
-      # @param options [Options]
-      # @return [Dialect]
       # @raise [SchemaError]
       def self.of(uri, options)
         return ALL.fetch(options.draft) if uri.nil?

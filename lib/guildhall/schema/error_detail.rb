@@ -15,7 +15,6 @@ module Guildhall
     # - `causes` [Array<ErrorDetail>] of `anyOf` and `oneOf`: why no branch holds; empty otherwise
     ErrorDetail = Data.define(:instance_location, :schema_location, :keyword, :message, :causes) do
       # @param raw [Array] what the walker recorded: keyword, path, the schema's location, operand, detail, causes
-      # @return [ErrorDetail]
       def self.of(raw)
         keyword, path, location, operand, detail, causes = raw
         Ractor.make_shareable(new(

@@ -32,10 +32,6 @@ module Guildhall
       }.freeze
       private_constant :ASSERTIONS, :OTHERS
 
-      # @param compilation [Compilation]
-      # @param keyword [String]
-      # @param value [Object]
-      # @return [void]
       def self.compile(compilation, keyword, value)
         return custom(compilation, keyword, value) if compilation.options.keywords.key?(keyword)
         return if compilation.dialect.unknown.include?(keyword)
@@ -44,8 +40,6 @@ module Guildhall
         public_send(name, compilation, keyword, value) if name
       end
 
-      # @param compilation [Compilation]
-      # @return [void]
       def self.compile_groups(compilation)
         items(compilation)
         contains(compilation)

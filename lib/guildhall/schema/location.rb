@@ -15,8 +15,6 @@ module Guildhall
         "#{document}##{pointer}"
       end
 
-      # @param tokens [Array<String, Integer>]
-      # @return [String]
       def pointer_to(*tokens)
         pointer + Pointer.build(tokens)
       end

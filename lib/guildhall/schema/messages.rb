@@ -23,7 +23,6 @@ module Guildhall
       QUOTED = 120 # characters of a schema's value that a message shows
       private_constant :TEXTS, :QUOTED
 
-      # @return [String]
       def self.message(keyword, operand, detail)
         return one_of(detail) if keyword == "oneOf"
 
@@ -32,7 +31,6 @@ module Guildhall
       end
 
       # @param detail [Object] false: the schema is `false` and its own location says all
-      # @return [String]
       def self.location(schema, keyword, detail)
         detail == false ? schema : "#{schema}/#{Pointer.escape(keyword)}"
       end

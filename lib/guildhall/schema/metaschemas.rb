@@ -55,7 +55,6 @@ module Guildhall
         def content = {"contentEncoding" => string, "contentMediaType" => string}
       end
 
-      # @return [Hash]
       def self.draft4
         shapes = Shapes.new({"$ref" => "#"})
         own = {
@@ -73,13 +72,11 @@ module Guildhall
         end
       end
 
-      # @return [Hash]
       def self.draft6
         later = %w[if then else $comment readOnly writeOnly]
         old("http://json-schema.org/draft-06/schema", Shapes.new({"$ref" => "#"}), %w[object boolean], later)
       end
 
-      # @return [Hash]
       def self.draft7
         shapes = Shapes.new({"$ref" => "#"})
         old("http://json-schema.org/draft-07/schema", shapes, %w[object boolean], []).tap { |made| made["properties"].merge!(shapes.content) }
@@ -160,7 +157,6 @@ module Guildhall
       private_class_method :core
 
       # Made when it is asked for: few schemas refer to one.
-      # @param uri [String]
       # @return [Hash, nil] nil: that is no meta-schema
       def self.find(uri)
         case uri

@@ -8,9 +8,6 @@ module Guildhall
     # power of ten and a denominator: what an exponent stands for is never written out.
     module Numbers
       class << self
-        # @param number [Numeric]
-        # @param divisor [Numeric]
-        # @param max_digits [Integer]
         # @return [Boolean] whether no remainder is left: 0.3 is a multiple of 0.1
         # @raise [LimitError] for more digits
         def multiple?(number, divisor, max_digits = Digits::MOST)
@@ -22,9 +19,6 @@ module Guildhall
         end
 
         # @param number [Numeric] a whole one
-        # @param modulus [Integer]
-        # @param max_digits [Integer]
-        # @return [Integer]
         # @raise [LimitError] for more digits
         def residue(number, modulus, max_digits = Digits::MOST)
           numerator, power, = parts(number, max_digits)

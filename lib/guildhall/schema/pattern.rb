@@ -19,7 +19,6 @@ module Guildhall
     module Pattern
       # The format "regex".
       module Format
-        # @return [Boolean]
         def self.call(source)
           Pattern.compile(source)
           true
@@ -28,7 +27,6 @@ module Guildhall
         end
       end
 
-      # @param source [String]
       # @param timeout [Numeric, nil] seconds a match may take; nil: as long as Regexp.timeout says
       # @return [Regexp] frozen, and shareable
       # @raise [Error]
@@ -38,7 +36,6 @@ module Guildhall
         raise Error, "Ruby cannot express it (#{error.message[/\A[^:\n]*/u]}): #{source.inspect}"
       end
 
-      # @param source [String]
       # @return [String] for Regexp.new
       # @raise [Error]
       def self.translate(source)

@@ -13,8 +13,6 @@ module Guildhall
       # @return [Location] of the schema itself
       attr_reader :root
 
-      # @param source [Hash, true, false]
-      # @param options [Options]
       def initialize(source, options)
         @options = options
         @resources = {} # URI => Location
@@ -31,9 +29,7 @@ module Guildhall
         super
       end
 
-      # @param reference [String]
       # @param from [Location] its position
-      # @return [Location]
       # @raise [SchemaError]
       def resolve(reference, from)
         uri, fragment = UriReference.resolve(reference, from.base)
@@ -47,15 +43,12 @@ module Guildhall
             location: from.address)
       end
 
-      # @param parent [Location]
-      # @param tokens [Array<String, Integer>]
       # @return [Location] of the schema inside another one
       def child(parent, *tokens)
         schema = tokens.reduce(parent.schema) { |value, token| value[token] }
         locate(schema, parent, parent.pointer_to(*tokens))
       end
 
-      # @param name [String]
       # @return [Hash{String=>Location}] position of `$dynamicAnchor: name`, by base URI
       def dynamic_anchors(name)
         @dynamic.fetch(name, {})

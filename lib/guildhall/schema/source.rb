@@ -5,7 +5,6 @@ module Guildhall
     # Schemas as the compiler reads them: a frozen copy of its own with String keys, no part of it twice.
     module Source
       # @param source [Hash, String, true, false, JSON::Document] a String is JSON
-      # @return [Hash, true, false]
       # @raise [SchemaError]
       def self.read(source)
         source = JSON.decode(source) if source.is_a?(String)

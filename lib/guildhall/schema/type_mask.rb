@@ -24,8 +24,6 @@ module Guildhall
         all_of: ANY, any_of: ANY, one_of: ANY, not: ANY, if: ANY, ref: ANY, dynamic_ref: ANY, custom: ANY
       }.freeze
 
-      # @param types [String, Array<String>]
-      # @return [Integer]
       def self.of(types)
         Array(types).reduce(0) { |bits, type| bits | BITS.fetch(type) }
       end

@@ -8,7 +8,6 @@ module Guildhall
       PARTS = %r{\A(?:([a-zA-Z][\w+.-]*):)?(?://([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?\z}mu
       private_constant :PARTS
 
-      # @param reference [String]
       # @param base [String] without a fragment
       # @return [Array(String, String)] the absolute URI without its fragment, and the fragment, percent-decoded
       def self.resolve(reference, base)

@@ -9,7 +9,6 @@ module Guildhall
     # None blocks.
     class Validator
       # Usually made by {Schema#validator}.
-      # @param program [Program]
       # @param all [Boolean] see {#call}
       def initialize(program, all: false)
         @program = program
@@ -17,8 +16,6 @@ module Guildhall
         freeze
       end
 
-      # @param value [Object]
-      # @return [Boolean]
       # @raise [LimitError]
       def valid?(value)
         @program.valid?(value)
@@ -27,28 +24,24 @@ module Guildhall
       end
 
       # For pipelines: valid values pass, the others become a ValidationError that says why.
-      # @param value [Object]
       # @return [true, Array<ErrorDetail>] the first error, or every one for a validator made with `all: true`
       # @raise [LimitError]
       def call(value)
         valid?(value) || (@all ? errors(value) : [error(value)])
       end
 
-      # @param value [Object]
       # @return [Array<ErrorDetail>] every error; empty for what is valid
       # @raise [LimitError]
       def errors(value)
         describe(value, true)
       end
 
-      # @param value [Object]
       # @return [ErrorDetail, nil] the first error
       # @raise [LimitError]
       def error(value)
         describe(value, false).first
       end
 
-      # @param value [Object]
       # @return [Object] the value
       # @raise [ValidationError] with {ErrorDetail}s as its `errors`
       # @raise [LimitError]

@@ -30,7 +30,6 @@ module Guildhall
       }.freeze
       private_constant :PASSING, :NO_VERDICT, :OWN_CODES, :ADVICE
 
-      # @param status [Integer]
       # @return [Boolean] whether the same request may succeed a moment later
       def self.passing?(status) = PASSING.include?(status) || status >= 500
 
@@ -42,7 +41,6 @@ module Guildhall
         Ractor.make_shareable(self)
       end
 
-      # @param response [Net::HTTPResponse]
       # @param from [URI::HTTP] what has answered
       # @param path [String] what was asked for
       # @return [Hash, Array, nil] nil: the registry says that there is no such thing

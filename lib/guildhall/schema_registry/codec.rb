@@ -20,7 +20,6 @@ module Guildhall
       include Guildhall::Codec
 
       # What a schema refers to, as the registry's interface has it.
-      # @return [Boolean]
       def self.references?(list)
         list.is_a?(Array) && list.all? { |one| one.is_a?(Hash) && %w[name subject version].all? { |key| one[key] || one[key.to_sym] } }
       end
@@ -38,14 +37,12 @@ module Guildhall
       Unusable = Data.define(:reason, :subjects, :try_at)
       private_constant :OPTIONS, :CLASSES, :NAMES, :MOST_SUBJECTS, :Unusable
 
-      # @return [SchemaRegistry]
       attr_reader :registry
 
       # @return [Hash{String=>String}] what has to be among the headers of messages that this codec encodes; empty unless it
       #   was made with `schema_id: :headers`
       attr_reader :headers
 
-      # @param bytes [String]
       # @param metadata [#headers, nil] of the message; only needed with `schema_id: :headers`
       # @return [Object] frozen and shareable
       # @raise [UnknownSchemaError] when the registry does not know the schema, or it is unknown here and this is not the
@@ -57,9 +54,7 @@ module Guildhall
 
       # Fetches the schemas that these payloads name and that were not fetched yet. Blocks; in the main Ractor only. Schemas
       # that the registry does not know, and payloads that name none, are left for `decode` to complain about.
-      # @param payloads [Enumerable<String, nil>]
       # @param metadata [Array<#headers>, nil] one for each payload; only needed with `schema_id: :headers`
-      # @return [self]
       # @raise [SchemaRegistry::Error] when the registry cannot be asked: no further schema is asked for then. One that it refuses, or that
       #   makes no sense, does not keep the others from being there
       def prepare(payloads, metadata = nil)
@@ -78,7 +73,6 @@ module Guildhall
       end
 
       # Prepares first, where it can.
-      # @param payloads [Array<String>]
       # @return [Array<Object>] in order
       # @raise [DecodeError] for the first that cannot be decoded
       # @raise [SchemaRegistry::Error]
@@ -87,8 +81,6 @@ module Guildhall
         super
       end
 
-      # @param bytes [String]
-      # @param metadata [#headers, nil]
       # @return [Integer, String] the id or GUID of the schema
       # @raise [DecodeError]
       def id_of(bytes, metadata = nil) = reference(bytes, metadata).id
@@ -97,7 +89,6 @@ module Guildhall
 
       # @param type [String] what the registry calls the format
       # @param schema_id [Symbol] see {WireFormat#initialize}
-      # @param key [Boolean]
       # @raise [Guildhall::ArgumentError]
       def connect(registry, type:, schema_id:, key:)
         OPTIONS.check!({registry:, key:}, owner: self.class.name)
@@ -147,7 +138,6 @@ module Guildhall
                        "servers agree"
       end
 
-      # @return [Array<Hash{String=>Object}>]
       # @raise [Guildhall::ArgumentError]
       def check_references(list)
         OPTIONS.check!({references: list}, owner: self.class.name)
@@ -196,7 +186,6 @@ module Guildhall
       end
 
       # What there is to say about an id, and whether the schema may still be found. Workers know what the main Ractor was answered.
-      # @return [Array(String, Hash)]
       def why_unknown(id)
         entry = @registry.cached(id)
         return ["schema #{id} is of type #{entry.type}, not #{@type}", {id:}] if entry && entry.type != @type

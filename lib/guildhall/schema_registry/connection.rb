@@ -43,11 +43,7 @@ module Guildhall
         Ractor.make_shareable(self)
       end
 
-      # @param uri [URI::HTTP]
-      # @param request [Net::HTTPRequest]
-      # @param body [String, nil]
       # @param identified [Boolean] whether the client's certificate is shown
-      # @return [Net::HTTPResponse]
       # @raise one of {FAILURES}
       # @raise [Error] for an answer that does not end
       def send_to(uri, request, body = nil, identified: true)

@@ -16,10 +16,8 @@ module Guildhall
         "must be a String of one line, an object with `call`, or nil"
       end
 
-      # @param uris [Array<URI>]
       # @param user [String, nil] for all of them; nil: each has its own, or none has
       # @param password [String, nil] likewise
-      # @param token [String, #call, nil]
       # @raise [Guildhall::ArgumentError] where it is not clear which server is to get which
       def initialize(uris, user, password, token)
         problem = contradiction(uris, user, password)
@@ -29,9 +27,7 @@ module Guildhall
         @token = token
       end
 
-      # @param request [Net::HTTPRequest]
       # @param uri [URI] of the server, as it was given
-      # @return [void]
       def add_to(request, uri)
         given = token
         request["Authorization"] = "Bearer #{given}" if given
@@ -39,7 +35,6 @@ module Guildhall
         request.basic_auth(user, password) if user && !given
       end
 
-      # @return [Boolean]
       def any? = !@token.nil? || @pairs.each_value.any?(&:first)
 
       # @return [Boolean] whether the next request has another token

@@ -3,13 +3,6 @@
 module Guildhall
   class SchemaRegistry
     # What a registry knows about a schema. Frozen, shareable.
-    # @!attribute id [Integer, nil] nil where it was asked for by its GUID
-    # @!attribute guid [String, nil] the same in every registry that the schema is copied to; nil: the registry is too old
-    # @!attribute type [String] AVRO, JSON or PROTOBUF
-    # @!attribute schema [String] its text
-    # @!attribute references [Array<Hash>] name, subject and version of what it refers to
-    # @!attribute subject [String, nil]
-    # @!attribute version [Integer, nil]
     Entry = Data.define(:id, :type, :schema, :references, :subject, :version, :guid) do
       # @api private
       def self.from(data)
@@ -18,11 +11,8 @@ module Guildhall
         Ractor.make_shareable(entry)
       end
 
-      # @return [Boolean]
       def avro? = type == "AVRO"
-      # @return [Boolean]
       def json? = type == "JSON"
-      # @return [Boolean]
       def protobuf? = type == "PROTOBUF"
     end
   end

@@ -14,9 +14,6 @@ module Guildhall
       # @return [Float, nil] seconds after which the server wants to be asked again (`Retry-After`); nil: it has not said so
       attr_reader :retry_after
 
-      # @param message [String]
-      # @param status [Integer, nil]
-      # @param retry_after [Float, nil]
       def initialize(message = nil, status: nil, retry_after: nil)
         super(message)
         @status = status
@@ -33,15 +30,11 @@ module Guildhall
       # @return [Integer, nil] the registry's error code, such as 42201
       attr_reader :code
 
-      # @param message [String]
-      # @param status [Integer, nil]
-      # @param code [Integer, nil]
       def initialize(message = nil, status: nil, code: nil)
         super(message, status:)
         @code = code
       end
 
-      # @return [Boolean]
       def outage? = false
     end
 
@@ -53,9 +46,6 @@ module Guildhall
       # @return [Array<String>] the subjects that have it, where the registry says so
       attr_reader :subjects
 
-      # @param reason [String]
-      # @param id [Integer, String, nil]
-      # @param subjects [Array<String>]
       def initialize(reason = nil, id: nil, subjects: [])
         @id = id
         @subjects = subjects
@@ -72,10 +62,6 @@ module Guildhall
       # @api private
       attr_reader :pending
 
-      # @param reason [String]
-      # @param id [Integer, String, nil]
-      # @param pending [Boolean]
-      # @param codec [String]
       def initialize(reason = nil, id: nil, pending: false, **)
         @id = id
         @pending = pending

@@ -28,8 +28,6 @@ module Guildhall
       # A segment of a path.
       def self.escape(text) = URI.encode_www_form_component(text).gsub("+", "%20")
 
-      # @param url [String]
-      # @return [URI::HTTP]
       # @raise [Guildhall::ArgumentError]
       def self.parse(url)
         uri = URI.parse(url)

@@ -20,7 +20,6 @@ module Guildhall
       # @return [Integer, nil] see {Guildhall::Codec#native_decoder}
       def native_decoder = @schemas&.native_decoder
 
-      # @return [SchemaRegistry]
       def registry = @codec.registry
 
       # @return [Hash{String=>String}] see {Codec#headers}
@@ -32,7 +31,6 @@ module Guildhall
       alias call decode
       alias document decode
 
-      # @param object [Object]
       # @return [String] frozen, binary
       # @raise as the codec's own `encode` does
       def encode(object) = @codec.encode(object)
@@ -43,7 +41,6 @@ module Guildhall
         self
       end
 
-      # @param payloads [Array<String>]
       # @return [Array<Object>] in order
       # @raise as the codec's own `decode_batch` does
       def decode_batch(payloads)

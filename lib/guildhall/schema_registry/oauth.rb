@@ -24,8 +24,6 @@ module Guildhall
       private_constant :LIFE_USED, :DEFAULT_LIFE_SECONDS, :REQUIRED, :RULES
 
       # @param url [String] of the token endpoint
-      # @param client_id [String]
-      # @param client_secret [String]
       # @param scope [String, nil] scopes with a space between
       # @param parameters [Hash{String=>String}] more parameters of the token request, such as "audience"
       # @param connection [Hash] `connect_timeout`, `read_timeout` (seconds), `ca_file`, `certificate`, `key`
@@ -49,7 +47,6 @@ module Guildhall
       end
 
       # Forgets the token, as after an answer 401.
-      # @return [void]
       def reset
         @tokens.delete(:current)
       end

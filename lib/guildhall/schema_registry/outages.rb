@@ -8,12 +8,6 @@ require_relative "errors"
 module Guildhall
   class SchemaRegistry
     # Since when a registry cannot be asked, and why. Frozen, shareable.
-    # @!attribute since [Float] of the {Clock}
-    # @!attribute latest [Float] of the {Clock}: when it was last tried
-    # @!attribute reason [String] with what to do about it
-    # @!attribute status [Integer, nil] HTTP's; nil: there was no answer
-    # @!attribute path [String] what was asked for
-    # @!attribute pause [Float] seconds until it is asked again, where there was no answer
     Outage = Data.define(:since, :latest, :reason, :status, :path, :pause) do
       # @return [Float] seconds
       def seconds = Clock.now - since
@@ -35,7 +29,6 @@ module Guildhall
       NO_ANSWER = nil # instead of a path
       private_constant :PAUSES, :NO_ANSWER
 
-      # @param clock [#now]
       def initialize(clock: Clock)
         @clock = clock
         @cache = SharedCache.new
@@ -49,9 +42,6 @@ module Guildhall
         all.each_value.reject { |outage| outage.forgotten?(now) }.min_by { |outage| [outage.since, -outage.latest] }
       end
 
-      # @param path [String]
-      # @param error [Error]
-      # @return [void]
       def failed(path, error)
         now = @clock.now
         path = path.dup.freeze
@@ -69,13 +59,10 @@ module Guildhall
       end
 
       # An answer ends the outage of the same request, and that in which there was no answer.
-      # @param path [String]
-      # @return [void]
       def answered(path)
         @cache.update(:outages) { |outages| outages.except(path, NO_ANSWER).freeze } if all.any?
       end
 
-      # @return [void]
       # @raise [Error] what the last attempt has raised, where it was a moment ago and had no answer
       def check!
         outage = all[NO_ANSWER]

@@ -12,11 +12,8 @@ module Guildhall
       STATUSES = %w[301 302 303 307 308].freeze
       SAME_METHOD = %w[307 308].freeze
 
-      # @param response [Net::HTTPResponse]
-      # @return [Boolean]
       def self.redirect?(response) = STATUSES.include?(response.code)
 
-      # @param response [Net::HTTPResponse]
       # @param from [URI::HTTP] what was asked
       # @return [URI, nil] nil: it leads nowhere
       def self.target(response, from)
@@ -26,11 +23,7 @@ module Guildhall
         nil
       end
 
-      # @param response [Net::HTTPResponse]
-      # @param from [URI::HTTP]
-      # @param to [URI]
       # @param get [Boolean] whether the request is a GET
-      # @return [Boolean]
       def self.safe?(response, from, to, get:)
         return false unless to.is_a?(URI::HTTP) && !to.host.to_s.empty? && (get || SAME_METHOD.include?(response.code))
 
@@ -38,7 +31,6 @@ module Guildhall
       end
 
       # @param registry [URI::HTTP] as it was given
-      # @param uri [URI::HTTP]
       # @return [Boolean] whether credentials may be sent there
       def self.trusted?(registry, uri)
         return false unless same_host?(registry, uri)
@@ -47,7 +39,6 @@ module Guildhall
         uri.scheme == "https" && (registry.port == uri.port || [registry, uri].all? { |one| one.port == one.default_port })
       end
 
-      # @param uri [URI]
       # @return [String] without user, password and query
       def self.place(uri) = uri.is_a?(URI::HTTP) ? "#{uri.scheme}://#{uri.host}:#{uri.port}#{uri.path}" : "#{uri.scheme}:"
 

@@ -17,7 +17,6 @@ module Guildhall
         @open = []
       end
 
-      # @param entry [Entry]
       # @return [Object] what is made of it
       # @raise [RefusedError] naming the schemas that refer to each other in a cycle
       def make(entry) = @make.call(entry, all(entry.references))

@@ -7,7 +7,6 @@ module Guildhall
       STRATEGIES = %i[topic record topic_record].freeze
 
       # @param strategy [Symbol] `:topic` (the default of Confluent's clients), `:record` or `:topic_record`
-      # @param topic [String, nil]
       # @param record [String, nil] full name of the record or message, title of the JSON Schema
       # @param key [Boolean] for the keys of messages, not for their payloads; matters to `:topic` only
       # @return [String] `orders-value`, `com.example.Order` or `orders-com.example.Order`

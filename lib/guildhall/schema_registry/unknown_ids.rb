@@ -26,7 +26,6 @@ module Guildhall
 
       # @param after [Numeric] seconds after which an id counts as unknown
       # @param keep [Numeric] seconds between two requests for it then
-      # @param clock [#now]
       def initialize(after, keep, clock: Clock)
         @after = after
         @keep = keep
@@ -35,7 +34,6 @@ module Guildhall
         freeze
       end
 
-      # @param id [Integer, String]
       # @return [Boolean] whether the caller is to ask the registry for it now; if the registry did not know it, no other thread does then
       def ask?(id)
         state = state(id) or return true
@@ -51,15 +49,11 @@ module Guildhall
       end
 
       # The registry was asked, and could not answer.
-      # @param id [Integer, String]
-      # @return [void]
       def failed(id)
         @states.update(id) { |state| state&.with(ask_at: @clock.now, asking: false) } if @states[id]
       end
 
       # The registry was asked, and does not know it.
-      # @param id [Integer, String]
-      # @return [void]
       def missing(id)
         crowded = @states[id].nil? && make_room
         @states.update(id) do |state|
@@ -77,21 +71,16 @@ module Guildhall
         end
       end
 
-      # @param id [Integer, String]
-      # @return [void]
       def found(id)
         @states.delete(id) if @states[id]
       end
 
-      # @param id [Integer, String]
       # @return [Boolean] whether the registry did not know it for long enough
       def unknown?(id) = state(id)&.unknown || false
 
-      # @param id [Integer, String]
       # @return [Boolean] whether the registry was asked for it, and did not know it
       def missing?(id) = !state(id).nil?
 
-      # @return [Integer]
       def size = @states.size
 
       private

@@ -30,14 +30,12 @@ module Guildhall
         freeze
       end
 
-      # @return [Boolean]
       def headers? = @place == :headers
 
       # @param metadata [Object, nil] of the message
       # @return [Boolean] whether a header of it names a schema
       def in_headers?(metadata) = metadata.respond_to?(:headers) && metadata.headers&.key?(@header) ? true : false
 
-      # @param bytes [String, nil]
       # @param metadata [#headers, nil] of the message
       # @return [Reference, nil] nil where there is none, or where it is in a header that cannot be read: the payload is not looked at then
       def read(bytes, metadata = nil)
@@ -46,14 +44,12 @@ module Guildhall
         headers? && in_headers?(metadata) ? of_header(metadata) : before(bytes)
       end
 
-      # @param entry [Entry]
       # @param rest [String] the bytes after the id
       # @return [String] the bytes before the payload; empty if the schema is named in a header
       def prefix(entry, rest = "")
         headers? ? "".b.freeze : ["\0".b, [entry.id].pack("N"), rest].join.b.freeze
       end
 
-      # @param entry [Entry]
       # @param rest [String] the bytes after the GUID
       # @return [Hash{String=>String}] what has to be among the message's headers
       # @raise [Error] where the registry is too old to give its schemas GUIDs

@@ -7,7 +7,6 @@ module Guildhall
     class Block
       SELF_CAN_GO = Ractor.respond_to?(:shareable_proc) # Ruby 3.4 keeps the self of a block, and wants it to be shareable
 
-      # @param block [Proc]
       # @param name [String] what the caller calls it
       # @param facts [Inspection::Block, nil] of its instructions; nil: they are read when they are needed
       def initialize(block, name, facts = nil)

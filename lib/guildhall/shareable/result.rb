@@ -10,8 +10,6 @@ module Guildhall
       NEVER = [IO, Proc].freeze
       private_constant :NEVER
 
-      # @param value [Object]
-      # @param task [#call, nil]
       def initialize(value, task)
         @value = value
         @task = task
@@ -55,7 +53,6 @@ module Guildhall
         Shareable.parts(object).map(&:last)
       end
 
-      # @return [Array(String, Object), nil]
       def find(object, path, seen)
         return if Ractor.shareable?(object) || seen[object]
         return [path, object] if NEVER.any? { |type| type === object }

@@ -5,7 +5,6 @@ module Guildhall
     # Builds its tool where it is called, once for each worker (and for each thread that runs deferred payloads), and again
     # in a worker that replaces another.
     class PerWorker
-      # @return [Class]
       attr_reader :tool
 
       # @see Task.per_worker
@@ -29,7 +28,6 @@ module Guildhall
       # @return [Boolean] whether the tool takes `(payload, metadata)`
       def takes_metadata? = @with_metadata
 
-      # @return [String]
       def inspect
         "#<Guildhall::Task.per_worker #{@tool}>"
       end

@@ -5,20 +5,16 @@ module Guildhall
     # @api private
     # Several templates as one task of the pool: each payload says which one, and with which locals. Frozen and shareable.
     class AnyOf
-      # @param templates [Array<Template>]
       def initialize(templates)
         @templates = templates.dup.freeze
         freeze
       end
 
-      # @param pair [Array(Template, Hash)]
-      # @return [String]
       # @raise see {Template#render}
       def call(pair)
         pair[0].call(pair[1])
       end
 
-      # @return [String]
       def inspect = "any of #{@templates.map(&:name).join(", ")}"
     end
     private_constant :AnyOf

@@ -20,11 +20,7 @@ module Guildhall
       UNTRIMMED = /-\s*(?:;|\)\)|$)/
       private_constant :REASONS, :LINE, :DEFINITION, :UNTRIMMED
 
-      # @param source [Source]
       # @param ruby [String] what the engine has made: one line for each line of the template
-      # @param parameters [String]
-      # @param escape [Boolean]
-      # @param helpers [Array<Module>]
       def initialize(source, ruby, parameters:, escape:, helpers:)
         @source = source
         @ruby = ruby
@@ -33,7 +29,6 @@ module Guildhall
         @helpers = helpers
       end
 
-      # @return [Class]
       # @raise [TemplateError] for invalid Ruby
       # @raise [IsolationError] for what touches what a worker may not
       def view
@@ -66,7 +61,6 @@ module Guildhall
           @ruby << "\n#{BUFFER};end;private :guildhall_partials, :guildhall_escapes?\n"
       end
 
-      # @return [TemplateError]
       def syntax_error
         require "prism"
         wrong = wrong_locals || wrong_ruby

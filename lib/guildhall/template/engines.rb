@@ -13,8 +13,6 @@ module Guildhall
     module Engines
       NAMES = %i[erb erubi haml slim].freeze
 
-      # @param name [Symbol]
-      # @return [#call]
       # @raise [Guildhall::ArgumentError] for an engine that there is not
       # @raise [MissingDependencyError] naming the gem to add
       def self.[](name)

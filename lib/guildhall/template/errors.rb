@@ -21,9 +21,7 @@ module Guildhall
 
     # @api private
     # @param error [Exception] what the template has raised
-    # @param source [Template::Source]
     # @param names [Array<Symbol>] its locals
-    # @return [TemplateError]
     def self.of(error, source, names)
       own = "#{source.name}:"
       line = error.backtrace&.find { |entry| entry.start_with?(own) }&.delete_prefix(own).to_i
@@ -45,9 +43,6 @@ module Guildhall
     private_class_method :words, :hint
 
     # @api private
-    # @param reason [String]
-    # @param source [Template::Source]
-    # @param line [Integer, nil]
     def initialize(reason, source, line)
       @template = source.name
       @line = line

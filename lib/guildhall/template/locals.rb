@@ -19,7 +19,6 @@ module Guildhall
         end
       end
 
-      # @param locals [Object]
       # @param name [String] what to call them
       # @return [Object, Refused] shareable
       def self.share(locals, name)

@@ -12,8 +12,6 @@ module Guildhall
       # Of a template that learns what it may render when all of its folder are compiled.
       LATER = Object.new.freeze
 
-      # @param given [Hash, Templates, Partials, nil]
-      # @return [Partials]
       # @raise [Guildhall::ArgumentError]
       def self.of(given)
         return given if given.is_a?(Partials)
@@ -24,7 +22,6 @@ module Guildhall
         raise Guildhall::ArgumentError, "partials must be a Hash of templates by name, not #{given.class}"
       end
 
-      # @param templates [Hash{String=>Template}]
       def initialize(templates)
         wrong = templates.find { |_, template| !template.is_a?(Template) }
         raise Guildhall::ArgumentError, "the partial #{wrong[0]} must be a Guildhall::Template, not #{wrong[1].class}" if wrong
@@ -33,14 +30,11 @@ module Guildhall
         freeze
       end
 
-      # @param name [String, Symbol]
-      # @return [Template]
       # @raise [Guildhall::ArgumentError] for a name that there is not
       def [](name)
         @templates[name.to_s] || raise(Guildhall::ArgumentError, missing(name))
       end
 
-      # @return [Array<String>]
       def names = @templates.keys
 
       private

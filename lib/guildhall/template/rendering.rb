@@ -16,7 +16,6 @@ module Guildhall
       #     pool.render(mail, users.map { |user| {name: user.name} })
       #
       # Locals are shared as payloads are: what is shareable goes as it is, the rest is copied. Blocks until all are done.
-      # @param template [Template]
       # @param locals [Enumerable<Hash>] one for each rendering
       # @param options [Hash] see {Pool#results}: `timeout:`, `progress:`, `parallel:`, …; not `metadata:`, `records:`
       # @return [Array<String, Failure>] frozen, in order; Failures in place
@@ -32,7 +31,6 @@ module Guildhall
       #
       #     pool.render_all([[mail, {name: "Ada"}], [report, {rows: rows}]])
       #
-      # @param pairs [Enumerable<Array(Template, Hash)>]
       # @param options [Hash] see {#render}
       # @return [Array<String, Failure>] frozen, in order; Failures in place
       # @raise see {#render}

@@ -4,20 +4,16 @@ module Guildhall
   # A String that is HTML already: a template that escapes writes it as it is. It is frozen, because what is appended to it later would
   # not be escaped either. What a method of String makes of it, `dup` and `+` among them, is an ordinary String, and is escaped.
   class SafeString < String
-    # @param html [String]
     def initialize(html = "")
       super
       freeze
     end
 
     # What Rails asks, too.
-    # @return [true]
     def html_safe? = true
 
-    # @return [self]
     def to_s = self
 
-    # @return [self]
     def html_safe = self
 
     # @return [String] unfrozen, and not safe
@@ -35,7 +31,6 @@ module Guildhall
     def marshal_load(html) = initialize(html)
 
     # @param freeze [Boolean, nil] false: as {#dup}
-    # @return [self, String]
     def clone(freeze: nil) = freeze == false ? dup : self
   end
 end

@@ -16,7 +16,6 @@ module Guildhall
       private_constant :COMMENT, :NAME, :WORDS
 
       # @param locals [Array<Symbol>, String, nil] names; or parameters as in a `def`; nil: the template's comment says
-      # @param source [Source]
       # @return [String] the parameters of the method
       # @raise [Guildhall::ArgumentError]
       def self.parameters(locals, source)
@@ -28,11 +27,8 @@ module Guildhall
         end
       end
 
-      # @param source [Source]
-      # @return [Boolean]
       def self.declared?(source) = source.text.match?(COMMENT)
 
-      # @param name [#to_s]
       # @return [Boolean] whether it can be the name of a local variable
       def self.name?(name)
         text = name.to_s
@@ -76,7 +72,6 @@ module Guildhall
       # @return [Array<Symbol>] all that may be given
       attr_reader :names
 
-      # @param source [Source]
       # @param method [UnboundMethod] of the template
       def initialize(source, method)
         @source = source
@@ -90,7 +85,6 @@ module Guildhall
       end
 
       # @param locals [Hash, #to_hash] keys are Symbols or Strings
-      # @return [Hash{Symbol=>Object}]
       # @raise [Guildhall::ArgumentError] naming all that is missing or unknown
       def check(locals)
         locals = named(locals)

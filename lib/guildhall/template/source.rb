@@ -22,7 +22,6 @@ module Guildhall
 
       # @param given [String, Pathname] the text, or a path that ends as templates do
       # @param name [String, nil] what to call the text in messages; a path then is none
-      # @return [Source]
       # @raise [Guildhall::ArgumentError]
       def self.of(given, name = nil)
         return new(given, name) if name
@@ -31,9 +30,7 @@ module Guildhall
         new(given, "(template)")
       end
 
-      # @param path [String]
       # @param name [String] what to call it in messages
-      # @return [Source]
       def self.read(path, name = path)
         new(Utf8File.read(path), name)
       rescue SystemCallError => error
@@ -50,7 +47,6 @@ module Guildhall
 
       # @return [String] frozen
       attr_reader :text
-      # @return [String]
       attr_reader :name
 
       def initialize(text, name)

@@ -16,17 +16,13 @@ module Guildhall
       end
 
       # The way out of escaping: what is HTML already.
-      # @param value [Object]
-      # @return [SafeString]
       def raw(value) = SafeString.new(value.to_s)
 
-      # @param value [Object]
       # @return [SafeString] escaped for HTML, unless it is safe
       def h(value) = SafeString.new(Escaping.escape(value))
       alias html_escape h
 
       # Another template of the frozen set that this one was given as `partials:`, or was loaded with.
-      # @param name [String, Symbol]
       # @param locals [Hash] its locals
       # @yield what the partial has where it says `yield`
       # @return [SafeString, String] an ordinary String of a partial that does not escape: this template does so where it writes it
@@ -49,7 +45,6 @@ module Guildhall
       end
 
       # Keeps something for the layout, which writes it with `yield :name`. Without a value and a block, answers what was kept.
-      # @param name [Symbol]
       # @param value [Object] or a block, of which it is what it writes
       # @return [SafeString, String, nil] nil: nothing was kept, or something is now
       def content_for(name, value = nil, &block)
@@ -61,7 +56,6 @@ module Guildhall
         nil
       end
 
-      # @param name [Symbol]
       # @return [Boolean] whether something was kept
       def content_for?(name) = @guildhall_contents.key?(name)
 

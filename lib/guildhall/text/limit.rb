@@ -15,7 +15,6 @@ module Guildhall
       private_constant :RULES
 
       # @param codec [String] its name, for messages
-      # @param bytes [Integer]
       # @param digits [Integer] only checked here
       # @raise [Guildhall::ArgumentError]
       def initialize(codec, bytes, digits = Digits::MOST)
@@ -25,7 +24,6 @@ module Guildhall
         freeze
       end
 
-      # @param payload [String]
       # @return [String] the payload
       # @raise [TypeError] if it is not a String
       # @raise [DecodeError] for what is longer

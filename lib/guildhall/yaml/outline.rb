@@ -18,10 +18,6 @@ module Guildhall
       HEAD = /\A\uFEFF?(?:[ \t]*(?:#.*)?\r?\n)*+%/
       private_constant :INTEGER, :TIME, :TAGS, :NUMBER, :DIRECTIVES, :HEAD
 
-      # @param text [String]
-      # @param max_nesting [Integer]
-      # @param max_digits [Integer]
-      # @param max_aliased [Integer, Float]
       # @raise [DecodeError] with line and column
       # @raise [Psych::SyntaxError]
       def self.check(text, max_nesting:, max_digits:, max_aliased:)

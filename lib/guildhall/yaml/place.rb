@@ -5,7 +5,6 @@ module Guildhall
     # Finds the node that Psych could not make an object of: its errors name the class, symbol or value, never its position.
     # @api private
     module Place
-      # @param text [String]
       # @param options [Hash{Symbol=>Object}] as for Psych.safe_load, which has failed with them
       # @return [Hash{Symbol=>Integer}] line and column, from 1; empty where this Psych does not let itself be watched
       def self.of(text, permitted_classes:, permitted_symbols:, aliases:, **options)
@@ -17,7 +16,6 @@ module Guildhall
         {}
       end
 
-      # @return [Hash{Symbol=>Integer}]
       def failing_node(tree)
         accept(tree)
         {}

@@ -8,11 +8,7 @@ module Guildhall
       ADVICE = "name it in permitted_classes, or write what stands for it: a String, a number, a Hash"
       private_constant :ADVICE
 
-      # @param permitted_classes [Array<Class>]
-      # @param permitted_symbols [Array<Symbol>]
       # @param aliases [Boolean] whether an object that occurs twice is the same one in what is written
-      # @param max_nesting [Integer]
-      # @param max_digits [Integer]
       def initialize(permitted_classes:, permitted_symbols:, aliases:, max_nesting:, max_digits:)
         @classes = permitted_classes
         @symbols = permitted_symbols if permitted_classes.include?(Symbol)
@@ -27,7 +23,6 @@ module Guildhall
       def special? = @special
 
       # @param object [Object] a Document counts as the Hash or Array that it represents
-      # @return [Object]
       # @raise [EncodeError]
       def of(object)
         object = Document.plain(object)

@@ -15,7 +15,6 @@ module Guildhall
         end
         private_constant :CLASS
 
-        # @param classes [Array<Class, String>]
         # @raise [Guildhall::ArgumentError] for what is no such class
         def initialize(classes)
           wrong = classes.filter_map { |one| CLASS.problem(one) }

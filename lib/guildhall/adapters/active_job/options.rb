@@ -20,12 +20,10 @@ module Guildhall
         end
 
         # Without arguments: the options of this class.
-        # @param options [Hash]
         # @option options [#call, Symbol, nil] key takes the job and returns its key, or is the name of a method of the job: jobs of one
         #   key are performed in the order in which they were enqueued. nil, also as the answer: the job has no order
         # @option options [Symbol] produce :sync waits until the broker has the job; :async does not, and `perform_later` does not learn
         #   of an error
-        # @return [Hash{Symbol=>Object}]
         # @raise [Guildhall::ArgumentError] naming every option that is wrong
         def guildhall_options(**options)
           return _guildhall_options if options.empty?

@@ -22,8 +22,6 @@ module Guildhall
         end
 
         # Called by Active Job. Blocks until the broker has the job, unless its class says `produce: :async`.
-        # @param job [::ActiveJob::Base]
-        # @return [void]
         # @raise [::ActiveJob::EnqueueError] where it was not produced; `perform_later` returns false then
         def enqueue(job)
           handle = produce(job)
@@ -31,9 +29,7 @@ module Guildhall
         end
 
         # As {#enqueue}, but the job waits in a delay topic of the routes until its time has come.
-        # @param job [::ActiveJob::Base]
         # @param timestamp [Float] seconds since the epoch
-        # @return [void]
         # @raise [DelayedJobError] where the routes have no delay topics
         # @raise what a job that is retried has raised, instead
         # @raise [::ActiveJob::EnqueueError]
@@ -45,7 +41,6 @@ module Guildhall
         end
 
         # Called by `ActiveJob.perform_all_later`: produced as one batch.
-        # @param jobs [Array<::ActiveJob::Base>]
         # @return [Integer] how many were produced; the others have an `enqueue_error`
         # @raise [DelayedJobError] before any is produced
         # @raise what serializing a job, or its key, raises; before any is produced
@@ -60,7 +55,6 @@ module Guildhall
         end
 
         # In a transaction of Active Record: a consumer would look for what has not been committed yet (Rails 7.2).
-        # @return [Boolean]
         def enqueue_after_transaction_commit? = true
 
         # Asked by jobs with steps.
@@ -82,7 +76,6 @@ module Guildhall
           sending(job, delay_tiers.topic(timestamp - Time.now.to_f)) { |producer| producer.produce_later(at: timestamp, **message) }
         end
 
-        # @return [Kafka::Delaying::Tiers, nil]
         def delay_tiers = Kafka.routes.topics.filter_map(&:delay_tiers).first
 
         def delivered(job, handle)

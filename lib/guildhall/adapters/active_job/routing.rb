@@ -19,7 +19,6 @@ module Guildhall
         # @param parallel [Boolean] true: the jobs of a partition run side by side, in virtual partitions by key; false: one after
         #   the other
         # @yield further settings of each topic, as in `topic`; `dead_letter_queue false`: what fails is retried for ever
-        # @return [void]
         def active_job_topic(*names, parallel: true, &settings)
           @errors.add("active_job_topic needs the name of a queue") if names.empty?
           wrong = PARALLEL.problem(parallel) and @errors.add("active_job_topic: parallel #{wrong}")

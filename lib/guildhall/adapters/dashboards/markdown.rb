@@ -5,7 +5,6 @@ module Guildhall
     module Dashboards
       # The table of the guide.
       module Markdown
-        # @return [String]
         def self.to_s
           head = ["| metric | type | unit | tags | what it is |", "|---|---|---|---|---|"]
           rows = Kafka::Metrics::LIST.map do |metric|

@@ -21,15 +21,12 @@ module Guildhall
         # Propagators expect Strings and raise for anything else: what a foreign producer wrote must not keep a message from being consumed.
         module Headers
           class << self
-            # @param headers [Hash{String=>String, Array<String>}]
-            # @param name [String]
             # @return [String, nil] nil also for a header that is there several times, or has invalid bytes
             def get(headers, name)
               value = headers[name]
               value if value.is_a?(String) && value.valid_encoding?
             end
 
-            # @return [Array<String>]
             def keys(headers) = headers.keys
           end
         end
@@ -45,8 +42,6 @@ module Guildhall
           @common = {}
         end
 
-        # @param call [Kafka::Processing::Middleware::Call]
-        # @return [void]
         def call(call, &block)
           return block.call unless call.consuming?
           return message(call.messages.first, call.topic.group, &block) if call.event == :perform
@@ -57,8 +52,6 @@ module Guildhall
         end
 
         # A span for one message, in the trace that it was produced in: for consumers that want one for each.
-        # @param message [Kafka::Message]
-        # @param group [String, nil]
         # @return [Object] what the block returns
         def message(message, group = nil, &)
           context = extracted(message.raw_headers)
@@ -68,7 +61,6 @@ module Guildhall
         end
 
         # A step of `config.producer_middleware`.
-        # @param message [Hash{Symbol=>Object}]
         # @return [Hash{Symbol=>Object}] with headers that name the current span, where there is one
         def produce(message)
           carrier = {}

@@ -14,7 +14,6 @@ module Guildhall
         class << self
           # Rails reports an error object once: what {#during} has reported comes here again, and is ignored.
           # @param event [Hash{Symbol=>Object}] the payload of `error.occurred`
-          # @return [void]
           def report(event)
             error = event[:error]
             error = error.dup unless error.backtrace # Rails would give it this place, for other subscribers, too
@@ -22,16 +21,12 @@ module Guildhall
           end
 
           # The broker makes the topic: the log says so, and nobody has to do anything.
-          # @param error [Exception]
-          # @param config [Kafka::Config]
-          # @return [Boolean]
           def topic_to_come?(error, config)
             error.is_a?(Kafka::KafkaError) && error.code_name == "UNKNOWN_TOPIC_OR_PART" &&
               config.kafka.transform_keys(&:to_sym)[:"allow.auto.create.topics"].to_s == "true"
           end
 
           # Within the executor, which would report what the block raises, but does not know where it happened.
-          # @param call [Kafka::Processing::Middleware::Call]
           # @return [Object] what the block returns
           def during(call)
             yield

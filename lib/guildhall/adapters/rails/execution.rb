@@ -7,12 +7,10 @@ module Guildhall
       # CurrentAttributes are reset; code is reloaded before, never within), with the lines of `Rails.logger` tagged with
       # consumer group, topic, partition and first offset.
       class Execution
-        # @param rails [::Rails::Application]
         def initialize(rails)
           @reloader = rails.reloader
         end
 
-        # @param call [Kafka::Processing::Middleware::Call]
         # @return [Object] what the block returns
         def call(call, &block)
           return block.call if jobs?(call)

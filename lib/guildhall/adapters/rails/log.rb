@@ -12,8 +12,6 @@ module Guildhall
         def unwanted_events = %w[lag.measured statistics.emitted]
 
         # `guildhall server` is looked at where it was started, as `rails server` is.
-        # @param out [IO]
-        # @return [void]
         def log_to(out)
           return if ActiveSupport::Logger.logger_outputs_to?(__getobj__, out) || !__getobj__.respond_to?(:broadcast_to)
 

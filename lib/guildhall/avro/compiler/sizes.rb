@@ -11,13 +11,11 @@ module Guildhall
         private_constant :MOST, :FEWEST
 
         # @param nodes [Array<Array<Integer>>] which get their last three members
-        # @param operands [Array<Integer>]
         def initialize(nodes, operands)
           @nodes = nodes
           @operands = operands
         end
 
-        # @return [void]
         def compute
           compute_minimum_sizes
           known = {}

@@ -10,8 +10,6 @@ module Guildhall
         MORE = 0x80 # the bit of a length's byte that says that another one follows
         private_constant :MORE
 
-        # @param codec [Avro]
-        # @return [Avro, RawBytes]
         def self.for(codec) = codec.schema.root.kind == :bytes ? new(codec) : codec
 
         # @param codec [Avro] whose schema is `bytes`

@@ -15,7 +15,6 @@ module Guildhall
         NAMES = %w[null deflate snappy zstandard].freeze
 
         # @param name [String, nil] one of NAMES; nil: null
-        # @return [#compress, #decompress]
         # @raise [DecodeError] for an unknown name
         # @raise [MissingDependencyError] naming the gem to add
         def self.named(name)
@@ -39,15 +38,12 @@ module Guildhall
         def self.decode_error(reason) = DecodeError.new(reason, codec: "Avro")
 
         # @api private
-        # @return [DecodeError]
         def self.too_long = decode_error("block is longer than max_bytes when decompressed")
 
         # @api private
-        # @return [DecodeError]
         def self.cut_off = decode_error("block is cut off: its compressed data ends too early")
 
         # @api private
-        # @return [DecodeError]
         def self.broken(error) = decode_error("block cannot be decompressed: #{error.message}")
       end
     end

@@ -11,16 +11,13 @@ module Guildhall
         # @return [Integer] bytes read so far
         attr_reader :offset
 
-        # @param source [IO, String]
         def initialize(source)
           @io = source.is_a?(String) ? StringIO.new(source) : source
           @offset = 0
         end
 
-        # @return [Boolean]
         def end? = @io.eof?
 
-        # @return [String]
         def read(length, limit = Float::INFINITY)
           refuse("a length of #{length} bytes") unless length.between?(0, limit)
 

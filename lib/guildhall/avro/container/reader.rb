@@ -8,9 +8,6 @@ module Guildhall
         include Enumerable
 
         # A block, decompressed: frozen and shareable, so that workers can decode it.
-        # @!attribute count [Integer]
-        # @!attribute bytes [String]
-        # @!attribute codec [Avro]
         Block = Data.define(:count, :bytes, :codec) do
           # @return [Array] frozen
           # @raise [DecodeError]
@@ -41,7 +38,6 @@ module Guildhall
         def schema = @codec.schema
 
         # @yieldparam object [Object] frozen, shareable
-        # @return [self, Enumerator]
         # @raise [DecodeError]
         def each(&)
           return to_enum unless block_given?
@@ -49,8 +45,6 @@ module Guildhall
           each_block { |block| block.objects.each(&) }
         end
 
-        # @yieldparam block [Block]
-        # @return [self, Enumerator]
         # @raise [DecodeError]
         def each_block
           return to_enum(:each_block) unless block_given?

@@ -16,7 +16,6 @@ module Guildhall
 
         # Writes the head of the file; blocks on the IO.
         # @param target [IO] in binary mode
-        # @param schema [Schema, String, Hash]
         # @param compression [String] one of {Compression::NAMES}
         # @param block_bytes [Integer] from how many bytes on a block is written, before compression
         # @param metadata [Hash{String=>String}] further entries of the header; keys beginning with avro. are Avro's own
@@ -35,8 +34,6 @@ module Guildhall
         end
 
         # Blocks when a block is full and has to be written. An object that does not fit leaves nothing behind.
-        # @param object [Object]
-        # @return [self]
         # @raise [EncodeError] also for an object that a {Reader} with the default options would refuse
         def <<(object)
           measured = @codec.encoder.encode_measured(object)
@@ -49,7 +46,6 @@ module Guildhall
         end
 
         # Writes what is there as a block; blocks on the IO.
-        # @return [self]
         def flush
           return self if @count.zero?
 
@@ -65,7 +61,6 @@ module Guildhall
         end
 
         # Writes the last block and closes the IO.
-        # @return [void]
         def close
           flush
           @target.close

@@ -10,11 +10,9 @@ module Guildhall
         # @return [String] for messages
         def self.expected = "date within 32 bits"
 
-        # @return [::Date]
         def self.decode(days) = EPOCH + days
 
         # @param value [::Date, Numeric] a number counts days; of a DateTime its own day is taken, wherever it was
-        # @return [Integer, nil]
         def self.encode(value)
           case value
           when Numeric then Logical.whole(value)

@@ -32,7 +32,6 @@ module Guildhall
         # @return [String] for messages
         def expected = "decimal of precision #{@precision} and scale #{@scale}"
 
-        # @param bytes [String]
         # @return [BigDecimal, nil] nil for no bytes at all, and for more than any number of the type can have
         def decode(bytes)
           return unless bytes.bytesize.between?(1, @longest)
@@ -40,7 +39,6 @@ module Guildhall
           BigDecimal(Unscaled.read(bytes)).mult(@unit, 0)
         end
 
-        # @param value [Numeric]
         # @return [String, nil] nil if it is not a number, or has more digits than the type
         def encode(value)
           return unless value.is_a?(Numeric) && value.real? && value.finite? && Digits.of(value) <= DIGITS + 1 # 10**-DIGITS as a Rational
@@ -52,7 +50,6 @@ module Guildhall
         private
 
         # No more digits after the point than the scale, and in all than the precision: before they are made.
-        # @return [Integer, nil]
         def units_of(decimal)
           return 0 if decimal.zero?
           return if decimal.n_significant_digits - decimal.exponent > @scale || decimal.exponent + @scale > @precision
@@ -60,7 +57,6 @@ module Guildhall
           decimal.mult(@ones, 0).to_i
         end
 
-        # @return [Integer, nil]
         def units_of_rational(value)
           units = value * @ones.to_i
           units.numerator if units.denominator == 1 && units.abs < 10**@precision

@@ -10,10 +10,8 @@ module Guildhall
         # @return [String] for messages
         def self.expected = "duration of three numbers within 32 bits"
 
-        # @return [Avro::Duration]
         def self.decode(bytes) = Avro::Duration.new(*bytes.unpack("V3"))
 
-        # @return [String, nil]
         def self.encode(value)
           return unless value.is_a?(Avro::Duration)
 

@@ -24,8 +24,6 @@ module Guildhall
         # @return [String] for messages
         def self.expected = "big-decimal (no Rational, at most #{LONGEST} bytes)"
 
-        # @param bytes [String]
-        # @return [BigDecimal, nil]
         def self.decode(bytes)
           length, rest = number(bytes)
           return unless length&.between?(1, [LONGEST, rest.bytesize].min)
@@ -36,7 +34,6 @@ module Guildhall
           BigDecimal(Unscaled.read(rest.byteslice(0, length))).mult(BigDecimal("1e#{-scale}"), 0)
         end
 
-        # @param value [Numeric]
         # @return [String, nil] nil if it is not a number, and for a Rational: it may be infinite
         def self.encode(value)
           return unless value.is_a?(Numeric) && value.real? && value.finite? && !value.is_a?(Rational)

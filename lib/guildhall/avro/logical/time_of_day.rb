@@ -24,7 +24,6 @@ module Guildhall
         end
 
         # @param value [Avro::TimeOfDay, Integer, Time] a number counts units; of a Time its clock is taken
-        # @return [Integer, nil]
         def encode(value)
           number = units_of(value)
           number if number && within_day?(number)

@@ -26,7 +26,6 @@ module Guildhall
         end
 
         # @param value [Numeric, Time, Date, DateTime, #to_time] a number counts units; a Date is its midnight in UTC
-        # @return [Integer, nil]
         def encode(value)
           case value
           when Numeric then Logical.whole(value)

@@ -6,13 +6,11 @@ module Guildhall
       # Big-endian two's complement ↔ Integer.
       module Unscaled
         # @param bytes [String] one at least
-        # @return [Integer]
         def self.read(bytes)
           number = bytes.unpack1("H*").to_i(16)
           bytes.getbyte(0) > 127 ? number - (1 << (8 * bytes.bytesize)) : number
         end
 
-        # @param number [Integer]
         # @param width [Integer, nil] bytes; nil: as many as it takes
         # @return [String, nil] nil for what the width has no room for
         def self.write(number, width = nil)

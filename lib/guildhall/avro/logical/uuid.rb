@@ -16,7 +16,6 @@ module Guildhall
           # @return [String, nil] nil: a String all the same, which is given as it is
           def self.decode(text) = (text if text.ascii_only? && FORM.match?(text))
 
-          # @return [String, nil]
           def self.encode(text) = (decode(text) if text.is_a?(String))
         end
 
@@ -27,7 +26,6 @@ module Guildhall
 
           def self.decode(bytes) = bytes.unpack("H8H4H4H4H12").join("-").force_encoding(Encoding::UTF_8)
 
-          # @return [String, nil]
           def self.encode(text) = ([text.delete("-")].pack("H*") if TEXT.encode(text))
         end
       end

@@ -12,8 +12,6 @@ module Guildhall
         end.freeze
         private_constant :EMPTY, :TABLE
 
-        # @param type [Type]
-        # @return [String]
         def self.of(type, seen = {})
           return ::JSON.generate(type.name) if type.named? && seen[type.name]
 
@@ -27,7 +25,6 @@ module Guildhall
           end
         end
 
-        # @param bytes [String]
         # @return [Integer] CRC-64-AVRO
         def self.fingerprint(bytes)
           bytes.each_byte.inject(EMPTY) { |value, byte| (value >> 8) ^ TABLE[(value ^ byte) & 0xff] }

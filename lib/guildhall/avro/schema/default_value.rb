@@ -20,8 +20,6 @@ module Guildhall
           @open = [] # fields whose defaults are being made
         end
 
-        # @param type [Type]
-        # @param json [Object]
         # @return [Object] not frozen
         # @raise [SchemaError] for what is no value of the type, where the schema was not checked ({Defaults.check}), and for what
         #   the logical type refuses

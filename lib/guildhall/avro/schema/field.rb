@@ -4,12 +4,7 @@ module Guildhall
   class Avro
     class Schema
       # A field of a record.
-      # @!attribute name [String]
-      # @!attribute type [Type]
-      # @!attribute default [Object, NO_DEFAULT] as in the schema's JSON
-      # @!attribute aliases [Array<String>]
       Field = Data.define(:name, :type, :default, :aliases) do
-        # @return [Boolean]
         def default? = default != NO_DEFAULT
       end
 

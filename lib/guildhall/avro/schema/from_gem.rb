@@ -9,8 +9,6 @@ module Guildhall
           @seen = {}
         end
 
-        # @param schema [::Avro::Schema]
-        # @return [Hash, Array, String]
         def convert(schema)
           case schema.type_sym
           when :union then schema.schemas.map { |branch| convert(branch) }

@@ -23,7 +23,6 @@ module Guildhall
         end
 
         # @param json [Hash, Array, String] parsed JSON
-        # @return [Type]
         # @raise [SchemaError]
         def parse(json, namespace = nil)
           case json

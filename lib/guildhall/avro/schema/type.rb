@@ -36,10 +36,8 @@ module Guildhall
           self
         end
 
-        # @return [Boolean]
         def union? = kind == :union
 
-        # @return [Boolean]
         def named? = NAMED.include?(kind)
 
         # @return [String] without its namespace

@@ -20,7 +20,6 @@ module Guildhall
           "{number}#{File.extname(File.basename(template, ".*")).then { |ending| ending.empty? ? ".txt" : ending }}"
         end
 
-        # @param folder [String]
         # @param pattern [String] names of columns in braces, and {number}
         # @raise [Guildhall::ArgumentError] for a pattern that can name no file
         def initialize(folder, pattern)
@@ -31,8 +30,6 @@ module Guildhall
           @taken = {}
         end
 
-        # @param text [String]
-        # @param row [Hash]
         # @param number [Integer] of the row, from 1
         # @return [String, nil] why it was not written
         def write(text, row, number)

@@ -16,7 +16,6 @@ module Guildhall
         # @return [Integer] how many there were
         attr_reader :count
 
-        # @param path [String]
         # @raise [Guildhall::ArgumentError] for a file that there is not, or of another kind
         def initialize(path)
           @path = path
@@ -39,7 +38,6 @@ module Guildhall
           "#{@path} has #{columns.any? ? columns.map { |name| name.to_s.inspect }.join(", ") : "no columns"}#{hint}"
         end
 
-        # @yieldparam row [Hash, Bad]
         def each
           read do |row|
             @count += 1
@@ -47,7 +45,6 @@ module Guildhall
           end
         end
 
-        # @param row [Hash, Bad]
         # @param names [Array<Symbol>] the template's locals
         # @return [Object] what the template is rendered with
         def locals(row, names)

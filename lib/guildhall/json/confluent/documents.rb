@@ -24,7 +24,6 @@ module Guildhall
           def same?(other) = entry.schema == other.entry.schema && entry.references == other.entry.references
         end
 
-        # @param root [Node]
         def initialize(root)
           @root = root
           @found = {}

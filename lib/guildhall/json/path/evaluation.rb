@@ -7,10 +7,8 @@ module Guildhall
       # once a node, and a document of n nodes would take n times its own length.
       # @api private
       class Evaluation
-        # @return [Document, Hash, Array]
         attr_reader :root
 
-        # @param root [Document, Hash, Array]
         def initialize(root)
           @root = root
           @answers = {}.compare_by_identity

@@ -26,7 +26,6 @@ module Guildhall
         private_constant :TIMEOUT_SECONDS, :NESTING, :LONGEST
         private_constant :ESCAPE, :PROPERTY, :QUANTIFIER, :NORMAL, :IN_CLASS, :LETTERS, :ANCHORS
 
-        # @param source [String]
         # @param whole [Boolean] whether it has to match the whole text
         # @return [Regexp, nil] frozen; nil where the source is not an I-Regexp, or too long
         def self.compile(source, whole:)
@@ -38,7 +37,6 @@ module Guildhall
           nil # a range such as {3,2}
         end
 
-        # @param source [String]
         def initialize(source)
           @text = StringScanner.new(source)
           @depth = 0

@@ -19,12 +19,10 @@ module Guildhall
         EXACT = (-(2**53) + 1)..((2**53) - 1)
         private_constant :EXACT, :NAME, :QUOTED, :INTEGER, :SLICE, :NUMBER, :WORDS
 
-        # @param source [String]
         def initialize(source)
           @text = StringScanner.new(source)
         end
 
-        # @return [Query]
         def query
           refuse("a path begins with $") unless @text.skip(/\$/u)
           segments = []

@@ -7,7 +7,6 @@ module Guildhall
       # slice, or a filter).
       # @api private
       class Query
-        # @param segments [Array<Array(Boolean, Array)>]
         # @param from_root [Boolean] begins with $, not with @
         def initialize(segments, from_root:)
           @segments = segments
@@ -22,7 +21,6 @@ module Guildhall
         # @return [Boolean] the same for every node
         def from_root? = @from_root
 
-        # @param evaluation [Evaluation]
         # @param node [Object] what @ means
         # @return [Array] every value it leads to
         def of(evaluation, node)

@@ -9,7 +9,6 @@ module Guildhall
       module Advising
         # The block is asked at each start, and by `guildhall routes`. What it raises at a start is published as `error.occurred`.
         # @yieldreturn [Array<String>] a line for each: what is wrong, with the numbers, and what to write instead
-        # @return [void]
         def advise(&block)
           @advisers = [*@advisers, block]
         end

@@ -13,7 +13,6 @@ module Guildhall
         DEFAULT_PORT = 9092
         private_constant :SECURITY, :DEFAULT_PORT
 
-        # @param config [Config]
         def initialize(config)
           @config = config
           @process_number = nil
@@ -22,7 +21,6 @@ module Guildhall
         # @return [Integer, nil] which of several processes this is that have the same settings; nil: there is one
         attr_accessor :process_number
 
-        # @param topics [Array<Routing::Topic>]
         # @return [Array<Array<Routing::Topic>>] those together that one client can read
         def together(topics)
           topics.group_by do |topic|

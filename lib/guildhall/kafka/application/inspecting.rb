@@ -24,7 +24,6 @@ module Guildhall
         # Which keys the groups have parked, of routes with `ordering :key`, as far as their members have committed it: the messages
         # that were passed over, of parked keys and, for a moment, those that are in work. Blocks for the brokers' answers.
         # @param groups [Array<String>, nil] as for {#lag}
-        # @param topics [Array<String>, nil]
         # @return [Broker::Answer] of {Broker::ParkedKeys::Row}s, as for {#lag}
         # @raise [ConfigurationError] listing every error
         # @raise [UnreachableError] as for {#lag}
@@ -33,7 +32,6 @@ module Guildhall
         end
 
         # Opens a dead letter topic, to look through it or to replay it. Whether this application runs does not matter.
-        # @param name [String]
         # @yieldparam dead_letters [Broker::DeadLetters] closed when the block ends
         # @return [Object] what the block returns
         # @raise [Guildhall::ArgumentError] where there is no such topic

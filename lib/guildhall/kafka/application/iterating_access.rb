@@ -9,13 +9,11 @@ module Guildhall
       module IteratingAccess
         # The messages of a topic, in order within each partition, without a consumer group: nothing is committed, and no member of any
         # group notices. Blocks while it waits for messages; leave it by `break`. Any thread of the main Ractor.
-        # @param topic [String]
         # @param from [Integer, Symbol, Time] where to begin in each partition: an offset, :earliest, :latest, the first message at or
         #   after a Time; -10: with the last ten messages, which are read to be counted
         # @param until [Integer, Symbol, Time, nil] the offset, or the time, to stop before; :end: what is there now; nil: never
         # @param partitions [Array<Integer>, Integer, nil] nil: all
         # @param deserializer [#call, nil] nil: as the topic's route says, or none
-        # @yieldparam message [Message]
         # @return [nil, Enumerator] without a block, an Enumerator, which may be `lazy`
         # @raise [Guildhall::ArgumentError] where there is no such topic, and for arguments that mean nothing
         # @raise [ConfigurationError] listing every error of the settings

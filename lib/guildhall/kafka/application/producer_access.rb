@@ -11,7 +11,6 @@ module Guildhall
       module ProducerAccess
         # The application's producer, made when it is first asked for (after a fork, again); closed by {#stop}, or at the end
         # of the process. Payloads other than Strings are encoded as the topic's route says.
-        # @return [WaterDrop::Producer]
         # @raise [MissingDependencyError] without the gem waterdrop
         # @raise [ConfigurationError] listing every error of the settings
         def producer
@@ -33,7 +32,6 @@ module Guildhall
 
         # What waits for a broker and must not hold up a runner; {#stop} waits for it.
         # @!visibility private
-        # @return [void]
         def in_background(&)
           thread = Thread.new { ErrorBoundary.contain(->(raised) { error(raised, "background") }, &) }
           thread.name = "guildhall background"
@@ -43,8 +41,6 @@ module Guildhall
 
         # Nobody waits any more for a message that was produced and not confirmed: {#stop} does not either.
         # @!visibility private
-        # @param handle [Rdkafka::Producer::DeliveryHandle]
-        # @return [void]
         def abandon(handle)
           @lock.synchronize do
             if @abandoned.size >= @most_abandoned # rarely: partitions that are left together may have many thousands

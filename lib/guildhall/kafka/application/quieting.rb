@@ -7,7 +7,6 @@ module Guildhall
       module Quieting
         # No new work from now on, whatever is assigned; what is in work is finished, and the membership in the group goes
         # on.
-        # @return [void]
         def quiet
           return if @quiet
 
@@ -17,7 +16,6 @@ module Guildhall
         end
 
         # Takes {#quiet} back: new work is started again.
-        # @return [void]
         def resume
           return unless @quiet
 

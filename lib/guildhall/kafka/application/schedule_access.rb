@@ -10,7 +10,6 @@ module Guildhall
       # Recurring tasks, whether the application runs or not.
       module ScheduleAccess
         # All tasks of the routes, and what became of them. Blocks for the brokers' answers.
-        # @return [Array<Scheduling::Status>]
         # @raise [ConfigurationError] listing every error
         # @raise [KafkaError]
         def scheduled_tasks
@@ -24,9 +23,6 @@ module Guildhall
 
         # The process that has the schedule's partition runs the task no more, or again. Due times that pass meanwhile are not made up
         # for. Blocks until a broker has it.
-        # @param name [String]
-        # @param enabled [Boolean]
-        # @return [void]
         # @raise [Guildhall::ArgumentError] where there is no such task
         # @raise as `produce_sync`
         def switch_task(name, enabled)
@@ -43,8 +39,6 @@ module Guildhall
         end
 
         # Runs a task in the calling thread, now; its due times stay as they are.
-        # @param name [String]
-        # @return [void]
         # @raise [Guildhall::ArgumentError] where there is no such task
         # @raise what the task raises
         def run_task(name)

@@ -9,9 +9,6 @@ module Guildhall
     class Application
       # Checks settings and routes, and reports all errors together.
       class Validation
-        # @param config [Config]
-        # @param routes [Routing::Routes]
-        # @param clients [Clients]
         def initialize(config, routes, clients)
           @config = config
           @routes = routes
@@ -19,7 +16,6 @@ module Guildhall
           @errors = Config::Errors.new
         end
 
-        # @return [Array<Routing::Topic>]
         # @raise [ConfigurationError] listing every error
         def topics
           @config.validate(@errors)

@@ -27,7 +27,6 @@ module Guildhall
           admin&.close
         end
 
-        # @param settings [Hash{Symbol=>Object}]
         def initialize(settings)
           @settings = settings
           @client = Rdkafka::Config.new(Producing::Producer.shared(settings)).admin
@@ -35,26 +34,19 @@ module Guildhall
         end
 
         # @!method describe_topics(names, include_authorized_operations:)
-        #   @return [Rdkafka::Admin::DescribeTopicsHandle]
         # @!method describe_configs(resources)
-        #   @return [Rdkafka::Admin::DescribeConfigsHandle]
         def_delegators :@client, :describe_topics, :describe_configs
 
         # Blocks for the brokers' answer.
-        # @param timeout_ms [Integer]
         # @return [Array(Integer, Array)] as {Connection::Librdkafka.metadata}, of all topics
         def metadata(timeout_ms) = @native.with_inner { |handle| Connection::Librdkafka.metadata(handle, timeout_ms) }
 
         # Does not wait for an answer.
-        # @param name [String]
-        # @param partitions [Integer]
         # @param settings [Hash{Symbol=>String}] the topic's
-        # @return [#wait]
         # @raise [Rdkafka::RdkafkaError]
         def create_topic(name, partitions, settings = {}) = @client.create_topic(name, partitions, BROKERS_DEFAULT, settings)
 
         # Blocks for some seconds at most.
-        # @return [void]
         def close = Connection::ClientCloser.close_admin(@client, CLOSE_SECONDS)
       end
     end

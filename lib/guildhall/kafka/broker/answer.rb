@@ -31,7 +31,6 @@ module Guildhall
         # @return [Array<Problem>] one per topic and reason; also topics that are not there
         attr_reader :problems
 
-        # @param rows [Array]
         # @param problems [Array<Problem>] one for each partition
         def initialize(rows, problems)
           super(rows)
@@ -41,11 +40,8 @@ module Guildhall
         # @return [Boolean] whether all that is there was answered
         def complete? = @problems.all?(&:missing?)
 
-        # @param answers [Array<Answer>]
-        # @return [Answer]
         def self.merge(answers) = new(answers.flat_map(&:to_a), answers.flat_map(&:problems))
 
-        # @param problems [Array<Problem>]
         # @return [Array<Problem>] partitions of one topic together that have the same error
         def self.grouped(problems)
           problems.group_by { |one| [one.group, one.topic, Errors.symbol(one.error), one.partitions.nil?] }.map do |_, same|

@@ -21,9 +21,6 @@ module Guildhall
         end
 
         # Called by the client, and by a reader.
-        # @param code [Integer]
-        # @param reason [String, nil]
-        # @return [void]
         def client_failed(code, reason)
           code = TLS if reason.to_s.include?("SSL handshake failed") # librdkafka may give it the code of a lost connection
           found = [code, reason.to_s.sub(/ \(after .*\)\z/m, "")]
@@ -32,8 +29,6 @@ module Guildhall
         end
 
         # Takes what waits in the consumer's queue. Nothing may be assigned.
-        # @param handle [FFI::Pointer]
-        # @return [void]
         def take(handle)
           until (pointer = Rdkafka::Bindings.rd_kafka_consumer_poll(handle, 0)).null?
             message = Rdkafka::Bindings::Message.new(pointer)

@@ -11,11 +11,8 @@ module Guildhall
       # What a dead letter topic holds, for those who look through it or replay it. Joins no group, and disturbs none.
       # Belongs to one thread; close it.
       class DeadLetters
-        # @return [String]
         attr_reader :name
 
-        # @param name [String]
-        # @param config [Config]
         # @raise [UnknownTopicError]
         # @raise [KafkaError]
         def initialize(name, config)
@@ -45,9 +42,7 @@ module Guildhall
         end
 
         # Notes what could not be asked of this topic.
-        # @param error [KafkaError]
         # @param number [Integer, nil] a partition; nil: all
-        # @return [void]
         def report(number, error)
           @problems << Problem.new(group: nil, topic: @name, partitions: number && [number], error:)
         end
@@ -56,17 +51,14 @@ module Guildhall
         def partition_count = @topic.leaders.size
 
         # Blocks for a broker's answer.
-        # @param topic [String]
         # @return [Integer] how many partitions another topic has
         # @raise [UnknownTopicError]
         # @raise [KafkaError]
         def partition_count_of(topic) = @session.topic(topic).leaders.size
 
         # Blocks for the broker.
-        # @param partition [Integer]
         # @param range [Range<Integer>] of offsets, without its end
         # @yieldparam dead_letter [DeadLetterQueue::DeadLetter] in the order of their offsets
-        # @return [void]
         # @raise [KafkaError]
         def each(partition, range)
           @session.each_record(@name, partition, range) { |record| yield DeadLetterQueue::DeadLetter.from(record) }
@@ -84,13 +76,9 @@ module Guildhall
         end
 
         # Notes that everything before an offset was replayed. Blocks for the coordinator's answer.
-        # @param partition [Integer]
-        # @param offset [Integer]
-        # @return [void]
         # @raise [KafkaError]
         def replayed_up_to(partition, offset) = @session.commit(@name, partition, offset)
 
-        # @return [void]
         def close
           @session&.close
         end

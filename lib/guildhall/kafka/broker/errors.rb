@@ -161,7 +161,6 @@ module Guildhall
           # @return [String] text and advice, in one line
           def explain(code, text) = [*text, *advice(code)].join("; ")
 
-          # @param number [Integer]
           # @return [String] librdkafka's name, such as "_TRANSPORT"
           def name_of(number) = Rdkafka::Bindings.rd_kafka_err2name(number)
 

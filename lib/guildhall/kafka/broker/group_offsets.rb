@@ -45,9 +45,6 @@ module Guildhall
         # @return [Hash{Array(String, Integer)=>Range<Integer>}] the offsets that there are
         def ranges = known(@session.ranges(topics))
 
-        # @param topic [String, nil]
-        # @param partition [Integer, nil]
-        # @return [void]
         def report(topic, partition, error)
           @problems << Problem.new(group: @group, topic:, partitions: partition && [partition], error:)
         end

@@ -18,8 +18,6 @@ module Guildhall
         # @param settings [Hash{Symbol=>Object}] librdkafka's
         # @param config [Config] for the size of a batch
         # @param partitions [Array<Integer>, nil] nil: all
-        # @param range [OffsetRange]
-        # @yieldreturn [Guildhall::Pool]
         def initialize(topic, settings, config, partitions, range, &)
           @topic = topic
           @settings = settings
@@ -29,8 +27,6 @@ module Guildhall
           @plan = Deserializing::Plan.new(topic, config.deserializing.parallel, &)
         end
 
-        # @yieldparam message [Message]
-        # @return [void]
         # @raise [UnknownTopicError]
         # @raise [Guildhall::ArgumentError] where there is no such partition
         # @raise [KafkaError]

@@ -19,7 +19,6 @@ module Guildhall
         private_constant :PLACES, :RULES
 
         # @param from [Integer, Symbol, Time] as in {Kafka.each_message}
-        # @param til [Integer, Symbol, Time, nil]
         # @raise [Guildhall::ArgumentError]
         def initialize(from, til)
           RULES.check!({from:, until: til}, owner: "each_message")
@@ -28,8 +27,6 @@ module Guildhall
         end
 
         # Blocks for the brokers' answers; with a negative number, while these messages are read.
-        # @param session [Session]
-        # @param topic [Session::Topic]
         # @param numbers [Array<Integer>] partitions
         # @return [Hash{Array(String, Integer)=>Range}] by topic and partition; their end is Float::INFINITY where there is none
         # @raise [KafkaError]

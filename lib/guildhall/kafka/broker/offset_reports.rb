@@ -11,8 +11,6 @@ module Guildhall
         STOP_SECONDS = 1 # for a question on its way
         private_constant :STOP_SECONDS
 
-        # @param application [Application]
-        # @param group [String]
         def initialize(application, group)
           @application = application
           @group = group
@@ -20,12 +18,10 @@ module Guildhall
         end
 
         # The brokers are asked in a thread of its own: a rebalance does not wait for them. Does not block.
-        # @param client [Connection::Client]
         # @param settings [Hash{Symbol=>Object}] its
         # @param pairs [Array<Array(String, Integer)>] topics and partitions
         # @param seeking [Array<String>] topics whose consumers may seek before they consume anything
         # @yield see {StartReport#events}
-        # @return [void]
         def assigned(client, settings, pairs, seeking = [], &moved)
           return if pairs.empty?
 
@@ -38,10 +34,7 @@ module Guildhall
 
         # librdkafka reads on elsewhere where the member was so slow that its next message has been deleted. Other gaps between messages are
         # none of that: marks of transactions, what compaction has removed. Does not block.
-        # @param client [Connection::Client]
-        # @param partition [Processing::Partition]
         # @param record [Record] the first one of those that were read just now
-        # @return [void]
         def read(client, partition, record)
           expected = partition.position
           return unless expected && record.offset > expected
@@ -53,10 +46,8 @@ module Guildhall
         end
 
         # Ends the questions, without waiting long for answers.
-        # @return [void]
         def stop = @threads.each(&:kill).each { |thread| thread.join(STOP_SECONDS) }
 
-        # @param thread [Thread]
         # @return [Boolean] whether it is one of those that ask
         def include?(thread) = @threads.include?(thread)
 

@@ -11,7 +11,6 @@ module Guildhall
         private_constant :QUIET
 
         # Blocks until that many were read, or there are no more.
-        # @param topic [String]
         # @param servers [String] as for `bootstrap.servers`
         # @param limit [Integer] of each partition the first ones, about as many of each
         # @return [Array<String>] without those of tombstones

@@ -19,8 +19,6 @@ module Guildhall
         FLUSH_MS = 1_000
         private_constant :FLUSH_MS
 
-        # @param dead_letters [DeadLetters]
-        # @param config [Config]
         # @param to [String, nil] another topic for all of them, whose partitioner decides; nil: where each came from
         # @param note [Boolean] whether how far it came is kept at the broker, for the next time
         # @yieldparam dead_letter [DeadLetter] which to replay; without a block: all
@@ -37,12 +35,10 @@ module Guildhall
         end
 
         # Ends it after the chunk at hand. May be called by any thread, and by a trap.
-        # @return [void]
         def interrupt
           @interrupted = true
         end
 
-        # @return [Boolean]
         def interrupted?
           @interrupted
         end

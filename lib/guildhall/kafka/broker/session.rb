@@ -68,7 +68,6 @@ module Guildhall
         def topic_names = (@topic_names ||= metadata(nil, "all topics").map(&:name).sort)
 
         # Blocks for a broker's answers. A topic that is not there is not created by this.
-        # @param names [Array<String>]
         # @return [Array<Topic>] in that order
         # @raise [UnreachableError] where no broker answers
         def describe(names)
@@ -76,7 +75,6 @@ module Guildhall
         end
 
         # As {#describe}, for one topic that has to be there.
-        # @return [Topic]
         # @raise [UnknownTopicError] where there is no such topic
         # @raise [KafkaError] where it has another error
         def topic(name)
@@ -89,7 +87,6 @@ module Guildhall
 
         # The offsets that can be read now: with `isolation.level read_committed`, which is the default, up to the first open
         # transaction. Blocks for the answers of the brokers that lead the partitions.
-        # @param topics [Array<Topic>]
         # @return [Hash{Array(String, Integer)=>Range<Integer>, KafkaError}] by topic and partition
         # @raise [AuthenticationError]
         def ranges(topics)
@@ -98,7 +95,6 @@ module Guildhall
         end
 
         # As {#ranges}, where all of them are needed.
-        # @param topic [Topic]
         # @return [Hash{Integer=>Range<Integer>}] by partition
         # @raise [KafkaError]
         def ranges_of(topic, numbers = topic.leaders.keys)
@@ -113,7 +109,6 @@ module Guildhall
         end
 
         # Blocks for a broker's answer.
-        # @param time [Time]
         # @return [Integer, nil] the offset of the first message at or after a time; nil: there is none
         # @raise [KafkaError]
         def offset_at(topic, partition, time)
@@ -144,7 +139,6 @@ module Guildhall
         end
 
         # Commits for the group of this session, which has no members. Blocks for the answer of its coordinator.
-        # @return [void]
         # @raise [KafkaError]
         def commit(topic, partition, offset)
           @client.commit_at(topic, partition, offset, timeout: @timeout)
@@ -155,13 +149,10 @@ module Guildhall
 
         # The records of a range, in order: one bounded search. Blocks for the broker that leads the partition. The block may be left
         # early.
-        # @param topic [String]
-        # @param partition [Integer]
         # @param range [Range<Integer>] of offsets, without its end
         # @param codec [Codec, nil] what the reader decodes with
         # @param limit [Integer, nil] how many records at most; nil: all
         # @param seconds [Numeric, nil] after which the search ends; nil: when the range does
-        # @yieldparam record [Record]
         # @return [Integer] the offset where the search can be continued; the range's end: nothing is left
         # @raise [KafkaError] where it cannot be read, or nothing comes
         def each_record(topic, partition, range, codec: nil, limit: nil, seconds: nil, &)
@@ -180,7 +171,6 @@ module Guildhall
 
         # The first record of each range. Blocks for the brokers that lead the partitions.
         # @param ranges [Hash{Array(String, Integer)=>Range<Integer>}] by topic and partition
-        # @param seconds [Numeric]
         # @return [Hash{Array(String, Integer)=>Record, nil}] nil where a range has none; without those that could not be read in time
         def first_records(ranges, seconds:)
           found = {}
@@ -198,7 +188,6 @@ module Guildhall
           reader&.close
         end
 
-        # @return [void]
         def close
           @client.close(timeout: 5) unless @borrowed
         end
@@ -206,8 +195,6 @@ module Guildhall
         private
 
         # @param group [Boolean] whether a right on the group is needed
-        # @yieldparam handle [FFI::Pointer]
-        # @yieldparam wait_ms [Integer]
         # @yieldreturn [Integer] librdkafka's code
         # @raise [KafkaError]
         def ask(what, seconds = @timeout, group: false)
@@ -293,7 +280,6 @@ module Guildhall
           Rdkafka::Bindings.rd_kafka_topic_partition_list_destroy(list) if list
         end
 
-        # @return [Array<Array(String, Rdkafka::Consumer::Partition)>]
         def each_partition(list)
           Rdkafka::Consumer::TopicPartitionList.from_native_tpl(list).to_h.flat_map { |topic, some| some.map { |one| [topic, one] } }
         end

@@ -30,8 +30,6 @@ module Guildhall
         Target = Data.define(:name, :group, :sources, :created)
         private_constant :Target
 
-        # @param topics [Array<Routing::Topic>]
-        # @param config [Config]
         # @yieldreturn [Boolean] asked now and then: whether to give up
         def initialize(topics, config, &give_up)
           @targets = targets(topics)
@@ -43,7 +41,6 @@ module Guildhall
         # @yieldparam target [String] a topic
         # @yieldparam group [String] of its route
         # @yieldparam problem [String] what is wrong with it, and what to do
-        # @return [void]
         def run
           return if @targets.empty?
 

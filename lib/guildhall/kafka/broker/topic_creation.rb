@@ -28,7 +28,6 @@ module Guildhall
         # @param topics [Array<Routing::Topic>] a listener's
         # @param pauses [GrowingPauses] see {PAUSES}
         # @yieldparam error [StandardError] why one could not be created
-        # @yieldparam name [String]
         def initialize(settings, topics, pauses: PAUSES, &on_error)
           @settings = settings
           @topics = topics.select { |topic| own?(topic) }
@@ -42,7 +41,6 @@ module Guildhall
         # Creates what is missing, as soon as a broker answers; what is refused is tried again later. Blocks for the first answer.
         # @param client [Connection::Client] which consumes the topics
         # @yieldreturn [Boolean] whether to give up
-        # @return [self]
         def start(client, &)
           insist(&)
           # Asked for all topics, librdkafka notices those that it has subscribed to and that were missing.
@@ -52,7 +50,6 @@ module Guildhall
 
         # As {#run}, until a broker has answered; reports once that none does.
         # @yieldreturn [Boolean] whether to give up
-        # @return [void]
         def insist
           reported = false
           until run || yield
@@ -76,7 +73,6 @@ module Guildhall
 
         # Tries again, with growing pauses, until all topics are there. Does not block.
         # @yieldparam names [Array<String>] topics that are there now; in a thread of its own
-        # @return [void]
         def retry_refused(&on_created)
           return if @refused.empty?
 
@@ -86,7 +82,6 @@ module Guildhall
         end
 
         # Ends the tries, without waiting long for a broker's answer.
-        # @return [void]
         def stop
           @stop.close
           @thread&.kill&.join(STOP_SECONDS)
@@ -115,7 +110,6 @@ module Guildhall
         def positive(number) = (number if number&.positive?)
 
         # All are asked for before the first answer is waited for: brokers that leave the requests unanswered cost one time-out together.
-        # @param wanted [Hash{String=>Array}]
         # @return [Array<String>] those that are not there
         def create(admin, wanted)
           limit = Clock.now + (TIMEOUT_MS / 1000.0)
@@ -123,7 +117,6 @@ module Guildhall
           requests.reject { |name, request| created?(name, request, limit) }.map(&:first)
         end
 
-        # @return [#wait, Rdkafka::RdkafkaError]
         def request(admin, ...)
           admin.create_topic(...)
         rescue Rdkafka::RdkafkaError => error

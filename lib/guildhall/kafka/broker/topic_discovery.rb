@@ -16,7 +16,6 @@ module Guildhall
         LATE_ANSWER_MS = 5_000
         PAUSES = GrowingPauses.new(1, 30) # seconds before another try, where the brokers did not answer
 
-        # @param client [Client]
         # @param settings [Hash{Symbol=>Object}] the client's
         # @param on_error [#call] given what has failed in the thread: it asks again
         # @yieldparam name [String] of a topic
@@ -41,7 +40,6 @@ module Guildhall
         end
 
         # @yieldparam found [Array<String>] the wanted topics, whenever they are others than before
-        # @return [void]
         def start(&on_change)
           @thread = Thread.new do
             while @stop.pop(timeout: @found ? @interval : (@pause = PAUSES.after(@pause))).nil? && !@stop.closed?
@@ -52,7 +50,6 @@ module Guildhall
         end
 
         # Blocks until a question on its way is answered, or given up.
-        # @return [void]
         def stop
           @stop.close
           @thread&.join

@@ -15,12 +15,10 @@ module Guildhall
         ROOM_MESSAGES = 2_000
         private_constant :ROOM_MESSAGES
 
-        # @param client [Connection::Client]
         # @param codec [Codec, nil] what records are decoded with
         # @param max_messages [Integer] in one batch
         # @param max_bytes [Integer] in one batch, about
         # @yieldparam code [Integer] of an error of the client's group, which does not matter for reading
-        # @yieldparam reason [String]
         def initialize(client, max_messages:, max_bytes:, codec: nil, &on_group_error)
           @client = client
           @on_group_error = on_group_error
@@ -33,7 +31,6 @@ module Guildhall
         # Does not block.
         # @param ranges [Hash{Array(String, Integer)=>Range}] by topic and partition, of offsets, without their ends; Float::INFINITY: there
         #   is no end
-        # @return [void]
         # @raise [Rdkafka::RdkafkaError]
         def open(ranges)
           ranges = ranges.reject { |_, range| range.begin >= range.end }
@@ -46,17 +43,12 @@ module Guildhall
         # @return [Boolean] whether nothing is left to be read
         def finished? = @cursors.empty?
 
-        # @param place [Array(String, Integer)]
         # @return [Boolean] whether something of this partition is left to be read
         def open?(place) = @cursors.key?(place)
 
         # Blocks until there is something.
         # @param wait_ms [Integer] for how long at most
-        # @yieldparam place [Array(String, Integer)]
         # @yieldparam records [Array<Record>] of one partition
-        # @yieldparam bytes [Integer]
-        # @yieldparam documents [Array<Object>, nil]
-        # @return [void]
         # @raise [KafkaError]
         def read(wait_ms, &)
           batches, errors = @client.with_handle { @reader.take(wait_ms, ROOM_MESSAGES, @max_bytes) }
@@ -65,11 +57,8 @@ module Guildhall
         end
 
         # Reads no more of a partition.
-        # @param place [Array(String, Integer)]
-        # @return [void]
         def finish(place) = @cursors.delete(place)&.queue&.close
 
-        # @return [void]
         def close
           @cursors.each_value { |cursor| cursor.queue.close }
           return unless @reader

@@ -33,7 +33,6 @@ module Guildhall
 
         # Names on standard error what could not be answered. A topic of the routes that is not there (yet) has nothing to tell; one that
         # the user has named has.
-        # @param problems [Array<Broker::Problem>]
         # @param named [Array<String>] topics
         # @return [Integer] the exit status
         def report(problems, named: [])

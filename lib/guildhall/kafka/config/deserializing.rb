@@ -28,8 +28,6 @@ module Guildhall
             @concurrency = @min_payloads = nil
           end
 
-          # @param errors [Errors]
-          # @return [void]
           def validate(errors)
             errors.add(*setting_errors(RULES, prefix: "deserializing.parallel."))
           end
@@ -40,21 +38,17 @@ module Guildhall
         RULES = OptionRules.new("setting", parallel: OptionRules.kind("the settings that are there", Parallel))
         private_constant :RULES
 
-        # @return [Parallel]
         attr_reader :parallel
 
         def initialize
           @parallel = Parallel.new
         end
 
-        # @param errors [Errors]
-        # @return [void]
         def validate(errors)
           @parallel.validate(errors)
           errors.add(*setting_errors(RULES, prefix: "deserializing."))
         end
 
-        # @return [self]
         def freeze
           @parallel.freeze
           super

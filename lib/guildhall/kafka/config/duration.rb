@@ -14,7 +14,6 @@ module Guildhall
         MAX_SECONDS = 86_400
 
         # @param zero [Boolean] whether 0 will do
-        # @return [OptionRules::Rule]
         def self.rule(zero: false)
           seconds = OptionRules.seconds(zero:)
           seconds.with(check: ->(value) { seconds.check.call(value) && (Duration.milliseconds(value) || true) })

@@ -9,23 +9,18 @@ module Guildhall
           @messages = []
         end
 
-        # @param messages [Array<String>]
-        # @return [void]
         def add(*messages)
           @messages |= messages
         end
 
-        # @return [Boolean]
         def any?
           @messages.any?
         end
 
-        # @return [Array<String>]
         def to_a
           @messages.dup
         end
 
-        # @return [void]
         # @raise [ConfigurationError] listing all of them, when there are some
         def raise!
           return unless any?

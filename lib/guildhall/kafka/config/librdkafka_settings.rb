@@ -33,10 +33,6 @@ module Guildhall
           value.is_a?(Hash) || "must be a Hash of librdkafka settings, not #{Secrets.kind(value)}"
         end
 
-        # @param settings [Hash{Symbol,String=>Object}]
-        # @param errors [Errors]
-        # @param owner [String]
-        # @return [void]
         def self.validate(settings, errors, owner = "kafka")
           settings.each do |name, value|
             ours, reason = RESERVED_SETTINGS[name.to_s]
@@ -53,9 +49,6 @@ module Guildhall
         # a millisecond, but for certificates that have to be read.
         # @param settings [Hash{Symbol=>Object}] whose names and values are good
         # @param type [Symbol] :rd_kafka_consumer or :rd_kafka_producer
-        # @param errors [Errors]
-        # @param owner [String]
-        # @return [void]
         def self.validate_together(settings, type, errors, owner)
           handle = nil
           problem = with_config(settings.except(*WITH_EFFECTS).merge(log_level: 0)) do |config, error|

@@ -13,23 +13,17 @@ module Guildhall
 
         # A String that does not show what it is where objects are printed: in a Hash, an instance variable, an error of Ruby's.
         class Secret < String
-          # @return [String]
           def inspect = HIDDEN
 
-          # @param printer [PP]
-          # @return [void]
           def pretty_print(printer) = printer.text(HIDDEN)
         end
 
-        # @param settings [Hash{Symbol,String=>Object}]
         # @return [Hash{Symbol,String=>Object}] the same, to be printed without harm
         def self.hide(settings)
           settings.to_h { |name, value| [name, secret?(name, value) && value.is_a?(String) ? Secret.new(value).freeze : value] }
         end
 
         # @param name [#to_s] of a setting
-        # @param value [Object]
-        # @return [Boolean]
         def self.secret?(name, value = nil)
           name.to_s.match?(NAMES) || (value.is_a?(String) && value.match?(IN_ADDRESS))
         end

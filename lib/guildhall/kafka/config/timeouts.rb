@@ -10,8 +10,6 @@ module Guildhall
 
         # @param settings [Hash{Symbol=>Object}] librdkafka's, of one client
         # @param revocation_timeout [Numeric] seconds
-        # @param errors [Errors]
-        # @return [void]
         def self.validate(settings, revocation_timeout, errors)
           poll = milliseconds(settings, :"max.poll.interval.ms", MAX_POLL_INTERVAL_MS) or return
           return if revocation_timeout * 1000 < poll

@@ -32,7 +32,6 @@ module Guildhall
         # @return [Integer] how many statistics come in this time
         def self.samples(interval_ms) = (interval_ms / SAMPLE_MS.to_f).ceil
 
-        # @param settings [Hash{Symbol=>Object}]
         # @return [Integer, nil] how often the user wants statistics; nil: not at all
         def self.interval_ms(settings)
           own = settings[:"statistics.interval.ms"].to_i
@@ -41,7 +40,6 @@ module Guildhall
 
         # @param settings [Hash{Symbol=>Object}] the client's
         # @param reachability [Reachability] gets to know what is found
-        # @param clock [#now]
         def initialize(settings, reachability, clock: Clock)
           @reachability = reachability
           @clock = clock
@@ -53,14 +51,12 @@ module Guildhall
         end
 
         # Another client takes the place of the one so far.
-        # @return [void]
         def restart
           @brokers = {}
           @statistics = nil
         end
 
         # @param statistics [#dig, #[]] librdkafka's
-        # @return [void]
         def read(statistics)
           now = @clock.now
           joining = JOINING.include?(statistics.dig("cgrp", "join_state"))

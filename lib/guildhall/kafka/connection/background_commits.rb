@@ -11,8 +11,6 @@ module Guildhall
         FIRST_LOOK_SECONDS = 0.002 # after a commit; the pauses between two looks grow with the time that it takes
         private_constant :FIRST_LOOK_SECONDS
 
-        # @param application [Application]
-        # @param group [String]
         def initialize(application, group)
           @application = application
           @group = group
@@ -20,8 +18,6 @@ module Guildhall
         end
 
         # Does not block.
-        # @param client [Client]
-        # @return [void]
         def start(client)
           report(client, client.commit_soon)
           look_later(client, nil)

@@ -20,7 +20,6 @@ module Guildhall
         CLOSE_TIMEOUT_SECONDS = 30
 
         # @param settings [Hash{Symbol=>Object}] librdkafka's
-        # @param listener [#partitions_assigned, #partitions_revoked]
         def initialize(settings, listener)
           @from_the_first = Client.reset_place(settings) == :earliest
           @config = ClientConfig.new(settings, listener)
@@ -42,14 +41,12 @@ module Guildhall
         end
 
         # @param names [Array<String>] topics; none: no subscription
-        # @return [void]
         def subscribe(names)
           names.any? ? @consumer.subscribe(*names) : @consumer.unsubscribe
         end
 
         # Reads these partitions and no others, whatever others do: without a group.
         # @param offsets [Hash{String=>Hash{Integer=>Integer}}] where to begin, by topic and partition
-        # @return [void]
         # @raise [Rdkafka::RdkafkaError]
         def assign(offsets)
           topics = offsets.transform_values { |some| some.map { |number, offset| Rdkafka::Consumer::Partition.new(number, offset) } }
@@ -57,7 +54,6 @@ module Guildhall
         end
 
         # Blocks for a broker's answer. Any thread.
-        # @param timeout_ms [Integer]
         # @return [Array<String>, nil] the topics that there are; nil: no broker has answered in time
         def topic_names(timeout_ms)
           code, topics = with_handle { |handle| Librdkafka.metadata(handle, timeout_ms) }
@@ -66,7 +62,6 @@ module Guildhall
 
         # Takes effect with the next commit. Does not block.
         # @param offset [Integer] the next one to consume
-        # @param metadata [String, nil]
         # @return [Boolean] false when the partition is no longer ours
         def store(topic, partition, offset, metadata = nil)
           list = Rdkafka::Consumer::TopicPartitionList.new(
@@ -80,11 +75,8 @@ module Guildhall
 
         # Commits metadata with the next commit but one at the latest, although the offset may be committed already. Does not block.
         # @param offset [Integer] that was stored
-        # @param metadata [String, nil]
-        # @return [void]
         def renew_metadata(topic, partition, offset, metadata) = @commits.renew_metadata(topic, partition, offset, metadata)
 
-        # @return [void]
         def forget_metadata(topic, partition) = @commits.forget_metadata(topic, partition)
 
         # Commits what was stored. Blocks for the broker's answer.
@@ -121,14 +113,12 @@ module Guildhall
           @commits.answers.map { |code, seconds| [failure(code)&.code&.to_s, seconds] }
         end
 
-        # @param seconds [Numeric]
         # @return [Boolean] whether a commit has not been answered for so long
         def commit_overdue?(seconds)
           @commits.overdue?(seconds)
         end
 
         # Commits this offset, which may be lower than what was committed before. Does not block for the broker's answer.
-        # @return [void]
         def commit_to(topic, partition, offset, metadata = nil)
           @commits.force_offset(topic, partition, offset, metadata)
           commit_soon
@@ -136,7 +126,6 @@ module Guildhall
 
         # Commits this offset, whatever was stored or committed before. Blocks for the broker's answer.
         # @param timeout [Numeric] seconds
-        # @return [void]
         # @raise [Rdkafka::RdkafkaError]
         def commit_at(topic, partition, offset, timeout:)
           @commits.force_offset(topic, partition, offset, nil)
@@ -151,14 +140,11 @@ module Guildhall
         def group_metadata = GroupMetadata.new(@consumer.consumer_group_metadata_pointer)
 
         # @param offset [Integer] the message that is read next
-        # @return [void]
         # @raise [Rdkafka::RdkafkaError]
         def seek(topic, partition, offset)
           @consumer.seek_by(topic, partition, offset)
         end
 
-        # @param target [Object]
-        # @return [void]
         # @raise [Guildhall::ArgumentError] unless it says where to seek to
         def self.validate_seek_target!(target)
           return if %i[earliest latest].include?(target) || target.is_a?(Time) || (target.is_a?(Integer) && OFFSETS.cover?(target))
@@ -168,7 +154,6 @@ module Guildhall
 
         # Blocks for the broker's answer.
         # @param target [Integer, Symbol, Time] an offset, :earliest, :latest, or the first message at or after a time
-        # @return [Integer]
         def resolve(topic, partition, target)
           case target
           when Integer then target
@@ -231,7 +216,6 @@ module Guildhall
           Rdkafka::RdkafkaError.new(code) unless Broker::Errors.commit_settled?(code)
         end
 
-        # @return [Array(Integer | nil, Integer | nil)]
         def known_offsets(topic, partition)
           low = FFI::MemoryPointer.new(:int64)
           high = FFI::MemoryPointer.new(:int64)

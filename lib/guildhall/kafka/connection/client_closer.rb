@@ -12,7 +12,6 @@ module Guildhall
         EVENTS = 16
 
         # Leaves the group; rebalance callbacks run in this thread.
-        # @param handle [FFI::Pointer]
         # @param timeout [Numeric] seconds
         # @return [Boolean] whether that was done, or there is nothing to leave
         def self.leave(handle, timeout)
@@ -40,7 +39,6 @@ module Guildhall
 
         # The gem would destroy an admin client with the GVL. A request that is not answered then ends in a callback, which needs the GVL:
         # the process would wait for itself, for ever.
-        # @param admin [Rdkafka::Admin]
         # @param timeout [Numeric] seconds
         # @return [Boolean] whether it was done in time; else it goes on behind the scenes
         def self.close_admin(admin, timeout)

@@ -10,7 +10,6 @@ module Guildhall
       class ClientConfig < Rdkafka::Config
         ASSIGN = Rdkafka::Bindings::RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS
 
-        # @param settings [Hash{Symbol=>Object}]
         # @param listener [#partitions_assigned, #partitions_revoked] called in the thread that polls, each with an Array
         #   of [topic, partition]; before a partition is given up, after it was taken on. `statistics_emitted` is called
         #   there as well, with JSON, where the setting statistics.interval.ms asks for it, and `client_failed`, where it has that, with

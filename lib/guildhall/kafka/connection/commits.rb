@@ -12,7 +12,6 @@ module Guildhall
         SLICE_MS = 100 # so that a thread that waits can be interrupted
         RETRY_PAUSE_SECONDS = 0.2 # before another try
 
-        # @param client [Client]
         def initialize(client)
           @client = client
           @queue = client.with_handle { |handle| Librdkafka.rd_kafka_queue_new(handle) }
@@ -64,7 +63,6 @@ module Guildhall
           end || Librdkafka::TIMED_OUT
         end
 
-        # @param seconds [Numeric]
         # @return [Boolean] whether a commit has been under way for longer
         def overdue?(seconds)
           since = @since
@@ -77,27 +75,22 @@ module Guildhall
 
         # What is to be committed next, although it lies before what was committed last: of what is stored librdkafka commits
         # only what lies beyond.
-        # @return [void]
         def force_offset(topic, partition, offset, metadata)
           @lock.synchronize { @forced[[topic, partition]] = [offset, metadata] }
         end
 
         # What is to be committed beside an offset that may be committed already: of what is stored librdkafka commits only other
         # offsets.
-        # @param metadata [String, nil]
-        # @return [void]
         def renew_metadata(topic, partition, offset, metadata)
           @lock.synchronize { @metadata[[topic, partition]] = [offset, metadata] }
         end
 
         # Another offset was stored: with it, its own metadata is committed.
-        # @return [void]
         def forget_metadata(topic, partition)
           @lock.synchronize { @metadata.delete([topic, partition]) }
         end
 
         # Before the client is closed; nothing is committed from now on.
-        # @return [void]
         def close
           had = @permit.pop(timeout: RETRY_PAUSE_SECONDS)
           @permit.close

@@ -7,13 +7,11 @@ module Guildhall
       # interrupted, just before its call was counted would be subtracted all the same, and closing would wait for ever. With this
       # module only what was counted is subtracted. It costs no more than the gem's own way, for a producer calls it for each message.
       module CountedCalls
-        # @param client [Rdkafka::Consumer, Rdkafka::Producer, Rdkafka::Admin]
         # @return [Rdkafka::NativeKafka, nil] the client's, with this module; nil: it has none, but is a double
         def self.of(client) = client.instance_variable_get(:@native_kafka)&.extend(self)
 
         # Ruby interrupts a thread at calls and branches: there are none between counting and the note that it was counted, and none before
         # the subtraction.
-        # @yieldparam handle [FFI::Pointer]
         # @return [Object] what the block returns
         # @raise [Rdkafka::ClosedInnerError]
         def with_inner

@@ -8,7 +8,6 @@ module Guildhall
     module Connection
       # Where the partitions of a topic begin that are read without a consumer group. Belongs to a listener's thread.
       class DirectAssignment
-        # @param topic [Routing::Topic]
         def initialize(topic)
           @topic = topic
           @reached = {}
@@ -26,7 +25,6 @@ module Guildhall
         end
 
         # @param partition [Processing::Partition] that is given up
-        # @return [void]
         def note(partition)
           @reached[partition.number] = partition.next_offset || @reached[partition.number]
         end

@@ -17,7 +17,6 @@ module Guildhall
         end
 
         # There is nothing to commit.
-        # @return [void]
         def commit_soon; end
 
         private

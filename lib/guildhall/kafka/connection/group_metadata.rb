@@ -14,10 +14,8 @@ module Guildhall
         end
 
         # Called by the gem, which destroys it.
-        # @return [FFI::Pointer]
         def consumer_group_metadata_pointer = @pointer.tap { @pointer = nil }
 
-        # @return [void]
         def destroy
           Rdkafka::Bindings.rd_kafka_consumer_group_metadata_destroy(@pointer) if @pointer
           @pointer = nil

@@ -79,7 +79,6 @@ module Guildhall
         private_constant :Loader, :Stream
 
         # From now on the library stays until the process has ended.
-        # @return [void]
         def self.keep
           Loader.dlopen(ffi_libraries.first.name, FFI::DynamicLibrary::RTLD_LAZY)
         end
@@ -91,8 +90,6 @@ module Guildhall
         end
 
         # The gem's own way fails as a whole where one topic has an error. Blocks for a broker's answer.
-        # @param handle [FFI::Pointer]
-        # @param timeout_ms [Integer]
         # @param name [String, nil] of the topic to ask for; nil: all topics
         # @return [Array(Integer, Array<Array(String, Integer, Hash{Integer=>Integer | nil})>)] librdkafka's code; of each topic its name,
         #   its code and by partition the id of the broker that leads it, nil where none does that is there

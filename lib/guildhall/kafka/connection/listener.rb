@@ -29,7 +29,6 @@ module Guildhall
         REJOIN_CLOSE_TIMEOUT_SECONDS = 3 # seconds for leaving a group that one is out of
         private_constant :REJOIN_CLOSE_TIMEOUT_SECONDS
 
-        # @return [Client]
         attr_reader :client
         # @return [String] the consumer group
         attr_reader :group
@@ -44,7 +43,6 @@ module Guildhall
         alias assigned? assigned
 
         # @param topics [Array<Routing::Topic>] of the same group and the same librdkafka settings
-        # @param application [Application]
         # @param routes [Routing::GroupRoutes] of the whole group, to which topics of other listeners belong as well
         # @param number [Integer] see {#number}
         def initialize(topics, application, routes: Routing::GroupRoutes.new(topics), number: 1)
@@ -67,7 +65,6 @@ module Guildhall
           @closed = true
         end
 
-        # @return [void]
         def start
           @thread = Thread.new do
             run
@@ -80,7 +77,6 @@ module Guildhall
         end
 
         # Commits what was stored, in the background. May be called by any thread; does not block.
-        # @return [void]
         def commit_soon
           partitions.each(&:store)
           client = @client and @commits.start(client)
@@ -91,26 +87,22 @@ module Guildhall
         def partitions = @lock.synchronize { @partitions.values }
 
         # Runs the block in this listener's thread, soon. May be called by any thread.
-        # @return [void]
         def request(&block)
           @requests << block
           wake
         end
 
         # Ends a poll that waits. May be called by any thread.
-        # @return [void]
         def wake = @lock.synchronize { @reader&.wake }
 
         # Finishes the work in progress, commits and leaves the group. Does not block.
         # @param deadline [Float] of the monotonic clock, in seconds
-        # @return [void]
         def stop(deadline)
           @deadline = deadline
           @stopping = true
           wake
         end
 
-        # @param deadline [Float]
         # @return [Boolean] whether it has ended, and has left the group in an orderly way
         def join(deadline)
           !!(@thread&.join(Clock.left(deadline)) && @closed)
@@ -122,13 +114,10 @@ module Guildhall
         # @return [Boolean] whether it has left, and does nothing any more
         def ended? = @stopping && !@thread&.alive?
 
-        # @param thread [Thread]
         # @return [Boolean] whether it is this listener's
         def include?(thread) = thread.equal?(@thread) || @offset_reports.include?(thread)
 
         # Called by the client in this listener's thread, within a poll.
-        # @param pairs [Array<Array(String, Integer)>]
-        # @return [void]
         def partitions_assigned(pairs)
           # A partition without a reader would never be read: the client rejoins the group.
           ErrorBoundary.run(->(error) { request { raise error } }) do
@@ -144,9 +133,7 @@ module Guildhall
         end
 
         # Called by the client in this listener's thread, before the partitions are given up.
-        # @param pairs [Array<Array(String, Integer)>]
         # @param lost [Boolean] whether they belong to somebody else already
-        # @return [void]
         def partitions_revoked(pairs, lost:)
           guarded("rebalance") do
             @membership&.lost if lost

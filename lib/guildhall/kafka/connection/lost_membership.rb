@@ -17,9 +17,7 @@ module Guildhall
         NO_BROKER = "no broker answers since all partitions were lost; connecting and rejoining the group"
         private_constant :SESSION_TIMEOUT_MS, :GRACE_SECONDS, :ANSWER_MS
 
-        # @param client [Client]
         # @param settings [Hash{Symbol=>Object}] the client's
-        # @param clock [#now]
         def initialize(client, settings, clock: Clock)
           @client = client
           @clock = clock
@@ -28,11 +26,9 @@ module Guildhall
         end
 
         # The group has taken the partitions away.
-        # @return [void]
         def lost = @since = @clock.now
 
         # The group has assigned partitions, if only none.
-        # @return [void]
         def assigned = @since = nil
 
         # Does not block. Any thread.

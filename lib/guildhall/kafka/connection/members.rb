@@ -15,7 +15,6 @@ module Guildhall
         attr_reader :listeners
 
         # @param topics [Array<Routing::Topic>] of the same group and the same librdkafka settings
-        # @param application [Application]
         # @param routes [Routing::GroupRoutes] of the whole group
         # @param before [Integer] how many other members this process may have in the group: names are numbered
         def initialize(topics, application, routes:, before: 0)
@@ -31,7 +30,6 @@ module Guildhall
           @stopping = false
         end
 
-        # @return [void]
         def start
           @listeners.each(&:start)
         end
@@ -53,8 +51,6 @@ module Guildhall
         end
 
         # Finishes the work in progress, commits and leaves the group. Does not block.
-        # @param deadline [Float]
-        # @return [void]
         def stop(deadline)
           @lock.synchronize do
             @stopping = true
@@ -62,7 +58,6 @@ module Guildhall
           end
         end
 
-        # @param deadline [Float]
         # @return [Boolean] whether all have left the group in an orderly way
         def join(deadline)
           @listeners.map { |listener| listener.join(deadline) }.all?

@@ -49,9 +49,7 @@ module Guildhall
           :Outage
 
         # @param diagnosis [#call] called with a broker's address in a thread of its own, says what is wrong with the connection, or nil
-        # @param clock [#now]
         # @yieldparam name [String] of an event
-        # @yieldparam payload [Hash{Symbol=>Object}]
         def initialize(diagnosis, clock: Clock, &publish)
           @diagnosis = diagnosis
           @clock = clock
@@ -64,7 +62,6 @@ module Guildhall
         # A connection could not be made, or was refused by the broker. Does not block.
         # @param broker [String] host and port
         # @param reason [String] librdkafka's
-        # @return [void]
         def failed(broker, reason)
           return if closed_for_the_first_time?(broker, reason)
 
@@ -77,17 +74,13 @@ module Guildhall
         end
 
         # It is connected, and leaves requests without an answer. Does not block.
-        # @param broker [String]
         # @param seconds [Float] for how long
-        # @return [void]
         def silent(broker, seconds)
           outage, found = note(broker, UNANSWERED, seconds)
           announce(outage, found) if found
         end
 
         # It has answered. Does not block.
-        # @param broker [String]
-        # @return [void]
         def answered(broker)
           return if @outages.empty?
 

@@ -15,10 +15,7 @@ module Guildhall
         Known = Struct.new(:latest, :reminders)
         private_constant :Known
 
-        # @param topics [Array<Routing::Topic>]
-        # @param clock [#now]
         # @yieldparam name [String] of an event
-        # @yieldparam payload [Hash{Symbol=>Object}]
         def initialize(topics, clock: Clock, &publish)
           @registries = topics.flat_map { |topic| [topic.deserializer, topic.key_deserializer, topic.serializer] }.uniq
             .flat_map { |task| of(task) }.uniq(&:object_id)
@@ -27,17 +24,14 @@ module Guildhall
           @known = {}.compare_by_identity
         end
 
-        # @return [Boolean]
         def any? = @registries.any?
 
         # Called from time to time by one thread.
-        # @return [void]
         def look
           @registries.each { |registry| (outage = registry.outage) ? unreachable(registry, outage) : reachable(registry) }
         end
 
         # What keeps the application from being ready. Any thread may call it.
-        # @return [Array<String>]
         def problems
           @registries.filter_map do |registry|
             outage = registry.outage

@@ -8,7 +8,6 @@ module Guildhall
       # Decides when a group gets a member more in this process, or one less: after it has been behind for some time, or has
       # been caught up for a longer time. Each change is a rebalance, so the time starts again with it. Used by one thread.
       class Scaling
-        # @param multiplexing [Routing::Multiplexing]
         def initialize(multiplexing)
           @multiplexing = multiplexing
           @behind = nil

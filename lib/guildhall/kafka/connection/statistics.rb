@@ -13,8 +13,6 @@ module Guildhall
         private_constant :FORMAT
 
         # Called by the client in this listener's thread, within a poll.
-        # @param json [String]
-        # @return [void]
         def statistics_emitted(json)
           guarded("statistics") do
             @answers.read(FORMAT.document(json))

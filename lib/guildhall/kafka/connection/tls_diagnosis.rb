@@ -86,7 +86,6 @@ module Guildhall
           end
         end
 
-        # @yieldparam certificate [OpenSSL::X509::Certificate]
         def handshake(host, port, context, limit)
           @connect.call(host, port, resolv_timeout: Clock.left(limit), connect_timeout: Clock.left(limit)) do |socket|
             tls = OpenSSL::SSL::SSLSocket.new(socket, context)

@@ -17,7 +17,6 @@ module Guildhall
         #   this batch
         # @param seconds [Numeric, nil] nil: until {#resume}
         # @param manual [true] Karafka's third argument
-        # @return [void]
         # @raise [Guildhall::ArgumentError] also where the seconds look like milliseconds
         def pause(offset = nil, seconds = nil, manual = true) # rubocop:disable Style/OptionalBooleanParameter -- as in Karafka
           refuse("pause", "manual_pause: #{manual.inspect}") unless manual == true
@@ -29,12 +28,10 @@ module Guildhall
         end
 
         # Ends a pause. May be called by any thread.
-        # @return [void]
         def resume
           @call.resume
         end
 
-        # @return [Boolean]
         def paused?
           @call.paused?
         end
@@ -45,7 +42,6 @@ module Guildhall
         # @param target [Integer, Symbol, String, Time] an offset, :earliest, :latest, or the first message at or after a time
         # @param manual [true] Karafka's second argument
         # @param reset_offset [true] Karafka's keyword: what is marked from now on may lie before what was marked until now
-        # @return [void]
         # @raise [Guildhall::ArgumentError]
         def seek(target, manual = true, reset_offset: true) # rubocop:disable Style/OptionalBooleanParameter -- as in Karafka
           refuse("seek", "manual_seek: #{manual.inspect}") unless manual == true

@@ -19,7 +19,6 @@ module Guildhall
           # never at the same time as another method of that consumer. If it is due while the consumer is at work, it runs once
           # afterwards.
           # @param seconds [Numeric] by the process's clock: the first time comes sooner after an assignment
-          # @return [void]
           # @raise [Guildhall::ArgumentError] if it is no time, or there is no block
           def every(seconds, &block)
             RULES.check!({seconds:, block:}, owner: "every")
@@ -39,7 +38,6 @@ module Guildhall
         # A class that was reloaded meanwhile may have fewer of them.
         # @!visibility private
         # @param index [Integer] of the period
-        # @return [void]
         def periodic(index)
           period = self.class.periods[index]
           instance_exec(&period.block) if period

@@ -11,10 +11,7 @@ module Guildhall
         # Blocks until the broker has all of them, but for a few seconds only: if it has not by then, or if the topic is missing or may not
         # be written to, this raises. Then the partition waits until the broker has all, and the consumer is called again; what has arrived
         # is not sent again by that call. In a transaction nothing waits: it is aborted, and repeated after a pause.
-        # @param topic [String]
-        # @param messages [Enumerable<Message>]
         # @param headers [Hash{String=>String}] more of them
-        # @return [void]
         # @raise [MissingDependencyError] without the gem waterdrop
         # @raise [ForwardingError] (a {Guildhall::TimeoutError}) when the broker does not take one in time
         # @raise [Rdkafka::RdkafkaError] when it refuses one, as too large for instance

@@ -12,22 +12,18 @@ module Guildhall
         end
 
         # Does not wait for the broker.
-        # @return [Rdkafka::Producer::DeliveryHandle]
         def produce_async(...) = producer.produce_async(...)
 
         # Blocks for the broker's answer.
-        # @return [Rdkafka::Producer::DeliveryReport]
         def produce_sync(...) = producer.produce_sync(...)
 
         # (see Producing::Later#produce_later)
         def produce_later(...) = producer.produce_later(...)
 
         # (see #produce_async)
-        # @return [Array<Rdkafka::Producer::DeliveryHandle>]
         def produce_many_async(...) = producer.produce_many_async(...)
 
         # (see #produce_sync)
-        # @return [Array<Rdkafka::Producer::DeliveryHandle>]
         def produce_many_sync(...) = producer.produce_many_sync(...)
       end
     end

@@ -8,8 +8,6 @@ module Guildhall
     module DeadLetterQueue
       # One message of a dead letter topic: as it was, and what became of it.
       DeadLetter = Data.define(:topic, :partition, :offset, :time, :key, :payload, :headers) do
-        # @param record [Record]
-        # @return [DeadLetter]
         def self.from(record)
           new(topic: record.topic, partition: record.partition, offset: record.offset, time: record.timestamp, key: record.key,
             payload: record.raw_payload, headers: record.headers.transform_keys { |name| utf8(name) })
@@ -30,10 +28,8 @@ module Guildhall
         # @return [String, nil] the topic that it came from; nil where nothing says so
         def source_topic = Origin.text(headers["source_topic"])
 
-        # @return [Integer, nil]
         def source_partition = Digits.integer(Origin.text(headers["source_partition"]))
 
-        # @return [Integer, nil]
         def source_offset = Digits.integer(Origin.text(headers["source_offset"]))
 
         # @return [String, nil] the consumer group that could not handle it
@@ -49,7 +45,6 @@ module Guildhall
           nil
         end
 
-        # @return [String, nil]
         def error_class = Origin.text(headers["source_error_class"])
 
         # @return [Hash{String=>String, Array<String>}] the message's own
@@ -62,7 +57,6 @@ module Guildhall
           source_topic ? "#{source_topic}/#{source_partition}@#{source_offset}" : "-"
         end
 
-        # @return [String]
         def to_s
           "#{topic}/#{partition}@#{offset}"
         end

@@ -14,8 +14,6 @@ module Guildhall
       # Sends messages to the next retry topic or to the dead letter topic, with their bytes, key and headers, and with what went
       # wrong in further headers. Which messages, and when, {Processing::RetryPolicy} decides.
       class Dispatcher
-        # @param topic [Routing::Topic]
-        # @param application [Application]
         def initialize(topic, application)
           @topic = topic
           @queue = topic.dead_letter_queue
@@ -42,13 +40,10 @@ module Guildhall
         end
 
         # All are sent before the first is waited for. Blocks until the broker has them.
-        # @param messages [Enumerable<Message>]
         # @param attempts [Integer] how often each has failed
         # @param confirmed [#call] called with each message that is settled
         # @param give_up [#call] asked now and then while the broker does not answer: whether to wait no longer
-        # @yieldparam message [Message]
         # @yieldreturn [Exception] why it goes there
-        # @return [void]
         # @raise [DeadLetterError] when one of them could not be sent
         def dispatch(messages, attempts, confirmed:, give_up: -> { false }, &error_of)
           sent, failure = send_all(messages, attempts, error_of)

@@ -14,11 +14,9 @@ module Guildhall
         HEADERS = [*FIRST, "source_attempts", "source_error_class"].freeze
         private_constant :FIRST
 
-        # @param message [Message]
         # @param topic [Routing::Topic] its route
         # @param attempts [Integer] how often it has failed in this topic
         # @param error [Exception] what it failed with
-        # @return [Hash{String=>String}]
         def self.headers(message, topic, attempts, error)
           passed = topic.retry_topics && !topic.retry_topics.first? ? message.raw_headers : {}
           here = [message.topic, message.partition.to_s, message.offset.to_s, topic.group, Time.now.utc.iso8601(3)]
@@ -29,7 +27,6 @@ module Guildhall
 
         # A header that was there before, or that another tool has added to, is one of several values: the last one counts.
         # @param value [String, Array<String, nil>, nil] of a header
-        # @return [String, nil]
         def self.text(value) = value.is_a?(Array) ? value.last : value
       end
     end

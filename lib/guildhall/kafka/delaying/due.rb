@@ -12,8 +12,6 @@ module Guildhall
           @seconds = seconds
         end
 
-        # @param messages [Filtering::Selection]
-        # @return [void]
         def call(messages)
           now = Time.now.to_f
           messages.each do |message|

@@ -14,21 +14,17 @@ module Guildhall
         private_constant :DUE, :TOPIC, :PARTITION, :HEADERS
 
         # @param due [Numeric] seconds since 1970
-        # @param topic [String]
         # @param partition [Integer, nil] nil: the partitioner decides
-        # @return [Hash{String=>String}]
         def self.headers(due, topic, partition)
           {DUE => (due * 1000).round.to_s, TOPIC => topic, **(partition ? {PARTITION => partition.to_s} : {})}
         end
 
-        # @param message [Message]
         # @return [Float, nil] seconds since 1970; nil: it says nothing
         def self.due(message)
           milliseconds = Digits.integer(message.raw_headers[DUE])
           milliseconds && (milliseconds / 1000.0)
         end
 
-        # @param message [Message]
         # @return [Hash{Symbol=>Object}, nil] as it is produced when its time has come; nil: it does not say where
         def self.open(message)
           headers = message.raw_headers
@@ -36,7 +32,6 @@ module Guildhall
           {topic:, partition: Digits.integer(headers[PARTITION]), **content(message), headers: headers.except(*HEADERS)}.compact
         end
 
-        # @param message [Message]
         # @return [Hash{Symbol=>Object}] as it is produced to the next delay topic
         def self.pass_on(message, topic) = {topic:, **content(message), headers: message.raw_headers}
 

@@ -14,7 +14,6 @@ module Guildhall
           include Error
         end
 
-        # @return [void]
         def consume
           now = Time.now.to_f
           @call.forward(messages.map { |message| [message, forwarded(message, now)] }, patient: false, once: true) do |parcels|

@@ -14,7 +14,6 @@ module Guildhall
         # @!attribute [r] delays
         #   @return [Array<Numeric>] seconds, ascending
 
-        # @param serves [Array<String>]
         def initialize(serves: [].freeze, **) = super
 
         # @param delay [Numeric] one of {#delays}

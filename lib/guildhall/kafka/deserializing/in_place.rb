@@ -7,7 +7,6 @@ module Guildhall
       class InPlace
         # The same pipeline for records. Its stages keep their names.
         # @param pipeline [Pipeline] that begins with a codec with a native decoder
-        # @return [Pipeline]
         def self.begin_of(pipeline)
           first = Pipeline::Map.new(new(pipeline.decoder), name: pipeline.names.first)
           Pipeline.new([first, *pipeline.stages.drop(1)])
@@ -19,7 +18,6 @@ module Guildhall
           freeze
         end
 
-        # @param record [Record]
         # @return [Object] what the codec makes of the payload
         def call(record)
           record.decode(@codec)

@@ -14,8 +14,6 @@ module Guildhall
         DECODED_NIL = Object.new.freeze
         private_constant :DECODED_NIL
 
-        # @param plan [Plan]
-        # @param records [Array<Record>]
         # @param source [Object] whose batches take turns in the pool
         # @param documents [Array<Object, nil>, nil] what the reader has decoded of each
         def initialize(plan, records, source, documents = nil)
@@ -44,7 +42,6 @@ module Guildhall
         end
 
         # Blocks until all of them are there.
-        # @return [void]
         def wait
           run if @undispatched
           @future&.wait
@@ -55,14 +52,12 @@ module Guildhall
         def filtering? = @plan.filtering?
 
         # Before another attempt: what failed is decoded again when it is read, unless it would end another thread.
-        # @return [void]
         def again
           @again = true
           @values.each_with_index { |value, index| @values[index] = nil if repeat?(value) }
         end
 
         # Dispatches the batch to the pool, once. Called by a runner where something has to be prepared first.
-        # @return [void]
         def run
           @lock.synchronize do
             next unless @undispatched

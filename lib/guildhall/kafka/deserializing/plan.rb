@@ -28,8 +28,6 @@ module Guildhall
         # @return [String, nil] why workers decode nothing of it; nil: they do, or nothing is left for them
         attr_reader :reason
 
-        # @param topic [Routing::Topic]
-        # @param settings [Config::Deserializing::Parallel]
         # @param runners [Processing::Runners, nil] prepare batches that need it; nil: the thread that reads a payload does
         # @param report [#call] takes what preparing a batch has raised
         # @yieldreturn [Guildhall::Pool] asked for only where there is work for it
@@ -76,10 +74,8 @@ module Guildhall
         end
 
         # Takes on a batch. Does not block.
-        # @param records [Array<Record>]
         # @param source [Object] whose batches take turns with other sources'
         # @param documents [Array<Object, nil>, nil] what the reader has decoded of each; nil: it has not tried
-        # @return [Payloads]
         def begin(records, source, documents = nil)
           payloads = Payloads.new(self, records, source, documents)
           return payloads unless @place == :in_pool
@@ -102,7 +98,6 @@ module Guildhall
 
         # Decodes one payload in the thread that calls.
         # @param record [Record] no tombstone
-        # @return [Object, DROPPED]
         def decode(record)
           return record.raw_payload unless @task
 
@@ -110,9 +105,6 @@ module Guildhall
         end
 
         # What is left to do with one payload that the reader has decoded.
-        # @param document [Object, nil]
-        # @param record [Record]
-        # @return [Object, DROPPED]
         def finish(document, record)
           @rest ? @rest.call(document, record) : document
         end

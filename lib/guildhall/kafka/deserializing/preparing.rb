@@ -22,7 +22,6 @@ module Guildhall
           new(codec, report) if codec.respond_to?(:prepare)
         end
 
-        # @param codec [#prepare]
         # @param report [#call] see {.for}
         def initialize(codec, report)
           @codec = codec

@@ -7,7 +7,6 @@ module Guildhall
     module Filtering
       # The filters of one partition, for the time of its assignment. Used by one runner at a time.
       class Chain
-        # @param routes [Array<Routing::Filter>]
         # @yieldparam name [String] of a filter that has rejected messages
         # @yieldparam count [Integer] how many
         def initialize(routes, &on_rejected)
@@ -15,7 +14,6 @@ module Guildhall
           @on_rejected = on_rejected
         end
 
-        # @param batch [Messages::Batch]
         # @return [Selection] what the filters have left of it
         def call(batch)
           selection = Selection.new(batch)

@@ -13,8 +13,6 @@ module Guildhall
           @offsets = {}
         end
 
-        # @param messages [Selection]
-        # @return [void]
         def call(messages)
           messages.reject! { |message| duplicate?(message) }
         end

@@ -5,13 +5,10 @@ module Guildhall
     module Filtering
       # A message waits until it is that old.
       class Delay
-        # @param seconds [Numeric]
         def initialize(seconds:)
           @seconds = seconds
         end
 
-        # @param messages [Selection]
-        # @return [void]
         def call(messages)
           now = Time.now
           young = messages.find { |message| (time = message.timestamp) && time + @seconds > now }

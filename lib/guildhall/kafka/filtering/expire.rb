@@ -5,13 +5,10 @@ module Guildhall
     module Filtering
       # Messages that are older than that are not consumed.
       class Expire
-        # @param seconds [Numeric]
         def initialize(seconds:)
           @seconds = seconds
         end
 
-        # @param messages [Selection]
-        # @return [void]
         def call(messages)
           oldest = Time.now - @seconds
           messages.reject! { |message| (time = message.timestamp) && time < oldest }

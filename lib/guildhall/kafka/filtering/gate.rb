@@ -11,7 +11,6 @@ module Guildhall
       # Lets the filters of a partition decide about each of its batches, once, before the consumer sees it. What has to wait
       # becomes a batch of its own, which pauses the partition when its turn comes. Used by one runner at a time.
       class Gate
-        # @param assignment [Processing::Assignment]
         # @return [Gate, nil] nil: the route has no filters
         def self.for(assignment)
           new(assignment) if assignment.partition.topic.filters.any?
@@ -27,7 +26,6 @@ module Guildhall
           @chain = nil
         end
 
-        # @param batch [Messages::Batch]
         # @return [Messages::Batch, nil] what is consumed now; nil: nothing is, and the partition is paused, or the batch is void
         def pass(batch)
           return batch if batch.filtered?
@@ -53,7 +51,6 @@ module Guildhall
           selection.postponed.zero? ? wait(batch.hold(selection.seconds)) : cut(batch, selection)
         end
 
-        # @return [nil]
         def wait(batch)
           seconds = batch.held_seconds
           publish("filter.waiting", offset: batch.first_offset, seconds:)
@@ -68,7 +65,6 @@ module Guildhall
         end
 
         # What it has decided before it raised does not count: the filters are called with the same messages again.
-        # @return [nil]
         def failed(error, batch)
           @assignment.error(error, "filter", offset: batch.first_offset)
           @schedule.pause(:backoff, @backoff.seconds(@failures += 1))

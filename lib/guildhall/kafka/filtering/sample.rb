@@ -15,8 +15,6 @@ module Guildhall
           @below = rate * RANGE
         end
 
-        # @param messages [Selection]
-        # @return [void]
         def call(messages)
           messages.select! { |message| Zlib.crc32("#{message.topic}/#{message.partition}@#{message.offset}") < @below }
         end

@@ -20,15 +20,12 @@ module Guildhall
         # @return [Numeric, nil] how long it has to wait
         attr_reader :seconds
 
-        # @param batch [Messages::Batch]
         def initialize(batch)
           @entries = batch.kept.map { |index| [index, Message.new(batch, index)] }
           @rejected = []
           @postponed = @seconds = nil
         end
 
-        # @yieldparam message [Message]
-        # @return [self, Enumerator]
         def each
           return enum_for(:each) { size } unless block_given?
 
@@ -36,18 +33,13 @@ module Guildhall
           self
         end
 
-        # @return [Integer]
         def size = @entries.size
 
-        # @return [Boolean]
         def empty? = @entries.empty?
 
-        # @return [Message, nil]
         def last = @entries.last&.last
 
         # Messages for which the block is true are not consumed; offsets pass them.
-        # @yieldparam message [Message]
-        # @return [self]
         def reject!
           gone, @entries = @entries.partition { |_, message| yield message }
           @rejected.concat(gone.map(&:first))
@@ -55,15 +47,11 @@ module Guildhall
         end
 
         # Messages for which the block is false or nil are not consumed; offsets pass them.
-        # @yieldparam message [Message]
-        # @return [self]
         def select! = reject! { |message| !yield(message) }
 
         # This message and all after it wait; those before it are consumed now. The partition is paused meanwhile; then the
         # filters are called with what has waited. Other partitions go on.
         # @param message [Message] one of these
-        # @param seconds [Numeric]
-        # @return [self]
         # @raise [Guildhall::ArgumentError]
         def postpone(message, seconds)
           POSTPONE.check!({seconds:}, owner: "postpone")
@@ -76,7 +64,6 @@ module Guildhall
           self
         end
 
-        # @return [String]
         def inspect = "#<#{self.class} #{size} messages#{", #{@seconds} s to wait for the rest" if @seconds}>"
       end
     end

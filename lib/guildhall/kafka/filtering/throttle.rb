@@ -20,8 +20,6 @@ module Guildhall
           @count = 0
         end
 
-        # @param messages [Selection]
-        # @return [void]
         def call(messages)
           now = Clock.now
           forget(now)

@@ -17,11 +17,8 @@ module Guildhall
         START_SECONDS = 5
         private_constant :TEXT, :NO_LOG, :START_SECONDS
 
-        # @param settings [Hash]
         # @option settings [Integer] port 0: any that is free
         # @option settings [String] host the address to listen on; "0.0.0.0" unless set
-        # @param health [Health]
-        # @param metrics [Array<#record>]
         # @raise [MissingDependencyError] without the gem webrick
         # @raise [Errno::EADDRINUSE]
         def initialize(settings, health, metrics)
@@ -36,11 +33,9 @@ module Guildhall
           @server.mount_proc("/metrics") { |_, response| reply(response, 200, text.text) } if text
         end
 
-        # @return [Integer]
         def port = @server.config[:Port]
 
         # Blocks until it serves: webrick forgets a shutdown that comes before.
-        # @return [self]
         def start
           @thread = Thread.new { @server.start }
           @thread.name = "guildhall health"
@@ -50,7 +45,6 @@ module Guildhall
         end
 
         # Blocks until it has ended.
-        # @return [void]
         def stop
           @server.shutdown
           @thread&.join(5)

@@ -5,11 +5,6 @@ module Guildhall
     module Lag
       # How far a partition was read, and how far it is behind, without asking the broker. Any thread.
       class PartitionLag
-        # @param partition [Processing::Partition]
-        # @param offsets [OffsetTracker]
-        # @param schedule [Schedule]
-        # @param listener [Connection::Listener]
-        # @param application [Application]
         def initialize(partition, offsets, schedule, listener, application)
           @partition = partition
           @offsets = offsets
@@ -36,7 +31,6 @@ module Guildhall
         # Asks the broker whether there is something to read; of a partition of which nothing was read yet, its position.
         # Does not block: the listener's thread asks, and calls the block.
         # @yieldparam end_offset [Integer, nil] behind the last message that can be read; nil: there is none, or it is unknown
-        # @return [void]
         def inquire
           @listener.request { yield((inquiry if answered?)) unless @schedule.leaving? }
         end

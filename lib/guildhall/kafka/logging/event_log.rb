@@ -31,7 +31,6 @@ module Guildhall
         MAX_CHARACTERS = 2_000
         MAX_PARTITIONS = 5 # each with its offsets in one line
 
-        # @param logger [Logger]
         def initialize(logger)
           @logger = logger
         end
@@ -42,8 +41,6 @@ module Guildhall
           Events::NAMES.select { |name| LEVELS.fetch(name, Logger::INFO) >= @logger.level } - unwanted
         end
 
-        # @param event [Instrumentation::Event]
-        # @return [void]
         def call(event)
           @logger.add(LEVELS.fetch(event.name, Logger::INFO)) { line(event.name, event.payload) }
           trace = event.payload[:error]&.backtrace or return

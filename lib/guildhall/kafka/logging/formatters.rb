@@ -10,7 +10,6 @@ module Guildhall
     module Logging
       # A line of text: time, level, process of a swarm, message.
       class TextFormatter
-        # @return [String]
         def call(severity, time, progname, message)
           "#{time.getutc.strftime("%FT%T.%LZ")} #{severity.ljust(5)} #{"#{progname}: " if progname}#{message}\n"
         end
@@ -19,7 +18,6 @@ module Guildhall
       # A line of JSON: time, level, process of a swarm, message, and of an event its name and payload; an error as class, message and
       # frame.
       class JSONFormatter
-        # @return [String]
         def call(severity, time, progname, message)
           fields = message.is_a?(Line) ? message.fields : {}
           "#{JSON.encode({"time" => time.getutc.strftime("%FT%T.%LZ"), "level" => severity,

@@ -9,7 +9,6 @@ module Guildhall
       module Frame
         GUILDHALL = File.expand_path("../../..", __dir__)
 
-        # @param error [Exception]
         # @return [String, nil] the first frame that is neither Ruby's, nor a gem's, nor Guildhall's; where there is none, the
         #   first at all; nil where the error was never raised
         def self.of(error)

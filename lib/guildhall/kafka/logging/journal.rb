@@ -12,7 +12,6 @@ module Guildhall
         # @return [Logger, nil] used where `config.logger` was not set
         attr_accessor :default
 
-        # @param config [Config]
         # @param reachability [#failed, nil] gets what librdkafka's log says of brokers that cannot be reached
         def initialize(config, reachability = nil)
           @config = config
@@ -22,8 +21,6 @@ module Guildhall
         end
 
         # Attaches it, the first time.
-        # @param instrumentation [Instrumentation]
-        # @return [void]
         def open(instrumentation)
           return if @opened
 
@@ -39,27 +36,22 @@ module Guildhall
         end
 
         # @param text [String] that stands in each line, of a Logger that writes them as ours do
-        # @return [void]
         def label=(text)
           logger.progname = text if [TextFormatter, JSONFormatter].include?(logger&.formatter.class)
         end
 
-        # @return [LibrdkafkaLog]
         def librdkafka
           @librdkafka ||= LibrdkafkaLog.new(logger || Logger.new(nil), &@reachability&.method(:failed))
         end
 
         # What is said on standard error: where the log is JSON, JSON as well.
         # @param text [String] of one line or several
-        # @param severity [String]
-        # @return [String]
         def format_line(text, severity = "ERROR")
           json = logger&.formatter
           json.is_a?(JSONFormatter) ? json.call(severity, Time.now, logger.progname, text) : "#{text}\n"
         end
 
         # @param message [String] what a subscriber has raised
-        # @return [void]
         def report(message)
           logger&.error(message)
         end

@@ -27,9 +27,7 @@ module Guildhall
         DETAIL = /\A[\w-]+: error:\h+:/
         private_constant :BROKER, :UNREACHABLE, :BEFORE_USE, :JUST_CONNECTED, :DETAIL
 
-        # @param target [Logger]
         # @yieldparam broker [String] host and port of one that cannot be reached
-        # @yieldparam reason [String]
         def initialize(target, &unreachable)
           super(nil)
           @target = target
@@ -39,7 +37,6 @@ module Guildhall
         end
 
         # Called for everything that is logged, by librdkafka's log thread and by code that uses this as a Logger.
-        # @return [true]
         def add(severity, message = nil, progname = nil)
           ErrorBoundary.run(->(error) { warn("guildhall: logging failed: #{error.class}: #{error.message}") }) do
             text = (message || (block_given? ? yield : progname)).to_s.delete_prefix("rdkafka: ")

@@ -8,8 +8,6 @@ module Guildhall
         # @return [Hash{Symbol=>Object}] `event:` and the event's payload
         attr_reader :fields
 
-        # @param text [String]
-        # @param fields [Hash{Symbol=>Object}]
         def initialize(text, fields)
           super(text)
           @fields = fields

@@ -11,7 +11,6 @@ module Guildhall
       # Records of one partition that were read together, in the order of their offsets, with what becomes of their
       # payloads.
       class Batch
-        # @return [Array<Record>]
         attr_reader :records
         # @return [Deserializing::Payloads] what became of each record's payload
         attr_reader :results
@@ -26,10 +25,7 @@ module Guildhall
         attr_reader :generation
 
         # @param records [Array<Record>] not empty
-        # @param results [Deserializing::Payloads]
-        # @param topic [Routing::Topic]
         # @param bytes [Integer] of all payloads
-        # @param generation [Integer]
         # @param read_at [Float] of the {Clock}
         # @param end_offset [Integer, nil] nil: that after the last record
         def initialize(records, results, topic, bytes:, generation: 0, read_at: Clock.now, end_offset: nil)
@@ -44,7 +40,6 @@ module Guildhall
           @end_offset = end_offset || (records.last.offset + 1)
         end
 
-        # @return [Integer]
         def first_offset
           @records.first.offset
         end
@@ -59,8 +54,6 @@ module Guildhall
         end
 
         # Leaves out more records: what a filter has rejected.
-        # @param indexes [Array<Integer>]
-        # @return [void]
         def reject(indexes)
           return if indexes.empty?
 
@@ -70,17 +63,13 @@ module Guildhall
         end
 
         # The filters have decided about all of its records.
-        # @return [void]
         def filtered
           @filtered = true
         end
 
-        # @return [Boolean]
         def filtered? = @filtered
 
         # A filter makes all of it wait.
-        # @param seconds [Numeric]
-        # @return [self]
         def hold(seconds)
           @held_until = Clock.now + seconds
           self
@@ -106,7 +95,6 @@ module Guildhall
 
         # Before each attempt but the first. Payloads that could not be decoded are decoded again: what was missing (a schema
         # whose registry did not answer, say) may be there now.
-        # @return [void]
         def decode_again
           @results.again
           return unless @results.filtering?
@@ -123,7 +111,6 @@ module Guildhall
         end
 
         # Where to go on after a message that was handled: what was left out right behind it is done as well.
-        # @param offset [Integer]
         # @return [Integer] the offset of the next message of this batch, or where the batch ends; of other batches it knows
         #   nothing
         def offset_after(offset)

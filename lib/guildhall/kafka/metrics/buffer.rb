@@ -13,8 +13,6 @@ module Guildhall
 
         # @param later [#call] called with seconds and a block, which it calls then; returns nil where it will not
         # @yieldparam name [String] of a metric
-        # @yieldparam value [Numeric]
-        # @yieldparam tags [Hash{Symbol=>Object}]
         def initialize(later, &record)
           @later = later
           @record = record
@@ -22,10 +20,8 @@ module Guildhall
           clear
         end
 
-        # @param tags [Hash{Symbol=>Object}]
         # @param counts [Hash{String=>Integer}] growth of counters, by metric
         # @param values [Hash{String=>Numeric}] of distributions, by metric
-        # @return [void]
         def add(tags, counts, values = {})
           due = @lock.synchronize do
             clear unless @owner == Process.pid # the parent passes its own on
@@ -39,7 +35,6 @@ module Guildhall
         end
 
         # Passes on what there is.
-        # @return [void]
         def flush
           pass_on(*@lock.synchronize { take })
         end

@@ -10,7 +10,6 @@ module Guildhall
       # Makes metrics of one application's events, and takes a sample of what has no events each time that lag is measured.
       # Subscribes to nothing that `config.metrics` does not ask for. Its subscribers run in the thread that publishes.
       class Collector
-        # @param application [Application]
         # @param backends [Array<#record>] called with a {Metric}, a number and a Hash of tags; what one raises harms no other, and no
         #   other figure
         def initialize(application, backends)
@@ -20,7 +19,6 @@ module Guildhall
           @buffer = Buffer.new(->(seconds, &flush) { application.timer&.after(seconds, &flush) }) { |*value| record(*value) }
         end
 
-        # @return [self]
         def attach
           instrumentation = @application.instrumentation
           HANDLERS.each { |event, handler| instrumentation.subscribe(event) { |one| send(handler, **one.payload) } }

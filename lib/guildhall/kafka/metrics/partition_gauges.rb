@@ -7,7 +7,6 @@ module Guildhall
       # process, its gauges are set to 0 here, so that a sum over all processes counts it once. Used by one thread.
       class PartitionGauges
         # @yieldparam name [String] of a metric
-        # @yieldparam value [Numeric]
         # @yieldparam place [Hash{Symbol=>Object}] group, topic and partition
         def initialize(&record)
           @record = record
@@ -15,7 +14,6 @@ module Guildhall
         end
 
         # @param values [Hash{String=>Numeric}] by metric
-        # @return [void]
         def set(place, values)
           @names[place] = [*@names[place], *values.keys].uniq
           values.each { |name, value| @record.call(name, value, place) }

@@ -8,10 +8,7 @@ module Guildhall
     module Metrics
       # Looks at what has no events: partitions, memory, threads, the pool, the producer, the garbage collector. Used by one thread.
       class Sampler
-        # @param application [Application]
         # @yieldparam name [String] of a metric
-        # @yieldparam value [Numeric]
-        # @yieldparam tags [Hash{Symbol=>Object}]
         def initialize(application, &record)
           @application = application
           @record = record
@@ -22,7 +19,6 @@ module Guildhall
         end
 
         # @param lags [Array<Hash{Symbol=>Object}>] of the event `lag.measured`
-        # @return [void]
         def sample(lags)
           sample_lags(lags)
           sample_group

@@ -7,18 +7,8 @@ module Guildhall
     module Processing
       # What those work with who work on one partition for the time of its assignment, {Executor} and {Recovery}; and how they
       # report: with the partition's name, and, of events, the consumer group.
-      #
-      # @!attribute [r] partition
-      #   @return [Partition]
-      # @!attribute [r] offsets
-      #   @return [OffsetTracker]
-      # @!attribute [r] schedule
-      #   @return [Schedule]
-      # @!attribute [r] application
-      #   @return [Application]
       Assignment = Data.define(:partition, :offsets, :schedule, :application) do
         # @param name [String] of an event
-        # @return [void]
         def publish(name, **payload)
           application.publish(name, group: partition.topic.group, topic: partition.name, partition: partition.number, **payload)
         end
@@ -27,7 +17,6 @@ module Guildhall
         # @param began [Float] when, of the {Clock}
         # @param size [Integer] how many of them are done
         # @param again [Boolean] whether the batch is consumed again, for the others: what is counted by batches is counted then
-        # @return [void]
         def consumed(messages, began, size = messages.size, again: false)
           return unless application.listening?("consumer.consumed")
 
@@ -38,9 +27,7 @@ module Guildhall
 
         # @param error [Exception] that `consume` has raised
         # @param messages [Messages, nil] that it was called with; nil: it was not called
-        # @param attempt [Integer]
         # @param isolating [Boolean] whether the message that fails is being looked for, which takes more attempts than the route allows
-        # @return [void]
         def consume_failed(error, messages, attempt, isolating: false)
           return if ForwardingError.load_of(error) # no failure of the consumer: {Dispatches} reports what it sends
 
@@ -48,9 +35,6 @@ module Guildhall
             first_offset: messages&.first_offset, last_offset: messages&.last_offset, **(isolating ? {isolating:} : {}))
         end
 
-        # @param error [Exception]
-        # @param type [String]
-        # @return [void]
         def error(error, type, **payload)
           application.error(error, type, topic: partition.name, partition: partition.number, **payload)
         end

@@ -16,9 +16,6 @@ module Guildhall
         # @return [#allow, #close, nil] the reader's queue
         attr_accessor :queue
 
-        # @param backpressure [Backpressure]
-        # @param topic [Routing::Topic]
-        # @param config [Config]
         def initialize(backpressure, topic, config)
           @backpressure = backpressure
           @max_messages = topic.max_messages || config.max_messages
@@ -29,49 +26,39 @@ module Guildhall
         end
 
         # @param open [Boolean] whether anything may be taken
-        # @return [void]
         def allow(open)
           @queue&.allow(open && size <= AHEAD ? @max_messages : 0, @max_bytes)
         end
 
         # The reader takes nothing more.
-        # @return [void]
         def close
           @queue&.close
           @queue = nil
         end
 
         # Cuts up what came before the partition had a queue of its own, without a limit.
-        # @param records [Array<Record>]
         # @yieldparam range [Range<Integer>] of records that make one batch
-        # @return [void]
         def each_range(records)
           (0...records.size).step(@max_messages) { |first| yield first...[first + @max_messages, records.size].min }
         end
 
-        # @param batch [Messages::Batch]
-        # @return [void]
         def <<(batch)
           @batches << batch
           @backpressure.add(batch) unless @uncounted
         end
 
-        # @return [Messages::Batch, nil]
         def first
           @batches.first
         end
 
-        # @return [Integer]
         def size
           @batches.size
         end
 
-        # @return [Boolean]
         def empty?
           @batches.empty?
         end
 
-        # @return [Messages::Batch, nil]
         def shift
           batch = @batches.shift
           @backpressure.remove(batch) if batch && !@uncounted
@@ -79,18 +66,15 @@ module Guildhall
         end
 
         # @param parts [Array<Messages::Batch>] that hold together what the first batch holds
-        # @return [void]
         def replace_first(parts)
           @batches[0, 1] = parts
         end
 
-        # @return [void]
         def clear
           shift until empty?
         end
 
         # @param resting [Boolean] whether the partition rests
-        # @return [void]
         def pause_accounting(resting)
           return if @uncounted == resting
 

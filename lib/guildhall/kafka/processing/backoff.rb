@@ -7,7 +7,6 @@ module Guildhall
       class Backoff
         JITTER = 0.2 # so that partitions that failed together do not come back together
 
-        # @param config [Config]
         # @param retries [Routing::Retries] a topic's own settings
         def initialize(config, retries)
           @first = retries.pause_timeout || config.pause_timeout

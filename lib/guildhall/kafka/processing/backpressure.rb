@@ -10,8 +10,6 @@ module Guildhall
         DEFAULT_MESSAGES = 100_000
         DEFAULT_BYTES = 268_435_456
 
-        # @param config [Config]
-        # @param topics [Array<Routing::Topic>]
         # @return [Array(Integer, Integer)] messages and bytes with which partitions that are in work, as many as there are
         #   runners, cannot take all the room: else slow ones would hold up the others
         def self.minimum(config, topics)
@@ -20,10 +18,6 @@ module Guildhall
            [config.max_bytes, *topics.filter_map(&:max_bytes)].max * batches]
         end
 
-        # @param config [Config]
-        # @param topics [Array<Routing::Topic>]
-        # @param errors [Config::Errors]
-        # @return [void]
         def self.validate(config, topics, errors)
           settings = {max_messages_in_flight: config.max_messages_in_flight, max_bytes_in_flight: config.max_bytes_in_flight}
           settings.zip(minimum(config, topics)) do |(name, value), minimum|
@@ -38,8 +32,6 @@ module Guildhall
         # @return [Integer] messages that may be in memory
         attr_reader :max_messages, :max_bytes
 
-        # @param config [Config]
-        # @param topics [Array<Routing::Topic>]
         # @yield called when there is room again, for callers that found none
         def initialize(config, topics, &on_room)
           messages, bytes = self.class.minimum(config, topics)
@@ -60,8 +52,6 @@ module Guildhall
           end
         end
 
-        # @param batch [Messages::Batch]
-        # @return [void]
         def add(batch)
           @lock.synchronize do
             @messages += batch.records.size
@@ -70,7 +60,6 @@ module Guildhall
         end
 
         # @param batch [Messages::Batch] that was added
-        # @return [void]
         def remove(batch)
           @on_room.call if @lock.synchronize { take_off(batch) }
         end

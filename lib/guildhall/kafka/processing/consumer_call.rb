@@ -20,8 +20,6 @@ module Guildhall
         def_delegators :@partition, :topic, :name, :number, :pause, :resume, :paused?, :seek, :revoked?, :stopping?,
           :application, :synchronize, :collapsed?
 
-        # @param partition [Partition]
-        # @param offsets [OffsetTracker]
         # @param shared [Boolean] whether it gets a share of each batch beside others
         # @raise what the consumer's `initialized` raises
         def initialize(partition, offsets, shared: false)
@@ -33,7 +31,6 @@ module Guildhall
           with_consumer(:initialized, &:itself)
         end
 
-        # @param batch [Messages::Batch]
         # @param indexes [Array<Integer>] of its records
         # @return [Messages] to {#consume}
         def messages(batch, indexes)
@@ -41,7 +38,6 @@ module Guildhall
         end
 
         # Calls the application's code.
-        # @param messages [Messages]
         # @param attempt [Integer, nil] nil: the partition's
         # @return [Boolean] whether all of them are done; false: only what was marked
         def consume(messages, attempt = nil)
@@ -57,13 +53,11 @@ module Guildhall
         # @return [Boolean] whether a message was marked, or its `consume` has returned
         def done?(offset) = @offsets.done?(offset)
 
-        # @return [Integer]
         def attempt = @attempt || @partition.attempt
 
         # Calls the application's code.
         # @param event [Symbol] a method of the consumer
         # @param arguments [Array] of that method
-        # @return [void]
         def dispatch(event, *arguments)
           @sent = Hash.new(0)
           with_consumer(event) { |consumer| consumer.public_send(event, *arguments) }
@@ -81,7 +75,6 @@ module Guildhall
         end
 
         # Only what was marked is done when `consume` returns, unless the block comes to its end.
-        # @return [void]
         def only_marks
           before = @only_marks
           @only_marks = true
@@ -90,7 +83,6 @@ module Guildhall
         end
 
         # Only what was marked is done when `consume` returns.
-        # @return [void]
         def redeliver_unmarked
           @only_marks = true
         end
@@ -100,7 +92,6 @@ module Guildhall
 
         # Sends messages on to other topics. Blocks for some seconds at most.
         # @param records [Array] see {Outbox#forward}
-        # @return [void]
         # @raise [ForwardingError, Rdkafka::RdkafkaError]
         def forward(records, **how, &)
           return Outbox.forward_at_once(records, producer, application) if @transaction
@@ -125,7 +116,6 @@ module Guildhall
 
         # @param message [Message] with virtual partitions, it and those before it in this share are done; else it and all
         #   before it
-        # @param metadata [String, nil]
         # @return [Boolean] false when it was not stored: the partition is no longer ours, or a seek has made it void
         # @raise [Guildhall::ArgumentError] for a message of another partition, whose offset means nothing here
         def mark(message, metadata = nil)
@@ -133,8 +123,6 @@ module Guildhall
           mark_up_to(message.offset, message.batch, metadata)
         end
 
-        # @param offset [Integer]
-        # @param metadata [String, nil]
         # @return [Boolean] as {#mark}
         # @raise [Guildhall::ArgumentError] if it is not an offset, or lies behind what was read: that would never be consumed
         def mark_offset(offset, metadata = nil)

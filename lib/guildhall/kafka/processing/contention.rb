@@ -20,7 +20,6 @@ module Guildhall
         Failing = Struct.new(:failures, :latest)
         private_constant :FORGET_SECONDS, :MAX_REMEMBERED, :Failing
 
-        # @param clock [#now]
         def initialize(clock: Clock)
           @clock = clock
           @lock = Mutex.new
@@ -29,12 +28,9 @@ module Guildhall
         end
 
         # Some messages of the topic were consumed. Takes no lock: it is called for each batch.
-        # @param topic [Object]
-        # @return [void]
         def consumed(topic) = @consumed[topic] = @clock.now
 
         # @param place [Object] which message has failed, or the first of several
-        # @param topic [Object]
         # @return [Integer] how often it has, while it could be told from an overloaded database
         def note(place, topic)
           @lock.synchronize do
@@ -51,7 +47,6 @@ module Guildhall
 
         # The database does what is asked of it.
         # @param places [Array<Object>] messages that do not fail any more
-        # @return [void]
         def over(places)
           @lock.synchronize { places.each { |place| @failing.delete(place) } }
         end

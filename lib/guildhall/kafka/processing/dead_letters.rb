@@ -14,15 +14,9 @@ module Guildhall
 
         # One decision: the messages of it that are not settled yet.
         class Letters
-          # @return [Integer]
           attr_reader :generation
 
-          # @param dispatcher [DeadLetterQueue::Dispatcher]
-          # @param offsets [OffsetTracker]
           # @param messages [Array<Message>] of one batch
-          # @param attempts [Integer]
-          # @param error_of [#call]
-          # @param on_settled [#call]
           def initialize(dispatcher, offsets, messages, attempts, error_of, on_settled)
             @dispatcher = dispatcher
             @offsets = offsets
@@ -62,7 +56,6 @@ module Guildhall
         end
         private_constant :Letters
 
-        # @param assignment [Assignment]
         # @return [DeadLetters, nil] nil: the route has no dead letter queue
         def self.for(assignment)
           new(assignment) if assignment.partition.topic.dead_letter_queue
@@ -88,7 +81,6 @@ module Guildhall
         # @param error_of [#call] takes a message, returns why it goes there
         # @param skip [Boolean] whether nothing is sent: they are done
         # @yield called once all of them are done, by this thread or another; not where a seek, or the partition's end, has made them void
-        # @return [void]
         def dispatch(messages, attempts, error_of:, skip: false, &on_settled)
           letters = Letters.new(@dispatcher, @offsets, messages.to_a.dup, attempts, error_of, on_settled)
           skip || !letters.sent? ? @dispatches.conclude(letters) : @dispatches.start(letters)

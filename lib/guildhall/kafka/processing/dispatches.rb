@@ -38,7 +38,6 @@ module Guildhall
         # @!attribute [r] attempt
         #   @return [Integer] how many have failed; 0: the first one waits for the broker
         Blocked = Data.define(:to, :reason, :since, :attempt) do
-          # @return [String]
           def to_s
             "topic #{to} cannot be written: #{reason} (since #{since.iso8601}, attempt #{attempt})"
           end
@@ -49,7 +48,6 @@ module Guildhall
         end
         private_constant :Dispatch
 
-        # @param assignment [Assignment]
         # @param name [String] how its errors and events are named: `NAME`, `NAME.blocked`
         def initialize(assignment, name)
           @assignment = assignment
@@ -70,14 +68,11 @@ module Guildhall
 
         # Does not block.
         # @param load [#deliver] see {Dispatches}
-        # @return [void]
         def start(load) = attempt_soon(add(load))
 
         # As {#start}, for one whose first attempt has failed, or has lasted for {LATE_SECONDS}.
-        # @param load [#deliver]
         # @param error [#to, #reason] why
         # @param late [Boolean] whether the brokers may still take it
-        # @return [void]
         def go_on(load, error, late:)
           dispatch = add(load)
           return failed(error, dispatch) unless late
@@ -89,13 +84,10 @@ module Guildhall
         end
 
         # Nothing of it is left to be sent.
-        # @param load [#settled]
-        # @return [void]
         def conclude(load)
           ErrorBoundary.contain(->(error) { report(error) }) { load.settled } unless void?(load)
         end
 
-        # @param load [#generation]
         # @return [Boolean] whether a seek, or the partition's end, has made it void
         def void?(load) = @schedule.leaving? || stale?(load)
 
@@ -138,7 +130,6 @@ module Guildhall
           conclude(dispatch.load)
         end
 
-        # @return [nil]
         def late(dispatch, at)
           mark_late(dispatch, dispatch.load.target) unless dispatch.blocked || Clock.now < at
           nil

@@ -33,7 +33,6 @@ module Guildhall
         end
 
         # @param offset [Integer] the committed one
-        # @param metadata [String, nil]
         # @return [Array<Range<Integer>>] what is done behind it
         def self.load(offset, metadata)
           text = metadata.to_s.dup.force_encoding(Encoding::UTF_8)

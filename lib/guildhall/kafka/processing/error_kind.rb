@@ -59,7 +59,6 @@ module Guildhall
         NAME = Module.instance_method(:name) # which a class may have replaced
         private_constant :OUTAGES, :CONTENTION, :WRAPPERS, :UNDECODABLE, :NAME
 
-        # @param error [Exception]
         # @param topic [Routing::Topic] whose route may name further classes that are outages
         # @return [Symbol] :outage, :contention, :undecodable or :other
         def self.of(error, topic)

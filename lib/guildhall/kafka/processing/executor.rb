@@ -22,7 +22,6 @@ module Guildhall
         def_delegators :@assignment, :partition, :offsets, :schedule, :application
         private :partition, :offsets, :schedule, :application
 
-        # @param assignment [Assignment]
         def initialize(assignment)
           @assignment = assignment
           @instrumentation = application.instrumentation
@@ -35,7 +34,6 @@ module Guildhall
           follow(partition.topic)
         end
 
-        # @return [Integer]
         def attempt = @unfinished ? @recovery.attempt : 1
 
         # @return [Boolean] whether the partition is consumed in order, because of a failure, although it is virtual
@@ -47,7 +45,6 @@ module Guildhall
         # @return [ParkedKeys, nil] nil: the route does not order by key
         def parked_keys = @virtual&.parked_keys
 
-        # @param batch [Batch]
         # @return [Boolean, nil] whether other runners have it now
         def consume(batch)
           messages = nil
@@ -66,13 +63,11 @@ module Guildhall
           end
         end
 
-        # @param batch [Batch]
         # @return [Boolean] false: what a consumer has done in its `initialized`, a seek or a pause, keeps the batch from being consumed now
         def begins?(batch) = !schedule.leaving? && batch.generation >= offsets.generation && !schedule.held?
 
         # @param event [Symbol] a method of the consumer
         # @param arguments [Array] of that method
-        # @return [void]
         def dispatch_event(event, *arguments)
           report = ->(error) { event_failed(error, event) }
           ErrorBoundary.contain(report) { call } if calls.empty?
@@ -80,7 +75,6 @@ module Guildhall
         end
 
         # @param reason [Symbol] :revoked or :shutdown
-        # @return [void]
         def leave(reason)
           @virtual&.leave
           dispatch_event(reason) if calls.any?
@@ -133,7 +127,6 @@ module Guildhall
         end
 
         # Where all payloads are decoded first, what comes before the first that an outage keeps from being decoded does not wait for it.
-        # @return [Batch, nil]
         def without_outage(batch)
           return batch if @unfinished || !@undecodable_first
 
@@ -163,7 +156,6 @@ module Guildhall
           @virtual.start(batch, pending, self)
         end
 
-        # @return [nil]
         def consume_in_order(batch, messages)
           began = Clock.now
           whole = call.consume(messages) || @at_most_once
@@ -173,7 +165,6 @@ module Guildhall
           settle(batch, (whole && @unfinished.nil?) || @recovery.returned(batch, @first))
         end
 
-        # @return [nil]
         def settle(batch, finished)
           return finish(batch) if finished
 
@@ -181,7 +172,6 @@ module Guildhall
           nil
         end
 
-        # @return [nil]
         def postpone(batch) = settle(batch, @recovery.postpone(batch))
 
         # Nothing was left of it.
@@ -206,7 +196,6 @@ module Guildhall
           schedule.leaving? || batch.generation != offsets.generation
         end
 
-        # @return [nil]
         def finish(batch)
           @recovery.done if @unfinished
           @unfinished = nil

@@ -6,13 +6,11 @@ require_relative "../errors"
 module Guildhall
   module Kafka
     module Processing
-      # Decides what follows when a consumer has raised, from what is known about that call and from what has happened before. It needs no thread,
-      # no broker and no clock: the same failure and the same history give the same decision. In order, virtual and by key alike.
+      # Decides what follows when a consumer has raised, from what is known about that call and from what has happened before. It needs no
+      # thread, no broker and no clock: the same failure and the same history give the same decision. In order, virtual and by key alike.
       class FailurePolicy
         # A call of `consume` that has raised.
         #
-        # @!attribute [r] error
-        #   @return [Exception]
         # @!attribute [r] at
         #   @return [Array(Integer, Integer)] generation and offset of the first message that is not done
         # @!attribute [r] passing
@@ -28,13 +26,11 @@ module Guildhall
         # @!attribute [r] unmarked
         #   @return [Boolean] whether `at` is a message of an earlier batch, which the consumer may still hold in a buffer
         FailedCall = Data.define(:error, :at, :passing, :last_offset, :last_read, :at_hand, :together, :unmarked) do
-          def initialize(error:, at:, last_offset: nil, last_read: nil, at_hand: nil, passing: false, together: false, unmarked: false) = super
+          def initialize(last_offset: nil, last_read: nil, at_hand: nil, passing: false, together: false, unmarked: false, **) = super
 
-          # @return [Integer]
           def first_offset = at.last
 
           # Only one message can be the cause if the consumer has looked at no other that is not done.
-          # @return [Boolean]
           def alone? = !together && !unmarked && (last_read == first_offset || last_offset == first_offset)
 
           # What the consumer has not looked at cannot be the cause.
@@ -46,10 +42,10 @@ module Guildhall
           end
         end
 
-        # The search for the message that fails, once the retries of its batch are spent. If a message is suspected (the one that the consumer had
-        # at hand when it raised, or the one that it looked at last), those before it are consumed, and then that one alone. If the suspicion was
-        # wrong, or there is none, what is left is halved, and each half is consumed in order, until a single message fails: 9 calls for 500
-        # messages.
+        # The search for the message that fails, once the retries of its batch are spent. If a message is suspected (the one that the
+        # consumer had at hand when it raised, or the one that it looked at last), those before it are consumed, and then that one alone. If
+        # the suspicion was wrong, or there is none, what is left is halved, and each half is consumed in order, until a single message
+        # fails: 9 calls for 500 messages.
         #
         # @!attribute [r] suspects_end
         #   @return [Integer, nil] the offset behind the last message that can be the cause; nil: nothing is known of what is left
@@ -62,14 +58,11 @@ module Guildhall
 
           # Some messages have failed together.
           # @param last_offset [Integer] of the last of them that can be the cause
-          # @param suspected [Boolean]
-          # @return [Search]
           def failed(last_offset, suspected: false)
             Search.new(suspects_end: last_offset + 1, suspected: suspected && !misled, misled: misled || suspected)
           end
 
           # @param next_offset [Integer] everything before it is done
-          # @return [Search]
           def passed(next_offset) = suspects_end && next_offset >= suspects_end ? Search.new : self
 
           # @param offsets [Array<Integer>] of the messages that are left, in order
@@ -100,23 +93,16 @@ module Guildhall
           # @return [Integer] the number of the next call with it, from 1
           def attempt = failures + 1
 
-          # @return [Integer]
           def failures_of(alone) = alone ? failures_alone : failures
 
           # Attempts belong to one message: when another one is the first that is not done, they begin again.
-          # @param at [Array(Integer, Integer)]
-          # @return [History]
           def moved_to(at) = at == self.at ? self : History.new(at:, search: search&.passed(at.last))
 
           # @param next_offset [Integer] everything before it is done
-          # @return [History]
           def passed(next_offset) = search ? with(search: search.passed(next_offset)) : self
 
-          # @param alone [Boolean]
-          # @return [History]
           def counted(alone) = with(failures: failures + 1, failures_alone: failures_alone + (alone ? 1 : 0), uncounted: 0)
 
-          # @return [History]
           def not_counted = with(uncounted: uncounted + 1)
         end
 
@@ -135,8 +121,6 @@ module Guildhall
         #   @return [Integer] how often they have failed
         DeadLetter = Data.define(:all, :skip, :attempts)
         # Everything from an offset on is read and consumed again, after a pause.
-        # @!attribute [r] offset
-        #   @return [Integer]
         # @!attribute [r] failures
         #   @return [Integer] as of {Retry}
         # @!attribute [r] spent
@@ -144,8 +128,6 @@ module Guildhall
         Rewind = Data.define(:offset, :failures, :spent)
 
         # The strategy has raised. All messages are consumed again, after a pause: else that would happen again at once.
-        # @!attribute [r] error
-        #   @return [Exception]
         # @!attribute [r] failures
         #   @return [Integer] as of {Retry}
         Undecided = Data.define(:error, :failures)
@@ -155,14 +137,11 @@ module Guildhall
         # Nothing has failed.
         NOTHING = History.new
 
-        # @param topic [Routing::Topic]
         def initialize(topic)
           @retries = topic.retries
           @queue = topic.dead_letter_queue
         end
 
-        # @param call [FailedCall]
-        # @param history [History]
         # @return [Array(Object, History)] a decision, one of those above; and what is to be given the next time
         def decide(call, history)
           history = history.moved_to(call.at)
@@ -180,9 +159,6 @@ module Guildhall
         end
 
         # Messages are to be consumed again for a reason that says nothing about them: a consumer has returned without progress, say.
-        # @param at [Array(Integer, Integer)]
-        # @param history [History]
-        # @return [Array(Retry, History)]
         def postponed(at, history)
           history = history.moved_to(at).not_counted
           [Retry.new(history.uncounted), history]

@@ -12,10 +12,7 @@ module Guildhall
       class KeyOrdering < VirtualPartitions
         # What one virtual partition gets of a batch: its keys, one after the other. A runner runs it.
         class Share
-          # @param run [KeyedRun]
-          # @param call [ConsumerCall]
           # @param keys [Array<Array(Object, Array<Integer>)>] each with the indexes of its messages
-          # @param runners [Runners]
           def initialize(run, call, keys, runners)
             @run = run
             @call = call
@@ -23,7 +20,6 @@ module Guildhall
             @runners = runners
           end
 
-          # @return [void]
           def run
             while (key, indexes = @keys.shift)
               @run.consume(@call, key, indexes)
@@ -35,8 +31,6 @@ module Guildhall
 
         # One batch while its shares run.
         class KeyedRun < ParallelRun
-          # @param retries [KeyRetries]
-          # @param assignment [Assignment]
           # @see ParallelRun
           def initialize(messages, count, executor, retries, assignment)
             super(messages, count, assignment.offsets, executor)
@@ -44,13 +38,9 @@ module Guildhall
             @assignment = assignment
           end
 
-          # @return [Boolean]
           def parking? = true
 
-          # @param call [ConsumerCall]
-          # @param key [Object]
           # @param indexes [Array<Integer>] of its messages
-          # @return [void]
           def consume(call, key, indexes)
             return if @retries.void?(batch.generation)
 
@@ -79,7 +69,6 @@ module Guildhall
           end
         end
 
-        # @param assignment [Assignment]
         def initialize(assignment)
           super
           @assignment = assignment
@@ -91,7 +80,6 @@ module Guildhall
         # (see Executor#blocked)
         def blocked = @retries.blocked
 
-        # @return [ParkedKeys]
         def parked_keys = @retries.keys.tap { |keys| keys.renew(@offsets.generation) }
 
         # (see VirtualPartitions#leave)

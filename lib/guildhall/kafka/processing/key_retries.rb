@@ -20,12 +20,10 @@ module Guildhall
         def_delegators :@assignment, :partition, :offsets, :schedule, :application
         private :partition, :offsets, :schedule, :application
 
-        # @return [ParkedKeys]
         attr_reader :keys
         # @return [ConsumerCall, nil] nil: none was needed yet
         attr_reader :call
 
-        # @param assignment [Assignment]
         def initialize(assignment)
           @assignment = assignment
           @topic = partition.topic
@@ -39,7 +37,6 @@ module Guildhall
         def blocked = @dead_letters&.blocked
 
         # Called by a runner, when {Schedule} allows it.
-        # @return [void]
         def run
           @keys.renew(offsets.generation)
           entry = @keys.take unless schedule.leaving?
@@ -53,11 +50,7 @@ module Guildhall
         def full? = @keys.full? || (@keys.counts.first.positive? && !offsets.fit?)
 
         # Messages of a key have failed in its share of a batch, or `consume` was left early.
-        # @param key [Object]
-        # @param batch [Messages::Batch]
         # @param indexes [Array<Integer>] of those that are not done
-        # @yieldparam entry [ParkedKeys::Entry]
-        # @return [void]
         def park(key, batch, indexes)
           entry = @keys.park(key, batch, indexes)
           publish("key.parked", entry, offset: entry.record.offset)
@@ -65,9 +58,7 @@ module Guildhall
         end
 
         # @param entry [ParkedKeys::Entry] whose first message is not done
-        # @param error [Exception]
         # @param messages [Messages] that `consume` was called with
-        # @return [void]
         def failed(entry, error, messages)
           load = ForwardingError.load_of(error)
           return load.on_settled { @keys.due(entry) unless void?(entry.generation) } if load
@@ -79,8 +70,6 @@ module Guildhall
         end
 
         # It is tried again, for a reason that says nothing about the message.
-        # @param entry [ParkedKeys::Entry]
-        # @return [void]
         def postpone(entry)
           decision, entry.history = @policy.postponed(entry.at, entry.history)
           rest(entry, decision.failures)

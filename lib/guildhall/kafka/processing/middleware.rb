@@ -13,8 +13,6 @@ module Guildhall
         #   @return [Routing::Topic] the route
         # @!attribute [r] name
         #   @return [String] the topic's name
-        # @!attribute [r] partition
-        #   @return [Integer]
         # @!attribute [r] event
         #   @return [Symbol] the method: :initialized, :consume, :tick, :periodic (a block of `every`), :eofed, :revoked or :shutdown;
         #     :perform for a job
@@ -49,8 +47,6 @@ module Guildhall
         end
 
         # Whatever middleware makes of it: the block is run once, or this raises. What came to nothing must not pass for done.
-        # @param chain [Array<#call>]
-        # @param call [Call]
         # @yield the consumer's code
         # @return [Object] what the block returns
         # @raise [MiddlewareError] where one has not yielded, or twice

@@ -7,9 +7,6 @@ module Guildhall
     module Processing
       # Hands one partition's offset to librdkafka, which commits it. With the lock of {OffsetTracker} held.
       class OffsetStore
-        # @param client [Connection::Client]
-        # @param topic [String]
-        # @param partition [Integer]
         def initialize(client, topic, partition)
           @client = client
           @topic = topic
@@ -19,7 +16,6 @@ module Guildhall
         end
 
         # @param offset [Integer] the first one that is not done
-        # @param metadata [String, nil]
         # @return [Boolean] false when the partition is no longer ours
         def write(offset, metadata = nil)
           stored = @client.store(@topic, @partition, offset, metadata)
@@ -29,7 +25,6 @@ module Guildhall
         end
 
         # Allows the committed offset to move backwards (after a seek).
-        # @return [void]
         def rewind
           @backwards = true
         end
@@ -49,7 +44,6 @@ module Guildhall
 
         # What was not committed yet is not to be: if the topic was deleted and recreated, it would be taken for an offset
         # of the new one.
-        # @return [void]
         def dismiss
           @client.store(@topic, @partition, Connection::Librdkafka::NO_OFFSET)
         end

@@ -17,7 +17,6 @@ module Guildhall
       # With manual offset management a message may be done (its `consume` has returned) although it is not marked: its
       # offset is not stored, and it is consumed again only where a later batch fails ({#forget_unmarked}).
       class OffsetTracker
-        # @param store [OffsetStore]
         # @param manual [Boolean] whether what is done is stored only when it was marked as well
         # @param parking [Boolean] whether messages of a batch may be done after those of later batches
         def initialize(store, manual: false, parking: false)
@@ -57,7 +56,6 @@ module Guildhall
 
         # What the group has committed behind its offset is not done again. Blocks for the broker's answer; before the first
         # batch.
-        # @return [void]
         # @raise [Rdkafka::RdkafkaError]
         def recall
           offset, metadata = @store.committed
@@ -66,7 +64,6 @@ module Guildhall
         end
 
         # A batch gets its turn; called again before each further attempt.
-        # @param batch [Messages::Batch]
         # @return [Array<Integer>, nil] the indexes of its messages that are not done; nil: a seek has made it void
         def pending(batch)
           kept = batch.kept
@@ -88,8 +85,6 @@ module Guildhall
           end
         end
 
-        # @param offset [Integer]
-        # @return [Boolean]
         def done?(offset) = @lock.synchronize { @done.done?(offset) }
 
         # @return [Boolean] whether all that is done can be written beside the offset
@@ -112,8 +107,6 @@ module Guildhall
 
         # Single messages are done, whatever lies before them, and may be committed: what virtual partitions have marked, and
         # what went to the dead letters.
-        # @param generation [Integer]
-        # @param metadata [String, nil]
         # @yieldreturn [Array<Array(Integer, Integer)>] each message's offset, and that of the message after it
         # @return [Boolean] as {#mark}
         def mark_each(generation, metadata = nil)
@@ -129,7 +122,6 @@ module Guildhall
         end
 
         # `consume` has returned for single messages.
-        # @param generation [Integer]
         # @yieldreturn [Array<Array(Integer, Integer)>] as for {#mark_each}
         # @return [Boolean] as {#mark}
         def complete_each(generation)
@@ -170,13 +162,11 @@ module Guildhall
           @store.commit.tap { |committed| @uncommitted = false if committed }
         end
 
-        # @return [void]
         def release
           @held = false
         end
 
         # Where the partition would be if everything before an offset were done.
-        # @param next_offset [Integer]
         # @param generation [Integer] of the messages
         # @param metadata [String, nil] the user's own
         # @return [Array(Integer, String), nil] offset and metadata to be committed; nil as {#mark} is false
@@ -210,7 +200,6 @@ module Guildhall
           end
         end
 
-        # @param batch [Batch]
         # @return [Integer, nil] the first offset that is not marked, where that is one of an earlier batch whose `consume` has
         #   returned; else nil
         def unmarked_before(batch)
@@ -221,7 +210,6 @@ module Guildhall
         end
 
         # With manual offset management: what is not marked is not done either, and will be read again.
-        # @return [void]
         def forget_unmarked
           @lock.synchronize do
             @done = @marked.dup
@@ -240,9 +228,6 @@ module Guildhall
 
         # What a generation reads begins there: that is committed although nothing of it is done yet. Else a seek would be
         # forgotten where the partition is given up before the first message has come.
-        # @param offset [Integer]
-        # @param generation [Integer]
-        # @return [void]
         def begin_at(offset, generation)
           update(generation) do
             next false if @done.position
@@ -254,7 +239,6 @@ module Guildhall
 
         # Nothing is stored from now on.
         # @param dismiss [Boolean] as {OffsetStore#dismiss}
-        # @return [void]
         def close(dismiss: false)
           @lock.synchronize do
             next if @closed
@@ -264,7 +248,6 @@ module Guildhall
           end
         end
 
-        # @return [Boolean]
         def closed?
           @closed
         end

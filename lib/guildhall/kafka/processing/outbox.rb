@@ -17,9 +17,6 @@ module Guildhall
         extend Forwardable
 
         # Sends records in a transaction, where nothing can be sent later: waits as long as {#forward}.
-        # @param records [Array<Array(Message, Hash)>]
-        # @param producer [Producing::TransactionalProducer]
-        # @return [void]
         # @raise [ForwardingError, Rdkafka::RdkafkaError]
         def self.forward_at_once(records, producer, application)
           return if records.empty?
@@ -29,7 +26,6 @@ module Guildhall
           error = parcels.filter_map(&:refused).first and raise error
         end
 
-        # @param assignment [Assignment]
         def initialize(assignment)
           @application = assignment.application
           @offsets = assignment.offsets
@@ -51,7 +47,6 @@ module Guildhall
         # @param sent [Hash{Array=>Integer}] how often this call of `consume` has sent each message to a topic, by {Parcel#route}
         # @param how [Hash{Symbol=>Boolean}] as for {Parcel}
         # @yieldparam parcels [Array<Parcel>] as they are then, before an error is raised
-        # @return [void]
         # @raise [ForwardingError] where the brokers have not taken all in time
         # @raise [Rdkafka::RdkafkaError] where they have refused one
         def forward(records, sent, **how)
@@ -70,7 +65,6 @@ module Guildhall
         def left_over? = !left_over.nil?
 
         # @yield called once all of that has been sent, by this thread or another; not where a seek, or the partition's end, makes it void
-        # @return [void]
         def on_sent(&block)
           load = left_over
           load ? load.on_settled { on_sent(&block) } : block.call
@@ -78,7 +72,6 @@ module Guildhall
 
         private
 
-        # @return [Exception, nil]
         def deliver(parcels)
           load = Load.new(parcels, @application)
           load.deliver_by(@application.producer, Clock.now + Dispatches::LATE_SECONDS)

@@ -12,7 +12,6 @@ module Guildhall
     module Processing
       # A message on its way to another topic. Used by one thread at a time.
       class Parcel
-        # @return [Message]
         attr_reader :message
         # @return [Rdkafka::Producer::DeliveryHandle, nil] while it is on its way
         attr_reader :handle
@@ -25,7 +24,6 @@ module Guildhall
         # @return [Integer] the how manieth of its route in one call of `consume`
         attr_accessor :ordinal
 
-        # @param message [Message]
         # @param record [Hash{Symbol=>Object}, Exception] what is sent: topic, payload, key, headers, partition; without a partition and a
         #   key those of one partition stay together. An error: why it cannot be sent
         # @param patient [Boolean] whether it waits for a topic that is missing or may not be written to; false: it is refused then
@@ -38,7 +36,6 @@ module Guildhall
           record.is_a?(Exception) ? @refused = record : @record = record
         end
 
-        # @return [String]
         def topic = @record[:topic]
 
         # @return [Array] which message, and where it goes
@@ -50,25 +47,20 @@ module Guildhall
         # @return [Array] the same for those whose order matters
         def stream = [topic, @record[:key] || @record[:partition] || @message.partition]
 
-        # @return [Boolean]
         def arrived? = @arrived
 
         # @return [Boolean] whether nothing more is to be done for it
         def settled? = @arrived || !@refused.nil?
 
-        # @return [Boolean]
         def on_its_way? = !@handle.nil?
 
         # It has arrived, but is to be sent once more.
-        # @return [void]
         def reset
           @arrived = false
         end
 
         # Does not wait for the broker's confirmation.
-        # @param producer [#client]
         # @param counts [Outbox::PartitionCounts] may block
-        # @return [void]
         def start(producer, counts)
           return if on_its_way? || settled?
 
@@ -97,7 +89,6 @@ module Guildhall
           failed(error)
         end
 
-        # @return [ForwardingError]
         def undelivered
           reason = @failure ? [@failure.message, *advice].join("; ") : Dispatches::LATE
           topic, partition, offset = place
@@ -117,7 +108,6 @@ module Guildhall
           {partition: @message.partition % counts.of(topic)}
         end
 
-        # @return [true]
         def failed(error)
           @handle = nil
           waits = Producing::Delivery.passing?(error) || (@patient && Broker::Errors.unusable?(error.code))

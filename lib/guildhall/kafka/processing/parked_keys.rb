@@ -30,7 +30,6 @@ module Guildhall
           def name = key.is_a?(Partitioner::Keyless) ? nil : key.to_s
         end
 
-        # @param assignment [Assignment]
         # @yield called by the timer when a key is due
         def initialize(assignment, &on_due)
           @topic = assignment.partition.topic
@@ -45,8 +44,6 @@ module Guildhall
         end
 
         # Holds messages behind those that wait with the same key.
-        # @param key [Object]
-        # @param batch [Messages::Batch]
         # @param indexes [Array<Integer>] of its messages
         # @return [Boolean] false: that key is not parked
         def hold(key, batch, indexes)
@@ -54,7 +51,6 @@ module Guildhall
         end
 
         # @param key [Object] that is not parked
-        # @return [Entry]
         def park(key, batch, indexes)
           entry = Entry.new(key, batch.generation, [], PassingErrors.new(@topic, @place, @contention), FailurePolicy::NOTHING)
           @lock.synchronize do
@@ -64,28 +60,22 @@ module Guildhall
           entry
         end
 
-        # @param entry [Entry]
         # @param seconds [Numeric] until its next attempt
-        # @return [void]
         def wait(entry, seconds)
           entry.alarm = @timer.after(seconds) { due(entry) }
         end
 
         # @param entry [Entry] whose next attempt is to be made
-        # @return [void]
         def due(entry)
           @on_due.call if @lock.synchronize { @due << entry if @entries[entry.key].equal?(entry) }
         end
 
-        # @return [Boolean]
         def due? = @lock.synchronize { @due.any? }
 
         # @return [Entry, nil] the key that has been due for longest
         def take = @lock.synchronize { @due.shift }
 
         # Lets go of its first messages that are done; without any left the key is not parked any more.
-        # @param entry [Entry]
-        # @yieldparam offset [Integer]
         # @yieldreturn [Boolean] whether it is done
         # @return [Symbol] :resumed, :moved, :unchanged, or :void where a seek has made them void
         def pass(entry)
@@ -101,13 +91,10 @@ module Guildhall
           end
         end
 
-        # @param entry [Entry]
-        # @return [Array<Held>]
         def held(entry) = @lock.synchronize { entry.held.dup }
 
         # Of messages that a seek has made void no key waits any more.
         # @param generation [Integer] that of what may be handled now
-        # @return [void]
         def renew(generation)
           alarms = @lock.synchronize do
             next [] if generation == @generation
@@ -119,7 +106,6 @@ module Guildhall
         end
 
         # Forgets all keys: the partition is given up.
-        # @return [void]
         def clear = renew(nil)
 
         # @return [Boolean] whether no more are to be parked

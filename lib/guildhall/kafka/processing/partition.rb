@@ -22,14 +22,9 @@ module Guildhall
       class Partition
         extend Forwardable
 
-        # @return [Routing::Topic]
-        attr_reader :topic
+        attr_reader :topic, :number, :application
         # @return [String] the topic's name
         attr_reader :name
-        # @return [Integer]
-        attr_reader :number
-        # @return [Application]
-        attr_reader :application
         # @return [#codec, #begin] how payloads are decoded
         attr_reader :decoding
         # @return [Time, nil] the timestamp of the message that was read last
@@ -50,7 +45,6 @@ module Guildhall
         def_delegators :@lag, :position, :end_offset, :idle_behind?, :inquire
         def_delegators :@executor, :attempt, :collapsed?, :parked_keys
         # @!method producer
-        #   @return [WaterDrop::Producer]
         def_delegators :@application, :producer
         # @!method store
         #   @see Processing::OffsetTracker#store
@@ -71,11 +65,6 @@ module Guildhall
         def_delegator :@schedule, :wait_left, :wait
         def_delegators :@schedule, :leave
 
-        # @param topic [Routing::Topic]
-        # @param name [String]
-        # @param number [Integer]
-        # @param listener [Connection::Listener]
-        # @param application [Application]
         def initialize(topic, name, number, listener, application)
           @topic = topic
           @name = name
@@ -93,10 +82,8 @@ module Guildhall
         end
 
         # What the reader has read; dispatches it. Called by the listener; does not block.
-        # @param records [Array<Record>]
         # @param bytes [Integer] of their payloads
         # @param documents [Array<Object, nil>, nil] what the reader has decoded of each; nil: it has not tried
-        # @return [void]
         def deliver(records, bytes, documents = nil)
           return unless @schedule.takes?
 
@@ -108,7 +95,6 @@ module Guildhall
         end
 
         # Lets the reader take this partition's messages.
-        # @return [void]
         def begin
           @transactions&.open
           @application.quiet? ? quiet : @schedule.update
@@ -124,8 +110,6 @@ module Guildhall
         end
 
         # Without a consumer group nothing else says where.
-        # @param offset [Integer]
-        # @return [void]
         def begin_at(offset) = @offsets.begin_at(offset, @offsets.generation)
 
         # @return [Integer, nil] the first offset that is not done; nil: nothing was begun yet
@@ -148,7 +132,6 @@ module Guildhall
         end
 
         # Runs what is next. Called by a runner.
-        # @return [void]
         def run
           job, argument = @schedule.next_job
           case job
@@ -162,34 +145,28 @@ module Guildhall
 
         # The user's pause: ends with {#resume}, whatever else the partition rests for.
         # @param seconds [Numeric, nil] nil: until {#resume}
-        # @return [void]
         def pause(seconds)
           @schedule.pause(:user, seconds)
           @application.publish("partition.paused", topic: @name, partition: @number, seconds:)
         end
 
         # Ends the user's pause. Any thread.
-        # @return [void]
         def resume
           @schedule.resume(:user)
           @application.publish("partition.resumed", topic: @name, partition: @number)
         end
 
         # No new work until {#resume_after_quiet}, or until the partition is given up.
-        # @return [void]
         def quiet
           @application.publish("partition.paused", topic: @name, partition: @number, seconds: nil) if @schedule.pause(:quiet)
         end
 
         # Takes {#quiet} back, if it was called.
-        # @return [void]
         def resume_after_quiet
           @application.publish("partition.resumed", topic: @name, partition: @number) if @schedule.resume(:quiet)
         end
 
         # What was read already is dropped, and what was said of it no longer counts.
-        # @param target [Integer, Symbol, Time]
-        # @return [void]
         # @raise [Guildhall::ArgumentError]
         def seek(target)
           Connection::Client.validate_seek_target!(target)
@@ -200,15 +177,12 @@ module Guildhall
         def sought? = @offsets.generation.positive?
 
         # Seeks to its own position: for a stalled partition.
-        # @param offset [Integer]
-        # @return [void]
         def read_on(offset)
           @seek.start(offset)
         end
 
         # What is not marked is delivered again, from there.
         # @param offset [Integer] the first one that is not marked
-        # @return [void]
         def go_back(offset)
           @offsets.forget_unmarked
           read_on(offset) unless @schedule.leaving?
@@ -222,23 +196,19 @@ module Guildhall
         end
 
         # Leaves the group and rejoins it, with all partitions of this client: once for all that ask for it together.
-        # @return [void]
         def rejoin
           @listener.request { raise StalledPartitionError, "#{self} is stalled; rejoining the group" unless @schedule.leaving? }
         end
 
-        # @return [Boolean]
         def revoked?
           @schedule.leaving == :revoked || @offsets.closed?
         end
 
-        # @return [Boolean]
         def stopping?
           @schedule.leaving == :shutdown
         end
 
         # Offsets that come later are not stored.
-        # @return [void]
         def close
           @seek.close
           @offsets.close(dismiss: @missing)
@@ -246,7 +216,6 @@ module Guildhall
           @backlog.close
         end
 
-        # @return [String]
         def to_s
           "#{@name}/#{@number}"
         end

@@ -21,10 +21,8 @@ module Guildhall
           @reason = nil
         end
 
-        # @return [Boolean]
         def assigned? = @name == :assigned
 
-        # @return [Boolean]
         def seeking? = @name == :seeking
 
         # @return [Boolean] whether it is given up, or was
@@ -51,7 +49,6 @@ module Guildhall
         end
 
         # @param reason [Symbol] :revoked or :shutdown; the first one holds
-        # @return [void]
         def leave(reason)
           return if leaving?
 
@@ -59,12 +56,10 @@ module Guildhall
           @name = :leaving
         end
 
-        # @return [void]
         def left
           @name = :left
         end
 
-        # @return [String]
         def to_s
           (@reason && @name == :leaving ? @reason : @name).to_s
         end

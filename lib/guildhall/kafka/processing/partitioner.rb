@@ -13,7 +13,6 @@ module Guildhall
         # Stands for the key of a message that has none: it is ordered with no other.
         Keyless = Data.define(:offset)
 
-        # @param settings [Routing::VirtualPartitions]
         # @param concurrency [Integer] how many there are where the route does not say
         def initialize(settings, concurrency)
           @partitioner = settings.partitioner
@@ -21,7 +20,6 @@ module Guildhall
           @max = settings.max || concurrency
         end
 
-        # @param messages [Messages]
         # @param indexes [Array<Integer>] of the messages' records
         # @yieldparam error [Exception] what the partitioner or the reducer raised
         # @yieldparam message [Message] for this one
@@ -37,7 +35,6 @@ module Guildhall
           shares
         end
 
-        # @param messages [Messages]
         # @param indexes [Array<Integer>] of the messages' records
         # @yield as in {#deal}
         # @return [Hash{Object=>Array<Integer>}] indexes by key: what the user's partitioner answers

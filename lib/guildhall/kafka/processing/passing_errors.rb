@@ -9,7 +9,6 @@ module Guildhall
       # Tells errors that will pass, and say nothing about a message (an outage, an overloaded database), from those that a message causes.
       # For one partition, or one parked key; used by one runner at a time.
       class PassingErrors
-        # @param topic [Routing::Topic]
         # @param place [String] whose messages: the partition
         # @param contention [Contention] the application's
         def initialize(topic, place, contention)
@@ -19,9 +18,7 @@ module Guildhall
           @suspects = [] # places of messages that have failed with contention, and were not consumed since
         end
 
-        # @param error [Exception]
         # @param at [Array(Integer, Integer)] generation and offset of the first message that is not done
-        # @return [Boolean]
         def include?(error, at)
           return false if @topic.retries.non_retryable?(error)
           return false if @topic.dead_letter_queue&.dispatch_undecodable && error.is_a?(UndecodableMessageError)
@@ -35,7 +32,6 @@ module Guildhall
 
         # Messages were consumed, the first of those that are left excepted.
         # @param at [Array(Integer, Integer), nil] that one; nil: there is none
-        # @return [void]
         def consumed_up_to(at)
           @contention.consumed(@topic)
           over = @suspects - [place(at)]

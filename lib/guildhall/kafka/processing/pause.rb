@@ -17,7 +17,6 @@ module Guildhall
         Rest = Data.define(:ends_at, :alarm)
         private_constant :Rest
 
-        # @param timer [Timer]
         # @yield called by the timer when a reason with a time may have ended
         def initialize(timer, &on_end)
           @timer = timer
@@ -35,7 +34,6 @@ module Guildhall
           first
         end
 
-        # @param reason [Symbol]
         # @return [Boolean] whether there was one for that reason
         def finish(reason)
           rest = @rests.delete(reason)
@@ -43,12 +41,10 @@ module Guildhall
           !rest.nil?
         end
 
-        # @return [void]
         def finish_all
           @rests.keys.each { |reason| finish(reason) }
         end
 
-        # @return [Boolean]
         def active?
           !@rests.empty? && reasons.any?
         end

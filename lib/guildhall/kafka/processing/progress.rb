@@ -23,7 +23,6 @@ module Guildhall
         end
 
         # Everything before an offset is done.
-        # @param next_offset [Integer]
         # @return [Boolean] whether that is news
         def advance(next_offset)
           return false if @position && next_offset <= @position
@@ -45,8 +44,6 @@ module Guildhall
           true
         end
 
-        # @param offset [Integer]
-        # @return [Boolean]
         def done?(offset) = covered?(offset, offset + 1)
 
         # @return [Array<Array(Integer, Integer)>] what is done behind the position: the first offset of each range, and the one after it

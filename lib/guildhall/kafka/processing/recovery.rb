@@ -19,7 +19,6 @@ module Guildhall
         def_delegators :@assignment, :partition, :offsets, :schedule, :application
         private :partition, :offsets, :schedule, :application
 
-        # @param assignment [Assignment]
         def initialize(assignment)
           @assignment = assignment
           @topic = partition.topic
@@ -43,7 +42,6 @@ module Guildhall
 
         # A batch is about to be consumed: what could not be decoded before is decoded again, and what never can be goes to
         # the dead letters, where the route says so.
-        # @param batch [Messages::Batch]
         # @param again [Boolean] whether it was consumed before
         # @return [Array<Integer>, :dispatching, nil] the indexes of the messages to consume; :dispatching: the batch waits until messages
         #   have been sent to the dead letters; nil: a seek has made it void
@@ -60,7 +58,6 @@ module Guildhall
         end
 
         # May block until payloads are decoded.
-        # @param batch [Messages::Batch]
         # @return [Integer, nil] the index of the first message whose payload an outage keeps from being decoded; nil: there is none, or it
         #   is the first of all that are not done
         def outage_after_others(batch)
@@ -68,7 +65,6 @@ module Guildhall
           others.find { |index| outage?(batch.results[index]) } if others.any? && !outage?(batch.results[first])
         end
 
-        # @param batch [Messages::Batch]
         # @param pending [Array<Integer>] indexes of its messages
         # @return [Array<Integer>] those that are to be consumed next: all, unless the one that fails is looked for
         def narrow(batch, pending)
@@ -78,12 +74,12 @@ module Guildhall
         end
 
         # `consume` has returned.
-        # @param batch [Messages::Batch]
         # @param first [Integer, nil] the index with which the call of `consume` began; nil: there is progress
         # @return [Boolean] whether the batch is done; false: the rest is consumed next
         def returned(batch, first = nil)
           pending = look_after(batch)
           return done if pending.nil? || pending.empty?
+
           if (unmarked = offsets.unmarked_before(batch))
             @at = [batch.generation, unmarked]
             go_back(unmarked, batch, postponed)
@@ -94,7 +90,6 @@ module Guildhall
         end
 
         # @param error [Exception] what a consumer raised
-        # @param batch [Messages::Batch]
         # @param messages [Messages, nil] what `consume` was called with; nil: it was not called
         # @param together [Boolean] whether they were consumed by several consumers at once
         # @return [Boolean] whether the batch is done
@@ -105,16 +100,12 @@ module Guildhall
         end
 
         # It is not consumed now, for a reason that says nothing about its messages: after a pause it is next again.
-        # @param batch [Messages::Batch]
-        # @return [false]
         def postpone(batch)
           rest(postponed.failures, batch)
           false
         end
 
         # A batch is done, and what its consumer has sent on has not arrived: the next one waits, or it would arrive first.
-        # @param batch [Messages::Batch]
-        # @return [void]
         def wait_for_left_over(batch)
           return unless partition.outbox.left_over?
 
@@ -122,7 +113,6 @@ module Guildhall
         end
 
         # The batch is finished, or given up.
-        # @return [true]
         def done
           @history = @history.with(search: nil)
           @at = nil
@@ -153,7 +143,6 @@ module Guildhall
 
         def outage?(result) = result.is_a?(Failure) && ErrorKind.of(result.exception, @topic) == :outage
 
-        # @return [FailurePolicy::Retry]
         def postponed
           decision, @history = @policy.postponed(@at, @history)
           decision
@@ -175,7 +164,6 @@ module Guildhall
           carry_out(decision, error, batch, pending)
         end
 
-        # @return [false]
         def carry_out(decision, error, batch, pending)
           case decision
           when FailurePolicy::Retry then rest(decision.failures, batch)
@@ -196,8 +184,6 @@ module Guildhall
 
         # With manual offset management the consumer may still hold messages of earlier batches, in a buffer for instance. All
         # messages that are not marked are delivered again.
-        # @param decision [#failures]
-        # @return [false]
         def go_back(offset, batch, decision)
           @history = @history.with(search: nil)
           rest(decision.failures, batch)
@@ -232,7 +218,6 @@ module Guildhall
         end
 
         # What a consumer sends on has not arrived yet: it is called again then.
-        # @return [false]
         def wait_for(load, batch)
           rest_until_sent(:forwarding, batch) { |sent| load.on_settled(&sent) }
           false

@@ -26,9 +26,6 @@ module Guildhall
           count.times { |index| start("#{name} #{index + 1}") }
         end
 
-        # @param job [#run]
-        # @param urgent [Boolean]
-        # @return [void]
         def push(job, urgent: false)
           @lock.synchronize do
             (urgent ? @urgent : @jobs) << job
@@ -36,7 +33,6 @@ module Guildhall
           end
         end
 
-        # @param thread [Thread]
         # @return [Boolean] whether it is one of them
         def include?(thread)
           @lock.synchronize { @threads.include?(thread) }

@@ -13,8 +13,6 @@ module Guildhall
       # Three threads meet here: the listener delivers batches and takes the partition away, a runner works, the timer ends
       # pauses. The lock is never held while foreign code runs.
       class Schedule
-        # @param backlog [Backlog]
-        # @param timer [Timer]
         # @yieldparam urgent [Boolean] called when there is something to do
         def initialize(backlog, timer, &on_work)
           @lock = Mutex.new
@@ -37,14 +35,12 @@ module Guildhall
         attr_writer :on_aside
 
         # Parked keys are due: one runner tries them, beside the one that works on batches, unless the user has paused the partition.
-        # @return [void]
         def call_aside
           update { @aside_wanted = true unless @state.leaving? }
         end
 
         # That runner has done a message.
         # @param again [Boolean] whether there is more
-        # @return [void]
         def aside_ended(again:)
           update do
             @aside = nil
@@ -60,20 +56,16 @@ module Guildhall
         end
 
         # That thread has ended.
-        # @return [void]
         def sent
           update { @sending -= 1 }
         end
 
-        # @param batch [Messages::Batch]
-        # @return [void]
         def push(batch)
           update { @batches << batch if takes? }
         end
 
         # An event for the consumer, delivered when it is free.
         # @param event [Symbol, Array] :tick or :eofed; with arguments: `[:periodic, index]`
-        # @return [void]
         def notify(event)
           update { @events << event unless @events.include?(event) || @state.leaving? }
         end
@@ -95,13 +87,11 @@ module Guildhall
         end
 
         # The job is done.
-        # @return [void]
         def release
           update { @runner = :none }
         end
 
         # @param batch [Messages::Batch] that is done
-        # @return [void]
         def finish(batch)
           update { @batches.shift if @batches.first.equal?(batch) }
         end
@@ -118,7 +108,6 @@ module Guildhall
 
         # What waits is void, and nothing is taken until {#sought}.
         # @yield with the lock held
-        # @return [void]
         def seek
           change do
             @state.seek
@@ -130,14 +119,12 @@ module Guildhall
         end
 
         # @yieldreturn [Boolean] whether this was the last seek; called with the lock held
-        # @return [void]
         def sought
           change { @state.sought if yield }
         end
 
         # No new work; the consumer is notified once the work in progress is done. Does not block.
         # @param reason [Symbol] :revoked or :shutdown
-        # @return [void]
         def leave(reason)
           change do
             @state.leave(reason)
@@ -151,11 +138,9 @@ module Guildhall
         # @return [Symbol, nil] :revoked or :shutdown, when it is given up
         def leaving = @state.reason
 
-        # @return [Boolean]
         def leaving? = @state.leaving?
 
         # The consumer was notified.
-        # @return [void]
         def left
           change do
             @state.left
@@ -181,20 +166,15 @@ module Guildhall
         end
 
         # A filter makes the batch in work wait, unless a seek has made it void.
-        # @param batch [Messages::Batch]
-        # @param seconds [Numeric]
-        # @return [void]
         def hold(batch, seconds)
           change { @pause.start(:filter, seconds) if @batches.first.equal?(batch) }
         end
 
-        # @param reason [Symbol]
         # @return [Boolean] whether it was paused for this reason
         def resume(reason)
           change { @pause.finish(reason) }
         end
 
-        # @return [Boolean]
         def paused?
           @lock.synchronize { @pause.active? }
         end

@@ -13,10 +13,6 @@ module Guildhall
         Request = Struct.new(:target, :failures, :generation)
         private_constant :Request
 
-        # @param partition [Partition]
-        # @param schedule [Schedule]
-        # @param listener [Connection::Listener]
-        # @param application [Application]
         # @yieldparam offset [Integer] where the partition has been moved to
         # @yieldparam generation [Integer, nil] what the block of {#start} has returned
         def initialize(partition, schedule, listener, application, &on_moved)
@@ -30,10 +26,8 @@ module Guildhall
         end
 
         # Does not block. A later seek takes the place of one that has not been done.
-        # @param target [Integer, Symbol, Time]
         # @yield makes void what was read, with the lock of {Schedule} held
         # @yieldreturn [Integer] the generation that begins with it
-        # @return [void]
         def start(target)
           request = Request.new(target, 0)
           @schedule.seek do
@@ -44,7 +38,6 @@ module Guildhall
         end
 
         # A seek that was not done yet will not be: that is reported.
-        # @return [void]
         def close
           request = @request
           report(SeekError.new("the partition was revoked before this seek was done"), request) if request

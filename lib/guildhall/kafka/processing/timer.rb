@@ -36,7 +36,6 @@ module Guildhall
         end
 
         # @param seconds [Numeric] between two calls
-        # @return [void]
         def every(seconds, &block)
           after(seconds) do
             block.call
@@ -46,19 +45,16 @@ module Guildhall
         end
 
         # @param entry [Object] what {#after} returned; nil: nothing happens
-        # @return [void]
         def cancel(entry)
           @lock.synchronize { @entries.delete_if { |other| other.equal?(entry) } }
         end
 
-        # @param thread [Thread]
         # @return [Boolean] whether it is this timer's
         def include?(thread)
           thread.equal?(@thread)
         end
 
         # What is not due yet will not happen. Blocks until the job at hand has ended, and raises nothing that a job raised.
-        # @return [void]
         def close
           @lock.synchronize do
             @closed = true

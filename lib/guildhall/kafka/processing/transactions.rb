@@ -29,8 +29,6 @@ module Guildhall
           # @return [#produce_async] for what belongs to it
           attr_reader :producer
 
-          # @param producer [Producing::TransactionalProducer]
-          # @param offsets [OffsetTracker]
           def initialize(producer, offsets)
             @producer = producer
             @offsets = offsets
@@ -59,14 +57,9 @@ module Guildhall
         EXIT = "a transaction was left by return, break or throw, and was aborted: let its block end, or raise"
         private_constant :OF_PRODUCER, :EXIT
 
-        # @param error [TransactionError]
         # @return [Object] the same whenever it is raised for the same reason
         def self.reason(error) = error.cause.is_a?(Rdkafka::RdkafkaError) ? error.cause.code : error.message
 
-        # @param partition [Partition]
-        # @param offsets [OffsetTracker]
-        # @param client [Connection::Client]
-        # @param application [Application]
         def initialize(partition, offsets, client, application)
           @partition = partition
           @offsets = offsets
@@ -79,13 +72,11 @@ module Guildhall
 
         # Makes the producer, in a thread of its own: until it is there, what an earlier owner has left open keeps the group's
         # offset from being read. Does not block.
-        # @return [void]
         def open
           @application.in_background { ErrorBoundary.run(->(error) { report(explained(error)) unless @closed }) { producer } }
         end
 
         # Runs the block in a transaction. Blocks for the brokers' answers.
-        # @yieldparam marks [Marks]
         # @return [Object] what the block returns
         # @raise [TransactionError] when it could not be committed, for a reason that lies not with a message
         # @raise whatever the block raises; the transaction is aborted
@@ -103,7 +94,6 @@ module Guildhall
         end
 
         # What is open is not committed any more. Does not block.
-        # @return [void]
         def close
           @closed = true
           @application.in_background { @lock.synchronize { @producer&.close } }

@@ -14,16 +14,12 @@ module Guildhall
       class VirtualPartitions
         # What one virtual partition gets of a batch. A runner runs it.
         class Share
-          # @param run [ParallelRun]
-          # @param call [ConsumerCall]
-          # @param messages [Messages]
           def initialize(run, call, messages)
             @run = run
             @call = call
             @messages = messages
           end
 
-          # @return [void]
           def run
             ErrorBoundary.contain(->(error) { @run.failed(error, @messages) }) do
               @run.returned(@messages, @call.consume(@messages))
@@ -46,8 +42,6 @@ module Guildhall
 
           # @param messages [Messages] all that are consumed
           # @param count [Integer] of shares
-          # @param offsets [OffsetTracker]
-          # @param executor [#share_failed, #run_ended]
           def initialize(messages, count, offsets, executor)
             @messages = messages
             @began = Clock.now
@@ -59,33 +53,28 @@ module Guildhall
             @size = 0
           end
 
-          # @return [Messages::Batch]
           def batch = @messages.batch
 
           # @return [Boolean] whether what failed is parked, by key
           def parking? = false
 
-          # @return [void]
           def failed(error, messages)
             @lock.synchronize { @error ||= error }
             @executor.share_failed(error, messages)
           end
 
           # @param whole [Boolean] whether all of these messages are done; false: only what was marked
-          # @return [void]
           def returned(messages, whole)
             @lock.synchronize { @size += messages.size }
             @offsets.complete_each(batch.generation) { messages.next_steps } if whole
           end
 
           # A share has ended, one way or the other.
-          # @return [void]
           def ended
             @executor.run_ended(self) if @lock.synchronize { (@running -= 1).zero? }
           end
         end
 
-        # @param assignment [Assignment]
         def initialize(assignment)
           @partition = assignment.partition
           @offsets = assignment.offsets
@@ -109,11 +98,9 @@ module Guildhall
         def parked_keys = nil
 
         # The partition is given up.
-        # @return [void]
         def leave = nil
 
         # Hands a batch to the runners. Does not block.
-        # @param batch [Messages::Batch]
         # @param indexes [Array<Integer>] of the messages that are to be consumed
         # @param executor [Executor] notified when a share fails, and when the last one has ended
         # @return [Boolean] whether runners have it now; false: the partition rests, or a seek has made the batch void

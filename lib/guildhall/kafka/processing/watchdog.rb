@@ -15,7 +15,6 @@ module Guildhall
         Seen = Struct.new(:position, :checks, :cures, :denied)
         private_constant :Seen
 
-        # @param application [Application]
         def initialize(application)
           @application = application
           @seen = {}.compare_by_identity
@@ -26,7 +25,6 @@ module Guildhall
           @application.config.stall_timeout / CHECKS_PER_TIMEOUT.to_f
         end
 
-        # @return [void]
         def check
           present = @application.partitions
           @seen.keep_if { |partition, _| present.include?(partition) }

@@ -23,7 +23,6 @@ module Guildhall
         private_constant :ALWAYS, :IDEMPOTENCE, :CONFLICTS
 
         # @param settings [Hash{Symbol=>Object}] what the application says
-        # @return [Hash{Symbol=>Object}]
         def self.for(settings)
           conflict = CONFLICTS.any? { |name, refused| settings.key?(name) && refused.call(settings[name].to_s) }
           conflict ? ALWAYS : {**ALWAYS, **IDEMPOTENCE}

@@ -10,9 +10,7 @@ module Guildhall
       # A message on its way that has to arrive before something else counts as done. It is sent by the client behind waterdrop, whose
       # own rules (no empty keys, no headers without a value) are not Kafka's.
       class Delivery
-        # @param producer [WaterDrop::Producer]
         # @param message [Hash{Symbol=>Object}] bytes
-        # @return [Delivery]
         # @raise [Guildhall::TimeoutError] when the producer's queue is full
         # @raise [Rdkafka::RdkafkaError]
         def self.start(producer, message)
@@ -29,7 +27,6 @@ module Guildhall
           passing?(error) ? TimeoutError.new("the broker did not take a message in time: #{error.message}") : error
         end
 
-        # @param handle [Rdkafka::Producer::DeliveryHandle]
         # @param timeout_ms [Integer] that the broker has, from now on: several deliveries that are waited for one after the other have
         #   no more time together
         def initialize(handle, timeout_ms)
@@ -38,7 +35,6 @@ module Guildhall
         end
 
         # Blocks until the broker has it.
-        # @return [Rdkafka::Producer::DeliveryReport]
         # @raise [Guildhall::TimeoutError] when it did not take it in time
         # @raise [Rdkafka::RdkafkaError] when it refused it
         def wait

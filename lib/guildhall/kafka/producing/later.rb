@@ -33,8 +33,6 @@ module Guildhall
         # @param at [Time, Numeric] when; a number: seconds since 1970. A time that is past: at once
         # @param topic [String] where to
         # @param payload [Object] encoded as the route of that topic says
-        # @param key [String, nil]
-        # @param headers [Hash{String=>String}]
         # @param partition [Integer, nil] nil: the partitioner decides
         # @return [Rdkafka::Producer::DeliveryReport] of the topic that it waits in
         # @raise [Guildhall::ArgumentError] where the routes have no delay topics, and for a time that can only be meant otherwise

@@ -5,9 +5,7 @@ module Guildhall
     module Producing
       # What waterdrop says about each call of a producer.
       module Measuring
-        # @param producer [WaterDrop::Producer]
         # @yieldparam figures [Hash{Symbol=>Object}] topic, size, bytes, seconds and sync
-        # @return [void]
         def self.subscribe(producer)
           %w[sync async].each do |way|
             producer.monitor.subscribe("message.produced_#{way}") { |event| yield(figures([event[:message]], event, way)) }

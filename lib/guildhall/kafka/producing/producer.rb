@@ -33,10 +33,7 @@ module Guildhall
         end
 
         # Dead letters need a producer, and so do schedules.
-        # @param topics [Array<Routing::Topic>]
-        # @param errors [Config::Errors]
         # @param loaded [Boolean] whether to load the gem, or only to look whether it is there
-        # @return [void]
         def self.validate(topics, errors, loaded: false)
           needing = topics.select(&:needs_producer?)
           return if needing.empty? || (loaded ? load : installed?)
@@ -49,10 +46,6 @@ module Guildhall
 
         # What the framework sends on (a dead letter, say) counts as done once the broker has it: settings that do not wait for that would
         # lose it.
-        # @param topics [Array<Routing::Topic>]
-        # @param config [Config]
-        # @param errors [Config::Errors]
-        # @return [void]
         def self.validate_promise(topics, config, errors)
           return if topics.none?(&:needs_producer?)
 
@@ -67,10 +60,8 @@ module Guildhall
                      "sent outside of transactions")
         end
 
-        # @param config [Config]
         # @param topics [Array<Routing::Topic>] whose serializers encode objects other than Strings
         # @param logger [Logger] waterdrop makes it that of all clients
-        # @return [WaterDrop::Producer]
         # @raise [MissingDependencyError] without the gem waterdrop
         def self.create(config, topics, logger)
           raise MissingDependencyError, missing unless load
@@ -91,7 +82,6 @@ module Guildhall
           made.extend(Reporting, Later)
         end
 
-        # @param config [Config]
         # @param topics [Array<Routing::Topic>] whose serializers encode objects other than Strings
         # @return [Array<#call>] what becomes of each message before it is sent
         def self.steps(config, topics)
@@ -100,7 +90,6 @@ module Guildhall
 
         # Delivers what was produced, and closes. Blocks until then; what could not be delivered in time is given up:
         # waterdrop by itself would wait for minutes.
-        # @param producer [WaterDrop::Producer]
         # @param deadline [Float] of the {Clock}
         # @param abandoned [Array<Rdkafka::Producer::DeliveryHandle>] of messages that nobody waits for: they are given up at once
         # @return [Boolean] whether everything else was delivered
@@ -123,7 +112,6 @@ module Guildhall
         end
 
         # A consumer's settings mean nothing to a producer, and waterdrop would complain of them.
-        # @param config [Config]
         # @return [Hash{Symbol=>Object}] librdkafka's
         def self.settings(config)
           own = config.producer.transform_keys(&:to_sym)

@@ -10,10 +10,7 @@ module Guildhall
 
         # Publishes an error event if a message of `produce_async` is not delivered, because its caller may not wait for it. A producer that
         # is closed before it could deliver reports that once, not for each message.
-        # @param producer [WaterDrop::Producer]
-        # @yieldparam error [Exception]
         # @yieldparam place [Hash{Symbol=>Object}] topic and partition
-        # @return [void]
         def self.subscribe(producer)
           producer.monitor.subscribe("error.occurred") do |event|
             error = event[:error]

@@ -6,7 +6,6 @@ module Guildhall
       # Makes bytes of payloads that are none, as the topic's route says: a step of waterdrop's middleware, so that every
       # way to produce takes it. Bytes (any String) and tombstones (nil) pass untouched.
       class Serializing
-        # @param topics [Array<Routing::Topic>]
         def initialize(topics)
           @topics = topics
         end

@@ -27,7 +27,6 @@ module Guildhall
         SENDING = Mutex.new
         # Notes where the messages of a transaction go: librdkafka's errors do not say it.
         module Targets
-          # @return [Hash{String=>true}]
           def targets = @targets ||= {}
 
           # As the gem's.
@@ -56,7 +55,6 @@ module Guildhall
 
         # Connects, and ends what an earlier producer of this id has left open. Blocks until the brokers have done that.
         # @yieldreturn [Boolean] whether to give up, for it will not be used
-        # @return [self]
         # @raise [Rdkafka::RdkafkaError] also when no broker has answered for as long as a transaction may be open
         def open
           @client = Rdkafka::Config.new(@settings).producer.extend(Targets)
@@ -67,7 +65,6 @@ module Guildhall
           self
         end
 
-        # @return [void]
         # @raise [Rdkafka::RdkafkaError]
         def begin_transaction
           @client.begin_transaction
@@ -93,10 +90,8 @@ module Guildhall
         def targets = @client ? @client.targets.keys : []
 
         # Adds a consumer's offset to the transaction. Blocks for the brokers' answers.
-        # @param topic [String]
         # @param partition [Rdkafka::Consumer::Partition] with the offset of the next message to be consumed
         # @yieldreturn [Connection::GroupMetadata] who consumes it; called again before another try
-        # @return [void]
         # @raise [Rdkafka::RdkafkaError, Guildhall::TimeoutError]
         def send_offset(topic, partition)
           list = Rdkafka::Consumer::TopicPartitionList.new(topic => [partition])
@@ -104,13 +99,11 @@ module Guildhall
         end
 
         # Blocks for the brokers' answers.
-        # @return [void]
         # @raise [Rdkafka::RdkafkaError] unless that can be aborted, it is not known whether it was committed
         def commit_transaction = patiently { @client.commit_transaction(SLICE_MS) }
 
         # Blocks for the brokers' answers. What was produced goes out before: the coordinator refuses to abort a transaction of which it
         # has not heard yet (librdkafka's issue 4849).
-        # @return [void]
         # @raise [Rdkafka::RdkafkaError]
         def abort_transaction
           @client.flush(FLUSH_MS)
@@ -118,7 +111,6 @@ module Guildhall
         end
 
         # What is not delivered is dropped. Blocks while librdkafka ends.
-        # @return [void]
         def close
           return unless @client
 
@@ -138,31 +130,24 @@ module Guildhall
         # @!visibility private
         def run(message) = @steps.reduce(Wire.thaw(message)) { |made, step| step.call(made) }
 
-        # @param topic [String]
-        # @return [Integer]
         def partition_count(topic) = @client.partition_count(topic.to_s)
 
-        # @return [Rdkafka::Producer::DeliveryHandle]
         # @raise [Guildhall::TimeoutError] when the queue stays full
         def produce_async(message) = enqueue(run(message))
 
-        # @return [Rdkafka::Producer::DeliveryReport]
         def produce_sync(message) = deliver(enqueue(run(message)))
 
-        # @return [Array<Rdkafka::Producer::DeliveryHandle>]
         def produce_many_async(messages, run_middleware: true)
           messages = messages.map { |message| run(message) } if run_middleware
           messages.map { |message| enqueue(message) }
         end
 
-        # @return [Array<Rdkafka::Producer::DeliveryHandle>]
         def produce_many_sync(messages, run_middleware: true)
           produce_many_async(messages, run_middleware:).each { |handle| deliver(handle) }
         end
 
         private
 
-        # @return [Rdkafka::RdkafkaError, nil]
         def open_failure
           @client.begin_transaction
           nil

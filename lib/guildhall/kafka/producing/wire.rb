@@ -40,7 +40,6 @@ module Guildhall
           def run_many(messages) = messages.map { |message| run(message) }
         end
 
-        # @param message [Hash{Symbol=>Object}]
         # @return [Hash{Symbol=>Object}] the same, or a copy, whose headers may be added to
         def self.thaw(message)
           headers = message[:headers]
@@ -49,7 +48,6 @@ module Guildhall
           headers.nil? ? message.dup : message.merge(headers: headers.dup)
         end
 
-        # @param message [Hash{Symbol=>Object}]
         # @return [Hash{Symbol=>Object}] the same, or a copy that waterdrop takes
         def self.pack(message)
           headers = headers(message[:headers])
@@ -62,13 +60,11 @@ module Guildhall
 
         # For those who look at what was sent.
         # @param headers [Hash{String=>Object}, nil] from {.headers}
-        # @return [Hash{String=>String, nil, Array<String, nil>}, nil]
         def self.plain(headers)
           plain = ->(value) { NO_VALUE.equal?(value) ? nil : value }
           headers&.transform_values { |value| value.is_a?(Array) ? value.map(&plain) : plain.call(value) }
         end
 
-        # @param headers [Hash{String=>String, nil, Array<String, nil>}, nil]
         # @return [Hash{String=>Object}, nil] the same, or a copy that the client takes: nil stays nil
         def self.headers(headers)
           return headers unless headers.is_a?(Hash) && headers.any? { |_, value| valueless?(value) }

@@ -7,7 +7,6 @@ module Guildhall
     module Reading
       # What a reader got in a message's place: an error of librdkafka's, or the end of a partition.
       ReadError = Data.define(:code, :message, :topic, :partition, :offset) do
-        # @return [Boolean]
         def end_of_partition?
           code == Connection::Librdkafka::PARTITION_EOF
         end

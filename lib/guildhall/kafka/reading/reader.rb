@@ -15,8 +15,6 @@ module Guildhall
     module Reading
       # Takes messages without the GVL, and decodes them where the codec can do that in C (`ext/guildhall_kafka/reader.c`).
       class Reader
-        # @param client [Connection::Client]
-        # @return [Reader]
         def self.for(client)
           client.with_handle { |handle| new(handle.address, Connection::Librdkafka.addresses) }
         end

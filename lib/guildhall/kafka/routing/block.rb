@@ -9,10 +9,7 @@ module Guildhall
       # reported together.
       module Block
         # Wrong arguments are noted like any other error; the rest of that block is left out.
-        # @param block [Proc]
         # @param files [Array<String>] where the settings are defined: what is raised elsewhere is the application's
-        # @yieldparam error [String]
-        # @return [void]
         def evaluate(block, files)
           instance_eval(&block)
         rescue ::ArgumentError => error

@@ -55,7 +55,6 @@ module Guildhall
         PLACE = ->(place) { place.is_a?(Integer) || place.is_a?(Time) || %i[all earliest latest].include?(place) }
         private_constant :CALLABLE, :CODECS, :MEANT, :DESERIALIZER, :SERIALIZER, :RULES, :VIRTUAL_PARTITIONS, :ORDERING, :ASSIGN, :PLACE
 
-        # @return [void]
         def run
           check_name
           check_consumer

@@ -9,7 +9,6 @@ module Guildhall
       # circulate for ever. The routes of other groups count as well, for a dead letter topic is read by every group that
       # consumes it.
       class DeadLetterCycles
-        # @param topics [Array<Topic>]
         def initialize(topics)
           @topics = topics.select(&:consumed?)
           @groups = @topics.group_by(&:group).each_value.map { |of_group| GroupRoutes.new(of_group) }
@@ -17,7 +16,6 @@ module Guildhall
 
         # @yieldparam topic [Topic] the first route of a cycle
         # @yieldparam names [Array<String>] the dead letter topics on the way, the last of which the route itself consumes
-        # @return [void]
         def each
           reported = []
           @topics.each do |topic|

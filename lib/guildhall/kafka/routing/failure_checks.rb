@@ -22,7 +22,6 @@ module Guildhall
         RETRY_TOPICS = OptionRules.new(delays: ASCENDING_SECONDS, prefix: TOPIC_PREFIX.or(nil))
         private_constant :RETRIES, :DEAD_LETTER_QUEUE, :RETRY_TOPICS
 
-        # @return [void]
         def run
           check_retries
           check_dead_letter_queue

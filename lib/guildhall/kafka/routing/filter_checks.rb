@@ -23,7 +23,6 @@ module Guildhall
         }.freeze
         private_constant :SECONDS, :ID, :RATE, :RULES
 
-        # @return [void]
         def run
           @topic.filters.each do |filter|
             rules = RULES[filter.name]

@@ -18,7 +18,6 @@ module Guildhall
         # @param filter [Class, #call, nil] a class whose instances have `call(messages)` (one for each partition, as long as that
         #   is assigned), or an object with `call`, which all partitions share; nil: the block
         # @param arguments [Hash] keywords for the class
-        # @yieldparam messages [Filtering::Selection]
         def filter(filter = nil, **arguments, &block)
           source = filter || block
           name = (source.is_a?(Class) ? source : source.class).name || "filter"
@@ -34,13 +33,11 @@ module Guildhall
         end
 
         # Each message waits until it is that old.
-        # @param seconds [Numeric]
         def delay(seconds)
           add_filter("delay", Filtering::Delay, {seconds:})
         end
 
         # Messages that are older are not consumed.
-        # @param seconds [Numeric]
         def expire(seconds)
           add_filter("expire", Filtering::Expire, {seconds:})
         end

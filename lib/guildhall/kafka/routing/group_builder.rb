@@ -17,19 +17,15 @@ module Guildhall
 
         # What wants delay topics: the groups that do, with their topics; and the groups that want none, nil: all.
         Delayed = Struct.new(:wanted, :off) do
-          # @return [Array<String>]
           def groups = off.include?(nil) ? [] : wanted.keys - off
         end
         DELAY_TOPICS = OptionRules.new(delays: Reporting::ASCENDING_SECONDS, prefix: Reporting::TOPIC_PREFIX)
         private_constant :DELAY_TOPICS, :Delayed
 
-        # @return [Array<Topic>]
         attr_reader :topics
         # @return [Hash{String=>Multiplexing}] by consumer group, where it was set
         attr_reader :multiplexed
 
-        # @param group [String]
-        # @param errors [Config::Errors]
         # @param defaults [Array<Proc>] settings that every topic begins with
         # @param multiplexed [Hash{String=>Multiplexing}] gets what is set here
         # @param delayed [Delayed] notes what is set here
@@ -46,7 +42,6 @@ module Guildhall
 
         # What follows from all blocks together: delay topics for what needs them, unless the routes have some, or want none; and which
         # topics the delay topics serve.
-        # @return [self]
         def complete
           return self if @delayed.wanted.empty?
 
@@ -58,19 +53,15 @@ module Guildhall
         end
 
         # @param block [Proc] routes
-        # @return [void]
         def apply(block)
           evaluate(block, [__FILE__]) { |error| report("routes: #{error}") }
         end
 
         # Settings for every topic that comes after it in this block.
-        # @return [void]
         def defaults(&block)
           @defaults << block
         end
 
-        # @param name [String, Symbol]
-        # @return [void]
         def topic(name, &block)
           builder = TopicBuilder.new(name, @group, @errors)
           [*@defaults, *block].each { |settings| builder.apply(settings) }
@@ -83,7 +74,6 @@ module Guildhall
         # @param delays [Array<Numeric>] seconds; the first is how exactly times are kept. false: `active_job_topic` brings none, of this
         #   `consumer_group`; outside of any: of all groups
         # @param prefix [String, nil] of the topics' names; nil: "GROUP.delay"
-        # @return [void]
         def delay_topics(*delays, prefix: nil, **unknown)
           refuse(__method__, unknown)
           return @delayed.off << (@outer ? nil : @group) if delays == [false]
@@ -100,7 +90,6 @@ module Guildhall
         # Tasks that recur, each once per due time in all processes of the group. The topic is compacted, and created when the
         # application starts.
         # @param topic [String, nil] keeps what was run; nil: "GROUP.schedule"
-        # @return [void]
         def schedule(topic: nil, **unknown, &block)
           refuse(__method__, unknown)
           return @errors.add("schedule needs a block with its tasks") unless block
@@ -116,8 +105,6 @@ module Guildhall
         end
 
         # Every topic whose name matches, also those that are created later.
-        # @param expression [Regexp]
-        # @return [void]
         def pattern(expression, &)
           @errors.add("pattern #{expression.inspect} must be a Regexp") unless expression.is_a?(Regexp)
           topic(expression, &)
@@ -127,11 +114,9 @@ module Guildhall
         # cores. Topics with librdkafka settings of their own have as many members of their own.
         # @param size [Integer, Range<Integer>] with a Range the lag decides: one more when this process was behind for `grow_after`, one
         #   less when it has been caught up for `shrink_after`; never more than it has partitions
-        # @param options [Hash]
         # @option options [Numeric] lag seconds: behind means that the oldest message that is not done is older; 10 unless set
         # @option options [Numeric] grow_after seconds; 30 unless set
         # @option options [Numeric] shrink_after seconds; 600 unless set
-        # @return [void]
         def multiplexing(size, **options)
           problems = Multiplexing.errors(size, options)
           problems << "is set twice" if @multiplexed.key?(@group)
@@ -139,8 +124,6 @@ module Guildhall
           @multiplexed[@group] = problems.any? ? Multiplexing::NONE : Multiplexing.new(size:, **options)
         end
 
-        # @param name [String, Symbol]
-        # @return [void]
         def consumer_group(name, &block)
           return @errors.add("consumer_group #{name.to_s.inspect} needs a block with its topics") unless block
 

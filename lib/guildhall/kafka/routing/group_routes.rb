@@ -6,7 +6,6 @@ module Guildhall
       # Which route takes which topic, in one consumer group: a route of that name wins over patterns, an earlier pattern over
       # later ones. May be used by any thread.
       class GroupRoutes
-        # @return [String]
         attr_reader :group
 
         # @param chosen [Array<Topic>] those of the group that this process consumes

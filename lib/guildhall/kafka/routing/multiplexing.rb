@@ -11,7 +11,6 @@ module Guildhall
       # size: a Range; lag: seconds beyond which the group is behind; grow_after, shrink_after: seconds that it has to be behind, or
       # caught up, before there is a member more, or less.
       Multiplexing = Data.define(:size, :lag, :grow_after, :shrink_after) do
-        # @param size [Integer, Range<Integer>]
         def initialize(size:, lag: 10, grow_after: 30, shrink_after: 600)
           size = size..size if size.is_a?(Integer)
           super
@@ -20,7 +19,6 @@ module Guildhall
         # @return [Integer] members that there are in any case
         def minimum = size.begin
 
-        # @return [Integer]
         def maximum = size.end
 
         # @return [Boolean] whether their number changes with the lag
@@ -29,7 +27,6 @@ module Guildhall
         # @return [Boolean] whether there is one member, as there is unless something else was set
         def single? = maximum == 1
 
-        # @return [String]
         def to_s = elastic? ? "#{minimum} to #{maximum} members" : "#{maximum} member#{"s" unless single?}"
       end
 
@@ -46,7 +43,6 @@ module Guildhall
         private_constant :LIMIT, :SIZE, :RULES
 
         # @param size [Object] as it was written in the routes
-        # @param options [Hash{Symbol=>Object}]
         # @return [Array<String>] everything that is wrong with it
         def self.errors(size, options)
           errors = [*SIZE.problem(size), *RULES.errors(options)]

@@ -10,7 +10,6 @@ module Guildhall
         Made = Data.define(:name, :maker, :route, :source)
         private_constant :Made
 
-        # @param topics [Array<Topic>]
         def initialize(topics)
           @topics = topics
           @made = topics.flat_map { |topic| made(topic) }.uniq { |one| [one.name, one.maker] }
@@ -18,7 +17,6 @@ module Guildhall
 
         # @yieldparam name [String] of a topic
         # @yieldparam uses [Array<String>] what it would be, two or more
-        # @return [void]
         def each
           @made.group_by(&:name).each do |name, made|
             # One prefix of two groups is reported as such.
@@ -56,7 +54,6 @@ module Guildhall
           Made.new(name: topic.dead_letter_queue.topic, maker: "for dead letters of #{topic}", route: nil, source: topic)
         end
 
-        # @return [Array<String>]
         def others(made)
           routes = @topics.select { |topic| topic.name == made.name && !topic.equal?(made.route) && clash?(made, topic) }
           [*routes.map { |topic| "a topic of group #{topic.group}" }, *(dead_letters_for(made) if made.route)]

@@ -22,10 +22,8 @@ module Guildhall
         end
 
         # The name of topics that the application creates, where the route does not give one. A group may be called what a topic may not.
-        # @param group [String]
         # @param name [String] made of the group's name
         # @param keyword [String] of the setting that gives another name, with its article
-        # @param rule [OptionRules::Rule]
         # @yieldparam problem [String] to follow the setting's name
         # @return [String, nil] nil: topics cannot be called that
         def self.name_after(group, name, keyword, rule = TOPIC_PREFIX)
@@ -36,8 +34,6 @@ module Guildhall
           nil
         end
 
-        # @param topic [Topic]
-        # @param errors [Config::Errors]
         def initialize(topic, errors)
           @topic = topic
           @errors = errors
@@ -45,15 +41,12 @@ module Guildhall
 
         private
 
-        # @param rules [OptionRules]
-        # @param settings [#deconstruct_keys]
         # @param prefix [String] of the names in messages
         def check(rules, settings, prefix = "")
           rules.errors(settings.deconstruct_keys(rules.names), prefix:).each { |error| report(error) }
         end
 
         # What is called with another number of arguments than it takes would raise for every message.
-        # @param callable [#call, UnboundMethod]
         def takes(name, callable, count)
           return if callable.is_a?(Proc) && !callable.lambda?
 

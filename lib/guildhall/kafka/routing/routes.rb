@@ -12,20 +12,16 @@ module Guildhall
       # What is consumed by whom: the block of `Guildhall::Kafka.routes`, and afterwards the list of topics. The block
       # is kept and evaluated when the application is validated, so that settings may come after it.
       class Routes
-        # @param config [Config]
         def initialize(config)
           @config = config
           @blocks = []
         end
 
-        # @return [void]
         def draw(&block)
           @blocks << block
         end
 
         # Evaluates the blocks again.
-        # @param errors [Config::Errors]
-        # @return [Array<Topic>]
         def topics(errors = Config::Errors.new)
           builder = GroupBuilder.new(@config.group_id, errors)
           before = errors.to_a
@@ -44,7 +40,6 @@ module Guildhall
         # @return [String] a table for people
         def to_s = table(topics)
 
-        # @param topics [Array<Topic>]
         # @param decoded [Hash{Topic=>Deserializing::Plan, nil}] who decodes them
         # @return [String] a table for people
         def table(topics, decoded = {})

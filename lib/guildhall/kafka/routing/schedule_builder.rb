@@ -13,8 +13,6 @@ module Guildhall
         include Block
 
         # @param topic [String] the schedule's
-        # @param group [String]
-        # @param errors [Config::Errors]
         def initialize(topic, group, errors)
           @topic = topic
           @group = group
@@ -23,7 +21,6 @@ module Guildhall
         end
 
         # @param block [Proc] tasks
-        # @return [void]
         def apply(block)
           evaluate(block, [__FILE__]) { |error| @errors.add("schedule of group #{@group}: #{error}") }
         end
@@ -34,8 +31,6 @@ module Guildhall
         #   the process's
         # @param missed [Symbol] what becomes of due times that passed while no process ran, and of runs that a crash has cut
         #   off: :run_once, the last one is made up for; :skip
-        # @yieldparam due [Time]
-        # @return [void]
         def task(name, cron, missed: :run_once, **unknown, &block)
           name = name.to_s
           unknown.each_key { |key| report(name, OptionRules.unknown("keyword #{key}", key, [:missed])) }
@@ -48,7 +43,6 @@ module Guildhall
           @errors.add(error.message)
         end
 
-        # @return [Topic]
         def build
           @errors.add("schedule of group #{@group}: needs a task: task(\"name\", \"0 3 * * *\") { … }") if @tasks.empty?
           builder = TopicBuilder.new(@topic, @group, @errors)

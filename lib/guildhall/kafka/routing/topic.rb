@@ -8,8 +8,6 @@ module Guildhall
         :max_messages, :max_bytes, :initial_offset, :manual_offset_management, :delivery, :transactional, :assigned, :dead_letter_queue,
         :virtual_partitions, :ordering, :filters, :retry_topics, :delay_tiers, :scheduled_tasks, :retries, :kafka, :excluded,
         :multiplexing) do
-        # @!attribute [r] name
-        #   @return [String, Regexp]
         # @!attribute [r] group
         #   @return [String] the consumer group
         # @!attribute [r] consumer
@@ -22,24 +20,20 @@ module Guildhall
         #   @return [Symbol, nil] :on_access: payloads are decoded when they are asked for
 
         # A pattern is matched by Ruby, with all that its Regexp may have.
-        # @param topic_name [String]
         # @return [Boolean] whether messages of that topic belong here, unless another route of the group takes them
         def match?(topic_name)
           pattern? ? name.match?(topic_name) && !excluded.include?(topic_name) : name == topic_name
         end
 
-        # @return [Boolean]
         def pattern?
           name.is_a?(Regexp)
         end
 
-        # @param topic_name [String]
         # @return [Topic, nil] this route for that topic alone; nil when it does not belong here
         def narrowed(topic_name)
           with(name: topic_name) if match?(topic_name)
         end
 
-        # @param topic_names [Array<String>]
         # @return [Topic] this route without those topics; only a pattern changes
         def excluding(topic_names)
           pattern? ? with(excluded: [*excluded, *topic_names].freeze) : self
@@ -85,7 +79,6 @@ module Guildhall
           deserializer.is_a?(Guildhall::Pipeline)
         end
 
-        # @return [String]
         def to_s
           pattern? ? name.inspect : name
         end
@@ -103,7 +96,6 @@ module Guildhall
       # What becomes of messages that a consumer keeps failing on. own: whether nobody has named the topic, so that it is created where it
       # is missing.
       DeadLetterPolicy = Data.define(:topic, :max_retries, :independent, :strategy, :dispatch_undecodable, :own) do
-        # @param own [Boolean]
         def initialize(own: false, **) = super
       end
 
@@ -122,8 +114,6 @@ module Guildhall
         # @return [Boolean] whether the message comes from its own topic
         def first? = step.zero?
 
-        # @param topic [Topic]
-        # @return [Array<Topic>]
         def routes(topic)
           delays.each_with_index.map do |seconds, index|
             delay = Filter.new(name: "delay", source: Filtering::Delay, arguments: {seconds:}.freeze)
@@ -136,7 +126,6 @@ module Guildhall
       # What decides about messages before the consumer sees them: a class, of which each partition has an instance of its own, or
       # an object with `call`, which all partitions share.
       Filter = Data.define(:name, :source, :arguments) do
-        # @return [#call]
         def build = source.is_a?(Class) ? source.new(**arguments) : source
       end
 
@@ -151,7 +140,6 @@ module Guildhall
           super
         end
 
-        # @param error [Exception]
         # @return [Boolean] whether another attempt is not to be made
         def non_retryable?(error) = non_retryable.any? { |klass| error.is_a?(klass) }
       end

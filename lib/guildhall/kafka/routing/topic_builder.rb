@@ -26,9 +26,6 @@ module Guildhall
         BY_KEY = VirtualPartitions.new(partitioner: :raw_key.to_proc, max: nil, reducer: nil)
         private_constant :OWN_FILES, :BY_KEY
 
-        # @param name [String, Regexp]
-        # @param group [String]
-        # @param errors [Config::Errors]
         def initialize(name, group, errors)
           @name = name.is_a?(Symbol) ? name.to_s : name
           @errors = errors
@@ -190,7 +187,6 @@ module Guildhall
         end
 
         # @param block [Proc] settings
-        # @return [void]
         def apply(block)
           evaluate(block, OWN_FILES) do |error|
             @incomplete = true
@@ -198,7 +194,6 @@ module Guildhall
           end
         end
 
-        # @return [Topic]
         def build
           @settings[:virtual_partitions] ||= BY_KEY if @settings[:ordering]
           topic = Topic.new(name: @name, **@settings, dead_letter_queue: complete(@settings[:dead_letter_queue]))
@@ -229,7 +224,6 @@ module Guildhall
           queue&.max_retries.nil? ? queue&.with(max_retries: @settings[:retry_topics] ? 0 : 3) : queue
         end
 
-        # @return [nil]
         def report(text)
           @errors.add("topic #{@name.inspect}: #{text}")
           nil

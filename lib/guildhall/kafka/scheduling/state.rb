@@ -23,8 +23,6 @@ module Guildhall
         #   @return [Float] when that was, in seconds since 1970
         # @!attribute [r] by
         #   @return [String] the process
-        # @!attribute [r] error
-        #   @return [String, nil]
         Run = Data.define(:id, :follows, :due, :state, :at, :by, :error) do
           # @raise [Guildhall::ArgumentError]
           def initialize(id:, due:, state:, at:, follows: nil, error: nil, **)
@@ -38,7 +36,6 @@ module Guildhall
           # @return [Boolean] whether this due time is settled: no process has to check it again
           def over? = state != :released
 
-          # @param before [Run, nil]
           # @return [Boolean] whether it counts, after that one: the first claim of a due time does
           def after?(before)
             before.nil? || due > before.due || id == before.id || (due == before.due && (follows == before.id || !before.over?))
@@ -61,12 +58,10 @@ module Guildhall
         private_constant :TIME, :FIELDS, :SWITCH_FIELDS, :ENABLED
 
         # @param name [String] of a task
-        # @param run [Run]
         # @return [Array(String, String)] key and payload of the record
         def self.run_record(name, run) = ["run:#{name}", JSON.encode(run.to_h.compact)]
 
         # @param name [String] of a task
-        # @param enabled [Boolean]
         # @return [Array(String, String)] key and payload of the record
         def self.switch_record(name, enabled) = ["switch:#{name}", JSON.encode({enabled:, at: Time.now.to_f})]
 
@@ -77,7 +72,6 @@ module Guildhall
         end
 
         # A message that was read before changes nothing.
-        # @param message [Message]
         # @return [Array(String, Run), nil] a task and its run, where that has changed
         def read(message)
           return if message.offset < @read_to
@@ -97,7 +91,6 @@ module Guildhall
         def run(name) = @runs[name]
 
         # @param name [String] of a task
-        # @return [Boolean]
         def enabled?(name) = switch(name).enabled
 
         # What was due while a task was disabled is not missed.

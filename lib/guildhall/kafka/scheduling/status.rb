@@ -5,12 +5,8 @@ module Guildhall
     module Scheduling
       # One task, for people.
       #
-      # @!attribute [r] task
-      #   @return [Task]
       # @!attribute [r] topic
       #   @return [Routing::Topic] the schedule's
-      # @!attribute [r] enabled
-      #   @return [Boolean]
       # @!attribute [r] run
       #   @return [State::Run, nil] the last one; nil: none yet
       Status = Data.define(:task, :topic, :enabled, :run) do

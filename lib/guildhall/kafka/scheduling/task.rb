@@ -21,14 +21,12 @@ module Guildhall
         STEPS = [60, 60, 24, 31, 12, 7].freeze
         private_constant :MISSED, :STEPS
 
-        # @return [String]
         attr_reader :name
         # @return [String] as the routes have it
         attr_reader :expression
         # @return [Symbol] :run_once or :skip
         attr_reader :missed
 
-        # @param expression [String]
         # @return [Fugit::Cron, nil] nil: it cannot be understood, or is never due
         # @raise [MissingDependencyError] without the gem fugit
         def self.cron(expression)
@@ -44,11 +42,6 @@ module Guildhall
         end
         private_class_method :possible_steps?
 
-        # @param name [String]
-        # @param expression [String]
-        # @param cron [Fugit::Cron]
-        # @param missed [Symbol]
-        # @param block [Proc]
         def initialize(name, expression, cron, missed, block)
           @name = name
           @expression = expression
@@ -57,24 +50,18 @@ module Guildhall
           @block = block
         end
 
-        # @param due [Integer]
-        # @return [void]
         def call(due) = @block.call(Time.at(due))
 
-        # @param time [Numeric]
         # @return [Integer] the first due time after it
         def next_due(time) = @cron.next_time(Time.at(time)).to_i
 
         # Several that have passed are one.
         # @param since [Numeric] the last due time that was looked at
-        # @param now [Numeric]
         # @return [Integer, nil] the last due time; nil: none has come since
         def due(since, now)
           @cron.previous_time(Time.at(now.floor + 1)).to_i if next_due(since) <= now
         end
 
-        # @param due [Integer]
-        # @param now [Numeric]
         # @return [Boolean] whether it is to be left out because it has passed
         def skip?(due, now) = @missed == :skip && now - due > GRACE_SECONDS
 

@@ -19,13 +19,11 @@ module Guildhall
 
         every(1) { claim_due if first? }
 
-        # @return [void]
         def initialized
           @process = "#{Socket.gethostname}:#{Process.pid}"
           @claims = {} # task => run, as it was written and not read back
         end
 
-        # @return [void]
         def consume
           return unless first?
 
@@ -40,7 +38,6 @@ module Guildhall
         end
 
         # What was claimed and not begun is the next one's.
-        # @return [void]
         def revoked
           @claims.each { |name, run| write(name, run.with(state: :released)) if run.running? }
           @claims.clear

@@ -12,8 +12,6 @@ module Guildhall
         BURST_SECONDS = 1
 
         # Inside a trap no lock can be taken: the block may only pass the signal on. What is ignored, as HUP under nohup, stays so.
-        # @param names [Array<String>]
-        # @yieldparam name [String]
         # @return [Hash{String=>Object}] the handlers before, for {.restore}
         def self.trap(names)
           stopped_at = -Float::INFINITY
@@ -34,7 +32,6 @@ module Guildhall
         def self.ignored(handlers) = STOP.select { |name| handlers[name] == "IGNORE" }
 
         # @param handlers [Hash{String=>Object}, nil] what {.trap} returned
-        # @return [void]
         def self.restore(handlers)
           handlers&.each { |name, handler| Kernel.trap(name, handler || "DEFAULT") }
         end

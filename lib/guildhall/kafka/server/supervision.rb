@@ -7,13 +7,11 @@ module Guildhall
     class Server
       # Answers those that watch a server process: HTTP probes if `config.health` is set, systemd if it started the process.
       class Supervision
-        # @param application [Application]
         def initialize(application)
           @application = application
           @parts = []
         end
 
-        # @return [self]
         # @raise [ConfigurationError] naming the gem that is missing, or why the port cannot be listened on
         def start
           @parts << http if @application.config.health
@@ -21,7 +19,6 @@ module Guildhall
           self
         end
 
-        # @return [void]
         def stop
           @parts.each(&:stop)
         end

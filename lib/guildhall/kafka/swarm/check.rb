@@ -7,9 +7,6 @@ module Guildhall
       # had one.
       module Check
         # Blocks until it is done.
-        # @param application [Application]
-        # @param selection [Hash{Symbol=>Array<String>, nil}]
-        # @return [void]
         # @raise [ConfigurationError] listing every error
         def self.run(application, selection)
           reader, writer = IO.pipe(binmode: true)

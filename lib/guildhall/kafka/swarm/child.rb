@@ -23,7 +23,6 @@ module Guildhall
         # @return [Array<String>] why it is not ready
         attr_reader :unready
 
-        # @param number [Integer]
         # @param backoff [#seconds] takes how often in a row the process has ended soon
         # @param steady [Numeric] seconds after which a process that ends does not count as one that ended soon
         def initialize(number, backoff, steady: 60)
@@ -35,9 +34,7 @@ module Guildhall
         end
 
         # Forks.
-        # @param siblings [Array<Child>]
         # @yieldparam socket [UNIXSocket] in the new process, which ends when the block does
-        # @return [void]
         def start(siblings)
           @socket, other = UNIXSocket.pair
           @pid = fork do
@@ -51,7 +48,6 @@ module Guildhall
           @unready = ["starting"]
         end
 
-        # @return [Boolean]
         def running? = !@pid.nil?
 
         # @return [Boolean] whether it was asked to stop, and has not ended yet
@@ -67,7 +63,6 @@ module Guildhall
         def memory = @pid && Memory.resident(@pid)
 
         # Reads what it has said. Does not block.
-        # @return [void]
         def listen
           while (text = @socket&.read_nonblock(65_536, exception: false)).is_a?(String)
             @heard = Clock.now
@@ -81,7 +76,6 @@ module Guildhall
 
         # Asks it to stop in order; no other process takes its place unless {#rest} is called.
         # @param timeout [Numeric] seconds after which it is late
-        # @return [void]
         def stop(timeout)
           @due = nil
           @deadline ||= Clock.now + timeout
@@ -89,14 +83,11 @@ module Guildhall
         end
 
         # @param timeout [Numeric] seconds after which it is late
-        # @return [void]
         def end_now(timeout)
           @deadline = Clock.now + timeout
           order(Link::END_NOW)
         end
 
-        # @param signal [String]
-        # @return [void]
         def signal(signal)
           Process.kill(signal, @pid) if @pid
         rescue Errno::ESRCH

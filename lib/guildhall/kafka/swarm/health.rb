@@ -7,7 +7,6 @@ module Guildhall
     class Swarm
       # What the parent says to those that watch it, for all its processes.
       class Health
-        # @param children [Array<Child>]
         # @param swarm [#state] :running, :quiet or :stopping
         def initialize(children, swarm)
           @children = children
@@ -15,14 +14,12 @@ module Guildhall
         end
 
         # At least one process runs and is alive: the parent replaces the others itself.
-        # @return [Kafka::Health::Answer]
         def live
           problems = problems(&:sick)
           answer(problems.map(&:first).uniq.size < @children.size ? [] : problems)
         end
 
         # Each process is ready.
-        # @return [Kafka::Health::Answer]
         def ready
           @swarm.state == :running ? answer(problems(&:unready)) : Kafka::Health::Answer.new(problems: ["draining"])
         end

@@ -13,16 +13,12 @@ module Guildhall
         STOP = "stop"
         END_NOW = "end now"
 
-        # @param socket [UNIXSocket]
-        # @param server [Server]
-        # @param health [#live, #ready]
         def initialize(socket, server, health)
           @socket = socket
           @server = server
           @health = health
         end
 
-        # @return [self]
         def start
           [["heartbeat", method(:beat)], ["orders", method(:obey)]].each do |name, work|
             Thread.new(&work).tap { |thread| thread.name = "guildhall swarm #{name}" }

@@ -12,7 +12,6 @@ module Guildhall
         private_constant :PAGE
 
         # Resident memory, also what is shared with other processes.
-        # @param pid [Integer]
         # @return [Float, nil] MiB; nil: there is no such process
         def self.resident(pid)
           return File.read("/proc/#{pid}/statm").split[1].to_i * PAGE / MEBIBYTE.to_f if File.exist?("/proc/self/statm")

@@ -25,8 +25,6 @@ module Guildhall
         end
 
         # Blocks until the application has stopped.
-        # @param socket [UNIXSocket]
-        # @param selection [Hash{Symbol=>Array<String>, nil}]
         # @return [Integer] the exit status
         def run(socket, selection)
           distinguish

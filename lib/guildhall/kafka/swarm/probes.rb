@@ -17,7 +17,6 @@ module Guildhall
         private_constant :MAX_BYTES, :PATIENCE_SECONDS, :STATUS, :Client
 
         # @param settings [Hash{Symbol=>Object}] `config.health`, with port and host
-        # @param health [#live, #ready]
         # @raise [SystemCallError]
         def initialize(settings, health)
           @server = TCPServer.new(*settings.values_at(:host, :port))
@@ -25,14 +24,12 @@ module Guildhall
           @clients = []
         end
 
-        # @return [Integer]
         def port = @server.local_address.ip_port
 
         # @return [Array<IO>] where something may have come
         def sockets = [@server, *@clients.map(&:socket)]
 
         # Does not block.
-        # @return [void]
         def answer
           while (socket = @server.accept_nonblock(exception: false)).is_a?(BasicSocket)
             @clients << Client.new(socket, +"", Clock.now + PATIENCE_SECONDS)
@@ -41,7 +38,6 @@ module Guildhall
         end
 
         # In a process that was forked, and at the end.
-        # @return [void]
         def close
           sockets.each(&:close)
           @clients.clear

@@ -35,11 +35,8 @@ module Guildhall
 
         # The address of one.
         class Address < String
-          # @return [EmbeddedBroker]
           attr_reader :broker
 
-          # @param text [String]
-          # @param broker [EmbeddedBroker]
           def initialize(text, broker)
             super(text)
             @broker = broker
@@ -70,7 +67,6 @@ module Guildhall
         private_constant :Functions, :Address, :Creating
 
         # Without a block it ends with the process, at the latest.
-        # @param brokers [Integer]
         # @yieldparam broker [EmbeddedBroker] stopped when the block ends
         # @return [EmbeddedBroker, Object] the running broker; with a block, what the block returns
         def self.start(brokers: 1)
@@ -87,7 +83,6 @@ module Guildhall
         # @return [String] for the setting `bootstrap.servers`
         attr_reader :bootstrap_servers
 
-        # @param brokers [Integer]
         def initialize(brokers: 1)
           @brokers = brokers
           @handle = create_handle
@@ -100,9 +95,6 @@ module Guildhall
           stop_at_exit
         end
 
-        # @param name [String]
-        # @param partitions [Integer]
-        # @return [void]
         # @raise [EmbeddedBrokerError] when it is there already
         def create_topic(name, partitions: 1)
           code = Functions.rd_kafka_mock_topic_create(@cluster, name, partitions, @brokers)
@@ -110,8 +102,6 @@ module Guildhall
         end
 
         # Blocks for the round trip to the broker.
-        # @param topic [String]
-        # @param partition [Integer]
         # @return [Array(Integer, Integer)] the first offset that is there, and the one the next message will get
         def watermarks(topic, partition)
           low = FFI::MemoryPointer.new(:int64)
@@ -122,8 +112,6 @@ module Guildhall
           [low.read_int64, high.read_int64]
         end
 
-        # @param topic [String]
-        # @param partitions [Integer]
         # @return [Integer] how many messages are there
         # @raise [EmbeddedBrokerError] when some were dropped because a partition had grown beyond 5 MB
         def verify_complete!(topic, partitions:)
@@ -136,18 +124,15 @@ module Guildhall
         end
 
         # Makes every broker unreachable until {#resume}; what was stored stays.
-        # @return [void]
         def suspend
           each_broker { |id| Functions.rd_kafka_mock_broker_set_down(@cluster, id) }
         end
 
-        # @return [void]
         def resume
           each_broker { |id| Functions.rd_kafka_mock_broker_set_up(@cluster, id) }
         end
 
         # Ends the broker; a second call does nothing. Close its clients first: they would look for it for ever.
-        # @return [void]
         def stop
           return unless @cluster
 

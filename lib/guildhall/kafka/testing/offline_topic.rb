@@ -19,8 +19,6 @@ module Guildhall
         MAX_PAUSES = 200 # for one delivery: a message that is retried for ever would keep the test from ending
         private_constant :MAX_PAUSES
 
-        # @param topic [Routing::Topic]
-        # @param application [Kafka::Application]
         def initialize(topic, application)
           @topic = topic = topic.with(retries: topic.retries.with(pause_timeout: nil, pause_max_timeout: nil))
           @application = Offline::Application.new(topic, application)
@@ -36,7 +34,6 @@ module Guildhall
         # @param key [String, nil] of all of them
         # @param headers [Hash{String=>String}] of all of them
         # @param timestamp [Time] of all of them
-        # @return [self]
         # @raise [Guildhall::Error] if a message is retried for ever: without a dead letter queue, a failing one is
         def deliver(*payloads, key: nil, headers: {}, timestamp: Time.now)
           records = payloads.map { |payload| record(payload, key, headers, timestamp) }
@@ -46,7 +43,6 @@ module Guildhall
         end
 
         # Calls the consumer's `tick`.
-        # @return [self]
         def tick
           @partition.notify(:tick)
           work
@@ -54,7 +50,6 @@ module Guildhall
         end
 
         # Runs the blocks of the consumer's `every`, each once.
-        # @return [self]
         def every
           @topic.consumer.periods.each_index { |index| @partition.notify([:periodic, index]) }
           work
@@ -63,7 +58,6 @@ module Guildhall
 
         # Stops as the process does, or as a rebalance: the consumer's `shutdown` or `revoked` is called.
         # @param reason [Symbol] :shutdown or :revoked
-        # @return [self]
         def leave(reason = :shutdown)
           @partition.leave(reason)
           work

@@ -7,7 +7,6 @@ module Guildhall
     class Contract
       # A Regexp as a keyword. It says of a text what `match?` says, but for texts with which that raises: they do not match.
       class Match
-        # @param regexp [Regexp]
         # @param timeout [Numeric] seconds that a match may take, if the Regexp does not say so itself
         def initialize(regexp, timeout)
           @timeout = regexp.timeout || timeout

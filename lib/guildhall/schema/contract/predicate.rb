@@ -5,7 +5,6 @@ module Guildhall
     class Contract
       # A callable as a keyword: true, or the message.
       class Predicate
-        # @param callable [#call, Regexp]
         # @param message [String, nil] nil: "fails a predicate"
         # @param regexp_timeout [Numeric] seconds that a match may take, of a Regexp that does not say so itself
         # @raise [NotShareableError]
@@ -16,7 +15,6 @@ module Guildhall
           Ractor.make_shareable(self)
         end
 
-        # @return [true, String]
         def call(value, _operand)
           holds?(value) || @message
         end

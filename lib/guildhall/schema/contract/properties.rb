@@ -22,7 +22,6 @@ module Guildhall
           @own = {}
         end
 
-        # @param block [Proc]
         # @return [Properties] itself
         def read(block)
           block.arity == 1 ? block.call(self) : instance_exec(&block)
@@ -30,7 +29,6 @@ module Guildhall
         end
 
         # A property that has to be there.
-        # @param name [String, Symbol]
         # @param type [Class, Symbol, Array, nil] `String`, `Integer`, `Numeric`, `:boolean`, `Hash`, `Array`;
         #   `[String]`: an array of Strings; nil: any
         # @param range [Range, nil] of a number
@@ -43,7 +41,6 @@ module Guildhall
         # @param message [String, nil] what `match` and `satisfies` say of what is invalid
         # @param null [Boolean] whether nil will do as well
         # @yield the properties of the object, or of each object of the array
-        # @return [void]
         def required(name, type = nil, **, &)
           @required << name.to_s
           optional(name, type, **, &)
@@ -59,20 +56,16 @@ module Guildhall
         end
 
         # No other properties.
-        # @return [void]
         def closed
           @own["additionalProperties"] = false
         end
 
         # Something about the whole object.
-        # @param message [String]
         # @param callable [#call, nil] nil: the block; `call(object)` answers whether it is valid; shareable
-        # @return [void]
         def rule(message, callable = nil, &block)
           @own.update(predicate(callable || block, message))
         end
 
-        # @return [Hash]
         def to_schema
           {"type" => "object", "properties" => @properties, "required" => @required, **@own}
         end

@@ -32,7 +32,6 @@ module Guildhall
             [0, *edges, LAST].each_slice(2).filter_map { |first, last| first..last if first <= last }
           end
 
-          # @param ranges [Array<Range>]
           # @param properties [Array<String>] "\\p{L}", "\\P{L}"
           # @return [String] as Ruby writes it
           def source(ranges, properties = [], negative: false)

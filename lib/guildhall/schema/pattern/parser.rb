@@ -19,7 +19,6 @@ module Guildhall
         BOUNDARIES = Ractor.make_shareable(%w[b B].to_h { |letter| [letter, Assertion.new("(?a:\\#{letter})")] })
         private_constant :MOST_LEVELS, :QUANTIFIER, :NAME, :CONTROLS, :CLASSES, :ANY, :START, :FINISH, :BOUNDARIES
 
-        # @param source [String]
         # @raise [Error]
         def initialize(source)
           @source = source.encode(Encoding::UTF_8)

@@ -57,7 +57,6 @@ module Guildhall
         private_constant :BINARY, :CATEGORIES, :SCRIPTS
 
         # @param name [String, nil] "Script"; nil: `\p{Letter}`
-        # @param value [String]
         # @return [String, nil] Ruby's name of it; nil: ECMA-262 does not have it
         # @raise [Error] where Ruby does not
         def self.find(name, value)

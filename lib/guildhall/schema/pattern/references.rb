@@ -13,8 +13,6 @@ module Guildhall
         # @return [Hash{Integer=>Integer}] groups that have to capture, and their numbers in Ruby's expression
         attr_reader :captures
 
-        # @param tree [Object]
-        # @param names [Hash{String=>Integer}]
         # @param source [String] for messages
         # @raise [Error]
         def initialize(tree, names, source)
@@ -31,7 +29,6 @@ module Guildhall
           @captures = @captures.keys.sort.each_with_index.to_h { |number, index| [number, index + 1] }
         end
 
-        # @param reference [Reference]
         # @return [Integer, nil] the number of its group in Ruby's expression; nil: it matches the empty text
         def number(reference) = @empty.key?(reference) ? nil : @captures.fetch(number_of(reference))
 

@@ -12,13 +12,10 @@ module Guildhall
                       "(?a:\\B)" => "(?:(?<=#{word})(?=#{word})|(?<!#{word})(?!#{word}))"}.freeze
         private_constant :SIGNS, :BOUNDARIES
 
-        # @param references [References]
         def initialize(references)
           @references = references
         end
 
-        # @param node [Object]
-        # @return [String]
         def write(node)
           case node
           when Character then node.source

@@ -11,10 +11,7 @@ module Guildhall
         MODE = /\A%?(?:-|>|<>)?%?\z/
         private_constant :MODE
 
-        # @param text [String]
-        # @param escape [Boolean]
         # @param trim_mode [String, nil] as ERB.new takes it
-        # @return [String]
         def self.call(text, escape:, trim_mode:)
           unless trim_mode.nil? || (trim_mode.is_a?(String) && trim_mode.match?(MODE))
             raise Guildhall::ArgumentError, "trim_mode is of \"%\" and one of \"-\", \">\", \"<>\", not #{trim_mode.inspect}"

@@ -8,10 +8,7 @@ module Guildhall
     module Engines
       # ERB as Rails compiles it.
       module Erubi
-        # @param text [String]
-        # @param escape [Boolean]
         # @param trim_mode [String, nil] nil: as Erubi has it, lines with nothing but a tag leave nothing; "": as they are
-        # @return [String]
         def self.call(text, escape:, trim_mode:)
           engine = Engine.new(text, escape:, escapefunc: "h", trim: trim_mode != "", bufvar: Compiler::BUFFER, bufval: Compiler::BUFFER)
           engine.src.dup.force_encoding(text.encoding)

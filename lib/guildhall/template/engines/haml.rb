@@ -15,10 +15,6 @@ module Guildhall
         NAMES = "#{ATTRIBUTES}.build(".freeze
         private_constant :SAFE_ERB, :ATTRIBUTES, :NAMES
 
-        # @param text [String]
-        # @param escape [Boolean]
-        # @param trim_mode [nil]
-        # @return [String]
         # @raise [IsolationError]
         def self.call(text, escape:, trim_mode:)
           Temple.refuse_trim_mode(:haml, trim_mode)

@@ -8,10 +8,6 @@ module Guildhall
     module Engines
       # The gem slim.
       module Slim
-        # @param text [String]
-        # @param escape [Boolean]
-        # @param trim_mode [nil]
-        # @return [String]
         def self.call(text, escape:, trim_mode:)
           Temple.refuse_trim_mode(:slim, trim_mode)
           Temple.compile(::Slim::Engine.new(Temple::OPTIONS.merge(disable_escape: !escape)), text)

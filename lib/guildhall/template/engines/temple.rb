@@ -44,8 +44,6 @@ module Guildhall
         OPTIONS = {buffer: Compiler::BUFFER, generator: Generator, escape_code: "::Guildhall::Escaping.escape((%s))"}.freeze
 
         # @param engine [#call] of temple
-        # @param text [String]
-        # @return [String]
         def self.compile(engine, text)
           ruby = +engine.call(text)
           ruby.force_encoding(text.encoding)

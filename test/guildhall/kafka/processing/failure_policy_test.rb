@@ -24,7 +24,10 @@ class KafkaFailurePolicyTest < GuildhallTest
     one: proc { dead_letter_queue topic: "dead", max_retries: 1 },
     zero: proc { dead_letter_queue topic: "dead", max_retries: 0 },
     all: proc { dead_letter_queue topic: "dead", max_retries: 1, strategy: :all },
-    hopeless: proc { dead_letter_queue topic: "dead", max_retries: 5; retries non_retryable: Hopeless },
+    hopeless: proc do
+      dead_letter_queue topic: "dead", max_retries: 5
+      retries non_retryable: Hopeless
+    end,
     asked: proc { dead_letter_queue topic: "dead", strategy: ->(_, attempt) { attempt < 2 ? :retry : :skip } },
     mistaken: proc { dead_letter_queue topic: "dead", strategy: ->(_, _) { false } },
     broken: proc { dead_letter_queue topic: "dead", strategy: ->(_, _) { raise Hopeless, "asked" } }
@@ -70,7 +73,7 @@ class KafkaFailurePolicyTest < GuildhallTest
     case decision
     when Policy::Retry then "retry:#{decision.failures}"
     when Policy::Narrow then "narrow"
-    when Policy::DeadLetter then "#{decision.skip ? :skip : decision.all ? :all : :dead}:#{decision.attempts}" # rubocop:disable Style/NestedTernaryOperator
+    when Policy::DeadLetter then "#{decision.skip ? :skip : decision.all ? :all : :dead}:#{decision.attempts}"
     when Policy::Undecided then "undecided:#{decision.failures}"
     when Policy::Rewind then ["rewind", decision.offset, decision.failures, *(:spent if decision.spent)].join(":")
     end
@@ -98,7 +101,7 @@ class KafkaFailurePolicyTest < GuildhallTest
 
   def test_what_a_strategy_has_raised
     assert_equal ["asked", "the strategy of the dead letter queue has to answer :dispatch, :skip or :retry, not false"],
-      (%i[broken mistaken].map { |queue| policy(queue).decide(failed(ALONE), Policy::NOTHING).first.error.message })
+      %i[broken mistaken].map { |queue| policy(queue).decide(failed(ALONE), Policy::NOTHING).first.error.message }
   end
 
   def test_a_strategy_is_asked_for_each_failure_that_is_counted

@@ -40,7 +40,6 @@ module Guildhall
             RESERVED = 3
             private_constant :MAGIC, :SKIPPABLE, :CHECKSUM_BYTES, :DICTIONARY_BYTES, :CONTENT_BYTES, :REPEATED, :RESERVED
 
-            # @param bytes [String]
             def initialize(bytes)
               @bytes = bytes
               @size = bytes.bytesize

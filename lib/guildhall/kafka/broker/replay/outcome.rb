@@ -6,7 +6,6 @@ module Guildhall
       class Replay
         # What has become of one partition's dead letters so far.
         class Outcome
-          # @return [Integer]
           attr_reader :partition
           # @return [Integer] how many were replayed
           attr_reader :replayed
@@ -17,7 +16,6 @@ module Guildhall
           # @return [Integer] how many of those that were replayed are not noted at the broker
           attr_reader :unnoted
 
-          # @param partition [Integer]
           def initialize(partition)
             @partition = partition
             @replayed = @skipped = @unnoted = 0
@@ -25,7 +23,6 @@ module Guildhall
           end
 
           # @param offset [Integer] of one more that was replayed
-          # @return [void]
           def count(offset)
             @replayed += 1
             @unnoted += 1
@@ -34,13 +31,11 @@ module Guildhall
           end
 
           # All that were replayed are noted now.
-          # @return [void]
           def noted
             @unnoted = 0
           end
 
           # @param number [Integer] more were left out
-          # @return [void]
           def skip(number)
             @skipped += number
           end

@@ -8,7 +8,6 @@ module Guildhall
       class Dlq < Guildhall::CLI::Command
         # What the commands have in common: which dead letters are meant.
         class DeadLettersCommand < ApplicationCommand
-          # @return [String]
           def self.command_name = "dlq #{super}"
 
           private
@@ -33,7 +32,6 @@ module Guildhall
           end
 
           # Each topic that cannot be asked leaves the others alone.
-          # @yieldparam dead_letters [Broker::DeadLetters]
           # @return [Integer] the exit status
           def each_topic
             names = topics
@@ -54,7 +52,6 @@ module Guildhall
             report(problems)
           end
 
-          # @return [Array<String>]
           def topics
             return [@options[:topic]] if @options[:topic]
 
@@ -64,7 +61,6 @@ module Guildhall
             raise Guildhall::ArgumentError, "no route has a dead letter queue with a topic: name one with --topic"
           end
 
-          # @param dead_letters [Broker::DeadLetters]
           # @return [Hash{Integer=>Range<Integer>}] by partition
           def chosen_ranges(dead_letters)
             number = @options[:partition]

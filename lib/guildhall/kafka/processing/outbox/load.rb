@@ -9,11 +9,9 @@ module Guildhall
       class Outbox
         # What was sent by one call. See {Dispatches}.
         class Load
-          # @return [Integer]
           attr_reader :generation
 
           # @param parcels [Array<Parcel>] in the order in which they are sent
-          # @param application [Application]
           def initialize(parcels, application)
             @parcels = parcels
             @generation = parcels.first.message.batch.generation
@@ -33,10 +31,8 @@ module Guildhall
             deliver_by(producer, Clock.now + (producer.config.max_wait_timeout / 1000.0), give_up)
           end
 
-          # @param producer [#client, #partition_count]
           # @param limit [Float] of the {Clock}
           # @param give_up [#call] asked now and then
-          # @return [void]
           # @raise [ForwardingError]
           def deliver_by(producer, limit, give_up = -> { false })
             @counts.begin(producer, limit, give_up)
@@ -60,7 +56,6 @@ module Guildhall
 
           # @yield called once the brokers have all of it, by this thread or another; at once where it is no longer pending; never where a
           #   seek, or the partition's end, makes it void later
-          # @return [void]
           def on_settled(&block)
             later = @lock.synchronize { !@ended && @on_settled << block }
             block.call unless later

@@ -20,10 +20,8 @@ module Guildhall
           end
 
           # An attempt begins: what the brokers have said before is asked for again.
-          # @param producer [#partition_count]
           # @param limit [Float] of the {Clock}
           # @param give_up [#call] asked now and then
-          # @return [void]
           def begin(producer, limit, give_up)
             @producer = producer
             @limit = limit
@@ -32,8 +30,6 @@ module Guildhall
           end
 
           # Blocks for the brokers' answer.
-          # @param topic [String]
-          # @return [Integer]
           # @raise [Rdkafka::RdkafkaError] for a topic that is missing, for instance
           # @raise [Rdkafka::AbstractHandle::WaitTimeoutError] when no broker answers in time
           def of(topic)
@@ -43,7 +39,6 @@ module Guildhall
 
           private
 
-          # @return [Integer, Exception]
           def ask(topic)
             asking = @asking.delete(topic) || start(topic)
             return asking.value if answered?(asking)

@@ -13,21 +13,10 @@ module Guildhall
 
           # @return [Config] the application's, but for pauses between attempts
           attr_reader :config
-          # @return [Producer]
-          attr_reader :producer
-          # @return [Processing::Backpressure]
-          attr_reader :backpressure
-          # @return [Runners]
-          attr_reader :runners
-          # @return [Timer]
-          attr_reader :timer
+          attr_reader :producer, :backpressure, :runners, :timer, :contention
           # @return [Array<Exception>] that were reported
           attr_reader :errors
-          # @return [Processing::Contention]
-          attr_reader :contention
 
-          # @param topic [Routing::Topic]
-          # @param real [Kafka::Application]
           def initialize(topic, real)
             @real = real
             @config = real.config.dup

@@ -28,12 +28,8 @@ module Guildhall
 
         # Its requests wait.
         class Listener
-          # @return [Client]
-          attr_reader :client
-          # @return [Array<#call>]
-          attr_reader :requests
+          attr_reader :client, :requests
 
-          # @param client [Client]
           def initialize(client = Client.new)
             @client = client
             @requests = []
@@ -48,7 +44,6 @@ module Guildhall
 
         # Its jobs wait.
         class Runners
-          # @return [Array<#run>]
           attr_reader :jobs
 
           def initialize = @jobs = []

@@ -15,7 +15,6 @@ module Guildhall
           # @return [Integer] bytes of the payload
           def size = raw_payload.to_s.bytesize
 
-          # @return [Boolean]
           def tombstone? = raw_payload.nil?
 
           # @return [Boolean] whether the payload is left to others than the reader
@@ -24,7 +23,6 @@ module Guildhall
           # @return [nil] the reader has not tried
           def decode_error = nil
 
-          # @return [Integer, nil]
           def timestamp_ms = timestamp && (timestamp.to_r * 1000).to_i
         end
       end
