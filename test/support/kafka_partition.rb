@@ -61,14 +61,14 @@ class KafkaPartition
       settings.each { |name, value| @config.public_send(:"#{name}=", value) }
       @config.deserializing.parallel.active = false
       @plan = Guildhall::Kafka::Deserializing::Plan.new(topic, @config.deserializing.parallel)
-      @backpressure = Guildhall::Kafka::Processing::Backpressure.new(@config, [])
+      @backpressure = Guildhall::Kafka::Runtime::Backpressure.new(@config, [])
       @runners = Offline::Runners.new
       @timer = KafkaPartition.timer
       @errors = []
       @events = []
       @dead_letters = []
       @producer = Producer.new(self)
-      @contention = Guildhall::Kafka::Processing::Contention.new
+      @contention = Guildhall::Kafka::Runtime::Contention.new
     end
 
     def transactional_producer(id) = @transactional_producers.call(id)
@@ -136,7 +136,7 @@ class KafkaPartition
     @client = client
     @application = Application.new(topic, transactional_producers, **settings)
     @listener = Offline::Listener.new(@client)
-    @partition = Guildhall::Kafka::Processing::Partition.new(topic, "t", 0, @listener, @application)
+    @partition = Guildhall::Kafka::Partition.new(topic, "t", 0, @listener, @application)
     @partition.begin
   end
 

@@ -4,16 +4,16 @@ require "guildhall/clock"
 require_relative "config"
 require_relative "routing/routes"
 require_relative "routing/selection"
-require_relative "processing/contention"
-require_relative "processing/runners"
-require_relative "processing/timer"
+require_relative "runtime/contention"
+require_relative "runtime/runners"
+require_relative "runtime/timer"
 require_relative "connection/members"
 require_relative "connection/reachability"
 require_relative "connection/registries"
-require_relative "processing/backpressure"
+require_relative "runtime/backpressure"
 require_relative "deserializing/plan"
 require_relative "events"
-require_relative "processing/watchdog"
+require_relative "runtime/watchdog"
 require_relative "logging"
 require_relative "application/advising"
 require_relative "application/clients"
@@ -44,7 +44,7 @@ module Guildhall
       attr_reader :config, :routes, :instrumentation, :runners, :timer
       # @!visibility private
       attr_reader :members
-      # @return [Processing::Backpressure, nil] what is in memory and not done; nil before the start
+      # @return [Runtime::Backpressure, nil] what is in memory and not done; nil before the start
       attr_reader :backpressure
       # @!visibility private
       attr_reader :contention
@@ -144,7 +144,7 @@ module Guildhall
         @state == :running
       end
 
-      # @return [Array<Processing::Partition>] those that are assigned now
+      # @return [Array<Partition>] those that are assigned now
       def partitions
         listeners.flat_map(&:partitions)
       end
@@ -247,7 +247,7 @@ module Guildhall
         @quiet = false
         @unfinished = []
         @overlaps = Set.new
-        @contention = Processing::Contention.new
+        @contention = Runtime::Contention.new
       end
 
       # Starts the metrics, the first time.

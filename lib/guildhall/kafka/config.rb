@@ -111,7 +111,7 @@ module Guildhall
       # @return [Guildhall::Pool, nil] the pool that payloads are dispatched to; nil: one of the application's own
       attr_accessor :pool
       # @return [Array<#call>] what is put around each call of a consumer's method: `call(call) { … }` gets a
-      #   {Processing::Middleware::Call} and has to yield once; the first is the outermost. Empty unless set
+      #   {Partition::Middleware::Call} and has to yield once; the first is the outermost. Empty unless set
       attr_accessor :middleware
       # @return [Hash{Symbol=>Object}, nil] the server process answers probes over HTTP: `{port: 9292}`, and `host:`, the address to
       #   listen on, "0.0.0.0" unless set. Needs the gem webrick. nil (unless set): it does not

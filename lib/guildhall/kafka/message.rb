@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "processing/error_kind"
+require_relative "partition/error_kind"
 
 module Guildhall
   module Kafka
@@ -48,7 +48,7 @@ module Guildhall
         value = @batch.results[@index]
         return unless value.is_a?(Failure)
 
-        value.raise! if Processing::ErrorKind.of(value.exception, @batch.topic) == :outage
+        value.raise! if Partition::ErrorKind.of(value.exception, @batch.topic) == :outage
         value
       end
 
@@ -56,7 +56,7 @@ module Guildhall
       # @return [Boolean] whether the bytes are invalid: they cannot be decoded, or a validator has refused them
       # @raise as {#failure} does
       def undecodable?
-        !(failure = self.failure).nil? && Processing::ErrorKind.of(failure.exception, @batch.topic) == :undecodable
+        !(failure = self.failure).nil? && Partition::ErrorKind.of(failure.exception, @batch.topic) == :undecodable
       end
 
       # @return [Boolean] whether the payload has been asked for

@@ -3,7 +3,7 @@
 require "etc"
 require "guildhall/option_rules"
 require_relative "health/server"
-require_relative "processing/backoff"
+require_relative "partition/backoff"
 require_relative "routing/topic"
 require_relative "server"
 require_relative "swarm/check"
@@ -46,7 +46,7 @@ module Guildhall
         @config = application.config
         @memory_limit = memory_limit
         @silence = silence
-        backoff = Processing::Backoff.new(@config, Routing::Retries.new)
+        backoff = Partition::Backoff.new(@config, Routing::Retries.new)
         @children = Array.new(processes || Etc.nprocessors) { |index| Child.new(index + 1, backoff) }.freeze
         @health = Health.new(@children, self)
         @state = :running

@@ -125,7 +125,7 @@ class AdaptersRailsTest < GuildhallTest
       Guildhall::Kafka.config.group_id = "shop"
       Guildhall::Kafka.routes { topic("orders") { consumer Class.new(Guildhall::Kafka::Consumer) }; active_job_topic "jobs" }
       def call(topic, event, *messages, &)
-        EXECUTION.call(Guildhall::Kafka::Processing::Middleware::Call.new(topic:, name: topic.name, partition: 0, event:, messages:, attempt: 1), &)
+        EXECUTION.call(Guildhall::Kafka::Partition::Middleware::Call.new(topic:, name: topic.name, partition: 0, event:, messages:, attempt: 1), &)
       end
       orders, jobs = %w[orders jobs].map { |name| Guildhall::Kafka.routes.topics.find { |topic| topic.name == name } }
       call(orders, :consume, Message.new(3)) { Rails.logger.info("order") }

@@ -218,7 +218,7 @@ class KafkaCLITest < GuildhallTest
     keys.each { |key| producer.produce(topic: "orders", partition: 0, key:, payload: "x").wait }
     producer.close
     consumer = Rdkafka::Config.new("bootstrap.servers": broker.bootstrap_servers, "group.id": "guildhall").consumer
-    metadata = Guildhall::Kafka::Processing::DoneRanges.dump(0, done)
+    metadata = Guildhall::Kafka::Partition::DoneRanges.dump(0, done)
     list = Rdkafka::Consumer::TopicPartitionList.new("orders" => [Rdkafka::Consumer::Partition.new(0, 0, 0, metadata)])
     Guildhall::Kafka::Connection::CoordinatorRetry.run { consumer.commit(list) }
     consumer.close

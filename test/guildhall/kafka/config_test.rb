@@ -206,7 +206,7 @@ class KafkaConfigTest < GuildhallTest
     config.max_bytes = 2**40
     @application.routes.draw { topic("a") { consumer Handles } }
     assert @application.validate!
-    backpressure = Guildhall::Kafka::Processing::Backpressure.new(config, [])
+    backpressure = Guildhall::Kafka::Runtime::Backpressure.new(config, [])
     assert_operator backpressure.room.max, :<, 2**62
   end
 

@@ -57,7 +57,7 @@ Scenario.run do
     eventually("goodbyes") { born.size - gone.size <= partitions }
     GC.start
     {threads: threads.call.values.sum, ractors: Ractor.count, files: descriptors, instances: ObjectSpace.each_object(consumer).count,
-     partitions: ObjectSpace.each_object(Guildhall::Kafka::Processing::Partition).count}
+     partitions: ObjectSpace.each_object(Guildhall::Kafka::Partition).count}
   end
   3.times(&round)
   before = counted.call

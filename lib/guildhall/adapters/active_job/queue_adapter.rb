@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "active_job/queue_adapters/abstract_adapter"
-require_relative "../../kafka/processing/parcel"
+require_relative "../../kafka/partition/parcel"
 require_relative "../../kafka/producing/delivery"
 require_relative "../active_job"
 

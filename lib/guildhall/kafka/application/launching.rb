@@ -64,9 +64,9 @@ module Guildhall
           measure
           ask_advisers
           Producing::Producer.load # while there may be no Ractor yet
-          @backpressure = Processing::Backpressure.new(@config, topics) { listeners.each(&:wake) }
-          @timer = Processing::Timer.new { |raised| error(raised, "timer") }
-          @runners = Processing::Runners.new(@config.concurrency) { |raised| error(raised, "runner") }
+          @backpressure = Runtime::Backpressure.new(@config, topics) { listeners.each(&:wake) }
+          @timer = Runtime::Timer.new { |raised| error(raised, "timer") }
+          @runners = Runtime::Runners.new(@config.concurrency) { |raised| error(raised, "runner") }
           @decodings = plans(topics)
           advise_of_decoding if first_process?
           @members = create_members(topics)
@@ -135,7 +135,7 @@ module Guildhall
           @timer.every(@config.commit_interval) { listeners.each(&:commit_soon) }
           @timer.every(@config.tick_interval) { tick }
           @timer.every(@config.lag_interval) { measure_lag }
-          watchdog = Processing::Watchdog.new(self)
+          watchdog = Runtime::Watchdog.new(self)
           @timer.every(watchdog.interval) { watchdog.check }
         end
 

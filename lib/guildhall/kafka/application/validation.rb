@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../config"
-require_relative "../processing/backpressure"
+require_relative "../runtime/backpressure"
 require_relative "../producing/producer"
 
 module Guildhall
@@ -40,7 +40,7 @@ module Guildhall
           Config::LibrdkafkaSettings.validate_together(Producing::Producer.settings(@config), :rd_kafka_producer, @errors, "producer")
           Producing::Producer.validate_promise(topics, @config, @errors)
           validate_transactions(topics.select(&:transactional))
-          Processing::Backpressure.validate(@config, topics, @errors)
+          Runtime::Backpressure.validate(@config, topics, @errors)
           topics.each { |topic| validate_pauses(topic) }
         end
 

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../processing/done_ranges"
+require_relative "../partition/done_ranges"
 require_relative "group_offsets"
 
 module Guildhall
@@ -47,7 +47,7 @@ module Guildhall
 
         # @return [Array<Range<Integer>>] what was passed over
         def gaps(offset, metadata)
-          Processing::DoneRanges.load(offset, metadata).map do |done|
+          Partition::DoneRanges.load(offset, metadata).map do |done|
             (offset...done.begin).tap { offset = done.end }
           end
         end

@@ -24,7 +24,7 @@ module Guildhall
           @topic.assigned.to_h { |number, _| [number, @reached[number] || found.fetch(number)] }
         end
 
-        # @param partition [Processing::Partition] that is given up
+        # @param partition [Partition] that is given up
         def note(partition)
           @reached[partition.number] = partition.next_offset || @reached[partition.number]
         end

@@ -11,7 +11,7 @@ require_relative "../broker/offset_reports"
 require_relative "../broker/topic_creation"
 require_relative "../broker/topic_discovery"
 require_relative "../errors"
-require_relative "../processing/partition"
+require_relative "../partition/partition"
 require_relative "../reading/reader"
 require_relative "../routing/group_routes"
 
@@ -83,7 +83,7 @@ module Guildhall
           request { rejoin_group_if_stuck } if stuck?
         end
 
-        # @return [Array<Processing::Partition>] those that are assigned now
+        # @return [Array<Partition>] those that are assigned now
         def partitions = @lock.synchronize { @partitions.values }
 
         # Runs the block in this listener's thread, soon. May be called by any thread.
@@ -234,7 +234,7 @@ module Guildhall
 
         def assign(name, number)
           topic = @routes.route(name) or return
-          partition = Processing::Partition.new(topic, name, number, self, @application)
+          partition = Partition.new(topic, name, number, self, @application)
           partition.queue = @reader.open(name, number, partition, partition.decoding.codec)
           @lock.synchronize { @partitions[[name, number]] = partition }
           partition.begin

@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 require "guildhall/clock"
-require_relative "../processing/dispatches"
-require_relative "../processing/error_kind"
+require_relative "../partition/dispatches"
+require_relative "../partition/error_kind"
 require_relative "../producing/reporting"
 require_relative "../producing/wire"
 require_relative "origin"
@@ -12,7 +12,7 @@ module Guildhall
     # Sends messages to a retry topic or a dead letter topic, and reads and replays what is there.
     module DeadLetterQueue
       # Sends messages to the next retry topic or to the dead letter topic, with their bytes, key and headers, and with what went
-      # wrong in further headers. Which messages, and when, {Processing::RetryPolicy} decides.
+      # wrong in further headers. Which messages, and when, {Partition::RetryPolicy} decides.
       class Dispatcher
         def initialize(topic, application)
           @topic = topic
@@ -36,7 +36,7 @@ module Guildhall
           later = @retries&.next_topic
           return @queue.topic if later.nil? || @topic.retries.non_retryable?(error)
 
-          Processing::ErrorKind.of(error, @topic) == :undecodable ? @queue.topic : later
+          Partition::ErrorKind.of(error, @topic) == :undecodable ? @queue.topic : later
         end
 
         # All are sent before the first is waited for. Blocks until the broker has them.
@@ -95,7 +95,7 @@ module Guildhall
         def confirm(handle, message, target, limit, give_up)
           begin
             left = Clock.left(limit, least: 0.001)
-            handle.wait(max_wait_timeout_ms: ([left, Processing::Dispatches::SLICE_SECONDS].min * 1000).ceil)
+            handle.wait(max_wait_timeout_ms: ([left, Partition::Dispatches::SLICE_SECONDS].min * 1000).ceil)
           rescue Rdkafka::AbstractHandle::WaitTimeoutError
             retry if Clock.now < limit && !give_up.call
             @application.abandon(handle)

@@ -28,7 +28,7 @@ module Guildhall
         # @return [String, nil] why workers decode nothing of it; nil: they do, or nothing is left for them
         attr_reader :reason
 
-        # @param runners [Processing::Runners, nil] prepare batches that need it; nil: the thread that reads a payload does
+        # @param runners [Runtime::Runners, nil] prepare batches that need it; nil: the thread that reads a payload does
         # @param report [#call] takes what preparing a batch has raised
         # @yieldreturn [Guildhall::Pool] asked for only where there is work for it
         # @raise [ConfigurationError] where workers cannot run what the route wants them to run

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "guildhall/error_boundary"
-require_relative "../processing/backoff"
+require_relative "../partition/backoff"
 require_relative "chain"
 
 module Guildhall
@@ -21,7 +21,7 @@ module Guildhall
           @assignment = assignment
           @schedule = assignment.schedule
           @topic = assignment.partition.topic
-          @backoff = Processing::Backoff.new(assignment.application.config, @topic.retries)
+          @backoff = Partition::Backoff.new(assignment.application.config, @topic.retries)
           @failures = 0
           @chain = nil
         end

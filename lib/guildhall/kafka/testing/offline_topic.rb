@@ -24,7 +24,7 @@ module Guildhall
           @application = Offline::Application.new(topic, application)
           @serializing = Producing::Serializing.new([topic])
           @listener = Offline::Listener.new
-          @partition = Processing::Partition.new(topic, topic.name, 0, @listener, @application)
+          @partition = Partition.new(topic, topic.name, 0, @listener, @application)
           @partition.begin
           @next_offset = 0
         end

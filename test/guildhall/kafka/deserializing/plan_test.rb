@@ -213,7 +213,7 @@ class KafkaDeserializingPlanTest < GuildhallTest
   private
 
   def with_runners
-    runners = Guildhall::Kafka::Processing::Runners.new(1)
+    runners = Guildhall::Kafka::Runtime::Runners.new(1)
     yield(runners)
   ensure
     runners.close(Guildhall::Clock.now + 5)

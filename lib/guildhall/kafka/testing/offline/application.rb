@@ -24,11 +24,11 @@ module Guildhall
             @plan = Deserializing::Plan.new(topic, parallel)
             @steps = Producing::Producer.steps(@config, real.routes.topics)
             @producer = Producer.new(@steps)
-            @backpressure = Processing::Backpressure.new(@config, [topic])
+            @backpressure = Runtime::Backpressure.new(@config, [topic])
             @runners = Runners.new
             @timer = Timer.new
             @errors = []
-            @contention = Processing::Contention.new
+            @contention = Runtime::Contention.new
           end
 
           def decoding(_topic) = @plan

@@ -1,0 +1,44 @@
+# frozen_string_literal: true
+
+require "guildhall/clock"
+
+module Guildhall
+  module Kafka
+    class Partition
+      # What those work with who work on one partition for the time of its assignment, {Executor} and {Recovery}; and how they
+      # report: with the partition's name, and, of events, the consumer group.
+      Assignment = Data.define(:partition, :offsets, :schedule, :application) do
+        # @param name [String] of an event
+        def publish(name, **payload)
+          application.publish(name, group: partition.topic.group, topic: partition.name, partition: partition.number, **payload)
+        end
+
+        # @param messages [Messages] that `consume` was called with
+        # @param began [Float] when, of the {Clock}
+        # @param size [Integer] how many of them are done
+        # @param again [Boolean] whether the batch is consumed again, for the others: what is counted by batches is counted then
+        def consumed(messages, began, size = messages.size, again: false)
+          return unless application.listening?("consumer.consumed")
+
+          read, dropped, bytes = again ? [size, 0, 0] : [messages.read, messages.dropped, messages.bytes]
+          publish("consumer.consumed", size:, read:, dropped:, bytes:,
+            waited: began - messages.batch.read_at, seconds: Clock.now - began, last_offset: messages.last_offset)
+        end
+
+        # @param error [Exception] that `consume` has raised
+        # @param messages [Messages, nil] that it was called with; nil: it was not called
+        # @param isolating [Boolean] whether the message that fails is being looked for, which takes more attempts than the route allows
+        def consume_failed(error, messages, attempt, isolating: false)
+          return if ForwardingError.load_of(error) # no failure of the consumer: {Dispatches} reports what it sends
+
+          error(error, "consumer.consume", attempt:, offset: messages&.failing_offset(error),
+            first_offset: messages&.first_offset, last_offset: messages&.last_offset, **(isolating ? {isolating:} : {}))
+        end
+
+        def error(error, type, **payload)
+          application.error(error, type, topic: partition.name, partition: partition.number, **payload)
+        end
+      end
+    end
+  end
+end

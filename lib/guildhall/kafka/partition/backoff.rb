@@ -1,0 +1,27 @@
+# frozen_string_literal: true
+
+module Guildhall
+  module Kafka
+    class Partition
+      # How long a partition rests after its consumer raised.
+      class Backoff
+        JITTER = 0.2 # so that partitions that failed together do not come back together
+
+        # @param retries [Routing::Retries] a topic's own settings
+        def initialize(config, retries)
+          @first = retries.pause_timeout || config.pause_timeout
+          @most = retries.pause_max_timeout || config.pause_max_timeout
+          own = retries.pause_with_exponential_backoff
+          @exponential = own.nil? ? config.pause_with_exponential_backoff : own
+        end
+
+        # @param failures [Integer] in a row, from 1
+        # @return [Float] seconds
+        def seconds(failures)
+          pause = @exponential ? @first * (2**[failures - 1, 30].min) : @first
+          [pause, @most].min * (1 + (JITTER * ((2 * rand) - 1)))
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,209 @@
+# frozen_string_literal: true
+
+require "forwardable"
+require_relative "middleware"
+require_relative "outbox"
+
+module Guildhall
+  module Kafka
+    class Partition
+      # One consumer, and the call of `consume` that it is in: what it asks of its partition, and what it has said about its
+      # messages. A partition has one, or, with virtual partitions, one for each of them, and one for consumption in order.
+      class ConsumerCall
+        extend Forwardable
+
+        OFFSETS = 0...((2**63) - 1) # of messages: the one after it is an offset, too
+        private_constant :OFFSETS
+
+        # @!method topic
+        #   @see Partition#topic
+        def_delegators :@partition, :topic, :name, :number, :pause, :resume, :paused?, :seek, :revoked?, :stopping?,
+          :application, :synchronize, :collapsed?
+
+        # @param shared [Boolean] whether it gets a share of each batch beside others
+        # @raise what the consumer's `initialized` raises
+        def initialize(partition, offsets, shared: false)
+          @partition = partition
+          @offsets = offsets
+          @shared = shared
+          @consumer = @messages = @attempt = @transaction = nil
+          reset
+          with_consumer(:initialized, &:itself)
+        end
+
+        # @param indexes [Array<Integer>] of its records
+        # @return [Messages] to {#consume}
+        def messages(batch, indexes)
+          batch.messages(indexes, self)
+        end
+
+        # Calls the application's code.
+        # @param attempt [Integer, nil] nil: the partition's
+        # @return [Boolean] whether all of them are done; false: only what was marked
+        def consume(messages, attempt = nil)
+          reset
+          @messages = messages
+          @attempt = attempt
+          with_consumer(:consume) { |consumer| consume_by(consumer) }
+          !(@only_marks || (@marked && (stopping? || revoked?)))
+        ensure
+          @messages = @attempt = nil
+        end
+
+        # @return [Boolean] whether a message was marked, or its `consume` has returned
+        def done?(offset) = @offsets.done?(offset)
+
+        def attempt = @attempt || @partition.attempt
+
+        # Calls the application's code.
+        # @param event [Symbol] a method of the consumer
+        # @param arguments [Array] of that method
+        def dispatch(event, *arguments)
+          @sent = Hash.new(0)
+          with_consumer(event) { |consumer| consumer.public_send(event, *arguments) }
+        end
+
+        # Calls the application's middleware, and within it the block.
+        # @param event [Symbol] what is about to happen
+        # @param messages [Messages, Array<Message>, nil] with these
+        # @return [Object] what the block returns
+        def wrap(event, messages = @messages, &block)
+          chain = @partition.middleware
+          return block.call if chain.empty?
+
+          Middleware.call(chain, Middleware::Call.new(topic:, name:, partition: number, event:, messages:, attempt:), &block)
+        end
+
+        # Only what was marked is done when `consume` returns, unless the block comes to its end.
+        def only_marks
+          before = @only_marks
+          @only_marks = true
+          yield
+          @only_marks = before
+        end
+
+        # Only what was marked is done when `consume` returns.
+        def redeliver_unmarked
+          @only_marks = true
+        end
+
+        # @return [WaterDrop::Producer, Producing::TransactionalProducer] of the transaction that is open, else the application's
+        def producer = @transaction&.producer || @partition.producer
+
+        # Sends messages on to other topics. Blocks for some seconds at most.
+        # @param records [Array] see {Outbox#forward}
+        # @raise [ForwardingError, Rdkafka::RdkafkaError]
+        def forward(records, **how, &)
+          return Outbox.forward_at_once(records, producer, application) if @transaction
+
+          @partition.outbox.forward(records, @sent, **how, &)
+        end
+
+        # One within another is part of that one.
+        # @return [Object] what the block returns
+        # @raise as {Transactions#run}
+        # @raise [Guildhall::ArgumentError] where the route does not say `transactional`
+        def transaction
+          return yield if @transaction
+
+          @partition.transaction do |marks|
+            @transaction = marks
+            yield
+          ensure
+            @transaction = nil
+          end
+        end
+
+        # @param message [Message] with virtual partitions, it and those before it in this share are done; else it and all
+        #   before it
+        # @return [Boolean] false when it was not stored: the partition is no longer ours, or a seek has made it void
+        # @raise [Guildhall::ArgumentError] for a message of another partition, whose offset means nothing here
+        def mark(message, metadata = nil)
+          own!(message)
+          mark_up_to(message.offset, message.batch, metadata)
+        end
+
+        # @return [Boolean] as {#mark}
+        # @raise [Guildhall::ArgumentError] if it is not an offset, or lies behind what was read: that would never be consumed
+        def mark_offset(offset, metadata = nil)
+          unless offset.is_a?(Integer) && OFFSETS.cover?(offset)
+            raise Guildhall::ArgumentError, "mark_offset takes an Integer, the offset of a message, not #{offset.inspect}"
+          end
+
+          batch = @messages&.batch
+          refuse_unread(offset, [@offsets.read_to, batch&.end_offset].compact.max)
+          mark_up_to(offset, batch, metadata)
+        end
+
+        # Commits what was marked. Blocks for the broker's answer. In a transaction: nothing, that commits it.
+        # @return [Boolean] false when the partition is no longer ours
+        def commit
+          @transaction ? !@offsets.closed? : @offsets.commit
+        end
+
+        private
+
+        def reset
+          @only_marks = @marked = false
+          @sent = Hash.new(0)
+        end
+
+        def refuse_unread(offset, unread)
+          return unless unread && offset >= unread
+
+          raise Guildhall::ArgumentError, "mark_offset(#{offset}): offset #{unread} and what comes behind it was not read yet, and would " \
+                                          "never be; mark the offset of a message that was consumed"
+        end
+
+        def with_consumer(event)
+          wrap(event) { yield(present_consumer) }
+        end
+
+        # Where code is reloaded, an instance of the class as it is now.
+        def present_consumer
+          klass = @partition.consumer_class
+          return @consumer if @consumer.instance_of?(klass)
+
+          before = @consumer
+          @consumer = nil
+          before&.shutdown
+          @consumer = klass.new.tap do |consumer|
+            consumer.call = self
+            consumer.initialized
+          end
+        end
+
+        def consume_by(consumer)
+          consumer.messages = @messages.hand_over
+          consumer.consume
+        ensure
+          consumer.messages = nil
+        end
+
+        def own!(message)
+          return if message.respond_to?(:partition) && message.partition == number && message.topic == name
+
+          raise Guildhall::ArgumentError, "#{message.inspect} cannot be marked by the consumer of #{@partition}"
+        end
+
+        def mark_up_to(offset, batch, metadata)
+          unless metadata.nil? || metadata.is_a?(String)
+            raise Guildhall::ArgumentError, "metadata beside an offset has to be a String, not #{metadata.inspect}"
+          end
+
+          @marked = true
+          generation = batch ? batch.generation : @offsets.generation
+          next_offset = batch ? batch.offset_after(offset) : offset + 1
+          return @transaction.add(next_offset, generation, metadata) if @transaction
+          return @offsets.mark(next_offset, generation, metadata) unless @shared
+
+          messages = @messages # which a runner may exchange while a thread of the consumer's own marks
+          # Of an earlier batch it is not known what lies before it in this share.
+          @offsets.mark_each(generation, metadata) do
+            messages && batch.equal?(messages.batch) ? messages.next_steps(offset) : [[offset, next_offset]]
+          end
+        end
+      end
+    end
+  end
+end

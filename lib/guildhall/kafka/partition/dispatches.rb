@@ -1,0 +1,193 @@
+# frozen_string_literal: true
+
+require "time"
+require "guildhall/clock"
+require "guildhall/error_boundary"
+require_relative "../reminders"
+require_relative "assignment"
+require_relative "backoff"
+
+module Guildhall
+  module Kafka
+    class Partition
+      # Carries out what a partition has to send to other topics, and repeats that with growing pauses until the brokers have it. No runner
+      # waits for it, and no consumer is called for it. Of one partition; any thread.
+      #
+      # What is sent is an object with these methods: `generation`, of the messages; `first`, the first message that is not sent, nil: all
+      # are; `target`, the topic of that one; `deliver(give_up)`, which blocks until the brokers have all, or raises; `abandon`: nobody
+      # waits for it any more; `settled`, called once the brokers have all, but not where a seek, or the partition's end, has made it void.
+      class Dispatches
+        # Seconds that a partition which is given up waits for a dispatch that has not failed yet.
+        GRACE_SECONDS = 1
+        # Seconds without the broker's confirmation, from which on a dispatch counts as blocked: librdkafka reports a missing topic only
+        # after `topic.metadata.propagation.max.ms`.
+        LATE_SECONDS = 5
+        # Seconds of waiting for a broker, between two looks whether to give up.
+        SLICE_SECONDS = 0.2
+        LATE = "no broker has confirmed the message for #{LATE_SECONDS} s: check that the topic exists, and that its brokers can be " \
+               "reached".freeze
+        private_constant :GRACE_SECONDS
+
+        # A topic that cannot be written to.
+        # @!attribute [r] to
+        #   @return [String] the topic
+        # @!attribute [r] reason
+        #   @return [String] what the broker or librdkafka says
+        # @!attribute [r] since
+        #   @return [Time] of the first attempt that failed
+        # @!attribute [r] attempt
+        #   @return [Integer] how many have failed; 0: the first one waits for the broker
+        Blocked = Data.define(:to, :reason, :since, :attempt) do
+          def to_s
+            "topic #{to} cannot be written: #{reason} (since #{since.iso8601}, attempt #{attempt})"
+          end
+        end
+
+        Dispatch = Struct.new(:load, :blocked, :give_up_at) do
+          def failures = blocked ? blocked.attempt : 0
+        end
+        private_constant :Dispatch
+
+        # @param name [String] how its errors and events are named: `NAME`, `NAME.blocked`
+        def initialize(assignment, name)
+          @assignment = assignment
+          @name = name
+          @application = assignment.application
+          @schedule = assignment.schedule
+          @offsets = assignment.offsets
+          @backoff = Backoff.new(@application.config, assignment.partition.topic.retries)
+          @dispatches = []
+          @reminders = Hash.new { |reminders, to| reminders[to] = Reminders.new } # by topic, whatever is sent there
+          @lock = Mutex.new
+        end
+
+        # @return [Blocked, nil] of the dispatch that has failed for longest; nil: none fails
+        def blocked
+          @lock.synchronize { @dispatches.reject { |dispatch| void?(dispatch.load) }.filter_map(&:blocked).min_by(&:since) }
+        end
+
+        # Does not block.
+        # @param load [#deliver] see {Dispatches}
+        def start(load) = attempt_soon(add(load))
+
+        # As {#start}, for one whose first attempt has failed, or has lasted for {LATE_SECONDS}.
+        # @param error [#to, #reason] why
+        # @param late [Boolean] whether the brokers may still take it
+        def go_on(load, error, late:)
+          dispatch = add(load)
+          return failed(error, dispatch) unless late
+          return forget(dispatch) if void?(load)
+
+          mark_late(dispatch, error.to)
+          remind(error, dispatch)
+          attempt_soon(dispatch)
+        end
+
+        # Nothing of it is left to be sent.
+        def conclude(load)
+          ErrorBoundary.contain(->(error) { report(error) }) { load.settled } unless void?(load)
+        end
+
+        # @return [Boolean] whether a seek, or the partition's end, has made it void
+        def void?(load) = @schedule.leaving? || stale?(load)
+
+        private
+
+        def add(load) = Dispatch.new(load).tap { |dispatch| @lock.synchronize { @dispatches << dispatch } }
+
+        def forget(dispatch)
+          @lock.synchronize { @dispatches.delete(dispatch) }
+          dispatch.load.abandon
+        end
+
+        def stale?(load) = load.generation != @offsets.generation
+
+        # By the runner that has decided, or by the timer.
+        def attempt_soon(dispatch)
+          return forget(dispatch) unless @schedule.begin_sending
+
+          @application.in_background { attempt(dispatch) }
+        end
+
+        def attempt(dispatch)
+          ErrorBoundary.contain(->(error) { failed(error, dispatch) }) { deliver(dispatch) }
+        ensure
+          @schedule.sent
+        end
+
+        def deliver(dispatch)
+          return forget(dispatch) if give_up?(dispatch)
+
+          late_at = Clock.now + LATE_SECONDS
+          dispatch.load.deliver(-> { late(dispatch, late_at) || give_up?(dispatch) })
+          finish(dispatch)
+        end
+
+        # An error that comes now is none of the dispatch.
+        def finish(dispatch)
+          forget(dispatch)
+          @lock.synchronize { @reminders.delete(dispatch.blocked.to) } if dispatch.blocked
+          conclude(dispatch.load)
+        end
+
+        def late(dispatch, at)
+          mark_late(dispatch, dispatch.load.target) unless dispatch.blocked || Clock.now < at
+          nil
+        end
+
+        def mark_late(dispatch, to)
+          dispatch.blocked = Blocked.new(to:, reason: LATE, since: Time.now.utc - LATE_SECONDS, attempt: 0)
+          publish(dispatch, nil)
+        end
+
+        # What is on its way while the process stops may still arrive.
+        def give_up?(dispatch)
+          return stale?(dispatch.load) unless @schedule.leaving?
+
+          dispatch.give_up_at ||= Clock.now + (dispatch.failures.zero? ? GRACE_SECONDS : 0)
+          Clock.now >= dispatch.give_up_at
+        end
+
+        def failed(error, dispatch)
+          return forget(dispatch) if void?(dispatch.load)
+
+          if dispatch.load.first.nil? # all were sent; one that could not be marked is consumed again
+            report(error)
+            return finish(dispatch)
+          end
+
+          block(error, dispatch)
+          seconds = @backoff.seconds(dispatch.failures)
+          publish(dispatch, seconds)
+          @application.timer.after(seconds) { attempt_soon(dispatch) }
+        end
+
+        def report(error) = @assignment.error(error, @name)
+
+        def publish(dispatch, seconds)
+          blocked = dispatch.blocked
+          @assignment.publish("#{@name}.blocked", offset: dispatch.load.first&.offset, to: blocked.to, reason: blocked.reason,
+            since: blocked.since, attempt: blocked.attempt, seconds:)
+        end
+
+        def block(error, dispatch)
+          before = dispatch.blocked
+          told = error.respond_to?(:reason) && error.reason # nil if nothing was sent, because no producer could be opened for instance
+          to, reason = told ? [error.to, error.reason] : [dispatch.load.target, "#{error.class}: #{ErrorBoundary.message(error)}"]
+          dispatch.blocked = Blocked.new(to:, reason:, since: before&.since || Time.now.utc, attempt: dispatch.failures + 1)
+          remind(error, dispatch)
+        end
+
+        # librdkafka and the broker have different words for the same reason.
+        def advice(reason) = reason[/; (.*)/, 1] || reason
+
+        def remind(error, dispatch)
+          blocked = dispatch.blocked
+          return unless @lock.synchronize { @reminders[blocked.to].due?(advice(blocked.reason), Clock.now) }
+
+          @assignment.error(error, @name, offset: dispatch.load.first.offset, **blocked.to_h.slice(:to, :since, :attempt))
+        end
+      end
+    end
+  end
+end

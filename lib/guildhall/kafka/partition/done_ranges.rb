@@ -1,0 +1,62 @@
+# frozen_string_literal: true
+
+module Guildhall
+  module Kafka
+    class Partition
+      # Which messages behind a committed offset are done already, written into the offset's metadata: beside the user's
+      # own, ignored by members that do not know it, and cut off where it grows too long (what does not fit is redone).
+      #
+      #     user's text␟gh1:gap.length,gap.length…     in base 36, from the offset on
+      module DoneRanges
+        MARK = "\u241Fgh1:"
+        # With the user's text: brokers refuse to commit more than `offset.metadata.max.bytes`, 4096 unless set.
+        MAX_BYTES = 3_000
+
+        # @param offset [Integer] the committed one
+        # @param done [Array<Array(Integer, Integer)>] ranges behind it, in order: first offset, and the one after the last
+        # @param metadata [String, nil] the user's own
+        # @return [String, nil] nil when there is nothing to write
+        def self.dump(offset, done, metadata = nil)
+          most = room(metadata)
+          text = parts(offset, done).each_with_object(+"") do |part, all|
+            part = ",#{part}" unless all.empty?
+            break all if all.bytesize + part.bytesize > most
+
+            all << part
+          end
+          text.empty? ? metadata : "#{metadata}#{MARK}#{text}"
+        end
+
+        # @return [Boolean] whether {.dump} can write all of it
+        def self.fit?(offset, done, metadata = nil)
+          done.empty? || parts(offset, done).sum { |part| part.bytesize + 1 } - 1 <= room(metadata)
+        end
+
+        # @param offset [Integer] the committed one
+        # @return [Array<Range<Integer>>] what is done behind it
+        def self.load(offset, metadata)
+          text = metadata.to_s.dup.force_encoding(Encoding::UTF_8)
+          return [] unless text.valid_encoding? && (start = text.index(MARK))
+
+          text[(start + MARK.size)..].split(",").map do |pair|
+            gap, length = pair.split(".").map { |number| Integer(number, 36) }
+            first = offset + gap
+            offset = first + length
+            first...offset
+          end
+        rescue ::ArgumentError, TypeError # cut off by somebody, or not ours after all
+          []
+        end
+
+        def self.room(metadata) = MAX_BYTES - metadata.to_s.bytesize
+
+        def self.parts(offset, done)
+          done.map do |first, behind|
+            "#{(first - offset).to_s(36)}.#{(behind - first).to_s(36)}".tap { offset = behind }
+          end
+        end
+        private_class_method :room, :parts
+      end
+    end
+  end
+end

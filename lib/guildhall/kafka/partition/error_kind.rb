@@ -1,0 +1,119 @@
+# frozen_string_literal: true
+
+require "guildhall/errors"
+require_relative "../errors"
+require_relative "../producing/delivery"
+
+module Guildhall
+  module Kafka
+    class Partition
+      # Classifies an error by its cause: a service that is out of reach (:outage), a database that is overloaded, or a statement that
+      # is too slow (:contention), the payload's bytes (:undecodable), or anything else (:other). An outage is retried for as long
+      # as it lasts and is never counted as an attempt; contention neither, while it is not a few messages alone that have it
+      # ({Runtime::Contention}); undecodable payloads need no second look; everything else counts as an attempt.
+      #
+      # Classes are compared by name, those of superclasses and modules included: no library is loaded, and none has to be there.
+      module ErrorKind
+        # A service cannot be reached, or does not answer. A route adds classes of its own by `retries transient:`.
+        OUTAGES = %w[
+          IOError SystemCallError SocketError Timeout::Error OpenSSL::SSL::SSLError
+          Guildhall::Kafka::TransactionError
+          ActiveRecord::ConnectionNotEstablished ActiveRecord::ConnectionFailed
+          PG::ConnectionBad PG::UnableToSend PG::ConnectionException PG::AdminShutdown PG::CrashShutdown PG::CannotConnectNow
+          PG::TooManyConnections
+          Mysql2::Error::ConnectionError Mysql2::Error::TimeoutError Trilogy::ConnectionError
+          Sequel::DatabaseConnectionError Sequel::DatabaseDisconnectError Sequel::PoolTimeout
+          Redis::BaseConnectionError RedisClient::ConnectionError
+          Mongo::Error::SocketError Mongo::Error::SocketTimeoutError Mongo::Error::NoServerAvailable Mongo::Error::ConnectionPerished
+          Dalli::NetworkError Dalli::RingError
+          Faraday::ConnectionFailed Faraday::TimeoutError Faraday::SSLError
+          HTTP::ConnectionError HTTP::TimeoutError HTTPX::ConnectionError HTTPX::TimeoutError HTTPX::ResolveError
+          Excon::Error::Socket Excon::Error::Timeout
+          HTTPClient::TimeoutError HTTPClient::KeepAliveDisconnected
+          RestClient::Exceptions::Timeout RestClient::ServerBrokeConnection
+          Seahorse::Client::NetworkingError
+          Elastic::Transport::Transport::Errors::TooManyRequests Elastic::Transport::Transport::Errors::BadGateway
+          Elastic::Transport::Transport::Errors::ServiceUnavailable Elastic::Transport::Transport::Errors::GatewayTimeout
+          Elasticsearch::Transport::Transport::Errors::TooManyRequests Elasticsearch::Transport::Transport::Errors::BadGateway
+          Elasticsearch::Transport::Transport::Errors::ServiceUnavailable Elasticsearch::Transport::Transport::Errors::GatewayTimeout
+          OpenSearch::Transport::Transport::Errors::TooManyRequests OpenSearch::Transport::Transport::Errors::BadGateway
+          OpenSearch::Transport::Transport::Errors::ServiceUnavailable OpenSearch::Transport::Transport::Errors::GatewayTimeout
+          GRPC::Unavailable GRPC::DeadlineExceeded Google::Cloud::UnavailableError Google::Cloud::DeadlineExceededError
+          Bunny::TCPConnectionFailed Bunny::NetworkFailure Bunny::ConnectionClosedError
+        ].to_h { |name| [name, true] }.freeze
+        # Either a database is overloaded, or a message makes it do too much.
+        CONTENTION = %w[
+          ActiveRecord::StatementTimeout ActiveRecord::QueryCanceled ActiveRecord::AdapterTimeout ActiveRecord::LockWaitTimeout
+          ActiveRecord::Deadlocked ActiveRecord::SerializationFailure
+          PG::QueryCanceled PG::LockNotAvailable PG::TRDeadlockDetected PG::TRSerializationFailure
+          SQLite3::BusyException SQLite3::LockedException
+          Sequel::DatabaseLockTimeout Sequel::SerializationFailure
+        ].to_h { |name| [name, true] }.freeze
+        # These pass on an error of another library's: what that is decides. Of any other error the cause is not asked, for it may be one
+        # that the application has rescued and dealt with.
+        WRAPPERS = %w[
+          ActiveRecord::StatementInvalid ActiveJob::DeserializationError ActionView::Template::Error Sequel::DatabaseError
+          WaterDrop::Errors::ProduceError
+        ].to_h { |name| [name, true] }.freeze
+        UNDECODABLE = [DecodeError, ValidationError].freeze
+        NAME = Module.instance_method(:name) # which a class may have replaced
+        private_constant :OUTAGES, :CONTENTION, :WRAPPERS, :UNDECODABLE, :NAME
+
+        # @param topic [Routing::Topic] whose route may name further classes that are outages
+        # @return [Symbol] :outage, :contention, :undecodable or :other
+        def self.of(error, topic)
+          return :outage if topic.retries.transient.any? { |klass| error.is_a?(klass) } || outage?(error)
+          return :undecodable if UNDECODABLE.any? { |klass| error.is_a?(klass) }
+
+          listed?(error, CONTENTION) ? :contention : :other
+        end
+
+        def self.outage?(error)
+          return false if error.is_a?(StuckError) # a payload that exceeds its deadline: caused by the payload, though it is a time-out
+          return error.outage? if registry?(error)
+          return error.pending? if unknown_schema?(error)
+          return true if unusable_schema?(error)
+
+          listed?(error, OUTAGES) || unwrapped(error).any? { |one| kafka?(one) && Producing::Delivery.passing?(one) }
+        end
+        private_class_method :outage?
+
+        # Whether its class, or that of an error which it passes on, is among them.
+        def self.listed?(error, names)
+          unwrapped(error).any? { |one| named?(one, names) }
+        end
+        private_class_method :listed?
+
+        def self.unwrapped(error)
+          errors = [error]
+          errors << errors.last.cause while errors.last.cause && named?(errors.last, WRAPPERS)
+          errors
+        end
+        private_class_method :unwrapped
+
+        def self.named?(error, names) = error.class.ancestors.any? { |one| names.key?(NAME.bind_call(one)) }
+        private_class_method :named?
+
+        # Of what a consumer has produced.
+        def self.kafka?(error) = error.is_a?(Rdkafka::RdkafkaError) || error.is_a?(Rdkafka::AbstractHandle::WaitTimeoutError)
+        private_class_method :kafka?
+
+        def self.registry?(error)
+          defined?(SchemaRegistry::Error) && error.is_a?(SchemaRegistry::Error)
+        end
+        private_class_method :registry?
+
+        def self.unknown_schema?(error)
+          defined?(SchemaRegistry::UnknownSchemaError) && error.is_a?(SchemaRegistry::UnknownSchemaError)
+        end
+        private_class_method :unknown_schema?
+
+        # Of the registry's, not one that the application has.
+        def self.unusable_schema?(error)
+          defined?(SchemaRegistry::UnusableSchemaError) && error.is_a?(SchemaRegistry::UnusableSchemaError)
+        end
+        private_class_method :unusable_schema?
+      end
+    end
+  end
+end

@@ -1,0 +1,183 @@
+# frozen_string_literal: true
+
+require "forwardable"
+require "guildhall/clock"
+require "guildhall/error_boundary"
+require_relative "../messages/batch"
+require_relative "assignment"
+require_relative "consumer_call"
+require_relative "dead_letters"
+require_relative "parked_keys"
+
+module Guildhall
+  module Kafka
+    class Partition
+      # Tries messages of parked keys again, one after the other, beside the partition's batches; and decides what becomes of a
+      # message that failed. A runner runs it: one message each time.
+      class KeyRetries
+        extend Forwardable
+
+        def_delegators :@assignment, :partition, :offsets, :schedule, :application
+        private :partition, :offsets, :schedule, :application
+
+        attr_reader :keys
+        # @return [ConsumerCall, nil] nil: none was needed yet
+        attr_reader :call
+
+        def initialize(assignment)
+          @assignment = assignment
+          @topic = partition.topic
+          @keys = ParkedKeys.new(assignment) { schedule.call_aside }
+          @policy = FailurePolicy.new(@topic)
+          @backoff = Backoff.new(application.config, @topic.retries)
+          @dead_letters = DeadLetters.for(assignment)
+        end
+
+        # (see Recovery#blocked)
+        def blocked = @dead_letters&.blocked
+
+        # Called by a runner, when {Schedule} allows it.
+        def run
+          @keys.renew(offsets.generation)
+          entry = @keys.take unless schedule.leaving?
+          try(entry) if entry
+          schedule.resume(:keys) unless full?
+        ensure
+          schedule.aside_ended(again: @keys.due?)
+        end
+
+        # @return [Boolean] whether the partition has to rest until a parked key has moved on
+        def full? = @keys.full? || (@keys.counts.first.positive? && !offsets.fit?)
+
+        # Messages of a key have failed in its share of a batch, or `consume` was left early.
+        # @param indexes [Array<Integer>] of those that are not done
+        def park(key, batch, indexes)
+          entry = @keys.park(key, batch, indexes)
+          publish("key.parked", entry, offset: entry.record.offset)
+          decided(entry) { yield entry }
+        end
+
+        # @param entry [ParkedKeys::Entry] whose first message is not done
+        # @param messages [Messages] that `consume` was called with
+        def failed(entry, error, messages)
+          load = ForwardingError.load_of(error)
+          return load.on_settled { @keys.due(entry) unless void?(entry.generation) } if load
+
+          call = FailurePolicy::FailedCall.new(error:, at: entry.at, passing: entry.passing.include?(error, entry.at),
+            last_offset: messages.last_offset, last_read: messages.last_read, at_hand: messages.failing_offset(error))
+          decision, entry.history = @policy.decide(call, entry.history)
+          carry_out(decision, entry, error)
+        end
+
+        # It is tried again, for a reason that says nothing about the message.
+        def postpone(entry)
+          decision, entry.history = @policy.postponed(entry.at, entry.history)
+          rest(entry, decision.failures)
+        end
+
+        # @return [Boolean] whether a seek, or the partition's end, has made it void whether messages of a generation worked
+        def void?(generation) = schedule.leaving? || generation != offsets.generation
+
+        private
+
+        # A parked key has one message at a time: there is none to look for.
+        def carry_out(decision, entry, error)
+          case decision
+          when FailurePolicy::Retry then rest(entry, decision.failures)
+          when FailurePolicy::Narrow then @keys.due(entry)
+          when FailurePolicy::Undecided then undecided(entry, decision.error, decision.failures)
+          else dispatch(entry, decision, error)
+          end
+        end
+
+        def try(entry)
+          batch = batch(entry, @keys.held(entry).first)
+          messages = nil
+          ErrorBoundary.contain(->(error) { raised(entry, error, messages) }) do
+            @call ||= ConsumerCall.new(partition, offsets, shared: true) # its `initialized` may seek or pause
+            next if void?(entry.generation)
+            next @keys.due(entry) if schedule.held?
+
+            messages = @call.messages(batch, [0])
+            undecodable?(messages) ? dispatch_undecodable(entry, messages) : consume(entry, messages)
+          end
+        end
+
+        def consume(entry, messages)
+          began = Clock.now
+          whole = @call.consume(messages, entry.attempt)
+          offsets.complete_each(entry.generation) { messages.next_steps } if whole
+          @assignment.consumed(messages, began) if whole
+          go_on(entry)
+        end
+
+        def raised(entry, error, messages)
+          @assignment.consume_failed(error, messages, entry.attempt)
+          return if void?(entry.generation)
+
+          decided(entry) { pass(entry) == :unchanged ? failed(entry, error, messages) : go_on(entry) }
+        end
+
+        def decided(entry, &) = ErrorBoundary.contain(->(failure) { undecided(entry, failure) }, &)
+
+        # Without a pause that would happen again at once.
+        def undecided(entry, error, failures = [entry.history.failures, 1].max)
+          @assignment.error(error, "dead_letter_queue")
+          rest(entry, failures)
+        end
+
+        def undecodable?(messages) = @dead_letters&.dispatch_undecodable? && messages.undecodable.any?
+
+        def dispatch_undecodable(entry, messages)
+          decided(entry) { send_on(entry, messages, 0) { |message| message.failure.exception } }
+        end
+
+        def dispatch(entry, decision, error)
+          held = @keys.held(entry)
+          failing = (decision.all ? held : held.first(1)).map { |one| batch(entry, one).messages.first }
+          send_on(entry, failing, decision.attempts, skip: decision.skip) { error }
+        end
+
+        # The key waits until they were sent, but no runner does.
+        def send_on(entry, messages, attempts, skip: false, &error_of)
+          @dead_letters.dispatch(messages, attempts, skip:, error_of:) do
+            go_on(entry)
+          ensure
+            schedule.resume(:keys) unless full?
+          end
+        end
+
+        # @return [Symbol] as {ParkedKeys#pass}
+        def pass(entry)
+          state = @keys.pass(entry) { |offset| offsets.done?(offset) }
+          publish("key.resumed", entry) if state == :resumed
+          entry.passing.consumed_up_to(state == :moved ? entry.at : nil) if %i[resumed moved].include?(state)
+          state
+        end
+
+        def go_on(entry)
+          return if void?(entry.generation)
+
+          state = pass(entry)
+          state == :moved ? @keys.due(entry) : (postpone(entry) if state == :unchanged)
+        end
+
+        # @param failures [Integer] in a row
+        def rest(entry, failures)
+          seconds = @backoff.seconds(failures)
+          @assignment.publish("consumer.retrying", offset: entry.record.offset, attempt: entry.attempt - 1, seconds:)
+          @keys.wait(entry, seconds)
+        end
+
+        def publish(name, entry, **payload) = @assignment.publish(name, key: entry.name, **payload)
+
+        # Its payload is decoded again: the batch that it came with is not kept.
+        def batch(entry, held)
+          records = [held.record]
+          Messages::Batch.new(records, partition.decoding.begin(records, partition, nil), @topic,
+            bytes: held.record.class.bytes(records), generation: entry.generation, end_offset: held.next_offset)
+        end
+      end
+    end
+  end
+end

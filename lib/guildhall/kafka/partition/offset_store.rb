@@ -1,0 +1,70 @@
+# frozen_string_literal: true
+
+require_relative "../connection/librdkafka"
+
+module Guildhall
+  module Kafka
+    class Partition
+      # Hands one partition's offset to librdkafka, which commits it. With the lock of {OffsetTracker} held.
+      class OffsetStore
+        def initialize(client, topic, partition)
+          @client = client
+          @topic = topic
+          @partition = partition
+          @backwards = false
+          @written = nil
+        end
+
+        # @param offset [Integer] the first one that is not done
+        # @return [Boolean] false when the partition is no longer ours
+        def write(offset, metadata = nil)
+          stored = @client.store(@topic, @partition, offset, metadata)
+          renew(offset, metadata) if stored
+          commit_backwards(offset, metadata) if stored && @backwards
+          stored
+        end
+
+        # Allows the committed offset to move backwards (after a seek).
+        def rewind
+          @backwards = true
+        end
+
+        # Blocks for the broker's answer.
+        # @return [Boolean] false when the partition is no longer ours
+        def commit
+          @client.commit
+        end
+
+        # What another member, or this one before a restart, has committed. Blocks for the broker's answer.
+        # @return [Array(Integer, String), Array(nil, nil)] offset and metadata
+        # @raise [Rdkafka::RdkafkaError]
+        def committed
+          @client.committed(@topic, @partition)
+        end
+
+        # What was not committed yet is not to be: if the topic was deleted and recreated, it would be taken for an offset
+        # of the new one.
+        def dismiss
+          @client.store(@topic, @partition, Connection::Librdkafka::NO_OFFSET)
+        end
+
+        private
+
+        def renew(offset, metadata)
+          before = @written
+          @written = [offset, metadata]
+          return if before == @written || (before.nil? && metadata.nil?)
+          return @client.forget_metadata(@topic, @partition) unless before.nil? || offset == before.first
+
+          @client.renew_metadata(@topic, @partition, offset, metadata)
+        end
+
+        # Of what is stored librdkafka commits by itself only what lies beyond the last commit.
+        def commit_backwards(offset, metadata)
+          @backwards = false
+          @client.commit_to(@topic, @partition, offset, metadata)
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,153 @@
+# frozen_string_literal: true
+
+require_relative "../messages/batch"
+require_relative "backoff"
+require_relative "failure_policy"
+require_relative "passing_errors"
+
+module Guildhall
+  module Kafka
+    class Partition
+      # The parked keys of one partition: a message of each has failed, and what follows with the same key is held behind it. Bounded
+      # by {#full?}. May be used by any thread; a message is tried by one thread at a time.
+      class ParkedKeys
+        # @!attribute [r] next_offset
+        #   @return [Integer] of the message after it, of whatever key
+        Held = Data.define(:record, :next_offset)
+
+        # One key: its messages, in order, how often the first has failed, and the alarm for its next attempt.
+        Entry = Struct.new(:key, :generation, :held, :passing, :history, :alarm) do
+          # @return [Record] the message that is tried next
+          def record = held.first.record
+
+          # @return [Array(Integer, Integer)] what attempts are counted for
+          def at = [generation, record.offset]
+
+          # @return [Integer] of the next attempt
+          def attempt = history.moved_to(at).attempt
+
+          # @return [String, nil] for people
+          def name = key.is_a?(Partitioner::Keyless) ? nil : key.to_s
+        end
+
+        # @yield called by the timer when a key is due
+        def initialize(assignment, &on_due)
+          @topic = assignment.partition.topic
+          @config = assignment.application.config
+          @place = assignment.partition.to_s
+          @contention = assignment.application.contention
+          @timer = assignment.application.timer
+          @on_due = on_due
+          @lock = Mutex.new
+          @generation = 0
+          empty
+        end
+
+        # Holds messages behind those that wait with the same key.
+        # @param indexes [Array<Integer>] of its messages
+        # @return [Boolean] false: that key is not parked
+        def hold(key, batch, indexes)
+          @lock.synchronize { (entry = @entries[key]) ? add(entry, batch, indexes) : false }
+        end
+
+        # @param key [Object] that is not parked
+        def park(key, batch, indexes)
+          entry = Entry.new(key, batch.generation, [], PassingErrors.new(@topic, @place, @contention), FailurePolicy::NOTHING)
+          @lock.synchronize do
+            @entries[key] = entry if batch.generation == @generation
+            add(entry, batch, indexes)
+          end
+          entry
+        end
+
+        # @param seconds [Numeric] until its next attempt
+        def wait(entry, seconds)
+          entry.alarm = @timer.after(seconds) { due(entry) }
+        end
+
+        # @param entry [Entry] whose next attempt is to be made
+        def due(entry)
+          @on_due.call if @lock.synchronize { @due << entry if @entries[entry.key].equal?(entry) }
+        end
+
+        def due? = @lock.synchronize { @due.any? }
+
+        # @return [Entry, nil] the key that has been due for longest
+        def take = @lock.synchronize { @due.shift }
+
+        # Lets go of its first messages that are done; without any left the key is not parked any more.
+        # @yieldreturn [Boolean] whether it is done
+        # @return [Symbol] :resumed, :moved, :unchanged, or :void where a seek has made them void
+        def pass(entry)
+          @lock.synchronize do
+            next :void unless @entries[entry.key].equal?(entry)
+
+            count = entry.held.take_while { |held| yield(held.record.offset) }.size
+            remove(entry.held.shift(count))
+            next count.zero? ? :unchanged : :moved if entry.held.any?
+
+            @entries.delete(entry.key)
+            :resumed
+          end
+        end
+
+        def held(entry) = @lock.synchronize { entry.held.dup }
+
+        # Of messages that a seek has made void no key waits any more.
+        # @param generation [Integer] that of what may be handled now
+        def renew(generation)
+          alarms = @lock.synchronize do
+            next [] if generation == @generation
+
+            @generation = generation
+            @entries.each_value.filter_map(&:alarm).tap { empty }
+          end
+          alarms.each { |alarm| @timer.cancel(alarm) }
+        end
+
+        # Forgets all keys: the partition is given up.
+        def clear = renew(nil)
+
+        # @return [Boolean] whether no more are to be parked
+        def full?
+          limits = @topic.ordering
+          @lock.synchronize do
+            @entries.size >= limits.max_parked_keys || @messages >= limits.max_parked_messages ||
+              @bytes >= (@topic.max_bytes || @config.max_bytes) * Backlog::AHEAD
+          end
+        end
+
+        # @return [Array(Integer, Integer)] keys, and messages
+        def counts = @lock.synchronize { [@entries.size, @messages] }
+
+        # @return [Time, nil] when the oldest of their messages was written
+        def oldest_time = @lock.synchronize { @entries.each_value.map(&:record).min_by(&:offset)&.timestamp }
+
+        private
+
+        def empty
+          @entries = {}
+          @due = []
+          @messages = @bytes = 0
+        end
+
+        def add(entry, batch, indexes)
+          more = indexes.map { |index| Held.new(batch.records[index], batch.next_offset(index)) }
+          entry.held.concat(more)
+          return true unless @entries[entry.key].equal?(entry)
+
+          @messages += more.size
+          @bytes += bytes(more)
+          true
+        end
+
+        def remove(held)
+          @messages -= held.size
+          @bytes -= bytes(held)
+        end
+
+        def bytes(held) = held.empty? ? 0 : held.first.record.class.bytes(held.map(&:record))
+      end
+    end
+  end
+end

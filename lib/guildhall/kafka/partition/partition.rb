@@ -1,0 +1,268 @@
+# frozen_string_literal: true
+
+require "forwardable"
+require_relative "../messages/batch"
+require_relative "backlog"
+require_relative "executor"
+require_relative "no_offset_store"
+require_relative "offset_tracker"
+require_relative "outbox"
+require_relative "../lag/partition_lag"
+require_relative "schedule"
+require_relative "seek"
+require_relative "transactions"
+
+module Guildhall
+  module Kafka
+    # One partition for the time of its assignment: ties together what was read of it and waits ({Schedule}), what
+    # is done ({OffsetTracker}), its consumers ({Executor}), and how far it is behind
+    # ({Lag::PartitionLag}). It is run by one runner at a time; when it has nothing to do, it costs nothing.
+    class Partition
+      extend Forwardable
+
+      attr_reader :topic, :number, :application
+      # @return [String] the topic's name
+      attr_reader :name
+      # @return [#codec, #begin] how payloads are decoded
+      attr_reader :decoding
+      # @return [Time, nil] the timestamp of the message that was read last
+      attr_reader :newest_time
+      # @return [Array<#call>] see {Config#middleware}
+      attr_reader :middleware
+      # @return [Boolean] whether the broker has said that there is no such topic
+      attr_writer :missing
+      # @return [KafkaError, nil] why the broker does not let it be read; nil: it has been read since
+      attr_accessor :denied
+      # @return [Outbox] what its consumers send on
+      attr_reader :outbox
+
+      # @!method queue=(queue)
+      #   @param queue [#allow, #close] the reader's
+      def_delegators :@backlog, :queue, :queue=
+      def_delegators :@schedule, :notify, :paused?, :working?, :release
+      def_delegators :@lag, :position, :end_offset, :idle_behind?, :inquire
+      def_delegators :@executor, :attempt, :collapsed?, :parked_keys
+      # @!method producer
+      def_delegators :@application, :producer
+      # @!method store
+      #   @see OffsetTracker#store
+      def_delegators :@offsets, :store
+      # @!method synchronize
+      #   @return [Object] what the block returns
+      def_delegators :@monitor, :synchronize
+      # @!method lag
+      #   @return [Integer, nil] messages that are not done; nil while that is not known
+      def_delegator :@lag, :messages, :lag
+      # @!method lag_seconds
+      #   @return [Float, nil] the age of the oldest message that is not done
+      def_delegator :@lag, :seconds, :lag_seconds
+      def_delegator :@lag, :measure, :measure_lag
+      def_delegator :@lag, :place, :lag_place
+      # @!method wait(deadline)
+      #   @see Schedule#wait_left
+      def_delegator :@schedule, :wait_left, :wait
+      def_delegators :@schedule, :leave
+
+      def initialize(topic, name, number, listener, application)
+        @topic = topic
+        @name = name
+        @number = number
+        @listener = listener
+        @application = application
+        @decoding = application.decoding(topic)
+        @middleware = application.config.middleware
+        @declared_consumer = topic.consumer
+        @missing = false
+        @denied = nil
+        @newest_time = nil
+        @monitor = Monitor.new
+        collaborate
+      end
+
+      # What the reader has read; dispatches it. Called by the listener; does not block.
+      # @param bytes [Integer] of their payloads
+      # @param documents [Array<Object, nil>, nil] what the reader has decoded of each; nil: it has not tried
+      def deliver(records, bytes, documents = nil)
+        return unless @schedule.takes?
+
+        @missing = false
+        @denied = nil
+        return accept(records, bytes, documents) if records.size <= @backlog.max_messages
+
+        @backlog.each_range(records) { |range| accept_part(records[range], documents && documents[range]) }
+      end
+
+      # Lets the reader take this partition's messages.
+      def begin
+        @transactions&.open
+        @application.quiet? ? quiet : @schedule.update
+        resume_after_quiet unless @application.quiet? # that came in between
+      end
+
+      # @return [Object] what the block returns
+      # @see Transactions#run
+      def transaction(&)
+        raise Guildhall::ArgumentError, "topic #{@name} has no transactions: add `transactional` to its route" unless @transactions
+
+        @transactions.run(&)
+      end
+
+      # Without a consumer group nothing else says where.
+      def begin_at(offset) = @offsets.begin_at(offset, @offsets.generation)
+
+      # @return [Integer, nil] the first offset that is not done; nil: nothing was begun yet
+      def next_offset = @offsets.next
+
+      # @return [Dispatches::Blocked, nil] nil: what it sends to other topics arrives
+      def blocked = [@executor.blocked, @outbox.blocked].compact.min_by(&:since)
+
+      # @return [Boolean] whether a consumer of it has sent messages on
+      def forwards? = @outbox.used?
+
+      # @return [Class] of its consumers, as it is now
+      def consumer_class
+        @application.consumer_class(@declared_consumer)
+      end
+
+      # @return [Boolean] whether its consumer wants to be called periodically
+      def ticks?
+        @topic.consumer.instance_method(:tick).owner != Consumer
+      end
+
+      # Runs what is next. Called by a runner.
+      def run
+        job, argument = @schedule.next_job
+        case job
+        when :consume then pending = @executor.consume(argument)
+        when :event then @executor.dispatch_event(*argument)
+        when :leave then @executor.leave(argument)
+        end
+      ensure
+        release unless pending
+      end
+
+      # The user's pause: ends with {#resume}, whatever else the partition rests for.
+      # @param seconds [Numeric, nil] nil: until {#resume}
+      def pause(seconds)
+        @schedule.pause(:user, seconds)
+        @application.publish("partition.paused", topic: @name, partition: @number, seconds:)
+      end
+
+      # Ends the user's pause. Any thread.
+      def resume
+        @schedule.resume(:user)
+        @application.publish("partition.resumed", topic: @name, partition: @number)
+      end
+
+      # No new work until {#resume_after_quiet}, or until the partition is given up.
+      def quiet
+        @application.publish("partition.paused", topic: @name, partition: @number, seconds: nil) if @schedule.pause(:quiet)
+      end
+
+      # Takes {#quiet} back, if it was called.
+      def resume_after_quiet
+        @application.publish("partition.resumed", topic: @name, partition: @number) if @schedule.resume(:quiet)
+      end
+
+      # What was read already is dropped, and what was said of it no longer counts.
+      # @raise [Guildhall::ArgumentError]
+      def seek(target)
+        Connection::Client.validate_seek_target!(target)
+        @seek.start(target) { @offsets.rewind }
+      end
+
+      # @return [Boolean] whether {#seek} was called
+      def sought? = @offsets.generation.positive?
+
+      # Seeks to its own position: for a stalled partition.
+      def read_on(offset)
+        @seek.start(offset)
+      end
+
+      # What is not marked is delivered again, from there.
+      # @param offset [Integer] the first one that is not marked
+      def go_back(offset)
+        @offsets.forget_unmarked
+        read_on(offset) unless @schedule.leaving?
+      end
+
+      # @return [Float, nil] seconds that its work has made no progress for: no message was marked, no call of a consumer has returned;
+      #   nil: it has no work
+      def seconds_without_progress
+        since = @schedule.busy_since
+        Clock.now - [since, @offsets.progressed_at].max if since
+      end
+
+      # Leaves the group and rejoins it, with all partitions of this client: once for all that ask for it together.
+      def rejoin
+        @listener.request { raise StalledPartitionError, "#{self} is stalled; rejoining the group" unless @schedule.leaving? }
+      end
+
+      def revoked?
+        @schedule.leaving == :revoked || @offsets.closed?
+      end
+
+      def stopping?
+        @schedule.leaving == :shutdown
+      end
+
+      # Offsets that come later are not stored.
+      def close
+        @seek.close
+        @offsets.close(dismiss: @missing)
+        @transactions&.close
+        @backlog.close
+      end
+
+      def to_s
+        "#{@name}/#{@number}"
+      end
+
+      # @return [String] what it is doing
+      def inspect
+        "#<#{self.class} #{self} #{@schedule}, done up to #{@offsets.next.inspect}, attempt #{attempt}#{blocked&.then { ", #{it}" }}>"
+      end
+
+      private
+
+      def collaborate
+        @backlog = Backlog.new(@application.backpressure, @topic, @application.config)
+        @offsets = OffsetTracker.new(store_of_offsets, manual: manual?, parking: !@topic.ordering.nil?)
+        @transactions = Transactions.new(self, @offsets, @listener.client, @application) if @topic.transactional
+        runners = @application.runners
+        @schedule = Schedule.new(@backlog, @application.timer) { |urgent| runners.push(self, urgent:) }
+        @lag = Lag::PartitionLag.new(self, @offsets, @schedule, @listener, @application)
+        @seek = Seek.new(self, @schedule, @listener, @application) { |*place| moved(*place) }
+        assignment = Assignment.new(self, @offsets, @schedule, @application)
+        @outbox = Outbox.new(assignment)
+        @executor = Executor.new(assignment)
+      end
+
+      def store_of_offsets
+        @topic.assigned ? NoOffsetStore.new : OffsetStore.new(@listener.client, @name, @number)
+      end
+
+      def moved(offset, generation)
+        @offsets.read_to = offset
+        @offsets.begin_at(offset, generation) if generation
+      end
+
+      # At most once: what is committed ahead is not done yet.
+      def manual?
+        @topic.manual_offset_management || @topic.delivery == :at_most_once
+      end
+
+      def accept_part(records, documents)
+        accept(records, records.first.class.bytes(records), documents)
+      end
+
+      def accept(records, bytes, documents)
+        last = records.last
+        @newest_time = last.timestamp
+        generation = @offsets.read(records.first.offset, last.offset + 1)
+        results = @decoding.begin(records, self, documents)
+        @schedule.push(Messages::Batch.new(records, results, @topic, bytes:, generation:))
+      end
+    end
+  end
+end

@@ -1,0 +1,78 @@
+# frozen_string_literal: true
+
+require "guildhall/error_boundary"
+
+module Guildhall
+  module Kafka
+    class Partition
+      # Deals a batch's messages out to virtual partitions: equal answers of the user's partitioner go to the same one.
+      class Partitioner
+        # The virtual partition of messages for which the user's partitioner raises.
+        UNKNOWN = :unknown
+
+        # Stands for the key of a message that has none: it is ordered with no other.
+        Keyless = Data.define(:offset)
+
+        # @param concurrency [Integer] how many there are where the route does not say
+        def initialize(settings, concurrency)
+          @partitioner = settings.partitioner
+          @reducer = settings.reducer
+          @max = settings.max || concurrency
+        end
+
+        # @param indexes [Array<Integer>] of the messages' records
+        # @yieldparam error [Exception] what the partitioner or the reducer raised
+        # @yieldparam message [Message] for this one
+        # @return [Hash{Integer, UNKNOWN=>Array<Integer>}] indexes by virtual partition
+        def deal(messages, indexes)
+          shares = Hash.new { |hash, place| hash[place] = [] }
+          message = nil
+          report = ->(error) { yield(error, message) }
+          messages.each_with_index do |one, position|
+            message = one
+            shares[place(message, report)] << indexes[position]
+          end
+          shares
+        end
+
+        # @param indexes [Array<Integer>] of the messages' records
+        # @yield as in {#deal}
+        # @return [Hash{Object=>Array<Integer>}] indexes by key: what the user's partitioner answers
+        def keys(messages, indexes)
+          keys = Hash.new { |hash, key| hash[key] = [] }
+          messages.each_with_index do |message, position|
+            key = UNKNOWN
+            ErrorBoundary.contain(->(error) { yield(error, message) }) { key = key(message) }
+            keys[key] << indexes[position]
+          end
+          keys
+        end
+
+        # @param key [Object] as {#keys} has it
+        # @yieldparam error [Exception] what the reducer raised
+        # @return [Integer, UNKNOWN] its virtual partition
+        def place_of(key, &report)
+          return key.offset % @max if key.is_a?(Keyless)
+          return UNKNOWN if UNKNOWN.equal?(key)
+
+          ErrorBoundary.contain(report) { number(key) } || UNKNOWN
+        end
+
+        private
+
+        def key(message)
+          answer = @partitioner.call(message)
+          answer.nil? ? Keyless.new(message.offset) : answer
+        end
+
+        def place(message, report)
+          ErrorBoundary.contain(report) { number(@partitioner.call(message)) } || UNKNOWN
+        end
+
+        def number(answer)
+          (@reducer ? Integer(@reducer.call(answer)) : answer.hash) % @max
+        end
+      end
+    end
+  end
+end

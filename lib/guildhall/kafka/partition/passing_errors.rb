@@ -1,0 +1,57 @@
+# frozen_string_literal: true
+
+require_relative "../runtime/contention"
+require_relative "error_kind"
+
+module Guildhall
+  module Kafka
+    class Partition
+      # Tells errors that will pass, and say nothing about a message (an outage, an overloaded database), from those that a message causes.
+      # For one partition, or one parked key; used by one runner at a time.
+      class PassingErrors
+        # @param place [String] whose messages: the partition
+        # @param contention [Contention] the application's
+        def initialize(topic, place, contention)
+          @topic = topic
+          @place = place
+          @contention = contention
+          @suspects = [] # places of messages that have failed with contention, and were not consumed since
+        end
+
+        # @param at [Array(Integer, Integer)] generation and offset of the first message that is not done
+        def include?(error, at)
+          return false if @topic.retries.non_retryable?(error)
+          return false if @topic.dead_letter_queue&.dispatch_undecodable && error.is_a?(UndecodableMessageError)
+
+          case ErrorKind.of(error, @topic)
+          when :outage then true
+          when :contention then note(at) < @topic.retries.contention_limit
+          else false
+          end
+        end
+
+        # Messages were consumed, the first of those that are left excepted.
+        # @param at [Array(Integer, Integer), nil] that one; nil: there is none
+        def consumed_up_to(at)
+          @contention.consumed(@topic)
+          over = @suspects - [place(at)]
+          return if over.empty?
+
+          @contention.over(over)
+          @suspects -= over
+        end
+
+        private
+
+        def note(at)
+          @suspects |= [place(at)]
+          @suspects.shift if @suspects.size > Runtime::Contention::MAX_SUSPECTS + 1 # more say no more
+          @contention.note(place(at), @topic)
+        end
+
+        # The offset alone: the same message may be read again.
+        def place(at) = [@topic.group, @place, at&.last]
+      end
+    end
+  end
+end

@@ -1,0 +1,267 @@
+# frozen_string_literal: true
+
+require "guildhall/clock"
+require_relative "partition_state"
+require_relative "pause"
+
+module Guildhall
+  module Kafka
+    class Partition
+      # What a partition has to do next, and whether it may: its batches, its events, its state and its pauses. Hands out one
+      # job at a time.
+      #
+      # Three threads meet here: the listener delivers batches and takes the partition away, a runner works, the timer ends
+      # pauses. The lock is never held while foreign code runs.
+      class Schedule
+        # @yieldparam urgent [Boolean] called when there is something to do
+        def initialize(backlog, timer, &on_work)
+          @lock = Mutex.new
+          @left = ConditionVariable.new
+          @state = PartitionState.new
+          @pause = Pause.new(timer) { change }
+          @batches = backlog
+          @events = []
+          @on_work = on_work
+          @runner = :none # :none → :called → :working
+          @called_at = nil
+          @aside = nil # since when a runner tries parked keys, or is called for it
+          @aside_wanted = false
+          @on_aside = nil
+          @sending = 0 # threads that send messages to other topics, for {Dispatches}
+          @open = true # whether messages are worked on: what state and pauses come to, see {#change}
+        end
+
+        # @return [#call] called, as the block of {#initialize}, when parked keys are to be tried
+        attr_writer :on_aside
+
+        # Parked keys are due: one runner tries them, beside the one that works on batches, unless the user has paused the partition.
+        def call_aside
+          update { @aside_wanted = true unless @state.leaving? }
+        end
+
+        # That runner has done a message.
+        # @param again [Boolean] whether there is more
+        def aside_ended(again:)
+          update do
+            @aside = nil
+            @aside_wanted = true if again && !@state.leaving?
+          end
+        end
+
+        # A thread of {Dispatches} sends messages to another topic (dead letters, what `pipe_to` sends). The partition is not left before
+        # that thread has ended.
+        # @return [Boolean] false: it is given up, and they are not sent
+        def begin_sending
+          update { @state.leaving? ? false : @sending += 1 } ? true : false
+        end
+
+        # That thread has ended.
+        def sent
+          update { @sending -= 1 }
+        end
+
+        def push(batch)
+          update { @batches << batch if takes? }
+        end
+
+        # An event for the consumer, delivered when it is free.
+        # @param event [Symbol, Array] :tick or :eofed; with arguments: `[:periodic, index]`
+        def notify(event)
+          update { @events << event unless @events.include?(event) || @state.leaving? }
+        end
+
+        # Lets the reader take messages, and a runner come.
+        # @yield what may change that, with the lock held
+        # @return [Object, nil] what the block returns
+        def update
+          @lock.synchronize do
+            result = yield if block_given?
+            arrange
+            result
+          end
+        end
+
+        # @return [Array(Symbol, Object), nil] a job and its argument; nil: there is nothing to do
+        def next_job
+          @lock.synchronize { take }
+        end
+
+        # The job is done.
+        def release
+          update { @runner = :none }
+        end
+
+        # @param batch [Messages::Batch] that is done
+        def finish(batch)
+          update { @batches.shift if @batches.first.equal?(batch) }
+        end
+
+        # @param batch [Messages::Batch] in work
+        # @param parts [Array<Messages::Batch>] of it, which take its place
+        # @return [Boolean] false when a seek, or the partition's end, has made it void
+        def replace(batch, parts)
+          update { @batches.replace_first(parts) if @batches.first.equal?(batch) } ? true : false
+        end
+
+        # @return [Boolean] whether messages are taken on, be it to wait
+        def takes? = @open || @state.assigned?
+
+        # What waits is void, and nothing is taken until {#sought}.
+        # @yield with the lock held
+        def seek
+          change do
+            @state.seek
+            %i[filter keys dead_letters forwarding].each { |reason| @pause.finish(reason) } # what it waits for is void
+            @aside_wanted = false
+            @batches.clear
+            yield
+          end
+        end
+
+        # @yieldreturn [Boolean] whether this was the last seek; called with the lock held
+        def sought
+          change { @state.sought if yield }
+        end
+
+        # No new work; the consumer is notified once the work in progress is done. Does not block.
+        # @param reason [Symbol] :revoked or :shutdown
+        def leave(reason)
+          change do
+            @state.leave(reason)
+            @batches.clear
+            @events.clear
+            @aside_wanted = false
+            @pause.finish_all
+          end
+        end
+
+        # @return [Symbol, nil] :revoked or :shutdown, when it is given up
+        def leaving = @state.reason
+
+        def leaving? = @state.leaving?
+
+        # The consumer was notified.
+        def left
+          change do
+            @state.left
+            @left.broadcast
+          end
+        end
+
+        # Blocks until the consumer was notified.
+        # @param deadline [Float] of the monotonic clock, in seconds
+        # @return [Boolean] false when it is still at work
+        def wait_left(deadline)
+          @lock.synchronize do
+            @left.wait(@lock, Clock.left(deadline)) until @state.left? || Clock.now >= deadline
+            @state.left?
+          end
+        end
+
+        # @param reason [Symbol] one of {Pause::REASONS}
+        # @param seconds [Numeric, nil] nil: until {#resume}
+        # @return [Boolean, nil] whether it was not paused for this reason before; nil: it is given up
+        def pause(reason, seconds = nil)
+          change { @pause.start(reason, seconds) unless @state.leaving? }
+        end
+
+        # A filter makes the batch in work wait, unless a seek has made it void.
+        def hold(batch, seconds)
+          change { @pause.start(:filter, seconds) if @batches.first.equal?(batch) }
+        end
+
+        # @return [Boolean] whether it was paused for this reason
+        def resume(reason)
+          change { @pause.finish(reason) }
+        end
+
+        def paused?
+          @lock.synchronize { @pause.active? }
+        end
+
+        # @return [Boolean] whether the user has paused the partition, or the application is quiet
+        def held?
+          @lock.synchronize { @pause.complete? }
+        end
+
+        # @return [Boolean] whether a runner has a job of this partition: messages, an event, or its end
+        def working? = @runner == :working || !@aside.nil?
+
+        # @return [Float, nil] of the {Clock}: since when a runner has a job of this partition, or is waited for; nil: neither
+        def busy_since = [(@called_at unless @runner == :none), @aside].compact.min
+
+        # @return [Boolean] whether nothing is to be done without a request for it
+        def idle?
+          @lock.synchronize { @open && @runner == :none && @batches.empty? }
+        end
+
+        # @return [Array<Record>, nil] of the batch that is in work, or is next
+        def records
+          @lock.synchronize { @batches.first&.records }
+        end
+
+        # @return [String] for people
+        def to_s
+          "#{doing}, #{@batches.size} batches"
+        end
+
+        private
+
+        def doing
+          return @state.to_s unless @state.assigned?
+          return "working" if working?
+
+          paused? ? "paused" : "waiting"
+        end
+
+        # The only way to change state and pauses.
+        def change
+          update do
+            result = yield if block_given?
+            resting = @pause.active?
+            @open = @state.assigned? && !resting
+            @batches.pause_accounting(resting)
+            result
+          end
+        end
+
+        # With the lock held, as all below.
+        def arrange
+          @batches.allow(@open)
+          arrange_aside if @aside_wanted && !@aside
+          return unless @runner == :none && work?
+
+          @runner = :called
+          @called_at = Clock.now
+          @on_work.call(leaves?)
+        end
+
+        def arrange_aside
+          return unless @state.assigned? && !@pause.complete?
+
+          @aside = Clock.now
+          @aside_wanted = false
+          @on_aside.call
+        end
+
+        def work?
+          return !@state.left? && !@aside && @sending.zero? if leaves?
+
+          !@events.empty? || (@open && !@batches.empty?)
+        end
+
+        def leaves? = !@open && @state.leaving?
+
+        def take
+          return unless work?
+
+          @runner = :working
+          return [:leave, @state.reason] if leaves?
+          return [:event, @events.shift] unless @events.empty?
+
+          [:consume, @batches.first]
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,78 @@
+# frozen_string_literal: true
+
+require_relative "backoff"
+require_relative "../connection/client"
+
+module Guildhall
+  module Kafka
+    class Partition
+      # Moves a partition to another offset. What was read already is void at once; the listener's thread, which alone may
+      # move librdkafka's position, does the rest. Where the broker cannot say which offset is meant, it is asked again, and
+      # nothing of this partition is read meanwhile.
+      class Seek
+        Request = Struct.new(:target, :failures, :generation)
+        private_constant :Request
+
+        # @yieldparam offset [Integer] where the partition has been moved to
+        # @yieldparam generation [Integer, nil] what the block of {#start} has returned
+        def initialize(partition, schedule, listener, application, &on_moved)
+          @partition = partition
+          @schedule = schedule
+          @listener = listener
+          @application = application
+          @backoff = Backoff.new(application.config, partition.topic.retries)
+          @on_moved = on_moved
+          @request = nil
+        end
+
+        # Does not block. A later seek takes the place of one that has not been done.
+        # @yield makes void what was read, with the lock of {Schedule} held
+        # @yieldreturn [Integer] the generation that begins with it
+        def start(target)
+          request = Request.new(target, 0)
+          @schedule.seek do
+            @request = request
+            request.generation = yield if block_given?
+          end
+          @listener.request { try(request) }
+        end
+
+        # A seek that was not done yet will not be: that is reported.
+        def close
+          request = @request
+          report(SeekError.new("the partition was revoked before this seek was done"), request) if request
+        end
+
+        private
+
+        # By the listener's thread.
+        def try(request)
+          return if @schedule.leaving? || !@request.equal?(request)
+
+          offset = client.resolve(@partition.name, @partition.number, request.target)
+          client.seek(@partition.name, @partition.number, offset)
+          @on_moved.call(offset, request.generation)
+          @schedule.sought { last?(request) }
+        rescue Rdkafka::RdkafkaError => error
+          report(error, request)
+          request.failures += 1
+          @application.timer.after(@backoff.seconds(request.failures)) { @listener.request { try(request) } }
+        end
+
+        # With the lock of {Schedule} held.
+        def last?(request)
+          return false unless @request.equal?(request)
+
+          @request = nil
+          true
+        end
+
+        def client = @listener.client
+
+        def report(error, request)
+          @application.error(error, "seek", topic: @partition.name, partition: @partition.number, to: request.target)
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,253 @@
+# frozen_string_literal: true
+
+require "forwardable"
+require "guildhall/clock"
+require "guildhall/error_boundary"
+require_relative "../connection/group_metadata"
+require_relative "../errors"
+require_relative "../producing/delivery"
+require_relative "parcel"
+
+module Guildhall
+  module Kafka
+    class Partition
+      # The transactions of one partition for the time of its assignment: what is produced in one, and the offset that is marked
+      # in it, are committed together or not at all.
+      #
+      # Two fences keep apart who has the partition and who had it. Its producer's transactional id is the partition's: the
+      # next owner's ends what this one has left open, at once. And the offset is sent as a member of the group: the
+      # coordinator refuses that of an earlier generation.
+      class Transactions
+        # What was marked in the one that is open.
+        class Marks
+          # @return [Integer, nil] the first offset that is not done; nil: nothing was marked
+          attr_reader :next_offset
+          # @return [Integer] of what was marked
+          attr_reader :generation
+          # @return [String, nil] the user's own
+          attr_reader :metadata
+          # @return [#produce_async] for what belongs to it
+          attr_reader :producer
+
+          def initialize(producer, offsets)
+            @producer = producer
+            @offsets = offsets
+            @next_offset = @metadata = nil
+          end
+
+          # @return [Boolean] as {OffsetTracker#mark}
+          def add(next_offset, generation, metadata)
+            return false unless @offsets.place(next_offset, generation)
+
+            @generation = generation
+            return true if @next_offset && next_offset < @next_offset
+
+            @next_offset = next_offset
+            @metadata = metadata
+            true
+          end
+
+          # @return [Array(Integer, String), nil] offset and metadata to be committed; nil: the partition is no longer ours, or a
+          #   seek has made the marks void
+          def place = @offsets.place(@next_offset, @generation, @metadata)
+        end
+
+        # What a call of the producer's raises, or one that waits for it.
+        OF_PRODUCER = [Rdkafka::BaseError, Rdkafka::AbstractHandle::WaitTimeoutError, Guildhall::TimeoutError].freeze
+        EXIT = "a transaction was left by return, break or throw, and was aborted: let its block end, or raise"
+        private_constant :OF_PRODUCER, :EXIT
+
+        # @return [Object] the same whenever it is raised for the same reason
+        def self.reason(error) = error.cause.is_a?(Rdkafka::RdkafkaError) ? error.cause.code : error.message
+
+        def initialize(partition, offsets, client, application)
+          @partition = partition
+          @offsets = offsets
+          @client = client
+          @application = application
+          @lock = Mutex.new
+          @producer = @unsettled = nil
+          @closed = false
+        end
+
+        # Makes the producer, in a thread of its own: until it is there, what an earlier owner has left open keeps the group's
+        # offset from being read. Does not block.
+        def open
+          @application.in_background { ErrorBoundary.run(->(error) { report(explained(error)) unless @closed }) { producer } }
+        end
+
+        # Runs the block in a transaction. Blocks for the brokers' answers.
+        # @return [Object] what the block returns
+        # @raise [TransactionError] when it could not be committed, for a reason that lies not with a message
+        # @raise whatever the block raises; the transaction is aborted
+        def run(&)
+          producer = self.producer
+          settle_last
+          raise TransactionError, "#{@partition} is no longer assigned to this process" unless @offsets.hold
+
+          began = Clock.now
+          perform(producer, &).tap { publish("transaction.committed", seconds: Clock.now - began) }
+        rescue Rdkafka::BaseError => error
+          raise explained(error, producer, began)
+        ensure
+          @offsets.release
+        end
+
+        # What is open is not committed any more. Does not block.
+        def close
+          @closed = true
+          @application.in_background { @lock.synchronize { @producer&.close } }
+        end
+
+        private
+
+        def producer
+          @lock.synchronize do
+            raise TransactionError, "#{@partition} is no longer assigned to this process" if @closed
+
+            @producer ||= create
+          end
+        end
+
+        def create
+          producer = @application.transactional_producer("#{@partition.topic.group}/#{@partition}")
+          producer.open { @closed }
+        rescue StandardError
+          producer&.close
+          raise
+        end
+
+        def perform(producer)
+          marks = Marks.new(producer, @offsets)
+          begin
+            producer.begin_transaction
+            value = yield(marks)
+            send_offset(producer, marks) if marks.next_offset
+            ready = true
+          rescue Exception => error # rubocop:disable Lint/RescueException -- whatever it is, the transaction is aborted
+            error = reason(producer, error)
+            raise error
+          ensure
+            roll_back(producer, error) unless ready
+            raise TransactionExitError, EXIT unless ready || error
+          end
+          commit(producer, marks)
+          value
+        end
+
+        # The generation first, then whether the partition is still ours: it was, then, in that generation.
+        def send_offset(producer, marks)
+          offset, text = marks.place
+          raise void_error unless offset
+
+          producer.send_offset(@partition.name, Rdkafka::Consumer::Partition.new(@partition.number, offset, 0, text)) do
+            metadata = @client.group_metadata
+            next metadata if marks.place
+
+            metadata.destroy
+            raise void_error
+          end
+        end
+
+        def void_error
+          TransactionError.new("#{@partition} was revoked, or a seek has moved it, while a transaction was open: it was aborted")
+        end
+
+        # An error of the producer's is fatal, or does not let it go on: the next transaction has a new one.
+        def roll_back(producer, reason)
+          fatal = reason.is_a?(Rdkafka::RdkafkaError) && reason.fatal?
+          fatal ? discard(producer) : producer.abort_transaction
+        rescue Rdkafka::BaseError => error
+          report(error) unless @closed || expected?(error, reason)
+          discard(producer)
+        ensure
+          publish("transaction.aborted", error_class: reason&.class&.name)
+        end
+
+        # What a call raises after a transaction has failed says only that it has.
+        def reason(producer, error)
+          (producer.failure(error) if OF_PRODUCER.any? { |klass| klass === error }) || error
+        end
+
+        # The coordinator does not know a transaction that it has refused from the beginning; a call that was given up may still be in
+        # progress. The reason is raised.
+        def expected?(error, reason)
+          return false unless error.is_a?(Rdkafka::RdkafkaError)
+
+          error.code == :conflict || (error.code == :invalid_txn_state && reason.is_a?(Rdkafka::RdkafkaError) && reason.abortable?)
+        end
+
+        # Where it ends without an answer, the transaction may have been committed all the same: the next producer waits until that is
+        # decided, and the broker is asked.
+        def commit(producer, marks)
+          producer.commit_transaction
+          committed = true
+          @offsets.settle(marks.next_offset, marks.generation, marks.metadata) if marks.next_offset
+        rescue Rdkafka::RdkafkaError => error
+          raise unless error.abortable?
+
+          committed = true # or rather not, for certain
+          error = reason(producer, error)
+          roll_back(producer, error)
+          raise error
+        ensure
+          leave_unsettled(producer, marks) unless committed
+        end
+
+        def leave_unsettled(producer, marks)
+          @unsettled = marks if marks.next_offset
+          discard(producer)
+        end
+
+        # @raise [TransactionError] where the last transaction was committed: its messages are done, and must not be consumed again
+        def settle_last
+          marks = @unsettled or return
+          offset, = @client.committed(@partition.name, @partition.number)
+          @unsettled = nil
+          return unless offset && offset >= marks.next_offset && @offsets.settle(marks.next_offset, marks.generation, marks.metadata)
+
+          raise TransactionError, "the transaction before was committed after all: the messages up to offset #{offset} are done"
+        end
+
+        def discard(producer)
+          @lock.synchronize { @producer = nil if @producer.equal?(producer) }
+          @application.in_background { producer.close }
+        end
+
+        # @return [Exception] what says nothing about a message as what it is
+        def explained(error, producer = nil, began = nil)
+          return error unless error.is_a?(Rdkafka::BaseError)
+          return given_up(error) unless error.is_a?(Rdkafka::RdkafkaError)
+          return error unless passing?(error)
+
+          targets = producer&.targets.to_a
+          advice = Broker::Errors.advice(error.code, to: (targets.join(", ") if targets.any?))
+          TransactionError.new([error.message, *advice, *time_advice(producer, began)].join("; "))
+        end
+
+        def passing?(error)
+          error.fatal? || error.retryable? || Broker::Errors.replaced?(error.code) || Producing::Delivery.passing?(error) ||
+            Broker::Errors.unusable?(error.code)
+        end
+
+        def given_up(error) = TransactionError.new("#{@partition} was given up while a transaction was open: #{error.message}")
+
+        def time_advice(producer, began)
+          seconds = began && (Clock.now - began)
+          return unless seconds && seconds > producer.timeout
+
+          "it was open for #{seconds.round(1)} s, and transaction.timeout.ms allows #{producer.timeout} s: raise that in " \
+            "config.producer, or do less in a transaction"
+        end
+
+        def publish(name, **payload)
+          @application.publish(name, group: @partition.topic.group, topic: @partition.name, partition: @partition.number, **payload)
+        end
+
+        def report(error)
+          @application.error(error, "transaction", topic: @partition.name, partition: @partition.number)
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,131 @@
+# frozen_string_literal: true
+
+require "guildhall/clock"
+require "guildhall/error_boundary"
+require_relative "consumer_call"
+require_relative "partitioner"
+
+module Guildhall
+  module Kafka
+    class Partition
+      # One partition worked on by several runners. Each batch is dealt out in shares, which run side by side; the next batch
+      # begins when all of them have ended. Where a consumer raises, what no share has finished is consumed in order by one
+      # consumer ("collapsed"), so that the message that fails can be found.
+      class VirtualPartitions
+        # What one virtual partition gets of a batch. A runner runs it.
+        class Share
+          def initialize(run, call, messages)
+            @run = run
+            @call = call
+            @messages = messages
+          end
+
+          def run
+            ErrorBoundary.contain(->(error) { @run.failed(error, @messages) }) do
+              @run.returned(@messages, @call.consume(@messages))
+            end
+          ensure
+            @run.ended
+          end
+        end
+
+        # One batch while its shares run.
+        class ParallelRun
+          # @return [Messages] all that are consumed
+          attr_reader :messages
+          # @return [Float] when it began, of the {Clock}
+          attr_reader :began
+          # @return [Exception, nil] the first that a consumer raised
+          attr_reader :error
+          # @return [Integer] how many messages `consume` has returned for
+          attr_reader :size
+
+          # @param messages [Messages] all that are consumed
+          # @param count [Integer] of shares
+          def initialize(messages, count, offsets, executor)
+            @messages = messages
+            @began = Clock.now
+            @running = count
+            @offsets = offsets
+            @executor = executor
+            @lock = Mutex.new
+            @error = nil
+            @size = 0
+          end
+
+          def batch = @messages.batch
+
+          # @return [Boolean] whether what failed is parked, by key
+          def parking? = false
+
+          def failed(error, messages)
+            @lock.synchronize { @error ||= error }
+            @executor.share_failed(error, messages)
+          end
+
+          # @param whole [Boolean] whether all of these messages are done; false: only what was marked
+          def returned(messages, whole)
+            @lock.synchronize { @size += messages.size }
+            @offsets.complete_each(batch.generation) { messages.next_steps } if whole
+          end
+
+          # A share has ended, one way or the other.
+          def ended
+            @executor.run_ended(self) if @lock.synchronize { (@running -= 1).zero? }
+          end
+        end
+
+        def initialize(assignment)
+          @partition = assignment.partition
+          @offsets = assignment.offsets
+          @runners = assignment.application.runners
+          @partitioner = Partitioner.new(@partition.topic.virtual_partitions, assignment.application.config.concurrency)
+          @calls = {}
+          @collapsed = false
+        end
+
+        # @return [Boolean] whether the partition is consumed in order for now
+        attr_accessor :collapsed
+        alias collapsed? collapsed
+
+        # @return [Array<ConsumerCall>] of the virtual partitions that have been used
+        def calls = @calls.values
+
+        # @return [nil] it sends nothing to the dead letters itself
+        def blocked = nil
+
+        # @return [nil] no keys are parked
+        def parked_keys = nil
+
+        # The partition is given up.
+        def leave = nil
+
+        # Hands a batch to the runners. Does not block.
+        # @param indexes [Array<Integer>] of the messages that are to be consumed
+        # @param executor [Executor] notified when a share fails, and when the last one has ended
+        # @return [Boolean] whether runners have it now; false: the partition rests, or a seek has made the batch void
+        # @raise what a consumer's `initialized` raises; nothing has begun then
+        def start(batch, indexes, executor)
+          messages = batch.messages(indexes)
+          shares = @partitioner.deal(messages, indexes) { |error, message| executor.partitioner_failed(error, message) }
+          run = ParallelRun.new(messages, shares.size, @offsets, executor)
+          jobs = shares.map { |place, some| share(run, call(place), some) }
+          return false unless executor.begins?(batch)
+
+          jobs.each { |job| @runners.push(job) }
+          true
+        end
+
+        private
+
+        def share(run, call, indexes)
+          Share.new(run, call, call.messages(run.batch, indexes))
+        end
+
+        def call(place)
+          @calls[place] ||= ConsumerCall.new(@partition, @offsets, shared: true)
+        end
+      end
+    end
+  end
+end

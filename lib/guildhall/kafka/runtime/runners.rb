@@ -1,0 +1,123 @@
+# frozen_string_literal: true
+
+require "guildhall/error_boundary"
+
+module Guildhall
+  module Kafka
+    module Runtime
+      # The threads that run consumers. What is pushed has a method `run`; each push is run once, by one thread, first
+      # come first served, but what is urgent goes first. A thread that is ended, by a `run` or by anybody else, is replaced.
+      class Runners
+        TIME_SLICE_SECONDS = 0.01 # after which a runner lets other threads have their turn before it takes the next job
+        private_constant :TIME_SLICE_SECONDS
+
+        # @param count [Integer] threads
+        # @param name [String] what the threads are called
+        # @yieldparam error [Exception] what a `run` raised: it should not
+        def initialize(count, name: "guildhall runner", &on_error)
+          @jobs = []
+          @urgent = []
+          @lock = Mutex.new
+          @arrived = ConditionVariable.new
+          @closed = @given_up = false
+          @busy = 0
+          @on_error = on_error
+          @threads = []
+          count.times { |index| start("#{name} #{index + 1}") }
+        end
+
+        def push(job, urgent: false)
+          @lock.synchronize do
+            (urgent ? @urgent : @jobs) << job
+            @arrived.signal
+          end
+        end
+
+        # @return [Boolean] whether it is one of them
+        def include?(thread)
+          @lock.synchronize { @threads.include?(thread) }
+        end
+
+        # @return [Integer] threads that run something now
+        def busy
+          @lock.synchronize { @busy }
+        end
+
+        # @return [Integer] jobs that wait for a thread
+        def waiting
+          @lock.synchronize { @jobs.size + @urgent.size }
+        end
+
+        # Ends the threads once they have run what was pushed, or kills them at the deadline.
+        # @param deadline [Float] of the monotonic clock, in seconds
+        # @return [Boolean] whether all of them ended by themselves
+        def close(deadline)
+          @lock.synchronize do
+            @closed = true
+            @arrived.broadcast
+          end
+          while (thread = alive.first)
+            return give_up unless thread.join(Clock.left(deadline))
+          end
+          true
+        end
+
+        private
+
+        def alive
+          @lock.synchronize do
+            @threads.select!(&:alive?)
+            @threads.dup
+          end
+        end
+
+        def give_up
+          @given_up = true
+          alive.each(&:kill).each { |thread| thread.join(1) }
+          false
+        end
+
+        def start(name)
+          thread = Thread.new do
+            Thread.current.report_on_exception = false
+            work
+            ended = true
+          ensure
+            start(Thread.current.name) unless ended || @given_up
+          end
+          thread.name = name
+          @lock.synchronize { @threads << thread }
+        end
+
+        def work
+          began = Clock.now
+          while (job = pop)
+            run(job)
+            began = give_way if Clock.now - began > TIME_SLICE_SECONDS
+          end
+        end
+
+        # Ruby itself lets a thread go on for 0.1 s: with several runners the listener would come too late with new batches.
+        def give_way
+          Thread.pass
+          Clock.now
+        end
+
+        def run(job)
+          ErrorBoundary.contain(->(error) { @on_error&.call(error) }) { job.run }
+        ensure
+          @lock.synchronize { @busy -= 1 }
+        end
+
+        def pop
+          @lock.synchronize do
+            @arrived.wait(@lock) while @urgent.empty? && @jobs.empty? && !@closed
+            job = @urgent.shift || @jobs.shift
+            @busy += 1 if job
+            job
+          end
+        end
+      end
+    end
+  end
+end

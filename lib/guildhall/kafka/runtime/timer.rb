@@ -1,0 +1,103 @@
+# frozen_string_literal: true
+
+require "guildhall/error_boundary"
+
+module Guildhall
+  module Kafka
+    module Runtime
+      # Calls blocks at a time, in a thread of its own: they have to be short. Asleep while nothing is due.
+      class Timer
+        Entry = Data.define(:time, :block)
+        LONGEST_SECONDS = 86_400 # that the thread sleeps at once: Ruby refuses times that no clock shows
+        private_constant :Entry, :LONGEST_SECONDS
+
+        # @yieldparam error [Exception] what a block raised
+        def initialize(&on_error)
+          @entries = []
+          @lock = Mutex.new
+          @changed = ConditionVariable.new
+          @on_error = on_error
+          @closed = @calling = false
+          start
+        end
+
+        # @param seconds [Numeric] from now
+        # @return [Object, nil] a token for {#cancel}; nil: the timer is closed, and will not call it
+        def after(seconds, &block)
+          entry = Entry.new(time: Clock.now + seconds, block:)
+          @lock.synchronize do
+            return if @closed
+
+            index = @entries.bsearch_index { |other| other.time > entry.time } || @entries.size
+            @entries.insert(index, entry)
+            @changed.signal if index.zero?
+          end
+          entry
+        end
+
+        # @param seconds [Numeric] between two calls
+        def every(seconds, &block)
+          after(seconds) do
+            block.call
+          ensure
+            every(seconds, &block)
+          end
+        end
+
+        # @param entry [Object] what {#after} returned; nil: nothing happens
+        def cancel(entry)
+          @lock.synchronize { @entries.delete_if { |other| other.equal?(entry) } }
+        end
+
+        # @return [Boolean] whether it is this timer's
+        def include?(thread)
+          thread.equal?(@thread)
+        end
+
+        # What is not due yet will not happen. Blocks until the job at hand has ended, and raises nothing that a job raised.
+        def close
+          @lock.synchronize do
+            @closed = true
+            @changed.signal
+          end
+          @thread.join
+        end
+
+        private
+
+        # If a job ends the thread (Thread.exit), a new thread continues.
+        def start
+          @thread = Thread.new do
+            Thread.current.report_on_exception = false
+            run
+          rescue SignalException => error
+            Thread.main.raise(error)
+          ensure
+            start if @calling && !@closed
+          end
+          @thread.name = "guildhall timer"
+        end
+
+        def run
+          while (entry = wait)
+            @calling = true
+            ErrorBoundary.run(->(error) { @on_error&.call(error) }) { entry.block.call }
+            @calling = false
+          end
+        end
+
+        def wait
+          @lock.synchronize do
+            until @closed
+              first = @entries.first
+              rest = first && (first.time - Clock.now)
+              return @entries.shift if rest && rest <= 0
+
+              @changed.wait(@lock, rest && [rest, LONGEST_SECONDS].min)
+            end
+          end
+        end
+      end
+    end
+  end
+end
