@@ -195,7 +195,7 @@ module Guildhall
         offset_at(first) if first && (first == size - 1 || first == @last_read)
       end
 
-      # Each message's step is given out once. With the lock of {Partition::OffsetTracker} held.
+      # Each message's step is given out once. With the lock of {Partition::Progress} held.
       # @!visibility private
       # @return [Array<Array(Integer, Integer)>] of the messages up to that offset each one's offset, and that of the message
       #   after it in the batch

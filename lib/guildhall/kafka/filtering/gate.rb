@@ -12,16 +12,17 @@ module Guildhall
       # becomes a batch of its own, which pauses the partition when its turn comes. Used by one runner at a time.
       class Gate
         # @return [Gate, nil] nil: the route has no filters
-        def self.for(assignment)
-          new(assignment) if assignment.partition.topic.filters.any?
+        def self.for(partition)
+          new(partition) if partition.topic.filters.any?
         end
 
         # (see .for)
-        def initialize(assignment)
-          @assignment = assignment
-          @schedule = assignment.schedule
-          @topic = assignment.partition.topic
-          @backoff = Partition::Backoff.new(assignment.application.config, @topic.retries)
+        def initialize(partition)
+          @partition = partition
+          @reports = partition.reports
+          @inbox = partition.inbox
+          @topic = partition.topic
+          @backoff = Partition::Backoff.new(partition.application.config, @topic.retries)
           @failures = 0
           @chain = nil
         end
@@ -54,25 +55,25 @@ module Guildhall
         def wait(batch)
           seconds = batch.held_seconds
           publish("filter.waiting", offset: batch.first_offset, seconds:)
-          @schedule.hold(batch, seconds)
+          @inbox.hold(batch, seconds)
           nil
         end
 
         def cut(batch, selection)
           now, later = batch.split(selection.postponed)
           later.hold(selection.seconds)
-          now.tap(&:filtered) if @schedule.replace(batch, [now, later])
+          now.tap(&:filtered) if @inbox.replace(batch, [now, later])
         end
 
         # What it has decided before it raised does not count: the filters are called with the same messages again.
         def failed(error, batch)
-          @assignment.error(error, "filter", offset: batch.first_offset)
-          @schedule.pause(:backoff, @backoff.seconds(@failures += 1))
+          @reports.error(error, "filter", offset: batch.first_offset)
+          @inbox.pause(:backoff, @backoff.seconds(@failures += 1))
           nil
         end
 
         def publish(name, **payload)
-          @assignment.publish(name, **payload) if @assignment.application.listening?(name)
+          @reports.publish(name, **payload) if @partition.application.listening?(name)
         end
       end
     end

@@ -5,10 +5,10 @@ module Guildhall
     module Lag
       # How far a partition was read, and how far it is behind, without asking the broker. Any thread.
       class PartitionLag
-        def initialize(partition, offsets, schedule, listener, application)
+        def initialize(partition, offsets, inbox, listener, application)
           @partition = partition
           @offsets = offsets
-          @schedule = schedule
+          @inbox = inbox
           @listener = listener
           @application = application
           @caught_up_at = Time.now
@@ -25,14 +25,14 @@ module Guildhall
 
         # @return [Boolean] whether it does nothing although there may be something to read, and no request for that
         def idle_behind?
-          @schedule.idle? && (position.nil? || denied? || (end_offset || Float::INFINITY) > reached)
+          @inbox.idle? && (position.nil? || denied? || (end_offset || Float::INFINITY) > reached)
         end
 
         # Asks the broker whether there is something to read; of a partition of which nothing was read yet, its position.
         # Does not block: the listener's thread asks, and calls the block.
         # @yieldparam end_offset [Integer, nil] behind the last message that can be read; nil: there is none, or it is unknown
         def inquire
-          @listener.request { yield((inquiry if answered?)) unless @schedule.leaving? }
+          @listener.request { yield((inquiry if answered?)) unless @inbox.leaving? }
         end
 
         # @return [Integer, nil] messages that are not done; nil while that is not known: before the first was read, while its broker does
@@ -41,7 +41,7 @@ module Guildhall
           return if denied? || !answered?
 
           last = end_offset
-          next_offset = @offsets.position || @schedule.records&.first&.offset
+          next_offset = @offsets.position || @inbox.records&.first&.offset
           return unless last && next_offset
 
           # Behind what is done may lie nothing but the marks of transactions: they were read, too.
@@ -64,7 +64,7 @@ module Guildhall
         def measure
           count = messages or return
           @caught_up_at = Time.now if count.zero?
-          {topic: name, partition: number, messages: count, seconds:, paused: @schedule.paused?, blocked: @partition.blocked&.to_s}
+          {topic: name, partition: number, messages: count, seconds:, paused: @inbox.paused?, blocked: @partition.blocked&.to_s}
         end
 
         # @return [Hash{Symbol=>Object}] what {#measure} is about
@@ -96,7 +96,7 @@ module Guildhall
         # Of the oldest message that was read and is not done.
         def oldest_time
           parked = @partition.parked_keys&.oldest_time and return parked
-          records = @schedule.records or return
+          records = @inbox.records or return
           next_offset = @offsets.position || 0
           records.bsearch { |record| record.offset >= next_offset }&.timestamp
         end

@@ -21,7 +21,7 @@ module Guildhall
         # @return [Float] when it was read, of the {Clock}
         attr_reader :read_at
         # @return [Integer] how often the partition had been moved to another place when they were read: see
-        #   {Partition::OffsetTracker}
+        #   {Partition::Progress}
         attr_reader :generation
 
         # @param records [Array<Record>] not empty

@@ -5,7 +5,7 @@ module Guildhall
     class Partition
       # The batches of a partition that are in memory, the first of them in work, and how much more the reader may take: nothing
       # while the partition rests or moves, else a batch at a time. What they hold counts as in flight, but while the partition
-      # rests: no runner works on it then, and it must not block the others. With the lock of {Schedule} held.
+      # rests: no runner works on it then, and it must not block the others. With the lock of {Inbox} held.
       class Backlog
         # Batches that may wait behind the one in work. More would only make them smaller: what is left in librdkafka's
         # queue meanwhile comes as a bigger batch.

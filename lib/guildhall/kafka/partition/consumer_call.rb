@@ -22,9 +22,9 @@ module Guildhall
 
         # @param shared [Boolean] whether it gets a share of each batch beside others
         # @raise what the consumer's `initialized` raises
-        def initialize(partition, offsets, shared: false)
+        def initialize(partition, progress, shared: false)
           @partition = partition
-          @offsets = offsets
+          @progress = progress
           @shared = shared
           @consumer = @messages = @attempt = @transaction = nil
           reset
@@ -51,7 +51,7 @@ module Guildhall
         end
 
         # @return [Boolean] whether a message was marked, or its `consume` has returned
-        def done?(offset) = @offsets.done?(offset)
+        def done?(offset) = @progress.done?(offset)
 
         def attempt = @attempt || @partition.attempt
 
@@ -131,14 +131,14 @@ module Guildhall
           end
 
           batch = @messages&.batch
-          refuse_unread(offset, [@offsets.read_to, batch&.end_offset].compact.max)
+          refuse_unread(offset, [@progress.read_to, batch&.end_offset].compact.max)
           mark_up_to(offset, batch, metadata)
         end
 
         # Commits what was marked. Blocks for the broker's answer. In a transaction: nothing, that commits it.
         # @return [Boolean] false when the partition is no longer ours
         def commit
-          @transaction ? !@offsets.closed? : @offsets.commit
+          @transaction ? !@progress.closed? : @progress.commit
         end
 
         private
@@ -192,14 +192,14 @@ module Guildhall
           end
 
           @marked = true
-          generation = batch ? batch.generation : @offsets.generation
+          generation = batch ? batch.generation : @progress.generation
           next_offset = batch ? batch.offset_after(offset) : offset + 1
           return @transaction.add(next_offset, generation, metadata) if @transaction
-          return @offsets.mark(next_offset, generation, metadata) unless @shared
+          return @progress.mark(next_offset, generation, metadata) unless @shared
 
           messages = @messages # which a runner may exchange while a thread of the consumer's own marks
           # Of an earlier batch it is not known what lies before it in this share.
-          @offsets.mark_each(generation, metadata) do
+          @progress.mark_each(generation, metadata) do
             messages && batch.equal?(messages.batch) ? messages.next_steps(offset) : [[offset, next_offset]]
           end
         end

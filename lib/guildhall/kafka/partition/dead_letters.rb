@@ -2,7 +2,7 @@
 
 require "forwardable"
 require_relative "../dead_letter_queue/dispatcher"
-require_relative "assignment"
+require_relative "reports"
 require_relative "dispatches"
 
 module Guildhall
@@ -17,9 +17,9 @@ module Guildhall
           attr_reader :generation
 
           # @param messages [Array<Message>] of one batch
-          def initialize(dispatcher, offsets, messages, attempts, error_of, on_settled)
+          def initialize(dispatcher, progress, messages, attempts, error_of, on_settled)
             @dispatcher = dispatcher
-            @offsets = offsets
+            @progress = progress
             @messages = messages
             @generation = messages.first.batch.generation
             @attempts = attempts
@@ -51,21 +51,21 @@ module Guildhall
 
           def confirm(message)
             @messages.delete(message)
-            @offsets.mark_each(@generation) { [[message.offset, message.batch.offset_after(message.offset)]] }
+            @progress.mark_each(@generation) { [[message.offset, message.batch.offset_after(message.offset)]] }
           end
         end
         private_constant :Letters
 
         # @return [DeadLetters, nil] nil: the route has no dead letter queue
-        def self.for(assignment)
-          new(assignment) if assignment.partition.topic.dead_letter_queue
+        def self.for(partition)
+          new(partition) if partition.topic.dead_letter_queue
         end
 
         # (see .for)
-        def initialize(assignment)
-          @offsets = assignment.offsets
-          @dispatcher = DeadLetterQueue::Dispatcher.new(assignment.partition.topic, assignment.application)
-          @dispatches = Dispatches.new(assignment, "dead_letter_queue")
+        def initialize(partition)
+          @progress = partition.progress
+          @dispatcher = DeadLetterQueue::Dispatcher.new(partition.topic, partition.application)
+          @dispatches = Dispatches.new(partition, "dead_letter_queue")
         end
 
         # @!method dispatch_undecodable?
@@ -82,7 +82,7 @@ module Guildhall
         # @param skip [Boolean] whether nothing is sent: they are done
         # @yield called once all of them are done, by this thread or another; not where a seek, or the partition's end, has made them void
         def dispatch(messages, attempts, error_of:, skip: false, &on_settled)
-          letters = Letters.new(@dispatcher, @offsets, messages.to_a.dup, attempts, error_of, on_settled)
+          letters = Letters.new(@dispatcher, @progress, messages.to_a.dup, attempts, error_of, on_settled)
           skip || !letters.sent? ? @dispatches.conclude(letters) : @dispatches.start(letters)
         end
       end

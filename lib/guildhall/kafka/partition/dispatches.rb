@@ -4,7 +4,7 @@ require "time"
 require "guildhall/clock"
 require "guildhall/error_boundary"
 require_relative "../reminders"
-require_relative "assignment"
+require_relative "reports"
 require_relative "backoff"
 
 module Guildhall
@@ -49,13 +49,14 @@ module Guildhall
         private_constant :Dispatch
 
         # @param name [String] how its errors and events are named: `NAME`, `NAME.blocked`
-        def initialize(assignment, name)
-          @assignment = assignment
+        def initialize(partition, name)
+          @partition = partition
+          @reports = partition.reports
           @name = name
-          @application = assignment.application
-          @schedule = assignment.schedule
-          @offsets = assignment.offsets
-          @backoff = Backoff.new(@application.config, assignment.partition.topic.retries)
+          @application = partition.application
+          @inbox = partition.inbox
+          @progress = partition.progress
+          @backoff = Backoff.new(@application.config, partition.topic.retries)
           @dispatches = []
           @reminders = Hash.new { |reminders, to| reminders[to] = Reminders.new } # by topic, whatever is sent there
           @lock = Mutex.new
@@ -89,7 +90,7 @@ module Guildhall
         end
 
         # @return [Boolean] whether a seek, or the partition's end, has made it void
-        def void?(load) = @schedule.leaving? || stale?(load)
+        def void?(load) = @inbox.leaving? || stale?(load)
 
         private
 
@@ -100,11 +101,11 @@ module Guildhall
           dispatch.load.abandon
         end
 
-        def stale?(load) = load.generation != @offsets.generation
+        def stale?(load) = load.generation != @progress.generation
 
         # By the runner that has decided, or by the timer.
         def attempt_soon(dispatch)
-          return forget(dispatch) unless @schedule.begin_sending
+          return forget(dispatch) unless @inbox.begin_sending
 
           @application.in_background { attempt(dispatch) }
         end
@@ -112,7 +113,7 @@ module Guildhall
         def attempt(dispatch)
           ErrorBoundary.contain(->(error) { failed(error, dispatch) }) { deliver(dispatch) }
         ensure
-          @schedule.sent
+          @inbox.sent
         end
 
         def deliver(dispatch)
@@ -142,7 +143,7 @@ module Guildhall
 
         # What is on its way while the process stops may still arrive.
         def give_up?(dispatch)
-          return stale?(dispatch.load) unless @schedule.leaving?
+          return stale?(dispatch.load) unless @inbox.leaving?
 
           dispatch.give_up_at ||= Clock.now + (dispatch.failures.zero? ? GRACE_SECONDS : 0)
           Clock.now >= dispatch.give_up_at
@@ -162,11 +163,11 @@ module Guildhall
           @application.timer.after(seconds) { attempt_soon(dispatch) }
         end
 
-        def report(error) = @assignment.error(error, @name)
+        def report(error) = @reports.error(error, @name)
 
         def publish(dispatch, seconds)
           blocked = dispatch.blocked
-          @assignment.publish("#{@name}.blocked", offset: dispatch.load.first&.offset, to: blocked.to, reason: blocked.reason,
+          @reports.publish("#{@name}.blocked", offset: dispatch.load.first&.offset, to: blocked.to, reason: blocked.reason,
             since: blocked.since, attempt: blocked.attempt, seconds:)
         end
 
@@ -185,7 +186,7 @@ module Guildhall
           blocked = dispatch.blocked
           return unless @lock.synchronize { @reminders[blocked.to].due?(advice(blocked.reason), Clock.now) }
 
-          @assignment.error(error, @name, offset: dispatch.load.first.offset, **blocked.to_h.slice(:to, :since, :attempt))
+          @reports.error(error, @name, offset: dispatch.load.first.offset, **blocked.to_h.slice(:to, :since, :attempt))
         end
       end
     end

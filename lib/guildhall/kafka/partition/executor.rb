@@ -3,7 +3,7 @@
 require "forwardable"
 require "guildhall/clock"
 require "guildhall/error_boundary"
-require_relative "assignment"
+require_relative "reports"
 require_relative "consumer_call"
 require_relative "key_ordering"
 require_relative "recovery"
@@ -19,18 +19,19 @@ module Guildhall
       class Executor
         extend Forwardable
 
-        def_delegators :@assignment, :partition, :offsets, :schedule, :application
-        private :partition, :offsets, :schedule, :application
+        def_delegators :@partition, :progress, :inbox, :application
+        private :progress, :inbox, :application
 
-        def initialize(assignment)
-          @assignment = assignment
+        def initialize(partition)
+          @partition = partition
+          @reports = partition.reports
           @instrumentation = application.instrumentation
-          @recovery = Recovery.new(assignment)
+          @recovery = Recovery.new(partition)
           @unfinished = nil # the batch that was not finished the last time; nil: all were
           @first = nil # the index with which the last call of `consume` began
           @reminders = nil # of why transactions fail; nil: the last one was committed
           @call = nil
-          @gate = Filtering::Gate.for(assignment)
+          @gate = Filtering::Gate.for(partition)
           follow(partition.topic)
         end
 
@@ -55,7 +56,7 @@ module Guildhall
             next settle(batch, false) if pending == :dispatching
             next skip(batch) unless (@first = pending&.first)
 
-            next postpone(batch) unless !@at_most_once || offsets.commit_ahead(batch.end_offset, batch.generation)
+            next postpone(batch) unless !@at_most_once || progress.commit_ahead(batch.end_offset, batch.generation)
             next start_virtual(batch, pending) if @virtual && !collapsed?
 
             messages = call.messages(batch, @unfinished ? @recovery.narrow(batch, pending) : pending)
@@ -64,7 +65,7 @@ module Guildhall
         end
 
         # @return [Boolean] false: what a consumer has done in its `initialized`, a seek or a pause, keeps the batch from being consumed now
-        def begins?(batch) = !schedule.leaving? && batch.generation >= offsets.generation && !schedule.held?
+        def begins?(batch) = !inbox.leaving? && batch.generation >= progress.generation && !inbox.held?
 
         # @param event [Symbol] a method of the consumer
         # @param arguments [Array] of that method
@@ -78,15 +79,15 @@ module Guildhall
         def leave(reason)
           @virtual&.leave
           dispatch_event(reason) if calls.any?
-          @assignment.publish("consumer.#{reason}")
+          @reports.publish("consumer.#{reason}")
         ensure
-          schedule.left
+          inbox.left
         end
 
         # Called by {VirtualPartitions}.
         # @!visibility private
         def partitioner_failed(error, message)
-          @assignment.error(error, "virtual_partitions.partitioner", offset: message.offset)
+          @reports.error(error, "virtual_partitions.partitioner", offset: message.offset)
         end
 
         # @!visibility private
@@ -97,10 +98,10 @@ module Guildhall
         # Called by the runner whose share is the last to end.
         # @!visibility private
         def run_ended(run)
-          @assignment.consumed(run.messages, run.began, run.size, again: !run.error.nil?) if run.size.positive?
+          @reports.consumed(run.messages, run.began, run.size, again: !run.error.nil?) if run.size.positive?
           settle(run.batch, settled?(run)) unless given_up?(run.batch)
         ensure
-          partition.release
+          @partition.release
         end
 
         private
@@ -113,7 +114,7 @@ module Guildhall
         end
 
         def virtual_partitions
-          partition.topic.ordering ? KeyOrdering.new(@assignment) : VirtualPartitions.new(@assignment)
+          @partition.topic.ordering ? KeyOrdering.new(@partition) : VirtualPartitions.new(@partition)
         end
 
         # @return [Batch, nil] what of it is consumed now; nil: nothing, the partition rests, or the batch is void
@@ -132,12 +133,12 @@ module Guildhall
 
           index = @recovery.outage_after_others(batch) or return batch
           ready, waiting = batch.split(index)
-          ready if schedule.replace(batch, [ready, waiting])
+          ready if inbox.replace(batch, [ready, waiting])
         end
 
         # @return [Array<Integer>, :dispatching, nil] as {Recovery#prepare}
         def undone(batch)
-          return offsets.pending(batch) unless @unfinished || @undecodable_first
+          return progress.pending(batch) unless @unfinished || @undecodable_first
 
           @recovery.prepare(batch, again: batch.equal?(@unfinished))
         end
@@ -160,8 +161,8 @@ module Guildhall
           began = Clock.now
           whole = call.consume(messages) || @at_most_once
           @reminders = nil
-          @assignment.consumed(messages, began)
-          offsets.complete(@unfinished ? batch.offset_after(messages.last_offset) : batch.end_offset, batch.generation) if whole
+          @reports.consumed(messages, began)
+          progress.complete(@unfinished ? batch.offset_after(messages.last_offset) : batch.end_offset, batch.generation) if whole
           settle(batch, (whole && @unfinished.nil?) || @recovery.returned(batch, @first))
         end
 
@@ -176,11 +177,11 @@ module Guildhall
 
         # Nothing was left of it.
         def skip(batch)
-          offsets.complete(batch.end_offset, batch.generation) unless partition.topic.ordering
+          progress.complete(batch.end_offset, batch.generation) unless @partition.topic.ordering
           finish(batch)
           return unless batch.kept.empty? && @instrumentation.listening?("consumer.skipped")
 
-          @assignment.publish("consumer.skipped", read: batch.records.size, dropped: batch.dropped, bytes: batch.bytes)
+          @reports.publish("consumer.skipped", read: batch.records.size, dropped: batch.dropped, bytes: batch.bytes)
           nil
         end
 
@@ -193,7 +194,7 @@ module Guildhall
 
         # A seek, or the partition's end, makes it void whether it worked.
         def given_up?(batch)
-          schedule.leaving? || batch.generation != offsets.generation
+          inbox.leaving? || batch.generation != progress.generation
         end
 
         def finish(batch)
@@ -201,7 +202,7 @@ module Guildhall
           @unfinished = nil
           @virtual.collapsed = false if @virtual
           @recovery.wait_for_left_over(batch)
-          schedule.finish(batch)
+          inbox.finish(batch)
           nil
         end
 
@@ -209,25 +210,25 @@ module Guildhall
         def report(error, messages)
           return if error.is_a?(TransactionError) && !(@reminders ||= Reminders.new).due?(Transactions.reason(error), Clock.now)
 
-          @assignment.consume_failed(error, messages, attempt, isolating: !@unfinished.nil? && @recovery.isolating?)
+          @reports.consume_failed(error, messages, attempt, isolating: !@unfinished.nil? && @recovery.isolating?)
         end
 
         # What was done behind the committed offset, by another member or before a restart.
         def recall
           @recalled = true
-          offsets.recall
+          progress.recall
         rescue Rdkafka::RdkafkaError => error
-          @assignment.error(error, "offset_metadata")
+          @reports.error(error, "offset_metadata")
         end
 
         def event_failed(error, event)
-          @assignment.error(error, "consumer.#{event}") unless ForwardingError.load_of(error) # as {Assignment#consume_failed}
+          @reports.error(error, "consumer.#{event}") unless ForwardingError.load_of(error) # as {Reports#consume_failed}
         end
 
         def calls = [*@call, *@virtual&.calls]
 
         def call
-          @call ||= ConsumerCall.new(partition, offsets)
+          @call ||= ConsumerCall.new(@partition, progress)
         end
       end
     end

@@ -32,10 +32,11 @@ module Guildhall
         # One batch while its shares run.
         class KeyedRun < ParallelRun
           # @see ParallelRun
-          def initialize(messages, count, executor, retries, assignment)
-            super(messages, count, assignment.offsets, executor)
+          def initialize(messages, count, executor, retries, partition)
+            super(messages, count, partition.progress, executor)
             @retries = retries
-            @assignment = assignment
+            @partition = partition
+          @reports = partition.reports
           end
 
           def parking? = true
@@ -57,30 +58,31 @@ module Guildhall
           end
 
           def raised(error, key, messages, indexes)
-            @assignment.consume_failed(error, messages, 1)
+            @reports.consume_failed(error, messages, 1)
             park(key, indexes) { |entry, _| @retries.failed(entry, error, messages) }
           end
 
           def park(key, indexes)
             return if @retries.void?(batch.generation)
 
-            left = @offsets.left(batch, indexes)
+            left = @progress.not_done(batch, indexes)
             @retries.park(key, batch, left) { |entry| yield(entry, left) } if left&.any?
           end
         end
 
-        def initialize(assignment)
+        def initialize(partition)
           super
-          @assignment = assignment
-          @schedule = assignment.schedule
-          @retries = KeyRetries.new(assignment)
-          @schedule.on_aside = -> { @runners.push(@retries) }
+          @partition = partition
+          @reports = partition.reports
+          @inbox = partition.inbox
+          @retries = KeyRetries.new(partition)
+          @inbox.on_key_retry = -> { @runners.push(@retries) }
         end
 
         # (see Executor#blocked)
         def blocked = @retries.blocked
 
-        def parked_keys = @retries.keys.tap { |keys| keys.renew(@offsets.generation) }
+        def parked_keys = @retries.keys.tap { |keys| keys.renew(@progress.generation) }
 
         # (see VirtualPartitions#leave)
         def leave
@@ -98,7 +100,7 @@ module Guildhall
           return false unless executor.begins?(batch)
 
           shares = deal(calls, batch)
-          run = KeyedRun.new(messages, [shares.size, 1].max, executor, @retries, @assignment)
+          run = KeyedRun.new(messages, [shares.size, 1].max, executor, @retries, @partition)
           shares.each { |call, keys| @runners.push(Share.new(run, call, keys, @runners)) }
           run.ended if shares.empty?
           true
@@ -126,10 +128,10 @@ module Guildhall
         def rest?
           return false unless @retries.full?
 
-          @schedule.pause(:keys)
+          @inbox.pause(:keys)
           keys, messages = @retries.keys.counts
-          @assignment.publish("key.limit_reached", keys:, messages:)
-          @schedule.resume(:keys) unless @retries.full?
+          @reports.publish("key.limit_reached", keys:, messages:)
+          @inbox.resume(:keys) unless @retries.full?
           true
         end
       end

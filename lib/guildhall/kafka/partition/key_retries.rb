@@ -4,7 +4,7 @@ require "forwardable"
 require "guildhall/clock"
 require "guildhall/error_boundary"
 require_relative "../messages/batch"
-require_relative "assignment"
+require_relative "reports"
 require_relative "consumer_call"
 require_relative "dead_letters"
 require_relative "parked_keys"
@@ -17,37 +17,38 @@ module Guildhall
       class KeyRetries
         extend Forwardable
 
-        def_delegators :@assignment, :partition, :offsets, :schedule, :application
-        private :partition, :offsets, :schedule, :application
+        def_delegators :@partition, :progress, :inbox, :application
+        private :progress, :inbox, :application
 
         attr_reader :keys
         # @return [ConsumerCall, nil] nil: none was needed yet
         attr_reader :call
 
-        def initialize(assignment)
-          @assignment = assignment
+        def initialize(partition)
+          @partition = partition
+          @reports = partition.reports
           @topic = partition.topic
-          @keys = ParkedKeys.new(assignment) { schedule.call_aside }
+          @keys = ParkedKeys.new(partition) { inbox.request_key_retry }
           @policy = FailurePolicy.new(@topic)
           @backoff = Backoff.new(application.config, @topic.retries)
-          @dead_letters = DeadLetters.for(assignment)
+          @dead_letters = DeadLetters.for(partition)
         end
 
         # (see Recovery#blocked)
         def blocked = @dead_letters&.blocked
 
-        # Called by a runner, when {Schedule} allows it.
+        # Called by a runner, when {Inbox} allows it.
         def run
-          @keys.renew(offsets.generation)
-          entry = @keys.take unless schedule.leaving?
+          @keys.renew(progress.generation)
+          entry = @keys.take unless inbox.leaving?
           try(entry) if entry
-          schedule.resume(:keys) unless full?
+          inbox.resume(:keys) unless full?
         ensure
-          schedule.aside_ended(again: @keys.due?)
+          inbox.key_retry_ended(again: @keys.due?)
         end
 
         # @return [Boolean] whether the partition has to rest until a parked key has moved on
-        def full? = @keys.full? || (@keys.counts.first.positive? && !offsets.fit?)
+        def full? = @keys.full? || (@keys.counts.first.positive? && !progress.fit?)
 
         # Messages of a key have failed in its share of a batch, or `consume` was left early.
         # @param indexes [Array<Integer>] of those that are not done
@@ -76,7 +77,7 @@ module Guildhall
         end
 
         # @return [Boolean] whether a seek, or the partition's end, has made it void whether messages of a generation worked
-        def void?(generation) = schedule.leaving? || generation != offsets.generation
+        def void?(generation) = inbox.leaving? || generation != progress.generation
 
         private
 
@@ -94,9 +95,9 @@ module Guildhall
           batch = batch(entry, @keys.held(entry).first)
           messages = nil
           ErrorBoundary.contain(->(error) { raised(entry, error, messages) }) do
-            @call ||= ConsumerCall.new(partition, offsets, shared: true) # its `initialized` may seek or pause
+            @call ||= ConsumerCall.new(@partition, progress, shared: true) # its `initialized` may seek or pause
             next if void?(entry.generation)
-            next @keys.due(entry) if schedule.held?
+            next @keys.due(entry) if inbox.held?
 
             messages = @call.messages(batch, [0])
             undecodable?(messages) ? dispatch_undecodable(entry, messages) : consume(entry, messages)
@@ -106,13 +107,13 @@ module Guildhall
         def consume(entry, messages)
           began = Clock.now
           whole = @call.consume(messages, entry.attempt)
-          offsets.complete_each(entry.generation) { messages.next_steps } if whole
-          @assignment.consumed(messages, began) if whole
+          progress.complete_each(entry.generation) { messages.next_steps } if whole
+          @reports.consumed(messages, began) if whole
           go_on(entry)
         end
 
         def raised(entry, error, messages)
-          @assignment.consume_failed(error, messages, entry.attempt)
+          @reports.consume_failed(error, messages, entry.attempt)
           return if void?(entry.generation)
 
           decided(entry) { pass(entry) == :unchanged ? failed(entry, error, messages) : go_on(entry) }
@@ -122,7 +123,7 @@ module Guildhall
 
         # Without a pause that would happen again at once.
         def undecided(entry, error, failures = [entry.history.failures, 1].max)
-          @assignment.error(error, "dead_letter_queue")
+          @reports.error(error, "dead_letter_queue")
           rest(entry, failures)
         end
 
@@ -143,13 +144,13 @@ module Guildhall
           @dead_letters.dispatch(messages, attempts, skip:, error_of:) do
             go_on(entry)
           ensure
-            schedule.resume(:keys) unless full?
+            inbox.resume(:keys) unless full?
           end
         end
 
         # @return [Symbol] as {ParkedKeys#pass}
         def pass(entry)
-          state = @keys.pass(entry) { |offset| offsets.done?(offset) }
+          state = @keys.pass(entry) { |offset| progress.done?(offset) }
           publish("key.resumed", entry) if state == :resumed
           entry.passing.consumed_up_to(state == :moved ? entry.at : nil) if %i[resumed moved].include?(state)
           state
@@ -165,16 +166,16 @@ module Guildhall
         # @param failures [Integer] in a row
         def rest(entry, failures)
           seconds = @backoff.seconds(failures)
-          @assignment.publish("consumer.retrying", offset: entry.record.offset, attempt: entry.attempt - 1, seconds:)
+          @reports.publish("consumer.retrying", offset: entry.record.offset, attempt: entry.attempt - 1, seconds:)
           @keys.wait(entry, seconds)
         end
 
-        def publish(name, entry, **payload) = @assignment.publish(name, key: entry.name, **payload)
+        def publish(name, entry, **payload) = @reports.publish(name, key: entry.name, **payload)
 
         # Its payload is decoded again: the batch that it came with is not kept.
         def batch(entry, held)
           records = [held.record]
-          Messages::Batch.new(records, partition.decoding.begin(records, partition, nil), @topic,
+          Messages::Batch.new(records, @partition.decoding.begin(records, @partition, nil), @topic,
             bytes: held.record.class.bytes(records), generation: entry.generation, end_offset: held.next_offset)
         end
       end

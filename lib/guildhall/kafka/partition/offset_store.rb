@@ -5,7 +5,7 @@ require_relative "../connection/librdkafka"
 module Guildhall
   module Kafka
     class Partition
-      # Hands one partition's offset to librdkafka, which commits it. With the lock of {OffsetTracker} held.
+      # Hands one partition's offset to librdkafka, which commits it. With the lock of {Progress} held.
       class OffsetStore
         def initialize(client, topic, partition)
           @client = client

@@ -2,7 +2,7 @@
 
 require "forwardable"
 require "guildhall/clock"
-require_relative "assignment"
+require_relative "reports"
 require_relative "dispatches"
 require_relative "parcel"
 require_relative "outbox/load"
@@ -26,10 +26,10 @@ module Guildhall
           error = parcels.filter_map(&:refused).first and raise error
         end
 
-        def initialize(assignment)
-          @application = assignment.application
-          @offsets = assignment.offsets
-          @dispatches = Dispatches.new(assignment, "forwarding")
+        def initialize(partition)
+          @application = partition.application
+          @progress = partition.progress
+          @dispatches = Dispatches.new(partition, "forwarding")
           @lock = Mutex.new
           @kept = {} # key => parcel, of calls that have raised
           @loads = [] # that calls have left
@@ -91,7 +91,7 @@ module Guildhall
 
         def left_over = @lock.synchronize { @loads.find { |load| load.pending? && !load.awaited? && current?(load) } }
 
-        def current?(load) = load.generation == @offsets.generation
+        def current?(load) = load.generation == @progress.generation
 
         # Nothing is sent beside: it would arrive before what waits.
         def still_waiting(parcels)
@@ -113,12 +113,12 @@ module Guildhall
               parcel = Parcel.new(message, record, **how)
               parcel.ordinal = sent[parcel.route] += 1
               before = @kept.delete(parcel.key)
-              before && before.message.batch.generation == @offsets.generation ? before : parcel
+              before && before.message.batch.generation == @progress.generation ? before : parcel
             end
           end
         end
 
-        def forgotten?(message) = message.batch.generation != @offsets.generation || @offsets.done?(message.offset)
+        def forgotten?(message) = message.batch.generation != @progress.generation || @progress.done?(message.offset)
       end
     end
   end

@@ -31,12 +31,12 @@ module Guildhall
         end
 
         # @yield called by the timer when a key is due
-        def initialize(assignment, &on_due)
-          @topic = assignment.partition.topic
-          @config = assignment.application.config
-          @place = assignment.partition.to_s
-          @contention = assignment.application.contention
-          @timer = assignment.application.timer
+        def initialize(partition, &on_due)
+          @topic = partition.topic
+          @config = partition.application.config
+          @place = partition.to_s
+          @contention = partition.application.contention
+          @timer = partition.application.timer
           @on_due = on_due
           @lock = Mutex.new
           @generation = 0

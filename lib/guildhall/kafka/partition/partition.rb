@@ -5,17 +5,17 @@ require_relative "../messages/batch"
 require_relative "backlog"
 require_relative "executor"
 require_relative "no_offset_store"
-require_relative "offset_tracker"
+require_relative "progress"
 require_relative "outbox"
 require_relative "../lag/partition_lag"
-require_relative "schedule"
+require_relative "inbox"
 require_relative "seek"
 require_relative "transactions"
 
 module Guildhall
   module Kafka
-    # One partition for the time of its assignment: ties together what was read of it and waits ({Schedule}), what
-    # is done ({OffsetTracker}), its consumers ({Executor}), and how far it is behind
+    # One partition for the time of its assignment: ties together what was read of it and waits ({Inbox}), what
+    # is done ({Progress}), its consumers ({Executor}), and how far it is behind
     # ({Lag::PartitionLag}). It is run by one runner at a time; when it has nothing to do, it costs nothing.
     class Partition
       extend Forwardable
@@ -35,18 +35,23 @@ module Guildhall
       attr_accessor :denied
       # @return [Outbox] what its consumers send on
       attr_reader :outbox
+      # @return [Progress] what is done
+      attr_reader :progress
+      # @return [Inbox] what waits to be worked on
+      attr_reader :inbox
+      attr_reader :reports
 
       # @!method queue=(queue)
       #   @param queue [#allow, #close] the reader's
       def_delegators :@backlog, :queue, :queue=
-      def_delegators :@schedule, :notify, :paused?, :working?, :release
+      def_delegators :@inbox, :notify, :paused?, :working?, :release
       def_delegators :@lag, :position, :end_offset, :idle_behind?, :inquire
       def_delegators :@executor, :attempt, :collapsed?, :parked_keys
       # @!method producer
       def_delegators :@application, :producer
       # @!method store
-      #   @see OffsetTracker#store
-      def_delegators :@offsets, :store
+      #   @see Progress#store
+      def_delegators :@progress, :store
       # @!method synchronize
       #   @return [Object] what the block returns
       def_delegators :@monitor, :synchronize
@@ -59,9 +64,9 @@ module Guildhall
       def_delegator :@lag, :measure, :measure_lag
       def_delegator :@lag, :place, :lag_place
       # @!method wait(deadline)
-      #   @see Schedule#wait_left
-      def_delegator :@schedule, :wait_left, :wait
-      def_delegators :@schedule, :leave
+      #   @see Inbox#wait_left
+      def_delegator :@inbox, :wait_left, :wait
+      def_delegators :@inbox, :leave
 
       def initialize(topic, name, number, listener, application)
         @topic = topic
@@ -83,7 +88,7 @@ module Guildhall
       # @param bytes [Integer] of their payloads
       # @param documents [Array<Object, nil>, nil] what the reader has decoded of each; nil: it has not tried
       def deliver(records, bytes, documents = nil)
-        return unless @schedule.takes?
+        return unless @inbox.takes?
 
         @missing = false
         @denied = nil
@@ -95,7 +100,7 @@ module Guildhall
       # Lets the reader take this partition's messages.
       def begin
         @transactions&.open
-        @application.quiet? ? quiet : @schedule.update
+        @application.quiet? ? quiet : @inbox.update
         resume_after_quiet unless @application.quiet? # that came in between
       end
 
@@ -108,10 +113,10 @@ module Guildhall
       end
 
       # Without a consumer group nothing else says where.
-      def begin_at(offset) = @offsets.begin_at(offset, @offsets.generation)
+      def begin_at(offset) = @progress.begin_at(offset, @progress.generation)
 
       # @return [Integer, nil] the first offset that is not done; nil: nothing was begun yet
-      def next_offset = @offsets.next
+      def next_offset = @progress.next
 
       # @return [Dispatches::Blocked, nil] nil: what it sends to other topics arrives
       def blocked = [@executor.blocked, @outbox.blocked].compact.min_by(&:since)
@@ -131,7 +136,7 @@ module Guildhall
 
       # Runs what is next. Called by a runner.
       def run
-        job, argument = @schedule.next_job
+        job, argument = @inbox.next_job
         case job
         when :consume then pending = @executor.consume(argument)
         when :event then @executor.dispatch_event(*argument)
@@ -144,35 +149,35 @@ module Guildhall
       # The user's pause: ends with {#resume}, whatever else the partition rests for.
       # @param seconds [Numeric, nil] nil: until {#resume}
       def pause(seconds)
-        @schedule.pause(:user, seconds)
+        @inbox.pause(:user, seconds)
         @application.publish("partition.paused", topic: @name, partition: @number, seconds:)
       end
 
       # Ends the user's pause. Any thread.
       def resume
-        @schedule.resume(:user)
+        @inbox.resume(:user)
         @application.publish("partition.resumed", topic: @name, partition: @number)
       end
 
       # No new work until {#resume_after_quiet}, or until the partition is given up.
       def quiet
-        @application.publish("partition.paused", topic: @name, partition: @number, seconds: nil) if @schedule.pause(:quiet)
+        @application.publish("partition.paused", topic: @name, partition: @number, seconds: nil) if @inbox.pause(:quiet)
       end
 
       # Takes {#quiet} back, if it was called.
       def resume_after_quiet
-        @application.publish("partition.resumed", topic: @name, partition: @number) if @schedule.resume(:quiet)
+        @application.publish("partition.resumed", topic: @name, partition: @number) if @inbox.resume(:quiet)
       end
 
       # What was read already is dropped, and what was said of it no longer counts.
       # @raise [Guildhall::ArgumentError]
       def seek(target)
         Connection::Client.validate_seek_target!(target)
-        @seek.start(target) { @offsets.rewind }
+        @seek.start(target) { @progress.rewind }
       end
 
       # @return [Boolean] whether {#seek} was called
-      def sought? = @offsets.generation.positive?
+      def sought? = @progress.generation.positive?
 
       # Seeks to its own position: for a stalled partition.
       def read_on(offset)
@@ -182,34 +187,34 @@ module Guildhall
       # What is not marked is delivered again, from there.
       # @param offset [Integer] the first one that is not marked
       def go_back(offset)
-        @offsets.forget_unmarked
-        read_on(offset) unless @schedule.leaving?
+        @progress.forget_unmarked
+        read_on(offset) unless @inbox.leaving?
       end
 
       # @return [Float, nil] seconds that its work has made no progress for: no message was marked, no call of a consumer has returned;
       #   nil: it has no work
       def seconds_without_progress
-        since = @schedule.busy_since
-        Clock.now - [since, @offsets.progressed_at].max if since
+        since = @inbox.busy_since
+        Clock.now - [since, @progress.progressed_at].max if since
       end
 
       # Leaves the group and rejoins it, with all partitions of this client: once for all that ask for it together.
       def rejoin
-        @listener.request { raise StalledPartitionError, "#{self} is stalled; rejoining the group" unless @schedule.leaving? }
+        @listener.request { raise StalledPartitionError, "#{self} is stalled; rejoining the group" unless @inbox.leaving? }
       end
 
       def revoked?
-        @schedule.leaving == :revoked || @offsets.closed?
+        @inbox.leaving == :revoked || @progress.closed?
       end
 
       def stopping?
-        @schedule.leaving == :shutdown
+        @inbox.leaving == :shutdown
       end
 
       # Offsets that come later are not stored.
       def close
         @seek.close
-        @offsets.close(dismiss: @missing)
+        @progress.close(dismiss: @missing)
         @transactions&.close
         @backlog.close
       end
@@ -220,22 +225,22 @@ module Guildhall
 
       # @return [String] what it is doing
       def inspect
-        "#<#{self.class} #{self} #{@schedule}, done up to #{@offsets.next.inspect}, attempt #{attempt}#{blocked&.then { ", #{it}" }}>"
+        "#<#{self.class} #{self} #{@inbox}, done up to #{@progress.next.inspect}, attempt #{attempt}#{blocked&.then { ", #{it}" }}>"
       end
 
       private
 
       def collaborate
         @backlog = Backlog.new(@application.backpressure, @topic, @application.config)
-        @offsets = OffsetTracker.new(store_of_offsets, manual: manual?, parking: !@topic.ordering.nil?)
-        @transactions = Transactions.new(self, @offsets, @listener.client, @application) if @topic.transactional
+        @progress = Progress.new(store_of_offsets, manual: manual?, parking: !@topic.ordering.nil?)
+        @transactions = Transactions.new(self, @progress, @listener.client, @application) if @topic.transactional
         runners = @application.runners
-        @schedule = Schedule.new(@backlog, @application.timer) { |urgent| runners.push(self, urgent:) }
-        @lag = Lag::PartitionLag.new(self, @offsets, @schedule, @listener, @application)
-        @seek = Seek.new(self, @schedule, @listener, @application) { |*place| moved(*place) }
-        assignment = Assignment.new(self, @offsets, @schedule, @application)
-        @outbox = Outbox.new(assignment)
-        @executor = Executor.new(assignment)
+        @inbox = Inbox.new(@backlog, @application.timer) { |urgent| runners.push(self, urgent:) }
+        @lag = Lag::PartitionLag.new(self, @progress, @inbox, @listener, @application)
+        @seek = Seek.new(self, @inbox, @listener, @application) { |*place| moved(*place) }
+        @reports = Reports.new(self)
+        @outbox = Outbox.new(self)
+        @executor = Executor.new(self)
       end
 
       def store_of_offsets
@@ -243,8 +248,8 @@ module Guildhall
       end
 
       def moved(offset, generation)
-        @offsets.read_to = offset
-        @offsets.begin_at(offset, generation) if generation
+        @progress.read_to = offset
+        @progress.begin_at(offset, generation) if generation
       end
 
       # At most once: what is committed ahead is not done yet.
@@ -259,9 +264,9 @@ module Guildhall
       def accept(records, bytes, documents)
         last = records.last
         @newest_time = last.timestamp
-        generation = @offsets.read(records.first.offset, last.offset + 1)
+        generation = @progress.read(records.first.offset, last.offset + 1)
         results = @decoding.begin(records, self, documents)
-        @schedule.push(Messages::Batch.new(records, results, @topic, bytes:, generation:))
+        @inbox.push(Messages::Batch.new(records, results, @topic, bytes:, generation:))
       end
     end
   end

@@ -6,7 +6,7 @@ module Guildhall
   module Kafka
     class Partition
       # Why a partition rests: a set of reasons, each with an end of its own. It rests while any of them holds, so that a
-      # user's pause outlasts a back-off, and quiet outlasts both. With the lock of {Schedule} held.
+      # user's pause outlasts a back-off, and quiet outlasts both. With the lock of {Inbox} held.
       class Pause
         # What ends them: {Consumer#resume}, the back-off's time, the time that a filter has asked for, a parked key that has moved on,
         # the broker's confirmation that it has the dead letters, or what a consumer sends on, nothing.

@@ -1,91 +1,341 @@
 # frozen_string_literal: true
 
+require "guildhall/clock"
+require_relative "done_ranges"
+require_relative "offset_store"
+require_relative "done_offsets"
+
 module Guildhall
   module Kafka
     class Partition
-      # Which messages of a partition are done: all before a position, and ranges behind it. However many messages they hold, what
-      # is kept is their bounds. With the lock of {OffsetTracker} held.
+      # Tracks which messages of one partition are done and which offset is to be committed. The only place that stores offsets.
+      # May be used by several threads.
+      #
+      # Each seek begins a new *generation*. Marks, and ends of `consume`, that concern messages of an older generation are
+      # refused: these messages will be read again.
+      #
+      # With manual offset management a message may be done (its `consume` has returned) although it is not marked: its
+      # offset is not stored, and it is consumed again only where a later batch fails ({#forget_unmarked}).
       class Progress
-        # @return [Integer, nil] the first offset that is not done; nil: nothing is known yet
-        attr_reader :position
-
-        def initialize
-          @position = nil
-          @firsts = [] # of the ranges behind the position, in order: no two of them touch
-          @ends = []
+        # @param manual [Boolean] whether what is done is stored only when it was marked as well
+        # @param parking [Boolean] whether messages of a batch may be done after those of later batches
+        def initialize(store, manual: false, parking: false)
+          @store = store
+          @manual = manual
+          @parking = parking
+          @lock = Mutex.new
+          @generation = @reading = 0
+          @read_to = nil
+          @dirty = @closed = @uncommitted = @suspended = false
+          @progressed_at = -Float::INFINITY
+          begin_progress
         end
 
-        # @return [Progress] as far as this one, from where it goes its own way
-        def initialize_copy(other)
-          super
-          @firsts = @firsts.dup
-          @ends = @ends.dup
+        # @return [Float] of the {Clock}: when a message was last marked, or its `consume` returned
+        attr_reader :progressed_at
+
+        # @return [Integer] the generation of what is read now
+        attr_reader :reading
+
+        # @return [Integer, nil] the offset of the message that is to be read next; nil before the first, unless it was found out
+        attr_accessor :read_to
+
+        # @return [Integer] the generation of what may be marked now
+        attr_reader :generation
+
+        # @return [Integer, nil] the first offset that is neither marked nor covered by a completed `consume`; nil: nothing
+        #   was begun yet
+        def next
+          @lock.synchronize { @done.position }
         end
 
-        # Everything before an offset is done.
-        # @return [Boolean] whether that is news
-        def advance(next_offset)
-          return false if @position && next_offset <= @position
-
-          @position = next_offset
-          hop
-          true
+        # @return [Integer, nil] the first offset that is not to be committed as done; nil: nothing was begun yet
+        def position
+          @lock.synchronize { @marked.position }
         end
 
-        # Messages are done, whatever lies before them.
+        # What the group has committed behind its offset is not done again. Blocks for the broker's answer; before the first
+        # batch.
+        # @raise [Rdkafka::RdkafkaError]
+        def recall
+          offset, metadata = @store.committed
+          known = offset ? DoneRanges.load(offset, metadata) : []
+          @lock.synchronize { add_known(offset, known) if known.any? && @generation.zero? }
+        end
+
+        # A batch gets its turn; called again before each further attempt.
+        # @return [Array<Integer>, nil] the indexes of its messages that are not done; nil: a seek has made it void
+        def pending(batch)
+          kept = batch.kept
+          @lock.synchronize do
+            next if batch.generation < @generation
+
+            renew(batch.generation) if batch.generation > @generation
+            begin_batch(batch, kept) unless batch.end_offset == @entered
+            undone(batch, kept)
+          end
+        end
+
+        # @param batch [Messages::Batch] that has had its turn
+        # @param indexes [Array<Integer>] of its messages
+        # @return [Array<Integer>, nil] those that are not done; nil: they are void
+        def not_done(batch, indexes)
+          @lock.synchronize do
+            indexes.reject { |index| @done.done?(batch.records[index].offset) } unless @closed || batch.generation != @generation
+          end
+        end
+
+        def done?(offset) = @lock.synchronize { @done.done?(offset) }
+
+        # @return [Boolean] whether all that is done can be written beside the offset
+        def fit? = @lock.synchronize { DoneRanges.fit?(@marked.position, @marked.beyond, @metadata) }
+
+        # @return [Integer] how many offsets behind {#position} are done
+        def size_beyond = @lock.synchronize { @marked.size_beyond }
+
+        # Everything before an offset is done, and may be committed.
+        # @param next_offset [Integer] the first offset that is not done
+        # @param generation [Integer] of the messages
+        # @param metadata [String, nil] kept beside the offset by the broker
+        # @return [Boolean] false when the partition is no longer ours, or a seek has made the messages void
+        def mark(next_offset, generation, metadata = nil)
+          update(generation, metadata) do
+            @done.advance(next_offset) if @manual
+            @marked.advance(next_offset)
+          end
+        end
+
+        # Single messages are done, whatever lies before them, and may be committed: what virtual partitions have marked, and
+        # what went to the dead letters.
+        # @yieldreturn [Array<Array(Integer, Integer)>] each message's offset, and that of the message after it
+        # @return [Boolean] as {#mark}
+        def mark_each(generation, metadata = nil)
+          update(generation, metadata) do
+            yield.inject(false) { |news, (offset, next_offset)| add(offset, next_offset) || news }
+          end
+        end
+
+        # `consume` has returned for everything before an offset.
+        # @return [Boolean] as {#mark}
+        def complete(next_offset, generation)
+          update(generation) { @done.advance(next_offset) && !@manual }
+        end
+
+        # `consume` has returned for single messages.
+        # @yieldreturn [Array<Array(Integer, Integer)>] as for {#mark_each}
+        # @return [Boolean] as {#mark}
+        def complete_each(generation)
+          update(generation) { yield.inject(false) { |news, (offset, next_offset)| @done.add(offset, next_offset) || news } && !@manual }
+        end
+
+        # Commits an offset before what lies before it is done, for delivery at most once. Blocks for the broker's answer.
+        # @return [Boolean] as {#mark}
+        # @raise [Rdkafka::RdkafkaError]
+        def commit_ahead(next_offset, generation)
+          update(generation) { @marked.advance(next_offset) } && commit
+        end
+
+        # Hands over to librdkafka what is to be committed next. Does not block.
+        # @return [Boolean] false when the partition is no longer ours
+        def store
+          @lock.synchronize { write }
+        end
+
+        # Commits what is done. Blocks for the broker's answer.
+        # @return [Boolean] false when the partition is no longer ours
+        def commit
+          store && @store.commit
+        end
+
+        # Nothing is stored until {#resume_storing}, and what was is committed: an offset that is committed beside that of a transaction could
+        # take its place. Blocks for the broker's answer where something was stored.
+        # @return [Boolean] false when the partition is no longer ours
+        # @raise [Rdkafka::RdkafkaError]
+        def suspend_storing
+          outstanding = @lock.synchronize do
+            write
+            @suspended = true
+            @uncommitted
+          end
+          return !@closed unless outstanding && !@closed
+
+          @store.commit.tap { |committed| @uncommitted = false if committed }
+        end
+
+        def resume_storing
+          @suspended = false
+        end
+
+        # Where the partition would be if everything before an offset were done.
+        # @param generation [Integer] of the messages
+        # @param metadata [String, nil] the user's own
+        # @return [Array(Integer, String), nil] offset and metadata to be committed; nil as {#mark} is false
+        def offset_if_done_to(next_offset, generation, metadata = nil)
+          @lock.synchronize do
+            next if @closed || generation != @generation
+
+            marked = @marked.dup
+            marked.advance(next_offset)
+            [marked.position, DoneRanges.dump(marked.position, marked.beyond, metadata)]
+          end
+        end
+
+        # Everything before an offset is done, and was committed by a transaction.
+        # @return [Boolean] as {#mark}
+        def committed_to(next_offset, generation, metadata = nil)
+          dirty = @dirty
+          mark(next_offset, generation, metadata).tap { @lock.synchronize { @dirty = dirty } }
+        end
+
+        # Messages were read. Where they lie before what was read last, without a request for it (the topic was
+        # recreated, say), they are of a new generation. By the listener.
         # @param first [Integer] the offset of the first of them
-        # @param next_offset [Integer] the offset of the message after them
-        # @return [Boolean] whether that is news
-        def add(first, next_offset)
-          return false if covered?(first, next_offset)
-
-          insert(first, next_offset)
-          hop
-          true
+        # @param next_offset [Integer] the offset behind the last one
+        # @return [Integer] their generation
+        def read(first, next_offset)
+          @lock.synchronize do
+            @reading += 1 if @read_to && first < @read_to
+            @read_to = next_offset
+            @reading
+          end
         end
 
-        def done?(offset) = covered?(offset, offset + 1)
+        # @return [Integer, nil] the first offset that is not marked, where that is one of an earlier batch whose `consume` has
+        #   returned; else nil
+        def unmarked_before(batch)
+          @lock.synchronize do
+            position = @marked.position
+            position if @manual && batch.generation == @generation && position && position < batch.first_offset
+          end
+        end
 
-        # @return [Array<Array(Integer, Integer)>] what is done behind the position: the first offset of each range, and the one after it
-        def beyond = @firsts.zip(@ends)
+        # With manual offset management: what is not marked is not done either, and will be read again.
+        def forget_unmarked
+          @lock.synchronize do
+            @done = @marked.dup
+            @entered = nil
+          end
+        end
 
-        # @return [Integer] how many offsets behind the position are done
-        def size_beyond = @ends.sum - @firsts.sum
+        # What was read until now is void; what is read from now on may lie before it.
+        # @return [Integer] the generation of what is read from now on
+        def rewind
+          @lock.synchronize do
+            renew(@reading += 1)
+            @generation
+          end
+        end
 
-        # @return [Integer, nil] the offset behind everything that is done; nil: nothing is known yet
-        def reach = @ends.last || @position
+        # What a generation reads begins there: that is committed although nothing of it is done yet. Else a seek would be
+        # forgotten where the partition is given up before the first message has come.
+        def begin_at(offset, generation)
+          update(generation) do
+            next false if @done.position
 
-        # @return [Boolean] whether everything that is done lies before the position
-        def contiguous? = @firsts.empty?
+            [@done, @marked].each { |progress| progress.advance(offset) }
+            true
+          end
+        end
+
+        # Nothing is stored from now on.
+        # @param dismiss [Boolean] as {OffsetStore#dismiss}
+        def close(dismiss: false)
+          @lock.synchronize do
+            next if @closed
+
+            dismiss ? @store.dismiss : write
+            @closed = true
+          end
+        end
+
+        def closed?
+          @closed
+        end
 
         private
 
-        def covered?(first, behind)
-          return true if @position && behind <= @position
-
-          index = @ends.bsearch_index { |other| other >= behind }
-          !index.nil? && @firsts[index] <= first
+        def begin_progress
+          @done = DoneOffsets.new
+          @marked = @manual ? DoneOffsets.new : @done
+          @entered = @metadata = @recalled = nil
         end
 
-        # Joined with those that it touches.
-        def insert(first, behind)
-          from = @ends.bsearch_index { |other| other >= first } || @ends.size
-          to = @firsts.bsearch_index { |other| other > behind } || @firsts.size
-          if from < to
-            first = [first, @firsts[from]].min
-            behind = [behind, @ends[to - 1]].max
-          end
-          @firsts[from, to - from] = [first]
-          @ends[from, to - from] = [behind]
+        def renew(generation)
+          write
+          @generation = generation
+          @dirty = false
+          begin_progress
+          @store.rewind
         end
 
-        def hop
-          return unless @position
+        def update(generation, metadata = nil)
+          @lock.synchronize do
+            next false if @closed || generation != @generation
 
-          while @firsts.any? && @firsts.first <= @position
-            @firsts.shift
-            @position = [@position, @ends.shift].max
+            before = @marked.position
+            @progressed_at = Clock.now
+            @dirty = true if yield || metadata
+            @metadata = metadata if metadata || @marked.position != before
+            true
           end
+        end
+
+        # @return [Boolean] whether there is news to commit
+        def add(offset, next_offset)
+          @done.add(offset, next_offset) if @manual
+          @marked.add(offset, next_offset)
+        end
+
+        def write
+          return !@closed unless @dirty && @marked.position && !@closed && !@suspended
+
+          @dirty = false
+          @uncommitted = true
+          @store.write(@marked.position, DoneRanges.dump(@marked.position, @marked.beyond, @metadata))
+        end
+
+        # Batches are done one after the other: everything before this one is, and with it what was left out at its
+        # beginning. With manual marks only where nothing before it waits to be marked. Where the first one begins is committed although
+        # nothing of it is done yet: else a group that has committed nothing would begin elsewhere the next time.
+        def begin_batch(batch, kept)
+          begin_progress if @recalled && batch.first_offset < @recalled # what was committed is not of this log
+          first = kept.empty? ? batch.end_offset : batch.records[kept.first].offset
+          before = @marked.position
+          @parking && @entered ? skip_gap(first) : skip_to(first)
+          add_known_of(batch, kept) if @done.reach > first
+          @dirty = true if before.nil? || (kept.empty? && @marked.position != before)
+          @entered = batch.end_offset
+          @recalled = nil
+        end
+
+        def skip_to(first)
+          before = @marked.position
+          @marked.advance(first) if before.nil? || @entered.nil? || before >= @entered
+          @done.advance(first)
+        end
+
+        # What lies between the last batch and this one is done, whatever was parked before it.
+        def skip_gap(first)
+          @done.add(@entered, first) if first > @entered
+        end
+
+        # What was done before a restart and lies in this batch: as with every message that is done, what lies between it and the
+        # message after it is done as well. A range ends with the last message that was known then.
+        def add_known_of(batch, kept)
+          @dirty = true if (kept - undone(batch, kept)).each { |index| add(batch.records[index].offset, batch.next_offset(index)) }.any?
+        end
+
+        def add_known(offset, ranges)
+          ranges.each { |range| add(range.begin, range.end) }
+          @recalled = offset
+        end
+
+        def undone(batch, kept)
+          records = batch.records
+          return kept.reject { |index| @done.done?(records[index].offset) } unless @done.contiguous?
+          return kept if kept.empty? || records[kept.first].offset >= @done.position
+
+          kept.drop_while { |index| records[index].offset < @done.position }
         end
       end
     end

@@ -2,7 +2,7 @@
 
 require "forwardable"
 require "guildhall/error_boundary"
-require_relative "assignment"
+require_relative "reports"
 require_relative "dead_letters"
 require_relative "backoff"
 require_relative "failure_policy"
@@ -16,17 +16,18 @@ module Guildhall
       class Recovery
         extend Forwardable
 
-        def_delegators :@assignment, :partition, :offsets, :schedule, :application
-        private :partition, :offsets, :schedule, :application
+        def_delegators :@partition, :progress, :inbox, :application
+        private :progress, :inbox, :application
 
-        def initialize(assignment)
-          @assignment = assignment
+        def initialize(partition)
+          @partition = partition
+          @reports = partition.reports
           @topic = partition.topic
           @policy = FailurePolicy.new(@topic)
           @history = FailurePolicy::NOTHING
           @passing = PassingErrors.new(@topic, partition.to_s, application.contention)
           @backoff = Backoff.new(application.config, @topic.retries)
-          @dead_letters = DeadLetters.for(assignment)
+          @dead_letters = DeadLetters.for(partition)
           @dispatching = false
           @at = nil # the first message that is not done: its generation and offset
         end
@@ -61,7 +62,7 @@ module Guildhall
         # @return [Integer, nil] the index of the first message whose payload an outage keeps from being decoded; nil: there is none, or it
         #   is the first of all that are not done
         def outage_after_others(batch)
-          first, *others = offsets.pending(batch)
+          first, *others = progress.pending(batch)
           others.find { |index| outage?(batch.results[index]) } if others.any? && !outage?(batch.results[first])
         end
 
@@ -80,10 +81,10 @@ module Guildhall
           pending = look_after(batch)
           return done if pending.nil? || pending.empty?
 
-          if (unmarked = offsets.unmarked_before(batch))
+          if (unmarked = progress.unmarked_before(batch))
             @at = [batch.generation, unmarked]
             go_back(unmarked, batch, postponed)
-          elsif pending.first == first && !schedule.leaving?
+          elsif pending.first == first && !inbox.leaving?
             postpone(batch)
           end
           false
@@ -107,9 +108,9 @@ module Guildhall
 
         # A batch is done, and what its consumer has sent on has not arrived: the next one waits, or it would arrive first.
         def wait_for_left_over(batch)
-          return unless partition.outbox.left_over?
+          return unless @partition.outbox.left_over?
 
-          rest_until_sent(:forwarding, batch) { |sent| partition.outbox.on_sent(&sent) }
+          rest_until_sent(:forwarding, batch) { |sent| @partition.outbox.on_sent(&sent) }
         end
 
         # The batch is finished, or given up.
@@ -123,7 +124,7 @@ module Guildhall
 
         # @return [Array<Integer>, nil] the indexes of what is not done
         def look(batch)
-          pending = offsets.pending(batch)
+          pending = progress.pending(batch)
           return pending if pending.nil? || pending.empty?
 
           @at = [batch.generation, batch.records[pending.first].offset]
@@ -153,7 +154,7 @@ module Guildhall
           return done if pending.nil? || pending.empty?
           return postpone(batch) unless messages
 
-          unmarked = offsets.unmarked_before(batch)
+          unmarked = progress.unmarked_before(batch)
           load = ForwardingError.load_of(error)
           return wait_for(load, batch) if load && !unmarked
 
@@ -178,7 +179,7 @@ module Guildhall
 
         # Without a pause that would happen again at once.
         def undecided(error, batch, failures = [@history.failures, 1].max)
-          @assignment.error(error, "dead_letter_queue")
+          @reports.error(error, "dead_letter_queue")
           rest(failures, batch)
         end
 
@@ -187,12 +188,12 @@ module Guildhall
         def go_back(offset, batch, decision)
           @history = @history.with(search: nil)
           rest(decision.failures, batch)
-          partition.go_back(offset)
+          @partition.go_back(offset)
           false
         end
 
         def report_unmarked
-          @assignment.error(UnmarkedError.new("messages from #{partition}@#{@at.last} on are not marked as consumed: nothing goes to " \
+          @reports.error(UnmarkedError.new("messages from #{@partition}@#{@at.last} on are not marked as consumed: nothing goes to " \
                                               "the dead letters, for any of them may have failed"), "dead_letter_queue")
         end
 
@@ -226,16 +227,16 @@ module Guildhall
         # The partition rests until messages were sent, but no runner waits for that.
         # @yieldparam sent [#call] to be called then
         def rest_until_sent(reason, batch)
-          schedule.pause(reason)
-          yield -> { schedule.resume(reason) }
-          schedule.resume(reason) if batch.generation != offsets.generation # a seek that has just made it void came before the pause
+          inbox.pause(reason)
+          yield -> { inbox.resume(reason) }
+          inbox.resume(reason) if batch.generation != progress.generation # a seek that has just made it void came before the pause
         end
 
         # @param failures [Integer] in a row
         def rest(failures, batch)
           seconds = @backoff.seconds(failures)
-          @assignment.publish("consumer.retrying", offset: @at&.last || batch.first_offset, attempt: @history.failures, seconds:)
-          schedule.pause(:backoff, seconds)
+          @reports.publish("consumer.retrying", offset: @at&.last || batch.first_offset, attempt: @history.failures, seconds:)
+          inbox.pause(:backoff, seconds)
         end
       end
     end

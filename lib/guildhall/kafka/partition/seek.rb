@@ -15,9 +15,9 @@ module Guildhall
 
         # @yieldparam offset [Integer] where the partition has been moved to
         # @yieldparam generation [Integer, nil] what the block of {#start} has returned
-        def initialize(partition, schedule, listener, application, &on_moved)
+        def initialize(partition, inbox, listener, application, &on_moved)
           @partition = partition
-          @schedule = schedule
+          @inbox = inbox
           @listener = listener
           @application = application
           @backoff = Backoff.new(application.config, partition.topic.retries)
@@ -26,11 +26,11 @@ module Guildhall
         end
 
         # Does not block. A later seek takes the place of one that has not been done.
-        # @yield makes void what was read, with the lock of {Schedule} held
+        # @yield makes void what was read, with the lock of {Inbox} held
         # @yieldreturn [Integer] the generation that begins with it
         def start(target)
           request = Request.new(target, 0)
-          @schedule.seek do
+          @inbox.seek do
             @request = request
             request.generation = yield if block_given?
           end
@@ -47,19 +47,19 @@ module Guildhall
 
         # By the listener's thread.
         def try(request)
-          return if @schedule.leaving? || !@request.equal?(request)
+          return if @inbox.leaving? || !@request.equal?(request)
 
           offset = client.resolve(@partition.name, @partition.number, request.target)
           client.seek(@partition.name, @partition.number, offset)
           @on_moved.call(offset, request.generation)
-          @schedule.sought { last?(request) }
+          @inbox.sought { last?(request) }
         rescue Rdkafka::RdkafkaError => error
           report(error, request)
           request.failures += 1
           @application.timer.after(@backoff.seconds(request.failures)) { @listener.request { try(request) } }
         end
 
-        # With the lock of {Schedule} held.
+        # With the lock of {Inbox} held.
         def last?(request)
           return false unless @request.equal?(request)
 

@@ -31,13 +31,13 @@ module Guildhall
 
           def initialize(producer, offsets)
             @producer = producer
-            @offsets = offsets
+            @progress = offsets
             @next_offset = @metadata = nil
           end
 
-          # @return [Boolean] as {OffsetTracker#mark}
+          # @return [Boolean] as {Progress#mark}
           def add(next_offset, generation, metadata)
-            return false unless @offsets.place(next_offset, generation)
+            return false unless @progress.offset_if_done_to(next_offset, generation)
 
             @generation = generation
             return true if @next_offset && next_offset < @next_offset
@@ -49,7 +49,7 @@ module Guildhall
 
           # @return [Array(Integer, String), nil] offset and metadata to be committed; nil: the partition is no longer ours, or a
           #   seek has made the marks void
-          def place = @offsets.place(@next_offset, @generation, @metadata)
+          def place = @progress.offset_if_done_to(@next_offset, @generation, @metadata)
         end
 
         # What a call of the producer's raises, or one that waits for it.
@@ -62,7 +62,7 @@ module Guildhall
 
         def initialize(partition, offsets, client, application)
           @partition = partition
-          @offsets = offsets
+          @progress = offsets
           @client = client
           @application = application
           @lock = Mutex.new
@@ -83,14 +83,14 @@ module Guildhall
         def run(&)
           producer = self.producer
           settle_last
-          raise TransactionError, "#{@partition} is no longer assigned to this process" unless @offsets.hold
+          raise TransactionError, "#{@partition} is no longer assigned to this process" unless @progress.suspend_storing
 
           began = Clock.now
           perform(producer, &).tap { publish("transaction.committed", seconds: Clock.now - began) }
         rescue Rdkafka::BaseError => error
           raise explained(error, producer, began)
         ensure
-          @offsets.release
+          @progress.resume_storing
         end
 
         # What is open is not committed any more. Does not block.
@@ -118,7 +118,7 @@ module Guildhall
         end
 
         def perform(producer)
-          marks = Marks.new(producer, @offsets)
+          marks = Marks.new(producer, @progress)
           begin
             producer.begin_transaction
             value = yield(marks)
@@ -182,7 +182,7 @@ module Guildhall
         def commit(producer, marks)
           producer.commit_transaction
           committed = true
-          @offsets.settle(marks.next_offset, marks.generation, marks.metadata) if marks.next_offset
+          @progress.committed_to(marks.next_offset, marks.generation, marks.metadata) if marks.next_offset
         rescue Rdkafka::RdkafkaError => error
           raise unless error.abortable?
 
@@ -204,7 +204,7 @@ module Guildhall
           marks = @unsettled or return
           offset, = @client.committed(@partition.name, @partition.number)
           @unsettled = nil
-          return unless offset && offset >= marks.next_offset && @offsets.settle(marks.next_offset, marks.generation, marks.metadata)
+          return unless offset && offset >= marks.next_offset && @progress.committed_to(marks.next_offset, marks.generation, marks.metadata)
 
           raise TransactionError, "the transaction before was committed after all: the messages up to offset #{offset} are done"
         end

@@ -42,11 +42,11 @@ module Guildhall
 
           # @param messages [Messages] all that are consumed
           # @param count [Integer] of shares
-          def initialize(messages, count, offsets, executor)
+          def initialize(messages, count, progress, executor)
             @messages = messages
             @began = Clock.now
             @running = count
-            @offsets = offsets
+            @progress = progress
             @executor = executor
             @lock = Mutex.new
             @error = nil
@@ -66,7 +66,7 @@ module Guildhall
           # @param whole [Boolean] whether all of these messages are done; false: only what was marked
           def returned(messages, whole)
             @lock.synchronize { @size += messages.size }
-            @offsets.complete_each(batch.generation) { messages.next_steps } if whole
+            @progress.complete_each(batch.generation) { messages.next_steps } if whole
           end
 
           # A share has ended, one way or the other.
@@ -75,11 +75,11 @@ module Guildhall
           end
         end
 
-        def initialize(assignment)
-          @partition = assignment.partition
-          @offsets = assignment.offsets
-          @runners = assignment.application.runners
-          @partitioner = Partitioner.new(@partition.topic.virtual_partitions, assignment.application.config.concurrency)
+        def initialize(partition)
+          @partition = partition
+          @progress = partition.progress
+          @runners = partition.application.runners
+          @partitioner = Partitioner.new(@partition.topic.virtual_partitions, partition.application.config.concurrency)
           @calls = {}
           @collapsed = false
         end
@@ -108,7 +108,7 @@ module Guildhall
         def start(batch, indexes, executor)
           messages = batch.messages(indexes)
           shares = @partitioner.deal(messages, indexes) { |error, message| executor.partitioner_failed(error, message) }
-          run = ParallelRun.new(messages, shares.size, @offsets, executor)
+          run = ParallelRun.new(messages, shares.size, @progress, executor)
           jobs = shares.map { |place, some| share(run, call(place), some) }
           return false unless executor.begins?(batch)
 
@@ -123,7 +123,7 @@ module Guildhall
         end
 
         def call(place)
-          @calls[place] ||= ConsumerCall.new(@partition, @offsets, shared: true)
+          @calls[place] ||= ConsumerCall.new(@partition, @progress, shared: true)
         end
       end
     end

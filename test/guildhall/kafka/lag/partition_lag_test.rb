@@ -18,7 +18,7 @@ class KafkaPartitionLagTest < GuildhallTest
   end
   Partition = Struct.new(:name, :number, :denied, :newest_time, :blocked) { def parked_keys = nil }
   Offsets = Struct.new(:read_to, :position, :size_beyond)
-  Schedule = Struct.new(:records) do
+  Inbox = Struct.new(:records) do
     def idle? = true
     def paused? = false
     def leaving? = false
@@ -30,7 +30,7 @@ class KafkaPartitionLagTest < GuildhallTest
     @listener = Listener.new(@client, true)
     @partition = Partition.new("orders", 3)
     @offsets = Offsets.new(10, 10, 0)
-    @lag = Guildhall::Kafka::Lag::PartitionLag.new(@partition, @offsets, Schedule.new, @listener, Application.new([]))
+    @lag = Guildhall::Kafka::Lag::PartitionLag.new(@partition, @offsets, Inbox.new, @listener, Application.new([]))
   end
 
   def test_nothing_is_left

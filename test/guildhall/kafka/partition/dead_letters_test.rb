@@ -105,8 +105,8 @@ class KafkaDeadLettersTest < GuildhallTest
     sending = []
     kafka.application.define_singleton_method(:in_background) { |&work| sending << work }
     confirm = -> { sending.shift.call until sending.empty? }
-    offsets = kafka.partition.instance_variable_get(:@offsets)
-    offsets.define_singleton_method(:pending) { |batch| super(batch).tap { confirm.call } } # just after they were looked at
+    progress = kafka.partition.progress
+    progress.define_singleton_method(:pending) { |batch| super(batch).tap { confirm.call } } # just after they were looked at
     kafka.deliver([2, 3]) { |offset| offset == 2 ? "{" : "1" }.work
     confirm.call
     assert kafka.work
@@ -116,7 +116,7 @@ class KafkaDeadLettersTest < GuildhallTest
   def test_an_error_after_all_were_sent_holds_up_nothing
     kafka = kafka()
     broken = [:dead_letters]
-    kafka.partition.instance_variable_get(:@schedule).define_singleton_method(:resume) do |reason|
+    kafka.partition.inbox.define_singleton_method(:resume) do |reason|
       super(reason).tap { raise "broken" if broken.delete(reason) }
     end
     assert kafka.deliver(0...3).work
@@ -126,7 +126,7 @@ class KafkaDeadLettersTest < GuildhallTest
   def test_an_error_after_a_message_was_sent_and_before_it_is_marked_holds_up_nothing
     kafka = kafka()
     broken = [1]
-    kafka.partition.instance_variable_get(:@offsets).define_singleton_method(:mark_each) do |generation, &marks|
+    kafka.partition.progress.define_singleton_method(:mark_each) do |generation, &marks|
       super(generation) { marks.call.each { |offset, _| raise "broken" if broken.delete(offset) } }
     end
     assert kafka.deliver(0...3).work

@@ -5,8 +5,7 @@ require "support/kafka_partition"
 
 class KafkaParkedKeysTest < GuildhallTest
   Application = Struct.new(:config, :timer, :contention)
-  Place = Struct.new(:topic)
-  Of = Data.define(:partition, :application)
+  Of = Data.define(:topic, :application)
   Batch = Struct.new(:records, :generation) do
     def next_offset(index) = records[index].offset + 1
   end
@@ -17,7 +16,7 @@ class KafkaParkedKeysTest < GuildhallTest
     @timer = KafkaPartition.timer
     @calls = 0
     @keys = Guildhall::Kafka::Partition::ParkedKeys.new(
-      Of.new(Place.new(topic), Application.new(Guildhall::Kafka::Config.new, @timer))
+      Of.new(topic, Application.new(Guildhall::Kafka::Config.new, @timer))
     ) { @calls += 1 }
   end
 

@@ -27,7 +27,7 @@ class KafkaRecoveryTest < GuildhallTest
   end
 
   # Notes the pauses.
-  class Schedule
+  class Inbox
     attr_accessor :leaving
     attr_reader :pauses
 
@@ -36,8 +36,11 @@ class KafkaRecoveryTest < GuildhallTest
     def pause(*reason) = @pauses << reason
   end
 
-  Partition = Struct.new(:topic, :name, :number) do
+  Partition = Struct.new(:topic, :name, :number, :progress, :inbox, :application) do
     attr_reader :gone_back
+
+    def reports = Guildhall::Kafka::Partition::Reports.new(self)
+    def to_s = "#{name}/#{number}"
 
     def go_back(offset) = @gone_back = offset
   end
@@ -46,10 +49,10 @@ class KafkaRecoveryTest < GuildhallTest
     kafka = KafkaPartition.new(Class.new(Guildhall::Kafka::Consumer) { def consume = nil }, &route)
     @application = kafka.application
     @offsets = Offsets.new(left)
-    @schedule = Schedule.new
-    @partition = Partition.new(kafka.partition.topic, "t", 0)
+    @inbox = Inbox.new
+    @partition = Partition.new(kafka.partition.topic, "t", 0, @offsets, @inbox, @application)
     @batch = Batch.new((100...108).map { |offset| Record.new(offset) }, 0)
-    Guildhall::Kafka::Partition::Recovery.new(Guildhall::Kafka::Partition::Assignment.new(@partition, @offsets, @schedule, @application))
+    Guildhall::Kafka::Partition::Recovery.new(@partition)
   end
 
   def fail_together(recovery) = recovery.failed(RuntimeError.new("no"), @batch, Consumed.new(103, 107))
@@ -60,24 +63,24 @@ class KafkaRecoveryTest < GuildhallTest
     assert recovery.failed(RuntimeError.new("no"), @batch, Consumed.new(107, 107))
     @offsets.left = nil # a seek has made it void
     assert recovery.returned(@batch)
-    assert_empty @schedule.pauses
+    assert_empty @inbox.pauses
   end
 
   def test_a_consumer_that_returns_without_progress_is_called_again_after_a_pause
     recovery = recovery([2, 3])
     refute recovery.returned(@batch, 0)
-    assert_empty @schedule.pauses, "there was progress"
+    assert_empty @inbox.pauses, "there was progress"
     refute recovery.returned(@batch, 2)
-    assert_equal [:backoff], @schedule.pauses.map(&:first)
-    @schedule.leaving = true
+    assert_equal [:backoff], @inbox.pauses.map(&:first)
+    @inbox.leaving = true
     refute recovery.returned(@batch, 2)
-    assert_equal 1, @schedule.pauses.size
+    assert_equal 1, @inbox.pauses.size
   end
 
   def test_a_failure_is_retried_and_counted_for_the_first_message_that_is_not_done
     recovery = recovery([0, 1, 2])
     2.times { refute fail_together(recovery) }
-    assert_equal [3, 2], [recovery.attempt, @schedule.pauses.size]
+    assert_equal [3, 2], [recovery.attempt, @inbox.pauses.size]
     @offsets.left = [2]
     refute recovery.returned(@batch)
     assert_equal 1, recovery.attempt
@@ -94,7 +97,7 @@ class KafkaRecoveryTest < GuildhallTest
       sizes << recovery.narrow(@batch, @offsets.left).size
     end
     assert_equal [8, 4, 2, 1], sizes
-    assert_empty @schedule.pauses
+    assert_empty @inbox.pauses
     assert_empty @application.dead_letters
   end
 
@@ -104,7 +107,7 @@ class KafkaRecoveryTest < GuildhallTest
     refute fail_together(recovery)
     assert_equal 95, @partition.gone_back
     refute recovery.returned(@batch)
-    assert_equal 2, @schedule.pauses.size
+    assert_equal 2, @inbox.pauses.size
   end
 
   def test_before_another_attempt_what_could_not_be_decoded_is_decoded_again
@@ -118,6 +121,6 @@ class KafkaRecoveryTest < GuildhallTest
   def test_what_is_postponed_is_no_attempt
     recovery = recovery([0])
     refute recovery.postpone(@batch)
-    assert_equal [1, 1], [recovery.attempt, @schedule.pauses.size]
+    assert_equal [1, 1], [recovery.attempt, @inbox.pauses.size]
   end
 end

@@ -9,8 +9,8 @@ module Guildhall
       #         ↓           ↓
       #     :leaving (:revoked or :shutdown) → :left
       #
-      # Messages are taken and worked on in :assigned only. With the lock of {Schedule} held, but for the readers.
-      class PartitionState
+      # Messages are taken and worked on in :assigned only. With the lock of {Inbox} held, but for the readers.
+      class State
         # @return [Symbol] :assigned, :seeking, :leaving or :left
         attr_reader :name
         # @return [Symbol, nil] why it is given up: :revoked or :shutdown; nil while it is not

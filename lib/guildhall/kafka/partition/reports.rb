@@ -5,12 +5,16 @@ require "guildhall/clock"
 module Guildhall
   module Kafka
     class Partition
-      # What those work with who work on one partition for the time of its assignment, {Executor} and {Recovery}; and how they
-      # report: with the partition's name, and, of events, the consumer group.
-      Assignment = Data.define(:partition, :offsets, :schedule, :application) do
+      # Reports what happens to a partition: events with its name and its consumer group, and errors with its name.
+      class Reports
+        def initialize(partition)
+          @partition = partition
+          @application = partition.application
+        end
+
         # @param name [String] of an event
         def publish(name, **payload)
-          application.publish(name, group: partition.topic.group, topic: partition.name, partition: partition.number, **payload)
+          @application.publish(name, group: @partition.topic.group, topic: @partition.name, partition: @partition.number, **payload)
         end
 
         # @param messages [Messages] that `consume` was called with
@@ -18,7 +22,7 @@ module Guildhall
         # @param size [Integer] how many of them are done
         # @param again [Boolean] whether the batch is consumed again, for the others: what is counted by batches is counted then
         def consumed(messages, began, size = messages.size, again: false)
-          return unless application.listening?("consumer.consumed")
+          return unless @application.listening?("consumer.consumed")
 
           read, dropped, bytes = again ? [size, 0, 0] : [messages.read, messages.dropped, messages.bytes]
           publish("consumer.consumed", size:, read:, dropped:, bytes:,
@@ -36,7 +40,7 @@ module Guildhall
         end
 
         def error(error, type, **payload)
-          application.error(error, type, topic: partition.name, partition: partition.number, **payload)
+          @application.error(error, type, topic: @partition.name, partition: @partition.number, **payload)
         end
       end
     end

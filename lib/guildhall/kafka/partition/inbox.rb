@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "guildhall/clock"
-require_relative "partition_state"
+require_relative "state"
 require_relative "pause"
 
 module Guildhall
@@ -12,39 +12,39 @@ module Guildhall
       #
       # Three threads meet here: the listener delivers batches and takes the partition away, a runner works, the timer ends
       # pauses. The lock is never held while foreign code runs.
-      class Schedule
+      class Inbox
         # @yieldparam urgent [Boolean] called when there is something to do
         def initialize(backlog, timer, &on_work)
           @lock = Mutex.new
           @left = ConditionVariable.new
-          @state = PartitionState.new
+          @state = State.new
           @pause = Pause.new(timer) { change }
           @batches = backlog
           @events = []
           @on_work = on_work
           @runner = :none # :none → :called → :working
           @called_at = nil
-          @aside = nil # since when a runner tries parked keys, or is called for it
-          @aside_wanted = false
-          @on_aside = nil
+          @key_retry_since = nil # since when a runner tries parked keys, or is called for it
+          @key_retry_wanted = false
+          @on_key_retry = nil
           @sending = 0 # threads that send messages to other topics, for {Dispatches}
           @open = true # whether messages are worked on: what state and pauses come to, see {#change}
         end
 
         # @return [#call] called, as the block of {#initialize}, when parked keys are to be tried
-        attr_writer :on_aside
+        attr_writer :on_key_retry
 
         # Parked keys are due: one runner tries them, beside the one that works on batches, unless the user has paused the partition.
-        def call_aside
-          update { @aside_wanted = true unless @state.leaving? }
+        def request_key_retry
+          update { @key_retry_wanted = true unless @state.leaving? }
         end
 
         # That runner has done a message.
         # @param again [Boolean] whether there is more
-        def aside_ended(again:)
+        def key_retry_ended(again:)
           update do
-            @aside = nil
-            @aside_wanted = true if again && !@state.leaving?
+            @key_retry_since = nil
+            @key_retry_wanted = true if again && !@state.leaving?
           end
         end
 
@@ -112,7 +112,7 @@ module Guildhall
           change do
             @state.seek
             %i[filter keys dead_letters forwarding].each { |reason| @pause.finish(reason) } # what it waits for is void
-            @aside_wanted = false
+            @key_retry_wanted = false
             @batches.clear
             yield
           end
@@ -130,7 +130,7 @@ module Guildhall
             @state.leave(reason)
             @batches.clear
             @events.clear
-            @aside_wanted = false
+            @key_retry_wanted = false
             @pause.finish_all
           end
         end
@@ -185,10 +185,10 @@ module Guildhall
         end
 
         # @return [Boolean] whether a runner has a job of this partition: messages, an event, or its end
-        def working? = @runner == :working || !@aside.nil?
+        def working? = @runner == :working || !@key_retry_since.nil?
 
         # @return [Float, nil] of the {Clock}: since when a runner has a job of this partition, or is waited for; nil: neither
-        def busy_since = [(@called_at unless @runner == :none), @aside].compact.min
+        def busy_since = [(@called_at unless @runner == :none), @key_retry_since].compact.min
 
         # @return [Boolean] whether nothing is to be done without a request for it
         def idle?
@@ -228,7 +228,7 @@ module Guildhall
         # With the lock held, as all below.
         def arrange
           @batches.allow(@open)
-          arrange_aside if @aside_wanted && !@aside
+          arrange_key_retry if @key_retry_wanted && !@key_retry_since
           return unless @runner == :none && work?
 
           @runner = :called
@@ -236,16 +236,16 @@ module Guildhall
           @on_work.call(leaves?)
         end
 
-        def arrange_aside
+        def arrange_key_retry
           return unless @state.assigned? && !@pause.complete?
 
-          @aside = Clock.now
-          @aside_wanted = false
-          @on_aside.call
+          @key_retry_since = Clock.now
+          @key_retry_wanted = false
+          @on_key_retry.call
         end
 
         def work?
-          return !@state.left? && !@aside && @sending.zero? if leaves?
+          return !@state.left? && !@key_retry_since && @sending.zero? if leaves?
 
           !@events.empty? || (@open && !@batches.empty?)
         end

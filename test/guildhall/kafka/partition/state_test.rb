@@ -5,7 +5,7 @@ require "guildhall/kafka"
 
 class KafkaPartitionStateTest < GuildhallTest
   def setup
-    @state = Guildhall::Kafka::Partition::PartitionState.new
+    @state = Guildhall::Kafka::Partition::State.new
   end
 
   def test_a_seek_begins_and_ends
