@@ -36,7 +36,7 @@ module Guildhall
             super(messages, count, partition.progress, executor)
             @retries = retries
             @partition = partition
-          @reports = partition.reports
+            @reports = partition.reports
           end
 
           def parking? = true

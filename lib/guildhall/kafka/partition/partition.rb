@@ -20,7 +20,7 @@ module Guildhall
     class Partition
       extend Forwardable
 
-      attr_reader :topic, :number, :application
+      attr_reader :topic, :number, :application, :reports
       # @return [String] the topic's name
       attr_reader :name
       # @return [#codec, #begin] how payloads are decoded
@@ -39,7 +39,6 @@ module Guildhall
       attr_reader :progress
       # @return [Inbox] what waits to be worked on
       attr_reader :inbox
-      attr_reader :reports
 
       # @!method queue=(queue)
       #   @param queue [#allow, #close] the reader's

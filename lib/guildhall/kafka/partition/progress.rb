@@ -147,8 +147,8 @@ module Guildhall
           store && @store.commit
         end
 
-        # Nothing is stored until {#resume_storing}, and what was is committed: an offset that is committed beside that of a transaction could
-        # take its place. Blocks for the broker's answer where something was stored.
+        # Nothing is stored until {#resume_storing}, and what was is committed: an offset that is committed beside that of a transaction
+        # could take its place. Blocks for the broker's answer where something was stored.
         # @return [Boolean] false when the partition is no longer ours
         # @raise [Rdkafka::RdkafkaError]
         def suspend_storing

@@ -194,7 +194,7 @@ module Guildhall
 
         def report_unmarked
           @reports.error(UnmarkedError.new("messages from #{@partition}@#{@at.last} on are not marked as consumed: nothing goes to " \
-                                              "the dead letters, for any of them may have failed"), "dead_letter_queue")
+                                           "the dead letters, for any of them may have failed"), "dead_letter_queue")
         end
 
         # What is left is consumed once they were sent.
