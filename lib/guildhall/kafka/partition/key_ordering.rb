@@ -13,8 +13,8 @@ module Guildhall
         # What one virtual partition gets of a batch: its keys, one after the other. A runner runs it.
         class Share
           # @param keys [Array<Array(Object, Array<Integer>)>] each with the indexes of its messages
-          def initialize(run, call, keys, runners)
-            @run = run
+          def initialize(shares, call, keys, runners)
+            @shares = shares
             @call = call
             @keys = keys
             @runners = runners
@@ -22,18 +22,18 @@ module Guildhall
 
           def run
             while (key, indexes = @keys.shift)
-              @run.consume(@call, key, indexes)
+              @shares.consume(@call, key, indexes)
             end
           ensure
-            @keys.empty? ? @run.ended : @runners.push(self) # a consumer has ended this thread
+            @keys.empty? ? @shares.ended : @runners.push(self) # a consumer has ended this thread
           end
         end
 
         # One batch while its shares run.
-        class KeyedRun < ParallelRun
-          # @see ParallelRun
-          def initialize(messages, count, executor, retries, partition)
-            super(messages, count, partition.progress, executor)
+        class KeyedShares < Shares
+          # @see Shares
+          def initialize(messages, count, run, retries, partition)
+            super(messages, count, partition.progress, run)
             @retries = retries
             @partition = partition
             @reports = partition.reports
@@ -70,50 +70,46 @@ module Guildhall
           end
         end
 
-        def initialize(partition)
+        def initialize(partition, consumers)
           super
-          @partition = partition
           @reports = partition.reports
           @inbox = partition.inbox
-          @retries = KeyRetries.new(partition)
+          @retries = KeyRetries.new(partition, consumers)
           @inbox.on_key_retry = -> { @runners.push(@retries) }
         end
 
-        # (see Executor#blocked)
+        # (see Run#blocked)
         def blocked = @retries.blocked
 
         def parked_keys = @retries.keys.tap { |keys| keys.renew(@progress.generation) }
 
         # (see VirtualPartitions#leave)
-        def leave
-          @retries.keys.clear
-          @calls[:retries] = @retries.call if @retries.call
-        end
+        def leave = @retries.keys.clear
 
         # (see VirtualPartitions#start)
-        def start(batch, indexes, executor)
+        def start(batch, indexes, run)
           @retries.keys.renew(batch.generation)
           return false if rest?
 
           messages = batch.messages(indexes)
-          calls = assign(messages, indexes, executor)
-          return false unless executor.begins?(batch)
+          calls = assign(messages, indexes, run)
+          return false unless run.begins?(batch)
 
-          shares = deal(calls, batch)
-          run = KeyedRun.new(messages, [shares.size, 1].max, executor, @retries, @partition)
-          shares.each { |call, keys| @runners.push(Share.new(run, call, keys, @runners)) }
-          run.ended if shares.empty?
+          dealt = deal(calls, batch)
+          shares = KeyedShares.new(messages, [dealt.size, 1].max, run, @retries, @partition)
+          dealt.each { |call, keys| @runners.push(Share.new(shares, call, keys, @runners)) }
+          shares.ended if dealt.empty?
           true
         end
 
         private
 
         # @return [Array<Array(ConsumerCall, Object, Array<Integer>)>] who gets each key, and the indexes of its messages
-        def assign(messages, indexes, executor)
-          keys = @partitioner.keys(messages, indexes) { |error, message| executor.partitioner_failed(error, message) }
+        def assign(messages, indexes, run)
+          keys = @partitioner.keys(messages, indexes) { |error, message| run.partitioner_failed(error, message) }
           keys.map do |key, own|
-            place = @partitioner.place_of(key) { |error| executor.partitioner_failed(error, messages.batch.messages(own).first) }
-            [call(place), key, own]
+            place = @partitioner.place_of(key) { |error| run.partitioner_failed(error, messages.batch.messages(own).first) }
+            [@consumers.at(place), key, own]
           end
         end
 

@@ -5,7 +5,6 @@ require "guildhall/clock"
 require "guildhall/error_boundary"
 require_relative "../messages/batch"
 require_relative "reports"
-require_relative "consumer_call"
 require_relative "dead_letters"
 require_relative "parked_keys"
 
@@ -21,11 +20,10 @@ module Guildhall
         private :progress, :inbox, :application
 
         attr_reader :keys
-        # @return [ConsumerCall, nil] nil: none was needed yet
-        attr_reader :call
 
-        def initialize(partition)
+        def initialize(partition, consumers)
           @partition = partition
+          @consumers = consumers
           @reports = partition.reports
           @topic = partition.topic
           @keys = ParkedKeys.new(partition) { inbox.request_key_retry }
@@ -34,7 +32,7 @@ module Guildhall
           @dead_letters = DeadLetters.for(partition)
         end
 
-        # (see Recovery#blocked)
+        # (see Run#blocked)
         def blocked = @dead_letters&.blocked
 
         # Called by a runner, when {Inbox} allows it.
@@ -95,18 +93,18 @@ module Guildhall
           batch = batch(entry, @keys.held(entry).first)
           messages = nil
           ErrorBoundary.contain(->(error) { raised(entry, error, messages) }) do
-            @call ||= ConsumerCall.new(@partition, progress, shared: true) # its `initialized` may seek or pause
+            call = @consumers.at(:key_retries) # its `initialized` may seek or pause
             next if void?(entry.generation)
             next @keys.due(entry) if inbox.held?
 
-            messages = @call.messages(batch, [0])
-            undecodable?(messages) ? dispatch_undecodable(entry, messages) : consume(entry, messages)
+            messages = call.messages(batch, [0])
+            undecodable?(messages) ? dispatch_undecodable(entry, messages) : consume(entry, call, messages)
           end
         end
 
-        def consume(entry, messages)
+        def consume(entry, call, messages)
           began = Clock.now
-          whole = @call.consume(messages, entry.attempt)
+          whole = call.consume(messages, entry.attempt)
           progress.complete_each(entry.generation) { messages.next_steps } if whole
           @reports.consumed(messages, began) if whole
           go_on(entry)

@@ -3,19 +3,21 @@
 require "forwardable"
 require_relative "../messages/batch"
 require_relative "backlog"
-require_relative "executor"
+require_relative "consumers"
 require_relative "no_offset_store"
 require_relative "progress"
 require_relative "outbox"
 require_relative "../lag/partition_lag"
 require_relative "inbox"
+require_relative "reports"
+require_relative "run"
 require_relative "seek"
 require_relative "transactions"
 
 module Guildhall
   module Kafka
     # One partition for the time of its assignment: ties together what was read of it and waits ({Inbox}), what
-    # is done ({Progress}), its consumers ({Executor}), and how far it is behind
+    # is done ({Progress}), its consumers ({Consumers}), the batch in work ({Run}), and how far it is behind
     # ({Lag::PartitionLag}). It is run by one runner at a time; when it has nothing to do, it costs nothing.
     class Partition
       extend Forwardable
@@ -45,7 +47,7 @@ module Guildhall
       def_delegators :@backlog, :queue, :queue=
       def_delegators :@inbox, :notify, :paused?, :working?, :release
       def_delegators :@lag, :position, :end_offset, :idle_behind?, :inquire
-      def_delegators :@executor, :attempt, :collapsed?, :parked_keys
+      def_delegators :@run, :attempt, :collapsed?, :parked_keys
       # @!method producer
       def_delegators :@application, :producer
       # @!method store
@@ -118,7 +120,7 @@ module Guildhall
       def next_offset = @progress.next
 
       # @return [Dispatches::Blocked, nil] nil: what it sends to other topics arrives
-      def blocked = [@executor.blocked, @outbox.blocked].compact.min_by(&:since)
+      def blocked = [@run.blocked, @outbox.blocked].compact.min_by(&:since)
 
       # @return [Boolean] whether a consumer of it has sent messages on
       def forwards? = @outbox.used?
@@ -137,9 +139,9 @@ module Guildhall
       def run
         job, argument = @inbox.next_job
         case job
-        when :consume then pending = @executor.consume(argument)
-        when :event then @executor.dispatch_event(*argument)
-        when :leave then @executor.leave(argument)
+        when :consume then pending = @run.consume(argument)
+        when :event then @consumers.dispatch(*argument)
+        when :leave then give_up(argument)
         end
       ensure
         release unless pending
@@ -229,6 +231,13 @@ module Guildhall
 
       private
 
+      def give_up(reason)
+        @run.leave
+        @consumers.leave(reason)
+      ensure
+        @inbox.left
+      end
+
       def collaborate
         @backlog = Backlog.new(@application.backpressure, @topic, @application.config)
         @progress = Progress.new(store_of_offsets, manual: manual?, parking: !@topic.ordering.nil?)
@@ -239,7 +248,8 @@ module Guildhall
         @seek = Seek.new(self, @inbox, @listener, @application) { |*place| moved(*place) }
         @reports = Reports.new(self)
         @outbox = Outbox.new(self)
-        @executor = Executor.new(self)
+        @consumers = Consumers.new(self)
+        @run = Run.new(self, @consumers)
       end
 
       def store_of_offsets

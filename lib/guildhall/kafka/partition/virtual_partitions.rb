@@ -2,7 +2,6 @@
 
 require "guildhall/clock"
 require "guildhall/error_boundary"
-require_relative "consumer_call"
 require_relative "partitioner"
 
 module Guildhall
@@ -14,23 +13,23 @@ module Guildhall
       class VirtualPartitions
         # What one virtual partition gets of a batch. A runner runs it.
         class Share
-          def initialize(run, call, messages)
-            @run = run
+          def initialize(shares, call, messages)
+            @shares = shares
             @call = call
             @messages = messages
           end
 
           def run
-            ErrorBoundary.contain(->(error) { @run.failed(error, @messages) }) do
-              @run.returned(@messages, @call.consume(@messages))
+            ErrorBoundary.contain(->(error) { @shares.failed(error, @messages) }) do
+              @shares.returned(@messages, @call.consume(@messages))
             end
           ensure
-            @run.ended
+            @shares.ended
           end
         end
 
         # One batch while its shares run.
-        class ParallelRun
+        class Shares
           # @return [Messages] all that are consumed
           attr_reader :messages
           # @return [Float] when it began, of the {Clock}
@@ -42,12 +41,12 @@ module Guildhall
 
           # @param messages [Messages] all that are consumed
           # @param count [Integer] of shares
-          def initialize(messages, count, progress, executor)
+          def initialize(messages, count, progress, run)
             @messages = messages
             @began = Clock.now
             @running = count
             @progress = progress
-            @executor = executor
+            @run = run
             @lock = Mutex.new
             @error = nil
             @size = 0
@@ -60,7 +59,7 @@ module Guildhall
 
           def failed(error, messages)
             @lock.synchronize { @error ||= error }
-            @executor.share_failed(error, messages)
+            @run.share_failed(error, messages)
           end
 
           # @param whole [Boolean] whether all of these messages are done; false: only what was marked
@@ -71,25 +70,22 @@ module Guildhall
 
           # A share has ended, one way or the other.
           def ended
-            @executor.run_ended(self) if @lock.synchronize { (@running -= 1).zero? }
+            @run.shares_ended(self) if @lock.synchronize { (@running -= 1).zero? }
           end
         end
 
-        def initialize(partition)
+        def initialize(partition, consumers)
           @partition = partition
+          @consumers = consumers
           @progress = partition.progress
           @runners = partition.application.runners
           @partitioner = Partitioner.new(@partition.topic.virtual_partitions, partition.application.config.concurrency)
-          @calls = {}
           @collapsed = false
         end
 
         # @return [Boolean] whether the partition is consumed in order for now
         attr_accessor :collapsed
         alias collapsed? collapsed
-
-        # @return [Array<ConsumerCall>] of the virtual partitions that have been used
-        def calls = @calls.values
 
         # @return [nil] it sends nothing to the dead letters itself
         def blocked = nil
@@ -102,28 +98,21 @@ module Guildhall
 
         # Hands a batch to the runners. Does not block.
         # @param indexes [Array<Integer>] of the messages that are to be consumed
-        # @param executor [Executor] notified when a share fails, and when the last one has ended
+        # @param run [Run] notified when a share fails, and when the last one has ended
         # @return [Boolean] whether runners have it now; false: the partition rests, or a seek has made the batch void
         # @raise what a consumer's `initialized` raises; nothing has begun then
-        def start(batch, indexes, executor)
+        def start(batch, indexes, run)
           messages = batch.messages(indexes)
-          shares = @partitioner.deal(messages, indexes) { |error, message| executor.partitioner_failed(error, message) }
-          run = ParallelRun.new(messages, shares.size, @progress, executor)
-          jobs = shares.map { |place, some| share(run, call(place), some) }
-          return false unless executor.begins?(batch)
+          dealt = @partitioner.deal(messages, indexes) { |error, message| run.partitioner_failed(error, message) }
+          shares = Shares.new(messages, dealt.size, @progress, run)
+          jobs = dealt.map do |place, own|
+            call = @consumers.at(place)
+            Share.new(shares, call, call.messages(batch, own))
+          end
+          return false unless run.begins?(batch)
 
           jobs.each { |job| @runners.push(job) }
           true
-        end
-
-        private
-
-        def share(run, call, indexes)
-          Share.new(run, call, call.messages(run.batch, indexes))
-        end
-
-        def call(place)
-          @calls[place] ||= ConsumerCall.new(@partition, @progress, shared: true)
         end
       end
     end

@@ -134,7 +134,7 @@ class KafkaTaskConsumerTest < GuildhallTest
   # The first time that this consumer looks at the clock is now, then it is later.
   def later(kafka, seconds)
     now = Time.now
-    consumer = kafka.partition.instance_variable_get(:@executor).send(:calls).first.instance_variable_get(:@consumer)
+    consumer = kafka.partition.instance_variable_get(:@consumers).at(:in_order).instance_variable_get(:@consumer)
     consumer.define_singleton_method(:now) { (now + seconds).to_f }
   end
 

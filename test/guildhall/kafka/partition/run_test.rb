@@ -4,7 +4,7 @@ require "test_helper"
 require "support/kafka_partition"
 
 # What runners do for a partition; partition_test.rb shows what comes of failures.
-class KafkaExecutorTest < GuildhallTest
+class KafkaRunTest < GuildhallTest
   # Notes what it is called with; fails where it is told to.
   class Noting < Guildhall::Kafka::Consumer
     CALLS = [] # rubocop:disable Style/MutableConstant -- of a test
