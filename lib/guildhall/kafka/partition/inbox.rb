@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "guildhall/clock"
-require_relative "state"
 require_relative "pause"
 
 module Guildhall
@@ -12,12 +11,19 @@ module Guildhall
       #
       # Three threads meet here: the listener delivers batches and takes the partition away, a runner works, the timer ends
       # pauses. The lock is never held while foreign code runs.
+      #
+      # Where the partition is in its life; messages are taken and worked on in :assigned only:
+      #
+      #     :assigned ⇄ :seeking
+      #         ↓           ↓
+      #     :leaving (:revoked or :shutdown) → :left
       class Inbox
         # @yieldparam urgent [Boolean] called when there is something to do
         def initialize(backlog, timer, &on_work)
           @lock = Mutex.new
           @left = ConditionVariable.new
-          @state = State.new
+          @state = :assigned
+          @leaving = nil # :revoked or :shutdown; the first one holds
           @pause = Pause.new(timer) { change }
           @batches = backlog
           @events = []
@@ -36,7 +42,7 @@ module Guildhall
 
         # Parked keys are due: one runner tries them, beside the one that works on batches, unless the user has paused the partition.
         def request_key_retry
-          update { @key_retry_wanted = true unless @state.leaving? }
+          update { @key_retry_wanted = true unless leaving? }
         end
 
         # That runner has done a message.
@@ -44,7 +50,7 @@ module Guildhall
         def key_retry_ended(again:)
           update do
             @key_retry_since = nil
-            @key_retry_wanted = true if again && !@state.leaving?
+            @key_retry_wanted = true if again && !leaving?
           end
         end
 
@@ -52,7 +58,7 @@ module Guildhall
         # that thread has ended.
         # @return [Boolean] false: it is given up, and they are not sent
         def begin_sending
-          update { @state.leaving? ? false : @sending += 1 } ? true : false
+          update { leaving? ? false : @sending += 1 } ? true : false
         end
 
         # That thread has ended.
@@ -67,7 +73,7 @@ module Guildhall
         # An event for the consumer, delivered when it is free.
         # @param event [Symbol, Array] :tick or :eofed; with arguments: `[:periodic, index]`
         def notify(event)
-          update { @events << event unless @events.include?(event) || @state.leaving? }
+          update { @events << event unless @events.include?(event) || leaving? }
         end
 
         # Lets the reader take messages, and a runner come.
@@ -104,13 +110,13 @@ module Guildhall
         end
 
         # @return [Boolean] whether messages are taken on, be it to wait
-        def takes? = @open || @state.assigned?
+        def takes? = @open || @state == :assigned
 
         # What waits is void, and nothing is taken until {#sought}.
         # @yield with the lock held
         def seek
           change do
-            @state.seek
+            @state = :seeking unless leaving?
             %i[filter keys dead_letters forwarding].each { |reason| @pause.finish(reason) } # what it waits for is void
             @key_retry_wanted = false
             @batches.clear
@@ -120,14 +126,15 @@ module Guildhall
 
         # @yieldreturn [Boolean] whether this was the last seek; called with the lock held
         def sought
-          change { @state.sought if yield }
+          change { @state = :assigned if yield && @state == :seeking }
         end
 
         # No new work; the consumer is notified once the work in progress is done. Does not block.
         # @param reason [Symbol] :revoked or :shutdown
         def leave(reason)
           change do
-            @state.leave(reason)
+            @state = :leaving unless leaving?
+            @leaving ||= reason
             @batches.clear
             @events.clear
             @key_retry_wanted = false
@@ -136,14 +143,14 @@ module Guildhall
         end
 
         # @return [Symbol, nil] :revoked or :shutdown, when it is given up
-        def leaving = @state.reason
+        attr_reader :leaving
 
-        def leaving? = @state.leaving?
+        def leaving? = !@leaving.nil?
 
         # The consumer was notified.
         def left
           change do
-            @state.left
+            @state = :left
             @left.broadcast
           end
         end
@@ -153,8 +160,8 @@ module Guildhall
         # @return [Boolean] false when it is still at work
         def wait_left(deadline)
           @lock.synchronize do
-            @left.wait(@lock, Clock.left(deadline)) until @state.left? || Clock.now >= deadline
-            @state.left?
+            @left.wait(@lock, Clock.left(deadline)) until @state == :left || Clock.now >= deadline
+            @state == :left
           end
         end
 
@@ -162,7 +169,7 @@ module Guildhall
         # @param seconds [Numeric, nil] nil: until {#resume}
         # @return [Boolean, nil] whether it was not paused for this reason before; nil: it is given up
         def pause(reason, seconds = nil)
-          change { @pause.start(reason, seconds) unless @state.leaving? }
+          change { @pause.start(reason, seconds) unless leaving? }
         end
 
         # A filter makes the batch in work wait, unless a seek has made it void.
@@ -208,7 +215,7 @@ module Guildhall
         private
 
         def doing
-          return @state.to_s unless @state.assigned?
+          return (@state == :leaving ? @leaving : @state).to_s unless @state == :assigned
           return "working" if working?
 
           paused? ? "paused" : "waiting"
@@ -219,7 +226,7 @@ module Guildhall
           update do
             result = yield if block_given?
             resting = @pause.active?
-            @open = @state.assigned? && !resting
+            @open = @state == :assigned && !resting
             @batches.pause_accounting(resting)
             result
           end
@@ -237,7 +244,7 @@ module Guildhall
         end
 
         def arrange_key_retry
-          return unless @state.assigned? && !@pause.complete?
+          return unless @state == :assigned && !@pause.complete?
 
           @key_retry_since = Clock.now
           @key_retry_wanted = false
@@ -245,18 +252,18 @@ module Guildhall
         end
 
         def work?
-          return !@state.left? && !@key_retry_since && @sending.zero? if leaves?
+          return @state != :left && !@key_retry_since && @sending.zero? if leaves?
 
           !@events.empty? || (@open && !@batches.empty?)
         end
 
-        def leaves? = !@open && @state.leaving?
+        def leaves? = !@open && leaving?
 
         def take
           return unless work?
 
           @runner = :working
-          return [:leave, @state.reason] if leaves?
+          return [:leave, @leaving] if leaves?
           return [:event, @events.shift] unless @events.empty?
 
           [:consume, @batches.first]
