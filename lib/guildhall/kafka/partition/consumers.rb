@@ -19,7 +19,7 @@ module Guildhall
         # @return [ConsumerCall]
         # @raise what the consumer's `initialized` raises
         def at(place)
-          @calls[place] || ConsumerCall.new(@partition, @partition.progress, shared: place != :in_order).tap { |call| @lock.synchronize { @calls[place] = call } }
+          @calls[place] || create(place)
         end
 
         # @param event [Symbol] a method of the consumer
@@ -38,6 +38,11 @@ module Guildhall
         end
 
         private
+
+        def create(place)
+          call = ConsumerCall.new(@partition, @partition.progress, shared: place != :in_order)
+          @lock.synchronize { @calls[place] = call }
+        end
 
         # The one for consumption in order first.
         def all = @lock.synchronize { @calls.sort_by { |place, _| place == :in_order ? 0 : 1 }.map(&:last) }

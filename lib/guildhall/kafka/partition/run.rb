@@ -14,8 +14,9 @@ require_relative "../filtering/gate"
 module Guildhall
   module Kafka
     class Partition
-      # Works on the batches of a partition, one after the other, on runners: looks at what of a batch is not done, calls the consumer with it,
-      # and finishes the batch, or leaves it for another attempt. {FailurePolicy} decides what follows a failure; this class carries it out.
+      # Works on the batches of a partition, one after the other, on runners: looks at what of a batch is not done, calls the consumer with
+      # it, and finishes the batch, or leaves it for another attempt. {FailurePolicy} decides what follows a failure; this class carries it
+      # out.
       class Run
         # @param consumers [Consumers]
         def initialize(partition, consumers)
@@ -269,8 +270,8 @@ module Guildhall
         end
 
         def report_unmarked
-          @reports.error(UnmarkedError.new("messages from #{@partition}@#{@at.last} on are not marked as consumed: nothing goes to the dead " \
-                                           "letters, for any of them may have failed"), "dead_letter_queue")
+          @reports.error(UnmarkedError.new("messages from #{@partition}@#{@at.last} on are not marked as consumed: nothing goes to the " \
+                                           "dead letters, for any of them may have failed"), "dead_letter_queue")
         end
 
         def dispatch_undecodable(batch, pending)
@@ -345,7 +346,9 @@ module Guildhall
 
         # What its consumer has sent on has not arrived: the next batch waits, or it would arrive first.
         def wait_for_left_over(batch)
-          rest_until_sent(:forwarding, batch) { |sent| @partition.outbox.on_sent(&sent) } if @partition.outbox.left_over?
+          return unless @partition.outbox.left_over?
+
+          rest_until_sent(:forwarding, batch) { |sent| @partition.outbox.on_sent(&sent) }
         end
 
         # A seek, or the partition's end, makes it void whether it worked.
