@@ -12,7 +12,7 @@ Gem::Specification.new do |spec|
   spec.license = "MIT"
   spec.required_ruby_version = Guildhall::RUBIES
   spec.files = Dir.chdir(__dir__) do
-    Dir["lib/guildhall-kafka.rb", "{lib,sig}/guildhall/{adapters,kafka,karafka}{.rb,.rbs,/**/*.{rb,rbs}}",
+    Dir["lib/guildhall-kafka.rb", "{lib,sig}/guildhall/{kafka,karafka}{.rb,.rbs,/**/*.{rb,rbs}}",
       "lib/generators/**/*.{rb,tt}", "ext/guildhall_kafka/**/*.{c,h,rb}",
       "README-kafka.md", "examples/{kafka,karafka}*.rb", "examples/karafka/**/*.rb", "LICENSE.txt"]
   end

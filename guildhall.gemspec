@@ -15,7 +15,7 @@ Gem::Specification.new do |spec|
     # All guides are here, because they link to each other. What is taken off, guildhall-kafka has.
     Dir["{lib,sig}/**/*.{rb,rbs}", "sig/manifest.yaml", "ext/guildhall/**/*.{c,h,rb}", "exe/guildhall",
       "{README,CHANGELOG,CONTRIBUTING,SECURITY}.md", "docs/**/*.{md,svg}", "examples/*.rb", "LICENSE.txt"] -
-      Dir["lib/guildhall-kafka.rb", "lib/generators/**/*", "{lib,sig}/guildhall/{adapters,kafka,karafka}{.rb,.rbs,/**/*}",
+      Dir["lib/guildhall-kafka.rb", "lib/generators/**/*", "{lib,sig}/guildhall/{kafka,karafka}{.rb,.rbs,/**/*}",
         "examples/{kafka*,karafka*,demo}.rb"]
   end
   spec.bindir = "exe"

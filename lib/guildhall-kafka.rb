@@ -2,4 +2,4 @@
 
 # What Bundler requires for the gem of that name; in an application of Rails, which is loaded by then, with what ties both together.
 require_relative "guildhall/kafka"
-require_relative "guildhall/adapters/rails" if defined?(Rails::Railtie)
+require_relative "guildhall/kafka/rails" if defined?(Rails::Railtie)

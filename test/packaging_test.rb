@@ -65,9 +65,9 @@ class PackagingTest < GuildhallTest
   end
 
   def test_a_file_that_another_gem_has_is_missing
-    references = FileReferences.new(ROOT, ["lib/guildhall/adapters/rails.rb", "lib/guildhall/kafka.rb"])
-    assert_includes references.missing, "lib/guildhall/adapters/rails.rb: rails/errors"
-    refute_includes references.missing, "lib/guildhall/adapters/rails.rb: ../kafka"
+    references = FileReferences.new(ROOT, ["lib/guildhall/kafka/rails.rb", "lib/guildhall/kafka.rb"])
+    assert_includes references.missing, "lib/guildhall/kafka/rails.rb: rails/errors"
+    refute_includes references.missing, "lib/guildhall/kafka/rails.rb: ../kafka"
   end
 
   def test_installed_gems_work_outside_the_checkout

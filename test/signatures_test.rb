@@ -8,7 +8,7 @@ class SignaturesTest < GuildhallTest
     require "rbs"
     require "guildhall"
     %w[csv yaml cli advisor advisor/page chart doctor leak_check leak_check/minitest kafka kafka/cli kafka/health kafka/testing
-       adapters/statsd adapters/prometheus adapters/open_telemetry].each { |part| require "guildhall/#{part}" }
+       kafka/metrics/statsd kafka/metrics/prometheus kafka/metrics/open_telemetry].each { |part| require "guildhall/#{part}" }
 
     loader = RBS::EnvironmentLoader.new
     loader.add(library: "timeout", version: nil)

@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
-require "guildhall/adapters/open_telemetry"
-require "guildhall/adapters/prometheus"
-require "guildhall/adapters/statsd"
+require "guildhall/kafka/metrics/open_telemetry"
+require "guildhall/kafka/metrics/prometheus"
+require "guildhall/kafka/metrics/statsd"
 require "datadog/statsd"
 require "opentelemetry-metrics-sdk"
 require "opentelemetry-sdk"
@@ -18,10 +18,10 @@ module Adapters
     # @param traces [Boolean] whether there are spans, too
     # @return [void]
     def switch_on(config, traces:)
-      config.metrics << Guildhall::Adapters::StatsD.new(Datadog::Statsd.new("127.0.0.1", STATSD.addr[1]))
-      config.metrics << Guildhall::Adapters::Prometheus.new
-      config.metrics << Guildhall::Adapters::OpenTelemetry.new(meter)
-      config.middleware << Guildhall::Adapters::OpenTelemetry::Tracing.new(tracer) if traces
+      config.metrics << Guildhall::Kafka::Metrics::StatsD.new(Datadog::Statsd.new("127.0.0.1", STATSD.addr[1]))
+      config.metrics << Guildhall::Kafka::Metrics::Prometheus.new
+      config.metrics << Guildhall::Kafka::Metrics::OpenTelemetry.new(meter)
+      config.middleware << Guildhall::Kafka::Metrics::OpenTelemetry::Tracing.new(tracer) if traces
       config.health = {host: "127.0.0.1", port: TCPServer.open("127.0.0.1", 0) { |server| server.addr[1] }}
     end
 

@@ -3,7 +3,7 @@
 # A contender: guildhall_jobs.rb SERVERS TOPIC COUNT MODE, with CONCURRENCY in the environment. MODE: empty or io.
 require "waterdrop"
 require_relative "bench_job"
-require "guildhall/adapters/active_job"
+require "guildhall/kafka/active_job"
 require_relative "settings"
 
 servers, name, = ARGV

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "guildhall"
-require_relative "adapters"
 require_relative "kafka/errors"
 require_relative "kafka/application"
 require_relative "kafka/consumer"
@@ -20,6 +19,9 @@ module Guildhall
   #
   # Everything here belongs to the main Ractor and may be called by any of its threads.
   module Kafka
+    autoload :Metrics, File.expand_path("kafka/metrics", __dir__)
+    autoload :Systemd, File.expand_path("kafka/systemd", __dir__)
+
     @application = Application.new
 
     class << self

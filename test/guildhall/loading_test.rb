@@ -34,10 +34,10 @@ class LoadingTest < GuildhallTest
     "chart" => ["chart"],
     "leak_check" => [*BASE, "leak_check"],
     "cli" => [*POOL, "cli", "text_table"],
-    "adapters/statsd" => [*BASE, "adapters", "soft_dependency"],
-    "adapters/prometheus" => [*BASE, "adapters", "kafka", "soft_dependency"],
-    "adapters/open_telemetry" => [*BASE, "adapters", "kafka", "soft_dependency"],
-    "kafka" => [*POOL, "adapters", "kafka", "text_table"],
+    "kafka/metrics/statsd" => [*BASE, "kafka", "soft_dependency"],
+    "kafka/metrics/prometheus" => [*BASE, "kafka", "soft_dependency"],
+    "kafka/metrics/open_telemetry" => [*BASE, "kafka", "soft_dependency"],
+    "kafka" => [*POOL, "kafka", "text_table"],
     "karafka" => [*POOL, "karafka", "soft_dependency"]
   }.freeze
   SCRIPT = <<~'RUBY'

@@ -9,13 +9,14 @@ require_relative "cli/lag"
 require_relative "cli/dlq"
 require_relative "cli/keys"
 require_relative "cli/schedule"
+require_relative "cli/metrics"
 
 module Guildhall
   module Kafka
     # The commands that this gem adds to `guildhall`.
     module CLI
       def self.commands
-        [Server, Swarm, Routes, Lag, Dlq, Keys, Schedule]
+        [Server, Swarm, Routes, Lag, Dlq, Keys, Schedule, Metrics]
       end
     end
   end

@@ -2,9 +2,13 @@
 
 module Guildhall
   module Kafka
-    # Every figure of a running application: its name, type, unit and tags. The adapters (StatsD, Prometheus, OpenTelemetry), the guide's
+    # Every figure of a running application: its name, type, unit and tags. What sends them (StatsD, Prometheus, OpenTelemetry), the guide's
     # table and the dashboards are made of {LIST}; nothing else says what a metric is called.
     module Metrics
+      autoload :OpenTelemetry, File.expand_path("metrics/open_telemetry", __dir__)
+      autoload :Prometheus, File.expand_path("metrics/prometheus", __dir__)
+      autoload :StatsD, File.expand_path("metrics/statsd", __dir__)
+
       # @!attribute [r] name
       #   @return [String] without the prefix "guildhall."
       # @!attribute [r] type

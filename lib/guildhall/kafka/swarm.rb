@@ -120,7 +120,7 @@ module Guildhall
 
       def answer_others
         @probes = Probes.new({**Kafka::Health::Server::DEFAULTS, **@config.health}, @health) if @config.health
-        @systemd = Adapters::Systemd.new(@application, @health) if ENV.key?("NOTIFY_SOCKET")
+        @systemd = Kafka::Systemd.new(@application, @health) if ENV.key?("NOTIFY_SOCKET")
       rescue MissingDependencyError, SystemCallError, SocketError => error
         raise ConfigurationError, "config.health #{@config.health}: #{error.message}"
       end

@@ -7,7 +7,7 @@ require "test_helper"
 require "guildhall/kafka"
 require "guildhall/kafka/testing"
 require "guildhall/kafka/health/server"
-require "guildhall/adapters/prometheus"
+require "guildhall/kafka/metrics/prometheus"
 require "guildhall/cli/probe"
 require "prometheus/client"
 
@@ -103,7 +103,7 @@ class HealthTest < GuildhallTest
   end
 
   def test_over_http
-    prometheus = Guildhall::Adapters::Prometheus.new(Prometheus::Client::Registry.new)
+    prometheus = Guildhall::Kafka::Metrics::Prometheus.new(Prometheus::Client::Registry.new)
     with_server([prometheus]) do |port|
       assert_equal %W[200 ok\n], get(port, "/live")
       @application.state = :stopping
@@ -180,7 +180,7 @@ class HealthTest < GuildhallTest
     @application.instrumentation.subscribe("error.occurred") { |event| errors << event.payload }
     Dir.mktmpdir do |folder|
       with_environment("NOTIFY_SOCKET" => File.join(folder, "notify"), "WATCHDOG_USEC" => "100000") do
-        systemd = Guildhall::Adapters::Systemd.new(@application, @health)
+        systemd = Guildhall::Kafka::Systemd.new(@application, @health)
         assert_equal [0.2] * 2, Array.new(2) { systemd.tell }
         assert_equal [["systemd", SdNotify::NotifyError]], errors.map { |one| [one[:type], one[:error].class] }
         socket = Socket.new(:UNIX, :DGRAM).tap { |one| one.bind(Addrinfo.unix(File.join(folder, "notify"))) }

@@ -63,7 +63,7 @@ class Tour
   RUBY
   SETTINGS = <<~'RUBY'
     config.health = {port: Integer(ENV.fetch("HEALTH_PORT", 9292)), host: "127.0.0.1"}
-    config.metrics << Guildhall::Adapters::Prometheus.new
+    config.metrics << Guildhall::Kafka::Metrics::Prometheus.new
     config.lag_interval = 0.2
     config.max_consume_time = 2
     config.kafka[:"session.timeout.ms"] = 6_000
@@ -225,7 +225,7 @@ class Tour
     @application.edit("config/application.rb") { |text| text.sub(/^    config.load_defaults.*\n/) { "#{$~}    config.active_job.queue_adapter = :guildhall\n" } }
     @application.edit("config/guildhall.rb") { |text| text.sub("Guildhall::Kafka.routes do\n", "\\0  active_job_topic #{@jobs.dump}\n") }
     @application.edit("config/guildhall.rb") { |text| text.sub("  # config.concurrency = 5\n", SETTINGS.gsub(/^/, "  ")) }
-    @application.append("config/guildhall.rb", "\nGuildhall::ActiveJob.current_attributes \"Current\"\n")
+    @application.append("config/guildhall.rb", "\nGuildhall::Kafka::ActiveJob.current_attributes \"Current\"\n")
   end
 
   def generated_test

@@ -7,7 +7,7 @@ module Guildhall
   module Kafka
     class Health
       # Answers probes over HTTP, by the gem webrick: small, in Ruby alone, kept with Ruby itself, and without effects on the process
-      # around it. `/live` and `/ready` are 200 or 503, with the reasons as text; `/metrics` is what a {Adapters::Prometheus} of
+      # around it. `/live` and `/ready` are 200 or 503, with the reasons as text; `/metrics` is what a {Kafka::Metrics::Prometheus} of
       # `config.metrics` has.
       class Server
         # What `config.health` may have.

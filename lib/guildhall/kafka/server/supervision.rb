@@ -37,7 +37,7 @@ module Guildhall
         end
 
         def systemd
-          Adapters::Systemd.new(@application, health).start
+          Kafka::Systemd.new(@application, health).start
         end
       end
     end

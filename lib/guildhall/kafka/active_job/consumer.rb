@@ -1,0 +1,89 @@
+# frozen_string_literal: true
+
+require "json"
+require_relative "../../kafka/consumer"
+
+module Guildhall
+  module Kafka
+    module ActiveJob
+      # Performs jobs. Each is marked when it is done, so that a stop or a rebalance in the middle of a batch repeats none. What escapes a
+      # job's `retry_on` and `discard_on` is handled by the topic's retries and its dead letter queue.
+      class Consumer < Kafka::Consumer
+        CURRENT = :guildhall_active_job_consumer
+        private_constant :CURRENT
+
+        # @return [Consumer, nil] the one that performs a job in this thread
+        def self.current = Thread.current[CURRENT]
+
+        # @return [String, nil] the id of the job that it performs
+        attr_reader :job_id
+        # @return [Hash{String=>String}] what its message carries, and does again when it is retried
+        attr_reader :job_headers
+
+        # (see Kafka::Consumer#consume)
+        def consume
+          messages.each_marking do |message|
+            break if stopping? || revoked?
+
+            perform(message) unless message.tombstone?
+          end
+        end
+
+        private
+
+        # Wrapped as a call of its own, so that no job sees what another has left.
+        def perform(message)
+          @call.wrap(:perform, [message]) do
+            data = parse(message)
+            data["executions"] = data["executions"].to_i + failures(message)
+            data["provider_job_id"] = "#{message.topic}/#{message.partition}@#{message.offset}"
+            as_current(data["job_id"], message.headers) { execute(data, message.headers) }
+          end
+        end
+
+        # How often the topic has repeated it: attempts are those of the first job that is not done.
+        def failures(message)
+          here = message.offset == messages.first_offset ? attempt - 1 : 0
+          before = topic.retry_topics&.first? == false ? [*message.headers["source_attempts"]].last.to_i : 0
+          before + here
+        end
+
+        def execute(data, headers)
+          attributes = restored(data, headers) or return
+          ActiveJob.carried.with(attributes) { ::ActiveJob::Base.execute(data) }
+        end
+
+        # A record in the attributes may be gone, as one in the arguments: that is for the job's `discard_on` and `retry_on`.
+        # @return [Hash, nil] nil: it was
+        def restored(data, headers)
+          ActiveJob.carried.read(headers)
+        rescue ::ActiveJob::DeserializationError => error
+          ::ActiveJob::Base.deserialize(data).rescue_with_handler(error) ? nil : raise
+        end
+
+        # Not by our own codec: its Strings are frozen, and a job may change its arguments.
+        def parse(message)
+          data = ::JSON.parse(message.raw_payload)
+          data.is_a?(Hash) && data["job_class"].is_a?(String) ? data : refuse_payload("job_class is missing")
+        rescue ::JSON::ParserError
+          refuse_payload("invalid JSON")
+        end
+
+        def refuse_payload(reason)
+          raise Kafka::UndecodableMessageError.new("not a job of Active Job: #{reason}", codec: "job")
+        end
+
+        def as_current(job_id, headers)
+          @job_id = job_id
+          @job_headers = headers.slice(Carried::HEADER)
+          before = Consumer.current
+          Thread.current[CURRENT] = self
+          yield
+        ensure
+          Thread.current[CURRENT] = before
+          @job_id = @job_headers = nil
+        end
+      end
+    end
+  end
+end

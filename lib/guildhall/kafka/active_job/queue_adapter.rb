@@ -1,0 +1,184 @@
+# frozen_string_literal: true
+
+require "active_job/queue_adapters/abstract_adapter"
+require_relative "../../kafka/partition/parcel"
+require_relative "../../kafka/producing/delivery"
+require_relative "../active_job"
+
+module Guildhall
+  module Kafka
+    module ActiveJob
+      # Active Job's contract of an adapter. Produces jobs with the application's producer; may be used by any thread.
+      class QueueAdapter < ::ActiveJob::QueueAdapters::AbstractAdapter
+        NATIVE = [Rdkafka::RdkafkaError, Rdkafka::AbstractHandle::WaitTimeoutError].freeze # errors of librdkafka's handles
+        private_constant :NATIVE
+
+        PRIORITY = "a job's priority is ignored: a topic is consumed in order; give urgent jobs a queue of their own"
+        private_constant :PRIORITY
+
+        def initialize
+          super
+          @warned = false
+        end
+
+        # Called by Active Job. Blocks until the broker has the job, unless its class says `produce: :async`.
+        # @raise [::ActiveJob::EnqueueError] where it was not produced; `perform_later` returns false then
+        def enqueue(job)
+          handle = produce(job)
+          delivered(job, handle) if sync?(job)
+        end
+
+        # As {#enqueue}, but the job waits in a delay topic of the routes until its time has come.
+        # @param timestamp [Float] seconds since the epoch
+        # @raise [DelayedJobError] where the routes have no delay topics
+        # @raise what a job that is retried has raised, instead
+        # @raise [::ActiveJob::EnqueueError]
+        def enqueue_at(job, timestamp)
+          return enqueue(job) if due?(job, timestamp)
+
+          check_delays(job)
+          delay(job, timestamp)
+        end
+
+        # Called by `ActiveJob.perform_all_later`: produced as one batch.
+        # @return [Integer] how many were produced; the others have an `enqueue_error`
+        # @raise [DelayedJobError] before any is produced
+        # @raise what serializing a job, or its key, raises; before any is produced
+        def enqueue_all(jobs)
+          later, now = jobs.partition { |job| job.scheduled_at && !due?(job, job.scheduled_at.to_f) }
+          later.each { |job| check_delays(job) }
+          messages = jobs.to_h { |job| [job, message_of(job)] }
+          handles = now.map { |job| noting(job) { produce(job, messages[job]) } }
+          now.zip(handles) { |job, handle| noting(job) { delivered(job, handle) } if handle && sync?(job) }
+          later.each { |job| noting(job) { delay(job, job.scheduled_at.to_f, messages[job]) } }
+          jobs.count(&:successfully_enqueued?)
+        end
+
+        # In a transaction of Active Record: a consumer would look for what has not been committed yet (Rails 7.2).
+        def enqueue_after_transaction_commit? = true
+
+        # Asked by jobs with steps.
+        # @return [Boolean] whether the job at hand had better end: the process stops, or its partition goes to another member
+        def stopping?
+          consumer = Consumer.current
+          application = Kafka.application
+          application.state == :stopping || application.quiet? || !consumer.nil? && (consumer.stopping? || consumer.revoked?)
+        end
+
+        private
+
+        def produce(job, message = message_of(job))
+          sending(job) { |producer| producer.produce_async(message) }
+        end
+
+        # Blocks until the broker has it.
+        def delay(job, timestamp, message = message_of(job))
+          sending(job, delay_tiers.topic(timestamp - Time.now.to_f)) { |producer| producer.produce_later(at: timestamp, **message) }
+        end
+
+        def delay_tiers = Kafka.routes.topics.filter_map(&:delay_tiers).first
+
+        def delivered(job, handle)
+          report = sending(job) { |producer| handle.wait(max_wait_timeout_ms: producer.config.max_wait_timeout) }
+          job.provider_job_id = "#{report.topic_name || job.queue_name}/#{report.partition}@#{report.offset}"
+        end
+
+        # The producer first: it loads waterdrop, whose errors are named here, or says that the gem is missing.
+        def sending(job, topic = job.queue_name)
+          producer = Kafka.producer
+          begin
+            yield(producer)
+          rescue WaterDrop::Errors::BaseError, *NATIVE => error
+            raise reason(error, topic) if at_hand?(job) # else Active Job would take it for retried, and its message would be marked
+
+            raise ::ActiveJob::EnqueueError, "topic #{topic}: #{error.message}"
+          end
+        end
+
+        # An outage as what it is: for its time the topic repeats the job, and counts no attempts. A topic that is missing or may not be
+        # written to says as little about the job.
+        def reason(error, topic)
+          native = [error, error.cause].find { |one| NATIVE.any? { |klass| one.is_a?(klass) } } or return error
+          return Kafka::Producing::Delivery.reason(native) unless waited_for?(native)
+
+          TimeoutError.new("the job could not be sent to topic #{topic}, and is repeated until that works: " \
+                           "#{[native.message, *Kafka::Broker::Errors.advice(native, to: topic)].join("; ")}")
+        end
+
+        def waited_for?(native) = native.is_a?(Rdkafka::RdkafkaError) && Kafka::Broker::Errors.unusable?(native.code)
+
+        def message_of(job)
+          warn_of_priority(job) if job.priority
+          headers = at_hand?(job) ? Consumer.current.job_headers : ActiveJob.carried.headers
+          {topic: job.queue_name, payload: ::JSON.generate(job.serialize), key: key(job), headers:}
+        end
+
+        # Once: two threads that are the first may both say it.
+        def warn_of_priority(job)
+          return if @warned
+
+          @warned = true
+          ::ActiveJob::Base.logger&.warn("guildhall: #{job.class}: #{PRIORITY}")
+        end
+
+        # Whether it is the job that this thread performs, which is enqueued again.
+        def at_hand?(job)
+          consumer = Consumer.current
+          !consumer.nil? && consumer.job_id == job.job_id
+        end
+
+        # One that fails does not keep the others from being produced.
+        def noting(job)
+          result = yield
+          job.successfully_enqueued = true
+          result
+        rescue ::ActiveJob::EnqueueError => error
+          job.enqueue_error = error
+          job.successfully_enqueued = false
+          nil
+        end
+
+        # The message of a job at hand is marked next.
+        def sync?(job) = options(job)[:produce] == :sync || at_hand?(job)
+
+        def options(job) = job.class.guildhall_options
+
+        def key(job)
+          key = options(job)[:key]
+          answer = key.is_a?(Symbol) ? job.public_send(key) : key&.call(job)
+          nameless!(job, answer) if answer.method(:to_s).owner == ::Kernel
+          answer&.to_s
+        end
+
+        # Each object that stands for the same record would be another key.
+        def nameless!(job, answer)
+          raise Guildhall::ArgumentError, "guildhall_options of #{job.class}: the key must be a String, or have a to_s of its own " \
+                                          "(an id, say), not a #{answer.class}"
+        end
+
+        # A job with steps that was interrupted because this process stops waits for its next start anyway.
+        def due?(job, timestamp)
+          timestamp <= Time.now.to_f || (at_hand?(job) && interrupted? && stopping?)
+        end
+
+        # Active Job enqueues such a job while it rescues the interruption (Rails 8.1).
+        def interrupted? = $!.class.name == "ActiveJob::Continuation::Interrupt"
+
+        # Of a job that has failed, its own error is what counts: that one is raised, and this one reported.
+        def check_delays(job)
+          return if delay_tiers
+
+          error = DelayedJobError.new("#{job.class} is to be performed later (set(wait:), retry_on wait:), and the routes have no delay " \
+                                      "topics: add `delay_topics` to them, or use `wait: 0`, or another adapter for this job")
+          failed = $! if at_hand?(job)
+          raise error unless failed && !interrupted?
+
+          Kafka.application.error(error, "active_job", topic: job.queue_name)
+          raise failed
+        end
+      end
+    end
+  end
+end
+
+ActiveJob::QueueAdapters::GuildhallAdapter = Guildhall::Kafka::ActiveJob::QueueAdapter

@@ -1,0 +1,79 @@
+# frozen_string_literal: true
+
+require "guildhall/option_rules"
+require "guildhall/soft_dependency"
+require_relative "../metrics"
+
+module Guildhall
+  module Kafka
+    module Metrics
+      # Metrics for Prometheus, by the gem prometheus-client. All of them are registered at once, so that a dashboard finds them before they
+      # have values.
+      #
+      #     config.metrics << Guildhall::Kafka::Metrics::Prometheus.new
+      class Prometheus
+        # Prometheus' own: a counter ends with "_total", and a unit that is one of its base units stands before it.
+        SUFFIXES = {counter: "_total"}.freeze
+        TYPES = {distribution: :histogram}.freeze
+        RULES = OptionRules.new(
+          "argument", registry: OptionRules.object("a Prometheus::Client::Registry", :exist?, :get, :counter, :gauge, :histogram).or(nil)
+        )
+        private_constant :SUFFIXES, :TYPES, :RULES
+
+        # @return [Symbol] such as :guildhall_consumed_messages_total
+        def self.name_of(metric)
+          :"#{metric.full_name.tr(".", "_")}#{SUFFIXES[metric.type]}"
+        end
+
+        # @param registry [::Prometheus::Client::Registry, nil] nil: the process's
+        # @raise [MissingDependencyError] without the gem prometheus-client
+        # @raise [Guildhall::ArgumentError] for what is no registry, and for one that has another metric of the same name
+        def initialize(registry = nil)
+          RULES.check!({registry:}, owner: self.class)
+          SoftDependency.require!("prometheus/client", gem: "prometheus-client", purpose: "Guildhall::Kafka::Metrics::Prometheus")
+          @registry = registry || ::Prometheus::Client.registry
+          @metrics = Kafka::Metrics::LIST.to_h { |metric| [metric.name, register(metric)] }
+        end
+
+        # Called by the application, in any of its threads. Does not block.
+        def record(metric, value, tags)
+          labels = tags.transform_values(&:to_s)
+          one = @metrics.fetch(metric.name)
+          case metric.type
+          when :counter then one.increment(by: value, labels:)
+          when :gauge then one.set(value, labels:)
+          else one.observe(value, labels:)
+          end
+        end
+
+        # @return [String] all metrics of the registry, in Prometheus' text format
+        def text
+          require "prometheus/client/formats/text"
+          ::Prometheus::Client::Formats::Text.marshal(@registry)
+        end
+
+        private
+
+        # One that is registered already (after a reload, by another application) is used again.
+        def register(metric)
+          name = self.class.name_of(metric)
+          return registered(metric, @registry.get(name)) if @registry.exist?(name)
+
+          settings = {docstring: metric.description, labels: metric.tags}
+          case metric.type
+          when :counter then @registry.counter(name, **settings)
+          when :gauge then @registry.gauge(name, **settings)
+          else @registry.histogram(name, buckets: Kafka::Metrics::SECONDS, **settings)
+          end
+        end
+
+        def registered(metric, one)
+          return one if one.type == TYPES.fetch(metric.type, metric.type) && one.labels.sort == metric.tags.sort
+
+          raise Guildhall::ArgumentError, "#{self.class}: the registry has another metric #{one.name}, a #{one.type} with the labels " \
+                                          "[#{one.labels.join(", ")}]: rename that, or use a registry of its own"
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,23 @@
+# frozen_string_literal: true
+
+require "delegate"
+
+module Guildhall
+  module Kafka
+    module Rails
+      # `Rails.logger`, for Guildhall's own lines.
+      class Log < SimpleDelegator
+        # They come every few seconds, and a development log has all levels. Metrics and subscribers get them.
+        # @return [Array<String>] events that are not written
+        def unwanted_events = %w[lag.measured statistics.emitted]
+
+        # `guildhall server` is looked at where it was started, as `rails server` is.
+        def log_to(out)
+          return if ActiveSupport::Logger.logger_outputs_to?(__getobj__, out) || !__getobj__.respond_to?(:broadcast_to)
+
+          __getobj__.broadcast_to(Kafka::Logging.logger(out))
+        end
+      end
+    end
+  end
+end
