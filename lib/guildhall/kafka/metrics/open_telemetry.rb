@@ -16,7 +16,8 @@ module Guildhall
         # Unified Code for Units of Measure, as OpenTelemetry wants it: annotations for what is only counted.
         UNITS = {seconds: "s", bytes: "By", ratio: "1"}.freeze
         RULES = OptionRules.new(
-          "argument", meter: OptionRules.object("an OpenTelemetry::Metrics::Meter", :create_counter, :create_gauge, :create_histogram).or(nil)
+          "argument",
+          meter: OptionRules.object("an OpenTelemetry::Metrics::Meter", :create_counter, :create_gauge, :create_histogram).or(nil)
         )
         private_constant :UNITS, :RULES
 

@@ -19,7 +19,8 @@ module Guildhall
           RULES = OptionRules.new("argument", tracer: OptionRules.object("an OpenTelemetry::Trace::Tracer", :in_span).or(nil))
           private_constant :RULES
 
-          # Propagators expect Strings and raise for anything else: what a foreign producer wrote must not keep a message from being consumed.
+          # Propagators expect Strings and raise for anything else: what a foreign producer wrote must not keep a message from being
+          # consumed.
           module Headers
             class << self
               # @return [String, nil] nil also for a header that is there several times, or has invalid bytes
