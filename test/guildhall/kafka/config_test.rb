@@ -16,6 +16,21 @@ class KafkaConfigTest < GuildhallTest
     @application.config.kafka = {"bootstrap.servers": "localhost:1"}
   end
 
+  def test_the_guide_has_the_table
+    assert_includes File.read(File.expand_path("../../../docs/kafka_settings.md", __dir__)), Guildhall::Kafka::Config.table
+  end
+
+  def test_each_default_is_valid_and_of_this_application_alone
+    other = Guildhall::Kafka::Config.new
+    Guildhall::Kafka::Config.settings.each do |setting|
+      value = other.public_send(setting.name)
+      assert_nil setting.rule.problem(value), setting.name
+      refute value.frozen? && [Hash, Array].include?(value.class), setting.name
+    end
+    other.metrics << :mine
+    assert_empty Guildhall::Kafka::Config.new.metrics
+  end
+
   def test_all_errors_of_settings_and_routes_are_reported_together
     @application.config.concurrency = 0
     @application.config.concurency = 3
