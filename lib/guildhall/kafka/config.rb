@@ -100,7 +100,7 @@ module Guildhall
       attr_reader :deserializing
 
       def initialize
-        self.class.settings.each { |setting| instance_variable_set(:"@#{setting.name}", setting.default.dup) }
+        set_defaults
         @logger_given = false
         @deserializing = Deserializing.new
       end

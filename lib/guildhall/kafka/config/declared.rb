@@ -14,6 +14,17 @@ module Guildhall
           def to_row = "| `#{name}` | #{default.inspect} | #{sentence} |"
         end
 
+        # Of the objects that have them.
+        module Defaults
+          private
+
+          def set_defaults
+            self.class.settings.each { |setting| instance_variable_set(:"@#{setting.name}", setting.default.dup) }
+          end
+        end
+
+        def self.extended(klass) = klass.include(Defaults)
+
         # @return [Array<Setting>] in their order
         def settings = @settings ||= []
 

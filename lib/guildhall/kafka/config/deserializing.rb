@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "guildhall/option_rules"
+require_relative "declared"
 
 module Guildhall
   module Kafka
@@ -9,24 +10,19 @@ module Guildhall
       class Deserializing
         # The settings of `config.deserializing.parallel`.
         class Parallel
+          extend Declared
           include OptionRules::Assigned
 
-          RULES = OptionRules.new("setting", active: OptionRules.boolean, concurrency: OptionRules.integer.or(nil),
-            min_payloads: OptionRules.integer.or(nil))
+          setting :active, true, OptionRules.boolean,
+            "false: no workers; the reader decodes where the codec has a native decoder, else the thread that asks for a payload"
+          setting :concurrency, nil, OptionRules.integer.or(nil),
+            "worker Ractors of the application's own pool; nil: as many as pay off"
+          setting :min_payloads, nil, OptionRules.integer.or(nil),
+            "smaller batches are not sent to workers; nil: the pool decides"
+          RULES = rules
           private_constant :RULES
 
-          # @return [Boolean] false: no workers: the reader decodes where the codec has a native decoder, else the thread that asks
-          #   for a payload. true unless set
-          attr_accessor :active
-          # @return [Integer, nil] worker Ractors of the application's pool; nil: as many as pay off here
-          attr_accessor :concurrency
-          # @return [Integer, nil] smaller batches are not sent to workers; nil: the pool decides
-          attr_accessor :min_payloads
-
-          def initialize
-            @active = true
-            @concurrency = @min_payloads = nil
-          end
+          def initialize = set_defaults
 
           def validate(errors)
             errors.add(*setting_errors(RULES, prefix: "deserializing.parallel."))
