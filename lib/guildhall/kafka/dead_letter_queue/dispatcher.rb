@@ -12,7 +12,7 @@ module Guildhall
     # Sends messages to a retry topic or a dead letter topic, and reads and replays what is there.
     module DeadLetterQueue
       # Sends messages to the next retry topic or to the dead letter topic, with their bytes, key and headers, and with what went
-      # wrong in further headers. Which messages, and when, {Partition::RetryPolicy} decides.
+      # wrong in further headers. Which messages, and when, {Partition::FailurePolicy} decides.
       class Dispatcher
         def initialize(topic, application)
           @topic = topic

@@ -22,18 +22,18 @@ module Guildhall
           @calls[place] || create(place)
         end
 
+        # Calls a method of all consumers, but for that of {KeyRetries}.
         # @param event [Symbol] a method of the consumer
         # @param arguments [Array] of that method
         def dispatch(event, *arguments)
-          report = ->(error) { failed(error, event) }
-          ErrorBoundary.contain(report) { at(:in_order) } if @calls.empty?
-          all.each { |call| ErrorBoundary.contain(report) { call.dispatch(event, *arguments) } }
+          ErrorBoundary.contain(->(error) { failed(error, event) }) { at(:in_order) } if of_batches.empty?
+          of_batches.each { |call| call_with(call, event, *arguments) }
         end
 
         # The partition is given up.
         # @param reason [Symbol] :revoked or :shutdown
         def leave(reason)
-          dispatch(reason) unless @calls.empty?
+          [*of_batches, *@calls[:key_retries]].each { |call| call_with(call, reason) }
           @partition.reports.publish("consumer.#{reason}")
         end
 
@@ -44,8 +44,12 @@ module Guildhall
           @lock.synchronize { @calls[place] = call }
         end
 
-        # The one for consumption in order first.
-        def all = @lock.synchronize { @calls.sort_by { |place, _| place == :in_order ? 0 : 1 }.map(&:last) }
+        # Without the one that tries parked keys again: it may be inside `consume` now, on another runner.
+        def of_batches = @lock.synchronize { [*@calls[:in_order], *@calls.except(:in_order, :key_retries).values] }
+
+        def call_with(call, event, *arguments)
+          ErrorBoundary.contain(->(error) { failed(error, event) }) { call.dispatch(event, *arguments) }
+        end
 
         def failed(error, event)
           @partition.reports.error(error, "consumer.#{event}") unless ForwardingError.load_of(error) # as {Reports#consume_failed}

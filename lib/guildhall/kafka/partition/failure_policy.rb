@@ -96,7 +96,7 @@ module Guildhall
           def failures_of(alone) = alone ? failures_alone : failures
 
           # Attempts belong to one message: when another one is the first that is not done, they begin again.
-          def moved_to(at) = at == self.at ? self : History.new(at:, search: search&.passed(at.last))
+          def moved_to(at) = at == self.at ? self : History.new(at:, search: at && search&.passed(at.last))
 
           # @param next_offset [Integer] everything before it is done
           def passed(next_offset) = search ? with(search: search.passed(next_offset)) : self
@@ -142,18 +142,27 @@ module Guildhall
           @queue = topic.dead_letter_queue
         end
 
+        # Counts a call, before {#decide} is asked about it.
+        # @param history [History]
+        # @return [History]
+        def note(call, history)
+          history = history.moved_to(call.at)
+          history = history.with(search: nil) if call.unmarked
+          call.passing ? history.not_counted : history.counted(call.alone?)
+        end
+
+        # Asks the strategy of the dead letter queue, if there is one.
+        # @param history [History] in which this call was noted
         # @return [Array(Object, History)] a decision, one of those above; and what is to be given the next time
         def decide(call, history)
-          history = history.moved_to(call.at)
-          return rewind(call, history) if call.unmarked
-          return postponed(call.at, history) if call.passing
+          return [rewind(call, history), history] if call.unmarked
+          return [Retry.new(history.uncounted), history] if call.passing
 
-          history = history.counted(call.alone?)
           failures = history.failures_of(call.alone?)
           case answer = answer(call, history, failures)
           when :retry then [Retry.new(failures), history]
           when :narrow then [Narrow.new, search(call, history)]
-          when Exception then [Undecided.new(answer, failures), history]
+          when Undecided then [answer, history]
           else [DeadLetter.new(all: answer == :all, skip: answer == :skip, attempts: failures), history]
           end
         end
@@ -168,9 +177,9 @@ module Guildhall
 
         # Do not search: the consumer buffers messages, so one that fails alone may just be the one that has filled the buffer.
         def rewind(call, history)
-          history = call.passing ? history.not_counted : history.counted(false)
-          spent = !call.passing && !@queue.nil? && history.failures > @queue.max_retries
-          [Rewind.new(call.first_offset, call.passing ? history.uncounted : history.failures, spent), history.with(search: nil)]
+          return Rewind.new(call.first_offset, history.uncounted, false) if call.passing
+
+          Rewind.new(call.first_offset, history.failures, !@queue.nil? && history.failures > @queue.max_retries)
         end
 
         def search(call, history)
@@ -178,13 +187,13 @@ module Guildhall
           history.with(search: (history.search || Search.new).failed(offset, suspected:).passed(call.first_offset))
         end
 
-        # @return [Symbol, Exception] :retry, :narrow, :all, or, of one message, :dispatch or :skip; what the strategy has raised
+        # @return [Symbol, Undecided] :retry, :narrow, :all, or, of one message, :dispatch or :skip
         def answer(call, history, failures)
           return :retry unless @queue
           return :narrow if history.search && !call.alone?
 
           answer = @queue.strategy.respond_to?(:call) ? ask(call.error, failures) : count(call.error, failures)
-          return answer if answer == :retry || answer.is_a?(Exception)
+          return answer if answer == :retry || answer.is_a?(Undecided)
           return :all if @queue.strategy == :all
 
           call.alone? ? answer : :narrow
@@ -193,11 +202,13 @@ module Guildhall
         def count(error, failures) = non_retryable?(error) || failures > @queue.max_retries ? :dispatch : :retry
 
         def ask(error, failures)
-          answer = nil
-          ErrorBoundary.contain(->(raised) { answer = raised }) { answer = @queue.strategy.call([error], failures) }
-          return answer if ANSWERS.include?(answer) || answer.is_a?(Exception)
+          raised = answer = nil
+          ErrorBoundary.contain(->(raises) { raised = raises }) { answer = @queue.strategy.call([error], failures) }
+          return Undecided.new(raised, failures) if raised
+          return answer if ANSWERS.include?(answer)
 
-          StrategyError.new("the strategy of the dead letter queue has to answer :dispatch, :skip or :retry, not #{answer.inspect}")
+          Undecided.new(StrategyError.new("the strategy of the dead letter queue has to answer :dispatch, :skip or :retry, not " \
+                                          "#{answer.inspect}"), failures)
         end
 
         def non_retryable?(error)

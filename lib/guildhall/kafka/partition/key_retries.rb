@@ -57,13 +57,15 @@ module Guildhall
         end
 
         # @param entry [ParkedKeys::Entry] whose first message is not done
-        # @param messages [Messages] that `consume` was called with
+        # @param messages [Messages, nil] that `consume` was called with; nil: it was not called
         def failed(entry, error, messages)
           load = ForwardingError.load_of(error)
           return load.on_settled { @keys.due(entry) unless void?(entry.generation) } if load
+          return postpone(entry) unless messages # there is no consumer: that says nothing about the message
 
           call = FailurePolicy::FailedCall.new(error:, at: entry.at, passing: entry.passing.include?(error, entry.at),
             last_offset: messages.last_offset, last_read: messages.last_read, at_hand: messages.failing_offset(error))
+          entry.history = @policy.note(call, entry.history)
           decision, entry.history = @policy.decide(call, entry.history)
           carry_out(decision, entry, error)
         end
@@ -120,7 +122,7 @@ module Guildhall
         def decided(entry, &) = ErrorBoundary.contain(->(failure) { undecided(entry, failure) }, &)
 
         # Without a pause that would happen again at once.
-        def undecided(entry, error, failures = [entry.history.failures, 1].max)
+        def undecided(entry, error, failures = [entry.history.moved_to(entry.at).failures, 1].max)
           @reports.error(error, "dead_letter_queue")
           rest(entry, failures)
         end

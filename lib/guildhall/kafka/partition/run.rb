@@ -182,7 +182,10 @@ module Guildhall
           @reminders = nil
           @reports.consumed(messages, began)
           @progress.complete(@unfinished ? batch.offset_after(messages.last_offset) : batch.end_offset, batch.generation) if whole
-          whole && @unfinished.nil? ? finish(batch) : go_on(batch)
+          return go_on(batch) unless whole && @unfinished.nil?
+
+          @passing.consumed_up_to(nil)
+          finish(batch)
         end
 
         # Shares of a batch have ended.
@@ -237,6 +240,7 @@ module Guildhall
           @at = [batch.generation, unmarked] if unmarked
           call = FailurePolicy::FailedCall.new(error:, at: @at, together:, passing: @passing.include?(error, @at), unmarked: !unmarked.nil?,
             last_offset: messages.last_offset, last_read: messages.last_read, at_hand: messages.failing_offset(error))
+          @history = @policy.note(call, @history) # before the strategy is asked, which may end this thread
           decision, @history = @policy.decide(call, @history)
           carry_out(decision, error, batch, pending)
         end

@@ -64,10 +64,12 @@ class KafkaFailurePolicyTest < GuildhallTest
   def decisions(policy, calls)
     history = Policy::NOTHING
     calls.map do |call|
-      decision, history = policy.decide(failed(call), history)
+      decision, history = decide(policy, failed(call), history)
       shown(decision)
     end
   end
+
+  def decide(policy, call, history) = policy.decide(call, policy.note(call, history))
 
   def shown(decision)
     case decision
@@ -85,8 +87,8 @@ class KafkaFailurePolicyTest < GuildhallTest
 
   def test_the_same_failure_and_history_give_the_same_decision
     policy = policy(:one)
-    history = policy.decide(failed(TOGETHER), Policy::NOTHING).last
-    assert_equal policy.decide(failed(TOGETHER), history), policy.decide(failed(TOGETHER), history)
+    history = decide(policy, failed(TOGETHER), Policy::NOTHING).last
+    assert_equal decide(policy, failed(TOGETHER), history), decide(policy, failed(TOGETHER), history)
     assert_predicate history, :frozen?
   end
 
@@ -101,7 +103,7 @@ class KafkaFailurePolicyTest < GuildhallTest
 
   def test_what_a_strategy_has_raised
     assert_equal ["asked", "the strategy of the dead letter queue has to answer :dispatch, :skip or :retry, not false"],
-      %i[broken mistaken].map { |queue| policy(queue).decide(failed(ALONE), Policy::NOTHING).first.error.message }
+      %i[broken mistaken].map { |queue| decide(policy(queue), failed(ALONE), Policy::NOTHING).first.error.message }
   end
 
   def test_a_strategy_is_asked_for_each_failure_that_is_counted
@@ -112,15 +114,20 @@ class KafkaFailurePolicyTest < GuildhallTest
   end
 
   def test_attempts_belong_to_the_first_message_that_is_not_done
-    history = policy(:two).decide(failed(ALONE), Policy::NOTHING).last
+    history = decide(policy(:two), failed(ALONE), Policy::NOTHING).last
     assert_equal [2, 2, 1, 1], [history, history.moved_to([0, 10]), history.moved_to([0, 11]), history.moved_to([1, 10])].map(&:attempt)
   end
 
   def test_what_says_nothing_about_a_message_is_no_attempt
-    history = policy(:zero).decide(failed(ALONE), Policy::NOTHING).last
+    history = decide(policy(:zero), failed(ALONE), Policy::NOTHING).last
     decision, history = policy(:zero).postponed([0, 10], history)
     assert_equal [1, 2], [decision.failures, history.attempt]
     assert_equal [1, 1], policy(:zero).postponed([0, 11], history).then { |again, after| [again.failures, after.attempt] }
+  end
+
+  def test_a_strategy_that_answers_an_error_is_reported_for_its_answer
+    policy = Policy.new(route { dead_letter_queue topic: "dead", strategy: ->(errors, _) { errors.first } })
+    assert_match(/has to answer .*, not #<RuntimeError: no>/, decide(policy, failed(ALONE), Policy::NOTHING).first.error.message)
   end
 
   # Handles messages as a partition does.
@@ -138,7 +145,7 @@ class KafkaFailurePolicyTest < GuildhallTest
       next left -= some unless some.intersect?(bad)
 
       call = failed(at: [0, left.first], last_offset: some.last, last_read: read.call(some), at_hand: nil)
-      decision, history = policy.decide(call, history)
+      decision, history = decide(policy, call, history)
       next if decision.is_a?(Policy::Narrow)
 
       dead << left.shift

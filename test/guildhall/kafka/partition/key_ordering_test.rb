@@ -289,6 +289,48 @@ class KafkaKeyOrderingTest < GuildhallTest
     assert_equal [0, 0], kafka.partition.parked_keys.counts
   end
 
+  # That consumer may be inside `consume`, on another runner.
+  def test_the_consumer_that_tries_parked_keys_gets_no_events_but_the_end
+    told = []
+    inside = nil
+    kafka = nil
+    consumer = Class.new(Guildhall::Kafka::Consumer) do
+      define_method(:consume) do
+        next unless messages.first.offset.zero?
+
+        inside = self if attempt > 1
+        if attempt == 2
+          kafka.partition.notify(:tick)
+          Thread.new(kafka.application.runners.jobs.shift, &:run).join
+        end
+        raise "no" if attempt < 3
+      end
+      define_method(:tick) { told << [:tick, equal?(inside)] }
+      define_method(:revoked) { told << [:revoked, equal?(inside)] }
+    end
+    kafka = kafka(consumer).deliver(0...3)
+    kafka.work(30)
+    kafka.partition.leave(:revoked)
+    kafka.work
+    assert_includes told, [:tick, false]
+    assert_equal [[:revoked, true]], told.select(&:last)
+  end
+
+  def test_a_consumer_that_cannot_be_made_says_nothing_about_the_message
+    made = 0
+    failing = @failing << 0
+    consumer = consumer(failing)
+    consumer.define_method(:initialized) do
+      made += 1
+      failing.clear if made == 4
+      raise "no connection" if made.between?(3, 4)
+    end
+    kafka = kafka(consumer) { dead_letter_queue topic: "dead", max_retries: 1 }.deliver(0...3)
+    kafka.work(60)
+    assert_equal [[], 3], [kafka.dead, kafka.committed]
+    assert_equal ["no connection"], kafka.application.errors.map { |error, *| error.message }.uniq - ["no 0"]
+  end
+
   def test_a_consumer_that_ends_its_thread_holds_up_its_key_only
     ended = []
     seen = @seen

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "test_helper"
+require "sqlite3"
 require "support/kafka_partition"
 
 # What consumers may do, and what becomes of their messages then; without a broker.
@@ -537,6 +538,31 @@ class KafkaPartitionTest < GuildhallTest
     assert_equal [1, true, Guildhall::TaskError], [asked, kafka.partition.paused?, kafka.errors.last.class]
     kafka.work
     assert_equal [2, 1], [asked, kafka.committed]
+  end
+
+  def test_a_strategy_that_ends_its_thread_is_asked_about_a_further_attempt
+    attempts = []
+    kafka = kafka(consumer { raise "bad" }) do
+      dead_letter_queue topic: "dead", strategy: ->(_, attempt) { (attempts << attempt).size < 3 ? Thread.exit : :skip }
+    end
+    kafka.deliver([0])
+    3.times do
+      Thread.new { kafka.work_now }.join
+      kafka.application.timer.pass
+    end
+    kafka.work
+    assert_equal [[1, 2, 3], 1], [attempts, kafka.committed]
+  end
+
+  # What was consumed in between shows that the database does what is asked of it.
+  def test_contention_is_over_when_another_batch_was_consumed
+    kafka = kafka(consumer { messages.each { |message| raise SQLite3::BusyException if (message.offset % 40).zero? } }) do
+      dead_letter_queue topic: "dead", max_retries: 0
+      retries contention_limit: 3
+    end
+    (0..42).each { |offset| kafka.deliver([offset]) }
+    kafka.work(300)
+    assert_equal [[0, 40], 43], [kafka.dead, kafka.committed]
   end
 
   def test_a_message_of_another_partition_cannot_be_marked
