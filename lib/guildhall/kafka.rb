@@ -89,7 +89,7 @@ module Guildhall
         application.producer
       end
 
-      # (see Application::IteratingAccess#each_message)
+      # (see Application#each_message)
       def each_message(...)
         application.each_message(...)
       end

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "guildhall/kafka"
-require "guildhall/kafka/testing/offline/doubles"
+require "guildhall/kafka/testing/offline/runtime"
 
 # A partition without a broker: what is fed to it is consumed by the test's own thread, one job after the other.
 class KafkaPartition
@@ -46,35 +46,25 @@ class KafkaPartition
   # @return [Offline::Timer] one for which time passes however long it takes
   def self.timer = Offline::Timer.new(longest: Float::INFINITY)
 
-  # What a partition needs of the application.
-  class Application
+  # What a partition needs of a run: keeps what happens, and time passes however long it takes.
+  class Runtime < Offline::Runtime
     attr_writer :quiet
-    attr_reader :config, :backpressure, :runners, :timer, :errors, :events, :dead_letters, :producer, :contention
+    attr_reader :events, :dead_letters
 
-    # Payloads are decoded when they are asked for.
     # @param transactional_producers [#call, nil] takes a transactional id
     def initialize(topic, transactional_producers, **settings)
+      config = Guildhall::Kafka::Config.new
+      config.pause_timeout = 0.0001
+      config.pause_max_timeout = 0.001
+      settings.each { |name, value| config.public_send(:"#{name}=", value) }
+      super(topic, self, config:, timer: KafkaPartition.timer)
       @transactional_producers = transactional_producers
-      @config = Guildhall::Kafka::Config.new
-      @config.pause_timeout = 0.0001
-      @config.pause_max_timeout = 0.001
-      settings.each { |name, value| @config.public_send(:"#{name}=", value) }
-      @config.deserializing.parallel.active = false
-      @plan = Guildhall::Kafka::Deserializing::Plan.new(topic, @config.deserializing.parallel)
-      @backpressure = Guildhall::Kafka::Runtime::Backpressure.new(@config, [])
-      @runners = Offline::Runners.new
-      @timer = KafkaPartition.timer
-      @errors = []
       @events = []
       @dead_letters = []
       @producer = Producer.new(self)
-      @contention = Guildhall::Kafka::Runtime::Contention.new
     end
 
     def transactional_producer(id) = @transactional_producers.call(id)
-    def in_background = yield
-    def abandon(_handle) = nil
-    def decoding(_topic) = @plan
     def consumer_class(declared) = declared
     def quiet? = @quiet || false
     def instrumentation = self
@@ -134,7 +124,7 @@ class KafkaPartition
     topic = builder.build
     errors.raise!
     @client = client
-    @application = Application.new(topic, transactional_producers, **settings)
+    @application = Runtime.new(topic, transactional_producers, **settings)
     @listener = Offline::Listener.new(@client)
     @partition = Guildhall::Kafka::Partition.new(topic, "t", 0, @listener, @application)
     @partition.begin

@@ -1,62 +1,63 @@
 # frozen_string_literal: true
 
+require "forwardable"
 require "guildhall/clock"
+require "guildhall/error_boundary"
 require_relative "config"
 require_relative "routing/routes"
 require_relative "routing/selection"
-require_relative "runtime/contention"
-require_relative "runtime/runners"
-require_relative "runtime/timer"
-require_relative "connection/members"
 require_relative "connection/reachability"
-require_relative "connection/registries"
-require_relative "runtime/backpressure"
-require_relative "deserializing/plan"
 require_relative "events"
-require_relative "runtime/watchdog"
 require_relative "logging"
-require_relative "application/advising"
+require_relative "runtime"
 require_relative "application/clients"
-require_relative "application/inspecting"
-require_relative "application/iterating_access"
-require_relative "application/launching"
-require_relative "application/producer_access"
-require_relative "application/quieting"
-require_relative "application/schedule_access"
+require_relative "application/producers"
 require_relative "application/validation"
+require_relative "broker/iterator"
+require_relative "broker/lag"
+require_relative "broker/parked_keys"
+require_relative "broker/payload_sample"
+require_relative "broker/replay"
+require_relative "broker/topic_creation"
+require_relative "scheduling/state"
+require_relative "scheduling/status"
 
 module Guildhall
   module Kafka
-    # Settings, routes and everything that runs: one of them is the process's, behind `Guildhall::Kafka`; tests may
-    # have others. Belongs to the main Ractor; its methods may be called by any thread.
+    # Settings and routes, what is asked of the brokers with them, and the start and the stop of a {Runtime}, which consumes. One of them is
+    # the process's, behind `Guildhall::Kafka`; tests may have others. Belongs to the main Ractor; its methods may be called by any thread.
     class Application
-      include Advising
-      include Inspecting
-      include IteratingAccess
-      include Launching
-      include ProducerAccess
-      include Quieting
-      include ScheduleAccess
+      extend Forwardable
 
       # Seconds for an orderly stop when the process ends without one.
       EXIT_TIMEOUT_SECONDS = 10
 
-      attr_reader :config, :routes, :instrumentation, :runners, :timer
-      # @!visibility private
-      attr_reader :members
-      # @return [Runtime::Backpressure, nil] what is in memory and not done; nil before the start
-      attr_reader :backpressure
-      # @!visibility private
-      attr_reader :contention
+      attr_reader :config, :routes, :instrumentation
       # @return [Symbol] :initialized, :running, :stopping or :stopped
       attr_reader :state
       # @!visibility private
       attr_reader :reachability
+
+      # @!method default_logger
+      #   @return [Logger, nil] where the log goes while `config.logger` was not set; nil: to standard error, from WARN on
+      # @!method default_logger=(logger)
+      def_delegator :@journal, :default, :default_logger
+      def_delegator :@journal, :default=, :default_logger=
       # @!visibility private
-      # @return [Connection::Registries, nil] nil before the start
-      attr_reader :registries
-      # @return [FatalError, nil] why a group is not consumed any more, although it was not stopped; other groups continue
-      attr_reader :failure
+      def_delegators :@journal, :format_line
+      # @!visibility private
+      def_delegator :@producers, :transactional, :transactional_producer
+      # @!visibility private
+      def_delegators :@producers, :abandon
+      # @!visibility private
+      # @return [Integer] messages that wait in the producer for a broker
+      def_delegator :@producers, :queue_size, :producer_queue
+      # @!visibility private
+      def_delegators :@instrumentation, :publish, :listening?
+      # @!visibility private
+      def_delegator :@clients, :settings, :client_settings
+      # @!visibility private
+      def_delegator :@clients, :together, :topics_by_client
 
       def initialize
         @config = Config.new
@@ -66,21 +67,31 @@ module Guildhall
         @reachability = Connection::Reachability.new(diagnosis) { |name, **payload| publish(name, **payload) }
         @journal = Logging::Journal.new(@config, @reachability)
         @instrumentation = Instrumentation.new(Events::NAMES) { |message| @journal.report(message) }
+        @producers = Producers.new(self, @journal)
         @lock = Mutex.new
         @changed = ConditionVariable.new
         @state = :initialized
-        @members = []
-        @abandoned = []
-        @most_abandoned = 0
-        @producer = @producer_pid = @own_pool = @on_failure = @runners = @timer = @stopper = @reloading = @collector = @background = nil
-        @registries = nil
-        reset_run
+        @advisers = []
+        @runtime = @routed = @own_pool = @on_failure = @stopper = @reloading = @collector = @at_exit = nil
       end
 
       # Checks settings and routes; nothing is started.
       # @raise [ConfigurationError] listing every error
       def validate!
         Validation.new(@config, @routes, @clients).topics
+      end
+
+      # Checks all that {#start} and `guildhall server` check; nothing is left running.
+      # @param selection [Hash{Symbol=>Array<String>, nil}] as for {#start}
+      # @return [Hash{Routing::Topic=>Deserializing::Plan}] who decodes which of the consumed topics
+      # @raise [ConfigurationError] listing every error
+      def check!(**selection)
+        routed = validate!
+        consumed = selection.empty? ? routed.select(&:consumed?) : Routing::Selection.new(**selection).choose(routed)
+        validate_gems(consumed)
+        Runtime.decodings(self, consumed)
+      ensure
+        close_own_pool(1) unless running?
       end
 
       # Starts to consume, in threads of its own; returns at once. After {#stop} it can be started again, with the same settings.
@@ -94,21 +105,11 @@ module Guildhall
           raise ApplicationStateError, "this application is #{@state}: stop it before it is started again" unless stopped?
 
           @state = :running
-          reset_run
+          @runtime = new_runtime(chosen)
         end
-        launch_or_undo(chosen)
+        launch_or_undo
         publish("app.running", version: Guildhall::VERSION, groups: chosen.map(&:group).uniq, topics: chosen.map(&:to_s).uniq)
         self
-      end
-
-      # @return [Logger, nil] where the log goes while `config.logger` was not set; nil: to standard error, from WARN on
-      def default_logger
-        @journal.default
-      end
-
-      # (see #default_logger)
-      def default_logger=(logger)
-        @journal.default = logger
       end
 
       # Finishes the work in progress, commits, leaves the group. Blocks until that is done, or the time is over. Called by a
@@ -127,9 +128,6 @@ module Guildhall
         stopper.value || false
       end
 
-      # @return [Array<String>] partitions ("orders/0") whose work in progress was not finished within the last stop's time
-      attr_reader :unfinished
-
       # Blocks until the application has been stopped.
       # @param timeout [Numeric, nil] seconds; nil: for as long as it takes
       def wait_stopped(timeout = nil)
@@ -140,39 +138,53 @@ module Guildhall
         end
       end
 
-      def running?
-        @state == :running
-      end
+      def running? = @state == :running
+
+      # Starts no new work until {#resume}, as before a process is taken out; what is in work is finished, and the membership in the group
+      # goes on.
+      def quiet = @runtime&.quiet
+
+      # Takes {#quiet} back.
+      def resume = @runtime&.resume
+
+      # @return [Boolean] whether {#quiet} was called, and not taken back
+      def quiet? = @runtime ? @runtime.quiet? : false
+
+      # @return [FatalError, nil] why a group is not consumed any more, although it was not stopped; other groups continue
+      def failure = @runtime&.failure
+
+      # @return [Array<String>] partitions ("orders/0") whose work in progress was not finished within the last stop's time
+      def unfinished = @runtime ? @runtime.unfinished : []
 
       # @return [Array<Partition>] those that are assigned now
-      def partitions
-        listeners.flat_map(&:partitions)
-      end
+      def partitions = @runtime ? @runtime.partitions : []
+
+      # @return [Runtime::Backpressure, nil] what is in memory and not done; nil before the start
+      def backpressure = @runtime&.backpressure
 
       # @!visibility private
-      def listeners
-        @members.flat_map(&:listeners)
-      end
-
-      # In a process of a {Swarm}, before the start.
-      # @!visibility private
-      def process_number=(number)
-        @clients.process_number = number
-        @journal.label = "process #{number}"
-      end
+      def runners = @runtime&.runners
 
       # @!visibility private
-      # @return [String] lines, as the application's log has them, that do not go through a Logger
-      def format_line(...) = @journal.format_line(...)
+      def timer = @runtime&.timer
 
-      # So that events are logged before the start.
       # @!visibility private
-      def open_log = @journal.open(@instrumentation)
+      def members = @runtime ? @runtime.members : []
+
+      # @!visibility private
+      def listeners = @runtime ? @runtime.listeners : []
+
+      # @!visibility private
+      # @return [Connection::Registries, nil] nil before the start
+      def registries = @runtime&.registries
 
       # The block is called, in a thread that must not wait for long, when a group cannot be consumed any more: see {#failure}.
       def on_failure(&block)
         @on_failure = block
       end
+
+      # @!visibility private
+      def failed = @on_failure&.call
 
       # The block is asked for the class of a consumer before each of its calls: where code is reloaded, the class that the route
       # has is an old one. A consumer of another class is replaced, and its `shutdown` is called.
@@ -182,72 +194,192 @@ module Guildhall
       end
 
       # @!visibility private
-      def consumer_class(declared)
-        @reloading ? @reloading.call(declared) : declared
+      def consumer_class(declared) = @reloading ? @reloading.call(declared) : declared
+
+      # Registers a check of settings that are allowed, and yet will not do in this process: fewer connections to a database than threads
+      # that need one, say. The block is asked at each start, and by `guildhall routes`. What it raises at a start is published as
+      # `error.occurred`.
+      # @yieldreturn [Array<String>] a line for each: what is wrong, with the numbers, and what to write instead
+      def advise(&block)
+        @advisers += [block]
+      end
+
+      # @return [Array<String>] what the blocks of {#advise} answer
+      def advice = @advisers.flat_map(&:call)
+
+      # In a process of a {Swarm}, before the start.
+      # @!visibility private
+      def process_number=(number)
+        @clients.process_number = number
+        @journal.label = "process #{number}"
       end
 
       # @!visibility private
-      def failed(error, **payload)
-        @failure ||= error
-        error(error, "fatal", **payload)
-        @on_failure&.call
+      # @return [Boolean] whether it is this process that says what is true of all processes of a swarm, which have the same settings and
+      #   routes
+      def first_process? = @clients.process_number.to_i <= 1
+
+      # So that events are logged before the start.
+      # @!visibility private
+      def open_log = @journal.open(@instrumentation)
+
+      # The application's producer, made when it is first asked for (after a fork, again); closed by {#stop}, or at the end
+      # of the process. Payloads other than Strings are encoded as the topic's route says.
+      # @raise [MissingDependencyError] without the gem waterdrop
+      # @raise [ConfigurationError] listing every error of the settings
+      def producer
+        @producers.producer do
+          open_log
+          measure
+          stop_at_exit
+        end
       end
 
-      # Work of a partition that was given up goes on.
       # @!visibility private
-      def abandoned(partition)
-        @unfinished |= [partition.to_s] unless running?
-        publish("partition.abandoned", topic: partition.name, partition: partition.number)
-      end
+      # @return [Guildhall::Pool] made when it is first needed
+      def pool = @config.pool || (@own_pool ||= Pool.new(workers: @config.deserializing.parallel.concurrency))
 
       # @!visibility private
       # @return [Guildhall::Pool, nil] nil: none has been needed yet
-      def pool_in_use
-        @config.pool || @own_pool
-      end
-
-      # @!visibility private
-      def decoding(topic)
-        @decodings.fetch(topic)
-      end
-
-      # @!visibility private
-      def client_settings(topic, number = 1)
-        @clients.settings(topic, number)
-      end
-
-      # @!visibility private
-      def report_overlap(routes, name)
-        chosen, *others = routes.candidates(name)
-        return if others.empty? || !@lock.synchronize { @overlaps.add?([routes.group, name]) }
-
-        publish("routes.overlapping", group: routes.group, topic: name, chosen: chosen.to_s, others: others.map(&:to_s))
-      end
-
-      # @!visibility private
-      def publish(name, **payload)
-        @instrumentation.publish(name, **payload)
-      end
-
-      # @!visibility private
-      def listening?(name)
-        @instrumentation.listening?(name)
-      end
+      def pool_in_use = @config.pool || @own_pool
 
       # @!visibility private
       def error(error, type, **payload)
         publish("error.occurred", error:, message: Redaction.message(error, messages: @config.messages_of_errors?), type:, **payload)
       end
 
+      # How far the groups are behind, as the broker knows it, without topics that are read without a group; whether this
+      # application runs does not matter. Blocks for the brokers' answers.
+      # @param groups [Array<String>, nil] only these consumer groups; nil: all
+      # @param topics [Array<String>, nil] only these topics; nil: all
+      # @return [Broker::Answer] of {Broker::Lag::Row}s: an Array; `problems` says which topics and partitions could not be asked, and why
+      # @raise [ConfigurationError] listing every error
+      # @raise [UnreachableError] where nothing could be asked: no broker answers, or (AuthenticationError) they refuse the credentials
+      def lag(groups: nil, topics: nil)
+        ask(groups, topics) { |settings, some| Broker::Lag.new(settings, some).answer }
+      end
+
+      # Which keys the groups have parked, of routes with `ordering :key`, as far as their members have committed it: the messages
+      # that were passed over, of parked keys and, for a moment, those that are in work. Blocks for the brokers' answers.
+      # @param groups [Array<String>, nil] as for {#lag}
+      # @return [Broker::Answer] of {Broker::ParkedKeys::Row}s, as for {#lag}
+      # @raise [ConfigurationError] listing every error
+      # @raise [UnreachableError] as for {#lag}
+      def parked_keys(groups: nil, topics: nil)
+        ask(groups, topics, :ordering) { |settings, some| Broker::ParkedKeys.new(settings, some).answer }
+      end
+
+      # Opens a dead letter topic, to look through it or to replay it. Whether this application runs does not matter.
+      # @yieldparam dead_letters [Broker::DeadLetters] closed when the block ends
+      # @return [Object] what the block returns
+      # @raise [Guildhall::ArgumentError] where there is no such topic
+      # @raise [ConfigurationError] listing every error
+      # @raise [KafkaError]
+      def dead_letters(name)
+        validate!
+        open_log
+        dead_letters = Broker::DeadLetters.new(name, @config)
+        yield dead_letters
+      ensure
+        dead_letters&.close
+      end
+
+      # The messages of a topic, in order within each partition, without a consumer group: nothing is committed, and no member of any
+      # group notices. Blocks while it waits for messages; leave it by `break`. Any thread of the main Ractor.
+      # @param from [Integer, Symbol, Time] where to begin in each partition: an offset, :earliest, :latest, the first message at or
+      #   after a Time; -10: with the last ten messages, which are read to be counted
+      # @param until [Integer, Symbol, Time, nil] the offset, or the time, to stop before; :end: what is there now; nil: never
+      # @param partitions [Array<Integer>, Integer, nil] nil: all
+      # @param deserializer [#call, nil] nil: as the topic's route says, or none
+      # @return [nil, Enumerator] without a block, an Enumerator, which may be `lazy`
+      # @raise [Guildhall::ArgumentError] where there is no such topic, and for arguments that mean nothing
+      # @raise [ConfigurationError] listing every error of the settings
+      # @raise [KafkaError] also where a partition that is asked for has no leader
+      def each_message(topic, from: :earliest, until: :end, partitions: nil, deserializer: nil, &block)
+        til = binding.local_variable_get(:until) # which Ruby takes for a keyword of its own
+        range = Broker::OffsetRange.new(from, til)
+        unless block
+          arguments = {from:, until: til, partitions:, deserializer:}
+          return Enumerator.new { |messages| each_message(topic, **arguments) { |message| messages << message } }
+        end
+
+        iterator(topic.to_s, deserializer, partitions && [*partitions], range).each(&block)
+        nil
+      end
+
+      # All tasks of the routes, and what became of them. Blocks for the brokers' answers.
+      # @raise [ConfigurationError] listing every error
+      # @raise [KafkaError]
+      def scheduled_tasks
+        validate!.select(&:scheduled_tasks).flat_map do |topic|
+          state = schedule_state(topic)
+          topic.scheduled_tasks.map do |task|
+            Scheduling::Status.new(task:, topic:, enabled: state.enabled?(task.name), run: state.run(task.name))
+          end
+        end
+      end
+
+      # The process that has the schedule's partition runs the task no more, or again. Due times that pass meanwhile are not made up
+      # for. Blocks until a broker has it.
+      # @raise [Guildhall::ArgumentError] where there is no such task
+      # @raise as `produce_sync`
+      def switch_task(name, enabled)
+        topic, = find_task(name)
+        open_log
+        settings = client_settings(topic)
+        # A topic that a broker creates by itself is not compacted, and would forget this.
+        created = Broker::TopicCreation.new(settings, [topic]) { |error, _| raise error }.run
+        raise UnreachableError.at(settings, Connection::Librdkafka::TIMED_OUT, "it was asked for topics") unless created
+
+        key, payload = Scheduling::State.switch_record(name, enabled)
+        producer.produce_sync(topic: topic.name, partition: 0, key:, payload:)
+        nil
+      end
+
+      # Runs a task in the calling thread, now; its due times stay as they are.
+      # @raise [Guildhall::ArgumentError] where there is no such task
+      # @raise what the task raises
+      def run_task(name)
+        _, task = find_task(name)
+        task.call(Time.now.to_i)
+        nil
+      end
+
       private
 
-      # With the lock held.
-      def reset_run
-        @failure = nil
-        @quiet = false
-        @unfinished = []
-        @overlaps = Set.new
-        @contention = Runtime::Contention.new
+      def new_runtime(topics) = Runtime.new(self, topics, @routed)
+
+      # They are loaded here, before there is a Ractor.
+      def validate_gems(topics)
+        Config::Errors.new.tap { |errors| Producing::Producer.validate(topics, errors, loaded: true) }.raise!
+      end
+
+      # Nothing of what was begun is left where something raises: it can be started again.
+      def launch_or_undo
+        launched = false
+        launch
+        launched = true
+      ensure
+        undo_launch unless launched
+      end
+
+      def launch
+        @config.freeze unless @config.frozen?
+        open_log
+        measure
+        ask_advisers if first_process?
+        Producing::Producer.load # while there may be no Ractor yet
+        stop_at_exit
+        @runtime.launch
+      end
+
+      def undo_launch
+        @runtime.undo
+        close_own_pool(1)
+        @lock.synchronize do
+          @runtime = nil
+          @state = :initialized
+        end
       end
 
       # Starts the metrics, the first time.
@@ -258,6 +390,13 @@ module Guildhall
         @collector = Metrics::Collector.new(self, @config.metrics.dup).attach
       end
 
+      def ask_advisers
+        @advisers.each do |adviser|
+          messages = ErrorBoundary.run(->(raised) { error(raised, "advise") }) { adviser.call }
+          [*messages].each { |message| publish("app.advised", message:, about: :settings, group: nil, topic: nil) }
+        end
+      end
+
       # In a trap no lock can be taken.
       def trap?
         Mutex.new.synchronize { false }
@@ -265,9 +404,7 @@ module Guildhall
         true
       end
 
-      def own?(thread)
-        thread.equal?(@stopper) || [@runners, @timer, *listeners].compact.any? { |one| one.include?(thread) }
-      end
+      def own?(thread) = thread.equal?(@stopper) || @runtime&.include?(thread)
 
       # A script that ends, or raises, without a stop: librdkafka's threads must not call into a Ruby that is gone.
       def stop_at_exit
@@ -275,20 +412,24 @@ module Guildhall
         return if @at_exit == owner
 
         @at_exit = owner
-        at_exit { stop(timeout: EXIT_TIMEOUT_SECONDS) if (running? || @producer) && Process.pid == owner }
+        at_exit { stop(timeout: EXIT_TIMEOUT_SECONDS) if (running? || @producers.open?) && Process.pid == owner }
       end
 
-      def pool
-        @config.pool || (@own_pool ||= Pool.new(workers: @config.deserializing.parallel.concurrency))
+      def close_own_pool(timeout)
+        @own_pool&.shutdown(timeout:)
+        @own_pool = nil
       end
 
       # In a thread of its own, so that an interruption of the waiting thread does not interrupt the stop.
       def stop_by(deadline)
-        return wait_stopped(Clock.left(deadline)) && close_producer(deadline) unless begin_stop
+        return wait_stopped(Clock.left(deadline)) && @producers.close(deadline) unless begin_stop
 
         begin
           publish("app.stopping", timeout: Clock.left(deadline))
-          shut_down(deadline)
+          clean = @runtime.stop(deadline)
+          clean = @producers.close(deadline) && clean
+          close_own_pool(Clock.left(deadline, least: 1))
+          clean
         ensure
           finish_stop
         end
@@ -303,28 +444,66 @@ module Guildhall
         end
       end
 
-      # The listeners get most of the time; what is left of it is for closing.
-      def shut_down(deadline)
-        @members.each { |members| members.stop(deadline - 1) }
-        clean = @members.map { |members| members.join(deadline) }.all?
-        @timer&.close
-        clean = (@runners.nil? || @runners.close(deadline)) && clean
-        clean = wait_background(deadline) && clean
-        clean = close_producer(deadline) && clean
-        close_own_pool(Clock.left(deadline, least: 1))
-        clean
-      end
-
       def finish_stop
         @lock.synchronize do
           @state = :stopped
           @changed.broadcast
         end
-        publish("app.stopped", unfinished: @unfinished)
+        publish("app.stopped", unfinished:)
       end
 
-      def stopped?
-        %i[stopped initialized].include?(@state)
+      def stopped? = %i[stopped initialized].include?(@state)
+
+      # @param having [Symbol] only topics whose routes say that
+      def ask(groups, topics, having = :itself)
+        open_log
+        chosen = Routing::Selection.new(groups:, topics:).choose(validate!).reject(&:assigned).select(&having)
+        Broker::Answer.merge(answers(@clients.together(chosen)) { |some| yield client_settings(some.first), some })
+      end
+
+      # The groups of one application may be at several clusters, of which one may be out of reach.
+      def answers(groups)
+        errors = []
+        answers = groups.map do |some|
+          yield some
+        rescue UnreachableError => error
+          errors << error
+          Broker::Answer.new([], [Broker::Problem.new(group: some.first.group, topic: nil, partitions: nil, error:)])
+        end
+        raise errors.first if errors.any? && errors.size == groups.size
+
+        answers
+      end
+
+      def iterator(name, deserializer, partitions, range)
+        errors = Config::Errors.new
+        @config.validate(errors)
+        errors.raise!
+        open_log
+        route = iterated(name, deserializer)
+        settings = client_settings(route).merge("group.id": "#{@config.client_id}.each_message")
+        Broker::Iterator.new(route, settings, @config, partitions, range) { pool }
+      end
+
+      # The topic's route where there is one, else one for this alone.
+      def iterated(name, deserializer)
+        route = @routes.topics.find { |topic| topic.match?(name) } || Routing::TopicBuilder.new(name, @config.group_id, Config::Errors.new).build
+        route = route.with(deserializer:) if deserializer
+        route.with(name:)
+      end
+
+      def schedule_state(topic)
+        Scheduling::State.new.tap do |state|
+          each_message(topic.name, partitions: 0) { |message| state.read(message) }
+        rescue UnknownTopicError
+          nil # no process has run yet
+        end
+      end
+
+      def find_task(name)
+        tasks = validate!.select(&:scheduled_tasks).flat_map { |topic| topic.scheduled_tasks.map { |task| [topic, task] } }
+        tasks.find { |_, task| task.name == name } or
+          raise Guildhall::ArgumentError, "there is no task #{name.inspect}#{Suggestion.for(name, tasks.map { |_, task| task.name })}"
       end
     end
   end

@@ -57,7 +57,7 @@ class KafkaApplicationTest < GuildhallTest
     assert_operator looks, :<, 8_000
     pending = false
     4_000.times { @application.abandon(handle) }
-    assert_operator @application.instance_variable_get(:@abandoned).size, :<, 2_000
+    assert_operator @application.instance_variable_get(:@producers).abandoned, :<, 2_000
   end
 
   def test_a_consumer_that_stops_the_application_does_not_wait_for_itself
@@ -79,13 +79,13 @@ class KafkaApplicationTest < GuildhallTest
   end
 
   def test_what_could_not_be_started_leaves_nothing_and_can_be_started_again
-    @application.routes.draw { topic("t") { consumer Idle } }
-    application = @application
-    def application.begin_timing = raise("no")
+    idle = Class.new(Idle)
+    @application.routes.draw { topic("t") { consumer idle } }
+    def idle.periods = raise("no") # asked for when everything else has begun
     assert_equal "no", assert_raises(RuntimeError) { @application.start }.message
     assert_equal :initialized, @application.state
     assert_empty(Thread.list.filter_map(&:name).grep(/guildhall (runner|listener|timer)/))
-    @application.singleton_class.remove_method(:begin_timing)
+    idle.singleton_class.remove_method(:periods)
     @application.start
     eventually(30) { @application.partitions.any? }
   end
@@ -127,11 +127,7 @@ class KafkaApplicationTest < GuildhallTest
       application.advise { ["too few connections"] }
       application.routes.draw { topic("t") { consumer Idle } }
       plan = Struct.new(:reason) { def refused? = true }.new("no")
-      application.define_singleton_method(:plans) { |topics| topics.to_h { |topic| [topic, plan] } }
-      application.define_singleton_method(:create_members) { |_topics| [] }
-      application.define_singleton_method(:check) { |_topics| told << :checked }
-      application.define_singleton_method(:in_background) { |&work| work.call }
-      application.define_singleton_method(:begin_timing) { timer.define_singleton_method(:after) { |_seconds, &work| work.call } }
+      application.define_singleton_method(:new_runtime) { |topics| without_brokers(super(topics), plan) { told << :checked } }
       application.start
       application.stop(timeout: 5)
       expected = number == 2 ? [] : [{about: :settings}, {about: :deserializing, group: application.config.group_id, topic: "t"}, :checked]
@@ -144,7 +140,7 @@ class KafkaApplicationTest < GuildhallTest
     @application.instrumentation.subscribe("error.occurred") { |event| errors << event.payload.values_at(:type, :message) }
     @application.routes.draw { topic("t") { consumer Idle } }
     @application.start
-    @application.in_background { raise NotImplementedError, "broken" }
+    @application.instance_variable_get(:@runtime).in_background { raise NotImplementedError, "broken" }
     assert_equal %w[background broken], errors.pop(timeout: 20)
     assert @application.stop(timeout: 20)
   end
@@ -257,6 +253,16 @@ class KafkaApplicationTest < GuildhallTest
   end
 
   private
+
+  # A run whose threads do nothing, and whose routes' workers cannot do what is wanted.
+  def without_brokers(runtime, plan, &on_check)
+    runtime.define_singleton_method(:plan_decoding) { @decodings = @topics.to_h { |topic| [topic, plan] } }
+    runtime.define_singleton_method(:create_members) { [] }
+    runtime.define_singleton_method(:check_targets, &on_check)
+    runtime.define_singleton_method(:in_background) { |&work| work.call }
+    runtime.define_singleton_method(:begin_timing) { timer.define_singleton_method(:after) { |_seconds, &work| work.call } }
+    runtime
+  end
 
   def committed
     consumer = Rdkafka::Config.new("bootstrap.servers": @broker.bootstrap_servers, "group.id": "guildhall").consumer

@@ -22,7 +22,7 @@ module Guildhall
           @reports = partition.reports
           @inbox = partition.inbox
           @topic = partition.topic
-          @backoff = Partition::Backoff.new(partition.application.config, @topic.retries)
+          @backoff = Partition::Backoff.new(partition.runtime.config, @topic.retries)
           @failures = 0
           @chain = nil
         end
@@ -73,7 +73,7 @@ module Guildhall
         end
 
         def publish(name, **payload)
-          @reports.publish(name, **payload) if @partition.application.listening?(name)
+          @reports.publish(name, **payload) if @partition.runtime.listening?(name)
         end
       end
     end

@@ -5,12 +5,12 @@ module Guildhall
     module Lag
       # How far a partition was read, and how far it is behind, without asking the broker. Any thread.
       class PartitionLag
-        def initialize(partition, offsets, inbox, listener, application)
+        def initialize(partition, offsets, inbox, listener, runtime)
           @partition = partition
           @offsets = offsets
           @inbox = inbox
           @listener = listener
-          @application = application
+          @runtime = runtime
           @caught_up_at = Time.now
         end
 
@@ -89,7 +89,7 @@ module Guildhall
           last = client.resolve(name, number, :latest)
           last if idle_behind? && (denied? || last > reached)
         rescue Rdkafka::RdkafkaError => error
-          @application.error(error, "watchdog", topic: name, partition: number)
+          @runtime.error(error, "watchdog", topic: name, partition: number)
           nil
         end
 

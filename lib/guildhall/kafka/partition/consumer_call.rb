@@ -18,7 +18,7 @@ module Guildhall
         # @!method topic
         #   @see Partition#topic
         def_delegators :@partition, :topic, :name, :number, :pause, :resume, :paused?, :seek, :revoked?, :stopping?,
-          :application, :synchronize, :collapsed?
+          :synchronize, :collapsed?
 
         # @param shared [Boolean] whether it gets a share of each batch beside others
         # @raise what the consumer's `initialized` raises
@@ -94,7 +94,7 @@ module Guildhall
         # @param records [Array] see {Outbox#forward}
         # @raise [ForwardingError, Rdkafka::RdkafkaError]
         def forward(records, **how, &)
-          return Outbox.forward_at_once(records, producer, application) if @transaction
+          return Outbox.forward_at_once(records, producer, @partition.runtime) if @transaction
 
           @partition.outbox.forward(records, @sent, **how, &)
         end
@@ -113,6 +113,8 @@ module Guildhall
             @transaction = nil
           end
         end
+
+        def application = @partition.runtime.application
 
         # @param message [Message] with virtual partitions, it and those before it in this share are done; else it and all
         #   before it

@@ -64,7 +64,7 @@ module Guildhall
         # (see .for)
         def initialize(partition)
           @progress = partition.progress
-          @dispatcher = DeadLetterQueue::Dispatcher.new(partition.topic, partition.application)
+          @dispatcher = DeadLetterQueue::Dispatcher.new(partition.topic, partition.runtime)
           @dispatches = Dispatches.new(partition, "dead_letter_queue")
         end
 

@@ -53,10 +53,10 @@ module Guildhall
           @partition = partition
           @reports = partition.reports
           @name = name
-          @application = partition.application
+          @runtime = partition.runtime
           @inbox = partition.inbox
           @progress = partition.progress
-          @backoff = Backoff.new(@application.config, partition.topic.retries)
+          @backoff = Backoff.new(@runtime.config, partition.topic.retries)
           @dispatches = []
           @reminders = Hash.new { |reminders, to| reminders[to] = Reminders.new } # by topic, whatever is sent there
           @lock = Mutex.new
@@ -107,7 +107,7 @@ module Guildhall
         def attempt_soon(dispatch)
           return forget(dispatch) unless @inbox.begin_sending
 
-          @application.in_background { attempt(dispatch) }
+          @runtime.in_background { attempt(dispatch) }
         end
 
         def attempt(dispatch)
@@ -160,7 +160,7 @@ module Guildhall
           block(error, dispatch)
           seconds = @backoff.seconds(dispatch.failures)
           publish(dispatch, seconds)
-          @application.timer.after(seconds) { attempt_soon(dispatch) }
+          @runtime.timer.after(seconds) { attempt_soon(dispatch) }
         end
 
         def report(error) = @reports.error(error, @name)

@@ -16,8 +16,8 @@ module Guildhall
       class KeyRetries
         extend Forwardable
 
-        def_delegators :@partition, :progress, :inbox, :application
-        private :progress, :inbox, :application
+        def_delegators :@partition, :progress, :inbox, :runtime
+        private :progress, :inbox, :runtime
 
         attr_reader :keys
 
@@ -28,7 +28,7 @@ module Guildhall
           @topic = partition.topic
           @keys = ParkedKeys.new(partition) { inbox.request_key_retry }
           @policy = FailurePolicy.new(@topic)
-          @backoff = Backoff.new(application.config, @topic.retries)
+          @backoff = Backoff.new(runtime.config, @topic.retries)
           @dead_letters = DeadLetters.for(partition)
         end
 

@@ -18,16 +18,16 @@ module Guildhall
 
         # Sends records in a transaction, where nothing can be sent later: waits as long as {#forward}.
         # @raise [ForwardingError, Rdkafka::RdkafkaError]
-        def self.forward_at_once(records, producer, application)
+        def self.forward_at_once(records, producer, runtime)
           return if records.empty?
 
           parcels = records.map { |message, record| Parcel.new(message, record) }
-          Load.new(parcels, application).deliver_by(producer, Clock.now + Dispatches::LATE_SECONDS)
+          Load.new(parcels, runtime).deliver_by(producer, Clock.now + Dispatches::LATE_SECONDS)
           error = parcels.filter_map(&:refused).first and raise error
         end
 
         def initialize(partition)
-          @application = partition.application
+          @runtime = partition.runtime
           @progress = partition.progress
           @dispatches = Dispatches.new(partition, "forwarding")
           @lock = Mutex.new
@@ -73,8 +73,8 @@ module Guildhall
         private
 
         def deliver(parcels)
-          load = Load.new(parcels, @application)
-          load.deliver_by(@application.producer, Clock.now + Dispatches::LATE_SECONDS)
+          load = Load.new(parcels, @runtime)
+          load.deliver_by(@runtime.producer, Clock.now + Dispatches::LATE_SECONDS)
           parcels.filter_map(&:refused).first
         rescue ForwardingError => error
           current?(load) ? go_on(load, parcels, error) : load.abandon

@@ -33,10 +33,10 @@ module Guildhall
         # @yield called by the timer when a key is due
         def initialize(partition, &on_due)
           @topic = partition.topic
-          @config = partition.application.config
+          @config = partition.runtime.config
           @place = partition.to_s
-          @contention = partition.application.contention
-          @timer = partition.application.timer
+          @contention = partition.runtime.contention
+          @timer = partition.runtime.timer
           @on_due = on_due
           @lock = Mutex.new
           @generation = 0

@@ -22,7 +22,7 @@ module Guildhall
     class Partition
       extend Forwardable
 
-      attr_reader :topic, :number, :application, :reports
+      attr_reader :topic, :number, :runtime, :reports
       # @return [String] the topic's name
       attr_reader :name
       # @return [#codec, #begin] how payloads are decoded
@@ -49,7 +49,7 @@ module Guildhall
       def_delegators :@lag, :position, :end_offset, :idle_behind?, :inquire
       def_delegators :@run, :attempt, :collapsed?, :parked_keys
       # @!method producer
-      def_delegators :@application, :producer
+      def_delegators :@runtime, :producer
       # @!method store
       #   @see Progress#store
       def_delegators :@progress, :store
@@ -69,14 +69,14 @@ module Guildhall
       def_delegator :@inbox, :wait_left, :wait
       def_delegators :@inbox, :leave
 
-      def initialize(topic, name, number, listener, application)
+      def initialize(topic, name, number, listener, runtime)
         @topic = topic
         @name = name
         @number = number
         @listener = listener
-        @application = application
-        @decoding = application.decoding(topic)
-        @middleware = application.config.middleware
+        @runtime = runtime
+        @decoding = runtime.decoding(topic)
+        @middleware = runtime.config.middleware
         @declared_consumer = topic.consumer
         @missing = false
         @denied = nil
@@ -101,8 +101,8 @@ module Guildhall
       # Lets the reader take this partition's messages.
       def begin
         @transactions&.open
-        @application.quiet? ? quiet : @inbox.update
-        resume_after_quiet unless @application.quiet? # that came in between
+        @runtime.quiet? ? quiet : @inbox.update
+        resume_after_quiet unless @runtime.quiet? # that came in between
       end
 
       # @return [Object] what the block returns
@@ -127,7 +127,7 @@ module Guildhall
 
       # @return [Class] of its consumers, as it is now
       def consumer_class
-        @application.consumer_class(@declared_consumer)
+        @runtime.consumer_class(@declared_consumer)
       end
 
       # @return [Boolean] whether its consumer wants to be called periodically
@@ -151,23 +151,23 @@ module Guildhall
       # @param seconds [Numeric, nil] nil: until {#resume}
       def pause(seconds)
         @inbox.pause(:user, seconds)
-        @application.publish("partition.paused", topic: @name, partition: @number, seconds:)
+        @runtime.publish("partition.paused", topic: @name, partition: @number, seconds:)
       end
 
       # Ends the user's pause. Any thread.
       def resume
         @inbox.resume(:user)
-        @application.publish("partition.resumed", topic: @name, partition: @number)
+        @runtime.publish("partition.resumed", topic: @name, partition: @number)
       end
 
       # No new work until {#resume_after_quiet}, or until the partition is given up.
       def quiet
-        @application.publish("partition.paused", topic: @name, partition: @number, seconds: nil) if @inbox.pause(:quiet)
+        @runtime.publish("partition.paused", topic: @name, partition: @number, seconds: nil) if @inbox.pause(:quiet)
       end
 
       # Takes {#quiet} back, if it was called.
       def resume_after_quiet
-        @application.publish("partition.resumed", topic: @name, partition: @number) if @inbox.resume(:quiet)
+        @runtime.publish("partition.resumed", topic: @name, partition: @number) if @inbox.resume(:quiet)
       end
 
       # What was read already is dropped, and what was said of it no longer counts.
@@ -239,13 +239,13 @@ module Guildhall
       end
 
       def collaborate
-        @backlog = Backlog.new(@application.backpressure, @topic, @application.config)
+        @backlog = Backlog.new(@runtime.backpressure, @topic, @runtime.config)
         @progress = Progress.new(store_of_offsets, manual: manual?, parking: !@topic.ordering.nil?)
-        @transactions = Transactions.new(self, @progress, @listener.client, @application) if @topic.transactional
-        runners = @application.runners
-        @inbox = Inbox.new(@backlog, @application.timer) { |urgent| runners.push(self, urgent:) }
-        @lag = Lag::PartitionLag.new(self, @progress, @inbox, @listener, @application)
-        @seek = Seek.new(self, @inbox, @listener, @application) { |*place| moved(*place) }
+        @transactions = Transactions.new(self, @progress, @listener.client, @runtime) if @topic.transactional
+        runners = @runtime.runners
+        @inbox = Inbox.new(@backlog, @runtime.timer) { |urgent| runners.push(self, urgent:) }
+        @lag = Lag::PartitionLag.new(self, @progress, @inbox, @listener, @runtime)
+        @seek = Seek.new(self, @inbox, @listener, @runtime) { |*place| moved(*place) }
         @reports = Reports.new(self)
         @outbox = Outbox.new(self)
         @consumers = Consumers.new(self)

@@ -9,12 +9,12 @@ module Guildhall
       class Reports
         def initialize(partition)
           @partition = partition
-          @application = partition.application
+          @runtime = partition.runtime
         end
 
         # @param name [String] of an event
         def publish(name, **payload)
-          @application.publish(name, group: @partition.topic.group, topic: @partition.name, partition: @partition.number, **payload)
+          @runtime.publish(name, group: @partition.topic.group, topic: @partition.name, partition: @partition.number, **payload)
         end
 
         # @param messages [Messages] that `consume` was called with
@@ -22,7 +22,7 @@ module Guildhall
         # @param size [Integer] how many of them are done
         # @param again [Boolean] whether the batch is consumed again, for the others: what is counted by batches is counted then
         def consumed(messages, began, size = messages.size, again: false)
-          return unless @application.listening?("consumer.consumed")
+          return unless @runtime.listening?("consumer.consumed")
 
           read, dropped, bytes = again ? [size, 0, 0] : [messages.read, messages.dropped, messages.bytes]
           publish("consumer.consumed", size:, read:, dropped:, bytes:,
@@ -40,7 +40,7 @@ module Guildhall
         end
 
         def error(error, type, **payload)
-          @application.error(error, type, topic: @partition.name, partition: @partition.number, **payload)
+          @runtime.error(error, type, topic: @partition.name, partition: @partition.number, **payload)
         end
       end
     end

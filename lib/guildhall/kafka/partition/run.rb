@@ -26,13 +26,13 @@ module Guildhall
           @progress = partition.progress
           @reports = partition.reports
           @topic = partition.topic
-          @application = partition.application
-          @instrumentation = @application.instrumentation
+          @runtime = partition.runtime
+          @instrumentation = @runtime.instrumentation
           @gate = Filtering::Gate.for(partition)
           @dead_letters = DeadLetters.for(partition)
           @policy = FailurePolicy.new(@topic)
-          @passing = PassingErrors.new(@topic, partition.to_s, @application.contention)
-          @backoff = Backoff.new(@application.config, @topic.retries)
+          @passing = PassingErrors.new(@topic, partition.to_s, @runtime.contention)
+          @backoff = Backoff.new(@runtime.config, @topic.retries)
           @at_most_once = @topic.delivery == :at_most_once
           @virtual = (@topic.ordering ? KeyOrdering : VirtualPartitions).new(partition, consumers) if @topic.virtual_partitions
           @recalled = @virtual.nil? && @dead_letters.nil?

@@ -15,12 +15,12 @@ module Guildhall
 
         # @yieldparam offset [Integer] where the partition has been moved to
         # @yieldparam generation [Integer, nil] what the block of {#start} has returned
-        def initialize(partition, inbox, listener, application, &on_moved)
+        def initialize(partition, inbox, listener, runtime, &on_moved)
           @partition = partition
           @inbox = inbox
           @listener = listener
-          @application = application
-          @backoff = Backoff.new(application.config, partition.topic.retries)
+          @runtime = runtime
+          @backoff = Backoff.new(runtime.config, partition.topic.retries)
           @on_moved = on_moved
           @request = nil
         end
@@ -56,7 +56,7 @@ module Guildhall
         rescue Rdkafka::RdkafkaError => error
           report(error, request)
           request.failures += 1
-          @application.timer.after(@backoff.seconds(request.failures)) { @listener.request { try(request) } }
+          @runtime.timer.after(@backoff.seconds(request.failures)) { @listener.request { try(request) } }
         end
 
         # With the lock of {Inbox} held.
@@ -70,7 +70,7 @@ module Guildhall
         def client = @listener.client
 
         def report(error, request)
-          @application.error(error, "seek", topic: @partition.name, partition: @partition.number, to: request.target)
+          @runtime.error(error, "seek", topic: @partition.name, partition: @partition.number, to: request.target)
         end
       end
     end

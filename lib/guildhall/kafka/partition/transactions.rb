@@ -60,11 +60,11 @@ module Guildhall
         # @return [Object] the same whenever it is raised for the same reason
         def self.reason(error) = error.cause.is_a?(Rdkafka::RdkafkaError) ? error.cause.code : error.message
 
-        def initialize(partition, offsets, client, application)
+        def initialize(partition, offsets, client, runtime)
           @partition = partition
           @progress = offsets
           @client = client
-          @application = application
+          @runtime = runtime
           @lock = Mutex.new
           @producer = @unsettled = nil
           @closed = false
@@ -73,7 +73,7 @@ module Guildhall
         # Makes the producer, in a thread of its own: until it is there, what an earlier owner has left open keeps the group's
         # offset from being read. Does not block.
         def open
-          @application.in_background { ErrorBoundary.run(->(error) { report(explained(error)) unless @closed }) { producer } }
+          @runtime.in_background { ErrorBoundary.run(->(error) { report(explained(error)) unless @closed }) { producer } }
         end
 
         # Runs the block in a transaction. Blocks for the brokers' answers.
@@ -96,7 +96,7 @@ module Guildhall
         # What is open is not committed any more. Does not block.
         def close
           @closed = true
-          @application.in_background { @lock.synchronize { @producer&.close } }
+          @runtime.in_background { @lock.synchronize { @producer&.close } }
         end
 
         private
@@ -110,7 +110,7 @@ module Guildhall
         end
 
         def create
-          producer = @application.transactional_producer("#{@partition.topic.group}/#{@partition}")
+          producer = @runtime.transactional_producer("#{@partition.topic.group}/#{@partition}")
           producer.open { @closed }
         rescue StandardError
           producer&.close
@@ -211,7 +211,7 @@ module Guildhall
 
         def discard(producer)
           @lock.synchronize { @producer = nil if @producer.equal?(producer) }
-          @application.in_background { producer.close }
+          @runtime.in_background { producer.close }
         end
 
         # @return [Exception] what says nothing about a message as what it is
@@ -241,11 +241,11 @@ module Guildhall
         end
 
         def publish(name, **payload)
-          @application.publish(name, group: @partition.topic.group, topic: @partition.name, partition: @partition.number, **payload)
+          @runtime.publish(name, group: @partition.topic.group, topic: @partition.name, partition: @partition.number, **payload)
         end
 
         def report(error)
-          @application.error(error, "transaction", topic: @partition.name, partition: @partition.number)
+          @runtime.error(error, "transaction", topic: @partition.name, partition: @partition.number)
         end
       end
     end

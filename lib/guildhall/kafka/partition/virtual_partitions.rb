@@ -78,8 +78,8 @@ module Guildhall
           @partition = partition
           @consumers = consumers
           @progress = partition.progress
-          @runners = partition.application.runners
-          @partitioner = Partitioner.new(@partition.topic.virtual_partitions, partition.application.config.concurrency)
+          @runners = partition.runtime.runners
+          @partitioner = Partitioner.new(@partition.topic.virtual_partitions, partition.runtime.config.concurrency)
           @collapsed = false
         end
 

@@ -2,7 +2,7 @@
 
 module Guildhall
   module Kafka
-    module Runtime
+    class Runtime
       # How much of all partitions is in memory and not done: when that is as much as may be, readers take nothing more from
       # the partitions' queues, where it stays with librdkafka. May be used by any thread.
       class Backpressure

@@ -4,7 +4,7 @@ require "guildhall/clock"
 
 module Guildhall
   module Kafka
-    module Runtime
+    class Runtime
       # Tells messages that a database refuses from a database that is overloaded: both fail with the same errors (a time-out, a deadlock).
       # While different messages of the process fail with them, the database is at fault. A message is taken for the cause if it alone
       # fails, again and again, or if few do while others of its topic are consumed. One of an application; any thread.

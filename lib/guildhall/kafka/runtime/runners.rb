@@ -4,7 +4,7 @@ require "guildhall/error_boundary"
 
 module Guildhall
   module Kafka
-    module Runtime
+    class Runtime
       # The threads that run consumers. What is pushed has a method `run`; each push is run once, by one thread, first
       # come first served, but what is urgent goes first. A thread that is ended, by a `run` or by anybody else, is replaced.
       class Runners

@@ -4,7 +4,7 @@ require "guildhall/error_boundary"
 
 module Guildhall
   module Kafka
-    module Runtime
+    class Runtime
       # Calls blocks at a time, in a thread of its own: they have to be short. Asleep while nothing is due.
       class Timer
         Entry = Data.define(:time, :block)

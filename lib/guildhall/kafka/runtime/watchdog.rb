@@ -2,7 +2,7 @@
 
 module Guildhall
   module Kafka
-    module Runtime
+    class Runtime
       # Notices partitions that should move and do not: assigned, not paused, nothing in work, messages left, position
       # unmoved for `config.stall_timeout`. The first cure is to seek to its position, the second to rejoin the group.
       # The broker is asked only where librdkafka's account says too little: the position of a partition of which nothing was
@@ -15,18 +15,18 @@ module Guildhall
         Seen = Struct.new(:position, :checks, :cures, :denied)
         private_constant :Seen
 
-        def initialize(application)
-          @application = application
+        def initialize(runtime)
+          @runtime = runtime
           @seen = {}.compare_by_identity
         end
 
         # @return [Numeric] seconds between two calls of {#check} that notice a stall in time
         def interval
-          @application.config.stall_timeout / CHECKS_PER_TIMEOUT.to_f
+          @runtime.config.stall_timeout / CHECKS_PER_TIMEOUT.to_f
         end
 
         def check
-          present = @application.partitions
+          present = @runtime.partitions
           @seen.keep_if { |partition, _| present.include?(partition) }
           present.each { |partition| look(partition) }
         end
@@ -54,7 +54,7 @@ module Guildhall
 
           action = seen.cures.zero? ? :seek : :rejoin
           seen.cures += 1
-          @application.publish("partition.stalled", group: partition.topic.group, topic: partition.name, partition: partition.number,
+          @runtime.publish("partition.stalled", group: partition.topic.group, topic: partition.name, partition: partition.number,
             position: seen.position, end_offset:, action:)
           action == :seek ? partition.read_on(seen.position) : partition.rejoin
         end

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "guildhall/kafka"
-require_relative "offline/application"
+require_relative "offline/runtime"
 require_relative "offline/record"
 
 module Guildhall
@@ -17,14 +17,17 @@ module Guildhall
       #     orders.dead_letters.map { _1[:payload] } # => ["{"]
       class OfflineTopic
         MAX_PAUSES = 200 # for one delivery: a message that is retried for ever would keep the test from ending
-        private_constant :MAX_PAUSES
+        PAUSE_SECONDS = 0.0005 # between two attempts
+        private_constant :MAX_PAUSES, :PAUSE_SECONDS
 
         def initialize(topic, application)
           @topic = topic = topic.with(retries: topic.retries.with(pause_timeout: nil, pause_max_timeout: nil))
-          @application = Offline::Application.new(topic, application)
+          config = application.config.dup
+          config.pause_timeout = config.pause_max_timeout = PAUSE_SECONDS
+          @runtime = Offline::Runtime.new(topic, application, config:, steps: Producing::Producer.steps(config, application.routes.topics))
           @serializing = Producing::Serializing.new([topic])
           @listener = Offline::Listener.new
-          @partition = Partition.new(topic, topic.name, 0, @listener, @application)
+          @partition = Partition.new(topic, topic.name, 0, @listener, @runtime)
           @partition.begin
           @next_offset = 0
         end
@@ -71,13 +74,13 @@ module Guildhall
         end
 
         # @return [Array<Hash>] what went to the dead letter topic: topic:, payload:, key:, headers:
-        def dead_letters = @application.producer.dead_letters
+        def dead_letters = @runtime.producer.dead_letters
 
         # @return [Array<Hash>] what the consumer has produced: topic:, payload: …
-        def produced = @application.producer.produced
+        def produced = @runtime.producer.produced
 
         # @return [Array<Exception>] what was reported, each attempt for itself
-        def errors = @application.errors
+        def errors = @runtime.errors
 
         private
 
@@ -92,7 +95,7 @@ module Guildhall
         def work
           MAX_PAUSES.times do
             nil while step
-            return unless @application.timer.pass
+            return unless @runtime.timer.pass
           end
           raise TaskError, ["#{@topic} is retried for ever: #{errors.last&.full_message(highlight: false)}", *advice].join("\n")
         end
@@ -100,7 +103,7 @@ module Guildhall
         def advice = errors.last && Redaction.advice(errors.last)
 
         def step
-          job = @listener.requests.shift || @application.runners.jobs.shift or return false
+          job = @listener.requests.shift || @runtime.runners.jobs.shift or return false
           job.respond_to?(:run) ? job.run : job.call
           true
         end

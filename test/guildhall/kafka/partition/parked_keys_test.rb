@@ -4,8 +4,8 @@ require "test_helper"
 require "support/kafka_partition"
 
 class KafkaParkedKeysTest < GuildhallTest
-  Application = Struct.new(:config, :timer, :contention)
-  Of = Data.define(:topic, :application)
+  Runtime = Struct.new(:config, :timer, :contention)
+  Of = Data.define(:topic, :runtime)
   Batch = Struct.new(:records, :generation) do
     def next_offset(index) = records[index].offset + 1
   end
@@ -16,7 +16,7 @@ class KafkaParkedKeysTest < GuildhallTest
     @timer = KafkaPartition.timer
     @calls = 0
     @keys = Guildhall::Kafka::Partition::ParkedKeys.new(
-      Of.new(topic, Application.new(Guildhall::Kafka::Config.new, @timer))
+      Of.new(topic, Runtime.new(Guildhall::Kafka::Config.new, @timer))
     ) { @calls += 1 }
   end
 

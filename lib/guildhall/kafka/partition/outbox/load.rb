@@ -12,10 +12,10 @@ module Guildhall
           attr_reader :generation
 
           # @param parcels [Array<Parcel>] in the order in which they are sent
-          def initialize(parcels, application)
+          def initialize(parcels, runtime)
             @parcels = parcels
             @generation = parcels.first.message.batch.generation
-            @application = application
+            @runtime = runtime
             @counts = PartitionCounts.new
             @lock = Mutex.new
             @ended = false
@@ -27,7 +27,7 @@ module Guildhall
           def target = open.first&.topic
 
           def deliver(give_up)
-            producer = @application.producer
+            producer = @runtime.producer
             deliver_by(producer, Clock.now + (producer.config.max_wait_timeout / 1000.0), give_up)
           end
 
@@ -49,7 +49,7 @@ module Guildhall
 
           def abandon
             @lock.synchronize { @ended = true }
-            open.filter_map(&:handle).each { |handle| @application.abandon(handle) }
+            open.filter_map(&:handle).each { |handle| @runtime.abandon(handle) }
           end
 
           def settled = @lock.synchronize { @on_settled.slice!(0..) }.each(&:call)

@@ -47,7 +47,7 @@ class KafkaOutboxLoadTest < GuildhallTest
     parcels = records.each_with_index.map do |(payload, key), offset|
       Guildhall::Kafka::Partition::Parcel.new(Message.new("t", 4, offset, batch), {topic: "other", payload:, key:}.compact)
     end
-    Guildhall::Kafka::Partition::Outbox::Load.new(parcels, KafkaPartition::Application.allocate)
+    Guildhall::Kafka::Partition::Outbox::Load.new(parcels, KafkaPartition::Runtime.allocate)
   end
 
   # @param seconds [Numeric] how long it may last; where it has to end for another reason, more than a test would wait

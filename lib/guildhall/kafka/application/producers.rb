@@ -1,0 +1,102 @@
+# frozen_string_literal: true
+
+require_relative "../producing/producer"
+require_relative "../producing/transactional_producer"
+
+module Guildhall
+  module Kafka
+    class Application
+      # The producers of an application, whether it consumes or not. Any thread.
+      class Producers
+        # @param journal [Logging::Journal] has the log of librdkafka
+        def initialize(application, journal)
+          @application = application
+          @journal = journal
+          @lock = Mutex.new
+          @abandoned = []
+          @most_abandoned = 0
+          @producer = @pid = nil
+        end
+
+        # The producer for messages outside transactions, made when it is first asked for; after a fork, again.
+        # @yield before it is made
+        # @raise [MissingDependencyError] without the gem waterdrop
+        # @raise [ConfigurationError] listing every error of the settings
+        def producer
+          @lock.synchronize do
+            @producer = nil if @pid != Process.pid
+            @producer ||= create { yield if block_given? }
+          end
+        end
+
+        # @param id [String] the transactional id
+        # @return [Producing::TransactionalProducer] which has to be opened
+        def transactional(id)
+          settings = {**Producing::Producer.settings(config), "transactional.id": id}
+          delaying(Producing::TransactionalProducer.new(settings, Producing::Producer.steps(config, @application.routes.topics)))
+        end
+
+        # Nobody waits any more for a message that was produced and not confirmed: {#close} does not either.
+        def abandon(handle)
+          @lock.synchronize do
+            if @abandoned.size >= @most_abandoned # rarely: partitions that are left together may have many thousands
+              @abandoned = @abandoned.select(&:pending?)
+              @most_abandoned = [@abandoned.size * 2, 100].max
+            end
+            @abandoned << handle
+          end
+        end
+
+        # @return [Integer] messages that nobody waits for, as far as they were still looked after when the last one was added
+        def abandoned = @lock.synchronize { @abandoned.size }
+
+        # @return [Integer] messages that wait in the producer for a broker
+        def queue_size = opened&.queue_size || 0
+
+        # @return [Boolean] whether there is a producer to close
+        def open? = !opened.nil?
+
+        # @return [Boolean] whether what was produced has been delivered
+        def close(deadline)
+          producer = @lock.synchronize { @producer.tap { @producer = nil } if @pid == Process.pid }
+          return true if producer.nil? || Producing::Producer.close(producer, deadline, @lock.synchronize { @abandoned.dup })
+
+          report(Guildhall::TimeoutError.new("messages could not be delivered before the shutdown timeout, and were dropped"))
+          false
+        rescue StandardError => error
+          report(error)
+          false
+        end
+
+        private
+
+        def config = @application.config
+
+        def opened = @lock.synchronize { @producer if @pid == Process.pid }
+
+        def create
+          errors = Config::Errors.new
+          config.validate(errors)
+          errors.raise!
+          yield
+          @pid = Process.pid
+          delaying(Producing::Producer.create(config, @application.routes.topics, @journal.librdkafka)).tap do |producer|
+            tell_of(producer) if @application.listening?("messages.produced")
+            Producing::Reporting.subscribe(producer) { |error, place| report(error, **place) }
+          end
+        end
+
+        def delaying(producer)
+          producer.delay_tiers = -> { @application.routes.topics.filter_map(&:delay_tiers).first }
+          producer
+        end
+
+        def tell_of(producer)
+          Producing::Measuring.subscribe(producer) { |figures| @application.publish("messages.produced", **figures) }
+        end
+
+        def report(error, **place) = @application.error(error, "producer", **place)
+      end
+    end
+  end
+end

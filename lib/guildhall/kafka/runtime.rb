@@ -1,0 +1,249 @@
+# frozen_string_literal: true
+
+require "forwardable"
+require "guildhall/clock"
+require "guildhall/error_boundary"
+require_relative "broker/target_check"
+require_relative "connection/members"
+require_relative "connection/registries"
+require_relative "deserializing/plan"
+require_relative "runtime/backpressure"
+require_relative "runtime/contention"
+require_relative "runtime/runners"
+require_relative "runtime/timer"
+require_relative "runtime/watchdog"
+
+module Guildhall
+  module Kafka
+    # One run of an application: the members of its groups, the threads that run consumers, the timer, and what the run has come to.
+    # {Application#start} makes it; after {Application#stop} nothing of it goes on, and the next start makes another one.
+    #
+    # Listeners and partitions know their run, not the application. A partition asks it for ten things: {#config}, {#runners}, {#timer},
+    # {#backpressure}, {#contention}, {#decoding}, {#consumer_class}, the producers, {#in_background}, {#quiet?}; and tells it what
+    # happens. `Testing::Offline::Runtime` does the same without threads and brokers.
+    class Runtime
+      extend Forwardable
+
+      CHECK_AFTER_SECONDS = 2 # after the start, until topics that messages are sent on to are looked at
+      UNDO_SECONDS = 10 # for threads to end, where not all could be started
+      private_constant :CHECK_AFTER_SECONDS, :UNDO_SECONDS
+
+      attr_reader :application, :members, :runners, :timer, :backpressure, :contention
+      # @return [Connection::Registries, nil] nil before it was launched
+      attr_reader :registries
+      # @return [FatalError, nil] why a group is not consumed any more, although it was not stopped; other groups continue
+      attr_reader :failure
+      # @return [Array<String>] partitions ("orders/0") whose work was not finished within the time of {#stop}
+      attr_reader :unfinished
+
+      def_delegators :@application, :config, :instrumentation, :publish, :listening?, :error, :producer, :transactional_producer, :abandon,
+        :consumer_class, :client_settings, :reachability
+
+      # @param topics [Array<Routing::Topic>] that it consumes
+      # @param routed [Array<Routing::Topic>] all that are routed
+      def initialize(application, topics, routed)
+        @application = application
+        @topics = topics
+        @routed = routed
+        @lock = Mutex.new
+        @members = []
+        @background = []
+        @unfinished = []
+        @overlaps = Set.new
+        @contention = Contention.new
+        @quiet = @stopping = false
+        @failure = @timer = @runners = @backpressure = @registries = nil
+      end
+
+      # Builds how the payloads of topics are decoded.
+      # @param runners [Runners, nil] nil: nothing is consumed, this only checks whether the workers can do what the routes want of them
+      # @return [Hash{Routing::Topic=>Deserializing::Plan}]
+      # @raise [ConfigurationError] listing every route whose workers cannot
+      def self.decodings(application, topics, runners = nil)
+        errors = Config::Errors.new
+        made = topics.to_h do |topic|
+          report = ->(raised) { application.error(raised, "prepare", topic: topic.name) }
+          [topic, Deserializing::Plan.new(topic, application.config.deserializing.parallel, runners, report:) { application.pool }]
+        rescue ConfigurationError => error
+          [topic, errors.add(error.message)]
+        end
+        errors.raise!
+        made.freeze
+      end
+
+      # Starts all threads. Where something raises, {#undo} ends those that were started.
+      def launch
+        @backpressure = Backpressure.new(config, @topics) { listeners.each(&:wake) }
+        @timer = Timer.new { |raised| error(raised, "timer") }
+        @runners = Runners.new(config.concurrency) { |raised| error(raised, "runner") }
+        plan_decoding
+        advise_of_decoding if @application.first_process?
+        @members = create_members
+        @members.each(&:start)
+        begin_timing
+        watch_registries
+        check_soon if @application.first_process?
+        @topics.map(&:consumer).uniq.each { |consumer| begin_periods(consumer) }
+      end
+
+      # Ends what {#launch} has started before it raised.
+      def undo
+        @stopping = true
+        now = Clock.now
+        @members.each { |members| members.stop(now + 1) }.each { |members| members.join(now + UNDO_SECONDS) }
+        @timer&.close
+        @runners&.close(now)
+        wait_background(now + 1)
+      end
+
+      # Finishes the work in progress, commits, leaves the groups. Blocks. The listeners get most of the time: what is left of it is for
+      # closing.
+      # @param deadline [Float] of the {Clock}
+      # @return [Boolean] whether all work in progress was finished, and the brokers have answered
+      def stop(deadline)
+        @stopping = true
+        @members.each { |members| members.stop(deadline - 1) }
+        clean = @members.map { |members| members.join(deadline) }.all?
+        @timer&.close
+        clean = (@runners.nil? || @runners.close(deadline)) && clean
+        wait_background(deadline) && clean
+      end
+
+      # @return [Boolean] whether it is one of this run's threads, that {#stop} waits for
+      def include?(thread)
+        [@runners, @timer, *listeners].compact.any? { |one| one.include?(thread) }
+      end
+
+      def listeners = @members.flat_map(&:listeners)
+
+      # @return [Array<Partition>] those that are assigned now
+      def partitions = listeners.flat_map(&:partitions)
+
+      # @return [Deserializing::Plan] how payloads of this topic are decoded
+      def decoding(topic) = @decodings.fetch(topic)
+
+      # Starts no new work until {#resume}; what is in work is finished, and the membership in the groups goes on.
+      def quiet
+        return if @quiet
+
+        @quiet = true
+        publish("app.quiet")
+        partitions.each(&:quiet)
+      end
+
+      # Takes {#quiet} back.
+      def resume
+        return unless @quiet
+
+        @quiet = false
+        publish("app.resumed")
+        partitions.each(&:resume_after_quiet)
+      end
+
+      # @return [Boolean] whether {#quiet} was called, and not taken back
+      def quiet? = @quiet
+
+      # Runs a block that waits for a broker, and must not hold up a runner, in a thread of its own; {#stop} waits for it.
+      def in_background(&)
+        thread = Thread.new { ErrorBoundary.contain(->(raised) { error(raised, "background") }, &) }
+        thread.name = "guildhall background"
+        thread.report_on_exception = false
+        @lock.synchronize { @background = [*@background.select(&:alive?), thread] }
+      end
+
+      # A group cannot be consumed any more.
+      def failed(error, **payload)
+        @failure ||= error
+        error(error, "fatal", **payload)
+        @application.failed
+      end
+
+      # A partition was given up, and its work goes on.
+      def abandoned(partition)
+        @unfinished |= [partition.to_s] if @stopping
+        publish("partition.abandoned", topic: partition.name, partition: partition.number)
+      end
+
+      # Several routes of a group take the same topic: that is reported once.
+      # @param routes [Routing::GroupRoutes]
+      def report_overlap(routes, name)
+        chosen, *others = routes.candidates(name)
+        return if others.empty? || !@lock.synchronize { @overlaps.add?([routes.group, name]) }
+
+        publish("routes.overlapping", group: routes.group, topic: name, chosen: chosen.to_s, others: others.map(&:to_s))
+      end
+
+      private
+
+      # @return [Boolean] whether all have ended
+      def wait_background(deadline)
+        threads = @lock.synchronize { @background.dup }
+        threads.map { |thread| thread.join(Clock.left(deadline)) }.all?
+      end
+
+      def plan_decoding
+        @decodings = Runtime.decodings(@application, @topics, @runners)
+      end
+
+      def advise_of_decoding
+        @decodings.each do |topic, plan|
+          next unless plan.refused?
+
+          advise(:deserializing, "topic #{topic}: workers cannot run its pipeline, the consumer's thread runs the pipeline " \
+                                 "instead: #{plan.reason}", group: topic.group, topic: topic.to_s)
+        end
+      end
+
+      def advise(about, message, group:, topic:) = publish("app.advised", message:, about:, group:, topic:)
+
+      def create_members
+        @application.topics_by_client(@topics).group_by { |together| together.first.group }.flat_map do |group, list|
+          routes = Routing::GroupRoutes.new(list.flatten, @routed.select { |topic| topic.group == group && topic.consumed? })
+          routes.names.each { |name| report_overlap(routes, name) }
+          list.each_with_index.map do |together, index|
+            Connection::Members.new(together, self, routes:, before: index * together.first.multiplexing.maximum)
+          end
+        end
+      end
+
+      def begin_timing
+        @timer.every(config.commit_interval) { listeners.each(&:commit_soon) }
+        @timer.every(config.tick_interval) { partitions.each { |partition| partition.notify(:tick) if partition.ticks? } }
+        @timer.every(config.lag_interval) { measure_lag }
+        watchdog = Watchdog.new(self)
+        @timer.every(watchdog.interval) { watchdog.check }
+      end
+
+      def measure_lag
+        partitions, unknown = @members.map(&:measure_lag).transpose.map { |lists| lists.flatten(1) }
+        publish("lag.measured", partitions:, unknown:) if listening?("lag.measured")
+      end
+
+      def watch_registries
+        @registries = Connection::Registries.new(@topics) { |name, **payload| publish(name, **payload) }
+        @timer.every(Connection::Registries::LOOK_SECONDS) { @registries.look } if @registries.any?
+      end
+
+      # Later, for topics that are missing are being created, and what runs for a moment only needs no check.
+      def check_soon
+        @timer.after(CHECK_AFTER_SECONDS) do
+          in_background { ErrorBoundary.run(->(raised) { error(raised, "advise") }) { check_targets } }
+        end
+      end
+
+      def check_targets
+        Broker::TargetCheck.new(@topics, config) { @stopping }.run do |topic, group, problem|
+          advise(:topics, problem, group:, topic:)
+        end
+      end
+
+      def begin_periods(consumer)
+        consumer.periods.each_with_index do |period, index|
+          @timer.every(period.seconds) do
+            partitions.each { |partition| partition.notify([:periodic, index]) if partition.topic.consumer.equal?(consumer) }
+          end
+        end
+      end
+    end
+  end
+end
