@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "forwardable"
+require "guildhall/error_boundary"
 require_relative "middleware"
 require_relative "outbox"
 
@@ -11,6 +12,15 @@ module Guildhall
       # messages. A partition has one, or, with virtual partitions, one for each of them, and one for consumption in order.
       class ConsumerCall
         extend Forwardable
+
+        # What a call of `consume` has come to.
+        # @!attribute [r] messages
+        #   @return [Messages] that it was called with
+        # @!attribute [r] error
+        #   @return [Exception, nil] what it has raised; nil: it has returned
+        # @!attribute [r] whole
+        #   @return [Boolean] whether all of them are done; false: only what was marked
+        Result = Data.define(:messages, :error, :whole)
 
         OFFSETS = 0...((2**63) - 1) # of messages: the one after it is an offset, too
         private_constant :OFFSETS
@@ -37,17 +47,16 @@ module Guildhall
           batch.messages(indexes, self)
         end
 
-        # Calls the application's code.
+        # Calls the application's code, and contains what it raises.
         # @param attempt [Integer, nil] nil: the partition's
-        # @return [Boolean] whether all of them are done; false: only what was marked
+        # @yieldparam result [Result] exactly once, also where the consumer ends this thread
         def consume(messages, attempt = nil)
-          reset
-          @messages = messages
-          @attempt = attempt
-          with_consumer(:consume) { |consumer| consume_by(consumer) }
-          !(@only_marks || (@marked && (stopping? || revoked?)))
+          result = nil
+          ErrorBoundary.contain(->(error) { result = Result.new(messages, error, false) }) do
+            result = Result.new(messages, nil, call_consumer(messages, attempt))
+          end
         ensure
-          @messages = @attempt = nil
+          yield result
         end
 
         # @return [Boolean] whether a message was marked, or its `consume` has returned
@@ -173,6 +182,17 @@ module Guildhall
             consumer.call = self
             consumer.initialized
           end
+        end
+
+        # @return [Boolean] see {Result}
+        def call_consumer(messages, attempt)
+          reset
+          @messages = messages
+          @attempt = attempt
+          with_consumer(:consume) { |consumer| consume_by(consumer) }
+          !(@only_marks || (@marked && (stopping? || revoked?)))
+        ensure
+          @messages = @attempt = nil
         end
 
         def consume_by(consumer)

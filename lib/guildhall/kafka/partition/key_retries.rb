@@ -93,23 +93,31 @@ module Guildhall
 
         def try(entry)
           batch = batch(entry, @keys.held(entry).first)
-          messages = nil
-          ErrorBoundary.contain(->(error) { raised(entry, error, messages) }) do
-            call = @consumers.at(:key_retries) # its `initialized` may seek or pause
-            next if void?(entry.generation)
-            next @keys.due(entry) if inbox.held?
+          call, messages = ErrorBoundary.contain(->(error) { raised(entry, error, nil) }) { prepare(entry, batch) }
+          consume(entry, call, messages) if messages
+        end
 
-            messages = call.messages(batch, [0])
-            undecodable?(messages) ? dispatch_undecodable(entry, messages) : consume(entry, call, messages)
-          end
+        # @return [Array(ConsumerCall, Messages), nil] nil: `consume` is not called now
+        def prepare(entry, batch)
+          call = @consumers.at(:key_retries) # its `initialized` may seek or pause
+          return if void?(entry.generation)
+          return @keys.due(entry) && nil if inbox.held?
+
+          messages = call.messages(batch, [0])
+          return dispatch_undecodable(entry, messages) && nil if undecodable?(messages)
+
+          [call, messages]
         end
 
         def consume(entry, call, messages)
           began = Clock.now
-          whole = call.consume(messages, entry.attempt)
-          progress.complete_each(entry.generation) { messages.next_steps } if whole
-          @reports.consumed(messages, began) if whole
-          go_on(entry)
+          call.consume(messages, entry.attempt) do |result|
+            next raised(entry, result.error, messages) if result.error
+
+            progress.complete_each(entry.generation) { messages.next_steps } if result.whole
+            @reports.consumed(messages, began) if result.whole
+            decided(entry) { go_on(entry) }
+          end
         end
 
         def raised(entry, error, messages)

@@ -5,23 +5,23 @@ require "guildhall/error_boundary"
 require_relative "backoff"
 require_relative "dead_letters"
 require_relative "failure_policy"
-require_relative "key_ordering"
 require_relative "passing_errors"
-require_relative "virtual_partitions"
+require_relative "strategies/in_order"
+require_relative "strategies/keyed"
+require_relative "strategies/virtual"
 require_relative "../reminders"
 require_relative "../filtering/gate"
 
 module Guildhall
   module Kafka
     class Partition
-      # Works on the batches of a partition, one after the other, on runners: looks at what of a batch is not done, calls the consumer with
-      # it, and finishes the batch, or leaves it for another attempt. {FailurePolicy} decides what follows a failure; this class carries it
-      # out.
+      # Works on the batches of a partition, one after the other: looks at what of a batch is not done, gives that to a strategy ({InOrder},
+      # {Virtual}, {Keyed}), which has consumers called with it, and finishes the batch, or leaves it for another attempt. {FailurePolicy}
+      # decides what follows a failure; this class carries it out, and is the only one that does.
       class Run
         # @param consumers [Consumers]
         def initialize(partition, consumers)
           @partition = partition
-          @consumers = consumers
           @inbox = partition.inbox
           @progress = partition.progress
           @reports = partition.reports
@@ -34,7 +34,9 @@ module Guildhall
           @passing = PassingErrors.new(@topic, partition.to_s, @runtime.contention)
           @backoff = Backoff.new(@runtime.config, @topic.retries)
           @at_most_once = @topic.delivery == :at_most_once
-          @virtual = (@topic.ordering ? KeyOrdering : VirtualPartitions).new(partition, consumers) if @topic.virtual_partitions
+          @in_order = InOrder.new(partition, consumers)
+          @virtual = (@topic.ordering ? Keyed : Virtual).new(partition, consumers) if @topic.virtual_partitions
+          @collapsed = false
           @recalled = @virtual.nil? && @dead_letters.nil?
           @unfinished = nil # the batch that was not finished the last time; nil: all were
           @at = nil # the first message that is not done: its generation and offset
@@ -47,7 +49,7 @@ module Guildhall
         def attempt = @history.at == @at ? @history.attempt : 1
 
         # @return [Boolean] whether the partition is consumed in order, because of a failure, although it is virtual
-        def collapsed? = @virtual ? @virtual.collapsed? : false
+        def collapsed? = @collapsed
 
         # @return [Dispatches::Blocked, nil] nil: dead letters arrive, or there are none
         def blocked = [@dead_letters&.blocked, @virtual&.blocked].compact.min_by(&:since)
@@ -57,19 +59,17 @@ module Guildhall
 
         # @return [Boolean, nil] whether other runners have it now
         def consume(batch)
-          messages = nil
-          ErrorBoundary.contain(->(error) { raised(error, batch, messages) }) do
+          work = ErrorBoundary.contain(->(error) { not_begun(error, batch) }) do
             next unless (batch = admit(batch))
 
             pending = prepare(batch)
             next leave_unfinished(batch) if pending == :dispatching
             next skip(batch) if pending.nil? || pending.empty?
             next postpone(batch) if @at_most_once && !@progress.commit_ahead(batch.end_offset, batch.generation)
-            next @virtual.start(batch, pending, self) if @virtual && !collapsed?
 
-            messages = in_order.messages(batch, narrow(batch, pending))
-            consume_in_order(batch, messages)
+            strategy.work(batch, narrow(batch, pending), self)
           end
+          work&.start
         end
 
         # The partition is given up.
@@ -80,33 +80,38 @@ module Guildhall
         # @return [Boolean] false: what a consumer has done in its `initialized`, a seek or a pause, keeps the batch from being consumed now
         def begins?(batch) = !@inbox.leaving? && batch.generation >= @progress.generation && !@inbox.held?
 
-        # Called by {VirtualPartitions}.
+        # Called by {Virtual}: the user's partitioner has raised.
         # @!visibility private
         def partitioner_failed(error, message)
           @reports.error(error, "virtual_partitions.partitioner", offset: message.offset)
         end
 
-        # A share has failed.
+        # Called by {Work}: a consumer has raised.
+        # @param result [ConsumerCall::Result]
         # @!visibility private
-        def share_failed(error, messages) = report(error, messages)
+        def call_failed(result) = report(result.error, result.messages)
 
-        # Called by the runner whose share is the last to end.
+        # Called by {Work}, by the runner whose unit is the last to end.
         # @!visibility private
-        def shares_ended(shares)
-          @reports.consumed(shares.messages, shares.began, shares.size, again: !shares.error.nil?) if shares.size.positive?
-          conclude(shares) unless void?(shares.batch)
-        ensure
-          @partition.release
+        def work_ended(work)
+          batch = work.batch
+          @reports.consumed(work.messages, work.began, work.size, again: !work.error.nil?) if work.size.positive?
+          @reminders = nil unless work.error
+          return finish(batch) if void?(batch) || work.parking?
+          return finish_at_most_once(batch) if @at_most_once
+          return failed(work.error, batch, work.messages, together: work.together?) if work.error
+
+          ErrorBoundary.contain(->(failure) { undecided(failure, batch) }) { go_on(batch) }
         end
 
         private
 
-        def in_order = @consumers.at(:in_order)
+        def strategy = @virtual && !@collapsed ? @virtual : @in_order
 
         # @return [Batch, nil] what of it is consumed now; nil: nothing, the partition rests, or the batch is void
         def admit(batch)
           recall unless @recalled
-          in_order unless @virtual && !collapsed? # its `initialized` may seek or pause
+          strategy.prepare
           return unless begins?(batch)
 
           batch = @gate.pass(batch) if @gate
@@ -176,29 +181,6 @@ module Guildhall
           pending.first(@history.search.size_of_next(pending.map { |index| batch.records[index].offset }))
         end
 
-        def consume_in_order(batch, messages)
-          began = Clock.now
-          whole = in_order.consume(messages) || @at_most_once
-          @reminders = nil
-          @reports.consumed(messages, began)
-          @progress.complete(@unfinished ? batch.offset_after(messages.last_offset) : batch.end_offset, batch.generation) if whole
-          return go_on(batch) unless whole && @unfinished.nil?
-
-          @passing.consumed_up_to(nil)
-          finish(batch)
-        end
-
-        # Shares of a batch have ended.
-        def conclude(shares)
-          batch = shares.batch
-          return finish(batch) if shares.parking? || (shares.error && @at_most_once)
-          return @at_most_once ? finish(batch) : go_on(batch) unless shares.error
-
-          @virtual.collapsed = true
-          alone = shares.messages.size == 1
-          failed(shares.error, batch, alone ? shares.messages : batch.messages, together: !alone)
-        end
-
         # `consume` has returned: what is left of the batch is consumed next, after a pause if there was no progress.
         def go_on(batch)
           before = @at
@@ -214,16 +196,16 @@ module Guildhall
           leave_unfinished(batch)
         end
 
-        def raised(error, batch, messages)
-          report(error, messages)
-          return if void?(batch)
-
-          messages && @at_most_once ? finish(batch) : failed(error, batch, messages)
+        # No consumer was called: a consumer's `initialized`, or what comes before the call, has raised.
+        def not_begun(error, batch)
+          report(error, nil)
+          failed(error, batch, nil) unless void?(batch)
         end
 
         # @param messages [Messages, nil] what `consume` was called with; nil: it was not called
-        # @param together [Boolean] whether they were consumed by several consumers at once
+        # @param together [Boolean] see {Work#together?}
         def failed(error, batch, messages, together: false)
+          @collapsed = true if @virtual && messages
           leave_unfinished(batch)
           ErrorBoundary.contain(->(failure) { undecided(failure, batch) }) { decide(error, batch, messages, together) }
         end
@@ -322,6 +304,12 @@ module Guildhall
           @inbox.pause(:backoff, seconds)
         end
 
+        # It is not consumed again, whatever its call has come to.
+        def finish_at_most_once(batch)
+          @progress.complete(batch.end_offset, batch.generation)
+          finish(batch)
+        end
+
         # Nothing was left of it.
         def skip(batch)
           @progress.complete(batch.end_offset, batch.generation) unless @topic.ordering
@@ -342,7 +330,7 @@ module Guildhall
         def finish(batch)
           @history = @history.with(search: nil)
           @at = @unfinished = nil
-          @virtual.collapsed = false if @virtual
+          @collapsed = false
           wait_for_left_over(batch)
           @inbox.finish(batch)
           nil

@@ -1,20 +1,20 @@
 # frozen_string_literal: true
 
-require_relative "key_retries"
-require_relative "virtual_partitions"
+require_relative "../key_retries"
+require_relative "virtual"
 
 module Guildhall
   module Kafka
     class Partition
-      # Virtual partitions in which each key is on its own: `consume` is called with the messages of one key. Where it raises, that key
-      # is parked: {KeyRetries} tries it again, its further messages are held behind it, and the batch goes on without it. Where too
-      # much is parked, the partition rests.
-      class KeyOrdering < VirtualPartitions
+      # The strategy of `ordering :key`: virtual partitions in which each key is on its own, and `consume` is called with the messages of one
+      # key. Where it raises, that key is parked: {KeyRetries} tries it again, its further messages are held behind it, and the batch goes on
+      # without it. Where too much is parked, the partition rests.
+      class Keyed < Virtual
         # What one virtual partition gets of a batch: its keys, one after the other. A runner runs it.
-        class Share
+        class KeyedUnit
           # @param keys [Array<Array(Object, Array<Integer>)>] each with the indexes of its messages
-          def initialize(shares, call, keys, runners)
-            @shares = shares
+          def initialize(work, call, keys, runners)
+            @work = work
             @call = call
             @keys = keys
             @runners = runners
@@ -22,44 +22,48 @@ module Guildhall
 
           def run
             while (key, indexes = @keys.shift)
-              @shares.consume(@call, key, indexes)
+              @work.consume(@call, key, indexes)
             end
           ensure
-            @keys.empty? ? @shares.ended : @runners.push(self) # a consumer has ended this thread
+            @keys.empty? ? @work.unit_ended : @runners.push(self) # a consumer has ended this thread
           end
         end
 
-        # One batch while its shares run.
-        class KeyedShares < Shares
-          # @see Shares
-          def initialize(messages, count, run, retries, partition)
-            super(messages, count, partition.progress, run)
+        # A batch in work, of which each key that fails is parked.
+        class KeyedWork < Work
+          # @see Partition::Work
+          def initialize(run, messages, partition, retries, &complete)
+            super(run, messages, partition, &complete)
             @retries = retries
-            @partition = partition
+            @progress = partition.progress
             @reports = partition.reports
           end
 
           def parking? = true
 
-          # @param indexes [Array<Integer>] of its messages
+          # @param indexes [Array<Integer>] of the key's messages
           def consume(call, key, indexes)
             return if @retries.void?(batch.generation)
 
-            messages = call.messages(batch, indexes)
-            ErrorBoundary.contain(->(error) { raised(error, key, messages, indexes) }) do
-              call.consume(messages) ? returned(messages, true) : left_early(key, indexes)
-            end
+            call.consume(call.messages(batch, indexes)) { |result| settle_key(result, key, indexes) }
           end
 
           private
 
-          def left_early(key, indexes)
-            park(key, indexes) { |entry, left| left.size < indexes.size ? @retries.keys.due(entry) : @retries.postpone(entry) }
+          def settle_key(result, key, indexes)
+            return settle(result) if result.whole
+
+            result.error ? park_failed(result, key, indexes) : park_left(key, indexes)
           end
 
-          def raised(error, key, messages, indexes)
-            @reports.consume_failed(error, messages, 1)
-            park(key, indexes) { |entry, _| @retries.failed(entry, error, messages) }
+          def park_failed(result, key, indexes)
+            @reports.consume_failed(result.error, result.messages, 1)
+            park(key, indexes) { |entry, _| @retries.failed(entry, result.error, result.messages) }
+          end
+
+          # `consume` was left before its end.
+          def park_left(key, indexes)
+            park(key, indexes) { |entry, left| left.size < indexes.size ? @retries.keys.due(entry) : @retries.postpone(entry) }
           end
 
           def park(key, indexes)
@@ -75,6 +79,7 @@ module Guildhall
           @reports = partition.reports
           @inbox = partition.inbox
           @retries = KeyRetries.new(partition, consumers)
+          @runners = partition.runtime.runners
           @inbox.on_key_retry = -> { @runners.push(@retries) }
         end
 
@@ -83,23 +88,21 @@ module Guildhall
 
         def parked_keys = @retries.keys.tap { |keys| keys.renew(@progress.generation) }
 
-        # (see VirtualPartitions#leave)
+        # (see Virtual#leave)
         def leave = @retries.keys.clear
 
-        # (see VirtualPartitions#start)
-        def start(batch, indexes, run)
+        # (see Virtual#work)
+        def work(batch, indexes, run)
           @retries.keys.renew(batch.generation)
-          return false if rest?
+          return if rest?
 
           messages = batch.messages(indexes)
           calls = assign(messages, indexes, run)
-          return false unless run.begins?(batch)
+          return unless run.begins?(batch)
 
-          dealt = deal(calls, batch)
-          shares = KeyedShares.new(messages, [dealt.size, 1].max, run, @retries, @partition)
-          dealt.each { |call, keys| @runners.push(Share.new(shares, call, keys, @runners)) }
-          shares.ended if dealt.empty?
-          true
+          work = KeyedWork.new(run, messages, @partition, @retries) { |done| @progress.complete_each(batch.generation) { done.next_steps } }
+          deal(calls, batch).each { |call, keys| work.units << KeyedUnit.new(work, call, keys, @runners) }
+          work
         end
 
         private
