@@ -37,14 +37,9 @@ module Guildhall
           @progress = progress
           @shared = shared
           @consumer = @messages = @attempt = @transaction = nil
-          reset
+          @only_marks = @marked = false
+          @sent = Hash.new(0) # how often this call has sent each message to a topic
           with_consumer(:initialized, &:itself)
-        end
-
-        # @param indexes [Array<Integer>] of its records
-        # @return [Messages] to {#consume}
-        def messages(batch, indexes)
-          batch.messages(indexes, self)
         end
 
         # Calls the application's code, and contains what it raises.
@@ -154,11 +149,6 @@ module Guildhall
 
         private
 
-        def reset
-          @only_marks = @marked = false
-          @sent = Hash.new(0)
-        end
-
         def refuse_unread(offset, unread)
           return unless unread && offset >= unread
 
@@ -186,20 +176,19 @@ module Guildhall
 
         # @return [Boolean] see {Result}
         def call_consumer(messages, attempt)
-          reset
+          @only_marks = @marked = false
+          @sent = Hash.new(0)
           @messages = messages
           @attempt = attempt
-          with_consumer(:consume) { |consumer| consume_by(consumer) }
+          with_consumer(:consume) do |consumer|
+            consumer.messages = messages.hand_over
+            consumer.consume
+          ensure
+            consumer.messages = nil
+          end
           !(@only_marks || (@marked && (stopping? || revoked?)))
         ensure
           @messages = @attempt = nil
-        end
-
-        def consume_by(consumer)
-          consumer.messages = @messages.hand_over
-          consumer.consume
-        ensure
-          consumer.messages = nil
         end
 
         def own!(message)

@@ -103,7 +103,7 @@ module Guildhall
           return if void?(entry.generation)
           return @keys.due(entry) && nil if inbox.held?
 
-          messages = call.messages(batch, [0])
+          messages = batch.messages([0], call)
           return dispatch_undecodable(entry, messages) && nil if undecodable?(messages)
 
           [call, messages]

@@ -6,7 +6,6 @@ require_relative "backoff"
 require_relative "dead_letters"
 require_relative "failure_policy"
 require_relative "passing_errors"
-require_relative "strategies/in_order"
 require_relative "strategies/keyed"
 require_relative "strategies/virtual"
 require_relative "../reminders"
@@ -15,9 +14,10 @@ require_relative "../filtering/gate"
 module Guildhall
   module Kafka
     class Partition
-      # Works on the batches of a partition, one after the other: looks at what of a batch is not done, gives that to a strategy ({InOrder},
-      # {Virtual}, {Keyed}), which has consumers called with it, and finishes the batch, or leaves it for another attempt. {FailurePolicy}
-      # decides what follows a failure; this class carries it out, and is the only one that does.
+      # Works on the batches of a partition, one after the other: looks at what of a batch is not done, has consumers called with it, and finishes
+      # the batch, or leaves it for another attempt. In order one consumer gets all of it; with virtual partitions a strategy ({Virtual},
+      # {Keyed}) makes units of it, which runners work on side by side. {FailurePolicy} decides what follows a failure; this class carries
+      # it out, and is the only one that does.
       class Run
         # @param consumers [Consumers]
         def initialize(partition, consumers)
@@ -34,7 +34,7 @@ module Guildhall
           @passing = PassingErrors.new(@topic, partition.to_s, @runtime.contention)
           @backoff = Backoff.new(@runtime.config, @topic.retries)
           @at_most_once = @topic.delivery == :at_most_once
-          @in_order = InOrder.new(partition, consumers)
+          @consumers = consumers
           @virtual = (@topic.ordering ? Keyed : Virtual).new(partition, consumers) if @topic.virtual_partitions
           @collapsed = false
           @recalled = @virtual.nil? && @dead_letters.nil?
@@ -59,7 +59,7 @@ module Guildhall
 
         # @return [Boolean, nil] whether other runners have it now
         def consume(batch)
-          work = ErrorBoundary.contain(->(error) { not_begun(error, batch) }) do
+          ready = ErrorBoundary.contain(->(error) { not_begun(error, batch) }) do
             next unless (batch = admit(batch))
 
             pending = prepare(batch)
@@ -67,9 +67,9 @@ module Guildhall
             next skip(batch) if pending.nil? || pending.empty?
             next postpone(batch) if @at_most_once && !@progress.commit_ahead(batch.end_offset, batch.generation)
 
-            strategy.work(batch, narrow(batch, pending), self)
+            in_order? ? batch.messages(narrow(batch, pending), in_order) : @virtual.work(batch, pending, self)
           end
-          work&.start
+          ready.is_a?(Work) ? ready.start : ready && consume_in_order(ready)
         end
 
         # The partition is given up.
@@ -94,24 +94,21 @@ module Guildhall
         # Called by {Work}, by the runner whose unit is the last to end.
         # @!visibility private
         def work_ended(work)
-          batch = work.batch
           @reports.consumed(work.messages, work.began, work.size, again: !work.error.nil?) if work.size.positive?
-          @reminders = nil unless work.error
-          return finish(batch) if void?(batch) || work.parking?
-          return finish_at_most_once(batch) if @at_most_once
-          return failed(work.error, batch, work.messages, together: work.together?) if work.error
+          return finish(work.batch) if work.parking?
 
-          ErrorBoundary.contain(->(failure) { undecided(failure, batch) }) { go_on(batch) }
+          conclude(work.batch, work.messages, work.error, together: work.messages.size > 1)
         end
 
         private
 
-        def strategy = @virtual && !@collapsed ? @virtual : @in_order
+        def in_order? = @virtual.nil? || @collapsed
+        def in_order = @consumers.at(:in_order)
 
         # @return [Batch, nil] what of it is consumed now; nil: nothing, the partition rests, or the batch is void
         def admit(batch)
           recall unless @recalled
-          strategy.prepare
+          in_order if in_order? # its `initialized` may seek or pause
           return unless begins?(batch)
 
           batch = @gate.pass(batch) if @gate
@@ -196,6 +193,37 @@ module Guildhall
           leave_unfinished(batch)
         end
 
+        # @return [nil] no other runner has it
+        def consume_in_order(messages)
+          batch = messages.batch
+          began = Clock.now
+          in_order.consume(messages) do |result|
+            if result.error then report(result.error, messages)
+            else
+              @reports.consumed(messages, began)
+              complete(batch, messages) if result.whole
+            end
+            conclude(batch, messages, result.error)
+          end
+          nil
+        end
+
+        def complete(batch, messages)
+          @progress.complete(@unfinished ? batch.offset_after(messages.last_offset) : batch.end_offset, batch.generation)
+        end
+
+        # All calls of `consume` with a batch, or with what was left of it, have ended.
+        # @param error [Exception, nil] the first that one of them has raised
+        # @param together [Boolean] whether several consumers have worked on the messages, so that these do not tell what each has looked at
+        def conclude(batch, messages, error, together: false)
+          @reminders = nil unless error
+          return finish(batch) if void?(batch)
+          return finish_at_most_once(batch) if @at_most_once
+          return failed(error, batch, messages, together:) if error
+
+          ErrorBoundary.contain(->(failure) { undecided(failure, batch) }) { go_on(batch) }
+        end
+
         # No consumer was called: a consumer's `initialized`, or what comes before the call, has raised.
         def not_begun(error, batch)
           report(error, nil)
@@ -203,7 +231,7 @@ module Guildhall
         end
 
         # @param messages [Messages, nil] what `consume` was called with; nil: it was not called
-        # @param together [Boolean] see {Work#together?}
+        # @param together [Boolean] see {#conclude}
         def failed(error, batch, messages, together: false)
           @collapsed = true if @virtual && messages
           leave_unfinished(batch)

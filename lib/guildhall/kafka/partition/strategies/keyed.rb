@@ -32,10 +32,9 @@ module Guildhall
         # A batch in work, of which each key that fails is parked.
         class KeyedWork < Work
           # @see Partition::Work
-          def initialize(run, messages, partition, retries, &complete)
-            super(run, messages, partition, &complete)
+          def initialize(run, messages, partition, retries)
+            super(run, messages, partition)
             @retries = retries
-            @progress = partition.progress
             @reports = partition.reports
           end
 
@@ -45,7 +44,7 @@ module Guildhall
           def consume(call, key, indexes)
             return if @retries.void?(batch.generation)
 
-            call.consume(call.messages(batch, indexes)) { |result| settle_key(result, key, indexes) }
+            call.consume(batch.messages(indexes, call)) { |result| settle_key(result, key, indexes) }
           end
 
           private
@@ -100,7 +99,7 @@ module Guildhall
           calls = assign(messages, indexes, run)
           return unless run.begins?(batch)
 
-          work = KeyedWork.new(run, messages, @partition, @retries) { |done| @progress.complete_each(batch.generation) { done.next_steps } }
+          work = KeyedWork.new(run, messages, @partition, @retries)
           deal(calls, batch).each { |call, keys| work.units << KeyedUnit.new(work, call, keys, @runners) }
           work
         end
