@@ -79,9 +79,9 @@ class KafkaApplicationTest < GuildhallTest
   end
 
   def test_what_could_not_be_started_leaves_nothing_and_can_be_started_again
-    idle = Class.new(Idle)
+    idle = Class.new(Idle) # whose periods are asked for when everything else has begun
     @application.routes.draw { topic("t") { consumer idle } }
-    def idle.periods = raise("no") # asked for when everything else has begun
+    def idle.periods = raise("no")
     assert_equal "no", assert_raises(RuntimeError) { @application.start }.message
     assert_equal :initialized, @application.state
     assert_empty(Thread.list.filter_map(&:name).grep(/guildhall (runner|listener|timer)/))

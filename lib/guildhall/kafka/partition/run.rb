@@ -14,10 +14,10 @@ require_relative "../filtering/gate"
 module Guildhall
   module Kafka
     class Partition
-      # Works on the batches of a partition, one after the other: looks at what of a batch is not done, has consumers called with it, and finishes
-      # the batch, or leaves it for another attempt. In order one consumer gets all of it; with virtual partitions a strategy ({Virtual},
-      # {Keyed}) makes units of it, which runners work on side by side. {FailurePolicy} decides what follows a failure; this class carries
-      # it out, and is the only one that does.
+      # Works on the batches of a partition, one after the other: looks at what of a batch is not done, has consumers called with it, and
+      # finishes the batch, or leaves it for another attempt. In order one consumer gets all of it; with virtual partitions a strategy
+      # ({Virtual}, {Keyed}) makes units of it, which runners work on side by side. {FailurePolicy} decides what follows a failure; this
+      # class carries it out, and is the only one that does.
       class Run
         # @param consumers [Consumers]
         def initialize(partition, consumers)

@@ -316,6 +316,21 @@ class KafkaKeyOrderingTest < GuildhallTest
     assert_equal [[:revoked, true]], told.select(&:last)
   end
 
+  def test_a_consumer_that_ends_its_thread_while_it_tries_a_parked_key_has_failed_once
+    calls = 0
+    kafka = kafka(Class.new(Guildhall::Kafka::Consumer) do
+      define_method(:consume) do
+        next unless messages.first.offset.zero?
+
+        calls += 1
+        raise "no" if calls == 1
+        Thread.exit if calls == 2
+      end
+    end).deliver(0...3)
+    Thread.new { kafka.run_next || kafka.application.timer.pass }.join until kafka.committed == 3
+    assert_equal [3, [RuntimeError, Guildhall::TaskError]], [calls, kafka.errors.map(&:class)]
+  end
+
   def test_a_consumer_that_cannot_be_made_says_nothing_about_the_message
     made = 0
     failing = @failing << 0

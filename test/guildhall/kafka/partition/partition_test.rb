@@ -239,7 +239,7 @@ class KafkaPartitionTest < GuildhallTest
     end
     kafka.deliver(0...20).work
     assert_equal [*0..3, *10..13], seen
-    assert_equal [20, 2, []], [kafka.committed, kafka.errors.size, kafka.dead]
+    assert_equal [20, 20, 2, []], [kafka.committed, kafka.partition.next_offset, kafka.errors.size, kafka.dead]
   end
 
   def test_at_most_once_consumes_nothing_that_is_not_committed

@@ -54,6 +54,19 @@ class KafkaVirtualPartitionsTest < GuildhallTest
     assert_equal [[false, [6]], [false, [7]]], calls.last(2)
   end
 
+  # What is read after it is another beginning.
+  def test_a_seek_ends_the_consumption_in_order
+    kafka = nil
+    kafka = kafka(consumer do
+      kafka.partition.seek(0) if collapsed?
+      raise "no"
+    end).deliver(0...6)
+    kafka.run_next until kafka.partition.collapsed?
+    kafka.application.timer.pass
+    kafka.run_next while kafka.partition.collapsed?
+    assert_equal [true, 1], [kafka.partition.sought?, kafka.partition.attempt]
+  end
+
   def test_a_message_that_was_alone_has_its_retries_and_no_more
     {"first of all" => 0...1, "behind others" => 0...3}.each do |place, offsets|
       calls = []

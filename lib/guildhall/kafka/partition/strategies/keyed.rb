@@ -6,9 +6,9 @@ require_relative "virtual"
 module Guildhall
   module Kafka
     class Partition
-      # The strategy of `ordering :key`: virtual partitions in which each key is on its own, and `consume` is called with the messages of one
-      # key. Where it raises, that key is parked: {KeyRetries} tries it again, its further messages are held behind it, and the batch goes on
-      # without it. Where too much is parked, the partition rests.
+      # The strategy of `ordering :key`: virtual partitions in which each key is on its own, and `consume` is called with the messages of
+      # one key. Where it raises, that key is parked: {KeyRetries} tries it again, its further messages are held behind it, and the batch
+      # goes on without it. Where too much is parked, the partition rests.
       class Keyed < Virtual
         # What one virtual partition gets of a batch: its keys, one after the other. A runner runs it.
         class KeyedUnit

@@ -6,8 +6,8 @@ require_relative "../partitioner"
 module Guildhall
   module Kafka
     class Partition
-      # A batch that several consumers work on, in units that run side by side. Collects what the calls of `consume` come to, and tells {Run}
-      # once the last unit has ended.
+      # A batch that several consumers work on, in units that run side by side. Collects what the calls of `consume` come to, and tells
+      # {Run} once the last unit has ended.
       class Work
         # @return [Messages] all that are consumed
         attr_reader :messages
@@ -88,9 +88,9 @@ module Guildhall
         end
       end
 
-      # The strategy of virtual partitions: a batch is dealt out in units, which run side by side, and the next batch begins when all of them
-      # have ended. Where a consumer raises, {Run} has what is left consumed in order ("collapsed"), so that the message that fails can be
-      # found.
+      # The strategy of virtual partitions: a batch is dealt out in units, which run side by side, and the next batch begins when all of
+      # them have ended. Where a consumer raises, {Run} has what is left consumed in order ("collapsed"), so that the message that fails
+      # can be found.
       class Virtual
         def initialize(partition, consumers)
           @partition = partition
