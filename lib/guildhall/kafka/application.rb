@@ -7,9 +7,8 @@ require_relative "routing/selection"
 require_relative "runtime/contention"
 require_relative "runtime/runners"
 require_relative "runtime/timer"
-require_relative "connection/members"
-require_relative "connection/reachability"
-require_relative "connection/registries"
+require_relative "group/members"
+require_relative "reachability"
 require_relative "runtime/backpressure"
 require_relative "deserializing/plan"
 require_relative "events"
@@ -53,7 +52,7 @@ module Guildhall
       # @!visibility private
       attr_reader :reachability
       # @!visibility private
-      # @return [Connection::Registries, nil] nil before the start
+      # @return [Reachability::Registries, nil] nil before the start
       attr_reader :registries
       # @return [FatalError, nil] why a group is not consumed any more, although it was not stopped; other groups continue
       attr_reader :failure
@@ -62,8 +61,8 @@ module Guildhall
         @config = Config.new
         @routes = Routing::Routes.new(@config)
         @clients = Clients.new(@config)
-        diagnosis = Connection::TLSDiagnosis.new { |broker| @clients.connecting_to(broker, [*@routed]) }
-        @reachability = Connection::Reachability.new(diagnosis) { |name, **payload| publish(name, **payload) }
+        diagnosis = Reachability::TLSDiagnosis.new { |broker| @clients.connecting_to(broker, [*@routed]) }
+        @reachability = Reachability::Brokers.new(diagnosis) { |name, **payload| publish(name, **payload) }
         @journal = Logging::Journal.new(@config, @reachability)
         @instrumentation = Instrumentation.new(Events::NAMES) { |message| @journal.report(message) }
         @lock = Mutex.new

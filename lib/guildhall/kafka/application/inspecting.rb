@@ -2,7 +2,6 @@
 
 require_relative "../broker/lag"
 require_relative "../broker/parked_keys"
-require_relative "../broker/payload_sample"
 require_relative "../broker/replay"
 
 module Guildhall

@@ -109,7 +109,7 @@ module Guildhall
             routes = Routing::GroupRoutes.new(list.flatten, routed(list.first.first.group))
             routes.names.each { |name| report_overlap(routes, name) }
             list.each_with_index.map do |together, index|
-              Connection::Members.new(together, self, routes:, before: index * together.first.multiplexing.maximum)
+              Group::Members.new(together, self, routes:, before: index * together.first.multiplexing.maximum)
             end
           end
         end
@@ -140,8 +140,8 @@ module Guildhall
         end
 
         def watch_registries(topics)
-          @registries = Connection::Registries.new(topics) { |name, **payload| publish(name, **payload) }
-          @timer.every(Connection::Registries::LOOK_SECONDS) { @registries.look } if @registries.any?
+          @registries = Reachability::Registries.new(topics) { |name, **payload| publish(name, **payload) }
+          @timer.every(Reachability::Registries::LOOK_SECONDS) { @registries.look } if @registries.any?
         end
 
         def begin_periods(consumer)

@@ -31,7 +31,7 @@ module Guildhall
           settings = client_settings(topic)
           # A topic that a broker creates by itself is not compacted, and would forget this.
           created = Broker::TopicCreation.new(settings, [topic]) { |error, _| raise error }.run
-          raise UnreachableError.at(settings, Connection::Librdkafka::TIMED_OUT, "it was asked for topics") unless created
+          raise UnreachableError.at(settings, Broker::Librdkafka::TIMED_OUT, "it was asked for topics") unless created
 
           key, payload = Scheduling::State.switch_record(name, enabled)
           producer.produce_sync(topic: topic.name, partition: 0, key:, payload:)
