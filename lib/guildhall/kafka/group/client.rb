@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "forwardable"
 require_relative "../broker/librdkafka"
 require_relative "../broker/native_client"
 require_relative "commits"
@@ -10,14 +11,15 @@ module Guildhall
       # One consumer of librdkafka: a membership in a consumer group, or the client of a {Broker::Session}, which joins none. Any thread may
       # store and commit offsets; only the thread that polls calls the other methods.
       class Client
+        extend Forwardable
+
         # Values of auto.offset.reset.
         RESETS = {earliest: %w[smallest earliest beginning], latest: ["", "largest", "latest", "end"]}.freeze
         OFFSETS = 0...(2**63)
-        COMMIT_TIMEOUT_SECONDS = 60
         CLOSE_TIMEOUT_SECONDS = 30
         ANSWER_MS = 5_000
         COORDINATOR_PAUSE_SECONDS = 0.2
-        private_constant :RESETS, :OFFSETS, :COMMIT_TIMEOUT_SECONDS, :ANSWER_MS, :COORDINATOR_PAUSE_SECONDS
+        private_constant :RESETS, :OFFSETS, :ANSWER_MS, :COORDINATOR_PAUSE_SECONDS
 
         # The gem's client configuration with callbacks of ours. The gem's own rebalance callback gives a partition up first and reports
         # afterwards: then the offsets of work in progress can no longer be stored.
@@ -135,6 +137,10 @@ module Guildhall
           @commits = Commits.new(self)
         end
 
+        # What is committed: see {Commits}.
+        def_delegators :@commits, :commit, :commit_soon, :commit_to, :commit_at, :look_for_answer, :committing?, :commit_overdue?,
+          :answered_commits, :renew_metadata, :forget_metadata
+
         # @yieldparam handle [FFI::Pointer] usable until the block ends: closing waits for it
         def with_handle(&) = @native.with_inner(&)
 
@@ -166,58 +172,6 @@ module Guildhall
           with_handle { |handle| Rdkafka::Bindings.rd_kafka_offsets_store(handle, native).zero? }
         ensure
           Rdkafka::Bindings.rd_kafka_topic_partition_list_destroy(native) if native
-        end
-
-        # Commits metadata two commits from now at the latest, although the offset may be committed already. Does not block.
-        # @param offset [Integer] that was stored
-        def renew_metadata(topic, partition, offset, metadata) = @commits.renew_metadata(topic, partition, offset, metadata)
-
-        def forget_metadata(topic, partition) = @commits.forget_metadata(topic, partition)
-
-        # Commits what was stored. Blocks for the broker's answer.
-        # @param timeout [Numeric] seconds; librdkafka itself would wait for a broker for ever
-        # @return [Boolean] false when the group has moved on meanwhile
-        # @raise [Rdkafka::RdkafkaError] when it failed otherwise, or no broker has answered in time
-        def commit(timeout: COMMIT_TIMEOUT_SECONDS)
-          code = @commits.complete(timeout)
-          error = failure(code)
-          raise error if error
-
-          code.zero? || Broker::Errors.nothing?(code)
-        end
-
-        # Commits what was stored, in the background. Does not block.
-        # @return [Rdkafka::RdkafkaError, nil] what has become of the commit before, if it was no good
-        def commit_soon = failure(@commits.start)
-
-        # Looks for the broker's answer to a commit in the background. Does not block.
-        # @return [Rdkafka::RdkafkaError, nil] as {#commit_soon}
-        def look_for_answer = failure(@commits.look)
-
-        # @return [Boolean] whether a commit is under way
-        def committing? = @commits.pending?
-
-        # Each is given out once.
-        # @return [Array<Array(String | nil, Float)>] librdkafka's name of the error of each commit that was answered, nil where it was
-        #   none, and how many seconds it took
-        def answered_commits = @commits.answers.map { |code, seconds| [failure(code)&.code&.to_s, seconds] }
-
-        # @return [Boolean] whether a commit has not been answered for so long
-        def commit_overdue?(seconds) = @commits.overdue?(seconds)
-
-        # Commits this offset, which may be lower than what was committed before. Does not block for the broker's answer.
-        def commit_to(topic, partition, offset, metadata = nil)
-          @commits.force_offset(topic, partition, offset, metadata)
-          commit_soon
-        end
-
-        # Commits this offset, whatever was stored or committed before. Blocks for the broker's answer.
-        # @param timeout [Numeric] seconds
-        # @raise [Rdkafka::RdkafkaError]
-        def commit_at(topic, partition, offset, timeout:)
-          @commits.force_offset(topic, partition, offset, nil)
-          code = @commits.complete(timeout)
-          raise Rdkafka::RdkafkaError, code unless code.zero? || Broker::Errors.nothing?(code)
         end
 
         # Any thread.
@@ -286,10 +240,6 @@ module Guildhall
         end
 
         private
-
-        def failure(code)
-          Rdkafka::RdkafkaError.new(code) unless code.zero? || Broker::Errors.commit_settled?(code)
-        end
 
         def known_offsets(topic, partition)
           low = FFI::MemoryPointer.new(:int64)

@@ -8,11 +8,12 @@ module Guildhall
     module Group
       # The commits of one client, one after the other. Where there is no coordinator librdkafka puts commits off, and sends
       # all of them in an order of its own once there is one again: if an old one arrives last, the committed offset goes
-      # back. Used by any thread.
+      # back. Used by any thread. {Client} has these methods, too.
       class Commits
+        TIMEOUT_SECONDS = 60
         SLICE_MS = 100 # so that a thread that waits can be interrupted
         RETRY_PAUSE_SECONDS = 0.2
-        private_constant :SLICE_MS, :RETRY_PAUSE_SECONDS
+        private_constant :TIMEOUT_SECONDS, :SLICE_MS, :RETRY_PAUSE_SECONDS
 
         def initialize(client)
           @client = client
@@ -26,60 +27,65 @@ module Guildhall
           @stored_next = false # so that metadata that changes all the time does not hold up what was stored
         end
 
+        # Commits what was stored. Blocks for the broker's answer, and tries again where the reason to fail may pass.
+        # @param timeout [Numeric] seconds; librdkafka itself would wait for a broker for ever
+        # @return [Boolean] false when the group has moved on meanwhile
+        # @raise [Rdkafka::RdkafkaError] when it failed otherwise, or no broker has answered in time
+        def commit(timeout: TIMEOUT_SECONDS)
+          code = complete(timeout)
+          error = failure(code)
+          raise error if error
+
+          code.zero? || Broker::Errors.nothing?(code)
+        end
+
+        # Commits this offset, whatever was stored or committed before. Blocks for the broker's answer.
+        # @raise [Rdkafka::RdkafkaError]
+        def commit_at(topic, partition, offset, timeout:)
+          force_offset(topic, partition, offset, nil)
+          code = complete(timeout)
+          raise Rdkafka::RdkafkaError, code unless code.zero? || Broker::Errors.nothing?(code)
+        end
+
         # Commits what was stored, in the background. While a commit is under way nothing happens: the next call will do.
         # Does not block.
-        # @return [Integer] librdkafka's error code of the commit before; 0: no error
-        def start
-          with_permit(0) do |handle|
-            code = answer(0)
-            dispatch(handle) if code
-            code
-          end || 0
+        # @return [Rdkafka::RdkafkaError, nil] what has become of the commit before, if it was no good
+        def commit_soon
+          code = with_permit(0) do |handle|
+            answer(0).tap { |answered| dispatch(handle) if answered }
+          end
+          failure(code || 0)
         end
 
-        # Looks whether the commit under way was answered. Does not block.
-        # @return [Integer] librdkafka's error code of it; 0: no error, or it was not
-        def look = with_permit(0) { answer(0) } || 0
+        # Commits this offset, which may be lower than what was committed before. Does not block.
+        def commit_to(topic, partition, offset, metadata = nil)
+          force_offset(topic, partition, offset, metadata)
+          commit_soon
+        end
+
+        # Looks for the broker's answer to a commit in the background. Does not block.
+        # @return [Rdkafka::RdkafkaError, nil] as {#commit_soon}
+        def look_for_answer = failure(with_permit(0) { answer(0) } || 0)
 
         # @return [Boolean] whether a commit is under way
-        def pending? = !@since.nil?
-
-        # Commits what was stored. Blocks for the broker's answer, and tries again where the reason to fail may pass.
-        # @param timeout [Numeric] seconds
-        # @return [Integer] librdkafka's error code; 0: committed
-        def complete(timeout)
-          deadline = Clock.now + timeout
-          with_permit(timeout) do |handle|
-            code = await(deadline)
-            loop do
-              break if code.nil?
-
-              code = dispatch(handle)
-              code = await(deadline) if code.zero?
-              break unless again?(code, deadline)
-            end
-            @lock.synchronize { @metadata = {} }
-            code
-          end || Broker::Librdkafka::TIMED_OUT
-        end
+        def committing? = !@since.nil?
 
         # @return [Boolean] whether a commit has been under way for longer
-        def overdue?(seconds)
+        def commit_overdue?(seconds)
           since = @since
           !since.nil? && Clock.now - since > seconds
         end
 
         # Each is given out once.
-        # @return [Array<Array(Integer, Float)>] librdkafka's error code of each commit that was answered, and how many seconds it took
-        def answers = Array.new(@answers.size) { @answers.pop }
-
-        # Commits this offset next, although it may lie before what was committed last: of what is stored librdkafka commits only what lies
-        # beyond.
-        def force_offset(topic, partition, offset, metadata)
-          @lock.synchronize { @forced[[topic, partition]] = [offset, metadata] }
+        # @return [Array<Array(String | nil, Float)>] librdkafka's name of the error of each commit that was answered, nil where it was
+        #   none, and how many seconds it took
+        def answered_commits
+          Array.new(@answers.size) { @answers.pop }.map { |code, seconds| [failure(code)&.code&.to_s, seconds] }
         end
 
-        # Commits metadata beside an offset that may be committed already: of what is stored librdkafka commits only other offsets.
+        # Commits metadata two commits from now at the latest, although the offset may be committed already: of what is stored librdkafka
+        # commits only other offsets. Does not block.
+        # @param offset [Integer] that was stored
         def renew_metadata(topic, partition, offset, metadata)
           @lock.synchronize { @metadata[[topic, partition]] = [offset, metadata] }
         end
@@ -97,6 +103,32 @@ module Guildhall
         end
 
         private
+
+        # @return [Integer] librdkafka's error code; 0: committed
+        def complete(timeout)
+          deadline = Clock.now + timeout
+          with_permit(timeout) do |handle|
+            code = await(deadline)
+            loop do
+              break if code.nil?
+
+              code = dispatch(handle)
+              code = await(deadline) if code.zero?
+              break unless again?(code, deadline)
+            end
+            @lock.synchronize { @metadata = {} }
+            code
+          end || Broker::Librdkafka::TIMED_OUT
+        end
+
+        def failure(code)
+          Rdkafka::RdkafkaError.new(code) unless code.zero? || Broker::Errors.commit_settled?(code)
+        end
+
+        # Of what is stored librdkafka commits only what lies beyond the committed offset.
+        def force_offset(topic, partition, offset, metadata)
+          @lock.synchronize { @forced[[topic, partition]] = [offset, metadata] }
+        end
 
         # @yieldparam handle [FFI::Pointer] the client is not closed meanwhile
         # @return [Object, nil] what the block returns; nil: it was not its permit in time
