@@ -1,4 +1,4 @@
-/* Initialises the native parts of the gem guildhall-kafka. Loaded by guildhall/kafka/reading/reader.rb, after ReadError. */
+/* Initialises the native parts of the gem guildhall-kafka. Loaded by guildhall/kafka/reading.rb, after ReadError. */
 #include <ruby.h>
 #include <ruby/ractor.h>
 #include "entry.h"

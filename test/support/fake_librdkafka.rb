@@ -7,7 +7,7 @@ require "tmpdir"
 # A librdkafka with one partition, whose messages a test makes up: for what no broker can be brought to do.
 class FakeLibrdkafka
   SOURCE = File.expand_path("fake_librdkafka.c", __dir__)
-  # In the order of Guildhall::Kafka::Connection::Librdkafka::NATIVE.
+  # In the order of Guildhall::Kafka::Reading::Reader::FUNCTIONS.
   FUNCTIONS = %w[consume destroy timestamp headers header topic error get_consumer get_partition forward destroy_queue enable].freeze
   HUGE = 1 << 60 # bytes that no machine has
 

@@ -16,7 +16,7 @@ class FFIReader
     attach_function :rd_kafka_queue_io_event_enable, %i[pointer int pointer size_t], :void
   end
 
-  Librdkafka = Guildhall::Kafka::Connection::Librdkafka
+  Librdkafka = Guildhall::Kafka::Broker::Librdkafka
   ReadError = Guildhall::Kafka::Reading::ReadError
   Clock = Guildhall::Clock
   BATCH = 1024

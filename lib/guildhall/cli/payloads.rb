@@ -40,7 +40,7 @@ module Guildhall
         private
 
         def sample(topic, servers, limit)
-          Kafka::Broker::PayloadSample.read(topic, servers, limit:).map { |bytes| text(bytes.dup) }
+          Kafka::Broker::Session.sample_payloads(topic, servers, limit:).map { |bytes| text(bytes.dup) }
         rescue Kafka::UnreachableError
           raise Guildhall::ArgumentError, "no broker answers at #{servers}"
         rescue Kafka::KafkaError => error

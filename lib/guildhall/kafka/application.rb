@@ -6,7 +6,7 @@ require "guildhall/error_boundary"
 require_relative "config"
 require_relative "routing/routes"
 require_relative "routing/selection"
-require_relative "connection/reachability"
+require_relative "reachability"
 require_relative "events"
 require_relative "logging"
 require_relative "runtime"
@@ -16,7 +16,6 @@ require_relative "application/validation"
 require_relative "broker/iterator"
 require_relative "broker/lag"
 require_relative "broker/parked_keys"
-require_relative "broker/payload_sample"
 require_relative "broker/replay"
 require_relative "broker/topic_creation"
 require_relative "scheduling/state"
@@ -63,8 +62,8 @@ module Guildhall
         @config = Config.new
         @routes = Routing::Routes.new(@config)
         @clients = Clients.new(@config)
-        diagnosis = Connection::TLSDiagnosis.new { |broker| @clients.connecting_to(broker, [*@routed]) }
-        @reachability = Connection::Reachability.new(diagnosis) { |name, **payload| publish(name, **payload) }
+        diagnosis = Reachability::TLSDiagnosis.new { |broker| @clients.connecting_to(broker, [*@routed]) }
+        @reachability = Reachability::Brokers.new(diagnosis) { |name, **payload| publish(name, **payload) }
         @journal = Logging::Journal.new(@config, @reachability)
         @instrumentation = Instrumentation.new(Events::NAMES) { |message| @journal.report(message) }
         @producers = Producers.new(self, @journal)
@@ -175,7 +174,7 @@ module Guildhall
       def listeners = @runtime ? @runtime.listeners : []
 
       # @!visibility private
-      # @return [Connection::Registries, nil] nil before the start
+      # @return [Reachability::Registries, nil] nil before the start
       def registries = @runtime&.registries
 
       # The block is called, in a thread that must not wait for long, when a group cannot be consumed any more: see {#failure}.
@@ -329,7 +328,7 @@ module Guildhall
         settings = client_settings(topic)
         # A topic that a broker creates by itself is not compacted, and would forget this.
         created = Broker::TopicCreation.new(settings, [topic]) { |error, _| raise error }.run
-        raise UnreachableError.at(settings, Connection::Librdkafka::TIMED_OUT, "it was asked for topics") unless created
+        raise UnreachableError.at(settings, Broker::Librdkafka::TIMED_OUT, "it was asked for topics") unless created
 
         key, payload = Scheduling::State.switch_record(name, enabled)
         producer.produce_sync(topic: topic.name, partition: 0, key:, payload:)

@@ -11,13 +11,26 @@ module Guildhall
       include Error
     end
 
-    # A message that a consumer sends on (`pipe_to`) has not reached its topic within a few seconds. Its partition waits until the brokers
-    # have it; then the consumer is called again, and what has arrived is not sent again.
-    class ForwardingError < Guildhall::TimeoutError
+    # What is known of a message that could not be sent.
+    module NotSent
       # @return [String, nil] the topic that it could not be sent to
       attr_reader :to
       # @return [String, nil] what the broker says, and what to do about it
       attr_reader :reason
+
+      def initialize(message = nil, to: nil, reason: nil)
+        super(message)
+        @to = to
+        @reason = reason
+      end
+    end
+    private_constant :NotSent
+
+    # A message that a consumer sends on (`pipe_to`) has not reached its topic within a few seconds. Its partition waits until the brokers
+    # have it; then the consumer is called again, and what has arrived is not sent again.
+    class ForwardingError < Guildhall::TimeoutError
+      include NotSent
+
       # @!visibility private
       attr_accessor :load
 
@@ -29,12 +42,6 @@ module Guildhall
         error = error.cause until error.nil? || (error.is_a?(self) && error.load)
         error&.load
       end
-
-      def initialize(message = nil, to: nil, reason: nil)
-        super(message)
-        @to = to
-        @reason = reason
-      end
     end
 
     # A command of the command line was refused by Kafka.
@@ -45,18 +52,8 @@ module Guildhall
     # A message could not be sent to the dead letter topic, or to a retry topic. It is sent again, without another call of its
     # consumer; its partition (with `ordering :key`: its key) waits until that has worked.
     class DeadLetterError < StandardError
+      include NotSent
       include Error
-
-      # @return [String, nil] the topic that it could not be sent to
-      attr_reader :to
-      # @return [String, nil] what the broker says, and what to do about it
-      attr_reader :reason
-
-      def initialize(message = nil, to: nil, reason: nil)
-        super(message)
-        @to = to
-        @reason = reason
-      end
     end
 
     # The embedded broker refused.
@@ -207,7 +204,7 @@ module Guildhall
 
       def self.of(client)
         text = FFI::MemoryPointer.new(:char, MAX_TEXT_BYTES)
-        code = client.with_handle { |handle| Connection::Librdkafka.rd_kafka_fatal_error(handle, text, MAX_TEXT_BYTES) }
+        code = client.with_handle { |handle| Broker::Librdkafka.rd_kafka_fatal_error(handle, text, MAX_TEXT_BYTES) }
         name = Broker::Errors.name_of(code)
         new(code, name, Broker::Errors.explain(name, text.read_string))
       end

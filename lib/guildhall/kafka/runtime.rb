@@ -4,8 +4,8 @@ require "forwardable"
 require "guildhall/clock"
 require "guildhall/error_boundary"
 require_relative "broker/target_check"
-require_relative "connection/members"
-require_relative "connection/registries"
+require_relative "group/members"
+require_relative "reachability"
 require_relative "deserializing/plan"
 require_relative "runtime/backpressure"
 require_relative "runtime/contention"
@@ -29,7 +29,7 @@ module Guildhall
       private_constant :CHECK_AFTER_SECONDS, :UNDO_SECONDS
 
       attr_reader :application, :members, :runners, :timer, :backpressure, :contention
-      # @return [Connection::Registries, nil] nil before it was launched
+      # @return [Reachability::Registries, nil] nil before it was launched
       attr_reader :registries
       # @return [FatalError, nil] why a group is not consumed any more, although it was not stopped; other groups continue
       attr_reader :failure
@@ -201,7 +201,7 @@ module Guildhall
           routes = Routing::GroupRoutes.new(list.flatten, @routed.select { |topic| topic.group == group && topic.consumed? })
           routes.names.each { |name| report_overlap(routes, name) }
           list.each_with_index.map do |together, index|
-            Connection::Members.new(together, self, routes:, before: index * together.first.multiplexing.maximum)
+            Group::Members.new(together, self, routes:, before: index * together.first.multiplexing.maximum)
           end
         end
       end
@@ -220,8 +220,8 @@ module Guildhall
       end
 
       def watch_registries
-        @registries = Connection::Registries.new(@topics) { |name, **payload| publish(name, **payload) }
-        @timer.every(Connection::Registries::LOOK_SECONDS) { @registries.look } if @registries.any?
+        @registries = Reachability::Registries.new(@topics) { |name, **payload| publish(name, **payload) }
+        @timer.every(Reachability::Registries::LOOK_SECONDS) { @registries.look } if @registries.any?
       end
 
       # Later, for topics that are missing are being created, and what runs for a moment only needs no check.

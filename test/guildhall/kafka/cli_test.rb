@@ -220,7 +220,7 @@ class KafkaCLITest < GuildhallTest
     consumer = Rdkafka::Config.new("bootstrap.servers": broker.bootstrap_servers, "group.id": "guildhall").consumer
     metadata = Guildhall::Kafka::Partition::DoneRanges.dump(0, done)
     list = Rdkafka::Consumer::TopicPartitionList.new("orders" => [Rdkafka::Consumer::Partition.new(0, 0, 0, metadata)])
-    Guildhall::Kafka::Connection::CoordinatorRetry.run { consumer.commit(list) }
+    Guildhall::Kafka::Group::Client.ask_coordinator { consumer.commit(list) }
     consumer.close
   end
 

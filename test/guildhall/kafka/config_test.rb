@@ -362,7 +362,7 @@ class KafkaConfigTest < GuildhallTest
     @application.config.kafka = {"bootstrap.servers": "a:1", "sasl.passwrd": "x", "auto.ofset.reset": "earliest", "group.instnce.id": "a", "session.timeout.ms": "x"}
     @application.routes.draw { topic("a") { consumer Handles } }
     assert_errors("did you mean sasl.password?", "did you mean auto.offset.reset?", "did you mean group.instance.id?", 'property "session.timeout.ms"')
-    assert_operator Guildhall::Kafka::Connection::Librdkafka.property_names.size, :>, 150
+    assert_operator Guildhall::Kafka::Broker::Librdkafka.property_names.size, :>, 150
   end
 
   def test_names_that_kafka_refuses_are_errors

@@ -33,6 +33,6 @@ Scenario.run do
   eventually("committed") { committed(name, partitions:) == [1_500] * partitions } # by a member: while it is out of the group it cannot
   stop(timeout: 40)
   notes << "#{account.lives} assignments"
-  replaced = Array.new(errors.size) { errors.pop[:error].message }.count(Guildhall::Kafka::Connection::LostMembership::NO_BROKER)
+  replaced = Array.new(errors.size) { errors.pop[:error].message }.count(Guildhall::Kafka::Group::LostMembership::NO_BROKER)
   notes << "the client was replaced" if replaced.positive?
 end

@@ -38,7 +38,7 @@ Scenario.run do
     client(:consumer, "group.id": group) do |one|
       list = Rdkafka::Consumer::TopicPartitionList.new
       list.add_topic(topic, 1)
-      found = Guildhall::Kafka::Connection::CoordinatorRetry.run { one.committed(list, 10_000) }.to_h.fetch(topic).first
+      found = Guildhall::Kafka::Group::Client.ask_coordinator { one.committed(list, 10_000) }.to_h.fetch(topic).first
       [found.offset&.>=(0) ? found.offset : nil, found.metadata.to_s]
     end
   end

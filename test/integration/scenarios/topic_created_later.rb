@@ -15,11 +15,11 @@ module Refusing
 
   private
 
-  def create(admin, name, *)
+  def request(*)
     return super if Refusing.times.zero?
 
     Refusing.times -= 1
-    refused(name, TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
+    Rdkafka::RdkafkaError.new(TOPIC_AUTHORIZATION_FAILED, broker_message: "Authorization failed.")
   end
 end
 Guildhall::Kafka::Broker::TopicCreation.prepend(Refusing)

@@ -229,7 +229,7 @@ class Scenario
   def offsets(consumer, name, partitions, seconds)
     list = Rdkafka::Consumer::TopicPartitionList.new
     list.add_topic(name, partitions)
-    Guildhall::Kafka::Connection::CoordinatorRetry.run(seconds) { consumer.committed(list, seconds * 1000) }.to_h.fetch(name).map(&:offset)
+    Guildhall::Kafka::Group::Client.ask_coordinator(seconds) { consumer.committed(list, seconds * 1000) }.to_h.fetch(name).map(&:offset)
   end
 
   # Time during which this process was stopped, on a machine that was suspended, does not count.

@@ -1,10 +1,8 @@
 # frozen_string_literal: true
 
 require "forwardable"
-require_relative "../connection/client_closer"
-require_relative "../connection/counted_calls"
-require_relative "../connection/librdkafka"
 require_relative "../producing/producer"
+require_relative "native_client"
 
 module Guildhall
   module Kafka
@@ -19,7 +17,6 @@ module Guildhall
 
         # @param settings [Hash{Symbol=>Object}] librdkafka's; those that only a consumer or a producer needs are left out
         # @yieldparam admin [Admin] closed when the block ends
-        # @return [Object] what the block returns
         def self.open(settings)
           admin = new(settings)
           yield admin
@@ -30,24 +27,34 @@ module Guildhall
         def initialize(settings)
           @settings = settings
           @client = Rdkafka::Config.new(Producing::Producer.shared(settings)).admin
-          @native = Connection::CountedCalls.of(@client)
+          @native = NativeClient.of(@client)
         end
 
         # @!method describe_topics(names, include_authorized_operations:)
         # @!method describe_configs(resources)
         def_delegators :@client, :describe_topics, :describe_configs
 
-        # Blocks for the brokers' answer.
-        # @return [Array(Integer, Array)] as {Connection::Librdkafka.metadata}, of all topics
-        def metadata(timeout_ms) = @native.with_inner { |handle| Connection::Librdkafka.metadata(handle, timeout_ms) }
+        # Blocks for the brokers' answer: as {Librdkafka.metadata}, of all topics.
+        def metadata(timeout_ms) = @native.with_inner { |handle| Librdkafka.metadata(handle, timeout_ms) }
 
         # Does not wait for an answer.
         # @param settings [Hash{Symbol=>String}] the topic's
         # @raise [Rdkafka::RdkafkaError]
         def create_topic(name, partitions, settings = {}) = @client.create_topic(name, partitions, BROKERS_DEFAULT, settings)
 
-        # Blocks for some seconds at most.
-        def close = Connection::ClientCloser.close_admin(@client, CLOSE_SECONDS)
+        # Blocks for some seconds at most; what is not done by then goes on behind the scenes. The thread of the gem that polls is killed
+        # first: by itself it waits for requests that are not answered.
+        def close
+          return if @client.closed?
+
+          ObjectSpace.undefine_finalizer(@client)
+          polling = @native.instance_variable_get(:@polling_thread)
+          return unless polling.nil? || polling.kill.join(CLOSE_SECONDS)
+
+          handle = NativeClient.detach(@client)
+          NativeClient.outlive_ruby(handle)
+          NativeClient.destroy(handle, CLOSE_SECONDS)
+        end
       end
     end
   end

@@ -2,8 +2,7 @@
 
 require_relative "../dead_letter_queue/dead_letter"
 require_relative "../producing/producer"
-require_relative "answer"
-require_relative "session"
+require_relative "group_query"
 
 module Guildhall
   module Kafka
@@ -79,9 +78,7 @@ module Guildhall
         # @raise [KafkaError]
         def replayed_up_to(partition, offset) = @session.commit(@name, partition, offset)
 
-        def close
-          @session&.close
-        end
+        def close = @session&.close
       end
     end
   end

@@ -1,12 +1,12 @@
 # frozen_string_literal: true
 
-require_relative "group_offsets"
+require_relative "group_query"
 
 module Guildhall
   module Kafka
     module Broker
-      # How far one consumer group is behind, asked of the brokers: by what it has committed, without joining it.
-      class Lag
+      # How far one consumer group is behind, by what it has committed.
+      class Lag < GroupQuery
         # One partition. committed: nil where nothing was committed yet, then all messages count; messages: what lies between the
         # committed offset and the end, in which marks of transactions count like messages, but 0 where there is no message
         # among them; seconds: the age of the first message that is not committed, 0.0 where there is none, nil where it could
@@ -17,46 +17,31 @@ module Guildhall
         SETTINGS = {"queued.min.messages": 1, "fetch.message.max.bytes": 1_000}.freeze
         private_constant :SETTINGS
 
-        # @param settings [Hash{Symbol=>Object}] librdkafka's, as the group's members have them
-        # @param routes [Array<Routing::Topic>] of that group
         # @param timeout [Numeric] seconds for reading messages, which only the times need
         def initialize(settings, routes, timeout: 5)
-          @settings = settings.merge(SETTINGS)
-          @routes = routes
+          super(settings.merge(SETTINGS), routes)
           @timeout = timeout
-        end
-
-        # Blocks for the brokers' answers.
-        # @return [Answer] of {Row}s, in the order of topics and partitions
-        # @raise [UnreachableError] where no broker can be asked
-        def answer
-          Session.open(@settings) do |session|
-            offsets = GroupOffsets.new(session, @routes)
-            committed = offsets.committed
-            ranges = committed.empty? ? {} : offsets.ranges
-            rows = committed.filter_map { |place, (offset, _)| row(place, offset, ranges[place]) if ranges[place] }
-            Answer.new(with_seconds(session, rows), offsets.problems)
-          end
         end
 
         private
 
-        def row(place, committed, present)
-          topic, partition = place
-          messages = [present.end - [committed || present.begin, present.begin].max, 0].max
-          Row.new(group: @routes.first.group, topic:, partition:, committed:, end_offset: present.end, messages:, seconds: nil)
-        end
-
-        def with_seconds(session, rows)
+        def rows(session, topics, committed)
+          ranges = committed.empty? ? {} : known(session.ranges(topics))
+          rows = committed.filter_map { |place, (offset, _)| row(place, offset, ranges[place]) if ranges[place] }
           behind = rows.select { |row| row.messages.positive? }.to_h do |row|
             [[row.topic, row.partition], (row.end_offset - row.messages)...row.end_offset]
           end
           firsts = behind.empty? ? {} : session.first_records(behind, seconds: @timeout)
-          rows.map { |row| finish(row, firsts) }
+          rows.map { |row| with_seconds(row, firsts) }
+        end
+
+        def row((topic, partition), committed, present)
+          messages = [present.end - [committed || present.begin, present.begin].max, 0].max
+          Row.new(group: @group, topic:, partition:, committed:, end_offset: present.end, messages:, seconds: nil)
         end
 
         # There may be nothing but marks of transactions.
-        def finish(row, firsts)
+        def with_seconds(row, firsts)
           return row.with(seconds: 0.0) if row.messages.zero?
           return row unless firsts.key?(place = [row.topic, row.partition])
 

@@ -1,14 +1,13 @@
 # frozen_string_literal: true
 
 require_relative "../partition/done_ranges"
-require_relative "group_offsets"
+require_relative "group_query"
 
 module Guildhall
   module Kafka
     module Broker
-      # Which keys one consumer group has parked, asked of the brokers without joining it: whose messages it has passed over, as the
-      # done ranges beside its committed offsets say.
-      class ParkedKeys
+      # Which keys one consumer group has parked: whose messages it has passed over, as the done ranges beside its committed offsets say.
+      class ParkedKeys < GroupQuery
         # One key of a partition. key: of the messages, nil where they have none; offset: of the first of its messages that were passed
         # over; messages: how many those are; seconds: the age of the first;
         # nil: it has no timestamp.
@@ -18,34 +17,20 @@ module Guildhall
         MAX_DISTANCE = 10_000
         private_constant :MAX_DISTANCE
 
-        # @param settings [Hash{Symbol=>Object}] librdkafka's, as the group's members have them
-        # @param routes [Array<Routing::Topic>] of that group
-        def initialize(settings, routes)
-          @settings = settings
-          @routes = routes
-        end
+        private
 
-        # Blocks for the brokers' answers.
-        # @return [Answer] of {Row}s
-        # @raise [UnreachableError] where no broker can be asked
-        def answer
-          Session.open(@settings) do |session|
-            offsets = GroupOffsets.new(session, @routes)
-            rows = offsets.committed.flat_map do |place, (offset, metadata)|
-              offset ? parked(session, place, gaps(offset, metadata)) : []
-            rescue AuthenticationError
-              raise
-            rescue KafkaError => error
-              offsets.report(*place, error)
-              []
-            end
-            Answer.new(rows, offsets.problems)
+        def rows(session, _topics, committed)
+          committed.flat_map do |place, (offset, metadata)|
+            offset ? parked(session, place, gaps(offset, metadata)) : []
+          rescue AuthenticationError
+            raise
+          rescue KafkaError => error
+            report(*place, error)
+            []
           end
         end
 
-        private
-
-        # @return [Array<Range<Integer>>] what was passed over
+        # @return [Array<Range<Integer>>] the offsets that were passed over
         def gaps(offset, metadata)
           Partition::DoneRanges.load(offset, metadata).map do |done|
             (offset...done.begin).tap { offset = done.end }
@@ -66,10 +51,9 @@ module Guildhall
           found
         end
 
-        def row(place, records)
+        def row((topic, partition), records)
           first = records.first
-          topic, partition = place
-          Row.new(group: @routes.first.group, topic:, partition:, key: first.key, offset: first.offset, messages: records.size,
+          Row.new(group: @group, topic:, partition:, key: first.key, offset: first.offset, messages: records.size,
             seconds: first.timestamp && [Time.now - first.timestamp, 0.0].max)
         end
       end

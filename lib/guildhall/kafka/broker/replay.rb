@@ -1,9 +1,8 @@
 # frozen_string_literal: true
 
-require_relative "../connection/counted_calls"
 require_relative "../producing/wire"
 require_relative "dead_letters"
-require_relative "replay/outcome"
+require_relative "native_client"
 
 module Guildhall
   module Kafka
@@ -15,9 +14,37 @@ module Guildhall
         CHUNK_SIZE = 100
         # librdkafka's default of five minutes is too long to learn that a topic cannot be written to.
         SETTINGS = {"enable.idempotence": true, "linger.ms": 5, "message.timeout.ms": 30_000}.freeze
-
         FLUSH_MS = 1_000
-        private_constant :FLUSH_MS
+        private_constant :SETTINGS, :FLUSH_MS
+
+        # What has become of one partition's dead letters so far.
+        class Outcome
+          # @return [Integer] a partition; how many of its dead letters were replayed; how many the filter has left out; how many of
+          #   those that were replayed are not noted at the broker
+          attr_reader :partition, :replayed, :skipped, :unnoted
+          # @return [Integer, nil] the offset of the first, of the last that was replayed; nil where none was
+          attr_reader :first, :last
+
+          def initialize(partition)
+            @partition = partition
+            @replayed = @skipped = @unnoted = 0
+            @first = @last = nil
+          end
+
+          # @param offset [Integer] of one more that was replayed
+          def count(offset)
+            @replayed += 1
+            @unnoted += 1
+            @first ||= offset
+            @last = offset
+          end
+
+          # All that were replayed are noted now.
+          def noted = @unnoted = 0
+
+          # @param number [Integer] more were left out
+          def skip(number) = @skipped += number
+        end
 
         # @param to [String, nil] another topic for all of them, whose partitioner decides; nil: where each came from
         # @param note [Boolean] whether how far it came is kept at the broker, for the next time
@@ -35,13 +62,9 @@ module Guildhall
         end
 
         # Ends it after the chunk at hand. May be called by any thread, and by a trap.
-        def interrupt
-          @interrupted = true
-        end
+        def interrupt = @interrupted = true
 
-        def interrupted?
-          @interrupted
-        end
+        def interrupted? = @interrupted
 
         # Blocks until all are replayed, or it is interrupted.
         # @param ranges [Hash{Integer=>Range<Integer>}] of offsets, by partition
@@ -52,7 +75,7 @@ module Guildhall
         def run(ranges)
           check_notes(ranges) if @note
           @producer = Rdkafka::Config.new(Producing::Producer.settings(@config).merge(SETTINGS)).producer
-          Connection::CountedCalls.of(@producer)
+          NativeClient.of(@producer)
           ranges.each_with_object([]) do |(partition, range), outcomes|
             break outcomes if @interrupted
 
@@ -95,12 +118,10 @@ module Guildhall
           produce_all(chosen) { |dead_letter| outcome.count(done = dead_letter.offset) }
           done = chunk.last&.offset
         ensure
-          note(outcome, done + 1) if done && @note
-        end
-
-        def note(outcome, offset)
-          @dead_letters.replayed_up_to(outcome.partition, offset)
-          outcome.noted
+          if done && @note
+            @dead_letters.replayed_up_to(outcome.partition, done + 1)
+            outcome.noted
+          end
         end
 
         # Whatever happens, those that were produced are waited for.

@@ -2,9 +2,8 @@
 
 require "guildhall/clock"
 require "guildhall/growing_pauses"
-require_relative "../connection/client"
 require_relative "../errors"
-require_relative "complaints"
+require_relative "../group/client"
 require_relative "topic_reader"
 
 module Guildhall
@@ -29,20 +28,52 @@ module Guildhall
         TIMEOUT_SECONDS = 10
         # Seconds for the leader of some partitions: if it is the broker that is down, others have answers.
         LEADER_SECONDS = 5
-        # Repeats a request with a growing time limit, and checks in between whether brokers refuse the credentials.
+        # A request is repeated with a growing time limit, to look in between whether brokers refuse the credentials.
         FIRST_WAIT_SECONDS = 1
         PAUSE_SECONDS = 0.2 # at least, between two questions
         SILENCE_SECONDS = 30 # without a record, or the end, while a range is read
         # As offsets.
         BEGINNING = -2
         LAST = -1
+        CLOSE_SECONDS = 5
         MAX_BYTES = 10_000_000 # in memory while a range is read
+        QUIET_LOG_LEVEL = 2 # of the levels of syslog
         private_constant :SETTINGS, :LEADER_SECONDS, :FIRST_WAIT_SECONDS, :PAUSE_SECONDS, :SILENCE_SECONDS, :BEGINNING, :LAST,
-          :MAX_BYTES
+          :CLOSE_SECONDS, :MAX_BYTES, :QUIET_LOG_LEVEL
 
-        # @param arguments as for {#initialize}
+        # What the client says beside its answers: why brokers do not serve it. A request that such an error keeps from being answered
+        # only times out.
+        class Complaints
+          # @return [Array(Integer, String), nil] librdkafka's code and reason, where brokers refuse the credentials or TLS fails
+          attr_reader :credentials
+          # @return [Array(Integer, String), nil] the same, where a right is missing
+          attr_reader :right
+
+          # Called by the client, and by a reader.
+          def client_failed(code, reason)
+            code = Librdkafka::SSL if reason.to_s.include?("SSL handshake failed") # it may have the code of a lost connection
+            found = [code, reason.to_s.sub(/ \(after .*\)\z/m, "")]
+            @credentials = found if Errors.kind(code) == :credentials
+            @right = found if Errors.kind(code) == :right
+          end
+
+          # Takes what waits in the consumer's queue. Nothing may be assigned.
+          def take(handle)
+            until (pointer = Rdkafka::Bindings.rd_kafka_consumer_poll(handle, 0)).null?
+              message = Rdkafka::Bindings::Message.new(pointer)
+              client_failed(message[:err], Rdkafka::Bindings.rd_kafka_err2str(message[:err]))
+              Rdkafka::Bindings.rd_kafka_message_destroy(pointer)
+            end
+          end
+
+          # Called by the client when it is closed.
+          def partitions_assigned(_pairs) = nil
+          def partitions_revoked(_pairs, lost:) = nil
+          def statistics_emitted(_json) = nil
+        end
+        private_constant :Complaints
+
         # @yieldparam session [Session] closed when the block ends
-        # @return [Object] what the block returns
         def self.open(...)
           session = new(...)
           yield session
@@ -50,8 +81,31 @@ module Guildhall
           session&.close
         end
 
+        # Some payloads of a topic, to measure and to check with. Blocks until that many were read, or there are no more.
+        # @param servers [String] as for `bootstrap.servers`
+        # @param limit [Integer] of each partition the first ones, about as many of each
+        # @return [Array<String>] without those of tombstones
+        # @raise [UnknownTopicError]
+        # @raise [KafkaError]
+        def self.sample_payloads(topic, servers, limit:)
+          Session.open({"bootstrap.servers": servers, "group.id": "guildhall-advise", log_level: QUIET_LOG_LEVEL}) do |session|
+            ranges = session.ranges_of(session.topic(topic)).reject { |_, range| range.none? }
+            payloads = []
+            until ranges.empty? || payloads.size >= limit
+              share = [(limit - payloads.size).ceildiv(ranges.size), 1].max
+              ranges = ranges.to_h do |number, range|
+                first = session.each_record(topic, number, range, limit: share) { |record| payloads << record.raw_payload }
+                [number, first...range.end]
+              end
+              ranges = ranges.reject { |_, range| range.none? }
+              payloads.compact! # without tombstones
+            end
+            payloads.first(limit)
+          end
+        end
+
         # @param settings [Hash{Symbol=>Object}] librdkafka's; group.id is the group whose offsets {#committed} and {#commit} mean
-        # @param client [Connection::Client, nil] one that is there, of a member perhaps: it is only asked, in any thread, and not closed;
+        # @param client [Group::Client, nil] one that is there, of a member perhaps: it is only asked, in any thread, and not closed;
         #   nil: one of its own
         # @param timeout [Numeric] seconds that the brokers have for an answer
         def initialize(settings, client: nil, timeout: TIMEOUT_SECONDS)
@@ -59,7 +113,7 @@ module Guildhall
           @timeout = timeout
           @complaints = Complaints.new
           @borrowed = !client.nil?
-          @client = client || Connection::Client.new({**settings.except(:"group.instance.id"), **SETTINGS}, @complaints)
+          @client = client || Group::Client.new({**settings.except(:"group.instance.id"), **SETTINGS}, @complaints)
         end
 
         # Blocks for a broker's answer, the first time.
@@ -99,7 +153,7 @@ module Guildhall
         # @raise [KafkaError]
         def ranges_of(topic, numbers = topic.leaders.keys)
           missing = numbers - topic.leaders.keys
-          raise KafkaError.of(Connection::Librdkafka::UNKNOWN_PARTITION, "#{topic.name}/#{missing.first}") if missing.any?
+          raise KafkaError.of(Librdkafka::UNKNOWN_PARTITION, "#{topic.name}/#{missing.first}") if missing.any?
 
           ranges([topic.with(leaders: topic.leaders.slice(*numbers))]).to_h do |(_, number), range|
             raise range if range.is_a?(KafkaError)
@@ -129,13 +183,14 @@ module Guildhall
           with_list(places, nil) do |list|
             ask(what, group: true) { |handle, wait_ms| Rdkafka::Bindings.rd_kafka_committed(handle, list, wait_ms) }
             each_partition(list).to_h do |topic, one|
-              [[topic, one.partition], one.err.zero? ? committed_place(one) : KafkaError.of(one.err, what)]
+              found = one.offset&.>=(0) ? [one.offset, one.metadata] : [nil, nil]
+              [[topic, one.partition], one.err.zero? ? found : KafkaError.of(one.err, what)]
             end
           end
         rescue AuthenticationError
           raise
         rescue UnreachableError
-          raise KafkaError.of(Connection::Librdkafka::WAIT_COORD, what)
+          raise KafkaError.of(Librdkafka::WAIT_COORD, what)
         end
 
         # Commits for the group of this session, which has no members. Blocks for the answer of its coordinator.
@@ -189,7 +244,7 @@ module Guildhall
         end
 
         def close
-          @client.close(timeout: 5) unless @borrowed
+          @client.close(timeout: CLOSE_SECONDS) unless @borrowed
         end
 
         private
@@ -224,7 +279,7 @@ module Guildhall
         def metadata(name, what)
           found = nil
           ask(what) do |handle, wait_ms|
-            code, found = Connection::Librdkafka.metadata(handle, wait_ms, name)
+            code, found = Librdkafka.metadata(handle, wait_ms, name)
             code
           end
           found.map do |topic, code, leaders|
@@ -233,7 +288,9 @@ module Guildhall
         end
 
         def led_ranges(places, leader)
-          return places.to_h { |place| [place, leaderless(place)] } unless leader
+          unless leader
+            return places.to_h { |place| [place, KafkaError.of(Librdkafka::LEADER_NOT_AVAILABLE, "#{place.join("/")} has no leader")] }
+          end
 
           first, last = [BEGINNING, LAST].map { |offset| offsets(places, offset, [LEADER_SECONDS, @timeout].min) }
           places.to_h { |place| [place, first[place]...last[place]] }
@@ -244,8 +301,6 @@ module Guildhall
         rescue KafkaError => error
           divided(places, leader, error)
         end
-
-        def leaderless(place) = KafkaError.of(Connection::Librdkafka::LEADER_NOT_AVAILABLE, "#{place.join("/")} has no leader")
 
         # librdkafka has one answer for all partitions, of which one may be to blame.
         def divided(places, leader, error)
@@ -284,8 +339,6 @@ module Guildhall
           Rdkafka::Consumer::TopicPartitionList.from_native_tpl(list).to_h.flat_map { |topic, some| some.map { |one| [topic, one] } }
         end
 
-        def committed_place(one) = one.offset&.>=(0) ? [one.offset, one.metadata] : [nil, nil]
-
         def search(reader, range, limit, deadline, place)
           next_offset = range.begin
           seen = 0
@@ -310,7 +363,7 @@ module Guildhall
           raise AuthenticationError.at(@settings, *@complaints.credentials) if @complaints.credentials
           return if Clock.now <= silent_at
 
-          raise KafkaError.of(Connection::Librdkafka::TIMED_OUT, "no record of #{place} from offset #{next_offset} on has come")
+          raise KafkaError.of(Librdkafka::TIMED_OUT, "no record of #{place} from offset #{next_offset} on has come")
         end
       end
     end

@@ -22,11 +22,8 @@ module Guildhall
         HEADER_BYTES = 1_000 # about, that a dead letter is larger than its message
         private_constant :LIMIT_SECONDS, :SLICE_MS, :TOPIC, :BROKER, :WRITE, :MAX_BYTES, :AUTO_CREATE, :HEADER_BYTES
 
-        # A topic that messages are sent on to.
-        # @!attribute [r] sources
-        #   @return [Array<String>] the topics that they come from; without those of patterns
-        # @!attribute [r] created
-        #   @return [Boolean] whether the application creates it where it is missing
+        # A topic that messages are sent on to. sources: the topics that they come from, without those of patterns; created: whether the
+        # application creates it where it is missing.
         Target = Data.define(:name, :group, :sources, :created)
         private_constant :Target
 
@@ -38,9 +35,9 @@ module Guildhall
         end
 
         # Blocks for the brokers' answers.
-        # @yieldparam target [String] a topic
+        # @yieldparam topic [String]
         # @yieldparam group [String] of its route
-        # @yieldparam problem [String] what is wrong with it, and what to do
+        # @yieldparam problem [String] what is wrong with the topic, and what to do
         def run
           return if @targets.empty?
 

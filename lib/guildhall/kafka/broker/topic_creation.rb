@@ -19,10 +19,9 @@ module Guildhall
         PAUSES = GrowingPauses.new(1, 300) # seconds before another try
         STOP_SECONDS = 1 # for a question on its way
         UNANSWERED = "no broker answers: missing topics are created as soon as one does"
-        TIMED_OUT = -185
         # Only segments that are closed are compacted, and a process that takes over reads all that is there.
         COMPACTED = {"cleanup.policy": "compact", "segment.ms": "3600000", "min.cleanable.dirty.ratio": "0.1"}.freeze
-        private_constant :TIMED_OUT, :STOP_SECONDS
+        private_constant :TIMEOUT_MS, :ANSWER_MS, :PAUSE_SECONDS, :STOP_SECONDS, :UNANSWERED, :COMPACTED
 
         # @param settings [Hash{Symbol=>Object}] librdkafka's
         # @param topics [Array<Routing::Topic>] a listener's
@@ -38,8 +37,8 @@ module Guildhall
           @stop = Thread::Queue.new
         end
 
-        # Creates what is missing, as soon as a broker answers; what is refused is tried again later. Blocks for the first answer.
-        # @param client [Connection::Client] which consumes the topics
+        # Creates missing topics, as soon as a broker answers; what is refused is tried again later. Blocks for the first answer.
+        # @param client [Group::Client] which consumes the topics
         # @yieldreturn [Boolean] whether to give up
         def start(client, &)
           insist(&)
@@ -65,9 +64,9 @@ module Guildhall
           return true if @topics.empty? && @failing.empty?
 
           Admin.open(@settings) do |admin|
-            present = present(admin)
-            @refused = create(admin, missing(present)) if present
-            !present.nil?
+            code, topics = admin.metadata(ANSWER_MS)
+            @refused = create(admin, missing(topics.to_h { |name, _, leaders| [name, leaders.size] })) if code.zero?
+            code.zero?
           end
         end
 
@@ -91,23 +90,17 @@ module Guildhall
 
         def own?(topic) = topic.delay_tiers || topic.scheduled_tasks || (topic.retry_topics && !topic.retry_topics.first?)
 
-        # @return [Hash{String=>Integer}, nil] how many partitions each topic has; nil: no broker has answered
-        def present(admin)
-          code, topics = admin.metadata(ANSWER_MS)
-          topics.to_h { |name, _, leaders| [name, leaders.size] } if code.zero?
-        end
-
         # A retry topic, and a topic for dead letters, gets as many partitions as the topic, a schedule one, a delay topic and its dead
         # letters as many as the brokers say.
+        # @param present [Hash{String=>Integer}] how many partitions each topic has
         def missing(present)
-          wanted = @topics.to_h { |topic| [topic.name, positive(present[topic.retry_topics&.source]) || Admin::BROKERS_DEFAULT] }
+          as_many = ->(name) { present[name]&.nonzero? || Admin::BROKERS_DEFAULT }
+          wanted = @topics.to_h { |topic| [topic.name, as_many.call(topic.retry_topics&.source)] }
           @topics.filter_map(&:delay_tiers).each { |tiers| wanted[tiers.dead_letters] = Admin::BROKERS_DEFAULT }
-          @failing.each { |topic| wanted[topic.dead_letter_queue.topic] = positive(present[topic.name]) || Admin::BROKERS_DEFAULT }
+          @failing.each { |topic| wanted[topic.dead_letter_queue.topic] = as_many.call(topic.name) }
           @topics.select(&:scheduled_tasks).each { |topic| wanted[topic.name] = [1, COMPACTED] }
           wanted.reject { |name, _| present.key?(name) }
         end
-
-        def positive(number) = (number if number&.positive?)
 
         # All are asked for before the first answer is waited for: brokers that leave the requests unanswered cost one time-out together.
         # @return [Array<String>] those that are not there
@@ -133,7 +126,7 @@ module Guildhall
           # Another process may have been faster.
           error.code == :topic_already_exists || refused(name, error.rdkafka_response, error.broker_message || error.message)
         rescue Rdkafka::AbstractHandle::WaitTimeoutError => error
-          refused(name, TIMED_OUT, error.message)
+          refused(name, Librdkafka::TIMED_OUT, error.message)
         end
 
         def refused(name, code, text)

@@ -15,6 +15,7 @@ module Guildhall
         ANSWER_MS = 1_000
         LATE_ANSWER_MS = 5_000
         PAUSES = GrowingPauses.new(1, 30) # seconds before another try, where the brokers did not answer
+        private_constant :REFRESH_MS, :ANSWER_MS, :LATE_ANSWER_MS, :PAUSES
 
         # @param settings [Hash{Symbol=>Object}] the client's
         # @param on_error [#call] given what has failed in the thread: it asks again

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../connection/client"
-require_relative "../reading/reader"
+require_relative "../reading"
 
 module Guildhall
   module Kafka
@@ -10,10 +9,8 @@ module Guildhall
       class TopicReader
         # One partition: its topic and number, and the offset behind its last record.
         PartitionCursor = Struct.new(:place, :last, :queue)
-        private_constant :PartitionCursor
-
         ROOM_MESSAGES = 2_000
-        private_constant :ROOM_MESSAGES
+        private_constant :PartitionCursor, :ROOM_MESSAGES
 
         # @param codec [Codec, nil] what records are decoded with
         # @param max_messages [Integer] in one batch
@@ -37,7 +34,11 @@ module Guildhall
           topics = ranges.group_by { |(topic, _), _| topic }
           @client.assign(topics.transform_values { |some| some.to_h { |(_, number), range| [number, range.begin] } })
           @reader = Reading::Reader.for(@client)
-          ranges.each { |place, range| add(place, range.end) }
+          ranges.each do |place, range|
+            cursor = @cursors[place] = PartitionCursor.new(place, range.end)
+            cursor.queue = @reader.open(*place, cursor, @codec)
+            allow(cursor)
+          end
         end
 
         # @return [Boolean] whether nothing is left to be read
@@ -68,12 +69,6 @@ module Guildhall
         end
 
         private
-
-        def add(place, last)
-          cursor = @cursors[place] = PartitionCursor.new(place, last)
-          cursor.queue = @reader.open(*place, cursor, @codec)
-          allow(cursor)
-        end
 
         def allow(cursor) = cursor.queue.allow(@max_messages, @max_bytes)
 

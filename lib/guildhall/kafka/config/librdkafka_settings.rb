@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../connection/librdkafka"
+require_relative "../broker/librdkafka"
 require_relative "errors"
 require_relative "secrets"
 
@@ -57,7 +57,7 @@ module Guildhall
           end
           errors.add("#{owner}: #{problem}") if problem
         ensure
-          Connection::Librdkafka.rd_kafka_destroy(handle) if handle && !handle.null?
+          Broker::Librdkafka.rd_kafka_destroy(handle) if handle && !handle.null?
         end
 
         # What would connect to somebody, start something, or speak.
@@ -109,7 +109,7 @@ module Guildhall
           answer = Rdkafka::Bindings.rd_kafka_conf_set(config, name, value, error, 512)
           return if answer == :config_ok
 
-          hint = Suggestion.for(name, Connection::Librdkafka.property_names) if answer == :config_unknown
+          hint = Suggestion.for(name, Broker::Librdkafka.property_names) if answer == :config_unknown
           "#{Secrets.without(error.read_string.strip, name, value)}#{hint}"
         ensure
           Rdkafka::Bindings.rd_kafka_conf_destroy(config) if config

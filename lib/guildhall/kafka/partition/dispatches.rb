@@ -3,7 +3,7 @@
 require "time"
 require "guildhall/clock"
 require "guildhall/error_boundary"
-require_relative "../reminders"
+require_relative "../reachability"
 require_relative "reports"
 require_relative "backoff"
 
@@ -58,7 +58,7 @@ module Guildhall
           @progress = partition.progress
           @backoff = Backoff.new(@runtime.config, partition.topic.retries)
           @dispatches = []
-          @reminders = Hash.new { |reminders, to| reminders[to] = Reminders.new } # by topic, whatever is sent there
+          @reminders = Hash.new { |reminders, to| reminders[to] = Reachability::Reminders.new } # by topic, whatever is sent there
           @lock = Mutex.new
         end
 

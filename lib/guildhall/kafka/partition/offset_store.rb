@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../connection/librdkafka"
+require_relative "../broker/librdkafka"
 
 module Guildhall
   module Kafka
@@ -45,7 +45,7 @@ module Guildhall
         # What was not committed yet is not to be: if the topic was deleted and recreated, it would be taken for an offset
         # of the new one.
         def dismiss
-          @client.store(@topic, @partition, Connection::Librdkafka::NO_OFFSET)
+          @client.store(@topic, @partition, Broker::Librdkafka::NO_OFFSET)
         end
 
         private

@@ -7,7 +7,7 @@ require_relative "consumers"
 require_relative "no_offset_store"
 require_relative "progress"
 require_relative "outbox"
-require_relative "../lag/partition_lag"
+require_relative "lag"
 require_relative "inbox"
 require_relative "reports"
 require_relative "run"
@@ -18,7 +18,7 @@ module Guildhall
   module Kafka
     # One partition for the time of its assignment: ties together what was read of it and waits ({Inbox}), what
     # is done ({Progress}), its consumers ({Consumers}), the batch in work ({Run}), and how far it is behind
-    # ({Lag::PartitionLag}). It is run by one runner at a time; when it has nothing to do, it costs nothing.
+    # ({Partition::Lag}). It is run by one runner at a time; when it has nothing to do, it costs nothing.
     class Partition
       extend Forwardable
 
@@ -173,7 +173,7 @@ module Guildhall
       # What was read already is dropped, and what was said of it no longer counts.
       # @raise [Guildhall::ArgumentError]
       def seek(target)
-        Connection::Client.validate_seek_target!(target)
+        Group::Client.validate_seek_target!(target)
         @seek.start(target) { @progress.rewind }
       end
 
@@ -244,7 +244,7 @@ module Guildhall
         @transactions = Transactions.new(self, @progress, @listener.client, @runtime) if @topic.transactional
         runners = @runtime.runners
         @inbox = Inbox.new(@backlog, @runtime.timer) { |urgent| runners.push(self, urgent:) }
-        @lag = Lag::PartitionLag.new(self, @progress, @inbox, @listener, @runtime)
+        @lag = Lag.new(self, @progress, @inbox, @listener, @runtime)
         @seek = Seek.new(self, @inbox, @listener, @runtime) { |*place| moved(*place) }
         @reports = Reports.new(self)
         @outbox = Outbox.new(self)

@@ -8,7 +8,7 @@ require_relative "failure_policy"
 require_relative "passing_errors"
 require_relative "strategies/keyed"
 require_relative "strategies/virtual"
-require_relative "../reminders"
+require_relative "../reachability"
 require_relative "../filtering/gate"
 
 module Guildhall
@@ -376,7 +376,7 @@ module Guildhall
 
         # What keeps transactions from being committed lasts, and each attempt meets it again.
         def report(error, messages)
-          return if error.is_a?(TransactionError) && !(@reminders ||= Reminders.new).due?(Transactions.reason(error), Clock.now)
+          return if error.is_a?(TransactionError) && !(@reminders ||= Reachability::Reminders.new).due?(Transactions.reason(error), Clock.now)
 
           @reports.consume_failed(error, messages, attempt, isolating: !@history.search.nil?)
         end

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "backoff"
-require_relative "../connection/client"
+require_relative "../group/client"
 
 module Guildhall
   module Kafka

@@ -3,7 +3,7 @@
 require "forwardable"
 require "guildhall/clock"
 require "guildhall/error_boundary"
-require_relative "../connection/group_metadata"
+require_relative "../group/client"
 require_relative "../errors"
 require_relative "../producing/delivery"
 require_relative "parcel"

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "guildhall/clock"
-require_relative "../connection/librdkafka"
+require_relative "../broker/librdkafka"
 require_relative "wire"
 
 module Guildhall

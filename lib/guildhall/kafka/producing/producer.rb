@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../connection/counted_calls"
+require_relative "../broker/native_client"
 require_relative "defaults"
 require_relative "later"
 require_relative "measuring"
@@ -77,7 +77,7 @@ module Guildhall
             steps(config, topics).each { |step| producer.middleware.append(step) }
             producer.middleware.extend(Wire::Middleware)
             # Also after a fork, or a fatal error.
-            producer.monitor.subscribe("producer.connected") { Connection::CountedCalls.of(made.client) }
+            producer.monitor.subscribe("producer.connected") { Broker::NativeClient.of(made.client) }
           end
           made.extend(Reporting, Later)
         end

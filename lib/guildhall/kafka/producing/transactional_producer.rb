@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "guildhall/clock"
-require_relative "../connection/counted_calls"
+require_relative "../broker/native_client"
 require_relative "delivery"
 require_relative "later"
 require_relative "wire"
@@ -59,7 +59,7 @@ module Guildhall
         def open
           @client = Rdkafka::Config.new(@settings).producer.extend(Targets)
           @client.delivery_callback = ->(report) { @refused ||= report unless report.error.zero? || Broker::Errors.purged?(report.error) }
-          @native = Connection::CountedCalls.of(@client)
+          @native = Broker::NativeClient.of(@client)
           @deadline = Clock.now + @timeout
           patiently { initialize_transactions unless yield }
           self
@@ -91,7 +91,7 @@ module Guildhall
 
         # Adds a consumer's offset to the transaction. Blocks for the brokers' answers.
         # @param partition [Rdkafka::Consumer::Partition] with the offset of the next message to be consumed
-        # @yieldreturn [Connection::GroupMetadata] who consumes it; called again before another try
+        # @yieldreturn [Group::Client::GroupMetadata] who consumes it; called again before another try
         # @raise [Rdkafka::RdkafkaError, Guildhall::TimeoutError]
         def send_offset(topic, partition)
           list = Rdkafka::Consumer::TopicPartitionList.new(topic => [partition])

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../connection/librdkafka"
+require_relative "../broker/librdkafka"
 
 module Guildhall
   module Kafka

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../broker/admin"
-require_relative "../connection/librdkafka"
+require_relative "../broker/librdkafka"
 
 module Guildhall
   module Kafka
@@ -18,7 +18,7 @@ module Guildhall
       #       config.kafka = {"bootstrap.servers": broker.bootstrap_servers}
       #     end
       class EmbeddedBroker
-        # What the mock cluster needs beyond {Connection::Librdkafka}.
+        # What the mock cluster needs beyond {Broker::Librdkafka}.
         module Functions
           extend FFI::Library
 

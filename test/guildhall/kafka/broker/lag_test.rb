@@ -31,7 +31,7 @@ class KafkaLagTest < GuildhallTest
   def commit(offset)
     consumer = Rdkafka::Config.new(@settings).consumer
     list = Rdkafka::Consumer::TopicPartitionList.new("orders" => [Rdkafka::Consumer::Partition.new(0, offset)])
-    Guildhall::Kafka::Connection::CoordinatorRetry.run { consumer.commit(list) }
+    Guildhall::Kafka::Group::Client.ask_coordinator { consumer.commit(list) }
   ensure
     consumer.close
   end

@@ -37,7 +37,7 @@ class KafkaBrokerParkedKeysTest < GuildhallTest
     metadata = Guildhall::Kafka::Partition::DoneRanges.dump(offset, done)
     consumer = Rdkafka::Config.new("bootstrap.servers": @broker.bootstrap_servers, "group.id": "g").consumer
     list = Rdkafka::Consumer::TopicPartitionList.new("orders" => [Rdkafka::Consumer::Partition.new(0, offset, 0, metadata)])
-    Guildhall::Kafka::Connection::CoordinatorRetry.run { consumer.commit(list) }
+    Guildhall::Kafka::Group::Client.ask_coordinator { consumer.commit(list) }
   ensure
     consumer.close
   end
@@ -57,7 +57,7 @@ class KafkaBrokerParkedKeysTest < GuildhallTest
 
   def test_gaps_that_lie_far_apart
     distance = Guildhall::Kafka::Broker::ParkedKeys.const_get(:MAX_DISTANCE)
-    keys = Guildhall::Kafka::Broker::ParkedKeys.new({}, [])
+    keys = Guildhall::Kafka::Broker::ParkedKeys.new({}, @application.validate!)
     metadata = Guildhall::Kafka::Partition::DoneRanges.dump(5, [[6, 10], [11, 20 + distance], [21 + distance, 30 + distance]])
     ranges = []
     session = Object.new

@@ -24,8 +24,9 @@ class KafkaStartReportTest < GuildhallTest
   def events(reset, committed: {}, seeking: [], &)
     settings = {"bootstrap.servers": @broker.bootstrap_servers, "group.id": "g", "auto.offset.reset": reset}
     Guildhall::Kafka::Broker::Session.open(settings) { |session| committed.each { |number, offset| session.commit("orders", number, offset) } }
-    client = Guildhall::Kafka::Connection::Client.new(settings, Nobody.new)
-    Guildhall::Kafka::Broker::StartReport.new(client, settings, [["orders", 0], ["orders", 1], ["orders", 2]], seeking).events(&)
+    client = Guildhall::Kafka::Group::Client.new(settings, Nobody.new)
+    pairs = [["orders", 0], ["orders", 1], ["orders", 2]]
+    Guildhall::Kafka::Broker::OffsetReports.new(nil, "g").start_events(client, settings, pairs, seeking, &)
   ensure
     client&.close(timeout: 10)
   end

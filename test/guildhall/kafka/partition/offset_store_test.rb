@@ -35,6 +35,6 @@ class KafkaOffsetStoreTest < GuildhallTest
   def test_what_is_dismissed_is_not_committed
     @store.write(5)
     @store.dismiss
-    assert_equal Guildhall::Kafka::Connection::Librdkafka::NO_OFFSET, @client.stored.last.first
+    assert_equal Guildhall::Kafka::Broker::Librdkafka::NO_OFFSET, @client.stored.last.first
   end
 end

@@ -250,7 +250,7 @@ class KafkaProgressTest < GuildhallTest
     progress = progress()
     progress.mark(5, 0)
     2.times { progress.close(dismiss: true) }
-    assert_equal [[Guildhall::Kafka::Connection::Librdkafka::NO_OFFSET, nil]], @client.stored
+    assert_equal [[Guildhall::Kafka::Broker::Librdkafka::NO_OFFSET, nil]], @client.stored
   end
 
   def test_at_most_once_commits_ahead_of_what_is_done

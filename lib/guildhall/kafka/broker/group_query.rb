@@ -1,0 +1,111 @@
+# frozen_string_literal: true
+
+require_relative "session"
+
+module Guildhall
+  module Kafka
+    module Broker
+      # What could not be answered, and why. topic: its name or pattern, nil where nothing of the group could be asked; partitions: numbers,
+      # nil: all of it.
+      Problem = Data.define(:group, :topic, :partitions, :error) do
+        # @return [Boolean] whether there is no such topic
+        def missing? = Errors.kind(error) == :missing && partitions.nil?
+
+        # @return [String] one line: where, and why
+        def to_s
+          where = [*("group #{group}" if group), *topic].join(", ")
+          "#{[where, *numbers].reject(&:empty?).join(" ")}: #{error.message}"
+        end
+
+        private
+
+        # 0, 2-5
+        def numbers
+          return unless partitions
+
+          runs = partitions.sort.slice_when { |before, after| after > before + 1 }
+          "partition#{"s" if partitions.size > 1} #{runs.map { |run| [run.first, run.last].uniq.join("-") }.join(", ")}"
+        end
+      end
+
+      # The rows that could be found out: an Array, with what could not.
+      class Answer < Array
+        # @return [Array<Problem>] one per topic and reason; also topics that are not there
+        attr_reader :problems
+
+        # @param problems [Array<Problem>] one for each partition
+        def initialize(rows, problems)
+          super(rows)
+          @problems = Answer.grouped(problems)
+        end
+
+        # @return [Boolean] whether all that is there was answered
+        def complete? = @problems.all?(&:missing?)
+
+        def self.merge(answers) = new(answers.flat_map(&:to_a), answers.flat_map(&:problems))
+
+        # @return [Array<Problem>] partitions of one topic together that have the same error
+        def self.grouped(problems)
+          problems.group_by { |one| [one.group, one.topic, Errors.symbol(one.error), one.partitions.nil?] }.map do |_, same|
+            same.one? || same.first.partitions.nil? ? same.first : same.first.with(partitions: same.flat_map(&:partitions))
+          end
+        end
+      end
+
+      # Asks the brokers about what one consumer group has committed of its topics, without joining it. A topic or a partition that cannot
+      # be asked is a {Problem}, and does not keep the others from being answered.
+      class GroupQuery
+        # @param settings [Hash{Symbol=>Object}] librdkafka's, as the group's members have them
+        # @param routes [Array<Routing::Topic>] of that group
+        def initialize(settings, routes)
+          @settings = settings
+          @routes = routes
+          @group = routes.first&.group
+        end
+
+        # Blocks for the brokers' answers.
+        # @return [Answer] of the class's Rows, in the order of topics and partitions
+        # @raise [UnreachableError] where no broker can be asked
+        def answer
+          Session.open(@settings) do |session|
+            @problems = []
+            topics = topics(session)
+            Answer.new(rows(session, topics, committed(session, topics)), @problems)
+          end
+        end
+
+        private
+
+        # @return [Array<Session::Topic>] those of the routes that can be asked; a pattern may match any number of topics
+        def topics(session)
+          patterns, named = @routes.partition(&:pattern?)
+          names = named.map(&:name)
+          names |= session.topic_names.select { |name| patterns.any? { |route| route.match?(name) } } if patterns.any?
+          usable, others = session.describe(names.sort).partition { |topic| topic.error.nil? }
+          others.each { |topic| report(topic.name, nil, topic.error) }
+          usable
+        end
+
+        # @return [Hash{Array(String, Integer)=>Array(Integer | nil, String | nil)}] offset and metadata by topic and partition; both nil
+        #   where nothing was committed
+        def committed(session, topics)
+          known(session.committed(topics.flat_map(&:places)))
+        rescue AuthenticationError
+          raise
+        rescue KafkaError => error
+          report(nil, nil, error)
+          {}
+        end
+
+        # @return [Hash] without the partitions that could not be asked
+        def known(answers)
+          answers.reject { |(topic, partition), answer| report(topic, partition, answer) if answer.is_a?(KafkaError) }
+        end
+
+        def report(topic, partition, error)
+          @problems << Problem.new(group: @group, topic:, partitions: partition && [partition], error:)
+        end
+      end
+    end
+  end
+end

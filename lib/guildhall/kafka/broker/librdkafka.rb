@@ -1,0 +1,114 @@
+# frozen_string_literal: true
+
+require_relative "../errors"
+
+begin
+  require "rdkafka"
+rescue LoadError => error
+  raise Guildhall::MissingDependencyError, "Kafka needs the gem karafka-rdkafka (#{error.message}): add it to the Gemfile"
+end
+
+module Guildhall
+  module Kafka
+    module Broker
+      # Attaches the functions of librdkafka that karafka-rdkafka does not attach, from the library that it has loaded: a process has
+      # one librdkafka.
+      module Librdkafka
+        extend FFI::Library
+
+        ffi_lib(*Rdkafka::Bindings.ffi_libraries.map(&:name))
+
+        # Error codes; {Errors} says what they mean.
+        PARTITION_EOF = -191
+        UNKNOWN_PARTITION = -190
+        INVALID_ARGUMENT = -186
+        TIMED_OUT = -185
+        SSL = -181
+        WAIT_COORD = -180
+        FATAL = -150
+        UNKNOWN_TOPIC_OR_PART = 3
+        LEADER_NOT_AVAILABLE = 5
+        TOPIC_AUTHORIZATION_FAILED = 29
+        # In an offset's place.
+        NO_OFFSET = -1001
+
+        attach_function :rd_kafka_queue_destroy, %i[pointer], :void
+        attach_function :rd_kafka_conf_set_stats_cb, %i[pointer pointer], :void
+        attach_function :rd_kafka_conf_set_error_cb, %i[pointer pointer], :void
+        attach_function :rd_kafka_get_watermark_offsets, %i[pointer string int32 pointer pointer], :int
+        attach_function :rd_kafka_queue_new, %i[pointer], :pointer
+        attach_function :rd_kafka_queue_poll, %i[pointer int], :pointer, blocking: true
+        attach_function :rd_kafka_event_error, %i[pointer], :int
+        attach_function :rd_kafka_event_destroy, %i[pointer], :void
+        attach_function :rd_kafka_commit_queue, %i[pointer pointer pointer pointer pointer], :int
+        attach_function :rd_kafka_consumer_close_queue, %i[pointer pointer], :pointer
+        attach_function :rd_kafka_consumer_closed, %i[pointer], :int
+        attach_function :rd_kafka_fatal_error, %i[pointer pointer size_t], :int
+        attach_function :rd_kafka_set_log_level, %i[pointer int], :void
+        attach_function :rd_kafka_conf_properties_show, %i[pointer], :void
+        # The gem's own keeps the GVL while it blocks.
+        attach_function :rd_kafka_destroy, %i[pointer], :void, blocking: true
+
+        # Functions of C's own library.
+        module LibC
+          extend FFI::Library
+
+          ffi_lib FFI::CURRENT_PROCESS
+          attach_function :dlopen, %i[string int], :pointer
+          attach_function :open_memstream, %i[pointer pointer], :pointer
+          attach_function :fclose, %i[pointer], :int
+          attach_function :free, %i[pointer], :void
+        end
+        private_constant :LibC
+
+        # Keeps the library loaded until the process has ended. Ruby unloads it when Ruby ends; threads of a client that could not be
+        # closed would run into code that is gone.
+        def self.keep = LibC.dlopen(ffi_libraries.first.name, FFI::DynamicLibrary::RTLD_LAZY)
+
+        # @return [Array<String>] all settings that librdkafka documents, for clients and for topics; the gem lists only those that have a
+        #   default
+        def self.property_names
+          text = FFI::MemoryPointer.new(:pointer)
+          bytes = FFI::MemoryPointer.new(:size_t)
+          file = LibC.open_memstream(text, bytes)
+          rd_kafka_conf_properties_show(file)
+          LibC.fclose(file)
+          text.read_pointer.read_bytes(bytes.read(:size_t)).scan(/^([a-z._]+) +\|/).flatten.uniq
+        ensure
+          LibC.free(text.read_pointer) # NULL is freed as well
+        end
+
+        # Asks for topics. The gem's own way fails as a whole where one topic has an error. Blocks for a broker's answer.
+        # @param name [String, nil] of one topic; nil: all topics
+        # @return [Array(Integer, Array<Array(String, Integer, Hash{Integer=>Integer | nil})>)] librdkafka's code; of each topic its name,
+        #   its code, and by partition the id of the broker that leads it, nil where none does that is there
+        def self.metadata(handle, timeout_ms, name = nil)
+          answer = FFI::MemoryPointer.new(:pointer)
+          topic = name && Rdkafka::Bindings.rd_kafka_topic_new(handle, name, nil)
+          return [INVALID_ARGUMENT, []] if topic&.null?
+
+          code = Rdkafka::Bindings.rd_kafka_metadata(handle, name ? 0 : 1, topic, answer, timeout_ms)
+          return [code, []] unless code.zero?
+
+          native = Rdkafka::Metadata::Metadata.new(answer.read_pointer)
+          brokers = structs(native[:brokers_metadata], native[:brokers_count], Rdkafka::Metadata::BrokerMetadata).map { |one| one[:broker_id] }
+          topics = structs(native[:topics_metadata], native[:topics_count], Rdkafka::Metadata::TopicMetadata)
+          [code, topics.map { |one| described(one, brokers) }]
+        ensure
+          Rdkafka::Bindings.rd_kafka_topic_destroy(topic) if topic && !topic.null?
+          Rdkafka::Bindings.rd_kafka_metadata_destroy(native.to_ptr) if native
+        end
+
+        # A partition's own code may be about a replica; its leader says whether it can be used.
+        def self.described(topic, brokers)
+          partitions = structs(topic[:partitions_metadata], topic[:partition_count], Rdkafka::Metadata::PartitionMetadata)
+          leaders = partitions.to_h { |one| [one[:partition_id], (one[:leader] if brokers.include?(one[:leader]))] }
+          [topic[:topic_name].dup, topic[:rd_kafka_resp_err], leaders.sort.to_h]
+        end
+
+        def self.structs(pointer, count, klass) = Array.new(count) { |index| klass.new(pointer + (index * klass.size)) }
+        private_class_method :described, :structs
+      end
+    end
+  end
+end

@@ -1,0 +1,102 @@
+# frozen_string_literal: true
+
+require "guildhall/clock"
+require_relative "librdkafka"
+
+module Guildhall
+  module Kafka
+    module Broker
+      # What we change of the gem's own object around a client of librdkafka, so that a client can always be closed: how its calls are
+      # counted, and how it is closed within a time limit, without the GVL.
+      #
+      # The gem counts the calls that use a client, and closing waits until there are none. A thread that is killed, or interrupted,
+      # just before its call was counted would be subtracted all the same, and closing would wait for ever. With this module only
+      # what was counted is subtracted. It costs no more than the gem's own way, for a producer calls it for each message.
+      module NativeClient
+        SLICE_MS = 100 # so that a thread that waits can be interrupted
+        EVENTS = 16
+        private_constant :SLICE_MS, :EVENTS
+
+        # @return [Rdkafka::NativeKafka, nil] the client's, with this module; nil: it has none, but is a double
+        def self.of(client) = client.instance_variable_get(:@native_kafka)&.extend(self)
+
+        # Ruby interrupts a thread at calls and branches: there are none between counting and the note that it was counted, and none before
+        # the subtraction.
+        # @raise [Rdkafka::ClosedInnerError]
+        def with_inner
+          counted = 0
+          if @access_mutex.owned?
+            @operations_in_progress += 1
+            counted = 1
+          else
+            @access_mutex.synchronize do
+              @operations_in_progress += 1
+              counted = 1
+            end
+          end
+          @inner.nil? ? raise(Rdkafka::ClosedInnerError) : yield(@inner)
+        ensure
+          @operations_in_progress -= counted
+        end
+
+        # Leaves the consumer group; rebalance callbacks run in this thread. librdkafka's own function waits until somebody answers.
+        # @param timeout [Numeric] seconds
+        # @return [Boolean] whether that was done, or there is nothing to leave
+        def leave(timeout)
+          with_inner do |handle|
+            NativeClient.outlive_ruby(handle)
+            queue = Librdkafka.rd_kafka_queue_new(handle)
+            next true if refused?(Librdkafka.rd_kafka_consumer_close_queue(handle, queue))
+
+            limit = Clock.now + timeout
+            buffer = FFI::MemoryPointer.new(:pointer, EVENTS)
+            loop do
+              count = Rdkafka::Bindings.rd_kafka_consume_batch_queue(queue, SLICE_MS, buffer, EVENTS)
+              count.times { |index| Rdkafka::Bindings.rd_kafka_message_destroy(buffer.get_pointer(index * FFI::Pointer.size)) }
+              break true if Librdkafka.rd_kafka_consumer_closed(handle) == 1
+              break false if Clock.now > limit
+            end
+          ensure
+            Librdkafka.rd_kafka_queue_destroy(queue) if queue
+          end
+        end
+
+        # Takes the handle from the gem, which would destroy it with the GVL: the whole process would be blocked, and where a request ends
+        # unanswered in a callback, which needs the GVL, the process would wait for itself.
+        # @param client [Rdkafka::Consumer, Rdkafka::Admin]
+        # @return [FFI::Pointer] the handle, which the gem does not know any more
+        def self.detach(client)
+          ObjectSpace.undefine_finalizer(client)
+          native = client.instance_variable_get(:@native_kafka)
+          native.synchronize { |handle| handle.tap { native.instance_variable_set(:@inner, nil) } }
+        end
+
+        # Requests on their way may hold that up, for seconds: then it goes on behind the scenes.
+        # @param handle [FFI::Pointer] of a client that has left its group
+        # @param timeout [Numeric] seconds
+        # @return [Boolean] whether it was done in time
+        def self.destroy(handle, timeout)
+          thread = Thread.new { Librdkafka.rd_kafka_destroy(handle) }
+          thread.name = "guildhall closing"
+          !!thread.join(timeout)
+        end
+
+        # The client may still be at work when the process ends: it must have its code, and must not log by way of a Ruby that is gone.
+        def self.outlive_ruby(handle)
+          Librdkafka.keep
+          Librdkafka.rd_kafka_set_log_level(handle, 0)
+        end
+
+        private
+
+        # After a fatal error the membership has ended, and closing it never returns.
+        def refused?(error)
+          return false if error.null?
+
+          Rdkafka::Bindings.rd_kafka_error_destroy(error)
+          true
+        end
+      end
+    end
+  end
+end

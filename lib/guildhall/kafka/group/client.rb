@@ -1,0 +1,263 @@
+# frozen_string_literal: true
+
+require "forwardable"
+require_relative "../broker/librdkafka"
+require_relative "../broker/native_client"
+require_relative "commits"
+
+module Guildhall
+  module Kafka
+    module Group
+      # One consumer of librdkafka: a membership in a consumer group, or the client of a {Broker::Session}, which joins none. Any thread may
+      # store and commit offsets; only the thread that polls calls the other methods.
+      class Client
+        extend Forwardable
+
+        # Values of auto.offset.reset.
+        RESETS = {earliest: %w[smallest earliest beginning], latest: ["", "largest", "latest", "end"]}.freeze
+        OFFSETS = 0...(2**63)
+        CLOSE_TIMEOUT_SECONDS = 30
+        ANSWER_MS = 5_000
+        COORDINATOR_PAUSE_SECONDS = 0.2
+        private_constant :RESETS, :OFFSETS, :ANSWER_MS, :COORDINATOR_PAUSE_SECONDS
+
+        # The gem's client configuration with callbacks of ours. The gem's own rebalance callback gives a partition up first and reports
+        # afterwards: then the offsets of work in progress can no longer be stored.
+        class Configuration < Rdkafka::Config
+          ASSIGN = Rdkafka::Bindings::RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS
+          private_constant :ASSIGN
+
+          # @param listener [#partitions_assigned, #partitions_revoked] called in the thread that polls, each with an Array
+          #   of [topic, partition]; before a partition is given up, after it was taken on. `statistics_emitted` is called
+          #   there as well, with JSON, where the setting statistics.interval.ms asks for it, and `client_failed`, where it has that, with
+          #   the code and the reason of what goes wrong between the client and the brokers
+          def initialize(settings, listener)
+            super(settings)
+            @listener = listener
+            # librdkafka calls these as long as the client lives: they must not be collected.
+            @rebalance = FFI::Function.new(:void, %i[pointer int pointer pointer]) { |client, code, list, _| rebalance(client, code, list) }
+            @statistics = FFI::Function.new(:int, %i[pointer pointer size_t pointer]) do |_client, json, size, _opaque|
+              @listener.statistics_emitted(json.read_bytes(size))
+              0 # librdkafka frees the text
+            end
+            @failed = FFI::Function.new(:void, %i[pointer int string pointer]) { |_client, code, reason, _| @listener.client_failed(code, reason) }
+          end
+
+          private
+
+          # The one hook between the gem's building a configuration and its creating the client.
+          def native_config(opaque = nil)
+            config = super
+            Rdkafka::Bindings.rd_kafka_conf_set_rebalance_cb(config, @rebalance)
+            Broker::Librdkafka.rd_kafka_conf_set_stats_cb(config, @statistics)
+            Broker::Librdkafka.rd_kafka_conf_set_error_cb(config, @failed) if @listener.respond_to?(:client_failed)
+            config
+          end
+
+          def rebalance(client, code, list)
+            partitions = Rdkafka::Consumer::TopicPartitionList.from_native_tpl(list).to_h
+            pairs = partitions.flat_map { |topic, numbers| numbers.map { |number| [topic, number.partition] } }
+            if code == ASSIGN
+              answer(client, :rd_kafka_incremental_assign, list, list)
+              @listener.partitions_assigned(pairs)
+            else
+              revoke(client, list, pairs)
+            end
+          end
+
+          # Whatever happens in the listener, the partitions are given up: else the group would wait for this member.
+          def revoke(client, list, pairs)
+            @listener.partitions_revoked(pairs, lost: Rdkafka::Bindings.rd_kafka_assignment_lost(client) != 0)
+          ensure
+            answer(client, :rd_kafka_incremental_unassign, list, FFI::Pointer::NULL)
+          end
+
+          def answer(client, incremental, list, whole)
+            if Rdkafka::Bindings.rd_kafka_rebalance_protocol(client) == "COOPERATIVE"
+              Rdkafka::Bindings.public_send(incremental, client, list)
+            else
+              Rdkafka::Bindings.rd_kafka_assign(client, whole)
+            end
+          end
+        end
+        private_constant :Configuration
+
+        # Who a consumer is in its group, and in which generation of it: the group coordinator refuses offsets of an earlier one. Stands
+        # for the consumer where the gem sends offsets to a transaction, because there it would be asked too late.
+        class GroupMetadata
+          # @param pointer [FFI::Pointer] librdkafka's, of which this is the owner
+          def initialize(pointer)
+            @pointer = pointer
+          end
+
+          # Called by the gem, which destroys it.
+          def consumer_group_metadata_pointer = @pointer.tap { @pointer = nil }
+
+          def destroy
+            Rdkafka::Bindings.rd_kafka_consumer_group_metadata_destroy(@pointer) if @pointer
+            @pointer = nil
+          end
+        end
+
+        # @return [Symbol, nil] :earliest or :latest: where a group begins that has committed nothing that is there; nil: with an error
+        def self.reset_place(settings)
+          RESETS.each_key.find { |place| RESETS.fetch(place).include?(settings[:"auto.offset.reset"].to_s) }
+        end
+
+        # @raise [Guildhall::ArgumentError] unless it says where to seek to
+        def self.validate_seek_target!(target)
+          return if %i[earliest latest].include?(target) || target.is_a?(Time) || (target.is_a?(Integer) && OFFSETS.cover?(target))
+
+          raise Guildhall::ArgumentError, "seek takes an offset, :earliest, :latest or a Time, not #{target.inspect}"
+        end
+
+        # Asks a group's coordinator, and again while it changes or is still reading what it has to know, as for a moment after a broker
+        # has come back.
+        # @param seconds [Numeric] how long to go on asking
+        # @yield asks
+        # @raise [Rdkafka::RdkafkaError] any other, and these when the time is up
+        def self.ask_coordinator(seconds = 10)
+          limit = Clock.now + seconds
+          begin
+            yield
+          rescue Rdkafka::RdkafkaError => error
+            raise unless Broker::Errors.coordinator_changes?(error.code) && Clock.now < limit
+
+            sleep(COORDINATOR_PAUSE_SECONDS)
+            retry
+          end
+        end
+
+        # @param settings [Hash{Symbol=>Object}] librdkafka's
+        def initialize(settings, listener)
+          @from_the_first = Client.reset_place(settings) == :earliest
+          @config = Configuration.new(settings, listener)
+          @consumer = @config.consumer
+          @native = Broker::NativeClient.of(@consumer)
+          @commits = Commits.new(self)
+        end
+
+        # What is committed: see {Commits}.
+        def_delegators :@commits, :commit, :commit_soon, :commit_to, :commit_at, :look_for_answer, :committing?, :commit_overdue?,
+          :answered_commits, :renew_metadata, :forget_metadata
+
+        # @yieldparam handle [FFI::Pointer] usable until the block ends: closing waits for it
+        def with_handle(&) = @native.with_inner(&)
+
+        # @param names [Array<String>] topics; none: no subscription
+        def subscribe(names)
+          names.any? ? @consumer.subscribe(*names) : @consumer.unsubscribe
+        end
+
+        # Reads these partitions and no others, whatever others do: without a group.
+        # @param offsets [Hash{String=>Hash{Integer=>Integer}}] where to begin, by topic and partition
+        # @raise [Rdkafka::RdkafkaError]
+        def assign(offsets)
+          topics = offsets.transform_values { |some| some.map { |number, offset| Rdkafka::Consumer::Partition.new(number, offset) } }
+          @consumer.assign(Rdkafka::Consumer::TopicPartitionList.new(topics))
+        end
+
+        # Blocks for a broker's answer. Any thread.
+        # @return [Array<String>, nil] the topics that there are; nil: no broker has answered in time
+        def topic_names(timeout_ms)
+          code, topics = with_handle { |handle| Broker::Librdkafka.metadata(handle, timeout_ms) }
+          topics.select { |_, error, leaders| error.zero? || leaders.any? }.map(&:first) if code.zero?
+        end
+
+        # Takes effect with the next commit. Does not block.
+        # @param offset [Integer] the next one to consume
+        # @return [Boolean] false when the partition is no longer ours
+        def store(topic, partition, offset, metadata = nil)
+          native = list(topic, partition, offset, metadata).to_native_tpl
+          with_handle { |handle| Rdkafka::Bindings.rd_kafka_offsets_store(handle, native).zero? }
+        ensure
+          Rdkafka::Bindings.rd_kafka_topic_partition_list_destroy(native) if native
+        end
+
+        # Any thread.
+        # @return [GroupMetadata] who this is in the group now; who asks has to destroy it
+        # @raise [Rdkafka::BaseError] when it is closed
+        def group_metadata = GroupMetadata.new(@consumer.consumer_group_metadata_pointer)
+
+        # @param offset [Integer] the message that is read next
+        # @raise [Rdkafka::RdkafkaError]
+        def seek(topic, partition, offset) = @consumer.seek_by(topic, partition, offset)
+
+        # Blocks for the broker's answer.
+        # @param target [Integer, Symbol, Time] an offset, :earliest, :latest, or the first message at or after a time
+        def resolve(topic, partition, target)
+          case target
+          when Integer then target
+          when :earliest then @consumer.query_watermark_offsets(topic, partition, ANSWER_MS).first
+          when :latest then @consumer.query_watermark_offsets(topic, partition, ANSWER_MS).last
+          when Time
+            found = @consumer.offsets_for_times(list(topic, partition, (target.to_f * 1000).to_i), ANSWER_MS)
+            offset_in(found, topic) || resolve(topic, partition, :latest)
+          end
+        end
+
+        # Blocks for the broker's answer.
+        # @return [Array(Integer, String), Array(nil, nil)] offset and metadata that the group has committed
+        def committed(topic, partition)
+          found = Client.ask_coordinator(5) { @consumer.committed(list(topic, partition), ANSWER_MS) }
+          offset = offset_in(found, topic)
+          [offset, (found.to_h.fetch(topic).first.metadata if offset)]
+        end
+
+        # Blocks for the broker's answer.
+        # @return [Integer] where a member of the group begins to read that is assigned the partition now
+        def start_of(topic, partition)
+          offset, = committed(topic, partition)
+          return offset if offset
+          return resolve(topic, partition, :earliest) if @from_the_first
+
+          end_offset(topic, partition) || resolve(topic, partition, :latest)
+        end
+
+        # What librdkafka knows without asking the broker.
+        # @return [Integer, nil] the offset behind what was read last, message or not; nil: nothing was since the last seek
+        def position(topic, partition) = offset_in(@consumer.position(list(topic, partition)), topic)
+
+        # What librdkafka knows without asking the broker.
+        # @return [Integer, nil] the offset that the partition's next message will get
+        def end_offset(topic, partition) = known_offsets(topic, partition).last
+
+        # What librdkafka knows without asking the broker, from its last answer.
+        # @return [Integer, nil] the offset of the first message that was not deleted
+        def begin_offset(topic, partition) = known_offsets(topic, partition).first
+
+        # Leaves the group; the rebalance callback runs in this thread. Blocks for the brokers' answers. Where they do not
+        # come in time, librdkafka's handle is left to itself: to destroy it would wait for them, and so would the end of the
+        # process.
+        # @param timeout [Numeric] seconds
+        # @return [Boolean] whether all was done in time
+        def close(timeout: CLOSE_TIMEOUT_SECONDS)
+          limit = Clock.now + timeout
+          @commits.close
+          left = @native.leave(timeout)
+          handle = Broker::NativeClient.detach(@consumer)
+          left && Broker::NativeClient.destroy(handle, Clock.left(limit, least: 0.5))
+        end
+
+        private
+
+        def known_offsets(topic, partition)
+          low = FFI::MemoryPointer.new(:int64)
+          high = FFI::MemoryPointer.new(:int64)
+          code = with_handle { |handle| Broker::Librdkafka.rd_kafka_get_watermark_offsets(handle, topic, partition, low, high) }
+          [low, high].map { |one| one.read_int64.then { |offset| offset if code.zero? && offset >= 0 } }
+        end
+
+        def list(topic, partition, offset = nil, metadata = nil)
+          Rdkafka::Consumer::TopicPartitionList.new(topic => [Rdkafka::Consumer::Partition.new(partition, offset, 0, metadata)])
+        end
+
+        # @return [Integer, nil] of the only partition in a list; nil: it has none
+        def offset_in(list, topic)
+          offset = list.to_h.fetch(topic).first.offset
+          offset if offset && offset >= 0
+        end
+      end
+    end
+  end
+end

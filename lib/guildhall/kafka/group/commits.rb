@@ -1,0 +1,218 @@
+# frozen_string_literal: true
+
+require "guildhall/clock"
+require_relative "../broker/librdkafka"
+
+module Guildhall
+  module Kafka
+    module Group
+      # The commits of one client, one after the other. Where there is no coordinator librdkafka puts commits off, and sends
+      # all of them in an order of its own once there is one again: if an old one arrives last, the committed offset goes
+      # back. Used by any thread. {Client} has these methods, too.
+      class Commits
+        TIMEOUT_SECONDS = 60
+        SLICE_MS = 100 # so that a thread that waits can be interrupted
+        RETRY_PAUSE_SECONDS = 0.2
+        private_constant :TIMEOUT_SECONDS, :SLICE_MS, :RETRY_PAUSE_SECONDS
+
+        def initialize(client)
+          @client = client
+          @queue = client.with_handle { |handle| Broker::Librdkafka.rd_kafka_queue_new(handle) }
+          @permit = Thread::Queue.new << true # the thread that has it may commit
+          @since = nil
+          @answers = Thread::Queue.new
+          @lock = Mutex.new
+          @forced = @sent = {}
+          @metadata = {}
+          @stored_next = false # so that metadata that changes all the time does not hold up what was stored
+        end
+
+        # Commits what was stored. Blocks for the broker's answer, and tries again where the reason to fail may pass.
+        # @param timeout [Numeric] seconds; librdkafka itself would wait for a broker for ever
+        # @return [Boolean] false when the group has moved on meanwhile
+        # @raise [Rdkafka::RdkafkaError] when it failed otherwise, or no broker has answered in time
+        def commit(timeout: TIMEOUT_SECONDS)
+          code = complete(timeout)
+          error = failure(code)
+          raise error if error
+
+          code.zero? || Broker::Errors.nothing?(code)
+        end
+
+        # Commits this offset, whatever was stored or committed before. Blocks for the broker's answer.
+        # @raise [Rdkafka::RdkafkaError]
+        def commit_at(topic, partition, offset, timeout:)
+          force_offset(topic, partition, offset, nil)
+          code = complete(timeout)
+          raise Rdkafka::RdkafkaError, code unless code.zero? || Broker::Errors.nothing?(code)
+        end
+
+        # Commits what was stored, in the background. While a commit is under way nothing happens: the next call will do.
+        # Does not block.
+        # @return [Rdkafka::RdkafkaError, nil] what has become of the commit before, if it was no good
+        def commit_soon
+          code = with_permit(0) do |handle|
+            answer(0).tap { |answered| dispatch(handle) if answered }
+          end
+          failure(code || 0)
+        end
+
+        # Commits this offset, which may be lower than what was committed before. Does not block.
+        def commit_to(topic, partition, offset, metadata = nil)
+          force_offset(topic, partition, offset, metadata)
+          commit_soon
+        end
+
+        # Looks for the broker's answer to a commit in the background. Does not block.
+        # @return [Rdkafka::RdkafkaError, nil] as {#commit_soon}
+        def look_for_answer = failure(with_permit(0) { answer(0) } || 0)
+
+        # @return [Boolean] whether a commit is under way
+        def committing? = !@since.nil?
+
+        # @return [Boolean] whether a commit has been under way for longer
+        def commit_overdue?(seconds)
+          since = @since
+          !since.nil? && Clock.now - since > seconds
+        end
+
+        # Each is given out once.
+        # @return [Array<Array(String | nil, Float)>] librdkafka's name of the error of each commit that was answered, nil where it was
+        #   none, and how many seconds it took
+        def answered_commits
+          Array.new(@answers.size) { @answers.pop }.map { |code, seconds| [failure(code)&.code&.to_s, seconds] }
+        end
+
+        # Commits metadata two commits from now at the latest, although the offset may be committed already: of what is stored librdkafka
+        # commits only other offsets. Does not block.
+        # @param offset [Integer] that was stored
+        def renew_metadata(topic, partition, offset, metadata)
+          @lock.synchronize { @metadata[[topic, partition]] = [offset, metadata] }
+        end
+
+        # Another offset was stored: with it, its own metadata is committed.
+        def forget_metadata(topic, partition)
+          @lock.synchronize { @metadata.delete([topic, partition]) }
+        end
+
+        # Before the client is closed; nothing is committed from now on.
+        def close
+          had = @permit.pop(timeout: RETRY_PAUSE_SECONDS)
+          @permit.close
+          Broker::Librdkafka.rd_kafka_queue_destroy(@queue) if had
+        end
+
+        private
+
+        # @return [Integer] librdkafka's error code; 0: committed
+        def complete(timeout)
+          deadline = Clock.now + timeout
+          with_permit(timeout) do |handle|
+            code = await(deadline)
+            loop do
+              break if code.nil?
+
+              code = dispatch(handle)
+              code = await(deadline) if code.zero?
+              break unless again?(code, deadline)
+            end
+            @lock.synchronize { @metadata = {} }
+            code
+          end || Broker::Librdkafka::TIMED_OUT
+        end
+
+        def failure(code)
+          Rdkafka::RdkafkaError.new(code) unless code.zero? || Broker::Errors.commit_settled?(code)
+        end
+
+        # Of what is stored librdkafka commits only what lies beyond the committed offset.
+        def force_offset(topic, partition, offset, metadata)
+          @lock.synchronize { @forced[[topic, partition]] = [offset, metadata] }
+        end
+
+        # @yieldparam handle [FFI::Pointer] the client is not closed meanwhile
+        # @return [Object, nil] what the block returns; nil: it was not its permit in time
+        def with_permit(timeout, &)
+          permit = @permit.pop(timeout:) or return
+          @client.with_handle(&)
+        ensure
+          release(permit) if permit
+        end
+
+        def release(permit)
+          @permit << permit
+        rescue ClosedQueueError
+          nil # there are no more turns
+        end
+
+        def dispatch(handle)
+          @sent = @lock.synchronize { take_offsets }
+          list = native(@sent)
+          code = Broker::Librdkafka.rd_kafka_commit_queue(handle, list, @queue, nil, nil)
+          @since = code.zero? ? Clock.now : nil
+          code
+        ensure
+          Rdkafka::Bindings.rd_kafka_topic_partition_list_destroy(list) if list
+        end
+
+        # @return [Hash] empty: what was stored is next
+        def take_offsets
+          return @forced.tap { @forced = {} } if @forced.any?
+          return {}.tap { @stored_next = false } if @stored_next || @metadata.empty?
+
+          @stored_next = true
+          @metadata.tap { @metadata = {} }
+        end
+
+        # @return [FFI::Pointer, nil] nil: what was stored
+        def native(offsets)
+          return if offsets.empty?
+
+          topics = offsets.group_by { |(topic, _), _| topic }.transform_values do |some|
+            some.map { |(_, partition), (offset, metadata)| Rdkafka::Consumer::Partition.new(partition, offset, 0, metadata) }
+          end
+          Rdkafka::Consumer::TopicPartitionList.new(topics).to_native_tpl
+        end
+
+        # @return [Integer, nil] nil: none came in time
+        def await(deadline)
+          until (code = answer(SLICE_MS))
+            break if Clock.now > deadline || @permit.closed?
+          end
+          code
+        end
+
+        # @return [Integer, nil] the code of the commit under way; nil: it has not been answered
+        def answer(wait_ms)
+          return 0 unless @since
+
+          event = Broker::Librdkafka.rd_kafka_queue_poll(@queue, wait_ms)
+          return if event.null?
+
+          took = Clock.now - @since
+          @since = nil
+          Broker::Librdkafka.rd_kafka_event_error(event).tap do |code|
+            send_again if Broker::Errors.outage?(code) && !@stored_next
+            @answers << [code, took] unless Broker::Errors.nothing?(code)
+          end
+        ensure
+          Broker::Librdkafka.rd_kafka_event_destroy(event) if event && !event.null?
+        end
+
+        # With the next commit. Not metadata: another member may have the partition by then.
+        def send_again = @lock.synchronize { @forced = @sent.merge(@forced) }
+
+        # Lower offsets go first, and alone.
+        def again?(code, deadline)
+          return false unless code
+
+          return @sent.any? || @metadata.any? if code.zero? || Broker::Errors.nothing?(code)
+          return false unless Broker::Errors.outage?(code) && Clock.left(deadline) > RETRY_PAUSE_SECONDS
+
+          sleep(RETRY_PAUSE_SECONDS)
+          true
+        end
+      end
+    end
+  end
+end

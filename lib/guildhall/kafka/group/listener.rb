@@ -1,0 +1,364 @@
+# frozen_string_literal: true
+
+require "guildhall/error_boundary"
+require "guildhall/growing_pauses"
+require_relative "../broker/iterator"
+require_relative "../broker/offset_reports"
+require_relative "../broker/topic_creation"
+require_relative "../broker/topic_discovery"
+require_relative "../errors"
+require_relative "../partition/partition"
+require_relative "../reachability/answers"
+require_relative "../reading"
+require_relative "../routing/group_routes"
+require_relative "client"
+require_relative "lost_membership"
+
+module Guildhall
+  module Kafka
+    # A membership in a consumer group: the thread that polls, the client of librdkafka, its commits.
+    module Group
+      # The thread that reads some topics of one consumer group: it polls, hands messages to the partitions, and takes part in
+      # rebalances. It never runs the application's code. It waits for that code only when a partition is revoked while its
+      # consumer is at work.
+      class Listener
+        RESTART_PAUSE_SECONDS = 5 # before a client that failed is replaced
+        REJOIN_CLOSE_TIMEOUT_SECONDS = 3 # for leaving a group that one is out of
+        FIRST_LOOK_SECONDS = 0.002 # after a commit; the pauses between two looks for its answer grow with the time that it takes
+        private_constant :RESTART_PAUSE_SECONDS, :REJOIN_CLOSE_TIMEOUT_SECONDS, :FIRST_LOOK_SECONDS
+
+        attr_reader :client, :group
+        # @return [Integer] which it is of this process's members of the group, from 1
+        attr_reader :number
+        # @return [Float] when it has last polled, or was made, of the {Clock}
+        attr_reader :polled_at
+        # @return [Boolean] whether the group has assigned partitions to it, if only none, and not taken all away without asking
+        attr_reader :assigned
+        # @return [Reachability::Answers] whether brokers answer it
+        attr_reader :answers
+        alias assigned? assigned
+
+        # @param topics [Array<Routing::Topic>] of the same group and the same librdkafka settings
+        # @param routes [Routing::GroupRoutes] of the whole group, to which topics of other listeners belong as well
+        def initialize(topics, application, routes: Routing::GroupRoutes.new(topics), number: 1)
+          @topics = topics
+          @routes = routes
+          @number = number
+          @group = topics.first.group
+          @application = application
+          @backpressure = application.backpressure
+          @look_pauses = GrowingPauses.new(FIRST_LOOK_SECONDS, application.config.commit_interval)
+          @max_wait_ms = (application.config.max_wait_time * 1000).ceil
+          @partitions = {}
+          @requests = Thread::Queue.new
+          @offset_reports = Broker::OffsetReports.new(application, @group)
+          @lock = Mutex.new
+          @reader = @membership = @fatal = @discovery = @creation = nil
+          @answers = Reachability::Answers.new(settings, application.reachability)
+          @polled_at = Clock.now
+          @stopping = @failed = @assigned = false
+          @closed = true
+        end
+
+        def start
+          @thread = Thread.new do
+            run
+            ended = true
+          ensure
+            restart unless ended || @stopping
+          end
+          @thread.name = ["guildhall listener", @group, *(@number if @number > 1)].join(" ")
+          @thread.report_on_exception = false
+        end
+
+        # Commits what was stored, in the background, and reports what becomes of it. May be called by any thread; does not block.
+        def commit_soon
+          partitions.each(&:store)
+          if (client = @client)
+            report_commits(client, client.commit_soon)
+            look_for_answer_later(client, nil)
+          end
+          request { rejoin_group_if_stuck } if stuck?
+        end
+
+        # @return [Array<Partition>] those that are assigned now
+        def partitions = @lock.synchronize { @partitions.values }
+
+        # Runs the block in this listener's thread, soon. May be called by any thread.
+        def request(&block)
+          @requests << block
+          wake
+        end
+
+        # Ends a poll that waits. May be called by any thread.
+        def wake = @lock.synchronize { @reader&.wake }
+
+        # Finishes the work in progress, commits and leaves the group. Does not block.
+        # @param deadline [Float] of the {Clock}
+        def stop(deadline)
+          @deadline = deadline
+          @stopping = true
+          wake
+        end
+
+        # @return [Boolean] whether it has ended, and has left the group in an orderly way
+        def join(deadline) = !!(@thread&.join(Clock.left(deadline)) && @closed)
+
+        # @return [Boolean] whether it was asked to stop
+        def leaving? = @stopping
+
+        # @return [Boolean] whether it has left, and does nothing any more
+        def ended? = @stopping && !@thread&.alive?
+
+        # @return [Boolean] whether the thread is this listener's
+        def include?(thread) = thread.equal?(@thread) || @offset_reports.include?(thread)
+
+        # Called by the client in this listener's thread, within a poll.
+        def partitions_assigned(pairs)
+          # A partition without a reader would never be read: the client rejoins the group.
+          ErrorBoundary.run(->(error) { request { raise error } }) do
+            pairs.each { |name, number| assign(name, number) }
+            @assigned = true
+            @membership&.assigned
+            @application.publish("rebalance.partitions_assigned", group: @group, member: @number, partitions: pairs)
+            report_start(pairs)
+          end
+        end
+
+        # Called by the client in this listener's thread, before the partitions are given up.
+        # @param lost [Boolean] whether they belong to somebody else already
+        def partitions_revoked(pairs, lost:)
+          guarded("rebalance") do
+            @membership&.lost if lost
+            @assigned = false if lost
+            leaving = @lock.synchronize { pairs.filter_map { |pair| @partitions[pair] } }
+            release(leaving, lost) unless leaving.empty?
+            @application.publish("rebalance.partitions_revoked", group: @group, member: @number, partitions: pairs, lost:)
+          end
+        end
+
+        # Called by the client in this listener's thread, within a poll.
+        def statistics_emitted(json)
+          guarded("statistics") do
+            @answers.read(json)
+            next unless @application.listening?("statistics.emitted") && @answers.statistics_due?
+
+            statistics = Reachability::Answers::FORMAT.decode(json)
+            @application.publish("statistics.emitted", group: @group, member: @number, statistics:)
+          end
+        end
+
+        private
+
+        def guarded(type, &)
+          ErrorBoundary.run(->(error) { @application.error(error, type, group: @group) }, &)
+        end
+
+        # A subscriber may end the thread that publishes (Thread.exit): nothing can rescue that, but the listener must go on.
+        def restart
+          @application.error(TaskError.new("the listener's thread was ended (by Thread.exit in a subscriber?)"), "listener", group: @group)
+          start
+        end
+
+        def run
+          until @stopping || @failed
+            ErrorBoundary.run(->(error) { failed(error) }) { listen }
+          end
+        end
+
+        def failed(error)
+          @failed = error.is_a?(FatalError)
+          return @application.failed(error, group: @group) if @failed
+
+          @application.error(error, "listener", group: @group)
+          return if @stopping
+
+          limit = (@polled_at = Clock.now) + RESTART_PAUSE_SECONDS
+          sleep(0.1) until @stopping || Clock.now > limit
+        end
+
+        def listen
+          @closed = @assigned = false
+          @polled_at = Clock.now
+          @close_timeout = Client::CLOSE_TIMEOUT_SECONDS
+          @answers.restart
+          @client = Client.new(Reachability::Answers.settings(settings), self)
+          @membership = LostMembership.new(@client, settings)
+          @reader = Reading::Reader.for(@client)
+          subscribe
+          poll until @stopping
+        ensure
+          close
+        end
+
+        # Only patterns need looking for topics, of which those with a route of their own are left out.
+        def subscribe
+          create_topics
+          named = @topics.reject(&:pattern?).map(&:name)
+          return @client.subscribe(named) if @topics.none?(&:pattern?)
+
+          on_error = ->(error) { @application.error(error, "topic_discovery", group: @group) }
+          @discovery = Broker::TopicDiscovery.new(@client, settings, on_error:) { |name| !named.include?(name) && @topics.include?(@routes.route(name)) }
+          subscribe_to(named, @discovery.look)
+          @discovery.start { |found| request { subscribe_to(named, found) } }
+        end
+
+        def create_topics
+          report = ->(error, name) { @application.error(error, "topic_creation", group: @group, topic: name) }
+          # While no broker answers it does not poll, and is well.
+          @creation = Broker::TopicCreation.new(settings, @topics, &report).start(@client) { (@polled_at = Clock.now) && @stopping }
+        end
+
+        def subscribe_to(named, found)
+          @client.subscribe(named + found)
+          found.each { |name| @application.report_overlap(@routes, name) }
+        end
+
+        def poll
+          room = @backpressure.room
+          batches, errors = @client.with_handle { @reader.take(@max_wait_ms, *room) }
+          @polled_at = Clock.now
+          batches.each do |partition, *batch|
+            @offset_reports.read(@client, partition, batch.first.first)
+            partition.deliver(*batch)
+          end
+          errors.each { |error| report(error) }
+          @requests.pop.call until @requests.empty?
+        end
+
+        def report(error)
+          return partition_of(error.topic, error.partition)&.notify(:eofed) if error.end_of_partition?
+          raise @fatal = FatalError.of(@client) if error.fatal?
+
+          partitions.each { |partition| partition.missing = true if partition.name == error.topic } if error.unknown_topic?
+          found = KafkaError.from(error)
+          partition_of(error.topic, error.partition)&.denied = found if error.denied?
+          place = {topic: error.topic, partition: (error.partition if error.topic && !error.partition.negative?)}.compact
+          @application.error(found, "librdkafka", group: @group, **place)
+        end
+
+        def partition_of(name, number) = @lock.synchronize { @partitions[[name, number]] }
+
+        def assign(name, number)
+          topic = @routes.route(name) or return
+          partition = Partition.new(topic, name, number, self, @application)
+          partition.queue = @reader.open(name, number, partition, partition.decoding.codec)
+          @lock.synchronize { @partitions[[name, number]] = partition }
+          partition.begin
+        end
+
+        def report_start(pairs)
+          seeking = pairs.map(&:first).uniq.select { |name| @routes.route(name)&.may_seek_at_first? }
+          @offset_reports.assigned(@client, settings, pairs, seeking) { |pair| partition_of(*pair)&.sought? }
+        end
+
+        def release(partitions, lost)
+          reason = @stopping ? :shutdown : :revoked
+          partitions.each { |partition| partition.leave(reason) }
+          deadline = @stopping ? @deadline : Clock.now + @application.config.revocation_timeout
+          late = partitions.reject { |partition| partition.wait(deadline) }
+          partitions.each(&:close)
+          late.select(&:working?).each { |partition| @application.abandoned(partition) }
+          @lock.synchronize { partitions.each { |partition| @partitions.delete([partition.name, partition.number]) } }
+          commit_given_up(partitions, deadline) unless lost
+        end
+
+        def commit_given_up(_partitions, deadline) = @client.commit(timeout: remaining(deadline))
+
+        # The partitions first: closing the client asks for them to be revoked, when there is nothing left to wait for.
+        def close
+          guarded("listener.close") { give_up(partitions) if @client && partitions.any? }
+        ensure
+          [*@discovery, *@creation, @offset_reports].each { |one| guarded("listener.close") { one.stop } }
+          @discovery = @creation = nil
+          reader = @reader
+          @lock.synchronize { @reader = nil } # a closed reader must not be woken
+          reader&.close
+          @closed = @client.nil? || @client.close(timeout: @stopping ? remaining(@deadline) : @close_timeout)
+          @client = @membership = nil
+        end
+
+        # After a fatal error librdkafka asks for nothing more.
+        def give_up(partitions)
+          return release(partitions, false) unless @fatal
+
+          partitions_revoked(partitions.map { |partition| [partition.name, partition.number] }, lost: true)
+        end
+
+        # If only the next commit looked, each would seem to take as long as the time between two: the timer looks until then.
+        def look_for_answer_later(client, last_pause)
+          return unless client.committing? && @application.listening?("offsets.committed")
+
+          pause = @look_pauses.after(last_pause)
+          return unless pause < @look_pauses.longest
+
+          @application.timer.after(pause) do
+            report_commits(client, client.look_for_answer)
+            look_for_answer_later(client, pause)
+          end
+        end
+
+        def report_commits(client, error)
+          @application.error(error, "commit", group: @group) if error
+          client.answered_commits.each { |code, seconds| @application.publish("offsets.committed", group: @group, seconds:, error: code) }
+        end
+
+        def stuck? = partitions.none? && @membership&.suspected?
+
+        # Blocks the listener's thread for a broker's answer, when there is nothing to poll for.
+        def rejoin_group_if_stuck
+          reason = stuck? && @membership.reason or return
+          @close_timeout = REJOIN_CLOSE_TIMEOUT_SECONDS
+          raise TimeoutError, reason
+        end
+
+        # @return [Float] seconds; there is always a little time left for the brokers to answer
+        def remaining(deadline) = Clock.left(deadline, least: 0.5)
+
+        def settings = @application.client_settings(@topics.first, @number)
+      end
+
+      # The thread that reads a topic whose route assigns its partitions: no group is joined, no rebalance calls it back, and nothing is
+      # committed.
+      class DirectListener < Listener
+        def initialize(topics, application, **)
+          super
+          @topic = topics.first
+          @reached = {} # where another client continues
+        end
+
+        # There is nothing to commit.
+        def commit_soon = nil
+
+        private
+
+        # Blocks for the brokers' answers.
+        # @raise [UnknownTopicError]
+        # @raise [KafkaError] also where there is no such partition
+        def subscribe
+          new = @topic.assigned.except(*@reached.compact.keys)
+          found = new.empty? ? {} : Broker::Session.open(settings) { |session| first_offsets(session, new) }
+          offsets = @topic.assigned.to_h { |number, _| [number, @reached[number] || found.fetch(number)] }
+          client.assign(@topic.name => offsets)
+          partitions_assigned(offsets.keys.map { |number| [@topic.name, number] })
+          partitions.each { |partition| partition.begin_at(offsets.fetch(partition.number)) }
+        end
+
+        # @param wanted [Hash{Integer=>Object}] where each partition's route says to begin
+        def first_offsets(session, wanted)
+          topic = session.topic(@topic.name)
+          wanted.group_by(&:last).each_with_object({}) do |(from, some), found|
+            range = Broker::OffsetRange.new(from == :all ? :earliest : from, nil)
+            range.resolve(session, topic, some.map(&:first)).each { |(_, number), offsets| found[number] = offsets.begin }
+          end
+        end
+
+        def report_start(_pairs) = nil
+
+        def commit_given_up(given_up, _deadline)
+          given_up.each { |partition| @reached[partition.number] = partition.next_offset || @reached[partition.number] }
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,135 @@
+# frozen_string_literal: true
+
+require "guildhall/clock"
+require "guildhall/json"
+
+module Guildhall
+  module Kafka
+    module Reachability
+      # Whether brokers answer one client, by librdkafka's statistics: a broker that is frozen keeps its connections open, and librdkafka
+      # itself says nothing of it for a minute. Read by the listener's thread, asked by any.
+      class Answers
+        # A broker that librdkafka gives up and finds again is there twice for a while, the new one at the end.
+        FORMAT = Guildhall::JSON.new(allow_duplicate_key: true)
+        SAMPLE_MS = 2_000
+        # A broker that leaves a request without an answer for so long, beyond the time that a fetch may wait there, counts as silent.
+        SILENT_SECONDS = 5
+        CONNECTING = %w[CONNECT SSL_HANDSHAKE AUTH_LEGACY APIVERSION_QUERY AUTH_HANDSHAKE AUTH_REQ].freeze
+        # The coordinator holds these requests back until the other members have come.
+        JOINING = %w[wait-join wait-sync].freeze
+        MICROSECONDS = 1_000_000.0
+        FETCH_WAIT_MS = 500 # librdkafka's default
+        # received: how many answers have come; waiting: since when one is waited for, nil: none is; down: since when there is no
+        # connection.
+        BrokerState = Struct.new(:address, :node, :received, :waiting, :down)
+        private_constant :SAMPLE_MS, :SILENT_SECONDS, :CONNECTING, :JOINING, :MICROSECONDS, :FETCH_WAIT_MS, :BrokerState
+
+        # @param settings [Hash{Symbol=>Object}] a client's
+        # @return [Hash{Symbol=>Object}] the same, with statistics often enough
+        def self.settings(settings)
+          own = interval_ms(settings)
+          settings.merge("statistics.interval.ms": own ? (own / samples(own).to_f).round : SAMPLE_MS)
+        end
+
+        # @return [Integer] how many statistics come in the time between two that the user wants
+        def self.samples(interval_ms) = (interval_ms / SAMPLE_MS.to_f).ceil
+
+        # @return [Integer, nil] how often the user wants statistics; nil: not at all
+        def self.interval_ms(settings)
+          own = settings[:"statistics.interval.ms"].to_i
+          own if own.positive?
+        end
+
+        # @param settings [Hash{Symbol=>Object}] the client's
+        # @param reachability [Brokers] gets to know what is found
+        def initialize(settings, reachability, clock: Clock)
+          @reachability = reachability
+          @clock = clock
+          @interval_ms = Answers.interval_ms(settings)
+          @samples = 0
+          wait_ms = (settings[:"fetch.wait.max.ms"] || FETCH_WAIT_MS).to_i
+          @limit = SILENT_SECONDS + (wait_ms / 1000.0)
+          @answered_at = clock.now
+          restart
+        end
+
+        # Another client takes the place of the one so far.
+        def restart
+          @brokers = {}
+          @statistics = nil
+        end
+
+        # @param json [String] librdkafka's statistics
+        def read(json)
+          statistics = FORMAT.document(json)
+          now = @clock.now
+          joining = JOINING.include?(statistics.dig("cgrp", "join_state"))
+          found = {}
+          statistics["brokers"].each do |name, one|
+            next if one["source"] == "internal"
+
+            found[name] = state_of(one, @brokers[name], now, joining && one["source"] == "logical")
+          end
+          @brokers = found
+          @statistics = statistics
+        end
+
+        # To be called once for all statistics that were read: more of them come than the user has asked for.
+        # @return [Boolean] whether these are for the user
+        def statistics_due? = !@interval_ms.nil? && ((@samples += 1) % Answers.samples(@interval_ms)).zero?
+
+        # @return [Float] since a broker has last answered this client
+        def seconds = [@clock.now - @answered_at, 0.0].max
+
+        # @return [Boolean] false: brokers have been asked, and none answers; true as well where nothing is asked of them
+        def any?
+          return true if seconds <= @limit
+
+          brokers = @brokers.values
+          brokers.none? { |broker| silent?(broker) } && brokers.any? { |broker| broker.down.nil? }
+        end
+
+        # @return [Boolean] whether the broker that has this partition answers, as far as it is known
+        def from?(topic, partition)
+          return false unless any?
+
+          node = @statistics&.dig("topics", topic, "partitions", partition.to_s, "broker")
+          broker = node && @brokers.each_value.find { |one| one.node == node }
+          broker.nil? || !(silent?(broker) || down?(broker))
+        end
+
+        private
+
+        def state_of(one, before, now, joining)
+          state = one["state"]
+          broker = BrokerState.new(one["nodename"], one["nodeid"], one["rx"])
+          broker.down = (before&.down || now) unless state == "UP"
+          waits = state == "UP" ? one["waitresp_cnt"].positive? : CONNECTING.include?(state)
+          broker.waiting = waiting_since(before, broker, one, now) if waits && !joining
+          tell(broker, before, one, now)
+          broker
+        end
+
+        # As long as nothing comes.
+        def waiting_since(before, broker, one, now)
+          return unless before && before.received == broker.received
+          return before.waiting if before.waiting
+
+          idle = one["state"] == "UP" ? one.values_at("rxidle", "txidle") : [one["stateage"]]
+          now - ((idle.compact.reject(&:negative?).min || 0) / MICROSECONDS)
+        end
+
+        def tell(broker, before, one, now)
+          idle = one["rxidle"].to_i
+          @answered_at = [@answered_at, now - (idle / MICROSECONDS)].max if broker.received.positive? && idle >= 0 && !broker.down
+          return @reachability.silent(broker.address, now - broker.waiting) if silent?(broker)
+
+          @reachability.answered(broker.address) if before && broker.down.nil? && broker.received > before.received
+        end
+
+        def silent?(broker) = !broker.waiting.nil? && @clock.now - broker.waiting > @limit
+        def down?(broker) = !broker.down.nil? && @clock.now - broker.down > @limit
+      end
+    end
+  end
+end

@@ -1,0 +1,62 @@
+# frozen_string_literal: true
+
+require_relative "broker/librdkafka"
+
+module Guildhall
+  module Kafka
+    # Takes messages from librdkafka's queues.
+    module Reading
+      # What a reader got in a message's place: an error of librdkafka's, or the end of a partition. The extension makes it.
+      ReadError = Data.define(:code, :message, :topic, :partition, :offset) do
+        def end_of_partition? = code == Broker::Librdkafka::PARTITION_EOF
+
+        # @return [Boolean] whether the client does nothing more
+        def fatal? = code == Broker::Librdkafka::FATAL
+
+        # @return [Boolean] whether the broker knows no such topic: it was deleted
+        def unknown_topic? = code == Broker::Librdkafka::UNKNOWN_TOPIC_OR_PART
+
+        # @return [Boolean] whether the broker does not let this partition be read
+        def denied? = code == Broker::Librdkafka::TOPIC_AUTHORIZATION_FAILED
+
+        # @return [String] librdkafka's name of the code, such as "_TRANSPORT"
+        def name = Broker::Errors.name_of(code)
+      end
+    end
+  end
+end
+
+begin
+  require "guildhall/kafka/native"
+rescue LoadError => error
+  raise Guildhall::MissingDependencyError, "Kafka needs the extension of the gem guildhall-kafka (#{error.message}): " \
+                                           "run `gem pristine guildhall-kafka`, or `bin/setup` in a checkout"
+end
+
+module Guildhall
+  module Kafka
+    module Reading
+      # Takes messages without the GVL, and decodes them where the codec can do that in C (`ext/guildhall_kafka/reader.c`).
+      class Reader
+        # The functions that it calls, in the order of its struct (`ext/guildhall_kafka/librdkafka.h`).
+        FUNCTIONS = %w[
+          rd_kafka_consume_batch_queue rd_kafka_message_destroy rd_kafka_message_timestamp rd_kafka_message_headers
+          rd_kafka_header_get_all rd_kafka_topic_name rd_kafka_message_errstr rd_kafka_queue_get_consumer
+          rd_kafka_queue_get_partition rd_kafka_queue_forward rd_kafka_queue_destroy rd_kafka_queue_cb_event_enable
+        ].freeze
+
+        # @raise [LibrdkafkaError] when the library lacks one of the functions
+        def self.for(client)
+          library = Broker::Librdkafka.ffi_libraries.first
+          addresses = FUNCTIONS.map do |name|
+            function = library.find_symbol(name)
+            raise LibrdkafkaError, "librdkafka #{Rdkafka::LIBRDKAFKA_VERSION} has no #{name}" unless function
+
+            function.address
+          end
+          client.with_handle { |handle| new(handle.address, addresses) }
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,55 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "guildhall/kafka"
+require "guildhall/kafka/testing"
+
+# What the framework asks of librdkafka, on the embedded broker.
+class KafkaClientTest < GuildhallTest
+  Client = Guildhall::Kafka::Group::Client
+  # Never called: nothing is polled here.
+  Listener = Class.new
+
+  def setup
+    @broker = Guildhall::Kafka::Testing::EmbeddedBroker.start
+    @broker.create_topic("t", partitions: 1)
+    @clients = []
+  end
+
+  def teardown
+    @clients.each(&:close)
+    @broker.stop
+  end
+
+  def client(**settings)
+    @clients << Client.new({"bootstrap.servers": @broker.bootstrap_servers, "group.id": "g", **settings}, Listener.new)
+    @clients.last
+  end
+
+  def produce(count)
+    producer = Rdkafka::Config.new("bootstrap.servers": @broker.bootstrap_servers).producer
+    Array.new(count) { producer.produce(topic: "t", partition: 0, payload: "x") }.each(&:wait)
+  ensure
+    producer.close
+  end
+
+  def test_a_member_starts_where_auto_offset_reset_says_while_nothing_is_committed
+    produce(3)
+    assert_equal [0, 3], %w[earliest latest].map { |reset| client("auto.offset.reset": reset).start_of("t", 0) }
+    assert_equal [nil, nil], client.committed("t", 0)
+  end
+
+  def test_seek_targets_become_offsets
+    produce(2)
+    assert_equal [7, 0, 2], [7, :earliest, :latest].map { |target| client.resolve("t", 0, target) }
+    [0, :earliest, :latest, Time.now].each { |target| assert_nil Client.validate_seek_target!(target) }
+    [-1, 2**63, 1.5, "earliest", :middle, nil].each do |target|
+      assert_raises(Guildhall::ArgumentError) { Client.validate_seek_target!(target) }
+    end
+  end
+
+  def test_a_commit_with_nothing_stored_is_no_error
+    assert client.commit(timeout: 10)
+    assert_includes client.topic_names(5_000), "t"
+  end
+end

@@ -1,0 +1,351 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "timeout"
+require "support/decoder_probe"
+require "support/fake_librdkafka"
+require "support/ffi_reader"
+require "guildhall/kafka"
+require "guildhall/kafka/testing"
+require "guildhall/json"
+require "guildhall/avro"
+require "guildhall/msgpack"
+require "bigdecimal"
+
+# What both readers promise; each on the embedded broker.
+module ReaderBehaviour
+  # Opens what is assigned, as a listener does.
+  class Assignments
+    attr_reader :queues
+    attr_accessor :reader
+
+    def initialize(codec)
+      @codec = codec
+      @queues = {}
+    end
+
+    def partitions_assigned(pairs)
+      pairs.each { |topic, number| (@queues[number] = @reader.open(topic, number, number, @codec)).allow(1_000, 2_000_000) }
+    end
+
+    def partitions_revoked(pairs, lost:)
+      pairs.map(&:last).each { |number| @queues.delete(number)&.close }
+    end
+  end
+
+  def setup
+    @broker = Guildhall::Kafka::Testing::EmbeddedBroker.start
+    @broker.create_topic("t", partitions: 2)
+  end
+
+  def teardown
+    @reader&.close
+    @client&.close
+    @broker.stop
+  end
+
+  def produce(messages)
+    producer = Rdkafka::Config.new("bootstrap.servers": @broker.bootstrap_servers).producer
+    messages.map { |message| producer.produce(topic: "t", partition: 0, **message) }.each(&:wait)
+  ensure
+    producer.close
+  end
+
+  def connect(codec = nil)
+    @assignments = Assignments.new(codec)
+    settings = {"bootstrap.servers": @broker.bootstrap_servers, "group.id": "g", "auto.offset.reset": "earliest",
+                "enable.auto.offset.store": false}
+    @client = Guildhall::Kafka::Group::Client.new(settings, @assignments)
+    @reader = @assignments.reader = open_reader(@client)
+    @client.subscribe(["t"])
+    eventually { take(50).empty? && @assignments.queues.size == 2 } if codec.nil?
+  end
+
+  def take(timeout_ms = 100, *room)
+    batches, errors = @client.with_handle { @reader.take(timeout_ms, *room) }
+    assert_empty errors
+    batches.each { |_, records, bytes, _| assert_equal records.sum(&:size), bytes }
+    @documents = batches.flat_map { |_, records, _, documents| documents || [:not_tried] * records.size }
+    batches.flat_map { |_, records| records }
+  end
+
+  # They may come in several takes.
+  def take_all(count)
+    records = []
+    documents = []
+    eventually do
+      records.concat(take)
+      documents.concat(@documents)
+      records.size >= count
+    end
+    @documents = documents
+    records
+  end
+
+  def test_records_hold_bytes_key_headers_and_time
+    connect
+    produce([{payload: "\xFF\x00".b, key: "schlüssel", headers: {"a" => "1", "b" => %w[2 3]}}, {payload: nil, key: nil}, {payload: ""}])
+    first, second, third = take_all(3)
+    assert_equal ["\xFF\x00".b, "schlüssel", {"a" => "1", "b" => %w[2 3]}, "t", 0, 0],
+      [first.raw_payload, first.key, first.headers, first.topic, first.partition, first.offset]
+    assert_in_delta Time.now, first.timestamp, 60
+    assert_equal [nil, nil, {}, true], [second.raw_payload, second.key, second.headers, second.tombstone?]
+    assert_equal ["", false], [third.raw_payload, third.tombstone?]
+    assert_equal [2, 0, 0], [first, second, third].map(&:size)
+    assert_equal 2, first.class.bytes([first, second, third])
+    assert_equal [[first], [first], [], []],
+      [["a", 3], ["b", 1], ["b", 0], ["c", 3]].map { |name, limit| first.class.with_header([first, second, third], name, limit) }
+    [first, second, third].each { |record| assert Ractor.shareable?(record) }
+    [first.raw_payload, first.key, first.headers].each { |part| assert Ractor.shareable?(part) }
+    assert_equal [:not_tried] * 3, @documents
+  end
+
+  def test_no_more_is_taken_than_allowed_and_the_rest_later
+    connect
+    @assignments.queues[0].allow(3, 1_000)
+    produce((0...10).map { |i| {payload: i.to_s} })
+    assert_equal [0, 1, 2], take_all(3).map(&:offset)
+    assert_empty take(200)
+    @assignments.queues[0].allow(100, 1_000)
+    assert_equal (3...10).to_a, take_all(7).map(&:offset)
+  end
+
+  def test_what_is_taken_at_once_is_bounded_by_its_bytes_as_well
+    connect
+    @assignments.queues[0].allow(0, 2_000_000)
+    produce(Array.new(16) { {payload: "x" * 250_000} })
+    assert_empty take(1_000) # all of it is fetched meanwhile
+    @assignments.queues[0].allow(100, 2_000_000)
+    first = take
+    assert_operator first.size, :<=, 10
+    assert_equal (0...16).to_a, (first + take_all(16 - first.size)).map(&:offset)
+  end
+
+  def test_wake_ends_a_take_that_waits
+    connect
+    waker = Thread.new do
+      sleep(0.05)
+      @reader.wake
+    end
+    began = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+    assert_empty take(20_000)
+    assert_operator Process.clock_gettime(Process::CLOCK_MONOTONIC) - began, :<, 10
+    waker.join
+  end
+
+  def test_an_exception_ends_a_take_and_loses_nothing
+    connect
+    3.times do |round|
+      thread = Thread.new { take(20_000) }
+      thread.report_on_exception = false
+      eventually { thread.status == "sleep" }
+      thread.raise(Interrupt)
+      assert_raises(Interrupt) { thread.join(10) || flunk("take was not interrupted") }
+      produce([{payload: round.to_s}])
+      assert_equal [round], take_all(1).map(&:offset)
+    end
+  end
+
+  # Such as a Timeout around code that allows it only where something blocks.
+  def test_an_exception_that_was_put_off_until_something_blocks_ends_a_take
+    connect
+    thread = Thread.new do
+      Thread.current.report_on_exception = false
+      Thread.handle_interrupt(Interrupt => :on_blocking) do
+        Thread.current.raise(Interrupt)
+        take(20_000)
+      end
+    end
+    assert_raises(Interrupt) { thread.join(10) || flunk("take was not interrupted") }
+    produce([{payload: "a"}])
+    assert_equal [0], take_all(1).map(&:offset)
+  end
+
+  # As when all partitions are given up and some of them are assigned again.
+  def test_a_take_that_waits_is_ended_by_a_message_of_a_queue_that_was_opened_again
+    connect
+    @assignments.partitions_revoked([["t", 0]], lost: false)
+    @assignments.partitions_assigned([["t", 0]])
+    assert_empty take(200)
+    producing = Thread.new { produce([{payload: "a"}]) }
+    records = Timeout.timeout(20) { take(600_000) }
+    assert_equal [0], records.map(&:offset)
+    producing.join
+  end
+
+  def test_all_partitions_together_are_given_no_more_than_there_is_room_for
+    connect
+    produce((0...60).map { |i| {payload: "x" * 100, partition: i % 2} })
+    eventually { @client.end_offset("t", 0) == 30 && @client.end_offset("t", 1) == 30 }
+    assert_empty take(200, 0, 1_000)
+    assert_empty take(200, 10, 0)
+    @assignments.queues.each_value { |queue| queue.allow(10, 100) }
+    first = take(2_000, 1, 1_000_000).map(&:partition).uniq
+    second = take(2_000, 1_000, 1).map(&:partition).uniq
+    assert_equal [1, 1, [0, 1]], [first.size, second.size, (first + second).sort], "one at a time, in turn"
+  end
+
+  def test_nothing_is_handed_out_after_a_queue_was_closed
+    connect
+    produce([{payload: "a"}])
+    @assignments.queues[0].close
+    assert_empty take(300)
+  end
+end
+
+class KafkaNativeReaderTest < GuildhallTest
+  include ReaderBehaviour
+
+  def open_reader(client) = Guildhall::Kafka::Reading::Reader.for(client)
+
+  def test_payloads_are_decoded_while_they_are_read
+    produce([{payload: '{"a": [1, 2]}'}, {payload: "{"}, {payload: nil}, {payload: "null"}])
+    connect(Guildhall::JSON.lazy)
+    good, bad, tombstone, null = take_all(4)
+    assert_equal [1, 2], good.document["a"].to_a
+    assert_nil good.decode_error
+    assert_instance_of Guildhall::JSON::ParseError, bad.decode_error
+    assert_nil bad.document
+    assert_equal [nil, nil], [tombstone.document, tombstone.decode_error]
+    assert_equal [good.document, nil, nil, nil], @documents
+    assert_equal [nil, nil], [null.document, null.decode_error]
+  end
+
+  def test_documents_outlive_records_and_survive_compaction
+    produce((0...200).map { |i| {payload: %({"i": #{i}, "text": "#{"x" * i}"})} })
+    connect(Guildhall::JSON.lazy)
+    documents = take_all(200).map(&:document)
+    GC.start
+    GC.compact if GC.respond_to?(:compact)
+    documents.each_with_index { |document, i| assert_equal [i, "x" * i], [document["i"], document["text"]] }
+  end
+
+  def test_records_can_be_read_in_another_ractor
+    produce([{payload: '{"a": 1}', key: "k"}])
+    connect(Guildhall::JSON.lazy)
+    record, = take_all(1)
+    reading = Ractor.new(record) { |one| [one.key, one.raw_payload, one.document["a"], one.offset].freeze }
+    assert_equal ["k", '{"a": 1}', 1, 0], ractor_value(reading)
+  end
+
+  def test_a_closed_reader_says_so
+    connect
+    @reader.close
+    assert_raises(IOError) { @reader.take(1) }
+    @reader.close
+  end
+
+  def test_records_cannot_be_made_or_copied_by_hand
+    produce([{payload: "a"}])
+    connect
+    record, = take_all(1)
+    assert_raises(NoMethodError) { Guildhall::Kafka::Record.new }
+    assert_raises(NoMethodError) { record.dup }
+  end
+end
+
+# What no broker can be brought to do.
+class KafkaReaderFailuresTest < GuildhallTest
+  include DecoderProbeExtension
+
+  PRICE = Guildhall::Avro.new({type: "bytes", logicalType: "decimal", precision: 4, scale: 2})
+
+  # Ends whatever thread calls it.
+  module Unpack
+    CALLS = Thread::Queue.new
+
+    def self.call(payload)
+      CALLS << payload
+      Thread.exit
+    end
+  end
+
+  TYPES = [Guildhall::MessagePack::ExtensionType.new(5, for: Comparable, pack: :itself.to_proc, unpack: Unpack)].freeze
+
+  def setup
+    require "guildhall/kafka/native"
+    @kafka = FakeLibrdkafka.new
+  end
+
+  def teardown
+    @reader&.close
+  end
+
+  def take
+    batches, = @reader.take(100)
+    batches.flat_map { |_, records, _, documents| records.zip(documents || []) }
+  end
+
+  def test_what_has_no_document_is_left_to_the_thread_that_asks_for_it
+    @reader = @kafka.reader(PRICE.lazy)
+    [PRICE.encode(BigDecimal("1.25")), "\x00"].each { |payload| @kafka.push(payload) }
+    taken = take
+    assert_equal [[0, nil, true], [1, nil, true]], taken.map { |record, document| [record.offset, document, record.deferred?] }
+    taken.each { |record,| assert_nil record.decode_error }
+    assert_equal BigDecimal("1.25"), taken[0].first.decode(PRICE.lazy)
+    assert_equal "".b, taken[1].first.decode(PRICE.lazy), "no bytes are no decimal"
+  end
+
+  # It might sleep, raise what ends the process, or exit its thread: the one that polls.
+  def test_no_ruby_code_of_a_codecs_runs_while_messages_are_taken
+    @reader = @kafka.reader(Guildhall::MessagePack.new(types: TYPES).lazy)
+    good = Guildhall::MessagePack.encode({"id" => 1})
+    [good, "\xd4\x05\x01".b, good].each { |payload| @kafka.push(payload) }
+    taken = Timeout.timeout(10) { take }
+    assert_equal [{"id" => 1}, nil, {"id" => 1}], taken.map { |_, document| document&.to_h }
+    assert_empty Unpack::CALLS
+    Thread.new { taken[1].first.decode(Guildhall::MessagePack.new(types: TYPES).lazy) }.join
+    assert_equal "\x01".b, Unpack::CALLS.pop(timeout: 0)
+  end
+
+  # The group is joined again then, from the last commit on.
+  def test_a_message_that_there_is_no_memory_for_is_an_error_and_nothing_behind_it_is_handed_over
+    @reader = @kafka.reader
+    @kafka.push("a")
+    @kafka.push("b", FakeLibrdkafka::HUGE)
+    @kafka.push("c")
+    2.times { assert_match(/no memory/, assert_raises(RuntimeError) { take }.message) }
+  end
+
+  def test_a_reader_is_initialised_once_and_goes_on
+    @reader = @kafka.reader
+    assert_raises(RuntimeError) { @reader.send(:initialize, 1, Array.new(12, 0)) }
+    @kafka.push("a")
+    assert_equal([0], take.map { |record, _| record.offset })
+  end
+
+  # A codec whose native decoder is none of ours, and one that has none.
+  def test_a_record_is_decoded_by_a_codec_and_not_by_an_address
+    @reader = @kafka.reader
+    @kafka.push('{"a": 1}')
+    (record,), = take
+    assert_equal 1, record.decode(Guildhall::JSON.lazy)["a"]
+    assert_raises(TypeError) { record.decode(Guildhall::Text) }
+    assert_raises(::ArgumentError) { record.decode(Guildhall::JSON.lazy, 4096) }
+  end
+
+  # By the reader and by #decode.
+  def test_what_a_decoder_has_made_is_freed_where_it_cannot_be_wrapped
+    Dir.mktmpdir do |folder|
+      build_decoder_probe(folder)
+      require File.join(folder, "decoder_probe")
+    end
+    self.class.class_eval(UNWRAPPABLE) unless self.class.const_defined?(:Unwrappable)
+    codec = self.class::Unwrappable.new.freeze
+    @reader = @kafka.reader(codec)
+    @kafka.push("a")
+    assert_raises(NoMemoryError) { take }
+    made, freed = DecoderProbe.counts
+    assert_operator made, :>, 0
+    assert_equal made, freed
+    (record,), = take
+    assert_raises(NoMemoryError) { record.decode(codec) }
+    assert_equal [made + 1] * 2, DecoderProbe.counts
+  end
+end
+
+class KafkaFFIReaderTest < GuildhallTest
+  include ReaderBehaviour
+
+  def open_reader(client) = client.with_handle { |handle| FFIReader.new(handle) }
+end
