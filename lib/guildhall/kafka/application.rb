@@ -3,7 +3,7 @@
 require "guildhall/clock"
 require_relative "config"
 require_relative "routing/routes"
-require_relative "routing/selection"
+require_relative "routing/route_selection"
 require_relative "runtime/contention"
 require_relative "runtime/runners"
 require_relative "runtime/timer"
@@ -85,10 +85,10 @@ module Guildhall
 
       # Starts to consume, in threads of its own; returns at once. After {#stop} it can be started again, with the same settings.
       # @param selection [Hash{Symbol=>Array<String>, nil}] groups:, topics:, exclude_groups:, exclude_topics: as in
-      #   {Routing::Selection#initialize}
+      #   {Routing::RouteSelection#initialize}
       # @raise [ConfigurationError] listing every error
       def start(**selection)
-        chosen = Routing::Selection.new(**selection).choose(@routed = validate!)
+        chosen = Routing::RouteSelection.new(**selection).choose(@routed = validate!)
         validate_gems(chosen)
         @lock.synchronize do
           raise ApplicationStateError, "this application is #{@state}: stop it before it is started again" unless stopped?

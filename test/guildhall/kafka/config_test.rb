@@ -82,7 +82,7 @@ class KafkaConfigTest < GuildhallTest
     end
     assert_equal [true, false], @application.validate!.map(&:consumed?)
     assert_match(/^guildhall +b +\(produced to\)$/, @application.routes.to_s)
-    assert_equal ["a"], Guildhall::Kafka::Routing::Selection.new.choose(@application.validate!).map(&:name)
+    assert_equal ["a"], Guildhall::Kafka::Routing::RouteSelection.new.choose(@application.validate!).map(&:name)
   end
 
   def test_a_topic_twice_in_a_group_is_an_error

@@ -51,7 +51,7 @@ module Guildhall
         # @param having [Symbol] only topics whose routes say that
         def ask(groups, topics, having = :itself)
           open_log
-          chosen = Routing::Selection.new(groups:, topics:).choose(validate!).reject(&:assigned).select(&having)
+          chosen = Routing::RouteSelection.new(groups:, topics:).choose(validate!).reject(&:assigned).select(&having)
           Broker::Answer.merge(answers(@clients.together(chosen)) { |some| yield client_settings(some.first), some })
         end
 

@@ -17,7 +17,7 @@ module Guildhall
         # @raise [ConfigurationError] listing every error
         def check!(**selection)
           routed = validate!
-          consumed = selection.empty? ? routed.select(&:consumed?) : Routing::Selection.new(**selection).choose(routed)
+          consumed = selection.empty? ? routed.select(&:consumed?) : Routing::RouteSelection.new(**selection).choose(routed)
           validate_gems(consumed)
           plans(consumed)
         ensure

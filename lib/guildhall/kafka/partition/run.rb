@@ -9,7 +9,7 @@ require_relative "key_ordering"
 require_relative "passing_errors"
 require_relative "virtual_partitions"
 require_relative "../reminders"
-require_relative "../filtering/gate"
+require_relative "../filtering/filter_runner"
 
 module Guildhall
   module Kafka
@@ -28,7 +28,7 @@ module Guildhall
           @topic = partition.topic
           @application = partition.application
           @instrumentation = @application.instrumentation
-          @gate = Filtering::Gate.for(partition)
+          @filters = Filtering::FilterRunner.for(partition)
           @dead_letters = DeadLetters.for(partition)
           @policy = FailurePolicy.new(@topic)
           @passing = PassingErrors.new(@topic, partition.to_s, @application.contention)
@@ -109,7 +109,7 @@ module Guildhall
           in_order unless @virtual && !collapsed? # its `initialized` may seek or pause
           return unless begins?(batch)
 
-          batch = @gate.pass(batch) if @gate
+          batch = @filters.pass(batch) if @filters
           batch && without_outage(batch)
         end
 

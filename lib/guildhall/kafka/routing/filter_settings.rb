@@ -1,10 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../filtering/deduplicate"
-require_relative "../filtering/delay"
-require_relative "../filtering/expire"
-require_relative "../filtering/sample"
-require_relative "../filtering/throttle"
+require_relative "../filtering/filters"
 require_relative "topic"
 
 module Guildhall
