@@ -2,6 +2,8 @@
 
 require "zlib"
 require "guildhall/clock"
+require_relative "../settings/rules"
+require_relative "../settings/table"
 
 module Guildhall
   module Kafka
@@ -11,6 +13,11 @@ module Guildhall
 
       # At most `limit` messages of a partition pass in any period of `per` seconds; the others wait.
       class Throttle
+        extend Settings::Declared
+
+        setting :limit, nil, Settings::Rules::COUNT, "messages of a partition"
+        setting :per, nil, OptionRules.seconds, "seconds"
+
         # Messages that were let through together.
         Run = Data.define(:time, :offsets, :size)
         private_constant :Run
@@ -48,6 +55,10 @@ module Guildhall
 
       # A message waits until it is `seconds` old.
       class Delay
+        extend Settings::Declared
+
+        setting :seconds, nil, OptionRules.seconds, "the age", written: %w[delay SECONDS]
+
         def initialize(seconds:)
           @seconds = seconds
         end
@@ -61,6 +72,10 @@ module Guildhall
 
       # Messages that are older than `seconds` are not consumed.
       class Expire
+        extend Settings::Declared
+
+        setting :seconds, nil, OptionRules.seconds, "the age", written: %w[expire SECONDS]
+
         def initialize(seconds:)
           @seconds = seconds
         end
@@ -73,8 +88,15 @@ module Guildhall
 
       # Some messages out of many. Their offsets alone decide which, so that a message that comes again gets the same answer.
       class Sample
+        extend Settings::Declared
+
         RANGE = 2**32 # of a checksum
-        private_constant :RANGE
+        RATE = OptionRules.rule("a rate above 0 and up to 1 (0.01: one message in a hundred)") do |value|
+          value.is_a?(Numeric) && value.real? && value.positive? && value <= 1
+        end
+        private_constant :RANGE, :RATE
+
+        setting :rate, nil, RATE, "0.01: one message in a hundred", written: %w[sample RATE]
 
         def initialize(rate:)
           @below = rate * RANGE
@@ -87,6 +109,16 @@ module Guildhall
 
       # Of messages with the same id only the first is consumed, as long as its id is among the last `window` ones of its partition.
       class Deduplicate
+        extend Settings::Declared
+
+        ID = OptionRules.rule("a method of a message (:key) or a callable") do |value|
+          value.is_a?(Symbol) ? Message.method_defined?(value) : value.respond_to?(:call) && (Settings::Rules.arity_problem(value, 1) || true)
+        end
+        private_constant :ID
+
+        setting :by, nil, ID, "a method of the message, or what is called with it: its id; nil: it has none, and is consumed"
+        setting :window, 10_000, Settings::Rules::COUNT, "ids of a partition that are remembered"
+
         def initialize(by:, window:)
           @by = by.respond_to?(:call) ? by : by.to_proc
           @window = window
@@ -112,6 +144,15 @@ module Guildhall
           @offsets.shift if @offsets.size > @window
           false
         end
+      end
+
+      # What routes call them.
+      BUILT_IN = Settings::Table.new do
+        setting :throttle, nil, Throttle, "lets that many messages of a partition through in any such period; the others wait"
+        setting :delay, nil, Delay, "each message waits until it is that old"
+        setting :expire, nil, Expire, "messages that are older are not consumed"
+        setting :sample, nil, Sample, "consumes some messages out of many"
+        setting :deduplicate, nil, Deduplicate, "consumes messages with the same id once, as long as the id is among the last ones"
       end
     end
   end

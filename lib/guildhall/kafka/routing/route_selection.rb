@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../config/errors"
+require_relative "../errors"
 
 module Guildhall
   module Kafka
