@@ -5,7 +5,7 @@ require "guildhall/clock"
 require "guildhall/error_boundary"
 require_relative "config"
 require_relative "routing/routes"
-require_relative "routing/selection"
+require_relative "routing/route_selection"
 require_relative "reachability"
 require_relative "events"
 require_relative "logging"
@@ -86,7 +86,7 @@ module Guildhall
       # @raise [ConfigurationError] listing every error
       def check!(**selection)
         routed = validate!
-        consumed = selection.empty? ? routed.select(&:consumed?) : Routing::Selection.new(**selection).choose(routed)
+        consumed = selection.empty? ? routed.select(&:consumed?) : Routing::RouteSelection.new(**selection).choose(routed)
         validate_gems(consumed)
         Runtime.decodings(self, consumed)
       ensure
@@ -95,10 +95,10 @@ module Guildhall
 
       # Starts to consume, in threads of its own; returns at once. After {#stop} it can be started again, with the same settings.
       # @param selection [Hash{Symbol=>Array<String>, nil}] groups:, topics:, exclude_groups:, exclude_topics: as in
-      #   {Routing::Selection#initialize}
+      #   {Routing::RouteSelection#initialize}
       # @raise [ConfigurationError] listing every error
       def start(**selection)
-        chosen = Routing::Selection.new(**selection).choose(@routed = validate!)
+        chosen = Routing::RouteSelection.new(**selection).choose(@routed = validate!)
         validate_gems(chosen)
         @lock.synchronize do
           raise ApplicationStateError, "this application is #{@state}: stop it before it is started again" unless stopped?
@@ -456,7 +456,7 @@ module Guildhall
       # @param having [Symbol] only topics whose routes say that
       def ask(groups, topics, having = :itself)
         open_log
-        chosen = Routing::Selection.new(groups:, topics:).choose(validate!).reject(&:assigned).select(&having)
+        chosen = Routing::RouteSelection.new(groups:, topics:).choose(validate!).reject(&:assigned).select(&having)
         Broker::Answer.merge(answers(@clients.together(chosen)) { |some| yield client_settings(some.first), some })
       end
 

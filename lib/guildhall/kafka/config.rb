@@ -1,77 +1,89 @@
 # frozen_string_literal: true
 
 require "guildhall/option_rules"
-require_relative "config/errors"
-require_relative "config/declared"
 require_relative "config/deserializing"
-require_relative "config/duration"
 require_relative "config/librdkafka_settings"
-require_relative "config/timeouts"
+require_relative "settings/rules"
+require_relative "settings/table"
 
 module Guildhall
   module Kafka
     # The application's settings, in `Guildhall::Kafka.configure`. Durations are in seconds, except in {#kafka}, which
     # is handed to librdkafka as it is. Frozen once the application starts.
     #
-    # Each is declared once, in the table below: name, rule, default, and the sentence that the guide has of it.
+    # Each is declared once, in the table below: name, default, rule, and the sentence that the guide has of it.
     class Config
-      extend Declared
+      extend Settings::Declared
       include OptionRules::Assigned
 
-      NAME = OptionRules.rule("a String that is not empty") { it.is_a?(String) && !it.empty? }
+      # @param expected [String] with its article
+      # @param missing [Hash{Symbol=>Object}] what counts for keys that are not there
+      def self.hash_of(expected, missing, **rules)
+        Ractor.make_shareable(missing)
+        own = OptionRules.new("setting", **rules)
+        OptionRules.rule(expected) do |value|
+          next unless value.is_a?(Hash)
+
+          problems = own.errors({**missing, **value})
+          problems.empty? || problems.join("; ")
+        end
+      end
+      private_class_method :hash_of
+
+      Rules = Settings::Rules
       CALLABLES = OptionRules.rule("an Array of objects with call") { |list| list.is_a?(Array) && list.all? { it.respond_to?(:call) } }
       RECORDERS = OptionRules.rule("an Array of objects with record") { |list| list.is_a?(Array) && list.all? { it.respond_to?(:record) } }
       HEALTH = hash_of("a Hash with port: and perhaps host:", {port: nil},
         port: OptionRules.integer(0..65_535), host: OptionRules.kind("a String", String))
-      ERROR_REPORTS = hash_of("a Hash: {messages: true}", {messages: false}, messages: OptionRules.boolean)
+      ERROR_REPORTS = hash_of("a Hash: {messages: true}", {messages: false}, messages: Rules::BOOLEAN)
       LOGGER = OptionRules.object("a Logger", :add, :debug, :info, :error, :level) # what is called of it
-      private_constant :NAME, :CALLABLES, :RECORDERS, :HEALTH, :ERROR_REPORTS, :LOGGER
+      private_constant :Rules, :CALLABLES, :RECORDERS, :HEALTH, :ERROR_REPORTS, :LOGGER
 
       setting :kafka, {}, LibrdkafkaSettings::RULE,
         "settings of librdkafka, such as `\"bootstrap.servers\"`"
       setting :producer, {}, LibrdkafkaSettings::RULE,
         "settings of librdkafka for the producer alone, such as `\"compression.type\"`; it has the brokers' addresses and " \
         "the security settings from `kafka`"
-      setting :group_id, nil, NAME,
-        "consumer group of topics that are routed outside a `consumer_group`; nil: `kafka`'s `group.id`, or \"guildhall\"", reader: false
-      setting :client_id, "guildhall", NAME,
+      setting :group_id, nil, Rules::NAME,
+        "consumer group of topics that are routed outside a `consumer_group`; nil: `kafka`'s `group.id`, or \"guildhall\""
+      setting :client_id, "guildhall", Rules::NAME,
         "what brokers call this application"
       setting :concurrency, 5, OptionRules.integer(ceiling: 10_000),
         "runner threads, which call consumers"
-      setting :max_messages, 500, OptionRules.integer,
+      setting :max_messages, 500, Rules::COUNT,
         "messages of one partition in a batch, at most"
-      setting :max_bytes, 1_048_576, OptionRules.bytes,
+      setting :max_bytes, 1_048_576, Rules::BYTES,
         "bytes in a batch, about, but one message in any case. More makes nothing faster: memory that is used again soon " \
         "is still in the caches. Raise it where consumers want many big messages at once"
-      setting :max_messages_in_flight, nil, OptionRules.integer.or(nil),
+      setting :max_messages_in_flight, nil, Rules::COUNT.or(nil),
         "messages of all partitions together that are in memory, being worked on or waiting for a runner; what comes then " \
         "stays with librdkafka. What paused partitions hold does not count. nil: 100,000, or what the runners need"
-      setting :max_bytes_in_flight, nil, OptionRules.bytes.or(nil),
+      setting :max_bytes_in_flight, nil, Rules::BYTES.or(nil),
         "the same in bytes, about: the batch that reaches the limit counts as a whole. nil: 256 MiB, or what the runners " \
         "need"
-      setting :max_wait_time, 1, Duration::RULE,
+      setting :max_wait_time, 1, Rules::DURATION,
         "seconds that a poll waits for the first message: a ceiling, never a delay"
-      setting :commit_interval, 5, Duration::RULE,
+      setting :commit_interval, 5, Rules::DURATION,
         "seconds between two commits of the offsets that were stored meanwhile"
-      setting :tick_interval, 5, Duration::RULE,
+      setting :tick_interval, 5, Rules::DURATION,
         "seconds between two calls of a consumer's `tick`"
-      setting :lag_interval, 5, Duration::RULE,
+      setting :lag_interval, 5, Rules::DURATION,
         "seconds between two events `lag.measured`"
-      setting :pause_timeout, 1, Duration::RULE,
+      setting :pause_timeout, 1, Rules::DURATION,
         "seconds before a consumer that raised is called again"
-      setting :pause_max_timeout, 30, Duration::RULE,
+      setting :pause_max_timeout, 30, Rules::DURATION,
         "seconds that this pause grows to, at most"
-      setting :pause_with_exponential_backoff, true, OptionRules.boolean,
+      setting :pause_with_exponential_backoff, true, Rules::BOOLEAN,
         "whether the pause doubles each time"
-      setting :shutdown_timeout, 60, Duration::RULE,
+      setting :shutdown_timeout, 60, Rules::DURATION,
         "seconds within which the process stops, at the latest"
-      setting :revocation_timeout, 10, Duration::RULE_WITH_ZERO,
+      setting :revocation_timeout, 10, Rules::DURATION_OR_ZERO,
         "seconds that a rebalance waits for work in progress on a partition that goes away; what takes longer is done by " \
         "the next owner as well; 0: it does not wait. Shorter than librdkafka's `max.poll.interval.ms`, for nothing is " \
         "polled meanwhile"
-      setting :stall_timeout, 120, Duration::RULE,
+      setting :stall_timeout, 120, Rules::DURATION,
         "seconds without progress after which a partition with messages left counts as stuck"
-      setting :max_consume_time, 3600.0, Duration::RULE.or(nil),
+      setting :max_consume_time, 3600.0, Rules::DURATION.or(nil),
         "seconds that a call of a consumer may take without marking a message before `/live` and systemd's watchdog take " \
         "the process for dead. Nothing is interrupted. nil: any time"
       setting :middleware, [], CALLABLES,
@@ -93,14 +105,17 @@ module Guildhall
         "the pool that payloads are dispatched to; nil: one of the application's own"
       setting :logger, nil, LOGGER.or(nil),
         "where the application's and librdkafka's log goes. Unless set: `guildhall server` logs to standard output from " \
-        "INFO on, any other process to standard error from WARN on. nil, set by hand: silence", writer: false
-      RULES = rules
+        "INFO on, any other process to standard error from WARN on. nil, set by hand: silence"
+      RULES = settings.rules
       private_constant :RULES
+
+      attr_reader(*(settings.names - [:group_id]))
+      attr_writer(*(settings.names - [:logger]))
 
       attr_reader :deserializing
 
       def initialize
-        set_defaults
+        self.class.settings.each { |setting| instance_variable_set(:"@#{setting.name}", setting.default.dup) }
         @logger_given = false
         @deserializing = Deserializing.new
       end
@@ -167,6 +182,30 @@ module Guildhall
 
       def bootstrap_servers?
         @kafka.any? { |name, value| %w[bootstrap.servers metadata.broker.list].include?(name.to_s) && !value.to_s.empty? }
+      end
+
+      # Collects what is wrong with settings and routes, so that all of it is reported at once.
+      class Errors
+        def initialize
+          @messages = []
+        end
+
+        def add(*messages)
+          @messages |= messages
+        end
+
+        def any? = @messages.any?
+
+        def to_a = @messages.dup
+
+        # @raise [ConfigurationError] listing all of them, when there are some
+        def raise!
+          return unless any?
+
+          noun = @messages.size == 1 ? "error" : "errors"
+          raise ConfigurationError, "#{@messages.size} #{noun} in the configuration of Kafka:\n" +
+                                    @messages.map { |message| "  - #{message}" }.join("\n")
+        end
       end
     end
   end

@@ -250,18 +250,18 @@ class ActiveJobTest < GuildhallTest
       equal(%w[a b], topics.reject(&:delay_tiers).map(&:group))
       equal(["a"], topics.select(&:delay_tiers).map(&:group).uniq)
       # a process for one queue also sends on what was delayed
-      equal(%w[mails a.delay.1], Guildhall::Kafka::Routing::Selection.new(topics: "mails").choose(topics).map(&:name).first(2))
-      equal(%w[jobs a.delay.1], Guildhall::Kafka::Routing::Selection.new(exclude_topics: "mails").choose(topics).map(&:name).first(2))
+      equal(%w[mails a.delay.1], Guildhall::Kafka::Routing::RouteSelection.new(topics: "mails").choose(topics).map(&:name).first(2))
+      equal(%w[jobs a.delay.1], Guildhall::Kafka::Routing::RouteSelection.new(exclude_topics: "mails").choose(topics).map(&:name).first(2))
       # also one for another group
-      equal(%w[mails a.delay.1], Guildhall::Kafka::Routing::Selection.new(groups: "b").choose(topics).map(&:name).first(2))
+      equal(%w[mails a.delay.1], Guildhall::Kafka::Routing::RouteSelection.new(groups: "b").choose(topics).map(&:name).first(2))
       # also where the routes choose the delays, before or after the jobs
       [proc { delay_topics 5; active_job_topic "jobs", "mails"; topic("else") { consumer Guildhall::Kafka::ActiveJob::Consumer } },
        proc { active_job_topic "jobs", "mails"; consumer_group("c") { delay_topics 5 }; topic("else") { consumer Guildhall::Kafka::ActiveJob::Consumer } }].each do |block|
         topics = drawn(&block)
         name = topics.find(&:delay_tiers).name
-        equal([name, "mails"].sort, Guildhall::Kafka::Routing::Selection.new(topics: "mails").choose(topics).map(&:name).sort)
-        equal(%w[else], Guildhall::Kafka::Routing::Selection.new(topics: "else").choose(topics).map(&:name))
-        check(Guildhall::Kafka::Routing::Selection.new(groups: "guildhall").choose(topics).map(&:name).include?(name))
+        equal([name, "mails"].sort, Guildhall::Kafka::Routing::RouteSelection.new(topics: "mails").choose(topics).map(&:name).sort)
+        equal(%w[else], Guildhall::Kafka::Routing::RouteSelection.new(topics: "else").choose(topics).map(&:name))
+        check(Guildhall::Kafka::Routing::RouteSelection.new(groups: "guildhall").choose(topics).map(&:name).include?(name))
       end
     RUBY
   end

@@ -18,7 +18,7 @@ class KafkaConfigTest < GuildhallTest
 
   def test_the_guide_has_the_table
     guide = File.read(File.expand_path("../../../docs/kafka_settings.md", __dir__))
-    [Guildhall::Kafka::Config, Guildhall::Kafka::Config::Deserializing::Parallel].each { |settings| assert_includes guide, settings.table }
+    [Guildhall::Kafka::Config, Guildhall::Kafka::Config::Deserializing::Parallel].each { |settings| assert_includes guide, settings.settings.to_markdown }
   end
 
   def test_each_default_is_valid_and_of_this_application_alone
@@ -82,7 +82,7 @@ class KafkaConfigTest < GuildhallTest
     end
     assert_equal [true, false], @application.validate!.map(&:consumed?)
     assert_match(/^guildhall +b +\(produced to\)$/, @application.routes.to_s)
-    assert_equal ["a"], Guildhall::Kafka::Routing::Selection.new.choose(@application.validate!).map(&:name)
+    assert_equal ["a"], Guildhall::Kafka::Routing::RouteSelection.new.choose(@application.validate!).map(&:name)
   end
 
   def test_a_topic_twice_in_a_group_is_an_error

@@ -9,6 +9,9 @@ module Guildhall
     class Application
       # Checks settings and routes, and reports all errors together.
       class Validation
+        MAX_POLL_INTERVAL_MS = 300_000 # librdkafka's default
+        private_constant :MAX_POLL_INTERVAL_MS
+
         def initialize(config, routes, clients)
           @config = config
           @routes = routes
@@ -29,12 +32,12 @@ module Guildhall
 
         private
 
-        # What is good one by one.
+        # What each setting allows, but not all of them together.
         def validate_together(topics)
           @clients.together(topics).each do |some|
             settings = @clients.settings(some.first)
             validate_multiplexing(some.first, settings)
-            Config::Timeouts.validate(settings, @config.revocation_timeout, @errors)
+            validate_polling(settings)
             Config::LibrdkafkaSettings.validate_together(settings, :rd_kafka_consumer, @errors, "kafka")
           end
           Config::LibrdkafkaSettings.validate_together(Producing::Producer.settings(@config), :rd_kafka_producer, @errors, "producer")
@@ -42,6 +45,17 @@ module Guildhall
           validate_transactions(topics.select(&:transactional))
           Runtime::Backpressure.validate(@config, topics, @errors)
           topics.each { |topic| validate_pauses(topic) }
+        end
+
+        # Nothing would say why the group loses its member.
+        def validate_polling(settings)
+          # librdkafka reports itself what is not a number.
+          poll = Integer(settings.fetch(:"max.poll.interval.ms", MAX_POLL_INTERVAL_MS), exception: false) or return
+          wait = @config.revocation_timeout
+          return if wait * 1000 < poll
+
+          @errors.add("revocation_timeout (#{wait} s) has to be shorter than max.poll.interval.ms (#{poll} ms): nothing is " \
+                      "polled while a rebalance waits for work, and a member that does not poll is removed from the group")
         end
 
         # A static member that leaves keeps its partitions until its session is over.

@@ -18,7 +18,7 @@ module Guildhall
           load_application
           begin
             perform
-          rescue Routing::Selection::UnknownNameError => error
+          rescue Routing::RouteSelection::UnknownNameError => error
             raise Guildhall::ArgumentError, error.message
           rescue Rdkafka::RdkafkaError => error
             raise translated(error)

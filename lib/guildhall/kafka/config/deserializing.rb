@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "guildhall/option_rules"
-require_relative "declared"
+require_relative "../settings/table"
 
 module Guildhall
   module Kafka
@@ -10,7 +10,7 @@ module Guildhall
       class Deserializing
         # The settings of `config.deserializing.parallel`.
         class Parallel
-          extend Declared
+          extend Settings::Declared
           include OptionRules::Assigned
 
           setting :active, true, OptionRules.boolean,
@@ -19,10 +19,14 @@ module Guildhall
             "worker Ractors of the application's own pool; nil: as many as pay off"
           setting :min_payloads, nil, OptionRules.integer.or(nil),
             "smaller batches are not sent to workers; nil: the pool decides"
-          RULES = rules
+          RULES = settings.rules
+          attr_accessor(*settings.names)
+
           private_constant :RULES
 
-          def initialize = set_defaults
+          def initialize
+            self.class.settings.each { |setting| instance_variable_set(:"@#{setting.name}", setting.default) }
+          end
 
           def validate(errors)
             errors.add(*setting_errors(RULES, prefix: "deserializing.parallel."))

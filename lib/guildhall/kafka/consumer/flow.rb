@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../config/duration"
+require_relative "../settings/rules"
 
 module Guildhall
   module Kafka
@@ -20,7 +20,7 @@ module Guildhall
         # @raise [Guildhall::ArgumentError] also where the seconds look like milliseconds
         def pause(offset = nil, seconds = nil, manual = true) # rubocop:disable Style/OptionalBooleanParameter -- as in Karafka
           refuse("pause", "manual_pause: #{manual.inspect}") unless manual == true
-          problem = seconds && Config::Duration::RULE_WITH_ZERO.problem(seconds)
+          problem = seconds && Settings::Rules::DURATION_OR_ZERO.problem(seconds)
           raise Guildhall::ArgumentError, "pause #{problem}" if problem
 
           seek(offset) unless offset.nil? || offset == :consecutive

@@ -9,7 +9,7 @@ require_relative "passing_errors"
 require_relative "strategies/keyed"
 require_relative "strategies/virtual"
 require_relative "../reachability"
-require_relative "../filtering/gate"
+require_relative "../filtering/filter_runner"
 
 module Guildhall
   module Kafka
@@ -28,7 +28,7 @@ module Guildhall
           @topic = partition.topic
           @runtime = partition.runtime
           @instrumentation = @runtime.instrumentation
-          @gate = Filtering::Gate.for(partition)
+          @filters = Filtering::FilterRunner.for(partition)
           @dead_letters = DeadLetters.for(partition)
           @policy = FailurePolicy.new(@topic)
           @passing = PassingErrors.new(@topic, partition.to_s, @runtime.contention)
@@ -111,7 +111,7 @@ module Guildhall
           in_order if in_order? # its `initialized` may seek or pause
           return unless begins?(batch)
 
-          batch = @gate.pass(batch) if @gate
+          batch = @filters.pass(batch) if @filters
           batch && without_outage(batch)
         end
 

@@ -1,8 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../delaying/tiers"
-require_relative "block"
-require_relative "multiplexing"
+require_relative "builder"
 require_relative "schedule_builder"
 require_relative "topic_builder"
 
@@ -10,17 +9,15 @@ module Guildhall
   module Kafka
     module Routing
       # The block of `Guildhall::Kafka.routes`, and of `consumer_group "name" do … end` within it.
-      class GroupBuilder
-        include Block
-
-        METHODS = %i[topic pattern consumer_group defaults delay_topics schedule multiplexing].freeze
-
+      class GroupBuilder < Builder
         # What wants delay topics: the groups that do, with their topics; and the groups that want none, nil: all.
         Delayed = Struct.new(:wanted, :off) do
           def groups = off.include?(nil) ? [] : wanted.keys - off
         end
-        DELAY_TOPICS = OptionRules.new(delays: Reporting::ASCENDING_SECONDS, prefix: Reporting::TOPIC_PREFIX)
+        DELAY_TOPICS = OptionRules.new(delays: Settings::Rules::ASCENDING_SECONDS, prefix: Settings::Rules::TOPIC_PREFIX)
         private_constant :DELAY_TOPICS, :Delayed
+
+        def self.internal_names = %i[topics multiplexed complete]
 
         attr_reader :topics
         # @return [Hash{String=>Multiplexing}] by consumer group, where it was set
@@ -31,8 +28,8 @@ module Guildhall
         # @param delayed [Delayed] notes what is set here
         # @param outer [Boolean] whether the blocks of other groups are within this one
         def initialize(group, errors, defaults = [], multiplexed = {}, delayed = Delayed.new(wanted: {}, off: []), outer: true)
+          super(errors, "routes")
           @group = group
-          @errors = errors
           @defaults = defaults.dup
           @multiplexed = multiplexed
           @delayed = delayed
@@ -52,11 +49,6 @@ module Guildhall
           self
         end
 
-        # @param block [Proc] routes
-        def apply(block)
-          evaluate(block, [__FILE__]) { |error| report("routes: #{error}") }
-        end
-
         # Settings for every topic that comes after it in this block.
         def defaults(&block)
           @defaults << block
@@ -66,7 +58,7 @@ module Guildhall
           builder = TopicBuilder.new(name, @group, @errors)
           [*@defaults, *block].each { |settings| builder.apply(settings) }
           topic = builder.build
-          @topics.push(topic, *(topic.retry_routes if topic.retry_topics&.prefix))
+          @topics.push(topic, *(topic.retry_topics.routes(topic) if topic.retry_topics&.prefix))
         end
 
         # The topics that messages of `produce_later` wait in, `PREFIX.SECONDS`. This process sends them on when it consumes; those
@@ -75,29 +67,26 @@ module Guildhall
         #   `consumer_group`; outside of any: of all groups
         # @param prefix [String, nil] of the topics' names; nil: "GROUP.delay"
         def delay_topics(*delays, prefix: nil, **unknown)
-          refuse(__method__, unknown)
+          known(:delay_topics, unknown, [:prefix])
           return @delayed.off << (@outer ? nil : @group) if delays == [false]
 
           delays = Delaying::Tiers::DEFAULT if delays.empty?
-          prefix ||= delay_prefix(@group)
+          prefix ||= delay_prefix
           tiers = Delaying::Tiers.new(prefix:, delays: delays.freeze)
           problems = DELAY_TOPICS.errors(tiers.to_h.slice(:delays, :prefix).compact, prefix: "delay_topics ")
-          return problems.each { |problem| @errors.add(problem) } if problems.any? || prefix.nil?
+          return problems.each { |problem| report(problem) } if problems.any? || prefix.nil?
 
-          add_delay_topics(tiers, @group)
+          add_delay_topics(tiers)
         end
 
         # Tasks that recur, each once per due time in all processes of the group. The topic is compacted, and created when the
         # application starts.
         # @param topic [String, nil] keeps what was run; nil: "GROUP.schedule"
         def schedule(topic: nil, **unknown, &block)
-          refuse(__method__, unknown)
-          return @errors.add("schedule needs a block with its tasks") unless block
+          known(:schedule, unknown, [:topic])
+          return report("schedule needs a block with its tasks") unless block
 
-          topic ||= Reporting.name_after(@group, "#{@group}.schedule", "a topic", Reporting::TOPIC_NAME) do |problem|
-            @errors.add("schedule #{problem}")
-          end
-          return unless topic
+          topic ||= name_after(@group, "#{@group}.schedule", "schedule", "a topic", Settings::Rules::TOPIC_NAME) or return
 
           builder = ScheduleBuilder.new(topic, @group, @errors)
           builder.apply(block)
@@ -106,7 +95,7 @@ module Guildhall
 
         # Every topic whose name matches, also those that are created later.
         def pattern(expression, &)
-          @errors.add("pattern #{expression.inspect} must be a Regexp") unless expression.is_a?(Regexp)
+          report("pattern #{expression.inspect} must be a Regexp") unless expression.is_a?(Regexp)
           topic(expression, &)
         end
 
@@ -120,15 +109,15 @@ module Guildhall
         def multiplexing(size, **options)
           problems = Multiplexing.errors(size, options)
           problems << "is set twice" if @multiplexed.key?(@group)
-          problems.each { |problem| @errors.add("group #{@group}: multiplexing #{problem}") }
+          problems.each { |problem| report("group #{@group}: multiplexing #{problem}") }
           @multiplexed[@group] = problems.any? ? Multiplexing::NONE : Multiplexing.new(size:, **options)
         end
 
         def consumer_group(name, &block)
-          return @errors.add("consumer_group #{name.to_s.inspect} needs a block with its topics") unless block
+          return report("consumer_group #{name.to_s.inspect} needs a block with its topics") unless block
 
           good = name.is_a?(Symbol) || (name.is_a?(String) && !name.strip.empty?)
-          @errors.add("consumer_group needs a name, not #{name.inspect}") unless good
+          report("consumer_group needs a name, not #{name.inspect}") unless good
           inner = GroupBuilder.new(name.to_s, @errors, @defaults, @multiplexed, @delayed, outer: false)
           inner.apply(block)
           @topics.concat(inner.topics)
@@ -136,7 +125,10 @@ module Guildhall
 
         private
 
-        def report(text) = @errors.add(text)
+        def report(text)
+          @errors.add(text)
+          nil
+        end
 
         # For routes whose messages may be produced with a delay.
         def delay_topics_for(*names)
@@ -144,16 +136,14 @@ module Guildhall
         end
 
         # @return [String, nil] nil: topics cannot be called that, which is reported
-        def delay_prefix(group)
-          Reporting.name_after(group, "#{group}.delay", "a prefix") { |problem| report("delay_topics #{problem}") }
-        end
+        def delay_prefix(group = @group) = name_after(group, "#{group}.delay", "delay_topics", "a prefix")
 
         def add_default_delay_topics(group)
           prefix = delay_prefix(group) or return
           add_delay_topics(Delaying::Tiers.new(prefix:, delays: Delaying::Tiers::DEFAULT), group)
         end
 
-        def add_delay_topics(tiers, group)
+        def add_delay_topics(tiers, group = @group)
           tiers.delays.each { |delay| @topics << delay_route(tiers, delay, group) }
         end
 
@@ -164,14 +154,6 @@ module Guildhall
           builder.initial_offset("earliest")
           builder.dead_letter_queue(topic: tiers.dead_letters)
           builder.build.with(delay_tiers: tiers, filters: [due].freeze)
-        end
-
-        def method_missing(name, *)
-          @errors.add("routes: #{OptionRules.unknown("setting #{name}", name, METHODS)}")
-        end
-
-        def respond_to_missing?(_name, _private = false)
-          false
         end
       end
     end

@@ -101,7 +101,7 @@ class KafkaRetryTopicsTest < GuildhallTest
     assert_equal [[%w[throttle], nil], [%w[delay], "earliest"], [%w[delay], "earliest"]], routes.map { |route| [route.filters.map(&:name), route.initial_offset] }
     assert_equal [7, 0], routes.last.then { |route| [route.max_messages, route.dead_letter_queue.max_retries] }
     assert_match(/retries after 5, 30 s/, @application.routes.to_s)
-    chosen = ->(**selection) { Guildhall::Kafka::Routing::Selection.new(**selection).choose(routes).map(&:name) }
+    chosen = ->(**selection) { Guildhall::Kafka::Routing::RouteSelection.new(**selection).choose(routes).map(&:name) }
     assert_equal routes.map(&:name), chosen.call(topics: ["orders"])
     assert_equal ["orders.guildhall.retry.5"], chosen.call(topics: ["orders.guildhall.retry.5"])
     assert_raises(Guildhall::ConfigurationError) { chosen.call(exclude_topics: ["orders"]) }

@@ -41,7 +41,7 @@ class KafkaDelayingTest < GuildhallTest
     now = Time.now
     waits = {Envelope.headers(now.to_f + 100, "t", nil) => 10, Envelope.headers(now.to_f + 5, "t", nil) => 5}
     waits.each do |headers, seconds|
-      selection = Guildhall::Kafka::Filtering::Selection.new(batch(record(headers, time: now)))
+      selection = Guildhall::Kafka::Filtering::FilterContext.new(batch(record(headers, time: now)))
       Guildhall::Kafka::Delaying::Due.new(seconds: 10).call(selection)
       assert_equal 0, selection.postponed
       assert_in_delta seconds, selection.seconds, 3
@@ -52,7 +52,7 @@ class KafkaDelayingTest < GuildhallTest
     now = Time.now
     later = Envelope.headers(now.to_f + 1_000, "t", nil)
     records = [record(later, time: now - 20), record({}, offset: 1), record(later, time: now, offset: 2), record(later, time: now - 20, offset: 3)]
-    selection = Guildhall::Kafka::Filtering::Selection.new(batch(*records))
+    selection = Guildhall::Kafka::Filtering::FilterContext.new(batch(*records))
     Guildhall::Kafka::Delaying::Due.new(seconds: 10).call(selection)
     assert_equal [[0, 1], 2], [selection.map(&:offset), selection.postponed]
   end

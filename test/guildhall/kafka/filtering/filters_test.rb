@@ -19,7 +19,7 @@ class KafkaFiltersTest < GuildhallTest
     Guildhall::Kafka::Messages::Batch.new(records, Bytes.new(records), ROUTE, bytes: KafkaPartition::Record.bytes(records))
   end
 
-  def selection(...) = Guildhall::Kafka::Filtering::Selection.new(batch(...))
+  def selection(...) = Guildhall::Kafka::Filtering::FilterContext.new(batch(...))
 
   def filter(name, **arguments) = Guildhall::Kafka::Filtering.const_get(name).new(**arguments)
 

@@ -3,7 +3,7 @@
 require "test_helper"
 require "guildhall/kafka"
 
-class KafkaRoutingSelectionTest < GuildhallTest
+class KafkaRouteSelectionTest < GuildhallTest
   class Handles < Guildhall::Kafka::Consumer
     def consume; end
   end
@@ -42,16 +42,16 @@ class KafkaRoutingSelectionTest < GuildhallTest
     assert_equal [%w[guildhall orders.eu], %w[reports orders.eu]], names(select(topics: :"orders.eu"))
     routes = [@routes[0], @routes[0].with(group: "guildhall-eu")]
     {groups: "guildhall-eu", exclude_groups: "guildhall"}.each do |name, value|
-      chosen = Guildhall::Kafka::Routing::Selection.new(name => value).choose(routes)
+      chosen = Guildhall::Kafka::Routing::RouteSelection.new(name => value).choose(routes)
       assert_equal [%w[guildhall-eu orders]], names(chosen)
     end
-    chosen = Guildhall::Kafka::Routing::Selection.new(exclude_groups: "guildhall-eu").choose(routes)
+    chosen = Guildhall::Kafka::Routing::RouteSelection.new(exclude_groups: "guildhall-eu").choose(routes)
     assert_equal [%w[guildhall orders]], names(chosen), "a part of its name is another group"
   end
 
   def test_what_has_a_route_of_its_own_is_taken_once
     routes = [@routes[1], @routes[3].with(group: "guildhall")]
-    assert_equal [%w[guildhall orders.eu]], names(Guildhall::Kafka::Routing::Selection.new(topics: ["orders.eu"]).choose(routes))
+    assert_equal [%w[guildhall orders.eu]], names(Guildhall::Kafka::Routing::RouteSelection.new(topics: ["orders.eu"]).choose(routes))
   end
 
   def test_excluded_topics
@@ -77,7 +77,7 @@ class KafkaRoutingSelectionTest < GuildhallTest
   private
 
   def select(**selection)
-    Guildhall::Kafka::Routing::Selection.new(**selection).choose(@routes)
+    Guildhall::Kafka::Routing::RouteSelection.new(**selection).choose(@routes)
   end
 
   def names(topics)

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../config/errors"
+require_relative "../errors"
 
 module Guildhall
   module Kafka
@@ -8,7 +8,7 @@ module Guildhall
       # Which of the routed groups and topics one process consumes: those that are named, or all, without those that are
       # excluded. A topic may be named although only a pattern matches it: then just that topic is meant. A pattern's own
       # name is how `guildhall routes` prints it: `/orders-.*/`.
-      class Selection
+      class RouteSelection
         # A group or topic was named that is not routed.
         class UnknownNameError < ConfigurationError; end
 

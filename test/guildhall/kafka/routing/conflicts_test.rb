@@ -1,10 +1,10 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "guildhall/kafka/routing/dead_letter_cycles"
+require "guildhall/kafka/routing/conflicts"
 
 # Where dead letters go round.
-class KafkaDeadLetterCyclesTest < GuildhallTest
+class KafkaRoutingConflictsTest < GuildhallTest
   Queue = Struct.new(:topic)
   # A route, as far as its dead letters are concerned. A name that begins with ^ is a pattern.
   Route = Data.define(:name, :dead, :group) do
@@ -16,7 +16,7 @@ class KafkaDeadLetterCyclesTest < GuildhallTest
 
   def cycles(*routes)
     topics = routes.map { |name, dead, group| Route.new(name, dead, group || "g") }
-    Guildhall::Kafka::Routing::DeadLetterCycles.new(topics).to_enum.map { |topic, names| [topic.name, names] }
+    Guildhall::Kafka::Routing::Conflicts.new(topics).dead_letter_cycles.map { |topic, names| [topic.name, names] }
   end
 
   def test_none

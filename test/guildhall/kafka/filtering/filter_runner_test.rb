@@ -4,7 +4,7 @@ require "test_helper"
 require "support/kafka_partition"
 
 # What becomes of batches whose route has filters; without a broker.
-class KafkaGateTest < GuildhallTest
+class KafkaFilterRunnerTest < GuildhallTest
   # Makes messages wait from an offset on, the first times that it sees them.
   class Holding
     def initialize(from: 0, times: 1, seconds: 0.001)

@@ -7,7 +7,7 @@ module Guildhall
     module Filtering
       # What a filter is called with: the messages of a batch that no filter before it has rejected or postponed. Used by one
       # runner at a time.
-      class Selection
+      class FilterContext
         include Enumerable
 
         POSTPONE = OptionRules.new(seconds: OptionRules.seconds)

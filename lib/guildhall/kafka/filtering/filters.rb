@@ -1,0 +1,159 @@
+# frozen_string_literal: true
+
+require "zlib"
+require "guildhall/clock"
+require_relative "../settings/rules"
+require_relative "../settings/table"
+
+module Guildhall
+  module Kafka
+    module Filtering
+      # The filters that routes have a setting for. Each partition has an instance of its own, as long as it is assigned, and calls it with
+      # a {FilterContext}.
+
+      # At most `limit` messages of a partition pass in any period of `per` seconds; the others wait.
+      class Throttle
+        extend Settings::Declared
+
+        setting :limit, nil, Settings::Rules::COUNT, "messages of a partition"
+        setting :per, nil, OptionRules.seconds, "seconds"
+
+        # Messages that were let through together.
+        Run = Data.define(:time, :offsets, :size)
+        private_constant :Run
+
+        def initialize(limit:, per:)
+          @limit = limit
+          @per = per
+          @runs = []
+          @count = 0
+        end
+
+        def call(messages)
+          now = Clock.now
+          forget(now)
+          # Messages that a later filter made wait come again, and are not counted twice.
+          unpaid = messages.drop_while { |message| @runs.last&.offsets&.cover?(message.offset) }
+          room = @limit - @count
+          pay(unpaid.first(room), now)
+          messages.postpone(unpaid[room], [@runs.first.time + @per - now, 0.001].max) if unpaid.size > room
+        end
+
+        private
+
+        def forget(now)
+          @count -= @runs.shift.size while @runs.any? && @runs.first.time + @per <= now
+        end
+
+        def pay(messages, now)
+          return if messages.empty?
+
+          @runs << Run.new(time: now, offsets: messages.first.offset..messages.last.offset, size: messages.size)
+          @count += messages.size
+        end
+      end
+
+      # A message waits until it is `seconds` old.
+      class Delay
+        extend Settings::Declared
+
+        setting :seconds, nil, OptionRules.seconds, "the age", written: %w[delay SECONDS]
+
+        def initialize(seconds:)
+          @seconds = seconds
+        end
+
+        def call(messages)
+          now = Time.now
+          young = messages.find { |message| (time = message.timestamp) && time + @seconds > now }
+          messages.postpone(young, young.timestamp + @seconds - now) if young
+        end
+      end
+
+      # Messages that are older than `seconds` are not consumed.
+      class Expire
+        extend Settings::Declared
+
+        setting :seconds, nil, OptionRules.seconds, "the age", written: %w[expire SECONDS]
+
+        def initialize(seconds:)
+          @seconds = seconds
+        end
+
+        def call(messages)
+          oldest = Time.now - @seconds
+          messages.reject! { |message| (time = message.timestamp) && time < oldest }
+        end
+      end
+
+      # Some messages out of many. Their offsets alone decide which, so that a message that comes again gets the same answer.
+      class Sample
+        extend Settings::Declared
+
+        RANGE = 2**32 # of a checksum
+        RATE = OptionRules.rule("a rate above 0 and up to 1 (0.01: one message in a hundred)") do |value|
+          value.is_a?(Numeric) && value.real? && value.positive? && value <= 1
+        end
+        private_constant :RANGE, :RATE
+
+        setting :rate, nil, RATE, "0.01: one message in a hundred", written: %w[sample RATE]
+
+        def initialize(rate:)
+          @below = rate * RANGE
+        end
+
+        def call(messages)
+          messages.select! { |message| Zlib.crc32("#{message.topic}/#{message.partition}@#{message.offset}") < @below }
+        end
+      end
+
+      # Of messages with the same id only the first is consumed, as long as its id is among the last `window` ones of its partition.
+      class Deduplicate
+        extend Settings::Declared
+
+        ID = OptionRules.rule("a method of a message (:key) or a callable") do |value|
+          value.is_a?(Symbol) ? Message.method_defined?(value) : value.respond_to?(:call) && (Settings::Rules.arity_problem(value, 1) || true)
+        end
+        private_constant :ID
+
+        setting :by, nil, ID, "a method of the message, or what is called with it: its id; nil: it has none, and is consumed"
+        setting :window, 10_000, Settings::Rules::COUNT, "ids of a partition that are remembered"
+
+        def initialize(by:, window:)
+          @by = by.respond_to?(:call) ? by : by.to_proc
+          @window = window
+          @offsets = {}
+        end
+
+        def call(messages)
+          messages.reject! { |message| duplicate?(message) }
+        end
+
+        private
+
+        # A message that comes again, after a seek or because a later filter made it wait, is no duplicate of itself.
+        def duplicate?(message)
+          id = @by.call(message)
+          return false if id.nil?
+
+          first = @offsets[id]
+          return true if first && first < message.offset
+
+          @offsets.delete(id)
+          @offsets[id] = message.offset
+          @offsets.shift if @offsets.size > @window
+          false
+        end
+      end
+
+      # What routes call them.
+      BUILT_IN = Settings::Table.new do
+        setting :throttle, nil, Throttle, "lets that many messages of a partition through in any such period; the others wait"
+        setting :delay, nil, Delay, "each message waits until it is that old"
+        setting :expire, nil, Expire, "messages that are older are not consumed"
+        setting :sample, nil, Sample, "consumes some messages out of many"
+        setting :deduplicate, nil, Deduplicate, "consumes messages with the same id once, as long as the id is among the last ones"
+      end
+    end
+  end
+end

@@ -1,0 +1,86 @@
+# frozen_string_literal: true
+
+require "guildhall/option_rules"
+require_relative "../settings/rules"
+
+module Guildhall
+  module Kafka
+    module Routing
+      # Evaluates a block of the routes; the methods of a subclass are what the block may call. What is wrong is noted, not raised, so that
+      # all errors are reported together.
+      class Builder
+        # @return [Array<Symbol>] what the block may call
+        def self.callable_names
+          ancestors.take_while { |one| one != Builder }.flat_map { |one| one.public_instance_methods(false) }.uniq - internal_names
+        end
+
+        # @return [Array<Symbol>] public methods that are for those who make a builder
+        def self.internal_names = []
+
+        # @param errors [Config::Errors]
+        # @param place [String] where in the routes the block is; messages begin with it
+        def initialize(errors, place)
+          @errors = errors
+          @place = place
+        end
+
+        # Wrong arguments are noted like any other error; the rest of that block is left out. What is raised elsewhere is the
+        # application's error.
+        # @return [Boolean] whether all of the block was evaluated
+        def apply(block)
+          instance_eval(&block)
+          true
+        rescue ::ArgumentError => error
+          place = error.backtrace_locations&.first
+          raise unless place && own?(place)
+
+          report_block("#{place.base_label}: #{error.message}")
+          false
+        end
+
+        private
+
+        # Whether a method of this class was called with wrong arguments.
+        def own?(place)
+          name = place.base_label.to_sym
+          self.class.callable_names.include?(name) && method(name).source_location.first == place.path
+        end
+
+        # @return [nil]
+        def report_block(text)
+          @errors.add("#{@place}: #{text}")
+          nil
+        end
+
+        # (see #report_block)
+        def report(text) = report_block(text)
+
+        # Notes keywords that a method does not have.
+        # @return [Hash] the others
+        def known(method, given, names)
+          unknown = given.except(*names)
+          unknown.each_key { |name| report("#{method}: #{OptionRules.unknown("keyword #{name}", name, names)}") }
+          given.except(*unknown.keys)
+        end
+
+        # The name of topics that the application creates, where the route does not give one. A group may be called what a topic may not.
+        # @param setting [String] that needs the name
+        # @param name [String] made of the group's name
+        # @param keyword [String] of the setting that gives another name, with its article
+        # @return [String, nil] nil: topics cannot be called that, which is reported
+        def name_after(group, name, setting, keyword, rule = Settings::Rules::TOPIC_PREFIX)
+          return name if rule.problem(name).nil?
+
+          report("#{setting} needs #{keyword}: after the group #{group.inspect} it would be #{name.inspect}, and topic names have letters, " \
+                 "digits, '.', '_' and '-' only, 249 at most")
+        end
+
+        def method_missing(name, *)
+          report_block(OptionRules.unknown("setting #{name}", name, self.class.callable_names))
+        end
+
+        def respond_to_missing?(_name, _private = false) = false
+      end
+    end
+  end
+end

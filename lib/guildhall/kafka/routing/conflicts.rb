@@ -1,0 +1,133 @@
+# frozen_string_literal: true
+
+require_relative "group_routes"
+
+module Guildhall
+  module Kafka
+    module Routing
+      # What several routes cannot have together.
+      class Conflicts
+        # A topic that the framework names itself. maker: what the topic is to the framework; route: of that topic, nil: none; source: the
+        # route whose messages go there.
+        Made = Data.define(:name, :maker, :route, :source)
+        private_constant :Made
+
+        def initialize(topics)
+          @topics = topics
+        end
+
+        # @return [Array<String>] everything that is wrong
+        def errors = duplicates + shared_prefixes + name_clashes + tasks_of_one_name + cycle_errors
+
+        # Routes whose dead letters come back to them, directly or by way of other routes: a message that always fails would
+        # circulate for ever. The routes of other groups count as well, for a dead letter topic is read by every group that
+        # consumes it.
+        # @return [Array<Array(Topic, Array<String>)>] the first route of each cycle, and the dead letter topics on the way, the last of
+        #   which the route itself consumes
+        def dead_letter_cycles
+          consumed = @topics.select(&:consumed?)
+          groups = consumed.group_by(&:group).each_value.map { |of_group| GroupRoutes.new(of_group) }
+          reported = []
+          consumed.filter_map do |topic|
+            next if reported.include?(topic) || (cycle = cycle_from([topic], groups)).nil?
+
+            reported.concat(cycle)
+            [topic, cycle.map { |one| one.dead_letter_queue.topic }]
+          end
+        end
+
+        private
+
+        def duplicates
+          @topics.group_by { |topic| [topic.group, topic.name] }.filter_map do |(group, name), same|
+            "topic #{name.inspect} is routed #{same.size} times in group #{group}" if same.size > 1
+          end
+        end
+
+        # Topics in which messages wait belong to one group.
+        def shared_prefixes
+          groups = @topics.group_by(&:waiting_prefix).except(nil).transform_values { |same| same.map(&:group).uniq }
+          groups.reject { |_, names| names.one? }.map do |prefix, names|
+            "groups #{names.join(" and ")} have the same prefix #{prefix.inspect}: each would take what the other's messages " \
+              "wait for; give each its own"
+          end
+        end
+
+        def tasks_of_one_name
+          tasks = @topics.flat_map { |topic| topic.scheduled_tasks.to_a.map(&:name) }.tally
+          tasks.filter_map { |name, count| "schedule: there are #{count} tasks #{name.inspect}" if count > 1 }
+        end
+
+        def cycle_errors
+          dead_letter_cycles.map do |topic, names|
+            "topic #{topic.name.inspect}: its dead letters come back to it (#{[topic, *names].join(" → ")}): give one of these " \
+              "routes another dead_letter_queue topic, or none"
+          end
+        end
+
+        # @return [Array<Topic>, nil] the routes from the first one back to it
+        def cycle_from(way, groups)
+          name = way.last.dead_letter_queue&.topic
+          consumers = name.is_a?(String) ? groups.filter_map { |group| group.route(name) } : []
+          consumers.each do |topic|
+            return way if topic.equal?(way.first)
+
+            cycle = cycle_from([*way, topic], groups) unless way.include?(topic)
+            return cycle if cycle
+          end
+          nil
+        end
+
+        # Topics that the framework names (retry topics, delay topics, schedules, dead letters of a queue), and whose name something else
+        # has, too: each would take the other's messages. A consumer of one's own may read dead letters.
+        def name_clashes
+          made = @topics.flat_map { |topic| made_for(topic) }.uniq { |one| [one.name, one.maker] }
+          made.group_by(&:name).filter_map do |name, of_name|
+            # One prefix of two groups is reported as such.
+            makers = of_name.uniq { |one| (one.route || one.source).waiting_prefix || one.maker }
+            uses = [*makers.map(&:maker), *of_name.flat_map { |one| other_uses(one) }].uniq
+            "topic #{name.inspect} would be #{uses.join(" and ")}: give one of them another name" if uses.size > 1
+          end
+        end
+
+        def made_for(topic)
+          made = []
+          if (maker = maker_of(topic))
+            made << Made.new(name: topic.name, maker:, route: topic, source: nil)
+          end
+          if topic.delay_tiers
+            maker = "for dead letters of the delay topics of group #{topic.group}"
+            made << Made.new(name: topic.delay_tiers.dead_letters, maker:, route: nil, source: topic)
+          end
+          if topic.dead_letter_queue&.own
+            made << Made.new(name: topic.dead_letter_queue.topic, maker: "for dead letters of #{topic}", route: nil, source: topic)
+          end
+          made
+        end
+
+        def maker_of(topic)
+          if topic.delay_tiers then "a delay topic of group #{topic.group}"
+          elsif topic.scheduled_tasks then "the schedule of group #{topic.group}"
+          elsif topic.waiting_prefix then "a retry topic of #{topic.retry_topics.source} in group #{topic.group}"
+          end
+        end
+
+        def other_uses(made)
+          routes = @topics.select { |topic| topic.name == made.name && !topic.equal?(made.route) && clash?(made, topic) }
+          uses = routes.map { |topic| "a topic of group #{topic.group}" }
+          return uses unless made.route
+
+          sources = @topics.select { |topic| topic.dead_letter_queue&.topic == made.name && !topic.dead_letter_queue.own }
+          uses + sources.map { |topic| "for dead letters of #{topic}" }
+        end
+
+        # A consumer that makes dead letters may not consume them as well. Two routes of one group are reported as duplicates.
+        def clash?(made, topic)
+          return topic.consumer == made.source.consumer if made.source
+
+          topic.group != made.route.group && made_for(topic).none? { |other| other.name == made.name }
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,188 @@
+# frozen_string_literal: true
+
+require_relative "../config/librdkafka_settings"
+require_relative "topic"
+
+module Guildhall
+  module Kafka
+    module Routing
+      # Everything that can be wrong with one topic's settings: each by itself, as its rule says, and those that exclude each other, or mean
+      # nothing together.
+      class TopicChecks
+        # What one topic cannot set for itself, and where it is set: librdkafka's name => the place.
+        APPLICATIONS = {"bootstrap.servers" => "config.kafka", "metadata.broker.list" => "config.kafka",
+                        "group.id" => 'consumer_group "name" do … end', "client.id" => "config.client_id"}.freeze
+        private_constant :APPLICATIONS
+
+        def initialize(topic, errors)
+          @topic = topic
+          @errors = errors
+        end
+
+        def run
+          report("is not a valid topic name: letters, digits, '.', '_' and '-' only, 249 at most") unless name?
+          check_consumer
+          Topic.settings.problems(@topic.to_h).each { |problem| report(problem) }
+          check_deserializing
+          check_retries
+          check_dead_letter_queue
+          check_delivery
+          @topic.filters.each { |filter| check_filter(filter) }
+          check_ages
+          check_ordering
+          check_assign
+          check_kafka
+        end
+
+        private
+
+        def name? = @topic.pattern? || Settings::Rules::TOPIC_NAME.problem(@topic.name).nil?
+
+        def check_consumer
+          consumer = @topic.consumer
+          return if consumer.nil? && @topic.serializer # it is produced to
+          return report("needs a consumer") if consumer.nil?
+
+          unless consumer.is_a?(Class) && consumer <= Consumer
+            return report("consumer #{consumer.inspect} must be a subclass of Guildhall::Kafka::Consumer")
+          end
+          return report("consumer #{consumer} has no method consume") unless consumer.method_defined?(:consume)
+
+          %i[initialize consume].each { |name| check_arity("consumer #{consumer}: #{name}", consumer.instance_method(name), 0) }
+        end
+
+        def check_deserializing
+          report("deserializing lazy: :on_access cannot be parallel: true") if @topic.lazy && @topic.parallel
+          return unless @topic.parallel && @topic.deserializer && !Ractor.shareable?(@topic.deserializer)
+
+          path, = Shareable.find(@topic.deserializer, "deserializer")
+          report("deserializing parallel: true needs a shareable deserializer; #{path} is not") unless @topic.deserializer.is_a?(Proc)
+        end
+
+        def check_retries
+          retries = @topic.retries
+          check_error_classes(retries)
+          first = retries.pause_timeout
+          most = retries.pause_max_timeout
+          return unless first.is_a?(Numeric) && most.is_a?(Numeric) && first > most
+
+          report("retries pause_timeout (#{first} s) must not be longer than pause_max_timeout (#{most} s)")
+        end
+
+        def check_error_classes(retries)
+          {non_retryable: retries.non_retryable, transient: retries.transient}.each do |name, classes|
+            wrong = classes.reject { |one| one.is_a?(Class) ? one <= Exception : one.is_a?(Module) }
+            report("retries #{name} takes classes of errors, not #{wrong.map(&:inspect).join(", ")}") unless wrong.empty?
+          end
+          if retries.non_retryable.any? && @topic.dead_letter_queue.nil?
+            report("retries non_retryable needs a dead_letter_queue: without one a message is retried until it succeeds")
+          end
+          both = retries.non_retryable & retries.transient
+          report("retries has #{both.join(", ")} as non_retryable and as transient") if both.any?
+          all = retries.transient & [StandardError, Exception]
+          return if all.empty? || @topic.dead_letter_queue.nil?
+
+          # Whatever the consumer raised would be retried for ever.
+          report("retries transient: #{all.first} takes every error for an outage, so that nothing reaches the dead_letter_queue; " \
+                 "name the classes that your clients raise in an outage")
+        end
+
+        def check_dead_letter_queue
+          return if @topic.dead_letter_queue || @topic.retry_topics.nil?
+
+          report("retry_topics needs a dead_letter_queue: what comes after the last one")
+        end
+
+        # Offsets are committed before the work is done: there is nothing left to retry, to mark or to set aside.
+        def check_delivery
+          return unless @topic.delivery == :at_most_once
+
+          report("delivery :at_most_once cannot be transactional: offsets are committed before consume is called") if @topic.transactional
+          report("delivery :at_most_once cannot have a dead_letter_queue: a message that fails is not retried") if @topic.dead_letter_queue
+          report("virtual_partitions cannot keep delivery :at_most_once") if @topic.virtual_partitions
+          return unless @topic.manual_offset_management == true
+
+          report("delivery :at_most_once cannot have manual_offset_management: offsets are committed before consume is called")
+        end
+
+        def check_filter(filter)
+          built_in = Filtering::BUILT_IN[filter.name.to_sym]
+          return built_in.parts.problems(filter.arguments, "#{filter.name} ").each { |problem| report(problem) } if built_in
+
+          source = filter.source
+          return report("filter needs a class, an object with call, or a block") if source.nil?
+          return check_filter_class(source, filter.arguments.keys) if source.is_a?(Class)
+          return report("filter #{source.inspect} has no method call") unless source.respond_to?(:call)
+
+          report("filter #{source.inspect} takes no keywords: only a class does") if filter.arguments.any?
+          check_arity("filter", source, 1)
+        end
+
+        # What `new` and `call` would raise for each partition.
+        def check_filter_class(source, given)
+          return report("filter #{source} has no method call") unless source.method_defined?(:call)
+
+          check_arity("filter #{source}: call", source.instance_method(:call), 1)
+          parameters = source.instance_method(:initialize).parameters
+          report("filter #{source}: initialize must take keywords only") if parameters.any? { |kind, _| kind == :req }
+          missing = parameters.filter_map { |kind, name| name if kind == :keyreq } - given
+          report("filter #{source}: missing keyword #{missing.join(", ")}") if missing.any?
+          return if parameters.any? { |kind, _| kind == :keyrest }
+
+          known = parameters.filter_map { |kind, name| name if %i[key keyreq].include?(kind) }
+          (given - known).each { |name| report(OptionRules.unknown("keyword #{name} of filter #{source}", name, known)) }
+        end
+
+        # The order of the two does not matter: filters are called again with messages that have waited.
+        def check_ages
+          expire = seconds("expire").min
+          delay = seconds("delay").max
+          report("expire #{expire} lets nothing through that delay #{delay} has made wait") if expire && delay && expire <= delay
+        end
+
+        def seconds(name)
+          @topic.filters.filter_map { |filter| filter.arguments[:seconds] if filter.name == name }
+            .select { |value| OptionRules.seconds.problem(value).nil? }
+        end
+
+        def check_ordering
+          if @topic.virtual_partitions && @topic.transactional
+            report("virtual_partitions cannot be transactional: a partition has one transaction at a time")
+          end
+          return unless @topic.ordering
+
+          {retry_topics: "a message that is retried there is overtaken by those with its key",
+           manual_offset_management: "a message is done when consume has returned for it"}
+            .each { |name, why| report("ordering :key cannot have #{name}: #{why}") if @topic.public_send(name) }
+        end
+
+        def check_assign
+          return if @topic.assigned.nil?
+
+          report("assign needs a topic, not a pattern") if @topic.pattern?
+          {transactional: @topic.transactional, retry_topics: @topic.retry_topics,
+           "delivery :at_most_once": @topic.delivery == :at_most_once}
+            .each { |name, set| report("assign cannot be combined with #{name}: without a group nothing is committed") if set }
+        end
+
+        def check_kafka
+          return unless @topic.kafka.is_a?(Hash)
+
+          if @topic.initial_offset && @topic.kafka.key?(:"auto.offset.reset")
+            report("has initial_offset and kafka auto.offset.reset, which say the same: leave one of them out")
+          end
+          APPLICATIONS.each { |name, place| report("kafka must not set #{name}: that is #{place}") if @topic.kafka.key?(name.to_sym) }
+          Config::LibrdkafkaSettings.validate(@topic.kafka, @errors, "topic #{@topic.name.inspect} kafka")
+        end
+
+        def check_arity(name, callable, count)
+          problem = Settings::Rules.arity_problem(callable, count) and report("#{name} #{problem}")
+        end
+
+        def report(text)
+          @errors.add("topic #{@topic.name.inspect}: #{text}")
+        end
+      end
+    end
+  end
+end
