@@ -14,7 +14,7 @@ require_relative "runtime/backpressure"
 require_relative "deserializing/plan"
 require_relative "events"
 require_relative "runtime/watchdog"
-require_relative "logging"
+require_relative "logging/log"
 require_relative "application/advising"
 require_relative "application/clients"
 require_relative "application/inspecting"
@@ -64,8 +64,8 @@ module Guildhall
         @clients = Clients.new(@config)
         diagnosis = Connection::TLSDiagnosis.new { |broker| @clients.connecting_to(broker, [*@routed]) }
         @reachability = Connection::Reachability.new(diagnosis) { |name, **payload| publish(name, **payload) }
-        @journal = Logging::Journal.new(@config, @reachability)
-        @instrumentation = Instrumentation.new(Events::NAMES) { |message| @journal.report(message) }
+        @log = Logging::Log.new(@config, @reachability)
+        @instrumentation = Instrumentation.new(Events::NAMES) { |message| @log.report(message) }
         @lock = Mutex.new
         @changed = ConditionVariable.new
         @state = :initialized
@@ -103,12 +103,12 @@ module Guildhall
 
       # @return [Logger, nil] where the log goes while `config.logger` was not set; nil: to standard error, from WARN on
       def default_logger
-        @journal.default
+        @log.default
       end
 
       # (see #default_logger)
       def default_logger=(logger)
-        @journal.default = logger
+        @log.default = logger
       end
 
       # Finishes the work in progress, commits, leaves the group. Blocks until that is done, or the time is over. Called by a
@@ -158,16 +158,16 @@ module Guildhall
       # @!visibility private
       def process_number=(number)
         @clients.process_number = number
-        @journal.label = "process #{number}"
+        @log.label = "process #{number}"
       end
 
       # @!visibility private
       # @return [String] lines, as the application's log has them, that do not go through a Logger
-      def format_line(...) = @journal.format_line(...)
+      def format_line(...) = @log.format_line(...)
 
       # So that events are logged before the start.
       # @!visibility private
-      def open_log = @journal.open(@instrumentation)
+      def open_log = @log.open(@instrumentation)
 
       # The block is called, in a thread that must not wait for long, when a group cannot be consumed any more: see {#failure}.
       def on_failure(&block)

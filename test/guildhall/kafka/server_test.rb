@@ -26,9 +26,9 @@ class KafkaServerTest < GuildhallTest
 
       def format_line(...)
         format = ENV.fetch("FORMAT", "text")
-        journal = Guildhall::Kafka::Logging::Journal.new(Guildhall::Kafka::Config.new)
-        journal.default = Guildhall::Kafka::Logging.logger($stdout, format:)
-        journal.format_line(...)
+        log = Guildhall::Kafka::Logging::Log.new(Guildhall::Kafka::Config.new)
+        log.default = Guildhall::Kafka::Logging.logger($stdout, format:)
+        log.format_line(...)
       end
 
       def start(**)

@@ -68,7 +68,7 @@ module Guildhall
           measure
           stop_at_exit
           @producer_pid = Process.pid
-          Producing::Producer.create(@config, @routes.topics, @journal.librdkafka).tap do |producer|
+          Producing::Producer.create(@config, @routes.topics, @log.librdkafka).tap do |producer|
             producer.delay_tiers = -> { @routes.topics.filter_map(&:delay_tiers).first }
             tell_of(producer) if listening?("messages.produced")
             Producing::Reporting.subscribe(producer) { |error, place| error(error, "producer", **place) }

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "application_command"
-require_relative "../logging/options"
+require_relative "../logging"
 
 module Guildhall
   module Kafka
@@ -23,7 +23,6 @@ module Guildhall
 
           known = error.is_a?(Guildhall::Error)
           message = known ? "guildhall: #{error.message}" : error.full_message(highlight: false)
-          require_relative "../logging/formatters" # needs the C extension, without which `guildhall help` works
           @err.write(Logging::JSONFormatter.new.call("FATAL", Time.now, nil, message))
           known ? Guildhall::CLI.status(error) : 1
         end
