@@ -1,6 +1,5 @@
 # frozen_string_literal: true
 
-require "logger"
 require "rbconfig"
 require "guildhall/error_boundary"
 

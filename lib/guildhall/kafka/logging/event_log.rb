@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "logger"
 require "guildhall/error_boundary"
 require "guildhall/printable"
 require_relative "../events"

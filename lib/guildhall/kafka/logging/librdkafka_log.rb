@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "logger"
 require "guildhall/clock"
 require "guildhall/error_boundary"
 require_relative "../logging"
