@@ -3,11 +3,9 @@
 require "guildhall/cli/command" # of another gem: not by relative path
 require_relative "errors"
 require_relative "cli/server"
-require_relative "cli/swarm"
 require_relative "cli/routes"
-require_relative "cli/lag"
+require_relative "cli/groups"
 require_relative "cli/dlq"
-require_relative "cli/keys"
 require_relative "cli/schedule"
 require_relative "cli/metrics"
 
