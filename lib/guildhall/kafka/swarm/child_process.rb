@@ -1,20 +1,38 @@
 # frozen_string_literal: true
 
+require "etc"
 require "socket"
 require "guildhall/clock"
 require "guildhall/json"
-require_relative "link"
 
 module Guildhall
   module Kafka
     class Swarm
       # One process of the swarm, as the parent sees it. It has a number that stays the same when another process takes its place.
-      class Child
+      class ChildProcess
+        # Orders to the process.
+        STOP = "stop"
+        END_NOW = "end now"
+        MEBIBYTE = 1_048_576
+        PAGE = Etc.sysconf(Etc::SC_PAGESIZE)
+        private_constant :MEBIBYTE, :PAGE
+
+        # Resident memory, with what is shared with other processes.
+        # @return [Float, nil] MiB; nil: there is no such process
+        def self.resident_memory(pid)
+          return File.read("/proc/#{pid}/statm").split[1].to_i * PAGE / MEBIBYTE.to_f if File.exist?("/proc/self/statm")
+
+          kibibytes = IO.popen(["ps", "-o", "rss=", "-p", pid.to_s], &:read).to_i
+          kibibytes / 1024.0 if kibibytes.positive?
+        rescue Errno::ENOENT, Errno::ESRCH
+          nil
+        end
+
         # @return [Integer] from 1
         attr_reader :number
         # @return [Integer, nil] nil: there is no process now
         attr_reader :pid
-        # @return [UNIXSocket, nil] what it says comes here
+        # @return [UNIXSocket, nil] its reports come here
         attr_reader :socket
         # @return [Float, nil] when another process takes the place of the one that has ended; nil: none does
         attr_reader :due
@@ -60,13 +78,13 @@ module Guildhall
         def silence = Clock.now - @heard
 
         # @return [Float, nil] MiB
-        def memory = @pid && Memory.resident(@pid)
+        def memory = @pid && self.class.resident_memory(@pid)
 
         # Reads what it has said. Does not block.
         def listen
           while (text = @socket&.read_nonblock(65_536, exception: false)).is_a?(String)
             @heard = Clock.now
-            *lines, @rest = "#{@rest}#{text}".split("\n", -1)
+            *lines, @line = "#{@line}#{text}".split("\n", -1)
             @sick, @unready = JSON.decode(lines.last) if lines.any?
           end
           close if text.nil?
@@ -74,18 +92,18 @@ module Guildhall
           close
         end
 
-        # Asks it to stop in order; no other process takes its place unless {#rest} is called.
+        # Asks it to stop in order; no other process takes its place unless {#schedule_restart} is called.
         # @param timeout [Numeric] seconds after which it is late
         def stop(timeout)
           @due = nil
           @deadline ||= Clock.now + timeout
-          order(Link::STOP)
+          order(STOP)
         end
 
         # @param timeout [Numeric] seconds after which it is late
         def end_now(timeout)
           @deadline = Clock.now + timeout
-          order(Link::END_NOW)
+          order(END_NOW)
         end
 
         def signal(signal)
@@ -105,7 +123,7 @@ module Guildhall
         end
 
         # @return [Float] seconds until another process takes its place
-        def rest
+        def schedule_restart
           pause = @backoff.seconds(@failures)
           @due = Clock.now + pause
           pause
@@ -115,7 +133,7 @@ module Guildhall
 
         def forget
           close
-          @pid = @deadline = @due = @rest = nil
+          @pid = @deadline = @due = @line = nil
           @sick = @unready = [].freeze
         end
 

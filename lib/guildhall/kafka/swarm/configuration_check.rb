@@ -5,7 +5,7 @@ module Guildhall
     class Swarm
       # Checks settings and routes in a process of its own: librdkafka checks settings by making a client, and the parent must not have
       # had one.
-      module Check
+      module ConfigurationCheck
         # Blocks until it is done.
         # @raise [ConfigurationError] listing every error
         def self.run(application, selection)
@@ -18,7 +18,11 @@ module Guildhall
             exit!(0)
           end
           writer.close
-          report(reader.read)
+          answer = reader.read
+          raise ConfigurationError, "settings and routes could not be checked: the process that checks them has ended" if answer.empty?
+
+          name, message = Marshal.load(answer) # rubocop:disable Security/MarshalLoad -- our own process has written it
+          raise Object.const_get(name), message if name
         ensure
           reader&.close
           Process.wait(pid) if pid
@@ -33,14 +37,7 @@ module Guildhall
         rescue StandardError, ScriptError => error
           [ConfigurationError.name, error.full_message(highlight: false)]
         end
-
-        def self.report(answer)
-          raise ConfigurationError, "settings and routes could not be checked: the process that checks them has ended" if answer.empty?
-
-          name, message = Marshal.load(answer) # rubocop:disable Security/MarshalLoad -- our own process has written it
-          raise Object.const_get(name), message if name
-        end
-        private_class_method :problem, :report
+        private_class_method :problem
       end
     end
   end
