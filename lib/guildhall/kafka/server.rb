@@ -14,13 +14,6 @@ module Guildhall
     class Server
       STOP = %w[INT TERM QUIT HUP].freeze
       SIGNALS = [*STOP, "TSTP", "CONT", "TTIN"].freeze
-      FAILED = "failed"
-      ASKED = "asked to stop"
-      NOW = "asked to end now"
-      UNFINISHED = "not all work was finished within the shutdown timeout"
-      STUCK = "the shutdown timeout is over, and the process has not stopped"
-      TWICE = "a second signal"
-      private_constant :FAILED, :ASKED, :NOW, :UNFINISHED, :STUCK, :TWICE
       GRACE_SECONDS = 2 # beyond the shutdown timeout, after which the process leaves come what may
 
       # Handlers of signals, for a time.
@@ -60,7 +53,7 @@ module Guildhall
 
       # @param warm_up [Boolean] whether to prepare Ruby's memory for a long life; in a process that was forked that would end what it
       #   shares with its parent
-      # @param signals [Thread::Queue] names of signals that have come before {#run}
+      # @param signals [Thread::Queue] names of signals that have come before {#run}; also :stop, :now and :failed are put there
       def initialize(application, err: $stderr, warm_up: true, signals: Thread::Queue.new)
         @application = application
         @err = err
@@ -72,12 +65,12 @@ module Guildhall
 
       # Stops in order, as after a signal. Any thread; does not wait.
       def stop_soon
-        @signals << ASKED
+        @signals << :stop
       end
 
       # Ends the process at once, as a second signal does. Any thread; does not wait.
       def end_now
-        @signals << NOW
+        @signals << :now
       end
 
       # Blocks until the application has stopped.
@@ -86,14 +79,14 @@ module Guildhall
       #   consumed any more
       def run(**selection)
         previous = Signals.trap(SIGNALS) { |name| @signals << name }
-        @application.on_failure { @signals << FAILED }
+        @application.on_failure { @signals << :failed }
         warm_up
         @application.open_log
         Signals.report_ignored(previous, @application)
         start_watchers
         @application.start(**selection)
         wait_for_the_end
-        return leave(UNFINISHED) unless stop
+        return leave("not all work was finished within the shutdown timeout") unless stop
 
         @application.failure ? 1 : 0
       ensure
@@ -134,8 +127,8 @@ module Guildhall
         stopper = Thread.new { @application.stop }
         limit = Clock.now + @application.config.shutdown_timeout + GRACE_SECONDS
         until stopper.join(0.05)
-          leave(STUCK) if Clock.now > limit
-          leave(TWICE) if asked_again?
+          leave("the shutdown timeout is over, and the process has not stopped") if Clock.now > limit
+          leave("a second signal") if asked_again?
         end
         stopper.value
       end
@@ -144,7 +137,7 @@ module Guildhall
       def asked_again?
         signal = @signals.pop(timeout: 0)
         dump if signal == "TTIN"
-        return signal == NOW unless STOP.include?(signal)
+        return signal == :now unless STOP.include?(signal)
 
         @signalled.tap { @signalled = true }
       end

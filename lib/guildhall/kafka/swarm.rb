@@ -8,7 +8,6 @@ require_relative "probes"
 require_relative "routing/topic"
 require_relative "server"
 require_relative "swarm/child_process"
-require_relative "swarm/configuration_check"
 require_relative "swarm_worker"
 
 module Guildhall
@@ -199,6 +198,43 @@ module Guildhall
       def replace(child, reason, timeout = @config.shutdown_timeout + GRACE_SECONDS)
         @application.publish("swarm.process_stopping", number: child.number, pid: child.pid, reason:)
         child.stop(timeout)
+      end
+
+      # Checks settings and routes in a process of its own: librdkafka checks settings by making a client, and the parent must not have
+      # had one.
+      module ConfigurationCheck
+        # Blocks until it is done.
+        # @raise [ConfigurationError] listing every error
+        def self.run(application, selection)
+          reader, writer = IO.pipe(binmode: true)
+          pid = fork do
+            reader.close
+            writer.write(Marshal.dump(problem(application, selection)))
+          ensure
+            writer.close
+            exit!(0)
+          end
+          writer.close
+          answer = reader.read
+          raise ConfigurationError, "settings and routes could not be checked: the process that checks them has ended" if answer.empty?
+
+          name, message = Marshal.load(answer) # rubocop:disable Security/MarshalLoad -- our own process has written it
+          raise Object.const_get(name), message if name
+        ensure
+          reader&.close
+          Process.wait(pid) if pid
+        end
+
+        # @return [Array(String, String), nil] class and message
+        def self.problem(application, selection)
+          application.check!(**selection)
+          nil
+        rescue Guildhall::Error => error
+          [error.class.name, error.message]
+        rescue StandardError, ScriptError => error
+          [ConfigurationError.name, error.full_message(highlight: false)]
+        end
+        private_class_method :problem
       end
 
       # What the parent tells those that watch it, for all its processes.

@@ -13,14 +13,14 @@ module Guildhall
         # Orders to the process.
         STOP = "stop"
         END_NOW = "end now"
-        MEBIBYTE = 1_048_576
-        PAGE = Etc.sysconf(Etc::SC_PAGESIZE)
-        private_constant :MEBIBYTE, :PAGE
+        STEADY_SECONDS = 60 # a process that has run for longer does not count as one that ended soon
+        PAGES_PER_MEBIBYTE = 1_048_576.0 / Etc.sysconf(Etc::SC_PAGESIZE)
+        private_constant :STEADY_SECONDS, :PAGES_PER_MEBIBYTE
 
         # Resident memory, with what is shared with other processes.
         # @return [Float, nil] MiB; nil: there is no such process
         def self.resident_memory(pid)
-          return File.read("/proc/#{pid}/statm").split[1].to_i * PAGE / MEBIBYTE.to_f if File.exist?("/proc/self/statm")
+          return File.read("/proc/#{pid}/statm").split[1].to_i / PAGES_PER_MEBIBYTE if File.exist?("/proc/self/statm")
 
           kibibytes = IO.popen(["ps", "-o", "rss=", "-p", pid.to_s], &:read).to_i
           kibibytes / 1024.0 if kibibytes.positive?
@@ -34,19 +34,17 @@ module Guildhall
         attr_reader :pid
         # @return [UNIXSocket, nil] its reports come here
         attr_reader :socket
-        # @return [Float, nil] when another process takes the place of the one that has ended; nil: none does
+        # @return [Float, nil] time of the {Clock} when another process takes the place of the one that has ended; nil: none does
         attr_reader :due
-        # @return [Array<String>] why it is not alive, as it says itself
+        # @return [Array<String>] why it is not alive, by its own report
         attr_reader :sick
         # @return [Array<String>] why it is not ready
         attr_reader :unready
 
         # @param backoff [#seconds] takes how often in a row the process has ended soon
-        # @param steady [Numeric] seconds after which a process that ends does not count as one that ended soon
-        def initialize(number, backoff, steady: 60)
+        def initialize(number, backoff)
           @number = number
           @backoff = backoff
-          @steady = steady
           @failures = 0
           forget
         end
@@ -74,13 +72,13 @@ module Guildhall
         # @return [Boolean] whether it was asked to stop, and should have ended by now
         def late? = stopping? && Clock.now > @deadline
 
-        # @return [Float] seconds since it has last said something
+        # @return [Float] seconds since its last report
         def silence = Clock.now - @heard
 
         # @return [Float, nil] MiB
         def memory = @pid && self.class.resident_memory(@pid)
 
-        # Reads what it has said. Does not block.
+        # Reads its reports. Does not block.
         def listen
           while (text = @socket&.read_nonblock(65_536, exception: false)).is_a?(String)
             @heard = Clock.now
@@ -117,16 +115,14 @@ module Guildhall
           pid, status = Process.wait2(@pid, Process::WNOHANG) if @pid
           return unless pid
 
-          @failures = Clock.now - @since > @steady ? 1 : @failures + 1
+          @failures = Clock.now - @since > STEADY_SECONDS ? 1 : @failures + 1
           forget
           status
         end
 
         # @return [Float] seconds until another process takes its place
         def schedule_restart
-          pause = @backoff.seconds(@failures)
-          @due = Clock.now + pause
-          pause
+          @backoff.seconds(@failures).tap { |seconds| @due = Clock.now + seconds }
         end
 
         private
