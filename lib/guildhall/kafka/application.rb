@@ -8,7 +8,7 @@ require_relative "routing/routes"
 require_relative "routing/route_selection"
 require_relative "reachability"
 require_relative "events"
-require_relative "logging"
+require_relative "logging/log"
 require_relative "runtime"
 require_relative "application/clients"
 require_relative "application/producers"
@@ -40,10 +40,10 @@ module Guildhall
       # @!method default_logger
       #   @return [Logger, nil] where the log goes while `config.logger` was not set; nil: to standard error, from WARN on
       # @!method default_logger=(logger)
-      def_delegator :@journal, :default, :default_logger
-      def_delegator :@journal, :default=, :default_logger=
+      def_delegator :@log, :default, :default_logger
+      def_delegator :@log, :default=, :default_logger=
       # @!visibility private
-      def_delegators :@journal, :format_line
+      def_delegators :@log, :format_line
       # @!visibility private
       def_delegator :@producers, :transactional, :transactional_producer
       # @!visibility private
@@ -64,9 +64,9 @@ module Guildhall
         @clients = Clients.new(@config)
         diagnosis = Reachability::TLSDiagnosis.new { |broker| @clients.connecting_to(broker, [*@routed]) }
         @reachability = Reachability::Brokers.new(diagnosis) { |name, **payload| publish(name, **payload) }
-        @journal = Logging::Journal.new(@config, @reachability)
-        @instrumentation = Instrumentation.new(Events::NAMES) { |message| @journal.report(message) }
-        @producers = Producers.new(self, @journal)
+        @log = Logging::Log.new(@config, @reachability)
+        @instrumentation = Instrumentation.new(Events::NAMES) { |message| @log.report(message) }
+        @producers = Producers.new(self, @log)
         @lock = Mutex.new
         @changed = ConditionVariable.new
         @state = :initialized
@@ -210,7 +210,7 @@ module Guildhall
       # @!visibility private
       def process_number=(number)
         @clients.process_number = number
-        @journal.label = "process #{number}"
+        @log.label = "process #{number}"
       end
 
       # @!visibility private
@@ -220,7 +220,7 @@ module Guildhall
 
       # So that events are logged before the start.
       # @!visibility private
-      def open_log = @journal.open(@instrumentation)
+      def open_log = @log.open(@instrumentation)
 
       # The application's producer, made when it is first asked for (after a fork, again); closed by {#stop}, or at the end
       # of the process. Payloads other than Strings are encoded as the topic's route says.

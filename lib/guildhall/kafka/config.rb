@@ -96,7 +96,7 @@ module Guildhall
         "where metrics go ([monitoring](kafka_monitoring.md))"
       setting :health, nil, HEALTH.or(nil),
         "the server process answers probes over HTTP: `{port: 9292}`, and `host:`, the address to listen on, \"0.0.0.0\" " \
-        "unless set. Needs the gem webrick. nil: it does not"
+        "unless set. nil: it does not"
       setting :error_reports, {}, ERROR_REPORTS,
         "what logs, events, traces and error trackers say of an error. `{messages: true}`: all of its message, and an " \
         "excerpt of the payload; else class, place, and of the message what cannot quote a payload " \

@@ -4,8 +4,8 @@ require "guildhall/clock"
 
 module Guildhall
   module Kafka
-    # Whether a running application is alive and ready, as a supervisor (Kubernetes, systemd, a load balancer) wants to know it. Any thread
-    # may ask; nothing is asked of a broker.
+    # Whether a running application is alive and ready, as supervisors (Kubernetes, systemd, a load balancer) want to know it. Any thread
+    # may ask; no broker is asked.
     class Health
       # A listener polls at least once in `config.max_wait_time`, unless it waits for work on a partition that goes away. Seconds.
       GRACE_SECONDS = 30
@@ -19,19 +19,16 @@ module Guildhall
 
       def initialize(application)
         @application = application
-        @stalled = {}
+        @stalled = {} # position by partition
         @lock = Mutex.new
-        application.instrumentation.subscribe("partition.stalled") { |event| stalled(**event.payload) }
+        application.instrumentation.subscribe("partition.stalled") { |event| remember_stalled(**event.payload) }
       end
 
       # Every listener polls, no partition with messages left has stopped for good, and no consumer has been at work for longer than
-      # `config.max_consume_time` without progress. A process that is not restarted for it would stay as it is.
+      # `config.max_consume_time` without progress. Only a restart helps a process that is not alive.
       def live
-        problems = []
-        problems << "failed: #{@application.failure.message}" if @application.failure
-        problems.concat(silent.map { |listener| "group #{listener.group}: not polled for #{since(listener).round} s" })
-        problems.concat(stuck.map { |place| "#{place} is stalled" }, overdue)
-        Answer.new(problems:)
+        failure = @application.failure
+        Answer.new(problems: [*("failed: #{failure.message}" if failure), *silent, *stalled, *overdue])
       end
 
       # The application is running, each of its groups has assigned partitions (if only none, where there are more members), and brokers
@@ -46,22 +43,22 @@ module Guildhall
 
       private
 
+      def listeners = @application.listeners.reject(&:leaving?)
+
       def unanswered
-        listeners = @application.listeners.reject { |listener| listener.leaving? || listener.answers.any? }
-        listeners.map { |listener| "group #{listener.group}: no broker answers, for #{listener.answers.seconds.round} s" }.uniq
+        silent = listeners.reject { |listener| listener.answers.any? }
+        silent.map { |listener| "group #{listener.group}: no broker answers, for #{listener.answers.seconds.round} s" }.uniq
       end
 
       def silent
         return [] unless @application.running?
 
-        @application.listeners.select { |listener| !listener.leaving? && since(listener) > limit }
-      end
-
-      def since(listener) = Clock.now - listener.polled_at
-
-      def limit
         config = @application.config
-        config.max_wait_time + config.revocation_timeout + GRACE_SECONDS
+        limit = config.max_wait_time + config.revocation_timeout + GRACE_SECONDS
+        listeners.filter_map do |listener|
+          seconds = Clock.now - listener.polled_at
+          "group #{listener.group}: not polled for #{seconds.round} s" if seconds > limit
+        end
       end
 
       def overdue
@@ -74,18 +71,18 @@ module Guildhall
         end
       end
 
-      # The first time the partition seeks, and the second time it rejoins: what was tried already has not helped.
-      def stalled(topic:, partition:, position:, action:, **)
+      # Only if it has rejoined in vain: the first time a partition stalls, it seeks.
+      def remember_stalled(topic:, partition:, position:, action:, **)
         @lock.synchronize { @stalled["#{topic}/#{partition}"] = position if action == :rejoin }
       end
 
-      def stuck
+      def stalled
         return [] if @stalled.empty?
 
         positions = @application.partitions.to_h { |partition| [partition.to_s, partition.position] }
         @lock.synchronize do
           @stalled.delete_if { |place, position| positions[place] != position }
-          @stalled.keys
+          @stalled.keys.map { |place| "#{place} is stalled" }
         end
       end
     end

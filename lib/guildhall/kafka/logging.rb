@@ -1,22 +1,87 @@
 # frozen_string_literal: true
 
-require "logger"
-require_relative "logging/event_log"
-require_relative "logging/formatters"
-require_relative "logging/journal"
-require_relative "logging/librdkafka_log"
-require_relative "logging/options"
+require "rbconfig"
+require "guildhall/error_boundary"
 
 module Guildhall
   module Kafka
-    # What an application logs: its events, and librdkafka's own log, through one Logger.
+    # What an application logs: its events, and librdkafka's own log, through one Logger. This file loads without the C extension, for
+    # `guildhall help`.
     module Logging
+      FORMATS = %w[text json].freeze
+      LEVELS = %w[debug info warn error fatal].freeze
+
       # @param format [String] one of {FORMATS}
       # @param level [String] one of {LEVELS}
       # @return [Logger] whose lines leave the process at once, also where `out` is a pipe
       def self.logger(out, format: "text", level: "info")
         out.sync = true
         Logger.new(out, level:, formatter: format == "json" ? JSONFormatter.new : TextFormatter.new)
+      end
+
+      # A line for people that also has its parts for machines. A String, so that every Logger prints it as it is.
+      class LogLine < String
+        # @return [Hash{Symbol=>Object}] `event:` and the event's payload
+        attr_reader :fields
+
+        def initialize(text, fields)
+          super(text)
+          @fields = fields
+        end
+      end
+
+      # A line of text: time, level, process of a swarm, message.
+      class TextFormatter
+        def call(severity, time, progname, message)
+          "#{time.getutc.strftime("%FT%T.%LZ")} #{severity.ljust(5)} #{"#{progname}: " if progname}#{message}\n"
+        end
+      end
+
+      # A line of JSON: time, level, process of a swarm, message; for an event also its name and payload, with errors as class, message
+      # and frame.
+      class JSONFormatter
+        def initialize
+          require "guildhall/json"
+        end
+
+        def call(severity, time, progname, message)
+          fields = message.is_a?(LogLine) ? message.fields : {}
+          "#{JSON.encode({"time" => time.getutc.strftime("%FT%T.%LZ"), "level" => severity,
+                          **({"process" => progname} if progname), "message" => text(message.to_s),
+                          **fields.to_h { |key, value| [key.to_s, plain(value)] }})}\n"
+        end
+
+        private
+
+        def plain(value)
+          case value
+          when nil, true, false, Integer then value
+          when Float then value.finite? ? value : value.to_s
+          when Array then value.map { |one| plain(one) }
+          when Hash then value.to_h { |key, one| [key.to_s, plain(one)] }
+          when Exception
+            {"class" => value.class.name.to_s, "message" => text(ErrorBoundary.message(value)), "frame" => ApplicationFrame.of(value)}
+          else text(value.to_s)
+          end
+        end
+
+        def text(string)
+          string.encode(Encoding::UTF_8, invalid: :replace, undef: :replace).scrub
+        end
+      end
+
+      # The place in the application's own code that an error came from.
+      module ApplicationFrame
+        GUILDHALL = File.expand_path("../..", __dir__)
+        private_constant :GUILDHALL
+
+        # @return [String, nil] the first frame that is not of Ruby, a gem or Guildhall; where there is none, the first at all; nil
+        #   where the error was never raised
+        def self.of(error)
+          frames = error.backtrace or return
+          foreign = [GUILDHALL, RbConfig::CONFIG["rubylibdir"], *Gem.path].map { |folder| "#{folder}/" }
+          frames.find { |frame| !frame.start_with?("<internal:", *foreign) } || frames.first
+        end
       end
     end
   end

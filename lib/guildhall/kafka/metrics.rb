@@ -9,16 +9,10 @@ module Guildhall
       autoload :Prometheus, File.expand_path("metrics/prometheus", __dir__)
       autoload :StatsD, File.expand_path("metrics/statsd", __dir__)
 
-      # @!attribute [r] name
-      #   @return [String] without the prefix "guildhall."
-      # @!attribute [r] type
-      #   @return [Symbol] :counter, :gauge or :distribution
-      # @!attribute [r] unit
-      #   @return [Symbol] what is counted; :seconds, :bytes, or :ratio (0 to 1)
-      # @!attribute [r] tags
-      #   @return [Array<Symbol>] that each value has
+      # name: without the prefix "guildhall."; type: :counter, :gauge or :distribution; unit: what is counted, or :seconds, :bytes or :ratio
+      # (0 to 1); tags: those that each value has.
       Metric = Data.define(:name, :type, :unit, :tags, :description) do
-        # @return [String] as StatsD and OpenTelemetry have it
+        # @return [String] the name in StatsD and OpenTelemetry
         def full_name = "guildhall.#{name}"
       end
 

@@ -1,7 +1,8 @@
 # frozen_string_literal: true
 
-require_relative "server/signals"
-require_relative "server/supervision"
+require "guildhall/clock"
+require_relative "health"
+require_relative "probes"
 
 module Guildhall
   module Kafka
@@ -13,34 +14,63 @@ module Guildhall
     class Server
       STOP = %w[INT TERM QUIT HUP].freeze
       SIGNALS = [*STOP, "TSTP", "CONT", "TTIN"].freeze
-      FAILED = "failed"
-      ASKED = "asked to stop"
-      NOW = "asked to end now"
-      UNFINISHED = "not all work was finished within the shutdown timeout"
-      STUCK = "the shutdown timeout is over, and the process has not stopped"
-      TWICE = "a second signal"
-      private_constant :FAILED, :ASKED, :NOW, :UNFINISHED, :STUCK, :TWICE
       GRACE_SECONDS = 2 # beyond the shutdown timeout, after which the process leaves come what may
+
+      # Handlers of signals, for a time.
+      module Signals
+        # Signals to stop that come within this time are one request: `timeout` signals a process and then its group, and what runs a
+        # Procfile sends TERM after the terminal's INT.
+        BURST_SECONDS = 1
+
+        # Inside a trap no lock can be taken: the block may only pass the signal on. What is ignored, as HUP under nohup, stays so.
+        # @return [Hash{String=>Object}] the handlers before, for {.restore}
+        def self.trap(names)
+          stopped_at = -Float::INFINITY
+          names.to_h do |name|
+            previous = Kernel.trap(name) do
+              next yield name unless STOP.include?(name)
+
+              now = Clock.now
+              yield name if now - stopped_at > BURST_SECONDS && (stopped_at = now)
+            end
+            Kernel.trap(name, "IGNORE") if previous == "IGNORE"
+            [name, previous]
+          end
+        end
+
+        # An operator who sends one of the signals that the parent of this process has left ignored would wait for nothing.
+        # @param handlers [Hash{String=>Object}] what {.trap} returned
+        def self.report_ignored(handlers, application)
+          ignored = STOP.select { |name| handlers[name] == "IGNORE" }
+          application.publish("signals.ignored", signals: ignored) if ignored.any?
+        end
+
+        # @param handlers [Hash{String=>Object}, nil] what {.trap} returned
+        def self.restore(handlers)
+          handlers&.each { |name, handler| Kernel.trap(name, handler || "DEFAULT") }
+        end
+      end
 
       # @param warm_up [Boolean] whether to prepare Ruby's memory for a long life; in a process that was forked that would end what it
       #   shares with its parent
-      # @param signals [Thread::Queue] names of signals that have come before {#run}
+      # @param signals [Thread::Queue] names of signals that have come before {#run}; also :stop, :now and :failed are put there
       def initialize(application, err: $stderr, warm_up: true, signals: Thread::Queue.new)
         @application = application
         @err = err
         @warm_up = warm_up
         @signals = signals
         @signalled = false
+        @watchers = []
       end
 
       # Stops in order, as after a signal. Any thread; does not wait.
       def stop_soon
-        @signals << ASKED
+        @signals << :stop
       end
 
       # Ends the process at once, as a second signal does. Any thread; does not wait.
       def end_now
-        @signals << NOW
+        @signals << :now
       end
 
       # Blocks until the application has stopped.
@@ -49,17 +79,18 @@ module Guildhall
       #   consumed any more
       def run(**selection)
         previous = Signals.trap(SIGNALS) { |name| @signals << name }
-        @application.on_failure { @signals << FAILED }
-        settle_down
-        report_ignored(previous)
-        supervision = Supervision.new(@application).start
+        @application.on_failure { @signals << :failed }
+        warm_up
+        @application.open_log
+        Signals.report_ignored(previous, @application)
+        start_watchers
         @application.start(**selection)
         wait_for_the_end
-        return leave(UNFINISHED) unless stop
+        return leave("not all work was finished within the shutdown timeout") unless stop
 
         @application.failure ? 1 : 0
       ensure
-        supervision&.stop
+        @watchers.each(&:stop)
         Signals.restore(previous)
       end
 
@@ -67,15 +98,18 @@ module Guildhall
 
       # What was loaded is here to stay: collections need not go through all of it again while the first messages come.
       # Compacting beside other Ractors crashes Ruby 3.4.
-      def settle_down
+      def warm_up
         Process.warmup if @warm_up && Ractor.count == 1
       end
 
-      # An operator who sends one of them would wait for nothing.
-      def report_ignored(handlers)
-        @application.open_log
-        ignored = Signals.ignored(handlers)
-        @application.publish("signals.ignored", signals: ignored) if ignored.any?
+      # Those that watch the process are told how it is: over HTTP if `config.health` is set, and systemd if it has started the process.
+      # @raise [ConfigurationError] where the port cannot be listened on
+      # @raise [MissingDependencyError] without the gem sd_notify
+      def start_watchers
+        config = @application.config
+        health = Health.new(@application) if config.health || ENV.key?("NOTIFY_SOCKET")
+        @watchers << Probes.new(config.health, health, config.metrics).start if config.health
+        @watchers << Systemd.new(@application, health).start if ENV.key?("NOTIFY_SOCKET")
       end
 
       def wait_for_the_end
@@ -93,8 +127,8 @@ module Guildhall
         stopper = Thread.new { @application.stop }
         limit = Clock.now + @application.config.shutdown_timeout + GRACE_SECONDS
         until stopper.join(0.05)
-          leave(STUCK) if Clock.now > limit
-          leave(TWICE) if asked_again?
+          leave("the shutdown timeout is over, and the process has not stopped") if Clock.now > limit
+          leave("a second signal") if asked_again?
         end
         stopper.value
       end
@@ -103,12 +137,12 @@ module Guildhall
       def asked_again?
         signal = @signals.pop(timeout: 0)
         dump if signal == "TTIN"
-        return signal == NOW unless STOP.include?(signal)
+        return signal == :now unless STOP.include?(signal)
 
         @signalled.tap { @signalled = true }
       end
 
-      # What did not end in time would hold up an orderly exit as well.
+      # Not by `exit`: what did not end in time would hold up an orderly exit as well.
       def leave(reason)
         left = @application.unfinished | @application.partitions.select(&:working?).map(&:to_s)
         say("guildhall: #{reason}: the process ends now#{"; still at work: #{left.join(", ")}" if left.any?}")

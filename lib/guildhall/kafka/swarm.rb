@@ -2,24 +2,21 @@
 
 require "etc"
 require "guildhall/option_rules"
-require_relative "health/server"
+require_relative "health"
 require_relative "partition/backoff"
+require_relative "probes"
 require_relative "routing/topic"
 require_relative "server"
-require_relative "swarm/check"
-require_relative "swarm/child"
-require_relative "swarm/health"
-require_relative "swarm/memory"
-require_relative "swarm/node"
-require_relative "swarm/probes"
+require_relative "swarm/child_process"
+require_relative "swarm_worker"
 
 module Guildhall
   module Kafka
     # Runs an application in several processes: `guildhall swarm`. The parent loads the application and forks; it never starts a client, a
-    # Ractor or a thread, so that it can fork again when a process has ended. Memory that was filled before the fork is shared.
+    # Ractor or a thread, so that it can fork again when a process has ended. Processes share the memory that was filled before the fork.
     #
-    # Each process is a {Server} of its own, and a member of the groups. The parent replaces those that end, that say that they are not
-    # alive, that say nothing for a time, and that have too much memory.
+    # Each process is a {SwarmWorker}, and a member of the groups. The parent replaces a process that has ended, that reports that it is not
+    # alive, that reports nothing for a time, or that has too much memory.
     class Swarm
       SIGNALS = [*Server::SIGNALS, "USR1", "USR2"].freeze
       PACE_SECONDS = 0.2 # between two looks at the processes, where nothing happens
@@ -47,7 +44,7 @@ module Guildhall
         @memory_limit = memory_limit
         @silence = silence
         backoff = Partition::Backoff.new(@config, Routing::Retries.new)
-        @children = Array.new(processes || Etc.nprocessors) { |index| Child.new(index + 1, backoff) }.freeze
+        @children = Array.new(processes || Etc.nprocessors) { |index| ChildProcess.new(index + 1, backoff) }.freeze
         @health = Health.new(@children, self)
         @state = :running
         @status = 0
@@ -63,8 +60,7 @@ module Guildhall
         @selection = selection
         prepare
         listen
-        ignored = Server::Signals.ignored(@handlers)
-        @application.publish("signals.ignored", signals: ignored) if ignored.any?
+        Server::Signals.report_ignored(@handlers, @application)
         @children.each { |child| start(child) }
         supervise while @children.any? { |child| child.running? || child.due }
         @application.publish("app.stopped", unfinished: [])
@@ -76,26 +72,21 @@ module Guildhall
 
       private
 
-      # What is done here is done once, and its memory is shared.
+      # What the parent does here, no process has to do, and they share its memory.
       def prepare
         Guildhall.before_fork
         raise ApplicationStateError, "the application has started a Ractor while it was loaded: start it after the fork" if Ractor.count > 1
 
-        Check.run(@application, @selection)
+        ConfigurationCheck.run(@application, @selection)
         @application.open_log
         Producing::Producer.load
         Process.warmup
-        check_memory
+        refuse_memory_limit(ChildProcess.resident_memory(Process.pid))
+        threads = (Thread.list - [Thread.current]).map { |thread| thread.name || thread.inspect } - STARTED_AGAIN
         @application.publish("swarm.running", version: Guildhall::VERSION, processes: @children.size, pid: Process.pid, threads:)
       end
 
-      # They do not run in the processes that are forked.
-      def threads
-        (Thread.list - [Thread.current]).map { |thread| thread.name || thread.inspect } - STARTED_AGAIN
-      end
-
-      def check_memory
-        used = Memory.resident(Process.pid)
+      def refuse_memory_limit(used)
         return if @memory_limit.nil? || used < @memory_limit
 
         raise ConfigurationError, "memory limit #{@memory_limit} MB: the application alone takes #{used.round} MB, before it consumes"
@@ -115,21 +106,15 @@ module Guildhall
             @early << name
           end
         end
-        answer_others
-      end
-
-      def answer_others
-        @probes = Probes.new({**Kafka::Health::Server::DEFAULTS, **@config.health}, @health) if @config.health
-        @systemd = Kafka::Systemd.new(@application, @health) if ENV.key?("NOTIFY_SOCKET")
-      rescue MissingDependencyError, SystemCallError, SocketError => error
-        raise ConfigurationError, "config.health #{@config.health}: #{error.message}"
+        @probes = Probes.new(@config.health, @health) if @config.health
+        @systemd = Systemd.new(@application, @health) if ENV.key?("NOTIFY_SOCKET")
       end
 
       def start(child)
         child.start(@children) do |socket|
           @probes&.close
           Server::Signals.restore(@handlers.slice("USR1", "USR2"))
-          exit(Node.new(@application, child.number, @children.size, @early).run(socket, @selection))
+          exit(SwarmWorker.new(@application, child.number, @children.size, @early).run(socket, @selection))
         end
         @application.publish("swarm.process_started", number: child.number, pid: child.pid)
       rescue SystemCallError => error # no memory, or too many processes
@@ -148,7 +133,8 @@ module Guildhall
 
       def handle(signal)
         case signal
-        when *Server::STOP then @state == :stopping ? end_now : stop
+        when *Server::STOP
+          @state == :stopping ? @children.each { |child| child.end_now(END_NOW_SECONDS) } : stop
         when "USR1", "USR2" then pass_on(signal) if @handlers[signal].is_a?(Proc)
         else
           @state = :quiet if signal == "TSTP" && @state == :running
@@ -165,8 +151,6 @@ module Guildhall
         @children.each { |child| child.stop(@config.shutdown_timeout + GRACE_SECONDS) }
       end
 
-      def end_now = @children.each { |child| child.end_now(END_NOW_SECONDS) }
-
       def follow(child)
         child.listen
         status = child.reap
@@ -181,20 +165,16 @@ module Guildhall
         @status = [@status, 1].max if @state == :stopping && !status.success?
         @application.publish("swarm.process_ended", number: child.number, pid: status.pid, status: status.to_s[/\A\S+ \d+ (.*)/, 1])
         return if @state == :stopping
-        return give_up if status.exitstatus == Node::CONFIGURATION
+        return restart(child) unless status.exitstatus == ConfigurationError::EXIT_STATUS
 
-        restart(child)
+        @status = ConfigurationError::EXIT_STATUS # no other process could start either
+        stop
       end
 
       # While the swarm is quiet, it waits for CONT.
       def restart(child)
-        seconds = child.rest
+        seconds = child.schedule_restart
         @application.publish("swarm.process_restarting", number: child.number, seconds:) if @state == :running
-      end
-
-      def give_up
-        @status = Node::CONFIGURATION
-        stop
       end
 
       def look_after(child)
@@ -218,6 +198,74 @@ module Guildhall
       def replace(child, reason, timeout = @config.shutdown_timeout + GRACE_SECONDS)
         @application.publish("swarm.process_stopping", number: child.number, pid: child.pid, reason:)
         child.stop(timeout)
+      end
+
+      # Checks settings and routes in a process of its own: librdkafka checks settings by making a client, and the parent must not have
+      # had one.
+      module ConfigurationCheck
+        # Blocks until it is done.
+        # @raise [ConfigurationError] listing every error
+        def self.run(application, selection)
+          reader, writer = IO.pipe(binmode: true)
+          pid = fork do
+            reader.close
+            writer.write(Marshal.dump(problem(application, selection)))
+          ensure
+            writer.close
+            exit!(0)
+          end
+          writer.close
+          answer = reader.read
+          raise ConfigurationError, "settings and routes could not be checked: the process that checks them has ended" if answer.empty?
+
+          name, message = Marshal.load(answer) # rubocop:disable Security/MarshalLoad -- our own process has written it
+          raise Object.const_get(name), message if name
+        ensure
+          reader&.close
+          Process.wait(pid) if pid
+        end
+
+        # @return [Array(String, String), nil] class and message
+        def self.problem(application, selection)
+          application.check!(**selection)
+          nil
+        rescue Guildhall::Error => error
+          [error.class.name, error.message]
+        rescue StandardError, ScriptError => error
+          [ConfigurationError.name, error.full_message(highlight: false)]
+        end
+        private_class_method :problem
+      end
+
+      # What the parent tells those that watch it, for all its processes.
+      class Health
+        # @param swarm [#state] :running, :quiet or :stopping
+        def initialize(children, swarm)
+          @children = children
+          @swarm = swarm
+        end
+
+        # At least one process runs and is alive: the parent replaces the others itself.
+        def live
+          problems = problems(&:sick)
+          answer(problems.map(&:first).uniq.size < @children.size ? [] : problems)
+        end
+
+        # Each process is ready.
+        def ready
+          @swarm.state == :running ? answer(problems(&:unready)) : Kafka::Health::Answer.new(problems: ["draining"])
+        end
+
+        private
+
+        # @return [Array<Array(Integer, String)>] the process's number, and what is wrong
+        def problems
+          @children.flat_map { |child| (child.running? ? yield(child) : ["does not run"]).map { |problem| [child.number, problem] } }
+        end
+
+        def answer(problems)
+          Kafka::Health::Answer.new(problems: problems.map { |number, problem| "process #{number}: #{problem}" })
+        end
       end
     end
   end

@@ -4,8 +4,8 @@ require "guildhall/soft_dependency"
 
 module Guildhall
   module Kafka
-    # Tells systemd, by the gem sd_notify, when the server process is ready, when it stops, and, where the unit has a WatchdogSec, that
-    # it is alive. Used where systemd asks for it (`Type=notify`).
+    # Tells systemd, by the gem sd_notify, when the server process is ready and when it stops, and, if the unit has a WatchdogSec, that it
+    # is alive. Used if systemd asks for it (`Type=notify`).
     class Systemd
       POLL_SECONDS = 0.2 # until it is ready
       MICROSECONDS = 1_000_000
@@ -31,16 +31,16 @@ module Guildhall
         self
       end
 
-      # Sends systemd the current notifications; call it from a loop of your own instead of {#start}. Does not block. What systemd
-      # has not received is sent again the next time; the first failure of a series is an event `error.occurred`.
+      # Sends what is due; call it from a loop of your own instead of {#start}. Does not block. What systemd has not received is sent again
+      # the next time; the first failure of a series is an event `error.occurred`.
       # @return [Float, nil] seconds after which it has to be called again; nil: never
       def tell
-        unless @ready
-          return POLL_SECONDS unless @health.ready.ok? && notify(:ready)
+        @ready ||= @health.ready.ok? && notify(:ready)
+        return POLL_SECONDS unless @ready
+        return unless ::SdNotify.watchdog?
 
-          @ready = true
-        end
-        watch if ::SdNotify.watchdog?
+        notify(:watchdog) if @health.live.ok?
+        Integer(ENV.fetch("WATCHDOG_USEC")).fdiv(MICROSECONDS) / 2 # systemd ends a process that is silent for twice as long
       end
 
       def stop
@@ -50,7 +50,7 @@ module Guildhall
 
       private
 
-      # @return [Boolean] whether systemd has got it
+      # @return [Boolean] whether systemd has received it
       def notify(message)
         ::SdNotify.public_send(message)
         @reported = false
@@ -59,12 +59,6 @@ module Guildhall
         @application.error(error, "systemd") unless @reported
         @reported = true
         false
-      end
-
-      # Twice within the time after which systemd ends a process that says nothing.
-      def watch
-        notify(:watchdog) if @health.live.ok?
-        Integer(ENV.fetch("WATCHDOG_USEC")).fdiv(MICROSECONDS) / 2
       end
     end
   end

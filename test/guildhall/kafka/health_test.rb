@@ -6,7 +6,6 @@ require "tmpdir"
 require "test_helper"
 require "guildhall/kafka"
 require "guildhall/kafka/testing"
-require "guildhall/kafka/health/server"
 require "guildhall/kafka/metrics/prometheus"
 require "guildhall/cli/probe"
 require "prometheus/client"
@@ -160,7 +159,7 @@ class HealthTest < GuildhallTest
       socket = Socket.new(:UNIX, :DGRAM).tap { |one| one.bind(Addrinfo.unix(File.join(folder, "notify"))) }
       with_environment("NOTIFY_SOCKET" => File.join(folder, "notify"), "WATCHDOG_USEC" => "100000") do
         @application.quiet = true
-        supervision = Guildhall::Kafka::Server::Supervision.new(@application).start
+        systemd = Guildhall::Kafka::Systemd.new(@application, @health).start
         refute socket.wait_readable(0.3)
         @application.quiet = false
         assert_equal "READY=1", socket.recv(100)
@@ -168,7 +167,7 @@ class HealthTest < GuildhallTest
         @application.instrumentation.publish("app.stopping", timeout: 1)
         assert_includes Array.new(3) { socket.recv(100) }, "STOPPING=1"
       ensure
-        supervision&.stop
+        systemd&.stop
         socket.close
       end
     end
@@ -201,7 +200,7 @@ class HealthTest < GuildhallTest
   end
 
   def with_server(metrics = [])
-    server = Guildhall::Kafka::Health::Server.new({port: 0, host: "127.0.0.1"}, @health, metrics).start
+    server = Guildhall::Kafka::Probes.new({port: 0, host: "127.0.0.1"}, @health, metrics).start
     yield server.port
   ensure
     server&.stop

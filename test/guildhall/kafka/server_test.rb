@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require "socket"
+require "tmpdir"
 require "test_helper"
 require "guildhall/json"
 
@@ -16,7 +18,18 @@ class KafkaServerTest < GuildhallTest
       attr_reader :failure, :unfinished, :partitions
 
       def initialize(stop) = (@stop, @unfinished, @partitions = stop, ["t/0"], [])
-      def config = Struct.new(:shutdown_timeout, :health).new(@stop == "never" ? 0.1 : 30)
+      def config
+        health = {port: 0, host: "127.0.0.1"} if @stop == "watched"
+        Struct.new(:shutdown_timeout, :health, :metrics).new(@stop == "never" ? 0.1 : 30, health, [])
+      end
+
+      def instrumentation = Guildhall::Instrumentation.new(Guildhall::Kafka::Events::NAMES)
+      def state = :running
+      def running? = true
+      def quiet? = false
+      def members = []
+      def listeners = []
+      def registries = nil
       def on_failure(&block) = @on_failure = block
       def backpressure = Struct.new(:messages, :max_messages, :bytes, :max_bytes).new(1, 2, 3, 4)
       def quiet = puts("quiet")
@@ -26,9 +39,9 @@ class KafkaServerTest < GuildhallTest
 
       def format_line(...)
         format = ENV.fetch("FORMAT", "text")
-        journal = Guildhall::Kafka::Logging::Journal.new(Guildhall::Kafka::Config.new)
-        journal.default = Guildhall::Kafka::Logging.logger($stdout, format:)
-        journal.format_line(...)
+        log = Guildhall::Kafka::Logging::Log.new(Guildhall::Kafka::Config.new)
+        log.default = Guildhall::Kafka::Logging.logger($stdout, format:)
+        log.format_line(...)
       end
 
       def start(**)
@@ -102,6 +115,21 @@ class KafkaServerTest < GuildhallTest
     assert_equal "INFO", dump["level"]
     assert_match(/\A#<Thread.*^in flight: 1 of 2 messages/m, dump["message"])
     assert_equal "guildhall: not all work was finished within the shutdown timeout: the process ends now; still at work: t/0", rest["message"]
+  end
+
+  # Over HTTP and by systemd, each in a thread of its own.
+  def test_it_tells_those_that_watch_it
+    Dir.mktmpdir do |folder|
+      path = File.join(folder, "notify")
+      socket = Socket.new(:UNIX, :DGRAM).tap { |one| one.bind(Addrinfo.unix(path)) }
+      status, out = serve("watched", [:TTIN, "started"], [:TERM, "in flight"], env: {"NOTIFY_SOCKET" => path})
+      assert_equal 0, status, out
+      assert_match(/guildhall health/, out)
+      assert_match(/guildhall systemd/, out)
+      assert_equal "READY=1", socket.recv(100)
+    ensure
+      socket&.close
+    end
   end
 
   def test_a_failure_ends_it_with_status_1

@@ -179,7 +179,7 @@ class KafkaSwarmTest < GuildhallTest
   # Each process waits, before it handles signals, until the parent has been told.
   JUST_FORKED = <<~'RUBY'
     told = ENV.fetch("TOLD")
-    Guildhall::Kafka::Swarm::Node.prepend(Module.new do
+    Guildhall::Kafka::SwarmWorker.prepend(Module.new do
       define_method(:run) do |*arguments|
         say.call("forked", Process.pid)
         sleep(0.01) until File.exist?(told)
@@ -328,6 +328,18 @@ class KafkaSwarmTest < GuildhallTest
         assert_equal 78, swarm.finish
         assert_empty swarm.lines.grep(/\Arunning/)
       end
+    end
+  end
+
+  def test_what_systemd_needs_is_named_as_such
+    application = <<~'RUBY'
+      ENV["NOTIFY_SOCKET"] = "/nowhere"
+      Object.prepend(Module.new { def require(name) = name == "sd_notify" ? raise(LoadError, "no") : super })
+    RUBY
+    swarm(application) do |swarm|
+      assert_equal 1, swarm.finish
+      assert_match(/a unit of systemd with Type=notify needs the gem sd_notify/, swarm.lines.join)
+      refute_match(/config\.health/, swarm.lines.join)
     end
   end
 

@@ -8,10 +8,10 @@ module Guildhall
     class Application
       # The producers of an application, whether it consumes or not. Any thread.
       class Producers
-        # @param journal [Logging::Journal] has the log of librdkafka
-        def initialize(application, journal)
+        # @param log [Logging::Log] has the log of librdkafka
+        def initialize(application, log)
           @application = application
-          @journal = journal
+          @log = log
           @lock = Mutex.new
           @abandoned = []
           @most_abandoned = 0
@@ -80,7 +80,7 @@ module Guildhall
           errors.raise!
           yield
           @pid = Process.pid
-          delaying(Producing::Producer.create(config, @application.routes.topics, @journal.librdkafka)).tap do |producer|
+          delaying(Producing::Producer.create(config, @application.routes.topics, @log.librdkafka)).tap do |producer|
             tell_of(producer) if @application.listening?("messages.produced")
             Producing::Reporting.subscribe(producer) { |error, place| report(error, **place) }
           end

@@ -1,12 +1,16 @@
 # frozen_string_literal: true
 
+require "guildhall/text_table"
+
 module Guildhall
   module Kafka
     module CLI
-      # A command that works on the user's application: it loads the file named with `-r`.
+      # A command that works on the user's application: it loads the file named with `-r`, and then calls `perform`.
       class ApplicationCommand < Guildhall::CLI::Command
         DEFAULT_FILES = ["guildhall.rb", "config/environment.rb"].freeze
         PARTIAL = 3 # the exit status where a part could not be answered
+        PARTIAL_NOTE = "Topics and partitions that could not be queried are listed on standard error; the exit status is " \
+                       "#{PARTIAL} then.".freeze
 
         private
 
@@ -25,14 +29,30 @@ module Guildhall
           end
         end
 
+        def load_application
+          file = @options[:require] || DEFAULT_FILES.find { |candidate| File.exist?(candidate) }
+          raise Guildhall::ArgumentError, "no application: name its file with -r ./app.rb" unless file
+          raise Guildhall::ArgumentError, "there is no file #{file} to require" unless File.file?(file)
+
+          require "guildhall/kafka"
+          require File.expand_path(file)
+        end
+
         def translated(error)
           return CommandError.new("Kafka: #{Broker::Errors.explain(error, error.message)}") unless Broker::Errors.unanswered?(error)
 
           UnreachableError.at(Kafka.config.kafka.transform_keys(&:to_sym), error.rdkafka_response, error.message)
         end
 
-        # Names on standard error what could not be answered. A topic of the routes that is not there (yet) has nothing to tell; one that
-        # the user has named has.
+        # Prints a table of the subclass's `HEADINGS` and `cells(row)`; with --json, its `data(row)` as a line of JSON for each.
+        def print_rows(rows)
+          return rows.each { |row| print_json(data(row)) } if @options[:json]
+
+          @out.puts(TextTable.lines([self.class::HEADINGS, *rows.map { |row| cells(row) }]))
+        end
+
+        # Prints to standard error what could not be answered. A topic of the routes that does not exist (yet) has nothing to report; one
+        # that the user has named has.
         # @param named [Array<String>] topics
         # @return [Integer] the exit status
         def report(problems, named: [])
@@ -46,15 +66,6 @@ module Guildhall
           return {name => readable} if readable.nil? || readable.encoding == Encoding::UTF_8
 
           {"#{name}_base64" => [bytes].pack("m0")}
-        end
-
-        def load_application
-          file = @options[:require] || DEFAULT_FILES.find { |candidate| File.exist?(candidate) }
-          raise Guildhall::ArgumentError, "no application: name its file with -r ./app.rb" unless file
-          raise Guildhall::ArgumentError, "there is no file #{file} to require" unless File.file?(file)
-
-          require "guildhall/kafka"
-          require File.expand_path(file)
         end
       end
     end

@@ -2,7 +2,6 @@
 
 require "guildhall/clock"
 require "guildhall/suggestion"
-require "guildhall/text_table"
 require_relative "application_command"
 
 module Guildhall
@@ -29,30 +28,28 @@ module Guildhall
 
         def call(arguments)
           @action, @name = arguments
-          problem = wrong_action || wrong_name
+          problem = wrong_arguments
           raise Guildhall::ArgumentError, "#{problem} (guildhall schedule --help)" if problem
 
           super
         end
 
-        def wrong_action
+        def wrong_arguments
           return "which command? One of #{ACTIONS.join(", ")}" unless @action
+          return "no command schedule #{@action}#{Suggestion.for(@action, ACTIONS)}" unless ACTIONS.include?(@action)
+          return ("unexpected argument: #{@name}" if @name) if @action == "list"
+          return "schedule #{@action} needs the name of a task" unless @name
 
-          "no command schedule #{@action}#{Suggestion.for(@action, ACTIONS)}" unless ACTIONS.include?(@action)
-        end
-
-        def wrong_name
-          return "unexpected argument: #{@name}" if @action == "list" && @name
-          return "schedule #{@action} needs the name of a task" if @action != "list" && @name.nil?
-
-          "--json is for schedule list only" if @action != "list" && @options[:json]
+          "--json is for schedule list only" if @options[:json]
         end
 
         def perform
           case @action
-          when "list" then list
+          when "list" then print_rows(Kafka.application.scheduled_tasks)
           when "run" then run_task
-          else switch(@action == "enable")
+          else
+            Kafka.application.switch_task(@name, @action == "enable")
+            @out.puts("#{@name} is #{@action}d")
           end
           nil
         end
@@ -63,24 +60,12 @@ module Guildhall
           @out.puts(format("%s has run in %.1f s", @name, Clock.now - began))
         end
 
-        def switch(enabled)
-          Kafka.application.switch_task(@name, enabled)
-          @out.puts("#{@name} is #{enabled ? "enabled" : "disabled"}")
-        end
-
-        def list
-          found = Kafka.application.scheduled_tasks
-          return found.each { |status| print_json(data(status)) } if @options[:json]
-
-          @out.puts(TextTable.lines([HEADINGS, *found.map { |status| cells(status) }]))
-        end
-
         def cells(status)
           [status.task.name, status.task.expression, status.task.missed, status.enabled ? "yes" : "no", time(status.last_due),
            status.run&.state || "new", time(status.next_due)]
         end
 
-        def time(time) = time&.utc&.strftime("%F %T") || "-"
+        def time(time) = time&.utc&.strftime("%F %T")
 
         def data(status)
           {"task" => status.task.name, "group" => status.topic.group, "cron" => status.task.expression, "missed" => status.task.missed.to_s,

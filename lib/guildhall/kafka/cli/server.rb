@@ -1,20 +1,17 @@
 # frozen_string_literal: true
 
 require_relative "application_command"
-require_relative "../logging/options"
+require_relative "../logging"
 
 module Guildhall
   module Kafka
     module CLI
       # `guildhall server`: consumes until SIGINT, SIGTERM, SIGQUIT or SIGHUP.
       class Server < ApplicationCommand
-        SELECTION = %i[groups topics exclude-groups exclude-topics].freeze
-
         # (see Guildhall::CLI::Command.summary)
         def self.summary = "Consume the application's topics until SIGINT or SIGTERM"
 
-        # With `--log-format json`, also what ends the command is JSON: an error of the arguments, of the application's file, of its
-        # configuration.
+        # With `--log-format json`, an error of the arguments, of the application's file or of its configuration is printed as JSON, too.
         # (see Guildhall::CLI::Command#run)
         def run(arguments)
           super
@@ -23,7 +20,6 @@ module Guildhall
 
           known = error.is_a?(Guildhall::Error)
           message = known ? "guildhall: #{error.message}" : error.full_message(highlight: false)
-          require_relative "../logging/formatters" # needs the C extension, without which `guildhall help` works
           @err.write(Logging::JSONFormatter.new.call("FATAL", Time.now, nil, message))
           known ? Guildhall::CLI.status(error) : 1
         end
@@ -55,19 +51,38 @@ module Guildhall
 
         def perform
           Kafka.config.concurrency = @options[:concurrency] if @options[:concurrency]
-          log
-          consume(**SELECTION.to_h { |name| [name.to_s.tr("-", "_").to_sym, @options[name]] })
+          set_logger
+          consume(groups: @options[:groups], topics: @options[:topics], exclude_groups: @options[:"exclude-groups"],
+            exclude_topics: @options[:"exclude-topics"])
         end
 
         def consume(**selection) = Kafka.run(**selection)
 
-        def log
+        def set_logger
           chosen = {format: @options[:"log-format"], level: @options[:"log-level"]}.compact
           logger = Logging.logger(@out, **chosen)
           return Kafka.config.logger = logger if chosen.any?
 
           own = Kafka.application.default_logger
           own.respond_to?(:log_to) ? own.log_to(@out) : Kafka.application.default_logger = logger
+        end
+      end
+
+      # `guildhall swarm`: `guildhall server` in several processes.
+      class Swarm < Server
+        # (see Guildhall::CLI::Command.summary)
+        def self.summary = "Consume the application's topics in several processes until SIGINT or SIGTERM"
+
+        private
+
+        def define_options(options)
+          super
+          options.on("-p", "--processes N", Integer, "how many (default: one for each core)")
+          options.on("--memory-limit MB", Float, "a process with more resident memory is replaced (default: none)")
+        end
+
+        def consume(**selection)
+          Kafka.swarm(processes: @options[:processes], memory_limit: @options[:"memory-limit"], **selection)
         end
       end
     end

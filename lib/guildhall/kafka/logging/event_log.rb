@@ -1,32 +1,27 @@
 # frozen_string_literal: true
 
+require "logger"
 require "guildhall/error_boundary"
 require "guildhall/printable"
-require_relative "frame"
-require_relative "line"
 require_relative "../events"
+require_relative "../logging"
 
 module Guildhall
   module Kafka
     module Logging
-      # Subscribes to an application's events and writes a line for each: errors as ERROR, what is about to go wrong as WARN,
-      # what happens rarely as INFO, batches and figures as DEBUG.
+      # Writes a line for each event of an application: errors as ERROR, what is about to go wrong as WARN, what happens rarely as INFO,
+      # batches and figures as DEBUG.
       class EventLog
-        LEVELS = {"error.occurred" => Logger::ERROR, "broker.unreachable" => Logger::ERROR,
-                  "schema_registry.unreachable" => Logger::ERROR, "schema_registry.reachable" => Logger::WARN, "app.advised" => Logger::WARN,
-                  "broker.reachable" => Logger::WARN, "offsets.reset" => Logger::WARN,
-                  "partition.stalled" => Logger::WARN, "partition.abandoned" => Logger::WARN,
-                  "dead_letter_queue.dispatched" => Logger::WARN, "consumer.retrying" => Logger::WARN,
-                  "key.limit_reached" => Logger::WARN, "key.parked" => Logger::WARN, "retry_topic.dispatched" => Logger::WARN,
-                  "signals.ignored" => Logger::WARN, "swarm.process_restarting" => Logger::WARN, "swarm.process_stopping" => Logger::WARN,
-                  "swarm.forked" => Logger::DEBUG,
-                  "consumer.consumed" => Logger::DEBUG, "consumer.skipped" => Logger::DEBUG, "consumer.shutdown" => Logger::DEBUG,
-                  "consumer.revoked" => Logger::DEBUG, "dead_letter_queue.blocked" => Logger::DEBUG,
-                  "forwarding.blocked" => Logger::DEBUG,
-                  "filter.rejected" => Logger::DEBUG, "filter.waiting" => Logger::DEBUG,
-                  "lag.measured" => Logger::DEBUG, "messages.produced" => Logger::DEBUG, "offsets.committed" => Logger::DEBUG,
-                  "statistics.emitted" => Logger::DEBUG, "transaction.committed" => Logger::DEBUG,
-                  "transaction.aborted" => Logger::DEBUG}.freeze
+        # INFO for all other events.
+        LEVELS = {
+          Logger::ERROR => %w[error.occurred broker.unreachable schema_registry.unreachable],
+          Logger::WARN => %w[app.advised broker.reachable schema_registry.reachable offsets.reset partition.stalled partition.abandoned
+                             dead_letter_queue.dispatched retry_topic.dispatched consumer.retrying key.limit_reached key.parked
+                             signals.ignored swarm.process_restarting swarm.process_stopping],
+          Logger::DEBUG => %w[consumer.consumed consumer.skipped consumer.shutdown consumer.revoked dead_letter_queue.blocked
+                              forwarding.blocked filter.rejected filter.waiting lag.measured messages.produced offsets.committed
+                              statistics.emitted swarm.forked transaction.committed transaction.aborted]
+        }.flat_map { |level, names| names.map { |name| [name, level] } }.to_h.freeze
         # Of a line: lists of topics and partitions may be long. Messages of errors have a limit of their own.
         MAX_CHARACTERS = 2_000
         MAX_PARTITIONS = 5 # each with its offsets in one line
@@ -35,7 +30,7 @@ module Guildhall
           @logger = logger
         end
 
-        # @return [Array<String>] the events that this Logger would print at its present level, and wants: the others are not built
+        # @return [Array<String>] the events that the Logger prints at its present level, and wants: no payload is built for the others
         def names
           unwanted = @logger.respond_to?(:unwanted_events) ? @logger.unwanted_events : []
           Events::NAMES.select { |name| LEVELS.fetch(name, Logger::INFO) >= @logger.level } - unwanted
@@ -52,35 +47,29 @@ module Guildhall
         def line(name, payload)
           method = name.tr(".", "_")
           text = respond_to?(method, true) ? send(method, **payload) : [name, *pairs(payload)].join(" ")
-          Line.new(Printable.words(text, MAX_CHARACTERS), {event: name, **payload.except(:message), **described(**payload)})
+          LogLine.new(Printable.words(text, MAX_CHARACTERS), {event: name, **payload.except(:message), **described(**payload)})
         end
+
+        # From here to `error_occurred`: the lines of events, each method named after its event. Others have their name and payload.
 
         def app_advised(message:, **) = message
 
         def app_running(version:, groups:, topics:, **)
-          "Guildhall #{version} consumes #{listed(topics)} as group #{listed(groups)}; Ruby #{RUBY_VERSION}"
+          "Guildhall #{version} consumes #{topics.join(", ")} as group #{groups.join(", ")}; Ruby #{RUBY_VERSION}"
         end
 
-        def app_stopping(timeout:, **)
-          "stopping: work in progress has #{timeout.round(1)} s"
-        end
+        def app_stopping(timeout:, **) = "stopping: work in progress has #{timeout.round(1)} s"
 
-        def app_stopped(unfinished:, **)
-          unfinished.empty? ? "stopped" : "stopped; not finished: #{listed(unfinished)}"
-        end
+        def app_stopped(unfinished:, **) = ["stopped", *("not finished: #{unfinished.join(", ")}" if unfinished.any?)].join("; ")
 
         def broker_unreachable(broker:, reason:, advice:, seconds:, **)
-          what = "Kafka broker #{broker} cannot be reached#{" for #{seconds.round} s now" if seconds >= 1}: #{reason}"
-          [what, *advice].join("; ")
+          ["Kafka broker #{broker} cannot be reached#{lasting(seconds)}: #{reason}", *advice].join("; ")
         end
 
-        def broker_reachable(broker:, seconds:, **)
-          "Kafka broker #{broker} answers again, after #{seconds.round} s"
-        end
+        def broker_reachable(broker:, seconds:, **) = "Kafka broker #{broker} answers again, after #{seconds.round} s"
 
         def schema_registry_unreachable(registry:, reason:, seconds:, **)
-          "schema registry #{registry} cannot be asked#{" for #{seconds.round} s now" if seconds >= 1}, messages that need a " \
-            "schema wait: #{reason}"
+          "schema registry #{registry} cannot be asked#{lasting(seconds)}, messages that need a schema wait: #{reason}"
         end
 
         def schema_registry_reachable(registry:, seconds:, **) = "schema registry #{registry} answers again, after #{seconds.round} s"
@@ -109,37 +98,24 @@ module Guildhall
             "#{moves.join("; ")}"
         end
 
-        def numbered(topic, numbers)
-          return "#{topic}/#{numbers.first}" if numbers.one?
-
-          runs = numbers.slice_when { |before, after| after > before + 1 }.map { |run| [run.first, run.last].uniq.join("-") }
-          "#{topic}, partitions #{runs.join(", ")}"
-        end
-
         def members_changed(group:, members:, change:, seconds:, **)
           state = change.positive? ? "#{seconds.round} s behind" : "caught up"
           "group #{group}: #{state}, so that this process has #{members} member#{"s" if members > 1} now"
         end
 
-        def membership(group, number)
-          "group #{group}#{", member #{number}" if number > 1}"
-        end
-
         def signals_ignored(signals:, **)
-          "#{listed(signals.map { |name| "SIG#{name}" })} will not stop this process: its parent has left " \
+          "#{signals.map { |name| "SIG#{name}" }.join(", ")} will not stop this process: its parent has left " \
             "#{signals.one? ? "it" : "them"} ignored (`command &` in a shell script does so, and nohup)"
         end
 
         def swarm_running(version:, processes:, pid:, threads:, **)
           "Guildhall #{version}: swarm of #{processes} process#{"es" if processes > 1}, parent #{pid}; Ruby #{RUBY_VERSION}" \
-            "#{"; these threads of the application end with the fork: #{listed(threads)}" if threads.any?}"
+            "#{"; these threads of the application end with the fork: #{threads.join(", ")}" if threads.any?}"
         end
 
         def swarm_process_started(number:, pid:, **) = "process #{number}: pid #{pid}"
 
-        def swarm_process_stopping(number:, pid:, reason:, **)
-          "process #{number} (pid #{pid}) is replaced: #{reason}"
-        end
+        def swarm_process_stopping(number:, pid:, reason:, **) = "process #{number} (pid #{pid}) is replaced: #{reason}"
 
         def swarm_process_ended(number:, pid:, status:, **) = "process #{number} (pid #{pid}) has ended: #{status}"
 
@@ -163,33 +139,36 @@ module Guildhall
         end
 
         def routes_overlapping(group:, topic:, chosen:, others:, **)
-          "group #{group}: topic #{topic} is consumed by the route #{chosen}; #{listed(others)} would match it as well"
+          "group #{group}: topic #{topic} is consumed by the route #{chosen}; #{others.join(", ")} would match it as well"
         end
 
         def error_occurred(error:, type:, topic: nil, partition: nil, message: ErrorBoundary.message(error), **rest)
           place = "at #{[topic, partition].compact.join("/")}" if topic
-          frame = Frame.of(error)
+          frame = ApplicationFrame.of(error)
           what = [type, "failed", *place, *pairs(rest.compact)].join(" ")
           "#{what}: #{error.class}: #{message}#{" (#{frame})" if frame}"
         end
 
-        # An error for machines.
+        def lasting(seconds) = seconds >= 1 ? " for #{seconds.round} s now" : ""
+
+        def membership(group, number) = "group #{group}#{", member #{number}" if number > 1}"
+
+        def places(pairs) = pairs.empty? ? "nothing" : pairs.map { |pair| pair.join("/") }.join(", ")
+
+        def numbered(topic, numbers)
+          return "#{topic}/#{numbers.first}" if numbers.one?
+
+          runs = numbers.slice_when { |before, after| after > before + 1 }.map { |run| [run.first, run.last].uniq.join("-") }
+          "#{topic}, partitions #{runs.join(", ")}"
+        end
+
+        def pairs(payload) = payload.map { |key, value| "#{key}=#{value.is_a?(String) ? value : value.inspect}" }
+
+        # The fields of an error for machines.
         def described(error: nil, message: nil, **)
           return {} unless error.is_a?(Exception)
 
-          {error: {class: error.class.name, message: message || ErrorBoundary.message(error), frame: Frame.of(error)}}
-        end
-
-        def pairs(payload)
-          payload.map { |key, value| "#{key}=#{value.is_a?(String) ? value : value.inspect}" }
-        end
-
-        def listed(list)
-          list.join(", ")
-        end
-
-        def places(pairs)
-          pairs.empty? ? "nothing" : pairs.map { |pair| pair.join("/") }.join(", ")
+          {error: {class: error.class.name, message: message || ErrorBoundary.message(error), frame: ApplicationFrame.of(error)}}
         end
       end
     end

@@ -1,17 +1,17 @@
 # frozen_string_literal: true
 
 require "logger"
+require "guildhall/clock"
 require "guildhall/error_boundary"
-require_relative "line"
-require_relative "repeats"
+require_relative "../logging"
 
 module Guildhall
   module Kafka
     module Logging
-      # librdkafka's own log, made fit for people: the same line at most once in {EVERY} seconds, with a count. What it says of brokers
-      # that cannot be reached goes to whom it concerns, who makes an event of it. Takes the place of the process's `Rdkafka::Config.logger`.
+      # Takes the place of the process's `Rdkafka::Config.logger`: prints the same line at most once in {PAUSE_SECONDS}, with a count. What
+      # it says about brokers that cannot be reached is not printed but passed on, for an event.
       class LibrdkafkaLog < Logger
-        EVERY = 10 # seconds
+        PAUSE_SECONDS = 10
         # "[thrd:NAME]: BROKER: REASON (after 0ms in state CONNECT, …)". BROKER is host:port/id, after the protocol where that is not
         # plaintext; before it stands, in a connection of a group's or a transaction's own, what that is for.
         BROKER = %r{\[thrd:.*?\]:\ (?:(?:\w+://)?(?:GroupCoordinator|TxnCoordinator)(?:/-?\d+)?:\ )?
@@ -19,9 +19,9 @@ module Guildhall
         UNREACHABLE = Regexp.union(/\A(?:Connect to |Failed to resolve|Connection setup timed out|SSL handshake failed|SASL )/,
           /\A(?:Receive failed|Send failed|ApiVersionRequest failed)|Disconnected/,
           /verify that security\.protocol|[Vv]erify broker certificate/)
-        # Of what a broker does before it can be used.
+        # States of a connection that cannot be used yet.
         BEFORE_USE = /state (?:INIT|TRY_CONNECT|CONNECT|SSL_HANDSHAKE|APIVERSION_QUERY|AUTH\w*)/
-        # A broker that expects SASL lets a client without it connect, and closes the connection then.
+        # A broker that expects SASL lets a client without it connect, and then closes the connection.
         JUST_CONNECTED = /\A[01]?\d{1,3}ms in state UP/
         # OpenSSL's own account of an error that librdkafka reports anyway.
         DETAIL = /\A[\w-]+: error:\h+:/
@@ -33,7 +33,7 @@ module Guildhall
           @target = target
           @unreachable = unreachable
           @lock = Mutex.new
-          @lines = Repeats.new(EVERY)
+          @lines = RepeatFilter.new(PAUSE_SECONDS)
         end
 
         # Called for everything that is logged, by librdkafka's log thread and by code that uses this as a Logger.
@@ -53,7 +53,7 @@ module Guildhall
 
         private
 
-        # @return [Boolean] whether that is what the line says
+        # @return [Boolean] whether the line says that a broker cannot be reached
         def unreachable(match)
           broker, reason, after = match.values_at(:broker, :reason, :after)
           return false unless reason.match?(UNREACHABLE)
@@ -65,12 +65,54 @@ module Guildhall
           true
         end
 
-        # What changes from time to time does not make it another line.
+        # Times and threads in it do not make it another line.
         def repeated(text)
-          count, = @lines.admit(text.sub(/ \(after .*\)\z/, "").sub(/\A\[thrd:.*?\]: /, ""))
+          count = @lines.admit(text.sub(/ \(after .*\)\z/, "").sub(/\A\[thrd:.*?\]: /, ""))
           return unless count
 
-          Line.new("librdkafka: #{text}#{" (#{count} times since)" if count > 1}", {event: "librdkafka", count:})
+          LogLine.new("librdkafka: #{text}#{" (#{count} times since)" if count > 1}", {event: "librdkafka", count:})
+        end
+
+        # Lets a line through that was not there lately, and counts those it holds back. Not thread-safe.
+        class RepeatFilter
+          # How many lines are remembered; beyond that, those that have not come lately are forgotten.
+          MAX_SEEN_LINES = 500
+          Seen = Struct.new(:latest, :due, :times)
+          private_constant :Seen
+
+          # @param pause [Numeric] seconds before the same line is let through again
+          # @param clock [#call] seconds
+          def initialize(pause, clock: Clock.method(:now))
+            @pause = pause
+            @clock = clock
+            @seen = {}
+          end
+
+          # @param key [Object] what makes a line the same
+          # @return [Integer, nil] how often it came since it was let through last, this time included; nil: not now
+          def admit(key)
+            now = @clock.call
+            seen = @seen[key]
+            return admit_first(key, now) if seen.nil? || forgotten?(seen, now)
+
+            seen.times += 1
+            seen.latest = now
+            return if now < seen.due
+
+            seen.due = now + @pause
+            seen.times.tap { seen.times = 0 }
+          end
+
+          private
+
+          def admit_first(key, now)
+            @seen.delete_if { |_, seen| forgotten?(seen, now) } if @seen.size >= MAX_SEEN_LINES
+            @seen.shift if @seen.size >= MAX_SEEN_LINES
+            @seen[key] = Seen.new(now, now + @pause, 0)
+            1
+          end
+
+          def forgotten?(seen, now) = now - seen.latest > @pause * 2
         end
       end
     end

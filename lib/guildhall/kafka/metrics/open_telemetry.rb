@@ -26,9 +26,9 @@ module Guildhall
         # @raise [Guildhall::ArgumentError] for what is no meter
         def initialize(meter = nil)
           RULES.check!({meter:}, owner: self.class)
-          SoftDependency.require!("opentelemetry-metrics-api", gem: "opentelemetry-metrics-api", purpose: "Guildhall::Kafka::Metrics::OpenTelemetry")
+          SoftDependency.require!("opentelemetry-metrics-api", gem: "opentelemetry-metrics-api", purpose: self.class.name)
           @meter = meter || provider.meter("guildhall", version: VERSION)
-          @instruments = Kafka::Metrics::LIST.to_h { |metric| [metric.name, instrument(metric)] }
+          @instruments = LIST.to_h { |metric| [metric.name, instrument(metric)] }
         end
 
         # Called by the application, in any of its threads. Does not block.
@@ -59,7 +59,7 @@ module Guildhall
         def advice
           return {} unless @meter.method(:create_histogram).parameters.include?(%i[key advisory])
 
-          {advisory: {explicit_bucket_boundaries: Kafka::Metrics::SECONDS}}
+          {advisory: {explicit_bucket_boundaries: SECONDS}}
         end
       end
     end

@@ -12,27 +12,22 @@ module Guildhall
       #
       #     config.metrics << Guildhall::Kafka::Metrics::Prometheus.new
       class Prometheus
-        # Prometheus' own: a counter ends with "_total", and a unit that is one of its base units stands before it.
-        SUFFIXES = {counter: "_total"}.freeze
-        TYPES = {distribution: :histogram}.freeze
         RULES = OptionRules.new(
           "argument", registry: OptionRules.object("a Prometheus::Client::Registry", :exist?, :get, :counter, :gauge, :histogram).or(nil)
         )
-        private_constant :SUFFIXES, :TYPES, :RULES
+        private_constant :RULES
 
-        # @return [Symbol] such as :guildhall_consumed_messages_total
-        def self.name_of(metric)
-          :"#{metric.full_name.tr(".", "_")}#{SUFFIXES[metric.type]}"
-        end
+        # @return [Symbol] such as :guildhall_consumed_messages_total; by Prometheus' conventions a counter ends with "_total"
+        def self.name_of(metric) = :"#{metric.full_name.tr(".", "_")}#{"_total" if metric.type == :counter}"
 
         # @param registry [::Prometheus::Client::Registry, nil] nil: the process's
         # @raise [MissingDependencyError] without the gem prometheus-client
         # @raise [Guildhall::ArgumentError] for what is no registry, and for one that has another metric of the same name
         def initialize(registry = nil)
           RULES.check!({registry:}, owner: self.class)
-          SoftDependency.require!("prometheus/client", gem: "prometheus-client", purpose: "Guildhall::Kafka::Metrics::Prometheus")
+          SoftDependency.require!("prometheus/client", gem: "prometheus-client", purpose: self.class.name)
           @registry = registry || ::Prometheus::Client.registry
-          @metrics = Kafka::Metrics::LIST.to_h { |metric| [metric.name, register(metric)] }
+          @metrics = LIST.to_h { |metric| [metric.name, register(metric)] }
         end
 
         # Called by the application, in any of its threads. Does not block.
@@ -54,21 +49,18 @@ module Guildhall
 
         private
 
-        # One that is registered already (after a reload, by another application) is used again.
+        # Uses a metric again that is registered already (after a reload, by another application).
         def register(metric)
           name = self.class.name_of(metric)
-          return registered(metric, @registry.get(name)) if @registry.exist?(name)
+          type = {distribution: :histogram}.fetch(metric.type, metric.type)
+          return registered(metric, type, @registry.get(name)) if @registry.exist?(name)
 
-          settings = {docstring: metric.description, labels: metric.tags}
-          case metric.type
-          when :counter then @registry.counter(name, **settings)
-          when :gauge then @registry.gauge(name, **settings)
-          else @registry.histogram(name, buckets: Kafka::Metrics::SECONDS, **settings)
-          end
+          buckets = {buckets: SECONDS} if type == :histogram
+          @registry.public_send(type, name, docstring: metric.description, labels: metric.tags, **buckets)
         end
 
-        def registered(metric, one)
-          return one if one.type == TYPES.fetch(metric.type, metric.type) && one.labels.sort == metric.tags.sort
+        def registered(metric, type, one)
+          return one if one.type == type && one.labels.sort == metric.tags.sort
 
           raise Guildhall::ArgumentError, "#{self.class}: the registry has another metric #{one.name}, a #{one.type} with the labels " \
                                           "[#{one.labels.join(", ")}]: rename that, or use a registry of its own"

@@ -1,8 +1,7 @@
 # frozen_string_literal: true
 
 require "guildhall/kafka"
-require_relative "offline/runtime"
-require_relative "offline/record"
+require_relative "offline"
 
 module Guildhall
   module Kafka

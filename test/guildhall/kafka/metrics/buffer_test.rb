@@ -1,13 +1,13 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "guildhall/kafka/metrics/buffer"
+require "guildhall/kafka/metrics/collector"
 
 class KafkaMetricsBufferTest < GuildhallTest
   def setup
     @recorded = []
     @waiting = []
-    @buffer = Guildhall::Kafka::Metrics::Buffer.new(->(_, &flush) { @waiting << flush }) { |*one| @recorded << one }
+    @buffer = Guildhall::Kafka::Metrics::Collector::Buffer.new(->(_, &flush) { @waiting << flush }) { |*one| @recorded << one }
   end
 
   def test_counters_are_added_up_and_values_kept
@@ -43,16 +43,16 @@ class KafkaMetricsBufferTest < GuildhallTest
 
   # An application that only produces has no timer.
   def test_without_a_timer_all_of_it_is_passed_on_at_once
-    buffer = Guildhall::Kafka::Metrics::Buffer.new(->(*) {}) { |*one| @recorded << one }
+    buffer = Guildhall::Kafka::Metrics::Collector::Buffer.new(->(*) {}) { |*one| @recorded << one }
     2.times { buffer.add({}, {"messages" => 3}, {"seconds" => 0.5}) }
     assert_equal [["messages", 3, {}], ["seconds", 0.5, {}]] * 2, @recorded
   end
 
   def test_a_child_passes_on_its_own_alone
     assert_equal "child 4, parent 3", assert_ruby(<<~'RUBY').chomp
-      require "guildhall/kafka/metrics/buffer"
+      require "guildhall/kafka/metrics/collector"
       recorded = []
-      buffer = Guildhall::Kafka::Metrics::Buffer.new(->(*) { true }) { |_, value, _| recorded << value }
+      buffer = Guildhall::Kafka::Metrics::Collector::Buffer.new(->(*) { true }) { |_, value, _| recorded << value }
       buffer.add({}, {"messages" => 3})
       print "child "
       $stdout.flush
@@ -68,7 +68,7 @@ class KafkaMetricsBufferTest < GuildhallTest
 
   def test_nothing_is_lost_between_threads
     passed_on = Thread::Queue.new
-    buffer = Guildhall::Kafka::Metrics::Buffer.new(->(*) { true }) { |_, value, _| passed_on << value }
+    buffer = Guildhall::Kafka::Metrics::Collector::Buffer.new(->(*) { true }) { |_, value, _| passed_on << value }
     threads = Array.new(4) do |index|
       Thread.new do
         1_000.times do |one|

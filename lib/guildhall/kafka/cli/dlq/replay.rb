@@ -1,7 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "dead_letters_command"
-
 module Guildhall
   module Kafka
     module CLI
@@ -36,15 +34,12 @@ module Guildhall
           end
 
           def perform
-            check_options
+            unless @options.values_at(:all, :rest, :offsets).one?
+              raise Guildhall::ArgumentError, "say what to replay with one of --all, --rest and --offsets (guildhall dlq replay --help)"
+            end
+
             status = each_topic { |dead_letters| replay(dead_letters) }
             @interrupted ? 1 : status
-          end
-
-          def check_options
-            return if @options.values_at(:all, :rest, :offsets).one?
-
-            raise Guildhall::ArgumentError, "say what to replay with one of --all, --rest and --offsets (guildhall dlq replay --help)"
           end
 
           def replay(dead_letters)
@@ -60,9 +55,8 @@ module Guildhall
             @out.puts(advice(dead_letters)) if replay&.interrupted?
           end
 
-          def noted?
-            !@options[:offsets] && !filtered?
-          end
+          # How far it has come is kept at the broker.
+          def noted? = !@options[:offsets] && !filtered?
 
           def ranges_to_replay(dead_letters)
             ranges = chosen_ranges(dead_letters)

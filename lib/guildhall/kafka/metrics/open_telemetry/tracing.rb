@@ -39,7 +39,7 @@ module Guildhall
           # @raise [Guildhall::ArgumentError] for what is no tracer
           def initialize(tracer = nil)
             RULES.check!({tracer:}, owner: self.class)
-            SoftDependency.require!("opentelemetry-api", gem: "opentelemetry-api", purpose: "Guildhall::Kafka::Metrics::OpenTelemetry::Tracing")
+            SoftDependency.require!("opentelemetry-api", gem: "opentelemetry-api", purpose: self.class.name)
             @tracer = tracer || ::OpenTelemetry.tracer_provider.tracer("guildhall", VERSION)
             @common = {}
           end

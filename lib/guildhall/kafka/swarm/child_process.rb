@@ -1,34 +1,50 @@
 # frozen_string_literal: true
 
+require "etc"
 require "socket"
 require "guildhall/clock"
 require "guildhall/json"
-require_relative "link"
 
 module Guildhall
   module Kafka
     class Swarm
       # One process of the swarm, as the parent sees it. It has a number that stays the same when another process takes its place.
-      class Child
+      class ChildProcess
+        # Orders to the process.
+        STOP = "stop"
+        END_NOW = "end now"
+        STEADY_SECONDS = 60 # a process that has run for longer does not count as one that ended soon
+        PAGES_PER_MEBIBYTE = 1_048_576.0 / Etc.sysconf(Etc::SC_PAGESIZE)
+        private_constant :STEADY_SECONDS, :PAGES_PER_MEBIBYTE
+
+        # Resident memory, with what is shared with other processes.
+        # @return [Float, nil] MiB; nil: there is no such process
+        def self.resident_memory(pid)
+          return File.read("/proc/#{pid}/statm").split[1].to_i / PAGES_PER_MEBIBYTE if File.exist?("/proc/self/statm")
+
+          kibibytes = IO.popen(["ps", "-o", "rss=", "-p", pid.to_s], &:read).to_i
+          kibibytes / 1024.0 if kibibytes.positive?
+        rescue Errno::ENOENT, Errno::ESRCH
+          nil
+        end
+
         # @return [Integer] from 1
         attr_reader :number
         # @return [Integer, nil] nil: there is no process now
         attr_reader :pid
-        # @return [UNIXSocket, nil] what it says comes here
+        # @return [UNIXSocket, nil] its reports come here
         attr_reader :socket
-        # @return [Float, nil] when another process takes the place of the one that has ended; nil: none does
+        # @return [Float, nil] time of the {Clock} when another process takes the place of the one that has ended; nil: none does
         attr_reader :due
-        # @return [Array<String>] why it is not alive, as it says itself
+        # @return [Array<String>] why it is not alive, by its own report
         attr_reader :sick
         # @return [Array<String>] why it is not ready
         attr_reader :unready
 
         # @param backoff [#seconds] takes how often in a row the process has ended soon
-        # @param steady [Numeric] seconds after which a process that ends does not count as one that ended soon
-        def initialize(number, backoff, steady: 60)
+        def initialize(number, backoff)
           @number = number
           @backoff = backoff
-          @steady = steady
           @failures = 0
           forget
         end
@@ -56,17 +72,17 @@ module Guildhall
         # @return [Boolean] whether it was asked to stop, and should have ended by now
         def late? = stopping? && Clock.now > @deadline
 
-        # @return [Float] seconds since it has last said something
+        # @return [Float] seconds since its last report
         def silence = Clock.now - @heard
 
         # @return [Float, nil] MiB
-        def memory = @pid && Memory.resident(@pid)
+        def memory = @pid && self.class.resident_memory(@pid)
 
-        # Reads what it has said. Does not block.
+        # Reads its reports. Does not block.
         def listen
           while (text = @socket&.read_nonblock(65_536, exception: false)).is_a?(String)
             @heard = Clock.now
-            *lines, @rest = "#{@rest}#{text}".split("\n", -1)
+            *lines, @line = "#{@line}#{text}".split("\n", -1)
             @sick, @unready = JSON.decode(lines.last) if lines.any?
           end
           close if text.nil?
@@ -74,18 +90,18 @@ module Guildhall
           close
         end
 
-        # Asks it to stop in order; no other process takes its place unless {#rest} is called.
+        # Asks it to stop in order; no other process takes its place unless {#schedule_restart} is called.
         # @param timeout [Numeric] seconds after which it is late
         def stop(timeout)
           @due = nil
           @deadline ||= Clock.now + timeout
-          order(Link::STOP)
+          order(STOP)
         end
 
         # @param timeout [Numeric] seconds after which it is late
         def end_now(timeout)
           @deadline = Clock.now + timeout
-          order(Link::END_NOW)
+          order(END_NOW)
         end
 
         def signal(signal)
@@ -99,23 +115,21 @@ module Guildhall
           pid, status = Process.wait2(@pid, Process::WNOHANG) if @pid
           return unless pid
 
-          @failures = Clock.now - @since > @steady ? 1 : @failures + 1
+          @failures = Clock.now - @since > STEADY_SECONDS ? 1 : @failures + 1
           forget
           status
         end
 
         # @return [Float] seconds until another process takes its place
-        def rest
-          pause = @backoff.seconds(@failures)
-          @due = Clock.now + pause
-          pause
+        def schedule_restart
+          @backoff.seconds(@failures).tap { |seconds| @due = Clock.now + seconds }
         end
 
         private
 
         def forget
           close
-          @pid = @deadline = @due = @rest = nil
+          @pid = @deadline = @due = @line = nil
           @sick = @unready = [].freeze
         end
 

@@ -4,13 +4,13 @@ require "socket"
 require "test_helper"
 require "guildhall/kafka"
 
-class KafkaSwarmProbesTest < GuildhallTest
+class KafkaProbesTest < GuildhallTest
   Answer = Guildhall::Kafka::Health::Answer
   Health = Struct.new(:live, :ready)
 
   def setup
     @health = Health.new(Answer.new(problems: []), Answer.new(problems: ["starting"]))
-    @probes = Guildhall::Kafka::Swarm::Probes.new({host: "127.0.0.1", port: 0}, @health)
+    @probes = Guildhall::Kafka::Probes.new({host: "127.0.0.1", port: 0}, @health)
     @clients = []
   end
 
@@ -88,5 +88,53 @@ class KafkaSwarmProbesTest < GuildhallTest
     eventually(30) { sockets == 2 }
     client.write("TP/1.1\r\n\r\n")
     assert_match(%r{\AHTTP/1.1 200 }, answer(client))
+  end
+
+  def test_head_has_no_body
+    assert_match(%r{\AHTTP/1.1 503 .*Content-Length: 9\r\nConnection: close\r\n\r\n\z}m, answer(connect("HEAD /ready HTTP/1.1\r\n\r\n")))
+  end
+
+  def test_metrics_where_there_are_none
+    assert_match(%r{\AHTTP/1.1 404 }, answer(connect("GET /metrics HTTP/1.1\r\n\r\n")))
+  end
+
+  Text = Struct.new(:text)
+
+  # More than the system takes at once, read by a slow client; others are answered meanwhile.
+  def test_a_long_answer_blocks_nobody
+    text = "guildhall_consumed_messages_total 1\n" * 500_000
+    with_metrics(Text.new(text))
+    slow = connect("GET /metrics HTTP/1.1\r\n\r\n")
+    assert_equal "HTTP/1.1 200 OK\r\n", read_while_answering { slow.wait_readable(0) && slow.gets }
+    assert_match(%r{\AHTTP/1.1 200 OK.*ok\n\z}m, answer(connect("GET /live HTTP/1.1\r\n\r\n")))
+    rest = Thread.new { slow.read }
+    read_while_answering { rest.join(0.001) }
+    assert_operator rest.value, :end_with?, "\r\n\r\n#{text}"
+  end
+
+  def test_what_raises_is_an_error_of_the_server
+    failing = Object.new.tap { |one| one.define_singleton_method(:text) { raise KeyError, "key not found: \"ada\"" } }
+    with_metrics(failing)
+    assert_match(%r{\AHTTP/1.1 500 Internal Server Error\r\n.*\r\n\r\nKeyError\n\z}m, answer(connect("GET /metrics HTTP/1.1\r\n\r\n")))
+    assert_match(%r{\AHTTP/1.1 200 }, answer(connect("GET /live HTTP/1.1\r\n\r\n")))
+  end
+
+  def test_a_port_that_is_taken_is_an_error_of_the_configuration
+    error = assert_raises(Guildhall::ConfigurationError) { Guildhall::Kafka::Probes.new({host: "127.0.0.1", port: @probes.port}, @health) }
+    assert_match(/\Aconfig\.health \{host: "127\.0\.0\.1", port: \d+\}: Address already in use/, error.message)
+  end
+
+  private
+
+  def with_metrics(backend)
+    @probes.close
+    @probes = Guildhall::Kafka::Probes.new({host: "127.0.0.1", port: 0}, @health, [Object.new, backend])
+  end
+
+  def read_while_answering(&)
+    eventually(30) do
+      @probes.answer
+      yield
+    end
   end
 end

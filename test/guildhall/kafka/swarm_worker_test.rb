@@ -4,7 +4,7 @@ require "socket"
 require "test_helper"
 require "guildhall/kafka"
 
-class KafkaSwarmLinkTest < GuildhallTest
+class KafkaSwarmWorkerTest < GuildhallTest
   LIMIT = 30 # seconds
   Answer = Guildhall::Kafka::Health::Answer
   Health = Struct.new(:live, :ready)
@@ -18,7 +18,7 @@ class KafkaSwarmLinkTest < GuildhallTest
     @orders = Thread::Queue.new
     before = Thread.list
     health = Health.new(Answer.new(problems: ["t/0 is stalled"]), Answer.new(problems: []))
-    @link = Guildhall::Kafka::Swarm::Link.new(socket, Server.new(@orders), health).start
+    @link = Guildhall::Kafka::SwarmWorker::ParentLink.new(socket, Server.new(@orders), health).start
     @threads = Thread.list - before
     @socket = socket
   end

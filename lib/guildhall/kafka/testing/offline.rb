@@ -7,7 +7,29 @@ module Guildhall
     module Testing
       # What stands behind {OfflineTopic} in place of threads and a broker: nothing happens before the test lets it.
       module Offline
-        # Notes what is stored, and has nothing to read from.
+        # A message that no broker has sent, with the methods of {Record}.
+        Record = Data.define(:topic, :partition, :offset, :timestamp, :key, :raw_payload, :headers) do
+          # @return [Integer] bytes of their payloads
+          def self.bytes(records) = records.sum(&:size)
+
+          # @return [Array<Record>] the first ones that have such a header
+          def self.with_header(records, name, limit) = records.select { |record| record.headers.key?(name) }.first(limit)
+
+          # @return [Integer] bytes of the payload
+          def size = raw_payload.to_s.bytesize
+
+          def tombstone? = raw_payload.nil?
+
+          # @return [Boolean] whether the payload is left to others than the reader
+          def deferred? = !tombstone?
+
+          # @return [nil] the reader has not tried
+          def decode_error = nil
+
+          def timestamp_ms = timestamp && (timestamp.to_r * 1000).to_i
+        end
+
+        # Keeps what is stored, and has nothing to read from.
         class Client
           # @return [Array<Integer>] each the offset after a message that is done
           attr_reader :stored
@@ -26,7 +48,7 @@ module Guildhall
           def group_metadata = self
         end
 
-        # Its requests wait.
+        # Its requests wait until the test runs them.
         class Listener
           attr_reader :client, :requests
 
@@ -42,7 +64,7 @@ module Guildhall
           def from?(*) = true
         end
 
-        # Its jobs wait.
+        # Its jobs wait until the test runs them.
         class Runners
           attr_reader :jobs
 
@@ -146,6 +168,47 @@ module Guildhall
           def abort_transaction
             @offset = nil
             produced.clear
+          end
+        end
+
+        # What one partition needs of a {Kafka::Runtime}, without threads and brokers: what it reports is kept.
+        class Runtime
+          # @return [Config] with pauses between attempts that a test does not notice
+          attr_reader :config
+          attr_reader :application, :producer, :backpressure, :runners, :timer, :contention
+          # @return [Array<Exception>] that were reported
+          attr_reader :errors
+
+          # @param application [#instrumentation, #consumer_class] whose subscribers see what happens
+          # @param timer [Timer] whose time passes when the test lets it
+          # @param steps [Array<#call>] what becomes of each message that is produced
+          def initialize(topic, application, config:, timer: Timer.new, steps: [])
+            @application = application
+            @config = config
+            parallel = Config::Deserializing::Parallel.new.tap { |settings| settings.active = false }
+            @plan = Deserializing::Plan.new(topic, parallel) # payloads are decoded when they are read, as with `lazy: :on_access`
+            @steps = steps
+            @producer = Producer.new(steps)
+            @backpressure = Kafka::Runtime::Backpressure.new(config, [topic])
+            @runners = Runners.new
+            @timer = timer
+            @errors = []
+            @contention = Kafka::Runtime::Contention.new
+          end
+
+          def decoding(_topic) = @plan
+          def transactional_producer(_id) = TransactionalProducer.new(@steps, @producer)
+          def in_background = yield
+          def abandon(_handle) = nil
+          def consumer_class(declared) = @application.consumer_class(declared)
+          def quiet? = false
+          def instrumentation = @application.instrumentation
+          def listening?(name) = instrumentation.listening?(name)
+          def publish(name, **payload) = instrumentation.publish(name, **payload)
+
+          def error(error, type, **payload)
+            @errors << error
+            publish("error.occurred", error:, message: Redaction.message(error, messages: config.messages_of_errors?), type:, **payload)
           end
         end
       end

@@ -5,16 +5,16 @@ require "stringio"
 require "test_helper"
 require "guildhall/kafka"
 
-class KafkaLoggingJournalTest < GuildhallTest
+class KafkaLoggingLogTest < GuildhallTest
   Logging = Guildhall::Kafka::Logging
 
   # @return [String] a line of that Logger, in a process of a swarm
   def labelled(format)
     out = StringIO.new
-    journal = Logging::Journal.new(Guildhall::Kafka::Config.new)
-    journal.default = format ? Logging.logger(out, format:) : Logger.new(out)
-    journal.label = "process 2"
-    journal.default.warn("late")
+    log = Logging::Log.new(Guildhall::Kafka::Config.new)
+    log.default = format ? Logging.logger(out, format:) : Logger.new(out)
+    log.label = "process 2"
+    log.default.warn("late")
     out.string
   end
 
@@ -30,6 +30,6 @@ class KafkaLoggingJournalTest < GuildhallTest
   def test_silence_has_no_label
     config = Guildhall::Kafka::Config.new
     config.logger = nil
-    assert_equal "process 2", Logging::Journal.new(config).label = "process 2"
+    assert_equal "process 2", Logging::Log.new(config).label = "process 2"
   end
 end

@@ -1,18 +1,18 @@
 # frozen_string_literal: true
 
+require_relative "../logging"
 require_relative "event_log"
-require_relative "formatters"
 require_relative "librdkafka_log"
 
 module Guildhall
   module Kafka
     module Logging
       # Where one application's log goes: its events, librdkafka's log, and what subscribers raise.
-      class Journal
-        # @return [Logger, nil] used where `config.logger` was not set
+      class Log
+        # @return [Logger, nil] used while `config.logger` is not set
         attr_accessor :default
 
-        # @param reachability [#failed, nil] gets what librdkafka's log says of brokers that cannot be reached
+        # @param reachability [#failed, nil] gets what librdkafka's log says about brokers that cannot be reached
         def initialize(config, reachability = nil)
           @config = config
           @reachability = reachability
@@ -20,7 +20,7 @@ module Guildhall
           @opened = false
         end
 
-        # Attaches it, the first time.
+        # Subscribes to the events that the Logger prints; only the first call does something.
         def open(instrumentation)
           return if @opened
 
@@ -35,7 +35,7 @@ module Guildhall
           @config.logger_given? ? @config.logger : (@default ||= Logging.logger($stderr, level: "warn"))
         end
 
-        # @param text [String] that stands in each line, of a Logger that writes them as ours do
+        # @param text [String] that stands in each line, if the Logger has one of our formatters
         def label=(text)
           logger.progname = text if [TextFormatter, JSONFormatter].include?(logger&.formatter.class)
         end
@@ -44,7 +44,7 @@ module Guildhall
           @librdkafka ||= LibrdkafkaLog.new(logger || Logger.new(nil), &@reachability&.method(:failed))
         end
 
-        # What is said on standard error: where the log is JSON, JSON as well.
+        # Formats what is written to standard error: JSON if the log is JSON.
         # @param text [String] of one line or several
         def format_line(text, severity = "ERROR")
           json = logger&.formatter

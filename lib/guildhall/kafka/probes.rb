@@ -1,0 +1,142 @@
+# frozen_string_literal: true
+
+require "socket"
+require "guildhall/clock"
+require_relative "health"
+
+module Guildhall
+  module Kafka
+    # Answers `GET /live`, `/ready` and `/metrics` over HTTP: 200, or 503 with the reasons as text; anything else is 404. {#start} does so
+    # in a thread. The parent of a swarm, which must not have threads because it forks, calls {#answer} in its own loop instead.
+    class Probes
+      HOST = "0.0.0.0" # where `config.health` has no `host:`
+      MAX_BYTES = 8_192 # of a request, and of one read
+      PATIENCE_SECONDS = 5 # with a client that sends nothing, or reads nothing
+      PACE_SECONDS = 1 # between two looks for clients whose time is over
+      STATUS = {200 => "OK", 404 => "Not Found", 500 => "Internal Server Error", 503 => "Service Unavailable"}.freeze
+      TEXT = "text/plain; version=0.0.4; charset=utf-8" # as Prometheus wants it
+      # response: what is still to be sent of it; nil: the request is not complete.
+      Client = Struct.new(:socket, :limit, :request, :response)
+      private_constant :HOST, :MAX_BYTES, :PATIENCE_SECONDS, :PACE_SECONDS, :STATUS, :TEXT, :Client
+
+      # @param settings [Hash{Symbol=>Object}] `config.health`: port: (0: any that is free), and perhaps host:
+      # @param health [#live, #ready]
+      # @param metrics [Array<#record>] `/metrics` is the text of a {Metrics::Prometheus} among them
+      # @raise [ConfigurationError] where the port cannot be listened on
+      def initialize(settings, health, metrics = [])
+        @health = health
+        @prometheus = metrics.find { |backend| backend.respond_to?(:text) }
+        @clients = []
+        @listeners = Socket.tcp_server_sockets(settings.fetch(:host, HOST), settings.fetch(:port))
+      rescue SystemCallError, SocketError => error
+        raise ConfigurationError, "config.health #{settings}: #{error.message}"
+      end
+
+      def port = @listeners.first.local_address.ip_port
+
+      # Answers in a thread until {#stop}.
+      def start
+        stopped, @stopper = IO.pipe
+        @thread = Thread.new { serve(stopped) }
+        @thread.name = "guildhall health"
+        @thread.report_on_exception = false
+        self
+      end
+
+      # Blocks until the thread has ended.
+      def stop
+        @stopper.close
+        @thread.join(PATIENCE_SECONDS)
+        close
+      end
+
+      # @return [Array<IO>] on which requests come
+      def sockets = [*@listeners, *@clients.reject(&:response).map(&:socket)]
+
+      # Answers the requests that are there. Does not block.
+      def answer
+        @listeners.each { |listener| accept(listener) }
+        @clients.reject! { |client| done?(client) }
+      end
+
+      # Needed at the end, and in a process that was forked.
+      def close
+        [*@listeners, *@clients.map(&:socket)].each(&:close)
+        @clients.clear
+      end
+
+      private
+
+      def serve(stopped)
+        loop do
+          sending = @clients.select(&:response).map(&:socket)
+          readable, = IO.select([stopped, *sockets], sending, nil, PACE_SECONDS)
+          return stopped.close if readable&.include?(stopped)
+
+          answer
+        end
+      end
+
+      def accept(listener)
+        while (accepted = listener.accept_nonblock(exception: false)).is_a?(Array)
+          @clients << Client.new(accepted.first, Clock.now + PATIENCE_SECONDS, String.new)
+        end
+      rescue SystemCallError
+        sleep(0.05) # no file descriptor is free: the client waits, and the loop must not spin meanwhile
+      end
+
+      # @return [Boolean] whether the connection is closed now
+      def done?(client)
+        over = Clock.now > client.limit
+        client.response ||= (response_to(client.request) if read(client) || over)
+        send_response(client) if client.response
+        return false unless over || client.response&.empty?
+
+        client.socket.close
+        true
+      rescue SystemCallError, IOError
+        client.socket.close
+        true
+      end
+
+      # @return [Boolean] whether the request is complete, or no more of it will be read
+      def read(client)
+        until client.request.include?("\r\n\r\n") || client.request.bytesize > MAX_BYTES
+          text = client.socket.read_nonblock(MAX_BYTES, exception: false)
+          return text.nil? unless text.is_a?(String)
+
+          client.request << text
+        end
+        true
+      end
+
+      def send_response(client)
+        sent = client.socket.write_nonblock(client.response, exception: false)
+        return unless sent.is_a?(Integer)
+
+        client.response = client.response.byteslice(sent..)
+        client.limit = Clock.now + PATIENCE_SECONDS
+      end
+
+      def response_to(request)
+        method, path = request.match(%r{\A(GET|HEAD) (/[^\s?]*)\S* HTTP/1})&.captures
+        status, text = outcome(path)
+        "HTTP/1.1 #{status} #{STATUS.fetch(status)}\r\nContent-Type: #{TEXT}\r\nContent-Length: #{text.bytesize}\r\n" \
+          "Connection: close\r\n\r\n#{text unless method == "HEAD"}"
+      end
+
+      def outcome(path)
+        case path
+        when "/live" then of_health(@health.live)
+        when "/ready" then of_health(@health.ready)
+        when "/metrics" then @prometheus ? [200, @prometheus.text] : [404, ""]
+        else [404, ""]
+        end
+      rescue StandardError => error
+        [500, "#{error.class}\n"] # its message may quote a payload
+      end
+
+      def of_health(answer) = [answer.ok? ? 200 : 503, "#{answer}\n"]
+    end
+  end
+end

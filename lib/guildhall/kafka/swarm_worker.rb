@@ -1,0 +1,92 @@
+# frozen_string_literal: true
+
+require "guildhall/json"
+require "guildhall/pool"
+require_relative "health"
+require_relative "server"
+require_relative "swarm/child_process"
+
+module Guildhall
+  module Kafka
+    # One process of a {Swarm}, from the inside: a {Server} that reports to the parent and obeys it.
+    class SwarmWorker
+      # @param application [Application] that has not been started
+      # @param number [Integer] of this process, from 1
+      # @param processes [Integer] that there are
+      # @param signals [Thread::Queue] names of signals that have come since it was forked
+      def initialize(application, number, processes, signals)
+        @application = application
+        @number = number
+        @processes = processes
+        @signals = signals
+      end
+
+      # Blocks until the application has stopped.
+      # @param socket [UNIXSocket] to the parent
+      # @return [Integer] the exit status; {ConfigurationError::EXIT_STATUS} where no other process could start either
+      def run(socket, selection)
+        distinguish
+        server = Server.new(@application, warm_up: false, signals: @signals)
+        ParentLink.new(socket, server, Health.new(@application)).start
+        @application.publish("swarm.forked", number: @number)
+        server.run(**selection)
+      rescue ConfigurationError => error
+        @application.error(error, "start")
+        ConfigurationError::EXIT_STATUS
+      end
+
+      private
+
+      # Changes what several processes cannot share.
+      def distinguish
+        Process.setproctitle("guildhall swarm: process #{@number}")
+        ENV.delete("NOTIFY_SOCKET") # the parent speaks to systemd
+        @application.process_number = @number
+        config = @application.config
+        config.health = {**config.health, port: config.health[:port] + @number} if config.health && config.health[:port].positive?
+        workers = Pool::Settings.default_workers
+        config.deserializing.parallel.concurrency ||= [workers / @processes, 1].max unless workers.zero?
+      end
+
+      # Ties a process to the parent that has forked it: it says every second how it is, and does what the parent asks. When the parent is
+      # gone, it stops in order.
+      class ParentLink
+        HEARTBEAT_SECONDS = 1
+
+        def initialize(socket, server, health)
+          @socket = socket
+          @server = server
+          @health = health
+        end
+
+        def start
+          {"heartbeat" => method(:beat), "orders" => method(:obey)}.each do |name, work|
+            Thread.new(&work).tap { |thread| thread.name = "guildhall swarm #{name}" }
+          end
+          self
+        end
+
+        private
+
+        def beat
+          loop do
+            @socket.write("#{JSON.encode([@health.live.problems, @health.ready.problems])}\n")
+            sleep(HEARTBEAT_SECONDS)
+          end
+        rescue SystemCallError, IOError
+          nil # the other thread notices that the parent is gone
+        end
+
+        def obey
+          while (order = @socket.gets(chomp: true))
+            order == Swarm::ChildProcess::END_NOW ? @server.end_now : @server.stop_soon
+          end
+        rescue SystemCallError, IOError
+          nil # the parent is gone
+        ensure
+          @server.stop_soon
+        end
+      end
+    end
+  end
+end
