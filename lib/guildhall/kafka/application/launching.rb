@@ -13,7 +13,7 @@ module Guildhall
 
         # Checks all that {#start} and `guildhall server` check; nothing is left running.
         # @param selection [Hash{Symbol=>Array<String>, nil}] as for {#start}
-        # @return [Hash{Routing::Topic=>Deserializing::Plan}] who decodes which of the consumed topics
+        # @return [Hash{Routing::Topic=>DecodingStrategy}] who decodes which of the consumed topics
         # @raise [ConfigurationError] listing every error
         def check!(**selection)
           routed = validate!
@@ -92,7 +92,7 @@ module Guildhall
 
         def plan(topic)
           report = ->(raised) { error(raised, "prepare", topic: topic.name) }
-          Deserializing::Plan.new(topic, @config.deserializing.parallel, @runners, report:) { pool }
+          DecodingStrategy.new(topic, @config.deserializing.parallel, @runners, report:) { pool }
         end
 
         def advise_of_decoding

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../deserializing/plan"
+require_relative "../decoding"
 require_relative "../messages/batch"
 require_relative "offset_range"
 require_relative "session"
@@ -24,7 +24,7 @@ module Guildhall
           @config = config
           @partitions = partitions
           @range = range
-          @plan = Deserializing::Plan.new(topic, config.deserializing.parallel, &)
+          @plan = DecodingStrategy.new(topic, config.deserializing.parallel, &)
         end
 
         # @raise [UnknownTopicError]

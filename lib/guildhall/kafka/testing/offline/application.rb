@@ -21,7 +21,7 @@ module Guildhall
             @real = real
             @config = real.config.dup
             @config.pause_timeout = @config.pause_max_timeout = PAUSE_SECONDS
-            @plan = Deserializing::Plan.new(topic, parallel)
+            @plan = DecodingStrategy.new(topic, parallel)
             @steps = Producing::Producer.steps(@config, real.routes.topics)
             @producer = Producer.new(@steps)
             @backpressure = Runtime::Backpressure.new(@config, [topic])
