@@ -71,12 +71,12 @@ module Guildhall
           Producing::Producer.create(@config, @routes.topics, @journal.librdkafka).tap do |producer|
             producer.delay_tiers = -> { @routes.topics.filter_map(&:delay_tiers).first }
             tell_of(producer) if listening?("messages.produced")
-            Producing::Reporting.subscribe(producer) { |error, place| error(error, "producer", **place) }
+            Producing::Producer.on_undelivered(producer) { |error, place| error(error, "producer", **place) }
           end
         end
 
         def tell_of(producer)
-          Producing::Measuring.subscribe(producer) { |figures| publish("messages.produced", **figures) }
+          Producing::Producer.on_produced(producer) { |figures| publish("messages.produced", **figures) }
         end
 
         # @return [Boolean] whether it has ended

@@ -2,7 +2,7 @@
 
 require_relative "../broker/topic_creation"
 require_relative "../scheduling/state"
-require_relative "../scheduling/status"
+require_relative "../scheduling/task"
 
 module Guildhall
   module Kafka

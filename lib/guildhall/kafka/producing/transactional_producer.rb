@@ -2,8 +2,8 @@
 
 require "guildhall/clock"
 require_relative "../connection/counted_calls"
+require_relative "../delaying"
 require_relative "delivery"
-require_relative "later"
 require_relative "wire"
 
 module Guildhall
@@ -13,7 +13,7 @@ module Guildhall
       # was opened last. Takes messages as waterdrop's producer does. Any thread may produce while a transaction is open;
       # one thread at a time begins and ends them.
       class TransactionalProducer
-        include Later
+        include Delaying::DelayedProducing
 
         # Seconds that a transaction may be open; librdkafka's default.
         DEFAULT_TIMEOUT_SECONDS = 60
@@ -43,7 +43,7 @@ module Guildhall
         attr_reader :timeout
 
         # @param settings [Hash{Symbol=>Object}] librdkafka's, with a transactional id
-        # @param steps [Array<#call>] what becomes of each message before it is sent
+        # @param steps [Array<#call>] as of {Producer.steps}
         def initialize(settings, steps)
           @settings = settings
           @steps = steps
@@ -74,7 +74,7 @@ module Guildhall
         end
 
         # Once a transaction has failed, librdkafka drops its messages, and later calls fail for that. Why it has failed is what
-        # librdkafka says where it is asked to begin another one; if that is that messages were not delivered, the first of them says more.
+        # librdkafka says when it is asked to begin another one; if that is that messages were not delivered, the first of them says more.
         # @param error [Exception] with which a call has failed while a transaction is open
         # @return [Rdkafka::RdkafkaError, nil] why it cannot be committed; nil: not because of the brokers, as far as is known
         def failure(error)
@@ -86,12 +86,12 @@ module Guildhall
           Rdkafka::RdkafkaError.new(refused.error, broker_message: text, abortable: true)
         end
 
-        # @return [Array<String>] topics that messages of the transaction that is open, or was the last, were sent to
+        # The topics that messages of the transaction that is open, or was the last, were sent to.
         def targets = @client ? @client.targets.keys : []
 
         # Adds a consumer's offset to the transaction. Blocks for the brokers' answers.
         # @param partition [Rdkafka::Consumer::Partition] with the offset of the next message to be consumed
-        # @yieldreturn [Connection::GroupMetadata] who consumes it; called again before another try
+        # @yieldreturn [Connection::GroupMetadata] who consumes it; called again for each try
         # @raise [Rdkafka::RdkafkaError, Guildhall::TimeoutError]
         def send_offset(topic, partition)
           list = Rdkafka::Consumer::TopicPartitionList.new(topic => [partition])
@@ -121,10 +121,10 @@ module Guildhall
           @client&.close
         end
 
-        # @return [#max_wait_timeout] in milliseconds
+        # As waterdrop's, with `max_wait_timeout` alone (milliseconds).
         def config = @config ||= Waiting.new((@timeout * 1000).ceil)
 
-        # @return [self] see {#run}
+        # As waterdrop's, with {#run} alone.
         def middleware = self
 
         # @!visibility private
