@@ -20,7 +20,7 @@ module Guildhall
     #   workers pay.
     # - `:on_access`: in the thread that asks for the payload.
     class DecodingStrategy
-      # A codec's `prepare` that has failed is not called again for so long: batches that wait must not keep runners busy with a
+      # For so long a codec's `prepare` that has failed is not called again: batches that wait must not keep runners busy with a
       # registry that does not answer.
       PREPARE_PAUSE_SECONDS = 5
       private_constant :PREPARE_PAUSE_SECONDS
@@ -113,14 +113,14 @@ module Guildhall
         @metadata ? @task.call(record.raw_payload, record) : @task.call(record.raw_payload)
       end
 
-      # What is left to do with one payload that the reader has decoded.
+      # Runs the stages that follow the decoding, for one payload that the reader has decoded.
       def finish(document, record)
         @rest ? @rest.call(document, record) : document
       end
 
       private
 
-      # @return [Array] the codec that the reader can run, and what is left to do then
+      # @return [Array] the codec that the reader can run, and the stages that follow
       def split
         codec = @task.is_a?(Pipeline) ? @task.decoder : @task
         return [nil, nil] unless codec.respond_to?(:native_decoder) && codec.native_decoder
@@ -175,7 +175,7 @@ module Guildhall
         @place = on_access(findings(error))
       end
 
-      # What was found in the task's code, in short.
+      # What keeps workers from running the task, in short.
       def findings(error)
         all = error.is_a?(IsolationError) ? error.findings : []
         return error.message.split(" nowhere: ", 2).last if all.empty?
@@ -223,7 +223,7 @@ module Guildhall
     # The payloads of one batch: each is decoded once, by the reader, by a worker, or by the thread that first asks for it. Used by any
     # thread of the main Ractor.
     class DecodedPayloads
-      # What is kept of a payload that was decoded, and is nil.
+      # Kept for a payload that was decoded, and is nil.
       DECODED_NIL = Object.new.freeze
       private_constant :DECODED_NIL
 
@@ -310,7 +310,7 @@ module Guildhall
         repeat?(value) ? compute(index, record) : value
       end
 
-      # What the pool has left to the reader is done in one go: asking for one after the other costs more.
+      # Runs in one go what the pool has left to the thread that asks: asking for one payload after the other costs more.
       def outcomes
         run if @undispatched
         @outcomes ||= @future && (@future.deferred? ? @future.results : @future)
@@ -333,7 +333,7 @@ module Guildhall
         @values[index] = Failure.fatal(index) unless ended || $ERROR_INFO # Thread.exit
       end
 
-      # What follows what the reader has decoded.
+      # The reader has tried to decode it.
       def read(index, record)
         error = record.decode_error
         error ? Failure.of(error, index, @strategy.stage) : @strategy.finish(@documents[index], record)

@@ -18,7 +18,7 @@ module Guildhall
         # @!attribute [r] delays
         #   @return [Array<Numeric>] seconds, ascending
         # @!attribute [r] serves
-        #   @return [Array<String>] topics that a process cannot consume without these, so that what was delayed comes to them
+        #   @return [Array<String>] topics whose delayed messages wait here: a process that consumes one of them consumes these, too
 
         def initialize(serves: [].freeze, **) = super
 
@@ -64,7 +64,7 @@ module Guildhall
         def self.without(message) = message.raw_headers.except(DUE, TOPIC, PARTITION)
       end
 
-      # What the application's producer can do beside what waterdrop's can.
+      # Extends the application's producer.
       module DelayedProducing
         # Numbers below, in 2001, are taken for seconds from now on, and those above, in the year 5138, for milliseconds.
         SECONDS = 1_000_000_000..100_000_000_000
@@ -88,9 +88,9 @@ module Guildhall
         # @param delay_tiers [#call] returns the {DelayTopics} of the routes, or nil
         attr_writer :delay_tiers
 
-        # Produces a message that reaches its topic at a time, by way of the delay topics of the routes. Blocks until a broker has it. It
-        # arrives within a second of its time, plus the time that polling takes; the processes that consume the delay topics
-        # have to run then.
+        # Produces a message that reaches its topic at a given time, by way of the delay topics of the routes. Blocks until a broker has it.
+        # It arrives within a second of its time, plus the time that polling takes; the processes that consume the delay topics have to run
+        # then.
         # @param at [Time, Numeric] when; a number: seconds since 1970. A time that is past: at once
         # @param topic [String] where to
         # @param payload [Object] encoded as the route of that topic says

@@ -4,7 +4,7 @@ require_relative "partition/error_kind"
 
 module Guildhall
   module Kafka
-    # What a consumer sees of one message. Belongs to the main Ractor; what has to cross Ractors is the {#record}.
+    # A message as a consumer sees it. Belongs to the main Ractor; other Ractors get its {#record}.
     class Message
       # @return [Record] bytes and metadata: frozen and shareable
       attr_reader :record
@@ -82,11 +82,8 @@ module Guildhall
       def metadata = @record
 
       def topic = @record.topic
-
       def partition = @record.partition
-
       def offset = @record.offset
-
       def timestamp = @record.timestamp
 
       def inspect

@@ -38,7 +38,7 @@ module Guildhall
         raise
       end
 
-      # As Enumerable's. If the block raises, it is not known which message of the slice is the cause.
+      # As Enumerable's. If the block raises, any message of the slice may be the cause.
       def each_slice(size)
         return super unless block_given?
 
@@ -96,7 +96,6 @@ module Guildhall
 
       # @raise [Exception] what the deserializer raised for the first payload that it could not decode
       def payloads = map(&:payload)
-
       def raw_payloads = map(&:raw_payload)
 
       # The messages that have a payload, with it; blocks until each is decoded. Failures and tombstones are left out:
@@ -148,7 +147,6 @@ module Guildhall
       end
 
       def first_offset = offset_at(0)
-
       def last_offset = offset_at(-1)
 
       # @!visibility private

@@ -57,7 +57,7 @@ module Guildhall
 
         private
 
-        # As many as the producer takes: its queue may be full. Those are waited for, or they would be sent again with the others.
+        # Sends as many as the producer takes: its queue may be full. These are waited for, or they would be sent again with the others.
         # @return [Array(Array, DeadLetterError | nil)] messages with their errors, topics and handles; what stopped it
         def send_all(messages, attempts, error_of)
           client = @application.producer.client
@@ -81,7 +81,7 @@ module Guildhall
           raise undelivered(message, to, error)
         end
 
-        # What is not confirmed in time may still be on its way.
+        # A message that is not confirmed in time may still be on its way: whoever closes the producer does not wait for it.
         def confirm(handle, message, to, limit, give_up)
           begin
             left = Clock.left(limit, least: 0.001)

@@ -96,7 +96,7 @@ module Guildhall
         # @param call [#mark, nil] the call of `consume` that gets them
         def messages(indexes = kept, call = nil) = Messages.new(self, indexes, call)
 
-        # Where to go on after a message that was handled: what was left out right behind it is done as well.
+        # Where to go on after a message that was handled: the messages right behind it that were left out are done as well.
         # @return [Integer] the offset of the next message of this batch, or where the batch ends; of an offset of another batch, the next
         def offset_after(offset)
           return offset + 1 unless offset.between?(first_offset, end_offset - 1)

@@ -39,11 +39,10 @@ module Guildhall
         CLOSE_GRACE_SECONDS = 0.5
         private_constant :SHARED, :MAX_MESSAGE_BYTES, :DEFAULTS, :IDEMPOTENCE, :CONFLICTS, :CLOSE_GRACE_SECONDS
 
-        # Errors of waterdrop's methods say what to do.
+        # Extends waterdrop's producer: the errors of its methods say what to do.
         module ExplainedErrors
           %i[produce_sync produce_async produce_many_sync produce_many_async].each do |name|
             class_eval(<<~RUBY, __FILE__, __LINE__ + 1)
-              # As waterdrop's.
               # @raise [QueueFullError] when the producer's queue stays full
               def #{name}(...)    # def produce_sync(...)
                 super             #   super
@@ -90,8 +89,8 @@ module Guildhall
             end
           end
 
-          # What the framework sends on (a dead letter, say) counts as done once the broker has it: settings that do not wait for that
-          # would lose it.
+          # A message that the framework sends on (a dead letter, say) counts as done once the broker has it: with settings that do not
+          # wait for that it would be lost.
           def validate_promise(topics, config, errors)
             return if topics.none?(&:needs_producer?)
 
@@ -102,8 +101,8 @@ module Guildhall
             end
             return unless settings[:"transactional.id"]
 
-            errors.add("producer must not set transactional.id beside a dead_letter_queue, delay_topics or a schedule: what these send is " \
-                       "sent outside of transactions")
+            errors.add("producer must not set transactional.id beside a dead_letter_queue, delay_topics or a schedule: " \
+                       "what these send is sent outside of transactions")
           end
 
           # @param topics [Array<Routing::Topic>] whose serializers encode objects other than Strings
@@ -131,16 +130,16 @@ module Guildhall
           # @return [Array<#call>] what becomes of each message before it is sent
           def steps(config, topics) = [*config.producer_middleware, Serializing.new(topics)]
 
-          # Calls the block for a message of `produce_async` that is not delivered, because its caller may not wait for it. A producer that
-          # is closed before it could deliver reports that once, not for each message.
+          # Calls the block for a message of `produce_async` that is not delivered: its caller may not wait for it. A producer that is
+          # closed before it could deliver reports that once, not for each message.
           # @yieldparam error [Rdkafka::RdkafkaError]
           # @yieldparam place [Hash{Symbol=>Object}] topic and partition
           def on_undelivered(producer)
             producer.monitor.subscribe("error.occurred") do |event|
-              error = event[:error]
-              next if event[:type] != "librdkafka.dispatch_error" || Broker::Errors.purged?(error.code) || event[:label] == Delivery::AWAITED
+              next if event[:type] != "librdkafka.dispatch_error" || event[:label] == Delivery::AWAITED
 
-              yield(error, {topic: event[:topic], partition: event[:partition]})
+              error = event[:error]
+              yield(error, {topic: event[:topic], partition: event[:partition]}) unless Broker::Errors.purged?(error.code)
             end
           end
 
@@ -153,10 +152,10 @@ module Guildhall
             end
           end
 
-          # Delivers what was produced, and closes. Blocks until then; what could not be delivered in time is given up:
-          # waterdrop by itself would wait for minutes.
+          # Delivers what was produced, and closes. Blocks until then, but drops what could not be delivered in time: waterdrop by itself
+          # would wait for minutes.
           # @param deadline [Float] of the {Clock}
-          # @param abandoned [Array<Rdkafka::Producer::DeliveryHandle>] of messages that nobody waits for: they are given up at once
+          # @param abandoned [Array<Rdkafka::Producer::DeliveryHandle>] of messages that nobody waits for: they are dropped at once
           # @return [Boolean] whether everything else was delivered
           def close(producer, deadline, abandoned = [])
             drop(producer.client, deadline - CLOSE_GRACE_SECONDS, abandoned) if abandoned.any?(&:pending?)
@@ -169,7 +168,7 @@ module Guildhall
           end
 
           # @param settings [Hash{Symbol,String=>Object}] librdkafka's
-          # @return [Hash{Symbol=>Object}] of them those that any client needs
+          # @return [Hash{Symbol=>Object}] those that any client needs
           def shared(settings)
             Config::Secrets.hide(settings.transform_keys(&:to_sym).select { |name, _| name.start_with?(*SHARED) })
           end
@@ -191,7 +190,7 @@ module Guildhall
              bytes: messages.sum { |message| message[:payload].to_s.bytesize }, seconds: event.payload[:time].to_f / 1000}
           end
 
-          # librdkafka cannot drop single messages: this waits until there are no others. What waterdrop has buffered is not there yet.
+          # librdkafka cannot drop single messages: this waits until there are no others, but for those that waterdrop still buffers.
           def drop(client, limit, abandoned)
             until client.queue_size <= abandoned.count(&:pending?)
               return if Clock.now >= limit

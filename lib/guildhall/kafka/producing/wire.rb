@@ -8,15 +8,14 @@ module Guildhall
       # Lets through what Kafka allows and waterdrop or its client do not: headers without a value, empty keys, and frozen headers (those of
       # a consumed message) to which a middleware adds.
       module Wire
-        # What the client takes for the value of a header: librdkafka sends NULL for it.
+        # Stands for the value of a header: the client asks for its pointer, and librdkafka sends NULL.
         class Null
-          # The client asks for it.
           def to_s = self
           def to_ptr = FFI::Pointer::NULL
           def bytesize = 0
         end
 
-        # What waterdrop takes for a String.
+        # Stands for the value of a header where waterdrop wants a String.
         class NoValue < String
           NULL = Null.new.freeze
           private_constant :NULL
@@ -24,7 +23,7 @@ module Guildhall
           def to_s = NULL
         end
 
-        # What waterdrop takes for a key that is not empty.
+        # An empty key that waterdrop does not refuse.
         class EmptyKey < String
           def empty? = false
         end
@@ -62,7 +61,7 @@ module Guildhall
           headers.transform_values { |value| value.is_a?(Array) ? value.map { |one| one.nil? ? NO_VALUE : one } : value || NO_VALUE }
         end
 
-        # For those who look at what was sent: undoes {.headers}.
+        # Undoes {.headers}, for those who look at sent messages.
         def self.plain(headers)
           plain = ->(value) { NO_VALUE.equal?(value) ? nil : value }
           headers&.transform_values { |value| value.is_a?(Array) ? value.map(&plain) : plain.call(value) }

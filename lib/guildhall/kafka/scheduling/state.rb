@@ -95,7 +95,7 @@ module Guildhall
 
         def enabled?(name) = switch(name).enabled
 
-        # What was due while a task was disabled is not missed.
+        # A due time that passed while the task was disabled is not made up for.
         # @return [Numeric, nil] after which time the task's due times count, in seconds since 1970; nil: it was never seen
         def since(name)
           run = @runs[name] or return
