@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
-require "guildhall/kafka/deserializing/plan"
+require "guildhall/kafka/decoding"
 require_relative "plain_record"
 
-# Records that no broker has sent, and the plan of a route.
+# Records that no broker has sent, and the decoding strategy of a route.
 module KafkaRecords
   private
 
@@ -22,9 +22,9 @@ module KafkaRecords
     builder.build
   end
 
-  # @return [Guildhall::Kafka::Deserializing::Plan]
+  # @return [Guildhall::Kafka::DecodingStrategy]
   def plan(pool = nil, runners: nil, parallel: Guildhall::Kafka::Config::Deserializing::Parallel.new, **options, &settings)
-    Guildhall::Kafka::Deserializing::Plan.new(route(&settings), parallel, runners, **options) { pool || flunk("nobody needs a pool") }
+    Guildhall::Kafka::DecodingStrategy.new(route(&settings), parallel, runners, **options) { pool || flunk("nobody needs a pool") }
   end
 
   def with_pool(**settings)

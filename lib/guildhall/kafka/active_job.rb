@@ -1,29 +1,92 @@
 # frozen_string_literal: true
 
 require "active_job"
+require "guildhall/errors"
+require "guildhall/option_rules"
 require_relative "../kafka"
-require_relative "active_job/carried"
-require_relative "active_job/delayed_job_error"
-require_relative "active_job/options"
+require_relative "active_job/current_attributes_header"
 require_relative "active_job/consumer"
-require_relative "active_job/routing"
 
 module Guildhall
   module Kafka
     # Active Job on Kafka: `config.active_job.queue_adapter = :guildhall`. A queue is a topic; a job is a message whose payload is
     # Active Job's own JSON. Loaded with Rails; elsewhere `require "guildhall/kafka/active_job"`.
     module ActiveJob
-      @carried = Carried.new([])
+      # A job is to be performed later, and the routes have no delay topics. As all of Active Job's adapters without delays raise a
+      # NotImplementedError, and not an `ActiveJob::EnqueueError`, which `perform_later` would swallow.
+      class DelayedJobError < ::NotImplementedError
+        include Error
+      end
+
+      # `guildhall_options` of a job class. Subclasses inherit them.
+      module Options
+        RULES = OptionRules.new(
+          key: OptionRules.rule("a Symbol or an object with call") { |value| value.is_a?(Symbol) || value.respond_to?(:call) }.or(nil),
+          produce: OptionRules.one_of(:sync, :async)
+        )
+        DEFAULTS = {key: nil, produce: :sync}.freeze
+        private_constant :RULES
+
+        # @param base [Class] `ActiveJob::Base`
+        def self.extended(base)
+          base.class_attribute(:_guildhall_options, instance_accessor: false, instance_predicate: false, default: DEFAULTS)
+        end
+
+        # Without arguments: the options of this class.
+        # @option options [#call, Symbol, nil] key takes the job and returns its key, or is the name of a method of the job: jobs of one
+        #   key are performed in the order in which they were enqueued. nil, also as the answer: the job has no order
+        # @option options [Symbol] produce :sync waits until the broker has the job; :async does not, and `perform_later` does not learn
+        #   of an error
+        # @raise [Guildhall::ArgumentError] naming every option that is wrong
+        def guildhall_options(**options)
+          return _guildhall_options if options.empty?
+
+          RULES.check!(options, owner: "guildhall_options of #{name}")
+          self._guildhall_options = _guildhall_options.merge(options).freeze
+        end
+      end
+
+      # `active_job_topic "default", "mailers"` in `Guildhall::Kafka.routes`.
+      module Routing
+        # Jobs with a key keep its order; those without one have none.
+        BY_KEY = ->(message) { message.raw_key || message.offset }
+        PARALLEL = OptionRules.boolean
+        private_constant :PARALLEL
+
+        # Performs the jobs of these topics. A group that is new begins with the first job that is there. Unless the routes say something
+        # else, what keeps failing goes to the dead letter topic "QUEUE.dead", and jobs for later wait in delay topics; both are
+        # created where they are missing.
+        # @param names [Array<String, Symbol>] queues
+        # @param parallel [Boolean] true: the jobs of a partition run side by side, in virtual partitions by key; false: one after
+        #   the other
+        # @yield further settings of each topic, as in `topic`; `dead_letter_queue false`: what fails is retried for ever
+        def active_job_topic(*names, parallel: true, &settings)
+          @errors.add("active_job_topic needs the name of a queue") if names.empty?
+          wrong = PARALLEL.problem(parallel) and @errors.add("active_job_topic: parallel #{wrong}")
+          names.each do |name|
+            topic(name) do
+              consumer Consumer
+              initial_offset :earliest
+              virtual_partitions partitioner: BY_KEY if parallel
+              instance_eval(&settings) if settings
+              dead_letter_queue_of_its_own
+            end
+          end
+          delay_topics_for(*names)
+        end
+      end
+
+      @current_attributes_header = CurrentAttributesHeader.new([])
 
       class << self
-        # @return [Carried] what travels with each job
-        attr_reader :carried
+        # @!visibility private
+        attr_reader :current_attributes_header
 
         # Carries these attributes from where a job is enqueued to where it is performed, in a header of its message. What Active Job
         # cannot serialize raises when the job is enqueued. Called once, when the application boots.
         # @param classes [Array<Class, String>] of `ActiveSupport::CurrentAttributes`; nothing: none is carried any more
         def current_attributes(*classes)
-          @carried = Carried.new(classes)
+          @current_attributes_header = CurrentAttributesHeader.new(classes)
         end
       end
 

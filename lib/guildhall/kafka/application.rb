@@ -19,7 +19,7 @@ require_relative "broker/parked_keys"
 require_relative "broker/replay"
 require_relative "broker/topic_creation"
 require_relative "scheduling/state"
-require_relative "scheduling/status"
+require_relative "scheduling/task"
 
 module Guildhall
   module Kafka
@@ -82,7 +82,7 @@ module Guildhall
 
       # Checks all that {#start} and `guildhall server` check; nothing is left running.
       # @param selection [Hash{Symbol=>Array<String>, nil}] as for {#start}
-      # @return [Hash{Routing::Topic=>Deserializing::Plan}] who decodes which of the consumed topics
+      # @return [Hash{Routing::Topic=>DecodingStrategy}] who decodes which of the consumed topics
       # @raise [ConfigurationError] listing every error
       def check!(**selection)
         routed = validate!

@@ -1,9 +1,7 @@
 # frozen_string_literal: true
 
-require_relative "consumer/flow"
-require_relative "consumer/periodic"
-require_relative "consumer/piping"
-require_relative "consumer/producer_methods"
+require "guildhall/option_rules"
+require_relative "settings/rules"
 
 module Guildhall
   module Kafka
@@ -22,10 +20,29 @@ module Guildhall
     # {Messages#each_marking}. Start a consumer's own threads in `initialized` and end them in `revoked`
     # and `shutdown`: one of the two is always called.
     class Consumer
-      include Flow
-      include Periodic
-      include Piping
-      include ProducerMethods
+      # Karafka's names for places that are Strings or Symbols there.
+      PLACES = {"earliest" => :earliest, "latest" => :latest}.freeze
+      EVERY_RULES = OptionRules.new(seconds: OptionRules.seconds, block: OptionRules.kind("a block", Proc))
+      private_constant :PLACES, :EVERY_RULES
+
+      # A block, and how often it is run.
+      Period = Data.define(:seconds, :block)
+
+      class << self
+        # Calls the block periodically in each consumer of this class, for as long as its partition is assigned. A runner thread calls it,
+        # never at the same time as another method of that consumer. If it is due while the consumer is at work, it runs once
+        # afterwards.
+        # @param seconds [Numeric] by the process's clock: the first time comes sooner after an assignment
+        # @raise [Guildhall::ArgumentError] if it is no time, or there is no block
+        def every(seconds, &block)
+          EVERY_RULES.check!({seconds:, block:}, owner: "every")
+          @periods = [*@periods, Period.new(seconds:, block:)].freeze
+        end
+
+        # @!visibility private
+        # @return [Array<Period>] those of the superclass first
+        def periods = [*(superclass.periods if superclass.respond_to?(:periods)), *@periods]
+      end
 
       # @return [Messages] the batch
       attr_accessor :messages
@@ -35,7 +52,7 @@ module Guildhall
       # Called once, before anything else.
       def initialized; end
 
-      # Called every `config.tick_interval` seconds, also while there are no messages. For other intervals: {Periodic::Declaring#every}.
+      # Called every `config.tick_interval` seconds, also while there are no messages. For other intervals: {.every}.
       def tick; end
 
       # Called when the partition's end was reached, where the librdkafka setting `enable.partition.eof` is true.
@@ -48,77 +65,123 @@ module Guildhall
       def shutdown; end
 
       # @return [Routing::Topic] the route
-      def topic
-        @call.topic
-      end
+      def topic = @call.topic
 
-      # @return [String] the topic's name; with a pattern, the one that matched
-      def topic_name
-        @call.name
-      end
+      # The topic's name; with a pattern, the one that matched.
+      def topic_name = @call.name
 
-      def partition
-        @call.number
-      end
+      def partition = @call.number
 
-      # @return [Integer] 1 at first, 2 when it is called again after it raised, and so on
-      def attempt
-        @call.attempt
-      end
+      # 1 at first, 2 when `consume` is called again after it raised, and so on.
+      def attempt = @call.attempt
 
-      def retrying?
-        attempt > 1
-      end
+      def retrying? = attempt > 1
 
-      # @return [Boolean] with virtual partitions: whether the partition is consumed in order for now, after a failure
-      def collapsed?
-        @call.collapsed?
-      end
+      # With virtual partitions: whether the partition is consumed in order for now, after a failure.
+      def collapsed? = @call.collapsed?
 
-      # A consumer that has marked messages may return early then: what it has not marked is done by the next member.
-      # @return [Boolean] whether the partition has gone, or is about to go, to another member: work that was not marked
-      #   as consumed will be done there again
-      def revoked?
-        @call.revoked?
-      end
+      # Whether the partition has gone, or is about to go, to another member, which consumes again what was not marked as consumed. A
+      # consumer that has marked messages may return early then.
+      def revoked? = @call.revoked?
 
-      # A consumer that has marked messages may return early then: what it has not marked is done after the next start.
-      # @return [Boolean] whether the process is about to stop
-      def stopping?
-        @call.stopping?
-      end
+      # Whether the process is about to stop. A consumer that has marked messages may return early then: what it has not marked is
+      # consumed after the next start.
+      def stopping? = @call.stopping?
 
       # This message and all before it are done; committed within `config.commit_interval`. Does not block.
       # @param message [Message] of this partition
       # @param metadata [String, nil] kept beside the offset by the broker
       # @return [Boolean] false when the partition is no longer ours
       # @raise [Guildhall::ArgumentError] for a message of another partition, and for metadata that is not a String
-      def mark_as_consumed(message, metadata = nil)
-        @call.mark(message, metadata)
-      end
+      def mark_as_consumed(message, metadata = nil) = @call.mark(message, metadata)
 
       # Like {#mark_as_consumed}, but commits at once and blocks for the broker's answer; in a transaction, with that.
       # @return [Boolean] false when the partition is no longer ours
-      def mark_as_consumed!(message, metadata = nil)
-        @call.mark(message, metadata) && @call.commit
-      end
+      def mark_as_consumed!(message, metadata = nil) = @call.mark(message, metadata) && @call.commit
 
       # @param offset [Integer] of the last message that is done
       # @return [Boolean] false when the partition is no longer ours
-      def mark_offset(offset, metadata = nil)
-        @call.mark_offset(offset, metadata)
-      end
+      def mark_offset(offset, metadata = nil) = @call.mark_offset(offset, metadata)
 
       # Commits what was marked; blocks for the broker's answer.
       # @return [Boolean] false when the partition is no longer ours
-      def commit_offsets!
-        @call.commit
-      end
+      def commit_offsets! = @call.commit
 
       # Only messages that are marked as consumed are done when `consume` returns; the others are delivered again: at once when
       # some were marked, else after a pause. Does not end `consume` by itself, and does not count as an attempt.
-      def redeliver_unmarked
-        @call.redeliver_unmarked
+      def redeliver_unmarked = @call.redeliver_unmarked
+
+      # Hands out no more messages of this partition once `consume` has returned; other partitions go on.
+      # @param offset [Integer, Symbol, Time, nil] where to go on, as in {#seek}; nil or :consecutive: with the message after
+      #   this batch
+      # @param seconds [Numeric, nil] nil: until {#resume}
+      # @param manual [true] Karafka's third argument; anything else is refused
+      # @raise [Guildhall::ArgumentError] also where the seconds look like milliseconds, which Karafka's are
+      def pause(offset = nil, seconds = nil, manual = true) # rubocop:disable Style/OptionalBooleanParameter -- as in Karafka
+        refuse("pause", "manual_pause: #{manual.inspect}") unless manual == true
+        problem = seconds && Settings::Rules::DURATION_OR_ZERO.problem(seconds)
+        raise Guildhall::ArgumentError, "pause #{problem}" if problem
+
+        seek(offset) unless offset.nil? || offset == :consecutive
+        @call.pause(seconds)
+      end
+
+      # Ends a pause. May be called by any thread.
+      def resume = @call.resume
+
+      def paused? = @call.paused?
+
+      # Where to go on once `consume` has returned, instead of after this batch; the committed offset goes back with it. Does
+      # not block. If the broker cannot resolve the target offset, the seek is retried and an `error.occurred` event (type
+      # `seek`) is published each time.
+      # @param target [Integer, Symbol, String, Time] an offset, :earliest, :latest, or the first message at or after a time
+      # @param manual [true] Karafka's second argument; anything else is refused
+      # @param reset_offset [true] Karafka's keyword: what is marked from now on may lie before what was marked until now
+      # @raise [Guildhall::ArgumentError]
+      def seek(target, manual = true, reset_offset: true) # rubocop:disable Style/OptionalBooleanParameter -- as in Karafka
+        refuse("seek", "manual_seek: #{manual.inspect}") unless manual == true
+        refuse("seek", "reset_offset: #{reset_offset.inspect}") unless reset_offset == true
+        @call.seek(PLACES.fetch(target, target))
+      end
+
+      # The application's producer, which the following methods use with waterdrop's names and arguments; in a transaction, its own.
+      # Any thread.
+      # @return [WaterDrop::Producer, Producing::TransactionalProducer] the latter in a transaction
+      # @raise [MissingDependencyError] without the gem waterdrop
+      def producer = @call.producer
+
+      # Does not wait for the broker.
+      def produce_async(...) = producer.produce_async(...)
+
+      # Blocks for the broker's answer.
+      def produce_sync(...) = producer.produce_sync(...)
+
+      # (see #produce_async)
+      def produce_many_async(...) = producer.produce_many_async(...)
+
+      # (see #produce_sync)
+      def produce_many_sync(...) = producer.produce_many_sync(...)
+
+      # (see Delaying::DelayedProducing#produce_later)
+      def produce_later(...) = producer.produce_later(...)
+
+      # Sends messages to another topic with their bytes, key and headers, in their order. Messages with a key go where the partitioner
+      # sends that key; those without one stay together by the partition that they come from. Does not mark them.
+      #
+      # Blocks until the broker has all of them, but for a few seconds only: if it has not by then, or if the topic is missing or may not
+      # be written to, this raises. Then the partition waits until the broker has all, and the consumer is called again; what has arrived
+      # is not sent again by that call. In a transaction nothing waits: it is aborted, and repeated after a pause.
+      # @param headers [Hash{String=>String}] more of them
+      # @raise [MissingDependencyError] without the gem waterdrop
+      # @raise [ForwardingError] (a {Guildhall::TimeoutError}) when the broker does not take one in time
+      # @raise [Rdkafka::RdkafkaError] when it refuses one, as too large for instance
+      def pipe_to(topic, messages = self.messages, headers: {})
+        records = messages.map do |message|
+          [message, {topic: topic.to_s, payload: message.raw_payload, key: message.raw_key,
+                     headers: {**message.raw_headers, **headers}}.compact]
+        end
+        @call.forward(records)
+        nil
       end
 
       # What the block produces (`produce_async` and the others, `pipe_to`, {#producer}) and marks as consumed is committed together, or
@@ -129,14 +192,24 @@ module Guildhall
       # @raise [TransactionError] when it could not be committed, for a reason that lies not with a message: let it pass
       # @raise [TransactionExitError] when the block is left by return, break or throw
       # @raise [Guildhall::ArgumentError] where the route does not say `transactional`
-      def transaction(&)
-        @call.transaction(&)
-      end
+      def transaction(&) = @call.transaction(&)
 
       # Runs the block while no other virtual partition of this partition is in such a block.
       # @return [Object] what the block returns
-      def synchronize(&)
-        @call.synchronize(&)
+      def synchronize(&) = @call.synchronize(&)
+
+      # A class that was reloaded meanwhile may have fewer periods.
+      # @!visibility private
+      # @param index [Integer] of the period
+      def periodic(index)
+        period = self.class.periods[index]
+        instance_exec(&period.block) if period
+      end
+
+      private
+
+      def refuse(method, argument)
+        raise Guildhall::ArgumentError, "#{method} does not take #{argument}: only true, which is the default"
       end
     end
   end

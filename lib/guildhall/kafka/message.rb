@@ -4,11 +4,10 @@ require_relative "partition/error_kind"
 
 module Guildhall
   module Kafka
-    # What a consumer sees of one message. Belongs to the main Ractor; what has to cross Ractors is the {#record}.
+    # A message as a consumer sees it. Belongs to the main Ractor; other Ractors get its {#record}.
     class Message
       # @return [Record] bytes and metadata: frozen and shareable
       attr_reader :record
-
       # @!visibility private
       attr_reader :batch
 
@@ -20,7 +19,7 @@ module Guildhall
         @loaded = false
       end
 
-      # Decoded once; the result of the workers or the reader where they have it. May block until it is there.
+      # Decoded once, by the reader, a worker or the calling thread. May block until it is there.
       # @return [Object, nil] nil for a tombstone
       # @raise [Exception] what the deserializer raised for this message
       def payload
@@ -32,14 +31,14 @@ module Guildhall
         @payload = value
       end
 
-      # Another payload for this message, such as one that a step of the consumer's has worked on.
+      # Replaces the payload, with one that a step of the consumer's has worked on, say.
       def payload=(value)
         @loaded = true
         @payload = value
       end
 
-      # May block until it is known.
-      # @return [Failure, nil] why the payload could not be decoded
+      # Why the payload could not be decoded. May block until it is known.
+      # @return [Failure, nil]
       # @raise [Exception] an outage, such as a schema registry that does not answer: it says nothing about this payload, and
       #   must not be taken for its error
       def failure
@@ -52,66 +51,40 @@ module Guildhall
         value
       end
 
-      # May block until it is known.
-      # @return [Boolean] whether the bytes are invalid: they cannot be decoded, or a validator has refused them
+      # Whether the bytes are invalid: they cannot be decoded, or a validator has refused them. May block until it is known.
       # @raise as {#failure} does
       def undecodable?
         !(failure = self.failure).nil? && Partition::ErrorKind.of(failure.exception, @batch.topic) == :undecodable
       end
 
-      # @return [Boolean] whether the payload has been asked for
-      def deserialized?
-        @loaded
-      end
+      # Whether the payload has been asked for.
+      def deserialized? = @loaded
 
       # @return [String, nil] the bytes as they came; nil for a tombstone
-      def raw_payload
-        @record.raw_payload
-      end
+      def raw_payload = @record.raw_payload
 
-      # @return [Boolean] whether the message has no payload: its key was deleted
-      def tombstone?
-        @record.tombstone?
-      end
+      # Whether the message has no payload: its key was deleted.
+      def tombstone? = @record.tombstone?
 
-      # @return [Object, nil] the key, by its deserializer where the topic has one
-      def key
-        decoded(@batch.topic.key_deserializer, @record.key)
-      end
+      # By its deserializer where the topic has one.
+      def key = decoded(@batch.topic.key_deserializer, @record.key)
 
-      def raw_key
-        @record.key
-      end
+      def raw_key = @record.key
 
+      # By their deserializer where the topic has one.
       # @return [Hash{String=>String, Array<String>}] several values of one name are an Array
-      def headers
-        decoded(@batch.topic.headers_deserializer, @record.headers)
-      end
+      def headers = decoded(@batch.topic.headers_deserializer, @record.headers)
 
-      def raw_headers
-        @record.headers
-      end
+      def raw_headers = @record.headers
 
-      # @return [Record] topic, partition, offset, key, headers, timestamp; never decodes the payload
-      def metadata
-        @record
-      end
+      # Topic, partition, offset, key, headers, timestamp; never decodes the payload.
+      # @return [Record]
+      def metadata = @record
 
-      def topic
-        @record.topic
-      end
-
-      def partition
-        @record.partition
-      end
-
-      def offset
-        @record.offset
-      end
-
-      def timestamp
-        @record.timestamp
-      end
+      def topic = @record.topic
+      def partition = @record.partition
+      def offset = @record.offset
+      def timestamp = @record.timestamp
 
       def inspect
         "#<#{self.class} #{topic}/#{partition}@#{offset}#{" tombstone" if tombstone?}>"

@@ -11,7 +11,7 @@ module Guildhall
 
       # @!visibility private
       # @param indexes [Array<Integer>] of the batch's records
-      # @param call [#mark, nil] what marks messages: the call of `consume` that they belong to
+      # @param call [#mark, nil] the call of `consume` that they belong to
       def initialize(batch, indexes, call = nil)
         @batch = batch
         @indexes = indexes
@@ -19,7 +19,7 @@ module Guildhall
         @messages = Array.new(indexes.size)
         @last_read = -1
         @raised = nil # what the block of an iterator has raised, and at which position
-        @stepped = 0
+        @stepped = 0 # how many {#next_steps} has given out
         @handed_over = false
       end
 
@@ -38,7 +38,7 @@ module Guildhall
         raise
       end
 
-      # As Enumerable's. Where the block raises, it is not known which message of the slice is the cause.
+      # As Enumerable's. If the block raises, any message of the slice may be the cause.
       def each_slice(size)
         return super unless block_given?
 
@@ -52,8 +52,8 @@ module Guildhall
         raise
       end
 
-      # Marks each message as consumed once the block has returned for it. Where it is left early (by `break`, `return` or an
-      # error) only what is marked is done when `consume` returns: the rest is delivered again, beginning with the message
+      # Marks each message as consumed once the block has returned for it. If it is left early (by `break`, `return` or an
+      # error), only what is marked is done when `consume` returns: the rest is delivered again, beginning with the message
       # at hand. Without a block there is no Enumerator: its `each_slice` or `to_a` would mark messages that nobody has handled.
       # @raise [Guildhall::ArgumentError] without a block
       def each_marking
@@ -79,36 +79,24 @@ module Guildhall
         @messages[position] || message(position)
       end
 
-      def size
-        @indexes.size
-      end
+      def size = @indexes.size
       alias length size
 
       def count(*arguments, &)
         arguments.empty? && !block_given? ? size : super
       end
 
-      def empty?
-        @indexes.empty?
-      end
+      def empty? = @indexes.empty?
 
       def first(count = nil)
         count ? super : self[0]
       end
 
-      def last
-        self[-1]
-      end
+      def last = self[-1]
 
-      # @return [Array<Object>] the payloads
-      # @raise [Exception] what the deserializer raised for the first one that it could not decode
-      def payloads
-        map(&:payload)
-      end
-
-      def raw_payloads
-        map(&:raw_payload)
-      end
+      # @raise [Exception] what the deserializer raised for the first payload that it could not decode
+      def payloads = map(&:payload)
+      def raw_payloads = map(&:raw_payload)
 
       # The messages that have a payload, with it; blocks until each is decoded. Failures and tombstones are left out:
       # see {#failures} and {#tombstones}. An outage is raised, for it says nothing about the payload.
@@ -118,46 +106,34 @@ module Guildhall
         each { |message| yield(message, message.payload) unless message.tombstone? || message.failure }
       end
 
-      # @return [Array<Message>] those whose payload could not be decoded; {Message#failure} says why
+      # The messages whose payload could not be decoded; {Message#failure} says why.
       # @raise [Exception] an outage, as {Message#failure} does
-      def failures
-        failed.select(&:failure)
-      end
+      def failures = failed.select(&:failure)
 
       # @!visibility private
-      # @return [Array<Message>] those with invalid bytes; see {Message#undecodable?}
-      def undecodable
-        failed.select(&:undecodable?)
-      end
+      # @see Message#undecodable?
+      def undecodable = failed.select(&:undecodable?)
 
-      def tombstones
-        positions { |index| @batch.records[index].tombstone? }.map { |position| self[position] }
-      end
+      def tombstones = where { |index| @batch.records[index].tombstone? }
 
-      # @return [Integer] how many messages of the batch the deserializer has left out
-      def dropped
-        @batch.dropped
-      end
+      # How many messages of the batch the deserializer has left out.
+      def dropped = @batch.dropped
 
-      # @return [Integer] how many messages were read, with those left out
-      def read
-        @batch.records.size
-      end
+      # How many messages were read, with those left out.
+      def read = @batch.records.size
 
-      # @return [Integer] bytes of the payloads that were read, with those left out
-      def bytes
-        @batch.bytes
-      end
+      # Bytes of the payloads that were read, with those left out.
+      def bytes = @batch.bytes
 
-      # Middleware that looks at them has not consumed them; a consumer has looked at all of its messages then.
-      # @return [Array<Record>] of the messages
+      # A consumer that asks for them has looked at all of its messages; middleware that does has consumed none.
+      # @return [Array<Record>]
       def records
         @last_read = size - 1 if @handed_over
         @indexes.size == read ? @batch.records.dup : @indexes.map { |index| @batch.records[index] }
       end
 
-      # From now on the consumer has them.
       # @!visibility private
+      # From now on the consumer has them.
       def hand_over
         @handed_over = true
         self
@@ -170,23 +146,14 @@ module Guildhall
         @batch.records.first.class.with_header(records, name, limit)
       end
 
-      def first_offset
-        offset_at(0)
-      end
+      def first_offset = offset_at(0)
+      def last_offset = offset_at(-1)
 
-      def last_offset
-        offset_at(size - 1) unless empty?
-      end
-
-      # For error messages, and to know whether one message alone can be the cause.
       # @!visibility private
       # @return [Integer, nil] the highest offset that the consumer has looked at; nil: none
-      def last_read
-        offset_at(@last_read) unless @last_read.negative?
-      end
+      def last_read = (offset_at(@last_read) unless @last_read.negative?)
 
       # Which message an error is about: the one at which an iterator's block raised it, or the only one that can be the cause.
-      # @param error [Exception] what the consumer has raised
       # @return [Integer, nil] its offset; nil: it cannot be told from the others
       def failing_offset(error)
         return offset_at(@raised.last) if @raised && (error.equal?(@raised.first) || error.cause.equal?(@raised.first))
@@ -195,8 +162,8 @@ module Guildhall
         offset_at(first) if first && (first == size - 1 || first == @last_read)
       end
 
-      # Each message's step is given out once. With the lock of {Partition::Progress} held.
       # @!visibility private
+      # Each message's step is given out once. With the lock of {Partition::Progress} held.
       # @return [Array<Array(Integer, Integer)>] of the messages up to that offset each one's offset, and that of the message
       #   after it in the batch
       def next_steps(offset = last_offset)
@@ -224,12 +191,10 @@ module Guildhall
         @messages[position] = Message.new(@batch, @indexes[position])
       end
 
-      def failed
-        positions { |index| @batch.results[index].is_a?(Failure) }.map { |position| self[position] }
-      end
+      def failed = where { |index| @batch.results[index].is_a?(Failure) }
 
-      def positions
-        (0...size).select { |position| yield @indexes[position] }
+      def where
+        (0...size).filter_map { |position| self[position] if yield @indexes[position] }
       end
     end
   end

@@ -1,12 +1,11 @@
 # frozen_string_literal: true
 
+require "rails/railtie"
 require_relative "../kafka"
 require_relative "rails/connections"
 require_relative "rails/rest_before_fork"
-require_relative "rails/errors"
 require_relative "rails/execution"
 require_relative "rails/log"
-require_relative "rails/railtie"
 
 module Guildhall
   module Kafka
@@ -16,27 +15,37 @@ module Guildhall
       # Settings and routes, below the application's root.
       FILE = "config/guildhall.rb"
 
-      class << self
-        # Loads the application's settings and routes, and ties `Guildhall::Kafka.application` to Rails. Called when Rails
-        # initializes; tests call it again after `Guildhall::Kafka.reset`.
-        def install(rails = ::Rails.application)
-          application = Kafka.application
-          application.default_logger = Log.new(::Rails.logger) if ::Rails.logger
-          file = rails.root.join(FILE)
-          load(file.to_s) if file.file?
-          tie(application, rails)
+      # Loads the application's settings and routes, and ties `Guildhall::Kafka.application` to Rails. Called when Rails
+      # initializes; tests call it again after `Guildhall::Kafka.reset`.
+      def self.install(rails = ::Rails.application)
+        application = Kafka.application
+        application.default_logger = Log.new(::Rails.logger) if ::Rails.logger
+        file = rails.root.join(FILE)
+        load(file.to_s) if file.file?
+        application.config.middleware = [Execution.new(rails), *application.config.middleware]
+        application.reload_consumers { |klass| klass.name ? klass.name.constantize : klass } if rails.config.reloading_enabled?
+        application.instrumentation.bridge
+        application.instrumentation.subscribe("error.occurred") do |event|
+          Errors.report(event.payload) unless Errors.topic_to_come?(event.payload[:error], application.config)
+        end
+        application.advise { Connections.problems(application.config.concurrency) }
+      end
+
+      # What `guildhall-kafka` adds to a Rails application, without a line of the application's own.
+      class Railtie < ::Rails::Railtie
+        railtie_name :guildhall
+
+        initializer "guildhall.active_job", before: "active_job.set_configs" do
+          require_relative "active_job" if defined?(::ActiveJob)
         end
 
-        private
+        # Before the first Ractor: see there.
+        initializer "guildhall.producer" do
+          Kafka::Producing::Producer.load
+        end
 
-        def tie(application, rails)
-          application.config.middleware = [Execution.new(rails), *application.config.middleware]
-          application.reload_consumers { |klass| klass.name ? klass.name.constantize : klass } if rails.config.reloading_enabled?
-          application.instrumentation.bridge
-          application.instrumentation.subscribe("error.occurred") do |event|
-            Errors.report(event.payload) unless Errors.topic_to_come?(event.payload[:error], application.config)
-          end
-          application.advise { Connections.problems(application.config.concurrency) }
+        initializer "guildhall.application", after: :load_config_initializers do |app|
+          Rails.install(app)
         end
       end
     end

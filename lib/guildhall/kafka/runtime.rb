@@ -6,7 +6,7 @@ require "guildhall/error_boundary"
 require_relative "broker/target_check"
 require_relative "group/members"
 require_relative "reachability"
-require_relative "deserializing/plan"
+require_relative "decoding"
 require_relative "runtime/backpressure"
 require_relative "runtime/contention"
 require_relative "runtime/runners"
@@ -57,13 +57,13 @@ module Guildhall
 
       # Builds how the payloads of topics are decoded.
       # @param runners [Runners, nil] nil: nothing is consumed, this only checks whether the workers can do what the routes want of them
-      # @return [Hash{Routing::Topic=>Deserializing::Plan}]
+      # @return [Hash{Routing::Topic=>DecodingStrategy}]
       # @raise [ConfigurationError] listing every route whose workers cannot
       def self.decodings(application, topics, runners = nil)
         errors = Config::Errors.new
         made = topics.to_h do |topic|
           report = ->(raised) { application.error(raised, "prepare", topic: topic.name) }
-          [topic, Deserializing::Plan.new(topic, application.config.deserializing.parallel, runners, report:) { application.pool }]
+          [topic, DecodingStrategy.new(topic, application.config.deserializing.parallel, runners, report:) { application.pool }]
         rescue ConfigurationError => error
           [topic, errors.add(error.message)]
         end
@@ -119,7 +119,7 @@ module Guildhall
       # @return [Array<Partition>] those that are assigned now
       def partitions = listeners.flat_map(&:partitions)
 
-      # @return [Deserializing::Plan] how payloads of this topic are decoded
+      # @return [DecodingStrategy] how payloads of this topic are decoded
       def decoding(topic) = @decodings.fetch(topic)
 
       # Starts no new work until {#resume}; what is in work is finished, and the membership in the groups goes on.

@@ -361,7 +361,7 @@ class ActiveJobTest < GuildhallTest
       end
       routes { active_job_topic("jobs", parallel: false) { dead_letter_queue topic: "dead", max_retries: 0 } }
       Guildhall::Kafka::ActiveJob.current_attributes Current
-      headers = Current.set(user: Person.new) { Guildhall::Kafka::ActiveJob.carried.headers }
+      headers = Current.set(user: Person.new) { Guildhall::Kafka::ActiveJob.current_attributes_header.headers }
       one = topic.deliver(payload(Discarding.new(1)), payload(Job.new(2)), headers:)
       equal([[:discarded, 1]], Array.new(RESULTS.size) { RESULTS.pop })
       equal(2, one.done)
@@ -521,7 +521,7 @@ class ActiveJobTest < GuildhallTest
       routes { active_job_topic("jobs", parallel: false) }
       Guildhall::Kafka::ActiveJob.current_attributes Current
       produced_to_nobody
-      headers = Current.set(user: Person.new) { Guildhall::Kafka::ActiveJob.carried.headers }
+      headers = Current.set(user: Person.new) { Guildhall::Kafka::ActiveJob.current_attributes_header.headers }
       one = topic.deliver(payload(Again.new(:late)), headers: {**headers, "other" => "x"})
       Person.there = true
       one.deliver(payload(Again.new(:fails)), headers:)

@@ -7,7 +7,6 @@ class KafkaRailsTest < GuildhallTest
   PRELUDE = <<~'RUBY'
     require "active_support/all"
     require "guildhall/kafka"
-    require "guildhall/kafka/rails/errors"
     require "guildhall/kafka/rails/execution"
     require "guildhall/kafka/active_job"
     require "stringio"

@@ -173,7 +173,7 @@ class Tour
     end
     [@orders, @jobs].each { |topic| create_topic(topic) }
     # The server of another process cannot create topics in the embedded broker.
-    delayed = Guildhall::Kafka::Delaying::Tiers::DEFAULT.map { |seconds| "shop.delay.#{seconds}" }
+    delayed = Guildhall::Kafka::Delaying::DelayTopics::DEFAULT.map { |seconds| "shop.delay.#{seconds}" }
     [*delayed, "shop.delay.dead", "#{@jobs}.dead"].each { |topic| create_topic(topic) } if @broker
     @port = free_port
     @environment = {"HEALTH_PORT" => @port.to_s, "KAFKA_BOOTSTRAP_SERVERS" => @servers, "ORDERS" => @orders, "JOBS" => @jobs}

@@ -17,10 +17,9 @@ module Guildhall
 
         # @return [String, nil] the id of the job that it performs
         attr_reader :job_id
-        # @return [Hash{String=>String}] what its message carries, and does again when it is retried
+        # @return [Hash{String=>String}] the header of its message that a retry has again: see {CurrentAttributesHeader}
         attr_reader :job_headers
 
-        # (see Kafka::Consumer#consume)
         def consume
           messages.each_marking do |message|
             break if stopping? || revoked?
@@ -37,7 +36,10 @@ module Guildhall
             data = parse(message)
             data["executions"] = data["executions"].to_i + failures(message)
             data["provider_job_id"] = "#{message.topic}/#{message.partition}@#{message.offset}"
-            as_current(data["job_id"], message.headers) { execute(data, message.headers) }
+            as_current(data["job_id"], message.headers) do
+              attributes = read_attributes(data, message.headers)
+              ActiveJob.current_attributes_header.with(attributes) { ::ActiveJob::Base.execute(data) } if attributes
+            end
           end
         end
 
@@ -48,15 +50,10 @@ module Guildhall
           before + here
         end
 
-        def execute(data, headers)
-          attributes = restored(data, headers) or return
-          ActiveJob.carried.with(attributes) { ::ActiveJob::Base.execute(data) }
-        end
-
-        # A record in the attributes may be gone, as one in the arguments: that is for the job's `discard_on` and `retry_on`.
-        # @return [Hash, nil] nil: it was
-        def restored(data, headers)
-          ActiveJob.carried.read(headers)
+        # A record in the attributes may be gone, as one in the arguments may: that is for the job's `discard_on` and `retry_on`.
+        # @return [Hash, nil] nil: one of these has handled it
+        def read_attributes(data, headers)
+          ActiveJob.current_attributes_header.read(headers)
         rescue ::ActiveJob::DeserializationError => error
           ::ActiveJob::Base.deserialize(data).rescue_with_handler(error) ? nil : raise
         end
@@ -75,7 +72,7 @@ module Guildhall
 
         def as_current(job_id, headers)
           @job_id = job_id
-          @job_headers = headers.slice(Carried::HEADER)
+          @job_headers = headers.slice(CurrentAttributesHeader::NAME)
           before = Consumer.current
           Thread.current[CURRENT] = self
           yield

@@ -11,15 +11,8 @@ module Guildhall
       # Active Job's contract of an adapter. Produces jobs with the application's producer; may be used by any thread.
       class QueueAdapter < ::ActiveJob::QueueAdapters::AbstractAdapter
         NATIVE = [Rdkafka::RdkafkaError, Rdkafka::AbstractHandle::WaitTimeoutError].freeze # errors of librdkafka's handles
-        private_constant :NATIVE
-
         PRIORITY = "a job's priority is ignored: a topic is consumed in order; give urgent jobs a queue of their own"
-        private_constant :PRIORITY
-
-        def initialize
-          super
-          @warned = false
-        end
+        private_constant :NATIVE, :PRIORITY
 
         # Called by Active Job. Blocks until the broker has the job, unless its class says `produce: :async`.
         # @raise [::ActiveJob::EnqueueError] where it was not produced; `perform_later` returns false then
@@ -57,8 +50,8 @@ module Guildhall
         # In a transaction of Active Record: a consumer would look for what has not been committed yet (Rails 7.2).
         def enqueue_after_transaction_commit? = true
 
-        # Asked by jobs with steps.
-        # @return [Boolean] whether the job at hand had better end: the process stops, or its partition goes to another member
+        # Asked by jobs with steps: whether the job at hand had better end, because the process stops, or its partition goes to another
+        # member.
         def stopping?
           consumer = Consumer.current
           application = Kafka.application
@@ -95,28 +88,26 @@ module Guildhall
           end
         end
 
-        # An outage as what it is: for its time the topic repeats the job, and counts no attempts. A topic that is missing or may not be
-        # written to says as little about the job.
+        # A TimeoutError for an outage: as long as that lasts, the topic repeats the job, and counts no attempts. A topic that is missing or
+        # may not be written to says as little about the job.
         def reason(error, topic)
           native = [error, error.cause].find { |one| NATIVE.any? { |klass| one.is_a?(klass) } } or return error
-          return Kafka::Producing::Delivery.reason(native) unless waited_for?(native)
+          unless native.is_a?(Rdkafka::RdkafkaError) && Kafka::Broker::Errors.unusable?(native.code)
+            return Kafka::Producing::Delivery.reason(native)
+          end
 
           TimeoutError.new("the job could not be sent to topic #{topic}, and is repeated until that works: " \
                            "#{[native.message, *Kafka::Broker::Errors.advice(native, to: topic)].join("; ")}")
         end
 
-        def waited_for?(native) = native.is_a?(Rdkafka::RdkafkaError) && Kafka::Broker::Errors.unusable?(native.code)
-
         def message_of(job)
-          warn_of_priority(job) if job.priority
-          headers = at_hand?(job) ? Consumer.current.job_headers : ActiveJob.carried.headers
+          warn_of_priority(job) if job.priority && !@warned
+          headers = at_hand?(job) ? Consumer.current.job_headers : ActiveJob.current_attributes_header.headers
           {topic: job.queue_name, payload: ::JSON.generate(job.serialize), key: key(job), headers:}
         end
 
         # Once: two threads that are the first may both say it.
         def warn_of_priority(job)
-          return if @warned
-
           @warned = true
           ::ActiveJob::Base.logger&.warn("guildhall: #{job.class}: #{PRIORITY}")
         end
@@ -138,20 +129,15 @@ module Guildhall
           nil
         end
 
-        # The message of a job at hand is marked next.
-        def sync?(job) = options(job)[:produce] == :sync || at_hand?(job)
-
-        def options(job) = job.class.guildhall_options
+        # Whether to wait for the broker: the message of a job at hand is marked next.
+        def sync?(job) = job.class.guildhall_options[:produce] == :sync || at_hand?(job)
 
         def key(job)
-          key = options(job)[:key]
+          key = job.class.guildhall_options[:key]
           answer = key.is_a?(Symbol) ? job.public_send(key) : key&.call(job)
-          nameless!(job, answer) if answer.method(:to_s).owner == ::Kernel
-          answer&.to_s
-        end
+          return answer&.to_s unless answer.method(:to_s).owner == ::Kernel
 
-        # Each object that stands for the same record would be another key.
-        def nameless!(job, answer)
+          # Kernel's to_s differs from object to object, although they stand for the same record.
           raise Guildhall::ArgumentError, "guildhall_options of #{job.class}: the key must be a String, or have a to_s of its own " \
                                           "(an id, say), not a #{answer.class}"
         end
@@ -164,7 +150,7 @@ module Guildhall
         # Active Job enqueues such a job while it rescues the interruption (Rails 8.1).
         def interrupted? = $!.class.name == "ActiveJob::Continuation::Interrupt"
 
-        # Of a job that has failed, its own error is what counts: that one is raised, and this one reported.
+        # If a job that has failed is to be retried later, its own error is raised, and the missing delay topics are reported.
         def check_delays(job)
           return if delay_tiers
 

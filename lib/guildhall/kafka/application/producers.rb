@@ -82,7 +82,7 @@ module Guildhall
           @pid = Process.pid
           delaying(Producing::Producer.create(config, @application.routes.topics, @log.librdkafka)).tap do |producer|
             tell_of(producer) if @application.listening?("messages.produced")
-            Producing::Reporting.subscribe(producer) { |error, place| report(error, **place) }
+            Producing::Producer.on_undelivered(producer) { |error, place| report(error, **place) }
           end
         end
 
@@ -92,7 +92,7 @@ module Guildhall
         end
 
         def tell_of(producer)
-          Producing::Measuring.subscribe(producer) { |figures| @application.publish("messages.produced", **figures) }
+          Producing::Producer.on_produced(producer) { |figures| @application.publish("messages.produced", **figures) }
         end
 
         def report(error, **place) = @application.error(error, "producer", **place)

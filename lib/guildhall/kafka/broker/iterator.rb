@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "guildhall/option_rules"
-require_relative "../deserializing/plan"
+require_relative "../decoding"
 require_relative "../messages/batch"
 require_relative "session"
 
@@ -95,7 +95,7 @@ module Guildhall
           @config = config
           @partitions = partitions
           @range = range
-          @plan = Deserializing::Plan.new(topic, config.deserializing.parallel, &)
+          @plan = DecodingStrategy.new(topic, config.deserializing.parallel, &)
         end
 
         # @raise [UnknownTopicError]

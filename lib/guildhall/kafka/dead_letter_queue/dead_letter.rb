@@ -1,11 +1,36 @@
 # frozen_string_literal: true
 
+require "time"
 require "guildhall/digits"
-require_relative "origin"
 
 module Guildhall
   module Kafka
+    # Sends messages to a retry topic or a dead letter topic, and reads and replays what is there.
     module DeadLetterQueue
+      # The headers that a message has beside its own when it goes to a retry topic or a dead letter topic: where it comes from, how
+      # often and why it failed.
+      module DeadLetterHeaders
+        # Where it comes from and when it failed first. Retry topics on its way leave them as they are.
+        FIRST = %w[source_topic source_partition source_offset source_consumer_group source_first_failed_at].freeze
+        NAMES = [*FIRST, "source_attempts", "source_error_class"].freeze
+        private_constant :FIRST
+
+        # @param topic [Routing::Topic] its route
+        # @param attempts [Integer] how often it has failed in this topic
+        # @param error [Exception] what it failed with
+        def self.for(message, topic, attempts, error)
+          passed = topic.retry_topics && !topic.retry_topics.first? ? message.raw_headers : {}
+          here = [message.topic, message.partition.to_s, message.offset.to_s, topic.group, Time.now.utc.iso8601(3)]
+          first = FIRST.zip(here).to_h { |name, value| [name, text(passed[name]) || value] }
+          {**first, "source_attempts" => (Digits.integer(text(passed["source_attempts"])).to_i + attempts).to_s,
+                    "source_error_class" => error.class.name.to_s}
+        end
+
+        # A header that was there before, or that another tool has added to, is one of several values: the last one counts.
+        # @param value [String, Array<String, nil>, nil] of a header
+        def self.text(value) = value.is_a?(Array) ? value.last : value
+      end
+
       # One message of a dead letter topic: as it was, and what became of it.
       DeadLetter = Data.define(:topic, :partition, :offset, :time, :key, :payload, :headers) do
         def self.from(record)
@@ -26,40 +51,38 @@ module Guildhall
         #     without a value
 
         # @return [String, nil] the topic that it came from; nil where nothing says so
-        def source_topic = Origin.text(headers["source_topic"])
+        def source_topic = source_header("topic")
 
-        def source_partition = Digits.integer(Origin.text(headers["source_partition"]))
+        def source_partition = Digits.integer(source_header("partition"))
 
-        def source_offset = Digits.integer(Origin.text(headers["source_offset"]))
+        def source_offset = Digits.integer(source_header("offset"))
 
         # @return [String, nil] the consumer group that could not handle it
-        def source_group = Origin.text(headers["source_consumer_group"])
+        def source_group = source_header("consumer_group")
 
         # @return [Integer, nil] how often that was tried
-        def attempts = Digits.integer(Origin.text(headers["source_attempts"]))
+        def attempts = Digits.integer(source_header("attempts"))
 
         # @return [Time, nil] when it failed first
         def first_failed_at
-          Time.iso8601(Origin.text(headers["source_first_failed_at"]).to_s)
+          Time.iso8601(source_header("first_failed_at").to_s)
         rescue ::ArgumentError
           nil
         end
 
-        def error_class = Origin.text(headers["source_error_class"])
+        def error_class = source_header("error_class")
 
-        # @return [Hash{String=>String, Array<String>}] the message's own
-        def original_headers
-          headers.except(*Origin::HEADERS)
-        end
+        # The message's own.
+        def original_headers = headers.except(*DeadLetterHeaders::NAMES)
 
         # @return [String] such as "orders/3@4711", or "-"
-        def source
-          source_topic ? "#{source_topic}/#{source_partition}@#{source_offset}" : "-"
-        end
+        def source = source_topic ? "#{source_topic}/#{source_partition}@#{source_offset}" : "-"
 
-        def to_s
-          "#{topic}/#{partition}@#{offset}"
-        end
+        def to_s = "#{topic}/#{partition}@#{offset}"
+
+        private
+
+        def source_header(name) = DeadLetterHeaders.text(headers["source_#{name}"])
       end
     end
   end

@@ -3,13 +3,12 @@
 require "guildhall/clock"
 require_relative "../partition/dispatches"
 require_relative "../partition/error_kind"
-require_relative "../producing/reporting"
+require_relative "../producing/delivery"
 require_relative "../producing/wire"
-require_relative "origin"
+require_relative "dead_letter"
 
 module Guildhall
   module Kafka
-    # Sends messages to a retry topic or a dead letter topic, and reads and replays what is there.
     module DeadLetterQueue
       # Sends messages to the next retry topic or to the dead letter topic, with their bytes, key and headers, and with what went
       # wrong in further headers. Which messages, and when, {Partition::FailurePolicy} decides.
@@ -21,10 +20,8 @@ module Guildhall
           @application = application
         end
 
-        # @return [Boolean] whether payloads whose bytes cannot be decoded go there without having been consumed
-        def dispatch_undecodable?
-          @queue.dispatch_undecodable
-        end
+        # Whether payloads whose bytes cannot be decoded go there without having been consumed.
+        def dispatch_undecodable? = @queue.dispatch_undecodable
 
         # @param error [Exception] why a message goes there
         # @return [Boolean] false: the route skips it
@@ -39,17 +36,19 @@ module Guildhall
           Partition::ErrorKind.of(error, @topic) == :undecodable ? @queue.topic : later
         end
 
-        # All are sent before the first is waited for. Blocks until the broker has them.
+        # Sends all before it waits for the first. Blocks until the broker has them.
         # @param attempts [Integer] how often each has failed
-        # @param confirmed [#call] called with each message that is settled
+        # @param confirmed [#call] called with each message that the broker has, or that is skipped
         # @param give_up [#call] asked now and then while the broker does not answer: whether to wait no longer
         # @yieldreturn [Exception] why it goes there
         # @raise [DeadLetterError] when one of them could not be sent
         def dispatch(messages, attempts, confirmed:, give_up: -> { false }, &error_of)
           sent, failure = send_all(messages, attempts, error_of)
           limit = Clock.now + (@application.producer.config.max_wait_timeout / 1000.0)
-          sent.each do |one|
-            settle(*one, limit, confirmed, give_up)
+          sent.each do |message, reason, to, handle|
+            confirm(handle, message, to, limit, give_up) if handle
+            confirmed.call(message)
+            publish(message, reason, to) if handle
           rescue DeadLetterError => error
             failure ||= error
           end
@@ -58,41 +57,32 @@ module Guildhall
 
         private
 
-        # As many as the producer takes: its queue may be full. Those are settled, or they would be sent again with the others.
-        # @return [Array(Array, DeadLetterError | nil)] messages with their errors and handles; what stopped it
+        # Sends as many as the producer takes: its queue may be full. These are waited for, or they would be sent again with the others.
+        # @return [Array(Array, DeadLetterError | nil)] messages with their errors, topics and handles; what stopped it
         def send_all(messages, attempts, error_of)
           client = @application.producer.client
           sent = []
           messages.each do |message|
-            error = error_of.call(message)
-            to = target(error)
-            handle = send_one(client, message, dead_letter(to, message, error, attempts)) if to
-            sent << [message, error, to, handle]
+            reason = error_of.call(message)
+            to = target(reason)
+            sent << [message, reason, to, (send_one(client, message, to, DeadLetterHeaders.for(message, @topic, attempts, reason)) if to)]
           end
           [sent, nil]
         rescue DeadLetterError => error
           [sent, error]
         end
 
-        def settle(message, error, target, handle, limit, confirmed, give_up)
-          confirm(handle, message, target, limit, give_up) if handle
-          confirmed.call(message)
-          return unless handle
-
-          @application.publish(target == @queue.topic ? "dead_letter_queue.dispatched" : "retry_topic.dispatched", group: @topic.group,
-            topic: message.topic, partition: message.partition, offset: message.offset, to: target, error_class: error.class.name)
-        end
-
         # By the client behind waterdrop, whose own rules (no empty keys, no headers without a value) are not Kafka's: a
         # message that breaks one of them would be tried for ever.
-        def send_one(client, message, dead_letter)
-          client.produce(**dead_letter, label: Producing::Reporting::AWAITED)
+        def send_one(client, message, to, headers)
+          client.produce(topic: to, payload: message.raw_payload, key: message.raw_key, label: Producing::Delivery::AWAITED,
+            headers: Producing::Wire.headers({**message.raw_headers, **headers}))
         rescue Rdkafka::RdkafkaError => error
-          raise undelivered(message, dead_letter[:topic], error)
+          raise undelivered(message, to, error)
         end
 
-        # What is not confirmed in time may still be on its way.
-        def confirm(handle, message, target, limit, give_up)
+        # A message that is not confirmed in time may still be on its way: whoever closes the producer does not wait for it.
+        def confirm(handle, message, to, limit, give_up)
           begin
             left = Clock.left(limit, least: 0.001)
             handle.wait(max_wait_timeout_ms: ([left, Partition::Dispatches::SLICE_SECONDS].min * 1000).ceil)
@@ -102,20 +92,20 @@ module Guildhall
             raise
           end
         rescue Rdkafka::RdkafkaError, Rdkafka::AbstractHandle::WaitTimeoutError => error
-          raise undelivered(message, target, error)
+          raise undelivered(message, to, error)
         end
 
-        def undelivered(message, target, error)
-          kind = target == @queue.topic ? "dead letter" : "retry"
+        def publish(message, reason, to)
+          @application.publish(to == @queue.topic ? "dead_letter_queue.dispatched" : "retry_topic.dispatched", group: @topic.group,
+            topic: message.topic, partition: message.partition, offset: message.offset, to:, error_class: reason.class.name)
+        end
+
+        def undelivered(message, to, error)
+          kind = to == @queue.topic ? "dead letter" : "retry"
           code = error.code if error.is_a?(Rdkafka::RdkafkaError)
-          reason = [error.message, *(code && Broker::Errors.advice(code, to: target))].join("; ")
-          DeadLetterError.new("#{message.topic}/#{message.partition}@#{message.offset} could not be sent to the #{kind} topic #{target}, " \
-                              "and is sent again; its partition waits: #{reason}", to: target, reason:)
-        end
-
-        def dead_letter(target, message, error, attempts)
-          {topic: target, payload: message.raw_payload, key: message.raw_key,
-           headers: Producing::Wire.headers({**message.raw_headers, **Origin.headers(message, @topic, attempts, error)})}
+          reason = [error.message, *(code && Broker::Errors.advice(code, to:))].join("; ")
+          DeadLetterError.new("#{message.topic}/#{message.partition}@#{message.offset} could not be sent to the #{kind} topic #{to}, " \
+                              "and is sent again; its partition waits: #{reason}", to:, reason:)
         end
       end
     end

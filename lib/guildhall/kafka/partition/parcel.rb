@@ -3,7 +3,6 @@
 require "guildhall/clock"
 require_relative "../errors"
 require_relative "../producing/delivery"
-require_relative "../producing/reporting"
 require_relative "../producing/wire"
 require_relative "dispatches"
 
@@ -66,7 +65,7 @@ module Guildhall
 
           @failure = nil
           @handle = producer.client.produce(**@record, **partition(counts), headers: Producing::Wire.headers(@record[:headers]),
-            label: Producing::Reporting::AWAITED)
+            label: Producing::Delivery::AWAITED)
         rescue Rdkafka::RdkafkaError, Rdkafka::AbstractHandle::WaitTimeoutError => error
           failed(error)
         end

@@ -10,7 +10,9 @@ module Guildhall
       # A message on its way that has to arrive before something else counts as done. It is sent by the client behind waterdrop, whose
       # own rules (no empty keys, no headers without a value) are not Kafka's.
       class Delivery
-        # @param message [Hash{Symbol=>Object}] bytes
+        # The label of messages whose sender waits for them, and reports what becomes of them.
+        AWAITED = :guildhall_awaited
+
         # @raise [Guildhall::TimeoutError] when the producer's queue is full
         # @raise [Rdkafka::RdkafkaError]
         def self.start(producer, message)
@@ -19,16 +21,15 @@ module Guildhall
           raise reason(error)
         end
 
-        # @return [Boolean] whether the error says nothing about the message
+        # Whether the error says nothing about the message.
         def self.passing?(error) = error.is_a?(Rdkafka::AbstractHandle::WaitTimeoutError) || Broker::Errors.outage?(error.code)
 
-        # @return [Exception] an outage as what it is
+        # @return [Exception] a TimeoutError for an outage, else the error
         def self.reason(error)
           passing?(error) ? TimeoutError.new("the broker did not take a message in time: #{error.message}") : error
         end
 
-        # @param timeout_ms [Integer] that the broker has, from now on: several deliveries that are waited for one after the other have
-        #   no more time together
+        # @param timeout_ms [Integer] from now on: several deliveries that are waited for one after the other have no more time together
         def initialize(handle, timeout_ms)
           @handle = handle
           @limit = Clock.now + (timeout_ms / 1000.0)

@@ -10,8 +10,7 @@ module Guildhall
           @topics = topics
         end
 
-        # @param message [Hash] waterdrop's
-        # @return [Hash] the same, or a copy with bytes for its payload
+        # @return [Hash] the same message, or a copy with bytes for its payload
         # @raise [EncodeError] where no route says how
         # @raise whatever the serializer raises
         def call(message)

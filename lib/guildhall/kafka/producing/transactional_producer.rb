@@ -2,18 +2,18 @@
 
 require "guildhall/clock"
 require_relative "../broker/native_client"
+require_relative "../delaying"
 require_relative "delivery"
-require_relative "later"
 require_relative "wire"
 
 module Guildhall
   module Kafka
     module Producing
-      # Produces in transactions, one after the other; the broker lets only one producer with its transactional id do so, the one that
-      # was opened last. Takes messages as waterdrop's producer does. Any thread may produce while a transaction is open;
-      # one thread at a time begins and ends them.
+      # Produces in transactions, one after the other. Of several producers with one transactional id the broker serves only the one that
+      # was opened last. Takes messages as waterdrop's producer does. Any thread may produce while a transaction is open; one thread at a
+      # time begins and ends transactions.
       class TransactionalProducer
-        include Later
+        include Delaying::DelayedProducing
 
         # Seconds that a transaction may be open; librdkafka's default.
         DEFAULT_TIMEOUT_SECONDS = 60
@@ -21,15 +21,14 @@ module Guildhall
         OFFSETS_MS = 5_000
         FLUSH_MS = 1_000
         RETRY_PAUSE_SECONDS = 0.1
-        # What {Delivery} asks of a producer's configuration.
+        # The part of waterdrop's configuration that {Delivery} reads.
         Waiting = Struct.new(:max_wait_timeout)
-        # librdkafka has one timer in a process for another try of sending offsets: of two producers one would wait for ever.
+        # librdkafka has one timer in a process for the retries of sending offsets: of two producers one would wait for ever.
         SENDING = Mutex.new
-        # Notes where the messages of a transaction go: librdkafka's errors do not say it.
+        # Extends the client: notes where the messages of a transaction go, because librdkafka's errors do not say it.
         module Targets
           def targets = @targets ||= {}
 
-          # As the gem's.
           def produce(topic:, **)
             targets[topic] = true
             super
@@ -43,7 +42,7 @@ module Guildhall
         attr_reader :timeout
 
         # @param settings [Hash{Symbol=>Object}] librdkafka's, with a transactional id
-        # @param steps [Array<#call>] what becomes of each message before it is sent
+        # @param steps [Array<#call>] as of {Producer.steps}
         def initialize(settings, steps)
           @settings = settings
           @steps = steps
@@ -53,8 +52,8 @@ module Guildhall
           @refused = nil
         end
 
-        # Connects, and ends what an earlier producer of this id has left open. Blocks until the brokers have done that.
-        # @yieldreturn [Boolean] whether to give up, for it will not be used
+        # Connects, and ends the transaction that an earlier producer of this id has left open. Blocks until the brokers have done that.
+        # @yieldreturn [Boolean] whether to give up, because the producer will not be used
         # @raise [Rdkafka::RdkafkaError] also when no broker has answered for as long as a transaction may be open
         def open
           @client = Rdkafka::Config.new(@settings).producer.extend(Targets)
@@ -73,8 +72,8 @@ module Guildhall
           @deadline = Clock.now + @timeout
         end
 
-        # Once a transaction has failed, librdkafka drops its messages, and later calls fail for that. Why it has failed is what
-        # librdkafka says where it is asked to begin another one; if that is that messages were not delivered, the first of them says more.
+        # Once a transaction has failed, librdkafka drops its messages, and later calls fail for that reason. librdkafka says why it has
+        # failed when it is asked to begin another one; if messages were not delivered, the report of the first says more.
         # @param error [Exception] with which a call has failed while a transaction is open
         # @return [Rdkafka::RdkafkaError, nil] why it cannot be committed; nil: not because of the brokers, as far as is known
         def failure(error)
@@ -86,12 +85,12 @@ module Guildhall
           Rdkafka::RdkafkaError.new(refused.error, broker_message: text, abortable: true)
         end
 
-        # @return [Array<String>] topics that messages of the transaction that is open, or was the last, were sent to
+        # The topics that messages of the transaction that is open, or was the last, were sent to.
         def targets = @client ? @client.targets.keys : []
 
         # Adds a consumer's offset to the transaction. Blocks for the brokers' answers.
         # @param partition [Rdkafka::Consumer::Partition] with the offset of the next message to be consumed
-        # @yieldreturn [Group::Client::GroupMetadata] who consumes it; called again before another try
+        # @yieldreturn [Group::Client::GroupMetadata] who consumes it; called again for each try
         # @raise [Rdkafka::RdkafkaError, Guildhall::TimeoutError]
         def send_offset(topic, partition)
           list = Rdkafka::Consumer::TopicPartitionList.new(topic => [partition])
@@ -102,7 +101,7 @@ module Guildhall
         # @raise [Rdkafka::RdkafkaError] unless that can be aborted, it is not known whether it was committed
         def commit_transaction = patiently { @client.commit_transaction(SLICE_MS) }
 
-        # Blocks for the brokers' answers. What was produced goes out before: the coordinator refuses to abort a transaction of which it
+        # Blocks for the brokers' answers. Sends what was produced first: the coordinator refuses to abort a transaction of which it
         # has not heard yet (librdkafka's issue 4849).
         # @raise [Rdkafka::RdkafkaError]
         def abort_transaction
@@ -110,7 +109,7 @@ module Guildhall
           patiently { @client.abort_transaction(SLICE_MS) }
         end
 
-        # What is not delivered is dropped. Blocks while librdkafka ends.
+        # Drops what is not delivered. Blocks while librdkafka ends.
         def close
           return unless @client
 
@@ -121,10 +120,10 @@ module Guildhall
           @client&.close
         end
 
-        # @return [#max_wait_timeout] in milliseconds
+        # As waterdrop's, with `max_wait_timeout` alone (milliseconds).
         def config = @config ||= Waiting.new((@timeout * 1000).ceil)
 
-        # @return [self] see {#run}
+        # As waterdrop's, with {#run} alone.
         def middleware = self
 
         # @!visibility private
@@ -164,7 +163,7 @@ module Guildhall
           end
         end
 
-        # Each of these calls can be resumed. Given no limit, librdkafka waits for brokers longer than a transaction may be open.
+        # Repeats a call, which librdkafka then resumes. Without a limit it waits for brokers longer than a transaction may be open.
         def patiently
           yield
         rescue Rdkafka::RdkafkaError => error
@@ -174,7 +173,7 @@ module Guildhall
           retry
         end
 
-        # librdkafka may wait longer than its timeout, or for ever (its issues 5456 and 5511).
+        # In a thread: librdkafka may wait longer than its timeout, or for ever (its issues 5456 and 5511).
         # @raise [Guildhall::TimeoutError] the producer cannot be used any more then
         def in_time(&)
           thread = Thread.new(&)

@@ -5,18 +5,17 @@ require_relative "../broker/librdkafka"
 module Guildhall
   module Kafka
     module Producing
-      # Lets through what Kafka allows and waterdrop or its client do not: headers without a value, empty keys, and headers that are frozen,
-      # as those of a message that was consumed are, although a middleware adds to them.
+      # Lets through what Kafka allows and waterdrop or its client do not: headers without a value, empty keys, and frozen headers (those of
+      # a consumed message) to which a middleware adds.
       module Wire
-        # What the client takes for the value of a header: librdkafka sends NULL for it.
+        # Stands for the value of a header: the client asks for its pointer, and librdkafka sends NULL.
         class Null
-          # The client asks for it.
           def to_s = self
           def to_ptr = FFI::Pointer::NULL
           def bytesize = 0
         end
 
-        # What waterdrop takes for a String.
+        # Stands for the value of a header where waterdrop wants a String.
         class NoValue < String
           NULL = Null.new.freeze
           private_constant :NULL
@@ -24,7 +23,7 @@ module Guildhall
           def to_s = NULL
         end
 
-        # What waterdrop takes for a key that is not empty.
+        # An empty key that waterdrop does not refuse.
         class EmptyKey < String
           def empty? = false
         end
@@ -40,7 +39,7 @@ module Guildhall
           def run_many(messages) = messages.map { |message| run(message) }
         end
 
-        # @return [Hash{Symbol=>Object}] the same, or a copy, whose headers may be added to
+        # @return [Hash] the same message, or a copy, whose headers may be added to
         def self.thaw(message)
           headers = message[:headers]
           return message unless message.frozen? || headers.frozen?
@@ -48,28 +47,24 @@ module Guildhall
           headers.nil? ? message.dup : message.merge(headers: headers.dup)
         end
 
-        # @return [Hash{Symbol=>Object}] the same, or a copy that waterdrop takes
+        # @return [Hash] the same message, or a copy that waterdrop takes
         def self.pack(message)
           headers = headers(message[:headers])
           message = message.merge(headers:) unless headers.equal?(message[:headers])
           message[:key] == "" ? message.merge(key: EMPTY_KEY) : message
         end
 
-        def self.valueless?(value) = value.nil? || (value.is_a?(Array) && value.include?(nil))
-        private_class_method :valueless?
+        # @return [Hash{String=>Object}, nil] the same headers, or a copy that the client takes
+        def self.headers(headers)
+          return headers unless headers.is_a?(Hash) && headers.any? { |_, value| value.nil? || (value.is_a?(Array) && value.include?(nil)) }
 
-        # For those who look at what was sent.
-        # @param headers [Hash{String=>Object}, nil] from {.headers}
+          headers.transform_values { |value| value.is_a?(Array) ? value.map { |one| one.nil? ? NO_VALUE : one } : value || NO_VALUE }
+        end
+
+        # Undoes {.headers}, for those who look at sent messages.
         def self.plain(headers)
           plain = ->(value) { NO_VALUE.equal?(value) ? nil : value }
           headers&.transform_values { |value| value.is_a?(Array) ? value.map(&plain) : plain.call(value) }
-        end
-
-        # @return [Hash{String=>Object}, nil] the same, or a copy that the client takes: nil stays nil
-        def self.headers(headers)
-          return headers unless headers.is_a?(Hash) && headers.any? { |_, value| valueless?(value) }
-
-          headers.transform_values { |value| value.is_a?(Array) ? value.map { |one| one.nil? ? NO_VALUE : one } : value || NO_VALUE }
         end
       end
     end

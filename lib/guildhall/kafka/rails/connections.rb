@@ -14,12 +14,11 @@ module Guildhall
             return [] unless defined?(::ActiveRecord::Railtie)
 
             puma = puma_threads
+            databases = ::ActiveRecord::Base.configurations.configs_for(env_name: ::Rails.env, include_hidden: true)
             databases.filter_map { |database| problem(database, concurrency, puma) }
           end
 
           private
-
-          def databases = ::ActiveRecord::Base.configurations.configs_for(env_name: ::Rails.env, include_hidden: true)
 
           def problem(database, concurrency, puma)
             setting, size = limit(database)

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../delaying/tiers"
+require_relative "../delaying"
 require_relative "builder"
 require_relative "schedule_builder"
 require_relative "topic_builder"
@@ -70,9 +70,9 @@ module Guildhall
           known(:delay_topics, unknown, [:prefix])
           return @delayed.off << (@outer ? nil : @group) if delays == [false]
 
-          delays = Delaying::Tiers::DEFAULT if delays.empty?
+          delays = Delaying::DelayTopics::DEFAULT if delays.empty?
           prefix ||= delay_prefix
-          tiers = Delaying::Tiers.new(prefix:, delays: delays.freeze)
+          tiers = Delaying::DelayTopics.new(prefix:, delays: delays.freeze)
           problems = DELAY_TOPICS.errors(tiers.to_h.slice(:delays, :prefix).compact, prefix: "delay_topics ")
           return problems.each { |problem| report(problem) } if problems.any? || prefix.nil?
 
@@ -140,7 +140,7 @@ module Guildhall
 
         def add_default_delay_topics(group)
           prefix = delay_prefix(group) or return
-          add_delay_topics(Delaying::Tiers.new(prefix:, delays: Delaying::Tiers::DEFAULT), group)
+          add_delay_topics(Delaying::DelayTopics.new(prefix:, delays: Delaying::DelayTopics::DEFAULT), group)
         end
 
         def add_delay_topics(tiers, group = @group)
@@ -148,7 +148,7 @@ module Guildhall
         end
 
         def delay_route(tiers, delay, group)
-          due = Filter.new(name: "delay", source: Delaying::Due, arguments: {seconds: delay}.freeze)
+          due = Filter.new(name: "delay", source: Delaying::DueFilter, arguments: {seconds: delay}.freeze)
           builder = TopicBuilder.new(tiers.name(delay), group, @errors)
           builder.consumer(Delaying::Forwarder)
           builder.initial_offset("earliest")

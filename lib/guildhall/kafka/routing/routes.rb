@@ -36,7 +36,7 @@ module Guildhall
         # @return [String] a table for people
         def to_s = table(topics)
 
-        # @param decoded [Hash{Topic=>Deserializing::Plan, nil}] who decodes them
+        # @param decoded [Hash{Topic=>DecodingStrategy, nil}] who decodes them
         # @return [String] a table for people
         def table(topics, decoded = {})
           rows = topics.map do |topic|

@@ -6,13 +6,13 @@ require "guildhall/option_rules"
 module Guildhall
   module Kafka
     module Scheduling
-      # What the records of a schedule's topic come to: of each task its last run, and whether it is enabled. The topic is compacted;
-      # each key's last record is enough. All who read it come to the same.
+      # The state of a schedule, as the records of its topic give it: of each task its last run, and whether it is enabled. The topic is
+      # compacted: each key's last record is enough. Whoever reads it gets the same state.
       class State
         # The last due time of a task and what became of it.
         #
         # @!attribute [r] id
-        #   @return [String] of the attempt, which who has made it knows
+        #   @return [String] of the attempt: a process knows its own by it
         # @!attribute [r] follows
         #   @return [String, nil] the id of the attempt at the same due time that was cut off
         # @!attribute [r] due
@@ -30,13 +30,13 @@ module Guildhall
             super(id:, due:, state: state.to_sym, at:, follows:, error:, **)
           end
 
-          # @return [Boolean] whether a process has claimed it and not finished it
+          # Whether a process has claimed it and not finished it.
           def running? = state == :running
 
-          # @return [Boolean] whether this due time is settled: no process has to check it again
+          # Whether no process has to check this due time again.
           def over? = state != :released
 
-          # @return [Boolean] whether it counts, after that one: the first claim of a due time does
+          # Whether this run counts, read after the run `before`: of one due time the first claim does.
           def after?(before)
             before.nil? || due > before.due || id == before.id || (due == before.due && (follows == before.id || !before.over?))
           end
@@ -49,7 +49,7 @@ module Guildhall
             super
           end
         end
-        # Anybody may write into the topic.
+        # Anybody may write into the topic: the fields of its records are checked.
         TIME = OptionRules.kind("seconds since 1970", Numeric)
         FIELDS = OptionRules.new(id: OptionRules.kind("a String", String), due: OptionRules.kind("an Integer", Integer),
           state: OptionRules.one_of("added", "running", "done", "failed", "skipped", "released"), at: TIME)
@@ -57,11 +57,9 @@ module Guildhall
         ENABLED = Switch.new(enabled: true, at: 0.0)
         private_constant :TIME, :FIELDS, :SWITCH_FIELDS, :ENABLED
 
-        # @param name [String] of a task
         # @return [Array(String, String)] key and payload of the record
         def self.run_record(name, run) = ["run:#{name}", JSON.encode(run.to_h.compact)]
 
-        # @param name [String] of a task
         # @return [Array(String, String)] key and payload of the record
         def self.switch_record(name, enabled) = ["switch:#{name}", JSON.encode({enabled:, at: Time.now.to_f})]
 
@@ -81,21 +79,24 @@ module Guildhall
           return if message.tombstone? || name.nil?
 
           fields = JSON.decode(message.raw_payload)
-          take_fields(kind, name, fields.transform_keys(&:to_sym)) if fields.is_a?(Hash)
+          return unless fields.is_a?(Hash)
+
+          fields = fields.transform_keys(&:to_sym)
+          return read_run(name, Run.new(**fields.slice(*Run.members))) if kind == "run"
+
+          @switches[name] = Switch.new(**fields.slice(*Switch.members))
+          nil
         rescue DecodeError, ::ArgumentError
           nil # not written by a schedule
         end
 
-        # @param name [String] of a task
-        # @return [Run, nil] nil: no process has run it yet
+        # @return [Run, nil] the task's last one; nil: no process has run it yet
         def run(name) = @runs[name]
 
-        # @param name [String] of a task
         def enabled?(name) = switch(name).enabled
 
-        # What was due while a task was disabled is not missed.
-        # @param name [String] of a task
-        # @return [Numeric, nil] after which time due times count, in seconds since 1970; nil: it was never seen
+        # A due time that passed while the task was disabled is not made up for.
+        # @return [Numeric, nil] after which time the task's due times count, in seconds since 1970; nil: it was never seen
         def since(name)
           run = @runs[name] or return
           [run.over? ? run.due : run.due - 1, switch(name).at].max
@@ -106,20 +107,10 @@ module Guildhall
 
         private
 
-        def take_fields(kind, name, fields)
-          return take(name, Run.new(**fields.slice(*Run.members))) if kind == "run"
-
-          @switches[name] = Switch.new(**fields.slice(*Switch.members))
-          nil
-        end
-
         def switch(name) = @switches.fetch(name, ENABLED)
 
-        def take(name, run)
-          return unless run.after?(@runs[name])
-
-          @runs[name] = run
-          [name, run]
+        def read_run(name, run)
+          [name, @runs[name] = run] if run.after?(@runs[name])
         end
       end
     end

@@ -5,7 +5,7 @@ require "guildhall/soft_dependency"
 
 module Guildhall
   module Kafka
-    # Recurring tasks: once per due time in all processes of a consumer group.
+    # Recurring tasks: each runs once per due time in all processes of a consumer group.
     module Scheduling
       # A recurring task of the routes, and when it is due. A due time is a number of seconds since 1970.
       class Task
@@ -22,7 +22,7 @@ module Guildhall
         private_constant :MISSED, :STEPS
 
         attr_reader :name
-        # @return [String] as the routes have it
+        # @return [String] the cron expression as the routes have it
         attr_reader :expression
         # @return [Symbol] :run_once or :skip
         attr_reader :missed
@@ -62,11 +62,25 @@ module Guildhall
           @cron.previous_time(Time.at(now.floor + 1)).to_i if next_due(since) <= now
         end
 
-        # @return [Boolean] whether it is to be left out because it has passed
+        # Whether a due time is to be left out because it has passed.
         def skip?(due, now) = @missed == :skip && now - due > GRACE_SECONDS
 
-        # @return [Boolean] whether a run that was cut off is repeated
+        # Whether a run that was cut off is repeated.
         def repeat? = @missed == :run_once
+      end
+
+      # One task, for people.
+      #
+      # @!attribute [r] topic
+      #   @return [Routing::Topic] the schedule's
+      # @!attribute [r] run
+      #   @return [State::Run, nil] the last one; nil: none yet
+      Status = Data.define(:task, :topic, :enabled, :run) do
+        # @return [Time, nil] nil: it is disabled
+        def next_due(now = Time.now) = enabled ? Time.at(task.next_due(now.to_f)) : nil
+
+        # @return [Time, nil] the last due time
+        def last_due = run && run.state != :added ? Time.at(run.due) : nil
       end
     end
   end

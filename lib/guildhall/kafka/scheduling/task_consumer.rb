@@ -14,7 +14,7 @@ module Guildhall
       # runs the task when it reads that claim back: of several claims of one due time the first one counts, for everybody who reads
       # them. So a process that does not know yet that the partition has gone runs nothing twice.
       class TaskConsumer < Consumer
-        CLAIM_SECONDS = 30 # after which what was written and not read back is written again
+        CLAIM_SECONDS = 30 # after which a claim that was not read back is written again
         private_constant :CLAIM_SECONDS
 
         every(1) { claim_due if first? }
@@ -37,7 +37,7 @@ module Guildhall
           end
         end
 
-        # What was claimed and not begun is the next one's.
+        # Releases what was claimed and not begun, for the next process.
         def revoked
           @claims.each { |name, run| write(name, run.with(state: :released)) if run.running? }
           @claims.clear
@@ -64,7 +64,7 @@ module Guildhall
           topic.scheduled_tasks.each { |task| consider(task, now) unless @claims.key?(task.name) }
         end
 
-        # The same again does no harm: of each due time the first claim counts, and who has made it knows its id.
+        # Writing the same run again does no harm: of each due time the first claim counts, and its process knows it by its id.
         def note(name, run)
           @claims[name] = run
           write(name, run)
@@ -73,20 +73,13 @@ module Guildhall
         def consider(task, now)
           since = state.since(task.name) or return note(task.name, new_run(now.floor, :added, now))
           return unless state.enabled?(task.name)
-          return claim(task.name, now, task.due(since, now)) { |due| task.skip?(due, now) } unless cut_off?(task)
 
-          claim(task.name, now, state.run(task.name).due, follows: state.run(task.name).id)
-        end
-
-        def cut_off?(task)
-          @cut_off.key?(task.name) && task.repeat? && state.run(task.name) == @cut_off[task.name]
-        end
-
-        def claim(name, now, due, follows: nil)
-          return unless due
-
-          skipped = block_given? && yield(due)
-          note(name, new_run(due, skipped ? :skipped : :running, now, follows:))
+          last = state.run(task.name)
+          if task.repeat? && @cut_off[task.name] == last
+            note(task.name, new_run(last.due, :running, now, follows: last.id))
+          elsif (due = task.due(since, now))
+            note(task.name, new_run(due, task.skip?(due, now) ? :skipped : :running, now))
+          end
         end
 
         def new_run(due, state, now, follows: nil) = State::Run.new(id: SecureRandom.hex(8), due:, state:, at: now, by: @process, follows:)

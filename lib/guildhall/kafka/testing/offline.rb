@@ -186,7 +186,7 @@ module Guildhall
             @application = application
             @config = config
             parallel = Config::Deserializing::Parallel.new.tap { |settings| settings.active = false }
-            @plan = Deserializing::Plan.new(topic, parallel) # payloads are decoded when they are read, as with `lazy: :on_access`
+            @plan = DecodingStrategy.new(topic, parallel) # payloads are decoded when they are read, as with `lazy: :on_access`
             @steps = steps
             @producer = Producer.new(steps)
             @backpressure = Kafka::Runtime::Backpressure.new(config, [topic])

@@ -79,13 +79,13 @@ class KafkaRetryTopicsTest < GuildhallTest
 
   def test_where_a_message_comes_from_stays_the_same_on_its_way
     orders, first, second = routed(&ROUTE)
-    origin = Guildhall::Kafka::DeadLetterQueue::Origin
+    headers_of = Guildhall::Kafka::DeadLetterQueue::DeadLetterHeaders
     own = {"source_topic" => "forged", "source_attempts" => "99"}
-    headers = origin.headers(read_message(own), orders, 1, KeyError.new)
+    headers = headers_of.for(read_message(own), orders, 1, KeyError.new)
     assert_equal %w[t 7 1 KeyError], headers.values_at("source_topic", "source_offset", "source_attempts", "source_error_class")
     before = {"source_topic" => "orders", "source_partition" => "3", "source_offset" => "11", "source_consumer_group" => "guildhall",
               "source_first_failed_at" => "2026-01-01T00:00:00.000Z", "source_attempts" => %w[99 2]}
-    headers = origin.headers(read_message(before), second, 1, IOError.new)
+    headers = headers_of.for(read_message(before), second, 1, IOError.new)
     assert_equal before.merge("source_attempts" => "3", "source_error_class" => "IOError"), headers
     assert_equal %w[orders.guildhall.retry.30], [first.retry_topics.next_topic]
     assert_nil second.retry_topics.next_topic

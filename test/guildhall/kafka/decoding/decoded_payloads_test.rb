@@ -5,7 +5,7 @@ require "support/kafka_records"
 require "guildhall/kafka"
 require "guildhall/json"
 
-class KafkaPayloadsTest < GuildhallTest
+class KafkaDecodedPayloadsTest < GuildhallTest
   include KafkaRecords
 
   # Counts what it decodes; fails a given number of times.

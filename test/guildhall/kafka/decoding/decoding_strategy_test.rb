@@ -5,7 +5,7 @@ require "support/kafka_records"
 require "guildhall/kafka"
 require "guildhall/json"
 
-class KafkaDeserializingPlanTest < GuildhallTest
+class KafkaDecodingStrategyTest < GuildhallTest
   include KafkaRecords
 
   # Notes how batches are dispatched.
@@ -96,7 +96,7 @@ class KafkaDeserializingPlanTest < GuildhallTest
     with_pool do |pool|
       way = plan(pool) { deserializer USES_RATES }
       assert_equal [:on_access, true], [way.place, way.refused?]
-      assert_match(/\A\S*RATES is a Hash that is not shareable, test\S*plan_test.rb:\d+\z/, way.reason)
+      assert_match(/\A\S*RATES is a Hash that is not shareable, test\S*decoding_strategy_test.rb:\d+\z/, way.reason)
       assert_equal "consumer thread (#{way.reason})", way.to_s
     end
   end

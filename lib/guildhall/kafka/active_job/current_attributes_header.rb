@@ -6,16 +6,16 @@ require "guildhall/option_rules"
 module Guildhall
   module Kafka
     module ActiveJob
-      # Attributes of `ActiveSupport::CurrentAttributes` that travel in a header of a job's message. Classes are known by their
-      # names, because a reload makes new ones.
-      class Carried
-        HEADER = "current_attributes"
+      # The header of a job's message with attributes of `ActiveSupport::CurrentAttributes`. Classes are known by their names, because a
+      # reload makes new ones.
+      class CurrentAttributesHeader
+        NAME = "current_attributes"
         CLASS = OptionRules.rule("a class of ActiveSupport::CurrentAttributes, or its name") do |one|
           one.is_a?(Class) ? one < ActiveSupport::CurrentAttributes : one.is_a?(String) || one.is_a?(Symbol)
         end
         private_constant :CLASS
 
-        # @raise [Guildhall::ArgumentError] for what is no such class
+        # @raise [Guildhall::ArgumentError] naming each that is no such class
         def initialize(classes)
           wrong = classes.filter_map { |one| CLASS.problem(one) }
           raise Guildhall::ArgumentError, "current_attributes: each #{wrong.uniq.join("; ")}" if wrong.any?
@@ -23,37 +23,34 @@ module Guildhall
           @names = classes.map(&:to_s).freeze
         end
 
-        # @return [Hash{String=>String}] headers; empty where nothing is set
+        # @return [Hash{String=>String}] empty where nothing is set
         # @raise [::ActiveJob::SerializationError]
         def headers
-          set = classes.filter_map { |one| [one.name, serialized(one)] if one.attributes.compact.any? }.to_h
-          set.empty? ? {} : {HEADER => ::JSON.generate(set)}
+          set = @names.map(&:constantize).to_h { |one| [one.name, one.attributes.compact] }.reject { |_, attributes| attributes.empty? }
+          set.empty? ? {} : {NAME => ::JSON.generate(set.transform_values { |attributes| ::ActiveJob::Arguments.serialize([attributes]) })}
         end
 
         # @param headers [Hash{String=>String}] a message's
-        # @return [Hash{Class=>Hash{Symbol=>Object}}] attributes for {#with}
+        # @return [Hash{Class=>Hash{Symbol=>Object}}] attributes for {#with}, without those that the class has no longer
         # @raise [::ActiveJob::DeserializationError] for a record that is gone
         # @raise [Kafka::UndecodableMessageError] for a header that {#headers} has not made
         def read(headers)
-          json = headers[HEADER]
+          json = headers[NAME]
           return {} unless json && @names.any?
 
-          parse(json).slice(*@names).to_h { |name, attributes| known(name.constantize, attributes) }
+          parse(json).slice(*@names).to_h do |name, serialized|
+            current = name.constantize
+            attributes = ::ActiveJob::Arguments.deserialize(serialized).first
+            [current, attributes.select { |attribute, _| current.respond_to?(:"#{attribute}=") }]
+          end
         end
 
-        # @param all [Hash{Class=>Hash}] of {#read}
-        # @return [Object] what the block returns
+        # Runs the block with the attributes of {#read} set.
         def with(all, &block)
           all.to_a.reverse.reduce(block) { |inner, (current, attributes)| -> { current.set(attributes, &inner) } }.call
         end
 
         private
-
-        def classes = @names.map(&:constantize)
-
-        def serialized(current)
-          ::ActiveJob::Arguments.serialize([current.attributes.compact])
-        end
 
         # @return [Hash{String=>Array(Hash)}] by class
         def parse(json)
@@ -64,12 +61,7 @@ module Guildhall
         end
 
         def refuse(reason)
-          raise Kafka::UndecodableMessageError.new("the header #{HEADER} #{reason}", codec: "job")
-        end
-
-        # Without those that the class has no longer.
-        def known(current, attributes)
-          [current, ::ActiveJob::Arguments.deserialize(attributes).first.select { |name, _| current.respond_to?(:"#{name}=") }]
+          raise Kafka::UndecodableMessageError.new("the header #{NAME} #{reason}", codec: "job")
         end
       end
     end

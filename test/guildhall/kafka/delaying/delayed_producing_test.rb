@@ -4,10 +4,10 @@ require "test_helper"
 require "guildhall/kafka"
 
 # When a message for later is due.
-class KafkaLaterTest < GuildhallTest
+class KafkaDelayedProducingTest < GuildhallTest
   # Notes what is produced at once.
   class Producer
-    include Guildhall::Kafka::Producing::Later
+    include Guildhall::Kafka::Delaying::DelayedProducing
 
     def produce_sync(message) = message
   end
@@ -19,7 +19,7 @@ class KafkaLaterTest < GuildhallTest
 
   def produce(at)
     producer = Producer.new
-    producer.delay_tiers = -> { Guildhall::Kafka::Delaying::Tiers.new(prefix: "later", delays: [1]) }
+    producer.delay_tiers = -> { Guildhall::Kafka::Delaying::DelayTopics.new(prefix: "later", delays: [1]) }
     producer.produce_later(at:, topic: "t", payload: "x")
   end
 

@@ -1,0 +1,343 @@
+# frozen_string_literal: true
+
+require "English"
+require "timeout"
+require "guildhall/callable"
+require "guildhall/clock"
+require "guildhall/failure"
+require "guildhall/pipeline"
+require "guildhall/pool"
+require "guildhall/pool/backlog_comparison"
+
+module Guildhall
+  module Kafka
+    # Where the payloads of one topic are decoded. This class alone decides it, once, when the application starts:
+    #
+    # - `:none`: there is no deserializer; the payload is the bytes.
+    # - `:in_reader`: the codec has a native decoder, which the reader runs while it reads, without the GVL. Stages
+    #   that follow run in the thread that asks for the payload.
+    # - `:in_pool`: batches are dispatched to the pool as they are read; {Pool::BacklogComparison} and the pool find out whether
+    #   workers pay.
+    # - `:on_access`: in the thread that asks for the payload.
+    class DecodingStrategy
+      # For so long a codec's `prepare` that has failed is not called again: batches that wait must not keep runners busy with a
+      # registry that does not answer.
+      PREPARE_PAUSE_SECONDS = 5
+      private_constant :PREPARE_PAUSE_SECONDS
+
+      # The decoding stage of a pipeline whose payloads are Records: decodes each where its bytes lie.
+      class RecordDecoding
+        def initialize(codec)
+          @codec = codec
+          freeze
+        end
+
+        def call(record) = record.decode(@codec)
+      end
+
+      # @return [Symbol] :none, :in_reader, :in_pool or :on_access
+      attr_reader :place
+      # @return [Symbol, nil] what a pipeline calls the decoding
+      attr_reader :stage
+      # @return [String, nil] why workers decode nothing of it; nil: they do, or nothing is left for them
+      attr_reader :reason
+
+      # @param runners [Runtime::Runners, nil] prepare batches that need it; nil: the thread that reads a payload does
+      # @param report [#call] takes what preparing a batch has raised
+      # @yieldreturn [Guildhall::Pool] asked for only where there is work for it
+      # @raise [ConfigurationError] where workers cannot run what the route wants them to run
+      def initialize(topic, settings, runners = nil, report: :itself.to_proc, &pool)
+        @topic = topic
+        @active = settings.active
+        @min_payloads = settings.min_payloads || 1
+        @runners = runners
+        @report = report
+        @task = topic.deserializer
+        @metadata = @task && Callable.takes_metadata?(@task)
+        @filtering = topic.filtering?
+        @stage = @task.names.first if @task.is_a?(Pipeline)
+        @native, @rest = split
+        @place = choose
+        join(pool) if @place == :in_pool
+      end
+
+      # Who decodes, for people.
+      def to_s
+        case @place
+        when :none then "nobody (no deserializer)"
+        when :in_reader then @rest ? "reader (C), then consumer thread#{because}" : "reader (C)"
+        when :in_pool then @topic.parallel ? "workers" : "workers, or consumer thread where that is faster"
+        else "consumer thread#{because}"
+        end
+      end
+
+      # Whether there is a pipeline that workers would run, if they could.
+      def refused? = @refused == true && @task.is_a?(Pipeline)
+
+      # @return [Codec, nil] what the reader is to decode with
+      def codec = (@native if @place == :in_reader)
+
+      # Whether payloads may be left out.
+      def filtering? = @filtering
+
+      # Whether the reader's documents are the payloads.
+      def complete? = @rest.nil?
+
+      # Takes a batch that was read. Does not block.
+      # @param source [Object] whose batches take turns with other sources' in the pool
+      # @param documents [Array<Object, nil>, nil] what the reader has decoded of each; nil: it has not tried
+      def begin(records, source, documents = nil)
+        payloads = DecodedPayloads.new(self, records, source, documents)
+        return payloads unless @place == :in_pool
+
+        @preparing ? @runners&.push(payloads) : payloads.run
+        payloads
+      end
+
+      # Called by {DecodedPayloads}, once for each batch. Blocks where the codec has something to prepare.
+      # @param records [Array<Record>] without tombstones
+      # @return [Array(Pool::Future | nil, Pool::BacklogComparison::Meter | nil), nil] no future: payloads are decoded by the thread
+      #   that reads them; the meter, if there is one, is to count them
+      def dispatch(records, source)
+        return if records.size < @min_payloads
+        return [to_workers(records, source, true), nil] unless @comparison
+
+        meter = @comparison.meter(records.first.class.bytes(records), records.size)
+        [(to_workers(records, source, meter&.workers) unless meter&.workers == false), meter]
+      end
+
+      # Decodes one payload, which is no tombstone, in the thread that calls.
+      def decode(record)
+        return record.raw_payload unless @task
+
+        @metadata ? @task.call(record.raw_payload, record) : @task.call(record.raw_payload)
+      end
+
+      # Runs the stages that follow the decoding, for one payload that the reader has decoded.
+      def finish(document, record)
+        @rest ? @rest.call(document, record) : document
+      end
+
+      private
+
+      # @return [Array] the codec that the reader can run, and the stages that follow
+      def split
+        codec = @task.is_a?(Pipeline) ? @task.decoder : @task
+        return [nil, nil] unless codec.respond_to?(:native_decoder) && codec.native_decoder
+
+        [codec, (@task.rest if @task.is_a?(Pipeline))]
+      end
+
+      # Where stages in Ruby follow a native decoder, workers decode too: the reader is one thread, they are several.
+      def choose
+        return :none unless @task
+        return on_access("lazy: :on_access") if @topic.lazy == :on_access
+        return :in_reader if @native && (@rest.nil? || !workers?(@rest))
+
+        workers?(@task) ? :in_pool : :on_access
+      end
+
+      def workers?(task)
+        @reason = "parallel: false" if @topic.parallel == false
+        @reason = "config.deserializing.parallel.active is false" unless @active
+        return false if @reason
+        return true if @topic.parallel || Ractor.shareable?(task)
+
+        path, part = Shareable.find(@task, "deserializer")
+        @refused = true
+        @reason = "#{path} is #{Shareable.article(Shareable.type_of(part))} that is not shareable"
+        false
+      end
+
+      def on_access(reason)
+        @reason = reason
+        :on_access
+      end
+
+      def because = @reason && " (#{@reason})"
+
+      # Loads what the task names here, because a worker would have to wait for it. The empty batch starts no worker; it
+      # finds out whether workers can run the task.
+      def join(pool)
+        codec = @task.is_a?(Pipeline) ? @task.decoder || @task.stages.first.callable : @task
+        @preparing = codec if codec.respond_to?(:prepare)
+        @pool_task = documents_of_records? ? decoding_records : @task
+        Inspection.of(@pool_task, load: true)
+        @comparison = Pool::BacklogComparison.new unless @topic.parallel
+        @pool = pool.call
+        @pool.dispatch([], @pool_task, prepare: false)
+      rescue Guildhall::Error, Ractor::Error => error
+        if @topic.parallel
+          raise ConfigurationError,
+            "topic #{@topic.name.inspect}: deserializing parallel: true, but workers cannot run the deserializer: #{error.message}"
+        end
+        @refused = true
+        @place = on_access(findings(error))
+      end
+
+      # What keeps workers from running the task, in short.
+      def findings(error)
+        all = error.is_a?(IsolationError) ? error.findings : []
+        return error.message.split(" nowhere: ", 2).last if all.empty?
+
+        all.map { |one| "#{one.thing} #{one.problem}#{", #{one.place.delete_prefix("#{Dir.pwd}/")}" if one.place}" }.join("; ")
+      end
+
+      # Whether Documents that workers make lie in the Records, so that no byte is copied. Where each Ractor has a collector of its own
+      # a Record that a worker refers to would stay until all Ractors collect together.
+      def documents_of_records? = @native && !COLLECTOR_PER_RACTOR
+
+      # The same pipeline for Records. Its stages keep their names.
+      def decoding_records
+        first = Pipeline::Map.new(RecordDecoding.new(@native), name: @stage)
+        Pipeline.new([first, *@task.stages.drop(1)])
+      end
+
+      # @param parallel [Boolean, nil] nil: as the pool thinks
+      def to_workers(records, source, parallel)
+        return if @preparing && !(may_prepare? && prepare(records))
+
+        input = documents_of_records? ? {metadata: records} : {records: true}
+        @pool.dispatch(records, @pool_task, source:, parallel:, prepare: false, **input)
+      rescue StandardError # a pool that is saturated or closed, say: it must not cost the membership in the group
+        nil
+      end
+
+      def may_prepare? = @prepare_failed_at.nil? || Clock.now - @prepare_failed_at >= PREPARE_PAUSE_SECONDS
+
+      # Lets a codec do what it cannot do in a worker (fetch the schemas that a batch names, say) before the batch is dispatched. That
+      # is the application's code: a runner calls it, never the listener. Where it fails, the thread that asks for a payload decodes it.
+      def prepare(records)
+        Callable.prepare(@preparing, records.map(&:raw_payload), records)
+        prepared = true
+      rescue SignalException, ::Timeout::ExitException
+        raise # what interrupts the thread says nothing about the codec
+      rescue Exception => error # rubocop:disable Lint/RescueException -- a LoadError would be raised by each payload in place of its own
+        @report.call(error)
+        false
+      ensure
+        @prepare_failed_at = Clock.now unless prepared # Thread.exit, too
+      end
+    end
+
+    # The payloads of one batch: each is decoded once, by the reader, by a worker, or by the thread that first asks for it. Used by any
+    # thread of the main Ractor.
+    class DecodedPayloads
+      # Kept for a payload that was decoded, and is nil.
+      DECODED_NIL = Object.new.freeze
+      private_constant :DECODED_NIL
+
+      # The payloads from one index on: of the second part of a batch that was split.
+      class Slice
+        def initialize(payloads, first)
+          @payloads = payloads
+          @first = first
+        end
+
+        def [](index) = @payloads[@first + index]
+        def wait = @payloads.wait
+        def filtering? = @payloads.filtering?
+        def again = @payloads.again
+      end
+
+      # (see DecodingStrategy#begin)
+      def initialize(strategy, records, source, documents = nil)
+        @strategy = strategy
+        @records = records
+        @source = source
+        @documents = documents
+        @values = documents && strategy.complete? ? documents : Array.new(records.size)
+        @undispatched = strategy.place == :in_pool
+        @lock = Mutex.new if @undispatched
+        @future = @meter = @outcomes = @places = nil
+        @again = false
+      end
+
+      # Blocks until the payload of the record with this index is there.
+      # @return [Object, Failure, DROPPED, nil] nil for a tombstone too
+      def [](index)
+        value = @values[index]
+        return DECODED_NIL.equal?(value) ? nil : value unless value.nil?
+
+        value = outcome(index)
+        @values[index] = value.nil? ? DECODED_NIL : value
+        @meter&.count
+        value
+      end
+
+      # Blocks until all of them are there.
+      def wait
+        run if @undispatched
+        @future&.wait
+        @records.each_index { |index| self[index] }
+      end
+
+      # Whether payloads may be left out.
+      def filtering? = @strategy.filtering?
+
+      # Before another attempt: what failed is decoded again when it is read, unless it would end another thread.
+      def again
+        @again = true
+        @values.each_with_index { |value, index| @values[index] = nil if repeat?(value) }
+      end
+
+      # Dispatches the batch to the pool, once. Called by a runner where something has to be prepared first.
+      def run
+        @lock.synchronize do
+          next unless @undispatched
+
+          @future, @meter = @strategy.dispatch(without_tombstones, @source)
+          @undispatched = false
+        end
+      end
+
+      private
+
+      def without_tombstones
+        return @records unless @records.any?(&:tombstone?)
+
+        place = -1
+        @places = @records.map { |record| place += 1 unless record.tombstone? }
+        @records.reject(&:tombstone?)
+      end
+
+      def outcome(index)
+        record = @records[index]
+        return if record.tombstone?
+        return compute(index, record) if @lock.nil? || outcomes.nil?
+
+        value = outcomes[@places ? @places[index] : index]
+        repeat?(value) ? compute(index, record) : value
+      end
+
+      # Runs in one go what the pool has left to the thread that asks: asking for one payload after the other costs more.
+      def outcomes
+        run if @undispatched
+        @outcomes ||= @future && (@future.deferred? ? @future.results : @future)
+      end
+
+      def repeat?(outcome)
+        @again && outcome.is_a?(Failure) && !outcome.fatal?
+      end
+
+      def compute(index, record)
+        value = @documents && !record.deferred? ? read(index, record) : @strategy.decode(record)
+        ended = true
+        value
+      rescue SignalException, ::Timeout::ExitException
+        raise # what interrupts the thread says nothing about the payload
+      rescue Exception => error # rubocop:disable Lint/RescueException -- else it would fail the batch, whatever message asks for it
+        ended = true
+        Failure.of(error, index)
+      ensure
+        @values[index] = Failure.fatal(index) unless ended || $ERROR_INFO # Thread.exit
+      end
+
+      # The reader has tried to decode it.
+      def read(index, record)
+        error = record.decode_error
+        error ? Failure.of(error, index, @strategy.stage) : @strategy.finish(@documents[index], record)
+      end
+    end
+  end
+end

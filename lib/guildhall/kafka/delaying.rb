@@ -1,0 +1,164 @@
+# frozen_string_literal: true
+
+require "guildhall/digits"
+require "guildhall/option_rules"
+require_relative "consumer"
+
+module Guildhall
+  module Kafka
+    # Messages that are produced now and consumed later: they wait in delay topics, not in memory. {DelayedProducing} sends a message to a
+    # delay topic, with {DelayHeaders} of its own; there the {DueFilter} holds it back, and then the {Forwarder} sends it to the next
+    # delay topic, or to its own topic when its time has come.
+    module Delaying
+      # The delay topics of a group. In each of them messages wait for the same time, so that the first one is always the next
+      # one; a message goes from one to the other until its time has come. Shareable.
+      DelayTopics = Data.define(:prefix, :delays, :serves) do
+        # @!attribute [r] prefix
+        #   @return [String] how the topics' names begin
+        # @!attribute [r] delays
+        #   @return [Array<Numeric>] seconds, ascending
+        # @!attribute [r] serves
+        #   @return [Array<String>] topics whose delayed messages wait here: a process that consumes one of them consumes these, too
+
+        def initialize(serves: [].freeze, **) = super
+
+        # @param delay [Numeric] one of {#delays}
+        def name(delay) = "#{prefix}.#{delay}"
+
+        # The topic for what cannot be sent on.
+        def dead_letters = "#{prefix}.dead"
+
+        # @param seconds [Numeric] that a message has to wait
+        # @return [String] the topic that it waits in next
+        def topic(seconds) = name(delays.reverse_each.find { |delay| delay <= seconds } || delays.first)
+      end
+      # Seconds; a message that waits for a day passes some twenty of them.
+      DelayTopics::DEFAULT = [1, 10, 60, 600, 3_600, 36_000].freeze
+
+      # The headers of a message that waits: when it is due, and where it goes then.
+      module DelayHeaders
+        DUE = "delay_until" # milliseconds since 1970
+        TOPIC = "delay_topic"
+        PARTITION = "delay_partition"
+        private_constant :DUE, :TOPIC, :PARTITION
+
+        # @param due [Numeric] seconds since 1970
+        # @param partition [Integer, nil] nil: the partitioner decides
+        def self.for(due, topic, partition)
+          {DUE => (due * 1000).round.to_s, TOPIC => topic, **(partition ? {PARTITION => partition.to_s} : {})}
+        end
+
+        # @return [Float, nil] seconds since 1970; nil: the message does not say it
+        def self.due(message)
+          milliseconds = Digits.integer(message.raw_headers[DUE])
+          milliseconds && (milliseconds / 1000.0)
+        end
+
+        # @return [Hash{Symbol=>Object}, nil] topic and partition; nil: the message does not say it
+        def self.target(message)
+          topic = message.raw_headers[TOPIC]
+          topic && {topic:, partition: Digits.integer(message.raw_headers[PARTITION])}
+        end
+
+        # @return [Hash{String=>Object}] the message's own headers
+        def self.without(message) = message.raw_headers.except(DUE, TOPIC, PARTITION)
+      end
+
+      # Extends the application's producer.
+      module DelayedProducing
+        # Numbers below, in 2001, are taken for seconds from now on, and those above, in the year 5138, for milliseconds.
+        SECONDS = 1_000_000_000..100_000_000_000
+        RULES = OptionRules.new(
+          at: OptionRules.rule("a Time or seconds since 1970") { |at| at.is_a?(Time) || DelayedProducing.problem(at) }
+        )
+        private_constant :SECONDS, :RULES
+
+        # @!visibility private
+        # @return [String, Boolean] as {OptionRules::Rule}
+        def self.problem(time)
+          return time.respond_to?(:to_time) && time.respond_to?(:to_f) && !time.is_a?(String) unless time.is_a?(Numeric)
+          return false unless time.real? && time.to_f.finite?
+          return true if SECONDS.cover?(time)
+          return "#{time} is in seconds since 1970, and looks like milliseconds" if time > SECONDS.end
+
+          "#{time} is a time in #{Time.at(time).utc.year}; from now on: Time.now + #{time}"
+        end
+
+        # @!visibility private
+        # @param delay_tiers [#call] returns the {DelayTopics} of the routes, or nil
+        attr_writer :delay_tiers
+
+        # Produces a message that reaches its topic at a given time, by way of the delay topics of the routes. Blocks until a broker has it.
+        # It arrives within a second of its time, plus the time that polling takes; the processes that consume the delay topics have to run
+        # then.
+        # @param at [Time, Numeric] when; a number: seconds since 1970. A time that is past: at once
+        # @param topic [String] where to
+        # @param payload [Object] encoded as the route of that topic says
+        # @param partition [Integer, nil] nil: the partitioner decides
+        # @return [Rdkafka::Producer::DeliveryReport] of the topic that it waits in
+        # @raise [Guildhall::ArgumentError] where the routes have no delay topics, and for a time that can only be meant otherwise
+        # @raise as `produce_sync`
+        def produce_later(at:, topic:, payload:, key: nil, headers: {}, partition: nil)
+          delay_topics = @delay_tiers.call or
+            raise Guildhall::ArgumentError, "produce_later needs delay topics: add `delay_topics` to the routes"
+          RULES.check!({at:}, owner: "produce_later")
+          seconds = at.to_f - Time.now.to_f
+          message = {topic: topic.to_s, payload:, key:, headers:, partition:}.compact
+          return produce_sync(message) unless seconds.positive?
+
+          message = middleware.run(message) # for its own topic, whose serializer makes bytes of it
+          headers = {**message[:headers], **DelayHeaders.for(at.to_f, topic.to_s, partition)}
+          waiting = {topic: delay_topics.topic(seconds), payload: message[:payload], key: message[:key], headers:}.compact
+          produce_many_sync([waiting], run_middleware: false).first.wait
+        end
+      end
+
+      # The filter of a delay topic: a message waits for the topic's time, or less where it is due before.
+      class DueFilter
+        # @param seconds [Numeric] of the topic
+        def initialize(seconds:)
+          @seconds = seconds
+        end
+
+        def call(messages)
+          now = Time.now.to_f
+          messages.each do |message|
+            entered = message.timestamp&.to_f || now
+            left = [entered + @seconds, DelayHeaders.due(message) || 0].min - now
+            return messages.postpone(message, left) if left.positive?
+          end
+        end
+      end
+
+      # Consumes a delay topic: sends each message to the next delay topic, or, when its time has come, to where it belongs. The
+      # broker has it before it is done here, so that none is lost; after a crash some may be sent twice.
+      class Forwarder < Consumer
+        # For a message in a delay topic that does not say where it goes.
+        class UnaddressedError < StandardError
+          include Error
+        end
+
+        def consume
+          now = Time.now.to_f
+          @call.forward(messages.map { |message| [message, forwarded(message, now)] }, patient: false, once: true) do |parcels|
+            parcels.take_while(&:arrived?).each { |parcel| mark_as_consumed(parcel.message) }
+          end
+          commit_offsets! # what a crash sends twice may be sent twice again by each topic that follows
+        end
+
+        private
+
+        # @return [Hash{Symbol=>Object}, UnaddressedError] as it is produced
+        def forwarded(message, now)
+          content = {payload: message.raw_payload, key: message.raw_key}
+          left = (DelayHeaders.due(message) || 0) - now
+          return {topic: topic.delay_tiers.topic(left), **content, headers: message.raw_headers} if left.positive?
+
+          target = DelayHeaders.target(message) or
+            return UnaddressedError.new("#{message.inspect} has no header that says where it goes")
+          {**target, **content, headers: DelayHeaders.without(message)}.compact
+        end
+      end
+    end
+  end
+end
