@@ -51,10 +51,7 @@ void guildhall_kafka_entry_adopted(const guildhall_kafka_entry *entry);
 /* As free, for one that was adopted; the garbage collector calls this. */
 void guildhall_kafka_entry_collected(guildhall_kafka_entry *entry);
 
-static inline const uint8_t *guildhall_kafka_entry_key(const guildhall_kafka_entry *entry)
-{
-    return entry->bytes + entry->payload_length;
-}
+static inline const uint8_t *guildhall_kafka_entry_key(const guildhall_kafka_entry *entry) { return entry->bytes + entry->payload_length; }
 
 static inline const uint8_t *guildhall_kafka_entry_headers(const guildhall_kafka_entry *entry)
 {

@@ -21,10 +21,7 @@ static void queue_mark(void *pointer)
 
 /* The queue was given back when the reader was closed. Where it never was, the client is still there or gone: either
  * way it is too late to call into it, and the codec of the entries may be gone as well. */
-static void queue_free(void *pointer)
-{
-    ruby_xfree(pointer);
-}
+static void queue_free(void *pointer) { ruby_xfree(pointer); }
 
 static const rb_data_type_t queue_type = {
     .wrap_struct_name = "Guildhall::Kafka::Reading::PartitionQueue",
@@ -32,15 +29,9 @@ static const rb_data_type_t queue_type = {
     .flags = RUBY_TYPED_FREE_IMMEDIATELY
 };
 
-guildhall_partition_queue *guildhall_partition_queue_get(VALUE self)
-{
-    return rb_check_typeddata(self, &queue_type);
-}
+guildhall_partition_queue *guildhall_partition_queue_get(VALUE self) { return rb_check_typeddata(self, &queue_type); }
 
-static void notify(void *consumer, void *wakeup)
-{
-    guildhall_wakeup_notify(wakeup);
-}
+static void notify(void *consumer, void *wakeup) { guildhall_wakeup_notify(wakeup); }
 
 VALUE guildhall_partition_queue_new(VALUE reader, const guildhall_librdkafka *library, guildhall_wakeup *wakeup,
                                     void *consumer, VALUE topic, VALUE partition, VALUE owner, VALUE codec)
@@ -210,10 +201,7 @@ static VALUE queue_close(VALUE self)
 }
 
 /* @return [Boolean] */
-static VALUE queue_closed_p(VALUE self)
-{
-    return guildhall_partition_queue_get(self)->closed ? Qtrue : Qfalse;
-}
+static VALUE queue_closed_p(VALUE self) { return guildhall_partition_queue_get(self)->closed ? Qtrue : Qfalse; }
 
 void guildhall_init_partition_queue(VALUE reading)
 {

@@ -64,10 +64,7 @@ static const rb_data_type_t reader_type = {
     .flags = RUBY_TYPED_FREE_IMMEDIATELY
 };
 
-static reader *get(VALUE self)
-{
-    return rb_check_typeddata(self, &reader_type);
-}
+static reader *get(VALUE self) { return rb_check_typeddata(self, &reader_type); }
 
 static reader *get_open(VALUE self)
 {
@@ -76,10 +73,7 @@ static reader *get_open(VALUE self)
     return reader;
 }
 
-static void notify(void *consumer, void *wakeup)
-{
-    guildhall_wakeup_notify(wakeup);
-}
+static void notify(void *consumer, void *wakeup) { guildhall_wakeup_notify(wakeup); }
 
 static VALUE reader_allocate(VALUE class)
 {
@@ -134,10 +128,7 @@ static VALUE reader_open(int argc, VALUE *argv, VALUE self)
 /* ---- Without the GVL. A rebalance callback may take it meanwhile and call open and close: queues may come while
  * these loops run, but none goes until the next take. ---- */
 
-static guildhall_partition_queue *queue_at(const reader *reader, size_t index)
-{
-    return reader->sources[index];
-}
+static guildhall_partition_queue *queue_at(const reader *reader, size_t index) { return reader->sources[index]; }
 
 static guildhall_partition_queue *find_queue(const reader *reader, const guildhall_kafka_message *message)
 {
@@ -195,10 +186,7 @@ static size_t read_queue(reader *reader, void *source, guildhall_partition_queue
     return count < 0 ? 0 : (size_t)count;
 }
 
-static bool has_room(const reader *reader)
-{
-    return reader->room_messages > 0 && reader->room_bytes > 0 && !reader->no_memory;
-}
+static bool has_room(const reader *reader) { return reader->room_messages > 0 && reader->room_bytes > 0 && !reader->no_memory; }
 
 /* Another one first each time: where there is not room for all, all get some in turn. */
 static void read_partitions(reader *reader)
@@ -246,10 +234,7 @@ static void *take(void *argument)
     }
 }
 
-static void unblock(void *wakeup)
-{
-    guildhall_wakeup_interrupt(wakeup);
-}
+static void unblock(void *wakeup) { guildhall_wakeup_interrupt(wakeup); }
 
 /* ---- With the GVL ---- */
 
@@ -274,10 +259,7 @@ static void release_closed(reader *reader)
     for (size_t index = 0; index < kept; index++) guildhall_partition_queue_watch(queue_at(reader, index));
 }
 
-static VALUE text_or_nil(const char *text)
-{
-    return text ? rb_utf8_str_new_cstr(text) : Qnil;
-}
+static VALUE text_or_nil(const char *text) { return text ? rb_utf8_str_new_cstr(text) : Qnil; }
 
 static VALUE errors_of(const reader *reader)
 {

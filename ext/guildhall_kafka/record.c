@@ -15,15 +15,9 @@ static void record_mark(void *pointer)
     rb_gc_mark(entry->document);
 }
 
-static void record_free(void *pointer)
-{
-    guildhall_kafka_entry_collected(pointer);
-}
+static void record_free(void *pointer) { guildhall_kafka_entry_collected(pointer); }
 
-static size_t record_memsize(const void *pointer)
-{
-    return ((const guildhall_kafka_entry *)pointer)->size;
-}
+static size_t record_memsize(const void *pointer) { return ((const guildhall_kafka_entry *)pointer)->size; }
 
 /* Freed at once: freeing calls nothing of Ruby's. Write barriers: Records pile up, and without barriers each minor GC
  * would mark all of them again. */
@@ -33,10 +27,7 @@ static const rb_data_type_t record_type = {
     .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED | RUBY_TYPED_FROZEN_SHAREABLE
 };
 
-static guildhall_kafka_entry *get(VALUE self)
-{
-    return rb_check_typeddata(self, &record_type);
-}
+static guildhall_kafka_entry *get(VALUE self) { return rb_check_typeddata(self, &record_type); }
 
 static const uint8_t *record_bytes_in_place(VALUE self, size_t *length)
 {
@@ -50,10 +41,7 @@ static const guildhall_records records = {GUILDHALL_RECORDS_ABI, record_bytes_in
 /* @api private. Record.native_records: see guildhall/records.h. */
 static VALUE record_native_records(VALUE class) { return ULL2NUM((uint64_t)(uintptr_t)&records); }
 
-VALUE guildhall_kafka_record_new(void)
-{
-    return TypedData_Wrap_Struct(Record, &record_type, NULL);
-}
+VALUE guildhall_kafka_record_new(void) { return TypedData_Wrap_Struct(Record, &record_type, NULL); }
 
 void guildhall_kafka_record_fill(VALUE self, guildhall_kafka_entry *entry, VALUE topic, VALUE codec)
 {
@@ -85,10 +73,7 @@ void guildhall_kafka_record_not_wrapped(VALUE self)
     entry->decoder->free(entry->decoder->context, &entry->result);
 }
 
-static VALUE frozen_bytes(const uint8_t *bytes, size_t length)
-{
-    return guildhall_share(rb_str_new((const char *)bytes, length));
-}
+static VALUE frozen_bytes(const uint8_t *bytes, size_t length) { return guildhall_share(rb_str_new((const char *)bytes, length)); }
 
 /* UTF-8 where it is that, bytes where it is not. */
 static VALUE frozen_text(const uint8_t *bytes, size_t length)
@@ -151,22 +136,13 @@ static VALUE record_headers(VALUE self)
 }
 
 /* @return [String] */
-static VALUE record_topic(VALUE self)
-{
-    return get(self)->topic;
-}
+static VALUE record_topic(VALUE self) { return get(self)->topic; }
 
 /* @return [Integer] */
-static VALUE record_partition(VALUE self)
-{
-    return INT2NUM(get(self)->partition);
-}
+static VALUE record_partition(VALUE self) { return INT2NUM(get(self)->partition); }
 
 /* @return [Integer] */
-static VALUE record_offset(VALUE self)
-{
-    return LL2NUM(get(self)->offset);
-}
+static VALUE record_offset(VALUE self) { return LL2NUM(get(self)->offset); }
 
 /* @return [Integer, nil] milliseconds since 1970; nil where the message has none */
 static VALUE record_timestamp_ms(VALUE self)
@@ -184,16 +160,10 @@ static VALUE record_timestamp(VALUE self)
 }
 
 /* @return [Boolean] whether the message has no payload */
-static VALUE record_tombstone_p(VALUE self)
-{
-    return get(self)->has_payload ? Qfalse : Qtrue;
-}
+static VALUE record_tombstone_p(VALUE self) { return get(self)->has_payload ? Qfalse : Qtrue; }
 
 /* @return [Integer] bytes of the payload */
-static VALUE record_size(VALUE self)
-{
-    return SIZET2NUM(get(self)->payload_length);
-}
+static VALUE record_size(VALUE self) { return SIZET2NUM(get(self)->payload_length); }
 
 /* @param records [Array<Record>]
  * @return [Integer] bytes of all their payloads */

@@ -26,10 +26,7 @@ static void pipeline_meter_release(void *data)
     ruby_xfree(data);
 }
 
-static size_t pipeline_meter_memory_size(const void *data)
-{
-    return sizeof(meter) + ((const meter *)data)->count * sizeof(stage_counters);
-}
+static size_t pipeline_meter_memory_size(const void *data) { return sizeof(meter) + ((const meter *)data)->count * sizeof(stage_counters); }
 
 static const rb_data_type_t meter_type = {
     .wrap_struct_name = "guildhall_pipeline_meter",
@@ -67,10 +64,7 @@ static stage_counters *pipeline_meter_stage_at(VALUE self, VALUE index)
 }
 
 /* meter.now: nanoseconds of the monotonic clock */
-static VALUE pipeline_meter_meter_now(VALUE self)
-{
-    return LL2NUM(guildhall_now());
-}
+static VALUE pipeline_meter_meter_now(VALUE self) { return LL2NUM(guildhall_now()); }
 
 /* meter.add(stage, outcome, count, since): notes what became of `count` values that the stage took since then (`now`);
  * outcome: 0 passed on, 1 dropped, 2 raised. Answers the time now. */

@@ -67,10 +67,7 @@ static const rb_data_type_t batch_type = {
     0, 0,
     RUBY_TYPED_FREE_IMMEDIATELY | (GUILDHALL_COLLECTOR_PER_RACTOR ? 0 : RUBY_TYPED_WB_PROTECTED)}; /* see guildhall_batch_refers */
 
-guildhall_batch *guildhall_batch_of(VALUE object)
-{
-    return rb_check_typeddata(object, &batch_type);
-}
+guildhall_batch *guildhall_batch_of(VALUE object) { return rb_check_typeddata(object, &batch_type); }
 
 static VALUE checked(VALUE object, const char *name, long index)
 {
@@ -342,10 +339,7 @@ static VALUE take_turns(VALUE nothing)
 
 static bool others_wait(const guildhall_fair_queue *queue) { return atomic_load_explicit(&queue->yielding, memory_order_relaxed) > 0; }
 
-static int64_t span(const guildhall_fair_queue *queue)
-{
-    return others_wait(queue) ? GUILDHALL_SHORT_SPAN_NS : GUILDHALL_SPAN_NS;
-}
+static int64_t span(const guildhall_fair_queue *queue) { return others_wait(queue) ? GUILDHALL_SHORT_SPAN_NS : GUILDHALL_SPAN_NS; }
 
 /* Now, not when Ruby's time slice of 100 ms is over; sooner where some are known to wait for one. */
 void guildhall_give_way(guildhall_fair_queue *queue)

@@ -22,10 +22,7 @@ static const rb_data_type_t code_type = {
     0, 0,
     RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_FROZEN_SHAREABLE | RUBY_TYPED_WB_PROTECTED};
 
-guildhall_code *guildhall_code_of(VALUE object)
-{
-    return rb_check_typeddata(object, &code_type);
-}
+guildhall_code *guildhall_code_of(VALUE object) { return rb_check_typeddata(object, &code_type); }
 
 static VALUE shareable_string(VALUE string) { return rb_ractor_make_shareable(rb_str_new_frozen(StringValue(string))); }
 

@@ -30,10 +30,7 @@ static inline guildhall_standing guildhall_code_standing(const guildhall_code *c
 }
 
 /* Whether the first payload is to run on a worker, where one may be used. */
-static inline bool guildhall_code_untried(const guildhall_code *code)
-{
-    return guildhall_code_standing(code) == GUILDHALL_UNTRIED;
-}
+static inline bool guildhall_code_untried(const guildhall_code *code) { return guildhall_code_standing(code) == GUILDHALL_UNTRIED; }
 
 /* A worker has run a payload of it. */
 static inline void guildhall_code_tried(guildhall_code *code)

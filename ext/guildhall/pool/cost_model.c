@@ -13,15 +13,9 @@ static const guildhall_comparison_terms terms = {
     .most_pause = 2};
 
 /* A power of two of bytes or payloads. */
-static unsigned class_of(size_t number)
-{
-    return number ? 64 - (unsigned)__builtin_clzll(number) : 0;
-}
+static unsigned class_of(size_t number) { return number ? 64 - (unsigned)__builtin_clzll(number) : 0; }
 
-size_t guildhall_cost_middle(unsigned class)
-{
-    return class ? (size_t)3 << (class - 1) >> 1 : 0;
-}
+size_t guildhall_cost_middle(unsigned class) { return class ? (size_t)3 << (class - 1) >> 1 : 0; }
 
 guildhall_cost *guildhall_cost_find(guildhall_cost_model *model, uint32_t code, size_t bytes, size_t count)
 {
@@ -38,10 +32,7 @@ guildhall_cost *guildhall_cost_find(guildhall_cost_model *model, uint32_t code, 
     return oldest;
 }
 
-double guildhall_cost_read(const guildhall_cost *cost)
-{
-    return atomic_load_explicit(&cost->payload_ns, memory_order_relaxed);
-}
+double guildhall_cost_read(const guildhall_cost *cost) { return atomic_load_explicit(&cost->payload_ns, memory_order_relaxed); }
 
 void guildhall_cost_add(guildhall_cost *cost, double payload_ns)
 {
@@ -61,10 +52,7 @@ static void end_epoch(guildhall_cost *cost)
     cost->epoch_ns = cost->epoch_payloads = 0;
 }
 
-double guildhall_cost_epoch(double payload_ns)
-{
-    return payload_ns > epoch_ns ? payload_ns : epoch_ns;
-}
+double guildhall_cost_epoch(double payload_ns) { return payload_ns > epoch_ns ? payload_ns : epoch_ns; }
 
 void guildhall_cost_measured(guildhall_cost *cost, bool spread, bool complete, int64_t ns, size_t payloads)
 {

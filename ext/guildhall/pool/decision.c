@@ -11,10 +11,7 @@ static double worth(guildhall_fair_queue *queue)
     return ns > least_ns ? ns : least_ns;
 }
 
-bool guildhall_worth_spreading(guildhall_fair_queue *queue, double work_ns)
-{
-    return work_ns > worth(queue);
-}
+bool guildhall_worth_spreading(guildhall_fair_queue *queue, double work_ns) { return work_ns > worth(queue); }
 
 /* Where callers wait for each other, what runs elsewhere is a gain for all, and nothing is tried out: only what is much slower with
  * workers stays with its caller. Nor with a batch that is not read at once, which is not measured. */

@@ -33,10 +33,7 @@ static const rb_data_type_t queue_type = {
     0, 0,
     RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_FROZEN_SHAREABLE | RUBY_TYPED_WB_PROTECTED};
 
-guildhall_fair_queue *guildhall_fair_queue_of(VALUE object)
-{
-    return rb_check_typeddata(object, &queue_type);
-}
+guildhall_fair_queue *guildhall_fair_queue_of(VALUE object) { return rb_check_typeddata(object, &queue_type); }
 
 /* FairQueue.build(capacity in payloads, processors) */
 static VALUE queue_build(VALUE class, VALUE capacity, VALUE processors)

@@ -29,10 +29,7 @@ static const rb_data_type_t runnable_type = {
     0, 0,
     RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_FROZEN_SHAREABLE | RUBY_TYPED_WB_PROTECTED};
 
-guildhall_runnable *guildhall_runnable_of(VALUE object)
-{
-    return rb_check_typeddata(object, &runnable_type);
-}
+guildhall_runnable *guildhall_runnable_of(VALUE object) { return rb_check_typeddata(object, &runnable_type); }
 
 static const guildhall_decoder *decoder_at(VALUE address)
 {

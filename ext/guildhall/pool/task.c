@@ -176,20 +176,11 @@ VALUE guildhall_task_failure(const guildhall_runnable *runnable, size_t index, V
     return *state ? Qundef : failure;
 }
 
-bool guildhall_task_ends_thread(void)
-{
-    return ends_thread(rb_errinfo());
-}
+bool guildhall_task_ends_thread(void) { return ends_thread(rb_errinfo()); }
 
-VALUE guildhall_task_fatal(size_t index)
-{
-    return rb_funcall(failure_class(), rb_intern("fatal"), 1, SIZET2NUM(index));
-}
+VALUE guildhall_task_fatal(size_t index) { return rb_funcall(failure_class(), rb_intern("fatal"), 1, SIZET2NUM(index)); }
 
-VALUE guildhall_task_workerless(size_t index)
-{
-    return rb_funcall(failure_class(), rb_intern("workerless"), 1, SIZET2NUM(index));
-}
+VALUE guildhall_task_workerless(size_t index) { return rb_funcall(failure_class(), rb_intern("workerless"), 1, SIZET2NUM(index)); }
 
 void guildhall_init_pool_task(VALUE guildhall)
 {

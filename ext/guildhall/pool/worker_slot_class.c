@@ -19,10 +19,7 @@ static const rb_data_type_t slot_type = {
     0, 0,
     RUBY_TYPED_FREE_IMMEDIATELY | GUILDHALL_SHARED_TYPE};
 
-static guildhall_worker_slot *slot_of(VALUE object)
-{
-    return rb_check_typeddata(object, &slot_type);
-}
+static guildhall_worker_slot *slot_of(VALUE object) { return rb_check_typeddata(object, &slot_type); }
 
 static VALUE slot_build(VALUE class, VALUE queue)
 {

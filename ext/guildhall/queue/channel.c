@@ -86,10 +86,7 @@ void guildhall_channel_popped(guildhall_channel *channel, size_t stripe)
         guildhall_waitlist_wake_one(&channel->takers);
 }
 
-void guildhall_channel_exhausted(guildhall_channel *channel)
-{
-    guildhall_waitlist_wake_one(&channel->takers);
-}
+void guildhall_channel_exhausted(guildhall_channel *channel) { guildhall_waitlist_wake_one(&channel->takers); }
 
 void guildhall_channel_close(guildhall_channel *channel)
 {
@@ -99,10 +96,7 @@ void guildhall_channel_close(guildhall_channel *channel)
     for (size_t index = 0; index < channel->count; index++) guildhall_waitlist_wake_all(&channel->stripes[index].givers);
 }
 
-int guildhall_channel_closed(const guildhall_channel *channel)
-{
-    return guildhall_ring_closed(&channel->stripes->ring);
-}
+int guildhall_channel_closed(const guildhall_channel *channel) { return guildhall_ring_closed(&channel->stripes->ring); }
 
 size_t guildhall_channel_size(const guildhall_channel *channel)
 {
