@@ -9,9 +9,8 @@ class PlatformTest < GuildhallTest
   ROOT = File.expand_path("..", __dir__)
   PLACES = {
     "ext/guildhall/include/guildhall/platform.h" => /.*/,
-    "ext/guildhall/waiting/word_futex.c" => /futex|FUTEX|syscall/,
-    "ext/guildhall/waiting/alarm_timer.c" => /timerfd|TFD_|CLOCK_MONOTONIC/,
-    "ext/guildhall/waiting/alarm_pipe.c" => /fcntl/
+    "ext/guildhall/waiting/word.c" => /futex|FUTEX|syscall/,
+    "ext/guildhall/waiting/alarm.c" => /timerfd|TFD_|CLOCK_MONOTONIC|fcntl/
   }.freeze
   # Names of what some system has not, or has elsewhere.
   NAMES = /

@@ -10,7 +10,7 @@
  *   values/hash_template.c). The tests under GC.stress and GC.verify_internal_consistency would see it.
  * - Marking a shareable object stops all Ractors: queues are marked without a lock (queue/class.c). Caches are marked by the Ractor that they
  *   belong to (values/caches.c).
- * - RUBY_MAX_CPU is 8 where it is not set, and from 4.1 on the number of processors (waiting/pinned.c): fewer native threads would let
+ * - RUBY_MAX_CPU is 8 where it is not set, and from 4.1 on the number of processors (waiting/sleepers.c): fewer native threads would let
  *   waiters take all of them.
  * - A thread that is to end has a number for $! (pool/task.c).
  */
@@ -90,7 +90,7 @@ static int assumptions_borrowed(void)
     return RB_FL_ANY_RAW(end, RUBY_ELTS_SHARED) && RB_FL_ANY_RAW(rest, RUBY_ELTS_SHARED);
 }
 
-/* A throw has a hidden object for $! (pool/task.c, waiting/port.c). */
+/* A throw has a hidden object for $! (pool/task.c, waiting/sleepers.c). */
 static VALUE assumptions_throw(VALUE tag)
 {
     rb_throw_obj(tag, Qnil);
@@ -108,8 +108,8 @@ static VALUE assumptions_catch(RB_BLOCK_CALL_FUNC_ARGLIST(tag, unused))
 
 static int assumptions_throws(void) { return rb_catch_obj(rb_obj_alloc(rb_cObject), assumptions_catch, Qnil) == Qtrue; }
 
-/* How threads of other Ractors wait without a native thread of their own: waiting/port.c, or waiting/sleep_forever.c, which knows the
- * scheduler of 3.4 and no other. */
+/* How threads of other Ractors wait without a native thread of their own: a port, or the scheduler of 3.4 and no other
+ * (waiting/sleepers.c). */
 static int assumptions_waits(void)
 {
     return RUBY_API_VERSION_MAJOR == 3 || rb_const_defined(rb_cRactor, rb_intern("Port"));

@@ -28,5 +28,12 @@ RUBY_FUNC_EXPORTED void Init_native(void)
     guildhall_init_waiter(guildhall);
     guildhall_init_queue(guildhall);
     guildhall_init_templates(guildhall);
-    guildhall_init_pool(guildhall);
+    VALUE pool = rb_define_class_under(guildhall, "Pool", rb_cObject);
+    guildhall_init_pool_task(guildhall);
+    guildhall_init_pool_runnable(pool);
+    guildhall_init_pool_fair_queue(pool);
+    guildhall_init_pool_worker_slot(pool);
+    guildhall_init_pool_batch(guildhall, pool);
+    guildhall_init_pool_inline_run(guildhall, pool);
+    guildhall_init_pool_comparison(pool);
 }

@@ -21,11 +21,15 @@ void guildhall_init_avro(VALUE guildhall);
 void guildhall_init_share_plain(VALUE guildhall);
 void guildhall_init_plain_questions(VALUE guildhall);
 void guildhall_init_plain_copy(void);
-
 void guildhall_init_waiter(VALUE guildhall);
 void guildhall_init_queue(VALUE guildhall);
 void guildhall_init_templates(VALUE guildhall);
-
-void guildhall_init_pool(VALUE guildhall);
+void guildhall_init_pool_task(VALUE guildhall);
+void guildhall_init_pool_runnable(VALUE pool);
+void guildhall_init_pool_fair_queue(VALUE pool);
+void guildhall_init_pool_worker_slot(VALUE pool);
+void guildhall_init_pool_batch(VALUE guildhall, VALUE pool);
+void guildhall_init_pool_inline_run(VALUE guildhall, VALUE pool);
+void guildhall_init_pool_comparison(VALUE pool);
 
 #endif

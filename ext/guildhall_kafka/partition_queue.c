@@ -8,7 +8,7 @@
 
 static VALUE PartitionQueue;
 
-static void queue_mark(void *pointer)
+static void kafka_partition_queue_mark(void *pointer)
 {
     const guildhall_partition_queue *queue = pointer;
     rb_gc_mark(queue->reader);
@@ -21,26 +21,15 @@ static void queue_mark(void *pointer)
 
 /* The queue was given back when the reader was closed. Where it never was, the client is still there or gone: either
  * way it is too late to call into it, and the codec of the entries may be gone as well. */
-static void queue_free(void *pointer)
-{
-    ruby_xfree(pointer);
-}
+static void kafka_partition_queue_free(void *pointer) { ruby_xfree(pointer); }
 
 static const rb_data_type_t queue_type = {
     .wrap_struct_name = "Guildhall::Kafka::Reading::PartitionQueue",
-    .function = {.dmark = queue_mark, .dfree = queue_free},
+    .function = {.dmark = kafka_partition_queue_mark, .dfree = kafka_partition_queue_free},
     .flags = RUBY_TYPED_FREE_IMMEDIATELY
 };
 
-guildhall_partition_queue *guildhall_partition_queue_get(VALUE self)
-{
-    return rb_check_typeddata(self, &queue_type);
-}
-
-static void notify(void *consumer, void *wakeup)
-{
-    guildhall_wakeup_notify(wakeup);
-}
+guildhall_partition_queue *guildhall_partition_queue_get(VALUE self) { return rb_check_typeddata(self, &queue_type); }
 
 VALUE guildhall_partition_queue_new(VALUE reader, const guildhall_librdkafka *library, guildhall_wakeup *wakeup,
                                     void *consumer, VALUE topic, VALUE partition, VALUE owner, VALUE codec)
@@ -67,7 +56,7 @@ VALUE guildhall_partition_queue_new(VALUE reader, const guildhall_librdkafka *li
 
 void guildhall_partition_queue_watch(guildhall_partition_queue *queue)
 {
-    queue->library->queue_cb_event_enable(queue->queue, notify, queue->wakeup);
+    queue->library->queue_cb_event_enable(queue->queue, guildhall_wakeup_notify_from, queue->wakeup);
 }
 
 bool guildhall_partition_queue_holds(const guildhall_partition_queue *queue, const guildhall_kafka_message *message)
@@ -108,7 +97,7 @@ size_t guildhall_partition_queue_wanted(const guildhall_partition_queue *queue, 
     return fitting < most ? fitting : most;
 }
 
-static guildhall_kafka_entry *unlink_first(guildhall_partition_queue *queue)
+static guildhall_kafka_entry *kafka_partition_queue_unlink_first(guildhall_partition_queue *queue)
 {
     guildhall_kafka_entry *entry = queue->first;
     queue->first = entry->next;
@@ -119,13 +108,13 @@ static guildhall_kafka_entry *unlink_first(guildhall_partition_queue *queue)
 }
 
 /* What can fail comes before an entry changes hands, or after it is safe in a Record. */
-static VALUE make_records(VALUE pointer)
+static VALUE kafka_partition_queue_make_records(VALUE pointer)
 {
     guildhall_partition_queue *queue = (guildhall_partition_queue *)pointer;
     while (queue->first) {
         VALUE record = guildhall_kafka_record_new();
         rb_ary_push(queue->records, record);
-        guildhall_kafka_entry *entry = unlink_first(queue);
+        guildhall_kafka_entry *entry = kafka_partition_queue_unlink_first(queue);
         guildhall_kafka_record_fill(record, entry, queue->topic, queue->codec);
         queue->bytes += entry->payload_length;
         if (!queue->decoder) continue;
@@ -143,7 +132,7 @@ void guildhall_partition_queue_make_records(guildhall_partition_queue *queue)
     if (!queue->records) queue->records = rb_ary_new_capa((long)queue->count);
     if (queue->decoder && !queue->documents) queue->documents = rb_ary_new_capa((long)queue->count);
     queue->wrapping = Qfalse;
-    rb_protect(make_records, (VALUE)queue, &state);
+    rb_protect(kafka_partition_queue_make_records, (VALUE)queue, &state);
     if (queue->wrapping) guildhall_kafka_record_not_wrapped(queue->wrapping);
     if (state) rb_jump_tag(state);
 }
@@ -188,7 +177,7 @@ void guildhall_partition_queue_release(guildhall_partition_queue *queue)
  * @param count [Integer]
  * @param bytes [Integer] about as many are in one batch, but at least one message; when left out, as before
  * @return [void] */
-static VALUE queue_allow(int argc, VALUE *argv, VALUE self)
+static VALUE kafka_partition_queue_allow(int argc, VALUE *argv, VALUE self)
 {
     guildhall_partition_queue *queue = guildhall_partition_queue_get(self);
     rb_check_arity(argc, 1, 2);
@@ -203,24 +192,21 @@ static VALUE queue_allow(int argc, VALUE *argv, VALUE self)
 /* What was taken and not handed over is dropped. The reader lets go of the queue when it next takes: it may be at work
  * on it now, below us on the stack. Only in the reader's thread.
  * @return [void] */
-static VALUE queue_close(VALUE self)
+static VALUE kafka_partition_queue_close(VALUE self)
 {
     guildhall_partition_queue_get(self)->closed = true;
     return Qnil;
 }
 
 /* @return [Boolean] */
-static VALUE queue_closed_p(VALUE self)
-{
-    return guildhall_partition_queue_get(self)->closed ? Qtrue : Qfalse;
-}
+static VALUE kafka_partition_queue_closed_p(VALUE self) { return guildhall_partition_queue_get(self)->closed ? Qtrue : Qfalse; }
 
 void guildhall_init_partition_queue(VALUE reading)
 {
     PartitionQueue = rb_define_class_under(reading, "PartitionQueue", rb_cObject);
     rb_undef_alloc_func(PartitionQueue);
     rb_undef_method(CLASS_OF(PartitionQueue), "new");
-    rb_define_method(PartitionQueue, "allow", queue_allow, -1);
-    rb_define_method(PartitionQueue, "close", queue_close, 0);
-    rb_define_method(PartitionQueue, "closed?", queue_closed_p, 0);
+    rb_define_method(PartitionQueue, "allow", kafka_partition_queue_allow, -1);
+    rb_define_method(PartitionQueue, "close", kafka_partition_queue_close, 0);
+    rb_define_method(PartitionQueue, "closed?", kafka_partition_queue_closed_p, 0);
 }

@@ -4,7 +4,7 @@
 #define GUILDHALL_KAFKA_PARTITION_QUEUE_H
 
 #include "wakeup.h"
-#include "entry.h"
+#include "record.h"
 
 typedef struct {
     const guildhall_librdkafka *library; /* the reader's */

@@ -41,14 +41,14 @@ typedef struct {
 static VALUE ReadError;
 static ID id_new;
 
-static void reader_mark(void *pointer)
+static void kafka_reader_mark(void *pointer)
 {
     const reader *reader = pointer;
     for (size_t index = 0; index < reader->queue_count; index++) rb_gc_mark(reader->queues[index]);
 }
 
 /* If the reader was not closed, its client was not closed either: callbacks may still use the memory, so it is not freed. */
-static void reader_free(void *pointer)
+static void kafka_reader_free(void *pointer)
 {
     reader *reader = pointer;
     if (reader->main_queue) return;
@@ -60,28 +60,20 @@ static void reader_free(void *pointer)
 
 static const rb_data_type_t reader_type = {
     .wrap_struct_name = "Guildhall::Kafka::Reading::Reader",
-    .function = {.dmark = reader_mark, .dfree = reader_free},
+    .function = {.dmark = kafka_reader_mark, .dfree = kafka_reader_free},
     .flags = RUBY_TYPED_FREE_IMMEDIATELY
 };
 
-static reader *get(VALUE self)
-{
-    return rb_check_typeddata(self, &reader_type);
-}
+static reader *kafka_reader_of(VALUE self) { return rb_check_typeddata(self, &reader_type); }
 
-static reader *get_open(VALUE self)
+static reader *kafka_reader_check_open(VALUE self)
 {
-    reader *reader = get(self);
+    reader *reader = kafka_reader_of(self);
     if (!reader->main_queue) rb_raise(rb_eIOError, "this reader is closed");
     return reader;
 }
 
-static void notify(void *consumer, void *wakeup)
-{
-    guildhall_wakeup_notify(wakeup);
-}
-
-static VALUE reader_allocate(VALUE class)
+static VALUE kafka_reader_allocate(VALUE class)
 {
     reader *reader;
     VALUE self = TypedData_Make_Struct(class, __typeof__(*reader), &reader_type, reader);
@@ -91,9 +83,9 @@ static VALUE reader_allocate(VALUE class)
 
 /* @param consumer [Integer] the address of librdkafka's consumer
  * @param addresses [Array<Integer>] of {Librdkafka::NATIVE} */
-static VALUE reader_initialize(VALUE self, VALUE consumer, VALUE addresses)
+static VALUE kafka_reader_initialize(VALUE self, VALUE consumer, VALUE addresses)
 {
-    reader *reader = get(self);
+    reader *reader = kafka_reader_of(self);
     guildhall_librdkafka library;
     Check_Type(addresses, T_ARRAY);
     if (RARRAY_LEN(addresses) != GUILDHALL_LIBRDKAFKA_FUNCTIONS) rb_raise(rb_eArgError, "not the functions that this reader needs");
@@ -104,7 +96,7 @@ static VALUE reader_initialize(VALUE self, VALUE consumer, VALUE addresses)
     reader->consumer = (void *)NUM2ULL(consumer);
     reader->library = library;
     reader->main_queue = reader->library.queue_get_consumer(reader->consumer);
-    reader->library.queue_cb_event_enable(reader->main_queue, notify, &reader->wakeup);
+    reader->library.queue_cb_event_enable(reader->main_queue, guildhall_wakeup_notify_from, &reader->wakeup);
     return self;
 }
 
@@ -114,9 +106,9 @@ static VALUE reader_initialize(VALUE self, VALUE consumer, VALUE addresses)
  * @param owner [Object] returned by {#take} along with the records
  * @param codec [Codec, nil] decodes the payloads while they are read, where it has a native decoder
  * @return [PartitionQueue] from which nothing is taken until {PartitionQueue#allow} */
-static VALUE reader_open(int argc, VALUE *argv, VALUE self)
+static VALUE kafka_reader_open(int argc, VALUE *argv, VALUE self)
 {
-    reader *reader = get_open(self);
+    reader *reader = kafka_reader_check_open(self);
     rb_check_arity(argc, 3, 4);
     if (reader->queue_count == reader->queue_capacity) {
         size_t capacity = reader->queue_capacity ? 2 * reader->queue_capacity : 16;
@@ -134,21 +126,16 @@ static VALUE reader_open(int argc, VALUE *argv, VALUE self)
 /* ---- Without the GVL. A rebalance callback may take it meanwhile and call open and close: queues may come while
  * these loops run, but none goes until the next take. ---- */
 
-static guildhall_partition_queue *queue_at(const reader *reader, size_t index)
-{
-    return reader->sources[index];
-}
-
-static guildhall_partition_queue *find_queue(const reader *reader, const guildhall_kafka_message *message)
+static guildhall_partition_queue *kafka_reader_queue_of(const reader *reader, const guildhall_kafka_message *message)
 {
     for (size_t index = 0; index < reader->queue_count; index++) {
-        guildhall_partition_queue *queue = queue_at(reader, index);
+        guildhall_partition_queue *queue = reader->sources[index];
         if (guildhall_partition_queue_holds(queue, message)) return queue;
     }
     return NULL;
 }
 
-static void note_error(reader *reader, const guildhall_kafka_message *message)
+static void kafka_reader_note_error(reader *reader, const guildhall_kafka_message *message)
 {
     const char *text = reader->library.message_errstr(message);
     read_error **last = &reader->errors;
@@ -168,7 +155,7 @@ static void note_error(reader *reader, const guildhall_kafka_message *message)
 
 /* A message's memory is a whole fetch response: it is copied and released at once. Messages of a
  * partition that is not expected belong to one that was revoked meanwhile. */
-static size_t read_queue(reader *reader, void *source, guildhall_partition_queue *expected, size_t most)
+static size_t kafka_reader_read_queue(reader *reader, void *source, guildhall_partition_queue *expected, size_t most)
 {
     ssize_t count = reader->library.consume_batch_queue(source, 0, reader->messages, most);
     int32_t as_expected = 0;
@@ -177,11 +164,10 @@ static size_t read_queue(reader *reader, void *source, guildhall_partition_queue
         if (index + 1 < count) __builtin_prefetch(reader->messages[index + 1]->payload);
         if (index + 2 < count) __builtin_prefetch(reader->messages[index + 2]);
         if (message->error) {
-            note_error(reader, message);
-        }
-        else {
+            kafka_reader_note_error(reader, message);
+        } else {
             guildhall_partition_queue *queue = expected;
-            if (!queue || !guildhall_partition_queue_holds(queue, message)) queue = find_queue(reader, message);
+            if (!queue || !guildhall_partition_queue_holds(queue, message)) queue = kafka_reader_queue_of(reader, message);
             if (queue && !reader->no_memory) {
                 if (!guildhall_partition_queue_add(queue, message)) reader->no_memory = true;
                 if (queue == expected) as_expected++; else guildhall_partition_queue_count(queue, 1);
@@ -195,102 +181,91 @@ static size_t read_queue(reader *reader, void *source, guildhall_partition_queue
     return count < 0 ? 0 : (size_t)count;
 }
 
-static bool has_room(const reader *reader)
-{
-    return reader->room_messages > 0 && reader->room_bytes > 0 && !reader->no_memory;
-}
+static bool kafka_reader_has_room(const reader *reader) { return reader->room_messages > 0 && reader->room_bytes > 0 && !reader->no_memory; }
 
 /* Another one first each time: where there is not room for all, all get some in turn. */
-static void read_partitions(reader *reader)
+static void kafka_reader_read_partitions(reader *reader)
 {
     size_t count = reader->queue_count;
     size_t first = reader->first_queue++;
-    for (size_t step = 0; step < count && has_room(reader); step++) {
-        guildhall_partition_queue *queue = queue_at(reader, (first + step) % count);
+    for (size_t step = 0; step < count && kafka_reader_has_room(reader); step++) {
+        guildhall_partition_queue *queue = reader->sources[(first + step) % count];
         size_t wanted;
-        while (has_room(reader) && (wanted = guildhall_partition_queue_wanted(queue, BATCH)) > 0) {
-            if (read_queue(reader, queue->queue, queue, wanted) == 0) break;
+        while (kafka_reader_has_room(reader) && (wanted = guildhall_partition_queue_wanted(queue, BATCH)) > 0) {
+            if (kafka_reader_read_queue(reader, queue->queue, queue, wanted) == 0) break;
         }
     }
 }
 
 /* The main queue first, until it is empty: what went there before a partition's queue was split from it is older than
  * what is in the partition's queue. The start of fetching joins the two again, so that they are split each time. */
-static void read_all(reader *reader)
+static void kafka_reader_read_all(reader *reader)
 {
     for (size_t index = 0; index < reader->queue_count; index++) {
-        guildhall_partition_queue *queue = queue_at(reader, index);
+        guildhall_partition_queue *queue = reader->sources[index];
         if (!queue->closed) reader->library.queue_forward(queue->queue, NULL);
     }
-    while (read_queue(reader, reader->main_queue, NULL, BATCH) > 0) {}
-    read_partitions(reader);
+    while (kafka_reader_read_queue(reader, reader->main_queue, NULL, BATCH) > 0) {}
+    kafka_reader_read_partitions(reader);
 }
 
-static bool something_taken(const reader *reader)
+static bool kafka_reader_something_taken(const reader *reader)
 {
     if (reader->errors || reader->no_memory) return true;
     for (size_t index = 0; index < reader->queue_count; index++) {
-        if (guildhall_partition_queue_holds_records(queue_at(reader, index))) return true;
+        if (guildhall_partition_queue_holds_records(reader->sources[index])) return true;
     }
     return false;
 }
 
-static void *take(void *argument)
+static void *kafka_reader_read_until_taken(void *argument)
 {
     reader *reader = argument;
     for (;;) {
         bool interrupted = guildhall_wakeup_reset(&reader->wakeup);
-        read_all(reader);
-        if (interrupted || something_taken(reader)) return NULL;
+        kafka_reader_read_all(reader);
+        if (interrupted || kafka_reader_something_taken(reader)) return NULL;
         if (!guildhall_wakeup_wait(&reader->wakeup, reader->deadline)) return NULL;
     }
 }
 
-static void unblock(void *wakeup)
-{
-    guildhall_wakeup_interrupt(wakeup);
-}
+static void kafka_reader_unblock(void *wakeup) { guildhall_wakeup_interrupt(wakeup); }
 
 /* ---- With the GVL ---- */
 
 /* A partition that went and came back within one take has two queues here, of which librdkafka knows but one: the wakeup
  * that the first one's release takes away is the second one's as well. */
-static void release_closed(reader *reader)
+static void kafka_reader_release_closed(reader *reader)
 {
-    size_t kept = 0;
-    size_t before = reader->queue_count;
+    size_t kept = 0, before = reader->queue_count;
     for (size_t index = 0; index < reader->queue_count; index++) {
-        VALUE queue = reader->queues[index];
-        if (guildhall_partition_queue_get(queue)->closed) {
-            guildhall_partition_queue_release(guildhall_partition_queue_get(queue));
+        guildhall_partition_queue *queue = reader->sources[index];
+        if (queue->closed) {
+            guildhall_partition_queue_release(queue);
+            continue;
         }
-        else {
-            reader->sources[kept] = reader->sources[index];
-            reader->queues[kept++] = queue;
-        }
+        reader->sources[kept] = queue;
+        reader->queues[kept++] = reader->queues[index];
     }
     reader->queue_count = kept;
     if (kept == before) return;
-    for (size_t index = 0; index < kept; index++) guildhall_partition_queue_watch(queue_at(reader, index));
+    for (size_t index = 0; index < kept; index++) guildhall_partition_queue_watch(reader->sources[index]);
 }
 
-static VALUE text_or_nil(const char *text)
-{
-    return text ? rb_utf8_str_new_cstr(text) : Qnil;
-}
+static VALUE kafka_reader_text_or_nil(const char *text) { return text ? rb_utf8_str_new_cstr(text) : Qnil; }
 
-static VALUE errors_of(const reader *reader)
+static VALUE kafka_reader_errors_of(const reader *reader)
 {
     VALUE errors = rb_ary_new();
     for (const read_error *error = reader->errors; error; error = error->next) {
-        VALUE arguments[] = {INT2NUM(error->code), text_or_nil(error->message), text_or_nil(error->topic),
+        VALUE arguments[] = {INT2NUM(error->code), kafka_reader_text_or_nil(error->message), kafka_reader_text_or_nil(error->topic),
                              INT2NUM(error->partition), LL2NUM(error->offset)};
         rb_ary_push(errors, rb_funcallv(ReadError, id_new, 5, arguments));
     }
     return errors;
 }
 
-static void drop_errors(reader *reader)
+static void kafka_reader_drop_errors(reader *reader)
 {
     while (reader->errors) {
         read_error *error = reader->errors;
@@ -302,39 +277,39 @@ static void drop_errors(reader *reader)
 }
 
 /* Whatever raises in here comes before anything is let go of: the next take hands it over. */
-static VALUE hand_over(reader *reader)
+static VALUE kafka_reader_hand_over(reader *reader)
 {
     if (reader->no_memory) rb_raise(rb_eRuntimeError, "no memory for the next message: close this reader, and read from the last commit on");
     VALUE batches = rb_ary_new();
     for (size_t index = 0; index < reader->queue_count; index++) {
-        guildhall_partition_queue *queue = queue_at(reader, index);
+        guildhall_partition_queue *queue = reader->sources[index];
         if (!guildhall_partition_queue_holds_records(queue)) continue;
         guildhall_partition_queue_make_records(queue);
         rb_ary_push(batches, guildhall_partition_queue_batch(queue));
     }
-    VALUE taken = rb_assoc_new(batches, errors_of(reader));
+    VALUE taken = rb_assoc_new(batches, kafka_reader_errors_of(reader));
     /* What was allocated off the GVL counts for the GC, but only allocations by Ruby make it look at the count. */
     if (RARRAY_LEN(batches)) ruby_xfree(ruby_xmalloc(1));
-    for (size_t index = 0; index < reader->queue_count; index++) guildhall_partition_queue_handed_over(queue_at(reader, index));
-    drop_errors(reader);
+    for (size_t index = 0; index < reader->queue_count; index++) guildhall_partition_queue_handed_over(reader->sources[index]);
+    kafka_reader_drop_errors(reader);
     return taken;
 }
 
-static VALUE take_and_hand_over(VALUE self)
+static VALUE kafka_reader_take_and_hand_over(VALUE self)
 {
-    reader *reader = get(self);
-    if (!something_taken(reader)) {
+    reader *reader = kafka_reader_of(self);
+    if (!kafka_reader_something_taken(reader)) {
         /* What handle_interrupt has put off until something blocks would not end the wait. Nothing is taken yet. */
         rb_thread_check_ints();
-        rb_nogvl(take, reader, unblock, &reader->wakeup, RB_NOGVL_INTR_FAIL);
-        if (!something_taken(reader)) rb_thread_check_ints();
+        rb_nogvl(kafka_reader_read_until_taken, reader, kafka_reader_unblock, &reader->wakeup, RB_NOGVL_INTR_FAIL);
+        if (!kafka_reader_something_taken(reader)) rb_thread_check_ints();
     }
-    return hand_over(reader);
+    return kafka_reader_hand_over(reader);
 }
 
-static VALUE taken(VALUE self)
+static VALUE kafka_reader_stop_taking(VALUE self)
 {
-    get(self)->taking = false;
+    kafka_reader_of(self)->taking = false;
     return Qnil;
 }
 
@@ -347,38 +322,38 @@ static VALUE taken(VALUE self)
  *   owner, records, the bytes of their payloads, and what was decoded of each (nil where a payload is no good, or
  *   {Record#deferred?}); nil in place of that Array: not tried
  * @raise [RuntimeError] once a message could not be kept for want of memory: nothing comes any more */
-static VALUE reader_take(int argc, VALUE *argv, VALUE self)
+static VALUE kafka_reader_take(int argc, VALUE *argv, VALUE self)
 {
     VALUE timeout_ms, messages, bytes;
-    reader *reader = get_open(self);
+    reader *reader = kafka_reader_check_open(self);
     rb_scan_args(argc, argv, "12", &timeout_ms, &messages, &bytes);
     if (reader->taking) rb_raise(rb_eThreadError, "another thread is taking from this reader");
     reader->room_messages = NIL_P(messages) ? INT64_MAX : NUM2LL(messages);
     reader->room_bytes = NIL_P(bytes) ? INT64_MAX : NUM2LL(bytes);
     reader->deadline = guildhall_now() + NUM2LL(timeout_ms) * 1000000;
-    release_closed(reader);
+    kafka_reader_release_closed(reader);
     reader->taking = true;
-    return rb_ensure(take_and_hand_over, self, taken, self);
+    return rb_ensure(kafka_reader_take_and_hand_over, self, kafka_reader_stop_taking, self);
 }
 
 /* Ends a {#take} that waits. Any thread of the main Ractor.
  * @return [void] */
-static VALUE reader_wake(VALUE self)
+static VALUE kafka_reader_wake(VALUE self)
 {
-    guildhall_wakeup_interrupt(&get(self)->wakeup);
+    guildhall_wakeup_interrupt(&kafka_reader_of(self)->wakeup);
     return Qnil;
 }
 
 /* Gives all queues back; before the client is closed. What was taken and not handed over is dropped.
  * @return [void] */
-static VALUE reader_close(VALUE self)
+static VALUE kafka_reader_close(VALUE self)
 {
-    reader *reader = get(self);
+    reader *reader = kafka_reader_of(self);
     if (!reader->main_queue) return Qnil;
     if (reader->taking) rb_raise(rb_eThreadError, "close this reader in the thread that takes from it");
-    for (size_t index = 0; index < reader->queue_count; index++) guildhall_partition_queue_release(queue_at(reader, index));
+    for (size_t index = 0; index < reader->queue_count; index++) guildhall_partition_queue_release(reader->sources[index]);
     reader->queue_count = 0;
-    drop_errors(reader);
+    kafka_reader_drop_errors(reader);
     reader->library.queue_cb_event_enable(reader->main_queue, NULL, NULL);
     reader->library.queue_destroy(reader->main_queue);
     reader->main_queue = NULL;
@@ -391,10 +366,10 @@ void guildhall_init_kafka_reader(VALUE reading)
     id_new = rb_intern("new");
     ReadError = rb_const_get(reading, rb_intern("ReadError"));
     rb_gc_register_mark_object(ReadError);
-    rb_define_alloc_func(class, reader_allocate);
-    rb_define_method(class, "initialize", reader_initialize, 2);
-    rb_define_method(class, "open", reader_open, -1);
-    rb_define_method(class, "take", reader_take, -1);
-    rb_define_method(class, "wake", reader_wake, 0);
-    rb_define_method(class, "close", reader_close, 0);
+    rb_define_alloc_func(class, kafka_reader_allocate);
+    rb_define_method(class, "initialize", kafka_reader_initialize, 2);
+    rb_define_method(class, "open", kafka_reader_open, -1);
+    rb_define_method(class, "take", kafka_reader_take, -1);
+    rb_define_method(class, "wake", kafka_reader_wake, 0);
+    rb_define_method(class, "close", kafka_reader_close, 0);
 }

@@ -1,13 +1,109 @@
 #include "record.h"
-
+#include <guildhall/block_pool.h>
 #include <guildhall/records.h>
 #include <guildhall/sharing.h>
 #include <ruby/encoding.h>
 #include <string.h>
 
 static VALUE Record;
+static const guildhall_block_pool *blocks; /* shared with the documents: the messages of a batch are let go by any thread */
 
-static void record_mark(void *pointer)
+const guildhall_decoder *guildhall_kafka_decoder_of(VALUE codec)
+{
+    VALUE address = NIL_P(codec) ? Qnil : rb_funcall(codec, rb_intern("native_decoder"), 0);
+    const guildhall_decoder *decoder = guildhall_decoder_at(address);
+    if (decoder || NIL_P(address)) return decoder;
+    rb_raise(rb_eTypeError, "the native decoder of %+" PRIsVALUE " has version %u; this reader knows %d", codec,
+             (unsigned)((const guildhall_decoder *)NUM2ULL(address))->abi, GUILDHALL_DECODER_ABI);
+}
+
+/* ---- entries, without the GVL */
+
+typedef struct {
+    const guildhall_librdkafka *library;
+    const void *list;
+    size_t count;
+    size_t size;
+} headers;
+
+static headers kafka_record_measure_headers(const guildhall_librdkafka *library, const guildhall_kafka_message *message)
+{
+    headers found = {.library = library};
+    void *list = NULL;
+    if (library->message_headers(message, &list) != 0) return found;
+    const char *name;
+    const void *value;
+    size_t length;
+    found.list = list;
+    while (library->header_get_all(list, found.count, &name, &value, &length) == 0) {
+        found.size += strlen(name) + 1 + sizeof(int64_t) + (value ? length : 0);
+        found.count++;
+    }
+    return found;
+}
+
+static void kafka_record_copy_headers(const headers *source, uint8_t *target)
+{
+    const char *name;
+    const void *value;
+    size_t length;
+    for (size_t index = 0; index < source->count; index++) {
+        source->library->header_get_all(source->list, index, &name, &value, &length);
+        size_t name_size = strlen(name) + 1;
+        int64_t value_length = value ? (int64_t)length : -1;
+        memcpy(target, name, name_size);
+        memcpy(target + name_size, &value_length, sizeof(value_length));
+        target += name_size + sizeof(value_length);
+        if (!value) continue;
+        memcpy(target, value, length);
+        target += length;
+    }
+}
+
+static void kafka_record_decode_entry(guildhall_kafka_entry *entry, const guildhall_decoder *decoder)
+{
+    guildhall_decoded verdict = decoder->decode(decoder->context, entry->bytes, entry->payload_length, &entry->result);
+    if (verdict == GUILDHALL_DEFER) return;
+    entry->state = verdict == GUILDHALL_DECODED ? GUILDHALL_ENTRY_DECODED : GUILDHALL_ENTRY_INVALID;
+    entry->decoder = decoder;
+}
+
+guildhall_kafka_entry *guildhall_kafka_entry_new(const guildhall_librdkafka *library, const guildhall_kafka_message *message,
+                                                 const guildhall_decoder *decoder)
+{
+    headers found = kafka_record_measure_headers(library, message);
+    size_t payload_length = message->payload ? message->length : 0;
+    size_t key_length = message->key ? message->key_length : 0;
+    size_t size = sizeof(guildhall_kafka_entry) + payload_length + key_length + found.size;
+    guildhall_kafka_entry *entry = blocks->take(size);
+    if (!entry) return NULL;
+
+    memset(entry, 0, sizeof(*entry));
+    entry->size = size;
+    entry->partition = message->partition;
+    entry->offset = message->offset;
+    entry->timestamp_ms = library->message_timestamp(message, NULL);
+    entry->has_payload = message->payload != NULL;
+    entry->has_key = message->key != NULL;
+    entry->payload_length = payload_length;
+    entry->key_length = key_length;
+    entry->header_count = (uint32_t)found.count;
+    if (payload_length) memcpy(entry->bytes, message->payload, payload_length);
+    if (key_length) memcpy(entry->bytes + payload_length, message->key, key_length);
+    if (found.count) kafka_record_copy_headers(&found, entry->bytes + payload_length + key_length);
+    if (decoder && entry->has_payload) kafka_record_decode_entry(entry, decoder);
+    return entry;
+}
+
+void guildhall_kafka_entry_free(guildhall_kafka_entry *entry)
+{
+    if (entry->state == GUILDHALL_ENTRY_DECODED) entry->decoder->free(entry->decoder->context, &entry->result);
+    blocks->give(entry, entry->size);
+}
+
+/* ---- the object */
+
+static void kafka_record_mark(void *pointer)
 {
     const guildhall_kafka_entry *entry = pointer;
     rb_gc_mark(entry->topic);
@@ -15,52 +111,47 @@ static void record_mark(void *pointer)
     rb_gc_mark(entry->document);
 }
 
-static void record_free(void *pointer)
+static void kafka_record_free(void *pointer)
 {
-    guildhall_kafka_entry_collected(pointer);
+    guildhall_kafka_entry *entry = pointer;
+    blocks->freed(entry->size);
+    guildhall_kafka_entry_free(entry);
 }
 
-static size_t record_memsize(const void *pointer)
-{
-    return ((const guildhall_kafka_entry *)pointer)->size;
-}
+static size_t kafka_record_memsize(const void *pointer) { return ((const guildhall_kafka_entry *)pointer)->size; }
 
 /* Freed at once: freeing calls nothing of Ruby's. Write barriers: Records pile up, and without barriers each minor GC
  * would mark all of them again. */
 static const rb_data_type_t record_type = {
     .wrap_struct_name = "Guildhall::Kafka::Record",
-    .function = {.dmark = record_mark, .dfree = record_free, .dsize = record_memsize},
+    .function = {.dmark = kafka_record_mark, .dfree = kafka_record_free, .dsize = kafka_record_memsize},
     .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED | RUBY_TYPED_FROZEN_SHAREABLE
 };
 
-static guildhall_kafka_entry *get(VALUE self)
-{
-    return rb_check_typeddata(self, &record_type);
-}
+static guildhall_kafka_entry *kafka_record_entry(VALUE self) { return rb_check_typeddata(self, &record_type); }
 
-static const uint8_t *record_bytes_in_place(VALUE self, size_t *length)
+static const uint8_t *kafka_record_bytes_in_place(VALUE self, size_t *length)
 {
     const guildhall_kafka_entry *entry = RTYPEDDATA_GET_DATA(self);
     *length = entry->payload_length;
     return entry->has_payload ? entry->bytes : NULL;
 }
 
-static const guildhall_records records = {GUILDHALL_RECORDS_ABI, record_bytes_in_place};
-
 /* @api private. Record.native_records: see guildhall/records.h. */
-static VALUE record_native_records(VALUE class) { return ULL2NUM((uint64_t)(uintptr_t)&records); }
-
-VALUE guildhall_kafka_record_new(void)
+static VALUE kafka_record_native_records(VALUE class)
 {
-    return TypedData_Wrap_Struct(Record, &record_type, NULL);
+    static const guildhall_records records = {GUILDHALL_RECORDS_ABI, kafka_record_bytes_in_place};
+    return ULL2NUM((uint64_t)(uintptr_t)&records);
 }
+
+VALUE guildhall_kafka_record_new(void) { return TypedData_Wrap_Struct(Record, &record_type, NULL); }
 
 void guildhall_kafka_record_fill(VALUE self, guildhall_kafka_entry *entry, VALUE topic, VALUE codec)
 {
     entry->next = NULL;
     entry->topic = entry->codec = entry->document = Qfalse;
     RTYPEDDATA_DATA(self) = entry;
-    guildhall_kafka_entry_adopted(entry);
+    blocks->adopted(entry->size); /* may collect garbage */
     RB_OBJ_WRITE(self, &entry->topic, topic);
     if (entry->decoder) RB_OBJ_WRITE(self, &entry->codec, codec);
     guildhall_share(self); /* everything it refers to is shareable */
@@ -68,7 +159,7 @@ void guildhall_kafka_record_fill(VALUE self, guildhall_kafka_entry *entry, VALUE
 
 VALUE guildhall_kafka_record_wrap(VALUE self)
 {
-    guildhall_kafka_entry *entry = get(self);
+    guildhall_kafka_entry *entry = kafka_record_entry(self);
     const guildhall_decoder *decoder = entry->decoder;
     if (entry->state != GUILDHALL_ENTRY_DECODED) return Qnil;
     entry->state = GUILDHALL_ENTRY_RAW; /* which it stays where wrap raises */
@@ -81,149 +172,127 @@ VALUE guildhall_kafka_record_wrap(VALUE self)
 
 void guildhall_kafka_record_not_wrapped(VALUE self)
 {
-    guildhall_kafka_entry *entry = get(self);
+    guildhall_kafka_entry *entry = kafka_record_entry(self);
     entry->decoder->free(entry->decoder->context, &entry->result);
 }
 
-static VALUE frozen_bytes(const uint8_t *bytes, size_t length)
-{
-    return guildhall_share(rb_str_new((const char *)bytes, length));
-}
+/* ---- methods */
+
+static const uint8_t *kafka_record_key_bytes(const guildhall_kafka_entry *entry) { return entry->bytes + entry->payload_length; }
 
 /* UTF-8 where it is that, bytes where it is not. */
-static VALUE frozen_text(const uint8_t *bytes, size_t length)
+static VALUE kafka_record_text(const uint8_t *bytes, size_t length)
 {
     VALUE string = rb_utf8_str_new((const char *)bytes, length);
     if (rb_enc_str_coderange(string) == ENC_CODERANGE_BROKEN) rb_enc_associate(string, rb_ascii8bit_encoding());
     return guildhall_share(string);
 }
 
-/* @return [String, nil] the payload's bytes; nil for a tombstone. A new String each time. */
-static VALUE record_raw_payload(VALUE self)
+/* The payload's bytes, a new String each time; nil for a tombstone. */
+static VALUE kafka_record_raw_payload(VALUE self)
 {
-    const guildhall_kafka_entry *entry = get(self);
-    VALUE string = entry->has_payload ? frozen_bytes(entry->bytes, entry->payload_length) : Qnil;
+    const guildhall_kafka_entry *entry = kafka_record_entry(self);
+    VALUE string = entry->has_payload ? guildhall_share(rb_str_new((const char *)entry->bytes, entry->payload_length)) : Qnil;
     RB_GC_GUARD(self);
     return string;
 }
 
-/* @return [String, nil] UTF-8 where it is valid as that, else binary */
-static VALUE record_key(VALUE self)
+/* UTF-8 where the key is valid as that, else binary; nil: there is none. */
+static VALUE kafka_record_key(VALUE self)
 {
-    const guildhall_kafka_entry *entry = get(self);
-    VALUE string = entry->has_key ? frozen_text(guildhall_kafka_entry_key(entry), entry->key_length) : Qnil;
+    const guildhall_kafka_entry *entry = kafka_record_entry(self);
+    VALUE string = entry->has_key ? kafka_record_text(kafka_record_key_bytes(entry), entry->key_length) : Qnil;
     RB_GC_GUARD(self);
     return string;
 }
 
-static void add_header(VALUE hash, VALUE name, VALUE value)
+typedef struct {
+    const char *name;
+    const uint8_t *value;
+    int64_t length; /* -1: null */
+} header;
+
+/* The header that begins there. Returns where the next one begins. */
+static const uint8_t *kafka_record_header_at(const uint8_t *at, header *found)
+{
+    found->name = (const char *)at;
+    at += strlen(found->name) + 1;
+    memcpy(&found->length, at, sizeof(found->length));
+    found->value = at + sizeof(found->length);
+    return found->value + (found->length > 0 ? found->length : 0);
+}
+
+static void kafka_record_add_header(VALUE hash, VALUE name, VALUE value)
 {
     VALUE present = rb_hash_lookup2(hash, name, Qundef);
-    if (RB_UNDEF_P(present)) {
-        rb_hash_aset(hash, name, value);
-    }
-    else if (RB_TYPE_P(present, T_ARRAY)) {
-        rb_ary_push(present, value);
-    }
-    else {
-        rb_hash_aset(hash, name, rb_ary_new_from_args(2, present, value));
-    }
+    if (RB_UNDEF_P(present)) rb_hash_aset(hash, name, value);
+    else if (RB_TYPE_P(present, T_ARRAY)) rb_ary_push(present, value);
+    else rb_hash_aset(hash, name, rb_ary_new_from_args(2, present, value));
 }
 
 /* @return [Hash{String=>String, Array<String>}] several values of one name are an Array */
-static VALUE record_headers(VALUE self)
+static VALUE kafka_record_headers(VALUE self)
 {
-    const guildhall_kafka_entry *entry = get(self);
-    const uint8_t *at = guildhall_kafka_entry_headers(entry);
+    const guildhall_kafka_entry *entry = kafka_record_entry(self);
+    const uint8_t *at = kafka_record_key_bytes(entry) + entry->key_length;
     VALUE hash = rb_hash_new();
+    header found;
     for (uint32_t index = 0; index < entry->header_count; index++) {
-        size_t name_length = strlen((const char *)at);
-        int64_t length;
-        VALUE name = frozen_text(at, name_length);
-        at += name_length + 1;
-        memcpy(&length, at, sizeof(length));
-        at += sizeof(length);
-        add_header(hash, name, length < 0 ? Qnil : frozen_text(at, length));
-        if (length > 0) at += length;
+        at = kafka_record_header_at(at, &found);
+        VALUE name = kafka_record_text((const uint8_t *)found.name, strlen(found.name));
+        kafka_record_add_header(hash, name, found.length < 0 ? Qnil : kafka_record_text(found.value, (size_t)found.length));
     }
     RB_GC_GUARD(self);
     return rb_ractor_make_shareable(hash);
 }
 
-/* @return [String] */
-static VALUE record_topic(VALUE self)
-{
-    return get(self)->topic;
-}
+static VALUE kafka_record_topic(VALUE self) { return kafka_record_entry(self)->topic; }
 
-/* @return [Integer] */
-static VALUE record_partition(VALUE self)
-{
-    return INT2NUM(get(self)->partition);
-}
+static VALUE kafka_record_partition(VALUE self) { return INT2NUM(kafka_record_entry(self)->partition); }
 
-/* @return [Integer] */
-static VALUE record_offset(VALUE self)
-{
-    return LL2NUM(get(self)->offset);
-}
+static VALUE kafka_record_offset(VALUE self) { return LL2NUM(kafka_record_entry(self)->offset); }
 
-/* @return [Integer, nil] milliseconds since 1970; nil where the message has none */
-static VALUE record_timestamp_ms(VALUE self)
+/* Milliseconds since 1970; nil where the message has none. */
+static VALUE kafka_record_timestamp_ms(VALUE self)
 {
-    int64_t milliseconds = get(self)->timestamp_ms;
+    int64_t milliseconds = kafka_record_entry(self)->timestamp_ms;
     return milliseconds < 0 ? Qnil : LL2NUM(milliseconds);
 }
 
-/* @return [Time, nil] */
-static VALUE record_timestamp(VALUE self)
+static VALUE kafka_record_timestamp(VALUE self)
 {
-    int64_t milliseconds = get(self)->timestamp_ms;
-    if (milliseconds < 0) return Qnil;
-    return rb_time_nano_new(milliseconds / 1000, (milliseconds % 1000) * 1000000);
+    int64_t milliseconds = kafka_record_entry(self)->timestamp_ms;
+    return milliseconds < 0 ? Qnil : rb_time_nano_new(milliseconds / 1000, (milliseconds % 1000) * 1000000);
 }
 
-/* @return [Boolean] whether the message has no payload */
-static VALUE record_tombstone_p(VALUE self)
-{
-    return get(self)->has_payload ? Qfalse : Qtrue;
-}
+/* Whether the message has no payload. */
+static VALUE kafka_record_tombstone_p(VALUE self) { return kafka_record_entry(self)->has_payload ? Qfalse : Qtrue; }
 
-/* @return [Integer] bytes of the payload */
-static VALUE record_size(VALUE self)
-{
-    return SIZET2NUM(get(self)->payload_length);
-}
+/* Bytes of the payload. */
+static VALUE kafka_record_size(VALUE self) { return SIZET2NUM(kafka_record_entry(self)->payload_length); }
 
-/* @param records [Array<Record>]
- * @return [Integer] bytes of all their payloads */
-static VALUE record_bytes(VALUE class, VALUE records)
+/* Record.bytes(records): of all their payloads. */
+static VALUE kafka_record_bytes(VALUE class, VALUE records)
 {
     size_t bytes = 0;
     Check_Type(records, T_ARRAY);
-    for (long index = 0; index < RARRAY_LEN(records); index++) bytes += get(RARRAY_AREF(records, index))->payload_length;
+    for (long index = 0; index < RARRAY_LEN(records); index++) bytes += kafka_record_entry(RARRAY_AREF(records, index))->payload_length;
     return SIZET2NUM(bytes);
 }
 
-static bool has_header(const guildhall_kafka_entry *entry, const char *wanted)
+static bool kafka_record_has_header(const guildhall_kafka_entry *entry, const char *wanted)
 {
-    const uint8_t *at = guildhall_kafka_entry_headers(entry);
+    const uint8_t *at = kafka_record_key_bytes(entry) + entry->key_length;
+    header found;
     for (uint32_t index = 0; index < entry->header_count; index++) {
-        int64_t length;
-        if (strcmp((const char *)at, wanted) == 0) return true;
-        at += strlen((const char *)at) + 1;
-        memcpy(&length, at, sizeof(length));
-        at += sizeof(length) + (length > 0 ? length : 0);
+        at = kafka_record_header_at(at, &found);
+        if (strcmp(found.name, wanted) == 0) return true;
     }
     return false;
 }
 
-/* Makes no object of those that have none.
- * @param records [Array<Record>]
- * @param name [String]
- * @param limit [Integer]
- * @return [Array<Record>] the first ones that have such a header, at most so many */
-static VALUE record_with_header(VALUE class, VALUE records, VALUE name, VALUE limit)
+/* Record.with_header(records, name, limit): the first ones that have such a header, at most so many. Makes no object of the others. */
+static VALUE kafka_record_with_header(VALUE class, VALUE records, VALUE name, VALUE limit)
 {
     const char *wanted = StringValueCStr(name);
     long left = NUM2LONG(limit);
@@ -231,7 +300,7 @@ static VALUE record_with_header(VALUE class, VALUE records, VALUE name, VALUE li
     Check_Type(records, T_ARRAY);
     for (long index = 0; index < RARRAY_LEN(records) && left > 0; index++) {
         VALUE record = RARRAY_AREF(records, index);
-        if (!has_header(get(record), wanted)) continue;
+        if (!kafka_record_has_header(kafka_record_entry(record), wanted)) continue;
         rb_ary_push(found, record);
         left--;
     }
@@ -239,17 +308,17 @@ static VALUE record_with_header(VALUE class, VALUE records, VALUE name, VALUE li
     return found;
 }
 
-/* @return [Object, nil] what the reader has decoded; nil where it has not, or could not */
-static VALUE record_document(VALUE self)
+/* What the reader has decoded; nil where it has not, or could not. */
+static VALUE kafka_record_document(VALUE self)
 {
-    const guildhall_kafka_entry *entry = get(self);
+    const guildhall_kafka_entry *entry = kafka_record_entry(self);
     return entry->state == GUILDHALL_ENTRY_WRAPPED ? entry->document : Qnil;
 }
 
 /* @return [DecodeError, nil] why the reader could not decode the payload; a new one each time */
-static VALUE record_decode_error(VALUE self)
+static VALUE kafka_record_decode_error(VALUE self)
 {
-    const guildhall_kafka_entry *entry = get(self);
+    const guildhall_kafka_entry *entry = kafka_record_entry(self);
     if (entry->state != GUILDHALL_ENTRY_INVALID) return Qnil;
     const guildhall_decoder *decoder = entry->decoder;
     VALUE error = decoder->error(decoder->context, &entry->result, entry->bytes, entry->payload_length);
@@ -257,10 +326,10 @@ static VALUE record_decode_error(VALUE self)
     return error;
 }
 
-/* @return [Boolean] whether there is a payload that the reader has left to Ruby, or has not tried to decode */
-static VALUE record_deferred_p(VALUE self)
+/* Whether there is a payload that the reader has left to Ruby, or has not tried to decode. */
+static VALUE kafka_record_deferred_p(VALUE self)
 {
-    const guildhall_kafka_entry *entry = get(self);
+    const guildhall_kafka_entry *entry = kafka_record_entry(self);
     return entry->has_payload && entry->state == GUILDHALL_ENTRY_RAW ? Qtrue : Qfalse;
 }
 
@@ -268,60 +337,52 @@ static VALUE record_deferred_p(VALUE self)
  * @param codec [Codec] with a native decoder
  * @return [Object] what the codec returns for {#raw_payload}
  * @raise [DecodeError] */
-static VALUE record_decode(VALUE self, VALUE codec)
+static VALUE kafka_record_decode(VALUE self, VALUE codec)
 {
-    const guildhall_kafka_entry *entry = get(self);
+    const guildhall_kafka_entry *entry = kafka_record_entry(self);
     const guildhall_decoder *decoder = guildhall_kafka_decoder_of(codec);
-    guildhall_result result = {0};
-    VALUE value = Qnil;
     if (!decoder) rb_raise(rb_eTypeError, "%+" PRIsVALUE " has no native decoder", codec);
-    switch (decoder->decode(decoder->context, entry->bytes, entry->payload_length, &result)) {
-      case GUILDHALL_DECODED:
-        value = guildhall_decoder_wrap(decoder, &result, self, entry->bytes, entry->payload_length);
-        break;
-      case GUILDHALL_INVALID:
-        rb_exc_raise(decoder->error(decoder->context, &result, entry->bytes, entry->payload_length));
-      case GUILDHALL_DEFER:
-        value = rb_funcall(codec, rb_intern("call"), 1, record_raw_payload(self));
-        break;
-    }
+    VALUE value = guildhall_decoder_decode(decoder, self, entry->bytes, entry->payload_length);
+    if (value == Qundef) value = rb_funcall(codec, rb_intern("call"), 1, kafka_record_raw_payload(self));
     RB_GC_GUARD(self);
     RB_GC_GUARD(codec);
     return value;
 }
 
-/* @return [String] */
-static VALUE record_inspect(VALUE self)
+static VALUE kafka_record_inspect(VALUE self)
 {
-    const guildhall_kafka_entry *entry = get(self);
+    const guildhall_kafka_entry *entry = kafka_record_entry(self);
     return rb_sprintf("#<Guildhall::Kafka::Record %" PRIsVALUE "/%d@%lld %zu bytes%s>", entry->topic, (int)entry->partition,
                       (long long)entry->offset, entry->payload_length, entry->has_payload ? "" : " tombstone");
 }
 
-void guildhall_init_kafka_record(VALUE kafka)
+void guildhall_init_kafka_record(VALUE guildhall, VALUE kafka)
 {
+    blocks = (const guildhall_block_pool *)NUM2ULL(rb_const_get(guildhall, rb_intern("NATIVE_BLOCK_POOL")));
+    if (blocks->abi != GUILDHALL_BLOCK_POOL_ABI)
+        rb_raise(rb_eLoadError, "guildhall-kafka and guildhall do not fit together: install the same version of both");
     Record = rb_define_class_under(kafka, "Record", rb_cObject);
     rb_undef_alloc_func(Record);
     rb_undef_method(CLASS_OF(Record), "new");
     rb_undef_method(Record, "dup");
     rb_undef_method(Record, "clone");
-    rb_define_singleton_method(Record, "native_records", record_native_records, 0);
-    rb_define_singleton_method(Record, "bytes", record_bytes, 1);
-    rb_define_singleton_method(Record, "with_header", record_with_header, 3);
-    rb_define_method(Record, "raw_payload", record_raw_payload, 0);
-    rb_define_method(Record, "key", record_key, 0);
-    rb_define_method(Record, "headers", record_headers, 0);
-    rb_define_method(Record, "topic", record_topic, 0);
-    rb_define_method(Record, "partition", record_partition, 0);
-    rb_define_method(Record, "offset", record_offset, 0);
-    rb_define_method(Record, "timestamp", record_timestamp, 0);
-    rb_define_method(Record, "timestamp_ms", record_timestamp_ms, 0);
-    rb_define_method(Record, "tombstone?", record_tombstone_p, 0);
-    rb_define_method(Record, "size", record_size, 0);
-    rb_define_method(Record, "document", record_document, 0);
-    rb_define_method(Record, "decode", record_decode, 1);
-    rb_define_method(Record, "deferred?", record_deferred_p, 0);
-    rb_define_method(Record, "decode_error", record_decode_error, 0);
-    rb_define_method(Record, "inspect", record_inspect, 0);
-    rb_define_method(Record, "to_s", record_inspect, 0);
+    rb_define_singleton_method(Record, "native_records", kafka_record_native_records, 0);
+    rb_define_singleton_method(Record, "bytes", kafka_record_bytes, 1);
+    rb_define_singleton_method(Record, "with_header", kafka_record_with_header, 3);
+    rb_define_method(Record, "raw_payload", kafka_record_raw_payload, 0);
+    rb_define_method(Record, "key", kafka_record_key, 0);
+    rb_define_method(Record, "headers", kafka_record_headers, 0);
+    rb_define_method(Record, "topic", kafka_record_topic, 0);
+    rb_define_method(Record, "partition", kafka_record_partition, 0);
+    rb_define_method(Record, "offset", kafka_record_offset, 0);
+    rb_define_method(Record, "timestamp", kafka_record_timestamp, 0);
+    rb_define_method(Record, "timestamp_ms", kafka_record_timestamp_ms, 0);
+    rb_define_method(Record, "tombstone?", kafka_record_tombstone_p, 0);
+    rb_define_method(Record, "size", kafka_record_size, 0);
+    rb_define_method(Record, "document", kafka_record_document, 0);
+    rb_define_method(Record, "decode", kafka_record_decode, 1);
+    rb_define_method(Record, "deferred?", kafka_record_deferred_p, 0);
+    rb_define_method(Record, "decode_error", kafka_record_decode_error, 0);
+    rb_define_method(Record, "inspect", kafka_record_inspect, 0);
+    rb_define_method(Record, "to_s", kafka_record_inspect, 0);
 }

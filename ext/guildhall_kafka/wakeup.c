@@ -25,6 +25,8 @@ void guildhall_wakeup_notify(guildhall_wakeup *wakeup)
     pthread_mutex_unlock(&wakeup->mutex);
 }
 
+void guildhall_wakeup_notify_from(void *consumer, void *wakeup) { guildhall_wakeup_notify(wakeup); }
+
 void guildhall_wakeup_interrupt(guildhall_wakeup *wakeup)
 {
     pthread_mutex_lock(&wakeup->mutex);

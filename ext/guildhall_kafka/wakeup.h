@@ -16,6 +16,8 @@ typedef struct {
 void guildhall_wakeup_init(guildhall_wakeup *wakeup);
 void guildhall_wakeup_destroy(guildhall_wakeup *wakeup);
 void guildhall_wakeup_notify(guildhall_wakeup *wakeup);
+/* The same as a callback of librdkafka's. */
+void guildhall_wakeup_notify_from(void *consumer, void *wakeup);
 void guildhall_wakeup_interrupt(guildhall_wakeup *wakeup);
 /* Before the queues are looked at. Whether somebody interrupted since the last time. */
 bool guildhall_wakeup_reset(guildhall_wakeup *wakeup);

@@ -10,8 +10,7 @@ module CProgram
   RUBY_FREE = %w[queue/ring queue/channel waiting/waitlist].freeze
   COMPILER = RbConfig::CONFIG["CC"].split.first
   # The queue driven by threads, which sleep on words.
-  THREADS = [File.expand_path("../stress/harness/threads.c", __dir__),
-             *%w[word_futex word_condition].map { |name| File.join(EXTENSION, "waiting/#{name}.c") }].freeze
+  THREADS = [File.expand_path("../stress/harness/threads.c", __dir__), File.join(EXTENSION, "waiting/word.c")].freeze
 
   # @param sources [Array<String>] paths, besides the Ruby-free sources of the queue
   # @param flags [Array<String>]

@@ -26,10 +26,7 @@ static void pipeline_meter_release(void *data)
     ruby_xfree(data);
 }
 
-static size_t pipeline_meter_memory_size(const void *data)
-{
-    return sizeof(meter) + ((const meter *)data)->count * sizeof(stage_counters);
-}
+static size_t pipeline_meter_memory_size(const void *data) { return sizeof(meter) + ((const meter *)data)->count * sizeof(stage_counters); }
 
 static const rb_data_type_t meter_type = {
     .wrap_struct_name = "guildhall_pipeline_meter",
@@ -37,18 +34,18 @@ static const rb_data_type_t meter_type = {
     .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED | RUBY_TYPED_FROZEN_SHAREABLE,
 };
 
-static VALUE pipeline_meter_meter_s_allocate(VALUE class)
+static VALUE pipeline_meter_allocate(VALUE class)
 {
     meter *data;
     return TypedData_Make_Struct(class, meter, &meter_type, data);
 }
 
-static meter *pipeline_meter_meter_of(VALUE self) { return rb_check_typeddata(self, &meter_type); }
+static meter *pipeline_meter_of(VALUE self) { return rb_check_typeddata(self, &meter_type); }
 
 /* Meter.new(stages) */
-static VALUE pipeline_meter_meter_initialize(VALUE self, VALUE stages)
+static VALUE pipeline_meter_initialize(VALUE self, VALUE stages)
 {
-    meter *data = pipeline_meter_meter_of(self);
+    meter *data = pipeline_meter_of(self);
     long count = NUM2LONG(stages);
     if (data->memory != NULL || count < 1 || count > 10000) rb_raise(rb_eArgError, "a number of stages, once");
     data->memory = ruby_xcalloc(count + 1, sizeof(stage_counters));
@@ -60,21 +57,18 @@ static VALUE pipeline_meter_meter_initialize(VALUE self, VALUE stages)
 
 static stage_counters *pipeline_meter_stage_at(VALUE self, VALUE index)
 {
-    meter *data = pipeline_meter_meter_of(self);
+    meter *data = pipeline_meter_of(self);
     long stage = NUM2LONG(index);
     if (stage < 0 || stage >= data->count) rb_raise(rb_eIndexError, "stage %ld of %ld", stage, data->count);
     return &data->stages[stage];
 }
 
 /* meter.now: nanoseconds of the monotonic clock */
-static VALUE pipeline_meter_meter_now(VALUE self)
-{
-    return LL2NUM(guildhall_now());
-}
+static VALUE pipeline_meter_now(VALUE self) { return LL2NUM(guildhall_now()); }
 
 /* meter.add(stage, outcome, count, since): notes what became of `count` values that the stage took since then (`now`);
  * outcome: 0 passed on, 1 dropped, 2 raised. Answers the time now. */
-static VALUE pipeline_meter_meter_add(VALUE self, VALUE index, VALUE kind, VALUE count, VALUE since)
+static VALUE pipeline_meter_add(VALUE self, VALUE index, VALUE kind, VALUE count, VALUE since)
 {
     stage_counters *stage = pipeline_meter_stage_at(self, index);
     int number = NUM2INT(kind);
@@ -86,7 +80,7 @@ static VALUE pipeline_meter_meter_add(VALUE self, VALUE index, VALUE kind, VALUE
 }
 
 /* meter.read(stage): [passed, dropped, failed, nanoseconds] */
-static VALUE pipeline_meter_meter_read(VALUE self, VALUE index)
+static VALUE pipeline_meter_read(VALUE self, VALUE index)
 {
     stage_counters *stage = pipeline_meter_stage_at(self, index);
     VALUE values = rb_ary_new_capa(4);
@@ -100,10 +94,10 @@ void guildhall_init_pipeline(VALUE guildhall)
 {
     VALUE pipeline = rb_define_class_under(guildhall, "Pipeline", rb_cObject);
     VALUE class = rb_define_class_under(pipeline, "Meter", rb_cObject);
-    rb_define_alloc_func(class, pipeline_meter_meter_s_allocate);
+    rb_define_alloc_func(class, pipeline_meter_allocate);
     rb_undef_method(class, "initialize_copy");
-    rb_define_method(class, "initialize", pipeline_meter_meter_initialize, 1);
-    rb_define_method(class, "now", pipeline_meter_meter_now, 0);
-    rb_define_method(class, "add", pipeline_meter_meter_add, 4);
-    rb_define_method(class, "read", pipeline_meter_meter_read, 1);
+    rb_define_method(class, "initialize", pipeline_meter_initialize, 1);
+    rb_define_method(class, "now", pipeline_meter_now, 0);
+    rb_define_method(class, "add", pipeline_meter_add, 4);
+    rb_define_method(class, "read", pipeline_meter_read, 1);
 }

@@ -56,7 +56,7 @@ VALUE guildhall_batch_claim(guildhall_batch *batch, size_t index)
     return atomic_compare_exchange_strong(&batch->slots[index], &seen, mark) ? mark : 0;
 }
 
-static void complete(guildhall_batch *batch)
+static void pool_batch_completed(guildhall_batch *batch)
 {
     if (!atomic_load(&batch->parallel)) return;
     if (atomic_fetch_sub(&batch->queue->inflight, 1) == 1) guildhall_waitlist_wake_all(&batch->queue->stopping);
@@ -73,7 +73,7 @@ bool guildhall_batch_publish(guildhall_batch *batch, size_t index, VALUE mark, V
     }
     guildhall_batch_refers(batch, outcome);
     if (failure) atomic_fetch_add_explicit(&batch->failed, 1, memory_order_relaxed);
-    if (atomic_fetch_add(&batch->done, 1) + 1 == batch->size) complete(batch);
+    if (atomic_fetch_add(&batch->done, 1) + 1 == batch->size) pool_batch_completed(batch);
     return true;
 }
 
@@ -112,29 +112,29 @@ typedef struct {
     bool to_the_end;      /* waits for completion, which wakes all */
 } reading;
 
-static int readable(void *context)
+static int pool_batch_readable(void *context)
 {
     const reading *reader = context;
     if (reader->index == GUILDHALL_NO_INDEX) return atomic_load(&reader->batch->done) > reader->beyond;
     return guildhall_outcome_p(guildhall_batch_slot(reader->batch, reader->index));
 }
 
-static VALUE wait_until_readable(VALUE argument)
+static VALUE pool_batch_wait_until_readable(VALUE argument)
 {
     reading *reader = (reading *)argument;
     guildhall_batch *batch = reader->batch;
-    return guildhall_wait_as(&batch->queue->reader_patience, &batch->readers, readable, reader, reader->deadline);
+    return guildhall_wait_as(&batch->queue->reader_patience, &batch->readers, pool_batch_readable, reader, reader->deadline);
 }
 
 /* Futures are read in one Ractor: no two of its threads are in these functions at once. */
-static void want(guildhall_batch *batch, size_t index)
+static void pool_batch_announce_reader(guildhall_batch *batch, size_t index)
 {
     bool first = atomic_fetch_add(&batch->item_readers, 1) == 0;
     atomic_store(&batch->wanted, first && index != GUILDHALL_NO_INDEX ? index : ANY);
     atomic_thread_fence(memory_order_seq_cst); /* then guildhall_wait looks at the slot */
 }
 
-static VALUE stop_waiting(VALUE argument)
+static VALUE pool_batch_stop_waiting(VALUE argument)
 {
     const reading *reader = (const reading *)argument;
     guildhall_batch *batch = reader->batch;
@@ -143,17 +143,17 @@ static VALUE stop_waiting(VALUE argument)
     return Qnil;
 }
 
-static int wait_for_outcome(reading *reader)
+static int pool_batch_wait_for_outcome(reading *reader)
 {
-    if (readable(reader)) return 1;
-    if (!reader->to_the_end) want(reader->batch, reader->index);
+    if (pool_batch_readable(reader)) return 1;
+    if (!reader->to_the_end) pool_batch_announce_reader(reader->batch, reader->index);
     atomic_fetch_add(&reader->batch->queue->yielding, 1);
-    return (int)rb_ensure(wait_until_readable, (VALUE)reader, stop_waiting, (VALUE)reader);
+    return (int)rb_ensure(pool_batch_wait_until_readable, (VALUE)reader, pool_batch_stop_waiting, (VALUE)reader);
 }
 
 /* A sleep and a wake-up cost two threads as much as some small payloads: what follows soon is waited for, too. Payloads are claimed in
  * order. */
-static void nap(const reading *reader)
+static void pool_batch_wait_for_more(const reading *reader)
 {
     guildhall_batch *batch = reader->batch;
     double cost = guildhall_batch_cost(batch), left = (double)(batch->size - 1 - reader->index);
@@ -161,15 +161,15 @@ static void nap(const reading *reader)
     int64_t until = guildhall_now() + 2 * nap_ns;
     size_t further = (size_t)(more < left ? more : left);
     reading later = {batch, reader->index + further, 0, reader->deadline && reader->deadline < until ? reader->deadline : until, false};
-    if (further) wait_for_outcome(&later);
+    if (further) pool_batch_wait_for_outcome(&later);
 }
 
 int guildhall_batch_wait(guildhall_batch *batch, size_t index, size_t beyond, int64_t deadline)
 {
     reading reader = {batch, index, beyond, deadline, index == GUILDHALL_NO_INDEX && beyond + 1 == batch->size};
-    if (readable(&reader)) return 1;
-    if (index != GUILDHALL_NO_INDEX) nap(&reader);
-    return wait_for_outcome(&reader);
+    if (pool_batch_readable(&reader)) return 1;
+    if (index != GUILDHALL_NO_INDEX) pool_batch_wait_for_more(&reader);
+    return pool_batch_wait_for_outcome(&reader);
 }
 
 double guildhall_batch_cost(const guildhall_batch *batch)
@@ -179,7 +179,7 @@ double guildhall_batch_cost(const guildhall_batch *batch)
     return (double)atomic_load_explicit(&batch->run_ns, memory_order_relaxed) / (double)payloads;
 }
 
-static size_t unclaimed(const guildhall_batch *batch)
+static size_t pool_batch_unclaimed(const guildhall_batch *batch)
 {
     size_t cursor = atomic_load_explicit(&batch->cursor, memory_order_relaxed);
     return cursor < batch->size ? batch->size - cursor : 0;
@@ -188,7 +188,7 @@ static size_t unclaimed(const guildhall_batch *batch)
 size_t guildhall_batch_slice_size(const guildhall_batch *batch)
 {
     if (batch->slice) return batch->slice;
-    double cost = guildhall_batch_cost(batch), left = (double)unclaimed(batch);
+    double cost = guildhall_batch_cost(batch), left = (double)pool_batch_unclaimed(batch);
     if (cost <= 0 || left < 1) return 1;
     /* In several rounds, so that all end at the same time; but one that has to wait for its turns needs few of them. */
     double rounds = atomic_load_explicit(&batch->queue->batches, memory_order_relaxed) > 1 ? 1 : 2;
@@ -198,7 +198,7 @@ size_t guildhall_batch_slice_size(const guildhall_batch *batch)
     return slice < 1 ? 1 : slice > left ? (size_t)left : (size_t)slice;
 }
 
-static guildhall_cost *cost_of_batches(const guildhall_batch *batch)
+static guildhall_cost *pool_batch_cost_of_batches(const guildhall_batch *batch)
 {
     return guildhall_cost_find(&batch->queue->costs, batch->runnable->code->number, batch->bytes, batch->size);
 }
@@ -206,21 +206,21 @@ static guildhall_cost *cost_of_batches(const guildhall_batch *batch)
 bool guildhall_batch_spreads(guildhall_batch *batch)
 {
     if (atomic_load(&batch->parallel) || !guildhall_decision_may_change(batch->decision)) return false;
-    return guildhall_worth_spreading(batch->queue, (double)unclaimed(batch) * guildhall_batch_cost(batch)) &&
-           guildhall_cost_spreads(cost_of_batches(batch));
+    return guildhall_worth_spreading(batch->queue, (double)pool_batch_unclaimed(batch) * guildhall_batch_cost(batch)) &&
+           guildhall_cost_spreads(pool_batch_cost_of_batches(batch));
 }
 
 /* Its reader goes on alone, or no longer. Finding out must not take more than a share of what is left. */
-static void change_way(guildhall_batch *batch, const guildhall_cost *cost)
+static void pool_batch_change_way(guildhall_batch *batch, const guildhall_cost *cost)
 {
     bool reader_only = !guildhall_cost_spreads(cost);
-    double left = (double)unclaimed(batch) * cost->ways.cost[1], epoch = guildhall_cost_epoch(guildhall_batch_cost(batch));
+    double left = (double)pool_batch_unclaimed(batch) * cost->ways.cost[1], epoch = guildhall_cost_epoch(guildhall_batch_cost(batch));
     if (reader_only && left < exploration_share * epoch) return;
     if (atomic_exchange(&batch->reader_only, reader_only) && !reader_only) guildhall_fair_queue_return(batch->queue, batch);
 }
 
 /* Opens transfers before the clock is read: the time that a reader needs for them belongs to the cost of using workers. */
-static void read_ahead(guildhall_batch *batch)
+static void pool_batch_read_ahead(guildhall_batch *batch)
 {
     while (batch->read < batch->size && guildhall_outcome_p(guildhall_batch_slot(batch, batch->read))) {
         guildhall_batch_read(batch, batch->read);
@@ -235,9 +235,9 @@ void guildhall_batch_measure(guildhall_batch *batch)
     bool parallel = atomic_load(&batch->parallel), reader_only = atomic_load(&batch->reader_only);
     if (!guildhall_decision_may_change(batch->decision) || payloads == 0) return;
     if (!batch->reading || atomic_load(&batch->abandoned)) return; /* it is the workers' */
-    read_ahead(batch);
+    pool_batch_read_ahead(batch);
     int64_t now = guildhall_now(), ns = now - batch->measured_at;
-    guildhall_cost *cost = cost_of_batches(batch);
+    guildhall_cost *cost = pool_batch_cost_of_batches(batch);
     bool failing = atomic_load(&batch->failed) > done / 2;
     /* Where callers wait for each other, that is what would be measured. */
     if (failing || (parallel && !batch->alone) || atomic_load(&batch->queue->yielding) > 0) {
@@ -247,5 +247,85 @@ void guildhall_batch_measure(guildhall_batch *batch)
     batch->measured_at = now;
     batch->measured_done = done;
     guildhall_cost_measured(cost, parallel && !reader_only, guildhall_batch_complete(batch), ns, payloads);
-    if (parallel) change_way(batch, cost);
+    if (parallel) pool_batch_change_way(batch, cost);
+}
+
+/* ---- The list of batches that were given to workers. It marks the Batches that are held by more than their Batch object, and so keeps
+ * payloads and outcomes alive.
+ *
+ * A Batch belongs to the Ractor that dispatches it, which is the main one. Where each Ractor has a collector of its own, neither the line nor
+ * a worker can keep it alive: what a shareable object has once referred to stays until the next global collection there. So workers hold
+ * the struct, and this list, which is the dispatching Ractor's, marks the Batches of those that are held. */
+
+enum { COPIED_ON_STACK = 256 };
+
+static pthread_mutex_t dispatched_lock = PTHREAD_MUTEX_INITIALIZER; /* held for some ten instructions; where one collector stops all, any thread frees */
+static guildhall_batch *last_dispatched;
+
+static void pool_batch_forget_dispatched(void)
+{
+    pthread_mutex_init(&dispatched_lock, NULL);
+    last_dispatched = NULL; /* what the parent's workers have is of no worker here */
+}
+
+void guildhall_dispatched_add(guildhall_batch *batch)
+{
+    if (GUILDHALL_COLLECTOR_PER_RACTOR) guildhall_transfers_report();
+    if (batch->dispatched == guildhall_fork_generation()) return;
+    pthread_mutex_lock(&dispatched_lock);
+    batch->dispatched = guildhall_fork_generation();
+    batch->earlier = last_dispatched;
+    batch->later = NULL;
+    if (last_dispatched) last_dispatched->later = batch;
+    last_dispatched = batch;
+    pthread_mutex_unlock(&dispatched_lock);
+}
+
+void guildhall_dispatched_remove(guildhall_batch *batch)
+{
+    if (batch->dispatched != guildhall_fork_generation()) return;
+    pthread_mutex_lock(&dispatched_lock);
+    if (batch->earlier) batch->earlier->later = batch->later;
+    if (batch->later) batch->later->earlier = batch->earlier;
+    else last_dispatched = batch->earlier;
+    pthread_mutex_unlock(&dispatched_lock);
+    batch->dispatched = 0;
+}
+
+/* Copies the Batches that are held, `room` at most. Returns how many there are. */
+static size_t pool_batch_copy_held(VALUE *to, size_t room)
+{
+    size_t count = 0;
+    pthread_mutex_lock(&dispatched_lock);
+    for (const guildhall_batch *batch = last_dispatched; batch; batch = batch->earlier) {
+        if (atomic_load(&batch->holders) < 2) continue;
+        if (count < room) to[count] = batch->self;
+        count++;
+    }
+    pthread_mutex_unlock(&dispatched_lock);
+    return count;
+}
+
+/* Nothing is visited under the lock: the visitor of a walk over all objects may collect garbage. */
+static void pool_batch_mark_dispatched(void *nothing)
+{
+    VALUE some[COPIED_ON_STACK], *all = some;
+    size_t room = COPIED_ON_STACK, count;
+    while ((count = pool_batch_copy_held(all, room)) > room) {
+        if (all != some) free(all);
+        all = malloc((room = 2 * count) * sizeof(VALUE)); /* not Ruby's: this may be a collection */
+        if (!all) rb_bug("guildhall: no memory to mark %zu batches", count);
+    }
+    for (size_t i = 0; i < count; i++) rb_gc_mark(all[i]);
+    if (all != some) free(all);
+}
+
+/* Without write barriers: looked at in every collection. */
+static const rb_data_type_t dispatched_type = {
+    "Guildhall dispatched batches", {pool_batch_mark_dispatched, NULL, NULL}, 0, 0, RUBY_TYPED_FREE_IMMEDIATELY};
+
+void guildhall_init_dispatched(void)
+{
+    pthread_atfork(NULL, NULL, pool_batch_forget_dispatched);
+    rb_gc_register_mark_object(TypedData_Wrap_Struct(0, &dispatched_type, &last_dispatched)); /* no program sees it */
 }

@@ -36,7 +36,7 @@ typedef struct guildhall_batch {
     VALUE self;                 /* the Batch: it keeps alive what is below, and is kept alive while anyone else holds this one */
     _Atomic size_t holders;     /* the Batch, the line that it stands in, each worker with a slice of it */
     unsigned dispatched;        /* the process (its generation) that has it in its list of dispatched batches; 0: none */
-    struct guildhall_batch *earlier, *later; /* in that list (dispatched.c) */
+    struct guildhall_batch *earlier, *later; /* in that list (batch.c) */
     unsigned generation;        /* of the process that dispatched it */
     VALUE runnable_object;
     guildhall_runnable *runnable;
@@ -90,9 +90,10 @@ typedef struct guildhall_batch {
 /* A line or a worker that uses the struct counts as a holder, beside the Batch. The last holder frees it. */
 void guildhall_batch_hold(guildhall_batch *);
 void guildhall_batch_let_go(guildhall_batch *);
-/* Batches that workers may have: see dispatched.c. */
+/* The list of batches that workers may have: see the end of batch.c. */
 void guildhall_dispatched_add(guildhall_batch *);
 void guildhall_dispatched_remove(guildhall_batch *);
+void guildhall_init_dispatched(void);
 /* How long a caller runs payloads before other threads get their turn. */
 #define GUILDHALL_SPAN_NS 5000000
 #define GUILDHALL_SHORT_SPAN_NS 500000 /* where others are known to wait */

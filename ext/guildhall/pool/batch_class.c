@@ -18,7 +18,7 @@ static VALUE guildhall_module;
 static ID id_native_records;
 
 /* Claims and publications go on while this runs: one load a slot. Pins itself: who holds the struct reaches it from there. */
-static void batch_mark(void *data)
+static void pool_batch_mark(void *data)
 {
     guildhall_batch *batch = data;
     rb_gc_mark(batch->self);
@@ -35,9 +35,9 @@ static void batch_mark(void *data)
 }
 
 /* Of the struct with payloads, slots and metadata. */
-static size_t block_bytes(size_t size, bool metadata) { return sizeof(guildhall_batch) + size * sizeof(VALUE) * (metadata ? 3 : 2); }
+static size_t pool_batch_block_bytes(size_t size, bool metadata) { return sizeof(guildhall_batch) + size * sizeof(VALUE) * (metadata ? 3 : 2); }
 
-static size_t transfers_bytes(const guildhall_batch *batch)
+static size_t pool_batch_transfers_bytes(const guildhall_batch *batch)
 {
     size_t bytes = 0;
     for (size_t i = 0; i < batch->size; i++) bytes += guildhall_transfer_size(guildhall_batch_slot(batch, i));
@@ -45,34 +45,31 @@ static size_t transfers_bytes(const guildhall_batch *batch)
 }
 
 /* What the parent's workers held, nobody holds in a child. */
-static void batch_free(void *data)
+static void pool_batch_free(void *data)
 {
     guildhall_batch *batch = data;
-    guildhall_gc_freed(block_bytes(batch->size, batch->metadata));
-    if (GUILDHALL_COLLECTOR_PER_RACTOR) guildhall_transfers_gone(transfers_bytes(batch));
+    guildhall_gc_freed(pool_batch_block_bytes(batch->size, batch->metadata));
+    if (GUILDHALL_COLLECTOR_PER_RACTOR) guildhall_transfers_gone(pool_batch_transfers_bytes(batch));
     guildhall_dispatched_remove(batch);
     if (batch->generation != guildhall_fork_generation()) atomic_store(&batch->holders, 1);
     guildhall_batch_let_go(batch);
 }
 
-static size_t batch_memsize(const void *data)
+static size_t pool_batch_memsize(const void *data)
 {
     const guildhall_batch *batch = data;
-    return block_bytes(batch->size, batch->metadata) + transfers_bytes(batch);
+    return pool_batch_block_bytes(batch->size, batch->metadata) + pool_batch_transfers_bytes(batch);
 }
 
 static const rb_data_type_t batch_type = {
     "Guildhall::Pool::Batch",
-    {batch_mark, batch_free, batch_memsize},
+    {pool_batch_mark, pool_batch_free, pool_batch_memsize},
     0, 0,
     RUBY_TYPED_FREE_IMMEDIATELY | (GUILDHALL_COLLECTOR_PER_RACTOR ? 0 : RUBY_TYPED_WB_PROTECTED)}; /* see guildhall_batch_refers */
 
-guildhall_batch *guildhall_batch_of(VALUE object)
-{
-    return rb_check_typeddata(object, &batch_type);
-}
+guildhall_batch *guildhall_batch_of(VALUE object) { return rb_check_typeddata(object, &batch_type); }
 
-static VALUE checked(VALUE object, const char *name, long index)
+static VALUE pool_batch_check_shareable(VALUE object, const char *name, long index)
 {
     if (guildhall_shareable(object)) return object;
     VALUE shareable = rb_const_get(guildhall_module, rb_intern("Shareable"));
@@ -81,7 +78,7 @@ static VALUE checked(VALUE object, const char *name, long index)
 }
 
 /* A String whose bytes are all that there is to it, frozen, and where they will stay. 0: it is more than its bytes. */
-static VALUE plain_string(VALUE string)
+static VALUE pool_batch_plain_string(VALUE string)
 {
     if (RBASIC_CLASS(string) != rb_cString || rb_ivar_count(string) || RB_ENCODING_GET_INLINED(string) == RUBY_ENCODING_INLINE_MAX) return 0;
     return guildhall_string_settled(OBJ_FROZEN(string) ? string : rb_str_new_frozen(string));
@@ -89,13 +86,13 @@ static VALUE plain_string(VALUE string)
 
 VALUE guildhall_dispatchable(VALUE payload, long index)
 {
-    if (!RB_TYPE_P(payload, T_STRING)) return checked(payload, "payloads", index);
-    VALUE string = GUILDHALL_COLLECTOR_PER_RACTOR ? plain_string(payload) : 0;
+    if (!RB_TYPE_P(payload, T_STRING)) return pool_batch_check_shareable(payload, "payloads", index);
+    VALUE string = GUILDHALL_COLLECTOR_PER_RACTOR ? pool_batch_plain_string(payload) : 0;
     if (!string) string = guildhall_shareable_string(payload);
-    return string ? string : checked(payload, "payloads", index);
+    return string ? string : pool_batch_check_shareable(payload, "payloads", index);
 }
 
-static size_t bytes_in(VALUE payload, bool record)
+static size_t pool_batch_bytes_of(VALUE payload, bool record)
 {
     VALUE bytes = record ? rb_funcallv(payload, rb_intern("raw_payload"), 0, NULL) : payload;
     return RB_TYPE_P(bytes, T_STRING) ? (size_t)RSTRING_LEN(bytes) : 0;
@@ -105,15 +102,15 @@ size_t guildhall_mean_bytes(VALUE payloads, bool records)
 {
     long count = RARRAY_LEN(payloads), step = count / PAYLOADS_SAMPLED + 1, sampled = 0;
     size_t sum = 0;
-    for (long i = 0; i < count; i += step, sampled++) sum += bytes_in(rb_ary_entry(payloads, i), records);
+    for (long i = 0; i < count; i += step, sampled++) sum += pool_batch_bytes_of(rb_ary_entry(payloads, i), records);
     return sampled ? sum / (size_t)sampled : 0;
 }
 
 /* One block of memory: the struct, payloads, slots, metadata. Not Ruby's, which is told of it: any Ractor may be the last one to hold it. The
  * slots are unset before anything can be collected. */
-static guildhall_batch *new_batch(size_t size, bool metadata)
+static guildhall_batch *pool_batch_new(size_t size, bool metadata)
 {
-    size_t bytes = block_bytes(size, metadata);
+    size_t bytes = pool_batch_block_bytes(size, metadata);
     if (size > SIZE_MAX / sizeof(VALUE) / 4) rb_memerror();
     guildhall_gc_block_adopt(bytes);
     guildhall_batch *batch = calloc(1, bytes);
@@ -134,7 +131,7 @@ static guildhall_batch *new_batch(size_t size, bool metadata)
 }
 
 /* The slots have been counted; Ruby that ran since may have changed the Array. */
-static void fill(VALUE self, VALUE *to, VALUE from, bool metadata)
+static void pool_batch_fill(VALUE self, VALUE *to, VALUE from, bool metadata)
 {
     const guildhall_batch *batch = guildhall_batch_of(self);
     long count = (long)batch->size;
@@ -142,18 +139,18 @@ static void fill(VALUE self, VALUE *to, VALUE from, bool metadata)
     if (RARRAY_LEN(from) != count) rb_raise(guildhall_argument_error(), "%s has changed meanwhile: %ld elements, not %ld", metadata ? "metadata" : "payloads", RARRAY_LEN(from), count);
     for (long i = 0; i < count; i++) {
         VALUE object = RARRAY_AREF(from, i);
-        RB_OBJ_WRITE(self, &to[i], metadata ? checked(object, "metadata", i) : stay ? object : guildhall_dispatchable(object, i));
+        RB_OBJ_WRITE(self, &to[i], metadata ? pool_batch_check_shareable(object, "metadata", i) : stay ? object : guildhall_dispatchable(object, i));
     }
 }
 
 static VALUE batch_class;
 
-static VALUE allocate(VALUE queue, VALUE runnable, size_t size, size_t bytes, bool metadata)
+static VALUE pool_batch_allocate(VALUE queue, VALUE runnable, size_t size, size_t bytes, bool metadata)
 {
     guildhall_fair_queue *in = guildhall_fair_queue_of(queue);
     guildhall_runnable *of = guildhall_runnable_of(runnable);
     VALUE self = TypedData_Wrap_Struct(batch_class, &batch_type, NULL);
-    guildhall_batch *batch = RTYPEDDATA_DATA(self) = new_batch(size, metadata);
+    guildhall_batch *batch = RTYPEDDATA_DATA(self) = pool_batch_new(size, metadata);
     batch->self = self;
     batch->generation = guildhall_fork_generation();
     batch->queue_object = batch->source_name = batch->runnable_object = Qnil;
@@ -172,10 +169,10 @@ static VALUE allocate(VALUE queue, VALUE runnable, size_t size, size_t bytes, bo
 }
 
 /* What statistics call a source: as it was then. */
-static VALUE name_of(VALUE source) { return rb_ractor_shareable_p(source) ? source : rb_str_new_frozen(rb_obj_as_string(source)); }
+static VALUE pool_batch_name_of(VALUE source) { return rb_ractor_shareable_p(source) ? source : rb_str_new_frozen(rb_obj_as_string(source)); }
 
 /* Where all records are of one class that says where their bytes lie. */
-static const guildhall_records *records_in_place(VALUE records)
+static const guildhall_records *pool_batch_records_in_place(VALUE records)
 {
     if (RARRAY_LEN(records) == 0) return NULL;
     VALUE class = rb_obj_class(RARRAY_AREF(records, 0));
@@ -188,40 +185,40 @@ static const guildhall_records *records_in_place(VALUE records)
 }
 
 /* Whose batches stay in line behind each other, and how many slices it has a turn. */
-static void belong_to(VALUE self, VALUE source, VALUE weight)
+static void pool_batch_belong_to(VALUE self, VALUE source, VALUE weight)
 {
     guildhall_batch *batch = guildhall_batch_of(self);
     if (!NIL_P(source)) batch->source_key = NUM2ULL(rb_hash(source)) << 1 | 1;
-    RB_OBJ_WRITE(self, &batch->source_name, name_of(source));
+    RB_OBJ_WRITE(self, &batch->source_name, pool_batch_name_of(source));
     batch->weight = NUM2UINT(weight);
     if (batch->weight == 0) batch->weight = 1;
 }
 
 /* Batch.build(queue, runnable, payloads, metadata or nil, records, retry, deadline in seconds or nil, slice or nil,
  *             source or nil, slices a turn) */
-static VALUE batch_build(VALUE class, VALUE queue, VALUE runnable, VALUE payloads, VALUE metadata, VALUE records,
+static VALUE pool_batch_build(VALUE class, VALUE queue, VALUE runnable, VALUE payloads, VALUE metadata, VALUE records,
                          VALUE retry, VALUE deadline, VALUE slice, VALUE source, VALUE weight)
 {
     Check_Type(payloads, T_ARRAY);
     if (!NIL_P(metadata)) Check_Type(metadata, T_ARRAY);
     size_t bytes = guildhall_mean_bytes(payloads, RTEST(records));
-    VALUE self = allocate(queue, runnable, (size_t)RARRAY_LEN(payloads), bytes, !NIL_P(metadata));
+    VALUE self = pool_batch_allocate(queue, runnable, (size_t)RARRAY_LEN(payloads), bytes, !NIL_P(metadata));
     guildhall_batch *batch = guildhall_batch_of(self);
     batch->records = RTEST(records);
-    if (batch->records) batch->in_place = records_in_place(payloads);
+    if (batch->records) batch->in_place = pool_batch_records_in_place(payloads);
     batch->retry = RTEST(retry);
     batch->deadline_ns = NIL_P(deadline) ? 0 : (int64_t)(NUM2DBL(deadline) * 1e9);
     batch->slice = NIL_P(slice) ? 0 : NUM2SIZET(slice);
-    belong_to(self, source, weight);
-    fill(self, batch->payloads, payloads, false);
-    if (!NIL_P(metadata)) fill(self, batch->metadata, metadata, true);
+    pool_batch_belong_to(self, source, weight);
+    pool_batch_fill(self, batch->payloads, payloads, false);
+    if (!NIL_P(metadata)) pool_batch_fill(self, batch->metadata, metadata, true);
     return self;
 }
 
 VALUE guildhall_batch_continue(VALUE queue, VALUE runnable, VALUE outcomes, size_t done, size_t failed, size_t bytes)
 {
     size_t size = (size_t)RARRAY_LEN(outcomes);
-    VALUE self = allocate(queue, runnable, size, bytes, false);
+    VALUE self = pool_batch_allocate(queue, runnable, size, bytes, false);
     guildhall_batch *batch = guildhall_batch_of(self);
     for (size_t i = 0; i < size; i++) {
         VALUE object = RARRAY_AREF(outcomes, (long)i);
@@ -237,18 +234,18 @@ VALUE guildhall_batch_continue(VALUE queue, VALUE runnable, VALUE outcomes, size
     return self;
 }
 
-static VALUE batch_size(VALUE self) { return SIZET2NUM(guildhall_batch_of(self)->size); }
+static VALUE pool_batch_size(VALUE self) { return SIZET2NUM(guildhall_batch_of(self)->size); }
 
-static VALUE batch_done(VALUE self) { return SIZET2NUM(atomic_load(&guildhall_batch_of(self)->done)); }
+static VALUE pool_batch_done(VALUE self) { return SIZET2NUM(atomic_load(&guildhall_batch_of(self)->done)); }
 
-static VALUE batch_failed(VALUE self) { return SIZET2NUM(atomic_load(&guildhall_batch_of(self)->failed)); }
+static VALUE pool_batch_failed(VALUE self) { return SIZET2NUM(atomic_load(&guildhall_batch_of(self)->failed)); }
 
-static VALUE batch_complete_p(VALUE self) { return guildhall_batch_complete(guildhall_batch_of(self)) ? Qtrue : Qfalse; }
+static VALUE pool_batch_complete_p(VALUE self) { return guildhall_batch_complete(guildhall_batch_of(self)) ? Qtrue : Qfalse; }
 
-static VALUE batch_parallel_p(VALUE self) { return atomic_load(&guildhall_batch_of(self)->parallel) ? Qtrue : Qfalse; }
+static VALUE pool_batch_parallel_p(VALUE self) { return atomic_load(&guildhall_batch_of(self)->parallel) ? Qtrue : Qfalse; }
 
 /* The outcome at the index; Qundef means none and becomes the given object. */
-static VALUE batch_at(VALUE self, VALUE index, VALUE none)
+static VALUE pool_batch_at(VALUE self, VALUE index, VALUE none)
 {
     guildhall_batch *batch = guildhall_batch_of(self);
     long at = NUM2LONG(index);
@@ -260,7 +257,7 @@ static VALUE batch_at(VALUE self, VALUE index, VALUE none)
 }
 
 /* All outcomes; nil while one is missing. */
-static VALUE batch_outcomes(VALUE self)
+static VALUE pool_batch_outcomes(VALUE self)
 {
     guildhall_batch *batch = guildhall_batch_of(self);
     if (!guildhall_batch_complete(batch)) return Qnil;
@@ -271,7 +268,7 @@ static VALUE batch_outcomes(VALUE self)
     return rb_obj_freeze(rb_ary_new_from_values((long)batch->size, (const VALUE *)batch->slots));
 }
 
-static size_t checked_index(const guildhall_batch *batch, VALUE index)
+static size_t pool_batch_checked_index(const guildhall_batch *batch, VALUE index)
 {
     size_t at = NUM2SIZET(index);
     if (at >= batch->size) rb_raise(guildhall_argument_error(), "there is no payload %zu: the batch has %zu", at, batch->size);
@@ -279,7 +276,7 @@ static size_t checked_index(const guildhall_batch *batch, VALUE index)
 }
 
 /* Whether its caller should still wait for a worker to run the first payload: none has run its code yet. */
-static bool on_trial(const guildhall_batch *batch)
+static bool pool_batch_on_trial(const guildhall_batch *batch)
 {
     if (!atomic_load(&batch->parallel) || !guildhall_code_untried(batch->runnable->code)) return false;
     bool begun = atomic_load(&batch->reached) || guildhall_now() - batch->lined_up_at < trial_ns;
@@ -288,11 +285,11 @@ static bool on_trial(const guildhall_batch *batch)
 
 /* wait(index or nil, number of outcomes, seconds or nil): blocks until that payload has an outcome, or until there are more than
  * that; during a trial until there is one more. False at the deadline. */
-static VALUE batch_wait(VALUE self, VALUE index, VALUE beyond, VALUE timeout)
+static VALUE pool_batch_wait(VALUE self, VALUE index, VALUE beyond, VALUE timeout)
 {
     guildhall_batch *batch = guildhall_batch_of(self);
-    size_t at = NIL_P(index) ? GUILDHALL_NO_INDEX : checked_index(batch, index);
-    bool trial = on_trial(batch);
+    size_t at = NIL_P(index) ? GUILDHALL_NO_INDEX : pool_batch_checked_index(batch, index);
+    bool trial = pool_batch_on_trial(batch);
     size_t count = trial ? atomic_load(&batch->done) : NUM2SIZET(beyond);
     int there = guildhall_batch_wait(batch, trial ? GUILDHALL_NO_INDEX : at, count, guildhall_deadline(timeout));
     guildhall_batch_measure(batch);
@@ -301,7 +298,7 @@ static VALUE batch_wait(VALUE self, VALUE index, VALUE beyond, VALUE timeout)
 }
 
 /* Its reader runs no more of it: a worker takes its place. */
-static void stop_reading(guildhall_batch *batch)
+static void pool_batch_stop_reading(guildhall_batch *batch)
 {
     if (!batch->reading) return;
     batch->reading = false;
@@ -309,7 +306,7 @@ static void stop_reading(guildhall_batch *batch)
 }
 
 /* Whether a caller is to run payloads that are in line for workers. `stalled`: it has waited for some, in vain. */
-static bool caller_helps(guildhall_batch *batch, bool stalled)
+static bool pool_batch_caller_helps(guildhall_batch *batch, bool stalled)
 {
     guildhall_fair_queue *queue = batch->queue;
     size_t idle = atomic_load(&queue->idle_workers), worker_count = atomic_load(&queue->worker_count);
@@ -319,48 +316,45 @@ static bool caller_helps(guildhall_batch *batch, bool stalled)
     if (idle < worker_count && worker_count - idle >= queue->processors) return idle == 0 && stalled;
     if (idle == 0) return true;
     /* While it runs payloads other callers wait for the GVL, and so does what they would dispatch. */
-    if (atomic_load(&queue->yielding) > 0) stop_reading(batch);
+    if (atomic_load(&queue->yielding) > 0) pool_batch_stop_reading(batch);
     if (stalled) guildhall_fair_queue_wake(queue, worker_count); /* those that have it may be busy with a payload that is dearer than the others */
     return batch->reading;
 }
 
 /* help?(index or nil, whether it has waited in vain): whether this caller should run some of it: it reads the batch from
  * the start, or no worker will run it, or no worker is free to. */
-static VALUE batch_help_p(VALUE self, VALUE index, VALUE stalled)
+static VALUE pool_batch_help_p(VALUE self, VALUE index, VALUE stalled)
 {
     guildhall_batch *batch = guildhall_batch_of(self);
-    if (!NIL_P(index) && !guildhall_batch_available(batch, checked_index(batch, index))) return Qfalse;
+    if (!NIL_P(index) && !guildhall_batch_available(batch, pool_batch_checked_index(batch, index))) return Qfalse;
     if (NIL_P(index) && !guildhall_batch_unclaimed(batch)) return Qfalse;
-    return !atomic_load(&batch->parallel) || (!on_trial(batch) && caller_helps(batch, RTEST(stalled))) ? Qtrue : Qfalse;
+    return !atomic_load(&batch->parallel) || (!pool_batch_on_trial(batch) && pool_batch_caller_helps(batch, RTEST(stalled))) ? Qtrue : Qfalse;
 }
 
-static VALUE take_turns(VALUE nothing)
+static VALUE pool_batch_yield_turn(VALUE nothing)
 {
     rb_thread_schedule();
     return nothing;
 }
 
-static bool others_wait(const guildhall_fair_queue *queue) { return atomic_load_explicit(&queue->yielding, memory_order_relaxed) > 0; }
+static bool pool_batch_others_wait(const guildhall_fair_queue *queue) { return atomic_load_explicit(&queue->yielding, memory_order_relaxed) > 0; }
 
-static int64_t span(const guildhall_fair_queue *queue)
-{
-    return others_wait(queue) ? GUILDHALL_SHORT_SPAN_NS : GUILDHALL_SPAN_NS;
-}
+static int64_t pool_batch_turn_ns(const guildhall_fair_queue *queue) { return pool_batch_others_wait(queue) ? GUILDHALL_SHORT_SPAN_NS : GUILDHALL_SPAN_NS; }
 
 /* Now, not when Ruby's time slice of 100 ms is over; sooner where some are known to wait for one. */
 void guildhall_give_way(guildhall_fair_queue *queue)
 {
-    int64_t now = others_wait(queue) ? guildhall_now() : guildhall_coarse_now();
-    if (now - atomic_load_explicit(&queue->yielded_at, memory_order_relaxed) < span(queue)) return;
+    int64_t now = pool_batch_others_wait(queue) ? guildhall_now() : guildhall_coarse_now();
+    if (now - atomic_load_explicit(&queue->yielded_at, memory_order_relaxed) < pool_batch_turn_ns(queue)) return;
     atomic_fetch_add(&queue->yielding, 1);
     int state = 0;
-    rb_protect(take_turns, Qnil, &state);
+    rb_protect(pool_batch_yield_turn, Qnil, &state);
     atomic_fetch_sub(&queue->yielding, 1);
     atomic_store_explicit(&queue->yielded_at, guildhall_now(), memory_order_relaxed);
     if (state) rb_jump_tag(state);
 }
 
-static void call_missing_worker(const guildhall_batch *batch)
+static void pool_batch_call_missing_worker(const guildhall_batch *batch)
 {
     guildhall_fair_queue *queue = batch->queue;
     size_t idle = atomic_load(&queue->idle_workers), worker_count = atomic_load(&queue->worker_count), busy = worker_count > idle ? worker_count - idle : 0;
@@ -368,10 +362,10 @@ static void call_missing_worker(const guildhall_batch *batch)
 }
 
 /* For some milliseconds at most. */
-static void run_some(guildhall_batch *batch)
+static void pool_batch_run_some(guildhall_batch *batch)
 {
     bool parallel = atomic_load(&batch->parallel);
-    int64_t until = guildhall_now() + (parallel || !guildhall_decision_may_change(batch->decision) ? span(batch->queue) : GUILDHALL_SHORT_SPAN_NS);
+    int64_t until = guildhall_now() + (parallel || !guildhall_decision_may_change(batch->decision) ? pool_batch_turn_ns(batch->queue) : GUILDHALL_SHORT_SPAN_NS);
     size_t from, count, next = 0, skipped = GUILDHALL_NO_INDEX;
     do {
         count = parallel ? guildhall_batch_slice_size(batch) : batch->size;
@@ -381,27 +375,27 @@ static void run_some(guildhall_batch *batch)
     } while (count && parallel && guildhall_now() < until);
     if (skipped != GUILDHALL_NO_INDEX) guildhall_batch_rewind(batch, skipped);
     guildhall_batch_measure(batch);
-    if (parallel && guildhall_batch_unclaimed(batch)) call_missing_worker(batch);
+    if (parallel && guildhall_batch_unclaimed(batch)) pool_batch_call_missing_worker(batch);
     guildhall_give_way(batch->queue);
 }
 
 /* help(index or nil): runs payloads that have not run yet; of a batch that workers do not have only this one. Whether the batch is
  * complete now. */
-static VALUE batch_help(VALUE self, VALUE index)
+static VALUE pool_batch_help(VALUE self, VALUE index)
 {
     guildhall_batch *batch = guildhall_batch_of(self);
-    size_t at = NIL_P(index) ? 0 : checked_index(batch, index);
-    if (NIL_P(index) || atomic_load(&batch->parallel)) run_some(batch);
+    size_t at = NIL_P(index) ? 0 : pool_batch_checked_index(batch, index);
+    if (NIL_P(index) || atomic_load(&batch->parallel)) pool_batch_run_some(batch);
     else guildhall_run(batch, at, at + 1, 0, NULL, NULL);
     RB_GC_GUARD(self);
     return guildhall_batch_complete(batch) ? Qtrue : Qfalse;
 }
 
 /* Whether what is left of a batch that its reader runs alone should be given to workers as well. */
-static VALUE batch_spreads_p(VALUE self) { return guildhall_batch_spreads(guildhall_batch_of(self)) ? Qtrue : Qfalse; }
+static VALUE pool_batch_spreads_p(VALUE self) { return guildhall_batch_spreads(guildhall_batch_of(self)) ? Qtrue : Qfalse; }
 
 /* Its reader goes: what it kept to itself is left to workers. */
-static VALUE batch_let_go(VALUE self)
+static VALUE pool_batch_let_go(VALUE self)
 {
     guildhall_batch *batch = guildhall_batch_of(self);
     if (atomic_exchange(&batch->reader_only, false)) guildhall_fair_queue_return(batch->queue, batch);
@@ -409,7 +403,7 @@ static VALUE batch_let_go(VALUE self)
 }
 
 /* decide(whether its caller reads it at once) → the number of the decision */
-static VALUE batch_decide(VALUE self, VALUE reading)
+static VALUE pool_batch_decide(VALUE self, VALUE reading)
 {
     guildhall_batch *batch = guildhall_batch_of(self);
     batch->reading = RTEST(reading);
@@ -417,7 +411,7 @@ static VALUE batch_decide(VALUE self, VALUE reading)
     return UINT2NUM(batch->decision);
 }
 
-static VALUE batch_set_decision(VALUE self, VALUE number)
+static VALUE pool_batch_set_decision(VALUE self, VALUE number)
 {
     unsigned decision = NUM2UINT(number);
     if (decision >= GUILDHALL_DECISIONS) rb_raise(guildhall_argument_error(), "there is no decision %u", decision);
@@ -426,12 +420,12 @@ static VALUE batch_set_decision(VALUE self, VALUE number)
 }
 
 /* Why its task can run in the main Ractor only, or nil. */
-static VALUE batch_inline_reason(VALUE self) { return guildhall_batch_of(self)->runnable->code->inline_reason; }
+static VALUE pool_batch_inline_reason(VALUE self) { return guildhall_batch_of(self)->runnable->code->inline_reason; }
 
-static VALUE batch_decision(VALUE self) { return UINT2NUM(guildhall_batch_of(self)->decision); }
+static VALUE pool_batch_decision(VALUE self) { return UINT2NUM(guildhall_batch_of(self)->decision); }
 
 /* cancel { |index| a Failure } gives that outcome to every payload that nobody has claimed. How many these were. */
-static VALUE batch_cancel(VALUE self)
+static VALUE pool_batch_cancel(VALUE self)
 {
     guildhall_batch *batch = guildhall_batch_of(self);
     size_t cancelled = 0;
@@ -447,7 +441,7 @@ static VALUE batch_cancel(VALUE self)
 
 /* To be called by readers, each time that they look: a trap handler may have forked meanwhile. A child process has none of the
  * parent's workers, so readers run all unfinished payloads. The queue and what it counts are the parent's, too. */
-static VALUE batch_reset_after_fork(VALUE self)
+static VALUE pool_batch_reset_after_fork(VALUE self)
 {
     guildhall_batch *batch = guildhall_batch_of(self);
     if (batch->generation == guildhall_fork_generation()) return self;
@@ -467,7 +461,7 @@ static VALUE batch_reset_after_fork(VALUE self)
     return self;
 }
 
-static VALUE batch_watch(VALUE self)
+static VALUE pool_batch_watch(VALUE self)
 {
     atomic_store(&guildhall_batch_of(self)->watched, true);
     return self;
@@ -475,30 +469,31 @@ static VALUE batch_watch(VALUE self)
 
 void guildhall_init_pool_batch(VALUE guildhall, VALUE pool)
 {
+    guildhall_init_dispatched();
     guildhall_module = guildhall;
     id_native_records = rb_intern("native_records");
     VALUE batch = rb_define_class_under(pool, "Batch", rb_cObject);
     batch_class = batch;
     rb_gc_register_mark_object(batch);
     rb_undef_alloc_func(batch);
-    rb_define_singleton_method(batch, "build", batch_build, 10);
-    rb_define_method(batch, "size", batch_size, 0);
-    rb_define_method(batch, "done", batch_done, 0);
-    rb_define_method(batch, "failed", batch_failed, 0);
-    rb_define_method(batch, "complete?", batch_complete_p, 0);
-    rb_define_method(batch, "parallel?", batch_parallel_p, 0);
-    rb_define_method(batch, "at", batch_at, 2);
-    rb_define_method(batch, "outcomes", batch_outcomes, 0);
-    rb_define_method(batch, "wait", batch_wait, 3);
-    rb_define_method(batch, "help?", batch_help_p, 2);
-    rb_define_method(batch, "help", batch_help, 1);
-    rb_define_method(batch, "spreads?", batch_spreads_p, 0);
-    rb_define_method(batch, "let_go", batch_let_go, 0);
-    rb_define_method(batch, "decide", batch_decide, 1);
-    rb_define_method(batch, "decision=", batch_set_decision, 1);
-    rb_define_method(batch, "decision", batch_decision, 0);
-    rb_define_method(batch, "inline_reason", batch_inline_reason, 0);
-    rb_define_method(batch, "cancel", batch_cancel, 0);
-    rb_define_method(batch, "reset_after_fork", batch_reset_after_fork, 0);
-    rb_define_method(batch, "watch", batch_watch, 0);
+    rb_define_singleton_method(batch, "build", pool_batch_build, 10);
+    rb_define_method(batch, "size", pool_batch_size, 0);
+    rb_define_method(batch, "done", pool_batch_done, 0);
+    rb_define_method(batch, "failed", pool_batch_failed, 0);
+    rb_define_method(batch, "complete?", pool_batch_complete_p, 0);
+    rb_define_method(batch, "parallel?", pool_batch_parallel_p, 0);
+    rb_define_method(batch, "at", pool_batch_at, 2);
+    rb_define_method(batch, "outcomes", pool_batch_outcomes, 0);
+    rb_define_method(batch, "wait", pool_batch_wait, 3);
+    rb_define_method(batch, "help?", pool_batch_help_p, 2);
+    rb_define_method(batch, "help", pool_batch_help, 1);
+    rb_define_method(batch, "spreads?", pool_batch_spreads_p, 0);
+    rb_define_method(batch, "let_go", pool_batch_let_go, 0);
+    rb_define_method(batch, "decide", pool_batch_decide, 1);
+    rb_define_method(batch, "decision=", pool_batch_set_decision, 1);
+    rb_define_method(batch, "decision", pool_batch_decision, 0);
+    rb_define_method(batch, "inline_reason", pool_batch_inline_reason, 0);
+    rb_define_method(batch, "cancel", pool_batch_cancel, 0);
+    rb_define_method(batch, "reset_after_fork", pool_batch_reset_after_fork, 0);
+    rb_define_method(batch, "watch", pool_batch_watch, 0);
 }

@@ -8,13 +8,13 @@ static const double trial_share = 0.005;   /* of the time may be lost by trials,
 static const double changed = 1.5;         /* if the way in use gets dearer or cheaper by this, the other one is tried again */
 static const double newest = 0.25;         /* what the newest epoch counts in a way's cost */
 
-static void note(guildhall_comparison *of, double cost)
+static void pool_comparison_note_cost(guildhall_comparison *of, double cost)
 {
     double *known = &of->cost[of->current];
     *known = *known > 0 ? *known + (cost - *known) * newest : cost;
 }
 
-static bool due(const guildhall_comparison *of, const guildhall_comparison_terms *terms)
+static bool pool_comparison_trial_due(const guildhall_comparison *of, const guildhall_comparison_terms *terms)
 {
     if (of->elapsed >= of->next_trial) return true;
     if (of->chosen_cost <= 0 || of->elapsed - of->trial_began < terms->shortest_pause) return false;
@@ -22,7 +22,7 @@ static bool due(const guildhall_comparison *of, const guildhall_comparison_terms
     return ratio > changed || ratio < 1 / changed;
 }
 
-static void begin(guildhall_comparison *of)
+static void pool_comparison_begin_trial(guildhall_comparison *of)
 {
     of->trying = true;
     of->trial_began = of->elapsed;
@@ -31,7 +31,7 @@ static void begin(guildhall_comparison *of)
 }
 
 /* The slower way is tried the later, the slower it was. */
-static void choose(guildhall_comparison *of, const guildhall_comparison_terms *terms)
+static void pool_comparison_choose(guildhall_comparison *of, const guildhall_comparison_terms *terms)
 {
     double slower = fmax(of->cost[0], of->cost[1]), faster = fmin(of->cost[0], of->cost[1]);
     double lost = (of->elapsed - of->trial_began) * (1 - faster / slower);
@@ -41,7 +41,7 @@ static void choose(guildhall_comparison *of, const guildhall_comparison_terms *t
 }
 
 /* Every other pair begins with the way that the one before has ended with: each change costs some time. */
-static void add_to_pair(guildhall_comparison *of, const guildhall_comparison_terms *terms, double cost)
+static void pool_comparison_add_to_pair(guildhall_comparison *of, const guildhall_comparison_terms *terms, double cost)
 {
     if (of->first <= 0) {
         of->first = cost;
@@ -51,16 +51,16 @@ static void add_to_pair(guildhall_comparison *of, const guildhall_comparison_ter
     double gain = of->current ? of->first / cost : cost / of->first, most = terms->most_per_pair;
     of->evidence += fmax(-most, fmin(most, log(gain / terms->least_gain)));
     of->first = 0;
-    if (++of->pairs >= terms->most_pairs || fabs(of->evidence) >= clear) choose(of, terms);
+    if (++of->pairs >= terms->most_pairs || fabs(of->evidence) >= clear) pool_comparison_choose(of, terms);
 }
 
 void guildhall_comparison_add(guildhall_comparison *of, const guildhall_comparison_terms *terms, double cost, double time)
 {
     of->elapsed += time;
     of->measured += time;
-    note(of, cost);
-    if (!of->trying && due(of, terms)) begin(of);
-    if (of->trying) add_to_pair(of, terms, cost);
+    pool_comparison_note_cost(of, cost);
+    if (!of->trying && pool_comparison_trial_due(of, terms)) pool_comparison_begin_trial(of);
+    if (of->trying) pool_comparison_add_to_pair(of, terms, cost);
 }
 
 void guildhall_comparison_start(guildhall_comparison *of, bool second) { of->best = of->current = second; }

@@ -13,19 +13,13 @@ static const guildhall_comparison_terms terms = {
     .most_pause = 2};
 
 /* A power of two of bytes or payloads. */
-static unsigned class_of(size_t number)
-{
-    return number ? 64 - (unsigned)__builtin_clzll(number) : 0;
-}
+static unsigned pool_cost_model_class_of(size_t number) { return number ? 64 - (unsigned)__builtin_clzll(number) : 0; }
 
-size_t guildhall_cost_middle(unsigned class)
-{
-    return class ? (size_t)3 << (class - 1) >> 1 : 0;
-}
+size_t guildhall_cost_middle(unsigned class) { return class ? (size_t)3 << (class - 1) >> 1 : 0; }
 
 guildhall_cost *guildhall_cost_find(guildhall_cost_model *model, uint32_t code, size_t bytes, size_t count)
 {
-    uint64_t key = (uint64_t)code << 16 | class_of(bytes) << 8 | class_of(count);
+    uint64_t key = (uint64_t)code << 16 | pool_cost_model_class_of(bytes) << 8 | pool_cost_model_class_of(count);
     guildhall_cost *set = model->entries[(key * 0x9E3779B97F4A7C15u) >> 57], *oldest = set;
     for (guildhall_cost *entry = set; entry < set + GUILDHALL_COST_SET_SIZE; entry++) {
         if (entry->key == key) {
@@ -38,10 +32,7 @@ guildhall_cost *guildhall_cost_find(guildhall_cost_model *model, uint32_t code, 
     return oldest;
 }
 
-double guildhall_cost_read(const guildhall_cost *cost)
-{
-    return atomic_load_explicit(&cost->payload_ns, memory_order_relaxed);
-}
+double guildhall_cost_read(const guildhall_cost *cost) { return atomic_load_explicit(&cost->payload_ns, memory_order_relaxed); }
 
 void guildhall_cost_add(guildhall_cost *cost, double payload_ns)
 {
@@ -53,7 +44,7 @@ void guildhall_cost_add(guildhall_cost *cost, double payload_ns)
     if (samples < SETTLING_SAMPLES) atomic_store_explicit(&cost->samples, samples + 1, memory_order_relaxed);
 }
 
-static void end_epoch(guildhall_cost *cost)
+static void pool_cost_model_end_epoch(guildhall_cost *cost)
 {
     double each = (double)cost->epoch_ns / (double)cost->epoch_payloads;
     if (cost->warm < WARM_UP) cost->warm++;
@@ -61,10 +52,7 @@ static void end_epoch(guildhall_cost *cost)
     cost->epoch_ns = cost->epoch_payloads = 0;
 }
 
-double guildhall_cost_epoch(double payload_ns)
-{
-    return payload_ns > epoch_ns ? payload_ns : epoch_ns;
-}
+double guildhall_cost_epoch(double payload_ns) { return payload_ns > epoch_ns ? payload_ns : epoch_ns; }
 
 void guildhall_cost_measured(guildhall_cost *cost, bool spread, bool complete, int64_t ns, size_t payloads)
 {
@@ -73,7 +61,7 @@ void guildhall_cost_measured(guildhall_cost *cost, bool spread, bool complete, i
     cost->epoch_ns += (float)ns;
     cost->epoch_payloads += (float)payloads;
     bool exact = !spread || complete || cost->epoch_payloads >= MIN_PAYLOADS;
-    if ((double)cost->epoch_ns >= epoch_ns && cost->epoch_payloads > 0 && exact) end_epoch(cost);
+    if ((double)cost->epoch_ns >= epoch_ns && cost->epoch_payloads > 0 && exact) pool_cost_model_end_epoch(cost);
 }
 
 void guildhall_cost_unmeasured(guildhall_cost *cost)

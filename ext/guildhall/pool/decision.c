@@ -5,20 +5,17 @@
 /* Work that makes it worth to have another thread: two hand-overs, and what a batch costs its caller beside. */
 static const double hand_overs = 2, least_ns = 6e4;
 
-static double worth(guildhall_fair_queue *queue)
+static double pool_decision_hand_over_ns(guildhall_fair_queue *queue)
 {
     double ns = hand_overs * (double)atomic_load_explicit(&queue->handover_ns, memory_order_relaxed);
     return ns > least_ns ? ns : least_ns;
 }
 
-bool guildhall_worth_spreading(guildhall_fair_queue *queue, double work_ns)
-{
-    return work_ns > worth(queue);
-}
+bool guildhall_worth_spreading(guildhall_fair_queue *queue, double work_ns) { return work_ns > pool_decision_hand_over_ns(queue); }
 
 /* Where callers wait for each other, what runs elsewhere is a gain for all, and nothing is tried out: only what is much slower with
  * workers stays with its caller. Nor with a batch that is not read at once, which is not measured. */
-static bool spreads(guildhall_fair_queue *queue, const guildhall_cost *cost, bool reading)
+static bool pool_decision_spreads(guildhall_fair_queue *queue, const guildhall_cost *cost, bool reading)
 {
     bool crowded = atomic_load_explicit(&queue->yielding, memory_order_relaxed) > 0;
     if (!crowded) return reading ? guildhall_cost_spreads(cost) : cost->ways.best;
@@ -32,13 +29,13 @@ guildhall_decision guildhall_decide(guildhall_fair_queue *queue, const guildhall
     double cost = guildhall_cost_read(guildhall_cost_find(&queue->costs, task->code->number, bytes, 0));
     if (cost > 0 && !guildhall_worth_spreading(queue, cost * (double)count)) return GUILDHALL_INLINE_SMALL;
     if (cost <= 0) return GUILDHALL_PARALLEL_UNKNOWN;
-    bool faster = spreads(queue, guildhall_cost_find(&queue->costs, task->code->number, bytes, count), reading);
+    bool faster = pool_decision_spreads(queue, guildhall_cost_find(&queue->costs, task->code->number, bytes, count), reading);
     return faster ? GUILDHALL_PARALLEL_WORTHWHILE : GUILDHALL_INLINE_SLOWER;
 }
 
 size_t guildhall_parallelism_for(guildhall_fair_queue *queue, double work_ns, bool reading)
 {
     size_t workers = atomic_load(&queue->worker_count), most = reading && workers < queue->processors ? workers + 1 : workers;
-    double threads = 1 + work_ns / worth(queue);
+    double threads = 1 + work_ns / pool_decision_hand_over_ns(queue);
     return work_ns <= 0 || threads > (double)most ? most : (size_t)threads;
 }

@@ -12,7 +12,7 @@ bool guildhall_fair_queue_lock(guildhall_fair_queue *queue)
 
 void guildhall_fair_queue_unlock(guildhall_fair_queue *queue) { pthread_mutex_unlock(&queue->lock); }
 
-static guildhall_source *join(guildhall_fair_queue *queue, const guildhall_batch *batch, bool shared)
+static guildhall_source *pool_fair_queue_new_source(guildhall_fair_queue *queue, const guildhall_batch *batch, bool shared)
 {
     guildhall_source *source = guildhall_sources_join(&queue->sources, batch->source_key, shared);
     if (!source) return NULL;
@@ -21,11 +21,11 @@ static guildhall_source *join(guildhall_fair_queue *queue, const guildhall_batch
 }
 
 /* A batch that is its own source is not looked for, and nobody looks for it. */
-static bool line_up(guildhall_fair_queue *queue, guildhall_batch *batch)
+static bool pool_fair_queue_enqueue(guildhall_fair_queue *queue, guildhall_batch *batch)
 {
     bool shared = !NIL_P(batch->source_name);
     guildhall_source *source = shared ? guildhall_sources_find(&queue->sources, batch->source_key) : NULL;
-    if (!source) source = join(queue, batch, shared);
+    if (!source) source = pool_fair_queue_new_source(queue, batch, shared);
     if (!source) return false;
     guildhall_batch_hold(batch);
     batch->source = source;
@@ -40,7 +40,7 @@ static bool line_up(guildhall_fair_queue *queue, guildhall_batch *batch)
 }
 
 /* The first batch of the source has nothing more to claim. */
-static void step_out(guildhall_fair_queue *queue, guildhall_source *source)
+static void pool_fair_queue_dequeue_first(guildhall_fair_queue *queue, guildhall_source *source)
 {
     guildhall_batch *batch = source->first;
     source->first = batch->next;
@@ -81,7 +81,7 @@ bool guildhall_fair_queue_has_room(const guildhall_fair_queue *queue, size_t pay
 }
 
 /* It did not come into line after all: no memory. */
-static void forget(guildhall_fair_queue *queue, guildhall_batch *batch)
+static void pool_fair_queue_undo_push(guildhall_fair_queue *queue, guildhall_batch *batch)
 {
     atomic_store(&batch->parallel, false);
     atomic_fetch_sub(&queue->inflight, 1);
@@ -101,8 +101,8 @@ bool guildhall_fair_queue_push(guildhall_fair_queue *queue, guildhall_batch *bat
         bool ready = atomic_load(&queue->idle_workers) * 2 >= atomic_load(&queue->worker_count) && atomic_load(&queue->yielding) == 0;
         batch->alone = atomic_fetch_add(&queue->inflight, 1) == 0 && ready;
         atomic_store(&batch->parallel, true);
-        room = line_up(queue, batch);
-        if (!room) forget(queue, batch);
+        room = pool_fair_queue_enqueue(queue, batch);
+        if (!room) pool_fair_queue_undo_push(queue, batch);
     }
     guildhall_fair_queue_unlock(queue);
     if (!room) return false;
@@ -113,7 +113,7 @@ bool guildhall_fair_queue_push(guildhall_fair_queue *queue, guildhall_batch *bat
 void guildhall_fair_queue_return(guildhall_fair_queue *queue, guildhall_batch *batch)
 {
     if (!guildhall_fair_queue_lock(queue)) return;
-    if (!queue->dissolved && !batch->source && guildhall_batch_unclaimed(batch)) line_up(queue, batch);
+    if (!queue->dissolved && !batch->source && guildhall_batch_unclaimed(batch)) pool_fair_queue_enqueue(queue, batch);
     guildhall_fair_queue_unlock(queue);
     guildhall_fair_queue_wake(queue, 1);
 }
@@ -125,21 +125,21 @@ void guildhall_fair_queue_dissolve(guildhall_fair_queue *queue)
     queue->dissolved = true;
     while (queue->sources.last) {
         guildhall_source *source = queue->sources.last->next;
-        while (source->first) step_out(queue, source);
+        while (source->first) pool_fair_queue_dequeue_first(queue, source);
         guildhall_sources_leave(&queue->sources);
     }
     atomic_store(&queue->payloads, waiting);
     guildhall_fair_queue_unlock(queue);
 }
 
-static void pass_turn(guildhall_fair_queue *queue, guildhall_source *source)
+static void pool_fair_queue_pass_turn(guildhall_fair_queue *queue, guildhall_source *source)
 {
     if (--source->turns > 0) return;
     source->turns = source->weight;
     queue->sources.last = source;
 }
 
-static void assign(guildhall_worker_slot *worker, guildhall_batch *batch, size_t from, size_t count)
+static void pool_fair_queue_assign(guildhall_worker_slot *worker, guildhall_batch *batch, size_t from, size_t count)
 {
     atomic_store(&worker->from, from);
     atomic_store(&worker->to, from + count);
@@ -153,7 +153,7 @@ static void assign(guildhall_worker_slot *worker, guildhall_batch *batch, size_t
 
 /* Whether a batch that has the turn soon could do with one worker more: the thread that queued it may have counted on a worker
  * that was awake, but has taken another batch. */
-static bool needs_worker(const guildhall_fair_queue *queue)
+static bool pool_fair_queue_needs_worker(const guildhall_fair_queue *queue)
 {
     const guildhall_source *source = queue->sources.last;
     for (int looks = 0; source && looks < SOURCES_AHEAD; looks++) {
@@ -175,12 +175,12 @@ bool guildhall_fair_queue_take(guildhall_fair_queue *queue, guildhall_worker_slo
         size_t from, slice = atomic_load(&batch->reader_only) ? 0 : guildhall_batch_slice_size(batch);
         size_t count = slice ? guildhall_batch_take(batch, slice, &from) : 0;
         taken = count > 0;
-        if (taken) assign(worker, batch, from, count);
-        if (atomic_load(&batch->reader_only) || !guildhall_batch_unclaimed(batch)) step_out(queue, source);
+        if (taken) pool_fair_queue_assign(worker, batch, from, count);
+        if (atomic_load(&batch->reader_only) || !guildhall_batch_unclaimed(batch)) pool_fair_queue_dequeue_first(queue, source);
         if (!source->first) guildhall_sources_leave(&queue->sources);
-        else if (taken) pass_turn(queue, source);
+        else if (taken) pool_fair_queue_pass_turn(queue, source);
     }
-    worker->others_wanted = taken && needs_worker(queue);
+    worker->others_wanted = taken && pool_fair_queue_needs_worker(queue);
     guildhall_fair_queue_unlock(queue);
     return taken;
 }

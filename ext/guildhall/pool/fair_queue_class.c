@@ -9,7 +9,7 @@ static const int64_t first_handover_ns = 100000; /* a guess, until one was measu
  * to dispatch the next one. Waking a worker takes longer. */
 static const int spins_between_batches = 16000;
 
-static void queue_free(void *data)
+static void pool_fair_queue_free(void *data)
 {
     guildhall_fair_queue *queue = data;
     /* Held only in a child: a thread of the parent was changing them at the fork. */
@@ -25,21 +25,18 @@ static void queue_free(void *data)
     ruby_xfree(queue);
 }
 
-static size_t queue_memsize(const void *data) { return sizeof(guildhall_fair_queue); }
+static size_t pool_fair_queue_memsize(const void *data) { return sizeof(guildhall_fair_queue); }
 
 static const rb_data_type_t queue_type = {
     "Guildhall::Pool::FairQueue",
-    {NULL, queue_free, queue_memsize},
+    {NULL, pool_fair_queue_free, pool_fair_queue_memsize},
     0, 0,
     RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_FROZEN_SHAREABLE | RUBY_TYPED_WB_PROTECTED};
 
-guildhall_fair_queue *guildhall_fair_queue_of(VALUE object)
-{
-    return rb_check_typeddata(object, &queue_type);
-}
+guildhall_fair_queue *guildhall_fair_queue_of(VALUE object) { return rb_check_typeddata(object, &queue_type); }
 
 /* FairQueue.build(capacity in payloads, processors) */
-static VALUE queue_build(VALUE class, VALUE capacity, VALUE processors)
+static VALUE pool_fair_queue_build(VALUE class, VALUE capacity, VALUE processors)
 {
     size_t room = NUM2SIZET(capacity), cores = NUM2SIZET(processors);
     guildhall_fair_queue *queue;
@@ -59,7 +56,7 @@ static VALUE queue_build(VALUE class, VALUE capacity, VALUE processors)
 
 /* push(batch) → false when there is no room, nil when there never will be: the queue is closed,
  * or of the process before a fork, or the batch was made for the one before a rest, which counts it. */
-static VALUE queue_push(VALUE self, VALUE object)
+static VALUE pool_fair_queue_push(VALUE self, VALUE object)
 {
     guildhall_fair_queue *queue = guildhall_fair_queue_of(self);
     guildhall_batch *batch = guildhall_batch_of(object);
@@ -68,7 +65,7 @@ static VALUE queue_push(VALUE self, VALUE object)
 }
 
 /* No more work is taken in; workers end when they have done what is queued. */
-static VALUE queue_close(VALUE self)
+static VALUE pool_fair_queue_close(VALUE self)
 {
     guildhall_fair_queue *queue = guildhall_fair_queue_of(self);
     bool locked = guildhall_fair_queue_lock(queue);
@@ -81,23 +78,23 @@ static VALUE queue_close(VALUE self)
 }
 
 /* See guildhall_fair_queue_dissolve. */
-static VALUE queue_dissolve(VALUE self)
+static VALUE pool_fair_queue_dissolve(VALUE self)
 {
     guildhall_fair_queue_dissolve(guildhall_fair_queue_of(self));
     return self;
 }
 
-static int called(void *context) { return atomic_load(&((guildhall_fair_queue *)context)->called); }
+static int pool_fair_queue_supervisor_called(void *context) { return atomic_load(&((guildhall_fair_queue *)context)->called); }
 
 /* attend(seconds or nil): blocks until the supervisor is called. False at the deadline. */
-static VALUE queue_attend(VALUE self, VALUE timeout)
+static VALUE pool_fair_queue_attend(VALUE self, VALUE timeout)
 {
     guildhall_fair_queue *queue = guildhall_fair_queue_of(self);
-    guildhall_wait(&queue->attention, called, queue, guildhall_deadline(timeout));
+    guildhall_wait(&queue->attention, pool_fair_queue_supervisor_called, queue, guildhall_deadline(timeout));
     return atomic_exchange(&queue->called, false) ? Qtrue : Qfalse;
 }
 
-static VALUE queue_call(VALUE self)
+static VALUE pool_fair_queue_call(VALUE self)
 {
     guildhall_fair_queue_call(guildhall_fair_queue_of(self));
     return self;
@@ -108,7 +105,7 @@ typedef struct {
     size_t payloads;
 } room;
 
-static int roomy(void *context)
+static int pool_fair_queue_has_room(void *context)
 {
     const room *wanted = context;
     const guildhall_fair_queue *queue = wanted->queue;
@@ -116,76 +113,76 @@ static int roomy(void *context)
 }
 
 /* wait_for_room(payloads, seconds or nil): blocks until there seems to be room for `payloads`. False at the deadline. */
-static VALUE queue_wait_for_room(VALUE self, VALUE payloads, VALUE timeout)
+static VALUE pool_fair_queue_wait_for_room(VALUE self, VALUE payloads, VALUE timeout)
 {
     room wanted = {guildhall_fair_queue_of(self), NUM2SIZET(payloads)};
-    return guildhall_wait(&wanted.queue->space, roomy, &wanted, guildhall_deadline(timeout)) ? Qtrue : Qfalse;
+    return guildhall_wait(&wanted.queue->space, pool_fair_queue_has_room, &wanted, guildhall_deadline(timeout)) ? Qtrue : Qfalse;
 }
 
-static int drained(void *context)
+static int pool_fair_queue_drained(void *context)
 {
     const guildhall_fair_queue *queue = context;
     return atomic_load(&queue->inflight) == 0 || guildhall_fair_queue_forked(queue);
 }
 
-static int workerless(void *context)
+static int pool_fair_queue_workerless(void *context)
 {
     const guildhall_fair_queue *queue = context;
     return atomic_load(&queue->worker_count) == 0 || guildhall_fair_queue_forked(queue);
 }
 
-static VALUE wait_until(VALUE self, guildhall_attempt condition, VALUE timeout)
+static VALUE pool_fair_queue_wait_until(VALUE self, guildhall_attempt condition, VALUE timeout)
 {
     guildhall_fair_queue *queue = guildhall_fair_queue_of(self);
     return guildhall_wait(&queue->stopping, condition, queue, guildhall_deadline(timeout)) ? Qtrue : Qfalse;
 }
 
 /* wait_until_drained(seconds or nil): blocks until no batch is in flight. False at the deadline. */
-static VALUE queue_wait_until_drained(VALUE self, VALUE timeout) { return wait_until(self, drained, timeout); }
+static VALUE pool_fair_queue_wait_until_drained(VALUE self, VALUE timeout) { return pool_fair_queue_wait_until(self, pool_fair_queue_drained, timeout); }
 
 /* wait_until_workerless(seconds or nil): blocks until all workers have exited, but for those that were given up. False at the
  * deadline. */
-static VALUE queue_wait_until_workerless(VALUE self, VALUE timeout) { return wait_until(self, workerless, timeout); }
+static VALUE pool_fair_queue_wait_until_workerless(VALUE self, VALUE timeout) { return pool_fair_queue_wait_until(self, pool_fair_queue_workerless, timeout); }
 
-static VALUE queue_saturated(VALUE self)
+static VALUE pool_fair_queue_saturated(VALUE self)
 {
     guildhall_fair_queue *queue = guildhall_fair_queue_of(self);
     return atomic_load(&queue->payloads) >= queue->capacity && !guildhall_fair_queue_forked(queue) ? Qtrue : Qfalse;
 }
 
-static VALUE queue_payloads(VALUE self)
+static VALUE pool_fair_queue_payloads(VALUE self)
 {
     const guildhall_fair_queue *queue = guildhall_fair_queue_of(self);
     return SIZET2NUM(guildhall_fair_queue_forked(queue) ? 0 : atomic_load(&queue->payloads));
 }
 
-static VALUE queue_batches(VALUE self) { return SIZET2NUM(atomic_load(&guildhall_fair_queue_of(self)->batches)); }
+static VALUE pool_fair_queue_batches(VALUE self) { return SIZET2NUM(atomic_load(&guildhall_fair_queue_of(self)->batches)); }
 
-static VALUE queue_idle(VALUE self) { return SIZET2NUM(atomic_load(&guildhall_fair_queue_of(self)->idle_workers)); }
+static VALUE pool_fair_queue_idle(VALUE self) { return SIZET2NUM(atomic_load(&guildhall_fair_queue_of(self)->idle_workers)); }
 
-static VALUE queue_worker_count(VALUE self) { return SIZET2NUM(atomic_load(&guildhall_fair_queue_of(self)->worker_count)); }
+static VALUE pool_fair_queue_worker_count(VALUE self) { return SIZET2NUM(atomic_load(&guildhall_fair_queue_of(self)->worker_count)); }
 
 /* How many workers there should be: while there are none, readers wait for them, unless this is 0. */
-static VALUE queue_set_target_worker_count(VALUE self, VALUE count)
+static VALUE pool_fair_queue_set_target_worker_count(VALUE self, VALUE count)
 {
     atomic_store(&guildhall_fair_queue_of(self)->target_worker_count, NUM2SIZET(count));
     return count;
 }
 
-static VALUE queue_handover(VALUE self) { return DBL2NUM((double)atomic_load(&guildhall_fair_queue_of(self)->handover_ns) / 1e9); }
+static VALUE pool_fair_queue_handover(VALUE self) { return DBL2NUM((double)atomic_load(&guildhall_fair_queue_of(self)->handover_ns) / 1e9); }
 
 /* Whether the process was forked since: its workers are elsewhere. */
-static VALUE queue_forked(VALUE self) { return guildhall_fair_queue_forked(guildhall_fair_queue_of(self)) ? Qtrue : Qfalse; }
+static VALUE pool_fair_queue_forked(VALUE self) { return guildhall_fair_queue_forked(guildhall_fair_queue_of(self)) ? Qtrue : Qfalse; }
 
 /* Whether the supervisor is to be called for every slice. */
-static VALUE queue_want_slices(VALUE self, VALUE wanted)
+static VALUE pool_fair_queue_want_slices(VALUE self, VALUE wanted)
 {
     atomic_store(&guildhall_fair_queue_of(self)->slices_wanted, RTEST(wanted));
     return wanted;
 }
 
 /* [payloads run by callers, by workers, results that came too late] */
-static VALUE queue_counts(VALUE self)
+static VALUE pool_fair_queue_counts(VALUE self)
 {
     guildhall_fair_queue *queue = guildhall_fair_queue_of(self);
     return rb_ary_new_from_args(3, ULL2NUM(atomic_load(&queue->inlined_payloads)),
@@ -193,7 +190,7 @@ static VALUE queue_counts(VALUE self)
 }
 
 /* How often each decision was made, in the order of Decision::ALL. */
-static VALUE queue_decisions(VALUE self)
+static VALUE pool_fair_queue_decisions(VALUE self)
 {
     guildhall_fair_queue *queue = guildhall_fair_queue_of(self);
     VALUE counts = rb_ary_new_capa(GUILDHALL_DECISIONS);
@@ -201,51 +198,51 @@ static VALUE queue_decisions(VALUE self)
     return counts;
 }
 
-static VALUE queue_decided(VALUE self, VALUE batch)
+static VALUE pool_fair_queue_decided(VALUE self, VALUE batch)
 {
     atomic_fetch_add_explicit(&guildhall_fair_queue_of(self)->decisions[guildhall_batch_of(batch)->decision], 1, memory_order_relaxed);
     return batch;
 }
 
-static VALUE seconds(double nanoseconds) { return nanoseconds > 0 ? DBL2NUM(nanoseconds / 1e9) : Qnil; }
+static VALUE pool_fair_queue_seconds(double nanoseconds) { return nanoseconds > 0 ? DBL2NUM(nanoseconds / 1e9) : Qnil; }
 
 /* [code, bytes a payload, payloads a batch (both rounded; 0: one payload's cost), seconds a payload, seconds a
  * payload of such batches by the caller alone, spread, whether they are spread now] */
-static VALUE cost_row(const guildhall_cost *cost)
+static VALUE pool_fair_queue_cost_row(const guildhall_cost *cost)
 {
     VALUE row[] = {ULL2NUM(cost->key >> 16), SIZET2NUM(guildhall_cost_middle(cost->key >> 8 & 0xff)),
-                   SIZET2NUM(guildhall_cost_middle(cost->key & 0xff)), seconds(guildhall_cost_read(cost)), seconds(cost->ways.cost[0]),
-                   seconds(cost->ways.cost[1]), guildhall_cost_spreads(cost) ? Qtrue : Qfalse};
+                   SIZET2NUM(guildhall_cost_middle(cost->key & 0xff)), pool_fair_queue_seconds(guildhall_cost_read(cost)), pool_fair_queue_seconds(cost->ways.cost[0]),
+                   pool_fair_queue_seconds(cost->ways.cost[1]), guildhall_cost_spreads(cost) ? Qtrue : Qfalse};
     return rb_ary_new_from_values(sizeof(row) / sizeof(*row), row);
 }
 
 /* What is known of the code that was run. */
-static VALUE queue_costs(VALUE self)
+static VALUE pool_fair_queue_costs(VALUE self)
 {
     guildhall_fair_queue *queue = guildhall_fair_queue_of(self);
     VALUE rows = rb_ary_new();
     for (int set = 0; set < GUILDHALL_COST_SETS; set++) {
         for (int way = 0; way < GUILDHALL_COST_SET_SIZE; way++) {
             const guildhall_cost *cost = &queue->costs.entries[set][way];
-            if (cost->key) rb_ary_push(rows, cost_row(cost));
+            if (cost->key) rb_ary_push(rows, pool_fair_queue_cost_row(cost));
         }
     }
     return rows;
 }
 
-static VALUE quantile(const guildhall_histogram *histogram, VALUE share)
+static VALUE pool_fair_queue_quantile(const guildhall_histogram *histogram, VALUE share)
 {
     return DBL2NUM(guildhall_histogram_quantile(histogram, NUM2DBL(share)) / 1e9);
 }
 
 /* Seconds that a share of the batches stayed in line, at most. */
-static VALUE queue_wait_quantile(VALUE self, VALUE share) { return quantile(&guildhall_fair_queue_of(self)->waits, share); }
+static VALUE pool_fair_queue_wait_quantile(VALUE self, VALUE share) { return pool_fair_queue_quantile(&guildhall_fair_queue_of(self)->waits, share); }
 
 /* Seconds that a share of the slices took, at most. */
-static VALUE queue_run_quantile(VALUE self, VALUE share) { return quantile(&guildhall_fair_queue_of(self)->runs, share); }
+static VALUE pool_fair_queue_run_quantile(VALUE self, VALUE share) { return pool_fair_queue_quantile(&guildhall_fair_queue_of(self)->runs, share); }
 
 /* How many sources were looked at, so far, to find those of batches that were queued. */
-static VALUE queue_sources_compared(VALUE self)
+static VALUE pool_fair_queue_sources_compared(VALUE self)
 {
     guildhall_fair_queue *queue = guildhall_fair_queue_of(self);
     if (!guildhall_fair_queue_lock(queue)) return INT2FIX(0);
@@ -255,7 +252,7 @@ static VALUE queue_sources_compared(VALUE self)
 }
 
 /* [[source, payloads], …] of the sources that have work in line; batches without a source count as one. */
-static VALUE queue_depths(VALUE self)
+static VALUE pool_fair_queue_depths(VALUE self)
 {
     enum { MAX_SOURCES = 512 };
     guildhall_fair_queue *queue = guildhall_fair_queue_of(self);
@@ -278,30 +275,30 @@ void guildhall_init_pool_fair_queue(VALUE pool)
 {
     VALUE queue = rb_define_class_under(pool, "FairQueue", rb_cObject);
     rb_undef_alloc_func(queue);
-    rb_define_singleton_method(queue, "build", queue_build, 2);
-    rb_define_method(queue, "push", queue_push, 1);
-    rb_define_method(queue, "close", queue_close, 0);
-    rb_define_method(queue, "dissolve", queue_dissolve, 0);
-    rb_define_method(queue, "attend", queue_attend, 1);
-    rb_define_method(queue, "call", queue_call, 0);
-    rb_define_method(queue, "wait_for_room", queue_wait_for_room, 2);
-    rb_define_method(queue, "wait_until_drained", queue_wait_until_drained, 1);
-    rb_define_method(queue, "wait_until_workerless", queue_wait_until_workerless, 1);
-    rb_define_method(queue, "saturated?", queue_saturated, 0);
-    rb_define_method(queue, "payloads", queue_payloads, 0);
-    rb_define_method(queue, "batches", queue_batches, 0);
-    rb_define_method(queue, "idle", queue_idle, 0);
-    rb_define_method(queue, "worker_count", queue_worker_count, 0);
-    rb_define_method(queue, "target_worker_count=", queue_set_target_worker_count, 1);
-    rb_define_method(queue, "handover", queue_handover, 0);
-    rb_define_method(queue, "forked?", queue_forked, 0);
-    rb_define_method(queue, "want_slices", queue_want_slices, 1);
-    rb_define_method(queue, "counts", queue_counts, 0);
-    rb_define_method(queue, "decisions", queue_decisions, 0);
-    rb_define_method(queue, "decided", queue_decided, 1);
-    rb_define_method(queue, "costs", queue_costs, 0);
-    rb_define_method(queue, "wait_quantile", queue_wait_quantile, 1);
-    rb_define_method(queue, "run_quantile", queue_run_quantile, 1);
-    rb_define_method(queue, "depths", queue_depths, 0);
-    rb_define_method(queue, "sources_compared", queue_sources_compared, 0);
+    rb_define_singleton_method(queue, "build", pool_fair_queue_build, 2);
+    rb_define_method(queue, "push", pool_fair_queue_push, 1);
+    rb_define_method(queue, "close", pool_fair_queue_close, 0);
+    rb_define_method(queue, "dissolve", pool_fair_queue_dissolve, 0);
+    rb_define_method(queue, "attend", pool_fair_queue_attend, 1);
+    rb_define_method(queue, "call", pool_fair_queue_call, 0);
+    rb_define_method(queue, "wait_for_room", pool_fair_queue_wait_for_room, 2);
+    rb_define_method(queue, "wait_until_drained", pool_fair_queue_wait_until_drained, 1);
+    rb_define_method(queue, "wait_until_workerless", pool_fair_queue_wait_until_workerless, 1);
+    rb_define_method(queue, "saturated?", pool_fair_queue_saturated, 0);
+    rb_define_method(queue, "payloads", pool_fair_queue_payloads, 0);
+    rb_define_method(queue, "batches", pool_fair_queue_batches, 0);
+    rb_define_method(queue, "idle", pool_fair_queue_idle, 0);
+    rb_define_method(queue, "worker_count", pool_fair_queue_worker_count, 0);
+    rb_define_method(queue, "target_worker_count=", pool_fair_queue_set_target_worker_count, 1);
+    rb_define_method(queue, "handover", pool_fair_queue_handover, 0);
+    rb_define_method(queue, "forked?", pool_fair_queue_forked, 0);
+    rb_define_method(queue, "want_slices", pool_fair_queue_want_slices, 1);
+    rb_define_method(queue, "counts", pool_fair_queue_counts, 0);
+    rb_define_method(queue, "decisions", pool_fair_queue_decisions, 0);
+    rb_define_method(queue, "decided", pool_fair_queue_decided, 1);
+    rb_define_method(queue, "costs", pool_fair_queue_costs, 0);
+    rb_define_method(queue, "wait_quantile", pool_fair_queue_wait_quantile, 1);
+    rb_define_method(queue, "run_quantile", pool_fair_queue_run_quantile, 1);
+    rb_define_method(queue, "depths", pool_fair_queue_depths, 0);
+    rb_define_method(queue, "sources_compared", pool_fair_queue_sources_compared, 0);
 }

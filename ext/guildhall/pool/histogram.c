@@ -1,7 +1,7 @@
 /* Durations by order of magnitude. */
 #include "histogram.h"
 
-static unsigned bucket_of(uint64_t value)
+static unsigned pool_histogram_bucket_of(uint64_t value)
 {
     if (value < 4) return (unsigned)value;
     unsigned power = 63 - (unsigned)__builtin_clzll(value);
@@ -10,7 +10,7 @@ static unsigned bucket_of(uint64_t value)
 }
 
 /* Half-way between the bucket's limits. */
-static double middle_of(unsigned bucket)
+static double pool_histogram_middle_of(unsigned bucket)
 {
     if (bucket < 4) return bucket;
     unsigned power = bucket / 4 + 1;
@@ -19,7 +19,7 @@ static double middle_of(unsigned bucket)
 
 void guildhall_histogram_add(guildhall_histogram *histogram, int64_t nanoseconds)
 {
-    unsigned bucket = bucket_of(nanoseconds > 0 ? (uint64_t)nanoseconds : 0);
+    unsigned bucket = pool_histogram_bucket_of(nanoseconds > 0 ? (uint64_t)nanoseconds : 0);
     atomic_fetch_add_explicit(&histogram->counts[bucket], 1, memory_order_relaxed);
 }
 
@@ -29,7 +29,7 @@ double guildhall_histogram_quantile(const guildhall_histogram *histogram, double
     for (unsigned i = 0; i < GUILDHALL_HISTOGRAM_BUCKETS; i++) total += atomic_load(&histogram->counts[i]);
     for (unsigned i = 0; i < GUILDHALL_HISTOGRAM_BUCKETS && total; i++) {
         seen += atomic_load(&histogram->counts[i]);
-        if ((double)seen >= share * (double)total) return middle_of(i);
+        if ((double)seen >= share * (double)total) return pool_histogram_middle_of(i);
     }
     return 0;
 }

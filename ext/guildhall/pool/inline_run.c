@@ -3,10 +3,10 @@
 #include "batch.h"
 #include "fair_queue.h"
 #include "task.h"
-#include "values.h"
 #include <ruby/fiber/scheduler.h>
 
-static ID id_known, id_inline_context, id_subscribers, id_take_over, id_of, id_aref, id_with_logger;
+static VALUE guildhall_module;
+static ID id_failure, id_dropped, id_raise_numbered, id_known, id_inline_context, id_subscribers, id_take_over, id_of, id_aref, id_with_logger;
 static VALUE instruction_sequence; /* the class */
 
 static const int64_t look_ns = 20000; /* between two looks at the clock, if all goes as before */
@@ -29,25 +29,25 @@ typedef struct {
 } inline_run;
 
 /* The payloads as they are now: a task, or another thread, may change the Array and what is in it. */
-static VALUE dispatchable_payloads(VALUE payloads)
+static VALUE pool_inline_run_dispatchable_payloads(VALUE payloads)
 {
     VALUE copy = rb_ary_new_capa(RARRAY_LEN(payloads));
     for (long i = 0; i < RARRAY_LEN(payloads); i++) rb_ary_push(copy, guildhall_dispatchable(RARRAY_AREF(payloads, i), i));
     return copy;
 }
 
-static void store(inline_run *run, VALUE outcome)
+static void pool_inline_run_store(inline_run *run, VALUE outcome)
 {
     run->running = false;
     rb_ary_store(run->outcomes, run->next++, outcome);
 }
 
-static size_t size_of(const inline_run *run) { return (size_t)RARRAY_LEN(run->outcomes); }
+static size_t pool_inline_run_size_of(const inline_run *run) { return (size_t)RARRAY_LEN(run->outcomes); }
 
 /* What was done since the last time, for the comparison with workers. */
-static guildhall_cost *measure(inline_run *run, int64_t now)
+static guildhall_cost *pool_inline_run_measure(inline_run *run, int64_t now)
 {
-    guildhall_cost *cost = guildhall_cost_find(&run->queue->costs, run->runnable->code->number, run->bytes, size_of(run));
+    guildhall_cost *cost = guildhall_cost_find(&run->queue->costs, run->runnable->code->number, run->bytes, pool_inline_run_size_of(run));
     bool crowded = atomic_load_explicit(&run->queue->yielding, memory_order_relaxed) > 0;
     if (crowded || run->failures * 2 > (size_t)run->next) {
         guildhall_cost_unmeasured(cost);
@@ -60,7 +60,7 @@ static guildhall_cost *measure(inline_run *run, int64_t now)
 }
 
 /* Is what is left worth handing over, now that it is known how long payloads take? */
-static void check_clock(inline_run *run)
+static void pool_inline_run_check_clock(inline_run *run)
 {
     int64_t now = guildhall_now();
     double each = (double)(now - run->began) / (double)run->next, left = (double)(RARRAY_LEN(run->outcomes) - run->next);
@@ -68,24 +68,24 @@ static void check_clock(inline_run *run)
     long stride = (long)((double)look_ns / (each + 1));
     run->look = run->next + (stride < 1 ? 1 : stride > MAX_PAYLOADS_BETWEEN_LOOKS ? MAX_PAYLOADS_BETWEEN_LOOKS : stride);
     if (!guildhall_worth_spreading(run->queue, left * each)) return;
-    run->spread = guildhall_cost_spreads(measure(run, now));
+    run->spread = guildhall_cost_spreads(pool_inline_run_measure(run, now));
 }
 
 /* Looked at after every payload, because one may take a thousand times as long as the last. */
-static bool overtime(const inline_run *run) { return guildhall_coarse_now() > run->looked_at + GUILDHALL_SHORT_SPAN_NS; }
+static bool pool_inline_run_overtime(const inline_run *run) { return guildhall_coarse_now() > run->looked_at + GUILDHALL_SHORT_SPAN_NS; }
 
-static VALUE run_payloads(VALUE argument)
+static VALUE pool_inline_run_payloads(VALUE argument)
 {
     inline_run *run = (inline_run *)argument;
     while (run->next < RARRAY_LEN(run->outcomes)) {
         bool failed = false;
-        if (run->may_spread && run->next && (run->next >= run->look || overtime(run))) check_clock(run);
+        if (run->may_spread && run->next && (run->next >= run->look || pool_inline_run_overtime(run))) pool_inline_run_check_clock(run);
         if (run->spread) break;
         run->running = true;
         VALUE payload = RARRAY_AREF(run->outcomes, run->next);
         VALUE outcome = guildhall_task_call(run->runnable, payload, Qnil, (size_t)run->next, false, &run->stage, &failed);
         run->failures += failed;
-        store(run, outcome);
+        pool_inline_run_store(run, outcome);
         RB_GC_GUARD(payload);
         rb_thread_check_ints(); /* others may wait to collect garbage */
     }
@@ -93,46 +93,95 @@ static VALUE run_payloads(VALUE argument)
 }
 
 /* What a payload has raised becomes its Failure; what else was raised goes on. */
-static void handle_exception(inline_run *run, int state)
+static void pool_inline_run_handle_exception(inline_run *run, int state)
 {
     VALUE failure = run->running ? guildhall_task_failure(run->runnable, (size_t)run->next, run->stage, true, &state) : Qundef;
     if (failure == Qundef) rb_jump_tag(state);
     run->stage = Qnil;
     run->failures++;
-    store(run, failure);
+    pool_inline_run_store(run, failure);
 }
 
-static void run_inline(inline_run *run)
+static void pool_inline_run_run_all(inline_run *run)
 {
     int state;
     do {
         state = 0;
-        rb_protect(run_payloads, (VALUE)run, &state);
-        if (state) handle_exception(run, state);
+        rb_protect(pool_inline_run_payloads, (VALUE)run, &state);
+        if (state) pool_inline_run_handle_exception(run, state);
     } while (state);
 }
 
-static void record_stats(inline_run *run)
+static void pool_inline_run_record_stats(inline_run *run)
 {
     guildhall_fair_queue *queue = run->queue;
     atomic_fetch_add_explicit(&queue->inlined_payloads, (size_t)run->next, memory_order_relaxed);
     if (!run->began || run->next == 0) return;
     int64_t now = guildhall_now();
-    if (run->decision == GUILDHALL_INLINE_SLOWER && !run->spread) measure(run, now);
+    if (run->decision == GUILDHALL_INLINE_SLOWER && !run->spread) pool_inline_run_measure(run, now);
     if (run->failures * 2 > (size_t)run->next) return;
     guildhall_cost *cost = guildhall_cost_find(&queue->costs, run->runnable->code->number, run->bytes, 0);
     guildhall_cost_add(cost, (double)(now - run->began) / (double)run->next);
 }
 
-static VALUE batch_of_the_rest(VALUE queue, VALUE runnable, const inline_run *run)
+static VALUE pool_inline_run_batch_of_the_rest(VALUE queue, VALUE runnable, const inline_run *run)
 {
     VALUE batch = guildhall_batch_continue(queue, runnable, run->outcomes, (size_t)run->next, run->failures, run->bytes);
     guildhall_batch_of(batch)->decision = run->decision;
     return batch;
 }
 
+/* ---- what `map` gives, made of outcomes */
+
+static VALUE pool_inline_run_constant(ID name) { return rb_const_get(guildhall_module, name); }
+
+/* Failures are Structs, what was dropped is a plain object: most outcomes are neither. */
+static bool pool_inline_run_may_be_failure(VALUE outcome) { return RB_TYPE_P(outcome, T_STRUCT); }
+static bool pool_inline_run_may_be_dropped(VALUE outcome) { return RB_TYPE_P(outcome, T_OBJECT); }
+
+static void pool_inline_run_raise_failure(VALUE outcome, VALUE *failure)
+{
+    if (*failure == Qundef) *failure = pool_inline_run_constant(id_failure);
+    if (RTEST(rb_obj_is_kind_of(outcome, *failure))) rb_funcallv(outcome, id_raise_numbered, 0, NULL);
+}
+
+static VALUE pool_inline_run_without_dropped(VALUE outcomes, VALUE dropped)
+{
+    VALUE kept = rb_ary_new_capa(RARRAY_LEN(outcomes));
+    for (long i = 0; i < RARRAY_LEN(outcomes); i++) {
+        VALUE outcome = RARRAY_AREF(outcomes, i);
+        if (outcome != dropped) rb_ary_push(kept, outcome);
+    }
+    return rb_obj_freeze(kept);
+}
+
+/* The outcomes without DROPPED, frozen; the same Array if none was dropped. If an outcome is a Failure, raises the first one, with
+ * the index of its payload. */
+static VALUE pool_inline_run_values_of(VALUE outcomes)
+{
+    VALUE dropped = Qundef, failure = Qundef;
+    bool some = false;
+    for (long i = 0; i < RARRAY_LEN(outcomes); i++) {
+        VALUE outcome = RARRAY_AREF(outcomes, i);
+        if (pool_inline_run_may_be_failure(outcome)) pool_inline_run_raise_failure(outcome, &failure);
+        if (!pool_inline_run_may_be_dropped(outcome)) continue;
+        if (dropped == Qundef) dropped = pool_inline_run_constant(id_dropped);
+        if (outcome == dropped) some = true;
+    }
+    return some ? pool_inline_run_without_dropped(outcomes, dropped) : rb_obj_freeze(outcomes);
+}
+
+/* @api private. Pool.values(outcomes): see values_of. */
+static VALUE pool_inline_run_values(VALUE self, VALUE outcomes)
+{
+    Check_Type(outcomes, T_ARRAY);
+    return pool_inline_run_values_of(outcomes);
+}
+
+/* ---- */
+
 /* What is known of a task costs a look into a Hash; of a lambda that was written at the call, two. */
-static VALUE runnable_of(VALUE admission, VALUE task)
+static VALUE pool_inline_run_runnable_of(VALUE admission, VALUE task)
 {
     VALUE known = rb_ivar_get(admission, id_known), runnable = rb_hash_lookup(known, task);
     if (NIL_P(runnable) && rb_obj_is_proc(task)) runnable = rb_hash_lookup(known, rb_funcallv(instruction_sequence, id_of, 1, &task));
@@ -142,37 +191,37 @@ static VALUE runnable_of(VALUE admission, VALUE task)
 
 /* All outcomes, made in this thread; or a Batch to hand over, where the rest, or all of it, is worth that; nil where this is no
  * way to run it. */
-static VALUE run_here(VALUE context, VALUE called, VALUE payloads, bool raising)
+static VALUE pool_inline_run_here(VALUE context, VALUE called, VALUE payloads, bool raising)
 {
     VALUE self = RARRAY_AREF(context, CONTEXT_QUEUE);
     guildhall_fair_queue *queue = guildhall_fair_queue_of(self);
     if (!RB_TYPE_P(payloads, T_ARRAY) || guildhall_fair_queue_forked(queue)) return Qnil;
-    VALUE runnable = runnable_of(RARRAY_AREF(context, CONTEXT_ADMISSION), called);
+    VALUE runnable = pool_inline_run_runnable_of(RARRAY_AREF(context, CONTEXT_ADMISSION), called);
     const guildhall_runnable *task = guildhall_runnable_of(runnable);
     if (!NIL_P(task->preparer)) return Qnil;
     inline_run run = {.queue = queue, .runnable = task, .stage = Qnil, .decision = GUILDHALL_INLINE_NO_WORKERS};
     if (!NIL_P(task->code->inline_reason)) run.decision = GUILDHALL_INLINE_MAIN_ONLY;
     else run.may_spread = RTEST(RARRAY_AREF(context, CONTEXT_WORKERS));
-    run.outcomes = dispatchable_payloads(payloads);
+    run.outcomes = pool_inline_run_dispatchable_payloads(payloads);
     bool in_fiber = !NIL_P(rb_fiber_scheduler_current());
     if (run.may_spread) {
         run.bytes = guildhall_mean_bytes(run.outcomes, false);
-        run.decision = guildhall_decide(queue, task, run.bytes, size_of(&run), !in_fiber);
+        run.decision = guildhall_decide(queue, task, run.bytes, pool_inline_run_size_of(&run), !in_fiber);
     }
-    if (run.decision >= GUILDHALL_PARALLEL_UNKNOWN) return batch_of_the_rest(self, runnable, &run);
+    if (run.decision >= GUILDHALL_PARALLEL_UNKNOWN) return pool_inline_run_batch_of_the_rest(self, runnable, &run);
     if (in_fiber && run.decision != GUILDHALL_INLINE_SMALL) return Qnil; /* other fibers go on meanwhile */
-    run.may_spread = run.may_spread && size_of(&run) > 1;
+    run.may_spread = run.may_spread && pool_inline_run_size_of(&run) > 1;
     if (run.may_spread) run.began = run.looked_at = run.measured_at = guildhall_now();
     run.look = run.decision == GUILDHALL_INLINE_SMALL ? 1 : MAX_PAYLOADS_BETWEEN_LOOKS;
-    run_inline(&run);
-    record_stats(&run);
+    pool_inline_run_run_all(&run);
+    pool_inline_run_record_stats(&run);
     if (run.spread) run.decision = GUILDHALL_PARALLEL_OVERDUE;
-    if (run.spread) return batch_of_the_rest(self, runnable, &run);
+    if (run.spread) return pool_inline_run_batch_of_the_rest(self, runnable, &run);
     atomic_fetch_add_explicit(&queue->decisions[run.decision], 1, memory_order_relaxed);
     guildhall_give_way(queue);
     VALUE outcomes = rb_obj_freeze(run.outcomes);
     RB_GC_GUARD(runnable);
-    return raising ? guildhall_values(outcomes) : outcomes;
+    return raising ? pool_inline_run_values_of(outcomes) : outcomes;
 }
 
 typedef struct {
@@ -180,20 +229,20 @@ typedef struct {
     bool raising;
 } logged_run;
 
-static VALUE run_logged(RB_BLOCK_CALL_FUNC_ARGLIST(nothing, argument))
+static VALUE pool_inline_run_logged(RB_BLOCK_CALL_FUNC_ARGLIST(nothing, argument))
 {
     const logged_run *run = (const logged_run *)argument;
-    return run_here(run->context, run->task, run->payloads, run->raising);
+    return pool_inline_run_here(run->context, run->task, run->payloads, run->raising);
 }
 
-static VALUE run_in_pool(VALUE pool, VALUE payloads, VALUE task, bool raising)
+static VALUE pool_inline_run_in_pool(VALUE pool, VALUE payloads, VALUE task, bool raising)
 {
     VALUE context = rb_ivar_get(pool, id_inline_context);
     if (NIL_P(context) || NIL_P(task)) return Qnil;
     if (RARRAY_LEN(rb_ivar_get(RARRAY_AREF(context, CONTEXT_INSTRUMENTATION), id_subscribers)) > 0) return Qnil;
     logged_run run = {context, task, payloads, raising};
     bool logged = RTEST(RARRAY_AREF(context, CONTEXT_LOGGED));
-    VALUE made = logged ? rb_block_call(pool, id_with_logger, 0, NULL, run_logged, (VALUE)&run) : run_here(context, task, payloads, raising);
+    VALUE made = logged ? rb_block_call(pool, id_with_logger, 0, NULL, pool_inline_run_logged, (VALUE)&run) : pool_inline_run_here(context, task, payloads, raising);
     RB_GC_GUARD(context);
     if (NIL_P(made) || RB_TYPE_P(made, T_ARRAY)) return made;
     return rb_funcall(pool, id_take_over, 2, made, raising ? Qtrue : Qfalse);
@@ -201,34 +250,38 @@ static VALUE run_in_pool(VALUE pool, VALUE payloads, VALUE task, bool raising)
 
 /* run_inline(payloads, task, whether the first failure is raised, and what was dropped is left out): the outcomes; nil: it has to go
  * the long way */
-static VALUE pool_run_inline(VALUE self, VALUE payloads, VALUE task, VALUE raising)
+static VALUE pool_inline_run_method(VALUE self, VALUE payloads, VALUE task, VALUE raising)
 {
-    return run_in_pool(self, payloads, task, RTEST(raising));
+    return pool_inline_run_in_pool(self, payloads, task, RTEST(raising));
 }
 
 /* A block with several parameters takes a payload apart, and is none of the short way's. */
-static VALUE plain_block(void)
+static VALUE pool_inline_run_plain_block(void)
 {
     VALUE block = rb_block_proc();
     int parameters = rb_proc_arity(block);
     return RTEST(rb_proc_lambda_p(block)) || (parameters >= -1 && parameters <= 1) ? block : Qnil;
 }
 
-static VALUE map(int argc, const VALUE *argv, VALUE self, bool raising)
+static VALUE pool_inline_run_map_or_super(int argc, const VALUE *argv, VALUE self, bool raising)
 {
     VALUE task = Qnil, made;
-    if (!rb_keyword_given_p() && argc == (rb_block_given_p() ? 1 : 2)) task = argc == 2 ? argv[1] : plain_block();
-    made = NIL_P(task) ? Qnil : run_in_pool(self, argv[0], task, raising);
+    if (!rb_keyword_given_p() && argc == (rb_block_given_p() ? 1 : 2)) task = argc == 2 ? argv[1] : pool_inline_run_plain_block();
+    made = NIL_P(task) ? Qnil : pool_inline_run_in_pool(self, argv[0], task, raising);
     return NIL_P(made) ? rb_call_super_kw(argc, argv, rb_keyword_given_p()) : made;
 }
 
 /* Mapping#map and #results without options, for a task or a plain block: documented there. */
-static VALUE pool_map(int argc, VALUE *argv, VALUE self) { return map(argc, argv, self, true); }
+static VALUE pool_inline_run_map(int argc, VALUE *argv, VALUE self) { return pool_inline_run_map_or_super(argc, argv, self, true); }
 
-static VALUE pool_results(int argc, VALUE *argv, VALUE self) { return map(argc, argv, self, false); }
+static VALUE pool_inline_run_results(int argc, VALUE *argv, VALUE self) { return pool_inline_run_map_or_super(argc, argv, self, false); }
 
-void guildhall_init_pool_inline_run(VALUE pool)
+void guildhall_init_pool_inline_run(VALUE guildhall, VALUE pool)
 {
+    guildhall_module = guildhall;
+    id_failure = rb_intern("Failure");
+    id_dropped = rb_intern("DROPPED");
+    id_raise_numbered = rb_intern("raise_numbered!");
     id_known = rb_intern("@known");
     id_inline_context = rb_intern("@inline_context");
     id_subscribers = rb_intern("@subscribers");
@@ -238,7 +291,8 @@ void guildhall_init_pool_inline_run(VALUE pool)
     id_aref = rb_intern("[]");
     instruction_sequence = rb_path2class("RubyVM::InstructionSequence");
     rb_gc_register_mark_object(instruction_sequence);
-    rb_define_method(pool, "map", pool_map, -1);
-    rb_define_method(pool, "results", pool_results, -1);
-    rb_define_private_method(pool, "run_inline", pool_run_inline, 3);
+    rb_define_singleton_method(pool, "values", pool_inline_run_values, 1);
+    rb_define_method(pool, "map", pool_inline_run_map, -1);
+    rb_define_method(pool, "results", pool_inline_run_results, -1);
+    rb_define_private_method(pool, "run_inline", pool_inline_run_method, 3);
 }

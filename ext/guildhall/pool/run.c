@@ -23,7 +23,7 @@ typedef struct {
 } run;
 
 /* Publishes what was done so far to those who wait for it; checks whether it is time to stop. */
-static void check_clock(run *r)
+static void pool_run_check_clock(run *r)
 {
     guildhall_batch_notify(r->batch, r->notified, r->next);
     r->notified = r->next;
@@ -31,7 +31,7 @@ static void check_clock(run *r)
     if (r->until && guildhall_now() >= r->until) r->stopped = true;
 }
 
-static void publish(run *r, VALUE outcome, bool failure)
+static void pool_run_publish(run *r, VALUE outcome, bool failure)
 {
     VALUE mark = r->mark;
     r->mark = 0;
@@ -49,19 +49,19 @@ static void publish(run *r, VALUE outcome, bool failure)
     r->next++;
 }
 
-static VALUE own_string(const uint8_t *bytes, size_t length, int encoding)
+static VALUE pool_run_copy_bytes(const uint8_t *bytes, size_t length, int encoding)
 {
     return guildhall_share(rb_enc_str_new((const char *)bytes, (long)length, rb_enc_from_index(encoding)));
 }
 
 /* What the task gets. Where each Ractor has a collector of its own, a String that is not shareable is the caller's: a worker has one of its
  * own, of the same bytes. */
-static VALUE input_of(const run *r, VALUE payload)
+static VALUE pool_run_input_of(const run *r, VALUE payload)
 {
     size_t length = 0;
     if (r->batch->in_place) {
         const uint8_t *bytes = r->batch->in_place->bytes(payload, &length);
-        return bytes ? own_string(bytes, length, guildhall_binary_index) : Qnil;
+        return bytes ? pool_run_copy_bytes(bytes, length, guildhall_binary_index) : Qnil;
     }
     if (r->batch->records) {
         VALUE bytes = rb_funcallv(payload, rb_intern("raw_payload"), 0, NULL);
@@ -69,67 +69,61 @@ static VALUE input_of(const run *r, VALUE payload)
     }
     if (!GUILDHALL_COLLECTOR_PER_RACTOR || !r->worker || guildhall_shared(payload)) return payload;
     const uint8_t *bytes = guildhall_batch_bytes(r->batch, r->next, &length);
-    return own_string(bytes, length, RB_ENCODING_GET_INLINED(payload));
+    return pool_run_copy_bytes(bytes, length, RB_ENCODING_GET_INLINED(payload));
 }
 
-static VALUE metadata_of(const run *r, VALUE payload)
+static VALUE pool_run_metadata_of(const run *r, VALUE payload)
 {
     if (r->batch->records) return payload;
     return r->batch->metadata ? r->batch->metadata[r->next] : Qnil;
 }
 
 /* Codecs bring texts of other encodings to UTF-8 first. */
-static bool as_they_are(VALUE payload)
+static bool pool_run_codec_takes_as_is(VALUE payload)
 {
     if (!RB_TYPE_P(payload, T_STRING)) return true;
     int encoding = RB_ENCODING_GET_INLINED(payload);
     return encoding == guildhall_utf8_index || encoding == guildhall_ascii_index || encoding == guildhall_binary_index;
 }
 
-static VALUE outcome_of(run *r, bool *failed)
+static VALUE pool_run_outcome_of(run *r, bool *failed)
 {
     const guildhall_runnable *runnable = r->batch->runnable;
     VALUE payload = r->batch->payloads[r->next];
     if (r->worker && runnable->transfers) {
         size_t length = 0;
-        const uint8_t *bytes = as_they_are(payload) ? guildhall_batch_bytes(r->batch, r->next, &length) : NULL;
+        const uint8_t *bytes = pool_run_codec_takes_as_is(payload) ? guildhall_batch_bytes(r->batch, r->next, &length) : NULL;
         VALUE transfer = bytes ? guildhall_task_transfer(runnable, bytes, length, &r->stage) : Qundef;
         if (transfer != Qundef) return transfer;
     }
-    return guildhall_task_call(runnable, input_of(r, payload), metadata_of(r, payload), r->next, r->worker != NULL, &r->stage, failed);
+    return guildhall_task_call(runnable, pool_run_input_of(r, payload), pool_run_metadata_of(r, payload), r->next, r->worker != NULL, &r->stage, failed);
 }
 
 /* What a worker or two readers have died of, and what is left of a batch in which one got stuck, must not be tried in a caller's
  * thread: it would end it, or occupy it for ever. */
-static bool workers_only(const run *r)
+static bool pool_run_workers_only(const run *r)
 {
     if (r->worker || !guildhall_batch_available(r->batch, r->next)) return false;
     if (atomic_load(&r->batch->abandoned)) return true;
     return guildhall_batch_slot(r->batch, r->next) == GUILDHALL_SLOT_AGAIN && atomic_load(&r->batch->suspicious);
 }
 
-static VALUE failure_without_worker(const run *r)
-{
-    bool again = r->mark == GUILDHALL_SLOT_RUNNING_AGAIN;
-    return again ? guildhall_task_fatal(r->next) : guildhall_task_workerless(r->next);
-}
-
 /* Another worker runs it, if there will be one. */
-static void leave_to_workers(run *r)
+static void pool_run_leave_to_workers(run *r)
 {
     bool workers = atomic_load(&r->batch->parallel) && guildhall_fair_queue_has_workers(r->batch->queue);
     if (!workers && (r->mark = guildhall_batch_claim(r->batch, r->next))) {
-        publish(r, failure_without_worker(r), true);
+        pool_run_publish(r, guildhall_task_lost(r->mark == GUILDHALL_SLOT_RUNNING_AGAIN ? "fatal" : "workerless", r->next), true);
         return;
     }
     if (r->skipped == GUILDHALL_NO_INDEX) r->skipped = r->next;
     r->next++;
 }
 
-static void run_one(run *r)
+static void pool_run_one(run *r)
 {
-    if (workers_only(r)) {
-        leave_to_workers(r);
+    if (pool_run_workers_only(r)) {
+        pool_run_leave_to_workers(r);
         return;
     }
     r->mark = guildhall_batch_claim(r->batch, r->next);
@@ -143,28 +137,28 @@ static void run_one(run *r)
         atomic_store_explicit(&r->worker->position, r->next, memory_order_release);
     }
     bool failed = false;
-    VALUE outcome = outcome_of(r, &failed);
-    publish(r, outcome, failed);
+    VALUE outcome = pool_run_outcome_of(r, &failed);
+    pool_run_publish(r, outcome, failed);
 }
 
 /* Looked at after every payload, because one may take a thousand times as long as was expected. */
-static bool overtime(const run *r) { return r->until && guildhall_coarse_now() >= r->until; }
+static bool pool_run_overtime(const run *r) { return r->until && guildhall_coarse_now() >= r->until; }
 
-static VALUE run_payloads(VALUE argument)
+static VALUE pool_run_payloads(VALUE argument)
 {
     run *r = (run *)argument;
     while (r->next < r->to && !r->stopped) {
-        run_one(r);
-        if (overtime(r)) r->stopped = true;
+        pool_run_one(r);
+        if (pool_run_overtime(r)) r->stopped = true;
         rb_thread_check_ints(); /* also while others wait to collect garbage, which they cannot while this one runs */
-        if (r->next - r->looked >= r->stride) check_clock(r);
+        if (r->next - r->looked >= r->stride) pool_run_check_clock(r);
     }
     return Qnil;
 }
 
 /* A caller's thread was interrupted: what it had claimed is left to others. Where the thread ends, the task may have ended
  * it: such a payload gets one more chance in a caller. */
-static void release(run *r, bool ends)
+static void pool_run_release(run *r, bool ends)
 {
     bool again = r->mark == GUILDHALL_SLOT_RUNNING_AGAIN;
     bool native = r->batch->runnable->decoder && NIL_P(r->batch->runnable->rest);
@@ -181,31 +175,31 @@ typedef struct {
     bool ends;
 } leaving;
 
-static VALUE leave(VALUE argument)
+static VALUE pool_run_jump_on(VALUE argument)
 {
     rb_jump_tag(((leaving *)argument)->state);
     return Qnil;
 }
 
-static VALUE release_on_leaving(VALUE argument)
+static VALUE pool_run_release_on_leaving(VALUE argument)
 {
     leaving *of = (leaving *)argument;
-    if (!of->r->worker) release(of->r, of->ends);
+    if (!of->r->worker) pool_run_release(of->r, of->ends);
     return Qnil;
 }
 
 /* What came out of rb_protect becomes the payload's Failure, or goes on to where it was meant for. A worker's last payload
  * is the supervisor's. */
-static void handle_exception(run *r, int state)
+static void pool_run_handle_exception(run *r, int state)
 {
     leaving of = {r, state, guildhall_task_ends_thread()};
     VALUE failure = r->mark ? guildhall_task_failure(r->batch->runnable, r->next, r->stage, !r->worker, &of.state) : Qundef;
     /* rb_ensure keeps $!, which waking others may clear. */
-    if (failure == Qundef) rb_ensure(leave, (VALUE)&of, release_on_leaving, (VALUE)&of);
-    publish(r, failure, true);
+    if (failure == Qundef) rb_ensure(pool_run_jump_on, (VALUE)&of, pool_run_release_on_leaving, (VALUE)&of);
+    pool_run_publish(r, failure, true);
 }
 
-static void record_stats(const run *r, int64_t began)
+static void pool_run_record_stats(const run *r, int64_t began)
 {
     int64_t spent = guildhall_now() - began;
     guildhall_batch *batch = r->batch;
@@ -225,7 +219,7 @@ static void record_stats(const run *r, int64_t began)
     guildhall_histogram_add(&batch->queue->runs, spent);
 }
 
-static size_t payloads_between_looks(const guildhall_batch *batch)
+static size_t pool_run_payloads_between_looks(const guildhall_batch *batch)
 {
     double stride = look_after_ns / (guildhall_batch_cost(batch) + 1);
     return stride < 1 ? 1 : stride > MAX_PAYLOADS_BETWEEN_LOOKS ? MAX_PAYLOADS_BETWEEN_LOOKS : (size_t)stride;
@@ -234,16 +228,16 @@ static size_t payloads_between_looks(const guildhall_batch *batch)
 size_t guildhall_run(guildhall_batch *batch, size_t from, size_t to, int64_t until, guildhall_worker_slot *worker, size_t *skipped)
 {
     run r = {.batch = batch, .worker = worker, .next = from, .to = to, .notified = from, .looked = from, .skipped = skipped ? *skipped : GUILDHALL_NO_INDEX, .until = until,
-             .stage = Qnil, .stride = payloads_between_looks(batch)};
+             .stage = Qnil, .stride = pool_run_payloads_between_looks(batch)};
     int64_t began = guildhall_now();
     while (r.next < r.to && !r.stopped) {
         int state = 0;
-        rb_protect(run_payloads, (VALUE)&r, &state);
-        if (state) handle_exception(&r, state);
+        rb_protect(pool_run_payloads, (VALUE)&r, &state);
+        if (state) pool_run_handle_exception(&r, state);
     }
     guildhall_batch_notify(batch, r.notified, r.next);
     if (skipped) *skipped = r.skipped;
-    record_stats(&r, began);
+    pool_run_record_stats(&r, began);
     /* Native decoders allocate with malloc; this is where the GC looks at how much that was. */
     if (batch->runnable->decoder && r.outcomes * batch->bytes >= malloc_noticed) ruby_xfree(ruby_xmalloc(1));
     return r.next;

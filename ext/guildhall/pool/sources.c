@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 /* Reversible, so that different keys differ in some of the bits below (the finalizer of MurmurHash3). */
-static uint64_t sources_mix(uint64_t key)
+static uint64_t pool_sources_mix(uint64_t key)
 {
     key = (key ^ key >> 33) * 0xff51afd7ed558ccdull;
     key = (key ^ key >> 33) * 0xc4ceb9fe1a85ec53ull;
@@ -13,7 +13,7 @@ static uint64_t sources_mix(uint64_t key)
 guildhall_source *guildhall_sources_find(guildhall_sources *sources, uint64_t key)
 {
     guildhall_source *source = sources->root;
-    for (uint64_t path = sources_mix(key); source; path >>= 2) {
+    for (uint64_t path = pool_sources_mix(key); source; path >>= 2) {
         sources->compared++;
         if (source->key == key) break;
         source = source->children[path & 3];
@@ -21,10 +21,10 @@ guildhall_source *guildhall_sources_find(guildhall_sources *sources, uint64_t ke
     return source;
 }
 
-static void sources_hang(guildhall_sources *sources, guildhall_source *source)
+static void pool_sources_hang(guildhall_sources *sources, guildhall_source *source)
 {
     guildhall_source *parent = NULL, **place = &sources->root;
-    for (uint64_t path = sources_mix(source->key); *place; path >>= 2) {
+    for (uint64_t path = pool_sources_mix(source->key); *place; path >>= 2) {
         parent = *place;
         place = &parent->children[path & 3];
     }
@@ -32,7 +32,7 @@ static void sources_hang(guildhall_sources *sources, guildhall_source *source)
     *place = source;
 }
 
-static guildhall_source **sources_place_of(guildhall_sources *sources, const guildhall_source *source)
+static guildhall_source **pool_sources_place_of(guildhall_sources *sources, const guildhall_source *source)
 {
     if (!source->parent) return &sources->root;
     for (int way = 0; way < 3; way++) {
@@ -41,7 +41,7 @@ static guildhall_source **sources_place_of(guildhall_sources *sources, const gui
     return &source->parent->children[3];
 }
 
-static guildhall_source *sources_child_of(const guildhall_source *source)
+static guildhall_source *pool_sources_child_of(const guildhall_source *source)
 {
     for (int way = 0; way < 4; way++) {
         if (source->children[way]) return source->children[way];
@@ -50,13 +50,13 @@ static guildhall_source *sources_child_of(const guildhall_source *source)
 }
 
 /* Any leaf below it may take its place: the way there is the beginning of that leaf's. */
-static void sources_unhang(guildhall_sources *sources, guildhall_source *source)
+static void pool_sources_unhang(guildhall_sources *sources, guildhall_source *source)
 {
     guildhall_source *leaf = source, *child;
-    while ((child = sources_child_of(leaf))) leaf = child;
-    *sources_place_of(sources, leaf) = NULL;
+    while ((child = pool_sources_child_of(leaf))) leaf = child;
+    *pool_sources_place_of(sources, leaf) = NULL;
     if (leaf == source) return;
-    *sources_place_of(sources, source) = leaf;
+    *pool_sources_place_of(sources, source) = leaf;
     leaf->parent = source->parent;
     for (int way = 0; way < 4; way++) {
         leaf->children[way] = source->children[way];
@@ -70,7 +70,7 @@ guildhall_source *guildhall_sources_join(guildhall_sources *sources, uint64_t ke
     if (!source) return NULL;
     source->key = key;
     source->shared = shared;
-    if (shared) sources_hang(sources, source);
+    if (shared) pool_sources_hang(sources, source);
     source->next = sources->last ? sources->last->next : source;
     if (sources->last) sources->last->next = source;
     sources->last = source;
@@ -80,7 +80,7 @@ guildhall_source *guildhall_sources_join(guildhall_sources *sources, uint64_t ke
 void guildhall_sources_leave(guildhall_sources *sources)
 {
     guildhall_source *gone = sources->last->next;
-    if (gone->shared) sources_unhang(sources, gone);
+    if (gone->shared) pool_sources_unhang(sources, gone);
     if (gone == sources->last) sources->last = NULL;
     else sources->last->next = gone->next;
     free(gone);

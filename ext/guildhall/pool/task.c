@@ -9,12 +9,12 @@ static rb_ractor_local_key_t own_task;
 static ID id_call, id_result;
 static VALUE guildhall_module;
 
-static VALUE failure_class(void) { return rb_const_get(guildhall_module, rb_intern("Failure")); }
+static VALUE pool_task_failure_class(void) { return rb_const_get(guildhall_module, rb_intern("Failure")); }
 
 /* Ruby keeps `$~` of a block in the variables around it, which a shareable block has in common with all Ractors that run it: two
  * that match at once corrupt the memory of the process. So each worker runs a copy that has its variables to itself; the last
  * one is kept. */
-static VALUE own(const guildhall_runnable *runnable, VALUE task)
+static VALUE pool_task_own_copy(const guildhall_runnable *runnable, VALUE task)
 {
     VALUE last;
     if (rb_ractor_local_storage_value_lookup(own_task, &last) && RARRAY_AREF(last, 0) == task) return RARRAY_AREF(last, 1);
@@ -24,59 +24,47 @@ static VALUE own(const guildhall_runnable *runnable, VALUE task)
     return RARRAY_AREF(last, 1);
 }
 
-static VALUE call(const guildhall_runnable *runnable, VALUE task, VALUE value, VALUE metadata, bool on_worker)
+static VALUE pool_task_call(const guildhall_runnable *runnable, VALUE task, VALUE value, VALUE metadata, bool on_worker)
 {
     VALUE arguments[2] = {value, metadata};
-    if (on_worker && runnable->runs_blocks) task = own(runnable, task);
+    if (on_worker && runnable->runs_blocks) task = pool_task_own_copy(runnable, task);
     return rb_funcallv(task, id_call, runnable->takes_metadata ? 2 : 1, arguments);
 }
 
-/* *native: whether the value was made by guildhall alone, and so is frozen to its last part. */
-static VALUE decode_and_wrap(const guildhall_runnable *runnable, VALUE bytes, bool *native)
+/* What the codec itself would return, or raise, without a method call. *native: whether guildhall alone has made the value, which
+ * then is frozen to its last part. */
+static VALUE pool_task_decode(const guildhall_runnable *runnable, VALUE bytes, VALUE *stage, bool *native)
 {
     const guildhall_decoder *decoder = runnable->decoder;
-    const uint8_t *start = (const uint8_t *)RSTRING_PTR(bytes);
-    size_t length = (size_t)RSTRING_LEN(bytes);
-    guildhall_result result = {0};
-    guildhall_decoded verdict = decoder->decode(decoder->context, start, length, &result);
     VALUE value;
-    if (verdict == GUILDHALL_DECODED) value = guildhall_decoder_wrap(decoder, &result, bytes, start, length);
-    else if (verdict == GUILDHALL_DEFER) value = rb_funcallv(runnable->codec, id_call, 1, &bytes);
-    else rb_exc_raise(decoder->error(decoder->context, &result, start, length));
-    *native = verdict == GUILDHALL_DECODED;
+    *stage = runnable->decode_stage;
+    if (decoder->call) value = decoder->call(decoder->context, bytes);
+    else value = guildhall_decoder_decode(decoder, bytes, (const uint8_t *)RSTRING_PTR(bytes), (size_t)RSTRING_LEN(bytes));
+    *native = value != Qundef;
+    if (!*native) value = rb_funcallv(runnable->codec, id_call, 1, &bytes);
+    *stage = Qnil;
     RB_GC_GUARD(bytes);
     return value;
 }
 
-/* What the codec itself would return, or raise, without a method call. */
-static VALUE decode(const guildhall_runnable *runnable, VALUE bytes, VALUE *stage, bool *native)
-{
-    const guildhall_decoder *decoder = runnable->decoder;
-    *stage = runnable->decode_stage;
-    *native = decoder->call != NULL;
-    VALUE value = decoder->call ? decoder->call(decoder->context, bytes) : decode_and_wrap(runnable, bytes, native);
-    *stage = Qnil;
-    return value;
-}
-
-static VALUE outcome_of(const guildhall_runnable *runnable, VALUE bytes, VALUE metadata, bool on_worker, VALUE *stage, bool *native)
+static VALUE pool_task_outcome_of(const guildhall_runnable *runnable, VALUE bytes, VALUE metadata, bool on_worker, VALUE *stage, bool *native)
 {
     *native = runnable->native_values;
-    if (!runnable->decoder || !RB_TYPE_P(bytes, T_STRING)) return call(runnable, runnable->task, bytes, metadata, on_worker);
-    VALUE value = decode(runnable, bytes, stage, native);
+    if (!runnable->decoder || !RB_TYPE_P(bytes, T_STRING)) return pool_task_call(runnable, runnable->task, bytes, metadata, on_worker);
+    VALUE value = pool_task_decode(runnable, bytes, stage, native);
     if (NIL_P(runnable->rest)) return value;
     *native = false;
-    return call(runnable, runnable->rest, value, metadata, on_worker);
+    return pool_task_call(runnable, runnable->rest, value, metadata, on_worker);
 }
 
 /* Only what was made for this payload alone may be frozen: not what a tool keeps, and not what code that no worker has run yet
  * may have from anywhere in the main Ractor. */
-static bool may_freeze(const guildhall_code *code, bool on_worker) { return !code->copies && (on_worker || !guildhall_code_untried(code)); }
+static bool pool_task_may_freeze(const guildhall_code *code, bool on_worker) { return !code->copies && (on_worker || !guildhall_code_untried(code)); }
 
-static VALUE shared(const guildhall_runnable *runnable, VALUE outcome, bool on_worker)
+static VALUE pool_task_make_shareable(const guildhall_runnable *runnable, VALUE outcome, bool on_worker)
 {
     if (guildhall_shared(outcome)) return outcome;
-    bool freeze = may_freeze(runnable->code, on_worker);
+    bool freeze = pool_task_may_freeze(runnable->code, on_worker);
     VALUE transfer = GUILDHALL_COLLECTOR_PER_RACTOR && on_worker ? guildhall_transfer_of_plain(outcome, freeze) : 0;
     if (transfer) return transfer;
     if (freeze) {
@@ -89,16 +77,11 @@ static VALUE shared(const guildhall_runnable *runnable, VALUE outcome, bool on_w
 }
 
 /* What was made by guildhall alone, and so is frozen, leaves its Ractor. */
-static VALUE leave(VALUE outcome)
+static VALUE pool_task_hand_over(VALUE outcome)
 {
     if (guildhall_shared(outcome)) return outcome;
     VALUE transfer = GUILDHALL_COLLECTOR_PER_RACTOR ? guildhall_transfer_of_plain(outcome, false) : 0;
     return transfer ? transfer : guildhall_hand_over(outcome);
-}
-
-static VALUE refused(const guildhall_runnable *runnable, size_t index)
-{
-    return rb_funcall(failure_class(), rb_intern("refused"), 2, runnable->code_object, SIZET2NUM(index));
 }
 
 VALUE guildhall_task_transfer(const guildhall_runnable *runnable, const uint8_t *bytes, size_t length, VALUE *stage)
@@ -119,20 +102,20 @@ VALUE guildhall_task_call(const guildhall_runnable *runnable, VALUE bytes, VALUE
 {
     if (RB_UNLIKELY(guildhall_code_standing(runnable->code) == GUILDHALL_REFUSED)) {
         *failed = true;
-        return refused(runnable, index);
+        return rb_funcall(pool_task_failure_class(), rb_intern("refused"), 2, runnable->code_object, SIZET2NUM(index));
     }
     bool native;
-    VALUE outcome = outcome_of(runnable, bytes, metadata, on_worker, stage, &native);
-    if (!native) outcome = shared(runnable, outcome, on_worker);
-    else if (on_worker) outcome = leave(outcome);
+    VALUE outcome = pool_task_outcome_of(runnable, bytes, metadata, on_worker, stage, &native);
+    if (!native) outcome = pool_task_make_shareable(runnable, outcome, on_worker);
+    else if (on_worker) outcome = pool_task_hand_over(outcome);
     if (on_worker) guildhall_code_tried(runnable->code);
     return outcome;
 }
 
 /* Ruby keeps as $! an Exception, a hidden object (throw), or a number (the thread is to end). */
-static bool ends_thread(VALUE error) { return RB_SPECIAL_CONST_P(error); }
+static bool pool_task_ends_thread(VALUE error) { return RB_SPECIAL_CONST_P(error); }
 
-static bool meant_for_caller(VALUE error)
+static bool pool_task_meant_for_caller(VALUE error)
 {
     if (RB_BUILTIN_TYPE(error) == T_IMEMO) return false;
     if (rb_obj_is_kind_of(error, rb_eSignal)) return true;
@@ -146,50 +129,39 @@ typedef struct {
     bool on_worker;
 } failing;
 
-static VALUE fail(VALUE argument)
+static VALUE pool_task_failure_of(VALUE argument)
 {
     const failing *of = (const failing *)argument;
     VALUE index = SIZET2NUM(of->index);
     rb_set_errinfo(Qnil);
-    if (RB_BUILTIN_TYPE(of->error) == T_IMEMO) return rb_funcall(failure_class(), rb_intern("uncaught_throw"), 1, index);
-    VALUE failure = rb_funcall(failure_class(), rb_intern("of"), 3, of->error, index, of->stage);
+    if (RB_BUILTIN_TYPE(of->error) == T_IMEMO) return rb_funcall(pool_task_failure_class(), rb_intern("uncaught_throw"), 1, index);
+    VALUE failure = rb_funcall(pool_task_failure_class(), rb_intern("of"), 3, of->error, index, of->stage);
     return of->on_worker ? rb_funcall(of->runnable->code_object, rb_intern("judge"), 2, of->error, failure) : failure;
 }
 
 /* Of an exception whose methods raise another one. */
-static VALUE fail_plainly(VALUE argument)
+static VALUE pool_task_unreadable_failure(VALUE argument)
 {
     const failing *of = (const failing *)argument;
     rb_set_errinfo(Qnil);
-    return rb_funcall(failure_class(), rb_intern("unreadable"), 2, of->error, SIZET2NUM(of->index));
+    return rb_funcall(pool_task_failure_class(), rb_intern("unreadable"), 2, of->error, SIZET2NUM(of->index));
 }
 
 VALUE guildhall_task_failure(const guildhall_runnable *runnable, size_t index, VALUE stage, bool in_caller, int *state)
 {
     VALUE error = rb_errinfo();
-    if (ends_thread(error) || (in_caller && meant_for_caller(error))) return Qundef;
+    if (pool_task_ends_thread(error) || (in_caller && pool_task_meant_for_caller(error))) return Qundef;
     failing of = {runnable, index, stage, error, !in_caller};
-    VALUE failure = rb_protect(fail, (VALUE)&of, state);
-    if (*state && !ends_thread(rb_errinfo()) && !meant_for_caller(rb_errinfo()))
-        failure = rb_protect(fail_plainly, (VALUE)&of, state);
+    VALUE failure = rb_protect(pool_task_failure_of, (VALUE)&of, state);
+    if (*state && !pool_task_ends_thread(rb_errinfo()) && !pool_task_meant_for_caller(rb_errinfo()))
+        failure = rb_protect(pool_task_unreadable_failure, (VALUE)&of, state);
     RB_GC_GUARD(of.error);
     return *state ? Qundef : failure;
 }
 
-bool guildhall_task_ends_thread(void)
-{
-    return ends_thread(rb_errinfo());
-}
+bool guildhall_task_ends_thread(void) { return pool_task_ends_thread(rb_errinfo()); }
 
-VALUE guildhall_task_fatal(size_t index)
-{
-    return rb_funcall(failure_class(), rb_intern("fatal"), 1, SIZET2NUM(index));
-}
-
-VALUE guildhall_task_workerless(size_t index)
-{
-    return rb_funcall(failure_class(), rb_intern("workerless"), 1, SIZET2NUM(index));
-}
+VALUE guildhall_task_lost(const char *reason, size_t index) { return rb_funcall(pool_task_failure_class(), rb_intern(reason), 1, SIZET2NUM(index)); }
 
 void guildhall_init_pool_task(VALUE guildhall)
 {

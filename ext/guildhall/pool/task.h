@@ -19,9 +19,8 @@ VALUE guildhall_task_transfer(const guildhall_runnable *, const uint8_t *bytes, 
 VALUE guildhall_task_failure(const guildhall_runnable *, size_t index, VALUE stage, bool in_caller, int *state);
 /* Whether what was raised ends the thread. */
 bool guildhall_task_ends_thread(void);
-/* The Failure of a payload whose worker, or whose reader's thread, has ended. May raise. */
-VALUE guildhall_task_fatal(size_t index);
-/* The Failure of a payload that no worker is left for, and that a caller must not run. May raise. */
-VALUE guildhall_task_workerless(size_t index);
+/* The Failure of a payload that raised nothing. "fatal": its worker, or its reader's thread, has ended; "workerless": no worker is left
+ * for it, and a caller must not run it. May raise. */
+VALUE guildhall_task_lost(const char *reason, size_t index);
 
 #endif

@@ -16,9 +16,9 @@ typedef struct {
 
 static _Atomic size_t unreported; /* bytes of transfers */
 
-static transfer *transfer_of(VALUE slot) { return (transfer *)(slot - GUILDHALL_TRANSFER_TAG); }
+static transfer *pool_transfer_of(VALUE slot) { return (transfer *)(slot - GUILDHALL_TRANSFER_TAG); }
 
-static transfer *transfer_take(size_t length)
+static transfer *pool_transfer_new(size_t length)
 {
     transfer *made = guildhall_block_take(sizeof *made + length);
     if (!made) return NULL;
@@ -27,18 +27,18 @@ static transfer *transfer_take(size_t length)
     return made;
 }
 
-static VALUE transfer_seal(transfer *made)
+static VALUE pool_transfer_seal(transfer *made)
 {
     VALUE slot = (VALUE)made + GUILDHALL_TRANSFER_TAG;
     atomic_fetch_add_explicit(&unreported, guildhall_transfer_size(slot), memory_order_relaxed);
     return slot;
 }
 
-static void transfer_give(transfer *p) { guildhall_block_give(p, sizeof *p + p->length); }
+static void pool_transfer_free(transfer *p) { guildhall_block_give(p, sizeof *p + p->length); }
 
 VALUE guildhall_transfer_of_result(const guildhall_decoder *decoder, guildhall_result *result)
 {
-    transfer *made = transfer_take(0);
+    transfer *made = pool_transfer_new(0);
     if (!made) {
         decoder->free(decoder->context, result);
         rb_memerror();
@@ -46,7 +46,7 @@ VALUE guildhall_transfer_of_result(const guildhall_decoder *decoder, guildhall_r
     made->decoder = decoder;
     made->free = decoder->free;
     made->result = *result;
-    return transfer_seal(made);
+    return pool_transfer_seal(made);
 }
 
 VALUE guildhall_transfer_of_plain(VALUE object, bool freeze)
@@ -54,7 +54,7 @@ VALUE guildhall_transfer_of_plain(VALUE object, bool freeze)
     guildhall_plain_writer writer;
     guildhall_plain_begin(&writer);
     transfer *made = NULL;
-    if (guildhall_plain_write(&writer, object)) made = transfer_take(writer.reference_count * sizeof(VALUE) + writer.length);
+    if (guildhall_plain_write(&writer, object)) made = pool_transfer_new(writer.reference_count * sizeof(VALUE) + writer.length);
     if (made) {
         made->decoder = NULL;
         made->reference_count = writer.reference_count;
@@ -64,17 +64,17 @@ VALUE guildhall_transfer_of_plain(VALUE object, bool freeze)
     }
     guildhall_plain_end(&writer);
     RB_GC_GUARD(object);
-    return made ? transfer_seal(made) : 0;
+    return made ? pool_transfer_seal(made) : 0;
 }
 
 VALUE guildhall_transfer_open(VALUE slot, VALUE owner, const uint8_t *bytes, size_t length)
 {
-    transfer *p = transfer_of(slot);
+    transfer *p = pool_transfer_of(slot);
     size_t size = guildhall_transfer_size(slot);
     VALUE object;
     if (p->decoder) object = p->decoder->wrap(p->decoder->context, &p->result, owner, bytes, length);
     else object = guildhall_plain_read((const uint8_t *)(p->references + p->reference_count), p->references);
-    transfer_give(p);
+    pool_transfer_free(p);
     guildhall_transfers_gone(size);
     return object;
 }
@@ -82,22 +82,22 @@ VALUE guildhall_transfer_open(VALUE slot, VALUE owner, const uint8_t *bytes, siz
 void guildhall_transfer_mark(VALUE slot)
 {
     if (!guildhall_transfer_p(slot)) return;
-    const transfer *p = transfer_of(slot);
+    const transfer *p = pool_transfer_of(slot);
     for (size_t i = 0; i < p->reference_count; i++) rb_gc_mark(p->references[i]);
 }
 
 void guildhall_transfer_drop(VALUE slot)
 {
     if (!guildhall_transfer_p(slot)) return;
-    transfer *p = transfer_of(slot);
+    transfer *p = pool_transfer_of(slot);
     if (p->decoder) p->free(NULL, &p->result);
-    transfer_give(p);
+    pool_transfer_free(p);
 }
 
 size_t guildhall_transfer_size(VALUE slot)
 {
     if (!guildhall_transfer_p(slot)) return 0;
-    const transfer *p = transfer_of(slot);
+    const transfer *p = pool_transfer_of(slot);
     return sizeof *p + p->length + (p->decoder ? p->result.size : 0);
 }
 

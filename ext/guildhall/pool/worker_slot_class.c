@@ -5,26 +5,23 @@
 #include <guildhall/sharing.h>
 #include "init.h"
 
-static void slot_mark(void *data)
+static void pool_worker_slot_mark(void *data)
 {
     const guildhall_worker_slot *worker = data;
     rb_gc_mark(worker->queue_object);
 }
 
-static size_t slot_memsize(const void *data) { return sizeof(guildhall_worker_slot); }
+static size_t pool_worker_slot_memsize(const void *data) { return sizeof(guildhall_worker_slot); }
 
 static const rb_data_type_t slot_type = {
     "Guildhall::Pool::WorkerSlot",
-    {slot_mark, RUBY_DEFAULT_FREE, slot_memsize},
+    {pool_worker_slot_mark, RUBY_DEFAULT_FREE, pool_worker_slot_memsize},
     0, 0,
     RUBY_TYPED_FREE_IMMEDIATELY | GUILDHALL_SHARED_TYPE};
 
-static guildhall_worker_slot *slot_of(VALUE object)
-{
-    return rb_check_typeddata(object, &slot_type);
-}
+static guildhall_worker_slot *pool_worker_slot_of(VALUE object) { return rb_check_typeddata(object, &slot_type); }
 
-static VALUE slot_build(VALUE class, VALUE queue)
+static VALUE pool_worker_slot_build(VALUE class, VALUE queue)
 {
     guildhall_fair_queue *of = guildhall_fair_queue_of(queue);
     guildhall_worker_slot *worker;
@@ -37,22 +34,22 @@ static VALUE slot_build(VALUE class, VALUE queue)
     return rb_ractor_make_shareable(rb_obj_freeze(self));
 }
 
-static int take(void *context)
+static int pool_worker_slot_try_take(void *context)
 {
     guildhall_worker_slot *worker = context;
     if (atomic_load(&worker->retired) || guildhall_fair_queue_take(worker->queue, worker)) return 1;
     return worker->queue->closed;
 }
 
-static VALUE wait_for_slice(VALUE argument)
+static VALUE pool_worker_slot_wait_for_slice(VALUE argument)
 {
     guildhall_worker_slot *worker = (guildhall_worker_slot *)argument;
-    guildhall_wait_as(&worker->queue->worker_patience, &worker->queue->workers, take, worker, 0);
+    guildhall_wait_as(&worker->queue->worker_patience, &worker->queue->workers, pool_worker_slot_try_take, worker, 0);
     return Qnil;
 }
 
 /* Without a slice; what it may have been expected to take is left to another one. */
-static VALUE stop_looking(VALUE argument)
+static VALUE pool_worker_slot_stop_looking(VALUE argument)
 {
     guildhall_worker_slot *worker = (guildhall_worker_slot *)argument;
     if (atomic_load(&worker->batch)) return Qnil;
@@ -61,7 +58,7 @@ static VALUE stop_looking(VALUE argument)
     return Qnil;
 }
 
-static void learn_handover(guildhall_worker_slot *worker)
+static void pool_worker_slot_learn_handover(guildhall_worker_slot *worker)
 {
     guildhall_batch *batch = atomic_load(&worker->batch);
     if (atomic_load_explicit(&batch->reached, memory_order_relaxed) || atomic_exchange(&batch->reached, true)) return;
@@ -74,22 +71,22 @@ static void learn_handover(guildhall_worker_slot *worker)
 }
 
 /* Blocks until there is a slice, which is then in the slot; false when the worker is to end. */
-static VALUE slot_take(VALUE self)
+static VALUE pool_worker_slot_take(VALUE self)
 {
-    guildhall_worker_slot *worker = slot_of(self);
+    guildhall_worker_slot *worker = pool_worker_slot_of(self);
     atomic_fetch_add(&worker->queue->idle_workers, 1);
-    if (take(worker)) stop_looking((VALUE)worker);
-    else rb_ensure(wait_for_slice, (VALUE)worker, stop_looking, (VALUE)worker);
+    if (pool_worker_slot_try_take(worker)) pool_worker_slot_stop_looking((VALUE)worker);
+    else rb_ensure(pool_worker_slot_wait_for_slice, (VALUE)worker, pool_worker_slot_stop_looking, (VALUE)worker);
     if (!atomic_load(&worker->batch)) return Qfalse;
     atomic_store(&worker->slice_since, guildhall_now());
-    learn_handover(worker);
+    pool_worker_slot_learn_handover(worker);
     if (worker->others_wanted) guildhall_fair_queue_wake(worker->queue, 1);
     guildhall_waitlist_wake_all(&worker->queue->space);
     return Qtrue;
 }
 
 /* For subscribers to every slice. A record that was not fetched in time is overwritten. */
-static void record_slice(guildhall_worker_slot *worker)
+static void pool_worker_slot_record_slice(guildhall_worker_slot *worker)
 {
     size_t number = atomic_load(&worker->recorded);
     size_t from = atomic_load(&worker->from), to = atomic_load(&worker->to);
@@ -100,53 +97,53 @@ static void record_slice(guildhall_worker_slot *worker)
 }
 
 /* Runs the slice; what it was stopped before goes back in line. */
-static VALUE slot_work(VALUE self)
+static VALUE pool_worker_slot_work(VALUE self)
 {
-    guildhall_worker_slot *worker = slot_of(self);
+    guildhall_worker_slot *worker = pool_worker_slot_of(self);
     guildhall_batch *batch = atomic_load(&worker->batch);
     int64_t until = batch->slice ? 0 : guildhall_now() + GUILDHALL_SPAN_NS; /* payloads may be dearer than they were */
     size_t to = atomic_load(&worker->to), next = guildhall_run(batch, atomic_load(&worker->from), to, until, worker, NULL);
     if (next < to) guildhall_batch_rewind(batch, next);
     guildhall_fair_queue_leave_slice(worker);
-    if (atomic_load_explicit(&worker->queue->slices_wanted, memory_order_relaxed)) record_slice(worker);
+    if (atomic_load_explicit(&worker->queue->slices_wanted, memory_order_relaxed)) pool_worker_slot_record_slice(worker);
     return Qnil;
 }
 
-static void count_out(guildhall_worker_slot *worker)
+static void pool_worker_slot_count_out(guildhall_worker_slot *worker)
 {
     if (atomic_exchange(&worker->uncounted, true)) return;
     if (atomic_fetch_sub(&worker->queue->worker_count, 1) == 1) guildhall_waitlist_wake_all(&worker->queue->stopping);
 }
 
 /* The worker's last words, whatever ends it. */
-static VALUE slot_announce_exit(VALUE self)
+static VALUE pool_worker_slot_announce_exit(VALUE self)
 {
-    guildhall_worker_slot *worker = slot_of(self);
+    guildhall_worker_slot *worker = pool_worker_slot_of(self);
     if (atomic_exchange(&worker->exited, true)) return Qnil;
     if (atomic_load(&worker->uncounted)) guildhall_fair_queue_leave_slice(worker); /* it was given up: nobody recovers it */
-    count_out(worker);
+    pool_worker_slot_count_out(worker);
     guildhall_fair_queue_call(worker->queue);
     return Qnil;
 }
 
 /* The worker has started. False if the supervisor no longer waits for it. */
-static VALUE slot_claim(VALUE self) { return atomic_exchange(&slot_of(self)->claimed, true) ? Qfalse : Qtrue; }
+static VALUE pool_worker_slot_claim(VALUE self) { return atomic_exchange(&pool_worker_slot_of(self)->claimed, true) ? Qfalse : Qtrue; }
 
 /* Unless its worker is there: it need not come. Whether that was so. */
-static VALUE slot_cancel_start(VALUE self)
+static VALUE pool_worker_slot_cancel_start(VALUE self)
 {
-    guildhall_worker_slot *worker = slot_of(self);
+    guildhall_worker_slot *worker = pool_worker_slot_of(self);
     if (atomic_exchange(&worker->claimed, true)) return Qfalse;
     atomic_store(&worker->exited, true);
-    count_out(worker);
+    pool_worker_slot_count_out(worker);
     return Qtrue;
 }
 
 /* Supervisor: [index, seconds past its deadline (negative: seconds left), when it was begun] of the payload being run;
  * nil without one. */
-static VALUE slot_overdue(VALUE self)
+static VALUE pool_worker_slot_overdue(VALUE self)
 {
-    guildhall_worker_slot *worker = slot_of(self);
+    guildhall_worker_slot *worker = pool_worker_slot_of(self);
     guildhall_batch *batch = guildhall_fair_queue_batch_of(worker);
     size_t position = atomic_load_explicit(&worker->position, memory_order_acquire);
     if (!batch) return Qnil;
@@ -160,9 +157,9 @@ static VALUE slot_overdue(VALUE self)
 
 /* Supervisor, after the worker is gone: the payload it died with runs once more, unless that was its last chance, and what else
  * was unfinished of its slice goes back in line. That payload's index, or nil. */
-static VALUE slot_recover(VALUE self, VALUE last_chance)
+static VALUE pool_worker_slot_recover(VALUE self, VALUE last_chance)
 {
-    guildhall_worker_slot *worker = slot_of(self);
+    guildhall_worker_slot *worker = pool_worker_slot_of(self);
     guildhall_batch *batch = atomic_load(&worker->batch); /* nobody else changes it any more */
     if (!batch) return Qnil;
     size_t position = atomic_load(&worker->position), from = atomic_load(&worker->from);
@@ -172,7 +169,9 @@ static VALUE slot_recover(VALUE self, VALUE last_chance)
             atomic_store(&batch->suspicious, true);
             guildhall_batch_release(batch, position, mark, GUILDHALL_SLOT_AGAIN);
         }
-        else if (guildhall_batch_publish(batch, position, mark, guildhall_task_fatal(position), true)) guildhall_batch_notify(batch, position, position + 1);
+        else if (guildhall_batch_publish(batch, position, mark, guildhall_task_lost("fatal", position), true)) {
+            guildhall_batch_notify(batch, position, position + 1);
+        }
     }
     guildhall_batch_rewind(batch, from);
     guildhall_fair_queue_leave_slice(worker);
@@ -182,9 +181,9 @@ static VALUE slot_recover(VALUE self, VALUE last_chance)
 /* Supervisor: the payload that was begun then gets this outcome unless it has just got one; then the worker is given up,
  * and the rest of its slice goes back in line. Whether it was. Meanwhile the worker may have begun another one, at the same
  * index of another batch. */
-static VALUE slot_abandon(VALUE self, VALUE index, VALUE since, VALUE failure)
+static VALUE pool_worker_slot_abandon(VALUE self, VALUE index, VALUE since, VALUE failure)
 {
-    guildhall_worker_slot *worker = slot_of(self);
+    guildhall_worker_slot *worker = pool_worker_slot_of(self);
     size_t position = NUM2SIZET(index);
     int64_t begun_at = NUM2LL(since);
     guildhall_batch *batch = guildhall_fair_queue_batch_of(worker);
@@ -195,7 +194,7 @@ static VALUE slot_abandon(VALUE self, VALUE index, VALUE since, VALUE failure)
         atomic_store(&worker->retired, true);
         atomic_store(&batch->abandoned, true);
         atomic_store(&batch->reader_only, false);
-        count_out(worker);
+        pool_worker_slot_count_out(worker);
         if (atomic_load(&worker->exited)) guildhall_fair_queue_leave_slice(worker); /* it may not have seen that */
         guildhall_batch_notify(batch, position, position + 1);
         guildhall_batch_rewind(batch, position);
@@ -205,9 +204,9 @@ static VALUE slot_abandon(VALUE self, VALUE index, VALUE since, VALUE failure)
 }
 
 /* Supervisor: [[index of the first payload, payloads, seconds], …] of the slices since the last call. */
-static VALUE slot_new_slices(VALUE self)
+static VALUE pool_worker_slot_new_slices(VALUE self)
 {
-    guildhall_worker_slot *worker = slot_of(self);
+    guildhall_worker_slot *worker = pool_worker_slot_of(self);
     size_t upto = atomic_load(&worker->recorded), at = atomic_load(&worker->reported);
     VALUE slices = rb_ary_new();
     if (upto - at > GUILDHALL_SLICE_RECORDS) at = upto - GUILDHALL_SLICE_RECORDS;
@@ -220,22 +219,22 @@ static VALUE slot_new_slices(VALUE self)
     return slices;
 }
 
-static VALUE slot_retire(VALUE self)
+static VALUE pool_worker_slot_retire(VALUE self)
 {
-    guildhall_worker_slot *worker = slot_of(self);
+    guildhall_worker_slot *worker = pool_worker_slot_of(self);
     atomic_store(&worker->retired, true);
     guildhall_waitlist_wake_all(&worker->queue->workers);
     return self;
 }
 
-static VALUE slot_exited_p(VALUE self) { return atomic_load(&slot_of(self)->exited) ? Qtrue : Qfalse; }
+static VALUE pool_worker_slot_exited_p(VALUE self) { return atomic_load(&pool_worker_slot_of(self)->exited) ? Qtrue : Qfalse; }
 
-static VALUE slot_busy_p(VALUE self) { return atomic_load(&slot_of(self)->batch) ? Qtrue : Qfalse; }
+static VALUE pool_worker_slot_busy_p(VALUE self) { return atomic_load(&pool_worker_slot_of(self)->batch) ? Qtrue : Qfalse; }
 
 /* [slices, payloads, failures, seconds busy] */
-static VALUE slot_counts(VALUE self)
+static VALUE pool_worker_slot_counts(VALUE self)
 {
-    guildhall_worker_slot *worker = slot_of(self);
+    guildhall_worker_slot *worker = pool_worker_slot_of(self);
     return rb_ary_new_from_args(4, ULL2NUM(atomic_load(&worker->slices)), ULL2NUM(atomic_load(&worker->payloads)),
                                 ULL2NUM(atomic_load(&worker->failures)), DBL2NUM((double)atomic_load(&worker->busy_ns) / 1e9));
 }
@@ -244,18 +243,18 @@ void guildhall_init_pool_worker_slot(VALUE pool)
 {
     VALUE worker = rb_define_class_under(pool, "WorkerSlot", rb_cObject);
     rb_undef_alloc_func(worker);
-    rb_define_singleton_method(worker, "build", slot_build, 1);
-    rb_define_method(worker, "take", slot_take, 0);
-    rb_define_method(worker, "work", slot_work, 0);
-    rb_define_method(worker, "announce_exit", slot_announce_exit, 0);
-    rb_define_method(worker, "claim", slot_claim, 0);
-    rb_define_method(worker, "cancel_start", slot_cancel_start, 0);
-    rb_define_method(worker, "overdue", slot_overdue, 0);
-    rb_define_method(worker, "recover", slot_recover, 1);
-    rb_define_method(worker, "abandon", slot_abandon, 3);
-    rb_define_method(worker, "new_slices", slot_new_slices, 0);
-    rb_define_method(worker, "retire", slot_retire, 0);
-    rb_define_method(worker, "exited?", slot_exited_p, 0);
-    rb_define_method(worker, "busy?", slot_busy_p, 0);
-    rb_define_method(worker, "counts", slot_counts, 0);
+    rb_define_singleton_method(worker, "build", pool_worker_slot_build, 1);
+    rb_define_method(worker, "take", pool_worker_slot_take, 0);
+    rb_define_method(worker, "work", pool_worker_slot_work, 0);
+    rb_define_method(worker, "announce_exit", pool_worker_slot_announce_exit, 0);
+    rb_define_method(worker, "claim", pool_worker_slot_claim, 0);
+    rb_define_method(worker, "cancel_start", pool_worker_slot_cancel_start, 0);
+    rb_define_method(worker, "overdue", pool_worker_slot_overdue, 0);
+    rb_define_method(worker, "recover", pool_worker_slot_recover, 1);
+    rb_define_method(worker, "abandon", pool_worker_slot_abandon, 3);
+    rb_define_method(worker, "new_slices", pool_worker_slot_new_slices, 0);
+    rb_define_method(worker, "retire", pool_worker_slot_retire, 0);
+    rb_define_method(worker, "exited?", pool_worker_slot_exited_p, 0);
+    rb_define_method(worker, "busy?", pool_worker_slot_busy_p, 0);
+    rb_define_method(worker, "counts", pool_worker_slot_counts, 0);
 }

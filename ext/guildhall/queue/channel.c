@@ -29,7 +29,7 @@ void guildhall_channel_destroy(guildhall_channel *channel)
     free(channel->stripes);
 }
 
-static void channel_renew(guildhall_channel *channel)
+static void queue_channel_renew(guildhall_channel *channel)
 {
     guildhall_renewal_lock();
     if (channel->generation != guildhall_fork_generation()) {
@@ -40,20 +40,20 @@ static void channel_renew(guildhall_channel *channel)
 }
 
 /* Before each use: a thread of the parent, which is not here, may have been half-way through an operation at the fork. */
-static inline void channel_own(guildhall_channel *channel)
+static inline void queue_channel_own(guildhall_channel *channel)
 {
-    if (__builtin_expect(__atomic_load_n(&channel->generation, __ATOMIC_ACQUIRE) != guildhall_fork_generation(), 0)) channel_renew(channel);
+    if (__builtin_expect(__atomic_load_n(&channel->generation, __ATOMIC_ACQUIRE) != guildhall_fork_generation(), 0)) queue_channel_renew(channel);
 }
 
 long guildhall_channel_push(guildhall_channel *channel, size_t lane, const uintptr_t *items, size_t count)
 {
-    channel_own(channel);
+    queue_channel_own(channel);
     return guildhall_ring_push(&guildhall_channel_stripe(channel, lane)->ring, items, count);
 }
 
 long guildhall_channel_pop(guildhall_channel *channel, size_t lane, uintptr_t *items, size_t count, size_t *stripe)
 {
-    channel_own(channel);
+    queue_channel_own(channel);
     if (channel->count == 1) return *stripe = 0, guildhall_ring_pop(&channel->stripes->ring, items, count);
 
     size_t exhausted = 0;
@@ -86,27 +86,21 @@ void guildhall_channel_popped(guildhall_channel *channel, size_t stripe)
         guildhall_waitlist_wake_one(&channel->takers);
 }
 
-void guildhall_channel_exhausted(guildhall_channel *channel)
-{
-    guildhall_waitlist_wake_one(&channel->takers);
-}
+void guildhall_channel_exhausted(guildhall_channel *channel) { guildhall_waitlist_wake_one(&channel->takers); }
 
 void guildhall_channel_close(guildhall_channel *channel)
 {
-    channel_own(channel);
+    queue_channel_own(channel);
     for (size_t index = 0; index < channel->count; index++) guildhall_ring_close(&channel->stripes[index].ring);
     guildhall_waitlist_wake_all(&channel->takers);
     for (size_t index = 0; index < channel->count; index++) guildhall_waitlist_wake_all(&channel->stripes[index].givers);
 }
 
-int guildhall_channel_closed(const guildhall_channel *channel)
-{
-    return guildhall_ring_closed(&channel->stripes->ring);
-}
+int guildhall_channel_closed(const guildhall_channel *channel) { return guildhall_ring_closed(&channel->stripes->ring); }
 
 size_t guildhall_channel_size(const guildhall_channel *channel)
 {
-    channel_own((guildhall_channel *)channel);
+    queue_channel_own((guildhall_channel *)channel);
     size_t size = 0;
     for (size_t index = 0; index < channel->count; index++) size += guildhall_ring_size(&channel->stripes[index].ring);
     return size;

@@ -27,10 +27,7 @@ static void queue_mark_item(uintptr_t item)
     rb_gc_mark((VALUE)item); /* pins: a cell is read by other Ractors while the collector moves objects */
 }
 
-static void queue_mark(void *channel)
-{
-    guildhall_channel_each(channel, queue_mark_item);
-}
+static void queue_mark(void *channel) { guildhall_channel_each(channel, queue_mark_item); }
 
 static size_t queue_channel_memsize(const guildhall_channel *channel)
 {
@@ -61,10 +58,7 @@ static const rb_data_type_t shared_type = {
     .flags = RUBY_TYPED_FREE_IMMEDIATELY | GUILDHALL_SHARED_TYPE,
 };
 
-static inline guildhall_channel *queue_channel_of(VALUE queue)
-{
-    return rb_check_typeddata(queue, &private_type);
-}
+static inline guildhall_channel *queue_channel_of(VALUE queue) { return rb_check_typeddata(queue, &private_type); }
 
 static size_t queue_positive(VALUE value, const char *name)
 {

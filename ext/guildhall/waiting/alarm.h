@@ -1,5 +1,5 @@
-/* A descriptor that becomes readable when the alarm rings. On Linux a timer (alarm_timer.c): one descriptor, which rings at
- * the deadline by itself. Elsewhere a pipe (alarm_pipe.c). Does not use Ruby. */
+/* A descriptor that becomes readable when the alarm rings. On Linux a timer: one descriptor, which rings at
+ * the deadline by itself. Elsewhere a pipe. Does not use Ruby. */
 #ifndef GUILDHALL_WAITING_ALARM_H
 #define GUILDHALL_WAITING_ALARM_H
 

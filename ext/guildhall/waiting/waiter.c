@@ -1,15 +1,9 @@
-/* Waiting, and how to sleep meanwhile. */
-#include "init.h"
-#include "parked.h"
 #include "waiter.h"
-#include <ruby/fiber/scheduler.h>
 #include <math.h>
-#include <stdbool.h>
+#include "init.h"
+#include "sleepers.h"
 
-VALUE guildhall_argument_error(void)
-{
-    return rb_path2class("Guildhall::ArgumentError");
-}
+VALUE guildhall_argument_error(void) { return rb_path2class("Guildhall::ArgumentError"); }
 
 /* NaN for what is no real number. */
 static double waiter_seconds(VALUE timeout)
@@ -28,36 +22,58 @@ int64_t guildhall_deadline(VALUE timeout)
     return guildhall_now() + (int64_t)(seconds * 1e9);
 }
 
-static bool parked_waits(guildhall_parked *self)
+/* ---- Spinning before sleeping. While both ends are running, what is waited for comes within a microsecond, a tenth of what sleeping and
+ * waking costs; while they are not, spinning takes the processor from the thread that would bring it. So each list learns how long
+ * it pays: as long as it took lately, less with each time that it was in vain, and now and then for longer, to find out. All of it
+ * is a hint: races change nothing but a moment's length. */
+
+enum {
+    LEAST_SPINS = 10,
+    MOST_SPINS = 1000,           /* some tens of microseconds, as being put to sleep and woken costs on a machine at rest */
+    EXPLORING = 2,               /* times the most: long enough to meet one that has to be woken first */
+    EXPLORE_EVERY = 16,
+    TURNS_BETWEEN_CHECKS = 512   /* some ten microseconds */
+};
+
+static inline void waiter_relax(void)
 {
-    if (guildhall_waiter_state(&self->base) != GUILDHALL_WAITING || guildhall_waiter_forked(&self->base)) return false;
-    return !self->deadline || guildhall_now() < self->deadline;
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ __volatile__("yield");
+#endif
 }
 
-static VALUE parked_loop(VALUE argument)
+static int waiter_most_spins(const guildhall_patience *patience) { return patience->most ? patience->most : MOST_SPINS; }
+
+static int waiter_spin_limit(guildhall_patience *patience, int spins)
 {
-    guildhall_parked *self = (guildhall_parked *)argument;
-    while (parked_waits(self)) {
-        rb_thread_check_ints();
-        if (parked_waits(self)) self->step(self); /* a trap handler may have forked, and this be the child */
+    unsigned waits = atomic_load_explicit(&patience->waits, memory_order_relaxed) + 1;
+    atomic_store_explicit(&patience->waits, waits, memory_order_relaxed);
+    if (waits % EXPLORE_EVERY == 0) return EXPLORING * waiter_most_spins(patience);
+    return spins < LEAST_SPINS ? LEAST_SPINS : spins;
+}
+
+static void waiter_spinning_paid(guildhall_patience *patience, int spins, int turns)
+{
+    int most = waiter_most_spins(patience), worth = 4 * turns < most ? 4 * turns : most;
+    if (worth > spins) atomic_store_explicit(&patience->spins, worth, memory_order_relaxed);
+}
+
+/* Attempts for as long as it seems to pay. Raises what interrupts the thread. */
+static int waiter_spin(guildhall_patience *patience, guildhall_attempt attempt, void *context)
+{
+    int spins = atomic_load_explicit(&patience->spins, memory_order_relaxed), limit = waiter_spin_limit(patience, spins);
+    for (int turn = 0; turn < limit; turn++) {
+        if (turn % TURNS_BETWEEN_CHECKS == TURNS_BETWEEN_CHECKS - 1) rb_thread_check_ints(); /* others may want to collect garbage */
+        if (attempt(context)) {
+            waiter_spinning_paid(patience, spins, turn);
+            return 1;
+        }
+        waiter_relax();
     }
-    return Qnil;
-}
-
-int guildhall_parked_sleep(guildhall_waiter *waiter)
-{
-    guildhall_parked *self = (guildhall_parked *)waiter;
-    rb_protect(parked_loop, (VALUE)self, &self->raised);
-    return self->raised;
-}
-
-static void waiter_choose_sleeper(guildhall_parked *self)
-{
-    if (!NIL_P(rb_fiber_scheduler_current())) guildhall_sleep_as_fiber(self);
-    else if (guildhall_sleep_pinned(self)) return;
-    else if (self->deadline && guildhall_sleep_timed(self)) return;
-    else if (self->deadline) guildhall_sleep_in_steps(self);
-    else if (!guildhall_sleep_on_port(self)) guildhall_sleep_forever(self);
+    if (spins > 0) atomic_store_explicit(&patience->spins, spins - spins / 8 - 1, memory_order_relaxed);
+    return 0;
 }
 
 int guildhall_wait(guildhall_waitlist *list, guildhall_attempt attempt, void *context, int64_t deadline)
@@ -69,10 +85,10 @@ int guildhall_wait_as(guildhall_patience *patience, guildhall_waitlist *list, gu
                       int64_t deadline)
 {
     for (;;) {
-        if (guildhall_spin(patience, attempt, context)) return 1;
+        if (waiter_spin(patience, attempt, context)) return 1;
         if (deadline && guildhall_now() >= deadline) return attempt(context);
         guildhall_parked self = {.thread = rb_thread_current(), .resource = Qnil, .deadline = deadline};
-        waiter_choose_sleeper(&self);
+        guildhall_choose_sleeper(&self);
         guildhall_awaited awaited = guildhall_waitlist_await(list, &self.base, attempt, context);
         if (self.finish) self.finish(&self);
         if (awaited == GUILDHALL_SUCCEEDED) return 1;
@@ -97,9 +113,7 @@ bool guildhall_thread_key(rb_internal_thread_specific_key_t *key)
 
 void guildhall_init_waiter(VALUE guildhall)
 {
-    guildhall_init_pinned();
-    guildhall_init_port();
-    guildhall_init_sleep_forever();
-    guildhall_waitlist_setup(guildhall_pinned_forked);
+    guildhall_init_sleepers();
+    guildhall_waitlist_setup(guildhall_sleepers_forked);
     rb_define_const(guildhall, "RACTOR_THREADS", INT2FIX(guildhall_ractor_threads()));
 }

@@ -18,19 +18,12 @@
  * deadline: as guildhall_now counts, 0 for none. */
 int guildhall_wait(guildhall_waitlist *list, guildhall_attempt attempt, void *context, int64_t deadline);
 
-/* Attempts for as long as it seems to pay, before sleeping. Needs the GVL; raises what interrupts the thread. Non-zero: the
- * attempt has succeeded. */
-int guildhall_spin(guildhall_patience *patience, guildhall_attempt attempt, void *context);
-
 /* As guildhall_wait, for lists that do not live long enough to learn how long spinning pays: many may share what they know. */
 int guildhall_wait_as(guildhall_patience *patience, guildhall_waitlist *list, guildhall_attempt attempt, void *context,
                       int64_t deadline);
 
 /* A new key for thread-specific values. False where Ruby refuses it: it makes none, first, while other Ractors live. */
 bool guildhall_thread_key(rb_internal_thread_specific_key_t *);
-
-/* How many native threads Ruby runs all Ractors but the main one on, at most. */
-int guildhall_ractor_threads(void);
 
 /* Guildhall::ArgumentError. */
 VALUE guildhall_argument_error(void);

@@ -43,7 +43,7 @@ typedef struct guildhall_waiter {
     unsigned generation; /* of the process in which it was enlisted; see guildhall_waiter_forked */
 } guildhall_waiter;
 
-/* How long it has paid to spin before sleeping; a hint, see patience.c. */
+/* How long it has paid to spin before sleeping; a hint, see waiter.c. */
 typedef struct {
     _Atomic int spins;
     _Atomic unsigned waits;

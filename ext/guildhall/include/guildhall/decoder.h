@@ -61,6 +61,13 @@ static inline VALUE guildhall_decoder_wrap_now(VALUE argument)
     return of->decoder->wrap(of->decoder->context, of->result, of->owner, of->bytes, of->length);
 }
 
+/* With the GVL. The decoder at the address that a codec's `native_decoder` has returned; NULL: nil, or one of another version. */
+static inline const guildhall_decoder *guildhall_decoder_at(VALUE address)
+{
+    const guildhall_decoder *decoder = NIL_P(address) ? NULL : (const guildhall_decoder *)(uintptr_t)NUM2ULL(address);
+    return decoder && decoder->abi == GUILDHALL_DECODER_ABI && decoder->size >= sizeof(guildhall_decoder) ? decoder : NULL;
+}
+
 /* With the GVL. As `wrap`; where that raises, the result is freed. */
 static inline VALUE guildhall_decoder_wrap(const guildhall_decoder *decoder, guildhall_result *result, VALUE owner, const uint8_t *bytes,
                                            size_t length)
@@ -71,6 +78,16 @@ static inline VALUE guildhall_decoder_wrap(const guildhall_decoder *decoder, gui
     if (!state) return value;
     decoder->free(decoder->context, result);
     rb_jump_tag(state);
+}
+
+/* With the GVL. What the codec's `call` returns, or raises, for bytes that lie in `owner`; Qundef where only that can decode them. */
+static inline VALUE guildhall_decoder_decode(const guildhall_decoder *decoder, VALUE owner, const uint8_t *bytes, size_t length)
+{
+    guildhall_result result = {0};
+    guildhall_decoded verdict = decoder->decode(decoder->context, bytes, length, &result);
+    if (verdict == GUILDHALL_DEFER) return Qundef;
+    if (verdict == GUILDHALL_INVALID) rb_exc_raise(decoder->error(decoder->context, &result, bytes, length));
+    return guildhall_decoder_wrap(decoder, &result, owner, bytes, length);
 }
 
 #endif

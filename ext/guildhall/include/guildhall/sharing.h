@@ -33,10 +33,7 @@ static inline VALUE guildhall_share(VALUE object)
 }
 
 /* What guildhall_share was called on, to its last part, may go to other Ractors from now on. What is shareable already costs nothing. */
-static inline VALUE guildhall_hand_over(VALUE object)
-{
-    return GUILDHALL_COLLECTOR_PER_RACTOR ? rb_ractor_make_shareable(object) : object;
-}
+static inline VALUE guildhall_hand_over(VALUE object) { return GUILDHALL_COLLECTOR_PER_RACTOR ? rb_ractor_make_shareable(object) : object; }
 
 /* Whether it is known to be shareable, without a walk. */
 static inline bool guildhall_shared(VALUE object) { return RB_SPECIAL_CONST_P(object) || RB_FL_ANY_RAW(object, RUBY_FL_SHAREABLE); }
