@@ -35,7 +35,7 @@ class CrossCompile
     failed.empty?
   end
 
-  def sources = @sources ||= Dir[File.join(Environment::ROOT, "ext/**/*.c")]
+  def sources = @sources ||= Dir[File.join(Environment::ROOT, "ext/**/*.c")].reject { |path| path.end_with?(".inc.c") }
 
   # Ruby's own headers are this machine's: all have 64-bit words.
   def includes

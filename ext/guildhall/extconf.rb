@@ -43,11 +43,12 @@ end
 $CFLAGS << " -O1 -fsanitize-coverage=trace-pc -fno-builtin" if ENV["GUILDHALL_COUNT"]
 
 # Objects lie beside the Makefile. json/build.c becomes json-build.o: no source has a dash in its name, so that no two collide.
-sources = Dir["**/*.c", base: __dir__].sort.to_h { |path| ["#{path.delete_suffix(".c").tr("/", "-")}.#{$OBJEXT}", path] }
+included, compiled = Dir["**/*.c", base: __dir__].sort.partition { |path| path.end_with?(".inc.c") }
+sources = compiled.to_h { |path| ["#{path.delete_suffix(".c").tr("/", "-")}.#{$OBJEXT}", path] }
 $objs = sources.keys
 $srcs = sources.values.map { |path| File.join(__dir__, path) }
 create_makefile("guildhall/native")
-headers = Dir["**/*.h", base: __dir__].map { |path| "$(srcdir)/#{path}" }
+headers = [*included, *Dir["**/*.h", base: __dir__]].map { |path| "$(srcdir)/#{path}" }
 rules = sources.map { |object, path| <<~RULE }
   #{object}: $(srcdir)/#{path}
   \t$(ECHO) compiling $(<)

@@ -1,4 +1,5 @@
-/* Avro bytes → frozen Ruby objects, in one pass, as the program says.
+/* Avro bytes → frozen Ruby objects, in one pass, as the program says: each value found is pushed on a stack, from which its container
+ * takes it.
  *
  * Converters of logical types are Ruby code and may switch threads: all that a decode needs lies on its own C stack,
  * and the source is frozen where they run.
@@ -7,175 +8,168 @@
 #include <time.h>
 #include "codec.h"
 #include "document/errors.h"
+#include "memory/stack_check.h"
 #include "values/builder.h"
+
+typedef guildhall_avro_status status;
+typedef guildhall_avro_node node;
 
 typedef struct {
     guildhall_avro_input input;
+    const guildhall_avro_program *program;
+    uint32_t depth_left;
     const guildhall_avro_codec *codec;
     const uint8_t *bytes;
     guildhall_builder out;
-} builder;
+    const char *mismatch; /* why the reader's schema has no place for what was found; NULL: it has */
+    size_t steps;         /* at an error: of the path to it, on the stack, the innermost first */
+} traversal;
 
-typedef guildhall_avro_place place;
-typedef guildhall_avro_status status;
+typedef struct {
+    uint64_t items;
+    size_t base; /* where its values begin on the stack */
+} container;
 
 static ID id_decode;
 
-static VALUE avro_build_value(builder *b, uint32_t index, const place *at);
+#define AVRO(name) avro_build_##name
 
-NORETURN(static void avro_build_raise_at(const builder *b, const place *at, const char *reason));
-static void avro_build_raise_at(const builder *b, const place *at, const char *reason)
+static inline status avro_build_push(traversal *t, VALUE made)
+{
+    guildhall_builder_push(&t->out, made);
+    return GUILDHALL_AVRO_VALID;
+}
+
+static inline status avro_build_push_text(traversal *t, VALUE made)
+{
+    return RB_UNLIKELY(made == Qundef) ? GUILDHALL_AVRO_INVALID_UTF8 : avro_build_push(t, made);
+}
+
+static inline status avro_build_null(traversal *t) { return avro_build_push(t, Qnil); }
+static inline status avro_build_boolean(traversal *t, int value) { return avro_build_push(t, value ? Qtrue : Qfalse); }
+static inline status avro_build_real(traversal *t, double number) { return avro_build_push(t, guildhall_float_new(number)); }
+static inline status avro_build_symbol(traversal *t, uint32_t constant) { return avro_build_push(t, t->codec->constants[constant]); }
+static inline status avro_build_field(traversal *t, uint32_t name) { return avro_build_push(t, t->codec->constants[name]); }
+
+static inline status avro_build_integer(traversal *t, const node *node, int64_t number)
+{
+    int plain = node->meaning <= GUILDHALL_AVRO_CONVERTED;
+    return avro_build_push(t, RB_LIKELY(plain) ? guildhall_integer_new(number) : guildhall_avro_time(node->meaning, number));
+}
+
+static inline status avro_build_text(traversal *t, const uint8_t *bytes, size_t length)
+{
+    return avro_build_push_text(t, guildhall_builder_text(&t->out, bytes, length, t->codec->rules.allow_invalid_utf8));
+}
+
+static inline status avro_build_key(traversal *t, const uint8_t *bytes, size_t length)
+{
+    return avro_build_push_text(t, guildhall_builder_key(&t->out, bytes, length, t->codec->rules.allow_invalid_utf8, 0));
+}
+
+static inline status avro_build_binary(traversal *t, const uint8_t *bytes, size_t length)
+{
+    return avro_build_push(t, guildhall_string_new(bytes, length, GUILDHALL_TEXT_BINARY));
+}
+
+static inline status avro_build_chosen(traversal *t, uint32_t branch)
+{
+    VALUE *made = &t->out.stack.values[t->out.stack.count - 1];
+    if (RB_UNLIKELY(t->codec->tagged)) *made = guildhall_avro_tagged(t->codec, branch, *made);
+    return GUILDHALL_AVRO_VALID;
+}
+
+static status avro_build_mismatch(traversal *t, const node *node)
+{
+    t->mismatch = t->program->texts[node->kept].bytes;
+    return GUILDHALL_AVRO_NO_MATCH;
+}
+
+static inline void avro_build_begin(traversal *t, container *c)
+{
+    guildhall_check_stack(t->depth_left);
+    c->base = t->out.stack.count;
+}
+
+#define avro_build_block(t, c) GUILDHALL_AVRO_VALID
+#define avro_build_item(t, c, left) GUILDHALL_AVRO_VALID
+#define avro_build_jump(t) GUILDHALL_AVRO_VALID
+
+static inline status avro_build_end(traversal *t, const container *c, int map)
+{
+    return avro_build_push(t, guildhall_builder_close(&t->out, c->base, map));
+}
+
+/* With what the fields have that were not written. */
+static inline status avro_build_end_record(traversal *t, const container *c, const node *node)
+{
+    const uint32_t *operand = t->program->operands + node->first + 2 * (size_t)node->count;
+    for (; t->out.stack.count - c->base < 2 * (size_t)node->kept; operand += 2) {
+        guildhall_builder_push(&t->out, t->codec->constants[operand[0]]);
+        guildhall_builder_push(&t->out, t->codec->constants[operand[1]]);
+    }
+    return avro_build_end(t, c, 1);
+}
+
+static status avro_build_left_out(traversal *t, uint32_t index, int past)
+{
+    return guildhall_avro_leave_out(&t->input, t->program, index, t->depth_left);
+}
+
+static status avro_build_failed_at(traversal *t, VALUE step, status status)
+{
+    t->steps++;
+    guildhall_builder_push(&t->out, step);
+    return status;
+}
+
+#define avro_build_failed_field(t, name, status) avro_build_failed_at(t, (t)->codec->constants[name], status)
+
+static status avro_build_failed_item(traversal *t, const container *c, int map, status status)
+{
+    return avro_build_failed_at(t, map ? t->out.stack.values[c->base + 2 * c->items] : ULL2NUM(c->items), status);
+}
+
+#include "traverse.inc.c"
+
+/* Valid bytes need not be a value of the logical type (a time of day beyond 24 hours): the caller gets the value of the plain type. */
+static status avro_build_converted(const traversal *t, const node *node)
+{
+    VALUE *value = &t->out.stack.values[t->out.stack.count - 1], made = rb_funcall(t->codec->constants[node->kept], id_decode, 1, *value);
+    if (RB_LIKELY(!NIL_P(made))) *value = rb_ractor_make_shareable(made);
+    return GUILDHALL_AVRO_VALID;
+}
+
+static status avro_build_inside(traversal *t, uint32_t index, purpose why)
+{
+    const node *node = &t->program->nodes[index];
+    CHECK(avro_build_value(t, node, FIND));
+    return RB_LIKELY(node->meaning != GUILDHALL_AVRO_CONVERTED) ? GUILDHALL_AVRO_VALID : avro_build_converted(t, node);
+}
+
+NORETURN(static void avro_build_fail(const traversal *t, status status));
+static void avro_build_fail(const traversal *t, status status)
 {
     guildhall_path path;
-    guildhall_avro_path(at, &path);
-    rb_exc_raise(guildhall_decode_error("Avro", reason, (size_t)(b->input.at - b->bytes), &path, b->bytes,
-                                        (size_t)(b->input.end - b->bytes)));
-}
-
-NORETURN(static void avro_build_fail(const builder *b, const place *at, status status));
-static void avro_build_fail(const builder *b, const place *at, status status)
-{
-    avro_build_raise_at(b, at, guildhall_avro_status_text(status));
-}
-
-static inline void avro_build_check(const builder *b, const place *at, status status)
-{
-    if (RB_UNLIKELY(status != GUILDHALL_AVRO_VALID)) avro_build_fail(b, at, status);
-}
-
-static VALUE avro_build_string(builder *b, const place *at)
-{
-    const uint8_t *bytes;
-    size_t length;
-    avro_build_check(b, at, guildhall_avro_span(&b->input, &bytes, &length));
-    VALUE text = guildhall_builder_text(&b->out, bytes, length, b->codec->rules.allow_invalid_utf8);
-    if (RB_UNLIKELY(text == Qundef)) avro_build_fail(b, at, GUILDHALL_AVRO_INVALID_UTF8);
-    return text;
-}
-
-static VALUE avro_build_bytes(builder *b, const place *at)
-{
-    const uint8_t *bytes;
-    size_t length;
-    avro_build_check(b, at, guildhall_avro_span(&b->input, &bytes, &length));
-    return guildhall_string_new(bytes, length, GUILDHALL_TEXT_BINARY);
-}
-
-static VALUE avro_build_fixed(builder *b, const guildhall_avro_node *node, const place *at)
-{
-    const uint8_t *bytes;
-    avro_build_check(b, at, guildhall_avro_take(&b->input, node->count, &bytes));
-    return guildhall_string_new(bytes, node->count, GUILDHALL_TEXT_BINARY);
-}
-
-static int64_t avro_build_number(builder *b, int is_int, const place *at)
-{
-    int64_t number;
-    avro_build_check(b, at, is_int ? guildhall_avro_int(&b->input, &number) : guildhall_avro_number(&b->input, &number));
-    return number;
-}
-
-static VALUE avro_build_real(builder *b, int is_float, const place *at)
-{
-    double number;
-    avro_build_check(b, at, is_float ? guildhall_avro_float(&b->input, &number) : guildhall_avro_double(&b->input, &number));
-    return guildhall_float_new(number);
-}
-
-static VALUE avro_build_boolean(builder *b, const place *at)
-{
-    const uint8_t *byte;
-    avro_build_check(b, at, guildhall_avro_take(&b->input, 1, &byte));
-    return *byte == 1 ? Qtrue : Qfalse;
-}
-
-static VALUE avro_build_enum_symbol(builder *b, const guildhall_avro_node *node, const place *at)
-{
-    const uint8_t *head = b->input.at;
-    int64_t index = avro_build_number(b, 1, at);
-    status status = GUILDHALL_AVRO_BAD_SYMBOL;
-    if (index >= 0 && index < node->count) {
-        uint32_t constant = b->codec->program.operands[node->first + (uint32_t)index];
-        if (RB_LIKELY(constant != GUILDHALL_AVRO_SKIPPED)) return b->codec->constants[constant];
-        status = GUILDHALL_AVRO_UNKNOWN_SYMBOL;
+    guildhall_path_init(&path);
+    for (const VALUE *step = t->out.stack.values + t->out.stack.count - 1, *end = step - t->steps; step > end; step--) {
+        VALUE name = RB_SYMBOL_P(*step) ? rb_sym2str(*step) : *step;
+        if (RB_INTEGER_TYPE_P(name)) guildhall_path_index(&path, NUM2LL(name));
+        else guildhall_path_key(&path, (const uint8_t *)RSTRING_PTR(name), (size_t)RSTRING_LEN(name));
     }
-    b->input.at = head;
-    avro_build_fail(b, at, status);
+    const char *reason = t->mismatch ? t->mismatch : guildhall_avro_status_text(status);
+    rb_exc_raise(guildhall_decode_error("Avro", reason, (size_t)(t->input.at - t->bytes), &path, t->bytes, (size_t)(t->input.end - t->bytes)));
 }
 
-static VALUE avro_build_chosen(builder *b, const guildhall_avro_node *node, const place *at)
+static inline void avro_build_check(const traversal *t, status status)
 {
-    const uint8_t *head = b->input.at;
-    int64_t index = avro_build_number(b, 0, at);
-    if (RB_UNLIKELY(index < 0 || index >= node->count)) {
-        b->input.at = head;
-        avro_build_fail(b, at, GUILDHALL_AVRO_BAD_BRANCH);
-    }
-    uint32_t branch = b->codec->program.operands[node->first + (uint32_t)index];
-    VALUE made = avro_build_value(b, branch, at);
-    return RB_LIKELY(!b->codec->tagged) ? made : guildhall_avro_tagged(b->codec, branch, made);
+    if (RB_UNLIKELY(status != GUILDHALL_AVRO_VALID)) avro_build_fail(t, status);
 }
 
-static void avro_build_enter(builder *b, const place *at)
+static inline VALUE avro_build_one(traversal *t, uint32_t node)
 {
-    if (RB_UNLIKELY(!guildhall_builder_open(&b->out, b->codec->rules.max_nesting))) avro_build_fail(b, at, GUILDHALL_AVRO_TOO_DEEP);
-}
-
-static VALUE avro_build_map_key(builder *b, place *inside)
-{
-    const uint8_t *bytes;
-    size_t length;
-    avro_build_check(b, inside->up, guildhall_avro_span(&b->input, &bytes, &length));
-    inside->text = (const char *)bytes;
-    inside->index = length;
-    VALUE key = guildhall_builder_key(&b->out, bytes, length, b->codec->rules.allow_invalid_utf8, 0);
-    if (RB_UNLIKELY(key == Qundef)) avro_build_fail(b, inside->up, GUILDHALL_AVRO_INVALID_UTF8);
-    return key;
-}
-
-static inline VALUE avro_build_items(builder *b, const guildhall_avro_node *node, int map, const place *at)
-{
-    uint32_t item = b->codec->program.operands[node->first];
-    size_t base = b->out.stack.count;
-    place inside = {at, NULL, 0};
-    uint64_t count;
-    avro_build_enter(b, at);
-    for (;;) {
-        avro_build_check(b, at, guildhall_avro_block(&b->input, &b->codec->program.nodes[item], map, &count));
-        if (!count) break;
-        for (; count; count--) {
-            if (map) guildhall_builder_push(&b->out, avro_build_map_key(b, &inside));
-            guildhall_builder_push(&b->out, avro_build_value(b, item, &inside));
-            if (!map) inside.index++;
-        }
-    }
-    return guildhall_builder_close(&b->out, base, map);
-}
-
-static VALUE avro_build_array(builder *b, const guildhall_avro_node *node, const place *at) { return avro_build_items(b, node, 0, at); }
-static VALUE avro_build_map(builder *b, const guildhall_avro_node *node, const place *at) { return avro_build_items(b, node, 1, at); }
-
-static VALUE avro_build_record(builder *b, const guildhall_avro_node *node, const place *at)
-{
-    const guildhall_avro_program *program = &b->codec->program;
-    const uint32_t *operand = program->operands + node->first, *fields_end = operand + 2 * (size_t)node->count;
-    size_t base = b->out.stack.count;
-    avro_build_enter(b, at);
-    avro_build_check(b, at, guildhall_avro_pay_for(&b->input, node));
-    for (; operand < fields_end; operand += 2) {
-        if (RB_UNLIKELY(operand[1] == GUILDHALL_AVRO_SKIPPED)) {
-            avro_build_check(b, at, guildhall_avro_skip(&b->input, program, operand[0], b->codec->rules.max_nesting - b->out.depth));
-            continue;
-        }
-        place inside = {at, program->texts[operand[1]].bytes, program->texts[operand[1]].length};
-        guildhall_builder_push(&b->out, b->codec->constants[operand[1]]);
-        guildhall_builder_push(&b->out, avro_build_value(b, operand[0], &inside));
-    }
-    for (; b->out.stack.count - base < 2 * (size_t)node->kept; operand += 2) {
-        guildhall_builder_push(&b->out, b->codec->constants[operand[0]]);
-        guildhall_builder_push(&b->out, b->codec->constants[operand[1]]);
-    }
-    return guildhall_builder_close(&b->out, base, 1);
+    avro_build_check(t, avro_build_inside(t, node, FIND));
+    return t->out.stack.values[--t->out.stack.count];
 }
 
 VALUE guildhall_avro_key(const uint8_t *bytes, size_t length)
@@ -201,85 +195,49 @@ VALUE guildhall_avro_time(guildhall_avro_meaning meaning, int64_t number)
     return guildhall_share(time);
 }
 
-static inline __attribute__((always_inline)) VALUE plain(builder *b, const guildhall_avro_node *node, const place *at)
+static void avro_build_start(traversal *t, const guildhall_avro_codec *codec, const uint8_t *bytes, size_t from, size_t length)
 {
-    switch ((guildhall_avro_type)node->type) {
-    case GUILDHALL_AVRO_NULL: return Qnil;
-    case GUILDHALL_AVRO_BOOLEAN: return avro_build_boolean(b, at);
-    case GUILDHALL_AVRO_INT: return guildhall_integer_new(avro_build_number(b, 1, at));
-    case GUILDHALL_AVRO_LONG: return guildhall_integer_new(avro_build_number(b, 0, at));
-    case GUILDHALL_AVRO_FLOAT: return avro_build_real(b, 1, at);
-    case GUILDHALL_AVRO_DOUBLE: return avro_build_real(b, 0, at);
-    case GUILDHALL_AVRO_BYTES: return avro_build_bytes(b, at);
-    case GUILDHALL_AVRO_STRING: return avro_build_string(b, at);
-    case GUILDHALL_AVRO_FIXED: return avro_build_fixed(b, node, at);
-    case GUILDHALL_AVRO_ENUM: return avro_build_enum_symbol(b, node, at);
-    case GUILDHALL_AVRO_ARRAY: return avro_build_array(b, node, at);
-    case GUILDHALL_AVRO_MAP: return avro_build_map(b, node, at);
-    case GUILDHALL_AVRO_UNION: return avro_build_chosen(b, node, at);
-    case GUILDHALL_AVRO_RECORD: return avro_build_record(b, node, at);
-    case GUILDHALL_AVRO_INT_AS_REAL: return guildhall_float_new((double)avro_build_number(b, 1, at));
-    case GUILDHALL_AVRO_LONG_AS_REAL: return guildhall_float_new((double)avro_build_number(b, 0, at));
-    case GUILDHALL_AVRO_MISMATCH: break;
-    }
-    avro_build_raise_at(b, at, b->codec->program.texts[node->kept].bytes);
+    t->bytes = bytes;
+    t->input = guildhall_avro_input_of(bytes, from, length, &codec->rules);
+    t->codec = codec;
+    t->program = &codec->program;
+    t->depth_left = codec->rules.max_nesting;
+    t->mismatch = NULL;
+    t->steps = 0;
+    guildhall_builder_init(&t->out);
+    if (RB_UNLIKELY(length > codec->rules.max_bytes)) avro_build_fail(t, GUILDHALL_AVRO_TOO_LONG);
 }
 
-/* Valid bytes need not be a value of the logical type (a time of day beyond 24 hours): the caller gets the value of the plain type. */
-static VALUE avro_build_converted(const builder *b, const guildhall_avro_node *node, VALUE raw)
-{
-    VALUE made = rb_funcall(b->codec->constants[node->kept], id_decode, 1, raw);
-    return RB_UNLIKELY(NIL_P(made)) ? raw : rb_ractor_make_shareable(made);
-}
-
-static VALUE avro_build_value(builder *b, uint32_t index, const place *at)
-{
-    const guildhall_avro_node *node = &b->codec->program.nodes[index];
-    if (RB_LIKELY(node->meaning == GUILDHALL_AVRO_PLAIN)) return plain(b, node, at);
-    if (node->meaning == GUILDHALL_AVRO_CONVERTED) return avro_build_converted(b, node, plain(b, node, at));
-    return guildhall_avro_time(node->meaning, avro_build_number(b, node->type == GUILDHALL_AVRO_INT, at));
-}
-
-static void avro_build_begin(builder *b, const guildhall_avro_codec *codec, const uint8_t *bytes, size_t from, size_t length)
-{
-    b->bytes = bytes;
-    b->input = guildhall_avro_input_of(bytes, from, length, &codec->rules);
-    b->codec = codec;
-    guildhall_builder_init(&b->out);
-    if (RB_UNLIKELY(length > codec->rules.max_bytes)) avro_build_fail(b, NULL, GUILDHALL_AVRO_TOO_LONG);
-}
-
-static void avro_build_begin_with(builder *b, const guildhall_avro_codec *codec, VALUE source, size_t from)
+static void avro_build_start_with(traversal *t, const guildhall_avro_codec *codec, VALUE source, size_t from)
 {
     size_t length = (size_t)RSTRING_LEN(source);
-    avro_build_begin(b, codec, (const uint8_t *)RSTRING_PTR(source), from < length ? from : length, length);
+    avro_build_start(t, codec, (const uint8_t *)RSTRING_PTR(source), from < length ? from : length, length);
 }
 
-static void avro_build_finish(builder *b)
+static void avro_build_finish(traversal *t)
 {
-    if (RB_UNLIKELY(b->input.at != b->input.end)) avro_build_fail(b, NULL, GUILDHALL_AVRO_AFTER_END);
-    guildhall_value_stack_release(&b->out.stack);
+    if (RB_UNLIKELY(t->input.at != t->input.end)) avro_build_fail(t, GUILDHALL_AVRO_AFTER_END);
+    guildhall_value_stack_release(&t->out.stack);
 }
 
 VALUE guildhall_avro_decode(const guildhall_avro_codec *codec, VALUE source, size_t from)
 {
-    builder b;
+    traversal t;
     source = rb_str_new_frozen(source);
-    avro_build_begin_with(&b, codec, source, from);
-    VALUE made = avro_build_value(&b, 0, NULL);
-    avro_build_finish(&b);
+    avro_build_start_with(&t, codec, source, from);
+    VALUE made = avro_build_one(&t, 0);
+    avro_build_finish(&t);
     RB_GC_GUARD(source);
     return made;
 }
 
-VALUE guildhall_avro_decode_at(const guildhall_avro_codec *codec, const uint8_t *bytes, size_t length, size_t from,
-                               uint32_t node)
+VALUE guildhall_avro_decode_at(const guildhall_avro_codec *codec, const uint8_t *bytes, size_t length, size_t from, uint32_t node)
 {
-    builder b;
-    avro_build_begin(&b, codec, bytes, from, length);
-    b.input = guildhall_avro_input_again(bytes, from, length);
-    VALUE made = avro_build_value(&b, node, NULL);
-    guildhall_value_stack_release(&b.out.stack);
+    traversal t;
+    avro_build_start(&t, codec, bytes, from, length);
+    t.input = guildhall_avro_input_again(bytes, from, length);
+    VALUE made = avro_build_one(&t, node);
+    guildhall_value_stack_release(&t.out.stack);
     return made;
 }
 
@@ -292,10 +250,10 @@ typedef struct {
 static VALUE avro_build_decode_again(VALUE pointer)
 {
     const attempt *a = (const attempt *)pointer;
-    builder b;
-    avro_build_begin(&b, a->codec, a->bytes, a->from, a->length);
-    avro_build_value(&b, 0, NULL);
-    avro_build_finish(&b);
+    traversal t;
+    avro_build_start(&t, a->codec, a->bytes, a->from, a->length);
+    avro_build_one(&t, 0);
+    avro_build_finish(&t);
     return Qnil;
 }
 
@@ -317,13 +275,17 @@ VALUE guildhall_avro_error(const void *codec, guildhall_outcome outcome, const u
 
 VALUE guildhall_avro_decode_many(const guildhall_avro_codec *codec, VALUE source, uint64_t count)
 {
-    builder b;
+    traversal t;
     VALUE values = rb_ary_new();
     source = rb_str_new_frozen(source);
-    avro_build_begin_with(&b, codec, source, 0);
-    avro_build_check(&b, NULL, guildhall_avro_afford(&b.input, codec->program.nodes, 0, count));
-    for (place at = {NULL, NULL, 0}; at.index < count; at.index++) rb_ary_push(values, avro_build_value(&b, 0, &at));
-    avro_build_finish(&b);
+    avro_build_start_with(&t, codec, source, 0);
+    avro_build_check(&t, guildhall_avro_afford(&t.input, codec->program.nodes, 0, count));
+    for (uint64_t place = 0; place < count; place++) {
+        status found = avro_build_inside(&t, 0, FIND);
+        if (RB_UNLIKELY(found != GUILDHALL_AVRO_VALID)) avro_build_fail(&t, avro_build_failed_at(&t, ULL2NUM(place), found));
+        rb_ary_push(values, t.out.stack.values[--t.out.stack.count]);
+    }
+    avro_build_finish(&t);
     RB_GC_GUARD(source);
     return values;
 }

@@ -42,17 +42,6 @@ static const rb_data_type_t type = {
 
 const guildhall_avro_codec *guildhall_avro_codec_of(VALUE program) { return guildhall_codec_of(program, &type); }
 
-void guildhall_avro_path(const guildhall_avro_place *place, guildhall_path *path)
-{
-    if (!place) {
-        guildhall_path_init(path);
-        return;
-    }
-    guildhall_avro_path(place->up, path);
-    if (place->text) guildhall_path_key(path, (const uint8_t *)place->text, (size_t)place->index);
-    else guildhall_path_index(path, (int64_t)place->index);
-}
-
 static VALUE avro_codec_allocate(VALUE class)
 {
     guildhall_avro_codec *codec;

@@ -18,15 +18,6 @@ typedef struct {
     unsigned alternatives : 1;           /* there are unions of several records */
 } guildhall_avro_codec;
 
-/* Where in a value a decoder or an encoder is: from the innermost container outwards. */
-typedef struct guildhall_avro_place {
-    const struct guildhall_avro_place *up;
-    const char *text; /* a key; NULL: an index */
-    uint64_t index;   /* or the key's length */
-} guildhall_avro_place;
-
-void guildhall_avro_path(const guildhall_avro_place *place, guildhall_path *path);
-
 /* Raises where the program is not compiled yet. */
 const guildhall_avro_codec *guildhall_avro_codec_of(VALUE program);
 

@@ -17,16 +17,30 @@ typedef struct {
     guildhall_avro_search search;
 } encoder;
 
-typedef guildhall_avro_place place;
 typedef guildhall_avro_node node;
 
+/* Where in the object it is: from the innermost container outwards. */
+typedef struct place {
+    const struct place *up;
+    const char *text; /* a key; NULL: an index */
+    uint64_t index;   /* or the key's length */
+} place;
+
 static void avro_encode_value(encoder *e, uint32_t index, VALUE object, const place *at);
+
+static void avro_encode_path(const place *at, guildhall_path *path)
+{
+    if (!at) return guildhall_path_init(path);
+    avro_encode_path(at->up, path);
+    if (at->text) guildhall_path_key(path, (const uint8_t *)at->text, (size_t)at->index);
+    else guildhall_path_index(path, (int64_t)at->index);
+}
 
 NORETURN(static void avro_encode_fail(const place *at, const char *reason));
 static void avro_encode_fail(const place *at, const char *reason)
 {
     guildhall_path path;
-    guildhall_avro_path(at, &path);
+    avro_encode_path(at, &path);
     rb_raise(guildhall_encode_error(), "Avro: %s: %s", path.text, reason);
 }
 
@@ -34,7 +48,7 @@ NORETURN(static void avro_encode_refuse_as(VALUE expected, VALUE object, const p
 static void avro_encode_refuse_as(VALUE expected, VALUE object, const place *at)
 {
     guildhall_path path;
-    guildhall_avro_path(at, &path);
+    avro_encode_path(at, &path);
     bool constant = NIL_P(object) || object == Qtrue || object == Qfalse;
     VALUE shown = constant ? rb_inspect(object) : rb_class_name(rb_obj_class(object));
     if (RB_TYPE_P(object, T_STRING)) shown = rb_sprintf("%" PRIsVALUE " of %ld bytes in %s", shown, RSTRING_LEN(object), rb_enc_name(rb_enc_get(object)));

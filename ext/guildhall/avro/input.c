@@ -1,4 +1,4 @@
-/* Long numbers, blocks, and values that are skipped. */
+/* Long numbers and blocks. */
 #include "input.h"
 
 typedef guildhall_avro_status status;
@@ -30,7 +30,7 @@ status guildhall_avro_long_number(input *input, int64_t *number)
     return left < LONGEST ? GUILDHALL_AVRO_UNEXPECTED_END : GUILDHALL_AVRO_BAD_NUMBER;
 }
 
-static status avro_input_block_head(input *input, uint64_t *count, int64_t *bytes)
+status guildhall_avro_block_head(input *input, uint64_t *count, int64_t *bytes)
 {
     int64_t number;
     status status = guildhall_avro_number(input, &number);
@@ -53,98 +53,6 @@ status guildhall_avro_afford(input *input, const guildhall_avro_node *item, int 
     if (count > input->empty_left / values) return GUILDHALL_AVRO_TOO_MANY_EMPTY;
     input->empty_left -= count * values;
     return GUILDHALL_AVRO_VALID;
-}
-
-status guildhall_avro_block(input *input, const guildhall_avro_node *item, int map, uint64_t *count)
-{
-    const uint8_t *at = input->at;
-    int64_t bytes;
-    status status = avro_input_block_head(input, count, &bytes);
-    if (status == GUILDHALL_AVRO_VALID) status = guildhall_avro_afford(input, item, map, *count);
-    if (status != GUILDHALL_AVRO_VALID) input->at = at;
-    return status;
-}
-
-uint64_t guildhall_avro_block_again(input *input)
-{
-    uint64_t count = 0;
-    int64_t bytes;
-    avro_input_block_head(input, &count, &bytes);
-    return count;
-}
-
-static status avro_input_skip_bytes(input *input, size_t length)
-{
-    const uint8_t *bytes;
-    return guildhall_avro_take(input, length, &bytes);
-}
-
-static status avro_input_skip_span(input *input)
-{
-    const uint8_t *bytes;
-    size_t length;
-    return guildhall_avro_span(input, &bytes, &length);
-}
-
-static status avro_input_skip_items(input *input, const guildhall_avro_program *program, const guildhall_avro_node *node,
-                                    uint32_t depth_left)
-{
-    uint32_t item = program->operands[node->first];
-    int map = node->type == GUILDHALL_AVRO_MAP;
-    uint64_t count;
-    int64_t bytes;
-    for (;;) {
-        status status = avro_input_block_head(input, &count, &bytes);
-        if (status == GUILDHALL_AVRO_VALID && !count) return status;
-        if (status == GUILDHALL_AVRO_VALID && bytes >= 0) {
-            if ((status = avro_input_skip_bytes(input, (size_t)bytes)) != GUILDHALL_AVRO_VALID) return status;
-            continue;
-        }
-        if (status == GUILDHALL_AVRO_VALID) status = guildhall_avro_afford(input, &program->nodes[item], map, count);
-        while (status == GUILDHALL_AVRO_VALID && count--) {
-            if (map) status = avro_input_skip_span(input);
-            if (status == GUILDHALL_AVRO_VALID) status = guildhall_avro_skip(input, program, item, depth_left);
-        }
-        if (status != GUILDHALL_AVRO_VALID) return status;
-    }
-}
-
-static status avro_input_skip_record(input *input, const guildhall_avro_program *program, const guildhall_avro_node *node,
-                                     uint32_t depth_left)
-{
-    status status = guildhall_avro_pay_for(input, node);
-    for (uint32_t i = 0; i < node->count && status == GUILDHALL_AVRO_VALID; i++) {
-        status = guildhall_avro_skip(input, program, program->operands[node->first + 2 * i], depth_left);
-    }
-    return status;
-}
-
-status guildhall_avro_skip(input *input, const guildhall_avro_program *program, uint32_t index, uint32_t depth_left)
-{
-    const guildhall_avro_node *node = &program->nodes[index];
-    int64_t number;
-    status status;
-    switch ((guildhall_avro_type)node->type) {
-    case GUILDHALL_AVRO_NULL: return GUILDHALL_AVRO_VALID;
-    case GUILDHALL_AVRO_BOOLEAN: return avro_input_skip_bytes(input, 1);
-    case GUILDHALL_AVRO_INT: case GUILDHALL_AVRO_LONG: case GUILDHALL_AVRO_INT_AS_REAL:
-    case GUILDHALL_AVRO_LONG_AS_REAL: case GUILDHALL_AVRO_ENUM: return guildhall_avro_number(input, &number);
-    case GUILDHALL_AVRO_FLOAT: return avro_input_skip_bytes(input, 4);
-    case GUILDHALL_AVRO_DOUBLE: return avro_input_skip_bytes(input, 8);
-    case GUILDHALL_AVRO_BYTES: case GUILDHALL_AVRO_STRING: return avro_input_skip_span(input);
-    case GUILDHALL_AVRO_FIXED: return avro_input_skip_bytes(input, node->count);
-    case GUILDHALL_AVRO_ARRAY: case GUILDHALL_AVRO_MAP:
-        return depth_left ? avro_input_skip_items(input, program, node, depth_left - 1) : GUILDHALL_AVRO_TOO_DEEP;
-    case GUILDHALL_AVRO_RECORD:
-        return depth_left ? avro_input_skip_record(input, program, node, depth_left - 1) : GUILDHALL_AVRO_TOO_DEEP;
-    case GUILDHALL_AVRO_UNION:
-        status = guildhall_avro_number(input, &number);
-        if (status != GUILDHALL_AVRO_VALID) return status;
-        if (number < 0 || number >= node->count) return GUILDHALL_AVRO_BAD_BRANCH;
-        return guildhall_avro_skip(input, program, program->operands[node->first + (uint32_t)number], depth_left);
-    case GUILDHALL_AVRO_MISMATCH: break;
-    }
-    return GUILDHALL_AVRO_NO_MATCH;
 }
 
 const char *guildhall_avro_status_text(status status)

@@ -109,15 +109,7 @@ static inline guildhall_avro_status guildhall_avro_double(guildhall_avro_input *
  * for values that take none. */
 guildhall_avro_status guildhall_avro_afford(guildhall_avro_input *input, const guildhall_avro_node *item, int map, uint64_t count);
 
-/* The head of an array's or map's next block: how many items; 0: there are no more. The size in bytes that may be there is
- * not needed. */
-guildhall_avro_status guildhall_avro_block(guildhall_avro_input *input, const guildhall_avro_node *item, int map, uint64_t *count);
-
-/* Of one that has been read before. */
-uint64_t guildhall_avro_block_again(guildhall_avro_input *input);
-
-/* Skips a value. */
-guildhall_avro_status guildhall_avro_skip(guildhall_avro_input *input, const guildhall_avro_program *program,
-                                          uint32_t node, uint32_t depth_left);
+/* The head of an array's or map's next block: how many items; 0: there are no more. Its size in bytes; -1: it does not say. */
+guildhall_avro_status guildhall_avro_block_head(guildhall_avro_input *input, uint64_t *count, int64_t *size);
 
 #endif

@@ -34,7 +34,9 @@ position guildhall_avro_chosen(const view *v, position s)
 static uint64_t avro_walk_block(const view *v, uint32_t *offset)
 {
     guildhall_avro_input input = avro_walk_input_at(v, *offset);
-    uint64_t count = guildhall_avro_block_again(&input);
+    uint64_t count = 0;
+    int64_t size;
+    guildhall_avro_block_head(&input, &count, &size);
     *offset = avro_walk_offset_of(v, &input);
     return count;
 }
@@ -47,45 +49,10 @@ uint32_t guildhall_avro_count(const view *v, position many)
     return next & GUILDHALL_AVRO_BLOCKS ? v->entries[(next & ~GUILDHALL_AVRO_BLOCKS) - 1] : (uint32_t)count;
 }
 
-static position avro_walk_past(const view *v, position s);
-
-static position avro_walk_past_many(const view *v, position s)
+static position avro_walk_past_field(const view *v, position at, const uint32_t *operand)
 {
-    uint32_t inside = s.offset;
-    if (!avro_walk_block(v, &inside)) return (position){inside, s.entry, s.node};
-    return (position){v->entries[s.entry], v->entries[s.entry + 1] & ~GUILDHALL_AVRO_BLOCKS, s.node};
-}
-
-static position avro_walk_past_scalar(const view *v, position s)
-{
-    guildhall_avro_input input = avro_walk_input_at(v, s.offset);
-    guildhall_avro_skip(&input, v->program, s.node, GUILDHALL_AVRO_NESTING_LIMIT);
-    return (position){avro_walk_offset_of(v, &input), s.entry, s.node};
-}
-
-static position avro_walk_past_field(const view *v, position s, const uint32_t *operand)
-{
-    s.node = operand[0];
-    if (operand[1] != GUILDHALL_AVRO_SKIPPED) return avro_walk_past(v, s);
-    if (guildhall_avro_many(avro_walk_node_of(v, s))) return (position){v->entries[s.entry], s.entry + 1, s.node};
-    return avro_walk_past_scalar(v, s); /* of records and unions too: they were gone past without entries */
-}
-
-static position avro_walk_past_record(const view *v, position s)
-{
-    const node *record = avro_walk_node_of(v, s);
-    const uint32_t *operand = v->program->operands + record->first;
-    for (uint32_t i = 0; i < record->count; i++, operand += 2) s = avro_walk_past_field(v, s, operand);
-    return s;
-}
-
-/* The position of what follows, in the source and in the index. */
-static position avro_walk_past(const view *v, position s)
-{
-    s = guildhall_avro_chosen(v, s);
-    const node *here = avro_walk_node_of(v, s);
-    if (guildhall_avro_many(here)) return avro_walk_past_many(v, s);
-    return here->type == GUILDHALL_AVRO_RECORD ? avro_walk_past_record(v, s) : avro_walk_past_scalar(v, s);
+    at.node = operand[0];
+    return guildhall_avro_past(v, at, operand[1] == GUILDHALL_AVRO_SKIPPED);
 }
 
 uint32_t guildhall_avro_field(const guildhall_avro_program *program, const node *record, const char *name, size_t length)
@@ -160,7 +127,7 @@ int guildhall_avro_items_next(items *cursor)
     cursor->value = cursor->at;
     if (cursor->node->type == GUILDHALL_AVRO_MAP) guildhall_avro_pair(cursor->view, cursor->at, cursor);
     uint32_t item = cursor->at.node;
-    cursor->at = avro_walk_past(cursor->view, cursor->value);
+    cursor->at = guildhall_avro_past(cursor->view, cursor->value, 0);
     cursor->at.node = item;
     if (!--cursor->left) cursor->left = avro_walk_block(cursor->view, &cursor->at.offset);
     return 1;

@@ -14,6 +14,9 @@ typedef struct {
 /* The value itself, where it is a union's. */
 guildhall_position guildhall_avro_chosen(const guildhall_avro_view *view, guildhall_position position);
 
+/* The position of what follows a value (left_out: one that the reader's schema leaves out), in the source and in the index. */
+guildhall_position guildhall_avro_past(const guildhall_avro_view *view, guildhall_position position, int left_out);
+
 /* The number of items of an array or a map. */
 uint32_t guildhall_avro_count(const guildhall_avro_view *view, guildhall_position many);
 

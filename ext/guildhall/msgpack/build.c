@@ -8,142 +8,130 @@
 #include "codec.h"
 #include "values/builder.h"
 
+typedef guildhall_msgpack_status status;
+typedef guildhall_msgpack_token token;
+
+typedef struct {
+    uint32_t done, children, map;
+    uint32_t base; /* where its values begin on the stack */
+} level;
+
 typedef struct {
     guildhall_msgpack_input input;
+    const guildhall_msgpack_rules *rules;
+    uint32_t depth;
     const guildhall_msgpack_codec *codec;
     const uint8_t *bytes;
     guildhall_builder out;
-} builder;
+    level levels[GUILDHALL_MSGPACK_NESTING_LIMIT];
+} scan;
+
+#define MSGPACK(name) msgpack_build_##name
+#define msgpack_build_child(s, around, is_key) GUILDHALL_MSGPACK_VALID
 
 static ID id_unpack_extension;
 
-static VALUE msgpack_build_value(builder *b);
-
-/* Reads again, which finds the same error and the path to it. */
-NORETURN(static void msgpack_build_fail(const builder *b));
-static void msgpack_build_fail(const builder *b)
+static inline status msgpack_build_push(scan *s, VALUE made)
 {
-    size_t length = (size_t)(b->input.end - b->bytes);
-    guildhall_index_builder index = {0};
-    guildhall_outcome outcome = guildhall_msgpack_read(b->bytes, length, &b->codec->rules, &index);
-    guildhall_index_builder_free(&index);
-    rb_exc_raise(guildhall_msgpack_error(b->codec, outcome, b->bytes, 0, length));
+    guildhall_builder_push(&s->out, made);
+    return GUILDHALL_MSGPACK_VALID;
 }
 
-static inline VALUE msgpack_build_text(builder *b, const guildhall_msgpack_token *token)
+static inline status msgpack_build_push_text(scan *s, VALUE made)
 {
-    VALUE text = guildhall_builder_text(&b->out, token->bytes, token->length, b->codec->rules.allow_invalid_utf8);
-    if (RB_UNLIKELY(text == Qundef)) msgpack_build_fail(b);
-    return text;
+    return RB_UNLIKELY(made == Qundef) ? GUILDHALL_MSGPACK_INVALID_UTF8 : msgpack_build_push(s, made);
 }
 
-static VALUE msgpack_build_extension(builder *b, const guildhall_msgpack_token *token)
+static status msgpack_build_extension(scan *s, const token *token)
 {
     guildhall_msgpack_timestamp timestamp;
-    if (!guildhall_msgpack_knows(&b->codec->rules, token->extension)) msgpack_build_fail(b);
-    if (token->extension == GUILDHALL_MSGPACK_TIMESTAMP_TYPE && !b->codec->rules.own_timestamps) {
-        if (!guildhall_msgpack_read_timestamp(token->bytes, token->length, &timestamp)) msgpack_build_fail(b);
+    if (!guildhall_msgpack_knows(s->rules, token->extension)) return GUILDHALL_MSGPACK_UNKNOWN_EXTENSION;
+    if (token->extension == GUILDHALL_MSGPACK_TIMESTAMP_TYPE && !s->rules->own_timestamps) {
+        if (!guildhall_msgpack_read_timestamp(token->bytes, token->length, &timestamp)) return GUILDHALL_MSGPACK_BAD_TIMESTAMP;
         struct timespec spec = {(time_t)timestamp.seconds, (long)timestamp.nanoseconds};
-        return rb_ractor_make_shareable(rb_obj_freeze(rb_time_timespec_new(&spec, INT_MAX - 1))); /* in UTC */
+        return msgpack_build_push(s, rb_ractor_make_shareable(rb_obj_freeze(rb_time_timespec_new(&spec, INT_MAX - 1)))); /* in UTC */
     }
     VALUE payload = guildhall_string_new(token->bytes, token->length, GUILDHALL_TEXT_BINARY);
-    VALUE made = rb_funcall(b->codec->self, id_unpack_extension, 2, INT2FIX(token->extension), payload);
-    return rb_ractor_make_shareable(made);
+    VALUE made = rb_funcall(s->codec->self, id_unpack_extension, 2, INT2FIX(token->extension), payload);
+    return msgpack_build_push(s, rb_ractor_make_shareable(made));
 }
 
-static inline void msgpack_build_enter(builder *b)
+static inline status msgpack_build_text_key(scan *s, const token *token)
 {
-    if (RB_UNLIKELY(!guildhall_builder_open(&b->out, b->codec->rules.max_nesting))) msgpack_build_fail(b);
-}
-
-static VALUE msgpack_build_array(builder *b, uint32_t count)
-{
-    msgpack_build_enter(b);
-    size_t base = b->out.stack.count;
-    for (uint32_t i = 0; i < count; i++) guildhall_builder_push(&b->out, msgpack_build_value(b));
-    return guildhall_builder_close(&b->out, base, 0);
-}
-
-static inline VALUE msgpack_build_text_key(builder *b, const guildhall_msgpack_token *token)
-{
-    const guildhall_msgpack_rules *rules = &b->codec->rules;
-    int allow_invalid = rules->allow_invalid_utf8 && !rules->symbol_keys;
-    VALUE key = guildhall_builder_key(&b->out, token->bytes, token->length, allow_invalid, rules->symbol_keys);
-    if (RB_UNLIKELY(key == Qundef)) msgpack_build_fail(b);
-    return key;
+    int allow_invalid = s->rules->allow_invalid_utf8 && !s->rules->symbol_keys;
+    return msgpack_build_push_text(s, guildhall_builder_key(&s->out, token->bytes, token->length, allow_invalid, s->rules->symbol_keys));
 }
 
 /* As the gem does it: a Symbol of bytes that are not text is binary too. */
-static VALUE msgpack_build_binary_key(builder *b, const guildhall_msgpack_token *token)
+static status msgpack_build_binary(scan *s, const token *token, int is_key)
 {
-    if (!b->codec->rules.symbol_keys) return guildhall_string_new(token->bytes, token->length, GUILDHALL_TEXT_BINARY);
-    if (guildhall_ascii(token->bytes, token->length)) return msgpack_build_text_key(b, token);
-    return rb_str_intern(guildhall_string_new(token->bytes, token->length, GUILDHALL_TEXT_BINARY));
+    int symbol = is_key && s->rules->symbol_keys;
+    if (symbol && guildhall_ascii(token->bytes, token->length)) return msgpack_build_text_key(s, token);
+    VALUE bytes = guildhall_string_new(token->bytes, token->length, GUILDHALL_TEXT_BINARY);
+    return msgpack_build_push(s, symbol ? rb_str_intern(bytes) : bytes);
 }
 
-static VALUE msgpack_build_value_of(builder *b, const guildhall_msgpack_token *token);
-
-static inline void msgpack_build_next(builder *b, guildhall_msgpack_token *token)
-{
-    if (RB_UNLIKELY(guildhall_msgpack_next(&b->input, token) != GUILDHALL_MSGPACK_VALID)) msgpack_build_fail(b);
-}
-
-static inline VALUE msgpack_build_key(builder *b)
-{
-    guildhall_msgpack_token token;
-    msgpack_build_next(b, &token);
-    if (RB_LIKELY(token.type == GUILDHALL_MSGPACK_STRING)) return msgpack_build_text_key(b, &token);
-    return token.type == GUILDHALL_MSGPACK_BINARY ? msgpack_build_binary_key(b, &token) : msgpack_build_value_of(b, &token);
-}
-
-static VALUE msgpack_build_map(builder *b, uint32_t count)
-{
-    msgpack_build_enter(b);
-    size_t base = b->out.stack.count;
-    for (uint32_t i = 0; i < count; i++) {
-        guildhall_builder_push(&b->out, msgpack_build_key(b));
-        guildhall_builder_push(&b->out, msgpack_build_value(b));
-    }
-    return guildhall_builder_close(&b->out, base, 1);
-}
-
-static VALUE msgpack_build_value_of(builder *b, const guildhall_msgpack_token *token)
+static inline status msgpack_build_scalar(scan *s, const token *token, int is_key)
 {
     switch (token->type) {
-    case GUILDHALL_MSGPACK_NIL: return Qnil;
-    case GUILDHALL_MSGPACK_FALSE: return Qfalse;
-    case GUILDHALL_MSGPACK_TRUE: return Qtrue;
-    case GUILDHALL_MSGPACK_INTEGER: return guildhall_integer_new(token->number);
-    case GUILDHALL_MSGPACK_UNSIGNED: return guildhall_unsigned_new((uint64_t)token->number);
-    case GUILDHALL_MSGPACK_FLOAT: return guildhall_float_new(token->real);
-    case GUILDHALL_MSGPACK_STRING: return msgpack_build_text(b, token);
-    case GUILDHALL_MSGPACK_BINARY: return guildhall_string_new(token->bytes, token->length, GUILDHALL_TEXT_BINARY);
-    case GUILDHALL_MSGPACK_EXTENSION: return msgpack_build_extension(b, token);
-    case GUILDHALL_MSGPACK_ARRAY: return msgpack_build_array(b, token->length);
-    case GUILDHALL_MSGPACK_MAP: return msgpack_build_map(b, token->length);
+    case GUILDHALL_MSGPACK_STRING:
+        if (is_key) return msgpack_build_text_key(s, token);
+        return msgpack_build_push_text(s, guildhall_builder_text(&s->out, token->bytes, token->length, s->rules->allow_invalid_utf8));
+    case GUILDHALL_MSGPACK_INTEGER: return msgpack_build_push(s, guildhall_integer_new(token->number));
+    case GUILDHALL_MSGPACK_NIL: return msgpack_build_push(s, Qnil);
+    case GUILDHALL_MSGPACK_FALSE: return msgpack_build_push(s, Qfalse);
+    case GUILDHALL_MSGPACK_TRUE: return msgpack_build_push(s, Qtrue);
+    case GUILDHALL_MSGPACK_UNSIGNED: return msgpack_build_push(s, guildhall_unsigned_new((uint64_t)token->number));
+    case GUILDHALL_MSGPACK_FLOAT: return msgpack_build_push(s, guildhall_float_new(token->real));
+    case GUILDHALL_MSGPACK_BINARY: return msgpack_build_binary(s, token, is_key);
+    default: return msgpack_build_extension(s, token);
     }
-    return Qundef;
 }
 
-/* Short texts and small numbers are most of what payloads hold: they are taken without the detour of a token. */
-static VALUE msgpack_build_value(builder *b)
+static inline status msgpack_build_open(scan *s, level *opened, const token *token)
 {
-    guildhall_msgpack_token token;
-    if (RB_LIKELY(b->input.at < b->input.end)) {
-        uint8_t head = *b->input.at;
-        if (head < 0x80) {
-            b->input.at++;
-            return INT2FIX(head);
-        }
-        if ((head & 0xe0) == 0xa0 && guildhall_msgpack_left(&b->input) > (head & 31u)) {
-            token.length = head & 31u;
-            token.bytes = b->input.at + 1;
-            b->input.at += token.length + 1;
-            return msgpack_build_text(b, &token);
-        }
-    }
-    msgpack_build_next(b, &token);
-    return msgpack_build_value_of(b, &token);
+    opened->base = (uint32_t)s->out.stack.count;
+    return GUILDHALL_MSGPACK_VALID;
+}
+
+static inline status msgpack_build_close(scan *s, const level *closed)
+{
+    return msgpack_build_push(s, guildhall_builder_close(&s->out, closed->base, (int)closed->map));
+}
+
+static inline status msgpack_build_empty(scan *s, uint32_t map)
+{
+    return msgpack_build_push(s, guildhall_builder_close(&s->out, s->out.stack.count, (int)map));
+}
+
+#include "scan.inc.c"
+
+/* Reads again, which finds the same error and the path to it. */
+NORETURN(static void msgpack_build_fail(const scan *s));
+static void msgpack_build_fail(const scan *s)
+{
+    size_t length = (size_t)(s->input.end - s->bytes);
+    guildhall_index_builder index = {0};
+    guildhall_outcome outcome = guildhall_msgpack_read(s->bytes, length, s->rules, &index);
+    guildhall_index_builder_free(&index);
+    rb_exc_raise(guildhall_msgpack_error(s->codec, outcome, s->bytes, 0, length));
+}
+
+/* The value that begins at `from`, which what is no part of it may follow unless it is the `whole` payload. */
+static VALUE msgpack_build_one(const guildhall_msgpack_codec *codec, const uint8_t *bytes, size_t length, size_t from, int is_key, int whole)
+{
+    scan s; /* the list of open containers is long: what is not used of it is not touched */
+    s.input = (guildhall_msgpack_input){bytes + from, bytes + length};
+    s.rules = &codec->rules;
+    s.depth = 0;
+    s.codec = codec;
+    s.bytes = bytes;
+    guildhall_builder_init(&s.out);
+    if (RB_UNLIKELY(length > codec->rules.max_bytes || msgpack_build_value(&s, is_key) != GUILDHALL_MSGPACK_VALID)) msgpack_build_fail(&s);
+    if (RB_UNLIKELY(whole && s.input.at != s.input.end)) msgpack_build_fail(&s);
+    VALUE made = s.out.stack.values[0];
+    guildhall_value_stack_release(&s.out.stack);
+    return made;
 }
 
 /* Extension types run Ruby code, which could change a source that is not frozen. */
@@ -153,45 +141,17 @@ static VALUE msgpack_build_steady(const guildhall_msgpack_codec *codec, VALUE so
     return codec->types || codec->rules.allow_unknown_extensions ? rb_str_new_frozen(source) : source;
 }
 
-static void msgpack_build_begin(builder *b, const guildhall_msgpack_codec *codec, const uint8_t *bytes, size_t from, size_t length)
-{
-    b->bytes = bytes;
-    b->input = (guildhall_msgpack_input){bytes + from, bytes + length};
-    b->codec = codec;
-    guildhall_builder_init(&b->out);
-    if (RB_UNLIKELY(length > codec->rules.max_bytes)) msgpack_build_fail(b);
-}
-
 VALUE guildhall_msgpack_decode(const guildhall_msgpack_codec *codec, VALUE source)
 {
     source = msgpack_build_steady(codec, source);
-    builder b;
-    msgpack_build_begin(&b, codec, (const uint8_t *)RSTRING_PTR(source), 0, (size_t)RSTRING_LEN(source));
-    VALUE made = msgpack_build_value(&b);
-    if (RB_UNLIKELY(b.input.at != b.input.end)) msgpack_build_fail(&b);
-    guildhall_value_stack_release(&b.out.stack);
+    VALUE made = msgpack_build_one(codec, (const uint8_t *)RSTRING_PTR(source), (size_t)RSTRING_LEN(source), 0, 0, 1);
     RB_GC_GUARD(source);
     return made;
 }
 
-static VALUE msgpack_build_decode_one(const guildhall_msgpack_codec *codec, const uint8_t *bytes, size_t length, size_t from,
-                        VALUE (*one)(builder *))
+VALUE guildhall_msgpack_decode_at(const guildhall_msgpack_codec *codec, const uint8_t *bytes, size_t length, size_t from, int is_key)
 {
-    builder b;
-    msgpack_build_begin(&b, codec, bytes, from, length);
-    VALUE made = one(&b);
-    guildhall_value_stack_release(&b.out.stack);
-    return made;
-}
-
-VALUE guildhall_msgpack_decode_at(const guildhall_msgpack_codec *codec, const uint8_t *bytes, size_t length, size_t from)
-{
-    return msgpack_build_decode_one(codec, bytes, length, from, msgpack_build_value);
-}
-
-VALUE guildhall_msgpack_decode_key(const guildhall_msgpack_codec *codec, const uint8_t *bytes, size_t length, size_t from)
-{
-    return msgpack_build_decode_one(codec, bytes, length, from, msgpack_build_key);
+    return msgpack_build_one(codec, bytes, length, from, is_key, 0);
 }
 
 void guildhall_init_msgpack_build(void)

@@ -18,11 +18,8 @@ VALUE guildhall_msgpack_decode(const guildhall_msgpack_codec *codec, VALUE sourc
 /* The object as a frozen binary String. */
 VALUE guildhall_msgpack_encode(const guildhall_msgpack_codec *codec, VALUE object);
 
-/* The value that begins at `from`, or the key, which may be a Symbol; the bytes stay where they are meanwhile, and go on
- * after it. */
-VALUE guildhall_msgpack_decode_at(const guildhall_msgpack_codec *codec, const uint8_t *bytes, size_t length, size_t from);
-VALUE guildhall_msgpack_decode_key(const guildhall_msgpack_codec *codec, const uint8_t *bytes, size_t length,
-                                   size_t from);
+/* The value that begins at `from`; a key may be a Symbol. The bytes stay where they are meanwhile, and go on after it. */
+VALUE guildhall_msgpack_decode_at(const guildhall_msgpack_codec *codec, const uint8_t *bytes, size_t length, size_t from, int is_key);
 
 /* The exception (not raised) for a payload that cannot be decoded. */
 VALUE guildhall_msgpack_error(const void *codec, guildhall_outcome outcome, const uint8_t *bytes, size_t from, size_t length);

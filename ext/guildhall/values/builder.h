@@ -3,42 +3,32 @@
 #define GUILDHALL_VALUES_BUILDER_H
 
 #include "caches.h"
-#include "memory/stack_check.h"
 #include "memory/value_stack.h"
 #include "text/ascii.h"
 #include "text/utf8.h"
 
 typedef struct {
     guildhall_caches *caches;
-    uint32_t hint, depth; /* of keys, for the cache; of open containers */
+    uint32_t hint; /* of keys, for the cache */
     guildhall_value_stack stack;
 } guildhall_builder;
 
 static inline void guildhall_builder_init(guildhall_builder *builder)
 {
     builder->caches = guildhall_caches_current();
-    builder->hint = builder->depth = 0;
+    builder->hint = 0;
     guildhall_value_stack_init(&builder->stack);
 }
 
 static inline void guildhall_builder_push(guildhall_builder *builder, VALUE value) { guildhall_value_stack_push(&builder->stack, value); }
 
-/* Opens a container. 0: it would be too deep. */
-static inline int guildhall_builder_open(guildhall_builder *builder, uint32_t max_nesting)
-{
-    if (RB_UNLIKELY(++builder->depth > max_nesting)) return 0;
-    guildhall_check_stack(builder->depth);
-    return 1;
-}
-
-/* Closes the container that was opened last: makes an Array, or a Hash of pairs, of the values from `base` on. */
+/* Closes a container: makes an Array, or a Hash of pairs, of the values from `base` on. */
 static inline VALUE guildhall_builder_close(guildhall_builder *builder, size_t base, int map)
 {
     const VALUE *first = builder->stack.values + base;
     long count = (long)(builder->stack.count - base);
     VALUE made = map ? guildhall_hash_from_template(&builder->caches->templates, count / 2, first) : guildhall_array_new(count, first);
     builder->stack.count = base;
-    builder->depth--;
     return made;
 }
 
