@@ -21,10 +21,10 @@ class TestTimes < Minitest::Reporter
     @known["#{suite}##{name}"]&.first || 0.0
   end
 
-  # @return [Float] seconds that this process and the children that it has waited for have computed
+  # @return [Float] seconds that this process, the children that it has waited for, and those of its templates have computed
   def self.computing
     times = Process.times
-    times.utime + times.stime + times.cutime + times.cstime
+    times.utime + times.stime + times.cutime + times.cstime + TemplateProcess.computing
   end
 
   def start
