@@ -7,7 +7,7 @@ require "optparse"
 require_relative "support/sanitizers"
 Sanitizers.preload(ARGV) unless ENV.fetch("GUILDHALL_SANITIZE", "").empty?
 root = File.expand_path("..", __dir__)
-chosen = {stress: false, integration: false, name: nil, seed: nil, verbose: false}
+chosen = {stress: false, integration: false, name: nil, processes: nil, seed: nil, verbose: false}
 parser = OptionParser.new do |options|
   options.banner = "usage: bin/test [PATH…] [-n NAME] [--integration | --stress]"
   options.separator("Without PATH: all tests but stress and cross (bin/rake cross). A PATH is a test file or a folder of them.")
@@ -15,6 +15,7 @@ parser = OptionParser.new do |options|
   options.on("--integration", "only the integration scenarios (a process each, on a broker)") { chosen[:integration] = true }
   options.on("--stress", "only the stress tests: minutes of it") { chosen[:stress] = true }
   options.on("--sanitize", "with the extensions built for AddressSanitizer and UndefinedBehaviorSanitizer") { nil }
+  options.on("-j", "--processes N", Integer, "so many test classes at the same time; 1: all in this process") { |count| chosen[:processes] = count }
   options.on("--seed N", Integer, "the order of an earlier run") { |seed| chosen[:seed] = seed }
   options.on("-v", "--verbose", "name each test as it runs, and show the warnings of other gems") { chosen[:verbose] = true }
 end
@@ -43,7 +44,10 @@ ENV["GUILDHALL_SHOW_WARNINGS"] = "1" if chosen[:verbose]
 $LOAD_PATH.unshift(__dir__)
 require "test_helper"
 require "support/progress"
+require "support/test_processes"
 Progress.install
+Minitest.singleton_class.prepend(TestProcesses::Plugin)
+Minitest.processes = chosen[:processes] || (chosen[:stress] ? 1 : TestProcesses::DEFAULT) # stress tests fill the machine
 files.to_a.sort.each { |file| require file }
 arguments = []
 arguments.push("-n", chosen[:name]) if chosen[:name]

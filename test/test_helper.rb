@@ -7,6 +7,7 @@ require "guildhall"
 require_relative "support/warnings_raise"
 require_relative "support/subprocess"
 require_relative "support/time_limit"
+require_relative "support/test_times"
 
 if Guildhall::Pool::EarlyVariables::AFFECTED # before the first Ractor, which some tests make themselves
   require "i18n"
@@ -22,7 +23,14 @@ class GuildhallTest < Minitest::Test
   # @return [Numeric] seconds that a test may take, whatever it waits for
   def self.time_limit = Object.const_source_location(name)&.first.to_s.match?(%r{/test/(stress|cross)/}) ? TimeLimit::LONG_SECONDS : TimeLimit::SECONDS
 
-  def run = TimeLimit.watch("#{self.class}##{name}", self.class.time_limit) { super }
+  # @return [Boolean] whether each of its tests may run in another process, at the same time (support/test_processes.rb); else they run in
+  #   one process, one after the other
+  def self.apart? = false
+
+  def run
+    before = TestTimes.computing
+    TimeLimit.watch("#{self.class}##{name}", self.class.time_limit) { super }.tap { |result| result.metadata[:computing] = TestTimes.computing - before }
+  end
 
   # A test below `private` would never run, and nobody would notice.
   def self.runnable_methods

@@ -3,13 +3,12 @@
 require "test_helper"
 require_relative "support/scenario_tests"
 
-# Runs every scenario in a process of its own, on the embedded broker, and on a real one where
-# KAFKA_BOOTSTRAP_SERVERS names it; several side by side, after all tests that are not run that way.
+# Runs every scenario in a process of its own, on the embedded broker, and on a real one where KAFKA_BOOTSTRAP_SERVERS names it.
 class KafkaTest < GuildhallTest
   include ScenarioTests
 
-  parallelize_me!
+  def self.apart? = true
 
-  LIMIT = 180 # seconds
-  ScenarioTests.define(self, alone: false)
+  LIMIT = 240 # seconds, in which some start a broker of their own
+  ScenarioTests.define(self)
 end

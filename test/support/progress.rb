@@ -9,7 +9,7 @@ class Progress < Minitest::ProgressReporter
   module Plugin
     def plugin_guildhall_init(options)
       reporter.reporters.reject! { |other| other.instance_of?(Minitest::ProgressReporter) }
-      reporter.reporters.unshift(Progress.new(options[:io], options))
+      reporter.reporters.unshift(Progress.new(options[:io], options), TestTimes.new(options[:io], options))
     end
   end
 

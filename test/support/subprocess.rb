@@ -2,8 +2,9 @@
 
 require "open3"
 require "rbconfig"
+require_relative "template_process"
 
-# Runs Ruby code in a process of its own, with the environment of this one.
+# Runs commands and Ruby code in processes of their own, with the environment of this one.
 module Subprocess
   LIMIT = 240 # seconds: a process that takes 20 on its own, on a machine that is busy with other things
 
@@ -32,6 +33,26 @@ module Subprocess
     end
   end
 
+  # Ruby in a process that is forked from one that has required the features: see TemplateProcess.
+  # @param script [String, Array(String)] a file, or the text of one that stands alone
+  # @return [Array(String, String, TemplateProcess::Status)] stdout, stderr and status
+  def run_forked(features, script, *arguments, timeout: LIMIT, env: {}, chdir: WarningsRaise::ROOT)
+    (out, out_end), (err, err_end) = Array.new(2) { IO.pipe }
+    template = TemplateProcess.with(*features)
+    pid = nil
+    readers = [out, err].map { |io| Thread.new { io.read } }
+    running = Thread.new { template.run(script, arguments, env:, chdir:, out: out_end, err: err_end) { |id| pid = id } }
+    unless running.join(timeout)
+      kill_group(pid)
+      flunk("no end after #{timeout} s: #{Array(script).first.lines.first(4).join}\n#{readers.map(&:value).join("\n")}")
+    end
+    [*readers.map(&:value), running.value]
+  ensure
+    kill_group(pid) if pid && running.alive? # when this was interrupted
+    [running, *readers].compact.each(&:join)
+    [out, err].compact.each(&:close)
+  end
+
   private
 
   def late(command, timeout, waiter, readers)
@@ -41,10 +62,14 @@ module Subprocess
 
   # With its children, which have our pipes as well.
   def end_group(waiter)
-    Process.kill(:KILL, -waiter.pid) if waiter.alive?
-  rescue Errno::ESRCH
-    nil # it has just ended
+    kill_group(waiter.pid) if waiter.alive?
   ensure
     waiter.join
+  end
+
+  def kill_group(pid)
+    Process.kill(:KILL, -pid)
+  rescue Errno::ESRCH
+    nil # it has just ended
   end
 end

@@ -1,19 +1,16 @@
 # frozen_string_literal: true
 
 # broker: real
-# alone: it stops the broker
 # stress: frozen for longer
 #
 # Proves that a broker that is frozen (SIGSTOP) for longer than a session lasts, and then continues, loses nothing and
 # reorders nothing: the membership is lost, the member rejoins the group, and what is handled twice is counted.
-# KAFKA_BROKER_PID names a file with the broker's process id; without it there is nothing to prove.
+# On a broker of its own.
 require_relative "../support/scenario"
 
 Scenario.run do
-  file = ENV.fetch("KAFKA_BROKER_PID", "")
-  next notes << "skipped: no KAFKA_BROKER_PID" unless File.exist?(file)
+  broker = own_broker or next
 
-  pid = Integer(File.read(file))
   partitions = 3
   name = topic(partitions:)
   consumer = accounting(pause: 0.004)
@@ -24,10 +21,10 @@ Scenario.run do
   start
   eventually("begun") { account.settled > 200 }
   begin
-    Process.kill(:STOP, pid)
+    Process.kill(:STOP, broker.pid)
     sleep(long? ? 20 : 8)
   ensure
-    Process.kill(:CONT, pid)
+    Process.kill(:CONT, broker.pid)
   end
   eventually_complete
   eventually("committed") { committed(name, partitions:) == [1_500] * partitions } # by a member: while it is out of the group it cannot

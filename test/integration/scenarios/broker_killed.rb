@@ -1,16 +1,13 @@
 # frozen_string_literal: true
 
 # broker: real
-# alone: it kills the broker
 #
 # Proves that when the broker is killed (-9) and comes back in mid-batch, consumption goes on by itself: nothing is lost,
-# nothing is out of order, and what is handled twice is counted. KAFKA_BROKER_CONTROL names a command that takes
-# `kill PORT` and `resume PORT`; without it there is nothing to prove.
+# nothing is out of order, and what is handled twice is counted. On a broker of its own.
 require_relative "../support/scenario"
 
 Scenario.run do
-  control = ENV.fetch("KAFKA_BROKER_CONTROL", "")
-  next notes << "skipped: no KAFKA_BROKER_CONTROL" if control.empty?
+  own_broker or next
 
   count = 3_000
   name = topic(partitions: 3)
@@ -29,7 +26,7 @@ Scenario.run do
   routes { topic(name) { consumer(consumer) } }
   start
   eventually("begun") { seen.sum(&:size) > 200 }
-  kill_broker(control, name) { sleep(3) }
+  kill_broker(name) { sleep(3) }
   eventually("all consumed", 90) { seen.sum { |offsets| offsets.uniq.size } >= count }
   eventually("stopped") { Guildhall::Kafka.stop(timeout: 20) }
   seen.each { |offsets| equal((0...(count / 3)).to_a, offsets.uniq, "offsets, in order") }

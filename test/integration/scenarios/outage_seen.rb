@@ -1,19 +1,16 @@
 # frozen_string_literal: true
 
 # broker: real
-# alone: it stops the broker
 #
 # Proves what an operator sees of a broker that is frozen (SIGSTOP), and of one that is killed: within seconds the event
 # broker.unreachable, readiness that is gone, lag that is not known and never 0, a process that stays alive; all of it taken back once the
 # broker answers. Also after the session has expired and the group has taken all partitions away.
-# KAFKA_BROKER_PID names a file with the broker's process id, KAFKA_BROKER_CONTROL a command that takes `kill PORT` and `resume PORT`; without
-# them there is nothing to prove.
+# On a broker of its own.
 require_relative "../support/scenario"
 require "guildhall/kafka/health"
 
 Scenario.run do
-  file, control = ENV.values_at("KAFKA_BROKER_PID", "KAFKA_BROKER_CONTROL")
-  next notes << "skipped: no KAFKA_BROKER_PID and KAFKA_BROKER_CONTROL" unless File.exist?(file.to_s) && control
+  broker = own_broker or next
 
   name = topic
   configure(lag_interval: 0.2, librdkafka: {"session.timeout.ms": 12_000, "heartbeat.interval.ms": 1_000, "reconnect.backoff.max.ms": 500})
@@ -61,20 +58,19 @@ Scenario.run do
     produce_to(name, 1, 10)
   end
 
-  pid = Integer(File.read(file))
   drain(events)
   drain(recorded)
   begin
-    Process.kill(:STOP, pid)
+    Process.kill(:STOP, broker.pid)
     outage.call("frozen", until_lost: true)
     values = drain(recorded).select { |metric, _, tags| metric.start_with?("lag.") && tags[:topic] == name }
     check(values.none? { |metric, value,| metric == "lag.age_seconds" && value.zero? }, "the gauges of lag were set to 0: #{values.inspect}")
   ensure
-    Process.kill(:CONT, pid)
+    Process.kill(:CONT, broker.pid)
   end
   recovered.call("frozen")
   drain(events)
-  kill_broker(control, name) { outage.call("killed", until_lost: false) }
+  kill_broker(name) { outage.call("killed", until_lost: false) }
   recovered.call("killed")
   eventually("all is consumed") { account.settled >= 30 }
   stop(timeout: 40)

@@ -1,13 +1,11 @@
 # frozen_string_literal: true
 
 # broker: real
-# alone: it kills the broker
 # stress: 5 kills of the broker
 #
 # Proves that transactions happen exactly once when the broker is killed (-9) and comes back, at random points: where a commit was not answered,
 # what has become of it is found out, so that nothing is produced twice, and nothing lost. The consumer is a process of its own, which ends
-# by force where a call of librdkafka has not returned (its issue 5456). KAFKA_BROKER_CONTROL names a command that takes
-# `kill PORT` and `resume PORT`; without it there is nothing to prove.
+# by force where a call of librdkafka has not returned (its issue 5456). On a broker of its own.
 require_relative "../support/scenario"
 
 COPIER = <<~'RUBY'
@@ -43,8 +41,7 @@ COPIER = <<~'RUBY'
 RUBY
 
 Scenario.run do
-  control = ENV.fetch("KAFKA_BROKER_CONTROL", "")
-  next notes << "skipped: no KAFKA_BROKER_CONTROL" if control.empty?
+  own_broker or next
 
   kills = long? ? 5 : 1
   count = 600 * (kills + 1)
@@ -58,7 +55,7 @@ Scenario.run do
   reader = Thread.new { output.each_line { handled << 1 } }
   kills.times do
     rand(20..80).times { check(handled.pop(timeout: 90), "no transaction was committed for 90 s") }
-    kill_broker(control, source) { sleep(rand * 3) }
+    kill_broker(source) { sleep(rand * 3) }
   end
   eventually("committed", 120) do
     sleep(0.3)

@@ -1,39 +1,60 @@
 # frozen_string_literal: true
 
-require "fileutils"
 require "socket"
 require "tmpdir"
 
-# A broker of one scenario's own, with settings that others would not get on with. On ports that are free.
+# A broker of one scenario's own, on ports that are free: one that the scenario kills or freezes, or whose settings others would not get on
+# with. Other scenarios run beside it.
 class OwnBroker
   # @return [String] its address
   attr_reader :servers
 
   # @param control [String] a command that takes `start PORT`, `kill PORT`, `resume PORT` and `stop PORT`, with BROKER_DIR
-  # @param settings [Hash{String=>Object}] of the broker
+  # @param settings [Hash{String=>Object}] of the broker, beside those that the command gives it
   def initialize(control, settings)
     @control = control
     @port = free_port
     @servers = "127.0.0.1:#{@port}"
-    @directory = Dir.mktmpdir("guildhall-broker")
-    run("start")
-    run("kill")
-    File.write(File.join(data, "server.properties"), settings.map { |name, value| "#{name}=#{value}\n" }.join, mode: "a")
-    run("resume")
+    @data = File.join(ENV.fetch("SCENARIO_BROKER") { Dir.mktmpdir("scenario") }, "broker")
+    command("start")
+    configure(settings) if settings.any?
+  rescue StandardError
+    stop
+    raise
   end
 
-  def stop
-    run("stop")
-  ensure
-    FileUtils.rm_rf(@directory)
+  # Ends a broker that a scenario has left in the folder that SCENARIO_BROKER named.
+  def self.end_in(folder)
+    Process.kill(:KILL, Integer(File.read(File.join(folder, "broker", "pid"))))
+  rescue Errno::ENOENT, Errno::ESRCH
+    nil # there is none
   end
+
+  # @return [Integer] of its process
+  def pid = Integer(File.read(File.join(@data, "pid")))
+
+  # And removes its data.
+  def stop = command("stop")
+
+  # With -9; what it has stored stays.
+  def kill = command("kill")
+
+  # After it was killed. With much to recover it takes longer than the command waits.
+  # @return [Boolean] whether it answers
+  def resume? = system(environment, @control, "resume", @port.to_s, out: File::NULL, err: File::NULL)
 
   private
 
-  def data = File.join(@directory, "broker")
+  def configure(settings)
+    kill
+    File.write(File.join(@data, "server.properties"), settings.map { |name, value| "#{name}=#{value}\n" }.join, mode: "a")
+    command("resume")
+  end
 
-  def run(verb)
-    system({"BROKER_DIR" => data, "BROKER_HEAP" => "256m"}, @control, verb, @port.to_s, out: File::NULL) or raise "the broker did not #{verb}"
+  def environment = {"BROKER_DIR" => @data, "BROKER_HEAP" => "256m"}
+
+  def command(verb)
+    system(environment, @control, verb, @port.to_s, out: File::NULL) or raise "the broker did not #{verb}"
   end
 
   # The controller has the next one.

@@ -13,12 +13,12 @@ require "guildhall/json"
 require "securerandom"
 require_relative "account"
 require_relative "member"
+require_relative "own_broker"
 require_relative "proxy"
 
 # One scenario in a process of its own.
 class Scenario
   LIMIT = 60 # seconds
-  SEED = Integer(ENV.fetch("SEED", Random.new_seed % 100_000)) # of `rand`; printed where a scenario fails
   # With the embedded broker, a group takes a session time-out to start again after a member has left.
   QUICK = {"session.timeout.ms": 2_000, "heartbeat.interval.ms": 200}.freeze
 
@@ -28,7 +28,8 @@ class Scenario
   class Failed < StandardError; end
 
   def self.run(&)
-    srand(SEED)
+    seed = Integer(ENV.fetch("SEED", Random.new_seed % 100_000)) # of `rand`
+    srand(seed)
     $stdout.sync = true # so that of one that never ends it is known how far it came
     Rdkafka::Config.logger = Logger.new($stderr, level: Logger::FATAL)
     scenario = new
@@ -40,7 +41,7 @@ class Scenario
   rescue Failed => error
     raise error, "#{error.message}#{scenario.standstill}"
   ensure
-    warn("SEED=#{SEED}") if $!
+    warn("SEED=#{seed}") if $!
     scenario&.finish
   end
 
@@ -112,6 +113,20 @@ class Scenario
   # @return [Class] a consumer that keeps the account
   def accounting(pause: 0)
     Member.consumer(account, pause)
+  end
+
+  # From here on this scenario is on a broker of its own, which it may kill, freeze or configure: others run beside it, on the other one.
+  # @param settings [Hash{String=>Object}] of the broker
+  # @return [OwnBroker, nil] nil where there is no command to start one with: then there is nothing to prove
+  def own_broker(settings = {})
+    control = ENV.fetch("KAFKA_BROKER_CONTROL", "")
+    if control.empty?
+      notes << "skipped: no KAFKA_BROKER_CONTROL"
+      return
+    end
+    @own_broker = OwnBroker.new(control, settings)
+    @servers = @own_broker.servers
+    @own_broker
   end
 
   # A member of the group in a process of its own, which keeps the account as well.
@@ -189,27 +204,18 @@ class Scenario
     end
   end
 
-  # Kills the broker (-9), runs the block, and lets it come back. A broker that was killed comes back without some of its
+  # Kills this scenario's own broker (-9), runs the block, and lets it come back. A broker that was killed comes back without some of its
   # coordinators now and then, for good, and then nobody can commit: it is killed once more.
-  # @param control [String] a command that takes `kill PORT` and `resume PORT`
   # @param topic [String] any that exists
-  def kill_broker(control, topic)
-    port = servers.split(":").last
-    check(system(control, "kill", port, out: File::NULL), "the broker was not killed")
-    done = false
-    begin
-      yield
-      done = true
-    ensure
-      system(control, "resume", port, out: File::NULL, err: File::NULL) unless done # so that other scenarios have a broker
-    end
+  def kill_broker(topic)
+    @own_broker.kill
+    yield
     3.times do
-      # With much to recover it takes longer than the command waits, which then says that it is running.
-      eventually("the broker came back") { system(control, "resume", port, out: File::NULL, err: File::NULL) }
+      eventually("the broker came back") { @own_broker.resume? }
       return if ONE_GROUP_A_COORDINATOR.all? { |group| coordinator?(group, topic) }
 
       notes << "came back without a coordinator"
-      system(control, "kill", port, out: File::NULL)
+      @own_broker.kill
     end
     raise Failed, "the broker comes back without coordinators"
   end
@@ -331,5 +337,6 @@ class Scenario
     Guildhall::Kafka.stop(timeout: 5) if Guildhall::Kafka.application.running?
     @account&.close
     @embedded&.stop
+    @own_broker&.stop
   end
 end

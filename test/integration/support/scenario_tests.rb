@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-require "etc"
-require "rbconfig"
+require "tmpdir"
+require_relative "own_broker"
 require_relative "../../support/names_at_the_end"
 
 # Makes a test of each scenario for each broker. Lines of a scenario's header narrow that down:
@@ -10,24 +10,19 @@ require_relative "../../support/names_at_the_end"
 #     # everyday: no                 not in the ordinary suite
 #     # everyday: embedded           in the ordinary suite only on that broker
 #     # stress: …                    what it does more in the stress run, where LONG=1 asks for that
-#     # alone: …                     why no other scenario may run beside it
 module ScenarioTests
-  # They mostly wait: one more than there are cores are run side by side.
-  Minitest.parallel_executor = Minitest::Parallel::Executor.new(Integer(ENV.fetch("MT_CPU", Etc.nprocessors + 1)))
-
   SCENARIOS = Dir[File.expand_path("../scenarios/*.rb", __dir__)]
+  SUPPORT = File.expand_path("scenario.rb", __dir__)
   REAL = ENV.fetch("KAFKA_BOOTSTRAP_SERVERS", "")
   BROKERS = REAL.empty? ? ["embedded"] : %w[embedded real]
 
   # @param test [Class] gets the tests
   # @param stress [Boolean] the stress run instead of the ordinary suite
-  # @param alone [Boolean, nil] only those that have to run alone, or only the others; nil: all
   # @return [void]
-  def self.define(test, stress: false, alone: nil)
+  def self.define(test, stress: false)
     SCENARIOS.each do |path|
       name = File.basename(path, ".rb")
       header = header(path)
-      next unless alone.nil? || alone == header.key?("alone")
 
       brokers(header, stress).each do |broker|
         test.class_eval(<<~RUBY, __FILE__, __LINE__ + 1)
@@ -42,7 +37,7 @@ module ScenarioTests
   # @return [Hash{String=>Array<String>}]
   def self.header(path)
     lines = File.foreach(path).take_while { |line| line.start_with?("#") || line.strip.empty? }
-    lines.filter_map { |line| line[/^# (broker|everyday|stress|alone): (.*)/] && [::Regexp.last_match(1), ::Regexp.last_match(2)[/\A[^(]*/].split] }.to_h
+    lines.filter_map { |line| line[/^# (broker|everyday|stress): (.*)/] && [::Regexp.last_match(1), ::Regexp.last_match(2)[/\A[^(]*/].split] }.to_h
   end
 
   # @return [Array<String>]
@@ -56,10 +51,14 @@ module ScenarioTests
   private
 
   def run_scenario(path, broker, stress)
-    environment = {"KAFKA_BOOTSTRAP_SERVERS" => broker == "real" ? REAL : "", "LONG" => stress ? "1" : nil,
-                   "SCENARIO_LIMIT" => (self.class::LIMIT - 15).to_s} # so that it says itself what it waits for
-    out, err, status = run_command([RbConfig.ruby, path], timeout: self.class::LIMIT, env: environment)
-    assert_predicate status, :success?, "#{status}\n#{out}\n#{err}"
-    assert_match(/^ok/, out)
+    Dir.mktmpdir("scenario") do |folder|
+      environment = {"KAFKA_BOOTSTRAP_SERVERS" => broker == "real" ? REAL : "", "LONG" => stress ? "1" : nil, "SCENARIO_BROKER" => folder,
+                     "SCENARIO_LIMIT" => (self.class::LIMIT - 15).to_s} # so that it says itself what it waits for
+      out, err, status = run_forked([SUPPORT], path, timeout: self.class::LIMIT, env: environment)
+      assert_predicate status, :success?, "#{status}\n#{out}\n#{err}"
+      assert_match(/^ok/, out)
+    ensure
+      OwnBroker.end_in(folder) # of a scenario that was killed
+    end
   end
 end

@@ -1,0 +1,134 @@
+# frozen_string_literal: true
+
+require "rbconfig"
+require "socket"
+require "tmpdir"
+
+# A process that has loaded what many tests begin with (Bundler, librdkafka, a framework) and is forked for each of them: loading takes
+# a second or two of computing each time, a fork some milliseconds. It has run nothing else, and has no other thread. What a test says
+# about loading, or about a command as users start it, needs a process of its own instead (Subprocess#run_command).
+class TemplateProcess
+  # Like Process::Status.
+  Status = Data.define(:pid, :exitstatus, :termsig) do
+    def success? = exitstatus == 0 # rubocop:disable Style/NumericPredicate -- nil where a signal has ended it
+    def signaled? = !termsig.nil?
+    def to_s = signaled? ? "pid #{pid} SIG#{Signal.signame(termsig)} (signal #{termsig})" : "pid #{pid} exit #{exitstatus}"
+  end
+
+  @all = {}
+  @lock = Mutex.new
+  @computing = 0.0
+
+  class << self
+    # @return [Float] seconds that processes forked from templates have computed
+    attr_accessor :computing
+
+    # @param features [Array<String>] what it requires before it is forked
+    # @return [TemplateProcess] this process's, which ends with this process
+    def with(*features)
+      @lock.synchronize do
+        @all.clear if @owner != Process.pid
+        @owner = Process.pid
+        @all[features] ||= new(features)
+      end
+    end
+  end
+
+  # @param features [Array<String>]
+  def initialize(features)
+    @path = File.join(Dir.tmpdir, "guildhall-template-#{Process.pid}-#{object_id}")
+    failed = Process.wait2(spawn(RbConfig.ruby, __FILE__, @path, Process.pid.to_s, *features)).last
+    raise "no template process with #{features.join(", ")}: #{failed}" unless failed.success?
+  end
+
+  # @param script [String, Array(String)] a file, or the text of one that stands alone
+  # @param arguments [Array<String>]
+  # @param env [Hash{String=>String, nil}] beside this process's environment
+  # @param out [IO]
+  # @param err [IO]
+  # @yieldparam pid [Integer] while it runs; it leads a process group
+  # @return [Status]
+  def run(script, arguments, env:, chdir:, out:, err:)
+    socket = UNIXSocket.new(@path)
+    [out, err].each { |io| socket.send_io(io) || io.close } # before all else: a buffered read would swallow them
+    socket.write(Marshal.dump([script, arguments, ENV.to_h.merge(env).compact, chdir]))
+    yield Marshal.load(socket)
+    status, computing = Marshal.load(socket)
+    TemplateProcess.computing += computing
+    status
+  ensure
+    socket&.close
+  end
+
+  # In the template itself.
+  class Server
+    # @param owner [Integer] the process with which it ends
+    def self.start(path, owner, features)
+      server = UNIXServer.new(path)
+      features.each { |feature| require feature }
+      fork do # who waits for the first one to end knows that all is loaded
+        new(server, owner).serve
+      ensure
+        File.delete(path)
+      end
+    end
+
+    def initialize(server, owner)
+      @server = server
+      @owner = owner
+    end
+
+    def serve
+      loop do
+        if @server.wait_readable(1)
+          socket = @server.accept
+          fork { attend(socket) }
+          socket.close
+        end
+        nil while Process.wait(-1, Process::WNOHANG)
+      rescue Errno::ECHILD
+        nil # none is left
+      ensure
+        Process.kill(0, @owner)
+      end
+    rescue Errno::ESRCH
+      nil
+    end
+
+    private
+
+    # A process between the two: it waits for the one that the test wants.
+    def attend(socket)
+      @server.close
+      out, err = Array.new(2) { socket.recv_io }
+      script, arguments, environment, folder = Marshal.load(socket)
+      pid = fork do
+        Process.setpgrp
+        socket.close
+        become(script, arguments, environment, folder, out, err)
+      end
+      [out, err].each(&:close)
+      socket.write(Marshal.dump(pid))
+      status = Process.wait2(pid).last
+      times = Process.times
+      socket.write(Marshal.dump([Status.new(pid, status.exitstatus, status.termsig), times.utime + times.stime + times.cutime + times.cstime]))
+      exit!(0)
+    end
+
+    def become(script, arguments, environment, folder, out, err)
+      ENV.replace(environment)
+      Dir.chdir(folder)
+      $stdin.reopen(File::NULL)
+      $stdout.reopen(out)
+      $stderr.reopen(err)
+      [out, err].each(&:close)
+      ARGV.replace(arguments)
+      srand # or each would have the same numbers
+      $PROGRAM_NAME = script.is_a?(Array) ? "-e" : script
+      script.is_a?(Array) ? TOPLEVEL_BINDING.eval(script.first, "-e") : load(script)
+    end
+  end
+  private_constant :Server
+
+  Server.start(ARGV[0], Integer(ARGV[1]), ARGV.drop(2)) if $PROGRAM_NAME == __FILE__
+end

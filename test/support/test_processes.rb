@@ -1,0 +1,182 @@
+# frozen_string_literal: true
+
+require "etc"
+require_relative "test_times"
+
+# Runs test classes side by side, each class in one of a few processes that are forked when all files are loaded: tests wait more than they
+# compute. A process takes the next class when it is done with one. Those known to take long come first (see TestTimes), so that no
+# process works on one of them when the others have nothing left; all others come in the order of the seed.
+#
+# A process that dies (a fault in the C) fails the test that it was at; another one goes on with the rest of the class.
+class TestProcesses
+  DEFAULT = Etc.nprocessors + 2 # processes
+  LONG_SECONDS = 3 # a class that takes longer is started early
+
+  # Takes the place of Minitest's loop over the classes.
+  module Plugin
+    attr_accessor :processes
+
+    def run_all_suites(reporter, options)
+      units = TestProcesses.units(Minitest::Runnable.runnables, options)
+      count = [processes, units.size].min
+      count > 1 ? TestProcesses.new(units, count, reporter).run : super
+    end
+  end
+
+  # What one process runs without a pause: tests of one class.
+  Unit = Struct.new(:suite, :names) do
+    def seconds = names.sum { |name| TestTimes.seconds(suite, name) }
+  end
+
+  # The parent's side of a process.
+  class Worker
+    attr_reader :answers, :unit
+
+    # @param others [Array<Worker>] whose pipes the new process must not keep open
+    def initialize(units, others)
+      commands, @commands = IO.pipe
+      @answers, answers = IO.pipe(binmode: true)
+      @pid = fork do
+        [@commands, @answers, *others.flat_map(&:pipes)].each(&:close)
+        serve(units, commands, answers)
+      rescue Interrupt
+        exit(130) # the parent says so
+      end
+      [commands, answers].each(&:close)
+    end
+
+    def pipes = [@commands, @answers]
+
+    # @param index [Integer] of the units that were known when this process was forked
+    def give(index, unit)
+      @unit = unit
+      @left = unit.names.dup
+      @commands.puts(index)
+    end
+
+    # @return [Object, nil] what it says next: a name that it begins with, a result, or that it is done; nil when it has died
+    def hear
+      message = Marshal.load(@answers)
+      case message
+      when String then @current = message
+      when Minitest::Result then @left.delete(message.name)
+      end
+      message
+    rescue EOFError
+      nil
+    end
+
+    # After it has died.
+    # @return [Array(Minitest::Result, Unit)] of the test that it was at, and what it has not run
+    def post_mortem
+      status = Process.wait2(@pid).last
+      pipes.each(&:close)
+      name = @left.include?(@current) ? @current : @left.first
+      result = Minitest::Result.new(name)
+      result.klass = @unit.suite.name
+      result.time = 0
+      result.failures = [Minitest::Assertion.new("the process that ran it has died: #{status}").tap { |failure| failure.set_backtrace([]) }]
+      [result, Unit.new(@unit.suite, @left - [name])]
+    end
+
+    # When it has nothing left to do, or (with a signal) whatever it does.
+    def stop(signal = nil)
+      Process.kill(signal, @pid) if signal
+      pipes.each(&:close)
+      Process.wait(@pid)
+    rescue Errno::ESRCH, Errno::ECHILD
+      nil # it has ended
+    end
+
+    # What it is at, for those who have lost patience.
+    def to_s = "#{@unit.suite}##{@current}"
+
+    private
+
+    # In the process.
+    def serve(units, commands, answers)
+      say = ->(message) { answers.write(Marshal.dump(message)) }
+      while (line = commands.gets)
+        unit = units.fetch(Integer(line))
+        unit.names.each do |name|
+          say.call(name)
+          say.call(unit.suite.new(name).run)
+        end
+        say.call(:done)
+      end
+    end
+  end
+  private_constant :Unit, :Worker
+
+  # @param suites [Array<Class>]
+  # @return [Array<Unit>] in the order in which they are begun
+  def self.units(suites, options)
+    all = suites.flat_map do |suite|
+      names = suite.filter_runnable_methods(options)
+      suite.respond_to?(:apart?) && suite.apart? ? names.map { |name| Unit.new(suite, [name]) } : [Unit.new(suite, names)]
+    end
+    long, short = all.reject { |unit| unit.names.empty? }.partition { |unit| unit.seconds > LONG_SECONDS }
+    long.sort_by { |unit| -unit.seconds } + short.shuffle(random: Random.new(Minitest.seed))
+  end
+
+  def initialize(units, count, reporter)
+    @units = units
+    @count = count
+    @reporter = reporter
+    @next = 0
+    @workers = []
+  end
+
+  def run
+    $stdout.flush
+    @count.times { start }
+    until @workers.empty?
+      IO.select(@workers.map(&:answers)).first.each { |answers| hear(@workers.find { |worker| worker.answers == answers }) }
+    end
+  rescue Interrupt
+    warn("", "Interrupted at #{@workers.join(", ")}")
+    raise
+  ensure
+    @workers.each { |worker| worker.stop(:TERM) }
+  end
+
+  private
+
+  def start
+    worker = Worker.new(@units, @workers)
+    @workers << worker
+    give(worker)
+  end
+
+  def give(worker)
+    if @next < @units.size
+      worker.give(@next, @units[@next])
+      @next += 1
+    else
+      @workers.delete(worker).stop
+    end
+  end
+
+  def hear(worker)
+    case (message = worker.hear)
+    when Minitest::Result then record(worker.unit.suite, message)
+    when :done then give(worker)
+    when nil then replace(worker)
+    end
+  end
+
+  # What is left of its class comes next, in a process that is forked now and so knows of it.
+  def replace(worker)
+    @workers.delete(worker)
+    result, rest = worker.post_mortem
+    record(worker.unit.suite, result)
+    @units.insert(@next, rest) if rest.names.any?
+    start if @next < @units.size
+  end
+
+  # A line that begins with the test's name ends with its result, whatever other processes do meanwhile.
+  def record(suite, result)
+    @reporter.prerecord(suite, result.name)
+    @reporter.record(result)
+  end
+end
