@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
-require_relative "clock"
-require_relative "errors"
-require_relative "pool"
-require_relative "pipeline"
+require "guildhall/clock"
+require "guildhall/errors"
+require "guildhall/pool"
+require "guildhall/pipeline"
 
 module Guildhall
   # Measures a user's task on the user's payloads, on this machine: whether workers pay, from which batch size, how many, eager or lazy.

@@ -1,11 +1,11 @@
 # frozen_string_literal: true
 
-require_relative "clock"
-require_relative "errors"
-require_relative "callable"
-require_relative "shareable"
-require_relative "failure"
-require_relative "suggestion"
+require "guildhall/clock"
+require "guildhall/errors"
+require "guildhall/callable"
+require "guildhall/shareable"
+require "guildhall/failure"
+require "guildhall/suggestion"
 
 module Guildhall
   # Explains why something cannot run on workers, and tries it: see docs/doctor.md.

@@ -209,19 +209,6 @@ module Guildhall
     include Error
   end
 
-  # A block has left threads, Ractors or file descriptors behind, or the process has grown more than it may: see {LeakCheck.check}.
-  class LeakError < StandardError
-    include Error
-
-    # @return [Array<LeakCheck::Growth::Leak>] empty where only memory has grown
-    attr_reader :leaks
-
-    def initialize(message, leaks = [].freeze)
-      super(message)
-      @leaks = leaks
-    end
-  end
-
   # Configuration or routes are wrong; the message lists all that is.
   class ConfigurationError < ArgumentError
     # Of a command that it has ended (EX_CONFIG of sysexits.h): to start again as it is helps nobody.

@@ -32,10 +32,24 @@ module Guildhall
     FRAME = /\A.+?:\d+/u
     private_constant :CORE_READERS, :UNSHAREABLE_METHOD, :CONSTANT, :CONSTANT_NAME, :UPPER, :FRAME
 
+    # Where an exception keeps the name of the stage of a pipeline that raised it.
+    STAGE = :@guildhall_stage
+    private_constant :STAGE
+
     class << self
+      # @api private
+      # @param stage [Symbol] that raised the error; the first one counts, the innermost
+      def mark(error, stage)
+        error.instance_variable_set(STAGE, stage) unless error.frozen? || error.instance_variable_defined?(STAGE)
+      end
+
+      # @api private
+      # @return [Symbol, nil] see {Pipeline.stage_of}
+      def stage_of(error) = error.instance_variable_get(STAGE)
+
       # @param stage [Symbol, nil] nil: the one that a pipeline has left on the error
       def of(error, index = nil, stage = nil, causes = MAX_CAUSES)
-        stage ||= Pipeline.stage_of(error) if defined?(Guildhall::Pipeline) && Pipeline.respond_to?(:stage_of)
+        stage ||= stage_of(error)
         cause = of(error.cause, index, nil, causes - 1) if error.cause && causes.positive?
         new(error_class: name_of(error.class), message: text { [Printable.utf8(error.message.to_s), *advice(error)].join("; ") },
           backtrace: lines(error.backtrace), index:, stage:, cause:, details: details_of(error))

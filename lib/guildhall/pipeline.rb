@@ -5,6 +5,7 @@ require_relative "shareable"
 require_relative "callable"
 require_relative "dropped"
 require_relative "codec"
+require_relative "failure"
 require "guildhall/native"
 require_relative "pipeline/composable"
 require_relative "pipeline/stage"
@@ -28,22 +29,8 @@ module Guildhall
   class Pipeline
     include Composable
 
-    # Where an exception keeps the name of the stage that raised it.
-    STAGE = :@guildhall_stage
-    private_constant :STAGE
-
     # @return [Symbol, nil] the name of the stage that raised it; nil when no pipeline was involved
-    def self.stage_of(error)
-      error.instance_variable_get(STAGE)
-    end
-
-    # @api private
-    # @param error [Exception] notes, once, the name of the stage that raised it
-    def self.mark(error, name)
-      return if error.frozen? || error.instance_variable_defined?(STAGE)
-
-      error.instance_variable_set(STAGE, name)
-    end
+    def self.stage_of(error) = Failure.stage_of(error)
 
     # @return [Array<Stage>] in the order in which they run
     attr_reader :stages
@@ -85,7 +72,7 @@ module Guildhall
       end
       value
     rescue Exception => error # rubocop:disable Lint/RescueException -- only marked, then raised on
-      Pipeline.mark(error, @names[index])
+      Failure.mark(error, @names[index])
       raise
     end
 
@@ -135,6 +122,10 @@ module Guildhall
 
       @stages.size > 1 ? Pipeline.new(@stages.drop(1), names: @names.drop(1)) : nil
     end
+
+    # What came out of the last stage cannot leave its Ractor.
+    # @api private
+    def mark_result(error) = Failure.mark(error, @names.last)
 
     # @api private
     # @return [Pipeline] for the Ractor that calls: see {Shareable.own}

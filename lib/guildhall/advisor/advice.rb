@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../text_table"
+require "guildhall/text_table"
 
 module Guildhall
   class Advisor

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "stringio"
-require_relative "../native_threads"
+require "guildhall/native_threads"
 
 module Guildhall
   class Doctor

@@ -7,7 +7,7 @@ module Guildhall
     class Visitor < Inspection::Visitor
       include GemFindings
 
-      INTERNAL = ["<internal:", File.expand_path("..", __dir__)].freeze
+      INTERNAL = ["<internal:", File.expand_path("..", __dir__)].freeze # Ruby's own, and this gem's
       MAX_SUSPICIONS = 200
       private_constant :INTERNAL, :MAX_SUSPICIONS
 
@@ -55,7 +55,7 @@ module Guildhall
       private
 
       def max_followed = 20_000
-      def skipped?(file) = file.start_with?(*INTERNAL)
+      def skipped?(file) = file.start_with?(*INTERNAL) || Inspection.own_file?(file)
 
       def find(thing, place, problem, advice)
         return super unless library?(place.first)

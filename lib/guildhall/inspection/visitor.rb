@@ -44,10 +44,28 @@ module Guildhall
         return if @seen[task]
 
         @seen[task] = true
-        return stage(task) if defined?(Pipeline::Stage) && task.is_a?(Pipeline::Stage)
-        return tool(task.tool) if defined?(Task::PerWorker) && task.is_a?(Task::PerWorker)
+        case task
+        when SelfDescribing then task.describe_to(self)
+        when Proc then block(task, Inspection.nesting_of(task))
+        else object(task, decodes)
+        end
+      end
 
-        task.is_a?(Proc) ? block(task, Inspection.nesting_of(task)) : object(task, decodes)
+      # @param nesting [Array<Module>] around the block
+      def block(task, nesting)
+        code = RubyVM::InstructionSequence.of(task)
+        return unless code
+
+        @foreign = true
+        within(nesting, nil) { Instructions.new(code.to_a, self, self_of(task)).visit }
+      end
+
+      # @param type [Class] of which each worker has an instance, and calls it
+      def tool(type)
+        @keeps_state = true
+        created(type)
+        follow(method_of(type, :call), Instance.new(type))
+        whole(type) if @whole
       end
 
       # @param place [Array(String, Integer)] file and line
@@ -137,30 +155,10 @@ module Guildhall
         whole(value) if @whole && value.is_a?(Module)
       end
 
-      # A stage's block is shareable: the stage knows what was around it.
-      def stage(stage)
-        stage.callable.is_a?(Proc) ? block(stage.callable, stage.nesting) : task(stage.callable)
-      end
-
-      # The only thing that a codec's `call` does.
+      # Methods of Guildhall are not read: the module whose `call` this is says which of the codec's own methods it calls.
       def decoding(codec)
-        method = method_of(codec.singleton_class, :call)
-        follow(method_of(codec.singleton_class, :decode), Known.new(codec)) if method && defined?(Codec) && method.owner == Codec
-      end
-
-      def tool(type)
-        @keeps_state = true
-        created(type)
-        follow(method_of(type, :call), Instance.new(type))
-        whole(type) if @whole
-      end
-
-      def block(task, nesting)
-        code = RubyVM::InstructionSequence.of(task)
-        return unless code
-
-        @foreign = true
-        within(nesting, nil) { Instructions.new(code.to_a, self, self_of(task)).visit }
+        owner = method_of(codec.singleton_class, :call)&.owner
+        follow(method_of(codec.singleton_class, owner.called_by_call), Known.new(codec)) if owner.respond_to?(:called_by_call)
       end
 
       # @return [Known, Lost, nil] unknown for a shareable block

@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
+require "guildhall/railtie"
 require_relative "../kafka"
 require_relative "rails/connections"
-require_relative "rails/rest_before_fork"
 require_relative "rails/errors"
 require_relative "rails/execution"
 require_relative "rails/log"

@@ -28,7 +28,7 @@ module Guildhall
         value
       rescue Exception => error # rubocop:disable Lint/RescueException -- only marked and counted, then raised on
         @meter.add(index, Batch::RAISED, 1, since)
-        Pipeline.mark(error, @names[index])
+        Failure.mark(error, @names[index])
         raise
       end
 

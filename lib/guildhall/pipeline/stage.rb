@@ -6,15 +6,12 @@ module Guildhall
     # Subclasses decide what the callable's answer means.
     class Stage
       include Composable
+      include Inspection::SelfDescribing
 
       attr_reader :name
 
       # @return [#call] what the stage was made of
       attr_reader :callable
-
-      # @api private
-      # @return [Array<Module>] around the block that the stage was made of; unknown for a shareable block
-      attr_reader :nesting
 
       # @param part [Stage, Pipeline, Codec, #call] codecs decode, what also answers `valid?` validates, others map
       # @raise [Guildhall::ArgumentError]
@@ -45,6 +42,10 @@ module Guildhall
         @batches = @callable.respond_to?(:call_batch)
         freeze
       end
+
+      # A block is shareable by now, and no longer knows what was around it.
+      # @api private
+      def describe_to(visitor) = @callable.is_a?(Proc) ? visitor.block(@callable, @nesting) : visitor.task(@callable)
 
       # @return [Boolean] whether its callable takes `(value, metadata)`
       def takes_metadata? = @with_metadata

@@ -82,7 +82,7 @@ module Guildhall
       def refuse(path, culprit)
         error = NotShareableError.new("#{path} of #{Inspection.name_of(@task)} cannot leave its Ractor: it is " \
                                       "#{Shareable.article(Shareable.type_of(culprit))}; return data", path:)
-        Pipeline.mark(error, @task.names.last) if defined?(Pipeline) && @task.is_a?(Pipeline)
+        @task.mark_result(error) if @task.respond_to?(:mark_result)
         raise error
       end
     end

@@ -5,6 +5,8 @@ module Guildhall
     # Builds its tool where it is called, once for each worker (and for each thread that runs deferred payloads), and again
     # in a worker that replaces another.
     class PerWorker
+      include Inspection::SelfDescribing
+
       attr_reader :tool
 
       # @see Task.per_worker
@@ -24,6 +26,9 @@ module Guildhall
       def call(payload, metadata = nil)
         @with_metadata ? instance.call(payload, metadata) : instance.call(payload)
       end
+
+      # @api private
+      def describe_to(visitor) = visitor.tool(@tool)
 
       # @return [Boolean] whether the tool takes `(payload, metadata)`
       def takes_metadata? = @with_metadata

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "guildhall/cli"
+require "guildhall/tools/cli"
 require "json"
 require "tmpdir"
 
@@ -65,7 +65,7 @@ class CLIAdviseTest < GuildhallTest
 
   private
 
-  def payloads(topic, servers, limit: 100) = Guildhall::CLI::Payloads.of_topic(topic, servers, limit:)
+  def payloads(topic, servers, limit: 100) = Guildhall::Tools::CLI::Payloads.of_topic(topic, servers, limit:)
 
   def produce(broker, texts)
     producer = Rdkafka::Config.new("bootstrap.servers": broker.bootstrap_servers).producer
