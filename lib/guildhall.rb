@@ -12,8 +12,8 @@ require_relative "guildhall/pipeline"
 require_relative "guildhall/pool"
 require_relative "guildhall/railtie" if defined?(Rails::Railtie)
 
+# What is loaded when it is first named, and the way to the tools of another gem.
 module Guildhall
-  # Loaded when one of them is first named.
   {Template: "template", Templates: "templates", TemplateError: "template/errors", SafeString: "template/safe_string"}.each do |name, file|
     autoload(name, File.expand_path("guildhall/#{file}.rb", __dir__))
   end

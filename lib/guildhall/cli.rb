@@ -6,17 +6,15 @@ require_relative "errors"
 require_relative "suggestion"
 require_relative "text_table"
 require_relative "cli/command"
-require_relative "cli/help"
 require_relative "cli/info"
 require_relative "cli/probe"
 require_relative "cli/render"
-require_relative "cli/version"
 
 module Guildhall
   # The command line: finds the command, runs it and turns what the user did wrong into one line and exit status 2.
   #
-  # A command is a subclass of {Command}. {COMMANDS} has those of this gem. Another gem, as guildhall-kafka and guildhall-tools do, adds its own
-  # by a file `guildhall/NAME/cli.rb` whose module `Guildhall::Name::CLI` answers `commands`.
+  # A command is a subclass of {Command}. {COMMANDS} has those of this gem. Another gem (guildhall-kafka, guildhall-tools) adds its own by
+  # a file `guildhall/NAME/cli.rb` whose module `Guildhall::Name::CLI` answers `commands`.
   class CLI
     COMMANDS = [Help, Info, Probe, Render, Version].freeze
     # Exit statuses, as shells have them for SIGINT and SIGPIPE.

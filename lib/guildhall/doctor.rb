@@ -49,7 +49,7 @@ module Guildhall
       Inspection.name_of(@object)
     end
 
-    # What the payloads show counts more than what is known of a gem.
+    # A payload that passed counts more than a verdict about a gem.
     def findings(visitor, trial)
       [*unshareable(visitor), *visitor.findings, *trial&.findings, *(visitor.known_gems unless trial&.shows?)]
     end
@@ -109,9 +109,7 @@ module Guildhall
   end
 end
 
-require_relative "doctor/known_gems"
 require_relative "doctor/origin"
-require_relative "doctor/gem_findings"
 require_relative "doctor/visitor"
 require_relative "doctor/explanation"
 require_relative "doctor/child"

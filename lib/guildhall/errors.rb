@@ -48,7 +48,7 @@ module Guildhall
     # @return [Array<Inspection::Finding>] what was found by reading the task; empty where a worker came upon it
     attr_reader :findings
 
-    # @param code [Pool::Code] has a refusal
+    # @param code [Pool::TaskCode] has a refusal
     def self.refused(code)
       new("#{code.name} cannot run on workers, and so nowhere: #{code.refusal.message} (#{code.refusal.place})")
     end

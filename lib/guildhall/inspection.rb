@@ -2,12 +2,9 @@
 
 # Needs guildhall/shareable, which loads it.
 require_relative "errors"
-require_relative "inspection/finding"
 require_relative "inspection/constants"
 require_relative "inspection/instructions"
-require_relative "inspection/block"
 require_relative "inspection/findings"
-require_relative "inspection/calls"
 require_relative "inspection/visitor"
 
 module Guildhall

@@ -82,5 +82,4 @@ module Guildhall
 end
 
 require_relative "leak_check/snapshot"
-require_relative "leak_check/growth"
 require_relative "leak_check/watcher"

@@ -1,4 +1,4 @@
-/* Guildhall::Pool::Code in Ruby; see pool/code.rb for what decides. */
+/* Guildhall::Pool::TaskCode in Ruby; see pool/task_code.rb for what decides. */
 #include "code.h"
 #include <ruby/ractor.h>
 
@@ -17,7 +17,7 @@ static void code_mark(void *data)
 static size_t code_memsize(const void *data) { return sizeof(guildhall_code); }
 
 static const rb_data_type_t code_type = {
-    "Guildhall::Pool::Code",
+    "Guildhall::Pool::TaskCode",
     {code_mark, RUBY_DEFAULT_FREE, code_memsize},
     0, 0,
     RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_FROZEN_SHAREABLE | RUBY_TYPED_WB_PROTECTED};
@@ -80,7 +80,7 @@ void guildhall_init_pool_code(VALUE pool)
 {
     static const char *const standings[] = {"untried", "tried", "refused"};
     for (int i = 0; i < 3; i++) id_standings[i] = rb_intern(standings[i]);
-    VALUE code = rb_define_class_under(pool, "Code", rb_cObject);
+    VALUE code = rb_define_class_under(pool, "TaskCode", rb_cObject);
     rb_undef_alloc_func(code);
     rb_define_singleton_method(code, "build", code_build, 4);
     rb_define_method(code, "name", code_name, 0);

@@ -4,7 +4,7 @@ require "guildhall/text_table"
 
 module Guildhall
   class Advisor
-    # What was measured, and what to do.
+    # The measurements, and the advice that follows from them.
     class Advice
       # For payloads of one class of sizes.
       #

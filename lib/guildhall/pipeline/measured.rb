@@ -40,7 +40,7 @@ module Guildhall
       # @return [Measured] itself
       def measured = self
 
-      # What has become of the values so far.
+      # Counts and times of each stage so far.
       # @return [Hash{Symbol=>Hash}] by stage: `passed`, `dropped`, `failed` (values) and `seconds` (spent, over all
       #   Ractors)
       def stats

@@ -45,7 +45,7 @@ module Guildhall
           advice.pays? ? 0 : 1
         end
 
-        # What the task prints goes to standard error from here on: workers hold some of it back until the process ends.
+        # Sends what the task prints to standard error from here on: workers hold some of it back until the process ends.
         def keep_output
           return unless @out.equal?($stdout)
 
@@ -57,7 +57,7 @@ module Guildhall
           {workers: @options[:workers], rounds: @options[:quick] ? 3 : Advisor::ROUNDS, progress: progress("Measuring")}
         end
 
-        # It measures for a minute, and says nothing else meanwhile where there is no bar.
+        # Measuring takes a minute, in which nothing else is printed unless there is a bar.
         def announce(name, count)
           duration = @options[:quick] ? "half a minute" : "a minute (--quick: half of it)"
           @err.puts("guildhall: measures #{name} with #{count} payload#{"s" if count > 1}; that takes about #{duration}, or some minutes " \

@@ -3,8 +3,8 @@
 require "test_helper"
 require "guildhall/pool"
 
-class PoolFeedTest < GuildhallTest
-  Feed = Guildhall::Pool::Feed
+class PoolChunkReaderTest < GuildhallTest
+  ChunkReader = Guildhall::Pool::ChunkReader
   Pair = Struct.new(:one, :other)
 
   def rest_of(feed)
@@ -20,42 +20,42 @@ class PoolFeedTest < GuildhallTest
   def test_what_is_in_memory_is_cut_without_a_thread
     {[1, 2, 3] => [[1, 2], [3]], (1..3) => [[1, 2], [3]], Set[1, 2, 3] => [[1, 2], [3]], {a: 1} => [[[:a, 1]]], Pair.new(1, 2) => [[1, 2]]}
       .each do |payloads, chunks|
-        feed = Feed.new(payloads, 2)
+        feed = ChunkReader.new(payloads, 2)
         refute_predicate feed, :open?
         assert_equal chunks, rest_of(feed), payloads.inspect
       end
   end
 
   def test_pairs_of_a_hash_can_cross_ractors
-    assert(Feed.array({a: "b"}).all? { |pair| Ractor.shareable?(pair) })
+    assert(ChunkReader.array({a: "b"}).all? { |pair| Ractor.shareable?(pair) })
   end
 
   def test_documents_are_the_hashes_and_arrays_that_they_represent
-    assert_equal [[1], 2, 3], Feed.in_memory(Guildhall::JSON.document("[[1],2,3]"))
+    assert_equal [[1], 2, 3], ChunkReader.in_memory(Guildhall::JSON.document("[[1],2,3]"))
     map = Guildhall::JSON.document('{"a":{"b":1}}')
-    assert_equal [["a", {"b" => 1}]], Feed.in_memory(map)
-    assert(Feed.array(map).all? { |pair| Ractor.shareable?(pair) })
-    assert_kind_of Guildhall::Document, Feed.array(map).dig(0, 1)
+    assert_equal [["a", {"b" => 1}]], ChunkReader.in_memory(map)
+    assert(ChunkReader.array(map).all? { |pair| Ractor.shareable?(pair) })
+    assert_kind_of Guildhall::Document, ChunkReader.array(map).dig(0, 1)
   end
 
   def test_a_range_without_end_is_read_not_unrolled
-    assert_nil Feed.in_memory(1..)
-    assert_nil Feed.in_memory("a".."c")
-    assert_equal %w[a b c], Feed.array("a".."c")
+    assert_nil ChunkReader.in_memory(1..)
+    assert_nil ChunkReader.in_memory("a".."c")
+    assert_equal %w[a b c], ChunkReader.array("a".."c")
   end
 
   def test_what_is_not_enumerable_is_refused_with_what_to_give
-    error = assert_raises(Guildhall::ArgumentError) { Feed.new(5, 1) }
+    error = assert_raises(Guildhall::ArgumentError) { ChunkReader.new(5, 1) }
     assert_equal "payloads must be an Array or another Enumerable (an IO, an Enumerator), not Integer", error.message
   end
 
   def test_chunks_of_a_source_come_in_order_and_the_last_one_is_short
-    assert_equal (1..7).to_a, rest_of(Feed.new((1..7).each_entry, 3)).flatten
+    assert_equal (1..7).to_a, rest_of(ChunkReader.new((1..7).each_entry, 3)).flatten
   end
 
   def test_reads_two_chunks_ahead_at_most
     read = Queue.new
-    feed = Feed.new(Enumerator.new { |yielder| (1..100).each { |n| yielder << n.tap { read << n } } }, 5)
+    feed = ChunkReader.new(Enumerator.new { |yielder| (1..100).each { |n| yielder << n.tap { read << n } } }, 5)
     eventually(30) { read.size == 11 } # ten in the buffer, and one that waits for room
     assert_equal [1, 2, 3, 4, 5], feed.take(wait: true)
     eventually(30) { read.size == 16 }
@@ -65,7 +65,7 @@ class PoolFeedTest < GuildhallTest
 
   def test_a_nil_does_not_wait_for_its_chunk_to_be_full
     gate = Queue.new
-    feed = Feed.new(Enumerator.new { |yielder| (yielder << nil) && gate.pop }, 5)
+    feed = ChunkReader.new(Enumerator.new { |yielder| (yielder << nil) && gate.pop }, 5)
     assert_equal [nil], feed.take(wait: true, timeout: 30)
   ensure
     feed&.stop
@@ -73,7 +73,7 @@ class PoolFeedTest < GuildhallTest
 
   def test_nothing_yet_is_an_empty_chunk
     gate = Queue.new
-    feed = Feed.new(Enumerator.new { |yielder| yielder << gate.pop }, 5)
+    feed = ChunkReader.new(Enumerator.new { |yielder| yielder << gate.pop }, 5)
     assert_equal [], feed.take(wait: false)
     assert_equal [], feed.take(wait: true, timeout: 0.01)
     assert_predicate feed, :open?
@@ -85,27 +85,27 @@ class PoolFeedTest < GuildhallTest
   end
 
   def test_the_sources_error_comes_after_its_payloads
-    feed = Feed.new(Enumerator.new { |yielder| yielder << 1 && raise(IOError, "gone") }, 5)
+    feed = ChunkReader.new(Enumerator.new { |yielder| yielder << 1 && raise(IOError, "gone") }, 5)
     assert_equal [[1]], rest_of(feed)
     assert_equal [IOError, "gone"], [feed.error.class, feed.error.message]
   end
 
   def test_a_reading_thread_that_is_killed_is_an_error
-    feed = Feed.new(Enumerator.new { |yielder| yielder << 1 && Thread.exit }, 5)
+    feed = ChunkReader.new(Enumerator.new { |yielder| yielder << 1 && Thread.exit }, 5)
     assert_equal [[1]], rest_of(feed)
     assert_instance_of Guildhall::TaskError, feed.error
   end
 
   def test_a_reading_thread_that_is_killed_before_it_has_begun_is_an_error
-    feed = Feed.new(Enumerator.new { |yielder| loop { yielder << 1 } }, 5)
-    Thread.list.each { |thread| thread.kill if thread.name == "guildhall feed" }
+    feed = ChunkReader.new(Enumerator.new { |yielder| loop { yielder << 1 } }, 5)
+    Thread.list.each { |thread| thread.kill if thread.name == "guildhall chunk reader" }
     rest_of(feed)
     assert_instance_of Guildhall::TaskError, feed.error
   end
 
   def test_the_thread_is_not_in_a_child_process
-    feed = Feed.new(Enumerator.new { |yielder| loop { yielder << 1 } }, 5)
-    memory = Feed.new([1, 2], 5)
+    feed = ChunkReader.new(Enumerator.new { |yielder| loop { yielder << 1 } }, 5)
+    memory = ChunkReader.new([1, 2], 5)
     reader, writer = IO.pipe
     child = fork do
       writer.puts(memory.take(wait: true).inspect)
@@ -128,7 +128,7 @@ class PoolFeedTest < GuildhallTest
     assert_equal "child Guildhall::PoolClosedError\nparent [1]\n", assert_ruby(<<~'RUBY')
       require "guildhall/pool"
       gate = Thread::Queue.new
-      feed = Guildhall::Pool::Feed.new(Enumerator.new { |yielder| yielder << gate.pop }, 5)
+      feed = Guildhall::Pool::ChunkReader.new(Enumerator.new { |yielder| yielder << gate.pop }, 5)
       reader, writer = IO.pipe
       child = nil
       trap(:USR1) { child = fork }
@@ -153,8 +153,8 @@ class PoolFeedTest < GuildhallTest
   end
 
   def test_belongs_to_an_owner_that_it_does_not_keep
-    feed = Feed.new(Enumerator.new { |yielder| loop { yielder << 1 } }, 2)
-    thread = Thread.list.find { |one| one.name == "guildhall feed" }
+    feed = ChunkReader.new(Enumerator.new { |yielder| loop { yielder << 1 } }, 2)
+    thread = Thread.list.find { |one| one.name == "guildhall chunk reader" }
     Thread.new { feed.belong_to(Object.new) }.join
     eventually(30) do
       GC.start

@@ -6,12 +6,12 @@ require "guildhall/json"
 require "guildhall/pipeline"
 
 # What makes two blocks the same code.
-class PoolCodeKeyTest < GuildhallTest
+class PoolCodeIdentityTest < GuildhallTest
   def setup
     @blocks = Hash.new { |known, instructions| known[instructions] = Guildhall::Inspection::Block.new(instructions) }.compare_by_identity
   end
 
-  def key(task) = Guildhall::Pool::CodeKey.of(task, @blocks)
+  def key(task) = Guildhall::Pool::CodeIdentity.of(task, @blocks)
 
   def adding(number, _beside = nil) = ->(payload) { payload + number }
 

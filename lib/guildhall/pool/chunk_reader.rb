@@ -7,7 +7,7 @@ module Guildhall
   class Pool
     # Cuts the payloads of a source into chunks: an Array directly, any other Enumerable by a thread that reads ahead, so that a
     # slow source delays no result. Holds two chunks at most.
-    class Feed
+    class ChunkReader
       # How long the first payload of a chunk waits for others.
       LINGER_SECONDS = 0.01
       # How often to look whether the process is still the same.
@@ -39,7 +39,7 @@ module Guildhall
       def initialize(payloads, chunk)
         @payloads = payloads
         @chunk = chunk
-        list = Feed.in_memory(payloads)
+        list = ChunkReader.in_memory(payloads)
         @buffer = list ? list.dup : []
         @ended = !list.nil?
         @lock = Mutex.new
@@ -50,7 +50,7 @@ module Guildhall
 
       # Ends the thread with its owner, which this must not refer to: an Enumerator that is dropped half-way never comes to {#stop}.
       def belong_to(owner)
-        ObjectSpace.define_finalizer(owner, Feed.finalizer(@thread)) if @thread
+        ObjectSpace.define_finalizer(owner, ChunkReader.finalizer(@thread)) if @thread
       end
 
       # Called wherever the collector happens to run: neither locks nor waits.
@@ -82,11 +82,11 @@ module Guildhall
 
       private
 
-      # Whatever ends it, also before it has begun, it says so.
+      # The mask keeps a kill from ending the thread before `read` can set `@ended`, for which a reader would wait for ever.
       def start
         @thread = Thread.handle_interrupt(Object => :never) { Thread.new { read } }
         @thread.report_on_exception = false
-        @thread.name = "guildhall feed"
+        @thread.name = "guildhall chunk reader"
       end
 
       def due?
@@ -113,7 +113,7 @@ module Guildhall
         @error = TaskError.new("the thread that read the payloads was ended")
         Thread.handle_interrupt(Object => :immediate) { @payloads.each_entry { |payload| @lock.synchronize { add(payload) } } }
         @error = nil
-      rescue Exception => error # rubocop:disable Lint/RescueException -- it is raised to the consumer of the feed
+      rescue Exception => error # rubocop:disable Lint/RescueException -- it is raised to who reads the chunks
         @error = error
       ensure
         @lock.synchronize do

@@ -5,7 +5,7 @@ require "support/pool_tasks"
 require "guildhall/pool"
 
 # Blocks that are written at the call.
-class PoolLiteralTest < GuildhallTest
+class PoolInlineBlockTest < GuildhallTest
   # What blocks are written in: shareable, and of the same class.
   Shop = Data.define(:rate) do
     def priced(pool, numbers, discount) = pool.map(numbers, ->(number) { (number * rate) - discount })
@@ -30,11 +30,11 @@ class PoolLiteralTest < GuildhallTest
 
   def adding(captured) = nil.instance_exec { ->(number) { number + captured } }
 
-  def admission = @pool.instance_variable_get(:@admission)
+  def registry = @pool.instance_variable_get(:@registry)
 
   def looked_at(&)
     looks = 0
-    trace = TracePoint.new(:call) { |point| looks += 1 if point.method_id == :learn && point.self.equal?(admission) }
+    trace = TracePoint.new(:call) { |point| looks += 1 if point.method_id == :learn && point.self.equal?(registry) }
     trace.enable(&)
     looks
   end

@@ -3,7 +3,7 @@
 require "test_helper"
 
 # Class variables of I18n are there before the first Ractor, where Ruby would end the process otherwise.
-class PoolEarlyVariablesTest < GuildhallTest
+class PoolI18nWorkaroundTest < GuildhallTest
   SCRIPT = <<~RUBY
     require "guildhall"
     require "guildhall/json"

@@ -5,8 +5,8 @@ module Guildhall
     # Ruby 4.0.0 to 4.0.5 ends the process ("[BUG] should have cvar cache entry", its bug #22072) if a class that has class variables is
     # given another one after the first Ractor was made. I18n makes its own one by one when they are first used, and Rails loads its base
     # classes when they are first used: both happens here, before the first Ractor. What I18n assigns with `||=` stays its own doing.
-    # What the application autoloads is not known, and is loaded again when code changes: one warning names those files.
-    module EarlyVariables
+    # Files that the application autoloads, or reloads when code changes, stay a danger: one warning names them.
+    module I18nWorkaround
       AFFECTED = RUBY_VERSION.match?(/\A4\.0\.[0-5]\z/)
       NAMES = %i[@@backend @@default_locale @@available_locales @@available_locales_set @@default_separator @@exception_handler
                  @@missing_interpolation_argument_handler @@load_path @@interpolation_patterns].freeze
@@ -16,13 +16,13 @@ module Guildhall
                    ActiveRecord::Tasks::DatabaseTasks].freeze
       DEFINITIONS = [/@@(\w+)\s*(?:\|\||&&)?=(?![=~])/, /\b[cm]attr_(?:accessor|reader|writer)[ (]\s*((?::\w+(?:,\s*)?)+)/].freeze
       SHOWN = 5 # files in the warning
-      # What these Rubies prepend to Kernel when the first Ractor is made. `Ractor.count` forgets those that have ended.
+      # These Rubies prepend it to Kernel when the first Ractor is made. `Ractor.count` forgets Ractors that have ended.
       ACTIVATED = "<RactorRequire>"
       private_constant :NAMES, :CLASSES, :DEFINITIONS, :SHOWN, :ACTIVATED
 
       class << self
         # Before the first Ractor; later it changes nothing, for loading these classes then would end the process.
-        def make
+        def apply
           return if !AFFECTED || Kernel.ancestors.any? { |part| part.name == ACTIVATED }
 
           make_variables if defined?(::I18n::Config)

@@ -4,10 +4,10 @@ require "test_helper"
 require "guildhall/pool"
 
 # Which exceptions mean that code cannot run on workers.
-class PoolCodeTest < GuildhallTest
+class PoolTaskCodeTest < GuildhallTest
   UNSHAREABLE = "defined with an un-shareable Proc in a different Ractor"
 
-  def code(tried: false) = Guildhall::Pool::Code.build("Task", false, tried, nil)
+  def code(tried: false) = Guildhall::Pool::TaskCode.build("Task", false, tried, nil)
 
   def judged(code, error)
     failure = Guildhall::Failure.of(error, 0)
@@ -45,7 +45,7 @@ class PoolCodeTest < GuildhallTest
   end
 
   def test_it_says_what_it_is
-    assert_equal "#<Guildhall::Pool::Code Task untried>", code.inspect
-    assert_equal "#<Guildhall::Pool::Code Task tried>", code(tried: true).inspect
+    assert_equal "#<Guildhall::Pool::TaskCode Task untried>", code.inspect
+    assert_equal "#<Guildhall::Pool::TaskCode Task tried>", code(tried: true).inspect
   end
 end

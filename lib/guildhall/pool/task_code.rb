@@ -2,10 +2,10 @@
 
 module Guildhall
   class Pool
-    # What is known of one code: shared by all tasks that are made of it, and by all Ractors. A worker that comes upon what only
-    # the main Ractor may touch refuses the code: its payloads fail from then on, wherever they would run.
-    class Code
-      # What Ruby raises in a worker, and only there. The last one is a RuntimeError.
+    # Knowledge about one code, shared by all tasks that are made of it and by all Ractors. When a worker meets what only the main
+    # Ractor may touch, it refuses the code: its payloads fail from then on, wherever they would run.
+    class TaskCode
+      # Ruby raises these in workers only, and a RuntimeError with the message below.
       MAIN_ONLY = [::Ractor::IsolationError, ::Ractor::UnsafeError].freeze
       UNSHAREABLE_METHOD = "defined with an un-shareable Proc in a different Ractor"
       MAX_CAUSES = 5
@@ -28,7 +28,7 @@ module Guildhall
       end
 
       def inspect
-        "#<Guildhall::Pool::Code #{name} #{standing}>"
+        "#<Guildhall::Pool::TaskCode #{name} #{standing}>"
       end
 
       private
