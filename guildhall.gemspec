@@ -12,11 +12,10 @@ Gem::Specification.new do |spec|
   spec.license = "MIT"
   spec.required_ruby_version = Guildhall::RUBIES
   spec.files = Dir.chdir(__dir__) do
-    # All guides are here, because they link to each other. What is taken off, guildhall-kafka has.
+    # All guides are here, because they link to each other; code that another gem has is left out.
+    others = %w[guildhall-kafka guildhall-tools].flat_map { |name| Gem::Specification.load("#{__dir__}/#{name}.gemspec").files }
     Dir["{lib,sig}/**/*.{rb,rbs}", "sig/manifest.yaml", "ext/guildhall/**/*.{c,h,rb}", "exe/guildhall",
-      "{README,CHANGELOG,CONTRIBUTING,SECURITY}.md", "docs/**/*.{md,svg}", "examples/*.rb", "LICENSE.txt"] -
-      Dir["lib/guildhall-kafka.rb", "lib/generators/**/*", "{lib,sig}/guildhall/{kafka,karafka}{.rb,.rbs,/**/*}",
-        "examples/{kafka*,karafka*,demo}.rb"]
+      "{README,CHANGELOG,CONTRIBUTING,SECURITY}.md", "docs/**/*.{md,svg}", "examples/*.rb"] - ["examples/demo.rb"] - others + ["LICENSE.txt"]
   end
   spec.bindir = "exe"
   spec.executables = ["guildhall"]

@@ -4,7 +4,7 @@ require "test_helper"
 require "support/guide"
 require "tmpdir"
 
-# The pages of docs and both READMEs, as a reader would run them: one program a page.
+# The pages of docs and the READMEs, as a reader would run them: one program a page.
 class GuidesTest < GuildhallTest
   GUIDES = Guide.all.freeze
 

@@ -3,19 +3,32 @@
 require "test_helper"
 require "support/file_references"
 require "support/installed_gems"
+require "fileutils"
+require "tmpdir"
+require_relative "../tool/environment"
 
-# Both gems as a user gets them: built, installed into an empty GEM_HOME, used from outside the checkout.
+# The gems as a user gets them: built, installed into an empty GEM_HOME, used from outside the checkout.
 class PackagingTest < GuildhallTest
   ROOT = File.expand_path("..", __dir__)
   SPECIFICATIONS = BuiltGems::NAMES.to_h { |name| [name, BuiltGems.specification(name)] }
   # What a file looks for beside itself only in a checkout, and says so.
   IN_A_CHECKOUT = ["ext/guildhall_kafka/extconf.rb: ../guildhall/include"].freeze
+  WITHOUT_TOOLS = <<~'RUBY'
+    require "guildhall"
+    require "guildhall/cli"
+    [-> { Guildhall.doctor(Guildhall::JSON) }, -> { Guildhall::LeakCheck.snapshot }].each do |attempt|
+      attempt.call
+    rescue Guildhall::MissingDependencyError => error
+      puts error.message
+    end
+    p(%w[advise doctor].map { |name| Guildhall::CLI.new(err: $stdout).run([name]) })
+  RUBY
   USE = <<~'RUBY'
     require "guildhall"
     require "guildhall/kafka"
     queue = Guildhall::Queue.new(2)
     queue.push(Guildhall::JSON.decode('{"from": "an installed gem"}'))
-    puts queue.pop["from"], Guildhall::Kafka.name
+    puts queue.pop["from"], Guildhall::Kafka.name, Guildhall.doctor(Guildhall::JSON).verdict
     puts $LOADED_FEATURES.grep(%r{/guildhall/}).grep_v(/\A#{Regexp.escape(ENV.fetch("GEM_HOME"))}/)
   RUBY
 
@@ -31,11 +44,11 @@ class PackagingTest < GuildhallTest
   end
 
   def test_each_file_is_in_one_gem
-    core, kafka = SPECIFICATIONS.values.map(&:files)
-    assert_equal ["LICENSE.txt"], core & kafka
+    lists = SPECIFICATIONS.values.map(&:files)
+    assert_equal({"LICENSE.txt" => lists.size}, lists.flatten.tally.select { |_, gems| gems > 1 })
     ours = Dir.chdir(ROOT) { Dir["{lib,sig,ext}/**/*.{rb,rbs,c,h}", "docs/*.md", "examples/*.rb", "README*.md"] - ["examples/demo.rb"] }
-    assert_empty ours - core - kafka
-    assert_empty((core + kafka).reject { |path| File.exist?(File.join(ROOT, path)) })
+    assert_empty ours - lists.flatten
+    assert_empty(lists.flatten.reject { |path| File.exist?(File.join(ROOT, path)) })
   end
 
   def test_no_lock_file_and_no_registry_host
@@ -48,10 +61,10 @@ class PackagingTest < GuildhallTest
     end
   end
 
-  # Both gems share the folder lib in a checkout, and nowhere else.
+  # The gems share the folder lib in a checkout, and nowhere else.
   def test_each_gem_has_the_files_that_its_files_name
     missing = SPECIFICATIONS.transform_values { |specification| FileReferences.new(ROOT, specification.files).missing - IN_A_CHECKOUT }
-    assert_equal({"guildhall" => [], "guildhall-kafka" => []}, missing)
+    assert_equal BuiltGems::NAMES.to_h { |name| [name, []] }, missing
   end
 
   # In the gem, or at an address of the repository.
@@ -72,8 +85,23 @@ class PackagingTest < GuildhallTest
 
   def test_installed_gems_work_outside_the_checkout
     home = InstalledGems.home
-    assert_equal ["an installed gem", "Guildhall::Kafka"], InstalledGems.gems.run(RbConfig.ruby, "-e", USE).lines(chomp: true)
+    assert_equal ["an installed gem", "Guildhall::Kafka", "runs"], InstalledGems.gems.run(RbConfig.ruby, "-e", USE).lines(chomp: true)
     assert_equal "guildhall #{Guildhall::VERSION}\n", InstalledGems.gems.run(RbConfig.ruby, File.join(home, "bin/guildhall"), "version")
+  end
+
+  # As in production, where the group development is left out: the files of the gem guildhall alone.
+  def test_without_the_tools_the_gem_is_named
+    Dir.mktmpdir do |folder|
+      SPECIFICATIONS["guildhall"].files.grep(%r{\A(?:lib|exe)/}).each do |path|
+        FileUtils.mkdir_p(File.join(folder, File.dirname(path)))
+        FileUtils.cp(File.join(ROOT, path), File.join(folder, path))
+      end
+      environment = {"RUBYLIB" => [File.join(folder, "lib"), Environment::LIBRARY].join(":"), "RUBYOPT" => nil, "BUNDLER_SETUP" => nil}
+      out, err, = run_command([RbConfig.ruby, "-e", WITHOUT_TOOLS], env: environment, chdir: folder)
+      assert_equal [*%w[Doctor LeakCheck].map { |name| "Guildhall::#{name} needs the gem guildhall-tools: add `gem \"guildhall-tools\"` to the Gemfile" },
+                    *%w[advise doctor].map { |name| "guildhall: the command #{name} comes with a gem for development: add `gem \"guildhall-tools\"` to the Gemfile" },
+                    "[2, 2]"], out.lines(chomp: true), err
+    end
   end
 
   private

@@ -9,10 +9,10 @@ require_relative "support/subprocess"
 require_relative "support/time_limit"
 require_relative "support/test_times"
 
-if Guildhall::Pool::EarlyVariables::AFFECTED # before the first Ractor, which some tests make themselves
+if Guildhall::Pool::I18nWorkaround::AFFECTED # before the first Ractor, which some tests make themselves
   require "i18n"
   require "tzinfo"
-  Guildhall::Pool::EarlyVariables.make
+  Guildhall::Pool::I18nWorkaround.apply
 end
 
 # Every test case of the project: fails on warnings from our code and on what is left behind.

@@ -5,11 +5,11 @@ require "open3"
 require "rbconfig"
 require "rubygems/package"
 
-# Both gems as users get them: built, and installed into an empty GEM_HOME. Gems that ours depend on come from this machine; nothing is
+# The gems as users get them: built, and installed into an empty GEM_HOME. Gems that ours depend on come from this machine; nothing is
 # downloaded.
 class BuiltGems
   ROOT = File.expand_path("..", __dir__)
-  NAMES = %w[guildhall guildhall-kafka].freeze
+  NAMES = %w[guildhall guildhall-kafka guildhall-tools].freeze
   # RubyGems 4.1 (its snapshots) takes each `require_relative "../…"` for one of an extension.
   MISTAKEN = Gem::SpecificationPolicy.private_method_defined?(:validate_extension_require_relative)
   # A command has failed; the message has its output.

@@ -7,7 +7,7 @@ require_relative "built_gems"
 require_relative "environment"
 require_relative "../test/support/guide"
 
-# What a release has to pass: both gems are built into pkg/, installed into an empty GEM_HOME, run both READMEs from a folder outside
+# What a release has to pass: the gems are built into pkg/, installed into an empty GEM_HOME, run their READMEs from a folder outside
 # the checkout, and do in a generated Rails application what its developer does (test/integration/rails/tour.rb). Rails is downloaded where
 # it is not there; nothing else is.
 class ReleaseCheck
@@ -23,7 +23,7 @@ class ReleaseCheck
       paths = BuiltGems::NAMES.map { |name| step("build #{name}") { build(name) } }
       step("install") { [@gems.install(paths), nil] }
       step("guildhall version") { [outside(File.join(@gems.home, "bin/guildhall"), "version"), nil] }
-      %w[README.md README-kafka.md].each { |name| step(name) { run_page(Guide.new(File.join(ROOT, name))) } }
+      %w[README.md README-kafka.md README-tools.md].each { |name| step(name) { run_page(Guide.new(File.join(ROOT, name))) } }
       step("Rails #{RAILS}") { rails }
     end
     true

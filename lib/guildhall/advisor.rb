@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
-require_relative "clock"
-require_relative "errors"
-require_relative "pool"
-require_relative "pipeline"
+require "guildhall/clock"
+require "guildhall/errors"
+require "guildhall/pool"
+require "guildhall/pipeline"
 
 module Guildhall
   # Measures a user's task on the user's payloads, on this machine: whether workers pay, from which batch size, how many, eager or lazy.
@@ -155,13 +155,40 @@ module Guildhall
       # @return [Boolean] whether that is a gain beyond what measuring is worth
       def pays? = gain >= WASTE && gains[gains.size / 4] > 1
     end
+
+    # Which of the measured ways to take.
+    module Choice
+      CLOSE = 0.95 # of the best: then fewer workers, and smaller batches, do
+      private_constant :CLOSE
+
+      # @return [Cell, nil] nil: none pays
+      def self.of(cells)
+        paying = cells.select(&:pays?)
+        best = paying.map(&:gain).max
+        paying.select { |cell| cell.gain >= CLOSE * best }.min_by { |cell| [cell.workers, cell.batch] }
+      end
+
+      # @param cells [Array<Cell>] of one way, by batch size
+      # @return [Cell, nil] the smallest batch from which on all pay
+      def self.first(cells)
+        cells.sort_by { |cell| -cell.batch }.take_while(&:pays?).last
+      end
+    end
+
+    # A task as it is given, and, where it begins with a codec that can do either, with eager or lazy decoding.
+    module Variants
+      # @return [Hash{Symbol=>#call}] the given one first
+      def self.of(task)
+        codec = task.respond_to?(:decoder) ? task.decoder : task
+        return {given: task} unless codec.respond_to?(:lazy) && codec.respond_to?(:document)
+
+        rest = task.rest if task.is_a?(Pipeline)
+        {given: task, lazy: rest ? codec.lazy >> rest : codec.lazy}.freeze
+      end
+    end
   end
 end
 
-require_relative "advisor/variants"
 require_relative "advisor/payloads"
-require_relative "advisor/sieve"
-require_relative "advisor/cost"
-require_relative "advisor/comparison"
-require_relative "advisor/choice"
+require_relative "advisor/measuring"
 require_relative "advisor/advice"

@@ -4,7 +4,7 @@ require_relative "errors"
 require_relative "shareable"
 
 module Guildhall
-  # What can be found out about a callable before it is called.
+  # Finds out about a callable before it is called.
   module Callable
     POSITIONAL = %i[req opt].freeze
     private_constant :POSITIONAL

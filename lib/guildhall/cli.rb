@@ -6,26 +6,24 @@ require_relative "errors"
 require_relative "suggestion"
 require_relative "text_table"
 require_relative "cli/command"
-require_relative "cli/advise"
-require_relative "cli/doctor"
-require_relative "cli/help"
 require_relative "cli/info"
 require_relative "cli/probe"
 require_relative "cli/render"
-require_relative "cli/version"
 
 module Guildhall
   # The command line: finds the command, runs it and turns what the user did wrong into one line and exit status 2.
   #
-  # A command is a subclass of {Command}. Those of this gem are listed here; another gem adds its own by having a file
-  # `guildhall/NAME/cli.rb` whose module `Guildhall::Name::CLI` answers `commands`.
+  # A command is a subclass of {Command}. {COMMANDS} has those of this gem. Another gem (guildhall-kafka, guildhall-tools) adds its own by
+  # a file `guildhall/NAME/cli.rb` whose module `Guildhall::Name::CLI` answers `commands`.
   class CLI
-    COMMANDS = [Advise, Doctor, Help, Info, Probe, Render, Version].freeze
+    COMMANDS = [Help, Info, Probe, Render, Version].freeze
     # Exit statuses, as shells have them for SIGINT and SIGPIPE.
     INTERRUPTED = 130
     BROKEN_PIPE = 141
     EXTENSIONS = %w[guildhall/native guildhall/kafka/native].freeze
-    private_constant :INTERRUPTED, :BROKEN_PIPE, :EXTENSIONS
+    # Commands of the gem guildhall-tools, which say so where it is missing.
+    TOOLS = %w[advise doctor].freeze
+    private_constant :INTERRUPTED, :BROKEN_PIPE, :EXTENSIONS, :TOOLS
 
     def initialize(out: $stdout, err: $stderr)
       @out = out
@@ -76,8 +74,9 @@ module Guildhall
     end
 
     def unknown(name)
-      names = commands.map(&:command_name)
-      hint = Suggestion.for(name, names)
+      return "the command #{name} comes with a gem for development: add `gem \"guildhall-tools\"` to the Gemfile" if TOOLS.include?(name)
+
+      hint = Suggestion.for(name, commands.map(&:command_name))
       gem = "; the commands for Kafka come with the gem guildhall-kafka" unless extensions.include?("kafka")
       "no command #{name}#{hint.empty? ? gem : hint}\n#{Help.usage(commands)}"
     end

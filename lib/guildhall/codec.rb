@@ -7,6 +7,10 @@ module Guildhall
   # A codec implements `decode(bytes)`, and `encode(object)` where it can; it may offer `document(bytes)` (a lazy
   # view) and {#native_decoder}.
   module Codec
+    # @api private
+    # @return [Symbol] the method that {#call} calls, for {Inspection}
+    def self.called_by_call = :decode
+
     # @return [Object] frozen and shareable
     # @raise [DecodeError]
     def call(bytes)

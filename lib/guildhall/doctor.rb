@@ -1,11 +1,11 @@
 # frozen_string_literal: true
 
-require_relative "clock"
-require_relative "errors"
-require_relative "callable"
-require_relative "shareable"
-require_relative "failure"
-require_relative "suggestion"
+require "guildhall/clock"
+require "guildhall/errors"
+require "guildhall/callable"
+require "guildhall/shareable"
+require "guildhall/failure"
+require "guildhall/suggestion"
 
 module Guildhall
   # Explains why something cannot run on workers, and tries it: see docs/doctor.md.
@@ -49,7 +49,7 @@ module Guildhall
       Inspection.name_of(@object)
     end
 
-    # What the payloads show counts more than what is known of a gem.
+    # A payload that passed counts more than a verdict about a gem.
     def findings(visitor, trial)
       [*unshareable(visitor), *visitor.findings, *trial&.findings, *(visitor.known_gems unless trial&.shows?)]
     end
@@ -109,9 +109,7 @@ module Guildhall
   end
 end
 
-require_relative "doctor/known_gems"
 require_relative "doctor/origin"
-require_relative "doctor/gem_findings"
 require_relative "doctor/visitor"
 require_relative "doctor/explanation"
 require_relative "doctor/child"

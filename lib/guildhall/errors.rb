@@ -48,7 +48,7 @@ module Guildhall
     # @return [Array<Inspection::Finding>] what was found by reading the task; empty where a worker came upon it
     attr_reader :findings
 
-    # @param code [Pool::Code] has a refusal
+    # @param code [Pool::TaskCode] has a refusal
     def self.refused(code)
       new("#{code.name} cannot run on workers, and so nowhere: #{code.refusal.message} (#{code.refusal.place})")
     end
@@ -207,19 +207,6 @@ module Guildhall
   # Replaces an exception of a task whose class is not known here.
   class TaskError < StandardError
     include Error
-  end
-
-  # A block has left threads, Ractors or file descriptors behind, or the process has grown more than it may: see {LeakCheck.check}.
-  class LeakError < StandardError
-    include Error
-
-    # @return [Array<LeakCheck::Growth::Leak>] empty where only memory has grown
-    attr_reader :leaks
-
-    def initialize(message, leaks = [].freeze)
-      super(message)
-      @leaks = leaks
-    end
   end
 
   # Configuration or routes are wrong; the message lists all that is.

@@ -20,7 +20,7 @@ module Guildhall
   class Failure < Data.define(:error_class, :message, :backtrace, :index, :stage, :cause, :details)
     MAX_BACKTRACE_LINES = 50
     MAX_CAUSES = 5
-    # What Ruby's own exceptions know without an instance variable.
+    # Details that Ruby's own exceptions keep elsewhere than in an instance variable.
     CORE_READERS = {SystemExit => :status, KeyError => :key, NameError => :name}.freeze
     UNSHAREABLE_METHOD = "the method was made by define_method of a block, which workers cannot call: call it in the main Ractor, or use " \
                          "something else in the task"
@@ -32,16 +32,30 @@ module Guildhall
     FRAME = /\A.+?:\d+/u
     private_constant :CORE_READERS, :UNSHAREABLE_METHOD, :CONSTANT, :CONSTANT_NAME, :UPPER, :FRAME
 
+    # The variable of an exception that has the name of the pipeline stage that raised it.
+    STAGE = :@guildhall_stage
+    private_constant :STAGE
+
     class << self
+      # @api private
+      # @param stage [Symbol] that raised the error; the first one counts, the innermost
+      def mark(error, stage)
+        error.instance_variable_set(STAGE, stage) unless error.frozen? || error.instance_variable_defined?(STAGE)
+      end
+
+      # @api private
+      # @return [Symbol, nil] see {Pipeline.stage_of}
+      def stage_of(error) = error.instance_variable_get(STAGE)
+
       # @param stage [Symbol, nil] nil: the one that a pipeline has left on the error
       def of(error, index = nil, stage = nil, causes = MAX_CAUSES)
-        stage ||= Pipeline.stage_of(error) if defined?(Guildhall::Pipeline) && Pipeline.respond_to?(:stage_of)
+        stage ||= stage_of(error)
         cause = of(error.cause, index, nil, causes - 1) if error.cause && causes.positive?
         new(error_class: name_of(error.class), message: text { [Printable.utf8(error.message.to_s), *advice(error)].join("; ") },
           backtrace: lines(error.backtrace), index:, stage:, cause:, details: details_of(error))
       end
 
-      # @param code [Pool::Code] has a refusal
+      # @param code [Pool::TaskCode] has a refusal
       # @return [Failure] of a payload that is not run, because of what a worker found out with an earlier one
       def refused(code, index)
         of(IsolationError.refused(code), index)
@@ -59,8 +73,8 @@ module Guildhall
 
       # For a payload that was not run: a worker got stuck in its batch, there are no workers any more, and a caller has no deadline.
       def workerless(index)
-        of(WorkerDiedError.new("not run: no worker is left, because as many as max_abandoned allows are stuck in payloads " \
-                               "that exceeded their deadline; and the caller does not run what may never end"), index)
+        of(WorkerDiedError.new("not run: no worker is left, because too many are stuck in payloads that exceeded their " \
+                               "deadline; and the caller does not run what may never end"), index)
       end
 
       # For an exception whose own methods raise: its class is all that can be known.
@@ -176,7 +190,66 @@ module Guildhall
       "#<Guildhall::Failure #{summary}#{" at payload #{index}" if index}#{" in #{stage}" if stage}>"
     end
     alias to_s inspect
+
+    # Makes an exception of a Failure again, of the original class where this Ractor knows it.
+    class Restoration
+      # @param numbered [Boolean] whether it is to say which payload it was
+      def initialize(failure, numbered: false)
+        @failure = failure
+        @numbered = numbered && failure.index
+      end
+
+      def exception
+        error = original_class ? restored : TaskError.new(@failure.summary)
+        number(error) if @numbered
+        error.set_backtrace(@failure.backtrace)
+        with_cause(error)
+      end
+
+      private
+
+      def original_class
+        found = Object.const_get(@failure.error_class)
+        found if found.is_a?(Class) && found <= Exception
+      rescue NameError
+        nil
+      end
+
+      # Without the class's own `initialize`, whose arguments are unknown; but an Errno:: class is rescued by its number.
+      def restored
+        error = core || (numbered? ? original_class.new : original_class.allocate)
+        Exception.instance_method(:initialize).bind_call(error, @failure.message)
+        @failure.details.each { |name, value| error.instance_variable_set(:"@#{name}", value) }
+        error
+      end
+
+      # Ruby's own keep what they know where only their `initialize` puts it.
+      def core
+        details = @failure.details
+        return SystemExit.new(details.fetch(:status, 1)) if original_class == SystemExit
+        return KeyError.new(@failure.message, receiver: nil, key: details[:key]) if original_class == KeyError && details.key?(:key)
+
+        original_class.new(@failure.message, details[:name]) if [NameError, NoMethodError].include?(original_class)
+      end
+
+      def numbered?
+        original_class < SystemCallError && original_class.const_get(:Errno).is_a?(Integer)
+      end
+
+      def number(error)
+        error.instance_variable_set(:@guildhall_payload_index, @failure.index)
+        error.extend(PayloadError)
+      end
+
+      # Ruby sets a cause only by raising.
+      def with_cause(error)
+        return error unless @failure.cause
+
+        raise error, cause: @failure.cause.exception
+      rescue Exception => error # rubocop:disable Lint/RescueException -- the one raised just above
+        error.set_backtrace(@failure.backtrace)
+        error
+      end
+    end
   end
 end
-
-require_relative "failure/restoration"

@@ -2,12 +2,9 @@
 
 # Needs guildhall/shareable, which loads it.
 require_relative "errors"
-require_relative "inspection/finding"
 require_relative "inspection/constants"
 require_relative "inspection/instructions"
-require_relative "inspection/block"
 require_relative "inspection/findings"
-require_relative "inspection/calls"
 require_relative "inspection/visitor"
 
 module Guildhall
@@ -17,6 +14,11 @@ module Guildhall
   # constants, on what hangs on the task. It does not follow gems and Ruby's own library; a worker finds out about them.
   # Used in the main Ractor. Starts nothing, freezes nothing, and loads nothing unless asked to.
   class Inspection
+    # A task that says itself what of it is to be read: it has `describe_to(visitor)`, which calls {Visitor#task}, {Visitor#block} or
+    # {Visitor#tool}.
+    # @api private
+    module SelfDescribing; end
+
     OWN = File.expand_path("..", __dir__).freeze
     EVALED = /\A\(eval at (.+):(\d+)\)\z/
     private_constant :OWN, :EVALED

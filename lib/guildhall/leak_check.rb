@@ -1,10 +1,23 @@
 # frozen_string_literal: true
 
-require_relative "errors"
-require_relative "clock"
-require_relative "error_boundary"
+require "guildhall/errors" # of another gem: not by relative path
+require "guildhall/clock"
+require "guildhall/error_boundary"
 
 module Guildhall
+  # A block has left threads, Ractors or file descriptors behind, or the process has grown more than it may: see {LeakCheck.check}.
+  class LeakError < StandardError
+    include Error
+
+    # @return [Array<LeakCheck::Growth::Leak>] empty where only memory has grown
+    attr_reader :leaks
+
+    def initialize(message, leaks = [].freeze)
+      super(message)
+      @leaks = leaks
+    end
+  end
+
   # Finds threads, Ractors and file descriptors that a piece of code leaves behind, and the memory by which the process has grown.
   # For tests, see also {LeakCheck::Minitest} and `guildhall/leak_check/rspec`; for processes in production, {.watch}.
   # Main Ractor.
@@ -69,5 +82,4 @@ module Guildhall
 end
 
 require_relative "leak_check/snapshot"
-require_relative "leak_check/growth"
 require_relative "leak_check/watcher"

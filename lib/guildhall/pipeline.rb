@@ -5,21 +5,14 @@ require_relative "shareable"
 require_relative "callable"
 require_relative "dropped"
 require_relative "codec"
+require_relative "failure"
 require "guildhall/native"
 require_relative "pipeline/composable"
 require_relative "pipeline/stage"
-require_relative "pipeline/decode"
-require_relative "pipeline/verdict"
-require_relative "pipeline/validate"
-require_relative "pipeline/select"
-require_relative "pipeline/reject"
-require_relative "pipeline/map"
-require_relative "pipeline/encode"
 require_relative "pipeline/batch"
 require_relative "pipeline/measured"
-require_relative "pipeline/constructors"
 
-module Guildhall
+module Guildhall # rubocop:disable Style/Documentation
   # decode → validate → select → map → encode as one frozen, shareable callable, composed with `>>`:
   #
   #     Guildhall::JSON.lazy >> Guildhall.select { |event| event["paid"] } >> Summary.new
@@ -28,22 +21,8 @@ module Guildhall
   class Pipeline
     include Composable
 
-    # Where an exception keeps the name of the stage that raised it.
-    STAGE = :@guildhall_stage
-    private_constant :STAGE
-
     # @return [Symbol, nil] the name of the stage that raised it; nil when no pipeline was involved
-    def self.stage_of(error)
-      error.instance_variable_get(STAGE)
-    end
-
-    # @api private
-    # @param error [Exception] notes, once, the name of the stage that raised it
-    def self.mark(error, name)
-      return if error.frozen? || error.instance_variable_defined?(STAGE)
-
-      error.instance_variable_set(STAGE, name)
-    end
+    def self.stage_of(error) = Failure.stage_of(error)
 
     # @return [Array<Stage>] in the order in which they run
     attr_reader :stages
@@ -85,7 +64,7 @@ module Guildhall
       end
       value
     rescue Exception => error # rubocop:disable Lint/RescueException -- only marked, then raised on
-      Pipeline.mark(error, @names[index])
+      Failure.mark(error, @names[index])
       raise
     end
 
@@ -136,6 +115,10 @@ module Guildhall
       @stages.size > 1 ? Pipeline.new(@stages.drop(1), names: @names.drop(1)) : nil
     end
 
+    # Names the last stage as the origin of a result that cannot leave its Ractor.
+    # @api private
+    def mark_result(error) = Failure.mark(error, @names.last)
+
     # @api private
     # @return [Pipeline] for the Ractor that calls: see {Shareable.own}
     def own
@@ -154,5 +137,41 @@ module Guildhall
         earlier.zero? ? name : :"#{name}_#{earlier + 1}"
       end.freeze
     end
+
+    # The stages by name, as module functions of Guildhall. Each takes an object with `call`, or a block; on Ruby 3.4
+    # the block's self has to be shareable (write it in a class or module body), on 4.0 its self is nil.
+    module Constructors
+      # @param callable [#call, nil] nil: the block
+      # @param name [Symbol] what Failures and reports call the stage
+      # @raise [NotShareableError]
+      def select(callable = nil, name: :select, &block)
+        Select.new(callable || block, name:)
+      end
+
+      # @see #select
+      def reject(callable = nil, name: :reject, &block)
+        Reject.new(callable || block, name:)
+      end
+
+      # @see #select
+      def map(callable = nil, name: :map, &block)
+        Map.new(callable || block, name:)
+      end
+
+      # @param codec [Codec] has `encode(object)`
+      # @raise [Guildhall::ArgumentError]
+      def encode(codec, name: :encode)
+        Encode.new(codec, name:)
+      end
+
+      # @see Validate
+      def validate(callable = nil, name: :validate, &block)
+        Validate.new(callable || block, name:)
+      end
+    end
   end
+
+  extend Pipeline::Constructors
+
+  autoload :Encryption, File.expand_path("encryption.rb", __dir__)
 end

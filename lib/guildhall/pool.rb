@@ -12,68 +12,66 @@ require_relative "task"
 require "guildhall/native"
 require_relative "pool/settings"
 require_relative "pool/decision"
-require_relative "pool/code"
-require_relative "pool/code_key"
-require_relative "pool/literal"
-require_relative "pool/admission"
+require_relative "pool/task_code"
+require_relative "pool/task_registry"
 require_relative "pool/log"
-require_relative "pool/worker"
 require_relative "pool/worker_set"
-require_relative "pool/circuit_breaker"
 require_relative "pool/supervisor"
 require_relative "pool/notifier"
-require_relative "pool/helping_wait"
-require_relative "pool/options"
 require_relative "pool/progress"
-require_relative "pool/chainable"
 require_relative "pool/continuation"
 require_relative "pool/future"
-require_relative "pool/statistics"
 require_relative "pool/report"
-require_relative "pool/streaming"
-require_relative "pool/reduction"
 require_relative "pool/mapping"
-require_relative "pool/lifecycle"
 require_relative "pool/fork_tracking"
-require_relative "pool/default"
 
 module Guildhall
-  # Runs tasks on payloads in worker Ractors, or in the caller's thread where that is faster.
+  # Runs tasks on payloads in worker Ractors, or in the caller's thread where that is faster. A pool without references ends its workers
+  # and threads by itself.
   #
   # Used in the main Ractor, by any number of threads and fibers.
   class Pool
-    include Lifecycle
     include Mapping
-    include Streaming
 
     EVENTS = %w[pool.dispatched pool.inlined pool.slice_finished pool.saturated pool.worker_died pool.worker_abandoned
                 pool.breaker_opened pool.shut_down].freeze
+    # The report of a shutdown: whether all workers have ended, how many payloads wait, how many workers are still busy.
+    Shutdown = Data.define(:complete, :unfinished, :stuck)
+    SUPERVISE_EVERY_SECONDS = 0.1
+    private_constant :SUPERVISE_EVERY_SECONDS
 
-    # Yields a pool, and shuts it down when the block is left.
-    # @param settings [Hash] see {Settings#initialize}
-    # @return [Object] what the block returns
-    def self.open(**settings)
-      pool = new(**settings)
-      yield pool
-    ensure
-      pool&.shutdown
-    end
+    class << self
+      # Yields a pool, and shuts it down when the block is left.
+      # @param settings [Hash] see {Settings#initialize}
+      # @return [Object] what the block returns
+      def open(**settings)
+        pool = new(**settings)
+        yield pool
+      ensure
+        pool&.shutdown
+      end
 
-    # Within the block, everything this thread dispatches to whatever pool runs in the thread that reads it:
-    # for debuggers, profilers and coverage, which see nothing inside Ractors. `GUILDHALL_INLINE=1` does it for a process.
-    # @return [Object] what the block returns
-    def self.inline
-      before = Thread.current.thread_variable_get(:guildhall_inline)
-      Thread.current.thread_variable_set(:guildhall_inline, true)
-      yield
-    ensure
-      Thread.current.thread_variable_set(:guildhall_inline, before)
-    end
+      # Within the block, everything this thread dispatches to whatever pool runs in the thread that reads it:
+      # for debuggers, profilers and coverage, which see nothing inside Ractors. `GUILDHALL_INLINE=1` does it for a process.
+      # @return [Object] what the block returns
+      def inline
+        before = Thread.current.thread_variable_get(:guildhall_inline)
+        Thread.current.thread_variable_set(:guildhall_inline, true)
+        yield
+      ensure
+        Thread.current.thread_variable_set(:guildhall_inline, before)
+      end
 
-    # @api private
-    # @raise [WrongRactorError] outside the main Ractor
-    def self.check_ractor!
-      raise WrongRactorError, "pools live in the main Ractor; in a worker, call the code itself" unless Ractor.main?
+      # @api private
+      # @raise [WrongRactorError] outside the main Ractor
+      def check_ractor!
+        raise WrongRactorError, "pools live in the main Ractor; in a worker, call the code itself" unless Ractor.main?
+      end
+
+      # Ends the workers of a pool that was collected. It must neither refer to the pool nor lock: the collector calls it, wherever it
+      # happens to run.
+      # @api private
+      def finalizer(owned) = ->(_) { owned.first.release }
     end
 
     attr_reader :settings
@@ -81,20 +79,16 @@ module Guildhall
     # @return [Instrumentation] see {EVENTS}
     attr_reader :instrumentation
 
-    # @api private
-    def notifier
-      reset_after_fork
-      @notifier
-    end
-
     # Starts nothing yet: the workers start with the first batch that is given to them.
     # @param settings [Hash] see {Settings#initialize}
+    # @param limits [Limits] not a setting: for tests
     # @raise [ConfigurationError] naming every setting that is wrong
-    def initialize(**settings)
+    def initialize(limits: Limits.new, **settings)
       Pool.check_ractor!
       @settings = Settings.new(**settings)
+      @limits = limits
       @instrumentation = Instrumentation.new(EVENTS)
-      @admission = Admission.new
+      @registry = TaskRegistry.new
       @lock = Mutex.new
       @closed = false
       @inline = !["", "0"].include?(ENV.fetch("GUILDHALL_INLINE", ""))
@@ -102,8 +96,8 @@ module Guildhall
       start
     end
 
-    # Takes a batch in. Returns at once; decodes and runs nothing. A task, or a pipeline's codec, that answers
-    # `prepare(payloads)` is asked to, here in the dispatching thread, and may block: that is where a codec fetches what
+    # Queues a batch, or leaves it to whoever reads it. Returns at once; decodes and runs nothing. A task, or a pipeline's codec, that
+    # answers `prepare(payloads)` is asked to, here in the dispatching thread, and may block: that is where a codec fetches what
     # workers cannot (schemas, say).
     # @param payloads [Enumerable] Strings (unfrozen ones are copied) or other shareable objects
     # @param task [#call] shareable; takes `(payload)` or `(payload, metadata)`; a block can replace it
@@ -111,12 +105,11 @@ module Guildhall
     #   which must not change meanwhile; one that is not shareable appears in `stats` by its `to_s`
     # @option options [Array] metadata one shareable object a payload
     # @option options [Boolean] records payloads are shareable objects with `raw_payload`, and their own metadata
-    # @option options [Boolean, nil] parallel true: workers alone; false: the reading thread; nil: the pool's setting, or
-    #   as it pays, and then readers help where no worker is free
-    # @option options [Integer] min_payloads smaller batches run in the thread that reads them; nil: the pool's setting
+    # @option options [Boolean, nil] parallel true: workers alone; false: the reading thread; nil: as it pays, and then readers help
+    #   where no worker is free
     # @option options [Numeric] deadline seconds that one payload may take on a worker; nil: the pool's setting
     # @option options [Boolean] retry false fails what a worker died with at once instead of running it once more
-    # @option options [Integer] slice payloads a worker takes at once; nil: the pool's setting, or as it pays
+    # @option options [Integer] slice payloads a worker takes at once; nil: as it pays
     # @option options [Integer] priority slices a turn; 1
     # @raise [Guildhall::ArgumentError] naming every option that is wrong
     # @raise [NotShareableError] naming the path to what cannot be shared
@@ -125,7 +118,7 @@ module Guildhall
     # @raise what the task's `prepare` raises
     def dispatch(payloads, task = nil, **options, &block)
       Options.check!(options, Options::DISPATCH)
-      take_in(false, Feed.array(payloads), task_of(task, block, options), **options)
+      submit(false, ChunkReader.array(payloads), task_of(task, block, options), **options)
     end
 
     # Starts the workers, and loads here in the main Ractor what the task needs: a worker would have to wait for that, or fail.
@@ -137,9 +130,9 @@ module Guildhall
     def warm_up(task, payloads = [])
       check_open
       Callable.check!(task)
-      payloads = Feed.array(payloads)
-      complain_of(Inspection.of(task, load: true).missing, task)
-      runnable = @admission[task]
+      payloads = ChunkReader.array(payloads)
+      warn_of_missing(Inspection.of(task, load: true).missing, task)
+      runnable = @registry[task]
       arguments = Callable.takes_metadata?(runnable.task) ? [nil] : []
       payloads.each { |payload| runnable.task.call(payload, *arguments) }
       start_workers unless inline?
@@ -160,24 +153,99 @@ module Guildhall
     def stats
       reset_after_fork
       began, collecting = @began
-      Statistics.of(@supervisor).merge(gc_share: (GC.total_time - collecting).fdiv((Clock.now - began) * 1_000_000_000))
+      @supervisor.statistics.merge(gc_share: (GC.total_time - collecting).fdiv((Clock.now - began) * 1_000_000_000))
     end
 
     # @return [Report] what the pool has measured, and decides by that; `puts pool.report`
     def report
-      Report.new(@queue, @admission.names, @supervisor.workers)
+      Report.new(@queue, @registry.names, @supervisor.workers)
+    end
+
+    # @return [Boolean] whether there are worker Ractors in this process
+    def workers?
+      !@queue.forked? && @queue.worker_count.positive?
+    end
+
+    # @param count [Integer] workers from now on; surplus ones end after their slice
+    # @raise [Guildhall::ArgumentError]
+    # @raise [PoolClosedError]
+    def resize(count)
+      problem = Settings::WORKERS.problem(count)
+      raise Guildhall::ArgumentError, "workers #{problem}" if problem
+
+      check_open
+      @supervisor.resize(count)
+      open_short_way
+      self
+    end
+
+    # Waits until the workers have done all that was given to them. In a child process there is nothing to wait for: what was
+    # given to the parent's workers is theirs.
+    # @param timeout [Numeric, nil] seconds; nil: no limit
+    # @return [Boolean] false when the time was up
+    def drain(timeout: nil)
+      limit = Clock.deadline(timeout)
+      reset_after_fork
+      until (drained = @queue.wait_until_drained([limit && Clock.left(limit), SUPERVISE_EVERY_SECONDS].compact.min))
+        break if limit && Clock.now >= limit
+
+        supervise
+      end
+      drained
+    end
+
+    # Ends the workers, when they have done the queued work or the time is up. What was not done stays readable: its reader runs
+    # it. Can be called from anywhere in the main Ractor: a callback, a subscriber, a trap.
+    # @param timeout [Numeric, nil] seconds in which this returns, whatever the workers do; nil: no limit
+    # @return [Shutdown] what was not done
+    def shutdown(timeout: 10)
+      limit = Clock.deadline(timeout)
+      @closed = true
+      @inline_context = nil
+      return outside_of_trap(timeout) { shutdown(timeout:) } if in_trap?
+
+      reset_after_fork
+      complete = @supervisor.stop(timeout)
+      @notifier.stop(limit && Clock.left(limit))
+      report = Shutdown.new(complete:, unfinished: @queue.payloads, stuck: @supervisor.worker_set.stuck)
+      @instrumentation.publish("pool.shut_down", **report.to_h)
+      report
+    end
+
+    # Ends the workers as {#shutdown} does; new ones start with the next batch.
+    # @param timeout [Numeric, nil] seconds; nil: no limit
+    # @return [Boolean] whether all workers have ended
+    def rest(timeout: 10)
+      reset_after_fork
+      @supervisor.stop(timeout).tap { |ended| @lock.synchronize { start unless @closed } if ended }
+    end
+
+    def inspect
+      "#<Guildhall::Pool #{@supervisor.workers} workers#{" closed" if @closed}>"
+    end
+
+    # @api private
+    def notifier
+      reset_after_fork
+      @notifier
+    end
+
+    # @api private
+    def supervise
+      reset_after_fork
+      @supervisor.supervise
     end
 
     # @api private
     # @param batch [Batch] that its reader has begun alone, and that takes longer than a hand-over
-    def spread(batch)
+    def parallelize(batch)
       return if @closed || inline? || !@supervisor.any_workers?
 
       start_workers
       batch.decision = Decision.number(:parallel, :overdue) if @queue.push(batch)
     end
 
-    # Tasks find the logger in the thread that runs them; what the thread does besides is none of theirs.
+    # Tasks find the logger in the thread that runs them, for as long as they run there.
     # @api private
     # @return [Object] what the block returns
     def with_logger
@@ -193,45 +261,37 @@ module Guildhall
     end
 
     # @api private
-    def supervise
-      reset_after_fork
-      @supervisor.supervise
-    end
+    def stop_at_exit
+      return if @closed || !workers?
 
-    def inspect
-      "#<Guildhall::Pool #{@supervisor.workers} workers#{" closed" if @closed}>"
+      @supervisor.worker_set.retire_all
+      @supervisor.stop(@limits.exit_timeout)
     end
 
     private
 
-    def complain_of(missing, task)
-      return if missing.empty?
-
-      text = "guildhall: warm_up of #{Inspection.name_of(task)} could not load #{missing.join(", ")}"
-      @settings.logger ? @settings.logger.warn(text) : warn(text)
-    end
-
     # See {#dispatch}.
     # @param reading [Boolean] the caller reads the results at once, and so runs slices too
     # @param prepare [Boolean] false: the caller has let the task's codec prepare what it needs
-    def take_in(reading, payloads, task, source: nil, metadata: nil, records: false, parallel: nil, min_payloads: nil, deadline: nil,
-                prepare: true, **options)
+    def submit(reading, payloads, task, source: nil, metadata: nil, records: false, parallel: nil, deadline: nil, prepare: true, **options)
       check(payloads, metadata, records)
-      runnable = @admission[task]
+      runnable = @registry[task]
       prepare_batch(runnable.preparer, payloads, metadata, records) if prepare && runnable.preparer
-      batch = build(payloads, runnable, metadata, records, deadline, source, options)
-      batch.decision = decide(batch, parallel, min_payloads || @settings.min_payloads, reading && !Fiber.current_scheduler)
-      line_up(batch, source, deadline) if Decision.of(batch).parallel? && batch.size.positive?
-      publish_taken_in(batch, source) if @instrumentation.listening?
+      deadline ||= @settings.deadline
+      batch = Batch.build(@queue, runnable, payloads, metadata, records, options.fetch(:retry, true), deadline, options[:slice], source,
+        options.fetch(:priority, 1))
+      batch.decision = decide(batch, parallel, reading && !Fiber.current_scheduler)
+      enqueue(batch, source, deadline) if Decision.of(batch).parallel? && batch.size.positive?
+      publish_submitted(batch, source) if @instrumentation.listening?
       @queue.decided(batch)
       Future.new(self, batch)
     end
 
-    # @param batch [Batch] that its caller has begun in the short way, and that is worth handing over
+    # @param batch [Batch] that its caller has begun in the short way (inline_run.c calls this), and whose rest is worth handing over
     # @param raising [Boolean] see {Mapping#map}
-    def take_over(batch, raising)
-      reason = inline_reason(batch, nil, nil)
-      reason ? batch.decision = Decision.number(:inline, reason) : line_up(batch)
+    def enqueue_rest(batch, raising)
+      reason = inline_reason(batch, nil)
+      reason ? batch.decision = Decision.number(:inline, reason) : enqueue(batch, nil, @settings.deadline)
       @queue.decided(batch)
       read(Future.new(self, batch), raising)
     end
@@ -248,7 +308,7 @@ module Guildhall
       raise Guildhall::ArgumentError, "metadata must be an Array as long as payloads (#{payloads.size})"
     end
 
-    # The first one tells those who have mistaken what it means; looking at all of them would cost every batch.
+    # Checks only the first payload: that catches a misused option, and checking all of them would slow every batch.
     def check_records(payload)
       return if payload.respond_to?(:raw_payload)
 
@@ -256,53 +316,38 @@ module Guildhall
       raise Guildhall::ArgumentError, "records: true is for payloads with `raw_payload`; payloads[0] is #{what}"
     end
 
-    def build(payloads, runnable, metadata, records, deadline, source, options)
-      Batch.build(@queue, runnable, payloads, metadata, records, options.fetch(:retry, true),
-        deadline || @settings.deadline, options[:slice] || @settings.slice, source, options.fetch(:priority, 1))
-    end
-
     # @return [Integer] see {Decision.number}
-    def decide(batch, parallel, min_payloads, reading)
-      parallel = @settings.parallel if parallel.nil?
-      reason = inline_reason(batch, parallel, min_payloads)
+    def decide(batch, parallel, reading)
+      reason = inline_reason(batch, parallel)
       return Decision.number(:inline, reason) if reason
 
       parallel ? Decision.number(:parallel, :forced) : batch.decide(reading)
     end
 
     # @return [Symbol, nil] why it must not be given to workers, whatever it costs
-    def inline_reason(batch, parallel, min_payloads)
+    def inline_reason(batch, parallel)
       return :main_only if batch.inline_reason
       return :inline_mode if inline?
       return :breaker_open if @supervisor.circuit_breaker.open?
       return :no_workers unless @supervisor.any_workers?
-      return :forced if parallel == false
 
-      :min_payloads if parallel.nil? && min_payloads && batch.size < min_payloads
+      :forced if parallel == false
     end
 
     def inline?
       @inline || Thread.current.thread_variable_get(:guildhall_inline)
     end
 
-    def line_up(batch, source = nil, deadline = nil)
+    def enqueue(batch, source, deadline)
       start_workers
       pushed = @queue.push(batch)
       pushed = overflow(batch, source) if pushed == false
       return batch.decision = Decision.number(:inline, :saturated) unless pushed
 
-      deadline ||= @settings.deadline
       @supervisor.expect_within(deadline) if deadline
     end
 
-    def publish_taken_in(batch, source)
-      decision = Decision.of(batch)
-      @queue.want_slices(true) if decision.parallel?
-      event = decision.parallel? ? "pool.dispatched" : "pool.inlined"
-      @instrumentation.publish(event, payloads: batch.size, source:, decision: decision.to_s)
-    end
-
-    # There is no room for the batch.
+    # Applies the overflow policy to a batch for which there is no room.
     # @return [Boolean, nil] whether it is in line now
     def overflow(batch, source)
       @instrumentation.publish("pool.saturated", queued: @queue.payloads, payloads: batch.size, source:)
@@ -315,6 +360,96 @@ module Guildhall
         return pushed unless pushed == false
       end
       raise PoolSaturatedError, "#{@queue.payloads} payloads wait, and #{batch.size} more do not fit (capacity: #{@settings.capacity})"
+    end
+
+    def publish_submitted(batch, source)
+      decision = Decision.of(batch)
+      @queue.want_slices(true) if decision.parallel?
+      event = decision.parallel? ? "pool.dispatched" : "pool.inlined"
+      @instrumentation.publish(event, payloads: batch.size, source:, decision: decision.to_s)
+    end
+
+    def warn_of_missing(constants, task)
+      return if constants.empty?
+
+      text = "guildhall: warm_up of #{Inspection.name_of(task)} could not load #{constants.join(", ")}"
+      @settings.logger ? @settings.logger.warn(text) : warn(text)
+    end
+
+    def check_open
+      raise PoolClosedError, "this pool has been shut down" if @closed
+
+      reset_after_fork
+    end
+
+    def start
+      @notifier = Notifier.new(self)
+      @supervisor = Supervisor.new(@settings, @limits, @instrumentation, @notifier)
+      @queue = @supervisor.worker_set.queue
+      @tracked = false
+      ObjectSpace.define_finalizer(self, Pool.finalizer(@owned = [])) unless @owned
+      @owned[0] = @supervisor
+      open_short_way
+    end
+
+    # `map` begins at once in the caller if this variable is set: inline_run.c reads it. Not with a deadline, which holds on workers only.
+    def open_short_way
+      return if @closed || @settings.deadline
+
+      @inline_context = [@queue, @registry, @instrumentation, @supervisor.workers.positive?, @settings.logger].freeze
+    end
+
+    # In a child process there are no workers, whatever the memory says.
+    def reset_after_fork
+      return unless @queue.forked?
+
+      @lock.synchronize { start if @queue.forked? }
+    end
+
+    def start_workers
+      ForkTracking.begin(self) unless @tracked
+      @tracked = true
+      @supervisor.ensure_running
+    end
+
+    # Nothing can be locked in a trap.
+    def in_trap?
+      Mutex.new.synchronize { false }
+    rescue ThreadError
+      true
+    end
+
+    # The thread that the signal has interrupted may hold a lock that is needed. Then this gives up when the time is up, and the shutdown
+    # goes on in its thread.
+    def outside_of_trap(timeout, &)
+      thread = Thread.new(&)
+      thread.report_on_exception = false
+      thread.join(timeout && (timeout + 1))
+      return thread.value unless thread.alive?
+
+      Shutdown.new(complete: false, unfinished: @queue.payloads, stuck: @supervisor.worker_set.stuck)
+    end
+  end
+end
+
+module Guildhall # rubocop:disable Style/Documentation
+  @pool_lock = Mutex.new
+
+  class << self
+    # The process's pool, with default settings unless another one was assigned; made when it is first asked for.
+    # @raise [WrongRactorError] outside the main Ractor
+    def pool
+      Pool.check_ractor!
+      @pool || @pool_lock.synchronize { @pool ||= Pool.new }
+    end
+
+    # Replaces the process's pool. The one before goes on until it is shut down, or has no references any more.
+    # @param pool [Pool, nil] nil: a new one when it is next asked for
+    def pool=(pool)
+      Pool.check_ractor!
+      raise Guildhall::ArgumentError, "not a pool: #{pool.inspect}" unless pool.nil? || pool.is_a?(Pool)
+
+      @pool_lock.synchronize { @pool = pool }
     end
   end
 end

@@ -63,7 +63,7 @@ module Guildhall
       task.lambda? ? Ractor.shareable_lambda(self: receiver, &task) : Ractor.shareable_proc(self: receiver, &task)
     end
 
-    # What makes up an object: its instance variables, elements, members, and defaults.
+    # The parts of an object: its instance variables, elements, members, and defaults.
     # @api private
     # @return [Array<Array(String, Object)>] each with the suffix that leads to it
     def self.parts(object)

@@ -2,58 +2,29 @@
 
 require "test_helper"
 
-# Each part in a fresh Ruby brings what it is allowed to bring, and nothing else of ours.
+# Each part in a fresh process brings what the table of docs/architecture.md permits, and nothing else of ours.
 class LoadingTest < GuildhallTest
-  BASE = %w[callable clock digits dropped error_boundary errors growing_pauses inspection instrumentation native option_rules printable redaction shareable
-            shared_regexp suggestion utf8_file version].freeze
-  JSON = [*BASE, "codec", "document", "json"].freeze
-  MESSAGE_PACK = [*BASE, "codec", "document", "msgpack"].freeze
-  AVRO = [*BASE, "codec", "document", "avro", "schema_registry", "shared_cache", "soft_dependency"].freeze
-  CODECS = [*JSON, *MESSAGE_PACK, *AVRO, "codecs", "schema", "text"].uniq.freeze
-  PIPELINE = [*CODECS, "pipeline"].freeze
-  POOL = [*PIPELINE, "queue", "pool", "task", "failure", "native_threads"].freeze
-  # A part and the first folder or file below guildhall/ of all that may come with it.
-  PERMITTED = {
-    "errors" => BASE, "shareable" => BASE, "instrumentation" => BASE,
-    "queue" => [*BASE, "queue", "striped_queue"],
-    "codecs" => CODECS,
-    "json" => JSON,
-    "msgpack" => MESSAGE_PACK,
-    "avro" => AVRO,
-    "schema_registry" => [*BASE, "schema_registry", "shared_cache"],
-    "schema" => [*JSON, "schema"],
-    "text" => [*BASE, "codec", "text"],
-    "csv" => [*BASE, "codec", "document", "text", "soft_dependency", "csv"],
-    "yaml" => [*BASE, "codec", "document", "text", "soft_dependency", "yaml"],
-    "pipeline" => PIPELINE,
-    "pool" => POOL,
-    "template" => [*POOL, "template"],
-    "templates" => [*POOL, "template", "templates"],
-    "doctor" => [*POOL, "doctor"],
-    "advisor" => [*POOL, "advisor", "text_table"],
-    "chart" => ["chart"],
-    "leak_check" => [*BASE, "leak_check"],
-    "cli" => [*POOL, "cli", "text_table"],
-    "kafka/metrics/statsd" => [*BASE, "kafka", "soft_dependency"],
-    "kafka/metrics/prometheus" => [*BASE, "kafka", "soft_dependency"],
-    "kafka/metrics/open_telemetry" => [*BASE, "kafka", "soft_dependency"],
-    "kafka" => [*POOL, "kafka", "text_table"],
-    "karafka" => [*POOL, "karafka", "soft_dependency"]
-  }.freeze
+  LIB = File.expand_path("../../lib/guildhall", __dir__)
+  # An extension; what needs railties (test/guildhall/railtie_test.rb has a stand-in); what Bundler has loaded with our gemspecs.
+  NOT_LOADED = %w[native railtie version].freeze
+  # Parts to load, one a line; then of each, in a child, what came along.
   SCRIPT = <<~'RUBY'
     $VERBOSE = true
     def Warning.warn(text, **) = text.match?(%r{/lib/guildhall/.*circular}) ? abort(text) : super
     before = $LOADED_FEATURES.dup
-    require "guildhall/#{ARGV[0]}"
-    puts ($LOADED_FEATURES - before).filter_map { |path| path[%r{/guildhall/(.+)\.\w+\z}, 1] }
+    ARGV.each do |part|
+      reader, writer = IO.pipe
+      child = fork do
+        require "guildhall/#{part}"
+        writer.puts(($LOADED_FEATURES - before).filter_map { |path| path[%r{/guildhall/(.+)\.\w+\z}, 1] }.join(" "))
+        writer.close
+        exit!(true)
+      end
+      writer.close
+      puts "#{part}: #{reader.read}"
+      abort("#{part} cannot be loaded alone") unless Process.wait2(child).last.success?
+    end
   RUBY
-
-  PERMITTED.each_key do |part|
-    class_eval(<<~RUBY, __FILE__, __LINE__ + 1)
-      def test_#{part.tr("/", "_")}_loads_alone = assert_alone("#{part}") # def test_queue_loads_alone = assert_alone("queue")
-    RUBY
-  end
-
   LATE = <<~'RUBY'
     Warning[:experimental] = false
     other = Ractor.new { Ractor.receive }
@@ -67,17 +38,42 @@ class LoadingTest < GuildhallTest
     other << 1
   RUBY
 
+  # Rows of the table: names of parts, and what they may require. The first one is called "basics".
+  ROWS = File.read(File.join(LIB, "../../docs/architecture.md"))[/^\| part \|.*?\n\n/m].lines.grep(/^\|/).drop(2).to_h do |line|
+    _, parts, _, required = line.split("|")
+    [parts.strip.delete_prefix("basics: ").split(", "), required.strip.split(", ")]
+  end
+  BASICS = ROWS.keys.first
+
+  # @return [Array<String>] what may come with a part: its row, what that requires, and so on
+  def self.permitted(part, seen = [])
+    return seen if seen.include?(part)
+    return BASICS | seen if part == "basics" || BASICS.include?(part)
+
+    row, required = ROWS.find { |names, _| names.include?(part) }
+    required.inject(row | seen) { |all, one| permitted(one, all) }
+  end
+
+  def test_each_part_brings_what_the_table_permits
+    parts = ROWS.keys.flatten - NOT_LOADED
+    lines = parts.each_slice(8).flat_map { |some| assert_ruby(SCRIPT, *some).lines }
+    assert_equal parts.size, lines.size
+    extra = lines.to_h do |line|
+      part, paths = line.split(": ", 2)
+      loaded = paths.split.map { |path| path.sub(%r{\A.*/guildhall/}, "") }
+      assert_includes loaded, part
+      [part, loaded.map { |path| path[%r{\A[^/]+}] }.uniq - LoadingTest.permitted(part) - [part[%r{\A[^/]+}]]]
+    end
+    assert_empty(extra.reject { |_, names| names.empty? })
+  end
+
+  def test_the_table_has_each_part
+    files = Dir.children(LIB).grep(/\.rb\z/).map { |name| name.delete_suffix(".rb") }
+    assert_equal files.sort, (ROWS.keys.flatten - ["native"]).grep_v(%r{/}).sort
+  end
+
   def test_beside_other_ractors
     message = RUBY_VERSION < "4" ? "require guildhall before the first Ractor" : "a StripedQueue needs guildhall to be loaded before"
     assert_match(/\A#{message}/, assert_ruby(LATE))
-  end
-
-  private
-
-  def assert_alone(part)
-    loaded = assert_ruby(SCRIPT, part).split.map { |path| path.sub(%r{\A.*/guildhall/}, "") }
-    assert_includes loaded, part
-    extra = loaded.map { |path| path[%r{\A[^/]+}] }.uniq - PERMITTED.fetch(part)
-    assert_empty extra, "guildhall/#{part} also brought #{extra.join(", ")}"
   end
 end

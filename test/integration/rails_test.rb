@@ -24,7 +24,7 @@ class RailsTest < GuildhallTest
 
   # As in development: nothing is loaded eagerly.
   def test_no_class_of_rails_gets_a_further_class_variable_beside_workers
-    skip "only Ruby 4.0.0 to 4.0.5 has the bug" unless Guildhall::Pool::EarlyVariables::AFFECTED
+    skip "only Ruby 4.0.0 to 4.0.5 has the bug" unless Guildhall::Pool::I18nWorkaround::AFFECTED
 
     with_application do |application|
       command = [RbConfig.ruby, "-W0", "-ractive_record/railtie", LATE_VARIABLES]

@@ -54,7 +54,7 @@ class PoolStressTest < GuildhallTest
 
   def test_deaths_of_workers_and_supervisors
     scenario(<<~RUBY)
-      pool = Guildhall::Pool.new(workers: 3, breaker_deaths: 1_000_000, logger: QUIET)
+      pool = Guildhall::Pool.new(workers: 3, limits: Guildhall::Pool::Limits.new(breaker_deaths: 1_000_000), logger: QUIET)
       killer = Thread.new do
         while go_on?
           sleep(0.05)
@@ -73,7 +73,7 @@ class PoolStressTest < GuildhallTest
 
   def test_deadlines_cancels_resizes
     scenario(<<~RUBY)
-      pool = Guildhall::Pool.new(workers: 2, max_abandoned: 50, logger: QUIET)
+      pool = Guildhall::Pool.new(workers: 2, limits: Guildhall::Pool::Limits.new(max_abandoned: 50), logger: QUIET)
       resizer = Thread.new { (sleep(0.03); pool.resize(RANDOM.rand(1..4))) while go_on? }
       meanwhile([
         -> { (payloads = batch(60, ["stuck"]).tap { |all| all[1..].map! { |one| one.sub("stuck", "") } }
@@ -91,7 +91,7 @@ class PoolStressTest < GuildhallTest
 
   def test_everything_at_once
     scenario(<<~RUBY)
-      pool = Guildhall::Pool.new(workers: 3, breaker_deaths: 1_000_000, max_abandoned: 50, capacity: 500, logger: QUIET)
+      pool = Guildhall::Pool.new(workers: 3, limits: Guildhall::Pool::Limits.new(breaker_deaths: 1_000_000, max_abandoned: 50), capacity: 500, logger: QUIET)
       killer = Thread.new do
         while go_on?
           sleep(0.02)

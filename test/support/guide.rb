@@ -39,7 +39,7 @@ class Guide
 
   # @return [Array<Guide>] every page
   def self.all
-    Dir[File.join(ROOT, "{README,README-kafka}.md"), File.join(ROOT, "docs/*.md")].map { |path| new(path) }
+    Dir[File.join(ROOT, "{README,README-kafka,README-tools}.md"), File.join(ROOT, "docs/*.md")].map { |path| new(path) }
   end
 
   # @return [Array<Block>] with the comment before it, if it says something about the block

@@ -13,7 +13,6 @@ typedef enum {
     GUILDHALL_INLINE_SLOWER,       /* workers were slower, as measured */
     GUILDHALL_INLINE_SATURATED,
     GUILDHALL_INLINE_FORCED,       /* parallel: false */
-    GUILDHALL_INLINE_MIN_PAYLOADS,
     GUILDHALL_INLINE_MODE,         /* GUILDHALL_INLINE, Pool.inline */
     GUILDHALL_INLINE_NO_WORKERS,
     GUILDHALL_INLINE_BREAKER_OPEN,

@@ -6,14 +6,14 @@
 #include <ruby/fiber/scheduler.h>
 
 static VALUE guildhall_module;
-static ID id_failure, id_dropped, id_raise_numbered, id_known, id_inline_context, id_subscribers, id_take_over, id_of, id_aref, id_with_logger;
+static ID id_failure, id_dropped, id_raise_numbered, id_known, id_inline_context, id_subscribers, id_enqueue_rest, id_of, id_aref, id_with_logger;
 static VALUE instruction_sequence; /* the class */
 
 static const int64_t look_ns = 20000; /* between two looks at the clock, if all goes as before */
 enum { MAX_PAYLOADS_BETWEEN_LOOKS = 64 };     /* payloads */
 
 /* Where in @inline_context of a pool, which is nil where it is closed or settings want a look at each batch. */
-enum { CONTEXT_QUEUE, CONTEXT_ADMISSION, CONTEXT_INSTRUMENTATION, CONTEXT_WORKERS /* whether there are any */, CONTEXT_LOGGED };
+enum { CONTEXT_QUEUE, CONTEXT_REGISTRY, CONTEXT_INSTRUMENTATION, CONTEXT_WORKERS /* whether there are any */, CONTEXT_LOGGED };
 
 typedef struct {
     guildhall_fair_queue *queue;
@@ -181,12 +181,12 @@ static VALUE pool_inline_run_values(VALUE self, VALUE outcomes)
 /* ---- */
 
 /* What is known of a task costs a look into a Hash; of a lambda that was written at the call, two. */
-static VALUE pool_inline_run_runnable_of(VALUE admission, VALUE task)
+static VALUE pool_inline_run_runnable_of(VALUE registry, VALUE task)
 {
-    VALUE known = rb_ivar_get(admission, id_known), runnable = rb_hash_lookup(known, task);
+    VALUE known = rb_ivar_get(registry, id_known), runnable = rb_hash_lookup(known, task);
     if (NIL_P(runnable) && rb_obj_is_proc(task)) runnable = rb_hash_lookup(known, rb_funcallv(instruction_sequence, id_of, 1, &task));
     bool usable = !NIL_P(runnable) && guildhall_code_standing(guildhall_runnable_of(runnable)->code) != GUILDHALL_REFUSED;
-    return usable ? runnable : rb_funcallv(admission, id_aref, 1, &task);
+    return usable ? runnable : rb_funcallv(registry, id_aref, 1, &task);
 }
 
 /* All outcomes, made in this thread; or a Batch to hand over, where the rest, or all of it, is worth that; nil where this is no
@@ -196,7 +196,7 @@ static VALUE pool_inline_run_here(VALUE context, VALUE called, VALUE payloads, b
     VALUE self = RARRAY_AREF(context, CONTEXT_QUEUE);
     guildhall_fair_queue *queue = guildhall_fair_queue_of(self);
     if (!RB_TYPE_P(payloads, T_ARRAY) || guildhall_fair_queue_forked(queue)) return Qnil;
-    VALUE runnable = pool_inline_run_runnable_of(RARRAY_AREF(context, CONTEXT_ADMISSION), called);
+    VALUE runnable = pool_inline_run_runnable_of(RARRAY_AREF(context, CONTEXT_REGISTRY), called);
     const guildhall_runnable *task = guildhall_runnable_of(runnable);
     if (!NIL_P(task->preparer)) return Qnil;
     inline_run run = {.queue = queue, .runnable = task, .stage = Qnil, .decision = GUILDHALL_INLINE_NO_WORKERS};
@@ -245,7 +245,7 @@ static VALUE pool_inline_run_in_pool(VALUE pool, VALUE payloads, VALUE task, boo
     VALUE made = logged ? rb_block_call(pool, id_with_logger, 0, NULL, pool_inline_run_logged, (VALUE)&run) : pool_inline_run_here(context, task, payloads, raising);
     RB_GC_GUARD(context);
     if (NIL_P(made) || RB_TYPE_P(made, T_ARRAY)) return made;
-    return rb_funcall(pool, id_take_over, 2, made, raising ? Qtrue : Qfalse);
+    return rb_funcall(pool, id_enqueue_rest, 2, made, raising ? Qtrue : Qfalse);
 }
 
 /* run_inline(payloads, task, whether the first failure is raised, and what was dropped is left out): the outcomes; nil: it has to go
@@ -285,7 +285,7 @@ void guildhall_init_pool_inline_run(VALUE guildhall, VALUE pool)
     id_known = rb_intern("@known");
     id_inline_context = rb_intern("@inline_context");
     id_subscribers = rb_intern("@subscribers");
-    id_take_over = rb_intern("take_over");
+    id_enqueue_rest = rb_intern("enqueue_rest");
     id_with_logger = rb_intern("with_logger");
     id_of = rb_intern("of");
     id_aref = rb_intern("[]");

@@ -1,4 +1,4 @@
-/* Guildhall::Pool::Code and Guildhall::Pool::Runnable in Ruby; see pool/code.rb for what decides. */
+/* Guildhall::Pool::TaskCode and Guildhall::Pool::Runnable in Ruby; see pool/task_code.rb for what decides. */
 #include "runnable.h"
 #include <ruby/ractor.h>
 #include "document/codec.h"
@@ -22,7 +22,7 @@ static void pool_runnable_code_mark(void *data)
 static size_t pool_runnable_code_memsize(const void *data) { return sizeof(guildhall_code); }
 
 static const rb_data_type_t code_type = {
-    "Guildhall::Pool::Code",
+    "Guildhall::Pool::TaskCode",
     {pool_runnable_code_mark, RUBY_DEFAULT_FREE, pool_runnable_code_memsize},
     0, 0,
     RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_FROZEN_SHAREABLE | RUBY_TYPED_WB_PROTECTED};
@@ -160,7 +160,7 @@ static void pool_runnable_init_code(VALUE pool)
 {
     static const char *const standings[] = {"untried", "tried", "refused"};
     for (int i = 0; i < 3; i++) id_standings[i] = rb_intern(standings[i]);
-    VALUE code = rb_define_class_under(pool, "Code", rb_cObject);
+    VALUE code = rb_define_class_under(pool, "TaskCode", rb_cObject);
     rb_undef_alloc_func(code);
     rb_define_singleton_method(code, "build", pool_runnable_code_build, 4);
     rb_define_method(code, "name", pool_runnable_code_name, 0);

@@ -1,10 +1,10 @@
 # frozen_string_literal: true
 
-require_relative "../text_table"
+require "guildhall/text_table"
 
 module Guildhall
   class Advisor
-    # What was measured, and what to do.
+    # The measurements, and the advice that follows from them.
     class Advice
       # For payloads of one class of sizes.
       #

@@ -1,9 +1,40 @@
 # frozen_string_literal: true
 
-require_relative "loading"
-
 module Guildhall
   class CLI
+    # Loads code of the user's, which may do anything meanwhile. What it prints goes to standard error: standard output is the command's.
+    module Loading
+      # @yield loads it
+      # @return [String, nil] why it could not be loaded; nil: it was
+      def self.failure
+        out = $stdout
+        $stdout = $stderr
+        yield
+        nil
+      rescue SystemExit => error
+        "it ends the process#{place(error)}"
+      rescue ScriptError, StandardError => error
+        "#{error.message.lines.first.to_s.chomp}#{detail(error)} (#{error.class}#{place(error)})"
+      ensure
+        $stdout = out
+      end
+
+      # Ruby's parser writes the reason below the line: "^ unexpected end-of-input".
+      def self.detail(error)
+        found = error.message[/\^\S* (.+)/, 1] if error.is_a?(SyntaxError)
+        ": #{found}" if found
+      end
+
+      # @api private
+      def self.place(error)
+        return if error.is_a?(SyntaxError) # whose message says it
+
+        line = error.backtrace&.find { |frame| frame.match?(/:in '<(?:top|main|module|class)/) && !frame.start_with?("<internal:") }
+        ", #{line[/\A.+?:\d+/]}" if line
+      end
+      private_class_method :detail, :place
+    end
+
     # `FILE:Constant` of a command line: requires the file and looks the constant up. `Constant` alone is one that `-r` has loaded.
     module Constant
       class << self
@@ -32,7 +63,7 @@ module Guildhall
           raise Guildhall::ArgumentError, "no constant #{name}#{" in #{file}" if file}#{hint(name, file)}"
         end
 
-        # What is named like it in the same module.
+        # Suggests a constant of the same module with a similar name.
         def hint(name, file)
           *outer, last = name.split("::")
           return Suggestion.for(name, names(file)) unless outer.any? && there?(outer.join("::"))
@@ -45,7 +76,7 @@ module Guildhall
           raise Guildhall::ArgumentError, "#{name} could not be loaded: #{reason}" if reason
         end
 
-        # One that is loaded late counts: what is wrong with its file is another matter.
+        # An autoload counts, even if its file turns out to be broken: loading it will say so.
         def there?(name)
           *outer, last = name.split("::")
           owner = Object

@@ -11,7 +11,7 @@ module Guildhall
       # @param seconds [Numeric] after which it is killed
       # @yieldparam writer [IO] in the child
       def initialize(seconds, &work)
-        Guildhall.before_fork if defined?(Pool::ForkTracking) && !Pool::ForkTracking::FORKS_WITH_RACTORS
+        Guildhall.before_fork if RUBY_VERSION < "4" && Guildhall.respond_to?(:before_fork)
         @output = +"".b
         @late = true
         reader, writer = IO.pipe(binmode: true)

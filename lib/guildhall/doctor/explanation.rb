@@ -6,7 +6,6 @@ module Guildhall
     # The words are those of the analyser.
     class Explanation
       include Inspection::Findings
-      include GemFindings
 
       CONSTANT = /non-shareable objects in constant (?:Object::)?([\w:]+)/
       GLOBAL = /access global variables? (\$\S+)/
@@ -36,14 +35,14 @@ module Guildhall
         load_library
         read_on_that_line || (read_method && read_on_that_line) || explain
         found = @findings.first
-        library?(@place.first) && !of_the_call? ? found.with(advice: in_gem(@place, found.advice)) : found
+        library?(@place.first) && !of_the_call? ? found.with(advice: Origin.advice_for(@place.first, found.advice)) : found
       end
 
       private
 
       def library?(file) = !file.nil? && Inspection.libraries.any? { |library| file.start_with?(library) }
 
-      # What to change then is the caller's, wherever it was raised.
+      # Only the caller can change something then, wherever the error was raised.
       def of_the_call? = %w[SystemStackError FrozenError].include?(@failure.error_class)
 
       # The process that tried may have loaded a part of Ruby's library that was not needed until then.

@@ -40,7 +40,7 @@ module Guildhall
         load_late
       end
 
-      # What a gem loads when it is first named (autoload) is a part of it, and may load more of that kind.
+      # A gem's autoloads are part of it, and may define further autoloads.
       def load_late
         tried = {}
         loop do
@@ -56,7 +56,7 @@ module Guildhall
         late.map { |name| "#{Inspection.constant_name(type)}::#{name}" }
       end
 
-      # What cannot be loaded, as without another gem, no task can call either.
+      # No task can call a constant that cannot be loaded, because another gem is missing, say.
       def load(name)
         Object.const_get(name)
       rescue ScriptError, StandardError

@@ -2,7 +2,7 @@
 
 module Guildhall
   class Doctor
-    # What the doctor has found.
+    # The doctor's findings and suspicions, with the verdict that follows.
     class Report
       SHOWN = 20 # suspicions
       private_constant :SHOWN

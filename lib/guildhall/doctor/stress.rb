@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../queue"
+require "guildhall/queue"
 
 module Guildhall
   class Doctor

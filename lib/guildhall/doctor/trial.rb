@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "stringio"
-require_relative "../native_threads"
+require "guildhall/native_threads"
 
 module Guildhall
   class Doctor
@@ -68,7 +68,7 @@ module Guildhall
         ractor.respond_to?(:value) ? ractor.value : ractor.take
       end
 
-      # What fails in the main Ractor, too, is not a matter of Ractors.
+      # A payload that fails in the main Ractor, too, says nothing about Ractors.
       def everywhere?(failure, payload)
         error = Trial.outcome(@task, payload, 0)
         error.is_a?(Failure) && error.error_class == failure.error_class && error.error_class != "SystemStackError" &&

@@ -5,9 +5,7 @@ module Guildhall
     # As {Inspection::Visitor}, and farther: into gems and Ruby's library, to methods in C, and what it comes upon for the first time
     # is loaded. What it finds outside the application is a suspicion.
     class Visitor < Inspection::Visitor
-      include GemFindings
-
-      INTERNAL = ["<internal:", File.expand_path("..", __dir__)].freeze
+      INTERNAL = ["<internal:", File.expand_path("..", __dir__)].freeze # Ruby's own, and this gem's
       MAX_SUSPICIONS = 200
       private_constant :INTERNAL, :MAX_SUSPICIONS
 
@@ -46,7 +44,7 @@ module Guildhall
         super
       end
 
-      # (see Inspection::Calls#call)
+      # (see Inspection::Visitor#call)
       def call(receiver, name, place)
         native(receiver, name, place)
         super
@@ -55,12 +53,12 @@ module Guildhall
       private
 
       def max_followed = 20_000
-      def skipped?(file) = file.start_with?(*INTERNAL)
+      def skipped?(file) = file.start_with?(*INTERNAL) || Inspection.own_file?(file)
 
       def find(thing, place, problem, advice)
         return super unless library?(place.first)
 
-        suspect(thing.to_s, place, problem, in_gem(place, advice))
+        suspect(thing.to_s, place, problem, Origin.advice_for(place.first, advice))
       end
 
       def suspect(thing, (file, line), problem, advice)
@@ -103,7 +101,7 @@ module Guildhall
         find("#{owner_name(method.owner)}#{method.name}", place, *origin.unsafe) if origin.unsafe
       end
 
-      # What a Struct or a Data has, `new` and its members, is Ruby's own, wherever it was defined.
+      # `new` and the members of a Struct or a Data are Ruby's own methods, wherever the class was defined.
       def member?(method)
         type = method.owner.singleton_class? ? method.owner.attached_object : method.owner
         return false unless type.is_a?(Class) && (type < Struct || type < Data)

@@ -5,7 +5,7 @@ module Guildhall
     # Looks constants up as Ruby does in one place of the code, without loading anything unless asked to.
     class Constants
       UNKNOWN = Object.new.freeze
-      # Where a constant is defined: its full name, and the file; no file: by an extension, or by Ruby itself.
+      # The place of a constant: its full name and its file; no file: an extension or Ruby itself defines it.
       Home = Data.define(:name, :file)
 
       # @param nesting [Array<Module>] the enclosing modules, from the inside out

@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
 require "rails/railtie"
+require "guildhall/railtie"
 require_relative "../kafka"
 require_relative "rails/connections"
-require_relative "rails/rest_before_fork"
 require_relative "rails/execution"
 require_relative "rails/log"
 

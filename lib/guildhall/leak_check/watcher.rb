@@ -51,7 +51,7 @@ module Guildhall
 
       private
 
-      # What goes wrong now, such as a process without free file descriptors, does not end the watching.
+      # An error, as in a process without free file descriptors, does not end the watching.
       def attempt(what, &)
         ErrorBoundary.run(->(error) { warn("guildhall: #{what} raised #{error.class}: #{error.message}") }, &)
       end

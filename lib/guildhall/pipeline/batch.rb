@@ -42,7 +42,7 @@ module Guildhall
           index unless DROPPED.equal?(answer)
         rescue Exception => error # rubocop:disable Lint/RescueException -- yielded to the caller, or raised again
           raised += 1
-          Pipeline.mark(error, name)
+          Failure.mark(error, name)
           on_error ? @values[index] = on_error.call(error, index) : raise
           nil
         end

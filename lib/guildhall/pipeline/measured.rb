@@ -28,7 +28,7 @@ module Guildhall
         value
       rescue Exception => error # rubocop:disable Lint/RescueException -- only marked and counted, then raised on
         @meter.add(index, Batch::RAISED, 1, since)
-        Pipeline.mark(error, @names[index])
+        Failure.mark(error, @names[index])
         raise
       end
 
@@ -40,7 +40,7 @@ module Guildhall
       # @return [Measured] itself
       def measured = self
 
-      # What has become of the values so far.
+      # Counts and times of each stage so far.
       # @return [Hash{Symbol=>Hash}] by stage: `passed`, `dropped`, `failed` (values) and `seconds` (spent, over all
       #   Ractors)
       def stats

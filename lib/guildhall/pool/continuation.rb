@@ -2,7 +2,96 @@
 
 module Guildhall
   class Pool
-    # What `future.then { … }` and its like come to. Used in the main Ractor, by any of its threads and fibers.
+    # Shared by futures and continuations: blocks that run when the outcome is there.
+    #
+    # The blocks run in threads of the pool's own, one after the other. One that waits for another future, or takes long, does
+    # not hold up the rest.
+    module Chainable
+      # Calls the block when the outcome is there; what it raises is reported with `warn`. A deferred batch is run for it.
+      # @yieldparam future [self] complete
+      def on_complete(&block)
+        needs(block, "on_complete")
+        settled do |future|
+          block.call(future)
+        rescue Exception => error # rubocop:disable Lint/RescueException -- the next block is none of its business
+          warn("guildhall: on_complete raised #{error.class}: #{Redaction.message(error)} (#{error.backtrace&.first})")
+        end
+        self
+      end
+
+      # Continues with the value. If the block returns a future, the continuation waits for it and takes its value.
+      # @yieldparam value [Object] as `value` gives it; not called for an error
+      # @return [Continuation] of what the block returns, or of the error that was raised before or in it
+      def then(&block)
+        needs(block, "then")
+        gather([self]) { block.call(value) }
+      end
+
+      # Continues after an error; passes a value on.
+      # @param classes [Array<Class>] of errors; none: StandardError
+      # @return [Continuation] of the value, of what the block returns, or of the error that was not rescued
+      def rescue(*classes, &block)
+        needs(block, "rescue")
+        stranger = classes.index { |one| !(Module === one) }
+        raise Guildhall::ArgumentError, "rescue takes classes of errors, not #{classes[stranger].inspect}" if stranger
+
+        classes = [StandardError] if classes.empty?
+        gather([self]) do
+          value
+        rescue *classes => error
+          block.call(error)
+        end
+      end
+
+      # @return [Continuation] of all values, in this order, when all are there; of the first error in this order
+      def zip(*others)
+        all = [self, *futures(others)]
+        gather(all) { all.map(&:value) }
+      end
+
+      # @return [Continuation] of the value that is there first; of the last error where none comes
+      def any(*others)
+        all = [self, *futures(others)]
+        left = all.size
+        Continuation.new(@pool).tap do |first|
+          lock = Mutex.new
+          all.each do |future|
+            future.settled { |one| first.resolve { one.value } if lock.synchronize { left -= 1 }.zero? || one.success? }
+          end
+        end
+      end
+
+      # @api private
+      # @return [Boolean] whether there is a value; asked when the outcome is there
+      def success?
+        value
+        true
+      rescue Exception # rubocop:disable Lint/RescueException -- any error is an answer
+        false
+      end
+
+      private
+
+      def needs(block, method)
+        raise Guildhall::ArgumentError, "#{method} needs a block" unless block
+      end
+
+      def futures(others)
+        strangers = others.reject { |other| Chainable === other }
+        return others if strangers.empty?
+
+        raise Guildhall::ArgumentError, "zip and any take futures, not #{strangers.first.inspect}"
+      end
+
+      def gather(all, missing = all.size, &)
+        lock = Mutex.new
+        Continuation.new(@pool).tap do |gathered|
+          all.each { |future| future.settled { gathered.resolve(&) if lock.synchronize { missing -= 1 }.zero? } }
+        end
+      end
+    end
+
+    # The result of `future.then { … }` and its like. Used in the main Ractor, by any of its threads and fibers.
     class Continuation
       include Chainable
 
@@ -43,7 +132,7 @@ module Guildhall
           left = limit && (limit - Clock.now)
           return false if left && left <= 0
 
-          pause = [left, HelpingWait::PAUSES.longest].compact.min
+          pause = [left, Future::PAUSES.longest].compact.min
           @pool.notifier.blocking { @lock.synchronize { @done.wait(@lock, pause) unless ready? } }
           @pool.supervise
         end

@@ -5,6 +5,7 @@ module Guildhall # rubocop:disable Style/Documentation
     # The pools that have workers in this process: ended at exit, and before a fork.
     module ForkTracking
       POOLS = ObjectSpace::WeakMap.new
+      @resting = false
       private_constant :POOLS
 
       class << self
@@ -12,6 +13,13 @@ module Guildhall # rubocop:disable Style/Documentation
           install if POOLS.size.zero? # rubocop:disable Style/ZeroLengthPredicate -- WeakMap has no empty?
           POOLS[pool] = true
         end
+
+        # From now on the workers of all pools end before each fork, where Ruby needs that.
+        def rest_before_forks
+          @resting = true
+        end
+
+        def resting? = @resting
 
         # @return [Array<Pool>] those with live workers
         def at_work
@@ -34,6 +42,7 @@ module Guildhall # rubocop:disable Style/Documentation
         def _fork
           raise ::Ractor::IsolationError, "can not fork from non-main Ractors" unless Ractor.main? # 4.0's own words
 
+          Guildhall.before_fork if ForkTracking.resting?
           busy = ForkTracking.at_work
           return super if busy.empty?
 

@@ -1,20 +1,24 @@
 # frozen_string_literal: true
 
+require_relative "../growing_pauses"
+
 module Guildhall
   class Pool
-    # What a dispatched batch comes to: one outcome a payload, in order: a value, {DROPPED} where a `select` left it out,
+    # The results of a dispatched batch: one outcome a payload, in order: a value, {DROPPED} where a `select` left it out,
     # or a {Failure}. Used in the main Ractor, by any number of its threads and fibers.
     #
-    # Payloads that no worker has, or will have, run in the first reader's thread, once. What interrupts a reader's thread
-    # acts at once, also while a payload runs: see docs/pool.md.
+    # Payloads that no worker has, or will have, run in the first reader's thread, once. A reader that waits runs unclaimed payloads of its
+    # own batch while no worker is free to, and sleeps otherwise; it gives up the GVL at least every 5 ms, between two payloads. What
+    # interrupts a reader's thread acts at once, also while a payload runs: see docs/pool.md.
     class Future
       include Enumerable
       include Chainable
-      include HelpingWait
 
       # Means "no outcome yet"; nil is an outcome.
       NONE = Object.new.freeze
       private_constant :NONE
+      # Seconds that a reader sleeps before it looks again whether help is needed, or the supervisor is.
+      PAUSES = GrowingPauses.new(0.005, 0.1)
 
       # Made by {Pool#dispatch}.
       def initialize(pool, batch)
@@ -176,6 +180,57 @@ module Guildhall
       # Whether it is done in one go, as far as is known.
       def brief?
         decision.reason == :small && @pool.settings.logger.nil?
+      end
+
+      # @param index [Integer, nil] of the payload whose outcome is waited for; nil: there are to be more outcomes than `beyond`
+      # @param limit [Float, nil] of the {Clock}
+      # @return [Boolean] false when the time was up
+      def wait_for(index, beyond, limit)
+        @pool.notifier.blocking do
+          Fiber.current_scheduler ? in_a_thread { help_and_sleep(index, beyond, limit) } : help_and_sleep(index, beyond, limit)
+        end
+      end
+
+      # Blocking calls of ours are native and unknown to a fiber scheduler; joining a thread is known to it. Where the fiber is
+      # cancelled, the thread ends. Its short turns leave the reactor responsive.
+      def in_a_thread(&)
+        thread = Thread.new(&)
+        thread.report_on_exception = false
+        thread.priority = -3
+        thread.value
+      ensure
+        thread&.kill
+      end
+
+      # A reader that has waited without progress runs payloads even if there are enough threads.
+      def help_and_sleep(index, beyond, limit)
+        pause = PAUSES.first
+        stalled = false
+        until index ? ready?(index) : done > beyond
+          left = limit && (limit - Clock.now)
+          return false if left && left <= 0
+
+          @batch.reset_after_fork
+          unless help(index, stalled)
+            before = done
+            @batch.wait(index, beyond, left ? [pause, left].min : pause)
+            stalled = done == before
+          end
+          pause = PAUSES.after(pause)
+          @pool.supervise
+        end
+        true
+      ensure
+        @batch.let_go
+      end
+
+      # @return [Boolean] whether there was something to run
+      def help(index, stalled)
+        return false unless @batch.help?(index, stalled)
+
+        @pool.with_logger { @batch.help(index) }
+        @pool.parallelize(@batch) if @batch.spreads?
+        true
       end
     end
   end

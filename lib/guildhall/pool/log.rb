@@ -37,7 +37,7 @@ module Guildhall # rubocop:disable Style/Documentation
         private_class_method :add
       end
 
-      # What a task sees as `Guildhall.logger` in a worker. Frozen and shareable.
+      # `Guildhall.logger` of a task in a worker. Frozen and shareable.
       class Line
         include Severities
 

@@ -1,14 +1,22 @@
 # frozen_string_literal: true
 
+require_relative "stream"
+require_relative "reduction"
+
 module Guildhall
   class Pool
-    # Maps and reduces an Array or another Enumerable. Wherever a task goes, a block can replace it. Each of these
-    # takes the options of {Pool#dispatch}, and `timeout:` and `progress:`; other Enumerables are streamed, with the options of
-    # {Streaming#each}.
+    # Maps, reduces and streams an Array or another Enumerable. Wherever a task goes, a block can replace it. Each method takes the options
+    # of {Pool#dispatch}, and `timeout:` and `progress:`.
+    #
+    # Inputs other than an Array are streamed: a thread of its own reads them, and a few batches are with the workers while earlier outcomes
+    # are read, each as soon as it is there. So memory is bounded, and a slow input delays no result. However the block is left, by
+    # `break` or an exception, payloads that had not begun are cancelled.
+    #
+    # A module, because the class has `map` and `results` in C (inline_run.c): the short way, which comes here with `super` where it ends.
     module Mapping
       # @param options [Hash] see {Pool#dispatch}, and
       # @option options [Numeric] timeout seconds for all of it; then payloads that had not begun are cancelled
-      # @option options [true, String, #call] progress see {Streaming#each}
+      # @option options [true, String, #call] progress see {#each}
       # @return [Array] values in order, frozen
       # @raise [TimeoutError]
       # @raise the first payload's failure, once all are done; of what is streamed, when it comes
@@ -37,8 +45,44 @@ module Guildhall
       # @return [Array] frozen
       def map_with_index(payloads, task = nil, **options, &block)
         Options.check!(options, Options::MAP_WITH_INDEX)
-        list = Feed.array(payloads)
+        list = ChunkReader.array(payloads)
         map(list, task, metadata: (0...list.size).to_a, **options, &block)
+      end
+
+      # Calls the block with each value, in order. Where no task is given, the block is the task, and values are not kept.
+      #
+      #     pool.each(File.foreach("events.ndjson"), Guildhall::JSON) { |event| puts event["id"] }
+      #     pool.each(paths) { |path| Thumbnail.write(path) }
+      #
+      # @param options [Hash] as {Pool#dispatch}, without `metadata:`, and
+      # @option options [Integer] chunk payloads a batch at most; 500
+      # @option options [Boolean] ordered false: each value as soon as it is there
+      # @option options [Numeric] timeout seconds for all of it
+      # @option options [true, String, #call] progress a bar on the terminal (gem ruby-progressbar), with a title, or
+      #   called with `(done, total)`
+      # @raise the first failure, when it comes
+      def each(payloads, task = nil, **options, &block)
+        raise Guildhall::ArgumentError, "each needs a task or a block" unless task || block
+        return enum_for(:each, payloads, task, **options) unless block
+
+        given = task
+        stream(payloads, task || task_of(nil, block, options), options) do |outcome, _|
+          outcome.raise_numbered! if Failure === outcome
+          yield outcome if given && !DROPPED.equal?(outcome)
+        end
+      end
+
+      # As {#each}, with Failures, and DROPPED, in their places.
+      # @yieldparam index [Integer] the payload's place in the input
+      def each_result(payloads, task, **options, &block)
+        block ? stream(payloads, task, options, &block) : enum_for(:each_result, payloads, task, **options)
+      end
+
+      # As {#each}, lazily: `pool.lazy(io) { |line| … }.reject(&:nil?).first(3)`.
+      def lazy(payloads, task = nil, **options, &block)
+        Options.check!(options, Options::STREAM)
+        task = task_of(task, block, options)
+        Enumerator.new { |values| each(payloads, task, **options) { |value| values << value } }.lazy
       end
 
       # Combines all payloads: workers make partial results of runs of payloads, which are combined here, in order. So
@@ -49,7 +93,7 @@ module Guildhall
       #
       # @param initial [Object] a copy of it begins each run; left out: the run's first payload
       # @param operation [Symbol, #call] takes `(memo, payload)`
-      # @param options [Hash] see {Streaming#each}; `chunk:` is the length of a run, and
+      # @param options [Hash] see {#each}; `chunk:` is the length of a run, and
       # @option options [Symbol, #call] combine takes two partial results; the operation where left out, which needs to be a Symbol
       #   then, or go without an initial value
       # @return [Object] nil for no payloads and no `initial`
@@ -57,7 +101,7 @@ module Guildhall
         Options.check!(options, Options::REDUCE)
         limit = Clock.deadline(options[:timeout])
         reduction = Reduction.of(initial, block, options[:combine])
-        payloads = Feed.in_memory(payloads) || payloads
+        payloads = ChunkReader.in_memory(payloads) || payloads
         chunk = options[:chunk] || Reduction.chunk(payloads, settings.workers)
         progress = Progress.of(options[:progress], payloads.is_a?(Array) ? payloads.size : nil)
         Reduction.numbered(chunk) do
@@ -72,15 +116,27 @@ module Guildhall
 
       private
 
+      def stream(payloads, task, options)
+        Options.check!(options, Options::STREAM)
+        progress = Progress.of(options[:progress], payloads.is_a?(Array) ? payloads.size : nil)
+        Stream.new(self, payloads, task, **options.except(:progress)).each do |outcome, index|
+          yield outcome, index
+          progress&.add
+        end
+        self
+      ensure
+        progress&.finish
+      end
+
       # @return [Enumerable] the partial results of runs of payloads
       def partials(payloads, chunk, reduction, progress, options)
         runs = Reduction.runs(payloads, chunk)
         runs, options[:progress] = Reduction.counted(progress, runs, chunk) if progress
-        runs.is_a?(Array) ? map(runs, reduction, **options.except(:ahead)) : each(runs, reduction, **options, chunk: 1)
+        runs.is_a?(Array) ? map(runs, reduction, **options) : each(runs, reduction, **options, chunk: 1)
       end
 
       def list_of(payloads, options)
-        options[:metadata] ? Feed.array(payloads) : Feed.in_memory(payloads)
+        options[:metadata] ? ChunkReader.array(payloads) : ChunkReader.in_memory(payloads)
       end
 
       def task_of(task, block, options = NO_OPTIONS)
@@ -115,7 +171,7 @@ module Guildhall
 
         Options.check!(options, Options::MAP)
         dispatch, others = options.empty? ? [options, options] : Options.split(options)
-        read(take_in(true, list, task, **dispatch), raising, **others)
+        read(submit(true, list, task, **dispatch), raising, **others)
       end
 
       # Nobody else has the future: what interrupts this thread cancels payloads that had not begun.

@@ -38,8 +38,8 @@ module Guildhall
         @lock.synchronize { enqueue(Job.new(nil, callback)) }
       end
 
-      # Moves on what is complete.
-      # @param all [Boolean] what is not complete, too: there are no workers that could complete it
+      # Queues the callbacks of complete batches.
+      # @param all [Boolean] of incomplete ones, too: there are no workers that could complete them
       def look(all)
         return if forked? || (@pending.empty? && @ready.empty?)
 
@@ -50,7 +50,7 @@ module Guildhall
         end
       end
 
-      # Where a callback waits: others go on meanwhile.
+      # Runs the block, in which a callback waits; other callbacks go on meanwhile.
       def blocking
         before = @threads[Thread.current] or return yield
 
@@ -78,7 +78,7 @@ module Guildhall
         @process != Process.pid
       end
 
-      # In a child process, what the parent waits for is the parent's.
+      # A child process does not wait for what its parent waits for.
       def reset
         @lock = Mutex.new
         @changed = ConditionVariable.new
@@ -96,7 +96,7 @@ module Guildhall
         @changed.signal
       end
 
-      # One that waits for work, as long as there is any.
+      # Keeps one thread waiting, as long as there is work.
       def keep_a_thread
         @threads.delete_if { |thread, _| !thread.alive? }
         start_thread unless doing(:waiting).positive? || doing(:running) >= MAX_THREADS || idle?
@@ -119,7 +119,7 @@ module Guildhall
         raise if Thread.main.alive?
       end
 
-      # Whatever ends it, also before it has begun, the next thread goes on.
+      # If the thread is ended, even before it has begun, the next one goes on.
       def work
         Thread.handle_interrupt(Object => :immediate) do
           while (job = @lock.synchronize { take })

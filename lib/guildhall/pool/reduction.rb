@@ -26,7 +26,7 @@ module Guildhall
         end
         raise Guildhall::ArgumentError, "reduce takes an initial value and an operation" if arguments.size > 1
 
-        # It takes payloads then, and would be given a partial result in place of one, without an error perhaps.
+        # The operation takes payloads. Given a partial result in place of one, it might return nonsense without an error.
         unless arguments.empty? || operation.is_a?(Symbol) || combine
           raise Guildhall::ArgumentError, "reduce with an initial value needs combine:, which takes two partial results of runs of " \
                                           "payloads; for a sum: combine: :+"
@@ -34,7 +34,7 @@ module Guildhall
         new(operation, arguments.empty? ? NONE : arguments.first)
       end
 
-      # What runs leave is combined in one thread: of few payloads, runs as many as each has payloads leave the least to it.
+      # One thread combines the partial results. With as many runs as each run has payloads, it has the least to do.
       # @return [Integer] how many payloads make a good run
       def self.chunk(payloads, workers)
         return MAX_RUN_PAYLOADS / 10 unless payloads.is_a?(Array)

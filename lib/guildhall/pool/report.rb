@@ -2,7 +2,7 @@
 
 module Guildhall
   class Pool
-    # What a pool has measured of each code that it has run, and what it decides by that: for each size of payload what one
+    # A pool's measurements of each code that it has run, and what it decides by them: for each size of payload what one
     # costs, and for each size of batch that took longer than a hand-over how fast it is in the caller and with workers.
     class Report
       # @!attribute [r] bytes

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "feed"
+require_relative "chunk_reader"
 
 module Guildhall
   class Pool
@@ -8,19 +8,20 @@ module Guildhall
     class Stream
       # A batch on its way: the position of its first payload in the input, and which of its outcomes were not delivered.
       Flight = Struct.new(:future, :offset, :left)
-      private_constant :Flight
+      MIN_AHEAD = 4 # batches on their way, where there are few workers or none
+      private_constant :Flight, :MIN_AHEAD
 
-      # See {Streaming#each}, and {Pool#dispatch} for the rest.
-      def initialize(pool, payloads, task, chunk: nil, ahead: nil, ordered: true, timeout: nil, **dispatch)
+      # See {Mapping#each}, and {Pool#dispatch} for the rest.
+      def initialize(pool, payloads, task, chunk: nil, ordered: true, timeout: nil, **dispatch)
         @pool = pool
         @task = task
         @dispatch = dispatch
-        @ahead = ahead || [2 * pool.settings.workers, 4].max
+        @ahead = [2 * pool.settings.workers, MIN_AHEAD].max # two a worker: one runs while the other waits
         @ordered = ordered
         @timeout = timeout
         @limit = Clock.deadline(timeout)
-        @feed = Feed.new(payloads, chunk || 500)
-        @feed.belong_to(self)
+        @reader = ChunkReader.new(payloads, chunk || 500)
+        @reader.belong_to(self)
         @flights = []
         @offset = 0
       end
@@ -35,9 +36,9 @@ module Guildhall
           @flights.delete_if { |flight| flight.left.empty? }
           fly
         end
-        raise @feed.error if @feed.error
+        raise @reader.error if @reader.error
       ensure
-        @feed.stop
+        @reader.stop
         @flights.each { |flight| flight.future.cancel }
       end
 
@@ -46,7 +47,7 @@ module Guildhall
       # Keeps as many batches on their way as may be; waits for payloads only where nothing else is to be waited for.
       def fly
         while @flights.size < @ahead
-          payloads = @feed.take(wait: @flights.empty?, timeout: time_left)
+          payloads = @reader.take(wait: @flights.empty?, timeout: time_left)
           break if payloads.nil?
 
           if payloads.empty?
@@ -86,7 +87,7 @@ module Guildhall
       # thread when the time is up.
       def wait
         flight = @flights.first
-        pause = Feed::LINGER_SECONDS if (@feed.open? && @flights.size < @ahead) || (!@ordered && @flights.size > 1)
+        pause = ChunkReader::LINGER_SECONDS if (@reader.open? && @flights.size < @ahead) || (!@ordered && @flights.size > 1)
         time_left
         Clock.within(@limit) do
           next flight.future.reach(flight.left.first, pause) if @ordered

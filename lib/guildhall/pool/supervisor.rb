@@ -8,20 +8,21 @@ module Guildhall
     class Supervisor
       SHORTEST_PAUSE_SECONDS = 0.002
       LAST_LOOK_SECONDS = 0.1
-      private_constant :SHORTEST_PAUSE_SECONDS, :LAST_LOOK_SECONDS
+      QUANTILES = {p50: 0.5, p90: 0.9, p99: 0.99}.freeze
+      private_constant :SHORTEST_PAUSE_SECONDS, :LAST_LOOK_SECONDS, :QUANTILES
 
       # `workers`: how many there should be; `deaths`: how many have died.
       attr_reader :worker_set, :circuit_breaker, :workers, :deaths
 
-      def initialize(settings, instrumentation, notifier)
+      def initialize(settings, limits, instrumentation, notifier)
         @settings = settings
+        @limits = limits
         @instrumentation = instrumentation
         @notifier = notifier
         @log = Log.new
         @worker_set = WorkerSet.new(settings.capacity, @log)
         @deaths = 0
-        @circuit_breaker = CircuitBreaker.new(deaths: settings.breaker_deaths, window: settings.breaker_window,
-          pause: settings.breaker_pause)
+        @circuit_breaker = CircuitBreaker.new(deaths: limits.breaker_deaths, window: limits.breaker_window, pause: limits.breaker_pause)
         @workers = settings.workers
         @closing = @started = false
         @shortest_deadline = nil
@@ -30,7 +31,7 @@ module Guildhall
 
       # Whether there are or may be workers.
       def any_workers?
-        @workers.positive? && !@circuit_breaker.open? && @worker_set.abandoned.size < @settings.max_abandoned + @workers
+        @workers.positive? && !@circuit_breaker.open? && @worker_set.abandoned.size < @limits.max_abandoned + @workers
       end
 
       # Starts workers and thread where they are missing. Cheap where they are not; called at every parallel dispatch. A trap
@@ -47,6 +48,15 @@ module Guildhall
       # Brings the thread back if something has killed it.
       def supervise
         ensure_running if @started && !@thread&.alive? && Thread.main.alive? # a process that exits starts no threads
+      end
+
+      # @return [Hash{Symbol=>Object}] plain numbers: what the pool does and has done
+      def statistics
+        queue = @worker_set.queue
+        {workers: queue.worker_count, busy: @worker_set.handles.count { |handle| handle.slot.busy? }, abandoned: @worker_set.abandoned.size,
+         deaths: @deaths, breaker_open: @circuit_breaker.open?, **statistics_of_line(queue), **statistics_of_payloads(*queue.counts),
+         wait_seconds: QUANTILES.transform_values { |share| queue.wait_quantile(share) },
+         run_seconds: QUANTILES.transform_values { |share| queue.run_quantile(share) }, by_worker: statistics_by_worker}
       end
 
       def resize(count)
@@ -87,7 +97,7 @@ module Guildhall
 
       private
 
-      # The shutdown does not care why a thread has ended; and a subscriber may be in that thread itself.
+      # A shutdown goes on whatever ended the thread; and a subscriber that calls it may be in that thread itself.
       def join(thread, limit, least)
         return if thread.nil? || thread == Thread.current
 
@@ -122,7 +132,7 @@ module Guildhall
         end
       end
 
-      # An internal error must not leave the workers unsupervised.
+      # After an internal error, workers stay supervised.
       def carefully
         care
       rescue StandardError => error
@@ -141,15 +151,15 @@ module Guildhall
         pause
       end
 
-      # Ractors cannot be killed: those that are stuck still use a core each.
+      # A stuck Ractor cannot be killed, and uses a core: beyond the limit it is not replaced.
       def target
         return 0 if @circuit_breaker.open?
 
-        [@workers - [@worker_set.abandoned.size - @settings.max_abandoned, 0].max, 0].max
+        [@workers - [@worker_set.abandoned.size - @limits.max_abandoned, 0].max, 0].max
       end
 
-      # What the worker had finished is published; what it had not begun goes back in line; what it died with runs once
-      # more, and fails the second time.
+      # Publishes what the worker had finished and queues again what it had not begun. The payload that it died with runs once more, and
+      # fails the second time.
       def recover(handle)
         index = handle.slot.recover(@closing || @circuit_breaker.open?)
         return if handle.retired || @closing
@@ -161,9 +171,9 @@ module Guildhall
       end
 
       def open_breaker
-        pause = @settings.breaker_pause
-        @instrumentation.publish("pool.breaker_opened", deaths: @settings.breaker_deaths, pause:)
-        message = "guildhall: #{@settings.breaker_deaths} workers died within #{@settings.breaker_window} s; " \
+        pause = @limits.breaker_pause
+        @instrumentation.publish("pool.breaker_opened", deaths: @limits.breaker_deaths, pause:)
+        message = "guildhall: #{@limits.breaker_deaths} workers died within #{@limits.breaker_window} s; " \
                   "for #{pause} s the pool's work is done by its callers"
         @settings.logger ? @settings.logger.error(message) : warn(message)
       end
@@ -195,6 +205,51 @@ module Guildhall
             @instrumentation.publish("pool.slice_finished", worker: handle.number, first:, payloads:, seconds:)
           end
         end
+      end
+
+      def statistics_of_line(queue)
+        named, anonymous = queue.depths.partition(&:first)
+        {queued: queue.payloads, batches: queue.batches, saturated: queue.saturated?,
+         by_source: named.to_h.merge(anonymous.empty? ? {} : {nil => anonymous.sum(&:last)})}
+      end
+
+      def statistics_of_payloads(inlined, by_workers, late)
+        all = inlined + by_workers
+        {inlined:, by_workers:, inlined_share: all.zero? ? 0.0 : inlined.fdiv(all), late_results: late}
+      end
+
+      # Counts of workers that have exited are kept as a sum.
+      def statistics_by_worker
+        counts = [*@worker_set.handles, *@worker_set.abandoned].to_h { |handle| [handle.number, handle.slot.counts] }
+        counts[:exited] = @worker_set.counts_of_exited if @worker_set.counts_of_exited.first.positive?
+        counts.transform_values { |slices, payloads, failures, busy_seconds| {slices:, payloads:, failures:, busy_seconds:} }
+      end
+    end
+
+    # Opens after several worker crashes within some seconds. While it is open, no worker is replaced, and callers process the work
+    # themselves.
+    class CircuitBreaker
+      def initialize(deaths:, window:, pause:)
+        @deaths = deaths
+        @window = window
+        @pause = pause
+        @times = []
+        @open_until = nil
+      end
+
+      # @return [Boolean] whether this death opened it
+      def died
+        now = Clock.now
+        @times = [*@times.select { |time| time > now - @window }, now]
+        return false if @times.size < @deaths || open?
+
+        @times = []
+        @open_until = now + @pause
+        true
+      end
+
+      def open?
+        !@open_until.nil? && Clock.now < @open_until
       end
     end
   end

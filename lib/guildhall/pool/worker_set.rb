@@ -1,9 +1,50 @@
 # frozen_string_literal: true
 
 require "etc"
+require_relative "i18n_workaround"
 
 module Guildhall
   class Pool
+    # A worker Ractor's body: takes slices and runs them, until there is nothing more to take. Both are native; no Ruby
+    # block, and no other thread, is involved between a payload and its result.
+    module Worker
+      # @param line [Log::Line] what its tasks log to
+      def self.start(slot, line)
+        I18nWorkaround.apply
+        quietly do
+          Ractor.new(slot, line, name: "guildhall worker") { |mine, logger| Worker.run(mine, logger) }
+        end
+      end
+
+      # In the worker Ractor. The slot is told of its end in `ensure`, because Thread.exit inside a task cannot be rescued.
+      def self.run(slot, line)
+        return unless slot.claim
+
+        Thread.current.report_on_exception = false
+        Ractor.current[:guildhall_logger] = line
+        # A Ractor begins with the interrupt mask of the thread that made it, which may mask everything.
+        Thread.handle_interrupt(Object => :immediate) { slot.work while slot.take }
+      ensure
+        slot.announce_exit
+      end
+
+      WARNING_LOCK = Mutex.new
+      private_constant :WARNING_LOCK
+
+      # Silences Ruby's warning that Ractors are experimental, for ours alone. The switch is global: without the lock, two threads could
+      # leave it off.
+      def self.quietly
+        WARNING_LOCK.synchronize do
+          before = Warning[:experimental]
+          Warning[:experimental] = false
+          yield
+        ensure
+          Warning[:experimental] = before
+        end
+      end
+      private_class_method :quietly
+    end
+
     # The workers of a pool: their queue, slots and Ractors. Used in the main Ractor.
     class WorkerSet
       WorkerHandle = Struct.new(:number, :slot, :ractor, :retired)
@@ -45,7 +86,7 @@ module Guildhall
         undisturbed { @abandoned = without(@abandoned, @abandoned.select { |handle| handle.slot.exited? }) }
       end
 
-      # The payload that the worker has begun then gets this outcome, and it is no handle any more, but still busy.
+      # Gives the payload that the worker has begun this outcome, and the worker up: it has no handle any more, but is still busy.
       # @return [Boolean] false when it has just been done
       def give_up(handle, index, since, failure)
         undisturbed do
@@ -63,10 +104,13 @@ module Guildhall
         undisturbed { retire(@handles.size) }
       end
 
+      # @return [Integer] workers that have not ended
+      def stuck = @handles.count { |handle| !handle.slot.exited? } + @abandoned.size
+
       private
 
-      # Killing or interrupting this thread has to wait: a worker that is not recorded, or recorded twice, would leave its
-      # slice unprocessed when it dies.
+      # Defers a kill or an interrupt of this thread: a worker that is not recorded, or recorded twice, would leave its slice
+      # unprocessed when it dies.
       def undisturbed(&)
         Thread.handle_interrupt(Object => :never) { @lock.synchronize(&) }
       end
@@ -80,7 +124,7 @@ module Guildhall
         WorkerHandle.new(@started += 1, WorkerSlot.build(@queue), nil, false).tap { |handle| @handles = [*@handles, handle].freeze }
       end
 
-      # Not where nothing interrupts: a Ractor inherits that.
+      # Outside of the mask: a Ractor inherits it.
       def start(handle)
         handle.ractor = Worker.start(handle.slot, @log.line(@queue))
       rescue StandardError => error

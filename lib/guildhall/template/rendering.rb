@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require_relative "../pool"
-require_relative "any_of"
 require_relative "locals"
 
 module Guildhall
@@ -86,7 +85,7 @@ module Guildhall
       # @return [Array<String, Failure>, nil] nil: a worker has refused one of the templates, and all of them with it
       def render_any(pairs, task, options)
         outcomes = results(pairs, task, **options)
-        @admission[task] if outcomes.any?(Failure)
+        @registry[task] if outcomes.any?(Failure)
         outcomes
       rescue IsolationError
         nil
@@ -103,6 +102,23 @@ module Guildhall
         outcomes.freeze
       end
     end
+
+    # @api private
+    # Several templates as one task of the pool: each payload says which one, and with which locals. Frozen and shareable.
+    class AnyOf
+      def initialize(templates)
+        @templates = templates.dup.freeze
+        freeze
+      end
+
+      # @raise see {Template#render}
+      def call(pair)
+        pair[0].call(pair[1])
+      end
+
+      def inspect = "any of #{@templates.map(&:name).join(", ")}"
+    end
+    private_constant :AnyOf
 
     Pool.include(Rendering)
   end

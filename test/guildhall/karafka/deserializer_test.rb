@@ -84,7 +84,7 @@ module Guildhall
 
       def setup
         super
-        @pool = Pool.new(workers: 1, exit_timeout: 5)
+        @pool = Pool.new(workers: 1, limits: Pool::Limits.new(exit_timeout: 5))
         use(@pool)
       end
 

@@ -143,15 +143,14 @@ class PoolDecisionTest < GuildhallTest
   def test_reasons
     assert_equal "inline: forced", decision(%w[a] * 9, Upcase, parallel: false)
     assert_equal "parallel: forced", decision(%w[a] * 9, Upcase, parallel: true)
-    assert_equal "inline: min payloads", decision(%w[a] * 9, Upcase, min_payloads: 10)
     assert_equal "inline: inline mode", Guildhall::Pool.inline { decision(%w[a] * 9, Upcase) }
     assert_equal "inline: no workers", decision(%w[a] * 9, Upcase, pool: Guildhall::Pool.new(workers: 0))
     assert_equal 1, @pool.report.decisions[Guildhall::Pool::Decision.new(:parallel, :forced)]
-    assert_includes @pool.report.to_s, "inline: min payloads 1"
+    assert_includes @pool.report.to_s, "inline: inline mode 1"
   end
 
   def test_saturated_and_open_breaker_are_named
-    pool = Guildhall::Pool.new(workers: 1, capacity: 1, breaker_deaths: 1)
+    pool = Guildhall::Pool.new(workers: 1, capacity: 1, limits: Guildhall::Pool::Limits.new(breaker_deaths: 1))
     busy = [pool.dispatch([0.5], Sleepy, parallel: true)]
     eventually { pool.stats[:busy] == 1 && pool.depth.zero? }
     busy << pool.dispatch([0], Sleepy, parallel: true)

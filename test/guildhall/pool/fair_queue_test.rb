@@ -15,7 +15,7 @@ class PoolFairQueueTest < GuildhallTest
   def setup
     @queue = Guildhall::Pool::FairQueue.build(1_000_000, 2)
     @queue.target_worker_count = 1
-    @runnable = Guildhall::Pool::Admission.new[Upcase]
+    @runnable = Guildhall::Pool::TaskRegistry.new[Upcase]
   end
 
   # Each batch has a payload that names its source.

@@ -65,7 +65,7 @@ class PoolLifecycleTest < GuildhallTest
     pool = Guildhall::Pool.new(workers: 1)
     future = pool.dispatch(%w[a b], Upcase, parallel: false)
     assert pool.rest
-    pool.spread(future.instance_variable_get(:@batch))
+    pool.parallelize(future.instance_variable_get(:@batch))
     assert_predicate future, :deferred?
     assert_equal %w[A B], future.value
     assert pool.drain(timeout: 1)
@@ -148,7 +148,7 @@ class PoolLifecycleTest < GuildhallTest
       pool.results(["thread exit"], Trouble, parallel: true)
       p reports.pop(timeout: 20).class
     RUBY
-    assert_equal "Guildhall::Pool::Lifecycle::Shutdown\n", out
+    assert_equal "Guildhall::Pool::Shutdown\n", out
   end
 
   def test_shutdown_in_a_trap
@@ -275,7 +275,7 @@ class PoolLifecycleTest < GuildhallTest
     assert_equal "40 children\n", assert_ruby(<<~RUBY)
       #{SETUP}
       queue = Guildhall::Pool::FairQueue.build(10_000, 2)
-      runnable = Guildhall::Pool::Admission.new[Sleepy]
+      runnable = Guildhall::Pool::TaskRegistry.new[Sleepy]
       batches = Array.new(500) { |number| Guildhall::Pool::Batch.build(queue, runnable, [0.0], nil, false, true, nil, nil, number, 1) }
       batches.each { |batch| queue.push(batch) or abort("not queued") }
       stop = Guildhall::Queue.new(1)

@@ -10,7 +10,7 @@ class PoolOptionsTest < GuildhallTest
 
   WRONG = {
     priority: [0, -1, 2**31, 1.5, "x"], slice: [-1, 0, 0.5, 10**30], deadline: [0, -1, Float::NAN, Float::INFINITY, "1"], parallel: [:yes], retry: [:banana, nil],
-    min_payloads: [0, 10**30], metadata: ["a"], records: [nil]
+    metadata: ["a"], records: [nil]
   }.freeze
 
   def setup
@@ -51,14 +51,10 @@ class PoolOptionsTest < GuildhallTest
 
   def test_what_a_method_does_not_take_is_named_with_what_it_takes
     error = assert_raises(Guildhall::ArgumentError) { @pool.dispatch(%w[a], Upcase, wait: 1) }
-    assert_includes error.message, "there are source, metadata, records, prepare, parallel, deadline, retry, slice, min_payloads, priority"
+    assert_includes error.message, "there are source, metadata, records, prepare, parallel, deadline, retry, slice, priority"
     assert_raises(Guildhall::ArgumentError) { @pool.dispatch(%w[a], Upcase, timeout: 1) }
     assert_raises(Guildhall::ArgumentError) { @pool.each(%w[a], Upcase, size: 1) { flunk } }
     assert_raises(Guildhall::ArgumentError) { @pool.lazy(%w[a], Upcase, chunk: 0) }
-  end
-
-  def test_min_payloads_of_one_call
-    assert_predicate @pool.dispatch(%w[a], Upcase, min_payloads: 2), :deferred?
   end
 
   def test_an_unknown_setting_is_a_configuration_error_with_a_suggestion

@@ -10,8 +10,7 @@ class PoolSettingsTest < GuildhallTest
   def test_defaults_are_complete_and_frozen
     settings = Settings.new
     assert_predicate settings, :frozen?
-    assert_equal [100_000, :defer, 5, nil, 2, 10, 1],
-      %i[capacity overflow overflow_timeout parallel max_abandoned breaker_deaths exit_timeout].map { |name| settings.public_send(name) }
+    assert_equal [100_000, :defer, 5, nil, nil], %i[capacity overflow overflow_timeout deadline logger].map { |name| settings.public_send(name) }
     assert_equal Settings.default_workers, settings.workers
   end
 
@@ -28,11 +27,18 @@ class PoolSettingsTest < GuildhallTest
 
   def test_everything_wrong_is_reported_together
     error = assert_raises(Guildhall::ConfigurationError) do
-      Settings.new(workers: -1, overflow: :drop, logger: "stderr", breaker_window: 0, exit_timeout: -1, deathline: 3)
+      Settings.new(workers: -1, overflow: :drop, logger: "stderr", overflow_timeout: 0, deadline: -1, deathline: 3)
     end
     assert_equal "pool: workers must be an Integer ≥ 0, or nil, not -1; overflow must be :defer, :wait or :reject, not :drop; " \
-                 'logger must be a Logger, or nil, not "stderr"; breaker_window must be a finite number > 0 (seconds), not 0; ' \
-                 "exit_timeout must be a finite number ≥ 0 (seconds), not -1; unknown setting deathline; did you mean deadline?", error.message
+                 'logger must be a Logger, or nil, not "stderr"; overflow_timeout must be a finite number > 0 (seconds), not 0; ' \
+                 "deadline must be a finite number > 0 (seconds), or nil, not -1; unknown setting deathline; did you mean deadline?", error.message
+  end
+
+  # What a pool does after crashes and with stuck workers is the same for all.
+  def test_limits_are_no_settings
+    error = assert_raises(Guildhall::ConfigurationError) { Settings.new(breaker_deaths: 3, exit_timeout: 2) }
+    assert_includes error.message, "unknown setting breaker_deaths"
+    assert_equal [2, 10, 10, 30, 1], Guildhall::Pool::Limits.new.deconstruct_keys(nil).values
   end
 
   FEWEST = RUBY_VERSION < "4" ? 0 : 1 # workers where Ruby has one native thread for Ractors

@@ -57,8 +57,9 @@ class PoolStreamingTest < GuildhallTest
   def test_memory_is_bounded
     read = 0
     endless = (1..).lazy.map { |number| (read += 1) && number.to_s }
-    assert_equal %w[1 2 3], @pool.lazy(endless, Upcase, chunk: 5, ahead: 2).first(3)
-    assert_operator read, :<=, (2 * 5) + (2 * 5) + 5
+    assert_equal %w[1 2 3], @pool.lazy(endless, Upcase, chunk: 5).first(3)
+    ahead = [2 * @pool.settings.workers, 4].max # batches; and two chunks wait
+    assert_operator read, :<=, (ahead * 5) + (2 * 5) + 5
   end
 
   def test_a_slow_source_holds_up_no_result
@@ -108,18 +109,18 @@ class PoolStreamingTest < GuildhallTest
   # The collector may take words on a stack for some of them, and what they refer to; not for most of them.
   def test_an_enumerator_that_is_dropped_half_way_leaves_no_thread
     before = Thread.list
-    feeds = -> { (Thread.list - before).select { |thread| thread.name == "guildhall feed" } }
+    readers = -> { (Thread.list - before).select { |thread| thread.name == "guildhall chunk reader" } }
     stop = Guildhall::Clock.now + 30
     dropped = 0
-    until (dropped >= 10 && feeds.call.size <= dropped / 2) || Guildhall::Clock.now > stop
+    until (dropped >= 10 && readers.call.size <= dropped / 2) || Guildhall::Clock.now > stop
       Thread.new { assert_equal "A", @pool.each(%w[a].cycle, Upcase).next }.join
       dropped += 1
       GC.start
       sleep(0.01)
     end
-    assert_operator feeds.call.size, :<=, dropped / 2
+    assert_operator readers.call.size, :<=, dropped / 2
   ensure
-    feeds&.call&.each { |thread| thread.kill.join }
+    readers&.call&.each { |thread| thread.kill.join }
   end
 
   def test_without_a_task_there_is_nothing_to_do

@@ -8,6 +8,8 @@ require "tmpdir"
 class PoolSupervisorTest < GuildhallTest
   include PoolTasks
 
+  Limits = Guildhall::Pool::Limits
+
   # Ends its worker, but only the first time that a file is not there.
   class DiesOnce
     def initialize(path)
@@ -46,7 +48,7 @@ class PoolSupervisorTest < GuildhallTest
   end
 
   def test_a_crash_loop_opens_the_breaker_and_callers_go_on
-    with_pool(breaker_deaths: 3, logger: logger = Lines.new) do |pool, events|
+    with_pool(limits: Limits.new(breaker_deaths: 3), logger: logger = Lines.new) do |pool, events|
       results = pool.results((["thread exit"] * 6) + ["a"], Trouble, parallel: true)
       assert_equal 6, results.grep(Guildhall::Failure).size
       assert_equal "A", results.last
@@ -58,7 +60,7 @@ class PoolSupervisorTest < GuildhallTest
   end
 
   def test_the_breaker_closes_after_its_pause
-    with_pool(breaker_deaths: 2, breaker_pause: 0.1, logger: Lines.new) do |pool, _events|
+    with_pool(limits: Limits.new(breaker_deaths: 2, breaker_pause: 0.1), logger: Lines.new) do |pool, _events|
       pool.results(["thread exit"] * 2, Trouble, parallel: true)
       eventually { pool.map(%w[a], WhichRactor, parallel: true) == [:worker] }
     end
@@ -80,7 +82,7 @@ class PoolSupervisorTest < GuildhallTest
   end
 
   def test_too_many_stuck_workers_leave_the_work_to_callers
-    with_pool(max_abandoned: 0) do |pool, _events|
+    with_pool(limits: Limits.new(max_abandoned: 0)) do |pool, _events|
       results = pool.results([1.2, 1.2], Sleepy, parallel: true, deadline: 0.1, slice: 1)
       assert_equal 2, results.grep(Guildhall::Failure).size
       assert_equal [:main], pool.map(%w[a], WhichRactor, parallel: true)
@@ -90,11 +92,11 @@ class PoolSupervisorTest < GuildhallTest
   end
 
   def test_what_no_worker_is_left_for_fails_instead_of_occupying_the_caller
-    with_pool(max_abandoned: 1) do |pool, _events|
+    with_pool(limits: Limits.new(max_abandoned: 1)) do |pool, _events|
       results = pool.results(([3] * 6) + [0], Sleepy, parallel: true, deadline: 0.1, slice: 1)
       assert_equal %w[Guildhall::StuckError] * 3, results.first(3).map(&:error_class)
       assert_equal ["Guildhall::WorkerDiedError"], results[3..].map(&:error_class).uniq
-      assert_match(/no worker is left.*max_abandoned/, results.last.message)
+      assert_match(/no worker is left.*stuck in payloads that exceeded their deadline/, results.last.message)
       assert_equal [:main], pool.map(%w[a b], WhichRactor, parallel: true).uniq # another batch is its caller's
       eventually { pool.stats[:abandoned].zero? }
     end

@@ -84,7 +84,7 @@ class PoolTrialTest < GuildhallTest
 
   def test_literals_take_no_memory
     100.times { @pool.map([1, 2, 3], nil.instance_exec { ->(n) { n + 1 } }) }
-    known = @pool.instance_variable_get(:@admission).known
+    known = @pool.instance_variable_get(:@registry).known
     assert_operator known.size, :<=, 1
   end
 end

@@ -45,7 +45,7 @@ class PoolWorkerSlotTest < GuildhallTest
   end
 
   def batch(payloads, task, deadline: nil, slice: nil, source: nil, weight: 1, tried: true)
-    runnable = Guildhall::Pool::Admission.new.runnable(task, Guildhall::Pool::Code.build(task.name, false, tried, nil))
+    runnable = Guildhall::Pool::TaskRegistry.new.runnable(task, Guildhall::Pool::TaskCode.build(task.name, false, tried, nil))
     Guildhall::Pool::Batch.build(@queue, runnable, payloads, nil, false, true, deadline, slice, source, weight)
   end
 
@@ -171,7 +171,7 @@ class PoolWorkerSlotTest < GuildhallTest
   end
 
   def test_native_batches_trust_no_argument
-    runnable = Guildhall::Pool::Admission.new.runnable(Upcase, Guildhall::Pool::Code.build("x", false, true, nil))
+    runnable = Guildhall::Pool::TaskRegistry.new.runnable(Upcase, Guildhall::Pool::TaskCode.build("x", false, true, nil))
     build = ->(payloads, metadata) { Guildhall::Pool::Batch.build(@queue, runnable, payloads, metadata, false, true, nil, nil, nil, 1) }
     [[5, nil], [nil, nil], [{}, nil], [["x"], 5], [["x"], "x"]].each { |arguments| assert_raises(TypeError) { build.call(*arguments) } }
     Guildhall::Pool::Runnable.build(Upcase, false, nil, 0, nil, nil, nil, runnable.code, nil) # no decoder at 0
@@ -214,7 +214,7 @@ class PoolWorkerSlotTest < GuildhallTest
       require "guildhall/pool"
       require "support/pool_tasks"
       queue = Guildhall::Pool::FairQueue.build(10, 2)
-      runnable = Guildhall::Pool::Admission.new[PoolTasks::Upcase]
+      runnable = Guildhall::Pool::TaskRegistry.new[PoolTasks::Upcase]
       batch = Guildhall::Pool::Batch.build(queue, runnable, %w[a b], nil, false, true, nil, 2, "a source".dup, 1)
       queue.push(batch)
       GC.start

@@ -35,7 +35,7 @@ class Replacing < Karafka::BaseConsumer
   end
 end
 
-POOL = Guildhall::Pool.new(workers: 2, capacity: 150, logger: Logger.new(File::NULL), exit_timeout: 0)
+POOL = Guildhall::Pool.new(workers: 2, capacity: 150, logger: Logger.new(File::NULL), limits: Guildhall::Pool::Limits.new(exit_timeout: 0))
 
 class App < Karafka::App
   KarafkaApplication.setup(self, concurrency: 3, max_messages: 100)

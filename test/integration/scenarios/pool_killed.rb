@@ -18,7 +18,7 @@ Scenario.run do
   count = long? ? 20_000 : 1_500
   name = topic(partitions:)
   quiet = Logger.new(IO::NULL)
-  pool = Guildhall::Pool.new(workers: 2, breaker_deaths: 1_000_000, logger: quiet)
+  pool = Guildhall::Pool.new(workers: 2, limits: Guildhall::Pool::Limits.new(breaker_deaths: 1_000_000), logger: quiet)
   deadly = ->(i) { (i % 100).between?(40, 41) }
   wrong = Thread::Queue.new
   account = self.account

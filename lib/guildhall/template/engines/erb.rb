@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "erb"
-require_relative "block_expression"
 
 module Guildhall
   class Template

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 Guildhall::SoftDependency.require!("erubi", gem: "erubi", purpose: "engine: :erubi")
-require_relative "block_expression"
 
 module Guildhall
   class Template
