@@ -141,7 +141,7 @@ module Guildhall
 
         def watch_registries(topics)
           @registries = Reachability::Registries.new(topics) { |name, **payload| publish(name, **payload) }
-          @timer.every(Reachability::Registries::LOOK_SECONDS) { @registries.look } if @registries.any?
+          @timer.every(Reachability::Registries::CHECK_SECONDS) { @registries.check } if @registries.any?
         end
 
         def begin_periods(consumer)
