@@ -11,7 +11,7 @@ module Guildhall
       include Error
     end
 
-    # What is known of a message that could not be sent.
+    # The topic that a message could not be sent to, and the reason.
     module NotSent
       # @return [String, nil] the topic that it could not be sent to
       attr_reader :to
@@ -91,8 +91,8 @@ module Guildhall
       include Error
     end
 
-    # What a consumer raises that decodes a message itself and finds its bytes wrong: with `dispatch_undecodable: true` the message is
-    # dead-lettered at once, as one whose payload the route's deserializer refuses.
+    # For consumers that decode messages themselves: raise it for one whose bytes are wrong. With `dispatch_undecodable: true` the message
+    # is dead-lettered at once, like one whose payload the route's deserializer refuses.
     class UndecodableMessageError < DecodeError
     end
 

@@ -8,8 +8,8 @@ require_relative "reachability/tls_diagnosis"
 
 module Guildhall
   module Kafka
-    # What an application cannot reach: brokers and schema registries. It becomes events: once, then again as reminders with growing
-    # pauses, and when the outage is over.
+    # Publishes which brokers and schema registries an application cannot reach: at once, then again as reminders with growing pauses, and
+    # when the outage is over.
     module Reachability
       # When an outage is reported: each of its reasons at once, then again with growing pauses, whatever other reasons come between. The
       # first report of an outage is no reminder, all others are. One object for each outage. Not thread-safe.
@@ -42,8 +42,8 @@ module Guildhall
         def announce = @announced.tap { @announced = true }
       end
 
-      # Which brokers an application cannot reach: what its clients' log says of connections, and what their statistics say of answers,
-      # become the events `broker.unreachable` and `broker.reachable`. Any thread.
+      # Publishes `broker.unreachable` and `broker.reachable`, from what librdkafka logs about connections and what the clients' statistics
+      # say about answers. Any thread.
       class Brokers
         # A client that fails goes on failing, and says so at least that often (librdkafka: every 30 s): then it is over, or the client is
         # gone.
@@ -59,7 +59,7 @@ module Guildhall
         NO_FIRST_ANSWER = "it has taken the connection, and does not answer the first request"
         # librdkafka's guess about a first request that fails; brokers that are suspended, or have just been, are much more frequent.
         GUESS = /: (?:probably due to|might be caused by) broker version < 0\.10.*| or broker version is < 0\.10.*/
-        # What a reason says => what to do, or the code whose advice that is.
+        # Reason => what to do, or the code whose advice that is.
         ADVICE = {
           /\A#{NO_FIRST_ANSWER}/o => "check whether the broker's process is suspended, was until now, or is still starting, and the " \
                                      "network between",
@@ -173,11 +173,10 @@ module Guildhall
         end
       end
 
-      # The schema registries that the codecs of an application's routes ask. What keeps one from answering becomes the events
-      # `schema_registry.unreachable` and `schema_registry.reachable`. Nothing is asked of a registry here: it remembers what its last
-      # requests have met.
+      # The schema registries that the codecs of an application's routes ask. Publishes `schema_registry.unreachable` and
+      # `schema_registry.reachable`. No request is sent for that: a registry remembers how its last requests ended.
       class Registries
-        LOOK_SECONDS = 1
+        CHECK_SECONDS = 1
         Known = Struct.new(:latest, :reminders)
         private_constant :Known
 
@@ -193,7 +192,7 @@ module Guildhall
         def any? = @registries.any?
 
         # Called from time to time by one thread.
-        def look
+        def check
           @registries.each { |registry| (outage = registry.outage) ? unreachable(registry, outage) : reachable(registry) }
         end
 

@@ -6,17 +6,17 @@ module Guildhall
   module Kafka
     # Takes messages from librdkafka's queues.
     module Reading
-      # What a reader got in a message's place: an error of librdkafka's, or the end of a partition. The extension makes it.
+      # An error of librdkafka's, or the end of a partition, which the reader got instead of a message. The extension makes it.
       ReadError = Data.define(:code, :message, :topic, :partition, :offset) do
         def end_of_partition? = code == Broker::Librdkafka::PARTITION_EOF
 
-        # @return [Boolean] whether the client does nothing more
+        # The client does nothing more.
         def fatal? = code == Broker::Librdkafka::FATAL
 
-        # @return [Boolean] whether the broker knows no such topic: it was deleted
+        # The broker knows no such topic: it was deleted.
         def unknown_topic? = code == Broker::Librdkafka::UNKNOWN_TOPIC_OR_PART
 
-        # @return [Boolean] whether the broker does not let this partition be read
+        # The broker does not let this partition be read.
         def denied? = code == Broker::Librdkafka::TOPIC_AUTHORIZATION_FAILED
 
         # @return [String] librdkafka's name of the code, such as "_TRANSPORT"

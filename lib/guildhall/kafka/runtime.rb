@@ -221,7 +221,7 @@ module Guildhall
 
       def watch_registries
         @registries = Reachability::Registries.new(@topics) { |name, **payload| publish(name, **payload) }
-        @timer.every(Reachability::Registries::LOOK_SECONDS) { @registries.look } if @registries.any?
+        @timer.every(Reachability::Registries::CHECK_SECONDS) { @registries.check } if @registries.any?
       end
 
       # Later, for topics that are missing are being created, and what runs for a moment only needs no check.

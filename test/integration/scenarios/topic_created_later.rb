@@ -15,7 +15,7 @@ module Refusing
 
   private
 
-  def request(*)
+  def request(admin, name, *arguments)
     return super if Refusing.times.zero?
 
     Refusing.times -= 1

@@ -25,21 +25,17 @@ module Guildhall
         end
 
         def initialize(settings)
-          @settings = settings
+          @settings = settings # by which embedded brokers know their own clients
           @client = Rdkafka::Config.new(Producing::Producer.shared(settings)).admin
           @native = NativeClient.of(@client)
         end
 
-        # @!method describe_topics(names, include_authorized_operations:)
-        # @!method describe_configs(resources)
         def_delegators :@client, :describe_topics, :describe_configs
 
         # Blocks for the brokers' answer: as {Librdkafka.metadata}, of all topics.
         def metadata(timeout_ms) = @native.with_inner { |handle| Librdkafka.metadata(handle, timeout_ms) }
 
-        # Does not wait for an answer.
-        # @param settings [Hash{Symbol=>String}] the topic's
-        # @raise [Rdkafka::RdkafkaError]
+        # Does not wait for an answer. The settings are the topic's.
         def create_topic(name, partitions, settings = {}) = @client.create_topic(name, partitions, BROKERS_DEFAULT, settings)
 
         # Blocks for some seconds at most; what is not done by then goes on behind the scenes. The thread of the gem that polls is killed

@@ -7,16 +7,14 @@ require_relative "group_query"
 module Guildhall
   module Kafka
     module Broker
-      # What a dead letter topic holds, for those who look through it or replay it. Joins no group, and disturbs none.
-      # Belongs to one thread; close it.
+      # The dead letters of one topic, to look through or to replay. Joins no group, and disturbs none. Belongs to one thread; close it.
       class DeadLetters
         attr_reader :name
 
-        # @raise [UnknownTopicError]
-        # @raise [KafkaError]
+        # @raise [UnknownTopicError, KafkaError]
         def initialize(name, config)
           @name = name
-          # How far it was replayed is kept as a committed offset, of a group without members.
+          # A group without members keeps how far the topic was replayed, as a committed offset.
           own = {"client.id": config.client_id, "group.id": "#{config.group_id}.replay"}
           @session = Session.new({**Producing::Producer.shared(config.kafka), **own})
           @topic = @session.topic(name)
@@ -40,7 +38,7 @@ module Guildhall
           found.transform_keys(&:last).sort.to_h
         end
 
-        # Notes what could not be asked of this topic.
+        # Adds a problem: a part of this topic that could not be asked.
         # @param number [Integer, nil] a partition; nil: all
         def report(number, error)
           @problems << Problem.new(group: nil, topic: @name, partitions: number && [number], error:)
@@ -51,8 +49,7 @@ module Guildhall
 
         # Blocks for a broker's answer.
         # @return [Integer] how many partitions another topic has
-        # @raise [UnknownTopicError]
-        # @raise [KafkaError]
+        # @raise [UnknownTopicError, KafkaError]
         def partition_count_of(topic) = @session.topic(topic).leaders.size
 
         # Blocks for the broker.

@@ -2,7 +2,7 @@
 
 module Guildhall
   module Kafka
-    # What is asked of the cluster without being a member of a group.
+    # Questions to the cluster, and administration, without being a member of a group.
     module Broker
       # The one list of librdkafka's error codes: what each means here, and what to do about it. Every method takes a code as the
       # gem's Symbol (`:topic_authorization_failed`), as librdkafka's name (`"TOPIC_AUTHORIZATION_FAILED"`), as its number, or an
@@ -128,7 +128,7 @@ module Guildhall
           # @return [Boolean] whether it says nothing about the message or the request: the cluster cannot do it now
           def outage?(code) = OUTAGES.include?(kind(code))
 
-          # @return [Boolean] whether no broker has answered in time
+          # No broker has answered in time.
           def unanswered?(code) = kind(code) == :unanswered
 
           # @return [Boolean] whether a coordinator has to change or to load: asked again, it answers in a moment. librdkafka has

@@ -5,8 +5,8 @@ require_relative "session"
 module Guildhall
   module Kafka
     module Broker
-      # What could not be answered, and why. topic: its name or pattern, nil where nothing of the group could be asked; partitions: numbers,
-      # nil: all of it.
+      # Something that could not be asked, and why. topic: its name or pattern, nil where nothing of the group could be asked; partitions:
+      # numbers, nil: all of it.
       Problem = Data.define(:group, :topic, :partitions, :error) do
         # @return [Boolean] whether there is no such topic
         def missing? = Errors.kind(error) == :missing && partitions.nil?
@@ -28,7 +28,7 @@ module Guildhall
         end
       end
 
-      # The rows that could be found out: an Array, with what could not.
+      # An Array of the rows that could be found out, with the problems that kept others from it.
       class Answer < Array
         # @return [Array<Problem>] one per topic and reason; also topics that are not there
         attr_reader :problems
@@ -52,8 +52,8 @@ module Guildhall
         end
       end
 
-      # Asks the brokers about what one consumer group has committed of its topics, without joining it. A topic or a partition that cannot
-      # be asked is a {Problem}, and does not keep the others from being answered.
+      # A question to the brokers about the offsets that one consumer group has committed, without joining it. A topic or a partition that
+      # cannot be asked becomes a {Problem}; the others are answered.
       class GroupQuery
         # @param settings [Hash{Symbol=>Object}] librdkafka's, as the group's members have them
         # @param routes [Array<Routing::Topic>] of that group

@@ -20,7 +20,7 @@ module Guildhall
         )
         private_constant :RULES
 
-        # @param from [Integer, Symbol, Time] as in {Kafka.each_message}
+        # As in {Kafka.each_message}.
         # @raise [Guildhall::ArgumentError]
         def initialize(from, til)
           RULES.check!({from:, until: til}, owner: "each_message")
@@ -29,7 +29,6 @@ module Guildhall
         end
 
         # Blocks for the brokers' answers; with a negative number, while these messages are read.
-        # @param numbers [Array<Integer>] partitions
         # @return [Hash{Array(String, Integer)=>Range}] by topic and partition; their end is Float::INFINITY where there is none
         # @raise [KafkaError]
         def resolve(session, topic, numbers)
@@ -40,7 +39,7 @@ module Guildhall
 
         private
 
-        # What is gone cannot be read, and what is not there yet is waited for.
+        # Deleted messages are skipped; an offset beyond the end waits for its message.
         def first(session, topic, partition, present)
           case @from
           when :earliest then present.begin
@@ -50,8 +49,8 @@ module Guildhall
           end
         end
 
-        # Messages are counted and not offsets, of which many may hold none: marks of transactions, aborted messages, what compaction has
-        # removed. Blocks while it reads them, backwards, in ranges that grow.
+        # Counts messages, not offsets: many offsets may hold none (marks of transactions, aborted messages, compacted ones). Blocks while
+        # it reads them, backwards, in ranges that grow.
         def first_of_last(session, topic, partition, present)
           found = []
           width = -@from
@@ -84,10 +83,7 @@ module Guildhall
         private_constant :MAX_WAIT_MS
 
         # @param topic [Routing::Topic] whose deserializer holds
-        # @param settings [Hash{Symbol=>Object}] librdkafka's
-        # @param config [Config] for the size of a batch
         # @param partitions [Array<Integer>, nil] nil: all
-        # @param range [OffsetRange]
         # @yieldreturn [Pool] for what is decoded there
         def initialize(topic, settings, config, partitions, range, &)
           @topic = topic
@@ -129,7 +125,7 @@ module Guildhall
           @range.resolve(session, topic, @partitions || numbers)
         end
 
-        # One batch, so that workers have something to do meanwhile.
+        # Keeps one batch ahead, so that workers decode it while the caller works on the one before.
         def read_ahead(reader, ahead)
           return if ahead.size > 1 || reader.finished?
 

@@ -91,9 +91,10 @@ module Guildhall
           return [code, []] unless code.zero?
 
           native = Rdkafka::Metadata::Metadata.new(answer.read_pointer)
-          brokers = structs(native[:brokers_metadata], native[:brokers_count], Rdkafka::Metadata::BrokerMetadata).map { |one| one[:broker_id] }
+          brokers = structs(native[:brokers_metadata], native[:brokers_count], Rdkafka::Metadata::BrokerMetadata)
           topics = structs(native[:topics_metadata], native[:topics_count], Rdkafka::Metadata::TopicMetadata)
-          [code, topics.map { |one| described(one, brokers) }]
+          ids = brokers.map { |broker| broker[:broker_id] }
+          [code, topics.map { |topic_metadata| described(topic_metadata, ids) }]
         ensure
           Rdkafka::Bindings.rd_kafka_topic_destroy(topic) if topic && !topic.null?
           Rdkafka::Bindings.rd_kafka_metadata_destroy(native.to_ptr) if native

@@ -6,12 +6,12 @@ require_relative "librdkafka"
 module Guildhall
   module Kafka
     module Broker
-      # What we change of the gem's own object around a client of librdkafka, so that a client can always be closed: how its calls are
-      # counted, and how it is closed within a time limit, without the GVL.
+      # Extends the gem's own object around a client of librdkafka, so that the client can always be closed: within a time limit, without
+      # the GVL, and whatever happened to the threads that used it.
       #
-      # The gem counts the calls that use a client, and closing waits until there are none. A thread that is killed, or interrupted,
-      # just before its call was counted would be subtracted all the same, and closing would wait for ever. With this module only
-      # what was counted is subtracted. It costs no more than the gem's own way, for a producer calls it for each message.
+      # The gem counts the calls that use a client, and closing waits until there are none. The gem subtracts a call also if its thread is
+      # killed, or interrupted, just before the call was counted: closing would wait for ever. This module subtracts only counted calls,
+      # and costs no more than the gem's own way, since a producer calls it for each message.
       module NativeClient
         SLICE_MS = 100 # so that a thread that waits can be interrupted
         EVENTS = 16
@@ -22,7 +22,6 @@ module Guildhall
 
         # Ruby interrupts a thread at calls and branches: there are none between counting and the note that it was counted, and none before
         # the subtraction.
-        # @raise [Rdkafka::ClosedInnerError]
         def with_inner
           counted = 0
           if @access_mutex.owned?
@@ -63,16 +62,13 @@ module Guildhall
 
         # Takes the handle from the gem, which would destroy it with the GVL: the whole process would be blocked, and where a request ends
         # unanswered in a callback, which needs the GVL, the process would wait for itself.
-        # @param client [Rdkafka::Consumer, Rdkafka::Admin]
-        # @return [FFI::Pointer] the handle, which the gem does not know any more
         def self.detach(client)
           ObjectSpace.undefine_finalizer(client)
           native = client.instance_variable_get(:@native_kafka)
           native.synchronize { |handle| handle.tap { native.instance_variable_set(:@inner, nil) } }
         end
 
-        # Requests on their way may hold that up, for seconds: then it goes on behind the scenes.
-        # @param handle [FFI::Pointer] of a client that has left its group
+        # Requests on their way may hold that up, for seconds: then it goes on behind the scenes. A consumer has to have left its group.
         # @param timeout [Numeric] seconds
         # @return [Boolean] whether it was done in time
         def self.destroy(handle, timeout)

@@ -32,12 +32,11 @@ module Guildhall
         end
 
         # Blocks for the brokers' answers. What cannot be asked is left out.
-        # @param client [Group::Client] the member's
-        # @param settings [Hash{Symbol=>Object}] its
+        # @param client [Group::Client] the member's, with its settings
         # @param pairs [Array<Array(String, Integer)>] topics and partitions that it was assigned
         # @param seeking [Array<String>] topics whose consumers may seek before they consume anything
-        # @yieldparam place [Array(String, Integer)] topic and partition; called once the brokers have answered
-        # @yieldreturn [Boolean] whether its consumer has moved it meanwhile: it is left out
+        # @yieldreturn [Boolean] whether the consumer of a topic and partition has moved it meanwhile: it is left out; called once the
+        #   brokers have answered
         # @return [Array<Array(String, Hash{Symbol=>Object})>] names and payloads of events, one for each topic
         def start_events(client, settings, pairs, seeking = [])
           reset_place = Group::Client.reset_place(settings) or return [] # librdkafka reports an error
@@ -66,7 +65,7 @@ module Guildhall
         # Ends the questions, without waiting long for answers.
         def stop = @threads.each(&:kill).each { |thread| thread.join(STOP_SECONDS) }
 
-        # @return [Boolean] whether it is one of those that ask
+        # Whether the thread is one of those that ask.
         def include?(thread) = @threads.include?(thread)
 
         private

@@ -6,14 +6,13 @@ require_relative "group_query"
 module Guildhall
   module Kafka
     module Broker
-      # Which keys one consumer group has parked: whose messages it has passed over, as the done ranges beside its committed offsets say.
+      # The keys that one consumer group has parked. The done ranges beside its committed offsets say which messages it has passed over.
       class ParkedKeys < GroupQuery
         # One key of a partition. key: of the messages, nil where they have none; offset: of the first of its messages that were passed
-        # over; messages: how many those are; seconds: the age of the first;
-        # nil: it has no timestamp.
+        # over; messages: how many those are; seconds: the age of the first, nil: it has no timestamp.
         Row = Data.define(:group, :topic, :partition, :key, :offset, :messages, :seconds)
 
-        # What lies between two gaps is read over where it is no more than that; else the second is read by another search.
+        # Two gaps are read in one search if at most so many offsets lie between them.
         MAX_DISTANCE = 10_000
         private_constant :MAX_DISTANCE
 

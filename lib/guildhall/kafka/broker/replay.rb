@@ -17,7 +17,7 @@ module Guildhall
         FLUSH_MS = 1_000
         private_constant :SETTINGS, :FLUSH_MS
 
-        # What has become of one partition's dead letters so far.
+        # The progress in one partition.
         class Outcome
           # @return [Integer] a partition; how many of its dead letters were replayed; how many the filter has left out; how many of
           #   those that were replayed are not noted at the broker
@@ -31,7 +31,7 @@ module Guildhall
             @first = @last = nil
           end
 
-          # @param offset [Integer] of one more that was replayed
+          # One more was replayed.
           def count(offset)
             @replayed += 1
             @unnoted += 1
@@ -42,7 +42,6 @@ module Guildhall
           # All that were replayed are noted now.
           def noted = @unnoted = 0
 
-          # @param number [Integer] more were left out
           def skip(number) = @skipped += number
         end
 
@@ -89,7 +88,7 @@ module Guildhall
 
         private
 
-        # What is noted is noted once more, which needs the same right.
+        # Commits the offset that is committed already: that needs the same right, so a missing right shows before anything is sent.
         def check_notes(ranges)
           partition, range = ranges.find { |_, some| some.any? }
           @dead_letters.replayed_up_to(partition, @dead_letters.replayed[partition] || range.begin) if partition
@@ -110,7 +109,7 @@ module Guildhall
           yield
         end
 
-        # In order: where one cannot be replayed, those behind it count as not replayed, although they may be.
+        # Counts in order: where one cannot be replayed, those behind it count as not replayed, although they may have arrived.
         def send_back(chunk, outcome)
           chosen = @filter ? chunk.select(&@filter) : chunk
           outcome.skip(chunk.size - chosen.size)
@@ -124,7 +123,7 @@ module Guildhall
           end
         end
 
-        # Whatever happens, those that were produced are waited for.
+        # Waits also for messages that were produced before one could not be: they may have arrived, and count as replayed.
         def produce_all(dead_letters)
           handles = []
           failure = nil
@@ -137,7 +136,7 @@ module Guildhall
           raise failure if failure
         end
 
-        # @return [Array(String, Rdkafka::Producer::DeliveryHandle)] the topic that it is sent to, and its handle
+        # @return [Array] the topic that it is sent to, and its handle
         def produce(dead_letter)
           topic = @to || dead_letter.source_topic or raise ReplayError, "#{dead_letter} names no source topic: name one (to)"
           partitions = @to ? nil : check_target(topic, "#{dead_letter} came from #{topic}, which is gone: name another topic (to)")
@@ -149,7 +148,7 @@ module Guildhall
           refused(dead_letter, topic, error)
         end
 
-        # The producer's queue may take less than a chunk: then those that are in it are delivered first.
+        # The producer's queue may be smaller than a chunk: then its messages are delivered first.
         def enqueue(**message)
           @producer.produce(**message)
         rescue Rdkafka::RdkafkaError => error

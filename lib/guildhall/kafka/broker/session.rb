@@ -10,8 +10,9 @@ module Guildhall
   module Kafka
     module Broker
       # One client that asks the cluster and joins no group: topics, offsets, what a group has committed, records. It asks for no
-      # more than is wanted, so that a topic or a broker that has an error affects no answer but its own. Belongs to one thread;
-      # close it.
+      # more than is wanted, so that a topic or a broker that has an error affects no answer but its own. Its methods block for the brokers'
+      # answers, and raise a {KafkaError} where there is none: {UnreachableError} where no broker answers, {AuthenticationError} where
+      # they refuse the credentials. Belongs to one thread; close it.
       class Session
         # One topic as the brokers describe it. error: why it cannot be used, else nil; leaders: by partition the id of the broker that
         # leads it, nil where none does.
@@ -26,23 +27,23 @@ module Guildhall
         SETTINGS = {"enable.auto.commit": false, "enable.auto.offset.store": false, "enable.partition.eof": true,
                     "auto.offset.reset": "earliest", "allow.auto.create.topics": false}.freeze
         TIMEOUT_SECONDS = 10
-        # Seconds for the leader of some partitions: if it is the broker that is down, others have answers.
+        # For the leader of some partitions: if that broker is down, there is time left to ask the others.
         LEADER_SECONDS = 5
         # A request is repeated with a growing time limit, to look in between whether brokers refuse the credentials.
         FIRST_WAIT_SECONDS = 1
         PAUSE_SECONDS = 0.2 # at least, between two questions
+        READ_MS = 200 # for one read, so that time limits hold
         SILENCE_SECONDS = 30 # without a record, or the end, while a range is read
-        # As offsets.
+        # Special offsets of librdkafka.
         BEGINNING = -2
         LAST = -1
         CLOSE_SECONDS = 5
         MAX_BYTES = 10_000_000 # in memory while a range is read
         QUIET_LOG_LEVEL = 2 # of the levels of syslog
-        private_constant :SETTINGS, :LEADER_SECONDS, :FIRST_WAIT_SECONDS, :PAUSE_SECONDS, :SILENCE_SECONDS, :BEGINNING, :LAST,
-          :CLOSE_SECONDS, :MAX_BYTES, :QUIET_LOG_LEVEL
+        private_constant :SETTINGS, :LEADER_SECONDS, :FIRST_WAIT_SECONDS, :PAUSE_SECONDS, :READ_MS, :SILENCE_SECONDS, :BEGINNING,
+          :LAST, :CLOSE_SECONDS, :MAX_BYTES, :QUIET_LOG_LEVEL
 
-        # What the client says beside its answers: why brokers do not serve it. A request that such an error keeps from being answered
-        # only times out.
+        # Errors that the client reports beside its answers, such as refused credentials: the request that they hold up only times out.
         class Complaints
           # @return [Array(Integer, String), nil] librdkafka's code and reason, where brokers refuse the credentials or TLS fails
           attr_reader :credentials
@@ -57,8 +58,8 @@ module Guildhall
             @right = found if Errors.kind(code) == :right
           end
 
-          # Takes what waits in the consumer's queue. Nothing may be assigned.
-          def take(handle)
+          # Reads the errors that wait in the consumer's queue. No partition may be assigned: its messages would be lost.
+          def drain(handle)
             until (pointer = Rdkafka::Bindings.rd_kafka_consumer_poll(handle, 0)).null?
               message = Rdkafka::Bindings::Message.new(pointer)
               client_failed(message[:err], Rdkafka::Bindings.rd_kafka_err2str(message[:err]))
@@ -81,12 +82,10 @@ module Guildhall
           session&.close
         end
 
-        # Some payloads of a topic, to measure and to check with. Blocks until that many were read, or there are no more.
+        # Some payloads of a topic, to measure and to check with, as many as there are up to a limit.
         # @param servers [String] as for `bootstrap.servers`
         # @param limit [Integer] of each partition the first ones, about as many of each
         # @return [Array<String>] without those of tombstones
-        # @raise [UnknownTopicError]
-        # @raise [KafkaError]
         def self.sample_payloads(topic, servers, limit:)
           Session.open({"bootstrap.servers": servers, "group.id": "guildhall-advise", log_level: QUIET_LOG_LEVEL}) do |session|
             ranges = session.ranges_of(session.topic(topic)).reject { |_, range| range.none? }
@@ -116,19 +115,17 @@ module Guildhall
           @client = client || Group::Client.new({**settings.except(:"group.instance.id"), **SETTINGS}, @complaints)
         end
 
-        # Blocks for a broker's answer, the first time.
+        # Asks the first time.
         # @return [Array<String>] all topics that this user may see
-        # @raise [KafkaError]
         def topic_names = (@topic_names ||= metadata(nil, "all topics").map(&:name).sort)
 
-        # Blocks for a broker's answers. A topic that is not there is not created by this.
+        # A topic that is not there is not created by this.
         # @return [Array<Topic>] in that order
-        # @raise [UnreachableError] where no broker answers
         def describe(names)
           names.map { |name| metadata(name, "topic #{name}").first }
         end
 
-        # As {#describe}, for one topic that has to be there.
+        # Like {#describe}, for one topic that has to be there.
         # @raise [UnknownTopicError] where there is no such topic
         # @raise [KafkaError] where it has another error
         def topic(name)
@@ -140,17 +137,15 @@ module Guildhall
         end
 
         # The offsets that can be read now: with `isolation.level read_committed`, which is the default, up to the first open
-        # transaction. Blocks for the answers of the brokers that lead the partitions.
+        # transaction.
         # @return [Hash{Array(String, Integer)=>Range<Integer>, KafkaError}] by topic and partition
-        # @raise [AuthenticationError]
         def ranges(topics)
           leaders = topics.flat_map { |topic| topic.leaders.map { |number, leader| [[topic.name, number], leader] } }
           leaders.group_by(&:last).map { |leader, some| led_ranges(some.map(&:first), leader) }.reduce({}, :merge)
         end
 
-        # As {#ranges}, where all of them are needed.
+        # Like {#ranges}, but raises the error of a partition.
         # @return [Hash{Integer=>Range<Integer>}] by partition
-        # @raise [KafkaError]
         def ranges_of(topic, numbers = topic.leaders.keys)
           missing = numbers - topic.leaders.keys
           raise KafkaError.of(Librdkafka::UNKNOWN_PARTITION, "#{topic.name}/#{missing.first}") if missing.any?
@@ -162,16 +157,14 @@ module Guildhall
           end
         end
 
-        # Blocks for a broker's answer.
         # @return [Integer, nil] the offset of the first message at or after a time; nil: there is none
-        # @raise [KafkaError]
         def offset_at(topic, partition, time)
           place = [topic, partition]
           offset = offsets([place], (time.to_f * 1000).to_i, @timeout).fetch(place)
           offset unless offset.negative?
         end
 
-        # What the group of this session has committed. Blocks for the answer of its coordinator.
+        # Offsets that the group of this session has committed.
         # @param places [Array<Array(String, Integer)>] topics and partitions
         # @return [Hash{Array(String, Integer)=>Array(Integer | nil, String | nil), KafkaError}] offset and metadata; both nil where nothing
         #   was committed
@@ -193,8 +186,7 @@ module Guildhall
           raise KafkaError.of(Librdkafka::WAIT_COORD, what)
         end
 
-        # Commits for the group of this session, which has no members. Blocks for the answer of its coordinator.
-        # @raise [KafkaError]
+        # Commits for the group of this session, which has no members.
         def commit(topic, partition, offset)
           @client.commit_at(topic, partition, offset, timeout: @timeout)
         rescue Rdkafka::RdkafkaError => error
@@ -202,20 +194,34 @@ module Guildhall
                                                       "#{@settings[:"group.id"]}")
         end
 
-        # The records of a range, in order: one bounded search. Blocks for the broker that leads the partition. The block may be left
-        # early.
+        # The records of a range, in order: one bounded search. The block may be left early.
         # @param range [Range<Integer>] of offsets, without its end
-        # @param codec [Codec, nil] what the reader decodes with
         # @param limit [Integer, nil] how many records at most; nil: all
-        # @param seconds [Numeric, nil] after which the search ends; nil: when the range does
         # @return [Integer] the offset where the search can be continued; the range's end: nothing is left
         # @raise [KafkaError] where it cannot be read, or nothing comes
-        def each_record(topic, partition, range, codec: nil, limit: nil, seconds: nil, &)
+        def each_record(topic, partition, range, limit: nil)
           return range.end if range.none?
 
-          reader = self.reader(codec:, max_messages: [limit || 1_000, 1_000].min, max_bytes: MAX_BYTES)
+          reader = self.reader(max_messages: [limit || 1_000, 1_000].min, max_bytes: MAX_BYTES)
           reader.open([topic, partition] => range)
-          search(reader, range, limit, seconds && (Clock.now + seconds), "#{topic}/#{partition}", &)
+          next_offset = range.begin
+          seen = 0
+          silent_at = Clock.now + SILENCE_SECONDS
+          until reader.finished?
+            reader.read(READ_MS) do |_, records|
+              silent_at = Clock.now + SILENCE_SECONDS
+              records.each do |record|
+                yield record
+                next_offset = record.offset + 1
+                return next_offset if (seen += 1) == limit
+              end
+            end
+            raise AuthenticationError.at(@settings, *@complaints.credentials) if @complaints.credentials
+            next if Clock.now <= silent_at
+
+            raise KafkaError.of(Librdkafka::TIMED_OUT, "no record of #{topic}/#{partition} from offset #{next_offset} on has come")
+          end
+          range.end
         ensure
           reader&.close
         end
@@ -224,7 +230,7 @@ module Guildhall
         # @return [TopicReader] which has to be closed
         def reader(**settings) = TopicReader.new(@client, **settings) { |code, reason| @complaints.client_failed(code, reason) }
 
-        # The first record of each range. Blocks for the brokers that lead the partitions.
+        # The first record of each range.
         # @param ranges [Hash{Array(String, Integer)=>Range<Integer>}] by topic and partition
         # @return [Hash{Array(String, Integer)=>Record, nil}] nil where a range has none; without those that could not be read in time
         def first_records(ranges, seconds:)
@@ -233,7 +239,7 @@ module Guildhall
           reader.open(ranges)
           limit = Clock.now + seconds
           until reader.finished? || Clock.now > limit
-            reader.read(200) do |place, records|
+            reader.read(READ_MS) do |place, records|
               found[place] ||= records.first
               reader.finish(place)
             end
@@ -251,7 +257,6 @@ module Guildhall
 
         # @param group [Boolean] whether a right on the group is needed
         # @yieldreturn [Integer] librdkafka's code
-        # @raise [KafkaError]
         def ask(what, seconds = @timeout, group: false)
           limit = Clock.now + seconds
           waits = GrowingPauses.new(FIRST_WAIT_SECONDS, seconds)
@@ -262,7 +267,7 @@ module Guildhall
             code = @client.with_handle { |handle| yield handle, ([wait, Clock.left(limit)].min * 1000).ceil }
             return if code.zero?
 
-            @client.with_handle { |handle| @complaints.take(handle) } unless @borrowed
+            @client.with_handle { |handle| @complaints.drain(handle) } unless @borrowed
             complain(code, what, last: Clock.now >= limit, group:)
             sleep([again_at, limit].min - Clock.now) if [again_at, limit].min > Clock.now
           end
@@ -302,7 +307,7 @@ module Guildhall
           divided(places, leader, error)
         end
 
-        # librdkafka has one answer for all partitions, of which one may be to blame.
+        # librdkafka has one error for all partitions, although only one may have caused it: ask in parts.
         def divided(places, leader, error)
           return {places.first => error} if places.one?
 
@@ -337,33 +342,6 @@ module Guildhall
 
         def each_partition(list)
           Rdkafka::Consumer::TopicPartitionList.from_native_tpl(list).to_h.flat_map { |topic, some| some.map { |one| [topic, one] } }
-        end
-
-        def search(reader, range, limit, deadline, place)
-          next_offset = range.begin
-          seen = 0
-          silent_at = Clock.now + SILENCE_SECONDS
-          until reader.finished?
-            return next_offset if deadline && Clock.now > deadline
-
-            reader.read(200) do |_, records|
-              silent_at = Clock.now + SILENCE_SECONDS
-              records.each do |record|
-                yield record
-                next_offset = record.offset + 1
-                return next_offset if (seen += 1) == limit
-              end
-            end
-            still_served(place, next_offset, silent_at)
-          end
-          range.end
-        end
-
-        def still_served(place, next_offset, silent_at)
-          raise AuthenticationError.at(@settings, *@complaints.credentials) if @complaints.credentials
-          return if Clock.now <= silent_at
-
-          raise KafkaError.of(Librdkafka::TIMED_OUT, "no record of #{place} from offset #{next_offset} on has come")
         end
       end
     end

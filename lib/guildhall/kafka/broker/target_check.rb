@@ -13,7 +13,7 @@ module Guildhall
       class TargetCheck
         LIMIT_SECONDS = 30
         SLICE_MS = 200 # so that a stop does not wait for the brokers
-        # Of the Kafka protocol.
+        # Numbers of the Kafka protocol.
         TOPIC = 2
         BROKER = 4
         WRITE = 4
@@ -35,15 +35,15 @@ module Guildhall
         end
 
         # Blocks for the brokers' answers.
-        # @yieldparam topic [String]
-        # @yieldparam group [String] of its route
-        # @yieldparam problem [String] what is wrong with the topic, and what to do
+        # @yield topic, the group of its route, what is wrong with the topic and what to do
         def run
           return if @targets.empty?
 
           @limit = Clock.now + LIMIT_SECONDS
           @admin = connect
-          @described = describe or return
+          names = @targets.flat_map { |target| [target.name, *target.sources] }.uniq
+          described = answer(@admin.describe_topics(names, include_authorized_operations: true)) or return
+          @described = described.topics.to_h { |topic| [topic[:name], topic] }
           @targets.each { |target| problem(target)&.then { |text| yield target.name, target.group, text } }
         ensure
           @admin&.close
@@ -67,12 +67,6 @@ module Guildhall
           tiers = topic.delay_tiers
           {topic.dead_letter_queue&.topic => !tiers.nil?, topic.retry_topics&.next_topic => true,
            **(tiers ? {topic.name => true} : {})}.select { |name, _| name }
-        end
-
-        # @return [Hash{String=>Hash}, nil] nil: no broker has answered
-        def describe
-          names = @targets.flat_map { |target| [target.name, *target.sources] }.uniq
-          answer(@admin.describe_topics(names, include_authorized_operations: true))&.topics&.to_h { |topic| [topic[:name], topic] }
         end
 
         def problem(target)

@@ -23,9 +23,7 @@ module Guildhall
         COMPACTED = {"cleanup.policy": "compact", "segment.ms": "3600000", "min.cleanable.dirty.ratio": "0.1"}.freeze
         private_constant :TIMEOUT_MS, :ANSWER_MS, :PAUSE_SECONDS, :STOP_SECONDS, :UNANSWERED, :COMPACTED
 
-        # @param settings [Hash{Symbol=>Object}] librdkafka's
         # @param topics [Array<Routing::Topic>] a listener's
-        # @param pauses [GrowingPauses] see {PAUSES}
         # @yieldparam error [StandardError] why one could not be created
         def initialize(settings, topics, pauses: PAUSES, &on_error)
           @settings = settings
@@ -47,7 +45,7 @@ module Guildhall
           self
         end
 
-        # As {#run}, until a broker has answered; reports once that none does.
+        # Calls {#run} until a broker has answered; reports once that none does.
         # @yieldreturn [Boolean] whether to give up
         def insist
           reported = false
@@ -92,7 +90,6 @@ module Guildhall
 
         # A retry topic, and a topic for dead letters, gets as many partitions as the topic, a schedule one, a delay topic and its dead
         # letters as many as the brokers say.
-        # @param present [Hash{String=>Integer}] how many partitions each topic has
         def missing(present)
           as_many = ->(name) { present[name]&.nonzero? || Admin::BROKERS_DEFAULT }
           wanted = @topics.to_h { |topic| [topic.name, as_many.call(topic.retry_topics&.source)] }
@@ -102,7 +99,7 @@ module Guildhall
           wanted.reject { |name, _| present.key?(name) }
         end
 
-        # All are asked for before the first answer is waited for: brokers that leave the requests unanswered cost one time-out together.
+        # Sends all requests before it waits for the first answer: brokers that leave them unanswered cost one time-out together.
         # @return [Array<String>] those that are not there
         def create(admin, wanted)
           limit = Clock.now + (TIMEOUT_MS / 1000.0)
@@ -110,13 +107,12 @@ module Guildhall
           requests.reject { |name, request| created?(name, request, limit) }.map(&:first)
         end
 
-        def request(admin, ...)
-          admin.create_topic(...)
+        def request(admin, name, *arguments)
+          admin.create_topic(name, *arguments)
         rescue Rdkafka::RdkafkaError => error
           error
         end
 
-        # @return [Boolean] whether it is there now
         def created?(name, request, limit)
           raise request if request.is_a?(Exception)
 

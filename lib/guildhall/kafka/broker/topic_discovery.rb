@@ -11,16 +11,14 @@ module Guildhall
       # every `topic.metadata.refresh.interval.ms`, in a thread of its own.
       class TopicDiscovery
         REFRESH_MS = 300_000 # librdkafka's default
-        # Milliseconds that the brokers have for their first answer, which the start waits for, and for one after they have not answered.
+        # For the first answer, which the start waits for; and for further ones, after brokers have not answered.
         ANSWER_MS = 1_000
         LATE_ANSWER_MS = 5_000
         PAUSES = GrowingPauses.new(1, 30) # seconds before another try, where the brokers did not answer
         private_constant :REFRESH_MS, :ANSWER_MS, :LATE_ANSWER_MS, :PAUSES
 
-        # @param settings [Hash{Symbol=>Object}] the client's
         # @param on_error [#call] given what has failed in the thread: it asks again
-        # @yieldparam name [String] of a topic
-        # @yieldreturn [Boolean] whether it is wanted
+        # @yieldreturn [Boolean] whether the topic of a name is wanted
         def initialize(client, settings, on_error:, &wanted)
           @client = client
           @on_error = on_error
@@ -29,22 +27,27 @@ module Guildhall
           @wanted = wanted
           @stop = Thread::Queue.new
           @answer_ms = ANSWER_MS
-          @pause = nil
-          @found = nil
+          @pause = @found = nil
         end
 
         # Blocks for the brokers' answer.
         # @return [Array<String>] the wanted topics that there are; empty if no broker answers
-        def look
-          @found = ask || @found
+        def find
+          names = @client.topic_names(@answer_ms)
+          @answer_ms = LATE_ANSWER_MS unless names
+          @found = names.select(&@wanted).sort if names
           @found || []
         end
 
         # @yieldparam found [Array<String>] the wanted topics, whenever they are others than before
-        def start(&on_change)
+        def start
           @thread = Thread.new do
             while @stop.pop(timeout: @found ? @interval : (@pause = PAUSES.after(@pause))).nil? && !@stop.closed?
-              ErrorBoundary.run(->(error) { @on_error.call(error) }) { watch(&on_change) }
+              ErrorBoundary.run(->(error) { @on_error.call(error) }) do
+                before = @found
+                find
+                yield @found unless @found == before
+              end
             end
           end
           @thread.name = "guildhall topics"
@@ -54,21 +57,6 @@ module Guildhall
         def stop
           @stop.close
           @thread&.join
-        end
-
-        private
-
-        def watch
-          before = @found
-          @found = ask || @found
-          yield @found unless @found == before
-        end
-
-        # @return [Array<String>, nil] nil: no broker has answered
-        def ask
-          names = @client.topic_names(@answer_ms)
-          @answer_ms = LATE_ANSWER_MS unless names
-          names&.select(&@wanted)&.sort
         end
       end
     end

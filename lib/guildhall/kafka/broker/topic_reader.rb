@@ -13,7 +13,6 @@ module Guildhall
         private_constant :PartitionCursor, :ROOM_MESSAGES
 
         # @param codec [Codec, nil] what records are decoded with
-        # @param max_messages [Integer] in one batch
         # @param max_bytes [Integer] in one batch, about
         # @yieldparam code [Integer] of an error of the client's group, which does not matter for reading
         def initialize(client, max_messages:, max_bytes:, codec: nil, &on_group_error)
@@ -28,7 +27,6 @@ module Guildhall
         # Does not block.
         # @param ranges [Hash{Array(String, Integer)=>Range}] by topic and partition, of offsets, without their ends; Float::INFINITY: there
         #   is no end
-        # @raise [Rdkafka::RdkafkaError]
         def open(ranges)
           ranges = ranges.reject { |_, range| range.begin >= range.end }
           topics = ranges.group_by { |(topic, _), _| topic }
@@ -41,14 +39,13 @@ module Guildhall
           end
         end
 
-        # @return [Boolean] whether nothing is left to be read
+        # Nothing is left to be read.
         def finished? = @cursors.empty?
 
-        # @return [Boolean] whether something of this partition is left to be read
+        # Something of this partition is left to be read.
         def open?(place) = @cursors.key?(place)
 
-        # Blocks until there is something.
-        # @param wait_ms [Integer] for how long at most
+        # Blocks until there is something, or the time is up.
         # @yieldparam records [Array<Record>] of one partition
         # @raise [KafkaError]
         def read(wait_ms, &)
@@ -84,7 +81,7 @@ module Guildhall
           yield cursor.place, records.first(count || records.size), bytes, documents&.first(count || records.size) unless count&.zero?
         end
 
-        # What lies before the end may be no message, but the mark of a transaction.
+        # The last offsets of a range may hold no message, only marks of transactions: then the end of the partition says that it was read.
         def note(error)
           if error.end_of_partition?
             cursor = @cursors[[error.topic, error.partition]]

@@ -9,7 +9,7 @@ module Guildhall
   module Kafka
     module Group
       # One consumer of librdkafka: a membership in a consumer group, or the client of a {Broker::Session}, which joins none. Any thread may
-      # store and commit offsets; only the thread that polls calls the other methods.
+      # store and commit offsets; only the thread that polls calls the other methods. What fails raises a Rdkafka::BaseError.
       class Client
         extend Forwardable
 
@@ -40,7 +40,9 @@ module Guildhall
               @listener.statistics_emitted(json.read_bytes(size))
               0 # librdkafka frees the text
             end
-            @failed = FFI::Function.new(:void, %i[pointer int string pointer]) { |_client, code, reason, _| @listener.client_failed(code, reason) }
+            @failed = FFI::Function.new(:void, %i[pointer int string pointer]) do |_client, code, reason, _opaque|
+              @listener.client_failed(code, reason)
+            end
           end
 
           private
@@ -65,7 +67,7 @@ module Guildhall
             end
           end
 
-          # Whatever happens in the listener, the partitions are given up: else the group would wait for this member.
+          # Gives the partitions up even if the listener raises: else the group would wait for this member.
           def revoke(client, list, pairs)
             @listener.partitions_revoked(pairs, lost: Rdkafka::Bindings.rd_kafka_assignment_lost(client) != 0)
           ensure
@@ -82,10 +84,10 @@ module Guildhall
         end
         private_constant :Configuration
 
-        # Who a consumer is in its group, and in which generation of it: the group coordinator refuses offsets of an earlier one. Stands
-        # for the consumer where the gem sends offsets to a transaction, because there it would be asked too late.
+        # A consumer's identity in its group, with the group's generation: the coordinator refuses offsets of an earlier generation. Stands
+        # for the consumer when the gem sends offsets to a transaction, because the gem would ask the consumer too late.
         class GroupMetadata
-          # @param pointer [FFI::Pointer] librdkafka's, of which this is the owner
+          # It owns librdkafka's pointer.
           def initialize(pointer)
             @pointer = pointer
           end
@@ -114,7 +116,6 @@ module Guildhall
         # Asks a group's coordinator, and again while it changes or is still reading what it has to know, as for a moment after a broker
         # has come back.
         # @param seconds [Numeric] how long to go on asking
-        # @yield asks
         # @raise [Rdkafka::RdkafkaError] any other, and these when the time is up
         def self.ask_coordinator(seconds = 10)
           limit = Clock.now + seconds
@@ -128,7 +129,7 @@ module Guildhall
           end
         end
 
-        # @param settings [Hash{Symbol=>Object}] librdkafka's
+        # @param listener see {Configuration#initialize}
         def initialize(settings, listener)
           @from_the_first = Client.reset_place(settings) == :earliest
           @config = Configuration.new(settings, listener)
@@ -137,7 +138,7 @@ module Guildhall
           @commits = Commits.new(self)
         end
 
-        # What is committed: see {Commits}.
+        # See {Commits}.
         def_delegators :@commits, :commit, :commit_soon, :commit_to, :commit_at, :look_for_answer, :committing?, :commit_overdue?,
           :answered_commits, :renew_metadata, :forget_metadata
 
@@ -151,7 +152,6 @@ module Guildhall
 
         # Reads these partitions and no others, whatever others do: without a group.
         # @param offsets [Hash{String=>Hash{Integer=>Integer}}] where to begin, by topic and partition
-        # @raise [Rdkafka::RdkafkaError]
         def assign(offsets)
           topics = offsets.transform_values { |some| some.map { |number, offset| Rdkafka::Consumer::Partition.new(number, offset) } }
           @consumer.assign(Rdkafka::Consumer::TopicPartitionList.new(topics))
@@ -176,11 +176,9 @@ module Guildhall
 
         # Any thread.
         # @return [GroupMetadata] who this is in the group now; who asks has to destroy it
-        # @raise [Rdkafka::BaseError] when it is closed
         def group_metadata = GroupMetadata.new(@consumer.consumer_group_metadata_pointer)
 
         # @param offset [Integer] the message that is read next
-        # @raise [Rdkafka::RdkafkaError]
         def seek(topic, partition, offset) = @consumer.seek_by(topic, partition, offset)
 
         # Blocks for the broker's answer.
@@ -214,21 +212,20 @@ module Guildhall
           end_offset(topic, partition) || resolve(topic, partition, :latest)
         end
 
-        # What librdkafka knows without asking the broker.
+        # Without asking the broker.
         # @return [Integer, nil] the offset behind what was read last, message or not; nil: nothing was since the last seek
         def position(topic, partition) = offset_in(@consumer.position(list(topic, partition)), topic)
 
-        # What librdkafka knows without asking the broker.
-        # @return [Integer, nil] the offset that the partition's next message will get
+        # Without asking the broker.
+        # @return [Integer, nil] the offset that the partition's next message will get; nil: librdkafka does not know
         def end_offset(topic, partition) = known_offsets(topic, partition).last
 
-        # What librdkafka knows without asking the broker, from its last answer.
+        # Without asking the broker: from its last answer.
         # @return [Integer, nil] the offset of the first message that was not deleted
         def begin_offset(topic, partition) = known_offsets(topic, partition).first
 
-        # Leaves the group; the rebalance callback runs in this thread. Blocks for the brokers' answers. Where they do not
-        # come in time, librdkafka's handle is left to itself: to destroy it would wait for them, and so would the end of the
-        # process.
+        # Leaves the group; the rebalance callback runs in this thread. Blocks for the brokers' answers. If they do not come in time, the
+        # handle of librdkafka is not destroyed: that would wait for them, and so would the end of the process.
         # @param timeout [Numeric] seconds
         # @return [Boolean] whether all was done in time
         def close(timeout: CLOSE_TIMEOUT_SECONDS)

@@ -6,9 +6,9 @@ require_relative "../broker/librdkafka"
 module Guildhall
   module Kafka
     module Group
-      # The commits of one client, one after the other. Where there is no coordinator librdkafka puts commits off, and sends
-      # all of them in an order of its own once there is one again: if an old one arrives last, the committed offset goes
-      # back. Used by any thread. {Client} has these methods, too.
+      # The commits of one client, one at a time. While there is no coordinator librdkafka postpones commits, and sends all of them in an
+      # order of its own once there is one again: if an old one arrived last, the committed offset would go back. Used by any thread.
+      # {Client} has the public methods, too.
       class Commits
         TIMEOUT_SECONDS = 60
         SLICE_MS = 100 # so that a thread that waits can be interrupted
@@ -40,7 +40,6 @@ module Guildhall
         end
 
         # Commits this offset, whatever was stored or committed before. Blocks for the broker's answer.
-        # @raise [Rdkafka::RdkafkaError]
         def commit_at(topic, partition, offset, timeout:)
           force_offset(topic, partition, offset, nil)
           code = complete(timeout)
@@ -67,10 +66,10 @@ module Guildhall
         # @return [Rdkafka::RdkafkaError, nil] as {#commit_soon}
         def look_for_answer = failure(with_permit(0) { answer(0) } || 0)
 
-        # @return [Boolean] whether a commit is under way
+        # A commit is under way.
         def committing? = !@since.nil?
 
-        # @return [Boolean] whether a commit has been under way for longer
+        # A commit has been under way for longer.
         def commit_overdue?(seconds)
           since = @since
           !since.nil? && Clock.now - since > seconds
@@ -125,7 +124,7 @@ module Guildhall
           Rdkafka::RdkafkaError.new(code) unless code.zero? || Broker::Errors.commit_settled?(code)
         end
 
-        # Of what is stored librdkafka commits only what lies beyond the committed offset.
+        # librdkafka commits stored offsets only if they lie beyond the committed one.
         def force_offset(topic, partition, offset, metadata)
           @lock.synchronize { @forced[[topic, partition]] = [offset, metadata] }
         end
@@ -146,7 +145,7 @@ module Guildhall
         end
 
         def dispatch(handle)
-          @sent = @lock.synchronize { take_offsets }
+          @sent = @lock.synchronize { next_offsets }
           list = native(@sent)
           code = Broker::Librdkafka.rd_kafka_commit_queue(handle, list, @queue, nil, nil)
           @since = code.zero? ? Clock.now : nil
@@ -155,8 +154,8 @@ module Guildhall
           Rdkafka::Bindings.rd_kafka_topic_partition_list_destroy(list) if list
         end
 
-        # @return [Hash] empty: what was stored is next
-        def take_offsets
+        # @return [Hash] empty: stored offsets are next
+        def next_offsets
           return @forced.tap { @forced = {} } if @forced.any?
           return {}.tap { @stored_next = false } if @stored_next || @metadata.empty?
 
@@ -164,7 +163,7 @@ module Guildhall
           @metadata.tap { @metadata = {} }
         end
 
-        # @return [FFI::Pointer, nil] nil: what was stored
+        # @return [FFI::Pointer, nil] nil: stored offsets
         def native(offsets)
           return if offsets.empty?
 
@@ -199,7 +198,7 @@ module Guildhall
           Broker::Librdkafka.rd_kafka_event_destroy(event) if event && !event.null?
         end
 
-        # With the next commit. Not metadata: another member may have the partition by then.
+        # With the next commit. Metadata is not sent again: another member may have the partition by then.
         def send_again = @lock.synchronize { @forced = @sent.merge(@forced) }
 
         # Lower offsets go first, and alone.

@@ -104,13 +104,12 @@ module Guildhall
         # @return [Boolean] whether it has ended, and has left the group in an orderly way
         def join(deadline) = !!(@thread&.join(Clock.left(deadline)) && @closed)
 
-        # @return [Boolean] whether it was asked to stop
+        # It was asked to stop.
         def leaving? = @stopping
 
-        # @return [Boolean] whether it has left, and does nothing any more
+        # It has left, and does nothing any more.
         def ended? = @stopping && !@thread&.alive?
 
-        # @return [Boolean] whether the thread is this listener's
         def include?(thread) = thread.equal?(@thread) || @offset_reports.include?(thread)
 
         # Called by the client in this listener's thread, within a poll.
@@ -191,21 +190,23 @@ module Guildhall
           close
         end
 
-        # Only patterns need looking for topics, of which those with a route of their own are left out.
+        # Topics are looked for only if a route has a pattern. A topic with a route of its own does not count as found by a pattern.
         def subscribe
           create_topics
           named = @topics.reject(&:pattern?).map(&:name)
           return @client.subscribe(named) if @topics.none?(&:pattern?)
 
           on_error = ->(error) { @application.error(error, "topic_discovery", group: @group) }
-          @discovery = Broker::TopicDiscovery.new(@client, settings, on_error:) { |name| !named.include?(name) && @topics.include?(@routes.route(name)) }
-          subscribe_to(named, @discovery.look)
+          @discovery = Broker::TopicDiscovery.new(@client, settings, on_error:) do |name|
+            !named.include?(name) && @topics.include?(@routes.route(name))
+          end
+          subscribe_to(named, @discovery.find)
           @discovery.start { |found| request { subscribe_to(named, found) } }
         end
 
         def create_topics
           report = ->(error, name) { @application.error(error, "topic_creation", group: @group, topic: name) }
-          # While no broker answers it does not poll, and is well.
+          # While no broker answers it does not poll, but counts as alive (`polled_at`).
           @creation = Broker::TopicCreation.new(settings, @topics, &report).start(@client) { (@polled_at = Clock.now) && @stopping }
         end
 
@@ -265,7 +266,7 @@ module Guildhall
 
         def commit_given_up(_partitions, deadline) = @client.commit(timeout: remaining(deadline))
 
-        # The partitions first: closing the client asks for them to be revoked, when there is nothing left to wait for.
+        # Gives up the partitions first: the client asks for that while it closes, and then nobody would wait for their consumers.
         def close
           guarded("listener.close") { give_up(partitions) if @client && partitions.any? }
         ensure
@@ -285,7 +286,7 @@ module Guildhall
           partitions_revoked(partitions.map { |partition| [partition.name, partition.number] }, lost: true)
         end
 
-        # If only the next commit looked, each would seem to take as long as the time between two: the timer looks until then.
+        # The timer looks for the answer: if only the next commit did, each commit would seem to take as long as the time between two.
         def look_for_answer_later(client, last_pause)
           return unless client.committing? && @application.listening?("offsets.committed")
 
@@ -333,8 +334,7 @@ module Guildhall
         private
 
         # Blocks for the brokers' answers.
-        # @raise [UnknownTopicError]
-        # @raise [KafkaError] also where there is no such partition
+        # @raise [UnknownTopicError, KafkaError] also where there is no such partition
         def subscribe
           new = @topic.assigned.except(*@reached.compact.keys)
           found = new.empty? ? {} : Broker::Session.open(settings) { |session| first_offsets(session, new) }

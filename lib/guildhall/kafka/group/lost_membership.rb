@@ -17,7 +17,6 @@ module Guildhall
         NO_BROKER = "no broker answers since all partitions were lost; connecting and rejoining the group"
         private_constant :SESSION_TIMEOUT_MS, :GRACE_SECONDS, :ANSWER_MS
 
-        # @param settings [Hash{Symbol=>Object}] the client's
         def initialize(client, settings, clock: Clock)
           @client = client
           @clock = clock

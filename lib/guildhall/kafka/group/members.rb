@@ -9,13 +9,11 @@ module Guildhall
       # The members of a consumer group in this process that read the same topics: a listener each, as many as the route's
       # `multiplexing` says. Any thread.
       class Members
-        # @return [String] the consumer group
         attr_reader :group
         # @return [Array<Listener>] also those that are leaving the group
         attr_reader :listeners
 
         # @param topics [Array<Routing::Topic>] of the same group and the same librdkafka settings
-        # @param routes [Routing::GroupRoutes] of the whole group
         # @param before [Integer] how many other members this process may have in the group: names are numbered
         def initialize(topics, application, routes:, before: 0)
           @topics = topics
@@ -67,7 +65,6 @@ module Guildhall
         # @return [Numeric] seconds; 0.0 where nothing was read lately
         def furthest(lags) = lags.reject { |lag| lag[:paused] }.filter_map { |lag| lag[:seconds] }.max || 0.0
 
-        # @param lag [Numeric] seconds
         def adapt(lag)
           change = @lock.synchronize do
             @listeners = @listeners.reject(&:ended?).freeze

@@ -41,7 +41,7 @@ module Guildhall
           next_offset = @offsets.position || @inbox.records&.first&.offset
           return unless last && next_offset
 
-          # Behind what is done may lie nothing but the marks of transactions: they were read, too.
+          # Marks of transactions that were read behind the last message that is done are no lag.
           next_offset = [next_offset, reached].max if position && next_offset >= position
           [last - next_offset - @offsets.size_beyond, 0].max
         end
@@ -75,7 +75,7 @@ module Guildhall
         def name = @partition.name
         def number = @partition.number
 
-        # What was read lately may have been no message, but the mark of a transaction.
+        # The position of librdkafka counts, too: what was read last may have been the mark of a transaction, not a message.
         def reached = [position, client&.position(name, number)].compact.max
 
         def inquiry
@@ -88,7 +88,7 @@ module Guildhall
           nil
         end
 
-        # Of the oldest message that was read and is not done.
+        # @return [Time, nil] of the oldest message that was read and is not done
         def oldest_time
           parked = @partition.parked_keys&.oldest_time and return parked
           records = @inbox.records or return

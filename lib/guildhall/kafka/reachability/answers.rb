@@ -24,8 +24,7 @@ module Guildhall
         BrokerState = Struct.new(:address, :node, :received, :waiting, :down)
         private_constant :SAMPLE_MS, :SILENT_SECONDS, :CONNECTING, :JOINING, :MICROSECONDS, :FETCH_WAIT_MS, :BrokerState
 
-        # @param settings [Hash{Symbol=>Object}] a client's
-        # @return [Hash{Symbol=>Object}] the same, with statistics often enough
+        # @return [Hash{Symbol=>Object}] a client's settings, with statistics often enough
         def self.settings(settings)
           own = interval_ms(settings)
           settings.merge("statistics.interval.ms": own ? (own / samples(own).to_f).round : SAMPLE_MS)
@@ -40,7 +39,6 @@ module Guildhall
           own if own.positive?
         end
 
-        # @param settings [Hash{Symbol=>Object}] the client's
         # @param reachability [Brokers] gets to know what is found
         def initialize(settings, reachability, clock: Clock)
           @reachability = reachability
@@ -110,7 +108,7 @@ module Guildhall
           broker
         end
 
-        # As long as nothing comes.
+        # @return [Float, nil] nil: an answer has come since the last statistics, or there were none
         def waiting_since(before, broker, one, now)
           return unless before && before.received == broker.received
           return before.waiting if before.waiting

@@ -10,7 +10,10 @@ module Guildhall
       # itself, with Ruby's OpenSSL, and sends nothing.
       class TLSDiagnosis
         TIMEOUT_SECONDS = 3
-        private_constant :TIMEOUT_SECONDS
+        TIME_FORMAT = "%F %R UTC"
+        UNKNOWN_ISSUER = %i[V_ERR_UNABLE_TO_GET_ISSUER_CERT V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT
+                            V_ERR_SELF_SIGNED_CERT_IN_CHAIN V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE V_ERR_CERT_SIGNATURE_FAILURE].freeze
+        private_constant :TIMEOUT_SECONDS, :TIME_FORMAT, :UNKNOWN_ISSUER
 
         # @param connect [#call] as Socket.tcp
         # @yieldparam broker [String] asked for with each call
@@ -29,7 +32,8 @@ module Guildhall
           return unless host && (settings = @settings.call(broker))
 
           limit = Clock.now + TIMEOUT_SECONDS
-          tls?(settings) ? of_tls(host, port, settings, limit) : of_plaintext(host, port, limit)
+          tls = settings[:"security.protocol"].to_s.match?(/ssl/i)
+          tls ? of_tls(host, port, settings, limit) : of_plaintext(host, port, limit)
         rescue Errno::ECONNREFUSED
           "nothing listens at its port #{port} now: check that the broker runs"
         rescue LoadError, SystemCallError, SocketError, IOError, OpenSSL::OpenSSLError
@@ -37,8 +41,6 @@ module Guildhall
         end
 
         private
-
-        def tls?(settings) = settings[:"security.protocol"].to_s.match?(/ssl/i)
 
         def of_plaintext(host, port, limit)
           handshake(host, port, OpenSSL::SSL::SSLContext.new, limit) do
@@ -60,10 +62,12 @@ module Guildhall
           "its port #{port} does not speak TLS: set security.protocol to plaintext, or to sasl_plaintext, or name its TLS port"
         end
 
-        # Everything is accepted and noted.
+        def verified?(settings) = settings[:"enable.ssl.certificate.verification"].to_s != "false"
+
+        # Accepts every certificate, and notes what is wrong with it.
         def context(settings, found)
           context = OpenSSL::SSL::SSLContext.new
-          return context if settings[:"enable.ssl.certificate.verification"].to_s == "false"
+          return context unless verified?(settings)
 
           context.verify_mode = OpenSSL::SSL::VERIFY_PEER
           context.cert_store = store(settings)
@@ -106,26 +110,22 @@ module Guildhall
         end
 
         def problem_with_name(certificate, host, settings)
-          return if settings[:"ssl.endpoint.identification.algorithm"].to_s == "none"
-          return if settings[:"enable.ssl.certificate.verification"].to_s == "false"
+          return if settings[:"ssl.endpoint.identification.algorithm"].to_s == "none" || !verified?(settings)
           return if OpenSSL::SSL.verify_certificate_identity(certificate, host)
 
-          "its certificate is for #{names(certificate)}, not for #{host}: use such a name in bootstrap.servers and in the broker's " \
+          names = certificate.extensions.find { |one| one.oid == "subjectAltName" }&.value&.gsub(/\b(?:DNS|IP Address):/, "")
+          names ||= certificate.subject.to_utf8
+          "its certificate is for #{names}, not for #{host}: use such a name in bootstrap.servers and in the broker's " \
             "advertised.listeners, or issue a certificate for #{host}"
-        end
-
-        def names(certificate)
-          names = certificate.extensions.find { |one| one.oid == "subjectAltName" }&.value
-          names ? names.gsub(/\b(?:DNS|IP Address):/, "") : certificate.subject.to_utf8
         end
 
         def explain(code, certificate, text, settings)
           name = certificate.subject.to_utf8
           case code
           when OpenSSL::X509::V_ERR_CERT_HAS_EXPIRED
-            "the certificate of #{name} has expired (#{time(certificate.not_after)}): renew it"
+            "the certificate of #{name} has expired (#{certificate.not_after.utc.strftime(TIME_FORMAT)}): renew it"
           when OpenSSL::X509::V_ERR_CERT_NOT_YET_VALID
-            "the certificate of #{name} is not valid before #{time(certificate.not_before)}: check the clocks"
+            "the certificate of #{name} is not valid before #{certificate.not_before.utc.strftime(TIME_FORMAT)}: check the clocks"
           when *UNKNOWN_ISSUER.filter_map { |constant| OpenSSL::X509.const_get(constant) }
             "its certificate was issued by #{certificate.issuer.to_utf8}, which #{authorities(settings)} does not have: " \
             "set ssl.ca.location to a file with that authority's certificate"
@@ -133,17 +133,11 @@ module Guildhall
           end
         end
 
-        UNKNOWN_ISSUER = %i[V_ERR_UNABLE_TO_GET_ISSUER_CERT V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT
-                            V_ERR_SELF_SIGNED_CERT_IN_CHAIN V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE V_ERR_CERT_SIGNATURE_FAILURE].freeze
-        private_constant :UNKNOWN_ISSUER
-
         def authorities(settings)
           return "ssl.ca.pem" if settings[:"ssl.ca.pem"]
 
           settings[:"ssl.ca.location"] ? "ssl.ca.location (#{settings[:"ssl.ca.location"]})" : "this system (ssl.ca.location is not set)"
         end
-
-        def time(time) = time.utc.strftime("%F %R UTC")
       end
     end
   end

@@ -2,6 +2,7 @@
 
 require "test_helper"
 require "guildhall/kafka"
+require "guildhall/kafka/testing"
 
 class KafkaOffsetReportsTest < GuildhallTest
   Partition = Data.define(:name, :number, :position)
@@ -28,5 +29,59 @@ class KafkaOffsetReportsTest < GuildhallTest
     assert_empty events(10, 10, 50), "what was fetched before"
     assert_empty events(10, 50, nil), "librdkafka does not know"
     assert_empty events(nil, 50, 50), "the first batch"
+  end
+end
+
+# Where a member begins to read; on the embedded broker.
+class KafkaOffsetReportsAtTheStartTest < GuildhallTest
+  class Nobody
+    def partitions_assigned(_) = nil
+    def partitions_revoked(_, lost:) = nil
+    def statistics_emitted(_) = nil
+  end
+
+  def setup
+    @broker = Guildhall::Kafka::Testing::EmbeddedBroker.start
+    @broker.create_topic("orders", partitions: 3)
+    producer = Rdkafka::Config.new("bootstrap.servers": @broker.bootstrap_servers).producer
+    [0, 0, 0, 1, 2].map { |partition| producer.produce(topic: "orders", partition:, payload: "x") }.each { |handle| handle.wait(max_wait_timeout_ms: 30_000) }
+    producer.close
+  end
+
+  def teardown = @broker.stop
+
+  def events(reset, committed: {}, seeking: [], &)
+    settings = {"bootstrap.servers": @broker.bootstrap_servers, "group.id": "g", "auto.offset.reset": reset}
+    Guildhall::Kafka::Broker::Session.open(settings) { |session| committed.each { |number, offset| session.commit("orders", number, offset) } }
+    client = Guildhall::Kafka::Group::Client.new(settings, Nobody.new)
+    pairs = [["orders", 0], ["orders", 1], ["orders", 2]]
+    Guildhall::Kafka::Broker::OffsetReports.new(nil, "g").start_events(client, settings, pairs, seeking, &)
+  ensure
+    client&.close(timeout: 10)
+  end
+
+  def test_where_nothing_is_committed
+    assert_equal [["offsets.none", {topic: "orders", partitions: [0, 1, 2], place: :earliest, messages: 5, may_seek: false}]], events("smallest")
+    assert_equal [["offsets.none", {topic: "orders", partitions: [0, 1, 2], place: :latest, messages: 5, may_seek: false}]], events("latest")
+    assert_empty events("error"), "librdkafka reports that"
+  end
+
+  def test_what_the_consumer_has_moved_is_left_out
+    assert_equal [["offsets.none", {topic: "orders", partitions: [0, 2], place: :latest, messages: 4, may_seek: false}]], events("latest") { |place| place == ["orders", 1] }
+    assert_empty(events("latest", committed: {0 => 9}) { true })
+  end
+
+  def test_a_consumer_that_may_seek_first_is_said
+    assert events("latest", seeking: ["orders"]).dig(0, 1, :may_seek)
+  end
+
+  def test_what_is_committed_and_there_is_no_event
+    assert_empty events("latest", committed: {0 => 3, 1 => 0, 2 => 1})
+  end
+
+  def test_what_is_committed_and_not_there
+    assert_equal [["offsets.none", {topic: "orders", partitions: [1], place: :latest, messages: 1, may_seek: false}],
+                  ["offsets.reset", {topic: "orders", partitions: {0 => [9, 3], 2 => [7, 1]}}]], events("latest", committed: {0 => 9, 2 => 7})
+    assert_includes events("earliest"), ["offsets.reset", {topic: "orders", partitions: {0 => [9, 0], 2 => [7, 0]}}]
   end
 end

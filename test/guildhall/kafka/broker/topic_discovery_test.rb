@@ -14,7 +14,7 @@ class KafkaTopicDiscoveryTest < GuildhallTest
     found = Thread::Queue.new
     client = Client.new([[], Rdkafka::ClosedInnerError.new, NotImplementedError.new("no")])
     discovery = Guildhall::Kafka::Broker::TopicDiscovery.new(client, {"topic.metadata.refresh.interval.ms": 10}, on_error: ->(error) { errors << error }) { true }
-    assert_empty discovery.look
+    assert_empty discovery.find
     discovery.start { |names| found << names }
     assert_equal ["orders.1"], found.pop(timeout: 30)
     assert_equal [Rdkafka::ClosedInnerError, NotImplementedError], Array.new(2) { errors.pop.class }

@@ -72,7 +72,7 @@ class KafkaDecodedPayloadsTest < GuildhallTest
 
   def test_a_payload_that_ends_its_readers_thread_ends_no_other
     deadly = Deadly.new.freeze
-    with_pool(parallel: false) do |pool|
+    with_pool(workers: 0) do |pool|
       [plan { deserializer(deadly) && deserializing(lazy: :on_access) }, plan(pool) { deserializer(deadly) }].each do |way|
         payloads = way.begin(records(*%w[p0 p1 p2 p3 p4]), :source)
         outcomes = nil

@@ -29,10 +29,10 @@ class KafkaRegistriesTest < GuildhallTest
 
   def test_an_outage_its_reminders_and_its_end
     registries = registries { topic("t") { deserializer REGISTRY.pop } }
-    registries.look
+    registries.check
     assert_equal [[], []], [@events, registries.problems]
     fail_once
-    60.times { registries.look.then { @clock.now += 1 } }
+    60.times { registries.check.then { @clock.now += 1 } }
     assert_equal [["schema_registry.unreachable", false], *[["schema_registry.unreachable", true]] * 2], @events.map { |name, payload| [name, payload[:reminder]] }
     assert_equal [@server.url], @events.map { |_, payload| payload[:registry] }.uniq
     assert_match(/401 who are you; no credentials are sent: check user: and password:, or token:/, @events.last.last[:reason])
@@ -41,11 +41,11 @@ class KafkaRegistriesTest < GuildhallTest
     @events.clear
     @server["/schemas/ids/3"] = [503, "<html>"]
     fail_once
-    2.times { registries.look }
+    2.times { registries.check }
     assert_equal [true], @events.map { |_, payload| payload[:reminder] }, "another cause is told at once, and once"
     @server.add(3, '"int"')
     @registry.schema(3)
-    2.times { registries.look }
+    2.times { registries.check }
     assert_equal ["schema_registry.reachable", %i[registry seconds]], [@events.last.first, @events.last.last.keys]
     assert_equal [2, []], [@events.size, registries.problems]
   end
@@ -56,7 +56,7 @@ class KafkaRegistriesTest < GuildhallTest
     40.times do |index|
       @server["/schemas/ids/3"] = [index.even? ? 502 : 503, "<html>"]
       fail_once
-      registries.look
+      registries.check
       @clock.now += 1
     end
     assert_equal [502, 503] * 3, @events.map { |_, payload| payload[:reason][/with (\d+)/, 1].to_i }
