@@ -59,8 +59,7 @@ class KafkaPartition
       @config.pause_timeout = 0.0001
       @config.pause_max_timeout = 0.001
       settings.each { |name, value| @config.public_send(:"#{name}=", value) }
-      @config.deserializing.parallel.active = false
-      @plan = Guildhall::Kafka::Deserializing::Plan.new(topic, @config.deserializing.parallel)
+      @plan = Guildhall::Kafka::Deserializing::Plan.new(topic.with(parallel: false))
       @backpressure = Guildhall::Kafka::Runtime::Backpressure.new(@config, [])
       @runners = Offline::Runners.new
       @timer = KafkaPartition.timer

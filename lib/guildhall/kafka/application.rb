@@ -58,7 +58,13 @@ module Guildhall
       # @return [FatalError, nil] why a group is not consumed any more, although it was not stopped; other groups continue
       attr_reader :failure
 
-      def initialize
+      # Numbers that nobody has to change are keywords here, for tests.
+      def initialize(tick_interval: TICK_SECONDS, lag_interval: LAG_SECONDS, stall_timeout: Runtime::Watchdog::STALL_SECONDS,
+                     max_messages_in_flight: nil)
+        @tick_interval = tick_interval
+        @lag_interval = lag_interval
+        @stall_timeout = stall_timeout
+        @max_messages_in_flight = max_messages_in_flight
         @config = Config.new
         @routes = Routing::Routes.new(@config)
         @clients = Clients.new(@config)
@@ -72,7 +78,7 @@ module Guildhall
         @members = []
         @abandoned = []
         @most_abandoned = 0
-        @producer = @producer_pid = @own_pool = @on_failure = @runners = @timer = @stopper = @reloading = @collector = @background = nil
+        @producer = @producer_pid = @own_pool = @on_failure = @runners = @timer = @stopper = @reloading = @collector = @background = @workers = nil
         @registries = nil
         reset_run
       end
@@ -164,6 +170,10 @@ module Guildhall
       # @!visibility private
       # @return [String] lines, as the application's log has them, that do not go through a Logger
       def format_line(...) = @journal.format_line(...)
+
+      # Worker Ractors of the application's own pool; nil: as many as pay off.
+      # @!visibility private
+      attr_accessor :workers
 
       # So that events are logged before the start.
       # @!visibility private
@@ -279,7 +289,7 @@ module Guildhall
       end
 
       def pool
-        @config.pool || (@own_pool ||= Pool.new(workers: @config.deserializing.parallel.concurrency))
+        @config.pool || (@own_pool ||= Pool.new(workers: @workers))
       end
 
       # In a thread of its own, so that an interruption of the waiting thread does not interrupt the stop.

@@ -35,7 +35,7 @@ module Guildhall
       # Called once, before anything else.
       def initialized; end
 
-      # Called every `config.tick_interval` seconds, also while there are no messages. For other intervals: {Periodic::Declaring#every}.
+      # Called every 5 seconds, also while there are no messages. For other intervals: {Periodic::Declaring#every}.
       def tick; end
 
       # Called when the partition's end was reached, where the librdkafka setting `enable.partition.eof` is true.

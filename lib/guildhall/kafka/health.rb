@@ -7,7 +7,7 @@ module Guildhall
     # Whether a running application is alive and ready, as a supervisor (Kubernetes, systemd, a load balancer) wants to know it. Any thread
     # may ask; nothing is asked of a broker.
     class Health
-      # A listener polls at least once in `config.max_wait_time`, unless it waits for work on a partition that goes away. Seconds.
+      # A listener polls at least once in Listener::MAX_WAIT_SECONDS, unless it waits for work on a partition that goes away. Seconds.
       GRACE_SECONDS = 30
 
       # What was found: empty `problems` mean yes.
@@ -60,8 +60,7 @@ module Guildhall
       def since(listener) = Clock.now - listener.polled_at
 
       def limit
-        config = @application.config
-        config.max_wait_time + config.revocation_timeout + GRACE_SECONDS
+        Connection::Listener::MAX_WAIT_SECONDS + @application.config.revocation_timeout + GRACE_SECONDS
       end
 
       def overdue

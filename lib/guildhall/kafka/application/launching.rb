@@ -9,7 +9,11 @@ module Guildhall
       # How an application's threads come to life, and what they do from time to time.
       module Launching
         CHECK_AFTER_SECONDS = 2 # after the start, until topics that messages are sent on to are looked at
-        private_constant :CHECK_AFTER_SECONDS
+        # Between two calls of `tick`; a consumer that wants another time declares it with `every`.
+        TICK_SECONDS = 5
+        # Between two events `lag.measured`. No broker is asked, and monitoring systems look every ten seconds at most.
+        LAG_SECONDS = 5
+        private_constant :CHECK_AFTER_SECONDS, :TICK_SECONDS, :LAG_SECONDS
 
         # Checks all that {#start} and `guildhall server` check; nothing is left running.
         # @param selection [Hash{Symbol=>Array<String>, nil}] as for {#start}
@@ -64,7 +68,7 @@ module Guildhall
           measure
           ask_advisers
           Producing::Producer.load # while there may be no Ractor yet
-          @backpressure = Runtime::Backpressure.new(@config, topics) { listeners.each(&:wake) }
+          @backpressure = Runtime::Backpressure.new(@config, topics, max_messages: @max_messages_in_flight) { listeners.each(&:wake) }
           @timer = Runtime::Timer.new { |raised| error(raised, "timer") }
           @runners = Runtime::Runners.new(@config.concurrency) { |raised| error(raised, "runner") }
           @decodings = plans(topics)
@@ -92,7 +96,7 @@ module Guildhall
 
         def plan(topic)
           report = ->(raised) { error(raised, "prepare", topic: topic.name) }
-          Deserializing::Plan.new(topic, @config.deserializing.parallel, @runners, report:) { pool }
+          Deserializing::Plan.new(topic, @runners, report:) { pool }
         end
 
         def advise_of_decoding
@@ -133,9 +137,9 @@ module Guildhall
 
         def begin_timing
           @timer.every(@config.commit_interval) { listeners.each(&:commit_soon) }
-          @timer.every(@config.tick_interval) { tick }
-          @timer.every(@config.lag_interval) { measure_lag }
-          watchdog = Runtime::Watchdog.new(self)
+          @timer.every(@tick_interval) { tick }
+          @timer.every(@lag_interval) { measure_lag }
+          watchdog = Runtime::Watchdog.new(self, stall_timeout: @stall_timeout)
           @timer.every(watchdog.interval) { watchdog.check }
         end
 

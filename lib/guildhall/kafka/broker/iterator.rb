@@ -24,7 +24,7 @@ module Guildhall
           @config = config
           @partitions = partitions
           @range = range
-          @plan = Deserializing::Plan.new(topic, config.deserializing.parallel, &)
+          @plan = Deserializing::Plan.new(topic, &)
         end
 
         # @raise [UnknownTopicError]

@@ -26,6 +26,8 @@ module Guildhall
         include Statistics
 
         RESTART_PAUSE_SECONDS = 5 # seconds before a client that failed is replaced
+        # That a poll waits for the first message: a ceiling, never a delay, so that no application needs another.
+        MAX_WAIT_SECONDS = 1
         REJOIN_CLOSE_TIMEOUT_SECONDS = 3 # seconds for leaving a group that one is out of
         private_constant :REJOIN_CLOSE_TIMEOUT_SECONDS
 
@@ -53,7 +55,6 @@ module Guildhall
           @application = application
           @backpressure = application.backpressure
           @commits = BackgroundCommits.new(application, @group)
-          @max_wait_ms = (application.config.max_wait_time * 1000).ceil
           @partitions = {}
           @requests = Thread::Queue.new
           @offset_reports = Broker::OffsetReports.new(application, @group)
@@ -209,7 +210,7 @@ module Guildhall
 
         def poll
           room = @backpressure.room
-          batches, errors = @client.with_handle { @reader.take(@max_wait_ms, *room) }
+          batches, errors = @client.with_handle { @reader.take(MAX_WAIT_SECONDS * 1000, *room) }
           @polled_at = Clock.now
           batches.each do |partition, *batch|
             @offset_reports.read(@client, partition, batch.first.first)

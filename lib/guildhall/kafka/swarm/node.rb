@@ -47,7 +47,7 @@ module Guildhall
           config = @application.config
           config.health = {**config.health, port: config.health[:port] + @number} if config.health && config.health[:port].positive?
           workers = Pool::Settings.default_workers
-          config.deserializing.parallel.concurrency ||= [workers / @processes, 1].max unless workers.zero?
+          @application.workers = [workers / @processes, 1].max unless workers.zero?
         end
       end
     end

@@ -21,7 +21,7 @@ module Guildhall
             @real = real
             @config = real.config.dup
             @config.pause_timeout = @config.pause_max_timeout = PAUSE_SECONDS
-            @plan = Deserializing::Plan.new(topic, parallel)
+            @plan = Deserializing::Plan.new(topic.with(parallel: false)) # payloads are decoded when they are read
             @steps = Producing::Producer.steps(@config, real.routes.topics)
             @producer = Producer.new(@steps)
             @backpressure = Runtime::Backpressure.new(@config, [topic])
@@ -44,13 +44,6 @@ module Guildhall
           def error(error, type, **payload)
             @errors << error
             publish("error.occurred", error:, message: Redaction.message(error, messages: config.messages_of_errors?), type:, **payload)
-          end
-
-          private
-
-          # Payloads are decoded when they are read, as with `deserializing lazy: :on_access`.
-          def parallel
-            Config::Deserializing::Parallel.new.tap { |settings| settings.active = false }
           end
         end
       end
