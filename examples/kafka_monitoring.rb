@@ -9,7 +9,7 @@ require "guildhall/kafka/testing"
 class SlowConsumer < Guildhall::Kafka::Consumer
   def consume
     messages.each do |message|
-      sleep(0.02)
+      sleep(0.13)
       mark_as_consumed(message)
     end
   end
@@ -23,7 +23,6 @@ Guildhall::Kafka::Testing::EmbeddedBroker.start do |broker|
 
   Guildhall::Kafka.configure do |config|
     config.kafka = {"bootstrap.servers": broker.bootstrap_servers, "auto.offset.reset": "earliest", "statistics.interval.ms": 200}
-    config.lag_interval = 0.1
   end
   Guildhall::Kafka.routes { topic("orders") { consumer SlowConsumer } }
 

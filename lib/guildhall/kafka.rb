@@ -99,11 +99,12 @@ module Guildhall
       end
 
       # A new application without settings and routes, for tests and for starting again.
+      # @param numbers [Hash{Symbol=>Numeric}] see {Application#initialize}
       # @raise [ApplicationStateError] while the present one runs
-      def reset
+      def reset(**numbers)
         raise ApplicationStateError, "stop the application first" if application.running?
 
-        @application = Application.new
+        @application = Application.new(**numbers)
       end
     end
   end

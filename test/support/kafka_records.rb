@@ -23,8 +23,8 @@ module KafkaRecords
   end
 
   # @return [Guildhall::Kafka::DecodingStrategy]
-  def plan(pool = nil, runners: nil, parallel: Guildhall::Kafka::Config::Deserializing::Parallel.new, **options, &settings)
-    Guildhall::Kafka::DecodingStrategy.new(route(&settings), parallel, runners, **options) { pool || flunk("nobody needs a pool") }
+  def plan(pool = nil, runners: nil, **options, &settings)
+    Guildhall::Kafka::DecodingStrategy.new(route(&settings), runners, **options) { pool || flunk("nobody needs a pool") }
   end
 
   def with_pool(**settings)

@@ -58,7 +58,9 @@ module Guildhall
       # @!visibility private
       def_delegator :@clients, :together, :topics_by_client
 
-      def initialize
+      # @param numbers [Hash{Symbol=>Numeric}] as for {Runtime#initialize}, for tests: nobody else has to change them
+      def initialize(**numbers)
+        @numbers = numbers
         @config = Config.new
         @routes = Routing::Routes.new(@config)
         @clients = Clients.new(@config)
@@ -71,7 +73,7 @@ module Guildhall
         @changed = ConditionVariable.new
         @state = :initialized
         @advisers = []
-        @runtime = @routed = @own_pool = @on_failure = @stopper = @reloading = @collector = @at_exit = nil
+        @runtime = @routed = @own_pool = @on_failure = @stopper = @reloading = @collector = @at_exit = @workers = nil
       end
 
       # Checks settings and routes; nothing is started.
@@ -236,7 +238,11 @@ module Guildhall
 
       # @!visibility private
       # @return [Guildhall::Pool] made when it is first needed
-      def pool = @config.pool || (@own_pool ||= Pool.new(workers: @config.deserializing.parallel.concurrency))
+      def pool = @config.pool || (@own_pool ||= Pool.new(workers: @workers))
+
+      # @!visibility private
+      # @return [Integer, nil] worker Ractors of the application's own pool; nil: as many as pay off
+      attr_accessor :workers
 
       # @!visibility private
       # @return [Guildhall::Pool, nil] nil: none has been needed yet
@@ -346,7 +352,7 @@ module Guildhall
 
       private
 
-      def new_runtime(topics) = Runtime.new(self, topics, @routed)
+      def new_runtime(topics) = Runtime.new(self, topics, @routed, **@numbers)
 
       # They are loaded here, before there is a Ractor.
       def validate_gems(topics)

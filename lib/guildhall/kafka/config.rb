@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "guildhall/option_rules"
-require_relative "config/deserializing"
 require_relative "config/librdkafka_settings"
 require_relative "settings/rules"
 require_relative "settings/table"
@@ -55,34 +54,22 @@ module Guildhall
       setting :max_bytes, 1_048_576, Rules::BYTES,
         "bytes in a batch, about, but one message in any case. More makes nothing faster: memory that is used again soon " \
         "is still in the caches. Raise it where consumers want many big messages at once"
-      setting :max_messages_in_flight, nil, Rules::COUNT.or(nil),
-        "messages of all partitions together that are in memory, being worked on or waiting for a runner; what comes then " \
-        "stays with librdkafka. What paused partitions hold does not count. nil: 100,000, or what the runners need"
       setting :max_bytes_in_flight, nil, Rules::BYTES.or(nil),
-        "the same in bytes, about: the batch that reaches the limit counts as a whole. nil: 256 MiB, or what the runners " \
-        "need"
-      setting :max_wait_time, 1, Rules::DURATION,
-        "seconds that a poll waits for the first message: a ceiling, never a delay"
+        "bytes, about, of all partitions together that are in memory, being worked on or waiting for a runner; what comes then " \
+        "stays with librdkafka. What paused partitions hold does not count, and the batch that reaches the limit counts as a " \
+        "whole. nil: 256 MiB, or what the runners need"
       setting :commit_interval, 5, Rules::DURATION,
         "seconds between two commits of the offsets that were stored meanwhile"
-      setting :tick_interval, 5, Rules::DURATION,
-        "seconds between two calls of a consumer's `tick`"
-      setting :lag_interval, 5, Rules::DURATION,
-        "seconds between two events `lag.measured`"
       setting :pause_timeout, 1, Rules::DURATION,
         "seconds before a consumer that raised is called again"
       setting :pause_max_timeout, 30, Rules::DURATION,
         "seconds that this pause grows to, at most"
-      setting :pause_with_exponential_backoff, true, Rules::BOOLEAN,
-        "whether the pause doubles each time"
       setting :shutdown_timeout, 60, Rules::DURATION,
         "seconds within which the process stops, at the latest"
       setting :revocation_timeout, 10, Rules::DURATION_OR_ZERO,
         "seconds that a rebalance waits for work in progress on a partition that goes away; what takes longer is done by " \
         "the next owner as well; 0: it does not wait. Shorter than librdkafka's `max.poll.interval.ms`, for nothing is " \
         "polled meanwhile"
-      setting :stall_timeout, 120, Rules::DURATION,
-        "seconds without progress after which a partition with messages left counts as stuck"
       setting :max_consume_time, 3600.0, Rules::DURATION.or(nil),
         "seconds that a call of a consumer may take without marking a message before `/live` and systemd's watchdog take " \
         "the process for dead. Nothing is interrupted. nil: any time"
@@ -102,7 +89,8 @@ module Guildhall
         "excerpt of the payload; else class, place, and of the message what cannot quote a payload " \
         "([errors](kafka_errors.md))"
       setting :pool, nil, OptionRules.object("a Guildhall::Pool", :dispatch).or(nil),
-        "the pool that payloads are dispatched to; nil: one of the application's own"
+        "the pool that payloads are dispatched to: one that is shared with the rest of the process, or has a number of workers of " \
+        "your own; nil: one of the application's own"
       setting :logger, nil, LOGGER.or(nil),
         "where the application's and librdkafka's log goes. Unless set: `guildhall server` logs to standard output from " \
         "INFO on, any other process to standard error from WARN on. nil, set by hand: silence"
@@ -112,12 +100,9 @@ module Guildhall
       attr_reader(*(settings.names - [:group_id]))
       attr_writer(*(settings.names - [:logger]))
 
-      attr_reader :deserializing
-
       def initialize
         self.class.settings.each { |setting| instance_variable_set(:"@#{setting.name}", setting.default.dup) }
         @logger_given = false
-        @deserializing = Deserializing.new
       end
 
       # (see #logger)
@@ -142,7 +127,6 @@ module Guildhall
       # Finds every error.
       def validate(errors)
         errors.add(*setting_errors(RULES))
-        @deserializing.validate(errors)
         validate_pauses(errors)
         validate_kafka(errors) if @kafka.is_a?(Hash)
         LibrdkafkaSettings.validate(@producer, errors, "producer") if @producer.is_a?(Hash)
@@ -159,7 +143,6 @@ module Guildhall
         @middleware = @middleware.dup.freeze
         @metrics = @metrics.dup.freeze
         @error_reports = @error_reports.dup.freeze
-        @deserializing.freeze
         super
       end
 

@@ -52,7 +52,7 @@ module Guildhall
       # Called once, before anything else.
       def initialized; end
 
-      # Called every `config.tick_interval` seconds, also while there are no messages. For other intervals: {.every}.
+      # Called every 5 seconds, also while there are no messages. For other intervals: {.every}.
       def tick; end
 
       # Called when the partition's end was reached, where the librdkafka setting `enable.partition.eof` is true.

@@ -46,10 +46,8 @@ module Guildhall
       # @param report [#call] takes what preparing a batch has raised
       # @yieldreturn [Guildhall::Pool] asked for only where there is work for it
       # @raise [ConfigurationError] where workers cannot run what the route wants them to run
-      def initialize(topic, settings, runners = nil, report: :itself.to_proc, &pool)
+      def initialize(topic, runners = nil, report: :itself.to_proc, &pool)
         @topic = topic
-        @active = settings.active
-        @min_payloads = settings.min_payloads || 1
         @runners = runners
         @report = report
         @task = topic.deserializer
@@ -99,7 +97,7 @@ module Guildhall
       # @return [Array(Pool::Future | nil, Pool::BacklogComparison::Meter | nil), nil] no future: payloads are decoded by the thread
       #   that reads them; the meter, if there is one, is to count them
       def dispatch(records, source)
-        return if records.size < @min_payloads
+        return if records.empty?
         return [to_workers(records, source, true), nil] unless @comparison
 
         meter = @comparison.meter(records.first.class.bytes(records), records.size)
@@ -139,7 +137,6 @@ module Guildhall
 
       def workers?(task)
         @reason = "parallel: false" if @topic.parallel == false
-        @reason = "config.deserializing.parallel.active is false" unless @active
         return false if @reason
         return true if @topic.parallel || Ractor.shareable?(task)
 

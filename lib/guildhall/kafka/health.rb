@@ -7,7 +7,7 @@ module Guildhall
     # Whether a running application is alive and ready, as supervisors (Kubernetes, systemd, a load balancer) want to know it. Any thread
     # may ask; no broker is asked.
     class Health
-      # A listener polls at least once in `config.max_wait_time`, unless it waits for work on a partition that goes away. Seconds.
+      # A listener polls at least once in Listener::MAX_WAIT_SECONDS, unless it waits for work on a partition that goes away. Seconds.
       GRACE_SECONDS = 30
 
       # What was found: empty `problems` mean yes.
@@ -53,8 +53,7 @@ module Guildhall
       def silent
         return [] unless @application.running?
 
-        config = @application.config
-        limit = config.max_wait_time + config.revocation_timeout + GRACE_SECONDS
+        limit = Group::Listener::MAX_WAIT_SECONDS + @application.config.revocation_timeout + GRACE_SECONDS
         listeners.filter_map do |listener|
           seconds = Clock.now - listener.polled_at
           "group #{listener.group}: not polled for #{seconds.round} s" if seconds > limit

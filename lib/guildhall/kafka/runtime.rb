@@ -24,9 +24,13 @@ module Guildhall
     class Runtime
       extend Forwardable
 
+      # Between two calls of `tick`; a consumer that wants another time declares it with `every`.
+      TICK_SECONDS = 5
+      # Between two events `lag.measured`. No broker is asked, and monitoring systems look every ten seconds at most.
+      LAG_SECONDS = 5
       CHECK_AFTER_SECONDS = 2 # after the start, until topics that messages are sent on to are looked at
       UNDO_SECONDS = 10 # for threads to end, where not all could be started
-      private_constant :CHECK_AFTER_SECONDS, :UNDO_SECONDS
+      private_constant :TICK_SECONDS, :LAG_SECONDS, :CHECK_AFTER_SECONDS, :UNDO_SECONDS
 
       attr_reader :application, :members, :runners, :timer, :backpressure, :contention
       # @return [Reachability::Registries, nil] nil before it was launched
@@ -41,8 +45,14 @@ module Guildhall
 
       # @param topics [Array<Routing::Topic>] that it consumes
       # @param routed [Array<Routing::Topic>] all that are routed
-      def initialize(application, topics, routed)
+      # @param max_messages_in_flight [Integer, nil] as for {Backpressure#initialize}
+      def initialize(application, topics, routed, tick_interval: TICK_SECONDS, lag_interval: LAG_SECONDS,
+                     stall_timeout: Watchdog::STALL_SECONDS, max_messages_in_flight: nil)
         @application = application
+        @tick_interval = tick_interval
+        @lag_interval = lag_interval
+        @stall_timeout = stall_timeout
+        @max_messages_in_flight = max_messages_in_flight
         @topics = topics
         @routed = routed
         @lock = Mutex.new
@@ -63,7 +73,7 @@ module Guildhall
         errors = Config::Errors.new
         made = topics.to_h do |topic|
           report = ->(raised) { application.error(raised, "prepare", topic: topic.name) }
-          [topic, DecodingStrategy.new(topic, application.config.deserializing.parallel, runners, report:) { application.pool }]
+          [topic, DecodingStrategy.new(topic, runners, report:) { application.pool }]
         rescue ConfigurationError => error
           [topic, errors.add(error.message)]
         end
@@ -73,7 +83,7 @@ module Guildhall
 
       # Starts all threads. Where something raises, {#undo} ends those that were started.
       def launch
-        @backpressure = Backpressure.new(config, @topics) { listeners.each(&:wake) }
+        @backpressure = Backpressure.new(config, @topics, max_messages: @max_messages_in_flight) { listeners.each(&:wake) }
         @timer = Timer.new { |raised| error(raised, "timer") }
         @runners = Runners.new(config.concurrency) { |raised| error(raised, "runner") }
         plan_decoding
@@ -208,9 +218,9 @@ module Guildhall
 
       def begin_timing
         @timer.every(config.commit_interval) { listeners.each(&:commit_soon) }
-        @timer.every(config.tick_interval) { partitions.each { |partition| partition.notify(:tick) if partition.ticks? } }
-        @timer.every(config.lag_interval) { measure_lag }
-        watchdog = Watchdog.new(self)
+        @timer.every(@tick_interval) { partitions.each { |partition| partition.notify(:tick) if partition.ticks? } }
+        @timer.every(@lag_interval) { measure_lag }
+        watchdog = Watchdog.new(self, stall_timeout: @stall_timeout)
         @timer.every(watchdog.interval) { watchdog.check }
       end
 

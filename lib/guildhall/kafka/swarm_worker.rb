@@ -45,7 +45,7 @@ module Guildhall
         config = @application.config
         config.health = {**config.health, port: config.health[:port] + @number} if config.health && config.health[:port].positive?
         workers = Pool::Settings.default_workers
-        config.deserializing.parallel.concurrency ||= [workers / @processes, 1].max unless workers.zero?
+        @application.workers = [workers / @processes, 1].max unless workers.zero?
       end
 
       # Ties a process to the parent that has forked it: it says every second how it is, and does what the parent asks. When the parent is

@@ -218,11 +218,13 @@ class KafkaApplicationTest < GuildhallTest
   end
 
   def test_a_subscriber_that_raises_anything_breaks_nothing
+    kafka = @application.config.kafka
+    @application = Guildhall::Kafka::Application.new(lag_interval: 0.02)
+    @application.config.kafka = kafka
     consumed = Thread::Queue.new
     counting = Class.new(Guildhall::Kafka::Consumer) { define_method(:consume) { consumed << messages.map(&:offset) } }
     @application.routes.draw { topic("t") { consumer counting } }
     @application.config.logger = Logger.new(@log = StringIO.new)
-    @application.config.lag_interval = 0.02
     @application.config.commit_interval = 0.05
     measured = 0
     @application.instrumentation.subscribe("lag.measured") { measured += 1 }

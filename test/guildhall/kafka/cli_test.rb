@@ -63,9 +63,9 @@ class KafkaCLITest < GuildhallTest
 
   # One line instead of a backtrace: the rest of the file cannot be read.
   def test_a_setting_that_is_read_and_does_not_exist
-    out, err, status = guildhall("routes", application: "#{APPLICATION}\nGuildhall::Kafka.config.deserializing.paralel.concurrency = 2")
+    out, err, status = guildhall("routes", application: "#{APPLICATION}\nGuildhall::Kafka.config.concurency")
     assert_equal ["", 78], [out, status]
-    assert_match(/\Aguildhall: unknown setting paralel; did you mean parallel\? \(.+\.rb:\d+\)\n\z/, err)
+    assert_match(/\Aguildhall: unknown setting concurency; did you mean concurrency\? \(.+\.rb:\d+\)\n\z/, err)
   end
 
   def test_what_is_allowed_and_will_not_do_is_a_warning

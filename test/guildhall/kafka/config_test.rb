@@ -16,9 +16,10 @@ class KafkaConfigTest < GuildhallTest
     @application.config.kafka = {"bootstrap.servers": "localhost:1"}
   end
 
-  def test_the_guide_has_the_table
-    guide = File.read(File.expand_path("../../../docs/kafka_settings.md", __dir__))
-    [Guildhall::Kafka::Config, Guildhall::Kafka::Config::Deserializing::Parallel].each { |settings| assert_includes guide, settings.settings.to_markdown }
+  def test_the_guide_has_the_tables
+    require_relative "../../../tool/settings"
+    assert_equal SettingsGuide.text, File.read(SettingsGuide::FILE), "run bin/rake settings"
+    SettingsGuide::TABLES.each_value { |table| assert_includes SettingsGuide.text, table.to_markdown }
   end
 
   def test_each_default_is_valid_and_of_this_application_alone
@@ -36,7 +37,7 @@ class KafkaConfigTest < GuildhallTest
     @application.config.concurrency = 0
     @application.config.concurency = 3
     @application.config.shutdown_timeout = 90_000
-    @application.config.deserializing.parallel.min_payloads = "many"
+    @application.config.max_bytes_in_flight = "many"
     @application.config.producer = {"compresion.codec": "zstd"}
     @application.config.kafka = {"bootstrap.server" => "x", "enable.auto.offset.store" => true, "session.timeout.ms": -1}
     @application.routes.draw do
@@ -54,7 +55,7 @@ class KafkaConfigTest < GuildhallTest
     error = assert_raises(Guildhall::ConfigurationError) { @application.start }
     [
       "concurrency must be an Integer ≥ 1, not 0", "unknown setting concurency; did you mean concurrency?",
-      "shutdown_timeout is in seconds: 90000 looks like milliseconds", "deserializing.parallel.min_payloads must be",
+      "shutdown_timeout is in seconds: 90000 looks like milliseconds", "max_bytes_in_flight must be",
       'kafka needs "bootstrap.servers"', "did you mean bootstrap.servers?", "must not set enable.auto.offset.store",
       "session.timeout.ms", 'topic "no good name!": is not a valid topic name', "has no method consume", "did you mean deserializer",
       "virtual_partitions partitioner must be an object with `call`, not 3", "dead_letter_queue topic", "max_retries", "unknown setting topc; did you mean topic?",
@@ -190,12 +191,9 @@ class KafkaConfigTest < GuildhallTest
         max_bytes 2_000_000
       end
     end
-    @application.config.max_messages_in_flight = 7_999
     @application.config.max_bytes_in_flight = 31_999_999
     error = assert_raises(Guildhall::ConfigurationError) { @application.validate! }
-    assert_includes error.message, "max_messages_in_flight has to be at least 8000, not 7999"
     assert_includes error.message, "max_bytes_in_flight has to be at least 32000000, not 31999999"
-    @application.config.max_messages_in_flight = 8_000
     @application.config.max_bytes_in_flight = 32_000_000
     assert_equal 1, @application.validate!.size
   end
@@ -208,9 +206,9 @@ class KafkaConfigTest < GuildhallTest
         max_bytes 10**30
       end
     end
-    %i[concurrency max_messages max_bytes max_messages_in_flight max_bytes_in_flight].each { |name| @application.config.public_send("#{name}=", 10**30) }
+    %i[concurrency max_messages max_bytes max_bytes_in_flight].each { |name| @application.config.public_send("#{name}=", 10**30) }
     assert_errors("concurrency must be at most 10000, not 1000", "max_messages must be at most 2147483647, not 1000",
-      "max_bytes must be at most 1099511627776, not 1000", "max_messages_in_flight must be at most 2147483647",
+      "max_bytes must be at most 1099511627776, not 1000",
       "max_bytes_in_flight must be at most 1099511627776", 'topic "a": max_messages must be at most 2147483647',
       'topic "a": max_bytes must be at most 1099511627776')
   end
@@ -235,7 +233,7 @@ class KafkaConfigTest < GuildhallTest
   end
 
   def test_what_looks_like_milliseconds_is_an_error_that_says_so
-    {max_wait_time: 1_000, shutdown_timeout: 60_000, pause_timeout: 1_000, pause_max_timeout: 30_000}.each do |name, value|
+    {commit_interval: 5_000, shutdown_timeout: 60_000, pause_timeout: 1_000, pause_max_timeout: 30_000}.each do |name, value|
       @application.config.public_send("#{name}=", value)
     end
     @application.routes.draw do
@@ -244,7 +242,7 @@ class KafkaConfigTest < GuildhallTest
         retries pause_timeout: 5_000, pause_max_timeout: 30_000
       end
     end
-    assert_errors("max_wait_time is in seconds: 1000 looks like milliseconds (write 1.0 for that, or 1000.0 if seconds are meant)",
+    assert_errors("commit_interval is in seconds: 5000 looks like milliseconds (write 5.0 for that, or 5000.0 if seconds are meant)",
       "shutdown_timeout is in seconds: 60000 looks", "pause_timeout is in seconds: 1000 looks", "pause_max_timeout is in seconds: 30000 looks",
       'topic "a": retries pause_timeout is in seconds: 5000 looks', 'topic "a": retries pause_max_timeout is in seconds: 30000 looks')
   end
@@ -255,18 +253,18 @@ class KafkaConfigTest < GuildhallTest
     assert @application.validate!
     @application.config.shutdown_timeout = Float::NAN
     @application.config.pause_max_timeout = Float::INFINITY
-    @application.config.stall_timeout = "5"
-    @application.config.tick_interval = -1
+    @application.config.max_consume_time = "5"
+    @application.config.pause_timeout = -1
     @application.config.commit_interval = 0
     assert_errors("shutdown_timeout must be a finite number > 0 (seconds), not NaN", "pause_max_timeout must be a finite number > 0 (seconds), not Infinity",
-      'stall_timeout must be a finite number > 0 (seconds), not "5"', "tick_interval must be a finite number > 0 (seconds), not -1", "commit_interval must be a finite number > 0 (seconds), not 0")
+      'max_consume_time must be a finite number > 0 (seconds), or nil, not "5"', "pause_timeout must be a finite number > 0 (seconds), not -1", "commit_interval must be a finite number > 0 (seconds), not 0")
   end
 
   def test_retries_are_checked
     @application.routes.draw do
       topic("a") do
         consumer Handles
-        retries pause_timeout: "5", pause_with_exponential_backoff: 2, non_retryable: "ArgumentError", transient: [IOError, :x]
+        retries pause_timeout: "5", contention_limit: 0, non_retryable: "ArgumentError", transient: [IOError, :x]
       end
       topic("b") do
         consumer Handles
@@ -277,7 +275,7 @@ class KafkaConfigTest < GuildhallTest
         retries pause_timeout: 50, pause_max_timeout: 10
       end
     end
-    assert_errors('topic "a": retries pause_timeout must be a finite number > 0 (seconds), or nil, not "5"', 'topic "a": retries pause_with_exponential_backoff must be true, false or nil, not 2',
+    assert_errors('topic "a": retries pause_timeout must be a finite number > 0 (seconds), or nil, not "5"', 'topic "a": retries contention_limit must be an Integer ≥ 1, not 0',
       'topic "a": retries non_retryable takes classes of errors, not "ArgumentError"', 'topic "a": retries transient takes classes of errors, not :x',
       'topic "b": retries pause_timeout must be a finite number > 0 (seconds), or nil, not -1', 'topic "b": retries: unknown keyword max',
       *%w[a b].map { |name| "topic #{name.inspect}: retries non_retryable needs a dead_letter_queue" },
@@ -471,8 +469,7 @@ class KafkaConfigTest < GuildhallTest
   end
 
   def test_wrong_arguments_of_the_routes_are_listed_like_all_other_errors
-    @application.config.deserializing.parallel.workers = 3
-    @application.config.deserializing.paralel = 3
+    @application.config.concurency = 3
     @application.routes.draw do
       topic("a") do
         consumer Handles
@@ -483,7 +480,7 @@ class KafkaConfigTest < GuildhallTest
       topic("b") { max_messages }
       consumer_group "g"
     end
-    assert_errors("unknown setting deserializing.parallel.workers", "unknown setting deserializing.paralel; did you mean parallel?",
+    assert_errors("unknown setting concurency; did you mean concurrency?",
       'topic "a": virtual_partitions partitioner must be an object with `call`, not nil', 'topic "a": deserializing: unknown keyword foo',
       'topic "a": deserializing: unknown keyword paralel; did you mean parallel?', 'topic "a": deserializers: unknown keyword value',
       'topic "b": max_messages: wrong number of arguments', 'consumer_group "g" needs a block')

@@ -28,11 +28,11 @@ class KafkaSecretsTest < GuildhallTest
     DONE = Thread::Queue.new
     broker = Guildhall::Kafka::Testing::EmbeddedBroker.start
     %w[orders results dead].each { |name| broker.create_topic(name, partitions: 1) }
+    Guildhall::Kafka.reset(lag_interval: 0.1)
     Guildhall::Kafka.configure do |config|
       config.kafka = {"bootstrap.servers": broker.bootstrap_servers, "auto.offset.reset": "earliest", debug: "all", **SECRETS}
       config.producer = SECRETS
       config.logger = Guildhall::Kafka::Logging.logger(log, level: "debug", format: ARGV.first)
-      config.lag_interval = 0.1
       config.metrics << Metrics.new
     end
     Guildhall::Kafka.routes do

@@ -362,7 +362,7 @@ class KafkaSwarmTest < GuildhallTest
       events.subscribe("app.running") do
         topic = Guildhall::Kafka.application.routes.topics.first
         names = [1, 2].map { |number| Guildhall::Kafka.application.client_settings(topic, number)[:"group.instance.id"] }
-        say.call("names", *names, Guildhall::Kafka.config.deserializing.parallel.concurrency)
+        say.call("names", *names, Guildhall::Kafka.application.workers)
       end
     RUBY
     swarm(application) do |swarm|

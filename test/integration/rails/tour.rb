@@ -64,7 +64,6 @@ class Tour
   SETTINGS = <<~'RUBY'
     config.health = {port: Integer(ENV.fetch("HEALTH_PORT", 9292)), host: "127.0.0.1"}
     config.metrics << Guildhall::Kafka::Metrics::Prometheus.new
-    config.lag_interval = 0.2
     config.max_consume_time = 2
     config.kafka[:"session.timeout.ms"] = 6_000
   RUBY

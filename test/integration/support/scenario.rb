@@ -19,6 +19,7 @@ require_relative "proxy"
 # One scenario in a process of its own.
 class Scenario
   LIMIT = 60 # seconds
+  NUMBERS = Guildhall::Kafka::Runtime.instance_method(:initialize).parameters.filter_map { |kind, name| name if kind == :key }.freeze
   # With the embedded broker, a group takes a session time-out to start again after a member has left.
   QUICK = {"session.timeout.ms": 2_000, "heartbeat.interval.ms": 200}.freeze
 
@@ -155,8 +156,11 @@ class Scenario
 
   # @param servers [String]
   # @param librdkafka [Hash] beside this scenario's settings
-  # @param settings [Hash] of the application
+  # @param settings [Hash] of the application; also numbers of {Guildhall::Kafka::Application#initialize}, with which it is made anew: before
+  #   routes and subscribers
   def configure(servers: @servers, librdkafka: {}, **settings)
+    numbers, settings = settings.partition { |name, _| NUMBERS.include?(name) }.map(&:to_h)
+    Guildhall::Kafka.reset(**numbers) if numbers.any?
     Guildhall::Kafka.configure do |config|
       config.kafka = {**client_settings, "bootstrap.servers": servers, **librdkafka}
       config.group_id = group

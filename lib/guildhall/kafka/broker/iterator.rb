@@ -91,7 +91,7 @@ module Guildhall
           @config = config
           @partitions = partitions
           @range = range
-          @plan = DecodingStrategy.new(topic, config.deserializing.parallel, &)
+          @plan = DecodingStrategy.new(topic, &)
         end
 
         # @raise [UnknownTopicError]

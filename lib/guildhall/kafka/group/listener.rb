@@ -22,6 +22,8 @@ module Guildhall
       # rebalances. It never runs the application's code. It waits for that code only when a partition is revoked while its
       # consumer is at work.
       class Listener
+        # That a poll waits for the first message: a ceiling, never a delay, so that no application needs another.
+        MAX_WAIT_SECONDS = 1
         RESTART_PAUSE_SECONDS = 5 # before a client that failed is replaced
         REJOIN_CLOSE_TIMEOUT_SECONDS = 3 # for leaving a group that one is out of
         FIRST_LOOK_SECONDS = 0.002 # after a commit; the pauses between two looks for its answer grow with the time that it takes
@@ -48,7 +50,6 @@ module Guildhall
           @application = application
           @backpressure = application.backpressure
           @look_pauses = GrowingPauses.new(FIRST_LOOK_SECONDS, application.config.commit_interval)
-          @max_wait_ms = (application.config.max_wait_time * 1000).ceil
           @partitions = {}
           @requests = Thread::Queue.new
           @offset_reports = Broker::OffsetReports.new(application, @group)
@@ -217,7 +218,7 @@ module Guildhall
 
         def poll
           room = @backpressure.room
-          batches, errors = @client.with_handle { @reader.take(@max_wait_ms, *room) }
+          batches, errors = @client.with_handle { @reader.take(MAX_WAIT_SECONDS * 1000, *room) }
           @polled_at = Clock.now
           batches.each do |partition, *batch|
             @offset_reports.read(@client, partition, batch.first.first)

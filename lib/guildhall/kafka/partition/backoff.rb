@@ -11,15 +11,12 @@ module Guildhall
         def initialize(config, retries)
           @first = retries.pause_timeout || config.pause_timeout
           @most = retries.pause_max_timeout || config.pause_max_timeout
-          own = retries.pause_with_exponential_backoff
-          @exponential = own.nil? ? config.pause_with_exponential_backoff : own
         end
 
         # @param failures [Integer] in a row, from 1
         # @return [Float] seconds
         def seconds(failures)
-          pause = @exponential ? @first * (2**[failures - 1, 30].min) : @first
-          [pause, @most].min * (1 + (JITTER * ((2 * rand) - 1)))
+          [@first * (2**[failures - 1, 30].min), @most].min * (1 + (JITTER * ((2 * rand) - 1)))
         end
       end
     end

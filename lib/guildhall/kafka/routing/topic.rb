@@ -29,9 +29,7 @@ module Guildhall
       Retries = Settings.value do
         setting :pause_timeout, nil, Rules::DURATION.or(nil),
           "seconds before a consumer that raised is called again; nil: the application's"
-        setting :pause_max_timeout, nil, Rules::DURATION.or(nil), "seconds that this pause grows to at most; nil: the application's"
-        setting :pause_with_exponential_backoff, nil, OptionRules.one_of(true, false, nil),
-          "whether the pause doubles each time; nil: the application's"
+        setting :pause_max_timeout, nil, Rules::DURATION.or(nil), "seconds that this pause grows to at most, doubling; nil: the application's"
         setting :non_retryable, [], nil, "classes of errors that go to the dead letter queue at the first attempt"
         setting :transient, [], nil,
           "classes of errors of an outage, which says nothing about the message: they are retried for as long as they last, and never " \
@@ -102,9 +100,11 @@ module Guildhall
         setting :size, nil, nil, "an Integer; or a Range: the lag decides, never more than the process has partitions",
           written: %w[multiplexing SIZE]
         setting :lag, 10, Rules::DURATION,
-          "seconds; the process is behind when the oldest of its messages that are not done is older"
-        setting :grow_after, 30, Rules::DURATION, "seconds that it has to be behind before there is a member more"
-        setting :shrink_after, 600, Rules::DURATION, "seconds that it has to be caught up before there is a member less"
+          "seconds; the process is behind when the oldest of its messages that are not done is older", written: %i[multiplexing lag]
+        setting :grow_after, 30, Rules::DURATION, "seconds that it has to be behind before there is a member more",
+          written: %i[multiplexing grow_after]
+        setting :shrink_after, 600, Rules::DURATION, "seconds that it has to be caught up before there is a member less",
+          written: %i[multiplexing shrink_after]
       end
 
       # (see Multiplexing)

@@ -6,8 +6,10 @@ module Guildhall
       # How much of all partitions is in memory and not done: when that is as much as may be, readers take nothing more from
       # the partitions' queues, where it stays with librdkafka. May be used by any thread.
       class Backpressure
-        # What there is room for unless the application says; more where its batches need more.
-        DEFAULT_MESSAGES = 100_000
+        # What there is room for; more where batches need more. A message costs about a kilobyte of Ruby objects beside its bytes, so that
+        # these are 100 MB: who has less memory than that sets max_bytes_in_flight.
+        MAX_MESSAGES = 100_000
+        # Unless the application says.
         DEFAULT_BYTES = 268_435_456
 
         # @return [Array(Integer, Integer)] messages and bytes with which partitions that are in work, as many as there are
@@ -19,12 +21,11 @@ module Guildhall
         end
 
         def self.validate(config, topics, errors)
-          settings = {max_messages_in_flight: config.max_messages_in_flight, max_bytes_in_flight: config.max_bytes_in_flight}
-          settings.zip(minimum(config, topics)) do |(name, value), minimum|
-            next if value.nil? || value >= minimum
+          bytes = config.max_bytes_in_flight
+          _, minimum = minimum(config, topics)
+          return if bytes.nil? || bytes >= minimum
 
-            errors.add("#{name} has to be at least #{minimum}, not #{value}: three batches for each of the runners, and one more")
-          end
+          errors.add("max_bytes_in_flight has to be at least #{minimum}, not #{bytes}: three batches for each of the runners, and one more")
         end
 
         # @return [Integer] messages in memory now
@@ -32,10 +33,11 @@ module Guildhall
         # @return [Integer] messages that may be in memory
         attr_reader :max_messages, :max_bytes
 
+        # @param max_messages [Integer, nil] for tests; nil: MAX_MESSAGES, or what the runners need
         # @yield called when there is room again, for callers that found none
-        def initialize(config, topics, &on_room)
+        def initialize(config, topics, max_messages: nil, &on_room)
           messages, bytes = self.class.minimum(config, topics)
-          @max_messages = config.max_messages_in_flight || [DEFAULT_MESSAGES, messages].max
+          @max_messages = max_messages || [MAX_MESSAGES, messages].max
           @max_bytes = config.max_bytes_in_flight || [DEFAULT_BYTES, bytes].max
           @messages = @bytes = 0
           @on_room = on_room

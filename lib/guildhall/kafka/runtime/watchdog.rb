@@ -4,25 +4,28 @@ module Guildhall
   module Kafka
     class Runtime
       # Notices partitions that should move and do not: assigned, not paused, nothing in work, messages left, position
-      # unmoved for `config.stall_timeout`. The first cure is to seek to its position, the second to rejoin the group.
+      # unmoved for STALL_SECONDS. The first cure is to seek to its position, the second to rejoin the group.
       # The broker is asked only where librdkafka's account says too little: the position of a partition of which nothing was
       # read yet, and whether what lies ahead can be read before it is cured (open transactions cannot).
       class Watchdog
-        # Checks within `stall_timeout`. They are counted, not the time: while a machine is suspended, nothing moves.
+        # Longer than brokers take to elect leaders or to restart, during which a partition stands still by itself.
+        STALL_SECONDS = 120
+        # Checks within that time. They are counted, not the time: while a machine is suspended, nothing moves.
         CHECKS_PER_TIMEOUT = 4
         # A partition's position, in how many checks it has been there (nil: the broker is being asked), and how often it was
         # cured there; and the missing right that was reported when it was last looked at.
         Seen = Struct.new(:position, :checks, :cures, :denied)
         private_constant :Seen
 
-        def initialize(runtime)
+        def initialize(runtime, stall_timeout: STALL_SECONDS)
           @runtime = runtime
+          @stall_timeout = stall_timeout
           @seen = {}.compare_by_identity
         end
 
         # @return [Numeric] seconds between two calls of {#check} that notice a stall in time
         def interval
-          @runtime.config.stall_timeout / CHECKS_PER_TIMEOUT.to_f
+          @stall_timeout / CHECKS_PER_TIMEOUT.to_f
         end
 
         def check

@@ -185,8 +185,7 @@ module Guildhall
           def initialize(topic, application, config:, timer: Timer.new, steps: [])
             @application = application
             @config = config
-            parallel = Config::Deserializing::Parallel.new.tap { |settings| settings.active = false }
-            @plan = DecodingStrategy.new(topic, parallel) # payloads are decoded when they are read, as with `lazy: :on_access`
+            @plan = DecodingStrategy.new(topic.with(parallel: false)) # payloads are decoded when they are read
             @steps = steps
             @producer = Producer.new(steps)
             @backpressure = Kafka::Runtime::Backpressure.new(config, [topic])

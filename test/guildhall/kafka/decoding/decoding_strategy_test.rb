@@ -79,7 +79,6 @@ class KafkaDecodingStrategyTest < GuildhallTest
   USES_RATES = Guildhall::JSON.lazy >> Guildhall.map { |doc| RATES[doc["a"]] }
 
   def test_who_decodes_and_why_not_workers
-    inactive = Guildhall::Kafka::Config::Deserializing::Parallel.new.tap { |settings| settings.active = false }
     with_pool do |pool|
       {
         plan(pool) => "nobody (no deserializer)", plan(pool) { deserializer Guildhall::JSON.lazy } => "reader (C)",
@@ -87,7 +86,7 @@ class KafkaDecodingStrategyTest < GuildhallTest
         plan(pool) { deserializer(STAGES) && deserializing(parallel: true) } => "workers",
         plan(pool) { deserializer(STAGES) && deserializing(parallel: false) } => "reader (C), then consumer thread (parallel: false)",
         plan(pool) { deserializer(STAGES) && deserializing(lazy: :on_access) } => "consumer thread (lazy: :on_access)",
-        plan(pool, parallel: inactive) { deserializer FIRST } => "consumer thread (config.deserializing.parallel.active is false)"
+        plan(pool) { deserializer(FIRST) && deserializing(parallel: false) } => "consumer thread (parallel: false)"
       }.each { |way, text| assert_equal [text, false], [way.to_s, way.refused?] }
     end
   end
@@ -121,22 +120,6 @@ class KafkaDecodingStrategyTest < GuildhallTest
   def test_on_access_the_reader_does_not_decode
     on_access = plan { deserializer(Guildhall::JSON.lazy) && deserializing(lazy: :on_access) }
     assert_equal [:on_access, nil], [on_access.place, on_access.codec]
-  end
-
-  def test_nothing_is_sent_to_workers_where_that_is_not_active
-    parallel = Guildhall::Kafka::Config::Deserializing::Parallel.new
-    parallel.active = false
-    assert_equal :on_access, plan(parallel:) { deserializer FIRST }.place
-  end
-
-  def test_small_batches_are_not_sent_to_workers
-    parallel = Guildhall::Kafka::Config::Deserializing::Parallel.new
-    parallel.min_payloads = 3
-    pool = NotingPool.new
-    way = plan(pool, parallel:) { deserializer(FIRST) && deserializing(parallel: true) }
-    way.begin(records("a", "b"), :source)
-    way.begin(records("a", "b", "c"), :source)
-    assert_equal [[3, true]], pool.asked
   end
 
   def test_settings_that_contradict_each_other

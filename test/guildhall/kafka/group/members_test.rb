@@ -15,9 +15,8 @@ class KafkaMembersTest < GuildhallTest
   def setup
     @broker = Guildhall::Kafka::Testing::EmbeddedBroker.start
     @broker.create_topic("t", partitions: 6)
-    @application = Guildhall::Kafka::Application.new
+    @application = Guildhall::Kafka::Application.new(lag_interval: 600)
     @application.config.kafka = {"bootstrap.servers": @broker.bootstrap_servers, "session.timeout.ms": 2_000, "heartbeat.interval.ms": 200}
-    @application.config.lag_interval = 600
     @application.config.logger = nil
     @events = events = Thread::Queue.new
     @application.instrumentation.subscribe("members.changed") { |event| events << event.payload }

@@ -4,7 +4,7 @@ require "test_helper"
 require "guildhall/kafka"
 
 class KafkaBackoffTest < GuildhallTest
-  NONE = Guildhall::Kafka::Routing::Retries.new(nil, nil, nil, [])
+  NONE = Guildhall::Kafka::Routing::Retries.new
 
   def backoff(retries = NONE)
     config = Guildhall::Kafka::Config.new
@@ -22,7 +22,12 @@ class KafkaBackoffTest < GuildhallTest
   end
 
   def test_a_topic_may_have_its_own
-    retries = Guildhall::Kafka::Routing::Retries.new(3, 5, false, [])
+    retries = Guildhall::Kafka::Routing::Retries.new(pause_timeout: 3, pause_max_timeout: 5)
+    [[1, 3], [2, 5], [9, 5]].each { |failures, seconds| assert_in_delta seconds, backoff(retries).seconds(failures), seconds * 0.201 }
+  end
+
+  def test_the_pause_is_always_the_same_where_the_longest_is_as_long
+    retries = Guildhall::Kafka::Routing::Retries.new(pause_timeout: 3, pause_max_timeout: 3)
     assert_in_delta 3, backoff(retries).seconds(9), 0.61
   end
 end

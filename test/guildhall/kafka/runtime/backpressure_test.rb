@@ -59,9 +59,8 @@ class KafkaInFlightTest < GuildhallTest
   private
 
   def backpressure(messages: nil, bytes: nil)
-    @config.max_messages_in_flight = messages
     @config.max_bytes_in_flight = bytes
-    Guildhall::Kafka::Runtime::Backpressure.new(@config, []) { @reported += 1 }
+    Guildhall::Kafka::Runtime::Backpressure.new(@config, [], max_messages: messages) { @reported += 1 }
   end
 
   def limits(flight)

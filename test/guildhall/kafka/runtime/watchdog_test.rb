@@ -44,14 +44,13 @@ class KafkaWatchdogTest < GuildhallTest
       @events = []
     end
 
-    def config = Struct.new(:stall_timeout).new(2)
     def publish(name, **payload) = @events << [name, payload[:action]]
   end
 
   def setup
     @partition = Partition.new
     @application = Application.new(@partition)
-    @watchdog = Watchdog.new(@application)
+    @watchdog = Watchdog.new(@application, stall_timeout: 2)
   end
 
   def check(times) = times.times { @watchdog.check }
