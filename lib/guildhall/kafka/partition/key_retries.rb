@@ -1,6 +1,5 @@
 # frozen_string_literal: true
 
-require "forwardable"
 require "guildhall/clock"
 require "guildhall/error_boundary"
 require_relative "../messages/batch"
@@ -14,21 +13,18 @@ module Guildhall
       # Tries messages of parked keys again, one after the other, beside the partition's batches; and decides what becomes of a
       # message that failed. A runner runs it: one message each time.
       class KeyRetries
-        extend Forwardable
-
-        def_delegators :@partition, :progress, :inbox, :runtime
-        private :progress, :inbox, :runtime
-
         attr_reader :keys
 
         def initialize(partition, consumers)
           @partition = partition
+          @inbox = partition.inbox
+          @progress = partition.progress
           @consumers = consumers
           @reports = partition.reports
           @topic = partition.topic
-          @keys = ParkedKeys.new(partition) { inbox.request_key_retry }
+          @keys = ParkedKeys.new(partition) { @inbox.request_key_retry }
           @policy = FailurePolicy.new(@topic)
-          @backoff = Backoff.new(runtime.config, @topic.retries)
+          @backoff = Backoff.new(partition.runtime.config, @topic.retries)
           @dead_letters = DeadLetters.for(partition)
         end
 
@@ -37,16 +33,16 @@ module Guildhall
 
         # Called by a runner, when {Inbox} allows it.
         def run
-          @keys.renew(progress.generation)
-          entry = @keys.take unless inbox.leaving?
+          @keys.renew(@progress.generation)
+          entry = @keys.take unless @inbox.leaving?
           try(entry) if entry
-          inbox.resume(:keys) unless full?
+          @inbox.resume(:keys) unless full?
         ensure
-          inbox.key_retry_ended(again: @keys.due?)
+          @inbox.key_retry_ended(again: @keys.due?)
         end
 
         # @return [Boolean] whether the partition has to rest until a parked key has moved on
-        def full? = @keys.full? || (@keys.counts.first.positive? && !progress.fit?)
+        def full? = @keys.full? || (@keys.counts.first.positive? && !@progress.fit?)
 
         # Messages of a key have failed in its share of a batch, or `consume` was left early.
         # @param indexes [Array<Integer>] of those that are not done
@@ -77,7 +73,7 @@ module Guildhall
         end
 
         # @return [Boolean] whether a seek, or the partition's end, has made it void whether messages of a generation worked
-        def void?(generation) = inbox.leaving? || generation != progress.generation
+        def void?(generation) = @inbox.leaving? || generation != @progress.generation
 
         private
 
@@ -101,7 +97,7 @@ module Guildhall
         def prepare(entry, batch)
           call = @consumers.at(:key_retries) # its `initialized` may seek or pause
           return if void?(entry.generation)
-          return @keys.due(entry) && nil if inbox.held?
+          return @keys.due(entry) && nil if @inbox.held?
 
           messages = batch.messages([0], call)
           return dispatch_undecodable(entry, messages) && nil if undecodable?(messages)
@@ -114,7 +110,7 @@ module Guildhall
           call.consume(messages, entry.attempt) do |result|
             next raised(entry, result.error, messages) if result.error
 
-            progress.complete_each(entry.generation) { messages.next_steps } if result.whole
+            @progress.complete_each(entry.generation) { messages.next_steps } if result.whole
             @reports.consumed(messages, began) if result.whole
             decided(entry) { go_on(entry) }
           end
@@ -152,13 +148,13 @@ module Guildhall
           @dead_letters.dispatch(messages, attempts, skip:, error_of:) do
             go_on(entry)
           ensure
-            inbox.resume(:keys) unless full?
+            @inbox.resume(:keys) unless full?
           end
         end
 
         # @return [Symbol] as {ParkedKeys#pass}
         def pass(entry)
-          state = @keys.pass(entry) { |offset| progress.done?(offset) }
+          state = @keys.pass(entry) { |offset| @progress.done?(offset) }
           publish("key.resumed", entry) if state == :resumed
           entry.passing.consumed_up_to(state == :moved ? entry.at : nil) if %i[resumed moved].include?(state)
           state

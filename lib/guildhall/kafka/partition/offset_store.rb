@@ -65,6 +65,15 @@ module Guildhall
           @client.commit_to(@topic, @partition, offset, metadata)
         end
       end
+
+      # Stands for {OffsetStore} where there is no consumer group: nothing is committed.
+      class NoOffsetStore
+        def write(_offset, _metadata = nil) = true
+        def commit = true
+        def committed = [nil, nil]
+        def rewind = nil
+        def dismiss = nil
+      end
     end
   end
 end

@@ -4,7 +4,6 @@ require "forwardable"
 require "guildhall/clock"
 require_relative "reports"
 require_relative "dispatches"
-require_relative "parcel"
 require_relative "outbox/load"
 
 module Guildhall

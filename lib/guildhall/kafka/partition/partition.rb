@@ -4,7 +4,6 @@ require "forwardable"
 require_relative "../messages/batch"
 require_relative "backlog"
 require_relative "consumers"
-require_relative "no_offset_store"
 require_relative "progress"
 require_relative "outbox"
 require_relative "lag"
@@ -239,6 +238,7 @@ module Guildhall
       end
 
       def collaborate
+        @reports = Reports.new(self)
         @backlog = Backlog.new(@runtime.backpressure, @topic, @runtime.config)
         @progress = Progress.new(store_of_offsets, manual: manual?, parking: !@topic.ordering.nil?)
         @transactions = Transactions.new(self, @progress, @listener.client, @runtime) if @topic.transactional
@@ -246,7 +246,6 @@ module Guildhall
         @inbox = Inbox.new(@backlog, @runtime.timer) { |urgent| runners.push(self, urgent:) }
         @lag = Lag.new(self, @progress, @inbox, @listener, @runtime)
         @seek = Seek.new(self, @inbox, @listener, @runtime) { |*place| moved(*place) }
-        @reports = Reports.new(self)
         @outbox = Outbox.new(self)
         @consumers = Consumers.new(self)
         @run = Run.new(self, @consumers)

@@ -69,9 +69,7 @@ module Guildhall
 
         def client = @listener.client
 
-        def report(error, request)
-          @runtime.error(error, "seek", topic: @partition.name, partition: @partition.number, to: request.target)
-        end
+        def report(error, request) = @partition.reports.error(error, "seek", to: request.target)
       end
     end
   end

@@ -6,7 +6,6 @@ require "guildhall/error_boundary"
 require_relative "../group/client"
 require_relative "../errors"
 require_relative "../producing/delivery"
-require_relative "parcel"
 
 module Guildhall
   module Kafka
@@ -65,6 +64,7 @@ module Guildhall
           @progress = offsets
           @client = client
           @runtime = runtime
+          @reports = partition.reports
           @lock = Mutex.new
           @producer = @unsettled = nil
           @closed = false
@@ -86,7 +86,7 @@ module Guildhall
           raise TransactionError, "#{@partition} is no longer assigned to this process" unless @progress.suspend_storing
 
           began = Clock.now
-          perform(producer, &).tap { publish("transaction.committed", seconds: Clock.now - began) }
+          perform(producer, &).tap { @reports.publish("transaction.committed", seconds: Clock.now - began) }
         rescue Rdkafka::BaseError => error
           raise explained(error, producer, began)
         ensure
@@ -161,7 +161,7 @@ module Guildhall
           report(error) unless @closed || expected?(error, reason)
           discard(producer)
         ensure
-          publish("transaction.aborted", error_class: reason&.class&.name)
+          @reports.publish("transaction.aborted", error_class: reason&.class&.name)
         end
 
         # What a call raises after a transaction has failed says only that it has.
@@ -240,13 +240,7 @@ module Guildhall
             "config.producer, or do less in a transaction"
         end
 
-        def publish(name, **payload)
-          @runtime.publish(name, group: @partition.topic.group, topic: @partition.name, partition: @partition.number, **payload)
-        end
-
-        def report(error)
-          @runtime.error(error, "transaction", topic: @partition.name, partition: @partition.number)
-        end
+        def report(error) = @reports.error(error, "transaction")
       end
     end
   end

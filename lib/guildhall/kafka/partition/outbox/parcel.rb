@@ -1,10 +1,10 @@
 # frozen_string_literal: true
 
 require "guildhall/clock"
-require_relative "../errors"
-require_relative "../producing/delivery"
-require_relative "../producing/wire"
-require_relative "dispatches"
+require_relative "../../errors"
+require_relative "../../producing/delivery"
+require_relative "../../producing/wire"
+require_relative "../dispatches"
 
 module Guildhall
   module Kafka
