@@ -22,20 +22,19 @@ module Guildhall
         def initialize(errors, place)
           @errors = errors
           @place = place
+          @incomplete = false # whether a block was left in the middle
         end
 
         # Wrong arguments are noted like any other error; the rest of that block is left out. What is raised elsewhere is the
         # application's error.
-        # @return [Boolean] whether all of the block was evaluated
         def apply(block)
           instance_eval(&block)
-          true
         rescue ::ArgumentError => error
           place = error.backtrace_locations&.first
           raise unless place && own?(place)
 
+          @incomplete = true
           report_block("#{place.base_label}: #{error.message}")
-          false
         end
 
         private

@@ -26,9 +26,8 @@ module Guildhall
           Topic.settings.each do |setting|
             next if setting.written
 
-            parameters = if setting.parts then "**given"
-                         else setting.default == false ? "value = true" : "value"
-                         end
+            parameters = setting.default == false ? "value = true" : "value"
+            parameters = "**given" if setting.parts
             define.call(setting.name, parameters, "keep(:#{setting.name}, #{parameters[/\w+/]})")
           end
           KEYWORDS.each_key { |method| define.call(method, "**given", "keep_keywords(:#{method}, given)") }
@@ -46,7 +45,6 @@ module Guildhall
           @name = name.is_a?(Symbol) ? name.to_s : name
           super(errors, "topic #{@name.inspect}")
           @group = group
-          @incomplete = false
           @settings = {}
         end
 
@@ -102,8 +100,6 @@ module Guildhall
           name = (source.is_a?(Class) ? source : source.class).name || "filter"
           add_filter(source.is_a?(Proc) ? "block" : name, source, arguments)
         end
-
-        def apply(block) = super || (@incomplete = true)
 
         # @return [Topic]
         def build
