@@ -78,8 +78,8 @@ module Guildhall
         @members = []
         @abandoned = []
         @most_abandoned = 0
-        @producer = @producer_pid = @own_pool = @on_failure = @runners = @timer = @stopper = @reloading = @collector = @background = @workers = nil
-        @registries = nil
+        @producer = @producer_pid = @own_pool = @on_failure = @runners = @timer = @stopper = @reloading = @collector = @background = nil
+        @registries = @workers = nil
         reset_run
       end
 

@@ -70,8 +70,8 @@ module Guildhall
         def name_after(group, name, setting, keyword, rule = Settings::Rules::TOPIC_PREFIX)
           return name if rule.problem(name).nil?
 
-          report("#{setting} needs #{keyword}: after the group #{group.inspect} it would be #{name.inspect}, and topic names have letters, " \
-                 "digits, '.', '_' and '-' only, 249 at most")
+          report("#{setting} needs #{keyword}: after the group #{group.inspect} it would be #{name.inspect}, and topic names have " \
+                 "letters, digits, '.', '_' and '-' only, 249 at most")
         end
 
         def method_missing(name, *)

@@ -8,11 +8,12 @@ require_relative "topic_checks"
 module Guildhall
   module Kafka
     module Routing
-      # The block of `topic "name" do … end`: each method is a setting. {Topic} and {Filtering::BUILT_IN} declare them, and a method for each
-      # is generated. The methods that are written out take other arguments, or do more than to keep them.
+      # The block of `topic "name" do … end`: each method is a setting. {Topic} and {Filtering::BUILT_IN} declare them, and a method for
+      # each is generated. The methods that are written out take other arguments, or do more than to keep them.
       class TopicBuilder < Builder
         # Settings that are keywords of a method, by that method: `deserializing parallel:`.
-        KEYWORDS = Topic.settings.select { |setting| setting.written&.last.is_a?(Symbol) }.group_by { |setting| setting.written.first }.freeze
+        KEYWORDS = Topic.settings.select { |setting| setting.written&.last.is_a?(Symbol) }
+          .group_by { |setting| setting.written.first }.freeze
         # Where the route does not say what a key is.
         BY_KEY = VirtualPartitions.new(partitioner: :raw_key.to_proc)
         private_constant :KEYWORDS, :BY_KEY
