@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 require "active_job/queue_adapters/abstract_adapter"
-require_relative "../../kafka/partition/parcel"
-require_relative "../../kafka/producing/delivery"
+require_relative "../partition/outbox/parcel"
+require_relative "../producing/delivery"
 require_relative "../active_job"
 
 module Guildhall

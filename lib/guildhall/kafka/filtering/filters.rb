@@ -112,7 +112,9 @@ module Guildhall
         extend Settings::Declared
 
         ID = OptionRules.rule("a method of a message (:key) or a callable") do |value|
-          value.is_a?(Symbol) ? Message.method_defined?(value) : value.respond_to?(:call) && (Settings::Rules.arity_problem(value, 1) || true)
+          next Message.method_defined?(value) if value.is_a?(Symbol)
+
+          value.respond_to?(:call) && (Settings::Rules.arity_problem(value, 1) || true)
         end
         private_constant :ID
 

@@ -22,20 +22,19 @@ module Guildhall
         def initialize(errors, place)
           @errors = errors
           @place = place
+          @incomplete = false # whether a block was left in the middle
         end
 
         # Wrong arguments are noted like any other error; the rest of that block is left out. What is raised elsewhere is the
         # application's error.
-        # @return [Boolean] whether all of the block was evaluated
         def apply(block)
           instance_eval(&block)
-          true
         rescue ::ArgumentError => error
           place = error.backtrace_locations&.first
           raise unless place && own?(place)
 
+          @incomplete = true
           report_block("#{place.base_label}: #{error.message}")
-          false
         end
 
         private
@@ -71,8 +70,8 @@ module Guildhall
         def name_after(group, name, setting, keyword, rule = Settings::Rules::TOPIC_PREFIX)
           return name if rule.problem(name).nil?
 
-          report("#{setting} needs #{keyword}: after the group #{group.inspect} it would be #{name.inspect}, and topic names have letters, " \
-                 "digits, '.', '_' and '-' only, 249 at most")
+          report("#{setting} needs #{keyword}: after the group #{group.inspect} it would be #{name.inspect}, and topic names have " \
+                 "letters, digits, '.', '_' and '-' only, 249 at most")
         end
 
         def method_missing(name, *)

@@ -29,7 +29,8 @@ module Guildhall
       Retries = Settings.value do
         setting :pause_timeout, nil, Rules::DURATION.or(nil),
           "seconds before a consumer that raised is called again; nil: the application's"
-        setting :pause_max_timeout, nil, Rules::DURATION.or(nil), "seconds that this pause grows to at most, doubling; nil: the application's"
+        setting :pause_max_timeout, nil, Rules::DURATION.or(nil),
+          "seconds that this pause grows to at most, doubling; nil: the application's"
         setting :non_retryable, [], nil, "classes of errors that go to the dead letter queue at the first attempt"
         setting :transient, [], nil,
           "classes of errors of an outage, which says nothing about the message: they are retried for as long as they last, and never " \

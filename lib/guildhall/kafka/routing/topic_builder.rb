@@ -8,11 +8,12 @@ require_relative "topic_checks"
 module Guildhall
   module Kafka
     module Routing
-      # The block of `topic "name" do … end`: each method is a setting. {Topic} and {Filtering::BUILT_IN} declare them, and a method for each
-      # is generated. The methods that are written out take other arguments, or do more than to keep them.
+      # The block of `topic "name" do … end`: each method is a setting. {Topic} and {Filtering::BUILT_IN} declare them, and a method for
+      # each is generated. The methods that are written out take other arguments, or do more than to keep them.
       class TopicBuilder < Builder
         # Settings that are keywords of a method, by that method: `deserializing parallel:`.
-        KEYWORDS = Topic.settings.select { |setting| setting.written&.last.is_a?(Symbol) }.group_by { |setting| setting.written.first }.freeze
+        KEYWORDS = Topic.settings.select { |setting| setting.written&.last.is_a?(Symbol) }
+          .group_by { |setting| setting.written.first }.freeze
         # Where the route does not say what a key is.
         BY_KEY = VirtualPartitions.new(partitioner: :raw_key.to_proc)
         private_constant :KEYWORDS, :BY_KEY
@@ -26,9 +27,8 @@ module Guildhall
           Topic.settings.each do |setting|
             next if setting.written
 
-            parameters = if setting.parts then "**given"
-                         else setting.default == false ? "value = true" : "value"
-                         end
+            parameters = setting.default == false ? "value = true" : "value"
+            parameters = "**given" if setting.parts
             define.call(setting.name, parameters, "keep(:#{setting.name}, #{parameters[/\w+/]})")
           end
           KEYWORDS.each_key { |method| define.call(method, "**given", "keep_keywords(:#{method}, given)") }
@@ -46,7 +46,6 @@ module Guildhall
           @name = name.is_a?(Symbol) ? name.to_s : name
           super(errors, "topic #{@name.inspect}")
           @group = group
-          @incomplete = false
           @settings = {}
         end
 
@@ -102,8 +101,6 @@ module Guildhall
           name = (source.is_a?(Class) ? source : source.class).name || "filter"
           add_filter(source.is_a?(Proc) ? "block" : name, source, arguments)
         end
-
-        def apply(block) = super || (@incomplete = true)
 
         # @return [Topic]
         def build

@@ -12,7 +12,27 @@ module Guildhall
         # What one topic cannot set for itself, and where it is set: librdkafka's name => the place.
         APPLICATIONS = {"bootstrap.servers" => "config.kafka", "metadata.broker.list" => "config.kafka",
                         "group.id" => 'consumer_group "name" do … end', "client.id" => "config.client_id"}.freeze
-        private_constant :APPLICATIONS
+        # Pairs that no route may have => why.
+        EXCLUSIVE = {
+          %i[virtual_partitions transactional] => "virtual_partitions cannot be transactional: a partition has one transaction at a time",
+          %i[at_most_once transactional] =>
+            "delivery :at_most_once cannot be transactional: offsets are committed before consume is called",
+          %i[at_most_once dead_letter_queue] =>
+            "delivery :at_most_once cannot have a dead_letter_queue: a message that fails is not retried",
+          %i[at_most_once virtual_partitions] => "virtual_partitions cannot keep delivery :at_most_once",
+          %i[at_most_once manual_offset_management] =>
+            "delivery :at_most_once cannot have manual_offset_management: offsets are committed before consume is called",
+          %i[ordering retry_topics] =>
+            "ordering :key cannot have retry_topics: a message that is retried there is overtaken by those with its key",
+          %i[ordering manual_offset_management] =>
+            "ordering :key cannot have manual_offset_management: a message is done when consume has returned for it",
+          %i[assigned pattern] => "assign needs a topic, not a pattern",
+          %i[assigned transactional] => "assign cannot be combined with transactional: without a group nothing is committed",
+          %i[assigned retry_topics] => "assign cannot be combined with retry_topics: without a group nothing is committed",
+          %i[assigned at_most_once] => "assign cannot be combined with delivery :at_most_once: without a group nothing is committed",
+          %i[lazy parallel] => "deserializing lazy: :on_access cannot be parallel: true"
+        }.freeze
+        private_constant :APPLICATIONS, :EXCLUSIVE
 
         def initialize(topic, errors)
           @topic = topic
@@ -23,14 +43,11 @@ module Guildhall
           report("is not a valid topic name: letters, digits, '.', '_' and '-' only, 249 at most") unless name?
           check_consumer
           Topic.settings.problems(@topic.to_h).each { |problem| report(problem) }
-          check_deserializing
+          check_exclusive
+          check_parallel
           check_retries
-          check_dead_letter_queue
-          check_delivery
           @topic.filters.each { |filter| check_filter(filter) }
           check_ages
-          check_ordering
-          check_assign
           check_kafka
         end
 
@@ -51,8 +68,12 @@ module Guildhall
           %i[initialize consume].each { |name| check_arity("consumer #{consumer}: #{name}", consumer.instance_method(name), 0) }
         end
 
-        def check_deserializing
-          report("deserializing lazy: :on_access cannot be parallel: true") if @topic.lazy && @topic.parallel
+        def check_exclusive
+          set = @topic.to_h.merge(at_most_once: @topic.delivery == :at_most_once, pattern: @topic.pattern?)
+          EXCLUSIVE.each { |names, problem| report(problem) if set.values_at(*names).all? }
+        end
+
+        def check_parallel
           return unless @topic.parallel && @topic.deserializer && !Ractor.shareable?(@topic.deserializer)
 
           path, = Shareable.find(@topic.deserializer, "deserializer")
@@ -62,6 +83,9 @@ module Guildhall
         def check_retries
           retries = @topic.retries
           check_error_classes(retries)
+          if @topic.retry_topics && @topic.dead_letter_queue.nil?
+            report("retry_topics needs a dead_letter_queue: what comes after the last one")
+          end
           first = retries.pause_timeout
           most = retries.pause_max_timeout
           return unless first.is_a?(Numeric) && most.is_a?(Numeric) && first > most
@@ -85,24 +109,6 @@ module Guildhall
           # Whatever the consumer raised would be retried for ever.
           report("retries transient: #{all.first} takes every error for an outage, so that nothing reaches the dead_letter_queue; " \
                  "name the classes that your clients raise in an outage")
-        end
-
-        def check_dead_letter_queue
-          return if @topic.dead_letter_queue || @topic.retry_topics.nil?
-
-          report("retry_topics needs a dead_letter_queue: what comes after the last one")
-        end
-
-        # Offsets are committed before the work is done: there is nothing left to retry, to mark or to set aside.
-        def check_delivery
-          return unless @topic.delivery == :at_most_once
-
-          report("delivery :at_most_once cannot be transactional: offsets are committed before consume is called") if @topic.transactional
-          report("delivery :at_most_once cannot have a dead_letter_queue: a message that fails is not retried") if @topic.dead_letter_queue
-          report("virtual_partitions cannot keep delivery :at_most_once") if @topic.virtual_partitions
-          return unless @topic.manual_offset_management == true
-
-          report("delivery :at_most_once cannot have manual_offset_management: offsets are committed before consume is called")
         end
 
         def check_filter(filter)
@@ -143,26 +149,6 @@ module Guildhall
         def seconds(name)
           @topic.filters.filter_map { |filter| filter.arguments[:seconds] if filter.name == name }
             .select { |value| OptionRules.seconds.problem(value).nil? }
-        end
-
-        def check_ordering
-          if @topic.virtual_partitions && @topic.transactional
-            report("virtual_partitions cannot be transactional: a partition has one transaction at a time")
-          end
-          return unless @topic.ordering
-
-          {retry_topics: "a message that is retried there is overtaken by those with its key",
-           manual_offset_management: "a message is done when consume has returned for it"}
-            .each { |name, why| report("ordering :key cannot have #{name}: #{why}") if @topic.public_send(name) }
-        end
-
-        def check_assign
-          return if @topic.assigned.nil?
-
-          report("assign needs a topic, not a pattern") if @topic.pattern?
-          {transactional: @topic.transactional, retry_topics: @topic.retry_topics,
-           "delivery :at_most_once": @topic.delivery == :at_most_once}
-            .each { |name, set| report("assign cannot be combined with #{name}: without a group nothing is committed") if set }
         end
 
         def check_kafka

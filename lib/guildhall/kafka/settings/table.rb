@@ -4,13 +4,18 @@ require "guildhall/option_rules"
 
 module Guildhall
   module Kafka
-    # Settings are declared once, in a table of name, default, rule and sentence: {Config} has that of the application, {Routing::Topic} that
-    # of a route, the filters have theirs. Accessors, the builder's methods, checks, `guildhall routes` and the guide's tables are made of it.
+    # Settings are declared once, in a table of name, default, rule and sentence: {Config} has that of the application, {Routing::Topic}
+    # that of a route, each filter its own. Accessors, the builder's methods, checks, `guildhall routes` and the guide's tables are made of
+    # it.
     module Settings
-      # A row. `rule` says what values are allowed: an OptionRules::Rule; or a class with `settings` of its own, which the setting takes as
-      # keywords; or nil: {Routing::TopicChecks} looks at it. `label`: what messages call it. `written`: method and keyword (a Symbol) or
-      # argument (a String) with which routes set it, where that is not a method of its name. `note`: called with a value that is not the default, and the topic; what
-      # `guildhall routes` prints. `json`: called with the value; the members of the route's JSON.
+      # A row of a table.
+      #
+      # - `rule`: the values that are allowed: an OptionRules::Rule; or a class with `settings` of its own, which the setting takes as
+      #   keywords; or nil, where {Routing::TopicChecks} looks at the value.
+      # - `label`: what messages call it.
+      # - `written`: where routes do not set it by a method of its name: the method, and the keyword (a Symbol) or argument (a String).
+      # - `note`: called with a value that is not the default, and the topic; returns what `guildhall routes` prints.
+      # - `json`: called with the value; returns the members of the route's JSON.
       Setting = Data.define(:name, :default, :rule, :sentence, :label, :written, :note, :json) do
         # @return [Array<String>] everything that is wrong with the value, each as a message
         def problems(value, prefix = "")

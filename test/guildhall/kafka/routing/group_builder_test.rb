@@ -3,7 +3,7 @@
 require "test_helper"
 require "guildhall/kafka"
 
-class KafkaScheduleBuilderTest < GuildhallTest
+class KafkaGroupBuilderTest < GuildhallTest
   # @return [Array(Array<String>, Array<Routing::Topic>)] errors and routes
   def draw(&)
     errors = Guildhall::Kafka::Config::Errors.new
