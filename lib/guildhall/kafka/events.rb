@@ -4,31 +4,32 @@ module Guildhall
   module Kafka
     # What can be subscribed to with `Guildhall::Kafka.instrumentation.subscribe`.
     module Events
-      # name => its meaning and payload
+      # name => payload, and what has happened
       DESCRIPTIONS = {
-        "app.advised" => "message: something is allowed, but will not do, and what to do instead; about: :settings, :deserializing " \
-                         "(workers cannot run a topic's pipeline) or :topics (one that messages are sent on to is missing, say); " \
-                         "group, topic: nil where it is about the process",
+        "app.advised" => "message: a setting or route that is allowed but will not work as intended, and what to do instead; about: " \
+                         ":settings, :deserializing (workers cannot run a topic's pipeline) or :topics (a topic that messages are sent " \
+                         "on to is missing, for example); group, topic: nil if it concerns the process",
         "app.quiet" => "no new work is started",
         "app.resumed" => "new work is started again, after app.quiet",
         "app.running" => "version, groups, topics",
         "app.stopping" => "timeout: seconds that the work in progress has",
         "app.stopped" => "unfinished: partitions whose work was not finished in time",
-        "broker.reachable" => "broker, seconds: it answers again, after so long",
+        "broker.reachable" => "broker, seconds: the broker answers again, after so long",
         "broker.unreachable" => "broker, reason, advice: what to check, or nil, seconds: for how long, reminder: false the first time: " \
-                                "it cannot be reached, or does not answer",
+                                "the broker cannot be reached, or does not answer",
         "consumer.consumed" => "group, topic, partition, size, read, dropped, bytes, seconds, last_offset; waited: seconds from " \
                                "reading to the call of `consume`",
         "consumer.retrying" => "group, topic, partition, offset, attempt, seconds: the pause before the next attempt",
         "consumer.revoked" => "group, topic, partition",
-        "consumer.skipped" => "group, topic, partition, read, dropped, bytes: a batch of which the deserializer dropped everything",
+        "consumer.skipped" => "group, topic, partition, read, dropped, bytes: the deserializer dropped every message of a batch",
         "consumer.shutdown" => "group, topic, partition",
         "dead_letter_queue.blocked" => "group, topic, partition, offset, to, reason, since, attempt, seconds: a message cannot be sent " \
                                        "to the dead letter topic, or to a retry topic; seconds until it is sent again, nil " \
                                        "while the brokers may still take it",
         "dead_letter_queue.dispatched" => "group, topic, partition, offset, to, error_class",
         "error.occurred" => "error, message: what may be logged of it, type, and where it happened",
-        "filter.rejected" => "group, topic, partition, filter, count: messages that it has rejected; those that wait may count again",
+        "filter.rejected" => "group, topic, partition, filter, count: messages that the filter has rejected; those that wait may count " \
+                             "again",
         "filter.waiting" => "group, topic, partition, offset, seconds: a filter has postponed this message and those behind it; " \
                             "the partition is paused",
         "forwarding.blocked" => "group, topic, partition, offset, to, reason, since, attempt, seconds: a message that a consumer sends " \
@@ -39,28 +40,32 @@ module Guildhall
                         "behind it wait, other keys continue",
         "key.resumed" => "group, topic, partition, key: all of its messages that have waited are done",
         "lag.measured" => "partitions: group, topic, partition, messages, seconds, paused, blocked (why its dead letters cannot be sent, " \
-                          "or nil) of each partition whose lag is known; unknown: group, topic, partition of the others: nothing was " \
-                          "read of them yet, or no broker answers",
-        "members.changed" => "group, members: how many this process has now, change: 1 or -1, seconds: how far it is behind",
+                          "or nil) of each partition whose lag is known; unknown: group, topic, partition of the others: nothing of them " \
+                          "has been read yet, or no broker answers",
+        "members.changed" => "group, members: how many this process has now, change: 1 or -1, seconds: how far the process is behind",
         "messages.produced" => "topic: nil if they are of several, size, bytes, seconds, sync: what the application's producer has taken",
         "offsets.committed" => "group, seconds, error: librdkafka's name of it, or nil: the broker has answered a commit",
-        "offsets.none" => "group, topic, partitions, place: :earliest or :latest, messages: that there are now: the group has committed " \
-                          "nothing for these partitions, and begins with all of these messages, or skips them; may_seek: whether its " \
-                          "consumer has an `initialized`, which may seek to another place before the first batch",
-        "offsets.reset" => "group, topic, partitions: by number the offset that was next and the one that is read instead: messages " \
-                           "between them are skipped, or repeated, because the offset does not exist any more",
+        "offsets.none" => "group, topic, partitions, place: :earliest or :latest, messages: how many there are now: the group has " \
+                          "committed nothing for these partitions, and begins with all of these messages, or skips them; may_seek: " \
+                          "whether its consumer has an `initialized`, which may seek to another place before the first batch",
+        "offsets.reset" => "group, topic, partitions: by number the next offset, which does not exist any more, and the one that is read " \
+                           "instead: messages between them are skipped, or repeated",
         "partition.abandoned" => "topic, partition: revoked while its consumer was at work, in any of its methods",
         "partition.paused" => "topic, partition, seconds",
         "partition.resumed" => "topic, partition",
-        "partition.stalled" => "group, topic, partition, position, end_offset, action: it makes no progress; action is :seek or :rejoin",
+        "partition.stalled" => "group, topic, partition, position, end_offset, action: the partition makes no progress; action is :seek " \
+                               "or :rejoin",
         "rebalance.partitions_assigned" => "group, member: which of this process's, from 1, partitions",
-        "rebalance.partitions_revoked" => "group, member, partitions, lost",
+        "rebalance.partitions_revoked" => "group, member, partitions, lost: true if the group has not asked before",
         "retry_topic.dispatched" => "group, topic, partition, offset, to, error_class",
         "routes.overlapping" => "group, topic, chosen, others: several routes of the group match the topic",
-        "schema_registry.reachable" => "registry: its URL, seconds: it answers again, after so long",
+        "schema_registry.reachable" => "registry: its URL, seconds: the registry answers again, after so long",
         "schema_registry.unreachable" => "registry: its URL, reason: with what to check, seconds: for how long, reminder: false the " \
-                                         "first time: it cannot be asked for schemas; messages that need one wait",
+                                         "first time: the registry cannot be asked for schemas; messages that need one wait",
         "schedule.ran" => "group, task, due, seconds, error_class: nil if it has not failed: a scheduled task was run",
+        "signals.ignored" => "signals: that would stop the server, and that the process's parent has left ignored (a shell does so with " \
+                             "`command &`, nohup with HUP)",
+        "statistics.emitted" => "group, member, statistics: librdkafka's, as often as its setting statistics.interval.ms says",
         "swarm.forked" => "number: published in each process of a swarm, before it starts",
         "swarm.process_ended" => "number, pid, status",
         "swarm.process_restarting" => "number, seconds: until another process replaces the one that has ended",
@@ -68,9 +73,6 @@ module Guildhall
         "swarm.process_stopping" => "number, pid, reason: another process will replace it",
         "swarm.running" => "version, processes, pid, threads: that the application has started too early; published by the " \
                            "parent before the first process is forked",
-        "signals.ignored" => "signals: that would stop the server, and that the process's parent has left ignored (a shell does so with " \
-                             "`command &`, nohup with HUP)",
-        "statistics.emitted" => "group, member, statistics: librdkafka's, as often as its setting statistics.interval.ms says",
         "transaction.aborted" => "group, topic, partition, error_class",
         "transaction.committed" => "group, topic, partition, seconds: from its beginning"
       }.freeze
