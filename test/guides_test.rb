@@ -6,6 +6,8 @@ require "tmpdir"
 
 # The pages of docs and the READMEs, as a reader would run them: one program a page.
 class GuidesTest < GuildhallTest
+  def self.apart? = true
+
   GUIDES = Guide.all.freeze
 
   GUIDES.reject { |guide| guide.run.empty? && guide.commands.empty? }.each do |guide|

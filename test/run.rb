@@ -7,7 +7,7 @@ require "optparse"
 require_relative "support/sanitizers"
 Sanitizers.preload(ARGV) unless ENV.fetch("GUILDHALL_SANITIZE", "").empty?
 root = File.expand_path("..", __dir__)
-chosen = {stress: false, integration: false, name: nil, processes: nil, seed: nil, verbose: false}
+chosen = {stress: false, integration: false, name: nil, processes: nil, seed: nil, coverage: false, verbose: false}
 parser = OptionParser.new do |options|
   options.banner = "usage: bin/test [PATH…] [-n NAME] [--integration | --stress]"
   options.separator("Without PATH: all tests but stress and cross (bin/rake cross). A PATH is a test file or a folder of them.")
@@ -16,9 +16,11 @@ parser = OptionParser.new do |options|
   options.on("--stress", "only the stress tests: minutes of it") { chosen[:stress] = true }
   options.on("--sanitize", "with the extensions built for AddressSanitizer and UndefinedBehaviorSanitizer") { nil }
   options.on("-j", "--processes N", Integer, "so many test classes at the same time; 1: all in this process") { |count| chosen[:processes] = count }
+  options.on("--coverage", "write down which lines of lib each test file runs, for bin/rake tests:table") { chosen[:coverage] = true }
   options.on("--seed N", Integer, "the order of an earlier run") { |seed| chosen[:seed] = seed }
   options.on("-v", "--verbose", "name each test as it runs, and show the warnings of other gems") { chosen[:verbose] = true }
 end
+ORIGINAL = ARGV.dup.freeze
 begin
   paths = parser.parse(ARGV)
 rescue OptionParser::ParseError => error
@@ -41,6 +43,14 @@ if files.empty?
           end
 end
 ENV["GUILDHALL_SHOW_WARNINGS"] = "1" if chosen[:verbose]
+if chosen[:coverage] && !ENV.key?("COVERAGE_FOLDER") # it begins before anything else, and in all processes
+  require "fileutils"
+  require_relative "../tool/tested_by"
+  FileUtils.rm_rf(TestedBy::FOLDER)
+  FileUtils.mkdir_p(TestedBy::FOLDER)
+  coverage = {"COVERAGE_FOLDER" => TestedBy::FOLDER, "RUBYOPT" => "#{ENV.fetch("RUBYOPT", "")} -r#{File.join(root, "tool/line_coverage")}"}
+  exec(coverage, RbConfig.ruby, __FILE__, *ORIGINAL)
+end
 $LOAD_PATH.unshift(__dir__)
 require "test_helper"
 require "support/progress"

@@ -5,6 +5,8 @@ require "tmpdir"
 
 # The main job as a user runs it, in a process of its own: on the embedded broker, and on a real one where there is one.
 class DemoTest < GuildhallTest
+  def self.apart? = true
+
   ROOT = File.expand_path("../..", __dir__)
   COMMAND = [RbConfig.ruby, File.join(ROOT, "examples/demo.rb")].freeze
   EMBEDDED = {"KAFKA_BOOTSTRAP_SERVERS" => nil}.freeze

@@ -23,6 +23,8 @@ end
 class KarafkaTest < GuildhallTest
   include KarafkaApplications
 
+  def self.apart? = true
+
   APPLICATIONS = Dir[File.expand_path("karafka/*.rb", __dir__)]
 
   APPLICATIONS.each do |path|

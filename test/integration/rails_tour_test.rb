@@ -8,6 +8,8 @@ require_relative "rails/application"
 # installed, on a real broker where KAFKA_BOOTSTRAP_SERVERS names one; the oldest one with the checkout, on the embedded broker; RAILS_VERSIONS
 # names others ("7.2,8.0,8.1").
 class RailsTourTest < GuildhallTest
+  def self.apart? = true
+
   TOUR = File.expand_path("rails/tour.rb", __dir__)
   LIMIT = 400 # seconds; the first time gems are installed
   NEWEST, *, OLDEST = GeneratedApplication::VERSIONS.keys

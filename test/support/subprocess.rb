@@ -39,18 +39,27 @@ module Subprocess
   def run_forked(features, script, *arguments, timeout: LIMIT, env: {}, chdir: WarningsRaise::ROOT)
     (out, out_end), (err, err_end) = Array.new(2) { IO.pipe }
     template = TemplateProcess.with(*features)
-    pid = nil
+    pids = Thread::Queue.new
     readers = [out, err].map { |io| Thread.new { io.read } }
-    running = Thread.new { template.run(script, arguments, env:, chdir:, out: out_end, err: err_end) { |id| pid = id } }
+    running = Thread.new { template.run(script, arguments, env:, chdir:, out: out_end, err: err_end) { |pid| pids << pid } }
     unless running.join(timeout)
-      kill_group(pid)
-      flunk("no end after #{timeout} s: #{Array(script).first.lines.first(4).join}\n#{readers.map(&:value).join("\n")}")
+      kill_group(pid = pids.pop)
+      flunk("no end of #{pid} after #{timeout} s: #{Array(script).first.lines.first(4).join}\n#{readers.map(&:value).join("\n")}")
     end
     [*readers.map(&:value), running.value]
   ensure
-    kill_group(pid) if pid && running.alive? # when this was interrupted
+    kill_group(pids.pop) if running&.alive? && pid.nil? # when this was interrupted
     [running, *readers].compact.each(&:join)
     [out, err].compact.each(&:close)
+  end
+
+  # Code that begins with what it requires: that much is loaded once for all such code.
+  # @return [String] stdout; the test fails unless the process succeeds
+  def assert_forked(code, **)
+    required = code.lines.take_while { |line| line.match?(/\A(?:require ".+"|#.*|\s*)$/) }.filter_map { |line| line[/\Arequire "(.+)"/, 1] }
+    out, err, status = run_forked(required, ["# encoding: UTF-8\n#{code}"], **)
+    assert_predicate status, :success?, "#{status}\n#{out}\n#{err}"
+    out
   end
 
   private

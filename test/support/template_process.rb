@@ -37,8 +37,9 @@ class TemplateProcess
   # @param features [Array<String>]
   def initialize(features)
     @path = File.join(Dir.tmpdir, "guildhall-template-#{Process.pid}-#{object_id}")
-    failed = Process.wait2(spawn(RbConfig.ruby, __FILE__, @path, Process.pid.to_s, *features)).last
-    raise "no template process with #{features.join(", ")}: #{failed}" unless failed.success?
+    command = [RbConfig.ruby, "-r", __FILE__, "-e", "TemplateProcess::Server.start(ARGV)", @path, Process.pid.to_s, *features]
+    status = Process.wait2(spawn(*command)).last
+    raise "no template process with #{features.join(", ")}: #{status}" unless status.success?
   end
 
   # @param script [String, Array(String)] a file, or the text of one that stands alone
@@ -51,7 +52,8 @@ class TemplateProcess
   def run(script, arguments, env:, chdir:, out:, err:)
     socket = UNIXSocket.new(@path)
     [out, err].each { |io| socket.send_io(io) || io.close } # before all else: a buffered read would swallow them
-    socket.write(Marshal.dump([script, arguments, ENV.to_h.merge(env).compact, chdir]))
+    environment = ENV.to_h.merge(env).compact.transform_values { |value| "#{value}" } # rubocop:disable Style/RedundantInterpolation -- FFI's strings have a pointer
+    socket.write(Marshal.dump([script, arguments, environment, chdir]))
     yield Marshal.load(socket)
     status, computing = Marshal.load(socket)
     TemplateProcess.computing += computing
@@ -62,12 +64,14 @@ class TemplateProcess
 
   # In the template itself.
   class Server
-    # @param owner [Integer] the process with which it ends
-    def self.start(path, owner, features)
+    # @param arguments [Array<String>] the socket's path, the process with which it ends, and what it requires
+    def self.start(arguments)
+      path, owner, *features = arguments
       server = UNIXServer.new(path)
       features.each { |feature| require feature }
       fork do # who waits for the first one to end knows that all is loaded
-        new(server, owner).serve
+        ENV["COVERAGE_TEST"] = nil # what was run so far is no test's: see tool/line_coverage.rb
+        new(server, Integer(owner)).serve
       ensure
         File.delete(path)
       end
@@ -108,6 +112,7 @@ class TemplateProcess
         become(script, arguments, environment, folder, out, err)
       end
       [out, err].each(&:close)
+      Process.setpgid(pid, pid) # as it does itself: whoever comes first
       socket.write(Marshal.dump(pid))
       status = Process.wait2(pid).last
       times = Process.times
@@ -128,7 +133,4 @@ class TemplateProcess
       script.is_a?(Array) ? TOPLEVEL_BINDING.eval(script.first, "-e") : load(script)
     end
   end
-  private_constant :Server
-
-  Server.start(ARGV[0], Integer(ARGV[1]), ARGV.drop(2)) if $PROGRAM_NAME == __FILE__
 end

@@ -2,6 +2,7 @@
 
 require "etc"
 require_relative "test_times"
+require_relative "../../tool/line_coverage"
 
 # Runs test classes side by side, each class in one of a few processes that are forked when all files are loaded: tests wait more than they
 # compute. A process takes the next class when it is done with one. Those known to take long come first (see TestTimes), so that no
@@ -19,13 +20,15 @@ class TestProcesses
     def run_all_suites(reporter, options)
       units = TestProcesses.units(Minitest::Runnable.runnables, options)
       count = [processes, units.size].min
-      count > 1 ? TestProcesses.new(units, count, reporter).run : super
+      count > 1 || LineCoverage.running? ? TestProcesses.new(units, count, reporter).run : super
     end
   end
 
   # What one process runs without a pause: tests of one class.
   Unit = Struct.new(:suite, :names) do
     def seconds = names.sum { |name| TestTimes.seconds(suite, name) }
+
+    def file = Object.const_source_location(suite.name).first.delete_prefix("#{Environment::ROOT}/")
   end
 
   # The parent's side of a process.
@@ -52,6 +55,8 @@ class TestProcesses
       @unit = unit
       @left = unit.names.dup
       @commands.puts(index)
+    rescue Errno::EPIPE
+      nil # it has just died, as its answers will say
     end
 
     # @return [Object, nil] what it says next: a name that it begins with, a result, or that it is done; nil when it has died
@@ -98,9 +103,11 @@ class TestProcesses
       say = ->(message) { answers.write(Marshal.dump(message)) }
       while (line = commands.gets)
         unit = units.fetch(Integer(line))
-        unit.names.each do |name|
-          say.call(name)
-          say.call(unit.suite.new(name).run)
+        LineCoverage.of(unit.file) do
+          unit.names.each do |name|
+            say.call(name)
+            say.call(unit.suite.new(name).run)
+          end
         end
         say.call(:done)
       end

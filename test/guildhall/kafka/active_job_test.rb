@@ -11,6 +11,7 @@ class ActiveJobTest < GuildhallTest
     require "active_support/all"
     require "guildhall/kafka/active_job"
     require "guildhall/kafka/testing"
+    require "waterdrop"
     ActiveJob::Base.logger = Logger.new(nil)
     ActiveJob::Base.queue_adapter = :guildhall
     RESULTS = Thread::Queue.new
@@ -33,7 +34,6 @@ class ActiveJobTest < GuildhallTest
     def routes(&block) = Guildhall::Kafka.routes(&block)
   RUBY
   BROKER = <<~'RUBY'
-    require "waterdrop"
     broker = Guildhall::Kafka::Testing::EmbeddedBroker.start
     %w[jobs others dead].each { |topic| broker.create_topic(topic, partitions: 3) }
     Guildhall::Kafka.config.kafka = {"bootstrap.servers": broker.bootstrap_servers}
@@ -44,7 +44,6 @@ class ActiveJobTest < GuildhallTest
     Guildhall::Kafka.instrumentation.subscribe("error.occurred") { |event| ERRORS << event.payload[:error] }
   RUBY
   OFFLINE = <<~'RUBY'
-    require "waterdrop"
     Guildhall::Kafka.config.kafka = {"bootstrap.servers": "127.0.0.1:1"}
     def topic = Guildhall::Kafka::Testing.topic("jobs")
     def payload(job) = JSON.generate(job.serialize)
@@ -550,6 +549,6 @@ class ActiveJobTest < GuildhallTest
 
   private
 
-  def online(code) = assert_ruby("#{PRELUDE}#{BROKER}#{code}")
-  def offline(code) = assert_ruby("#{PRELUDE}#{OFFLINE}#{code}")
+  def online(code) = assert_forked("#{PRELUDE}#{BROKER}#{code}")
+  def offline(code) = assert_forked("#{PRELUDE}#{OFFLINE}#{code}")
 end

@@ -8,6 +8,7 @@ require "guildhall/kafka/testing"
 
 # The commands for Kafka, each in a process of its own: an application is the process's.
 class KafkaCLITest < GuildhallTest
+  COMMAND = File.expand_path("../../../exe/guildhall", __dir__)
   APPLICATION = <<~'RUBY'
     class Handles < Guildhall::Kafka::Consumer
       def consume; end
@@ -228,7 +229,7 @@ class KafkaCLITest < GuildhallTest
     Tempfile.create(["application", ".rb"]) do |file|
       file.write(application)
       file.close
-      out, err, status = run_command([RbConfig.ruby, "exe/guildhall", command, *options, "-r", file.path])
+      out, err, status = run_forked(%w[guildhall/cli guildhall/kafka], COMMAND, command, *options, "-r", file.path)
       [out, err, status.exitstatus]
     end
   end

@@ -194,5 +194,5 @@ class KafkaRailsTest < GuildhallTest
 
   private
 
-  def assert_rails(code) = assert_ruby("#{PRELUDE}#{code}")
+  def assert_rails(code) = assert_forked("#{PRELUDE}#{code}")
 end

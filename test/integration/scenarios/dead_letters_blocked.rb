@@ -15,8 +15,9 @@ DESCRIBE_CONFIGS = 10
 MAX_RETRIES = 1
 
 Scenario.run do
-  own_broker("auto.create.topics.enable" => false, "allow.everyone.if.no.acl.found" => true,
-             "authorizer.class.name" => "org.apache.kafka.metadata.authorizer.StandardAuthorizer") or next
+  settings = {"auto.create.topics.enable" => false, "allow.everyone.if.no.acl.found" => true,
+              "authorizer.class.name" => "org.apache.kafka.metadata.authorizer.StandardAuthorizer"}
+  own_broker(settings) or next
 
   reasons = %w[missing denied small later]
   sources = reasons.to_h { |reason| [reason, topic(name: reason)] }

@@ -34,10 +34,10 @@ Scenario.run do
   other = topic(name: "other")
   file = Tempfile.create(["application", ".rb"]).tap { |one| one.write(APPLICATION) && one.close }
   environment = {"SERVERS" => servers, "GROUP" => group, "TOPIC" => name, "DEAD" => dead}
-  command = ->(*words) { [environment, RbConfig.ruby, File.expand_path("../../../exe/guildhall", __dir__), "dlq", *words] }
+  command = ->(*words) { [environment, RbConfig.ruby, Scenario::COMMAND, "dlq", *words] }
   arguments = ->(action, *options) { [action, "-r", file.path, *options] }
   dlq = lambda do |action, *options, status: 0|
-    out, err, ended = Open3.capture3(*command.call(*arguments.call(action, *options)))
+    out, err, ended = guildhall("dlq", *arguments.call(action, *options), env: environment)
     equal(status, ended.exitstatus, "status of dlq #{action} #{options.join(" ")} (#{out}#{err})")
     [out, err]
   end

@@ -14,8 +14,9 @@ DESCRIBE = 8
 COUNT = 50
 
 Scenario.run do
-  own_broker("auto.create.topics.enable" => false, "allow.everyone.if.no.acl.found" => true,
-             "authorizer.class.name" => "org.apache.kafka.metadata.authorizer.StandardAuthorizer") or next
+  settings = {"auto.create.topics.enable" => false, "allow.everyone.if.no.acl.found" => true,
+              "authorizer.class.name" => "org.apache.kafka.metadata.authorizer.StandardAuthorizer"}
+  own_broker(settings) or next
 
   reasons = %w[missing denied]
   sources = reasons.to_h { |reason| [reason, topic(name: reason)] }

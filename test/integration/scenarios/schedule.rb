@@ -45,8 +45,8 @@ Scenario.run do
     living.last
   end
   cli = lambda do |*arguments|
-    out = IO.popen([environment, *command, "schedule", *arguments, "-r", application.path], &:read)
-    check($?.success?, "schedule #{arguments.join(" ")} has failed")
+    out, err, status = guildhall("schedule", *arguments, "-r", application.path, env: environment)
+    check(status.success?, "schedule #{arguments.join(" ")} has failed: #{err}")
     out
   end
   runs = lambda do

@@ -15,7 +15,7 @@ class OwnBroker
     @control = control
     @port = free_port
     @servers = "127.0.0.1:#{@port}"
-    @data = File.join(ENV.fetch("SCENARIO_BROKER") { Dir.mktmpdir("scenario") }, "broker")
+    @data = File.join(ENV.fetch("SCENARIO_FOLDER", Dir.tmpdir), "broker-#{@port}")
     command("start")
     configure(settings) if settings.any?
   rescue StandardError
@@ -23,11 +23,11 @@ class OwnBroker
     raise
   end
 
-  # Ends a broker that a scenario has left in the folder that SCENARIO_BROKER named.
+  # Ends a broker that a scenario has left in the folder that SCENARIO_FOLDER named.
   def self.end_in(folder)
-    Process.kill(:KILL, Integer(File.read(File.join(folder, "broker", "pid"))))
-  rescue Errno::ENOENT, Errno::ESRCH
-    nil # there is none
+    Dir[File.join(folder, "broker-*/pid")].each { |file| Process.kill(:KILL, Integer(File.read(file))) }
+  rescue Errno::ESRCH
+    nil # it has ended
   end
 
   # @return [Integer] of its process
@@ -57,15 +57,10 @@ class OwnBroker
     system(environment, @control, verb, @port.to_s, out: File::NULL) or raise "the broker did not #{verb}"
   end
 
-  # The controller has the next one.
+  # The controller has the next one. Connections of others get their ports from the system, which gives out higher ones: nobody takes these
+  # until the broker listens there.
   def free_port
-    100.times do
-      first = TCPServer.new("127.0.0.1", 0)
-      port = first.addr[1]
-      first.close
-      return port if [port, port + 1].all? { |one| free?(one) }
-    end
-    raise "no two ports are free"
+    (10_000...20_000).step(2).to_a.shuffle(random: Random.new).find { |port| free?(port) && free?(port + 1) } or raise "no two ports are free"
   end
 
   def free?(port)

@@ -7,6 +7,7 @@ require_relative "../../support/default_signals"
 DefaultSignals.restore
 require_relative "../../support/warnings_raise"
 require_relative "../../support/time_limit"
+require_relative "../../support/subprocess"
 require "guildhall/kafka"
 require "guildhall/kafka/testing"
 require "guildhall/json"
@@ -18,6 +19,9 @@ require_relative "proxy"
 
 # One scenario in a process of its own.
 class Scenario
+  include Subprocess
+
+  COMMAND = File.expand_path("../../../exe/guildhall", __dir__)
   LIMIT = 60 # seconds
   NUMBERS = Guildhall::Kafka::Runtime.instance_method(:initialize).parameters.filter_map { |kind, name| name if kind == :key }.freeze
   # With the embedded broker, a group takes a session time-out to start again after a member has left.
@@ -115,6 +119,10 @@ class Scenario
   def accounting(pause: 0)
     Member.consumer(account, pause)
   end
+
+  # What the command says in a process of its own, which is forked from one that has loaded the framework.
+  # @return [Array(String, String, TemplateProcess::Status)] stdout, stderr and status
+  def guildhall(*arguments, env: {}) = run_forked(%w[guildhall/cli guildhall/kafka], COMMAND, *arguments, env:)
 
   # From here on this scenario is on a broker of its own, which it may kill, freeze or configure: others run beside it, on the other one.
   # @param settings [Hash{String=>Object}] of the broker
@@ -302,6 +310,8 @@ class Scenario
   def drain(queue)
     Array.new(queue.size) { queue.pop }
   end
+
+  def flunk(message) = raise Failed, message
 
   def check(condition, message)
     raise Failed, message unless condition

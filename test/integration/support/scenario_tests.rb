@@ -52,7 +52,7 @@ module ScenarioTests
 
   def run_scenario(path, broker, stress)
     Dir.mktmpdir("scenario") do |folder|
-      environment = {"KAFKA_BOOTSTRAP_SERVERS" => broker == "real" ? REAL : "", "LONG" => stress ? "1" : nil, "SCENARIO_BROKER" => folder,
+      environment = {"KAFKA_BOOTSTRAP_SERVERS" => broker == "real" ? REAL : "", "LONG" => stress ? "1" : nil, "SCENARIO_FOLDER" => folder,
                      "SCENARIO_LIMIT" => (self.class::LIMIT - 15).to_s} # so that it says itself what it waits for
       out, err, status = run_forked([SUPPORT], path, timeout: self.class::LIMIT, env: environment)
       assert_predicate status, :success?, "#{status}\n#{out}\n#{err}"

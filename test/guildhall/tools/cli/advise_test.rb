@@ -84,8 +84,8 @@ class CLIAdviseTest < GuildhallTest
   end
 
   def advise(folder, *arguments)
-    command = [RbConfig.ruby, File.join(WarningsRaise::ROOT, "exe/guildhall"), "advise", "--quick", *arguments]
-    out, err, status = run_command(command, chdir: folder)
+    command = File.join(WarningsRaise::ROOT, "exe/guildhall")
+    out, err, status = run_forked(["guildhall/cli"], command, "advise", "--quick", *arguments, chdir: folder)
     [status.exitstatus, out, err]
   end
 end

@@ -134,7 +134,7 @@ class CLIDoctorTest < GuildhallTest
         FileUtils.mkdir_p(File.dirname(File.join(folder, name)))
         File.write(File.join(folder, name), code)
       end
-      out, err, status = run_command([RbConfig.ruby, File.join(WarningsRaise::ROOT, "exe/guildhall"), "doctor", *arguments], chdir: folder)
+      out, err, status = run_forked(["guildhall/cli"], File.join(WarningsRaise::ROOT, "exe/guildhall"), "doctor", *arguments, chdir: folder)
       [status.exitstatus, out, err]
     end
   end
