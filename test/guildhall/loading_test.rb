@@ -45,26 +45,17 @@ class LoadingTest < GuildhallTest
   end
   BASICS = ROWS.keys.first
 
-  # @return [Array<String>] what may come with a part: its row, what that requires, and so on
+  # @return [Array<String>] what may come with a part: itself, what its row names, and what may come with that
   def self.permitted(part, seen = [])
     return seen if seen.include?(part)
     return BASICS | seen if part == "basics" || BASICS.include?(part)
 
-    row, required = ROWS.find { |names, _| names.include?(part) }
-    required.inject(row | seen) { |all, one| permitted(one, all) }
+    _, required = ROWS.find { |names, _| names.include?(part) }
+    required.inject([part, *seen]) { |all, one| permitted(one, all) }
   end
 
-  def test_each_part_brings_what_the_table_permits
-    parts = ROWS.keys.flatten - NOT_LOADED
-    lines = parts.each_slice(8).flat_map { |some| assert_ruby(SCRIPT, *some).lines }
-    assert_equal parts.size, lines.size
-    extra = lines.to_h do |line|
-      part, paths = line.split(": ", 2)
-      loaded = paths.split.map { |path| path.sub(%r{\A.*/guildhall/}, "") }
-      assert_includes loaded, part
-      [part, loaded.map { |path| path[%r{\A[^/]+}] }.uniq - LoadingTest.permitted(part) - [part[%r{\A[^/]+}]]]
-    end
-    assert_empty(extra.reject { |_, names| names.empty? })
+  ROWS.each_key do |row|
+    define_method(:"test_#{row.first.tr("/", "_")}_and_its_row_load_alone") { assert_alone(row - NOT_LOADED) unless (row - NOT_LOADED).empty? }
   end
 
   def test_the_table_has_each_part
@@ -75,5 +66,19 @@ class LoadingTest < GuildhallTest
   def test_beside_other_ractors
     message = RUBY_VERSION < "4" ? "require guildhall before the first Ractor" : "a StripedQueue needs guildhall to be loaded before"
     assert_match(/\A#{message}/, assert_ruby(LATE))
+  end
+
+  private
+
+  def assert_alone(parts)
+    lines = assert_ruby(SCRIPT, *parts).lines(chomp: true)
+    assert_equal parts.size, lines.size
+    extra = lines.to_h do |line|
+      part, paths = line.split(": ", 2)
+      loaded = paths.split.map { |path| path.sub(%r{\A.*/guildhall/}, "") }
+      assert_includes loaded, part
+      [part, loaded.map { |path| path[%r{\A[^/]+}] }.uniq - LoadingTest.permitted(part) - [part[%r{\A[^/]+}]]]
+    end
+    assert_empty(extra.reject { |_, names| names.empty? })
   end
 end
