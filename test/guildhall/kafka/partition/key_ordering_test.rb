@@ -324,6 +324,7 @@ class KafkaKeyOrderingTest < GuildhallTest
 
         calls += 1
         raise "no" if calls == 1
+
         Thread.exit if calls == 2
       end
     end).deliver(0...3)
