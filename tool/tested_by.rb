@@ -7,11 +7,20 @@ class TestedBy
   FOLDER = File.join(Environment::BUILD, "coverage")
   PAGE = File.join(Environment::ROOT, "docs/tests.md")
   SHOWN = 3 # tests a file
+  # What runs when a file is loaded, also of those that the tests' own process does not load.
+  LOAD_ALL = <<~'RUBY'
+    Dir[File.join(ARGV.fetch(0), "guildhall{.rb,/**/*.rb}")].sort.each do |path|
+      require path
+    rescue Exception # without a framework that it needs, or another file before it
+      nil
+    end
+  RUBY
 
   # @param folder [String] with what processes have written: see LineCoverage
   def initialize(folder = FOLDER)
     @lines = Hash.new { |hash, path| hash[path] = Hash.new { |tests, test| tests[test] = [] } } # of lib => test => lines
     @sizes = Hash.new(0)
+    load_all(folder)
     Dir[File.join(folder, "*")].each do |path|
       test, lines, sizes = Marshal.load(File.binread(path))
       lines.each { |file, indexes| @lines[file][test] |= indexes }
@@ -48,6 +57,12 @@ class TestedBy
   end
 
   private
+
+  def load_all(folder)
+    environment = Environment.variables.merge("COVERAGE_FOLDER" => folder)
+    coverage = File.join(__dir__, "line_coverage.rb")
+    system(environment, RbConfig.ruby, "-W0", "-r", coverage, "-e", LOAD_ALL, File.join(Environment::ROOT, "lib"), out: File::NULL, err: File::NULL)
+  end
 
   # @return [String, nil] nil where there are no lines
   def percent(part, all) = all.positive? ? (100.0 * part / all).round : nil

@@ -9,6 +9,6 @@ class KafkaTest < GuildhallTest
 
   def self.apart? = true
 
-  LIMIT = 240 # seconds, in which some start a broker of their own
+  LIMIT = 300 # seconds, in which some start a broker of their own
   ScenarioTests.define(self)
 end

@@ -37,7 +37,7 @@ class KafkaProducerTest < GuildhallTest
   RUBY
 
   def test_payloads_are_encoded_as_the_route_says
-    assert_ruby(PROLOGUE + <<~'RUBY')
+    assert_forked(PROLOGUE + <<~'RUBY')
       Guildhall::Kafka::Testing::EmbeddedBroker.start do |broker|
         %w[orders events totals].each { |name| broker.create_topic(name) }
         Guildhall::Kafka.configure { |config| config.kafka = {"bootstrap.servers": broker.bootstrap_servers, "session.timeout.ms": 6_000} }
@@ -73,7 +73,7 @@ class KafkaProducerTest < GuildhallTest
   end
 
   def test_what_is_left_is_delivered_when_the_process_ends
-    assert_ruby(PROLOGUE + <<~'RUBY')
+    assert_forked(PROLOGUE + <<~'RUBY')
       Guildhall::Kafka::Testing::EmbeddedBroker.start do |broker|
         broker.create_topic("t")
         equal(true, system(RbConfig.ruby, "-e", <<~'CHILD', broker.bootstrap_servers))
@@ -91,7 +91,7 @@ class KafkaProducerTest < GuildhallTest
 
   # Zeitwerk's and Ruby's wrappers of Kernel#require get on in one order only.
   def test_a_producer_that_is_asked_for_after_the_workers_have_begun
-    assert_ruby(PROLOGUE + <<~'RUBY')
+    assert_forked(PROLOGUE + <<~'RUBY')
       class Passing < Guildhall::Kafka::Consumer
         def consume
           messages.each { |message| producer.produce_sync(topic: "out", payload: message.payload, partition: 0) }
@@ -131,7 +131,7 @@ class KafkaProducerTest < GuildhallTest
   end
 
   def test_steps_of_the_applications_own_see_the_payload_before_it_is_encoded
-    assert_ruby(PROLOGUE + <<~'RUBY')
+    assert_forked(PROLOGUE + <<~'RUBY')
       Guildhall::Kafka::Testing::EmbeddedBroker.start do |broker|
         broker.create_topic("orders")
         broker.create_topic("later.1")
@@ -154,7 +154,7 @@ class KafkaProducerTest < GuildhallTest
   end
 
   def test_a_queue_that_stays_full_says_what_to_do
-    assert_ruby(PROLOGUE + <<~'RUBY')
+    assert_forked(PROLOGUE + <<~'RUBY')
       Guildhall::Kafka.configure do |config|
         config.kafka = {"bootstrap.servers": "127.0.0.1:1"}
         config.producer = {"queue.buffering.max.messages": 3}
@@ -180,7 +180,7 @@ class KafkaProducerTest < GuildhallTest
   end
 
   def test_an_undelivered_message_without_a_waiting_caller_is_reported
-    assert_ruby(PROLOGUE + <<~'RUBY')
+    assert_forked(PROLOGUE + <<~'RUBY')
       Guildhall::Kafka.configure do |config|
         config.kafka = {"bootstrap.servers": "127.0.0.1:1"}
         config.producer = {"message.timeout.ms": 200}
@@ -198,7 +198,7 @@ class KafkaProducerTest < GuildhallTest
   end
 
   def test_wrong_settings_are_reported
-    assert_ruby(PROLOGUE + <<~'RUBY')
+    assert_forked(PROLOGUE + <<~'RUBY')
       Guildhall::Kafka.configure { |config| config.kafka = {"bootstrap.servers": "localhost:1"} && config.producer = {"linger" => 1} }
       error = begin
         Guildhall::Kafka.producer
