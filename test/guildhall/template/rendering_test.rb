@@ -211,7 +211,7 @@ class TemplateRenderingTest < GuildhallTest
       exit!(0)
     end
     writer.close
-    assert_equal expected, Marshal.load(reader.read) # rubocop:disable Security/MarshalLoad -- our own
+    assert_equal expected, Marshal.load(reader.read)
   ensure
     Process.wait(child) if child
     reader&.close

@@ -13,8 +13,8 @@ module Guildhall
         STOP_SECONDS = 1 # for a question on its way
         private_constant :ANSWER_SECONDS, :STOP_SECONDS
 
-        def initialize(application, group)
-          @application = application
+        def initialize(runtime, group)
+          @runtime = runtime
           @group = group
           @threads = []
         end
@@ -72,10 +72,10 @@ module Guildhall
 
         # The client may be closed meanwhile.
         def guarded(&)
-          ErrorBoundary.run(->(error) { @application.error(error, "offsets", group: @group) unless error.is_a?(Rdkafka::BaseError) }, &)
+          ErrorBoundary.run(->(error) { @runtime.error(error, "offsets", group: @group) unless error.is_a?(Rdkafka::BaseError) }, &)
         end
 
-        def publish(name, **) = @application.publish(name, group: @group, **)
+        def publish(name, **) = @runtime.publish(name, group: @group, **)
 
         def topics(session, pairs)
           wanted = by_topic(pairs)

@@ -42,20 +42,20 @@ module Guildhall
 
         # @param topics [Array<Routing::Topic>] of the same group and the same librdkafka settings
         # @param routes [Routing::GroupRoutes] of the whole group, to which topics of other listeners belong as well
-        def initialize(topics, application, routes: Routing::GroupRoutes.new(topics), number: 1)
+        def initialize(topics, runtime, routes: Routing::GroupRoutes.new(topics), number: 1)
           @topics = topics
           @routes = routes
           @number = number
           @group = topics.first.group
-          @application = application
-          @backpressure = application.backpressure
-          @look_pauses = GrowingPauses.new(FIRST_LOOK_SECONDS, application.config.commit_interval)
+          @runtime = runtime
+          @backpressure = runtime.backpressure
+          @look_pauses = GrowingPauses.new(FIRST_LOOK_SECONDS, runtime.config.commit_interval)
           @partitions = {}
           @requests = Thread::Queue.new
-          @offset_reports = Broker::OffsetReports.new(application, @group)
+          @offset_reports = Broker::OffsetReports.new(runtime, @group)
           @lock = Mutex.new
           @reader = @membership = @fatal = @discovery = @creation = nil
-          @answers = Reachability::Answers.new(settings, application.reachability)
+          @answers = Reachability::Answers.new(settings, runtime.reachability)
           @polled_at = Clock.now
           @stopping = @failed = @assigned = false
           @closed = true
@@ -120,7 +120,7 @@ module Guildhall
             pairs.each { |name, number| assign(name, number) }
             @assigned = true
             @membership&.assigned
-            @application.publish("rebalance.partitions_assigned", group: @group, member: @number, partitions: pairs)
+            @runtime.publish("rebalance.partitions_assigned", group: @group, member: @number, partitions: pairs)
             report_start(pairs)
           end
         end
@@ -133,7 +133,7 @@ module Guildhall
             @assigned = false if lost
             leaving = @lock.synchronize { pairs.filter_map { |pair| @partitions[pair] } }
             release(leaving, lost) unless leaving.empty?
-            @application.publish("rebalance.partitions_revoked", group: @group, member: @number, partitions: pairs, lost:)
+            @runtime.publish("rebalance.partitions_revoked", group: @group, member: @number, partitions: pairs, lost:)
           end
         end
 
@@ -141,22 +141,22 @@ module Guildhall
         def statistics_emitted(json)
           guarded("statistics") do
             @answers.read(json)
-            next unless @application.listening?("statistics.emitted") && @answers.statistics_due?
+            next unless @runtime.listening?("statistics.emitted") && @answers.statistics_due?
 
             statistics = Reachability::Answers::FORMAT.decode(json)
-            @application.publish("statistics.emitted", group: @group, member: @number, statistics:)
+            @runtime.publish("statistics.emitted", group: @group, member: @number, statistics:)
           end
         end
 
         private
 
         def guarded(type, &)
-          ErrorBoundary.run(->(error) { @application.error(error, type, group: @group) }, &)
+          ErrorBoundary.run(->(error) { @runtime.error(error, type, group: @group) }, &)
         end
 
         # A subscriber may end the thread that publishes (Thread.exit): nothing can rescue that, but the listener must go on.
         def restart
-          @application.error(TaskError.new("the listener's thread was ended (by Thread.exit in a subscriber?)"), "listener", group: @group)
+          @runtime.error(TaskError.new("the listener's thread was ended (by Thread.exit in a subscriber?)"), "listener", group: @group)
           start
         end
 
@@ -168,9 +168,9 @@ module Guildhall
 
         def failed(error)
           @failed = error.is_a?(FatalError)
-          return @application.failed(error, group: @group) if @failed
+          return @runtime.failed(error, group: @group) if @failed
 
-          @application.error(error, "listener", group: @group)
+          @runtime.error(error, "listener", group: @group)
           return if @stopping
 
           limit = (@polled_at = Clock.now) + RESTART_PAUSE_SECONDS
@@ -197,7 +197,7 @@ module Guildhall
           named = @topics.reject(&:pattern?).map(&:name)
           return @client.subscribe(named) if @topics.none?(&:pattern?)
 
-          on_error = ->(error) { @application.error(error, "topic_discovery", group: @group) }
+          on_error = ->(error) { @runtime.error(error, "topic_discovery", group: @group) }
           @discovery = Broker::TopicDiscovery.new(@client, settings, on_error:) do |name|
             !named.include?(name) && @topics.include?(@routes.route(name))
           end
@@ -206,14 +206,14 @@ module Guildhall
         end
 
         def create_topics
-          report = ->(error, name) { @application.error(error, "topic_creation", group: @group, topic: name) }
+          report = ->(error, name) { @runtime.error(error, "topic_creation", group: @group, topic: name) }
           # While no broker answers it does not poll, but counts as alive (`polled_at`).
           @creation = Broker::TopicCreation.new(settings, @topics, &report).start(@client) { (@polled_at = Clock.now) && @stopping }
         end
 
         def subscribe_to(named, found)
           @client.subscribe(named + found)
-          found.each { |name| @application.report_overlap(@routes, name) }
+          found.each { |name| @runtime.report_overlap(@routes, name) }
         end
 
         def poll
@@ -236,14 +236,14 @@ module Guildhall
           found = KafkaError.from(error)
           partition_of(error.topic, error.partition)&.denied = found if error.denied?
           place = {topic: error.topic, partition: (error.partition if error.topic && !error.partition.negative?)}.compact
-          @application.error(found, "librdkafka", group: @group, **place)
+          @runtime.error(found, "librdkafka", group: @group, **place)
         end
 
         def partition_of(name, number) = @lock.synchronize { @partitions[[name, number]] }
 
         def assign(name, number)
           topic = @routes.route(name) or return
-          partition = Partition.new(topic, name, number, self, @application)
+          partition = Partition.new(topic, name, number, self, @runtime)
           partition.queue = @reader.open(name, number, partition, partition.decoding.codec)
           @lock.synchronize { @partitions[[name, number]] = partition }
           partition.begin
@@ -257,10 +257,10 @@ module Guildhall
         def release(partitions, lost)
           reason = @stopping ? :shutdown : :revoked
           partitions.each { |partition| partition.leave(reason) }
-          deadline = @stopping ? @deadline : Clock.now + @application.config.revocation_timeout
+          deadline = @stopping ? @deadline : Clock.now + @runtime.config.revocation_timeout
           late = partitions.reject { |partition| partition.wait(deadline) }
           partitions.each(&:close)
-          late.select(&:working?).each { |partition| @application.abandoned(partition) }
+          late.select(&:working?).each { |partition| @runtime.abandoned(partition) }
           @lock.synchronize { partitions.each { |partition| @partitions.delete([partition.name, partition.number]) } }
           commit_given_up(partitions, deadline) unless lost
         end
@@ -289,20 +289,20 @@ module Guildhall
 
         # The timer looks for the answer: if only the next commit did, each commit would seem to take as long as the time between two.
         def look_for_answer_later(client, last_pause)
-          return unless client.committing? && @application.listening?("offsets.committed")
+          return unless client.committing? && @runtime.listening?("offsets.committed")
 
           pause = @look_pauses.after(last_pause)
           return unless pause < @look_pauses.longest
 
-          @application.timer.after(pause) do
+          @runtime.timer.after(pause) do
             report_commits(client, client.look_for_answer)
             look_for_answer_later(client, pause)
           end
         end
 
         def report_commits(client, error)
-          @application.error(error, "commit", group: @group) if error
-          client.answered_commits.each { |code, seconds| @application.publish("offsets.committed", group: @group, seconds:, error: code) }
+          @runtime.error(error, "commit", group: @group) if error
+          client.answered_commits.each { |code, seconds| @runtime.publish("offsets.committed", group: @group, seconds:, error: code) }
         end
 
         def stuck? = partitions.none? && @membership&.suspected?
@@ -317,13 +317,13 @@ module Guildhall
         # @return [Float] seconds; there is always a little time left for the brokers to answer
         def remaining(deadline) = Clock.left(deadline, least: 0.5)
 
-        def settings = @application.client_settings(@topics.first, @number)
+        def settings = @runtime.client_settings(@topics.first, @number)
       end
 
       # The thread that reads a topic whose route assigns its partitions: no group is joined, no rebalance calls it back, and nothing is
       # committed.
       class DirectListener < Listener
-        def initialize(topics, application, **)
+        def initialize(topics, runtime, **)
           super
           @topic = topics.first
           @reached = {} # where another client continues

@@ -15,9 +15,9 @@ module Guildhall
 
         # @param topics [Array<Routing::Topic>] of the same group and the same librdkafka settings
         # @param before [Integer] how many other members this process may have in the group: names are numbered
-        def initialize(topics, application, routes:, before: 0)
+        def initialize(topics, runtime, routes:, before: 0)
           @topics = topics
-          @application = application
+          @runtime = runtime
           @routes = routes
           @multiplexing = topics.first.multiplexing
           @group = topics.first.group
@@ -59,7 +59,7 @@ module Guildhall
 
         def listener(number)
           kind = @topics.first.assigned ? DirectListener : Listener
-          kind.new(@topics, @application, routes: @routes, number:)
+          kind.new(@topics, @runtime, routes: @routes, number:)
         end
 
         # @return [Numeric] seconds; 0.0 where nothing was read lately
@@ -76,12 +76,12 @@ module Guildhall
           return if change.nil? || change.zero?
 
           size = @listeners.count { |listener| !listener.leaving? }
-          @application.publish("members.changed", group: @group, members: size, change:, seconds: lag)
+          @runtime.publish("members.changed", group: @group, members: size, change:, seconds: lag)
         end
 
         def change(by)
           @listeners = [*@listeners, listener((@numbers - @listeners.map(&:number)).first).tap(&:start)].freeze if by.positive?
-          @listeners.last.stop(Clock.now + @application.config.shutdown_timeout) if by.negative?
+          @listeners.last.stop(Clock.now + @runtime.config.shutdown_timeout) if by.negative?
         end
 
         # Decides when a group gets a member more in this process, or one less: after it has been behind for some time, or has
