@@ -15,11 +15,14 @@ Scenario.run do
   configure
   routes { topic(name) { consumer(consumer) } }
   asked = 0
-  Guildhall::Kafka.application.define_singleton_method(:decoding) do |topic|
-    raise "not now" if (asked += 1) == 2
+  failing = Module.new do
+    define_method(:decoding) do |topic|
+      raise "not now" if (asked += 1) == 2
 
-    super(topic)
+      super(topic)
+    end
   end
+  Guildhall::Kafka::Runtime.prepend(failing)
   start
   eventually_complete
   stop
