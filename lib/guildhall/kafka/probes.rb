@@ -87,10 +87,9 @@ module Guildhall
 
       # @return [Boolean] whether the connection is closed now
       def done?(client)
-        over = Clock.now > client.limit
-        client.response ||= (response_to(client.request) if read(client) || over)
+        client.response ||= (response_to(client.request) if read(client) || Clock.now > client.limit)
         send_response(client) if client.response
-        return false unless over || client.response&.empty?
+        return false unless client.response&.empty? || Clock.now > client.limit
 
         client.socket.close
         true
