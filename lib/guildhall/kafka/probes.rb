@@ -11,13 +11,14 @@ module Guildhall
     class Probes
       HOST = "0.0.0.0" # where `config.health` has no `host:`
       MAX_BYTES = 8_192 # of a request, and of one read
-      PATIENCE_SECONDS = 5 # with a client that sends nothing, or reads nothing
+      PATIENCE_SECONDS = 5 # for a request to come, and for its response to be read
+      MAX_CLIENTS = 64 # at a time; more wait, so that whoever opens connections does not take the application's file descriptors
       PACE_SECONDS = 1 # between two looks for clients whose time is over
       STATUS = {200 => "OK", 404 => "Not Found", 500 => "Internal Server Error", 503 => "Service Unavailable"}.freeze
       TEXT = "text/plain; version=0.0.4; charset=utf-8" # as Prometheus wants it
       # response: what is still to be sent of it; nil: the request is not complete.
       Client = Struct.new(:socket, :limit, :request, :response)
-      private_constant :HOST, :MAX_BYTES, :PATIENCE_SECONDS, :PACE_SECONDS, :STATUS, :TEXT, :Client
+      private_constant :HOST, :MAX_BYTES, :PATIENCE_SECONDS, :MAX_CLIENTS, :PACE_SECONDS, :STATUS, :TEXT, :Client
 
       # @param settings [Hash{Symbol=>Object}] `config.health`: port: (0: any that is free), and perhaps host:
       # @param health [#live, #ready]
@@ -51,7 +52,7 @@ module Guildhall
       end
 
       # @return [Array<IO>] on which requests come
-      def sockets = [*@listeners, *@clients.reject(&:response).map(&:socket)]
+      def sockets = [*(@listeners unless full?), *@clients.reject(&:response).map(&:socket)]
 
       # Answers the requests that are there. Does not block.
       def answer
@@ -77,8 +78,10 @@ module Guildhall
         end
       end
 
+      def full? = @clients.size >= MAX_CLIENTS
+
       def accept(listener)
-        while (accepted = listener.accept_nonblock(exception: false)).is_a?(Array)
+        while !full? && (accepted = listener.accept_nonblock(exception: false)).is_a?(Array)
           @clients << Client.new(accepted.first, Clock.now + PATIENCE_SECONDS, String.new)
         end
       rescue SystemCallError
@@ -87,7 +90,7 @@ module Guildhall
 
       # @return [Boolean] whether the connection is closed now
       def done?(client)
-        client.response ||= (response_to(client.request) if read(client) || Clock.now > client.limit)
+        respond(client) if client.response.nil? && (read(client) || Clock.now > client.limit)
         send_response(client) if client.response
         return false unless client.response&.empty? || Clock.now > client.limit
 
@@ -109,12 +112,14 @@ module Guildhall
         true
       end
 
+      def respond(client)
+        client.response = response_to(client.request)
+        client.limit = Clock.now + PATIENCE_SECONDS
+      end
+
       def send_response(client)
         sent = client.socket.write_nonblock(client.response, exception: false)
-        return unless sent.is_a?(Integer)
-
-        client.response = client.response.byteslice(sent..)
-        client.limit = Clock.now + PATIENCE_SECONDS
+        client.response = client.response.byteslice(sent..) if sent.is_a?(Integer)
       end
 
       def response_to(request)

@@ -76,6 +76,15 @@ class KafkaProbesTest < GuildhallTest
     assert_equal 2, @probes.sockets.size
   end
 
+  def test_there_is_a_limit_of_connections_and_those_that_wait_are_answered_later
+    most = Guildhall::Kafka::Probes.const_get(:MAX_CLIENTS) # a private constant
+    silent = Array.new(most) { connect("GET /l") }
+    waiting = connect("GET /live HTTP/1.1\r\n\r\n")
+    eventually { sockets == most }
+    silent.each(&:close)
+    assert_match(%r{\AHTTP/1.1 200 }, answer(waiting))
+  end
+
   def test_a_client_that_is_gone_is_forgotten
     connect("GET /li")
     eventually(30) { sockets == 2 }
