@@ -376,7 +376,7 @@ module Guildhall
 
         # What keeps transactions from being committed lasts, and each attempt meets it again.
         def report(error, messages)
-          @reminders ||= Reachability::Reminders.new if error.is_a?(TransactionError)
+          @reminders ||= Reachability::Reminders.new
           return if error.is_a?(TransactionError) && !@reminders.due?(Transactions.reason(error), Clock.now)
 
           @reports.consume_failed(error, messages, attempt, isolating: !@history.search.nil?)
